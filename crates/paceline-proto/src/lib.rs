@@ -1,0 +1,5 @@
+//! Transports and congestion controllers as pure state machines.
+//!
+//! Nothing here can see a queue, a link or a clock: time comes in as an argument, decisions go out as values.
+
+pub mod units;

@@ -1,0 +1,88 @@
+//! The one error type for user input: it names the place, the value and what is allowed.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// Bad input. Shown as `file:line: field = value: problem; allowed: …`.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct InputError {
+    /// File the input came from, as the user named it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Line in that file, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// Dotted field, flow or node the problem is at (`switch.ecn.k_max`, `flow 17`, `node 4`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// The value as given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// What is wrong, one clause.
+    pub problem: String,
+    /// What is allowed instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<String>,
+}
+
+impl InputError {
+    /// An error that so far only says what is wrong.
+    pub fn new(problem: impl Into<String>) -> Self {
+        Self { problem: problem.into(), ..Self::default() }
+    }
+    /// Adds the file.
+    #[must_use]
+    pub fn file(mut self, file: impl Into<String>) -> Self {
+        self.file = Some(file.into());
+        self
+    }
+    /// Adds the line, from 1.
+    #[must_use]
+    pub fn line(mut self, line: usize) -> Self {
+        self.line = Some(line);
+        self
+    }
+    /// Adds the field.
+    #[must_use]
+    pub fn field(mut self, field: impl Into<String>) -> Self {
+        self.field = Some(field.into());
+        self
+    }
+    /// Adds the value as given.
+    #[must_use]
+    pub fn value(mut self, value: impl fmt::Display) -> Self {
+        self.value = Some(value.to_string());
+        self
+    }
+    /// Adds what is allowed.
+    #[must_use]
+    pub fn allowed(mut self, allowed: impl Into<String>) -> Self {
+        self.allowed = Some(allowed.into());
+        self
+    }
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => write!(f, "{file}:{line}: ")?,
+            (Some(file), None) => write!(f, "{file}: ")?,
+            (None, Some(line)) => write!(f, "line {line}: ")?,
+            (None, None) => {}
+        }
+        match (&self.field, &self.value) {
+            (Some(field), Some(value)) => write!(f, "{field} = {value}: ")?,
+            (Some(field), None) => write!(f, "{field}: ")?,
+            (None, Some(value)) => write!(f, "`{value}`: ")?,
+            (None, None) => {}
+        }
+        f.write_str(&self.problem)?;
+        if let Some(allowed) = &self.allowed {
+            write!(f, "; allowed: {allowed}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for InputError {}

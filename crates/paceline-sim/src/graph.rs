@@ -1,0 +1,157 @@
+//! The network as the engine sees it: nodes, their ports and what each port is wired to.
+
+use paceline_proto::units::{BitsPerSec, Duration};
+
+/// Index of a node, hosts and switches in one numbering.
+pub type NodeId = u32;
+/// Port number on a node, from 0 in the order of the links that name the node.
+pub type PortNo = u16;
+
+/// What a node is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NodeKind {
+    /// Sends and receives; never forwards.
+    Host,
+    /// Forwards.
+    Switch,
+}
+
+/// One direction of a link.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Side {
+    /// Line rate.
+    pub rate: BitsPerSec,
+    /// Propagation delay.
+    pub delay: Duration,
+}
+
+/// A full-duplex link; each direction has its own rate and delay.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Link {
+    /// One end.
+    pub a: NodeId,
+    /// The other end.
+    pub b: NodeId,
+    /// From `a` to `b`.
+    pub ab: Side,
+    /// From `b` to `a`.
+    pub ba: Side,
+    /// Probability that a packet is lost on the wire, 0 to 1.
+    pub error_rate: f64,
+}
+
+impl Link {
+    /// A link with the same rate and delay both ways and no errors.
+    pub fn symmetric(a: NodeId, b: NodeId, rate: BitsPerSec, delay: Duration) -> Self {
+        let side = Side { rate, delay };
+        Self { a, b, ab: side, ba: side, error_rate: 0.0 }
+    }
+}
+
+/// Nodes and links as a generator or file gives them.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Topology {
+    /// Kind of every node, by node id.
+    pub kinds: Vec<NodeKind>,
+    /// Tier of every node: 0 host, 1 top of rack, 2 aggregation, 3 core; names the tiers of load and utilisation.
+    pub tiers: Vec<u8>,
+    /// Links, in the order that numbers the ports.
+    pub links: Vec<Link>,
+}
+
+/// An egress port and the wire behind it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PortInfo {
+    /// Node the port is on.
+    pub node: NodeId,
+    /// Node at the other end.
+    pub peer: NodeId,
+    /// Port number at the other end.
+    pub peer_port: PortNo,
+    /// Rate towards the peer.
+    pub rate: BitsPerSec,
+    /// Delay towards the peer.
+    pub delay: Duration,
+    /// Index into [`Topology::links`].
+    pub link: u32,
+    /// Loss probability on the wire.
+    pub error_rate: f64,
+}
+
+/// A compiled topology: ports of all nodes in one array, those of a node side by side.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Graph {
+    /// Kind of every node.
+    pub kinds: Vec<NodeKind>,
+    /// Tier of every node.
+    pub tiers: Vec<u8>,
+    /// Ports of node `n` are `ports[first[n]..first[n + 1]]`; length nodes + 1.
+    pub first: Vec<u32>,
+    /// All ports.
+    pub ports: Vec<PortInfo>,
+}
+
+impl Graph {
+    /// Numbers the ports of `topology` (order of links) and wires them.
+    pub fn new(topology: &Topology) -> Self {
+        let nodes = topology.kinds.len();
+        let mut first = vec![0u32; nodes + 1];
+        for link in &topology.links {
+            first[link.a as usize + 1] += 1;
+            first[link.b as usize + 1] += 1;
+        }
+        for n in 0..nodes {
+            first[n + 1] += first[n];
+        }
+        let mut next = first.clone();
+        let mut ports = vec![None; topology.links.len() * 2];
+        for (i, link) in topology.links.iter().enumerate() {
+            let pa = next[link.a as usize];
+            next[link.a as usize] += 1;
+            let pb = next[link.b as usize];
+            next[link.b as usize] += 1;
+            let half = |node: NodeId, peer: NodeId, peer_port: u32, side: Side| PortInfo {
+                node,
+                peer,
+                peer_port: (peer_port - first[peer as usize]) as PortNo,
+                rate: side.rate,
+                delay: side.delay,
+                link: i as u32,
+                error_rate: link.error_rate,
+            };
+            ports[pa as usize] = Some(half(link.a, link.b, pb, link.ab));
+            ports[pb as usize] = Some(half(link.b, link.a, pa, link.ba));
+        }
+        Self {
+            kinds: topology.kinds.clone(),
+            tiers: topology.tiers.clone(),
+            first,
+            ports: ports.into_iter().flatten().collect(),
+        }
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.kinds.len()
+    }
+
+    /// Ports of a node, in port order.
+    pub fn ports_of(&self, node: NodeId) -> &[PortInfo] {
+        &self.ports[self.first[node as usize] as usize..self.first[node as usize + 1] as usize]
+    }
+
+    /// Index of a node's port in [`Graph::ports`].
+    pub fn port_index(&self, node: NodeId, port: PortNo) -> usize {
+        self.first[node as usize] as usize + port as usize
+    }
+
+    /// The hosts, in node order.
+    pub fn hosts(&self) -> impl Iterator<Item = NodeId> + '_ {
+        (0..self.nodes() as NodeId).filter(|&n| self.kinds[n as usize] == NodeKind::Host)
+    }
+
+    /// Whether a node is a host.
+    pub fn is_host(&self, node: NodeId) -> bool {
+        self.kinds[node as usize] == NodeKind::Host
+    }
+}

@@ -1,0 +1,190 @@
+//! A validated run: what the engines work from. Built by [`crate::spec`] from TOML or Python, or by `hpcc_format` from the files of
+//! the HPCC reference simulator. Everything is resolved: no default is left to fill in.
+
+use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time};
+use serde::{Deserialize, Serialize};
+
+/// Sizes of everything on the wire, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Framing {
+    /// Payload of a full data packet.
+    pub payload: u32,
+    /// Headers of a data packet, telemetry not counted.
+    pub header: u32,
+    /// Headers of an ACK or NACK, telemetry not counted.
+    pub ack_header: u32,
+    /// Smallest frame; shorter ones are padded.
+    pub min_frame: u32,
+    /// A PFC pause or resume frame.
+    pub pfc_frame: u32,
+    /// What the wire adds to every frame and no buffer counts (preamble, inter-frame gap).
+    pub wire_overhead: u32,
+}
+
+impl Framing {
+    /// The HPCC reference simulator's sizes (hpcc-ns3 facts, section 4.2).
+    pub const HPCC: Framing =
+        Framing { payload: 1000, header: 48, ack_header: 46, min_frame: 60, pfc_frame: 43, wire_overhead: 0 };
+    /// Ethernet with a 1460-byte payload: 1538 bytes on the wire for a full packet, 84 for a small one.
+    pub const ETHERNET: Framing =
+        Framing { payload: 1460, header: 58, ack_header: 58, min_frame: 64, pfc_frame: 64, wire_overhead: 20 };
+}
+
+/// How a switch's packet buffer is divided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BufferModel {
+    /// One pool shared by all ports.
+    Shared,
+    /// A fixed limit per egress port; `buffer` is that limit.
+    PerPort,
+}
+
+/// How much buffer is set aside per port for what arrives after a pause was sent.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Headroom {
+    /// Two times rate times delay, two largest frames and a pause frame: what can arrive at most.
+    Auto,
+    /// `factor` times rate times delay (the reference simulator uses 3).
+    RateDelay(u32),
+    /// A fixed number of bytes.
+    Fixed(Bytes),
+}
+
+/// Priority flow control of a switch.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Pfc {
+    /// Bytes every (ingress port, class) may hold before it draws on the shared pool.
+    pub reserve: Bytes,
+    /// Bytes set aside per port for what arrives after a pause was sent.
+    pub headroom: Headroom,
+    /// Share of the free pool a (port, class) of a host-speed port may take, in 1/65536.
+    pub alpha_q16: u32,
+    /// Whether that share doubles for each factor 2 above host speed, up to 1.
+    pub alpha_scales: bool,
+    /// A paused class resumes when its share is this far under the threshold.
+    pub resume_offset: Bytes,
+}
+
+/// ECN marking of a switch port: by the queue left behind at departure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ecn {
+    /// Threshold set per port rate, ascending by rate; a port takes the entry of its own rate.
+    pub by_rate: Vec<EcnThresholds>,
+    /// Whether the queue of the packet's class or that of the whole port counts.
+    pub per_port: bool,
+}
+
+/// RED-like thresholds on the instantaneous queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EcnThresholds {
+    /// Port rate these apply to.
+    pub rate: BitsPerSec,
+    /// No mark at or below this queue.
+    pub k_min: Bytes,
+    /// Always a mark above this queue.
+    pub k_max: Bytes,
+    /// Marking probability at `k_max`.
+    pub p_max: f64,
+}
+
+/// A switch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SwitchConfig {
+    /// Packet buffer: of the switch (`Shared`) or of each egress port (`PerPort`).
+    pub buffer: Bytes,
+    /// How it is divided.
+    pub model: BufferModel,
+    /// Priority flow control; without it a full buffer drops.
+    pub pfc: Option<Pfc>,
+    /// Without PFC and with a shared buffer: share of the free pool one egress queue may take, in 1/65536.
+    pub egress_alpha_q16: u32,
+    /// ECN marking.
+    pub ecn: Option<Ecn>,
+}
+
+/// A host and its NIC.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HostConfig {
+    /// ACKs travel in the control class (never paused) instead of the flow's class.
+    pub ack_priority: bool,
+    /// A receiver repeats a NACK for the same packet after this long.
+    pub nack_interval: Duration,
+    /// Retransmission timeout; `None` switches it off.
+    pub rto: Option<Rto>,
+    /// Window and rates derive from the pair's own base RTT instead of the largest in the network.
+    pub own_base_rtt: bool,
+}
+
+/// Retransmission timeout of the RDMA transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rto {
+    /// First timeout; doubles with each try.
+    pub initial: Duration,
+    /// Tries before the flow is given up as failed.
+    pub tries: u32,
+}
+
+/// Path choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PathChoice {
+    /// Per-flow ECMP: a hash of the flow's tuple, salted per switch.
+    FlowHash,
+    /// Per-packet spraying, drawn at the source.
+    Spray,
+}
+
+/// Order in which equal next hops are numbered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NextHopOrder {
+    /// By port number.
+    Port,
+    /// By descending node id, as the reference simulator does.
+    DescendingId,
+}
+
+/// Routing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoutingConfig {
+    /// How one of several shortest paths is chosen.
+    pub choice: PathChoice,
+    /// Numbering of equal next hops.
+    pub order: NextHopOrder,
+    /// Added to each switch's id to salt its hash.
+    pub salt: u32,
+}
+
+/// When a run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// When every flow has finished or failed.
+    Completed,
+    /// At this instant at the latest.
+    At(Time),
+}
+
+/// Which engine runs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EngineChoice {
+    /// By the scenario: windowed where the lookahead pays, sequential elsewhere.
+    Auto,
+    /// One event after the other.
+    Sequential,
+    /// Windows of the smallest link delay.
+    Windowed,
+}
+
+/// Behaviours of the HPCC reference simulator that Paceline does not share. All off except in `paceline hpcc`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Quirks {
+    /// Clock of whole nanoseconds; serialisation times truncated by the reference's double arithmetic.
+    pub clock_1ns: bool,
+    /// Ties between events go to the one scheduled first.
+    pub insertion_order: bool,
+    /// The NIC's round robin index is not adjusted when finished flows are removed, and its pacing timer has gaps.
+    pub nic_round_robin: bool,
+}
