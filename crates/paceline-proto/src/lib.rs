@@ -2,4 +2,5 @@
 //!
 //! Nothing here can see a queue, a link or a clock: time comes in as an argument, decisions go out as values.
 
+pub mod rng;
 pub mod units;

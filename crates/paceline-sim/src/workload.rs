@@ -1,8 +1,30 @@
 //! What the hosts send: a stream of flows in start order.
+//!
+//! Generators draw from named random streams keyed by the scenario's seed, the purpose, the workload's number and the
+//! host or episode, so that adding a workload, or changing the scheme, leaves the flows of the others as they were.
 
 use paceline_proto::units::Time;
 
+use crate::InputError;
 use crate::graph::NodeId;
+
+pub mod builtin;
+pub mod cdf;
+pub mod incast;
+pub mod load;
+pub mod merge;
+pub mod pattern;
+pub mod poisson;
+pub mod table;
+
+pub use builtin::{Builtin, builtin};
+pub use cdf::{Cdf, Sampling, SizeLaw};
+pub use incast::{Episodes, Incast, IncastConfig};
+pub use load::{LoadBytes, LoadMean, LoadReference, rate_for_load};
+pub use merge::Merge;
+pub use pattern::{AllToAll, AllToAllConfig, Permutation, PermutationConfig, Shuffle};
+pub use poisson::{Poisson, PoissonConfig};
+pub use table::{TableNames, load_table, read_table, save};
 
 /// One flow to start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +55,92 @@ pub struct FlowSpec {
 pub trait FlowSource: Send {
     /// The next flow, or `None` at the end.
     fn next_flow(&mut self) -> Option<FlowSpec>;
+}
+
+/// What the flows of a workload have in common, and what a flow table leaves out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlowDefaults {
+    /// Index into the scenario's schemes.
+    pub scheme: u16,
+    /// Index into the scenario's groups.
+    pub group: u16,
+    /// Traffic class, 1 to 7.
+    pub class: u8,
+    /// Destination port number.
+    pub dport: u16,
+    /// Upper limit on the sending rate in bit/s; 0 means none.
+    pub rate_cap: u64,
+}
+
+impl Default for FlowDefaults {
+    /// First scheme and group, class 3 and port 100 as in the HPCC traffic generator, no cap.
+    fn default() -> Self {
+        Self { scheme: 0, group: 0, class: 3, dport: 100, rate_cap: 0 }
+    }
+}
+
+impl FlowDefaults {
+    /// A flow with these traits.
+    pub fn flow(&self, start: Time, src: NodeId, dst: NodeId, bytes: u64) -> FlowSpec {
+        let Self { scheme, group, class, dport, rate_cap } = *self;
+        FlowSpec { start, src, dst, bytes, scheme, group, class, dport, rate_cap }
+    }
+
+    /// Refuses class 0 (control frames) and classes above 7.
+    pub(crate) fn check(&self) -> Result<(), InputError> {
+        if (1..=7).contains(&self.class) {
+            return Ok(());
+        }
+        Err(InputError::new("no such traffic class for flows").field("class").value(self.class).allowed("1 to 7"))
+    }
+}
+
+/// The start of a text from the user, for an error message.
+pub(crate) fn clip(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_string(),
+    }
+}
+
+/// The candidate with the smallest edit distance to `name`, if it is near enough to be meant.
+pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let name: Vec<char> = name.chars().take(60).flat_map(char::to_lowercase).collect();
+    let distance = |other: &str| {
+        let mut row: Vec<usize> = (0..=name.len()).collect();
+        for (i, b) in other.chars().enumerate() {
+            let mut corner = std::mem::replace(&mut row[0], i + 1);
+            for (j, a) in name.iter().enumerate() {
+                let cost = if *a == b { corner } else { corner.min(row[j]).min(row[j + 1]) + 1 };
+                corner = std::mem::replace(&mut row[j + 1], cost);
+            }
+        }
+        row[name.len()]
+    };
+    let (far, best) = candidates.into_iter().map(|c| (distance(c), c)).min_by_key(|(far, _)| *far)?;
+    (far <= 2 + best.len() / 4).then_some(best)
+}
+
+/// What an instant must be, for error messages.
+pub(crate) const CLOCK: &str = "instants before 2^64 ps, about 213 days";
+
+/// Number of a random stream: entities (hosts, episodes) of different workloads never share one.
+pub(crate) fn stream_id(workload: u16, entity: u64) -> u64 {
+    u64::from(workload) << 48 | entity & ((1 << 48) - 1)
+}
+
+/// A host list in ascending order, so that its order as given has no effect; refuses doubles and lists under `least`.
+pub(crate) fn host_list(hosts: &[NodeId], field: &str, least: usize) -> Result<Vec<NodeId>, InputError> {
+    let mut sorted = hosts.to_vec();
+    sorted.sort_unstable();
+    if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(InputError::new("host listed twice").field(field).value(pair[0]));
+    }
+    if sorted.len() < least {
+        let allowed = format!("at least {least}");
+        return Err(InputError::new("too few hosts").field(field).value(sorted.len()).allowed(allowed));
+    }
+    Ok(sorted)
 }
 
 /// A given list of flows.
