@@ -2,5 +2,8 @@
 //!
 //! Nothing here can see a queue, a link or a clock: time comes in as an argument, decisions go out as values.
 
+pub mod cc;
 pub mod rng;
+pub mod telemetry;
+pub mod transport;
 pub mod units;

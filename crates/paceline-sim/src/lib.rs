@@ -1,8 +1,21 @@
 //! The network around the protocols: topologies, switches, hosts, workloads, engines and records.
 
+pub mod clock;
+pub mod diagnosis;
+pub mod engine;
 pub mod error;
+pub mod flow;
 pub mod graph;
+pub mod host;
+pub mod ideal;
+pub mod net;
+pub mod packet;
+pub mod port;
+pub mod record;
+pub mod routing;
 pub mod scenario;
+pub mod switch;
+pub mod topology;
 pub mod workload;
 
 pub use error::InputError;

@@ -188,3 +188,67 @@ pub struct Quirks {
     /// The NIC's round robin index is not adjusted when finished flows are removed, and its pacing timer has gaps.
     pub nic_round_robin: bool,
 }
+
+/// A scheme: a congestion controller with its parameters, under a name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scheme {
+    /// Name, as flows and results refer to it.
+    pub name: String,
+    /// Controller and parameters.
+    pub params: paceline_proto::cc::Params,
+    /// Window at line rate.
+    pub window: Window,
+}
+
+/// The window a scheme starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Window {
+    /// No window.
+    Off,
+    /// One bandwidth-delay product: of the network's longest pair, or of the flow's own with [`HostConfig::own_base_rtt`].
+    Bdp,
+    /// As given.
+    Fixed(Bytes),
+}
+
+/// What to record beyond counters and flows.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct RecordConfig {
+    /// Time-weighted queue histograms of every switch port.
+    pub queues: bool,
+    /// PFC frames one by one.
+    pub pfc_log: bool,
+}
+
+/// A whole run, resolved.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// The network.
+    pub graph: std::sync::Arc<crate::graph::Graph>,
+    /// Sizes on the wire.
+    pub framing: Framing,
+    /// Switches.
+    pub switch: SwitchConfig,
+    /// Hosts.
+    pub host: HostConfig,
+    /// Routing.
+    pub routing: RoutingConfig,
+    /// Schemes.
+    pub schemes: Vec<Scheme>,
+    /// Names of the flow groups.
+    pub groups: Vec<String>,
+    /// Scale of the INT units; 0: the hosts' rate in steps of 25 Gb/s, at least 1.
+    pub int_multiple: u64,
+    /// When it ends.
+    pub stop: Stop,
+    /// Without progress of any flow for this long the run is stopped with a diagnosis.
+    pub stall: Duration,
+    /// Which engine.
+    pub engine: EngineChoice,
+    /// Records.
+    pub records: RecordConfig,
+    /// Compatibility behaviours.
+    pub quirks: Quirks,
+}

@@ -1,0 +1,3 @@
+//! Transports: who sends what next, and what the receiver answers.
+
+pub mod rdma;

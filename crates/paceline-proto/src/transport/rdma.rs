@@ -1,0 +1,170 @@
+//! RDMA over a lossless or lossy network: a message per flow, one ACK per packet, go-back-N.
+//!
+//! Source: behaviour of the HPCC authors' simulator (RoCE-like reliable connection). Sequence numbers count packets, as
+//! RoCE's do; the reference counts bytes in steps of a packet, which is the same thing.
+//!
+//! *Deviation:* a retransmission timeout, which the reference lacks (a flow whose last packets are lost hangs there); the
+//! host arms it, see `paceline_sim::host`.
+
+use crate::units::{Duration, Time};
+
+/// Sending half.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sender {
+    /// Next packet to send.
+    pub snd_nxt: u32,
+    /// Oldest unacknowledged packet.
+    pub snd_una: u32,
+    /// Packets of the message.
+    pub packets: u32,
+}
+
+/// What an acknowledgement did to the sender.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Acked {
+    /// Nothing new.
+    Old,
+    /// The oldest unacknowledged packet moved on.
+    Progress,
+    /// The last packet is acknowledged.
+    Finished,
+}
+
+impl Sender {
+    /// A sender of `packets` packets.
+    pub fn new(packets: u32) -> Self {
+        Self { snd_nxt: 0, snd_una: 0, packets }
+    }
+
+    /// Whether there is a packet left to (re)send.
+    #[inline]
+    pub fn has_data(&self) -> bool {
+        self.snd_nxt < self.packets
+    }
+
+    /// Packets in flight.
+    #[inline]
+    pub fn in_flight(&self) -> u32 {
+        self.snd_nxt - self.snd_una
+    }
+
+    /// Everything below `ack` has arrived.
+    #[inline]
+    pub fn on_ack(&mut self, ack: u32) -> Acked {
+        let ack = ack.min(self.packets);
+        if ack <= self.snd_una {
+            return Acked::Old;
+        }
+        self.snd_una = ack;
+        // After a rewind an ACK of an earlier copy may overtake what is about to be sent again.
+        self.snd_nxt = self.snd_nxt.max(ack);
+        if ack == self.packets { Acked::Finished } else { Acked::Progress }
+    }
+
+    /// Goes back to the oldest unacknowledged packet. Returns how many packets will be sent again.
+    pub fn rewind(&mut self) -> u32 {
+        let again = self.in_flight();
+        self.snd_nxt = self.snd_una;
+        again
+    }
+}
+
+/// Receiving half.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Receiver {
+    /// Next packet expected.
+    pub expected: u32,
+    /// The packet the last NACK asked for, plus one; 0 when there was none.
+    last_nack: u32,
+    /// No second NACK for the same packet before this instant.
+    nack_again: Time,
+}
+
+/// What the receiver answers a data packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reply {
+    /// Acknowledge everything below.
+    Ack(u32),
+    /// Ask for this packet.
+    Nack(u32),
+    /// Say nothing: a duplicate, or a gap already reported.
+    Silence,
+}
+
+impl Receiver {
+    /// A data packet arrived.
+    ///
+    /// `interval`: how long until a NACK for the same packet is repeated (500 us in the reference). `answer_duplicates`:
+    /// acknowledge packets below the expected one again instead of dropping them silently as the reference does; needed
+    /// with a retransmission timeout, where the lost packet may have been the ACK.
+    #[inline]
+    pub fn on_data(&mut self, now: Time, seq: u32, interval: Duration, answer_duplicates: bool) -> Reply {
+        if seq == self.expected {
+            self.expected += 1;
+            return Reply::Ack(self.expected);
+        }
+        if seq < self.expected {
+            return if answer_duplicates { Reply::Ack(self.expected) } else { Reply::Silence };
+        }
+        if now >= self.nack_again || self.last_nack != self.expected + 1 {
+            self.nack_again = now + interval;
+            self.last_nack = self.expected + 1;
+            return Reply::Nack(self.expected);
+        }
+        Reply::Silence
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const INTERVAL: Duration = Duration::from_us(500);
+
+    #[test]
+    fn a_gap_is_reported_once_per_interval() {
+        let mut r = Receiver::default();
+        assert_eq!(r.on_data(Time(0), 1, INTERVAL, false), Reply::Nack(0));
+        assert_eq!(r.on_data(Time(1), 2, INTERVAL, false), Reply::Silence);
+        assert_eq!(r.on_data(Time(500_000_000), 3, INTERVAL, false), Reply::Nack(0));
+        assert_eq!(r.on_data(Time(500_000_001), 0, INTERVAL, false), Reply::Ack(1));
+        // A new gap is reported at once.
+        assert_eq!(r.on_data(Time(500_000_002), 4, INTERVAL, false), Reply::Nack(1));
+    }
+
+    proptest! {
+        /// Over a wire that loses a third of everything in both directions the message still arrives, in order, when the
+        /// sender goes back on NACKs and on silence.
+        #[test]
+        fn go_back_n_delivers_over_a_lossy_wire(packets in 1u32..60, losses in prop::collection::vec(0u8..3, 4000)) {
+            let (mut s, mut r) = (Sender::new(packets), Receiver::default());
+            let mut lost = losses.iter().cycle().map(|x| *x == 0);
+            let mut now = 0;
+            let mut rounds = 0;
+            while s.snd_una < packets {
+                rounds += 1;
+                prop_assert!(rounds < 10_000, "no progress");
+                now += 1_000_000;
+                if !s.has_data() {
+                    s.rewind();
+                }
+                let seq = s.snd_nxt;
+                s.snd_nxt += 1;
+                if lost.next().unwrap() {
+                    continue;
+                }
+                let reply = r.on_data(Time(now), seq, INTERVAL, true);
+                if lost.next().unwrap() {
+                    continue;
+                }
+                match reply {
+                    Reply::Ack(a) => { s.on_ack(a); }
+                    Reply::Nack(a) => { s.on_ack(a); s.rewind(); }
+                    Reply::Silence => {}
+                }
+            }
+            prop_assert_eq!(r.expected, packets);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! How long bytes take on a wire: exact picoseconds, or the whole nanoseconds of the reference simulator.
+
+use paceline_proto::units::NS;
+
+/// Picoseconds of a second in eight-bit units: one byte at 1 bit/s lasts `PS_PER_BYTE_BPS` ps.
+const PS_PER_BYTE_BPS: u64 = 8_000_000_000_000;
+
+/// A time base.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Clock {
+    /// Picoseconds; times that are no whole number are rounded up.
+    Exact,
+    /// Whole nanoseconds as the reference simulator truncates them.
+    TruncatedNs,
+}
+
+impl Clock {
+    /// Picoseconds to put `bytes` on a wire of `rate` bit/s.
+    #[inline]
+    pub fn serialisation_ps(self, bytes: u32, rate: u64) -> u64 {
+        match self {
+            Clock::Exact => (u64::from(bytes) * PS_PER_BYTE_BPS).div_ceil(rate),
+            Clock::TruncatedNs => truncated_ns(bytes, rate) * NS,
+        }
+    }
+}
+
+/// The reference's arithmetic (hpcc-ns3 facts, section 4.1): seconds as an IEEE double, its fraction as 64 bits, floor.
+/// An exact whole number of nanoseconds comes out one less.
+fn truncated_ns(bytes: u32, rate: u64) -> u64 {
+    let seconds = (u64::from(bytes) * 8) as f64 / rate as f64;
+    let whole = seconds.floor();
+    let fraction = ((seconds - whole) * 18_446_744_073_709_551_616.0) as u64;
+    whole as u64 * 1_000_000_000 + ((u128::from(fraction) * 1_000_000_000) >> 64) as u64
+}
+
+/// Serialisation at one fixed rate, without a division where a byte lasts a whole number of picoseconds.
+#[derive(Clone, Debug)]
+pub struct Wire {
+    /// Picoseconds per byte, or 0 when `table` decides.
+    ps_per_byte: u64,
+    /// For the largest frame.
+    longest: u64,
+    /// Picoseconds by frame size.
+    table: Vec<u64>,
+}
+
+impl Wire {
+    /// A wire of `rate` bit/s for frames of up to `max_frame` bytes, `overhead` bytes added to each.
+    pub fn new(clock: Clock, rate: u64, max_frame: u32, overhead: u32) -> Self {
+        if clock == Clock::Exact && PS_PER_BYTE_BPS.is_multiple_of(rate) && overhead == 0 {
+            let ps_per_byte = PS_PER_BYTE_BPS / rate;
+            return Self { ps_per_byte, longest: ps_per_byte * u64::from(max_frame), table: Vec::new() };
+        }
+        let table: Vec<u64> = (0..=max_frame).map(|b| clock.serialisation_ps(b + overhead, rate)).collect();
+        Self { ps_per_byte: 0, longest: table.last().copied().unwrap_or(0), table }
+    }
+
+    /// Picoseconds for the largest frame.
+    pub fn longest(&self) -> u64 {
+        self.longest
+    }
+
+    /// Picoseconds for a frame of `bytes`.
+    #[inline(always)]
+    pub fn ps(&self, bytes: u16) -> u64 {
+        if self.ps_per_byte != 0 { self.ps_per_byte * u64::from(bytes) } else { self.table[usize::from(bytes)] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The key values of the reference's table: a wrong one shifts every flow completion time.
+    #[test]
+    fn truncation_matches_the_reference() {
+        for (bytes, at_100g, at_400g) in [(1090, 87, 21), (1048, 83, 20), (1056, 84, 21), (1050, 83, 20), (88, 7, 1), (60, 4, 1), (43, 3, 0)] {
+            assert_eq!(truncated_ns(bytes, 100_000_000_000), at_100g, "{bytes} B");
+            assert_eq!(truncated_ns(bytes, 400_000_000_000), at_400g, "{bytes} B");
+        }
+    }
+
+    #[test]
+    fn exact_wire_agrees_with_the_clock() {
+        for rate in [1_000_000_000u64, 25_000_000_000, 100_000_000_000, 1_600_000_000_000, 7_777_777_777] {
+            let wire = Wire::new(Clock::Exact, rate, 2000, 20);
+            assert_eq!(wire.ps(1500), Clock::Exact.serialisation_ps(1520, rate));
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The engines: in which order the places of the network are looked at.
+
+mod inbox;
+pub mod order;
+mod reference_nic;
+pub mod sequential;
+pub mod windowed;
+
+use crate::record::{FlowRecord, PfcEvent};
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Every flow ended.
+    Completed,
+    /// The stop time came first.
+    Stopped,
+    /// The observer said so.
+    Interrupted,
+    /// No flow made progress; why.
+    Stalled(String),
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress {
+    /// Simulated time, ps.
+    pub now: u64,
+    /// Flows started.
+    pub started: u64,
+    /// Flows finished or failed.
+    pub ended: u64,
+    /// Packets that crossed a link.
+    pub hops: u64,
+}
+
+/// Who watches a run. Called between events, never inside one.
+pub trait Observer {
+    /// Flows ended, in the engine's order.
+    fn flows_ended(&mut self, _records: &[FlowRecord]) {}
+    /// PFC frames took effect, in the engine's order.
+    fn pfc(&mut self, _events: &[PfcEvent]) {}
+    /// The reference's queue sampler is due for writing.
+    fn queue_dump(&mut self, _now: u64, _net: &crate::net::Net) {}
+    /// Called now and then; false stops the run.
+    fn progress(&mut self, _progress: &Progress) -> bool {
+        true
+    }
+}
+
+/// Watches nothing.
+impl Observer for () {}

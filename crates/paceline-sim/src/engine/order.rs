@@ -1,0 +1,31 @@
+//! Which of two events at one node goes first when they fall in the same picosecond.
+//!
+//! By what they are: departures, then arrivals, then timers, then flow starts. Among equals a hash of (seed, node, port,
+//! time) decides: total, the same for every engine and thread count, and no port wins systematically.
+
+use paceline_proto::rng::hash3;
+
+/// What an event is, in the order equal times are handled.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Rank {
+    /// A transmitter takes its next packet.
+    Departure,
+    /// A packet arrives.
+    Arrival,
+    /// A timer runs out.
+    Timer,
+    /// A flow starts.
+    Start,
+}
+
+/// Rank of an arrival among those at the same node and time.
+#[inline]
+pub fn tie(seed: u64, node: u32, port: u16, now: u64) -> u64 {
+    hash3(seed, u64::from(node) << 16 | u64::from(port), now)
+}
+
+/// Key that orders events of equal time.
+#[inline]
+pub fn key(rank: Rank, tie: u64) -> u64 {
+    (rank as u64) << 62 | tie >> 2
+}

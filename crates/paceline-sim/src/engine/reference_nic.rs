@@ -1,0 +1,162 @@
+//! The NIC of the HPCC reference simulator, where it differs from ours (quirk `nic_round_robin`).
+//!
+//! Finished flows stay in the round robin until a scan passes them, the index of the flow served last is not renumbered
+//! when they go, and the pacing timer is not set when some flow whose window is closed could have sent earlier
+//! (hpcc-ns3 facts, sections 4.5 and 6, Q3).
+
+use super::order::Rank;
+use super::sequential::{Events, What};
+use crate::host::Answered;
+use crate::net::Net;
+use crate::packet::{Handle, Kind};
+
+/// One NIC.
+#[derive(Clone, Debug, Default)]
+struct ReferenceNic {
+    flows: Vec<u32>,
+    last: usize,
+    busy: bool,
+    /// Pending pacing timer: when, and its number.
+    timer: Option<(u64, u32)>,
+    timers: u32,
+}
+
+/// All NICs.
+#[derive(Debug)]
+pub(super) struct ReferenceNics {
+    nics: Vec<ReferenceNic>,
+}
+
+impl ReferenceNics {
+    pub(super) fn new(nics: usize) -> Self {
+        Self { nics: vec![ReferenceNic::default(); nics] }
+    }
+
+    /// A flow starts.
+    pub(super) fn flow(&mut self, net: &mut Net, events: &mut Events, slot: u32, now: u64) {
+        let nic = net.nic_of_port[net.flows[slot as usize].nic as usize];
+        self.nics[nic as usize].flows.push(slot);
+        net.flows[slot as usize].next_avail = now;
+        self.trigger(net, events, nic, now);
+    }
+
+    /// The transmitter is free again.
+    pub(super) fn transmitted(&mut self, net: &mut Net, events: &mut Events, nic: u32, now: u64) {
+        self.nics[nic as usize].busy = false;
+        self.trigger(net, events, nic, now);
+    }
+
+    /// A pacing timer runs out.
+    pub(super) fn paced(&mut self, net: &mut Net, events: &mut Events, nic: u32, number: u32, now: u64) {
+        let n = &mut self.nics[nic as usize];
+        if n.timer.is_some_and(|(_, current)| current == number) {
+            n.timer = None;
+            self.trigger(net, events, nic, now);
+        }
+    }
+
+    /// A packet arrives.
+    pub(super) fn arrival(&mut self, net: &mut Net, events: &mut Events, nic: u32, h: Handle, now: u64) {
+        let packet = net.arena[h];
+        let port = net.nics[nic as usize].port;
+        match packet.kind {
+            Kind::Data => {
+                if net.receive_data(h, &packet, now) {
+                    let size = net.arena[h].size;
+                    net.ports[port as usize].push(&mut net.arena, h, 0, size);
+                    self.trigger(net, events, nic, now);
+                }
+            }
+            Kind::Ack | Kind::Nack => {
+                if let Answered::Running(slot) = net.receive_ack(h, &packet, now) {
+                    self.move_timer(net, events, nic, slot, now);
+                }
+                self.trigger(net, events, nic, now);
+            }
+            Kind::Pause | Kind::Resume => {
+                if net.apply_pfc(port, h, &packet, now) {
+                    self.trigger(net, events, nic, now);
+                }
+            }
+        }
+    }
+
+    /// A changed rate moved a flow's next packet; a pending timer that is now too late moves with it.
+    fn move_timer(&mut self, net: &Net, events: &mut Events, nic: u32, slot: u32, now: u64) {
+        let next = net.flows[slot as usize].next_avail;
+        if self.nics[nic as usize].timer.is_some_and(|(at, _)| next < at) {
+            self.set_timer(net, events, nic, next.max(now));
+        }
+    }
+
+    fn set_timer(&mut self, net: &Net, events: &mut Events, nic: u32, at: u64) {
+        let n = &mut self.nics[nic as usize];
+        n.timers = n.timers.wrapping_add(1);
+        n.timer = Some((at, n.timers));
+        events.push_at(at, Rank::Departure, What::Pacing, net.nics[nic as usize].port, nic, n.timers);
+    }
+
+    /// Sends the next packet if the NIC is idle.
+    fn trigger(&mut self, net: &mut Net, events: &mut Events, nic: u32, now: u64) {
+        if self.nics[nic as usize].busy {
+            return;
+        }
+        let port = net.nics[nic as usize].port;
+        let p = &net.ports[port as usize];
+        let paused = p.paused;
+        if p.waiting & 1 != 0 {
+            let class = net.arena[p.head(0)].class;
+            if class == 0 || paused & (1 << class) == 0 {
+                let (h, _) = net.ports[port as usize].pop(&net.arena, 0);
+                self.nics[nic as usize].busy = true;
+                net.launch(port, h, false, now, events);
+                return;
+            }
+        }
+        if let Some(place) = self.scan(net, nic, paused, now) {
+            let n = &mut self.nics[nic as usize];
+            n.last = place;
+            n.busy = true;
+            let slot = n.flows[place];
+            let h = net.make_packet(slot, now);
+            net.launch(port, h, false, now, events);
+            return;
+        }
+        let n = &self.nics[nic as usize];
+        let unsent = n.flows.iter().map(|s| &net.flows[*s as usize]).filter(|f| f.alive && f.tx.has_data());
+        let Some(next) = unsent.map(|f| f.next_avail).min() else { return };
+        if n.timer.is_none() && next > now {
+            self.set_timer(net, events, nic, next);
+        }
+    }
+
+    /// The place of the flow to serve; removes finished flows the scan passed.
+    fn scan(&mut self, net: &Net, nic: u32, paused: u8, now: u64) -> Option<usize> {
+        let n = &mut self.nics[nic as usize];
+        let count = n.flows.len();
+        let (mut found, mut first_finished) = (None, usize::MAX);
+        for step in 1..=count {
+            let place = (step + n.last) % count;
+            let flow = &net.flows[n.flows[place] as usize];
+            let in_flight = u64::from(flow.tx.in_flight()) * u64::from(net.scenario.framing.payload);
+            if flow.alive && paused & (1 << flow.class) == 0 && flow.tx.has_data() && in_flight < flow.cwnd {
+                if flow.next_avail <= now {
+                    found = Some(place);
+                    break;
+                }
+            } else if !flow.alive {
+                first_finished = first_finished.min(place);
+            }
+        }
+        if first_finished != usize::MAX {
+            let chosen = found.map(|place| n.flows[place]);
+            let mut place = 0;
+            n.flows.retain(|slot| {
+                place += 1;
+                place <= first_finished || net.flows[*slot as usize].alive
+            });
+            found = chosen.and_then(|slot| n.flows.iter().position(|s| *s == slot));
+        }
+        found
+    }
+}

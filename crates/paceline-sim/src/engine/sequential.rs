@@ -1,0 +1,420 @@
+//! One event after the other, in order of time.
+//!
+//! One event per hop where nothing queues: a transmitter's end is an event only when something waits for it. With the
+//! quirk `insertion_order` ties go to the event scheduled first, as in the reference simulator; the number of an end of
+//! transmission is then reserved when the transmission starts, whether or not the event is needed.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+
+use super::order::{Rank, key, tie};
+use super::reference_nic::ReferenceNics;
+use super::{Ending, Observer, Progress};
+use crate::error::InputError;
+use crate::net::{Net, Schedule};
+use crate::packet::{Handle, NONE};
+use crate::record::Sampler;
+use crate::scenario::{Scenario, Stop};
+use crate::workload::{FlowSource, FlowSpec};
+
+/// Never.
+const NEVER: u64 = u64::MAX;
+
+/// What happens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum What {
+    /// A packet arrives; place: inbox port, detail: handle.
+    Arrival,
+    /// A transmitter is free and something waits; place: port.
+    Departure,
+    /// A NIC may send; place: NIC.
+    Wake,
+    /// A pacing timer of the reference's NIC; place: NIC, detail: which.
+    Pacing,
+    /// Retransmission timeouts may be due; place: NIC.
+    Timeout,
+    /// The next flows start.
+    Flows,
+    /// First of the reference's two steps of starting a flow.
+    FlowInit,
+    /// Second step.
+    FlowStart,
+    /// Queue lengths are sampled.
+    Sample,
+}
+
+const KINDS: [What; 9] = [
+    What::Arrival,
+    What::Departure,
+    What::Wake,
+    What::Pacing,
+    What::Timeout,
+    What::Flows,
+    What::FlowInit,
+    What::FlowStart,
+    What::Sample,
+];
+
+/// The event list, and what it must know to order events.
+pub(super) struct Events {
+    heap: BinaryHeap<Reverse<(u64, u64, u64)>>,
+    seed: u64,
+    /// Ties by order of scheduling.
+    insertion: bool,
+    scheduled: u64,
+    /// Key of the event being handled.
+    key: u64,
+    /// By port: key of the end of the present transmission, and whether that event is in the list.
+    end_key: Vec<u64>,
+    end_listed: Vec<bool>,
+    port_node: Vec<u32>,
+    /// By port: its number on its node, and the number of the far end of its wire.
+    number: Vec<u16>,
+    far: Vec<u16>,
+    /// Ports whose end of transmission always matters: NICs with the reference's quirk.
+    always_listed: Vec<bool>,
+}
+
+impl Events {
+    fn new(net: &Net) -> Self {
+        let quirks = net.scenario.quirks;
+        let ports = net.ports.len();
+        Self {
+            heap: BinaryHeap::new(),
+            seed: net.draws.ties,
+            insertion: quirks.insertion_order,
+            scheduled: 0,
+            key: 0,
+            end_key: vec![0; ports],
+            end_listed: vec![true; ports],
+            port_node: net.port_node.clone(),
+            number: (0..ports).map(|p| (p as u32 - net.first[net.port_node[p] as usize]) as u16).collect(),
+            far: net.ports.iter().map(|p| p.peer_port).collect(),
+            always_listed: net.nic_of_port.iter().map(|n| quirks.nic_round_robin && *n != NONE).collect(),
+        }
+    }
+
+    fn push_with(&mut self, at: u64, key: u64, what: What, place: u32, detail: u32) {
+        let payload = (what as u64) << 60 | u64::from(place) << 32 | u64::from(detail);
+        self.heap.push(Reverse((at, key, payload)));
+    }
+
+    /// Schedules an event of the whole run (flows, samples).
+    pub(super) fn push(&mut self, at: u64, rank: Rank, what: What, place: u32, detail: u32) {
+        let key = if self.insertion { self.number_next() } else { key(rank, 0) };
+        self.push_with(at, key, what, place, detail);
+    }
+
+    /// Schedules an event at a NIC's port.
+    pub(super) fn push_at(&mut self, at: u64, rank: Rank, what: What, port: u32, nic: u32, detail: u32) {
+        let key = if self.insertion { self.number_next() } else { self.own_key(rank, port, at) };
+        self.push_with(at, key, what, nic, detail);
+    }
+
+    fn number_next(&mut self) -> u64 {
+        self.scheduled += 1;
+        self.scheduled
+    }
+
+    fn own_key(&self, rank: Rank, port: u32, at: u64) -> u64 {
+        key(rank, tie(self.seed, self.port_node[port as usize], self.number[port as usize], at))
+    }
+}
+
+impl Schedule for Events {
+    #[inline]
+    fn idle(&self, port: u32, free: u64, now: u64) -> bool {
+        // By insertion order an end of transmission scheduled later than the present event is still to come.
+        free < now || (free == now && (!self.insertion || self.end_key[port as usize] < self.key))
+    }
+
+    #[inline]
+    fn started(&mut self, port: u32, free: u64, handle: Handle, inbox: u32, arrival: u64) {
+        let p = port as usize;
+        self.end_key[p] = if self.insertion { self.number_next() } else { self.own_key(Rank::Departure, port, free) };
+        self.end_listed[p] = false;
+        if self.always_listed[p] {
+            self.waiting(port, free);
+        }
+        if handle != NONE {
+            let key = if self.insertion {
+                self.number_next()
+            } else {
+                key(Rank::Arrival, tie(self.seed, self.port_node[inbox as usize], self.far[p], arrival))
+            };
+            self.push_with(arrival, key, What::Arrival, inbox, handle);
+        }
+    }
+
+    #[inline]
+    fn waiting(&mut self, port: u32, free: u64) {
+        if !self.end_listed[port as usize] {
+            self.end_listed[port as usize] = true;
+            self.push_with(free, self.end_key[port as usize], What::Departure, port, 0);
+        }
+    }
+}
+
+/// Periodic queue sampling as the reference does it, ps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sampling {
+    /// First sample.
+    pub start: u64,
+    /// Last sample.
+    pub end: u64,
+    /// Between samples.
+    pub interval: u64,
+    /// The histogram is written whenever a sample falls on a multiple of this.
+    pub dump: u64,
+}
+
+/// The engine.
+pub struct Sequential {
+    net: Net,
+    events: Events,
+    source: Box<dyn FlowSource>,
+    next_flow: Option<FlowSpec>,
+    next_id: u64,
+    /// Flows on their way through the reference's two steps.
+    starting: VecDeque<(u64, FlowSpec)>,
+    reference: Option<ReferenceNics>,
+    sampling: Option<Sampling>,
+    last_arrival: Vec<u64>,
+}
+
+impl Sequential {
+    /// An engine for a scenario and its flows.
+    pub fn new(scenario: Arc<Scenario>, mut source: Box<dyn FlowSource>, sampling: Option<Sampling>) -> Result<Self, InputError> {
+        let mut net = Net::new(scenario)?;
+        if sampling.is_some() {
+            net.sampler = Some(Sampler::new(net.ports.len()));
+        }
+        let events = Events::new(&net);
+        let reference = net.scenario.quirks.nic_round_robin.then(|| ReferenceNics::new(net.nics.len()));
+        Ok(Self {
+            last_arrival: vec![NEVER; net.ports.len()],
+            next_flow: source.next_flow(),
+            net,
+            events,
+            source,
+            next_id: 0,
+            starting: VecDeque::new(),
+            reference,
+            sampling,
+        })
+    }
+
+    /// The network as it stands.
+    pub fn net(&self) -> &Net {
+        &self.net
+    }
+
+    /// The network as it stands, for records.
+    pub fn net_mut(&mut self) -> &mut Net {
+        &mut self.net
+    }
+
+    /// Runs to the end.
+    pub fn run(&mut self, observer: &mut dyn Observer) -> Result<(Ending, u64), InputError> {
+        let stop = match self.net.scenario.stop {
+            Stop::Completed => NEVER,
+            Stop::At(t) => t.0,
+        };
+        let stall = self.net.scenario.stall.0;
+        if let Some(flow) = self.next_flow {
+            self.events.push(flow.start.0, Rank::Start, What::Flows, 0, 0);
+        }
+        if let Some(s) = self.sampling {
+            self.events.push(s.start, Rank::Start, What::Sample, 0, 0);
+        }
+        let (mut last_progress, mut progress_at, mut now) = (0, 0, 0);
+        while let Some(Reverse((at, key, payload))) = self.events.heap.pop() {
+            if at >= stop {
+                self.report(observer);
+                return Ok((Ending::Stopped, stop));
+            }
+            now = at;
+            self.events.key = key;
+            self.net.counters.events += 1;
+            let what = KINDS[(payload >> 60) as usize];
+            self.handle(what, (payload >> 32) as u32 & 0x0fff_ffff, payload as u32, at, observer)?;
+            if self.net.counters.events.is_multiple_of(1 << 14) {
+                self.report(observer);
+                if !observer.progress(&self.progress(now)) {
+                    return Ok((Ending::Interrupted, now));
+                }
+                if self.net.progress != last_progress || self.active() == 0 {
+                    (last_progress, progress_at) = (self.net.progress, now);
+                } else if now - progress_at > stall {
+                    return Ok((Ending::Stalled(self.net.diagnose(now)), now));
+                }
+            }
+            if self.finished() {
+                break;
+            }
+        }
+        self.report(observer);
+        if self.active() > 0 {
+            return Ok((Ending::Stalled(self.net.diagnose(now)), now));
+        }
+        Ok((Ending::Completed, now))
+    }
+
+    fn active(&self) -> u64 {
+        let c = &self.net.counters;
+        c.started - c.finished - c.failed
+    }
+
+    /// With nothing left to start, send or sample the run is over, whatever idle timers remain.
+    fn finished(&self) -> bool {
+        self.next_flow.is_none()
+            && self.active() == 0
+            && self.starting.is_empty()
+            && self.net.arena.live() == 0
+            && self.sampling.is_none()
+    }
+
+    fn progress(&self, now: u64) -> Progress {
+        let c = &self.net.counters;
+        Progress { now, started: c.started, ended: c.finished + c.failed, hops: self.net.hops().0 + self.net.hops().1 }
+    }
+
+    fn report(&mut self, observer: &mut dyn Observer) {
+        if !self.net.ended.is_empty() {
+            observer.flows_ended(&self.net.ended);
+            self.net.ended.clear();
+        }
+        if !self.net.pfc_log.is_empty() {
+            observer.pfc(&self.net.pfc_log);
+            self.net.pfc_log.clear();
+        }
+    }
+
+    fn handle(&mut self, what: What, place: u32, detail: u32, now: u64, observer: &mut dyn Observer) -> Result<(), InputError> {
+        match what {
+            What::Arrival => {
+                if std::mem::replace(&mut self.last_arrival[place as usize], now) == now {
+                    self.net.counters.ties += 1;
+                }
+                let nic = self.net.nic_of_port[place as usize];
+                if nic == NONE {
+                    self.net.switch_arrival(place, detail, now, &mut self.events);
+                } else if let Some(reference) = &mut self.reference {
+                    reference.arrival(&mut self.net, &mut self.events, nic, detail, now);
+                } else {
+                    self.net.nic_advance(nic, now, true, &mut self.events);
+                    self.net.host_arrival(nic, detail, now);
+                    self.settle(nic, now);
+                }
+            }
+            What::Departure => {
+                let nic = self.net.nic_of_port[place as usize];
+                if let (Some(reference), true) = (&mut self.reference, nic != NONE) {
+                    reference.transmitted(&mut self.net, &mut self.events, nic, now);
+                } else if self.net.ports[place as usize].free <= now {
+                    self.net.depart(place, now, &mut self.events);
+                }
+            }
+            What::Wake => {
+                if self.net.nics[place as usize].wake_at == now {
+                    self.net.nics[place as usize].wake_at = NEVER;
+                    self.settle(place, now);
+                }
+            }
+            What::Pacing => {
+                if let Some(reference) = &mut self.reference {
+                    reference.paced(&mut self.net, &mut self.events, place, detail, now);
+                }
+            }
+            What::Timeout => {
+                if self.net.nics[place as usize].timer_at == now {
+                    self.net.nic_advance(place, now, true, &mut self.events);
+                    self.net.nic_timeouts(place, now);
+                    self.settle(place, now);
+                }
+            }
+            What::Flows => self.start_flows(now)?,
+            What::FlowInit => self.events.push(now, Rank::Start, What::FlowStart, 0, 0),
+            What::FlowStart => {
+                if let Some((id, spec)) = self.starting.pop_front() {
+                    self.start(id, spec, now)?;
+                }
+            }
+            What::Sample => {
+                self.sample(now, observer);
+            }
+        }
+        Ok(())
+    }
+
+    /// After anything happened at a NIC: sends what may go now and schedules its next departure and timer.
+    fn settle(&mut self, nic: u32, now: u64) {
+        let before = self.net.nics[nic as usize].wake_at;
+        let wake = self.net.nic_advance(nic, now, true, &mut self.events);
+        let port = self.net.nics[nic as usize].port;
+        if wake != NEVER && wake != before {
+            self.net.nics[nic as usize].wake_at = wake;
+            self.events.push_at(wake, Rank::Departure, What::Wake, port, nic, 0);
+        } else if wake == NEVER {
+            self.net.nics[nic as usize].wake_at = NEVER;
+        }
+        let timer = self.net.nics[nic as usize].timer_at;
+        if timer != NEVER && timer != self.net.nics[nic as usize].timer_listed {
+            self.net.nics[nic as usize].timer_listed = timer;
+            self.events.push_at(timer, Rank::Timer, What::Timeout, port, nic, 0);
+        }
+    }
+
+    fn start_flows(&mut self, now: u64) -> Result<(), InputError> {
+        while let Some(spec) = self.next_flow.filter(|f| f.start.0 == now) {
+            let id = self.next_id;
+            self.next_id += 1;
+            self.next_flow = self.source.next_flow();
+            if self.events.insertion {
+                self.starting.push_back((id, spec));
+                self.events.push(now, Rank::Start, What::FlowInit, 0, 0);
+            } else {
+                self.start(id, spec, now)?;
+            }
+        }
+        if let Some(flow) = self.next_flow {
+            self.events.push(flow.start.0, Rank::Start, What::Flows, 0, 0);
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, id: u64, spec: FlowSpec, now: u64) -> Result<(), InputError> {
+        let slot = self.net.start_flow(id, spec)?;
+        if let Some(reference) = &mut self.reference {
+            reference.flow(&mut self.net, &mut self.events, slot, now);
+            return Ok(());
+        }
+        let nic = self.net.nic_of_port[self.net.flows[slot as usize].nic as usize];
+        self.net.nic_advance(nic, now, true, &mut self.events);
+        self.net.begin_at(nic, now);
+        self.net.add_to_nic(slot);
+        self.settle(nic, now);
+        Ok(())
+    }
+
+    fn sample(&mut self, now: u64, observer: &mut dyn Observer) {
+        let Some(s) = self.sampling else { return };
+        if let Some(sampler) = &mut self.net.sampler {
+            sampler.sample();
+        }
+        if now.is_multiple_of(s.dump) {
+            for port in 0..self.net.ports.len() as u32 {
+                if self.net.nic_of_port[port as usize] == NONE {
+                    self.net.note_queue(port, 0, now);
+                }
+            }
+            observer.queue_dump(now, &self.net);
+        }
+        if now < s.end {
+            self.events.push(now + s.interval, Rank::Start, What::Sample, 0, 0);
+        } else {
+            self.sampling = None;
+        }
+    }
+}

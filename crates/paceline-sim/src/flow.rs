@@ -1,0 +1,261 @@
+//! The life of a flow: start, path, completion, record. State exists from start to end and is then reused.
+
+use paceline_proto::cc::{CongestionControl, Controller};
+use paceline_proto::transport::rdma::{Receiver, Sender};
+
+use crate::error::InputError;
+use crate::graph::NodeId;
+use crate::ideal;
+use crate::net::Net;
+use crate::packet::INLINE_HOPS;
+use crate::record::{FlowRecord, Status};
+use crate::routing::{Address, Tuple, ip_of};
+use crate::workload::FlowSpec;
+
+/// Bits of a packet's flow field that name the slot; the rest is the slot's generation.
+pub(crate) const SLOT_BITS: u32 = 24;
+/// Mask of the slot.
+pub(crate) const SLOT_MASK: u32 = (1 << SLOT_BITS) - 1;
+
+/// Sending state of a flow.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    pub(crate) tx: Sender,
+    /// Place in its NIC's list.
+    pub(crate) place: u32,
+    /// Not before this may the next packet go, ps.
+    pub(crate) next_avail: u64,
+    /// Pacing gap after a packet of `last_size` at the present rate, ps.
+    pub(crate) gap: u64,
+    pub(crate) rate: u64,
+    pub(crate) cwnd: u64,
+    /// Bytes of the last packet sent.
+    pub(crate) last_size: u32,
+    /// Bytes of a full packet and of the message's last.
+    pub(crate) full_size: u16,
+    pub(crate) short_size: u16,
+    /// Global index of the NIC's port.
+    pub(crate) nic: u32,
+    pub(crate) context: u16,
+    pub(crate) generation: u8,
+    pub(crate) class: u8,
+    /// Flags of its data packets.
+    pub(crate) flags: u8,
+    /// Switches on the data path.
+    pub(crate) switches: u8,
+    pub(crate) alive: bool,
+    /// Timeouts in a row.
+    pub(crate) timeouts: u8,
+    pub(crate) path: [u16; INLINE_HOPS],
+    /// Last time something new was acknowledged or sent after idleness; the timeout counts from here.
+    pub(crate) progress_at: u64,
+    pub(crate) cc: Controller,
+}
+
+/// Receiving state of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Receiving {
+    pub(crate) rx: Receiver,
+    pub(crate) generation: u8,
+    pub(crate) switches: u8,
+    pub(crate) path: [u16; INLINE_HOPS],
+    /// When the last byte arrived; 0 before.
+    pub(crate) done_at: u64,
+}
+
+/// What is needed again only when the flow ends.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowInfo {
+    pub(crate) spec: FlowSpec,
+    pub(crate) id: u64,
+    pub(crate) sport: u16,
+    pub(crate) retransmitted: u32,
+    pub(crate) ideal_sender: u64,
+    pub(crate) ideal_receiver: u64,
+    pub(crate) ideal_hpcc: u64,
+}
+
+impl Net {
+    /// The NIC a flow uses at one of its ends: hosts with several spread their flows over them.
+    fn address(&self, host: NodeId, id: u64, end: u64) -> Address {
+        let nics = self.graph.ports_of(host).len() as u64;
+        let nic = if nics == 1 { 0 } else { (paceline_proto::rng::hash3(u64::from(host), id, end) % nics) as u16 };
+        Address { host, nic }
+    }
+
+    /// Global port index of the NIC from which flow `id` will be sent.
+    pub(crate) fn nic_port(&self, src: NodeId, id: u64) -> u32 {
+        self.graph.port_index(src, self.address(src, id, 1).nic) as u32
+    }
+
+    /// Starts flow `id` at its start time. Returns the slot.
+    pub(crate) fn start_flow(&mut self, id: u64, spec: FlowSpec) -> Result<u32, InputError> {
+        let graph = std::sync::Arc::clone(&self.graph);
+        let (src, dst) = (self.address(spec.src, id, 1), self.address(spec.dst, id, 2));
+        let next = self.next_sport.entry((spec.src, spec.dst)).or_insert(10_000);
+        let sport = *next;
+        *next = next.wrapping_add(1).max(1);
+        let there = Tuple { src_ip: ip_of(src.host, src.nic), dst_ip: ip_of(dst.host, dst.nic), sport, dport: spec.dport };
+        let mut forth = std::mem::take(&mut self.path);
+        let mut reverse = Vec::with_capacity(forth.len());
+        self.routes.flow_path(src, dst, &there, &mut forth).map_err(|e| e.field(format!("flow {id}")))?;
+        self.routes.flow_path(dst, src, &there.reversed(), &mut reverse).map_err(|e| e.field(format!("flow {id}")))?;
+
+        let nic = graph.port_index(spec.src, src.nic) as u32;
+        let line_rate = graph.ports[nic as usize].rate.0;
+        let framing = self.scenario.framing;
+        let pair = ideal::base_rtt(&mut self.routes, src, dst, framing.payload)?;
+        let base = if self.scenario.host.own_base_rtt { pair } else { self.network };
+        let (rtt, bdp) = (base.rtt_ns, base.bdp);
+        let context = self.context(spec.scheme, line_rate, rtt, bdp);
+        let ctx = &self.contexts[usize::from(context)];
+        let cc = Controller::new(ctx);
+        let limits = cc.limits(ctx);
+        let uses_int = ctx.params.uses_int();
+        let rate = cap(limits.rate, spec.rate_cap);
+        let packets = spec.bytes.div_ceil(u64::from(framing.payload)).max(1);
+        let Ok(packets) = u32::try_from(packets) else {
+            return Err(InputError::new("flow too large").field(format!("flow {id}")).value(spec.bytes).allowed("fewer than 2^32 packets"));
+        };
+        let last_payload = spec.bytes - u64::from(packets - 1) * u64::from(framing.payload);
+        let telemetry = ctx.params.telemetry_bytes();
+        let size = |payload: u64| (payload as u32 + framing.header + telemetry).max(framing.min_frame) as u16;
+        let sides = |host, ports: &[u16]| ideal::path_sides(&graph, host, ports).0;
+        let line = ideal::line_rate(spec.bytes, &framing, &sides(src.host, &forth), &sides(dst.host, &reverse));
+        let info = FlowInfo {
+            spec,
+            id,
+            sport,
+            retransmitted: 0,
+            ideal_sender: line.sender.0,
+            ideal_receiver: line.receiver.0,
+            ideal_hpcc: ideal::hpcc_standalone(&pair, spec.bytes, framing.payload) * 1000,
+        };
+        let (full_size, short_size) = (size(u64::from(framing.payload)), size(last_payload));
+        let flow = Flow {
+            tx: Sender::new(packets),
+            place: 0,
+            next_avail: spec.start.0,
+            gap: 0,
+            rate,
+            cwnd: limits.cwnd,
+            last_size: 0,
+            full_size,
+            short_size,
+            nic,
+            context,
+            generation: 0,
+            class: spec.class,
+            flags: if uses_int { crate::packet::INT } else { 0 },
+            switches: (forth.len() - 1) as u8,
+            alive: true,
+            timeouts: 0,
+            path: inline(&forth[1..]),
+            progress_at: spec.start.0,
+            cc,
+        };
+        let receiving =
+            Receiving { switches: (reverse.len() - 1) as u8, path: inline(&reverse[1..]), ..Receiving::default() };
+        let slot = self.take_slot(flow, info, receiving)?;
+        if forth.len().max(reverse.len()) > INLINE_HOPS + 1 {
+            if self.long_paths.len() <= slot as usize {
+                self.long_paths.resize(slot as usize + 1, [Box::default(), Box::default()]);
+            }
+            self.long_paths[slot as usize] = [forth[1..].into(), reverse[1..].into()];
+        }
+        self.path = forth;
+        self.counters.started += 1;
+        Ok(slot)
+    }
+
+    /// A slot for a flow: a used one, oldest first, else a new one.
+    fn take_slot(&mut self, mut flow: Flow, info: FlowInfo, mut receiving: Receiving) -> Result<u32, InputError> {
+        // Oldest first and only from a long list: a late duplicate of the previous owner must not meet its own
+        // generation again.
+        let slot = if self.free_flows.len() > 1024 { self.free_flows.pop_front() } else { None };
+        if let Some(slot) = slot {
+            let i = slot as usize;
+            flow.generation = self.flows[i].generation.wrapping_add(1);
+            receiving.generation = flow.generation;
+            self.flows[i] = flow;
+            self.infos[i] = info;
+            self.receiving[i] = receiving;
+            return Ok(slot);
+        }
+        let slot = self.flows.len() as u32;
+        if slot > SLOT_MASK {
+            return Err(InputError::new("too many flows at the same time").value(slot).allowed("at most 2^24 running flows"));
+        }
+        self.flows.push(flow);
+        self.infos.push(info);
+        self.receiving.push(receiving);
+        Ok(slot)
+    }
+
+    /// Ends a flow: writes its record and gives its slot back.
+    pub(crate) fn end_flow(&mut self, slot: u32, now: u64, status: Status) {
+        let record = self.record_of(slot, now, status);
+        match status {
+            Status::Finished => self.counters.finished += 1,
+            Status::Failed => self.counters.failed += 1,
+            _ => {}
+        }
+        debug_assert!(
+            status != Status::Finished || self.scenario.quirks.clock_1ns || record.fct_sender >= record.ideal_sender,
+            "flow {} finished faster than its ideal: {record:?}",
+            record.id
+        );
+        self.ended.push(record);
+        self.flows[slot as usize].alive = false;
+        // The reference's NIC still meets ended flows in its scans.
+        if !self.scenario.quirks.nic_round_robin {
+            self.free_flows.push_back(slot);
+        }
+    }
+
+    /// The record of a flow as it stands.
+    pub(crate) fn record_of(&self, slot: u32, now: u64, status: Status) -> FlowRecord {
+        let (flow, info) = (&self.flows[slot as usize], &self.infos[slot as usize]);
+        let start = info.spec.start.0;
+        let done_at = self.receiving[slot as usize].done_at;
+        FlowRecord {
+            id: info.id,
+            status,
+            class: info.spec.class,
+            scheme: info.spec.scheme,
+            group: info.spec.group,
+            hops: u16::from(flow.switches) + 1,
+            src: info.spec.src,
+            dst: info.spec.dst,
+            sport: info.sport,
+            dport: info.spec.dport,
+            bytes: info.spec.bytes,
+            start,
+            fct_sender: if status == Status::Finished { now - start } else { 0 },
+            fct_receiver: done_at.saturating_sub(start),
+            ideal_sender: info.ideal_sender,
+            ideal_receiver: info.ideal_receiver,
+            ideal_hpcc: info.ideal_hpcc,
+            retransmitted: info.retransmitted,
+        }
+    }
+
+    /// Records of all flows that have started and not ended.
+    pub(crate) fn running(&self, now: u64) -> Vec<FlowRecord> {
+        let alive = (0..self.flows.len() as u32).filter(|&s| self.flows[s as usize].alive);
+        alive.map(|s| self.record_of(s, now, Status::Running)).collect()
+    }
+}
+
+/// A rate under a cap; 0 means no cap.
+pub(crate) fn cap(rate: u64, cap: u64) -> u64 {
+    if cap == 0 { rate } else { rate.min(cap) }
+}
+
+/// The part of a path that packets carry.
+fn inline(ports: &[u16]) -> [u16; INLINE_HOPS] {
+    let mut out = [0; INLINE_HOPS];
+    let n = ports.len().min(INLINE_HOPS);
+    out[..n].copy_from_slice(&ports[..n]);
+    out
+}

@@ -1,0 +1,398 @@
+//! A host's NIC: what it sends next, and what it does with what arrives.
+//!
+//! One FIFO of ACKs that goes before data, then round robin over the flows that may send. The NIC is advanced lazily:
+//! whoever looks at it first brings it up to the present.
+
+use paceline_proto::cc::{Ack, CongestionControl, Loss};
+use paceline_proto::transport::rdma::{Acked, Reply};
+use paceline_proto::units::Time;
+
+use crate::flow::{SLOT_BITS, SLOT_MASK, cap};
+use crate::net::{Net, Schedule};
+use crate::packet::{CE, Handle, INLINE_HOPS, INT, Kind, LAST, LONG, NONE, Packet};
+use crate::record::Status;
+
+/// Never.
+const NEVER: u64 = u64::MAX;
+
+/// A NIC.
+#[derive(Clone, Debug)]
+pub struct Nic {
+    /// Its port (global index).
+    pub(crate) port: u32,
+    /// The host's node.
+    pub(crate) node: u32,
+    /// Flows sending here.
+    pub(crate) flows: Vec<u32>,
+    /// When each of them may send its next packet; `NEVER` when it has nothing to send or its window is closed.
+    pub(crate) avail: Vec<u64>,
+    /// Place of the flow served last.
+    pub(crate) last: u32,
+    /// Earliest instant a retransmission timeout may be due.
+    pub(crate) timer_at: u64,
+    /// Pending wake-up of the engine for the next departure; used by the sequential engine.
+    pub(crate) wake_at: u64,
+    /// Timeout event the sequential engine has listed last.
+    pub(crate) timer_listed: u64,
+}
+
+impl Nic {
+    /// An idle NIC.
+    pub fn new(port: u32, node: u32) -> Self {
+        Self { port, node, flows: Vec::new(), avail: Vec::new(), last: 0, timer_at: NEVER, wake_at: NEVER, timer_listed: NEVER }
+    }
+}
+
+/// What became of a flow by an acknowledgement.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Answered {
+    /// No such flow any more.
+    Unknown,
+    /// It goes on, under new limits.
+    Running(u32),
+    /// It is complete.
+    Finished(u32),
+}
+
+/// What goes next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Next {
+    Control,
+    Flow(u32),
+    Nothing,
+}
+
+impl Net {
+    /// The NIC's next departure: when, and what.
+    #[inline]
+    fn nic_next(&self, nic: u32) -> (u64, Next) {
+        let n = &self.nics[nic as usize];
+        let port = &self.ports[n.port as usize];
+        if port.waiting & 1 != 0 {
+            let class = self.arena[port.head(0)].class;
+            if class == 0 || port.paused & (1 << class) == 0 {
+                return (port.free, Next::Control);
+            }
+        }
+        let count = n.avail.len();
+        let (mut best, mut earliest) = (usize::MAX, NEVER);
+        let mut at = n.last as usize;
+        for _ in 0..count {
+            at = if at + 1 >= count { 0 } else { at + 1 };
+            let avail = n.avail[at];
+            if avail >= earliest || (port.paused != 0 && self.flow_is_paused(n.flows[at], port.paused)) {
+                continue;
+            }
+            (best, earliest) = (at, avail);
+            if avail <= port.free {
+                break;
+            }
+        }
+        if best == usize::MAX { (NEVER, Next::Nothing) } else { (earliest.max(port.free), Next::Flow(best as u32)) }
+    }
+
+    fn flow_is_paused(&self, slot: u32, paused: u8) -> bool {
+        paused & (1 << self.flows[slot as usize].class) != 0
+    }
+
+    /// When the NIC next sends, if nothing else happens.
+    #[inline]
+    pub(crate) fn nic_wake(&self, nic: u32) -> u64 {
+        self.nic_next(nic).0
+    }
+
+    /// Lets the NIC send everything that goes before `end` (departures at `end` itself included when `inclusive`).
+    /// Returns when it would send next.
+    #[inline]
+    pub(crate) fn nic_advance<S: Schedule>(&mut self, nic: u32, end: u64, inclusive: bool, s: &mut S) -> u64 {
+        loop {
+            let (at, next) = self.nic_next(nic);
+            if at > end || (at == end && !inclusive) || next == Next::Nothing {
+                return at;
+            }
+            self.nic_send(nic, next, at, s);
+        }
+    }
+
+    fn nic_send<S: Schedule>(&mut self, nic: u32, next: Next, now: u64, s: &mut S) {
+        let port = self.nics[nic as usize].port;
+        let h = match next {
+            Next::Control => self.ports[port as usize].pop(&self.arena, 0).0,
+            Next::Flow(place) => self.make_data(nic, place, now),
+            Next::Nothing => return,
+        };
+        self.launch(port, h, false, now, s);
+    }
+
+    /// The next data packet of the flow at a place of the NIC's list; charges pacing and window.
+    #[inline]
+    fn make_data(&mut self, nic: u32, place: u32, now: u64) -> Handle {
+        let slot = self.nics[nic as usize].flows[place as usize];
+        let h = self.make_packet(slot, now);
+        let flow = &self.flows[slot as usize];
+        let n = &mut self.nics[nic as usize];
+        n.last = place;
+        n.avail[place as usize] = Self::availability(flow, u64::from(self.scenario.framing.payload));
+        if let Some(rto) = self.scenario.host.rto {
+            n.timer_at = n.timer_at.min(flow.progress_at + (rto.initial.0 << flow.timeouts));
+        }
+        h
+    }
+
+    /// The next data packet of a flow.
+    #[inline]
+    pub(crate) fn make_packet(&mut self, slot: u32, now: u64) -> Handle {
+        let flow = &mut self.flows[slot as usize];
+        let seq = flow.tx.snd_nxt;
+        let last = seq + 1 == flow.tx.packets;
+        let size = if last { flow.short_size } else { flow.full_size };
+        if flow.tx.in_flight() == 0 {
+            flow.progress_at = now;
+        }
+        flow.tx.snd_nxt += 1;
+        self.counters.data_made += 1;
+        if flow.last_size != u32::from(size) {
+            flow.last_size = u32::from(size);
+            flow.gap = self.clock.serialisation_ps(flow.last_size, flow.rate);
+        }
+        flow.next_avail = now + flow.gap;
+        let long = if usize::from(flow.switches) > INLINE_HOPS { LONG } else { 0 };
+        let packet = Packet {
+            next: NONE,
+            flow: slot | u32::from(flow.generation) << SLOT_BITS,
+            seq,
+            size,
+            in_port: 0,
+            kind: Kind::Data,
+            hop: 0,
+            class: flow.class,
+            flags: flow.flags | long | if last { LAST } else { 0 },
+            out: flow.path,
+        };
+        if self.scenario.routing.choice == crate::scenario::PathChoice::Spray {
+            return self.sprayed(slot, packet);
+        }
+        self.arena.alloc(packet)
+    }
+
+    /// A packet on a path of its own, drawn from the stream of (flow, packet).
+    fn sprayed(&mut self, slot: u32, mut packet: Packet) -> Handle {
+        let info = &self.infos[slot as usize];
+        let (id, spec, seq) = (info.id, info.spec, packet.seq);
+        let key = self.draws.spray;
+        let mut tier = 0;
+        let mut draw = |n: u32| {
+            tier += 1;
+            paceline_proto::rng::below(paceline_proto::rng::hash3(key, id, u64::from(seq) << 8 | tier), n)
+        };
+        let mut path = std::mem::take(&mut self.path);
+        let nic = |host: u32| crate::routing::Address { host, nic: 0 };
+        if self.routes.spray_path(nic(spec.src), nic(spec.dst), &mut draw, &mut path).is_ok() {
+            Self::set_path(&mut packet, &path[1..]);
+        }
+        self.path = path;
+        self.arena.alloc(packet)
+    }
+
+    /// When a flow may send, by its own state.
+    #[inline(always)]
+    fn availability(flow: &crate::flow::Flow, mtu: u64) -> u64 {
+        let closed = u64::from(flow.tx.in_flight()) * mtu >= flow.cwnd;
+        if !flow.tx.has_data() || closed { NEVER } else { flow.next_avail }
+    }
+
+    /// Brings the NIC's view of a flow up to date.
+    #[inline]
+    pub(crate) fn refresh(&mut self, slot: u32) {
+        let flow = &self.flows[slot as usize];
+        let avail = Self::availability(flow, u64::from(self.scenario.framing.payload));
+        let nic = self.nic_of_port[flow.nic as usize];
+        self.nics[nic as usize].avail[flow.place as usize] = avail;
+    }
+
+    /// Nothing that happens at a NIC now can let a packet leave before now.
+    #[inline]
+    pub(crate) fn begin_at(&mut self, nic: u32, now: u64) {
+        let p = &mut self.ports[self.nics[nic as usize].port as usize];
+        p.free = p.free.max(now);
+    }
+
+    /// Hands a started flow to its NIC.
+    pub(crate) fn add_to_nic(&mut self, slot: u32) -> u32 {
+        let port = self.flows[slot as usize].nic;
+        let nic = self.nic_of_port[port as usize];
+        let n = &mut self.nics[nic as usize];
+        self.flows[slot as usize].place = n.flows.len() as u32;
+        n.flows.push(slot);
+        n.avail.push(NEVER);
+        self.refresh(slot);
+        nic
+    }
+
+    /// Takes an ended flow off its NIC.
+    pub(crate) fn remove_from_nic(&mut self, slot: u32) {
+        let flow = &self.flows[slot as usize];
+        let (nic, place) = (self.nic_of_port[flow.nic as usize], flow.place);
+        let n = &mut self.nics[nic as usize];
+        n.flows.swap_remove(place as usize);
+        n.avail.swap_remove(place as usize);
+        if let Some(&moved) = n.flows.get(place as usize) {
+            self.flows[moved as usize].place = place;
+        }
+    }
+
+    /// A packet arrives at a host. Everything the NIC sends before `now` has been sent.
+    pub(crate) fn host_arrival(&mut self, nic: u32, h: Handle, now: u64) {
+        let port = self.nics[nic as usize].port;
+        self.begin_at(nic, now);
+        let packet = self.arena[h];
+        match packet.kind {
+            Kind::Data => {
+                if self.receive_data(h, &packet, now) {
+                    let size = self.arena[h].size;
+                    self.ports[port as usize].push(&mut self.arena, h, 0, size);
+                }
+            }
+            Kind::Ack | Kind::Nack => {
+                match self.receive_ack(h, &packet, now) {
+                    Answered::Running(slot) => self.refresh(slot),
+                    Answered::Finished(slot) => self.remove_from_nic(slot),
+                    Answered::Unknown => {}
+                }
+            }
+            Kind::Pause | Kind::Resume => {
+                self.apply_pfc(port, h, &packet, now);
+            }
+        }
+    }
+
+    /// A data packet at its receiver. True when it has become an answer to send.
+    pub(crate) fn receive_data(&mut self, h: Handle, packet: &Packet, now: u64) -> bool {
+        let slot = packet.flow & SLOT_MASK;
+        let state = &mut self.receiving[slot as usize];
+        self.counters.data_delivered += 1;
+        if u32::from(state.generation) != packet.flow >> SLOT_BITS {
+            self.arena.release(h);
+            return false;
+        }
+        let host = &self.scenario.host;
+        let before = state.rx.expected;
+        let reply = state.rx.on_data(Time(now), packet.seq, host.nack_interval, host.rto.is_some());
+        if packet.flags & LAST != 0 && state.rx.expected == packet.seq + 1 && before == packet.seq {
+            state.done_at = now;
+        }
+        let (kind, seq) = match reply {
+            Reply::Ack(seq) => (Kind::Ack, seq),
+            Reply::Nack(seq) => (Kind::Nack, seq),
+            Reply::Silence => {
+                self.arena.release(h);
+                return false;
+            }
+        };
+        let framing = &self.scenario.framing;
+        let telemetry = self.contexts[usize::from(self.flows[slot as usize].context)].params.telemetry_bytes();
+        let class = if host.ack_priority { 0 } else { packet.class };
+        let long = if usize::from(state.switches) > INLINE_HOPS { LONG } else { 0 };
+        let out = state.path;
+        let size = (framing.ack_header + telemetry).max(framing.min_frame) as u16;
+        let answer = &mut self.arena[h];
+        answer.kind = kind;
+        answer.seq = seq;
+        answer.size = size;
+        answer.class = class;
+        answer.flags = packet.flags & (CE | INT) | long;
+        answer.hop = 0;
+        answer.out = out;
+        true
+    }
+
+    /// An ACK or NACK at the sender. The NIC's own lists are the caller's business.
+    pub(crate) fn receive_ack(&mut self, h: Handle, packet: &Packet, now: u64) -> Answered {
+        let slot = packet.flow & SLOT_MASK;
+        let flow = &mut self.flows[slot as usize];
+        if !flow.alive || u32::from(flow.generation) != packet.flow >> SLOT_BITS {
+            self.arena.release(h);
+            return Answered::Unknown;
+        }
+        let acked = flow.tx.on_ack(packet.seq);
+        if acked != Acked::Old {
+            self.progress += 1;
+            flow.progress_at = now;
+            flow.timeouts = 0;
+        }
+        if acked == Acked::Finished {
+            self.arena.release(h);
+            self.end_flow(slot, now, Status::Finished);
+            return Answered::Finished(slot);
+        }
+        if packet.kind == Kind::Nack {
+            let again = flow.tx.rewind();
+            self.infos[slot as usize].retransmitted += again;
+            self.counters.retransmitted += u64::from(again);
+        }
+        let ctx = &self.contexts[usize::from(flow.context)];
+        let hops = usize::from(flow.switches).min(paceline_proto::telemetry::MAX_HOPS);
+        let int = if packet.flags & INT != 0 { &self.arena.int(h)[..hops] } else { &[] };
+        let ack = Ack { now: Time(now), ack: packet.seq, snd_nxt: flow.tx.snd_nxt, ecn: packet.flags & CE != 0, int };
+        flow.cc.on_ack(ctx, &ack);
+        if packet.kind == Kind::Nack {
+            flow.cc.on_loss(ctx, Time(now), Loss::Nack);
+        }
+        self.arena.release(h);
+        self.apply_limits(slot);
+        Answered::Running(slot)
+    }
+
+    /// Takes over what the controller now allows. A new rate also moves the time of the next packet, as if the gap after
+    /// the last one had been paced at it (behaviour of the reference simulator for HPCC).
+    pub(crate) fn apply_limits(&mut self, slot: u32) {
+        let flow = &mut self.flows[slot as usize];
+        let limits = flow.cc.limits(&self.contexts[usize::from(flow.context)]);
+        flow.cwnd = limits.cwnd;
+        let rate = cap(limits.rate, self.infos[slot as usize].spec.rate_cap);
+        if rate != flow.rate {
+            flow.rate = rate;
+            let gap = self.clock.serialisation_ps(flow.last_size, rate);
+            flow.next_avail = (flow.next_avail + gap).saturating_sub(flow.gap);
+            flow.gap = gap;
+        }
+    }
+
+    /// Handles the retransmission timeouts due at `now` and says when to look again.
+    pub(crate) fn nic_timeouts(&mut self, nic: u32, now: u64) {
+        let Some(rto) = self.scenario.host.rto else { return };
+        self.begin_at(nic, now);
+        let mut next = NEVER;
+        let mut place = 0;
+        while let Some(&slot) = self.nics[nic as usize].flows.get(place) {
+            let flow = &mut self.flows[slot as usize];
+            if flow.tx.in_flight() == 0 {
+                place += 1;
+                continue;
+            }
+            let due = flow.progress_at + (rto.initial.0 << flow.timeouts);
+            if due > now {
+                next = next.min(due);
+                place += 1;
+                continue;
+            }
+            if u32::from(flow.timeouts) + 1 > rto.tries {
+                self.remove_from_nic(slot);
+                self.end_flow(slot, now, Status::Failed);
+                continue;
+            }
+            flow.timeouts += 1;
+            flow.progress_at = now;
+            let again = flow.tx.rewind();
+            self.infos[slot as usize].retransmitted += again;
+            self.counters.retransmitted += u64::from(again);
+            let context = usize::from(flow.context);
+            flow.cc.on_loss(&self.contexts[context], Time(now), Loss::Timeout);
+            self.apply_limits(slot);
+            self.refresh(slot);
+            next = next.min(now + (rto.initial.0 << self.flows[slot as usize].timeouts));
+            place += 1;
+        }
+        self.nics[nic as usize].timer_at = next;
+    }
+}

@@ -1,0 +1,586 @@
+//! The state of the network and what happens at a switch port. Both engines drive this one model; they differ only in
+//! the order in which they look at independent places.
+
+use std::sync::Arc;
+
+use paceline_proto::cc::FlowContext;
+use paceline_proto::rng::{Purpose, Stream, hash3, unit};
+use paceline_proto::telemetry::{IntHop, MAX_HOPS, MAX_RATES};
+use paceline_proto::units::Time;
+
+use crate::clock::{Clock, Wire};
+use crate::error::InputError;
+use crate::flow::{Flow, FlowInfo, Receiving};
+use crate::graph::{Graph, NodeId};
+use crate::host::Nic;
+use crate::ideal;
+use crate::packet::{Arena, CE, Handle, INLINE_HOPS, INT, Kind, LONG, NONE, Packet};
+use crate::port::{NO_ECN, Port};
+use crate::record::{BINS, Counters, FlowRecord, Pauses, PfcEvent, Sampler, bin};
+use crate::routing::Routes;
+use crate::scenario::{Scenario, Window};
+use crate::switch::{Admit, Buffers, Place};
+
+/// How an engine learns what the model started. Static dispatch: this is the hot path.
+pub trait Schedule {
+    /// Whether the transmitter of `port`, free at `free`, is idle for what happens at `now`.
+    fn idle(&self, port: u32, free: u64, now: u64) -> bool;
+    /// A transmission started: the transmitter is busy until `free`, the packet reaches `inbox` (global port index) at
+    /// `arrival`.
+    fn started(&mut self, port: u32, free: u64, handle: Handle, inbox: u32, arrival: u64);
+    /// Something waits behind the busy transmitter of `port`, which is free at `free`.
+    fn waiting(&mut self, port: u32, free: u64);
+}
+
+/// ECN thresholds of a port.
+#[derive(Clone, Copy, Debug)]
+struct EcnPoint {
+    k_min: u32,
+    k_max: u32,
+    p_max: f64,
+}
+
+/// Keys of the draws made per packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Draws {
+    ecn: u64,
+    loss: u64,
+    pub(crate) spray: u64,
+    pub(crate) ties: u64,
+}
+
+/// The network.
+pub struct Net {
+    pub(crate) draws: Draws,
+    pub(crate) clock: Clock,
+    pub(crate) scenario: Arc<Scenario>,
+    pub(crate) graph: Arc<Graph>,
+    pub(crate) arena: Arena,
+    pub(crate) ports: Vec<Port>,
+    /// Node of every port.
+    pub(crate) port_node: Vec<u32>,
+    /// First port of every node.
+    pub(crate) first: Vec<u32>,
+    pub(crate) wires: Vec<Wire>,
+    ecn: Vec<EcnPoint>,
+    ecn_per_port: bool,
+    pub(crate) buffers: Buffers,
+    pub(crate) int_multiple: u64,
+    rates: [u64; MAX_RATES],
+    error_rate: Vec<f64>,
+    /// NICs, by global port index (`NONE` for switch ports).
+    pub(crate) nic_of_port: Vec<u32>,
+    pub(crate) nics: Vec<Nic>,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) infos: Vec<FlowInfo>,
+    pub(crate) receiving: Vec<Receiving>,
+    pub(crate) free_flows: std::collections::VecDeque<u32>,
+    pub(crate) contexts: Vec<FlowContext>,
+    pub(crate) routes: Routes,
+    /// Largest base RTT and bandwidth-delay product over all pairs.
+    pub(crate) network: ideal::BaseRtt,
+    /// Start of the current level of each (port, class) queue, and its histogram row.
+    queue_since: Vec<u64>,
+    /// Histograms of (port, class), empty when not recorded.
+    pub(crate) queue_time: Vec<[u64; BINS]>,
+    pub(crate) class_slot: [u8; 8],
+    pub(crate) class_slots: usize,
+    /// Queue lengths sampled at fixed instants, as the reference simulator does.
+    pub(crate) sampler: Option<Sampler>,
+    pub(crate) pauses: Vec<Option<Box<Pauses>>>,
+    pub(crate) counters: Counters,
+    /// Flows that ended since someone last took them.
+    pub(crate) ended: Vec<FlowRecord>,
+    pub(crate) pfc_log: Vec<PfcEvent>,
+    /// Why the first lossless drop happened.
+    pub(crate) first_drop: Option<String>,
+    /// Changes whenever any flow makes progress.
+    pub(crate) progress: u64,
+    /// Source ports given out so far by (source, destination), for the reference's numbering.
+    pub(crate) next_sport: std::collections::BTreeMap<(NodeId, NodeId), u16>,
+    pub(crate) path: Vec<u16>,
+    /// Paths longer than a packet carries, by flow slot.
+    pub(crate) long_paths: Vec<[Box<[u16]>; 2]>,
+}
+
+impl Net {
+    /// Builds the network of a scenario.
+    pub fn new(scenario: Arc<Scenario>) -> Result<Self, InputError> {
+        let graph = Arc::clone(&scenario.graph);
+        let clock = if scenario.quirks.clock_1ns { Clock::TruncatedNs } else { Clock::Exact };
+        let telemetry = scenario.schemes.iter().map(|s| s.params.telemetry_bytes()).max().unwrap_or(0);
+        let f = &scenario.framing;
+        let max_frame = (f.payload + f.header + telemetry).max(f.ack_header + telemetry).max(f.min_frame).max(f.pfc_frame);
+        if max_frame > u32::from(u16::MAX) {
+            return Err(InputError::new("a full frame does not fit its 16-bit size")
+                .field("framing")
+                .value(format!("{max_frame} B"))
+                .allowed("payload and headers of at most 65535 B together"));
+        }
+        let mut speeds: Vec<u64> = graph.ports.iter().map(|p| p.rate.0).collect();
+        speeds.sort_unstable();
+        speeds.dedup();
+        if speeds.len() > 200 {
+            return Err(InputError::new("too many different link rates").value(speeds.len()).allowed("at most 200"));
+        }
+        let nic_rate = graph.hosts().flat_map(|h| graph.ports_of(h)).map(|p| p.rate.0).max().unwrap_or(1);
+        let mut switch_rates: Vec<u64> =
+            graph.ports.iter().filter(|p| !graph.is_host(p.node)).map(|p| p.rate.0).collect();
+        switch_rates.sort_unstable();
+        switch_rates.dedup();
+        let uses_int = scenario.schemes.iter().any(|s| s.params.uses_int());
+        if uses_int && switch_rates.len() > MAX_RATES {
+            return Err(InputError::new("INT can name eight different port rates")
+                .field("schemes")
+                .value(format!("{} rates", switch_rates.len()))
+                .allowed("at most 8 different rates of switch ports"));
+        }
+        let mut rates = [0; MAX_RATES];
+        for (slot, rate) in rates.iter_mut().zip(&switch_rates) {
+            *slot = *rate;
+        }
+        let mut ecn = Vec::new();
+        let mut ecn_of = |rate: u64| -> u8 {
+            let Some(config) = &scenario.switch.ecn else { return NO_ECN };
+            let Some(t) = config.by_rate.iter().find(|t| t.rate.0 == rate) else { return NO_ECN };
+            ecn.push(EcnPoint { k_min: clamp(t.k_min.0), k_max: clamp(t.k_max.0), p_max: t.p_max });
+            (ecn.len() - 1) as u8
+        };
+        let ecn_by_speed: Vec<u8> = speeds.iter().map(|&r| ecn_of(r)).collect();
+        let mut nics = Vec::new();
+        let mut nic_of_port = vec![NONE; graph.ports.len()];
+        let mut ports = Vec::with_capacity(graph.ports.len());
+        for (i, p) in graph.ports.iter().enumerate() {
+            let speed = speeds.binary_search(&p.rate.0).unwrap_or(0);
+            let mut port = Port::new(p.delay.0, p.peer, graph.first[p.peer as usize], p.peer_port, speed as u8);
+            port.peer_is_host = graph.is_host(p.peer);
+            port.lossy = p.error_rate > 0.0;
+            if graph.is_host(p.node) {
+                nic_of_port[i] = nics.len() as u32;
+                nics.push(Nic::new(i as u32, p.node));
+            } else {
+                port.ecn = ecn_by_speed[speed];
+                port.rate_code = switch_rates.iter().position(|r| *r == p.rate.0).unwrap_or(0).min(MAX_RATES - 1) as u8;
+            }
+            ports.push(port);
+        }
+        let mut routes = Routes::new(Arc::clone(&graph), scenario.routing);
+        let network = ideal::max_base_rtt(&mut routes, scenario.framing.payload);
+        let int_multiple =
+            if scenario.int_multiple == 0 { (nic_rate / 25_000_000_000).max(1) } else { scenario.int_multiple };
+        let draw = |purpose| Stream::new(scenario.seed, purpose, 0).at(0);
+        let class_slots = if scenario.records.queues { 8 } else { 0 };
+        Ok(Self {
+            draws: Draws { ecn: draw(Purpose::Ecn), loss: draw(Purpose::WireLoss), spray: draw(Purpose::Spray), ties: draw(Purpose::Ties) },
+            clock,
+            arena: Arena::new(uses_int),
+            port_node: graph.ports.iter().map(|p| p.node).collect(),
+            first: graph.first.clone(),
+            wires: speeds.iter().map(|&r| Wire::new(clock, r, max_frame, f.wire_overhead)).collect(),
+            ecn,
+            ecn_per_port: scenario.switch.ecn.as_ref().is_some_and(|e| e.per_port),
+            buffers: Buffers::new(&graph, &scenario.switch, nic_rate, max_frame, f.pfc_frame),
+            int_multiple,
+            rates,
+            error_rate: graph.ports.iter().map(|p| p.error_rate).collect(),
+            nic_of_port,
+            nics,
+            flows: Vec::new(),
+            infos: Vec::new(),
+            receiving: Vec::new(),
+            free_flows: std::collections::VecDeque::new(),
+            contexts: Vec::new(),
+            routes,
+            network,
+            queue_since: Vec::new(),
+            queue_time: Vec::new(),
+            class_slot: [0; 8],
+            class_slots,
+            sampler: None,
+            pauses: (0..graph.ports.len()).map(|_| None).collect(),
+            ports,
+            counters: Counters::default(),
+            ended: Vec::new(),
+            pfc_log: Vec::new(),
+            first_drop: None,
+            progress: 0,
+            next_sport: std::collections::BTreeMap::new(),
+            path: Vec::new(),
+            long_paths: Vec::new(),
+            graph,
+            scenario,
+        })
+    }
+
+    /// Prepares queue histograms for the classes in use (1 to 7, ascending).
+    pub fn record_classes(&mut self, classes: &[u8]) {
+        if self.class_slots == 0 {
+            return;
+        }
+        self.class_slots = classes.len();
+        for (slot, class) in classes.iter().enumerate() {
+            self.class_slot[usize::from(*class)] = slot as u8;
+        }
+        self.queue_since = vec![0; self.ports.len() * self.class_slots];
+        self.queue_time = vec![[0; BINS]; self.ports.len() * self.class_slots];
+    }
+
+    /// The context of a scheme's flows with the given line rate, base RTT (ns) and bandwidth-delay product (bytes).
+    pub(crate) fn context(&mut self, scheme: u16, line_rate: u64, base_rtt_ns: u64, bdp: u64) -> u16 {
+        let s = &self.scenario.schemes[usize::from(scheme)];
+        let window = match s.window {
+            Window::Off => 0,
+            Window::Bdp => bdp.max(1),
+            Window::Fixed(b) => b.0,
+        };
+        let same = |c: &FlowContext| {
+            c.line_rate == line_rate && c.base_rtt_ns == base_rtt_ns && c.window == window && c.params == s.params
+        };
+        if let Some(i) = self.contexts.iter().position(same) {
+            return i as u16;
+        }
+        self.contexts.push(FlowContext {
+            line_rate,
+            base_rtt_ns,
+            window,
+            mtu: self.scenario.framing.payload,
+            rates: self.rates,
+            int_multiple: self.int_multiple,
+            params: s.params.clone(),
+        });
+        (self.contexts.len() - 1) as u16
+    }
+
+    /// A queue of a switch changes from its present length at `now`.
+    #[inline(always)]
+    pub(crate) fn note_queue(&mut self, port: u32, class: u8, now: u64) {
+        if self.class_slots == 0 {
+            if let Some(sampler) = &mut self.sampler {
+                let p = &self.ports[port as usize];
+                sampler.change(port, p.total - p.class_bytes(0));
+            }
+            return;
+        }
+        let row = port as usize * self.class_slots + usize::from(self.class_slot[usize::from(class)]);
+        let bytes = self.ports[port as usize].class_bytes(class);
+        if bytes > 0 {
+            self.queue_time[row][bin(bytes)] += now - self.queue_since[row];
+        }
+        self.queue_since[row] = now;
+    }
+
+    /// Appends a packet to a switch queue.
+    #[inline(always)]
+    pub(crate) fn enqueue(&mut self, port: u32, h: Handle, packet: &Packet, now: u64) {
+        if packet.class != 0 {
+            self.note_queue(port, packet.class, now);
+        }
+        self.ports[port as usize].push(&mut self.arena, h, packet.class, packet.size);
+    }
+
+    /// Marks congestion by what a departing packet leaves behind.
+    #[inline(always)]
+    fn mark(&mut self, port: u32, h: Handle, class: u8) {
+        let p = &self.ports[port as usize];
+        if p.ecn == NO_ECN {
+            return;
+        }
+        let point = &self.ecn[usize::from(p.ecn)];
+        let behind = if self.ecn_per_port { p.total } else { p.class_bytes(class) };
+        if behind <= point.k_min {
+            return;
+        }
+        let marked = behind > point.k_max || {
+            let share = f64::from(behind - point.k_min) / f64::from(point.k_max - point.k_min);
+            unit(hash3(self.draws.ecn, u64::from(port), p.tx_packets)) < share * point.p_max
+        };
+        if marked {
+            self.arena[h].flags |= CE;
+            self.counters.marks += 1;
+        }
+    }
+
+    /// Starts sending a packet that has left its queue. Returns (transmitter free, inbox, arrival).
+    #[inline(always)]
+    pub(crate) fn transmit(&mut self, port: u32, h: Handle, at_switch: bool, now: u64) -> (u64, u32, u64) {
+        let p = &mut self.ports[port as usize];
+        let packet = &mut self.arena[h];
+        let size = packet.size;
+        let control = packet.kind != Kind::Data;
+        let stamp = at_switch && !control && packet.flags & INT != 0 && usize::from(packet.hop) <= MAX_HOPS;
+        let stamp_hop = usize::from(packet.hop.wrapping_sub(1));
+        let tx_before = p.tx_bytes;
+        p.tx_bytes += u64::from(size);
+        p.tx_packets += 1;
+        if control {
+            p.tx_control += 1;
+            p.tx_control_bytes += u64::from(size);
+        }
+        p.free = now + self.wires[usize::from(p.wire)].ps(size);
+        let arrival = p.free + p.delay;
+        packet.in_port = p.peer_port;
+        let inbox = if p.peer_is_host || packet.kind.is_pfc() {
+            p.peer_base + u32::from(p.peer_port)
+        } else {
+            let hop = usize::from(packet.hop);
+            packet.hop += 1;
+            let out = if hop < INLINE_HOPS {
+                packet.out[hop]
+            } else {
+                let long = &self.long_paths[(packet.flow & 0xff_ffff) as usize];
+                long[usize::from(control)][hop]
+            };
+            p.peer_base + u32::from(out)
+        };
+        if stamp {
+            let record = IntHop::pack(Time(now), tx_before, u64::from(p.total), self.int_multiple, p.rate_code);
+            self.arena.int(h)[stamp_hop] = record;
+        }
+        (p.free, inbox, arrival)
+    }
+
+    /// Whether this transmission is lost on the wire (drawn from the port's own stream).
+    #[inline]
+    pub(crate) fn lost_on_wire(&mut self, port: u32, h: Handle) -> bool {
+        let p = &self.ports[port as usize];
+        if !p.lossy || self.arena[h].kind.is_pfc() {
+            return false;
+        }
+        if unit(hash3(self.draws.loss, u64::from(port), p.tx_packets)) >= self.error_rate[port as usize] {
+            return false;
+        }
+        self.counters.drops_wire += 1;
+        self.counters.data_dropped += u64::from(self.arena[h].kind == Kind::Data);
+        self.arena.release(h);
+        true
+    }
+
+    /// Sends the packet just taken from its queue and tells the engine.
+    #[inline]
+    pub(crate) fn launch<S: Schedule>(&mut self, port: u32, h: Handle, at_switch: bool, now: u64, s: &mut S) {
+        let (free, inbox, arrival) = self.transmit(port, h, at_switch, now);
+        let handle = if self.lost_on_wire(port, h) { NONE } else { h };
+        s.started(port, free, handle, inbox, arrival);
+    }
+
+    /// Account place of a packet at a switch.
+    #[inline(always)]
+    pub(crate) fn place(&self, node: u32, packet: &Packet) -> Place {
+        Place {
+            node,
+            ingress: self.first[node as usize] + u32::from(packet.in_port),
+            class: packet.class,
+            size: u32::from(packet.size),
+        }
+    }
+
+    /// A switch port starts its next packet, if one may go. Exact order.
+    pub(crate) fn depart<S: Schedule>(&mut self, port: u32, now: u64, s: &mut S) {
+        let Some(class) = self.ports[port as usize].pick() else { return };
+        if class != 0 {
+            self.note_queue(port, class, now);
+        }
+        let (h, packet) = self.ports[port as usize].pop(&self.arena, class);
+        if !packet.kind.is_pfc() {
+            let place = self.place(self.port_node[port as usize], &packet);
+            let resume = self.buffers.release(place);
+            self.mark(port, h, class);
+            if resume {
+                self.send_pfc(place.ingress, packet.class, Kind::Resume, now, s);
+            }
+        }
+        self.launch(port, h, true, now, s);
+        let p = &self.ports[port as usize];
+        if p.waiting != 0 {
+            s.waiting(port, p.free);
+        }
+    }
+
+    /// Starts the next packet of a switch port if its transmitter is idle.
+    #[inline]
+    fn start<S: Schedule>(&mut self, port: u32, now: u64, s: &mut S) {
+        let free = self.ports[port as usize].free;
+        if s.idle(port, free, now) {
+            self.depart(port, now, s);
+        } else {
+            s.waiting(port, free);
+        }
+    }
+
+    /// Sends a PFC frame out of a port.
+    fn send_pfc<S: Schedule>(&mut self, port: u32, class: u8, kind: Kind, now: u64, s: &mut S) {
+        if kind == Kind::Pause {
+            self.counters.pause_frames += 1;
+        } else {
+            self.counters.resume_frames += 1;
+        }
+        let size = self.scenario.framing.pfc_frame as u16;
+        let packet = Packet { flow: u32::from(class), size, kind, ..Packet::default() };
+        let h = self.arena.alloc(packet);
+        self.enqueue(port, h, &packet, now);
+        self.start(port, now, s);
+    }
+
+    /// A PFC frame takes effect at a port. Returns whether it lets the port go on.
+    pub(crate) fn apply_pfc(&mut self, port: u32, h: Handle, packet: &Packet, now: u64) -> bool {
+        let class = packet.flow as u8;
+        let pause = packet.kind == Kind::Pause;
+        let p = &mut self.ports[port as usize];
+        let was = p.paused & (1 << class) != 0;
+        let record = self.pauses[port as usize].get_or_insert_default();
+        if pause {
+            p.paused |= 1 << class;
+            record.pauses[usize::from(class)] += 1;
+            if !was {
+                record.since[usize::from(class)] = now;
+            }
+        } else {
+            p.paused &= !(1 << class);
+            record.resumes[usize::from(class)] += 1;
+            if was {
+                record.time[usize::from(class)] += now - record.since[usize::from(class)];
+            }
+        }
+        if self.scenario.records.pfc_log {
+            let node = self.port_node[port as usize];
+            let number = (port - self.first[node as usize]) as u16;
+            self.pfc_log.push(PfcEvent { now, node, port: number, class, pause });
+        }
+        self.arena.release(h);
+        !pause
+    }
+
+    /// A packet has no room at a switch.
+    pub(crate) fn drop_packet(&mut self, port: u32, h: Handle, packet: &Packet, now: u64) {
+        self.counters.drops_buffer += 1;
+        self.counters.data_dropped += u64::from(packet.kind == Kind::Data);
+        if self.buffers.lossless() {
+            self.counters.lossless_drops += 1;
+            if self.first_drop.is_none() {
+                let node = self.port_node[port as usize];
+                let ingress = self.first[node as usize] + u32::from(packet.in_port);
+                self.first_drop = Some(format!(
+                    "class {} lost a packet of {} B at {} in switch {node}, from port {} to port {}: {}",
+                    packet.class,
+                    packet.size,
+                    Time(now),
+                    packet.in_port,
+                    port - self.first[node as usize],
+                    self.buffers.explain(node, ingress, packet.class)
+                ));
+            }
+        }
+        self.arena.release(h);
+    }
+
+    /// A packet arrives at the switch whose egress port is `port`. Exact order.
+    pub(crate) fn switch_arrival<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
+        let packet = self.arena[h];
+        if packet.kind.is_pfc() {
+            if self.apply_pfc(port, h, &packet, now) {
+                self.start(port, now, s);
+            }
+            return;
+        }
+        let place = self.place(self.port_node[port as usize], &packet);
+        let p = &self.ports[port as usize];
+        match self.buffers.admit(place, p.class_bytes(packet.class), p.total) {
+            Admit::Drop => {
+                self.drop_packet(port, h, &packet, now);
+                return;
+            }
+            Admit::Keep => {}
+            Admit::KeepAndPause => self.send_pfc(place.ingress, packet.class, Kind::Pause, now, s),
+        }
+        self.enqueue(port, h, &packet, now);
+        self.start(port, now, s);
+    }
+
+    /// One window of one egress port of a switch in which nothing here can touch another port: arrivals `keys` as
+    /// (time, handle) in order, departures before `end`. Same results as the exact order, port by port.
+    pub(crate) fn run_local<S: Schedule>(&mut self, port: u32, arrivals: impl Iterator<Item = (u64, Handle)>, end: u64, s: &mut S) {
+        let node = self.port_node[port as usize];
+        for (now, h) in arrivals {
+            while self.ports[port as usize].free <= now && self.depart_local(port, node, s) {}
+            let packet = self.arena[h];
+            if packet.kind.is_pfc() {
+                if self.apply_pfc(port, h, &packet, now) {
+                    let p = &mut self.ports[port as usize];
+                    p.free = p.free.max(now);
+                }
+                continue;
+            }
+            let p = &mut self.ports[port as usize];
+            let idle = p.free <= now && p.waiting & !p.paused == 0 && p.paused & (1 << packet.class) == 0;
+            if !self.buffers.lossless() && !idle {
+                let fits = u64::from(p.total) + u64::from(packet.size) <= self.scenario.switch.buffer.0;
+                if self.scenario.switch.model == crate::scenario::BufferModel::PerPort && !fits {
+                    self.drop_packet(port, h, &packet, now);
+                    continue;
+                }
+            }
+            if idle && p.waiting == 0 {
+                // In and out in the same instant: the buffer never holds it.
+                self.mark(port, h, packet.class);
+                self.launch(port, h, true, now, s);
+                continue;
+            }
+            if p.free < now && idle {
+                p.free = now;
+            }
+            let place = self.place(node, &packet);
+            self.buffers.add_local(place);
+            self.enqueue(port, h, &packet, now);
+        }
+        while self.ports[port as usize].free < end && self.depart_local(port, node, s) {}
+        let p = &self.ports[port as usize];
+        if p.waiting & !(p.paused & !1) != 0 {
+            s.waiting(port, p.free);
+        }
+    }
+
+    /// A departure in a local window, at the instant the transmitter is free. False when nothing may go.
+    #[inline(always)]
+    fn depart_local<S: Schedule>(&mut self, port: u32, node: u32, s: &mut S) -> bool {
+        let p = &self.ports[port as usize];
+        let now = p.free;
+        let Some(class) = p.pick() else { return false };
+        if class != 0 {
+            self.note_queue(port, class, now);
+        }
+        let (h, packet) = self.ports[port as usize].pop(&self.arena, class);
+        if !packet.kind.is_pfc() {
+            let place = self.place(node, &packet);
+            self.buffers.remove_local(place);
+            self.mark(port, h, class);
+        }
+        self.launch(port, h, true, now, s);
+        true
+    }
+
+    /// A packet for the path of a flow direction: fills in the ports at its switches.
+    pub(crate) fn set_path(packet: &mut Packet, path: &[u16]) {
+        let n = path.len().min(INLINE_HOPS);
+        packet.out[..n].copy_from_slice(&path[..n]);
+        if path.len() > INLINE_HOPS {
+            packet.flags |= LONG;
+        }
+        packet.hop = 0;
+    }
+
+    /// Packets with and without payload that were put on a link.
+    pub fn hops(&self) -> (u64, u64) {
+        let (all, control) = self.ports.iter().fold((0, 0), |(a, c), p| (a + p.tx_packets, c + p.tx_control));
+        (all - control, control)
+    }
+
+    /// Why nothing moves: who waits for whom.
+    pub fn diagnose(&self, now: u64) -> String {
+        crate::diagnosis::diagnose(self, now)
+    }
+}
+
+/// A threshold as the 32-bit queue counters can compare it.
+fn clamp(bytes: u64) -> u32 {
+    bytes.min(u64::from(u32::MAX)) as u32
+}

@@ -1,0 +1,146 @@
+//! Packets in flight: an arena of 32-byte records with their telemetry beside them.
+//!
+//! A packet never moves: queues link packets through `next`, engines pass handles. A data packet becomes its own ACK at
+//! the receiver, telemetry in place.
+
+use paceline_proto::telemetry::{IntHop, MAX_HOPS};
+
+/// Index of a packet in the [`Arena`].
+pub type Handle = u32;
+
+/// No packet.
+pub const NONE: Handle = u32::MAX;
+
+/// Switch hops a packet carries the ports for; longer paths are looked up per hop.
+pub const INLINE_HOPS: usize = 6;
+
+/// What a packet is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum Kind {
+    /// Carries payload.
+    #[default]
+    Data,
+    /// Positive acknowledgement.
+    Ack,
+    /// Asks for a missing packet.
+    Nack,
+    /// PFC: stop one class.
+    Pause,
+    /// PFC: go on with one class.
+    Resume,
+}
+
+impl Kind {
+    /// Whether this is a PFC frame, which ends at the next port.
+    #[inline(always)]
+    pub fn is_pfc(self) -> bool {
+        matches!(self, Kind::Pause | Kind::Resume)
+    }
+}
+
+/// Flag: the packet met congestion (IP ECN field CE); on an ACK: the acknowledged packet did.
+pub const CE: u8 = 1;
+/// Flag: the last packet of its message.
+pub const LAST: u8 = 2;
+/// Flag: switches write INT records.
+pub const INT: u8 = 4;
+/// Flag: the path is longer than [`INLINE_HOPS`]; the next port is looked up in the flow's path.
+pub const LONG: u8 = 8;
+
+/// A packet.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Packet {
+    /// Next packet of the same queue.
+    pub next: Handle,
+    /// Flow slot; for PFC frames the class concerned.
+    pub flow: u32,
+    /// Sequence number (data), next expected one (ACK, NACK).
+    pub seq: u32,
+    /// Bytes of the frame.
+    pub size: u16,
+    /// Port at which it entered the node it is at.
+    pub in_port: u16,
+    /// What it is.
+    pub kind: Kind,
+    /// Switches entered so far, the one it is travelling to included.
+    pub hop: u8,
+    /// Traffic class.
+    pub class: u8,
+    /// [`CE`], [`LAST`], [`INT`], [`LONG`].
+    pub flags: u8,
+    /// Egress port at each switch of the path.
+    pub out: [u16; INLINE_HOPS],
+}
+
+const _: () = assert!(size_of::<Packet>() == 32);
+
+/// All packets of a run. Freed handles are reused last in, first out, so that the live set stays in cache.
+#[derive(Debug, Default)]
+pub struct Arena {
+    packets: Vec<Packet>,
+    int: Vec<[IntHop; MAX_HOPS]>,
+    free: Handle,
+    live: u32,
+    with_int: bool,
+}
+
+impl Arena {
+    /// An empty arena; `with_int` when some scheme uses telemetry.
+    pub fn new(with_int: bool) -> Self {
+        Self { free: NONE, with_int, ..Self::default() }
+    }
+
+    /// A handle for a new packet.
+    #[inline(always)]
+    pub fn alloc(&mut self, packet: Packet) -> Handle {
+        self.live += 1;
+        let h = self.free;
+        if h == NONE {
+            self.packets.push(packet);
+            if self.with_int {
+                self.int.push([IntHop::default(); MAX_HOPS]);
+            }
+            return self.packets.len() as Handle - 1;
+        }
+        let slot = &mut self.packets[h as usize];
+        self.free = slot.next;
+        *slot = packet;
+        h
+    }
+
+    /// Returns a packet that left the network.
+    #[inline(always)]
+    pub fn release(&mut self, h: Handle) {
+        self.live -= 1;
+        self.packets[h as usize].next = self.free;
+        self.free = h;
+    }
+
+    /// Packets in existence.
+    pub fn live(&self) -> u32 {
+        self.live
+    }
+
+    /// The telemetry of a packet.
+    #[inline(always)]
+    pub fn int(&mut self, h: Handle) -> &mut [IntHop; MAX_HOPS] {
+        &mut self.int[h as usize]
+    }
+}
+
+impl std::ops::Index<Handle> for Arena {
+    type Output = Packet;
+    #[inline(always)]
+    fn index(&self, h: Handle) -> &Packet {
+        &self.packets[h as usize]
+    }
+}
+
+impl std::ops::IndexMut<Handle> for Arena {
+    #[inline(always)]
+    fn index_mut(&mut self, h: Handle) -> &mut Packet {
+        &mut self.packets[h as usize]
+    }
+}

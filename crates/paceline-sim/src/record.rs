@@ -1,0 +1,204 @@
+//! What a run leaves behind: counters, queue histograms, pauses, finished flows.
+
+use crate::graph::NodeId;
+
+/// Log-linear bins: 0, then eight per octave from 64 bytes up.
+pub const BINS: usize = 1 + 8 * 26;
+
+/// Bin of a queue of `bytes` (above 0).
+#[inline(always)]
+pub fn bin(bytes: u32) -> usize {
+    let b = bytes.max(64);
+    let octave = 31 - b.leading_zeros();
+    let eighth = (b >> (octave - 3)) & 7;
+    (1 + (octave - 6) * 8 + eighth) as usize
+}
+
+/// Byte range `[low, high)` of a bin.
+pub fn bin_range(bin: usize) -> (u64, u64) {
+    if bin == 0 {
+        return (0, 1);
+    }
+    let (octave, eighth) = ((bin - 1) / 8 + 6, (bin - 1) % 8);
+    let low = (1u64 << octave) + ((eighth as u64) << (octave - 3));
+    (if bin == 1 { 1 } else { low }, low + (1u64 << (octave - 3)))
+}
+
+/// Queue lengths sampled at fixed instants, counted by whole kilobytes: the reference simulator's `qlen.txt`. Samples are
+/// not taken one by one: a queue's level counts for all samples since it last changed.
+#[derive(Clone, Debug, Default)]
+pub struct Sampler {
+    /// Samples taken so far.
+    taken: u64,
+    /// By global port: the sample count at its last change.
+    since: Vec<u64>,
+    /// By global port: samples by bytes / 1000.
+    counts: Vec<Vec<u64>>,
+}
+
+impl Sampler {
+    /// For that many ports.
+    pub fn new(ports: usize) -> Self {
+        Self { taken: 0, since: vec![0; ports], counts: vec![Vec::new(); ports] }
+    }
+
+    /// An instant to sample has come.
+    pub fn sample(&mut self) {
+        self.taken += 1;
+    }
+
+    /// The queue of `port` had `before` bytes until now.
+    pub fn change(&mut self, port: u32, before: u32) {
+        let i = port as usize;
+        let new = self.taken - self.since[i];
+        if new > 0 {
+            let bin = (before / 1000) as usize;
+            if self.counts[i].len() <= bin {
+                self.counts[i].resize(bin + 1, 0);
+            }
+            self.counts[i][bin] += new;
+            self.since[i] = self.taken;
+        }
+    }
+
+    /// Samples of a port by kilobytes. Call [`Sampler::change`] with the present level first.
+    pub fn counts(&self, port: u32) -> &[u64] {
+        &self.counts[port as usize]
+    }
+}
+
+/// How a flow ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum Status {
+    /// Not started.
+    #[default]
+    NotStarted,
+    /// Started, not finished.
+    Running,
+    /// Every byte acknowledged.
+    Finished,
+    /// Given up.
+    Failed,
+}
+
+/// A flow's result. Times in picoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FlowRecord {
+    /// Position in the flow stream.
+    pub id: u64,
+    /// How it ended.
+    pub status: Status,
+    /// Traffic class.
+    pub class: u8,
+    /// Index into the schemes.
+    pub scheme: u16,
+    /// Index into the groups.
+    pub group: u16,
+    /// Links on the data path.
+    pub hops: u16,
+    /// Sending host.
+    pub src: NodeId,
+    /// Receiving host.
+    pub dst: NodeId,
+    /// Port numbers of the tuple.
+    pub sport: u16,
+    /// Port numbers of the tuple.
+    pub dport: u16,
+    /// Payload.
+    pub bytes: u64,
+    /// Start.
+    pub start: u64,
+    /// Start to the last byte acknowledged at the sender; 0 if that never happened.
+    pub fct_sender: u64,
+    /// Start to the last byte received; 0 if that never happened.
+    pub fct_receiver: u64,
+    /// Line-rate ideal of `fct_sender`.
+    pub ideal_sender: u64,
+    /// Line-rate ideal of `fct_receiver`.
+    pub ideal_receiver: u64,
+    /// The reference simulator's standalone formula.
+    pub ideal_hpcc: u64,
+    /// Packets sent more than once.
+    pub retransmitted: u32,
+}
+
+/// A PFC frame taking effect.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PfcEvent {
+    /// When.
+    pub now: u64,
+    /// At which node (the one that stops or goes on).
+    pub node: NodeId,
+    /// At which of its ports.
+    pub port: u16,
+    /// Class.
+    pub class: u8,
+    /// Pause (else resume).
+    pub pause: bool,
+}
+
+/// Pauses of one port, all classes.
+#[derive(Clone, Debug, Default)]
+pub struct Pauses {
+    /// Pause frames received, by class.
+    pub pauses: [u64; 8],
+    /// Resume frames received, by class.
+    pub resumes: [u64; 8],
+    /// Time paused so far, by class; the current pause not counted.
+    pub time: [u64; 8],
+    /// Start of the current pause, by class.
+    pub since: [u64; 8],
+}
+
+/// Sums over the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Events handled (arrivals, departures, wake-ups).
+    pub events: u64,
+    /// Arrivals at the same egress port in the same picosecond.
+    pub ties: u64,
+    /// Packets dropped for lack of buffer.
+    pub drops_buffer: u64,
+    /// Of these, in a class that was to be lossless.
+    pub lossless_drops: u64,
+    /// Packets lost on a wire.
+    pub drops_wire: u64,
+    /// Pause frames sent.
+    pub pause_frames: u64,
+    /// Resume frames sent.
+    pub resume_frames: u64,
+    /// Packets sent again.
+    pub retransmitted: u64,
+    /// Congestion marks set.
+    pub marks: u64,
+    /// Largest number of bytes one switch held.
+    pub max_buffer: u64,
+    /// Data packets made by senders.
+    pub data_made: u64,
+    /// Data packets delivered to receivers.
+    pub data_delivered: u64,
+    /// Data packets dropped anywhere.
+    pub data_dropped: u64,
+    /// Flows started.
+    pub started: u64,
+    /// Flows finished.
+    pub finished: u64,
+    /// Flows given up.
+    pub failed: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Every queue length lies in the range its bin claims: else the printed distribution is wrong.
+        #[test]
+        fn a_bin_contains_its_bytes(bytes in 1u32..u32::MAX) {
+            let (low, high) = bin_range(bin(bytes));
+            prop_assert!(low <= u64::from(bytes) && u64::from(bytes) < high, "{bytes} in [{low}, {high})");
+        }
+    }
+}

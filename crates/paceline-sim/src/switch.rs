@@ -1,0 +1,317 @@
+//! The switch's memory: who may stay, who must pause.
+//!
+//! Source of the shared-buffer rules: behaviour of the HPCC authors' simulator (hpcc-ns3 facts, section 4.7): per
+//! (ingress port, class) a reserve, then a shared pool under a dynamic threshold, then per-port headroom.
+
+use crate::scenario::{BufferModel, Headroom, SwitchConfig};
+
+/// Bytes held for one ingress port, by class.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ingress {
+    /// Bytes on reserve and shared pool.
+    bytes: [u32; 8],
+    /// Bytes on headroom.
+    headroom: [u32; 8],
+    /// Classes paused upstream.
+    paused: u8,
+}
+
+/// Fixed numbers of one port.
+#[derive(Clone, Copy, Debug, Default)]
+struct PortShare {
+    headroom: u32,
+    alpha_q16: u32,
+}
+
+/// One switch.
+#[derive(Clone, Debug, Default)]
+struct Pool {
+    /// Buffer less reserves and headrooms.
+    pool: u64,
+    /// Whole buffer.
+    buffer: u64,
+    /// Bytes of the pool in use. Kept in exact mode only.
+    shared: u64,
+    /// Bytes buffered, all ports and classes.
+    buffered: u64,
+    /// Most bytes that can arrive in one window.
+    burst: u64,
+    /// Smallest alpha of its ports.
+    min_alpha_q16: u64,
+    /// (port, class) pairs that are paused or use headroom.
+    pressed: u32,
+    first: u32,
+    ports: u32,
+    exact: bool,
+}
+
+/// What becomes of an arriving packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Admit {
+    /// No room.
+    Drop,
+    /// It stays.
+    Keep,
+    /// It stays, and its ingress port must send a pause for its class.
+    KeepAndPause,
+}
+
+/// The buffers of all switches.
+#[derive(Debug)]
+pub struct Buffers {
+    ingress: Vec<Ingress>,
+    share: Vec<PortShare>,
+    pools: Vec<Pool>,
+    reserve: u32,
+    resume_offset: u32,
+    egress_alpha_q16: u64,
+    pfc: bool,
+    model: BufferModel,
+    /// Largest number of bytes one switch held.
+    pub max_buffered: u64,
+}
+
+/// Where a packet is, for the accounts.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Node of the switch.
+    pub node: u32,
+    /// Ingress port (global index).
+    pub ingress: u32,
+    /// Class.
+    pub class: u8,
+    /// Bytes.
+    pub size: u32,
+}
+
+impl Buffers {
+    /// Buffers for the switches of `graph`. `nic_rate`: the hosts' rate, for thresholds that grow with port speed;
+    /// `max_frame`: largest frame; `pfc_frame`: a pause frame, both in bytes.
+    pub fn new(graph: &crate::graph::Graph, config: &SwitchConfig, nic_rate: u64, max_frame: u32, pfc_frame: u32) -> Self {
+        let pfc = config.pfc;
+        let mut share = vec![PortShare::default(); graph.ports.len()];
+        let mut pools = vec![Pool::default(); graph.nodes()];
+        for (node, pool) in pools.iter_mut().enumerate() {
+            let ports = graph.ports_of(node as u32);
+            *pool = Pool { buffer: config.buffer.0, first: graph.first[node], ports: ports.len() as u32, ..Pool::default() };
+            pool.min_alpha_q16 = u64::from(u16::MAX) + 1;
+            if graph.is_host(node as u32) {
+                continue;
+            }
+            let mut set_aside = 0u64;
+            for (i, port) in ports.iter().enumerate() {
+                let Some(pfc) = pfc else { continue };
+                let in_flight = |factor: u64| port.rate.0 * port.delay.as_ns() / 8 / 1_000_000_000 * factor;
+                let headroom = match pfc.headroom {
+                    Headroom::Auto => {
+                        // Delay both ways, a frame that has just started at either end, the pause frame itself.
+                        let flight = u128::from(port.rate.0) * u128::from(port.delay.0) * 2;
+                        flight.div_ceil(8_000_000_000_000) as u64 + 2 * u64::from(max_frame) + u64::from(pfc_frame)
+                    }
+                    Headroom::RateDelay(factor) => in_flight(u64::from(factor)),
+                    Headroom::Fixed(bytes) => bytes.0,
+                };
+                let doublings = if pfc.alpha_scales { (port.rate.0 / nic_rate.max(1)).max(1).ilog2() } else { 0 };
+                let alpha = (u64::from(pfc.alpha_q16) << doublings).min(1 << 16);
+                share[pool.first as usize + i] = PortShare { headroom: headroom as u32, alpha_q16: alpha as u32 };
+                pool.min_alpha_q16 = pool.min_alpha_q16.min(alpha);
+                set_aside += headroom + pfc.reserve.0;
+            }
+            pool.pool = config.buffer.0.saturating_sub(set_aside);
+        }
+        Self {
+            ingress: vec![Ingress::default(); graph.ports.len()],
+            share,
+            pools,
+            reserve: pfc.map_or(0, |p| p.reserve.0 as u32),
+            resume_offset: pfc.map_or(0, |p| p.resume_offset.0 as u32),
+            egress_alpha_q16: u64::from(config.egress_alpha_q16),
+            pfc: pfc.is_some(),
+            model: config.model,
+            max_buffered: 0,
+        }
+    }
+
+    /// Whether classes pause instead of dropping.
+    pub fn lossless(&self) -> bool {
+        self.pfc
+    }
+
+    /// Bytes a switch may hold before its ports' reserves and headrooms eat the whole buffer: 0 means PFC cannot work.
+    pub fn pool_of(&self, node: u32) -> u64 {
+        self.pools[node as usize].pool
+    }
+
+    /// Headroom of a port (global index), bytes.
+    pub fn headroom_of(&self, port: u32) -> u32 {
+        self.share[port as usize].headroom
+    }
+
+    /// Tells how many bytes can arrive at a switch during one window.
+    pub fn set_burst(&mut self, node: u32, bytes: u64) {
+        self.pools[node as usize].burst = bytes;
+    }
+
+    /// Bytes buffered at a switch.
+    pub fn buffered(&self, node: u32) -> u64 {
+        self.pools[node as usize].buffered
+    }
+
+    #[inline]
+    fn threshold(&self, pool: &Pool, port: u32) -> u64 {
+        (pool.pool.saturating_sub(pool.shared) * u64::from(self.share[port as usize].alpha_q16)) >> 16
+    }
+
+    /// Whether nothing that can happen in the coming window lets one port of this switch affect another: no threshold is
+    /// within reach. The accounts may then be kept in any order.
+    #[inline]
+    pub fn window_is_local(&self, node: u32) -> bool {
+        let p = &self.pools[node as usize];
+        if p.pressed != 0 {
+            return false;
+        }
+        match (self.pfc, self.model) {
+            (true, _) => {
+                let most = p.buffered + p.burst;
+                most < (p.pool.saturating_sub(most) * p.min_alpha_q16) >> 16
+            }
+            (false, BufferModel::PerPort) => true,
+            (false, BufferModel::Shared) => {
+                let most = p.buffered + p.burst;
+                most < ((p.buffer.saturating_sub(most)).saturating_mul(self.egress_alpha_q16) >> 16) && most < p.buffer
+            }
+        }
+    }
+
+    /// Prepares a switch for exact order after windows in which the pool was not kept.
+    pub fn enter_exact(&mut self, node: u32) {
+        let p = &mut self.pools[node as usize];
+        if p.exact {
+            return;
+        }
+        p.exact = true;
+        let held = &self.ingress[p.first as usize..(p.first + p.ports) as usize];
+        p.shared = held.iter().flat_map(|i| i.bytes).map(|b| u64::from(b.saturating_sub(self.reserve))).sum();
+    }
+
+    /// A packet arrived at a switch whose window is local.
+    #[inline(always)]
+    pub fn add_local(&mut self, at: Place) {
+        let p = &mut self.pools[at.node as usize];
+        p.exact = false;
+        p.buffered += u64::from(at.size);
+        self.ingress[at.ingress as usize].bytes[usize::from(at.class)] += at.size;
+    }
+
+    /// A packet left a switch whose window is local.
+    #[inline(always)]
+    pub fn remove_local(&mut self, at: Place) {
+        self.pools[at.node as usize].buffered -= u64::from(at.size);
+        self.ingress[at.ingress as usize].bytes[usize::from(at.class)] -= at.size;
+    }
+
+    /// Notes the fullest a switch has been (called at the end of a local window and on every exact arrival).
+    #[inline]
+    pub fn note_level(&mut self, node: u32) {
+        self.max_buffered = self.max_buffered.max(self.pools[node as usize].buffered);
+    }
+
+    /// A packet arrived, in exact order. `egress_bytes`: what waits at its egress queue (class) and port.
+    pub fn admit(&mut self, at: Place, egress_class: u32, egress_port: u32) -> Admit {
+        let (class, size) = (usize::from(at.class), at.size);
+        let pool = &self.pools[at.node as usize];
+        if !self.pfc {
+            let fits = match self.model {
+                BufferModel::PerPort => u64::from(egress_port) + u64::from(size) <= pool.buffer,
+                BufferModel::Shared => {
+                    let free = pool.buffer.saturating_sub(pool.buffered);
+                    u64::from(size) <= free
+                        && u64::from(egress_class) + u64::from(size) <= free.saturating_mul(self.egress_alpha_q16) >> 16
+                }
+            };
+            if !fits {
+                return Admit::Drop;
+            }
+            self.pools[at.node as usize].buffered += u64::from(size);
+            self.ingress[at.ingress as usize].bytes[class] += size;
+            self.note_level(at.node);
+            return Admit::Keep;
+        }
+        let threshold = self.threshold(pool, at.ingress);
+        let held = &mut self.ingress[at.ingress as usize];
+        let shared = held.bytes[class].saturating_sub(self.reserve);
+        if size + held.headroom[class] > self.share[at.ingress as usize].headroom && u64::from(size + shared) > threshold {
+            return Admit::Drop;
+        }
+        let pool = &mut self.pools[at.node as usize];
+        let pressed_before = held.headroom[class] > 0 || held.paused & (1 << class) != 0;
+        let new = held.bytes[class] + size;
+        if new <= self.reserve {
+            held.bytes[class] = new;
+        } else if u64::from(new - self.reserve) > threshold {
+            held.headroom[class] += size;
+        } else {
+            held.bytes[class] = new;
+            pool.shared += u64::from(size.min(new - self.reserve));
+        }
+        pool.buffered += u64::from(size);
+        self.max_buffered = self.max_buffered.max(pool.buffered);
+        // The threshold moves with what was just taken from the pool.
+        let threshold = (pool.pool.saturating_sub(pool.shared) * u64::from(self.share[at.ingress as usize].alpha_q16)) >> 16;
+        let shared = held.bytes[class].saturating_sub(self.reserve);
+        let pause =
+            held.paused & (1 << class) == 0 && (held.headroom[class] > 0 || u64::from(shared) >= threshold);
+        if pause {
+            held.paused |= 1 << class;
+        }
+        let pressed_now = held.headroom[class] > 0 || held.paused & (1 << class) != 0;
+        pool.pressed += u32::from(pressed_now) - u32::from(pressed_before);
+        if pause { Admit::KeepAndPause } else { Admit::Keep }
+    }
+
+    /// A packet leaves (start of transmission), in exact order. Returns whether its ingress port may send a resume.
+    pub fn release(&mut self, at: Place) -> bool {
+        let (class, size) = (usize::from(at.class), at.size);
+        let pool = &mut self.pools[at.node as usize];
+        let held = &mut self.ingress[at.ingress as usize];
+        pool.buffered -= u64::from(size);
+        if !self.pfc {
+            held.bytes[class] -= size;
+            return false;
+        }
+        let pressed_before = held.headroom[class] > 0 || held.paused & (1 << class) != 0;
+        let from_headroom = held.headroom[class].min(size);
+        let shared = held.bytes[class].saturating_sub(self.reserve);
+        let from_shared = (size - from_headroom).min(shared);
+        held.headroom[class] -= from_headroom;
+        held.bytes[class] -= size - from_headroom;
+        pool.shared -= u64::from(from_shared);
+        let mut resume = false;
+        if held.paused & (1 << class) != 0 && held.headroom[class] == 0 {
+            let shared = held.bytes[class].saturating_sub(self.reserve);
+            let threshold = (pool.pool.saturating_sub(pool.shared) * u64::from(self.share[at.ingress as usize].alpha_q16)) >> 16;
+            if shared == 0 || u64::from(shared + self.resume_offset) <= threshold {
+                held.paused &= !(1 << class);
+                resume = true;
+            }
+        }
+        let pressed_now = held.headroom[class] > 0 || held.paused & (1 << class) != 0;
+        pool.pressed -= u32::from(pressed_before) - u32::from(pressed_now);
+        resume
+    }
+
+    /// The threshold arithmetic at a port, for a message about a drop.
+    pub fn explain(&self, node: u32, port: u32, class: u8) -> String {
+        let pool = &self.pools[node as usize];
+        let held = &self.ingress[port as usize];
+        format!(
+            "buffer {} B, pool {} B, of it in use {} B; ingress holds {} B and {} of {} B headroom",
+            pool.buffer,
+            pool.pool,
+            pool.shared,
+            held.bytes[usize::from(class)],
+            held.headroom[usize::from(class)],
+            self.share[port as usize].headroom
+        )
+    }
+}
