@@ -7,6 +7,8 @@ pub mod error;
 pub mod flow;
 pub mod graph;
 pub mod host;
+pub mod hpcc;
+pub mod hpcc_format;
 pub mod ideal;
 pub mod net;
 pub mod packet;

@@ -1,0 +1,289 @@
+//! A drop-in for the HPCC reference simulator: its configuration in, its result files out.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use paceline_proto::cc::{Params, fixed, hpcc};
+use paceline_proto::units::{Bytes, Duration, MS, NS, S, Time};
+
+use crate::engine::sequential::{Sampling, Sequential};
+use crate::engine::windowed::Windowed;
+use crate::engine::{Ending, Observer, Progress};
+use crate::error::InputError;
+use crate::graph::Graph;
+use crate::hpcc_format::config::{CcMode, HpccConfig};
+use crate::hpcc_format::output::{FctLine, PfcLine, write_fct, write_pfc, write_qlen_block};
+use crate::hpcc_format::{Clock, config, flow, topology, utf8};
+use crate::net::Net;
+use crate::packet::NONE;
+use crate::record::{FlowRecord, PfcEvent, Status};
+use crate::scenario::{
+    BufferModel, Ecn, EngineChoice, Framing, Headroom, HostConfig, NextHopOrder, PathChoice, Pfc, Quirks, RecordConfig,
+    RoutingConfig, Scenario, Scheme, Stop, SwitchConfig, Window,
+};
+use crate::workload::FlowTable;
+
+/// How to run it.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Unknown keys are warnings.
+    pub lenient: bool,
+    /// The queue histogram is written at multiples of this (100 ms in the reference).
+    pub qlen_dump: Duration,
+    /// The reference's behaviours; all on by default.
+    pub quirks: Quirks,
+    /// Which engine; the windowed one only without quirks of order.
+    pub engine: EngineChoice,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            lenient: false,
+            qlen_dump: Duration(100 * MS),
+            quirks: Quirks { clock_1ns: true, insertion_order: true, nic_round_robin: true },
+            engine: EngineChoice::Sequential,
+        }
+    }
+}
+
+/// A configuration made ready to run.
+pub struct Prepared {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// Its flows.
+    pub flows: FlowTable,
+    /// How many.
+    pub flow_count: usize,
+    /// What the user should know: odd counts, keys without effect.
+    pub warnings: Vec<String>,
+    config: HpccConfig,
+    folder: PathBuf,
+    options: Options,
+}
+
+/// What a run did.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// How it ended.
+    pub ending: Ending,
+    /// Simulated time at the end.
+    pub end: Time,
+    /// Flows finished.
+    pub finished: u64,
+    /// Flows started or waiting to start that did not finish.
+    pub unfinished: u64,
+    /// Events handled.
+    pub events: u64,
+    /// Link crossings of packets with payload, and of others.
+    pub hops: (u64, u64),
+    /// Packets dropped.
+    pub drops: u64,
+}
+
+fn read(folder: &Path, name: &str, key: &str) -> Result<String, InputError> {
+    let fail = |problem: String| InputError::new(problem).field(key).value(name).allowed("a readable file");
+    let bytes = std::fs::read(folder.join(name)).map_err(|e| fail(format!("cannot be read: {e}")))?;
+    utf8(&bytes, name).map(str::to_string)
+}
+
+impl Prepared {
+    /// Reads a configuration and the files it names (relative to the working directory, as the reference does).
+    pub fn read(config_path: &Path, options: Options) -> Result<Self, InputError> {
+        let file = config_path.display().to_string();
+        let text = read(Path::new(""), &file, "config")?;
+        let (config, mut warnings) = HpccConfig::parse(&text, &file, options.lenient)?;
+        warnings.extend(config::without_effect(&config).into_iter().map(|w| format!("no effect: {w}")));
+        let clock = if options.quirks.clock_1ns { Clock::ReferenceNs } else { Clock::Exact };
+        let folder = PathBuf::new();
+        let text = read(&folder, &config.topology_file, "TOPOLOGY_FILE")?;
+        let (network, more) = topology::read_topology(&text, &config.topology_file, clock)?;
+        warnings.extend(more);
+        crate::topology::validate_topology(&network).map_err(|e| e.file(&config.topology_file))?;
+        let text = read(&folder, &config.flow_file, "FLOW_FILE")?;
+        let (rows, more) = flow::read_flows(&text, &config.flow_file, &network.kinds)?;
+        warnings.extend(more);
+        let flows: Vec<_> = rows.iter().map(|r| r.spec(clock, 0, 0)).collect();
+        let scenario = scenario(&config, Graph::new(&network), &options)?;
+        Ok(Self { scenario, flow_count: flows.len(), flows: FlowTable::new(flows), warnings, config, folder, options })
+    }
+
+    /// Runs it and writes the result files. `watch` is told how far it is; false stops the run.
+    pub fn run(self, watch: &mut dyn FnMut(&Progress) -> bool) -> Result<Summary, InputError> {
+        let create = |name: &str, key: &str| -> Result<BufWriter<File>, InputError> {
+            let path = self.folder.join(name);
+            File::create(path).map(BufWriter::new).map_err(|e| {
+                InputError::new(format!("cannot be written: {e}")).field(key).value(name).allowed("a writable path")
+            })
+        };
+        let mut files = Files {
+            fct: create(&self.config.fct_output_file, "FCT_OUTPUT_FILE")?,
+            pfc: create(&self.config.pfc_output_file, "PFC_OUTPUT_FILE")?,
+            qlen: create(&self.config.qlen_mon_file, "QLEN_MON_FILE")?,
+            watch,
+            kinds: Arc::clone(&self.scenario.graph),
+            error: None,
+        };
+        let sampling = Sampling {
+            start: self.config.qlen_mon_start * NS,
+            end: self.config.qlen_mon_end * NS,
+            interval: 100 * NS,
+            dump: self.options.qlen_dump.0.max(1),
+        };
+        let (scenario, flows) = (Arc::new(self.scenario), Box::new(self.flows));
+        let (ending, end, net);
+        let (mut sequential, mut windowed);
+        if self.options.engine == EngineChoice::Windowed {
+            windowed = Windowed::new(scenario, flows)?;
+            (ending, end) = windowed.run(&mut files)?;
+            net = windowed.net();
+        } else {
+            sequential = Sequential::new(scenario, flows, Some(sampling))?;
+            (ending, end) = sequential.run(&mut files)?;
+            net = sequential.net();
+        }
+        let flushed = files.fct.flush().and_then(|()| files.pfc.flush()).and_then(|()| files.qlen.flush());
+        if let Some(e) = files.error.or(flushed.err()) {
+            return Err(InputError::new(format!("results cannot be written: {e}")));
+        }
+        let c = &net.counters;
+        Ok(Summary {
+            ending,
+            end: Time(end),
+            finished: c.finished,
+            unfinished: self.flow_count as u64 - c.finished,
+            events: c.events,
+            hops: net.hops(),
+            drops: c.drops_buffer + c.drops_wire,
+        })
+    }
+}
+
+/// The scenario of a configuration.
+fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scenario, InputError> {
+    let params = match config.cc_mode {
+        CcMode::Hpcc => Params::Hpcc(hpcc::Params {
+            eta: config.u_target,
+            max_stage: config.mi_thresh,
+            w_ai_rate: config.rate_ai.0,
+            min_rate: config.min_rate.0,
+            fast_reaction: config.fast_react,
+            variable_window: config.var_win,
+        }),
+        mode => {
+            return Err(InputError::new("this congestion control is not there yet")
+                .field("CC_MODE")
+                .value(mode.number())
+                .allowed("3 (HPCC)"));
+        }
+    };
+    for (on, key, value) in [(config.multi_rate, "MULTI_RATE", 1), (config.sample_feedback, "SAMPLE_FEEDBACK", 1)] {
+        if on && config.cc_mode == CcMode::Hpcc {
+            return Err(InputError::new("this HPCC variant is not there yet").field(key).value(value).allowed("0"));
+        }
+    }
+    if config.link_down.at_ns().is_some() {
+        return Err(InputError::new("link failures are not there yet").field("LINK_DOWN").allowed("0 0 0"));
+    }
+    let base = fixed::Params::default();
+    debug_assert_eq!(base.rate, 0);
+    Ok(Scenario {
+        seed: 1,
+        graph: Arc::new(graph),
+        framing: Framing { payload: config.packet_payload_size, ..Framing::HPCC },
+        switch: SwitchConfig {
+            buffer: config.buffer(),
+            model: BufferModel::Shared,
+            pfc: Some(Pfc {
+                reserve: Bytes(4096),
+                headroom: Headroom::RateDelay(3),
+                alpha_q16: (1 << 16) / 8,
+                alpha_scales: true,
+                resume_offset: Bytes(3072),
+            }),
+            egress_alpha_q16: 1 << 16,
+            ecn: config.enable_qcn.then(|| Ecn { by_rate: config.ecn(), per_port: false }),
+        },
+        host: HostConfig {
+            ack_priority: config.ack_high_prio,
+            nack_interval: Duration::from_us(500),
+            rto: None,
+            own_base_rtt: !config.global_t,
+        },
+        routing: RoutingConfig { choice: PathChoice::FlowHash, order: NextHopOrder::DescendingId, salt: 0 },
+        schemes: vec![Scheme {
+            name: "reference".into(),
+            params,
+            window: if config.has_win { Window::Bdp } else { Window::Off },
+        }],
+        groups: vec!["flows".into()],
+        int_multiple: u64::from(config.int_multi),
+        stop: Stop::At(Time(config.stop_ns() * NS)),
+        stall: Duration(1_000_000 * S),
+        engine: options.engine,
+        records: RecordConfig { queues: false, pfc_log: true },
+        quirks: options.quirks,
+    })
+}
+
+/// The reference's result files, written as the run goes.
+struct Files<'a> {
+    fct: BufWriter<File>,
+    pfc: BufWriter<File>,
+    qlen: BufWriter<File>,
+    watch: &'a mut dyn FnMut(&Progress) -> bool,
+    kinds: Arc<Graph>,
+    error: Option<std::io::Error>,
+}
+
+impl Files<'_> {
+    fn keep(&mut self, result: std::io::Result<()>) {
+        if let Err(e) = result {
+            self.error.get_or_insert(e);
+        }
+    }
+}
+
+impl Observer for Files<'_> {
+    fn flows_ended(&mut self, records: &[FlowRecord]) {
+        for r in records.iter().filter(|r| r.status == Status::Finished) {
+            let line = FctLine {
+                src: r.src,
+                dst: r.dst,
+                sport: r.sport,
+                dport: r.dport,
+                bytes: r.bytes,
+                start_ns: r.start / NS,
+                fct_ns: r.fct_sender / NS,
+                standalone_ns: r.ideal_hpcc / NS,
+            };
+            let result = write_fct(&mut self.fct, &line);
+            self.keep(result);
+        }
+    }
+
+    fn pfc(&mut self, events: &[PfcEvent]) {
+        for e in events {
+            let switch = !self.kinds.is_host(e.node);
+            let line = PfcLine { time_ns: e.now / NS, node: e.node, switch, port: u32::from(e.port) + 1, pause: e.pause };
+            let result = write_pfc(&mut self.pfc, &line);
+            self.keep(result);
+        }
+    }
+
+    fn queue_dump(&mut self, now: u64, net: &Net) {
+        let Some(sampler) = &net.sampler else { return };
+        let ports = (0..net.ports.len() as u32).filter(|p| net.nic_of_port[*p as usize] == NONE).map(|p| {
+            let node = net.port_node[p as usize];
+            (node, p - net.first[node as usize] + 1, sampler.counts(p))
+        });
+        let result = write_qlen_block(&mut self.qlen, now / NS, ports);
+        self.keep(result);
+    }
+
+    fn progress(&mut self, progress: &Progress) -> bool {
+        (self.watch)(progress) && self.error.is_none()
+    }
+}
