@@ -121,8 +121,11 @@ fn parse_exact(text: &str, units: &[(&str, u64)]) -> Option<u64> {
 
 /// Writes `value` with the largest unit that divides it.
 fn write_exact(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)]) -> fmt::Result {
-    let (name, scale) =
-        units.iter().filter(|(_, s)| value.is_multiple_of(*s) && value >= *s).max_by_key(|(_, s)| *s).unwrap_or(&units[0]);
+    let (name, scale) = units
+        .iter()
+        .filter(|(_, s)| value.is_multiple_of(*s) && value >= *s)
+        .max_by_key(|(_, s)| *s)
+        .unwrap_or(&units[0]);
     write!(f, "{}{}", value / scale, name)
 }
 
@@ -172,7 +175,12 @@ const RATES: &[(&str, u64)] =
 
 unit!(Time, TIMES, TIMES, "a number and a unit of ps, ns, us, ms, s, a whole number of ps");
 unit!(Duration, TIMES, TIMES, "a number and a unit of ps, ns, us, ms, s, a whole number of ps");
-unit!(Bytes, SIZES, SIZES, "a number and a unit of B, KB, MB, GB (powers of 1000), KiB, MiB, GiB, a whole number of bytes");
+unit!(
+    Bytes,
+    SIZES,
+    SIZES,
+    "a number and a unit of B, KB, MB, GB (powers of 1000), KiB, MiB, GiB, a whole number of bytes"
+);
 unit!(BitsPerSec, RATES, RATES, "a number and a unit of bps, Kbps, Mbps, Gbps, Tbps, a whole number of bit/s");
 
 #[cfg(test)]

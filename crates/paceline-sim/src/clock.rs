@@ -75,7 +75,9 @@ mod tests {
     /// The key values of the reference's table: a wrong one shifts every flow completion time.
     #[test]
     fn truncation_matches_the_reference() {
-        for (bytes, at_100g, at_400g) in [(1090, 87, 21), (1048, 83, 20), (1056, 84, 21), (1050, 83, 20), (88, 7, 1), (60, 4, 1), (43, 3, 0)] {
+        for (bytes, at_100g, at_400g) in
+            [(1090, 87, 21), (1048, 83, 20), (1056, 84, 21), (1050, 83, 20), (88, 7, 1), (60, 4, 1), (43, 3, 0)]
+        {
             assert_eq!(truncated_ns(bytes, 100_000_000_000), at_100g, "{bytes} B");
             assert_eq!(truncated_ns(bytes, 400_000_000_000), at_400g, "{bytes} B");
         }

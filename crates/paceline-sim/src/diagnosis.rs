@@ -21,7 +21,14 @@ pub fn diagnose(net: &Net, now: u64) -> String {
         .iter()
         .enumerate()
         .filter(|(_, p)| p.paused != 0)
-        .map(|(i, p)| format!("node {} port {} (paused by node {})", net.port_node[i], i as u32 - net.first[net.port_node[i] as usize], p.peer))
+        .map(|(i, p)| {
+            format!(
+                "node {} port {} (paused by node {})",
+                net.port_node[i],
+                i as u32 - net.first[net.port_node[i] as usize],
+                p.peer
+            )
+        })
         .collect();
     if paused.is_empty() {
         if net.arena.live() == 0 {
@@ -36,7 +43,12 @@ pub fn diagnose(net: &Net, now: u64) -> String {
         .zip(&net.infos)
         .filter(|(f, _)| f.alive)
         .take(LISTED)
-        .map(|(f, i)| format!("flow {} ({} -> {}) waits for an answer to packet {} of {}", i.id, i.spec.src, i.spec.dst, f.tx.snd_una, f.tx.packets))
+        .map(|(f, i)| {
+            format!(
+                "flow {} ({} -> {}) waits for an answer to packet {} of {}",
+                i.id, i.spec.src, i.spec.dst, f.tx.snd_una, f.tx.packets
+            )
+        })
         .collect();
     text + "; " + &waiting.join(", ")
 }

@@ -95,7 +95,8 @@ impl Net {
         let next = self.next_sport.entry((spec.src, spec.dst)).or_insert(10_000);
         let sport = *next;
         *next = next.wrapping_add(1).max(1);
-        let there = Tuple { src_ip: ip_of(src.host, src.nic), dst_ip: ip_of(dst.host, dst.nic), sport, dport: spec.dport };
+        let there =
+            Tuple { src_ip: ip_of(src.host, src.nic), dst_ip: ip_of(dst.host, dst.nic), sport, dport: spec.dport };
         let mut forth = std::mem::take(&mut self.path);
         let mut reverse = Vec::with_capacity(forth.len());
         self.routes.flow_path(src, dst, &there, &mut forth).map_err(|e| e.field(format!("flow {id}")))?;
@@ -115,7 +116,10 @@ impl Net {
         let rate = cap(limits.rate, spec.rate_cap);
         let packets = spec.bytes.div_ceil(u64::from(framing.payload)).max(1);
         let Ok(packets) = u32::try_from(packets) else {
-            return Err(InputError::new("flow too large").field(format!("flow {id}")).value(spec.bytes).allowed("fewer than 2^32 packets"));
+            return Err(InputError::new("flow too large")
+                .field(format!("flow {id}"))
+                .value(spec.bytes)
+                .allowed("fewer than 2^32 packets"));
         };
         let last_payload = spec.bytes - u64::from(packets - 1) * u64::from(framing.payload);
         let telemetry = ctx.params.telemetry_bytes();
@@ -184,7 +188,9 @@ impl Net {
         }
         let slot = self.flows.len() as u32;
         if slot > SLOT_MASK {
-            return Err(InputError::new("too many flows at the same time").value(slot).allowed("at most 2^24 running flows"));
+            return Err(InputError::new("too many flows at the same time")
+                .value(slot)
+                .allowed("at most 2^24 running flows"));
         }
         self.flows.push(flow);
         self.infos.push(info);

@@ -39,7 +39,16 @@ pub struct Nic {
 impl Nic {
     /// An idle NIC.
     pub fn new(port: u32, node: u32) -> Self {
-        Self { port, node, flows: Vec::new(), avail: Vec::new(), last: 0, timer_at: NEVER, wake_at: NEVER, timer_listed: NEVER }
+        Self {
+            port,
+            node,
+            flows: Vec::new(),
+            avail: Vec::new(),
+            last: 0,
+            timer_at: NEVER,
+            wake_at: NEVER,
+            timer_listed: NEVER,
+        }
     }
 }
 
@@ -253,13 +262,11 @@ impl Net {
                     self.ports[port as usize].push(&mut self.arena, h, 0, size);
                 }
             }
-            Kind::Ack | Kind::Nack => {
-                match self.receive_ack(h, &packet, now) {
-                    Answered::Running(slot) => self.refresh(slot),
-                    Answered::Finished(slot) => self.remove_from_nic(slot),
-                    Answered::Unknown => {}
-                }
-            }
+            Kind::Ack | Kind::Nack => match self.receive_ack(h, &packet, now) {
+                Answered::Running(slot) => self.refresh(slot),
+                Answered::Finished(slot) => self.remove_from_nic(slot),
+                Answered::Unknown => {}
+            },
             Kind::Pause | Kind::Resume => {
                 self.apply_pfc(port, h, &packet, now);
             }

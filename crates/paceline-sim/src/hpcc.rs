@@ -267,7 +267,8 @@ impl Observer for Files<'_> {
     fn pfc(&mut self, events: &[PfcEvent]) {
         for e in events {
             let switch = !self.kinds.is_host(e.node);
-            let line = PfcLine { time_ns: e.now / NS, node: e.node, switch, port: u32::from(e.port) + 1, pause: e.pause };
+            let line =
+                PfcLine { time_ns: e.now / NS, node: e.node, switch, port: u32::from(e.port) + 1, pause: e.pause };
             let result = write_pfc(&mut self.pfc, &line);
             self.keep(result);
         }

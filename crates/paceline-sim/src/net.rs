@@ -110,7 +110,8 @@ impl Net {
         let clock = if scenario.quirks.clock_1ns { Clock::TruncatedNs } else { Clock::Exact };
         let telemetry = scenario.schemes.iter().map(|s| s.params.telemetry_bytes()).max().unwrap_or(0);
         let f = &scenario.framing;
-        let max_frame = (f.payload + f.header + telemetry).max(f.ack_header + telemetry).max(f.min_frame).max(f.pfc_frame);
+        let max_frame =
+            (f.payload + f.header + telemetry).max(f.ack_header + telemetry).max(f.min_frame).max(f.pfc_frame);
         if max_frame > u32::from(u16::MAX) {
             return Err(InputError::new("a full frame does not fit its 16-bit size")
                 .field("framing")
@@ -171,7 +172,12 @@ impl Net {
         let draw = |purpose| Stream::new(scenario.seed, purpose, 0).at(0);
         let class_slots = if scenario.records.queues { 8 } else { 0 };
         Ok(Self {
-            draws: Draws { ecn: draw(Purpose::Ecn), loss: draw(Purpose::WireLoss), spray: draw(Purpose::Spray), ties: draw(Purpose::Ties) },
+            draws: Draws {
+                ecn: draw(Purpose::Ecn),
+                loss: draw(Purpose::WireLoss),
+                spray: draw(Purpose::Spray),
+                ties: draw(Purpose::Ties),
+            },
             clock,
             arena: Arena::new(uses_int),
             port_node: graph.ports.iter().map(|p| p.node).collect(),
@@ -498,7 +504,13 @@ impl Net {
 
     /// One window of one egress port of a switch in which nothing here can touch another port: arrivals `keys` as
     /// (time, handle) in order, departures before `end`. Same results as the exact order, port by port.
-    pub(crate) fn run_local<S: Schedule>(&mut self, port: u32, arrivals: impl Iterator<Item = (u64, Handle)>, end: u64, s: &mut S) {
+    pub(crate) fn run_local<S: Schedule>(
+        &mut self,
+        port: u32,
+        arrivals: impl Iterator<Item = (u64, Handle)>,
+        end: u64,
+        s: &mut S,
+    ) {
         let node = self.port_node[port as usize];
         for (now, h) in arrivals {
             while self.ports[port as usize].free <= now && self.depart_local(port, node, s) {}
@@ -566,6 +578,39 @@ impl Net {
             packet.flags |= LONG;
         }
         packet.hop = 0;
+    }
+
+    /// The topology.
+    pub fn graph(&self) -> &Arc<Graph> {
+        &self.graph
+    }
+
+    /// Sums over the run so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Pauses of a port (global index), if it ever was paused.
+    pub fn pauses(&self, port: u32) -> Option<&Pauses> {
+        self.pauses[port as usize].as_deref()
+    }
+
+    /// Time by queue length bin of a port and class, up to the last change; empty when not recorded.
+    pub fn queue_time(&self, port: u32, class: u8) -> &[u64] {
+        if self.class_slots == 0 {
+            return &[];
+        }
+        &self.queue_time[port as usize * self.class_slots + usize::from(self.class_slot[usize::from(class)])]
+    }
+
+    /// Packets in existence: queued or on a wire.
+    pub fn packets_alive(&self) -> u32 {
+        self.arena.live()
+    }
+
+    /// Why the first packet of a lossless class was dropped.
+    pub fn first_lossless_drop(&self) -> Option<&str> {
+        self.first_drop.as_deref()
     }
 
     /// Packets with and without payload that were put on a link.

@@ -87,13 +87,24 @@ pub struct Place {
 impl Buffers {
     /// Buffers for the switches of `graph`. `nic_rate`: the hosts' rate, for thresholds that grow with port speed;
     /// `max_frame`: largest frame; `pfc_frame`: a pause frame, both in bytes.
-    pub fn new(graph: &crate::graph::Graph, config: &SwitchConfig, nic_rate: u64, max_frame: u32, pfc_frame: u32) -> Self {
+    pub fn new(
+        graph: &crate::graph::Graph,
+        config: &SwitchConfig,
+        nic_rate: u64,
+        max_frame: u32,
+        pfc_frame: u32,
+    ) -> Self {
         let pfc = config.pfc;
         let mut share = vec![PortShare::default(); graph.ports.len()];
         let mut pools = vec![Pool::default(); graph.nodes()];
         for (node, pool) in pools.iter_mut().enumerate() {
             let ports = graph.ports_of(node as u32);
-            *pool = Pool { buffer: config.buffer.0, first: graph.first[node], ports: ports.len() as u32, ..Pool::default() };
+            *pool = Pool {
+                buffer: config.buffer.0,
+                first: graph.first[node],
+                ports: ports.len() as u32,
+                ..Pool::default()
+            };
             pool.min_alpha_q16 = u64::from(u16::MAX) + 1;
             if graph.is_host(node as u32) {
                 continue;
@@ -240,7 +251,9 @@ impl Buffers {
         let threshold = self.threshold(pool, at.ingress);
         let held = &mut self.ingress[at.ingress as usize];
         let shared = held.bytes[class].saturating_sub(self.reserve);
-        if size + held.headroom[class] > self.share[at.ingress as usize].headroom && u64::from(size + shared) > threshold {
+        if size + held.headroom[class] > self.share[at.ingress as usize].headroom
+            && u64::from(size + shared) > threshold
+        {
             return Admit::Drop;
         }
         let pool = &mut self.pools[at.node as usize];
@@ -257,10 +270,10 @@ impl Buffers {
         pool.buffered += u64::from(size);
         self.max_buffered = self.max_buffered.max(pool.buffered);
         // The threshold moves with what was just taken from the pool.
-        let threshold = (pool.pool.saturating_sub(pool.shared) * u64::from(self.share[at.ingress as usize].alpha_q16)) >> 16;
+        let threshold =
+            (pool.pool.saturating_sub(pool.shared) * u64::from(self.share[at.ingress as usize].alpha_q16)) >> 16;
         let shared = held.bytes[class].saturating_sub(self.reserve);
-        let pause =
-            held.paused & (1 << class) == 0 && (held.headroom[class] > 0 || u64::from(shared) >= threshold);
+        let pause = held.paused & (1 << class) == 0 && (held.headroom[class] > 0 || u64::from(shared) >= threshold);
         if pause {
             held.paused |= 1 << class;
         }
@@ -289,7 +302,8 @@ impl Buffers {
         let mut resume = false;
         if held.paused & (1 << class) != 0 && held.headroom[class] == 0 {
             let shared = held.bytes[class].saturating_sub(self.reserve);
-            let threshold = (pool.pool.saturating_sub(pool.shared) * u64::from(self.share[at.ingress as usize].alpha_q16)) >> 16;
+            let threshold =
+                (pool.pool.saturating_sub(pool.shared) * u64::from(self.share[at.ingress as usize].alpha_q16)) >> 16;
             if shared == 0 || u64::from(shared + self.resume_offset) <= threshold {
                 held.paused &= !(1 << class);
                 resume = true;

@@ -185,7 +185,11 @@ pub struct Sequential {
 
 impl Sequential {
     /// An engine for a scenario and its flows.
-    pub fn new(scenario: Arc<Scenario>, mut source: Box<dyn FlowSource>, sampling: Option<Sampling>) -> Result<Self, InputError> {
+    pub fn new(
+        scenario: Arc<Scenario>,
+        mut source: Box<dyn FlowSource>,
+        sampling: Option<Sampling>,
+    ) -> Result<Self, InputError> {
         let mut net = Net::new(scenario)?;
         if sampling.is_some() {
             net.sampler = Some(Sampler::new(net.ports.len()));
@@ -291,7 +295,14 @@ impl Sequential {
         }
     }
 
-    fn handle(&mut self, what: What, place: u32, detail: u32, now: u64, observer: &mut dyn Observer) -> Result<(), InputError> {
+    fn handle(
+        &mut self,
+        what: What,
+        place: u32,
+        detail: u32,
+        now: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<(), InputError> {
         match what {
             What::Arrival => {
                 if std::mem::replace(&mut self.last_arrival[place as usize], now) == now {
