@@ -2,7 +2,10 @@
 
 pub mod error;
 pub mod graph;
+pub mod ideal;
+pub mod routing;
 pub mod scenario;
+pub mod topology;
 pub mod workload;
 
 pub use error::InputError;

@@ -1,0 +1,182 @@
+//! Base RTT and bandwidth-delay product by the rules of the HPCC reference simulator, in whole nanoseconds and bytes
+//! (hpcc-ns3 facts, sections 4.5 and 5).
+
+use std::collections::BTreeMap;
+
+use paceline_proto::units::{BitsPerSec, Duration};
+
+use crate::InputError;
+use crate::graph::{Graph, NodeId, PortInfo};
+use crate::routing::{Address, Routes};
+
+/// Header bytes the reference counts per packet in its standalone FCT, whatever the transport really sends.
+const STANDALONE_HEADER: u64 = 48;
+const NS_BITS: u128 = 8 * 1_000_000_000;
+
+/// Base RTT and bandwidth-delay product of a pair, or the largest of a network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BaseRtt {
+    /// Base RTT in ns: propagation both ways plus, per link of the way there, the serialisation of one payload without headers.
+    pub rtt_ns: u64,
+    /// Bandwidth-delay product in bytes: that RTT at the path's slowest link.
+    pub bdp: u64,
+    /// Slowest link of the path (of the network's paths in a maximum).
+    pub min_rate: BitsPerSec,
+}
+
+/// Sums over the links of a path; saturating, as slow or long links in absurd numbers are no reason to stop.
+#[derive(Clone, Copy)]
+struct Sums {
+    /// Delays of both directions, ps.
+    delay: u64,
+    /// Serialisation of the payload towards the receiver, ns, each link rounded down.
+    tx_ns: u64,
+    min_rate: BitsPerSec,
+}
+
+impl Sums {
+    const NONE: Sums = Sums { delay: 0, tx_ns: 0, min_rate: BitsPerSec(u64::MAX) };
+
+    /// With one link more, crossed from the owner of `out`.
+    fn plus(self, graph: &Graph, out: &PortInfo, payload: u32) -> Sums {
+        let back = &graph.ports_of(out.peer)[out.peer_port as usize];
+        Sums {
+            delay: self.delay.saturating_add(out.delay.0).saturating_add(back.delay.0),
+            tx_ns: self.tx_ns.saturating_add(tx_ns(payload, out.rate)),
+            min_rate: self.min_rate.min(out.rate),
+        }
+    }
+
+    fn result(self) -> BaseRtt {
+        let rtt_ns = Duration(self.delay).as_ns().saturating_add(self.tx_ns);
+        let bits = u128::from(rtt_ns) * u128::from(self.min_rate.0) / 1_000_000_000;
+        BaseRtt { rtt_ns, bdp: u64::try_from(bits / 8).unwrap_or(u64::MAX), min_rate: self.min_rate }
+    }
+}
+
+fn tx_ns(payload: u32, rate: BitsPerSec) -> u64 {
+    u64::try_from(u128::from(payload) * NS_BITS / u128::from(rate.0)).unwrap_or(u64::MAX)
+}
+
+/// Base RTT of a pair for packets of `payload` bytes, along the first of its shortest paths ([`Routes::first_path`]).
+///
+/// # Errors
+/// As [`Routes::flow_path`].
+pub fn base_rtt(routes: &mut Routes, src: Address, dst: Address, payload: u32) -> Result<BaseRtt, InputError> {
+    let mut ports = Vec::new();
+    routes.first_path(src, dst, &mut ports)?;
+    let graph = routes.graph();
+    let mut sums = Sums::NONE;
+    let mut at = src.host;
+    for port in ports {
+        let out = &graph.ports_of(at)[port as usize];
+        sums = sums.plus(graph, out, payload);
+        at = out.peer;
+    }
+    Ok(sums.result())
+}
+
+/// The standalone FCT of the reference in ns, for a flow of `bytes` on a pair with this base RTT, in packets of `payload` bytes.
+pub fn hpcc_standalone(pair: &BaseRtt, bytes: u64, payload: u32) -> u64 {
+    let packets = u128::from(bytes.div_ceil(payload.max(1).into()));
+    let wire = u128::from(bytes) + packets * u128::from(STANDALONE_HEADER);
+    let ns = u128::from(pair.rtt_ns) + wire * NS_BITS / u128::from(pair.min_rate.0.max(1));
+    u64::try_from(ns).unwrap_or(u64::MAX)
+}
+
+/// Largest base RTT and largest bandwidth-delay product over all pairs of NICs of different hosts, and their slowest link.
+///
+/// Works by pairs of switches: one search per switch with hosts, and per switch only the farthest two hosts of each link rate.
+/// All zero where no two hosts reach each other. Paths longer than 255 links count here although no flow may take them.
+pub fn max_base_rtt(routes: &mut Routes, payload: u32) -> BaseRtt {
+    let graph = routes.graph().clone();
+    let mut max = Max::default();
+    let mut edges: BTreeMap<NodeId, Edge> = BTreeMap::new();
+    for nic in graph.hosts().flat_map(|host| graph.ports_of(host)).filter(|nic| routes.is_up(nic.link)) {
+        let way_in = &graph.ports_of(nic.peer)[nic.peer_port as usize];
+        if graph.is_host(nic.peer) {
+            max.take(Sums::NONE.plus(&graph, nic, payload)); // two hosts back to back
+            continue;
+        }
+        let delay = nic.delay.0 + way_in.delay.0;
+        let edge = edges.entry(nic.peer).or_default();
+        edge.senders.entry(nic.rate).or_default().add(delay, nic.node);
+        edge.receivers.entry(way_in.rate).or_default().add(delay, nic.node);
+    }
+    let mut towards = vec![Sums::NONE; graph.nodes()]; // of each switch, to the destination switch in turn
+    for (&target, receivers) in &edges {
+        towards[target as usize] = Sums::NONE;
+        max.take_pairs(receivers, receivers, Sums::NONE, payload);
+        routes.walk_tree(target, &mut |switch, port| {
+            let out = &graph.ports_of(switch)[port as usize];
+            let sums = towards[out.peer as usize].plus(&graph, out, payload);
+            towards[switch as usize] = sums;
+            if let Some(senders) = edges.get(&switch) {
+                max.take_pairs(senders, receivers, sums, payload);
+            }
+        });
+    }
+    max.0.unwrap_or_default()
+}
+
+/// Hosts on one switch, by the rate of their link in either direction.
+#[derive(Default)]
+struct Edge {
+    senders: BTreeMap<BitsPerSec, Farthest>,
+    receivers: BTreeMap<BitsPerSec, Farthest>,
+}
+
+/// The two farthest hosts: the second is needed where a host would be paired with itself.
+#[derive(Clone, Copy, Default)]
+struct Farthest([Option<(u64, NodeId)>; 2]);
+
+impl Farthest {
+    fn add(&mut self, delay: u64, host: NodeId) {
+        let new = (delay, host);
+        match self.0 {
+            [None, _] => self.0[0] = Some(new),
+            [Some(first), _] if first.1 == host => self.0[0] = Some(first.max(new)),
+            [Some(first), _] if new.0 > first.0 => self.0 = [Some(new), Some(first)],
+            [Some(_), Some(second)] if new.0 <= second.0 => {}
+            [Some(_), _] => self.0[1] = Some(new),
+        }
+    }
+
+    /// Largest sum of delays of two different hosts.
+    fn farthest_pair(&self, other: &Farthest) -> Option<u64> {
+        let pairs = self.0.iter().flatten().flat_map(|a| other.0.iter().flatten().map(move |b| (a, b)));
+        pairs.filter(|(a, b)| a.1 != b.1).map(|(a, b)| a.0 + b.0).max()
+    }
+}
+
+#[derive(Default)]
+struct Max(Option<BaseRtt>);
+
+impl Max {
+    fn take(&mut self, sums: Sums) {
+        let new = sums.result();
+        let old = self.0.unwrap_or(new);
+        self.0 = Some(BaseRtt {
+            rtt_ns: old.rtt_ns.max(new.rtt_ns),
+            bdp: old.bdp.max(new.bdp),
+            min_rate: old.min_rate.min(new.min_rate),
+        });
+    }
+
+    fn take_pairs(&mut self, from: &Edge, to: &Edge, between: Sums, payload: u32) {
+        for (&up, senders) in &from.senders {
+            for (&down, receivers) in &to.receivers {
+                if let Some(delay) = senders.farthest_pair(receivers) {
+                    self.take(Sums {
+                        delay: between.delay.saturating_add(delay),
+                        tx_ns: between.tx_ns.saturating_add(tx_ns(payload, up)).saturating_add(tx_ns(payload, down)),
+                        min_rate: between.min_rate.min(up).min(down),
+                    });
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,277 @@
+//! Shortest-path routing: next hops per destination switch, the path of a flow by hash, of a packet by drawing.
+//!
+//! A path ends at an [`Address`], a host and one of its NICs. Hosts never forward, so all NICs on one switch share that switch's routes;
+//! these are found by one breadth-first search over the switches when a destination is first used.
+
+pub mod murmur;
+mod path;
+mod tables;
+
+use std::sync::Arc;
+
+pub use path::Path;
+
+use crate::InputError;
+use crate::graph::{Graph, NodeId, PortInfo, PortNo};
+use crate::scenario::RoutingConfig;
+use tables::{Fabric, Lists, NONE};
+
+/// One NIC of a host.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Address {
+    /// The host.
+    pub host: NodeId,
+    /// Its port, 0 for the first NIC.
+    pub nic: PortNo,
+}
+
+/// What a switch hashes to choose among equal next hops.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tuple {
+    /// IP of the sender of the packet ([`ip_of`]).
+    pub src_ip: u32,
+    /// IP of its receiver.
+    pub dst_ip: u32,
+    /// Source port number.
+    pub sport: u16,
+    /// Destination port number.
+    pub dport: u16,
+}
+
+impl Tuple {
+    /// The tuple of packets in the other direction, such as ACKs.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        Self { src_ip: self.dst_ip, dst_ip: self.src_ip, sport: self.dport, dport: self.sport }
+    }
+
+    /// Hash at a switch: `MurmurHash3` over addresses and ports as three little-endian words (hpcc-ns3 facts, section 4.4).
+    pub fn hash(&self, seed: u32) -> u32 {
+        let words = [self.src_ip, self.dst_ip, u32::from(self.sport) | u32::from(self.dport) << 16];
+        let mut key = [0; 12];
+        for (bytes, word) in key.as_chunks_mut::<4>().0.iter_mut().zip(words) {
+            *bytes = word.to_le_bytes();
+        }
+        murmur::murmur3_32(&key, seed)
+    }
+}
+
+/// IP of a NIC: 11.x.y.1 for the first NIC of hosts 0 to 65535 (hpcc-ns3 facts, section 4.3), the last byte counting NICs.
+///
+/// Higher hosts continue in 12.0.0.0 and wrap around; distinct for all nodes below 2^24 and NICs below 256.
+pub fn ip_of(node: NodeId, nic: PortNo) -> u32 {
+    0x0b00_0000u32.wrapping_add(node << 8) | u32::from(nic.wrapping_add(1) as u8)
+}
+
+/// Shortest-path routes of a network, found as they are asked for.
+pub struct Routes {
+    graph: Arc<Graph>,
+    config: RoutingConfig,
+    /// Links taken out, by link number.
+    down: Vec<bool>,
+    fabric: Fabric,
+    lists: Lists,
+    /// Per destination switch the number of every switch's list, both by dense number.
+    tables: Vec<Option<Box<[u32]>>>,
+    /// Each switch's list towards the destination before: mostly the same again.
+    last: Vec<u32>,
+}
+
+impl Routes {
+    /// Routes of `graph`, with all its links up; nothing is searched yet.
+    pub fn new(graph: Arc<Graph>, config: RoutingConfig) -> Self {
+        let links = graph.ports.iter().map(|p| p.link as usize + 1).max().unwrap_or(0);
+        let down = vec![false; links];
+        let fabric = Fabric::new(&graph, config.order, &down);
+        let switches = fabric.switches.len();
+        Self { graph, config, down, fabric, lists: Lists::new(), tables: vec![None; switches], last: vec![0; switches] }
+    }
+
+    /// The network.
+    pub fn graph(&self) -> &Arc<Graph> {
+        &self.graph
+    }
+
+    /// Takes a link out, both ways; routes are found anew without it.
+    ///
+    /// # Errors
+    /// A link number the network does not have.
+    pub fn remove_link(&mut self, link: u32) -> Result<(), InputError> {
+        let links = self.down.len();
+        let Some(down) = self.down.get_mut(link as usize) else {
+            return Err(InputError::new("no such link")
+                .field("link")
+                .value(link)
+                .allowed(format!("0 to {links}, exclusive")));
+        };
+        *down = true;
+        self.fabric = Fabric::new(&self.graph, self.config.order, &self.down);
+        self.lists = Lists::new();
+        self.tables.fill(None);
+        self.last.fill(0);
+        Ok(())
+    }
+
+    /// Ports of switch `at` on shortest paths to switch `dst_switch`, in the order the choice numbers them.
+    ///
+    /// Empty at the destination itself, where there is no path, and for nodes that are no switch.
+    pub fn next_hops(&mut self, at: NodeId, dst_switch: NodeId) -> &[PortNo] {
+        let dense = |node: NodeId| self.fabric.dense.get(node as usize).copied().unwrap_or(NONE);
+        let (at, target) = (dense(at), dense(dst_switch));
+        if at == NONE || target == NONE {
+            return &[];
+        }
+        if self.tables[target as usize].is_none() {
+            self.fill(target);
+        }
+        let number = self.tables[target as usize].as_ref().map_or(0, |t| t[at as usize]);
+        self.lists.get(number)
+    }
+
+    /// Links between switch `at` and `dst_switch` on a shortest path; `None` if there is no path.
+    pub fn distance(&mut self, mut at: NodeId, dst_switch: NodeId) -> Option<u32> {
+        let mut links = 0;
+        while at != dst_switch {
+            let port = *self.next_hops(at, dst_switch).first()?;
+            at = self.graph.ports_of(at)[port as usize].peer;
+            links += 1;
+        }
+        Some(links)
+    }
+
+    /// Path of a flow from `src` to `dst` into `out` (cleared first): the egress port of the sending NIC, then one per switch.
+    ///
+    /// Among n next hops a switch takes number `hash(tuple, seed = its node id + salt) mod n`.
+    ///
+    /// # Errors
+    /// An address that is no NIC or whose link is out, no path, or a path of more than 255 links.
+    pub fn flow_path(
+        &mut self,
+        src: Address,
+        dst: Address,
+        tuple: &Tuple,
+        out: &mut Vec<PortNo>,
+    ) -> Result<(), InputError> {
+        let salt = self.config.salt;
+        self.path(src, dst, out, &mut |switch, n| tuple.hash(switch.wrapping_add(salt)) % n)
+    }
+
+    /// Path of one sprayed packet from `src` to `dst` into `out` (cleared first), in the form of [`Routes::flow_path`].
+    ///
+    /// `draw(n)` gives a number below n; it is asked once at each switch that has n > 1 next hops, in path order.
+    ///
+    /// # Errors
+    /// As [`Routes::flow_path`].
+    pub fn spray_path(
+        &mut self,
+        src: Address,
+        dst: Address,
+        draw: &mut dyn FnMut(u32) -> u32,
+        out: &mut Vec<PortNo>,
+    ) -> Result<(), InputError> {
+        self.path(src, dst, out, &mut |_, n| draw(n) % n)
+    }
+
+    /// Path that takes the first next hop everywhere, the one base RTTs are taken from (hpcc-ns3 facts, section 4.5).
+    ///
+    /// # Errors
+    /// As [`Routes::flow_path`].
+    pub fn first_path(&mut self, src: Address, dst: Address, out: &mut Vec<PortNo>) -> Result<(), InputError> {
+        self.path(src, dst, out, &mut |_, _| 0)
+    }
+
+    /// Bytes the routes found so far occupy, roughly.
+    pub fn heap_bytes(&self) -> usize {
+        self.tables.iter().flatten().count() * self.fabric.switches.len() * 4 + self.lists.heap_bytes()
+    }
+
+    /// Calls `visit(switch, first next hop)` for every switch that reaches `dst_switch`, nearer ones first, the destination itself left out.
+    /// Keeps no table.
+    pub(crate) fn walk_tree(&mut self, dst_switch: NodeId, visit: &mut dyn FnMut(NodeId, PortNo)) {
+        let target = self.fabric.dense[dst_switch as usize];
+        if target == NONE {
+            return;
+        }
+        self.fabric.search(target);
+        for &s in self.fabric.found() {
+            if let Some(&port) = self.fabric.next_hops(s).first() {
+                visit(self.fabric.switches[s as usize], port);
+            }
+        }
+    }
+
+    /// Whether a link is up.
+    pub(crate) fn is_up(&self, link: u32) -> bool {
+        !self.down[link as usize]
+    }
+
+    fn fill(&mut self, target: u32) {
+        self.fabric.search(target);
+        for (s, last) in self.last.iter_mut().enumerate() {
+            *last = self.lists.number(self.fabric.next_hops(s as u32), *last);
+        }
+        self.tables[target as usize] = Some(self.last.clone().into_boxed_slice());
+    }
+
+    fn nic(&self, field: &str, address: Address) -> Result<PortInfo, InputError> {
+        let bad = |problem: &str| {
+            let error = InputError::new(problem).field(field);
+            error.value(format!("host {}, nic {}", address.host, address.nic))
+        };
+        if address.host as usize >= self.graph.nodes() || !self.graph.is_host(address.host) {
+            return Err(bad("no such host").allowed("the id of a host"));
+        }
+        let ports = self.graph.ports_of(address.host);
+        let Some(&nic) = ports.get(address.nic as usize) else {
+            return Err(bad("no such NIC").allowed(format!("NICs below {}", ports.len())));
+        };
+        if self.down[nic.link as usize] {
+            return Err(bad("the link of this NIC is down"));
+        }
+        Ok(nic)
+    }
+
+    fn path(
+        &mut self,
+        src: Address,
+        dst: Address,
+        out: &mut Vec<PortNo>,
+        choose: &mut dyn FnMut(NodeId, u32) -> u32,
+    ) -> Result<(), InputError> {
+        out.clear();
+        let (from, to) = (self.nic("source", src)?, self.nic("destination", dst)?);
+        let no_path = |problem: &str| {
+            let pair = format!("host {} nic {} to host {} nic {}", src.host, src.nic, dst.host, dst.nic);
+            InputError::new(problem).field("path").value(pair)
+        };
+        if src.host == dst.host {
+            return Err(no_path("source and destination are the same host").allowed("two different hosts"));
+        }
+        out.push(src.nic);
+        if from.link == to.link {
+            return Ok(()); // two hosts back to back
+        }
+        let mut at = from.peer;
+        while at != to.peer {
+            let hops = self.next_hops(at, to.peer);
+            let port = match *hops {
+                [] => return Err(no_path("no path")),
+                [only] => only,
+                _ => hops[choose(at, hops.len() as u32) as usize],
+            };
+            if out.len() + 1 == Path::MAX {
+                return Err(no_path("path too long").allowed("at most 255 links"));
+            }
+            out.push(port);
+            at = self.graph.ports_of(at)[port as usize].peer;
+        }
+        if self.graph.is_host(at) {
+            return Err(no_path("no path")); // a host between them, which does not forward
+        }
+        out.push(to.peer_port);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! Breadth-first search over the switches and the compact tables made from it.
+
+use std::collections::BTreeMap;
+
+use crate::graph::{Graph, NodeId, PortInfo, PortNo};
+use crate::scenario::NextHopOrder;
+
+/// Dense number of nodes that are no switch.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A link from one switch to the next, as the search uses it: away from the destination.
+#[derive(Clone, Copy)]
+struct Edge {
+    /// Dense number of the switch reached.
+    to: u32,
+    /// That switch's port back.
+    back: PortNo,
+}
+
+/// The switches and the links among them that are up.
+pub(super) struct Fabric {
+    order: NextHopOrder,
+    /// Node id of each switch, by dense number.
+    pub(super) switches: Vec<NodeId>,
+    /// Dense number of each node, [`NONE`] for hosts.
+    pub(super) dense: Vec<u32>,
+    /// Edges of switch `s` are `edges[first[s]..first[s + 1]]`, in the order in which the search follows them.
+    first: Vec<u32>,
+    edges: Vec<Edge>,
+    search: Search,
+}
+
+/// What the last search found; kept to reuse the memory.
+#[derive(Default)]
+struct Search {
+    distance: Vec<u32>,
+    /// Switches in the order of their discovery, the destination first.
+    found: Vec<u32>,
+    /// Next hops of switch `s`: `ports[first[s]..][..count[s]]`, as there are never more than edges.
+    count: Vec<u32>,
+    ports: Vec<PortNo>,
+}
+
+impl Fabric {
+    /// Collects the switches of `graph` and their links, leaving out those marked in `down`.
+    pub(super) fn new(graph: &Graph, order: NextHopOrder, down: &[bool]) -> Self {
+        let mut dense = vec![NONE; graph.nodes()];
+        let mut switches = Vec::new();
+        for node in (0..graph.nodes() as NodeId).filter(|&n| !graph.is_host(n)) {
+            dense[node as usize] = switches.len() as u32;
+            switches.push(node);
+        }
+        let mut first = vec![0];
+        let mut edges = Vec::new();
+        let mut ports: Vec<&PortInfo> = Vec::new();
+        for &node in &switches {
+            ports.clear();
+            ports.extend(graph.ports_of(node).iter().filter(|p| !down[p.link as usize] && !graph.is_host(p.peer)));
+            if order == NextHopOrder::DescendingId {
+                ports.sort_by_key(|p| (std::cmp::Reverse(p.peer), p.peer_port));
+            }
+            edges.extend(ports.iter().map(|p| Edge { to: dense[p.peer as usize], back: p.peer_port }));
+            first.push(edges.len() as u32);
+        }
+        let search = Search { ports: vec![0; edges.len()], ..Search::default() };
+        Self { order, switches, dense, first, edges, search }
+    }
+
+    /// Searches from switch `target` (dense) and leaves every switch's next hops towards it, ordered, in the scratch space.
+    pub(super) fn search(&mut self, target: u32) {
+        let Search { distance, found, count, ports } = &mut self.search;
+        distance.clear();
+        distance.resize(self.switches.len(), NONE);
+        count.clear();
+        count.resize(self.switches.len(), 0);
+        found.clear();
+        found.push(target);
+        distance[target as usize] = 0;
+        let mut at = 0;
+        while let Some(&now) = found.get(at) {
+            at += 1;
+            let next = distance[now as usize] + 1;
+            let edges = self.first[now as usize] as usize..self.first[now as usize + 1] as usize;
+            for edge in &self.edges[edges] {
+                let to = edge.to as usize;
+                if distance[to] == NONE {
+                    distance[to] = next;
+                    found.push(edge.to);
+                }
+                if distance[to] == next {
+                    ports[(self.first[to] + count[to]) as usize] = edge.back;
+                    count[to] += 1;
+                }
+            }
+        }
+        if self.order == NextHopOrder::Port {
+            for &s in &self.search.found {
+                let from = self.first[s as usize] as usize;
+                self.search.ports[from..from + self.search.count[s as usize] as usize].sort_unstable();
+            }
+        }
+    }
+
+    /// Next hops of a switch (dense) towards the target of the last search: none at the target and where there is no path.
+    pub(super) fn next_hops(&self, switch: u32) -> &[PortNo] {
+        let from = self.first[switch as usize] as usize;
+        &self.search.ports[from..from + self.search.count[switch as usize] as usize]
+    }
+
+    /// The switches the last search found, the target first, each nearer one before the farther ones.
+    pub(super) fn found(&self) -> &[u32] {
+        &self.search.found
+    }
+}
+
+/// Next-hop lists, each different one stored once.
+///
+/// In a tree a switch has very few of them (one per downlink, and "any uplink"), so a table of list numbers per destination is an order of
+/// magnitude smaller than the lists themselves.
+pub(super) struct Lists {
+    numbers: BTreeMap<Box<[PortNo]>, u32>,
+    /// List `i` is `ports[starts[i]..starts[i + 1]]`; list 0 is empty.
+    starts: Vec<usize>,
+    ports: Vec<PortNo>,
+}
+
+impl Lists {
+    pub(super) fn new() -> Self {
+        Self { numbers: BTreeMap::from([(Box::default(), 0)]), starts: vec![0, 0], ports: Vec::new() }
+    }
+
+    pub(super) fn get(&self, number: u32) -> &[PortNo] {
+        &self.ports[self.starts[number as usize]..self.starts[number as usize + 1]]
+    }
+
+    /// Number of the list with this content; `guess` is tried first.
+    pub(super) fn number(&mut self, list: &[PortNo], guess: u32) -> u32 {
+        if self.get(guess) == list {
+            return guess;
+        }
+        if let Some(&number) = self.numbers.get(list) {
+            return number;
+        }
+        let number = (self.starts.len() - 1) as u32;
+        self.ports.extend_from_slice(list);
+        self.starts.push(self.ports.len());
+        self.numbers.insert(list.into(), number);
+        number
+    }
+
+    /// Bytes held, roughly.
+    pub(super) fn heap_bytes(&self) -> usize {
+        let keys: usize = self.ports.len() * 2 + self.numbers.len() * 24;
+        keys + self.ports.capacity() * 2 + self.starts.capacity() * 8
+    }
+}
