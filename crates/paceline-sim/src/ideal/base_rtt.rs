@@ -24,7 +24,7 @@ pub struct BaseRtt {
     pub min_rate: BitsPerSec,
 }
 
-/// Sums over the links of a path.
+/// Sums over the links of a path; saturating, as slow or long links in absurd numbers are no reason to stop.
 #[derive(Clone, Copy)]
 struct Sums {
     /// Delays of both directions, ps.
@@ -41,14 +41,14 @@ impl Sums {
     fn plus(self, graph: &Graph, out: &PortInfo, payload: u32) -> Sums {
         let back = &graph.ports_of(out.peer)[out.peer_port as usize];
         Sums {
-            delay: self.delay + out.delay.0 + back.delay.0,
-            tx_ns: self.tx_ns + tx_ns(payload, out.rate),
+            delay: self.delay.saturating_add(out.delay.0).saturating_add(back.delay.0),
+            tx_ns: self.tx_ns.saturating_add(tx_ns(payload, out.rate)),
             min_rate: self.min_rate.min(out.rate),
         }
     }
 
     fn result(self) -> BaseRtt {
-        let rtt_ns = Duration(self.delay).as_ns() + self.tx_ns;
+        let rtt_ns = Duration(self.delay).as_ns().saturating_add(self.tx_ns);
         let bits = u128::from(rtt_ns) * u128::from(self.min_rate.0) / 1_000_000_000;
         BaseRtt { rtt_ns, bdp: u64::try_from(bits / 8).unwrap_or(u64::MAX), min_rate: self.min_rate }
     }
@@ -168,8 +168,8 @@ impl Max {
             for (&down, receivers) in &to.receivers {
                 if let Some(delay) = senders.farthest_pair(receivers) {
                     self.take(Sums {
-                        delay: between.delay + delay,
-                        tx_ns: between.tx_ns + tx_ns(payload, up) + tx_ns(payload, down),
+                        delay: between.delay.saturating_add(delay),
+                        tx_ns: between.tx_ns.saturating_add(tx_ns(payload, up)).saturating_add(tx_ns(payload, down)),
                         min_rate: between.min_rate.min(up).min(down),
                     });
                 }

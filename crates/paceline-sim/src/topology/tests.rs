@@ -1,3 +1,5 @@
+use std::fmt::Write;
+
 use super::*;
 
 const G: u64 = 1_000_000_000;
@@ -20,7 +22,7 @@ fn fat320_is_the_published_tree_link_for_link() {
     let mut text = String::new();
     for l in &t.links {
         assert_eq!(l.ab, l.ba);
-        text += &format!("{} {} {} {} {}\n", l.a, l.b, l.ab.rate.0, l.ab.delay.0, l.error_rate);
+        writeln!(text, "{} {} {} {} {}", l.a, l.b, l.ab.rate.0, l.ab.delay.0, l.error_rate).unwrap();
     }
     assert_eq!((t.kinds.len(), t.links.len()), (376, 480));
     assert_eq!(fnv1a(&text), 0xac98_3c3e_6854_0b77, "checksum of the published file in this form");
@@ -62,7 +64,7 @@ fn small_shapes_are_wired_as_drawn() {
 fn fat_tree_counts() {
     for (k, hosts_per_edge, hosts) in [(4, None, 16), (8, None, 128), (8, Some(12), 384), (32, Some(16), 8192)] {
         let t = fat_tree(k, SLOW, SLOW, US, hosts_per_edge).unwrap();
-        let count = |tier| t.tiers.iter().filter(|&&x| x == tier).count() as u32;
+        let count = |tier| t.tiers.iter().map(|&x| u32::from(x == tier)).sum::<u32>();
         assert_eq!([count(0), count(1), count(2), count(3)], [hosts, k * k / 2, k * k / 2, k * k / 4]);
         let mut ports = vec![0; t.kinds.len()];
         for l in &t.links {
