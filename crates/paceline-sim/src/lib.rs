@@ -7,6 +7,7 @@ pub mod error;
 pub mod flow;
 pub mod graph;
 pub mod host;
+pub mod hpcc_format;
 pub mod ideal;
 pub mod net;
 pub mod packet;

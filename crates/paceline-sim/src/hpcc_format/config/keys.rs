@@ -1,0 +1,110 @@
+//! The keys of a configuration file.
+
+use super::CcMode;
+use crate::InputError;
+use crate::hpcc_format::text::{Line, quoted};
+
+/// All keys, in the order of the reports.
+pub const KEYS: [&str; 50] = [
+    "ENABLE_QCN",
+    "USE_DYNAMIC_PFC_THRESHOLD",
+    "PAUSE_TIME",
+    "DATA_RATE",
+    "LINK_DELAY",
+    "PACKET_PAYLOAD_SIZE",
+    "L2_CHUNK_SIZE",
+    "L2_ACK_INTERVAL",
+    "L2_BACK_TO_ZERO",
+    "TOPOLOGY_FILE",
+    "FLOW_FILE",
+    "TRACE_FILE",
+    "TRACE_OUTPUT_FILE",
+    "ENABLE_TRACE",
+    "FCT_OUTPUT_FILE",
+    "PFC_OUTPUT_FILE",
+    "QLEN_MON_FILE",
+    "QLEN_MON_START",
+    "QLEN_MON_END",
+    "SIMULATOR_STOP_TIME",
+    "CC_MODE",
+    "RATE_AI",
+    "RATE_HAI",
+    "MIN_RATE",
+    "DCTCP_RATE_AI",
+    "ALPHA_RESUME_INTERVAL",
+    "RATE_DECREASE_INTERVAL",
+    "RP_TIMER",
+    "CLAMP_TARGET_RATE",
+    "EWMA_GAIN",
+    "FAST_RECOVERY_TIMES",
+    "ERROR_RATE_PER_LINK",
+    "HAS_WIN",
+    "GLOBAL_T",
+    "VAR_WIN",
+    "FAST_REACT",
+    "U_TARGET",
+    "MI_THRESH",
+    "INT_MULTI",
+    "MULTI_RATE",
+    "SAMPLE_FEEDBACK",
+    "PINT_LOG_BASE",
+    "PINT_PROB",
+    "RATE_BOUND",
+    "ACK_HIGH_PRIO",
+    "LINK_DOWN",
+    "KMAX_MAP",
+    "KMIN_MAP",
+    "PMAX_MAP",
+    "BUFFER_SIZE",
+];
+
+/// Keys a file cannot do without, each with an example of its value (hpcc-ns3 facts, section 5, "Needed in practice").
+pub(super) fn needed(mode: CcMode) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let always = [
+        ("TOPOLOGY_FILE", "topology.txt"),
+        ("FLOW_FILE", "flow.txt"),
+        ("TRACE_FILE", "trace.txt"),
+        ("TRACE_OUTPUT_FILE", "mix.tr"),
+        ("QLEN_MON_FILE", "qlen.txt"),
+        ("KMAX_MAP", "1 100000000000 1600"),
+        ("KMIN_MAP", "1 100000000000 400"),
+        ("PMAX_MAP", "1 100000000000 0.2"),
+        ("RATE_AI", "50Mb/s"),
+        ("RATE_HAI", "50Mb/s"),
+        ("L2_ACK_INTERVAL", "1"),
+    ];
+    // Only DCQCN waits on the timer whose default is 0.
+    always.into_iter().chain((mode == CcMode::Dcqcn).then_some(("RP_TIMER", "300")))
+}
+
+/// `word` as one of [`KEYS`].
+pub(super) fn known(word: &str) -> Option<&'static str> {
+    KEYS.into_iter().find(|key| *key == word)
+}
+
+/// The known key with the fewest edits from `word`, letter case aside; the first in [`KEYS`] of several.
+pub fn nearest_key(word: &str) -> &'static str {
+    // No key is near a word longer than this: bounds the work.
+    let word: Vec<char> = word.chars().take(64).map(|c| c.to_ascii_uppercase()).collect();
+    KEYS.into_iter().min_by_key(|key| edits(&word, key)).unwrap_or(KEYS[0])
+}
+
+/// Levenshtein distance.
+fn edits(word: &[char], key: &str) -> usize {
+    let mut row: Vec<usize> = (0..=word.len()).collect();
+    for (i, k) in key.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, w) in word.iter().enumerate() {
+            let substituted = diagonal + usize::from(*w != k);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[word.len()]
+}
+
+/// The error for a word that is no key.
+pub(super) fn unknown(line: &Line<'_>, word: &str) -> InputError {
+    line.error("unknown key").value(quoted(word)).allowed(format!("a known key; the nearest is {}", nearest_key(word)))
+}

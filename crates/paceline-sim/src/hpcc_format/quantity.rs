@@ -1,0 +1,298 @@
+//! The reference's arithmetic for times and rates: doubles truncated to whole nanoseconds (hpcc-ns3 facts, section 4.1).
+
+use paceline_proto::units::{BitsPerSec, Duration, NS, Time, US};
+
+/// How the decimals of a file become times and rates.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Clock {
+    /// Exact picoseconds and bit/s: what the file says.
+    Exact,
+    /// What the reference makes of it: doubles truncated to whole nanoseconds and bit/s.
+    ReferenceNs,
+}
+
+/// Largest time in a file, in seconds (208 days): below 2^64 ps.
+pub const MAX_SECONDS: f64 = 18_000_000.0;
+/// Largest link rate in a file: 1 Pb/s.
+pub const MAX_RATE: u64 = 1_000_000_000_000_000;
+/// Largest link delay in a file: 100 s.
+pub const MAX_DELAY: Duration = Duration(100_000_000_000_000);
+
+/// Nanoseconds of a time in seconds, as the reference converts it: 64 bits of fraction, truncated twice.
+///
+/// The result may be 1 ns below the decimal that was meant: 2.0004 s gives 2000399999 ns. Range 0 to 2^64 ns; anything
+/// outside goes to the nearest end, and NaN to 0.
+///
+/// ```
+/// assert_eq!(paceline_sim::hpcc_format::seconds_to_ns(2.0004), 2_000_399_999);
+/// ```
+pub fn seconds_to_ns(seconds: f64) -> u64 {
+    units_to_ns(seconds, 1_000_000_000)
+}
+
+/// The same for a time in units of `scale` ns.
+fn units_to_ns(value: f64, scale: u64) -> u64 {
+    let whole = value.floor();
+    let fraction = ((value - whole) * 18_446_744_073_709_551_616.0) as u64;
+    let below = ((u128::from(fraction) * u128::from(scale)) >> 64) as u64;
+    (whole as u64).saturating_mul(scale).saturating_add(below)
+}
+
+/// Nanoseconds to put `bytes` on a wire of `rate_bps` bit/s, as the reference computes it.
+///
+/// The exact time rounded down; where that is a whole number of nanoseconds, one less (at 1 Gb/s not at every size). The pacing gap of
+/// a flow follows the same rule with its current rate. A rate of 0 gives the largest number (never).
+pub fn serialisation_ns(bytes: u64, rate_bps: u64) -> u64 {
+    if bytes == 0 {
+        return 0;
+    }
+    seconds_to_ns((bytes as f64 * 8.0) / rate_bps as f64)
+}
+
+/// Names of rate units and their bit/s, as ns-3 documents them for its data rates; `Tbps` and `Tb/s` are ours.
+const RATES: &[(&str, u64)] = &[
+    ("", 1),
+    ("bps", 1),
+    ("b/s", 1),
+    ("Bps", 8),
+    ("B/s", 8),
+    ("kbps", 1_000),
+    ("kb/s", 1_000),
+    ("Kbps", 1_000),
+    ("Kb/s", 1_000),
+    ("kBps", 8_000),
+    ("kB/s", 8_000),
+    ("KBps", 8_000),
+    ("KB/s", 8_000),
+    ("Kib/s", 1_024),
+    ("KiB/s", 8_192),
+    ("Mbps", 1_000_000),
+    ("Mb/s", 1_000_000),
+    ("MBps", 8_000_000),
+    ("MB/s", 8_000_000),
+    ("Mib/s", 1_048_576),
+    ("MiB/s", 8_388_608),
+    ("Gbps", 1_000_000_000),
+    ("Gb/s", 1_000_000_000),
+    ("GBps", 8_000_000_000),
+    ("GB/s", 8_000_000_000),
+    ("Gib/s", 1_073_741_824),
+    ("GiB/s", 8_589_934_592),
+    ("Tbps", 1_000_000_000_000),
+    ("Tb/s", 1_000_000_000_000),
+];
+/// Names of time units and their picoseconds.
+const TIMES: &[(&str, u64)] = &[("ps", 1), ("ns", NS), ("us", US), ("ms", 1_000 * US), ("s", 1_000_000 * US)];
+
+/// What [`rate`] takes, for messages.
+pub(super) const RATE_ALLOWED: &str =
+    "a number and a unit of bps, Kbps, Mbps, Gbps (or b/s, Kb/s, Mb/s, Gb/s), at most 1000000Gbps";
+/// What [`delay`] takes, for messages.
+pub(super) const DELAY_ALLOWED: &str = "a number and a unit of ps, ns, us, ms, s (whole picoseconds), at most 100s";
+
+/// Splits `100Gbps` into its number and the size of its unit.
+fn split<'a>(word: &'a str, units: &[(&str, u64)]) -> Option<(&'a str, u64)> {
+    let end = word.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(word.len());
+    let (number, unit) = word.split_at(end);
+    let scale = units.iter().find(|(name, _)| *name == unit)?.1;
+    // Refuses what is not one number: nothing, a lone point, two points.
+    number.parse::<f64>().ok()?;
+    Some((number, scale))
+}
+
+/// `number` times `scale` in integers; `None` when that is no whole number or too big. `floor` drops the rest instead.
+fn scaled(number: &str, scale: u64, floor: bool) -> Option<u64> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    let mut rest = 0;
+    let mut unit = u128::from(scale);
+    let mut exact = true;
+    // Long division digit by digit, in units of 10^-18 so that no digit of a used scale is lost.
+    unit *= 1_000_000_000_000_000_000;
+    for digit in fraction.bytes() {
+        exact &= unit.is_multiple_of(10) || digit == b'0';
+        unit /= 10;
+        rest += unit * u128::from(digit - b'0');
+    }
+    exact &= rest.is_multiple_of(1_000_000_000_000_000_000);
+    if !exact && !floor {
+        return None;
+    }
+    whole.checked_mul(scale)?.checked_add((rest / 1_000_000_000_000_000_000) as u64)
+}
+
+/// A rate such as `100Gbps` or `50Mb/s`; a bare number is in bit/s. 0 is let through, more than [`MAX_RATE`] is not.
+pub(super) fn rate(word: &str, clock: Clock) -> Option<BitsPerSec> {
+    let (number, scale) = split(word, RATES)?;
+    let value = match clock {
+        Clock::Exact => scaled(number, scale, false)?,
+        Clock::ReferenceNs => (number.parse::<f64>().ok()? * scale as f64) as u64,
+    };
+    (value <= MAX_RATE).then_some(BitsPerSec(value))
+}
+
+/// A delay such as `1000ns` or `0.001ms`, at most [`MAX_DELAY`].
+///
+/// On the reference's clock a decimal of a unit above 1 ns goes through its double as in [`seconds_to_ns`]: read so from
+/// the rule for seconds, not checked against the reference, whose files here all state whole nanoseconds.
+pub(super) fn delay(word: &str, clock: Clock) -> Option<Duration> {
+    let (number, scale) = split(word, TIMES)?;
+    let value = match clock {
+        Clock::Exact => scaled(number, scale, false)?,
+        Clock::ReferenceNs if scale < NS => scaled(number, scale, true)? / NS * NS,
+        Clock::ReferenceNs => units_to_ns(number.parse().ok()?, scale / NS).checked_mul(NS)?,
+    };
+    (value <= MAX_DELAY.0).then_some(Duration(value))
+}
+
+/// A time in seconds, exact where it is a plain decimal (digits past 10^-12 s are dropped); `None` when out of range.
+pub(super) fn seconds(word: &str) -> Option<(f64, Time)> {
+    let value = super::text::real(word).filter(|d| (0.0..=MAX_SECONDS).contains(d))?;
+    let plain = word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let ps = if plain { scaled(word, 1_000_000 * US, true)? } else { (value * 1e12).round() as u64 };
+    Some((value, Time(ps)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const G: u64 = 1_000_000_000;
+
+    #[test]
+    fn seconds_truncate_below_the_decimal() {
+        for (s, ns) in [
+            (0.0, 0),
+            (-0.0, 0),
+            (2.0, 2_000_000_000),
+            (2.0004, 2_000_399_999),
+            (2.5, 2_500_000_000),
+            (1e-9, 0),
+            (2e-9, 1),
+            (0.999_999_999_999_999_9, 999_999_999),
+            (f64::NAN, 0),
+            (-3.0, 0),
+            (f64::INFINITY, u64::MAX),
+            (1e300, u64::MAX),
+        ] {
+            assert_eq!(seconds_to_ns(s), ns, "{s}");
+        }
+    }
+
+    /// Starts as the reference wrote them to fct.txt for flows 137 ns apart and for flows 0.4 ms apart.
+    #[test]
+    fn starts_are_those_the_reference_wrote() {
+        let apart_137 = [0, 136, 274, 410, 548, 684, 822, 958, 1096, 1232, 1370, 1506, 1644, 1780, 1918, 2054];
+        let apart_400k = [0, 399_999, 799_999, 1_199_999, 1_599_999, 1_999_999, 2_400_000, 2_800_000];
+        let first = apart_137.iter().enumerate().map(|(i, ns)| (i as u64 * 137, *ns));
+        let second = apart_400k.iter().enumerate().map(|(i, ns)| (i as u64 * 400_000, *ns));
+        for (offset, ns) in first.chain(second) {
+            let text = format!("2.{offset:09}");
+            let (value, exact) = seconds(&text).unwrap();
+            assert_eq!(seconds_to_ns(value), 2 * G + ns, "{text}");
+            assert_eq!(exact, Time((2 * G + offset) * NS));
+        }
+    }
+
+    /// Key values of section 4.1 at 100 and 400 Gb/s.
+    #[test]
+    fn serialisation_key_values() {
+        for (bytes, at_100, at_400) in
+            [(1090, 87, 21), (1048, 83, 20), (1056, 84, 21), (1050, 83, 20), (88, 7, 1), (60, 4, 1), (43, 3, 0)]
+        {
+            assert_eq!(serialisation_ns(bytes, 100 * G), at_100, "{bytes} B");
+            assert_eq!(serialisation_ns(bytes, 400 * G), at_400, "{bytes} B");
+        }
+        assert_eq!(serialisation_ns(0, 0), 0);
+        assert_eq!(serialisation_ns(1, 0), u64::MAX);
+    }
+
+    /// The reference's table for 1 to 1600 bytes at 8 rates, as FNV-1a over the 12800 values (8 bytes each, little
+    /// endian, row by row); computed from our measurement of the reference.
+    #[test]
+    fn serialisation_equals_the_whole_table() {
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        let mut sums = [0u64; 8];
+        for bytes in 1..=1600 {
+            for (i, rate) in [1, 10, 25, 40, 50, 100, 200, 400].into_iter().enumerate() {
+                let ns = serialisation_ns(bytes, rate * G);
+                sums[i] += ns;
+                for byte in ns.to_le_bytes() {
+                    hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+                }
+            }
+        }
+        assert_eq!(sums, TABLE_SUMS);
+        assert_eq!(hash, TABLE_FNV);
+    }
+    const TABLE_SUMS: [u64; 8] = [10_244_814, 1_023_680, 409_024, 255_200, 204_096, 101_632, 50_400, 24_800];
+    const TABLE_FNV: u64 = 0x70d6_a837_0f7e_cce5;
+
+    #[test]
+    fn rates_and_delays_in_every_spelling() {
+        for clock in [Clock::Exact, Clock::ReferenceNs] {
+            for (word, bps) in [
+                ("100Gbps", 100 * G),
+                ("12.5Gb/s", 12_500_000_000),
+                ("50Mb/s", 50_000_000),
+                ("1000Mb/s", G),
+                ("615Mbps", 615_000_000),
+                ("8kbps", 8_000),
+                ("1MB/s", 8_000_000),
+                ("1Kib/s", 1_024),
+                ("7", 7),
+                ("0Mb/s", 0),
+            ] {
+                assert_eq!(rate(word, clock), Some(BitsPerSec(bps)), "{word}");
+            }
+            for (word, ns) in [("1000ns", 1000), ("1us", 1000), ("0.001ms", 1000), ("2s", 2 * G), ("0ns", 0)] {
+                assert_eq!(delay(word, clock), Some(Duration::from_ns(ns)), "{word}");
+            }
+            for bad in ["", "Gbps", ".", "1.2.3Gbps", "-1Gbps", "1e3Gbps", "NaNGbps", "1 Gbps", "10Xbps", "1000001Gbps"]
+            {
+                assert_eq!(rate(bad, clock), None, "{bad}");
+            }
+            for bad in ["", "1", "ns", "-1ns", "infs", "1e3ns", "101s", "99999999999999999999s", "1h"] {
+                assert_eq!(delay(bad, clock), None, "{bad}");
+            }
+        }
+        assert_eq!(delay("1.5ns", Clock::Exact), Some(Duration(1500)));
+        assert_eq!(delay("1.5ns", Clock::ReferenceNs), Some(Duration(1000)));
+        assert_eq!(delay("2999ps", Clock::ReferenceNs), Some(Duration(2000)));
+        assert_eq!(delay("0.0003ms", Clock::Exact), Some(Duration::from_ns(300)));
+        assert_eq!(delay("0.0003ms", Clock::ReferenceNs), Some(Duration::from_ns(299)));
+        assert_eq!(delay("0.5ps", Clock::Exact), None);
+        assert_eq!(rate("0.5bps", Clock::Exact), None);
+    }
+
+    proptest! {
+        /// The conversion is the floor of the decimal, or 1 ns below it; whole and dyadic seconds are exact.
+        #[test]
+        fn seconds_are_at_most_one_ns_early(ns in 0u64..4_000_000_000_000) {
+            let text = format!("{}.{:09}", ns / G, ns % G);
+            let got = seconds_to_ns(text.parse().unwrap());
+            prop_assert!(got == ns || got + 1 == ns, "{} -> {}", text, got);
+            prop_assert_eq!(seconds(&text).unwrap().1, Time(ns * NS));
+        }
+
+        #[test]
+        fn seconds_keep_order(a in 0f64..1e7, b in 0f64..1e7) {
+            let (low, high) = if a < b { (a, b) } else { (b, a) };
+            prop_assert!(seconds_to_ns(low) <= seconds_to_ns(high));
+        }
+
+        /// Floor of the exact time, except one less where that is whole: the rule as stated for the 8 rates of the table.
+        #[test]
+        fn serialisation_is_the_floor_or_one_less(bytes in 1u64..100_000, rate in prop::sample::select(&[10u64, 25, 40, 50, 100, 200, 400][..])) {
+            let got = serialisation_ns(bytes, rate * G);
+            let exact = bytes * 8 / rate;
+            prop_assert!(got == exact || (bytes * 8).is_multiple_of(rate) && got + 1 == exact);
+        }
+
+        #[test]
+        fn any_double_is_converted(bits in any::<u64>()) {
+            seconds_to_ns(f64::from_bits(bits));
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Topology files: `nodes switches links`, the switch ids, then per link `a b rate delay error_rate`.
+
+use std::fmt::Write;
+
+use paceline_proto::units::{BitsPerSec, Duration, NS};
+
+use super::quantity::{Clock, DELAY_ALLOWED, MAX_DELAY, MAX_RATE, RATE_ALLOWED, delay, rate};
+use super::text::{Line, lines, whole};
+use crate::InputError;
+use crate::graph::{Link, NodeId, NodeKind, PortNo, Topology};
+
+/// What a link row looks like, for messages.
+const ROW: &str = "5 words `a b rate delay error_rate`, e.g. `0 320 100Gbps 1000ns 0.000000`";
+
+/// Reads a topology file. Links keep their order (it numbers the ports); tiers are 0 for hosts and 1 for switches.
+///
+/// As in the reference, the header's link count says how many rows are read: rows after them are left alone with a
+/// warning; too few rows, a wrong switch count and nodes without a link are warnings too. `clock` says whether decimals
+/// are read exactly or as the reference's doubles.
+///
+/// # Errors
+/// A header or row that is not of the file's form, an unknown node or switch, a link from a node to itself, a rate of 0
+/// or above [`MAX_RATE`], a delay above [`MAX_DELAY`], an error rate outside 0 to 1, more ports on a node than a port
+/// number can count, a file without links, a node count larger than the file's length in bytes.
+pub fn read_topology(text: &str, file: &str, clock: Clock) -> Result<(Topology, Vec<String>), InputError> {
+    let mut warnings = Vec::new();
+    let mut rows = lines(text, file).peekable();
+    let header = rows.next().ok_or_else(|| empty(file))?;
+    let [nodes, switches, links] = header.words()[..] else {
+        return Err(header.bad("header", header.text, "wrong number of words", "3 numbers `nodes switches links`"));
+    };
+    // Every node a user means takes more than a byte of the file: keeps a mistyped count from taking all memory.
+    let most = (text.len() as u64).min(u64::from(NodeId::MAX));
+    let nodes = header.integer("nodes", nodes, 1, most, " (no more nodes than the file has bytes)")? as usize;
+    let switches = header.integer("switches", switches, 0, nodes as u64, " (at most the number of nodes)")? as usize;
+    let links = header.integer("links", links, 1, u64::from(u32::MAX), "")? as usize;
+
+    let mut kinds = vec![NodeKind::Host; nodes];
+    let mut listed = 0;
+    while let Some(line) = rows.next_if(|line| is_id_line(line, listed, switches)) {
+        for word in line.words() {
+            let id = line.integer("switch id", word, 0, nodes as u64 - 1, "")? as usize;
+            if kinds[id] == NodeKind::Switch {
+                warnings.push(line.warning(format!("switch {id} is listed twice")));
+            }
+            kinds[id] = NodeKind::Switch;
+            listed += 1;
+        }
+    }
+    if listed != switches {
+        warnings
+            .push(header.warning(format!("the header says {switches} switches, {listed} are listed; those are used")));
+    }
+
+    let mut topology =
+        Topology { tiers: kinds.iter().map(|k| u8::from(*k == NodeKind::Switch)).collect(), kinds, links: vec![] };
+    let mut ports = vec![0u32; nodes];
+    while topology.links.len() < links {
+        let Some(line) = rows.next() else { break };
+        let link = read_link(&line, nodes, clock)?;
+        for node in [link.a, link.b] {
+            ports[node as usize] += 1;
+            if ports[node as usize] > u32::from(PortNo::MAX) {
+                let problem = "too many links at this node";
+                return Err(line.bad(
+                    "node",
+                    &node.to_string(),
+                    problem,
+                    format!("at most {} links per node", PortNo::MAX),
+                ));
+            }
+        }
+        topology.links.push(link);
+    }
+    if topology.links.is_empty() {
+        return Err(InputError::new("the file ends before its first link").file(file).allowed(ROW));
+    }
+    if topology.links.len() < links {
+        warnings.push(header.warning(format!("the header says {links} links, the file has {}", topology.links.len())));
+    }
+    super::flow::leave_rest(
+        &mut rows,
+        links,
+        "link",
+        |words| words.len() == 5 && whole(words[0]).is_some(),
+        &mut warnings,
+    );
+    let lonely: Vec<usize> = (0..nodes).filter(|&n| ports[n] == 0).collect();
+    if let Some(first) = lonely.first() {
+        let count = lonely.len();
+        warnings.push(
+            header.warning(format!("of the header's {nodes} nodes {count} have no link, the first is node {first}")),
+        );
+    }
+    Ok((topology, warnings))
+}
+
+/// The error for a file without any text.
+pub(super) fn empty(file: &str) -> InputError {
+    InputError::new("the file is empty")
+        .file(file)
+        .line(1)
+        .allowed("a header line with the counts, then that many rows")
+}
+
+/// Whether a line lists switch ids: only whole numbers, while ids are missing (or, if none was listed, unlike a row).
+fn is_id_line(line: &Line<'_>, listed: usize, switches: usize) -> bool {
+    let words = line.words();
+    words.iter().all(|w| whole(w).is_some()) && (listed < switches || listed == 0 && words.len() != 5)
+}
+
+fn read_link(line: &Line<'_>, nodes: usize, clock: Clock) -> Result<Link, InputError> {
+    let [a, b, line_rate, wire_delay, error_rate] = line.words()[..] else {
+        return Err(line.bad("link", line.text, "not a row of a link", ROW));
+    };
+    let node = |field, word| line.integer(field, word, 0, nodes as u64 - 1, " (the header's nodes)");
+    let (a, b) = (node("link.a", a)? as NodeId, node("link.b", b)? as NodeId);
+    if a == b {
+        return Err(line.bad("link.b", &b.to_string(), "a link from a node to itself", "another node"));
+    }
+    let line_rate = match rate(line_rate, clock) {
+        None => return Err(line.bad("link.rate", line_rate, "not a rate", RATE_ALLOWED)),
+        Some(BitsPerSec(0)) => return Err(line.bad("link.rate", line_rate, "a rate of zero", "at least 1bps")),
+        Some(rate) => rate,
+    };
+    let wire_delay =
+        delay(wire_delay, clock).ok_or_else(|| line.bad("link.delay", wire_delay, "not a delay", DELAY_ALLOWED))?;
+    let error_rate =
+        line.number("link.error_rate", error_rate, |p| (0.0..=1.0).contains(&p), "a probability from 0 to 1")?;
+    Ok(Link { error_rate, ..Link::symmetric(a, b, line_rate, wire_delay) })
+}
+
+/// The text of a topology file; reading it back with [`Clock::Exact`] gives the same links in the same order.
+///
+/// Tiers are not part of the format.
+///
+/// # Errors
+/// What the format cannot say: a link whose directions differ, or what [`read_topology`] would refuse.
+pub fn write_topology(topology: &Topology) -> Result<String, InputError> {
+    let switches: Vec<String> =
+        (0..topology.kinds.len()).filter(|&n| topology.kinds[n] == NodeKind::Switch).map(|n| n.to_string()).collect();
+    let mut text =
+        format!("{} {} {}\n{}\n", topology.kinds.len(), switches.len(), topology.links.len(), switches.join(" "));
+    for (i, link) in topology.links.iter().enumerate() {
+        let bad = |problem: &str, value: String, allowed: String| {
+            Err(InputError::new(problem).field(format!("link {i}")).value(value).allowed(allowed))
+        };
+        let Link { a, b, ab, .. } = *link;
+        if ab != link.ba {
+            let allowed = "the same rate and delay both ways: the file has one of each per link".to_string();
+            return bad("the two directions differ", format!("{a} to {b}"), allowed);
+        }
+        if ab.rate.0 == 0 || ab.rate.0 > MAX_RATE {
+            return bad("rate out of range", ab.rate.to_string(), RATE_ALLOWED.to_string());
+        }
+        if ab.delay > MAX_DELAY {
+            return bad("delay out of range", ab.delay.to_string(), DELAY_ALLOWED.to_string());
+        }
+        let error = if link.error_rate == 0.0 { "0.000000".to_string() } else { link.error_rate.to_string() };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{a} {b} {} {} {error}", rate_text(ab.rate), delay_text(ab.delay));
+    }
+    Ok(text)
+}
+
+/// A rate in the largest unit ns-3 knows (it has no Tbps) that divides it.
+fn rate_text(rate: BitsPerSec) -> String {
+    let units = [(1_000_000_000, "Gbps"), (1_000_000, "Mbps"), (1_000, "Kbps"), (1, "bps")];
+    let (scale, unit) = units.into_iter().find(|(scale, _)| rate.0.is_multiple_of(*scale)).unwrap_or((1, "bps"));
+    format!("{}{unit}", rate.0 / scale)
+}
+
+/// A delay in nanoseconds, as the reference's own files have it, or picoseconds where it is not whole.
+fn delay_text(delay: Duration) -> String {
+    if delay.0.is_multiple_of(NS) { format!("{}ns", delay.0 / NS) } else { format!("{}ps", delay.0) }
+}
+
+#[cfg(test)]
+mod tests;
