@@ -28,7 +28,7 @@ mod text;
 #[cfg(test)]
 mod fuzz;
 
-pub use quantity::{Clock, seconds_to_ns, serialisation_ns};
+pub use quantity::{seconds_to_ns, serialisation_ns};
 
 /// The text of a file's bytes.
 ///
