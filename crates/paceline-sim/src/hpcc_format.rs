@@ -28,7 +28,7 @@ mod text;
 #[cfg(test)]
 mod fuzz;
 
-pub use quantity::{Clock, seconds_to_ns, serialisation_ns};
+pub use quantity::{seconds_to_ns, serialisation_ns};
 
 /// The text of a file's bytes.
 ///
@@ -37,7 +37,7 @@ pub use quantity::{Clock, seconds_to_ns, serialisation_ns};
 pub fn utf8<'a>(bytes: &'a [u8], file: &str) -> Result<&'a str, InputError> {
     std::str::from_utf8(bytes).map_err(|e| {
         let at = e.valid_up_to();
-        let line = 1 + bytes[..at].iter().filter(|&&b| b == b'\n').count();
+        let line = bytes[..at].split(|b| *b == b'\n').count();
         InputError::new("not a text file")
             .file(file)
             .line(line)

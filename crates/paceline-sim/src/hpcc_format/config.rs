@@ -232,8 +232,8 @@ impl Default for HpccConfig {
 impl HpccConfig {
     /// Reads a configuration; `file` names it in messages, `lenient` makes unknown keys warnings.
     ///
-    /// A word that begins with `#` starts a comment. A key given twice counts the last time, with a warning, as do other things that are likely
-    /// mistakes but that the reference runs with.
+    /// A word that begins with `#` starts a comment. Of a key given twice the last counts. That and other likely mistakes
+    /// which the reference runs with are warnings.
     ///
     /// # Errors
     /// An unknown key (naming the nearest known one), a wrong number of words, a value of the wrong form or out of
@@ -327,7 +327,7 @@ impl HpccConfig {
             "KMIN_MAP" => self.kmin_map = v.thresholds(warnings)?,
             "PMAX_MAP" => self.pmax_map = v.probabilities(warnings)?,
             "BUFFER_SIZE" => {
-                self.buffer_size_mib = v.u32(1, 4095, " MiB (the reference counts its bytes in 32 bits)")?
+                self.buffer_size_mib = v.u32(1, 4095, " MiB (the reference counts its bytes in 32 bits)")?;
             }
             other => debug_assert!(false, "{other} is a known key without a field"),
         }

@@ -4,9 +4,10 @@ use std::io;
 
 use paceline_proto::units::{NS, S, Time};
 
-use super::quantity::{Clock, seconds, seconds_to_ns};
+use super::quantity::{seconds, seconds_to_ns};
 use super::text::{Line, lines, whole};
 use crate::InputError;
+use crate::clock::Clock;
 use crate::graph::{NodeId, NodeKind};
 use crate::workload::FlowSpec;
 
@@ -41,7 +42,7 @@ impl FlowRow {
     pub fn spec(&self, clock: Clock, scheme: u16, group: u16) -> FlowSpec {
         let start = match clock {
             Clock::Exact => self.start,
-            Clock::ReferenceNs => Time(self.start_ns * NS),
+            Clock::TruncatedNs => Time(self.start_ns * NS),
         };
         let Self { src, dst, class, dport, bytes, .. } = *self;
         FlowSpec { start, src, dst, bytes, scheme, group, class, dport, rate_cap: 0 }

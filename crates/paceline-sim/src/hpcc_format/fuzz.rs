@@ -6,7 +6,8 @@ use super::config::HpccConfig;
 use super::flow::read_flows;
 use super::topology::{read_topology, write_topology};
 use super::trace::read_trace_nodes;
-use super::{Clock, config, utf8};
+use super::{config, utf8};
+use crate::clock::Clock;
 use crate::graph::{Graph, NodeKind};
 
 /// A host, a host and a switch.
@@ -25,7 +26,7 @@ fn all_readers(text: &str) {
             Err(error) => assert_eq!(error.file.as_deref(), Some("f")),
         }
     }
-    for clock in [Clock::Exact, Clock::ReferenceNs] {
+    for clock in [Clock::Exact, Clock::TruncatedNs] {
         match read_topology(text, "f", clock) {
             Ok((topology, warnings)) => {
                 assert!(topology.kinds.len() <= text.len() && topology.links.capacity() <= text.len());

@@ -1,15 +1,11 @@
 //! The reference's arithmetic for times and rates: doubles truncated to whole nanoseconds (hpcc-ns3 facts, section 4.1).
+//!
+//! [`Clock::Exact`] reads a file's decimals as what they say, in whole picoseconds and bit/s; [`Clock::TruncatedNs`] as what
+//! the reference makes of them.
 
 use paceline_proto::units::{BitsPerSec, Duration, NS, Time, US};
 
-/// How the decimals of a file become times and rates.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Clock {
-    /// Exact picoseconds and bit/s: what the file says.
-    Exact,
-    /// What the reference makes of it: doubles truncated to whole nanoseconds and bit/s.
-    ReferenceNs,
-}
+use crate::clock::Clock;
 
 /// Largest time in a file, in seconds (208 days): below 2^64 ps.
 pub const MAX_SECONDS: f64 = 18_000_000.0;
@@ -126,7 +122,7 @@ pub(super) fn rate(word: &str, clock: Clock) -> Option<BitsPerSec> {
     let (number, scale) = split(word, RATES)?;
     let value = match clock {
         Clock::Exact => scaled(number, scale, false)?,
-        Clock::ReferenceNs => (number.parse::<f64>().ok()? * scale as f64) as u64,
+        Clock::TruncatedNs => (number.parse::<f64>().ok()? * scale as f64) as u64,
     };
     (value <= MAX_RATE).then_some(BitsPerSec(value))
 }
@@ -139,8 +135,8 @@ pub(super) fn delay(word: &str, clock: Clock) -> Option<Duration> {
     let (number, scale) = split(word, TIMES)?;
     let value = match clock {
         Clock::Exact => scaled(number, scale, false)?,
-        Clock::ReferenceNs if scale < NS => scaled(number, scale, true)? / NS * NS,
-        Clock::ReferenceNs => units_to_ns(number.parse().ok()?, scale / NS).checked_mul(NS)?,
+        Clock::TruncatedNs if scale < NS => scaled(number, scale, true)? / NS * NS,
+        Clock::TruncatedNs => units_to_ns(number.parse().ok()?, scale / NS).checked_mul(NS)?,
     };
     (value <= MAX_DELAY.0).then_some(Duration(value))
 }
@@ -231,7 +227,7 @@ mod tests {
 
     #[test]
     fn rates_and_delays_in_every_spelling() {
-        for clock in [Clock::Exact, Clock::ReferenceNs] {
+        for clock in [Clock::Exact, Clock::TruncatedNs] {
             for (word, bps) in [
                 ("100Gbps", 100 * G),
                 ("12.5Gb/s", 12_500_000_000),
@@ -258,10 +254,10 @@ mod tests {
             }
         }
         assert_eq!(delay("1.5ns", Clock::Exact), Some(Duration(1500)));
-        assert_eq!(delay("1.5ns", Clock::ReferenceNs), Some(Duration(1000)));
-        assert_eq!(delay("2999ps", Clock::ReferenceNs), Some(Duration(2000)));
+        assert_eq!(delay("1.5ns", Clock::TruncatedNs), Some(Duration(1000)));
+        assert_eq!(delay("2999ps", Clock::TruncatedNs), Some(Duration(2000)));
         assert_eq!(delay("0.0003ms", Clock::Exact), Some(Duration::from_ns(300)));
-        assert_eq!(delay("0.0003ms", Clock::ReferenceNs), Some(Duration::from_ns(299)));
+        assert_eq!(delay("0.0003ms", Clock::TruncatedNs), Some(Duration::from_ns(299)));
         assert_eq!(delay("0.5ps", Clock::Exact), None);
         assert_eq!(rate("0.5bps", Clock::Exact), None);
     }

@@ -4,9 +4,10 @@ use std::fmt::Write;
 
 use paceline_proto::units::{BitsPerSec, Duration, NS};
 
-use super::quantity::{Clock, DELAY_ALLOWED, MAX_DELAY, MAX_RATE, RATE_ALLOWED, delay, rate};
+use super::quantity::{DELAY_ALLOWED, MAX_DELAY, MAX_RATE, RATE_ALLOWED, delay, rate};
 use super::text::{Line, lines, whole};
 use crate::InputError;
+use crate::clock::Clock;
 use crate::graph::{Link, NodeId, NodeKind, PortNo, Topology};
 
 /// What a link row looks like, for messages.

@@ -6,8 +6,9 @@ use paceline_proto::units::BitsPerSec;
 
 use super::{CcMode, LinkDown};
 use crate::InputError;
+use crate::clock::Clock;
 use crate::graph::NodeId;
-use crate::hpcc_format::quantity::{Clock, MAX_SECONDS, RATE_ALLOWED, rate};
+use crate::hpcc_format::quantity::{MAX_SECONDS, RATE_ALLOWED, rate};
 use crate::hpcc_format::text::{Line, quoted};
 
 /// Largest ECN threshold: the reference counts its bytes in 32 bits.
@@ -84,7 +85,7 @@ impl<'a> Value<'a, '_> {
 
     pub fn rate(&self, min: u64) -> Result<BitsPerSec, InputError> {
         let word = self.word(RATE_ALLOWED)?;
-        match rate(word, Clock::ReferenceNs) {
+        match rate(word, Clock::TruncatedNs) {
             None => Err(self.bad(word, "not a rate", RATE_ALLOWED)),
             Some(rate) if rate.0 < min => Err(self.bad(word, "out of range", format!("at least {min}bps"))),
             Some(rate) => Ok(rate),

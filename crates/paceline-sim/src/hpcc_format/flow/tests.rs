@@ -24,7 +24,7 @@ fn reads_rows_with_both_clocks() {
     };
     assert_eq!((flows.len(), flows[0].start_ns, flows[1]), (2, 2_000_000_000, last));
     assert_eq!(last.spec(Clock::Exact, 0, 0).start, Time(2_000_400_000_000));
-    let spec = last.spec(Clock::ReferenceNs, 1, 2);
+    let spec = last.spec(Clock::TruncatedNs, 1, 2);
     assert_eq!((spec.start, spec.class, spec.dport, spec.scheme, spec.group), (Time(2_000_399_999_000), 1, 7, 1, 2));
     // Other spellings of a start.
     for (text, ps) in
