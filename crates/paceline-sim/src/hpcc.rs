@@ -8,6 +8,7 @@ use std::sync::Arc;
 use paceline_proto::cc::{Params, fixed, hpcc};
 use paceline_proto::units::{Bytes, Duration, MS, NS, S, Time};
 
+use crate::clock::Clock;
 use crate::engine::sequential::{Sampling, Sequential};
 use crate::engine::windowed::Windowed;
 use crate::engine::{Ending, Observer, Progress};
@@ -15,7 +16,7 @@ use crate::error::InputError;
 use crate::graph::Graph;
 use crate::hpcc_format::config::{CcMode, HpccConfig};
 use crate::hpcc_format::output::{FctLine, PfcLine, write_fct, write_pfc, write_qlen_block};
-use crate::hpcc_format::{Clock, config, flow, topology, utf8};
+use crate::hpcc_format::{config, flow, topology, utf8};
 use crate::net::Net;
 use crate::packet::NONE;
 use crate::record::{FlowRecord, PfcEvent, Status};
@@ -96,7 +97,7 @@ impl Prepared {
         let text = read(Path::new(""), &file, "config")?;
         let (config, mut warnings) = HpccConfig::parse(&text, &file, options.lenient)?;
         warnings.extend(config::without_effect(&config).into_iter().map(|w| format!("no effect: {w}")));
-        let clock = if options.quirks.clock_1ns { Clock::ReferenceNs } else { Clock::Exact };
+        let clock = if options.quirks.clock_1ns { Clock::TruncatedNs } else { Clock::Exact };
         let folder = PathBuf::new();
         let text = read(&folder, &config.topology_file, "TOPOLOGY_FILE")?;
         let (network, more) = topology::read_topology(&text, &config.topology_file, clock)?;
