@@ -85,8 +85,9 @@ def _describe(error: BaseException) -> tuple[ExitCode, dict[str, Any], str]:
     if usage is not None:
         message, hint = usage
         return ExitCode.BAD_INPUT, {"error": "usage", "problem": message}, f"error: {message}{hint}"
-    hint = f"set {TRACEBACK_VARIABLE}=1 for the trace"
-    return _failure(f"{str(error) or type(error).__name__} ({type(error).__name__}; {hint})")
+    kind = type(error).__name__
+    code, parts, text = _failure(str(error) or kind)
+    return code, {**parts, "type": kind}, f"{text} ({kind}; set {TRACEBACK_VARIABLE}=1 for the trace)"
 
 
 def _failure(problem: str) -> tuple[ExitCode, dict[str, Any], str]:
