@@ -1,0 +1,109 @@
+# Everything is built into .venv; `make` alone explains the targets. Each target can be run first, again, in any order:
+# stamps in .venv say what is up to date. Written for GNU make 3.81 and up.
+
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+# Python to make .venv from; for another one: make setup PYTHON=python3.12
+PYTHON := python3
+PYTHON_MINIMUM := 3.11
+RUST_MINIMUM := 1.88
+
+VENV := .venv
+BIN := $(VENV)/bin
+CARGO := cargo
+CARGO_OUTPUT := $(or $(CARGO_TARGET_DIR),target)
+# The engine is built for the Python of .venv, whatever environment the caller has active.
+unexport PYTHONPATH PYTHONHOME CONDA_PREFIX
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+
+# Directories count as well: they change when a file comes or goes. So does the log of HEAD, since the engine carries
+# the git revision into every result.
+SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.snap*' -prune -o -print)
+HEAD_LOG := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
+BENCH_SOURCES := $(if $(wildcard benches/Cargo.toml),$(shell find benches -print))
+
+STAMP_VENV := $(VENV)/.stamp-venv
+STAMP_PACKAGES := $(VENV)/.stamp-packages
+STAMP_ENGINE := $(VENV)/.stamp-engine
+STAMP_BENCH := $(if $(BENCH_SOURCES),$(VENV)/.stamp-bench)
+
+.PHONY: help
+help: ## Explains the targets
+	@echo 'usage: make TARGET'
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1: \2/p' Makefile
+
+.PHONY: setup
+setup: $(STAMP_ENGINE) $(STAMP_BENCH) ## Builds .venv/bin/paceline with everything it needs
+
+.PHONY: demo
+demo: setup ## Runs the demonstration and draws its report in results/demo
+	$(BIN)/paceline run examples/demo.toml --out results/demo
+	$(BIN)/paceline report results/demo
+
+.PHONY: test
+test: setup ## Runs all tests, of Rust and of Python
+	$(CARGO) test --workspace --locked --quiet
+	$(BIN)/python -m pytest
+
+.PHONY: bench
+bench: setup ## Measures the engine
+	$(BIN)/paceline bench
+
+.PHONY: lint
+lint: setup ## Checks formatting, lints, types and stubs
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked --quiet -- -D warnings
+	$(BIN)/ruff check --quiet
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/mypy --strict python/paceline
+	$(BIN)/stubtest paceline._native
+
+.PHONY: format
+format: setup ## Formats all sources
+	$(CARGO) fmt --all
+	$(BIN)/ruff check --fix --quiet
+	$(BIN)/ruff format --quiet
+
+.PHONY: lock
+lock: ## Renews requirements.lock and Cargo.lock; the only target that needs uv
+	uv pip compile --quiet --universal --python-version $(PYTHON_MINIMUM) --upgrade --extra dev --generate-hashes \
+	  --no-emit-index-url --no-header --no-annotate --output-file requirements.lock pyproject.toml
+	$(CARGO) update
+
+.PHONY: clean
+clean: ## Removes what was built; results stay
+	rm -rf $(VENV) target .mypy_cache .pytest_cache .ruff_cache .hypothesis python/paceline/*.so
+	find python tests -name __pycache__ -prune -exec rm -rf {} +
+
+.PHONY: tools
+tools:
+	@scripts/check-tools.sh $(PYTHON) $(PYTHON_MINIMUM) $(RUST_MINIMUM)
+
+# A .venv that was moved or that lost its Python is made anew: its programs name their place.
+ifneq ($(shell cat $(STAMP_VENV) 2>/dev/null && $(BIN)/python -c '' 2>&1),$(CURDIR))
+.PHONY: $(STAMP_VENV)
+endif
+
+$(STAMP_VENV): | tools
+	@echo 'make: making .venv'
+	@rm -rf $(VENV)
+	@$(PYTHON) -m venv $(VENV)
+	@echo '$(CURDIR)' > $@
+
+$(STAMP_PACKAGES): requirements.lock $(STAMP_VENV)
+	@echo 'make: installing the Python packages of requirements.lock'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes -r requirements.lock
+	@touch $@
+
+# maturin tells at length what it does; that is shown when it fails.
+$(STAMP_ENGINE): $(STAMP_PACKAGES) pyproject.toml $(SOURCES) $(HEAD_LOG) | tools
+	@echo 'make: building the engine (about a minute the first time)'
+	@$(BIN)/maturin develop --release --locked > $(VENV)/build.log 2>&1 || { cat $(VENV)/build.log >&2; exit 1; }
+	@touch $@
+
+$(VENV)/.stamp-bench: $(STAMP_PACKAGES) $(SOURCES) $(BENCH_SOURCES) | tools
+	@echo 'make: building the benchmark program'
+	@$(CARGO) build --release --locked --quiet --package paceline-bench
+	@install -m 755 $(CARGO_OUTPUT)/release/paceline-bench $(BIN)/paceline-bench
+	@touch $@

@@ -1,0 +1,39 @@
+//! `paceline._native`: the seam between the engine and Python. Text and numbers in, dictionaries out; every name here is
+//! described with its types in `python/paceline/_native.pyi`.
+
+mod error;
+mod progress;
+mod stub;
+
+use pyo3::prelude::*;
+
+/// The engine of Paceline.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::error::input_error;
+    #[pymodule_export]
+    use super::stub::{catalogue, check, hpcc, restore_csv, run, template};
+    #[pymodule_export]
+    use super::{git_revision, version};
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::error::add_to(module)
+    }
+}
+
+/// Version of the engine, `major.minor.patch`.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// Git commit the engine was built from, with `-dirty` appended when its sources differed from that commit; `None`
+/// outside a git checkout.
+#[pyfunction]
+fn git_revision() -> Option<&'static str> {
+    option_env!("PACELINE_GIT_REVISION")
+}

@@ -1,0 +1,64 @@
+"""The engine, in Rust (crates/paceline-py). Private: use the functions of the package."""
+
+from collections.abc import Callable
+from typing import Any
+
+from paceline.progress import Snapshot
+
+__all__ = [
+    "InputError",
+    "catalogue",
+    "check",
+    "git_revision",
+    "hpcc",
+    "input_error",
+    "restore_csv",
+    "run",
+    "template",
+    "version",
+]
+
+class InputError(ValueError):
+    """Bad input: names the file, line and field, the value given and what is allowed."""
+
+    file: str | None
+    line: int | None
+    field: str | None
+    value: str | None
+    problem: str
+    allowed: str | None
+    json: str
+
+def input_error(
+    problem: str,
+    *,
+    file: str | None = None,
+    line: int | None = None,
+    field: str | None = None,
+    value: str | None = None,
+    allowed: str | None = None,
+) -> InputError: ...
+def version() -> str: ...
+def git_revision() -> str | None: ...
+def run(
+    scenario_toml: str,
+    source_name: str,
+    overrides: list[str],
+    out_dir: str,
+    threads: int,
+    seed: int | None,
+    follow_flows: list[int],
+    progress: Callable[[Snapshot], bool] | None,
+) -> dict[str, Any]: ...
+def check(scenario_toml: str, source_name: str, overrides: list[str]) -> dict[str, Any]: ...
+def hpcc(
+    config_path: str,
+    lenient: bool,
+    qlen_dump_ms: int,
+    quirks: list[str] | None,
+    engine: str | None,
+    progress: Callable[[Snapshot], bool] | None,
+) -> dict[str, Any]: ...
+def catalogue() -> dict[str, Any]: ...
+def template(name: str) -> str: ...
+def restore_csv(dir: str) -> None: ...

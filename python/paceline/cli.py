@@ -1,0 +1,333 @@
+"""The command ``paceline``. Thin: each command calls the function of the package that does the work."""
+
+# What a command needs is imported inside it, so that `paceline --help` need not wait for matplotlib.
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from paceline import _native, errors
+from paceline.errors import Failure, Interrupted
+from paceline.progress import Mode
+
+app = typer.Typer(
+    name="paceline",
+    invoke_without_command=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 done, 1 failure, 2 bad input, 130 interrupted (what was simulated until then is kept).",
+)
+
+ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO.toml", show_default=False, help="Scenario file.")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", show_default=False, help="Overrides a field of the scenario; may be repeated."
+    ),
+]
+Progress = Annotated[
+    Mode,
+    typer.Option(
+        "--progress",
+        metavar="auto|plain|none",
+        help="Progress on standard error: a bar on a terminal, else a line every 5 s; always lines; nothing.",
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor summary; errors only.")]
+# Read by errors.take_json_flag before typer sees the arguments; declared so that the help shows it.
+JsonErrors = Annotated[bool, typer.Option(errors.JSON_FLAG, help="Errors as one line of JSON on standard error.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Prints JSON.")]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    as_json, rest = errors.take_json_flag(given)
+    return errors.guard(lambda: app(args=rest, prog_name="paceline", standalone_mode=False), as_json=as_json)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        revision = _native.git_revision()
+        built = f" ({revision[:12]}{'-dirty' if revision.endswith('-dirty') else ''})" if revision else ""
+        print(f"paceline {_native.version()}{built}")
+        raise typer.Exit
+
+
+@app.callback()
+def paceline(
+    context: typer.Context,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Prints the version and exits.")
+    ] = False,
+    _json_errors: JsonErrors = False,
+) -> None:
+    """Simulates congestion control in datacenter networks, packet by packet.
+
+    \b
+    A first run:
+      paceline list
+      paceline init incast
+      paceline run incast.toml
+      paceline report results/incast
+    """
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command()
+def run(
+    scenario: ScenarioFile,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", show_default="results/SCENARIO", help="Where the result goes."),
+    ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            "--threads", "-j", metavar="N", min=1, show_default="all cores", help="The result does not depend on it."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed", metavar="S", min=0, max=2**64 - 1, show_default="the scenario's", help="Seed of all randomness."
+        ),
+    ] = None,
+    overrides: Overrides = None,
+    follow_flow: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--follow-flow", metavar="ID", min=0, show_default=False, help="Records rate and window; may be repeated."
+        ),
+    ] = None,
+    progress: Progress = Mode.AUTO,
+    quiet: Quiet = False,
+    _json_errors: JsonErrors = False,
+) -> None:
+    """Runs a scenario and writes its result folder.
+
+    Ctrl-C ends the run early and keeps what was simulated until then.
+
+    \b
+    Examples:
+      paceline run incast.toml
+      paceline run incast.toml --out results/seed7 --seed 7
+      paceline run incast.toml --set workload.load=0.8 --follow-flow 0
+    """
+    from paceline.run import result_folder
+    from paceline.run import run as run_scenario
+
+    summary = run_scenario(
+        scenario,
+        out,
+        threads=threads,
+        seed=seed,
+        overrides=overrides or (),
+        follow_flows=follow_flow or (),
+        progress=Mode.NONE if quiet else progress,
+    )
+    folder = result_folder(scenario, out)
+    if not quiet:
+        _tell_summary(summary)
+        print(f"result in {folder}; `paceline report {folder}` draws it")
+    _raise_unless_ended(summary, f"the result until then is in {folder}")
+
+
+@app.command()
+def report(
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="DIR", show_default=False, help="Result folders, one or more.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", show_default="the first DIR", help="Where the report goes."),
+    ] = None,
+    quiet: Quiet = False,
+    _json_errors: JsonErrors = False,
+) -> None:
+    """Draws results: figures and one HTML page.
+
+    The page needs no other file. Several folders are compared. Tables that a killed run left
+    unwritten are restored first.
+
+    \b
+    Examples:
+      paceline report results/incast
+      paceline report results/hpcc results/dcqcn --out results/comparison
+    """
+    for folder in folders:
+        if not folder.is_dir():
+            raise _native.input_error("is not a folder", file=str(folder), allowed="what `paceline run` wrote")
+        _native.restore_csv(str(folder))
+    from paceline.report import write_report
+
+    page = write_report(folders, out)
+    if not quiet:
+        print(page)
+
+
+@app.command()
+def hpcc(
+    config: Annotated[
+        Path, typer.Argument(metavar="CONFIG.txt", show_default=False, help="Configuration of the HPCC simulator.")
+    ],
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Warns of what the HPCC simulator would ignore, instead of refusing it.")
+    ] = False,
+    qlen_dump_ms: Annotated[
+        int,
+        typer.Option("--qlen-dump-ms", metavar="MS", min=1, help="Period of the queue histograms, simulated time."),
+    ] = 100,
+    quirk: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--quirk",
+            metavar="NAME",
+            show_default="all",
+            help="Keeps only this behaviour of the HPCC simulator (`none`: none of them); may be repeated.",
+        ),
+    ] = None,
+    engine: Annotated[
+        str | None, typer.Option("--engine", metavar="NAME", show_default="by the scenario", help="Engine to use.")
+    ] = None,
+    progress: Progress = Mode.AUTO,
+    quiet: Quiet = False,
+    _json_errors: JsonErrors = False,
+) -> None:
+    """Runs a configuration of the HPCC ns-3 simulator.
+
+    Writes the files it names; file names in it are relative to the current directory. Standard output stays empty.
+
+    \b
+    Examples:
+      paceline hpcc config.txt
+      paceline hpcc mix/config.txt --lenient --qlen-dump-ms 10
+    """
+    from paceline.hpcc import hpcc as run_config
+
+    summary = run_config(
+        config,
+        lenient=lenient,
+        qlen_dump_ms=qlen_dump_ms,
+        quirks=None if not quirk else [name for name in quirk if name != "none"],
+        engine=engine,
+        progress=Mode.NONE if quiet else progress,
+    )
+    if not quiet:
+        _tell_summary(summary, to_stderr=True)
+    _raise_unless_ended(summary, "the files hold what was simulated until then")
+
+
+@app.command()
+def check(
+    scenario: ScenarioFile,
+    overrides: Overrides = None,
+    as_json: AsJson = False,
+    _json_errors: JsonErrors = False,
+) -> None:
+    """Validates a scenario and prints it, all defaults filled in.
+
+    Nothing is run.
+
+    \b
+    Examples:
+      paceline check incast.toml
+      paceline check incast.toml --set workload.load=1.2 --json-errors
+    """
+    from paceline.run import check as check_scenario
+
+    found = check_scenario(scenario, overrides or ())
+    if as_json:
+        _print_json(found)
+        return
+    for warning in found.get("warnings", []):
+        print(f"warning: {warning}", file=sys.stderr)
+    resolved = found.get("resolved")
+    print(resolved.rstrip("\n") if isinstance(resolved, str) else json.dumps(found, indent=2))
+
+
+@app.command()
+def init(
+    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Template; see `paceline list`.")],
+    force: Annotated[bool, typer.Option("--force", help="Replaces NAME.toml if there is one.")] = False,
+    _json_errors: JsonErrors = False,
+) -> None:
+    """Writes a commented starter scenario to NAME.toml.
+
+    \b
+    Example:
+      paceline init incast && paceline run incast.toml
+    """
+    text = _native.template(name)
+    path = Path(f"{name}.toml")
+    try:
+        with path.open("w" if force else "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise Failure(f"{path} exists; --force replaces it") from error
+    print(f"{path} written; `paceline run {path}` runs it")
+
+
+@app.command("list")
+def list_(as_json: AsJson = False, _json_errors: JsonErrors = False) -> None:
+    """Lists what scenarios can be made of.
+
+    Templates, topologies, workloads, congestion controls.
+
+    \b
+    Examples:
+      paceline list
+      paceline list --json
+    """
+    catalogue = _native.catalogue()
+    if as_json:
+        _print_json(catalogue)
+        return
+    for section, entries in catalogue.items():
+        print(f"{section}:")
+        described = entries if isinstance(entries, dict) else dict.fromkeys(entries, "")
+        width = max(map(len, described), default=0)
+        for name, text in described.items():
+            print(f"  {name:{width}}  {text}".rstrip())
+
+
+@app.command(
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["--help"]}
+)
+def bench(context: typer.Context) -> None:
+    """Measures the engine: paceline bench [NAME...] [--json].
+
+    Hands everything to the program `paceline-bench`, which `make setup` builds; that measures itself, without Python.
+
+    \b
+    Examples:
+      paceline bench
+      paceline bench incast --json
+    """
+    from paceline.bench import bench as run_bench
+
+    run_bench(context.args)
+
+
+def _print_json(value: dict[str, Any]) -> None:
+    print(json.dumps(value, indent=2))
+
+
+def _tell_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
+    from paceline.summary import lines
+
+    print("\n".join(lines(summary)), file=sys.stderr if to_stderr else sys.stdout)
+
+
+def _raise_unless_ended(summary: dict[str, Any], partial: str) -> None:
+    """Turns the status of a run into the exit code: stopped by the user, or stuck."""
+    if summary.get("status") == "interrupted":
+        raise Interrupted(partial)
+    if summary.get("status") == "stalled":
+        raise Failure(f"no flow made progress any more; {partial}")

@@ -1,0 +1,105 @@
+"""From exceptions to what a person or a script sees: one message on standard error and an exit code."""
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any
+
+from paceline._native import InputError
+
+JSON_FLAG = "--json-errors"
+TRACEBACK_VARIABLE = "PACELINE_TRACEBACK"
+
+
+class ExitCode(IntEnum):
+    """How a command ended."""
+
+    OK = 0
+    FAILURE = 1
+    BAD_INPUT = 2
+    INTERRUPTED = 130
+
+
+class Failure(Exception):
+    """The command could not do its work, and the message says all there is to say."""
+
+
+class Interrupted(Exception):
+    """The user stopped the run; the message says what is there of it."""
+
+
+def take_json_flag(arguments: list[str]) -> tuple[bool, list[str]]:
+    """Whether errors are wanted as JSON, and the arguments without the flag, which may stand anywhere.
+
+    The flag has to be known before the other arguments are read, since those can be wrong.
+    """
+    return JSON_FLAG in arguments, [argument for argument in arguments if argument != JSON_FLAG]
+
+
+def guard(action: Callable[[], object], *, as_json: bool) -> int:
+    """Runs ``action`` and returns the exit code: its own result when that is a number, else 0.
+
+    Whatever it raises is told in one message on standard error; with PACELINE_TRACEBACK=1 in the environment an
+    unexpected exception's trace comes first.
+    """
+    try:
+        result = action()
+        sys.stdout.flush()
+    except SystemExit as exit_:
+        return exit_.code if isinstance(exit_.code, int) else ExitCode.FAILURE
+    except BrokenPipeError:
+        # The reader has left (`paceline list | head -1`). Python would complain once more when it closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.FAILURE
+    except BaseException as error:
+        return _tell(error, as_json=as_json)
+    return result if isinstance(result, int) else ExitCode.OK
+
+
+def _tell(error: BaseException, *, as_json: bool) -> int:
+    code, parts, text = _describe(error)
+    expected = isinstance(error, InputError | Failure | Interrupted | KeyboardInterrupt)
+    if os.environ.get(TRACEBACK_VARIABLE) == "1" and not expected:
+        traceback.print_exception(error)
+    print(json.dumps(parts) if as_json else text, file=sys.stderr)
+    return code
+
+
+def _describe(error: BaseException) -> tuple[ExitCode, dict[str, Any], str]:
+    """Exit code, JSON form and text form of an error."""
+    if isinstance(error, InputError):
+        parts = {"error": "input", **json.loads(error.json)}
+        parts.setdefault("problem", str(error))
+        return ExitCode.BAD_INPUT, parts, f"error: {error}"
+    if isinstance(error, KeyboardInterrupt | Interrupted):
+        problem = str(error) or "nothing was written"
+        return ExitCode.INTERRUPTED, {"error": "interrupted", "problem": problem}, f"interrupted: {problem}"
+    if isinstance(error, Failure):
+        return _failure(str(error))
+    if isinstance(error, OSError) and error.strerror:
+        return _failure(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
+    usage = _usage(error)
+    if usage is not None:
+        message, hint = usage
+        return ExitCode.BAD_INPUT, {"error": "usage", "problem": message}, f"error: {message}{hint}"
+    kind = type(error).__name__
+    code, parts, text = _failure(str(error) or kind)
+    return code, {**parts, "type": kind}, f"{text} ({kind}; set {TRACEBACK_VARIABLE}=1 for the trace)"
+
+
+def _failure(problem: str) -> tuple[ExitCode, dict[str, Any], str]:
+    return ExitCode.FAILURE, {"error": "failure", "problem": problem}, f"error: {problem}"
+
+
+def _usage(error: BaseException) -> tuple[str, str] | None:
+    """Message and hint of a command line that typer refuses, or ``None`` for any other error."""
+    from typer import TyperException
+
+    if not isinstance(error, TyperException) or error.exit_code != ExitCode.BAD_INPUT:
+        return None
+    context = getattr(error, "ctx", None)
+    hint = f"\nsee: {context.command_path} --help" if context is not None else ""
+    return error.format_message(), hint

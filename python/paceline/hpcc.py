@@ -1,0 +1,32 @@
+"""Runs configurations of the HPCC reference simulator and writes the files they name."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from paceline import _native
+from paceline.progress import Mode
+from paceline.run import reporting
+
+
+def hpcc(
+    config: Path,
+    *,
+    lenient: bool = False,
+    qlen_dump_ms: int = 100,
+    quirks: Sequence[str] | None = None,
+    engine: str | None = None,
+    progress: Mode = Mode.NONE,
+) -> dict[str, Any]:
+    """Runs ``config`` and returns a summary. File names in it are relative to the current directory.
+
+    ``lenient`` turns what the reference simulator would ignore into warnings instead of errors; ``qlen_dump_ms`` is
+    the period of the queue histograms in simulated milliseconds; ``quirks`` names the behaviours of the reference
+    simulator to keep (``None``: all of them).
+
+    Raises InputError when a file is missing or wrong.
+    """
+    with reporting(progress, config.name) as report:
+        return _native.hpcc(
+            str(config), lenient, qlen_dump_ms, None if quirks is None else list(quirks), engine, report
+        )

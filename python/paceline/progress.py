@@ -1,0 +1,154 @@
+"""How far a run is, on standard error: a bar with the time left, a line every 5 s, or nothing."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import Protocol, TextIO, TypedDict
+
+PLAIN_INTERVAL_S = 5.0
+"""Wall seconds between two plain lines: a log of an overnight run stays readable."""
+
+
+class Snapshot(TypedDict):
+    """How far the engine is."""
+
+    sim_ps: int
+    """Simulated time so far, in picoseconds."""
+    end_ps: int | None
+    """Simulated time the run ends at, at the latest; ``None`` when it ends with its last flow."""
+    flows_started: int
+    flows_done: int
+    """Flows finished or failed."""
+    flows_total: int | None
+    """Flows there will be; ``None`` for an open-ended workload."""
+    hops: int
+    """Packet hops so far, data and control."""
+    wall_s: float
+    """Wall seconds since the run began."""
+
+
+class Mode(StrEnum):
+    """What is shown while a run is under way."""
+
+    AUTO = "auto"
+    PLAIN = "plain"
+    NONE = "none"
+
+
+class View(Protocol):
+    """Shows snapshots."""
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Shows one snapshot; called about ten times a second."""
+
+
+@contextmanager
+def view(mode: Mode, title: str, stream: TextIO | None = None) -> Iterator[View]:
+    """The view for ``mode``, closed at the end. ``auto`` is a bar on a terminal and plain lines elsewhere."""
+    stream = sys.stderr if stream is None else stream
+    if mode is Mode.NONE:
+        yield Nothing()
+    elif mode is Mode.PLAIN or not stream.isatty():
+        yield Plain(title, stream)
+    else:
+        with Bar.open(title, stream) as bar:
+            yield bar
+
+
+def fraction(snapshot: Snapshot) -> float | None:
+    """Share of the run that is done, 0 to 1, or ``None`` when nothing says how long it is.
+
+    A run ends with its last flow or at its end time, whichever comes first: so the larger share counts.
+    """
+    shares = []
+    if snapshot["end_ps"]:
+        shares.append(snapshot["sim_ps"] / snapshot["end_ps"])
+    if snapshot["flows_total"]:
+        shares.append(snapshot["flows_done"] / snapshot["flows_total"])
+    return min(1.0, max(shares)) if shares else None
+
+
+def seconds_left(snapshot: Snapshot) -> float | None:
+    """Wall seconds left at the pace so far, or ``None`` when there is no telling."""
+    share = fraction(snapshot)
+    return None if not share else snapshot["wall_s"] * (1.0 - share) / share
+
+
+def describe(snapshot: Snapshot) -> str:
+    """Simulated time, flows and speed in one line."""
+    total = "" if snapshot["flows_total"] is None else f"/{snapshot['flows_total']:,}"
+    pace = snapshot["hops"] / snapshot["wall_s"] / 1e6 if snapshot["wall_s"] > 0 else 0.0
+    return f"{simulated(snapshot['sim_ps'])} simulated, {snapshot['flows_done']:,}{total} flows, {pace:.2f} M hops/s"
+
+
+def simulated(ps: int) -> str:
+    """A simulated time for people: three digits or more, in the unit that suits."""
+    for unit, scale in (("s", 10**12), ("ms", 10**9), ("us", 10**6)):
+        if ps >= scale:
+            return f"{ps / scale:.3f} {unit}"
+    return f"{ps / 1000:.3f} ns"
+
+
+def clock(seconds: float) -> str:
+    """Wall seconds as ``h:mm:ss``."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
+class Nothing:
+    """Shows nothing."""
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Shows nothing."""
+
+
+class Plain:
+    """A line every 5 s, for logs."""
+
+    def __init__(self, title: str, stream: TextIO) -> None:
+        self._title, self._stream, self._last = title, stream, 0.0
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Prints a line, if the last one is long enough ago."""
+        if snapshot["wall_s"] - self._last < PLAIN_INTERVAL_S:
+            return
+        self._last = snapshot["wall_s"]
+        share, left = fraction(snapshot), seconds_left(snapshot)
+        ahead = "" if share is None else f"{share:4.0%}, "
+        behind = "" if left is None else f", {clock(left)} left"
+        print(f"{self._title}: {ahead}{describe(snapshot)}{behind}", file=self._stream, flush=True)
+
+
+class Bar:
+    """A bar with the time left, for a terminal."""
+
+    def __init__(self, title: str, stream: TextIO) -> None:
+        from rich.console import Console
+        from rich.markup import escape
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[note]}"),
+        )
+        # The bar goes away at the end: the summary that follows says more. It redraws when told to, without a thread.
+        self._bars = Progress(*columns, console=Console(file=stream), transient=True, auto_refresh=False)
+        self._task = self._bars.add_task(escape(title), total=None, note="")
+
+    @classmethod
+    @contextmanager
+    def open(cls, title: str, stream: TextIO) -> Iterator["Bar"]:
+        """A bar on the terminal behind ``stream``, removed at the end."""
+        bar = cls(title, stream)
+        with bar._bars:
+            yield bar
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Redraws the bar."""
+        share, left = fraction(snapshot), seconds_left(snapshot)
+        note = describe(snapshot) + ("" if left is None else f", {clock(left)} left")
+        self._bars.update(self._task, total=None if share is None else 1.0, completed=share or 0.0, note=note)
+        self._bars.refresh()

@@ -1,0 +1,54 @@
+"""The few lines that end a run, from what ``summary.json`` says."""
+
+from typing import Any
+
+from paceline.progress import simulated
+
+_NOTABLE = {
+    "drops_buffer": "drops in buffers",
+    "drops_wire": "drops on wires",
+    "lossless_drops": "drops in lossless classes",
+    "marks": "ECN marks",
+    "pause_frames": "PFC pauses",
+    "retransmitted_packets": "retransmissions",
+    "ties": "ties between events",
+}
+
+
+def lines(summary: dict[str, Any]) -> list[str]:
+    """How the run ended, what happened in it and how fast it was; what the summary lacks is left out."""
+    return [*_ending(summary), *_counts(summary), *_speed(summary), *_remarks(summary)]
+
+
+def _ending(summary: dict[str, Any]) -> list[str]:
+    flows = summary.get("flows", {})
+    finished = f"; {flows['finished']:,} of {flows['total']:,} flows finished" if flows else ""
+    failed = f", {flows['failed']:,} failed" if flows.get("failed") else ""
+    at = f" after {simulated(summary['simulated_ps'])} simulated" if "simulated_ps" in summary else ""
+    return [f"{summary.get('name', 'run')}: {summary.get('status', 'ended')}{at}{finished}{failed}"]
+
+
+def _counts(summary: dict[str, Any]) -> list[str]:
+    counters = summary.get("counters", {})
+    seen = [f"{counters[key]:,} {name}" for key, name in _NOTABLE.items() if counters.get(key)]
+    return [", ".join(seen)] if seen else []
+
+
+def _speed(summary: dict[str, Any]) -> list[str]:
+    machine, counters = summary.get("machine", {}), summary.get("counters", {})
+    if not machine:
+        return []
+    hops = counters.get("data_hops", 0) + counters.get("control_hops", 0)
+    pace = machine["hops_per_s"] / 1e6
+    return [
+        f"{hops:,} packet hops in {machine['run_s']:.2f} s ({pace:.2f} M hops/s), "
+        f"peak memory {machine['peak_rss_mib']:.0f} MiB"
+    ]
+
+
+def _remarks(summary: dict[str, Any]) -> list[str]:
+    remarks = [f"warning: {warning}" for warning in summary.get("warnings", [])]
+    remarks += [f"had no effect: {setting}" for setting in summary.get("without_effect", [])]
+    if summary.get("diagnosis"):
+        remarks.append(f"diagnosis: {summary['diagnosis']}")
+    return remarks

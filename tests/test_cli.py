@@ -1,0 +1,255 @@
+"""The command line: what it accepts, what it prints where, how it ends."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from paceline import _native, bench
+
+COMMANDS = ["run", "report", "hpcc", "check", "init", "list", "bench"]
+SUMMARY = {
+    "name": "incast",
+    "status": "completed",
+    "simulated_ps": 12_345_000_000,
+    "flows": {"total": 3000, "finished": 2999, "failed": 1, "unfinished": 0},
+    "counters": {"data_hops": 5_000_000, "control_hops": 1_000_000, "drops_buffer": 0, "marks": 1234},
+    "machine": {"run_s": 2.0, "hops_per_s": 3_000_000.0, "peak_rss_mib": 118.4},
+    "warnings": ["the load is above 1"],
+    "without_effect": ["switch.ecn"],
+    "diagnosis": None,
+}
+
+
+@pytest.fixture
+def scenario(tmp_path):
+    path = tmp_path / "incast.toml"
+    path.write_text("name = 'incast'\n")
+    return path
+
+
+@pytest.fixture
+def engine(monkeypatch):
+    """Stands in for the engine's `run`: keeps its arguments and returns the summary."""
+    calls = []
+
+    def run(*arguments):
+        calls.append(arguments)
+        return SUMMARY
+
+    monkeypatch.setattr(_native, "run", run)
+    return calls
+
+
+def test_version_names_version_and_revision(paceline):
+    outcome = paceline("--version")
+    manifest = tomllib.loads((Path(__file__).parents[1] / "Cargo.toml").read_text())
+    assert outcome.code == 0
+    assert outcome.out.split()[:2] == ["paceline", manifest["workspace"]["package"]["version"]]
+    revision = _native.git_revision()
+    assert revision is None or revision[:12] in outcome.out
+
+
+def test_help_lists_every_command(paceline):
+    for arguments in ([], ["--help"], ["-h"]):
+        outcome = paceline(*arguments)
+        assert outcome.code == 0
+        assert all(f"\n  {command} " in outcome.out for command in COMMANDS)
+        assert not any(line.endswith("...") for line in outcome.out.splitlines()[1:]), "a description is cut"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_explains_itself_with_an_example(paceline, command):
+    outcome = paceline(command, "--help")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert f"\n    paceline {command}" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["fly"], "fly"),
+        (["run"], "SCENARIO.toml"),
+        (["run", "x.toml", "--treads", "2"], "--treads"),
+        (["run", "x.toml", "--threads", "0"], "--threads"),
+        (["run", "x.toml", "--seed", "-1"], "--seed"),
+        (["run", "x.toml", "--seed", str(2**64)], "--seed"),
+        (["run", "x.toml", "--progress", "loud"], "loud"),
+        (["hpcc", "c.txt", "--qlen-dump-ms", "0"], "--qlen-dump-ms"),
+        (["report"], "DIR"),
+    ],
+)
+def test_a_wrong_command_line_ends_with_2_and_names_what_is_wrong(paceline, arguments, named):
+    outcome = paceline(*arguments)
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert named in outcome.err
+    assert "--help" in outcome.err
+    as_json = paceline("--json-errors", *arguments)
+    assert as_json.code == 2
+    parts = json.loads(as_json.err)
+    assert parts["error"] == "usage"
+    assert named in parts["problem"]
+
+
+def test_run_hands_everything_to_the_engine(paceline, engine, scenario):
+    outcome = paceline(
+        *("run", str(scenario), "--out", "there", "--threads", "3", "--seed", str(2**64 - 1)),
+        *("--set", "a.b=1", "--set", "c=x=y", "--follow-flow", "7", "--follow-flow", "0"),
+    )
+    assert outcome.code == 0
+    text, source, overrides, out, threads, seed, followed, progress = engine[0]
+    assert (text, source) == ("name = 'incast'\n", str(scenario))
+    assert (overrides, followed) == (["a.b=1", "c=x=y"], [7, 0])
+    assert (out, threads, seed) == ("there", 3, 2**64 - 1)
+    assert callable(progress)
+
+
+def test_run_has_defaults_and_says_how_it_went(paceline, engine, scenario):
+    outcome = paceline("run", str(scenario))
+    _, _, overrides, out, threads, seed, followed, _ = engine[0]
+    assert (overrides, seed, followed) == ([], None, [])
+    assert Path(out) == Path("results/incast")
+    assert threads >= 1
+    for said in ("completed", "12.345 ms", "2,999 of 3,000", "1 failed", "1,234 ECN marks", "3.00 M hops/s", "118 MiB"):
+        assert said in outcome.out
+    assert "warning: the load is above 1" in outcome.out
+    assert "had no effect: switch.ecn" in outcome.out
+    assert out in outcome.out
+    assert "drops" not in outcome.out
+
+
+def test_quiet_is_silent(paceline, engine, scenario):
+    outcome = paceline("run", str(scenario), "--quiet")
+    assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
+
+
+def test_a_summary_may_be_short(paceline, scenario, monkeypatch):
+    monkeypatch.setattr(_native, "run", lambda *_: {})
+    assert paceline("run", str(scenario)).code == 0
+
+
+@pytest.mark.parametrize(("status", "code"), [("stopped", 0), ("interrupted", 130), ("stalled", 1)])
+def test_the_status_of_a_run_decides_the_exit_code(paceline, scenario, monkeypatch, status, code):
+    monkeypatch.setattr(_native, "run", lambda *_: {"status": status})
+    outcome = paceline("run", str(scenario))
+    assert outcome.code == code
+    assert ("results" in outcome.err) == (code != 0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_asks_the_engine_to_stop_and_is_handled_as_before_afterwards(paceline, scenario, monkeypatch, number):
+    answers = []
+    snapshot = dict.fromkeys(("sim_ps", "flows_started", "flows_done", "hops", "wall_s"), 0)
+    snapshot |= {"end_ps": None, "flows_total": None}
+
+    def run(*arguments):
+        answers.append(arguments[-1](snapshot))
+        signal.raise_signal(number)
+        answers.append(arguments[-1](snapshot))
+        return {"status": "interrupted"}
+
+    before = signal.getsignal(number)
+    monkeypatch.setattr(_native, "run", run)
+    assert paceline("run", str(scenario)).code == 130
+    assert answers == [True, False]
+    assert signal.getsignal(number) is before
+
+
+def test_hpcc_leaves_standard_output_empty(paceline, monkeypatch):
+    calls = []
+    monkeypatch.setattr(_native, "hpcc", lambda *arguments: calls.append(arguments) or SUMMARY)
+    outcome = paceline("hpcc", "mix/config.txt", "--lenient", "--qlen-dump-ms", "10")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert "2,999 of 3,000" in outcome.err
+    assert calls[0][:5] == (str(Path("mix/config.txt")), True, 10, None, None)
+    paceline("hpcc", "c.txt", "--quirk", "none", "--engine", "windowed")
+    paceline("hpcc", "c.txt", "--quirk", "clock_1ns", "--quirk", "insertion_order")
+    assert [call[1:5] for call in calls[1:]] == [
+        (False, 100, [], "windowed"),
+        (False, 100, ["clock_1ns", "insertion_order"], None),
+    ]
+
+
+def test_check_prints_the_resolved_scenario_and_warns_beside_it(paceline, scenario, monkeypatch):
+    found = {"resolved": "name = 'incast'\n", "warnings": ["k_max is above the PFC threshold"]}
+    monkeypatch.setattr(_native, "check", lambda *_: found)
+    outcome = paceline("check", str(scenario))
+    assert outcome.out == found["resolved"]
+    assert "k_max" in outcome.err
+    assert json.loads(paceline("check", str(scenario), "--json").out) == found
+
+
+def test_init_writes_a_template_and_replaces_nothing_unasked(paceline, monkeypatch):
+    monkeypatch.setattr(_native, "template", lambda name: f"# {name}\n")
+    assert paceline("init", "incast").code == 0
+    path = Path("incast.toml")
+    assert path.read_text() == "# incast\n"
+    path.write_text("mine")
+    outcome = paceline("init", "incast")
+    assert outcome.code == 1
+    assert "--force" in outcome.err
+    assert path.read_text() == "mine"
+    assert paceline("init", "incast", "--force").code == 0
+    assert path.read_text() == "# incast\n"
+
+
+def test_list_prints_names_with_their_descriptions(paceline, monkeypatch):
+    catalogue = {"topologies": {"fat_tree": "three tiers", "star": "one switch"}, "cc": ["hpcc", "dcqcn"]}
+    monkeypatch.setattr(_native, "catalogue", lambda: catalogue)
+    assert paceline("list").out.splitlines() == [
+        *("topologies:", "  fat_tree  three tiers", "  star      one switch"),
+        *("cc:", "  hpcc", "  dcqcn"),
+    ]
+    assert json.loads(paceline("list", "--json").out) == catalogue
+
+
+def test_report_refuses_what_is_no_folder(paceline):
+    outcome = paceline("report", "nowhere")
+    assert outcome.code == 2
+    assert "nowhere" in outcome.err
+
+
+def test_bench_hands_its_arguments_to_the_program(paceline, monkeypatch):
+    started = []
+    monkeypatch.setattr(bench, "program", lambda: Path(sys.executable))
+    monkeypatch.setattr(os, "execv", lambda path, arguments: started.append((path, arguments)))
+    paceline("bench", "incast", "--json", "--unknown", "3")
+    assert started == [(Path(sys.executable), [sys.executable, "incast", "--json", "--unknown", "3"])]
+
+
+def test_bench_says_how_to_get_the_program(paceline, monkeypatch):
+    monkeypatch.setattr(bench, "program", lambda: Path("nowhere/paceline-bench"))
+    outcome = paceline("bench")
+    assert outcome.code == 1
+    assert "make setup" in outcome.err
+
+
+def run_module(*arguments, **options):
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False, **options)
+
+
+def test_the_module_runs_as_a_program():
+    done = run_module("-m", "paceline", "fly")
+    assert done.returncode == 2
+    assert "fly" in done.stderr
+
+
+def test_help_does_not_wait_for_the_heavy_libraries():
+    heavy = "{'matplotlib', 'numpy', 'rich', 'jinja2', 'pydantic'}"
+    code = f"import sys; from paceline.cli import main; main(['--help']); sys.exit(bool({heavy} & set(sys.modules)))"
+    assert run_module("-c", code).returncode == 0
+
+
+def test_a_reader_that_leaves_early_is_no_error():
+    code = "import sys; from paceline.cli import main; sys.exit(main(['--help']))"
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([sys.executable, "-c", code], stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")

@@ -1,0 +1,75 @@
+"""Progress: what is shown of a run, and where."""
+
+import io
+
+import pytest
+
+from paceline import progress
+from paceline.progress import Mode
+
+
+def snapshot(**changed):
+    start = {"sim_ps": 0, "end_ps": None, "flows_started": 0, "flows_done": 0, "flows_total": None}
+    return {**start, "hops": 0, "wall_s": 0.0, **changed}
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("changed", "share"),
+    [
+        ({}, None),
+        ({"end_ps": 100, "sim_ps": 25}, 0.25),
+        ({"flows_total": 8, "flows_done": 4}, 0.5),
+        # An end time far off must not hide that the flows are nearly through.
+        ({"end_ps": 10**14, "sim_ps": 10**9, "flows_total": 10, "flows_done": 9}, 0.9),
+        ({"end_ps": 100, "sim_ps": 101}, 1.0),
+    ],
+)
+def test_the_share_done_follows_what_ends_the_run(changed, share):
+    assert progress.fraction(snapshot(**changed)) == share
+
+
+def test_the_time_left_follows_the_pace_so_far():
+    assert progress.seconds_left(snapshot(end_ps=100, sim_ps=25, wall_s=10.0)) == 30.0
+    assert progress.seconds_left(snapshot(end_ps=100, sim_ps=0, wall_s=10.0)) is None
+    assert progress.clock(3725.4) == "1:02:05"
+
+
+def test_away_from_a_terminal_there_is_a_line_every_five_seconds():
+    stream = io.StringIO()
+    with progress.view(Mode.AUTO, "incast", stream) as view:
+        for tenth in range(121):
+            share = snapshot(wall_s=tenth / 10, sim_ps=tenth * 10**9, end_ps=240 * 10**9, hops=tenth * 200_000)
+            view.show(share | {"flows_total": 1000, "flows_done": tenth})
+    lines = stream.getvalue().splitlines()
+    assert lines == [
+        "incast:  21%, 50.000 ms simulated, 50/1,000 flows, 2.00 M hops/s, 0:00:19 left",
+        "incast:  42%, 100.000 ms simulated, 100/1,000 flows, 2.00 M hops/s, 0:00:14 left",
+    ]
+
+
+def test_a_terminal_gets_a_bar_with_the_time_left(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    stream = Terminal()
+    with progress.view(Mode.AUTO, "incast [1]", stream) as view:
+        view.show(snapshot(wall_s=1.0))
+        view.show(snapshot(wall_s=10.0, sim_ps=25, end_ps=100))
+    shown = stream.getvalue()
+    assert "incast [1]" in shown
+    assert "25%" in shown
+    assert "0:00:30 left" in shown
+
+
+def test_plain_is_plain_on_a_terminal_too_and_none_is_nothing():
+    plain, nothing = Terminal(), Terminal()
+    with progress.view(Mode.PLAIN, "incast", plain) as view:
+        view.show(snapshot(wall_s=6.0))
+    with progress.view(Mode.NONE, "incast", nothing) as view:
+        view.show(snapshot(wall_s=6.0))
+    assert plain.getvalue() == "incast: 0.000 ns simulated, 0 flows, 0.00 M hops/s\n"
+    assert nothing.getvalue() == ""
