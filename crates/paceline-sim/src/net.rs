@@ -167,6 +167,20 @@ impl Net {
         }
         let mut routes = Routes::new(Arc::clone(&graph), scenario.routing);
         let network = ideal::max_base_rtt(&mut routes, scenario.framing.payload);
+        let buffers = Buffers::new(&graph, &scenario.switch, nic_rate, max_frame, f.pfc_frame);
+        if scenario.switch.pfc.is_some()
+            && let Some(node) = (0..graph.nodes() as u32).find(|&n| !graph.is_host(n) && buffers.pool_of(n) == 0)
+        {
+            let ports = graph.first[node as usize]..graph.first[node as usize + 1];
+            let headroom: u64 = ports.clone().map(|p| u64::from(buffers.headroom_of(p))).sum();
+            return Err(InputError::new(format!(
+                "the headroom ({headroom} B) and reserves of the {} ports of switch {node} leave nothing to share",
+                ports.len()
+            ))
+            .field("switch.buffer")
+            .value(scenario.switch.buffer)
+            .allowed("a larger buffer, shorter links, or a smaller switch.pfc.headroom"));
+        }
         let int_multiple =
             if scenario.int_multiple == 0 { (nic_rate / 25_000_000_000).max(1) } else { scenario.int_multiple };
         let draw = |purpose| Stream::new(scenario.seed, purpose, 0).at(0);
@@ -185,7 +199,7 @@ impl Net {
             wires: speeds.iter().map(|&r| Wire::new(clock, r, max_frame, f.wire_overhead)).collect(),
             ecn,
             ecn_per_port: scenario.switch.ecn.as_ref().is_some_and(|e| e.per_port),
-            buffers: Buffers::new(&graph, &scenario.switch, nic_rate, max_frame, f.pfc_frame),
+            buffers,
             int_multiple,
             rates,
             error_rate: graph.ports.iter().map(|p| p.error_rate).collect(),
@@ -533,6 +547,7 @@ impl Net {
             }
             if idle && p.waiting == 0 {
                 // In and out in the same instant: the buffer never holds it.
+                p.pass(packet.class);
                 self.mark(port, h, packet.class);
                 self.launch(port, h, true, now, s);
                 continue;

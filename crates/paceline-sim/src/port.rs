@@ -132,6 +132,14 @@ impl Port {
         Some(((eligible.rotate_right(start).trailing_zeros() + start) & 7) as u8)
     }
 
+    /// A packet of a class goes straight through without queueing; it counts as served.
+    #[inline(always)]
+    pub fn pass(&mut self, class: u8) {
+        if class != 0 {
+            self.last_served = class;
+        }
+    }
+
     /// Takes the first packet of a class.
     #[inline(always)]
     pub fn pop(&mut self, arena: &Arena, class: u8) -> (Handle, Packet) {

@@ -43,7 +43,7 @@ pub enum BufferModel {
 /// How much buffer is set aside per port for what arrives after a pause was sent.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Headroom {
-    /// Two times rate times delay, two largest frames and a pause frame: what can arrive at most.
+    /// Two times rate times delay, three largest frames and eight pause frames: what can arrive at most.
     Auto,
     /// `factor` times rate times delay (the reference simulator uses 3).
     RateDelay(u32),

@@ -115,9 +115,10 @@ impl Buffers {
                 let in_flight = |factor: u64| port.rate.0 * port.delay.as_ns() / 8 / 1_000_000_000 * factor;
                 let headroom = match pfc.headroom {
                     Headroom::Auto => {
-                        // Delay both ways, a frame that has just started at either end, the pause frame itself.
+                        // Delay both ways; the frame that finds the threshold lowered by other ports, one that has
+                        // just started at either end; pause frames of every class before ours.
                         let flight = u128::from(port.rate.0) * u128::from(port.delay.0) * 2;
-                        flight.div_ceil(8_000_000_000_000) as u64 + 2 * u64::from(max_frame) + u64::from(pfc_frame)
+                        flight.div_ceil(8_000_000_000_000) as u64 + 3 * u64::from(max_frame) + 8 * u64::from(pfc_frame)
                     }
                     Headroom::RateDelay(factor) => in_flight(u64::from(factor)),
                     Headroom::Fixed(bytes) => bytes.0,
