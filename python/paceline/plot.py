@@ -1,0 +1,412 @@
+"""Figures of a run or a comparison, in a style ready for a paper column, and as inline SVG for the report.
+
+Every function takes plain data from :mod:`paceline.analysis` keyed by label, in drawing order, and returns a
+``matplotlib.figure.Figure`` that belongs to no window. Labels are shown as they are, never read as markup or maths.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import math
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import matplotlib.style
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+from numpy.typing import ArrayLike, NDArray
+
+from paceline.analysis import F8, Curve, QueueHistogram, Sample, TierUse, ecdf, tier_order
+from paceline.tables import clean_label, format_size, format_time
+
+COLUMN_INCHES = 3.3
+"""Width of a figure: one column of a two-column paper."""
+
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#010101", "#e69f00", "#56b4e9")
+"""Okabe and Ito's colours, told apart with every common colour blindness; strongest on white first."""
+
+LINE_STYLES: tuple[Any, ...] = (
+    "-",
+    (0, (5, 1.6)),
+    (0, (1.2, 1.2)),
+    (0, (5, 1.4, 1.2, 1.4)),
+    (0, (5, 1.2, 1, 1.2, 1, 1.2)),
+)
+"""Solid, dashed, dotted, dash-dot, dash-dot-dot: the order of the published slowdown figures."""
+
+MIN_FLOWS = 100
+"""Bins with fewer flows are drawn hollow: one flow in a hundred is what a p99 stands on."""
+
+_INK, _GRID, _QUIET, _PAPER = "#000000", "#d0d0d0", "#7a7a7a", "#ffffff"
+# What the colours of a figure become in the page, whose style sheet has a light and a dark value for each.
+_THEME = {c: f"var(--c{i})" for i, c in enumerate(PALETTE)} | {
+    _INK: "currentColor",
+    _GRID: "var(--grid)",
+    _QUIET: "var(--quiet)",
+    _PAPER: "var(--surface)",
+}
+
+STYLE: dict[str, Any] = {
+    "figure.figsize": (COLUMN_INCHES, 2.2),
+    "figure.constrained_layout.use": True,
+    "figure.constrained_layout.h_pad": 0.02,
+    "figure.constrained_layout.w_pad": 0.02,
+    "font.size": 7.5,
+    "axes.labelsize": 7.5,
+    "axes.linewidth": 0.5,
+    "axes.edgecolor": _INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": _GRID,
+    "grid.linewidth": 0.4,
+    "xtick.labelsize": 6.5,
+    "ytick.labelsize": 6.5,
+    "xtick.major.width": 0.5,
+    "ytick.major.width": 0.5,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "legend.fontsize": 6.5,
+    "legend.frameon": False,
+    "legend.handlelength": 2.4,
+    "legend.borderaxespad": 0.2,
+    "legend.columnspacing": 1.2,
+    "lines.linewidth": 1.1,
+    "lines.markersize": 3.2,
+    "lines.markeredgewidth": 0.8,
+    "patch.linewidth": 0.5,
+    "pdf.fonttype": 42,  # publishers refuse Type 3 fonts
+    "svg.fonttype": "none",
+    "savefig.dpi": 300,
+    "text.parse_math": False,  # a run may be called "$x$"
+    "axes.unicode_minus": False,
+    "path.simplify": True,
+}
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    """Runs a figure function under :data:`STYLE`, whatever the user's own settings."""
+    with mpl.style.context(["default", STYLE]):
+        yield
+
+
+def _figure(height: float = 2.2) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(COLUMN_INCHES, height))
+    FigureCanvasAgg(figure)
+    return figure, figure.add_subplot()
+
+
+def _look(i: int) -> dict[str, Any]:
+    return {"color": PALETTE[i % len(PALETTE)], "linestyle": LINE_STYLES[i % len(LINE_STYLES)]}
+
+
+def _legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str]) -> None:
+    """Names the curves above the axes, in as many columns as fit."""
+    if len(labels) < 2:
+        return
+    longest = max(len(label) for label in labels)
+    columns = max(1, min(len(labels), int(72 / (longest + 8))))
+    rows = -(-len(labels) // columns)
+    columns = -(-len(labels) // rows)  # as even as the rows allow
+    figure.set_figheight(figure.get_figheight() + 0.13 * (rows - 1))  # a long legend must not squeeze the axes
+    legend = figure.legend(handles, [f"l{i}" for i in range(len(labels))], loc="outside upper center", ncols=columns)
+    # Set afterwards: a label that begins with an underscore would be taken for a request to leave it out.
+    for text, label in zip(legend.get_texts(), labels, strict=True):
+        text.set_text(label)
+    for handle in legend.legend_handles:
+        if handle is not None:
+            handle.set_gid(None)  # copied from the curve, whose id it would repeat
+
+
+def _plain_log(axis: Any, low: float, high: float, text: Callable[[float], str]) -> None:
+    """Ticks of a log axis as plain numbers: the longer the range in decades, the fewer per decade."""
+    decades = math.log10(high / low) if low > 0 else 1.0
+    steps: list[tuple[float, tuple[float, ...]]] = [
+        (0.7, (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 7)),
+        (1.2, (1, 1.5, 2, 3, 5, 7)),
+    ]
+    steps += [(2.2, (1, 2, 5)), (3.2, (1, 3)), (math.inf, (1,))]
+    subs = next(subs for reach, subs in steps if decades < reach)
+    axis.set_major_locator(LogLocator(base=10, subs=subs, numticks=12))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda v, _: text(v)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+@_style()
+def slowdown_vs_size(
+    curves: Mapping[str, Curve],
+    *,
+    published: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
+    least: float | None = None,
+) -> Figure:
+    """Slowdown over flow size, x linear in the CDF percentile of the size and labelled with the sizes.
+
+    Each curve has its vertices at the upper edges of its bins, and a band for the confidence interval where the flows
+    give one (a p99 needs 368 flows for a 95 % upper bound, and none of them unfinished near the top). Bins with fewer
+    than :data:`MIN_FLOWS` flows are hollow circles; values that an unfinished or failed flow could still raise are
+    triangles. ``published`` adds curves read from elsewhere, label to (sizes in bytes, slowdowns): thin and in the
+    look of the curve with the same label, grey without one. ``least`` is the lower end of the y axis, 1 unless a
+    value lies below.
+    """
+    figure, ax = _figure(2.3)
+    handles: list[Any] = []
+    top = bottom = 1.0
+    for i, (label, curve) in enumerate(curves.items()):
+        look, position = _look(i), curve.bins.position
+        seen = np.isfinite(curve.value)
+        x, y = position[seen], curve.value[seen]
+        handles += ax.plot(x, y, **look, label=clean_label(label), zorder=3 + 0.01 * i, clip_on=False, gid=f"curve-{i}")
+        low, high = curve.low[seen], curve.high[seen]
+        both = np.isfinite(high) & (low > 0)
+        ax.fill_between(x, low, high, where=both, color=look["color"], alpha=0.15, linewidth=0, zorder=1)
+        few, open_end = curve.count[seen] < MIN_FLOWS, curve.at_least[seen]
+        dense = len(x) > 30
+        solid = {"markerfacecolor": look["color"], "markeredgecolor": look["color"]}
+        hollow = {"markerfacecolor": _PAPER, "markeredgecolor": look["color"]}
+        for mask, face, marker, kind in (
+            (~few & ~open_end & (not dense), solid, "o", "solid"),
+            (few & ~open_end, hollow, "o", "hollow"),
+            (~few & open_end, solid, "^", "open-solid"),
+            (few & open_end, hollow, "^", "open-hollow"),
+        ):
+            if mask.any():
+                size = 2.6 if dense else 3.2
+                style: dict[str, Any] = {
+                    "linestyle": "none",
+                    "marker": marker,
+                    "markersize": size,
+                    "zorder": 4 + 0.01 * i,
+                }
+                style["clip_on"] = False
+                ax.plot(x[mask], y[mask], **style, **face, gid=f"{kind}-{i}")
+        if len(y):
+            top = max(top, float(y.max()), min(float(high[both].max(initial=1.0)), 2.5 * float(y.max())))
+            bottom = min(bottom, float(y.min()))
+    reference = next(iter(curves.values())).bins if curves else None
+    drawn = list(curves)
+    thin = False
+    for label, (sizes, value) in (published or {}).items():
+        if reference is None:
+            break
+        at, shown = reference.position_of(sizes), np.asarray(value, dtype=float)
+        top = max(top, float(np.nanmax(shown)))
+        if label in drawn:
+            look = {**_look(drawn.index(label)), "linewidth": 0.55, "alpha": 0.75}
+            found = ax.plot(at, shown, **look, label="thin: published", zorder=2)
+            handles += [] if thin else found
+            thin = True
+        else:
+            look = {"color": _QUIET, "linewidth": 0.9, "linestyle": LINE_STYLES[len(handles) % len(LINE_STYLES)]}
+            handles += ax.plot(at, shown, **look, label=clean_label(label), zorder=2)
+    ax.set_yscale("log")
+    floor = bottom * 0.97 if least is None else least
+    ax.set_ylim(floor, max(top * 1.12, 2.0))
+    _plain_log(ax.yaxis, floor, max(top * 1.12, 2.0), lambda v: f"{v:g}")
+    ax.set_xlim(0, 100)
+    ticks = np.arange(0, 101, 10)
+    ax.xaxis.set_major_locator(FixedLocator(list(ticks)))
+    if reference is not None and len(reference):
+        ax.set_xticks(ticks, [format_size(s) for s in reference.size_at(ticks)])
+    ax.set_xlabel("Flow size (bytes), linear in its CDF")
+    q = next(iter(curves.values())).q if curves else 50.0
+    ax.set_ylabel(f"Slowdown, p{q:g}" if q != 50 else "Slowdown, median")
+    _legend(figure, handles, [str(h.get_label()) for h in handles])
+    return figure
+
+
+@_style()
+def fct_cdf(samples: Mapping[str, Sample]) -> Figure:
+    """CDF of the FCT (values in ps). Flows that did not finish count in the total: a curve ends below 1."""
+    figure, ax = _figure()
+    handles, lowest, highest = [], math.inf, 0.0
+    for i, (label, sample) in enumerate(samples.items()):
+        x, y = ecdf(sample, points=400)
+        handles += ax.step(x, y, where="post", **_look(i), label=clean_label(label))
+        if len(x):
+            lowest, highest = min(lowest, float(x[0])), max(highest, float(x[-1]))
+    if highest > 0:
+        ax.set_xscale("log")
+        ax.set_xlim(lowest / 1.1, highest * 1.1)
+        _plain_log(ax.xaxis, lowest, highest, format_time)
+    ax.set_ylim(0, 1.005)
+    ax.set_xlabel("FCT")
+    ax.set_ylabel("Share of all flows")
+    _legend(figure, handles, [clean_label(label) for label in samples])
+    return figure
+
+
+@_style()
+def queue_cdf(histograms: Mapping[str, QueueHistogram]) -> Figure:
+    """Share of time in which at most so many bytes wait; the left edge of the axis stands for an empty queue."""
+    figure, ax = _figure()
+    handles = []
+    longest = max([float(h.high_bytes.max()) for h in histograms.values() if len(h.high_bytes)], default=1.0)
+    left = min(100.0, max(longest / 1e4, 1.0))
+    for i, (label, h) in enumerate(histograms.items()):
+        total = float(h.time_ps.sum())
+        share = np.cumsum(h.time_ps) / total if total else np.zeros(0)
+        x = np.maximum(h.high_bytes[: len(share)] - 1.0, left)
+        handles += ax.step(
+            np.concatenate([[left], x]),
+            np.concatenate([[0.0], share]),
+            where="post",
+            **_look(i),
+            label=clean_label(label),
+        )
+    ax.set_xscale("log")
+    ax.set_xlim(left, max(longest * 1.1, left * 2))
+    _plain_log(ax.xaxis, left, longest, format_size)
+    ax.set_ylim(0, 1.005)
+    ax.set_xlabel("Bytes waiting at the port")
+    ax.set_ylabel("Share of time")
+    _legend(figure, handles, [clean_label(label) for label in histograms])
+    return figure
+
+
+def _thinned(time: NDArray[Any], value: NDArray[Any], bins: int = 250) -> tuple[F8, F8]:
+    """At most four points per time bin, the extremes among them: thinning must not hide a peak."""
+    if len(time) <= 4 * bins:
+        return time.astype(float), value.astype(float)
+    edges = np.unique(np.searchsorted(time, np.linspace(time[0], time[-1], bins + 1)))
+    keep: set[int] = {0, len(time) - 1}
+    for a, b in itertools.pairwise(edges):
+        keep |= {int(a), int(b) - 1, int(a + np.argmin(value[a:b])), int(a + np.argmax(value[a:b]))}
+    at = np.array(sorted(keep))
+    return time[at].astype(float), value[at].astype(float)
+
+
+@_style()
+def queue_timeline(series: Mapping[str, tuple[NDArray[Any], NDArray[Any]]]) -> Figure:
+    """Bytes waiting over time: label to (times in ps, bytes), ascending; a value holds until the next."""
+    figure, ax = _figure()
+    handles, end, top = [], 0.0, 0.0
+    for i, (label, (time, value)) in enumerate(series.items()):
+        x, y = _thinned(time, value)
+        # Solid and thin: dashes cannot be told from a queue that empties and fills.
+        handles += ax.step(x, y, where="post", color=_look(i)["color"], linewidth=0.7, label=clean_label(label))
+        if len(x):
+            end, top = max(end, float(x[-1])), max(top, float(y.max()))
+    unit, factor = next(((u, f) for u, f in (("s", 1e12), ("ms", 1e9), ("µs", 1e6)) if end >= f), ("ns", 1e3))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v / factor:g}"))
+    # Ticks at round numbers of the unit shown, not of picoseconds.
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: format_size(v)))
+    ax.set_xlim(0, end or 1.0)
+    ax.set_ylim(0, top * 1.05 or 1.0)
+    ax.set_xlabel(f"Simulated time ({unit})")
+    ax.set_ylabel("Bytes waiting")
+    _legend(figure, handles, [clean_label(label) for label in series])
+    return figure
+
+
+def _tier_bars(uses: Mapping[str, Sequence[TierUse]], ylabel: str, *, whole: bool) -> Figure:
+    """Bars of the mean per tier, whiskers from the least to the most used link direction."""
+    figure, ax = _figure(2.0)
+    tiers = sorted({u.tier for rows in uses.values() for u in rows}, key=tier_order)
+    width, handles, top = 0.8 / max(len(uses), 1), [], 0.0
+    for i, (label, rows) in enumerate(uses.items()):
+        x = np.array([tiers.index(u.tier) for u in rows]) + (i - (len(uses) - 1) / 2) * width
+        mean, least, most = (np.array([getattr(u, f) for u in rows]) * 100 for f in ("mean", "least", "most"))
+        color = PALETTE[i % len(PALETTE)]
+        # Pale enough for the whiskers, on a ground that hides the grid.
+        ax.bar(x, mean, width * 0.86, color=_PAPER, linewidth=0)
+        handles.append(ax.bar(x, mean, width * 0.86, color=color, alpha=0.65, linewidth=0, label=clean_label(label)))
+        # A weighted mean can lie a rounding error outside the range.
+        reach = np.maximum(np.stack([mean - least, most - mean]), 0.0)
+        ax.errorbar(x, mean, yerr=reach, fmt="none", ecolor=_INK, elinewidth=0.6, capsize=min(2.0, 12 * width))
+        top = max(top, float(most.max())) if len(rows) else top
+    ax.set_xticks(range(len(tiers)), [clean_label(t.replace("->", " → "), 16) for t in tiers])
+    ax.tick_params(axis="x", length=0)
+    ax.grid(visible=False, axis="x")
+    ax.set_ylim(0, 100 if whole and top > 50 else top * 1.1 or 1.0)
+    ax.set_ylabel(ylabel)
+    _legend(figure, handles, [clean_label(label) for label in uses])
+    return figure
+
+
+@_style()
+def utilisation_by_tier(uses: Mapping[str, Sequence[TierUse]]) -> Figure:
+    """Share of time the links of each tier were transmitting: mean, with whiskers to the least and most used."""
+    return _tier_bars(uses, "Link utilisation (%)", whole=True)
+
+
+@_style()
+def pause_time(uses: Mapping[str, Sequence[TierUse]]) -> Figure:
+    """Share of time the ports of each tier were paused: mean, with whiskers to the least and most paused."""
+    return _tier_bars(uses, "Time paused (%)", whole=False)
+
+
+def _settle(figure: Figure) -> None:
+    """Lays the figure out once, instead of at every save."""
+    if figure.get_layout_engine() is not None:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
+            figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+
+
+@_style()
+def save(figure: Figure, folder: Path, name: str) -> None:
+    """Writes ``name.png`` (300 dpi) and ``name.pdf`` into ``folder``, without a date: same data, same bytes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _settle(figure)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)  # a run named in another script
+        figure.savefig(folder / f"{name}.png", metadata={"Software": None})
+        figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "Creator": None, "Producer": None})
+
+
+@_style()
+def inline_svg(figure: Figure, name: str, description: str) -> str:
+    """The figure as an ``<svg>`` element for a page: no background, colours from the page's style sheet.
+
+    ``name`` keeps its ids apart from those of other figures, ``description`` is read to those who cannot see it.
+    The markup is rebuilt element by element, so labels stay text whatever they contain.
+    """
+    _settle(figure)
+    written = io.StringIO()
+    with warnings.catch_warnings(), mpl.rc_context({"svg.hashsalt": name}):
+        warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
+        figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
+    root = ElementTree.fromstring(written.getvalue())  # our own output of a moment ago
+    for parent in root.iter():
+        for child in list(parent):
+            if child.tag.endswith(("}metadata", "}style")):
+                parent.remove(child)
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+        for key, value in list(element.attrib.items()):
+            del element.attrib[key]
+            element.attrib[key.rpartition("}")[2]] = _page_attribute(key.rpartition("}")[2], value, name)
+    for key in ("width", "height", "version"):
+        root.attrib.pop(key, None)
+    root.attrib |= {"role": "img", "aria-labelledby": f"{name}-title"}
+    title = ElementTree.Element("title", {"id": f"{name}-title"})
+    title.text = description
+    root.insert(0, title)
+    return ElementTree.tostring(root, encoding="unicode", short_empty_elements=True)
+
+
+def _page_attribute(key: str, value: str, name: str) -> str:
+    if key == "id":
+        return f"{name}-{value}"
+    if key == "href":
+        return value.replace("#", f"#{name}-", 1)
+    if key in ("style", "clip-path", "fill", "stroke"):
+        value = value.replace("url(#", f"url(#{name}-")
+        value = re.sub(r"font-family: [^;]*;?", "", value)  # the page's own
+        value = re.sub(r"(font: [^;]*?[0-9.]+px) [^;]*", r"\1 var(--sans)", value)
+        return re.sub(r"#[0-9a-f]{6}\b", lambda m: _THEME.get(m[0], m[0]), value)
+    return value

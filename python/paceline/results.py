@@ -1,0 +1,500 @@
+"""Result folders: what a run wrote, as NumPy columns with units in their names.
+
+A folder holds ``summary.json``, ``flows.bin`` (fixed-width records, read through a memory map), CSV tables and the
+resolved ``scenario.toml``. A folder of a run that is going on or was killed opens too: half a last record or row is
+left out, tables not written yet are empty. Anything else that does not fit the format raises :class:`ResultsError`.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import importlib
+import json
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paceline.analysis import Sample
+
+Baseline = Literal["line_rate", "hpcc", "alone"]
+Side = Literal["sender", "receiver"]
+
+SCHEMA_VERSION = 1
+STATUS = ("not_started", "running", "finished", "failed")
+_FAILED = 3
+
+_MAGIC = b"PACELFLW"
+_HEADER_BYTES = 64
+FLOW_RECORD = np.dtype(
+    [
+        ("status", "<u1"),
+        ("class", "<u1"),
+        ("scheme", "<u2"),
+        ("group", "<u2"),
+        ("hops", "<u2"),
+        ("src", "<u4"),
+        ("dst", "<u4"),
+        ("size_bytes", "<u8"),
+        ("start_ps", "<u8"),
+        ("fct_sender_ps", "<u8"),
+        ("fct_receiver_ps", "<u8"),
+        ("ideal_sender_ps", "<u8"),
+        ("ideal_receiver_ps", "<u8"),
+        ("ideal_hpcc_ps", "<u8"),
+        ("retransmitted_packets", "<u4"),
+        ("spare", "<u4"),
+    ]
+)
+"""One record of ``flows.bin``; the flow id is its index. An FCT of 0 means that the flow did not get that far."""
+
+_FLOW_COLUMNS = (
+    "flow_id group scheme class src dst size_bytes start_ps fct_sender_ps fct_receiver_ps ideal_sender_ps "
+    "ideal_receiver_ps ideal_hpcc_ps status retransmitted_packets hops"
+).split()
+
+_TABLES: dict[str, dict[str, type]] = {
+    "queues": {"node": int, "port": int, "peer": int, "tier": str, "class": int, "rate_bps": int}
+    | {"bin_low_bytes": int, "bin_high_bytes": int, "time_ps": int},
+    "links": {"node": int, "port": int, "peer": int, "tier": str, "rate_bps": int, "delay_ps": int}
+    | {"data_packets": int, "control_packets": int, "data_bytes": int, "control_bytes": int}
+    | {"busy_ps": int, "marks": int, "drops_buffer": int, "drops_wire": int},
+    "pauses": {"node": int, "port": int, "peer": int, "tier": str, "class": int}
+    | {"pause_frames": int, "resume_frames": int, "paused_ps": int},
+    "series": {"time_ps": int, "kind": str, "id": str, "value": float},
+}
+
+_NUMBER = (int, float)
+# What the summary holds; everything but the first three lines may be missing while a run goes on.
+_SUMMARY: dict[str, type | tuple[type, ...]] = {
+    "schema_version": int,
+    "name": str,
+    "status": str,
+    "version": str,
+    "seed": int,
+    "engine": dict,
+    "simulated_ps": int,
+    "flows": dict,
+    "counters": dict,
+    "machine": dict,
+    "load": list,
+    "schemes": list,
+    "groups": list,
+    "measure": dict,
+    "hosts": int,
+    "switches": int,
+    "links": int,
+    "warnings": list,
+    "without_effect": list,
+} | {
+    f"{part}.{field}": _NUMBER
+    for part, fields in {
+        "flows": "total finished failed unfinished",
+        "counters": "events data_hops control_hops drops_buffer drops_wire lossless_drops marks pause_frames "
+        "resume_frames ties retransmitted_packets max_buffer_bytes",
+        "machine": "setup_s run_s cpu_s peak_rss_mib hops_per_s",
+    }.items()
+    for field in fields.split()
+}
+_ALWAYS = ("schema_version", "name", "status")
+_ENDED = ("completed", "stopped", "interrupted", "stalled")
+
+
+class ResultsError(Exception):
+    """A result folder that cannot be read as one; the message names the file and what is wrong with it."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+        self.path = path
+        self.problem = problem
+
+
+class Columns(Mapping[str, NDArray[Any]]):
+    """A table as named, equally long NumPy columns; units are part of the names.
+
+    Values are made on first use. Index by name for a column, by mask or slice for a smaller table.
+    """
+
+    def __init__(self, title: str, columns: Mapping[str, NDArray[Any]], names: Mapping[str, tuple[str, ...]]) -> None:
+        """``names`` gives, for columns stored as codes, what each code stands for."""
+        self.title = title
+        self._columns = dict(columns)
+        self._names = dict(names)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(next(iter(self._columns.values()))) if self._columns else 0
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if name not in self._columns:
+            raise KeyError(f"{self.title} has no column {name!r}; it has {', '.join(self._columns)}")
+        column = self._columns[name]
+        return np.asarray(self._names[name])[column] if name in self._names else column
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        """Number of columns, as of any mapping."""
+        return len(self._columns)
+
+    def codes(self, name: str) -> NDArray[Any]:
+        """A column as stored: for ``status``, ``scheme`` and ``group`` small integers instead of names."""
+        return self._columns[name]
+
+    def where(self, mask: NDArray[np.bool_]) -> Columns:
+        """The rows for which ``mask`` (shape ``(rows,)``) is true."""
+        return Columns(self.title, {k: v[mask] for k, v in self._columns.items()}, self._names)
+
+    def head(self, rows: int = 5) -> list[list[str]]:
+        """The first rows as text."""
+        cells = []
+        for name in self._columns:
+            column = self._columns[name][:rows]
+            names = self._names.get(name)
+            cells.append([names[int(v)] if names else str(v) for v in column])
+        return [list(row) for row in zip(*cells, strict=True)]
+
+    def __repr__(self) -> str:
+        return f"<{self.title}: {self.rows:,} rows of {', '.join(self._columns)}>"
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self._columns)
+        cells = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in self.head())
+        body = "".join(f"<tr>{row}</tr>" for row in cells)
+        title = f"<p>{html.escape(self.title)}: {self.rows:,} rows</p>"
+        return f"{title}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def to_pandas(self) -> Any:
+        """The table as ``pandas.DataFrame``. Raises ``ImportError`` when pandas is not installed."""
+        return _optional("pandas").DataFrame(dict(self))
+
+    def to_polars(self) -> Any:
+        """The table as ``polars.DataFrame``. Raises ``ImportError`` when polars is not installed."""
+        return _optional("polars").DataFrame({k: np.ascontiguousarray(v) for k, v in self.items()})
+
+    def to_arrow(self) -> Any:
+        """The table as ``pyarrow.Table``. Raises ``ImportError`` when pyarrow is not installed."""
+        return _optional("pyarrow").table({k: np.ascontiguousarray(v) for k, v in self.items()})
+
+
+def _optional(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        problem = f"this conversion needs {module}, which is not installed; install it, or use the NumPy columns"
+        raise ImportError(problem) from error
+
+
+class Results:
+    """One run's result folder. Open it with :meth:`load`."""
+
+    def __init__(self, path: Path, summary: dict[str, Any], records: NDArray[Any]) -> None:
+        self.path = path
+        self.summary = summary
+        """``summary.json`` as read and checked."""
+        self._records = records
+
+    @classmethod
+    def load(cls, folder: Path | str) -> Results:
+        """Opens a result folder.
+
+        Raises :class:`ResultsError` when it is not one, or when ``summary.json`` or ``flows.bin`` is malformed; the CSV
+        tables are read, and checked, on first use.
+        """
+        path = Path(folder)
+        if not path.is_dir():
+            raise ResultsError(path, "no such result folder")
+        summary = _read_summary(path / "summary.json")
+        records = _read_flows(path / "flows.bin", complete=summary["status"] in _ENDED)
+        for field, names in (("scheme", summary["schemes"]), ("group", summary["groups"])):
+            started = records[field][records["status"] > 0]
+            if len(started) and int(started.max()) >= len(names):
+                problem = f"{field} index {int(started.max())}, but summary.json names {len(names)} {field}s"
+                if names or summary["status"] in _ENDED:
+                    raise ResultsError(path / "flows.bin", problem)
+                made_up = [f"{field} {i}" for i in range(int(started.max()) + 1)]
+                summary[f"{field}s"] = [{"name": n} for n in made_up] if field == "scheme" else made_up
+        if len(records) and int(records["status"].max()) >= len(STATUS):
+            raise ResultsError(path / "flows.bin", f"flow status {int(records['status'].max())} is not 0 to 3")
+        return cls(path, summary, records)
+
+    @property
+    def name(self) -> str:
+        """Name of the run."""
+        return str(self.summary["name"])
+
+    @property
+    def status(self) -> str:
+        """completed, stopped, interrupted, stalled, or running (going on, or killed)."""
+        return str(self.summary["status"])
+
+    @property
+    def schemes(self) -> tuple[str, ...]:
+        """Names of the schemes, in the order of their index."""
+        return tuple(str(s["name"]) for s in self.summary["schemes"])
+
+    @cached_property
+    def simulated_ps(self) -> int:
+        """Simulated time in ps; for a killed run, the last instant its flow records know of."""
+        stated = int(self.summary["simulated_ps"])
+        r = self._records[self._records["status"] > 0]
+        known = int((r["start_ps"] + np.maximum(r["fct_sender_ps"], r["fct_receiver_ps"])).max()) if len(r) else 0
+        return max(stated, known) if self.status == "running" else stated
+
+    @property
+    def scenario_toml(self) -> str | None:
+        """Text of the resolved scenario, None when the folder has none."""
+        path = self.path / "scenario.toml"
+        return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+
+    @cached_property
+    def flows(self) -> Columns:
+        """All flows, columns as in ``flows.csv``; an FCT that does not exist is 0."""
+        columns: dict[str, NDArray[Any]] = {"flow_id": np.arange(len(self._records))}
+        columns |= {name: self._records[name] for name in FLOW_RECORD.names or () if name != "spare"}
+        names = {
+            "status": STATUS,
+            # A scheme or group of index 0 needs a name even in a run killed before it wrote them.
+            "scheme": self.schemes or ("",),
+            "group": tuple(str(g) for g in self.summary["groups"]) or ("",),
+        }
+        return Columns("flows", {name: columns[name] for name in _FLOW_COLUMNS}, names)
+
+    @cached_property
+    def queues(self) -> Columns:
+        """Time-weighted histogram of bytes waiting per port and class (``queues.csv``)."""
+        return self._table("queues")
+
+    @cached_property
+    def links(self) -> Columns:
+        """Counters of every link direction (``links.csv``)."""
+        return self._table("links")
+
+    @cached_property
+    def pauses(self) -> Columns:
+        """Transmitting ports that were paused (``pauses.csv``)."""
+        return self._table("pauses")
+
+    @cached_property
+    def series(self) -> Columns:
+        """Time series in long form (``series.csv``)."""
+        return self._table("series")
+
+    def _table(self, name: str) -> Columns:
+        path = self.path / f"{name}.csv"
+        return Columns(name, _read_csv(path, _TABLES[name], complete=self.status in _ENDED), {})
+
+    @cached_property
+    def measured(self) -> NDArray[np.bool_]:
+        """Flows that count: started, and created inside the measuring window; shape ``(flows,)``."""
+        window = self.summary["measure"]
+        start = self._records["start_ps"]
+        inside = (self._records["status"] > 0) & (start >= int(window.get("warmup_ps") or 0))
+        end = window.get("end_ps")
+        return inside if end is None else inside & (start < int(end))
+
+    def fct(self, side: Side = "sender") -> Sample:
+        """FCT in ps of the measured flows: to the last acknowledgement (sender) or the last byte (receiver).
+
+        Flows that did not finish are censored at their age when the run ended.
+        """
+        if side not in ("sender", "receiver"):
+            raise ValueError(f"side must be 'sender' or 'receiver', got {side!r}")
+        r = self._records[self.measured]
+        fct = r[f"fct_{side}_ps"].astype(float)
+        censored = fct == 0
+        age = self.simulated_ps - r["start_ps"].astype(float)
+        value = np.where(censored, np.maximum(age, 0.0), fct)
+        return Sample(r["size_bytes"].astype(np.int64), value, censored, censored & (r["status"] == _FAILED))
+
+    def slowdown(self, baseline: Baseline = "line_rate", side: Side = "sender") -> Sample:
+        """Slowdown of the measured flows: FCT divided by the ideal FCT of the same kind.
+
+        ``line_rate`` is the exact store-and-forward time in an empty network, at the sender or the receiver. ``hpcc``
+        is the standalone FCT of the HPCC reference, of the sender's kind only, floored at 1 as its scripts do. A
+        censored flow enters with its age. Raises ``ValueError`` for an unknown or unavailable baseline and
+        :class:`ResultsError` when a measured flow has no ideal FCT.
+        """
+        if baseline == "alone":
+            raise ValueError("baseline 'alone' needs a run of every flow alone, which this result folder does not hold")
+        if baseline not in ("line_rate", "hpcc"):
+            raise ValueError(f"baseline must be 'line_rate', 'hpcc' or 'alone', got {baseline!r}")
+        if baseline == "hpcc" and side != "sender":
+            raise ValueError("baseline 'hpcc' is defined for the sender's FCT only")
+        fct = self.fct(side)
+        column = "ideal_hpcc_ps" if baseline == "hpcc" else f"ideal_{side}_ps"
+        ideal = self._records[column][self.measured].astype(float)
+        if np.any(ideal == 0):
+            flow = int(np.flatnonzero(self.measured)[np.argmax(ideal == 0)])
+            raise ResultsError(self.path / "flows.bin", f"flow {flow} has no {column}")
+        value = fct.value / ideal
+        # No flow beats the exact ideal, so 1 also bounds a censored flow that is younger than its ideal FCT.
+        floored = np.ones(len(value), dtype=bool) if baseline == "hpcc" else fct.censored
+        value = np.where(floored, np.maximum(value, 1.0), value)
+        return Sample(fct.size_bytes, value, fct.censored, fct.failed)
+
+    def measured_codes(self, name: Literal["scheme", "group", "class"]) -> NDArray[Any]:
+        """Index of the scheme or group, or the class, of each measured flow; aligned with :meth:`slowdown`."""
+        codes: NDArray[Any] = self._records[name][self.measured]
+        return codes
+
+    def to_pandas(self) -> Any:
+        """The flows as ``pandas.DataFrame``; see :meth:`Columns.to_pandas`."""
+        return self.flows.to_pandas()
+
+    def to_polars(self) -> Any:
+        """The flows as ``polars.DataFrame``; see :meth:`Columns.to_polars`."""
+        return self.flows.to_polars()
+
+    def to_arrow(self) -> Any:
+        """The flows as ``pyarrow.Table``; see :meth:`Columns.to_arrow`."""
+        return self.flows.to_arrow()
+
+    def flow_counts(self) -> dict[str, int]:
+        """Flows by status, over the whole run and straight from the records."""
+        found = np.bincount(self._records["status"], minlength=len(STATUS))
+        return {name: int(found[i]) for i, name in enumerate(STATUS)}
+
+    def _facts(self) -> list[tuple[str, str]]:
+        counts = self.flow_counts()
+        return [
+            ("run", self.name),
+            ("status", self.status),
+            ("schemes", ", ".join(self.schemes)),
+            ("simulated", f"{self.simulated_ps / 1e9:,.3f} ms"),
+            ("flows", ", ".join(f"{n:,} {status}" for status, n in counts.items() if n)),
+        ]
+
+    def __repr__(self) -> str:
+        return f"<Results {self.path}: " + "; ".join(f"{k} {v}" for k, v in self._facts()) + ">"
+
+    def _repr_html_(self) -> str:
+        return "".join(["<table>", *(f"<tr><th>{k}<td>{html.escape(v)}" for k, v in self._facts()), "</table>"])
+
+
+def _read_summary(path: Path) -> dict[str, Any]:
+    try:
+        summary: dict[str, Any] = json.loads(path.read_bytes())
+    except OSError as error:
+        raise ResultsError(path, f"cannot be read ({error.strerror}); is this a result folder?") from error
+    except ValueError as error:
+        raise ResultsError(path, f"is not JSON: {error}") from error
+    found = summary.get("schema_version") if isinstance(summary, dict) else None
+    if found != SCHEMA_VERSION:
+        raise ResultsError(path, f"schema_version is {found!r}; this Paceline reads {SCHEMA_VERSION}")
+    ended = summary.get("status") in _ENDED
+    if not ended and summary.get("status") != "running":
+        raise ResultsError(path, f"status is {summary.get('status')!r}; allowed: {', '.join(_ENDED)}, running")
+    for field, kind in _SUMMARY.items():
+        part, _, leaf = field.partition(".")
+        holder = summary[part] if leaf else summary
+        key = leaf or part
+        if key not in holder:
+            if ended or field in _ALWAYS:
+                raise ResultsError(path, f"{field} is missing")
+            holder[key] = (kind if isinstance(kind, type) else int)()
+        if not isinstance(holder[key], kind) or isinstance(holder[key], bool):
+            raise ResultsError(path, f"{field} is {holder[key]!r}, which is not of the expected type")
+    _check_entries(path, summary, "schemes", {"name": str})
+    _check_entries(path, summary, "load", {"tier": str, "offered": _NUMBER, "carried": _NUMBER})
+    for field in ("groups", "warnings", "without_effect"):
+        if not all(isinstance(text, str) for text in summary[field]):
+            raise ResultsError(path, f"{field} must be a list of strings")
+    for holder, field, kind in (
+        (summary["measure"], "warmup_ps", int),
+        (summary["measure"], "end_ps", int),
+        (summary, "git", str),
+        (summary, "diagnosis", str),
+    ):
+        if not isinstance(holder.setdefault(field, None), kind | None):
+            raise ResultsError(path, f"{field} is {holder[field]!r}, which is not of the expected type")
+    return summary
+
+
+def _check_entries(
+    path: Path, summary: dict[str, Any], field: str, needed: Mapping[str, type | tuple[type, ...]]
+) -> None:
+    for i, entry in enumerate(summary[field]):
+        if not isinstance(entry, dict) or not all(isinstance(entry.get(k), t) for k, t in needed.items()):
+            raise ResultsError(path, f"{field}[{i}] needs {', '.join(needed)}, got {entry!r}")
+
+
+def _read_flows(path: Path, *, complete: bool) -> NDArray[Any]:
+    """The records as a read-only memory map of :data:`FLOW_RECORD`."""
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            header = file.read(_HEADER_BYTES)
+    except OSError as error:
+        raise ResultsError(path, f"cannot be read ({error.strerror})") from error
+    empty = np.zeros(0, dtype=FLOW_RECORD)
+    if len(header) < _HEADER_BYTES:
+        if complete:
+            raise ResultsError(path, f"ends inside its {_HEADER_BYTES}-byte header")
+        return empty
+    version, record_size = (int(v) for v in np.frombuffer(header, "<u4", 2, 8))
+    if header[:8] != _MAGIC:
+        raise ResultsError(path, f"does not begin with {_MAGIC.decode()}: not a flow file")
+    if (version, record_size) != (1, FLOW_RECORD.itemsize):
+        problem = f"version {version} with {record_size}-byte records; this Paceline reads version 1"
+        raise ResultsError(path, f"{problem} with {FLOW_RECORD.itemsize}-byte records")
+    stated = int(np.frombuffer(header, "<u8", 1, 16)[0])
+    found, rest = divmod(size - _HEADER_BYTES, FLOW_RECORD.itemsize)
+    if stated and (found < stated or (complete and (found, rest) != (stated, 0))):
+        raise ResultsError(path, f"its header promises {stated} records, it holds {found} and {rest} bytes")
+    if rest and complete:
+        raise ResultsError(path, f"ends with {rest} bytes of an incomplete record")
+    count = stated or found
+    return np.memmap(path, FLOW_RECORD, "r", _HEADER_BYTES, (count,)) if count else empty
+
+
+def _read_csv(path: Path, kinds: Mapping[str, type], *, complete: bool) -> dict[str, NDArray[Any]]:
+    """The columns named in ``kinds``; further columns are ignored. A missing file is a table without rows."""
+    dtypes: dict[type, type] = {int: np.int64, float: np.float64, str: np.str_}
+    empty: dict[str, NDArray[Any]] = {name: np.zeros(0, dtype=dtypes[kind]) for name, kind in kinds.items()}
+    if not path.is_file():
+        return empty
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ResultsError(path, f"is not UTF-8 text: {error}") from error
+    if not complete:  # a killed run leaves half a last row
+        text = text[: text.rfind("\n") + 1]
+        if not text:
+            return empty
+    reader = csv.reader(text.splitlines())
+    header = next(reader, [])
+    missing = [name for name in kinds if name not in header]
+    if missing:
+        raise ResultsError(path, f"line 1 has no column {', '.join(missing)}")
+    rows = list(reader)
+    for i, row in enumerate(rows):
+        if len(row) != len(header):
+            raise ResultsError(path, f"line {i + 2} has {len(row)} cells, the header {len(header)}")
+    columns: dict[str, NDArray[Any]] = {}
+    for name, kind in kinds.items():
+        at = header.index(name)
+        cells = [row[at] for row in rows]
+        try:
+            columns[name] = np.array([kind(c) for c in cells], dtype=dtypes[kind])
+        except (ValueError, OverflowError) as error:
+            raise _bad_cell(path, name, kind, cells) from error
+    return columns
+
+
+def _bad_cell(path: Path, name: str, kind: type, cells: list[str]) -> ResultsError:
+    wanted = "a whole number below 2^63" if kind is int else "a number"
+    for i, cell in enumerate(cells):
+        try:
+            if kind is int and not -(2**63) <= int(cell) < 2**63:
+                raise ValueError
+            kind(cell)
+        except ValueError:
+            return ResultsError(path, f"line {i + 2}: {name} is {cell!r}, not {wanted}")
+    return ResultsError(path, f"{name} holds something that is not {wanted}")

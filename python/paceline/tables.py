@@ -1,0 +1,259 @@
+"""Tables of a run or a comparison, for page and terminal alike; and how their values are written.
+
+Nothing here draws, so that the terminal does not wait for a plotting library.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paceline import analysis
+from paceline.analysis import Curve, Percentile, Sample, SizeBins
+from paceline.results import Baseline, Results, Side
+
+QS = (50.0, 95.0, 99.0)
+"""The percentiles of every table."""
+
+
+def clean_label(text: str, longest: int = 40) -> str:
+    """A label fit for a figure: control characters as spaces, at most ``longest`` characters."""
+    plain = "".join(c if c.isprintable() else " " for c in text).strip() or "(no name)"
+    return plain if len(plain) <= longest else plain[: longest - 1] + "…"
+
+
+def format_size(size_bytes: float) -> str:
+    """Bytes in at most two significant digits below a hundred units: 900, 1.5K, 28K, 200K, 2M (K = 1000)."""
+    for unit, factor in (("G", 1e9), ("M", 1e6), ("K", 1e3)):
+        if size_bytes >= factor * 0.9995:
+            value = size_bytes / factor
+            return f"{value:.0f}{unit}" if value >= 9.95 else f"{value:.1f}".removesuffix(".0") + unit
+    return f"{size_bytes:.0f}"
+
+
+def format_time(time_ps: float) -> str:
+    """A duration in the unit that suits it: 850 ns, 1.2 us, 30 ms."""
+    for unit, factor in (("s", 1e12), ("ms", 1e9), ("µs", 1e6), ("ns", 1e3)):
+        if time_ps >= factor * 0.9995:
+            return f"{time_ps / factor:.3g} {unit}"
+    return f"{time_ps:.3g} ps"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A table cell: the value, and a remark set smaller."""
+
+    text: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table for page and terminal; the first column is text, the others are numbers unless ``prose``."""
+
+    caption: str
+    head: tuple[str, ...]
+    rows: list[tuple[Cell, ...]]
+    prose: bool = False
+
+    def plain(self) -> str:
+        """The table as aligned text, with caption."""
+        lines = [self.head, *(tuple(f"{c.text} {c.note}".strip() for c in row) for row in self.rows)]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(self.head))]
+        left = [i == 0 or self.prose for i in range(len(self.head))]
+        text = [
+            "  ".join(c.ljust(w) if at_left else c.rjust(w) for c, w, at_left in zip(line, widths, left, strict=True))
+            for line in lines
+        ]
+        return "\n".join([self.caption, *(line.rstrip() for line in text)]) + "\n"
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one curve or column stands for: the measured flows of a run, or of one of its schemes."""
+
+    label: str
+    run: Results
+    mask: NDArray[np.bool_]
+
+    def of(self, sample: Sample) -> Sample:
+        """The flows of this line among all measured flows of its run."""
+        return sample.where(self.mask)
+
+
+def _unique(labels: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Labels made unique by what tells them apart, else by a number."""
+    doubled = [f"{a} ({b})" if labels.count(a) > 1 else a for a, b in zip(labels, others, strict=True)]
+    return [f"{a} #{i + 1}" if doubled.count(a) > 1 else a for i, a in enumerate(doubled)]
+
+
+def run_labels(runs: Sequence[Results]) -> list[str]:
+    """Names of the runs, made unique by their folders where several have the same."""
+    return _unique([clean_label(r.name) for r in runs], [clean_label(r.path.resolve().name) for r in runs])
+
+
+def lines(runs: Sequence[Results]) -> list[Line]:
+    """One line per run, or per scheme of a run whose measured flows use several."""
+    found = []
+    for run, label in zip(runs, run_labels(runs), strict=True):
+        codes = run.measured_codes("scheme")
+        present = np.unique(codes)
+        for code in present:
+            scheme = clean_label(run.schemes[int(code)])
+            own = scheme if len(runs) == 1 else f"{label}: {scheme}"
+            found.append(Line(label if len(present) == 1 else own, run, codes == code))
+        if len(present) == 0:
+            found.append(Line(label, run, np.zeros(0, dtype=bool)))
+    labels = _unique([line.label for line in found], [line.run.path.resolve().name for line in found])
+    return [Line(text, line.run, line.mask) for text, line in zip(labels, found, strict=True)]
+
+
+def format_number(value: float, digits: int = 3) -> str:
+    """A number in full when whole or at least 1000, else in ``digits`` significant digits; a dash for nan."""
+    if not math.isfinite(value):
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:,.{digits}g}"
+
+
+def slowdown_cell(p: Percentile) -> Cell:
+    """A slowdown with its confidence interval."""
+    if p.count == 0:
+        return Cell("–")
+    high = f"{p.high:,.2f}" if math.isfinite(p.high) else "∞"
+    return Cell(("≥ " if p.at_least else "") + f"{p.value:,.2f}", f"[{p.low:,.2f}, {high}]")
+
+
+def counts_cell(p: Percentile) -> Cell:
+    """Flows behind a percentile: all, unfinished, failed."""
+    return Cell(f"{p.count:,} / {p.unfinished:,} / {p.failed:,}")
+
+
+def _at(curve: Curve, k: int) -> Percentile:
+    c = curve
+    numbers = int(c.count[k]), int(c.unfinished[k]), int(c.failed[k])
+    return Percentile(float(c.value[k]), float(c.low[k]), float(c.high[k]), bool(c.at_least[k]), *numbers)
+
+
+def _bytes(size: int) -> str:
+    text = format_size(size)
+    return f"{text} B" if text[-1].isdigit() else f"{text[:-1]} {text[-1]}B"
+
+
+def _size_rows(bins: SizeBins) -> list[str]:
+    return [f"up to {_bytes(int(s))}" for s in bins.upper_bytes] + ["all sizes"]
+
+
+def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate", side: Side = "sender") -> list[Table]:
+    """Slowdown percentiles by flow size, the flows behind each and how many of them did not finish.
+
+    One line gives one table with a column per percentile; several give a table per percentile, with the CDF-weighted
+    geometric mean of the ratio to the first line below.
+    """
+    chosen = lines(runs)
+    samples = [line.of(line.run.slowdown(baseline, side)) for line in chosen]
+    bins = analysis.bins_from_sizes(np.concatenate([s.size_bytes for s in samples]))
+    curves = [analysis.percentile_curves(s, bins, QS) for s in samples]
+    totals = [analysis.percentiles(s, QS) for s in samples]
+    names = _size_rows(bins)
+    counted = "Flows / unfinished / failed"
+
+    def column(line: int, q: int) -> list[Percentile]:
+        return [_at(curves[line][q], k) for k in range(len(bins))] + [totals[line][q]]
+
+    if len(chosen) == 1:
+        cells = [column(0, q) for q in range(len(QS))]
+        rows = [
+            (Cell(name), counts_cell(cells[0][k]), *(slowdown_cell(c[k]) for c in cells))
+            for k, name in enumerate(names)
+        ]
+        head = ("Flow size", counted, *(f"p{q:g}" for q in QS))
+        return [Table("Slowdown by flow size, with 95 % confidence interval", head, rows)]
+    tables = []
+    for i, q in enumerate(QS):
+        columns = [column(n, i) for n in range(len(chosen))]
+        rows = []
+        for k, name in enumerate(names):
+            pairs = [(counts_cell(c[k]), slowdown_cell(c[k])) for c in columns]
+            rows.append((Cell(name), *(Cell(value.text, f"({count.text})") for count, value in pairs)))
+        ratios = [analysis.geometric_mean_ratio(c[i].value, curves[0][i].value, bins.weight) for c in curves]
+        bounds = [c[i].at_least.any() or curves[0][i].at_least.any() for c in curves]
+        notes = ["with ≥ values" if b and n else "" for n, b in enumerate(bounds)]
+        last = (Cell(format_number(r, 4), note) for r, note in zip(ratios, notes, strict=True))
+        rows.append((Cell("ratio to the first", "CDF-weighted"), *last))
+        tables.append(Table(f"Slowdown p{q:g} by flow size ({counted.lower()})", ("Flow size", *labels(chosen)), rows))
+    return tables
+
+
+def labels(chosen: Iterable[Line]) -> list[str]:
+    """Labels of the lines, in order."""
+    return [line.label for line in chosen]
+
+
+def slowdown_table(runs: Sequence[Results], *, baseline: Baseline = "line_rate", side: Side = "sender") -> str:
+    """:func:`slowdown_tables` as plain text for the terminal."""
+    return "\n".join(table.plain() for table in slowdown_tables(runs, baseline=baseline, side=side))
+
+
+def group_tables(runs: Sequence[Results], baseline: Baseline, side: Side) -> list[Table]:
+    """All-size percentiles per workload group, when a run has several."""
+    rows = []
+    for run, label in zip(runs, run_labels(runs), strict=True):
+        sample, codes = run.slowdown(baseline, side), run.measured_codes("group")
+        for code in np.unique(codes):
+            found = analysis.percentiles(sample.where(codes == code), QS)
+            name = f"{label}: {run.summary['groups'][int(code)]}"
+            rows.append((Cell(name), counts_cell(found[0]), *(slowdown_cell(p) for p in found)))
+    head = ("Group", "Flows / unfinished / failed", *(f"p{q:g}" for q in QS))
+    return [Table("Slowdown by workload group, all sizes", head, rows)] if len(rows) > len(runs) else []
+
+
+def figures_tables(runs: Sequence[Results]) -> list[Table]:
+    """What the runs did and what they cost: one column per run; and the load of each tier."""
+    fixed: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
+        ("Status", lambda s: str(s["status"])),
+        ("Events", lambda s: format_number(s["counters"]["events"])),
+        ("Packet-hops of data", lambda s: format_number(s["counters"]["data_hops"])),
+        ("Packet-hops of control", lambda s: format_number(s["counters"]["control_hops"])),
+        ("Packet-hops per second", lambda s: format_number(float(f"{s['machine']['hops_per_s']:.4g}"))),
+        ("Run time, wall / CPU (s)", lambda s: f"{s['machine']['run_s']:,.2f} / {s['machine']['cpu_s']:,.2f}"),
+        ("Set-up time (s)", lambda s: f"{s['machine']['setup_s']:,.2f}"),
+        ("Peak memory (MiB)", lambda s: f"{s['machine']['peak_rss_mib']:,.1f}"),
+        ("Drops: buffer / wire", lambda s: f"{s['counters']['drops_buffer']:,} / {s['counters']['drops_wire']:,}"),
+        ("Drops in a lossless class", lambda s: format_number(s["counters"]["lossless_drops"])),
+        ("ECN marks", lambda s: format_number(s["counters"]["marks"])),
+        ("PFC pause / resume frames", lambda s: "{pause_frames:,} / {resume_frames:,}".format(**s["counters"])),
+        ("Retransmitted packets", lambda s: format_number(s["counters"]["retransmitted_packets"])),
+        ("Fullest buffer (bytes)", lambda s: format_number(s["counters"]["max_buffer_bytes"])),
+        ("Ties between events", lambda s: format_number(s["counters"]["ties"])),
+    ]
+    rows = [(Cell(name), *(Cell(show(r.summary)) for r in runs)) for name, show in fixed]
+    counts = [r.flow_counts() for r in runs]
+    rows[1:1] = [
+        (Cell("Simulated time"), *(Cell(format_time(r.simulated_ps)) for r in runs)),
+        (Cell("Flows finished"), *(Cell(f"{c['finished']:,}") for c in counts)),
+        (Cell("Flows unfinished"), *(Cell(f"{c['running']:,}") for c in counts)),
+        (Cell("Flows failed"), *(Cell(f"{c['failed']:,}") for c in counts)),
+        (Cell("Flows not started"), *(Cell(f"{c['not_started']:,}") for c in counts)),
+    ]
+    tables = [Table("Counters and cost", ("", *run_labels(runs)), rows)]
+    tiers = sorted({str(entry["tier"]) for r in runs for entry in r.summary["load"]}, key=analysis.tier_order)
+    rows = []
+    for tier in tiers:
+        cells = [Cell(tier.replace("->", " → "))]
+        for r in runs:
+            entry = next((e for e in r.summary["load"] if e["tier"] == tier), None)
+            cells.append(Cell(f"{entry['offered']:.1%} / {entry['carried']:.1%}" if entry else "–"))
+        rows.append(tuple(cells))
+    if rows:
+        tables.append(Table("Load by tier: offered / carried, share of capacity", ("Tier", *run_labels(runs)), rows))
+    return tables
+
+
+def figures_table(runs: Sequence[Results]) -> str:
+    """:func:`figures_tables` as plain text for the terminal."""
+    return "\n".join(table.plain() for table in figures_tables(runs))

@@ -1,0 +1,230 @@
+"""Figures, the page and the terminal tables."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from paceline import analysis, plot
+from paceline.report import figures_table, slowdown_table, write_report
+from paceline.results import Results
+from paceline.tables import format_size, format_time
+from synthetic import write_run
+
+HOSTILE = "<script>alert(1)</script> $x^ &amp; _\"'"
+
+
+class Page(HTMLParser):
+    """What a browser would see: tags, attributes, text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A comparison of a run with hostile names and one that was killed before it wrote a table."""
+    base = tmp_path_factory.mktemp("report")
+    texts: dict[str, Any] = {"warnings": [HOSTILE], "without_effect": ["k_max <b>"], "groups": ["<i>"]}
+    texts |= {"diagnosis": "</style><img src=x>", "schemes": ("</text><image href='http://x'/>",)}
+    a = write_run(base / "a", flows=400, name=HOSTILE, **texts)
+    b = write_run(base / "b", flows=300, name="_killed", status="running", tables=False)
+    return write_report([a, b], base / "page" / "compare.html", paper_figures=False)
+
+
+def test_names_stay_text(hostile: Path) -> None:
+    page = Page(hostile.read_text())
+    assert not {"script", "img", "image", "b" * 9, "i", "link", "iframe", "object", "base"} & set(page.tags)
+    assert not [name for _, name, _ in page.attributes if name.startswith("on")]
+    assert HOSTILE in page.text
+    assert "_killed" in page.text
+    assert "</style><img src=x>" in page.text
+
+
+def test_the_page_loads_nothing(hostile: Path) -> None:
+    page = Page(hostile.read_text())
+    loading = [
+        a for a in page.attributes if a[1] in ("src", "srcset", "href", "xlink:href", "data", "action", "poster")
+    ]
+    assert loading
+    assert all(value.startswith("#") for _, _, value in loading)
+    urls = re.findall(r"url\(([^)]*)\)|@import", hostile.read_text())
+    assert all(url.startswith("#") for url in urls)
+    policy = next(v for _, n, v in page.attributes if n == "content" and "default-src" in v)
+    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:;")
+    # Not even a namespace: what is left of http is the hostile scheme name, as text.
+    assert set(re.findall(r"https?:[^\s<]*", hostile.read_text())) <= {
+        "http://x&#39;/&gt;",
+        "http://x&#39;/&gt;;",
+        "http://x'/&gt;",
+    }
+
+
+def test_ids_are_unique_and_references_lead_somewhere(hostile: Path) -> None:
+    page = Page(hostile.read_text())
+    ids = [value for _, name, value in page.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+    used = {v[1:] for _, n, v in page.attributes if n == "href"}
+    used |= set(re.findall(r"url\(#([^)]*)\)", hostile.read_text()))
+    assert used <= set(ids)
+
+
+def test_what_a_reader_must_know_comes_first(hostile: Path) -> None:
+    text = Page(hostile.read_text()).text
+    first = [
+        text.index(t) for t in ("going on, or was killed", "Warnings", "Settings without effect", "Slowdown is FCT")
+    ]
+    assert max(first[:3]) < first[3]
+    for part in ("paceline run a/scenario.toml", "Scenario, SHA-256", "@software{paceline", 'kind = "fat_tree"'):
+        assert part in text
+
+
+def test_every_figure_is_on_the_page(hostile: Path) -> None:
+    drawn = {v for _, n, v in Page(hostile.read_text()).attributes if n == "aria-labelledby"}
+    for name in ("slowdown_p50", "slowdown_p95", "slowdown_p99", "fct_cdf", "queue_cdf", "queue_timeline_1"):
+        assert f"{name}-title" in drawn
+    assert {"utilisation_by_tier-title", "pause_time-title"} <= drawn
+    assert not (hostile.parent / "figures").exists()
+
+
+def test_figures_are_written_for_papers(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "r", flows=200, tables=False)
+    write_report([folder], folder / "report.html")
+    names = {p.name for p in (folder / "figures").iterdir()}
+    for name in ("slowdown_p50", "slowdown_p95", "slowdown_p99", "fct_cdf"):
+        assert {f"{name}.png", f"{name}.pdf"} <= names
+    # Type 3 fonts are what publishers send back.
+    assert b"/Subtype /Type3" not in (folder / "figures" / "fct_cdf.pdf").read_bytes()
+
+
+def test_a_run_without_measured_flows_still_reports(tmp_path: Path) -> None:
+    window = {"warmup_ps": 10**18, "end_ps": None}
+    folder = write_run(tmp_path / "r", flows=20, tables=False, measure=window)
+    text = Page(write_report([folder], folder / "report.html").read_text()).text
+    assert "No flow was measured" in text
+    with pytest.raises(ValueError, match="at least one"):
+        write_report([], tmp_path / "x.html")
+
+
+def test_the_terminal_shows_the_same_numbers(tmp_path: Path) -> None:
+    runs = [
+        Results.load(write_run(tmp_path / n, s, name=n, flows=600, tables=False)) for s, n in enumerate(("one", "two"))
+    ]
+    alone = slowdown_table(runs[:1])
+    whole = analysis.percentiles(runs[0].slowdown(), [50])[0]
+    last = alone.splitlines()[-1]
+    assert f"{whole.count:,} / {whole.unfinished} / {whole.failed}" in last
+    assert f"{whole.value:.2f} [" in last
+    assert "≥ " in alone
+    assert "ratio to the first" in slowdown_table(runs)
+    assert re.search(r"Flows unfinished +12 +12", figures_table(runs))
+
+
+def curve(counts: list[int], *, stuck: int = 0) -> analysis.Curve:
+    sizes = np.repeat(1000 * np.arange(1, len(counts) + 1), counts)
+    value = 1 + np.arange(len(sizes)) % 50 / 10
+    censored = np.arange(len(sizes)) >= len(sizes) - stuck
+    flows = analysis.Sample(sizes, value, censored, np.zeros(len(sizes), dtype=bool))
+    edges = analysis.bins_from_edges([1000 * k for k in range(1, len(counts) + 1)], sizes)
+    return analysis.percentile_curves(flows, edges, [99])[0]
+
+
+def markers(figure: Figure) -> dict[str, int]:
+    named = [line for line in figure.axes[0].get_lines() if line.get_gid()]
+    return {str(line.get_gid()): len(np.asarray(line.get_xdata())) for line in named}
+
+
+def test_bins_of_fewer_than_a_hundred_flows_are_hollow() -> None:
+    figure = plot.slowdown_vs_size({"a": curve([100, 99, 400, 5])})
+    assert markers(figure) == {"curve-0": 4, "solid-0": 2, "hollow-0": 2}
+    faces = {str(line.get_gid()): line.get_markerfacecolor() for line in figure.axes[0].get_lines()}
+    assert faces["hollow-0"] == "#ffffff"
+    assert faces["solid-0"] == plot.PALETTE[0]
+
+
+def test_open_percentiles_are_triangles() -> None:
+    figure = plot.slowdown_vs_size({"a": curve([200, 200], stuck=10)})
+    assert [line.get_marker() for line in figure.axes[0].get_lines() if line.get_marker() != "None"] == ["o", "^"]
+
+
+def test_published_curves_lie_on_the_same_axis() -> None:
+    mine = curve([300] * 10)
+    figure = plot.slowdown_vs_size({"a": mine}, published={"a": ([1000, 5000, 10_000], [2, 3, 4]), "b": ([5000], [9])})
+    drawn = [np.asarray(line.get_xdata()).tolist() for line in figure.axes[0].get_lines()]
+    assert [10, 50, 100] in drawn
+    assert [50] in drawn
+    assert [t.get_text() for t in figure.legends[0].get_texts()] == ["a", "thin: published", "b"]
+
+
+@pytest.mark.parametrize("label", ["_hidden", "$unclosed", "a\nb\x07", "", "x" * 99, "测试"])
+def test_any_label_can_be_drawn(label: str) -> None:
+    figure = plot.slowdown_vs_size({label: curve([120] * 3), "other": curve([120] * 3)})
+    svg = plot.inline_svg(figure, "f", label)
+    shown = label if label in ("_hidden", "$unclosed", "测试") else {"": "(no name)"}.get(label, label[:1])
+    assert shown in svg
+
+
+def test_the_svg_follows_the_theme_and_repeats_byte_for_byte(tmp_path: Path) -> None:
+    draw = [plot.slowdown_vs_size({"a": curve([50] * 3), "b": curve([150] * 3)}) for _ in range(2)]
+    svg = [plot.inline_svg(f, "name", "what it shows") for f in draw]
+    assert svg[0] == svg[1]
+    assert '<title id="name-title">what it shows</title>' in svg[0]
+    assert all(c in svg[0] for c in ("var(--c0)", "var(--c1)", "var(--grid)", "var(--surface)", "currentColor"))
+    unmapped = re.sub(r'(id|href)="[^"]*"|url\([^)]*\)', "", svg[0])
+    assert not re.search(r"#[0-9a-f]{6}\b", unmapped)
+    for i, f in enumerate(draw):
+        plot.save(f, tmp_path / str(i), "f")
+    for kind in ("png", "pdf"):
+        assert (tmp_path / "0" / f"f.{kind}").read_bytes() == (tmp_path / "1" / f"f.{kind}").read_bytes()
+
+
+def test_empty_data_gives_empty_axes() -> None:
+    nothing = analysis.Sample(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, bool), np.zeros(0, bool))
+    for figure in (
+        plot.slowdown_vs_size({}),
+        plot.fct_cdf({"a": nothing}),
+        plot.queue_cdf({}),
+        plot.queue_timeline({}),
+        plot.utilisation_by_tier({"a": []}),
+        plot.pause_time({}),
+    ):
+        plot.inline_svg(figure, "f", "")
+
+
+def test_thinning_a_time_line_keeps_its_peak() -> None:
+    time = np.arange(100_000)
+    value = np.zeros(100_000)
+    value[54_321] = 7
+    line = plot.queue_timeline({"p": (time, value)}).axes[0].get_lines()[0]
+    assert len(np.asarray(line.get_xdata())) < 1100
+    assert np.asarray(line.get_ydata()).max() == 7
+
+
+def test_sizes_and_times_read_as_in_papers() -> None:
+    assert [format_size(v) for v in (1, 999, 1000, 6666, 9990, 200_000, 999_900, 1_500_000, 3e10)] == [
+        "1", "999", "1K", "6.7K", "10K", "200K", "1M", "1.5M", "30G"
+    ]  # fmt: skip
+    assert [format_time(v) for v in (0, 850_000, 1_230_000, 30e9, 2e12)] == [
+        "0 ps",
+        "850 ns",
+        "1.23 µs",
+        "30 ms",
+        "2 s",
+    ]
