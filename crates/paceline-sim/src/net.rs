@@ -16,9 +16,10 @@ use crate::host::Nic;
 use crate::ideal;
 use crate::packet::{Arena, CE, Handle, INLINE_HOPS, INT, Kind, LONG, NONE, Packet};
 use crate::port::{NO_ECN, Port};
-use crate::record::{BINS, Counters, FlowRecord, Pauses, PfcEvent, Sampler, bin};
+use crate::record::{BINS, Counters, FlowRecord, Pauses, PfcEvent, PortCounts, Sampler, bin};
 use crate::routing::Routes;
 use crate::scenario::{Scenario, Window};
+use crate::series::Series;
 use crate::switch::{Admit, Buffers, Place};
 
 /// How an engine learns what the model started. Static dispatch: this is the hot path.
@@ -87,8 +88,12 @@ pub struct Net {
     pub(crate) class_slots: usize,
     /// Queue lengths sampled at fixed instants, as the reference simulator does.
     pub(crate) sampler: Option<Sampler>,
+    /// Samples over time; never due unless set.
+    pub(crate) series: Series,
     pub(crate) pauses: Vec<Option<Box<Pauses>>>,
     pub(crate) counters: Counters,
+    /// Marks and drops by port.
+    pub(crate) port_counts: Vec<PortCounts>,
     /// Flows that ended since someone last took them.
     pub(crate) ended: Vec<FlowRecord>,
     pub(crate) pfc_log: Vec<PfcEvent>,
@@ -217,9 +222,11 @@ impl Net {
             class_slot: [0; 8],
             class_slots,
             sampler: None,
+            series: Series { next: u64::MAX, ..Series::default() },
             pauses: (0..graph.ports.len()).map(|_| None).collect(),
             ports,
             counters: Counters::default(),
+            port_counts: vec![PortCounts::default(); graph.ports.len()],
             ended: Vec::new(),
             pfc_log: Vec::new(),
             first_drop: None,
@@ -317,6 +324,7 @@ impl Net {
         if marked {
             self.arena[h].flags |= CE;
             self.counters.marks += 1;
+            self.port_counts[port as usize].marks += 1;
         }
     }
 
@@ -370,6 +378,7 @@ impl Net {
             return false;
         }
         self.counters.drops_wire += 1;
+        self.port_counts[port as usize].drops_wire += 1;
         self.counters.data_dropped += u64::from(self.arena[h].kind == Kind::Data);
         self.arena.release(h);
         true
@@ -473,6 +482,7 @@ impl Net {
     /// A packet has no room at a switch.
     pub(crate) fn drop_packet(&mut self, port: u32, h: Handle, packet: &Packet, now: u64) {
         self.counters.drops_buffer += 1;
+        self.port_counts[port as usize].drops_buffer += 1;
         self.counters.data_dropped += u64::from(packet.kind == Kind::Data);
         if self.buffers.lossless() {
             self.counters.lossless_drops += 1;

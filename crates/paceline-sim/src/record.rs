@@ -151,6 +151,17 @@ pub struct Pauses {
     pub since: [u64; 8],
 }
 
+/// Rare things at one egress port.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PortCounts {
+    /// Congestion marks set.
+    pub marks: u64,
+    /// Packets dropped for lack of buffer on their way to this port.
+    pub drops_buffer: u64,
+    /// Packets lost on the wire behind it.
+    pub drops_wire: u64,
+}
+
 /// Sums over the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -172,8 +183,6 @@ pub struct Counters {
     pub retransmitted: u64,
     /// Congestion marks set.
     pub marks: u64,
-    /// Largest number of bytes one switch held.
-    pub max_buffer: u64,
     /// Data packets made by senders.
     pub data_made: u64,
     /// Data packets delivered to receivers.

@@ -67,7 +67,7 @@ pub struct Buffers {
     egress_alpha_q16: u64,
     pfc: bool,
     model: BufferModel,
-    /// Largest number of bytes one switch held.
+    /// Largest number of bytes one switch held at a sampling instant.
     pub max_buffered: u64,
 }
 
@@ -222,7 +222,7 @@ impl Buffers {
         self.ingress[at.ingress as usize].bytes[usize::from(at.class)] -= at.size;
     }
 
-    /// Notes the fullest a switch has been (called at the end of a local window and on every exact arrival).
+    /// Notes how full a switch is; called at the sampling instants, which all engines share.
     #[inline]
     pub fn note_level(&mut self, node: u32) {
         self.max_buffered = self.max_buffered.max(self.pools[node as usize].buffered);
@@ -246,7 +246,6 @@ impl Buffers {
             }
             self.pools[at.node as usize].buffered += u64::from(size);
             self.ingress[at.ingress as usize].bytes[class] += size;
-            self.note_level(at.node);
             return Admit::Keep;
         }
         let threshold = self.threshold(pool, at.ingress);
@@ -269,7 +268,6 @@ impl Buffers {
             pool.shared += u64::from(size.min(new - self.reserve));
         }
         pool.buffered += u64::from(size);
-        self.max_buffered = self.max_buffered.max(pool.buffered);
         // The threshold moves with what was just taken from the pool.
         let threshold =
             (pool.pool.saturating_sub(pool.shared) * u64::from(self.share[at.ingress as usize].alpha_q16)) >> 16;

@@ -40,8 +40,8 @@ fn results(net: &Net, mut flows: Vec<FlowRecord>, ending: &Ending) -> Results {
     let ports = net_ports(net);
     Results {
         flows,
-        // Events and the fullest buffer depend on how one looks; everything else is physics.
-        counters: Counters { events: 0, max_buffer: 0, ..*net.counters() },
+        // Events depend on how one looks; everything else is physics.
+        counters: Counters { events: 0, ..*net.counters() },
         queues: (0..ports).flat_map(|p| [3, 4].map(|c| net.queue_time(p, c).to_vec())).collect(),
         pauses: (0..ports).map(|p| net.pauses(p).map_or([0; 8], |x| x.time)).collect(),
         hops: net.hops(),

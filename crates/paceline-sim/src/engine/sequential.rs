@@ -239,6 +239,7 @@ impl Sequential {
                 return Ok((Ending::Stopped, stop));
             }
             now = at;
+            self.net.sample_until(now);
             self.events.key = key;
             self.net.counters.events += 1;
             let what = KINDS[(payload >> 60) as usize];

@@ -190,6 +190,7 @@ impl Windowed {
                 self.report(observer);
                 return Ok((Ending::Stopped, stop));
             }
+            self.net.sample_until(start);
             self.lanes.inboxes.enter(w);
             let end = (start + self.width).min(stop);
             self.run_window(end)?;

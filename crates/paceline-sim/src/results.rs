@@ -1,0 +1,235 @@
+//! The result folder: what a run leaves on disk, readable at any moment.
+//!
+//! While a run goes, ended flows are written to `flows.bin`, a record of fixed width per flow at an offset given by its
+//! id; the CSV files are made from it and from the network's counters at the end, or after a kill by [`restore`].
+
+pub mod flow_file;
+pub mod tables;
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::Counters;
+
+/// Version of the folder's layout.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// `summary.json`.
+#[derive(Clone, Debug, Serialize, Deserialize, Default)]
+pub struct Summary {
+    /// Layout of the folder.
+    pub schema_version: u32,
+    /// Name of the scenario.
+    pub name: String,
+    /// Paceline's version.
+    pub version: String,
+    /// Git revision it was built from, where known.
+    pub git: Option<String>,
+    /// Seed.
+    pub seed: u64,
+    /// `running`, `completed`, `stopped`, `interrupted` or `stalled`.
+    pub status: String,
+    /// Which engine ran, and why.
+    pub engine: EngineSummary,
+    /// Simulated time, ps.
+    pub simulated_ps: u64,
+    /// Flow counts.
+    pub flows: FlowCounts,
+    /// Counters.
+    pub counters: CounterSummary,
+    /// Speed and memory of this run on this machine; not a simulated result.
+    pub machine: Machine,
+    /// Load by tier.
+    pub load: Vec<TierLoad>,
+    /// Schemes with their parameters.
+    pub schemes: Vec<serde_json::Value>,
+    /// Names of the flow groups.
+    pub groups: Vec<String>,
+    /// Measuring window.
+    pub measure: Measure,
+    /// Hosts.
+    pub hosts: usize,
+    /// Switches.
+    pub switches: usize,
+    /// Links.
+    pub links: usize,
+    /// What looks wrong.
+    pub warnings: Vec<String>,
+    /// Settings that changed nothing in this run, and why.
+    pub without_effect: Vec<String>,
+    /// Why it stalled.
+    pub diagnosis: Option<String>,
+}
+
+/// Which engine ran.
+#[derive(Clone, Debug, Serialize, Deserialize, Default)]
+pub struct EngineSummary {
+    /// `windowed` or `sequential`.
+    pub kind: String,
+    /// Why this one.
+    pub why: String,
+    /// Lookahead, ps.
+    pub lookahead_ps: u64,
+    /// Threads used.
+    pub threads: usize,
+}
+
+/// Flow counts.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, Default)]
+pub struct FlowCounts {
+    /// All flows drawn so far.
+    pub total: u64,
+    /// Every byte acknowledged.
+    pub finished: u64,
+    /// Given up after the last retransmission timeout.
+    pub failed: u64,
+    /// Started and neither.
+    pub unfinished: u64,
+}
+
+/// Counters, by the names of the folder.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, Default)]
+#[allow(missing_docs, reason = "the names are those of record::Counters, which explains them")]
+pub struct CounterSummary {
+    pub events: u64,
+    pub data_hops: u64,
+    pub control_hops: u64,
+    pub drops_buffer: u64,
+    pub drops_wire: u64,
+    pub lossless_drops: u64,
+    pub marks: u64,
+    pub pause_frames: u64,
+    pub resume_frames: u64,
+    pub ties: u64,
+    pub retransmitted_packets: u64,
+    pub max_buffer_bytes: u64,
+}
+
+impl CounterSummary {
+    /// From the engine's counters, its hops and the fullest switch seen.
+    pub fn new(c: &Counters, (data_hops, control_hops): (u64, u64), max_buffer_bytes: u64) -> Self {
+        Self {
+            events: c.events,
+            data_hops,
+            control_hops,
+            drops_buffer: c.drops_buffer,
+            drops_wire: c.drops_wire,
+            lossless_drops: c.lossless_drops,
+            marks: c.marks,
+            pause_frames: c.pause_frames,
+            resume_frames: c.resume_frames,
+            ties: c.ties,
+            retransmitted_packets: c.retransmitted,
+            max_buffer_bytes,
+        }
+    }
+}
+
+/// Speed and memory.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, Default)]
+pub struct Machine {
+    /// Seconds before the first event.
+    pub setup_s: f64,
+    /// Wall seconds of the event loop.
+    pub run_s: f64,
+    /// CPU seconds of the event loop.
+    pub cpu_s: f64,
+    /// Largest resident memory of the process, MiB.
+    pub peak_rss_mib: f64,
+    /// Link crossings per CPU second.
+    pub hops_per_s: f64,
+}
+
+/// Load of one tier of links in one direction.
+#[derive(Clone, Debug, Serialize, Deserialize, Default)]
+pub struct TierLoad {
+    /// `from->to`.
+    pub tier: String,
+    /// Sum of the rates, bit/s.
+    pub capacity_bps: u64,
+    /// Frame bits of the flows that started, over capacity and the time in which flows start.
+    pub offered: f64,
+    /// Frame bits sent with payload, over capacity and the simulated time.
+    pub carried: f64,
+}
+
+/// Measuring window: flows that start in it count.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, Default)]
+pub struct Measure {
+    /// From here on, ps.
+    pub warmup_ps: u64,
+    /// Before here, ps.
+    pub end_ps: Option<u64>,
+}
+
+/// A folder being filled.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Creates the folder, or empties an existing result folder of what an earlier run left there. A folder with other
+    /// things in it is left alone.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        fs::create_dir_all(path)?;
+        for name in ["summary.json", "scenario.toml", "report.html"].into_iter().chain(tables::FILES) {
+            match fs::remove_file(path.join(name)) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+                _ => {}
+            }
+        }
+        Ok(Self { path: path.to_path_buf() })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes a whole file so that it is either the old or the new one, never half.
+    pub fn replace(&self, name: &str, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        replace(&self.path, name, write)
+    }
+
+    /// Writes `summary.json`.
+    pub fn write_summary(&self, summary: &Summary) -> io::Result<()> {
+        self.replace("summary.json", |out| {
+            serde_json::to_writer_pretty(&mut *out, summary)?;
+            out.write_all(b"\n")
+        })
+    }
+}
+
+/// Writes `name` in `folder` through a temporary file.
+fn replace(folder: &Path, name: &str, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let temporary = folder.join(format!(".{name}.part"));
+    let result = (|| {
+        let mut out = BufWriter::with_capacity(1 << 16, File::create(&temporary)?);
+        write(&mut out)?;
+        out.flush()?;
+        fs::rename(&temporary, folder.join(name))
+    })();
+    if result.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    result
+}
+
+/// Makes `flows.csv` anew from `flows.bin`, as after a kill. Does nothing where the CSV is there and no older.
+pub fn restore(folder: &Path) -> io::Result<()> {
+    let age = |name: &str| fs::metadata(folder.join(name)).and_then(|m| m.modified());
+    if let (Ok(csv), Ok(bin)) = (age("flows.csv"), age("flows.bin"))
+        && csv >= bin
+    {
+        return Ok(());
+    }
+    let text = fs::read(folder.join("summary.json"))?;
+    let summary: Summary = serde_json::from_slice(&text).map_err(|e| io::Error::other(format!("summary.json: {e}")))?;
+    let schemes: Vec<String> =
+        summary.schemes.iter().map(|s| s["name"].as_str().unwrap_or_default().to_string()).collect();
+    replace(folder, "flows.csv", |out| flow_file::write_csv(&folder.join("flows.bin"), &schemes, &summary.groups, out))
+}

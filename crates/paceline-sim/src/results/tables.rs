@@ -1,0 +1,134 @@
+//! The CSV tables made from the network's counters: queues, links, pauses, series.
+
+use std::io::{self, Write};
+
+use crate::net::Net;
+use crate::packet::NONE;
+use crate::record::bin_range;
+use crate::topology::tier_name;
+
+/// Files of a result folder besides summary, scenario and report.
+pub const FILES: [&str; 6] = ["flows.bin", "flows.csv", "queues.csv", "links.csv", "pauses.csv", "series.csv"];
+
+/// Ports whose queue lengths over time are written when none are named: the busiest.
+const BUSIEST: usize = 8;
+
+/// Where a port is: node, port number, peer, tier of the link.
+fn place(net: &Net, port: u32) -> (u32, u32, u32, String) {
+    let node = net.port_node[port as usize];
+    let peer = net.ports[port as usize].peer;
+    (node, port - net.first[node as usize], peer, tier(net, port))
+}
+
+/// `from->to` of a link direction.
+pub fn tier(net: &Net, port: u32) -> String {
+    let node = net.port_node[port as usize];
+    let peer = net.ports[port as usize].peer;
+    let name = |n: u32| tier_name(net.graph.tiers[n as usize]);
+    format!("{}->{}", name(node), name(peer))
+}
+
+/// `queues.csv`: time by queue length. The last level is counted up to `end`.
+pub fn queues(net: &mut Net, classes: &[u8], end: u64, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "node,port,peer,tier,class,rate_bps,bin_low_bytes,bin_high_bytes,time_ps")?;
+    for port in 0..net.ports.len() as u32 {
+        if net.nic_of_port[port as usize] != NONE || net.class_slots == 0 {
+            continue;
+        }
+        let (node, number, peer, tier) = place(net, port);
+        let rate = net.graph.ports[port as usize].rate.0;
+        for &class in classes {
+            net.note_queue(port, class, end);
+            let time = net.queue_time(port, class);
+            let waiting: u64 = time.iter().sum();
+            let bins = time.iter().copied().enumerate().skip(1).filter(|(_, t)| *t > 0);
+            for (bin, t) in std::iter::once((0, end.saturating_sub(waiting))).chain(bins) {
+                let (low, high) = bin_range(bin);
+                writeln!(out, "{node},{number},{peer},{tier},{class},{rate},{low},{high},{t}")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `links.csv`: what every link direction carried.
+pub fn links(net: &Net, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "node,port,peer,tier,rate_bps,delay_ps,data_packets,control_packets,data_bytes,control_bytes,busy_ps,marks,\
+         drops_buffer,drops_wire"
+    )?;
+    for port in 0..net.ports.len() as u32 {
+        let (node, number, peer, tier) = place(net, port);
+        let (p, info, c) =
+            (&net.ports[port as usize], &net.graph.ports[port as usize], &net.port_counts[port as usize]);
+        let data = p.tx_bytes - p.tx_control_bytes;
+        let overhead = u64::from(net.scenario.framing.wire_overhead) * p.tx_packets;
+        let busy = (u128::from(p.tx_bytes + overhead) * 8_000_000_000_000 / u128::from(info.rate.0)) as u64;
+        writeln!(
+            out,
+            "{node},{number},{peer},{tier},{},{},{},{},{data},{},{busy},{},{},{}",
+            info.rate.0,
+            info.delay.0,
+            p.tx_packets - p.tx_control,
+            p.tx_control,
+            p.tx_control_bytes,
+            c.marks,
+            c.drops_buffer,
+            c.drops_wire
+        )?;
+    }
+    Ok(())
+}
+
+/// `pauses.csv`: the ports that were paused.
+pub fn pauses(net: &Net, end: u64, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "node,port,peer,tier,class,pause_frames,resume_frames,paused_ps")?;
+    for port in 0..net.ports.len() as u32 {
+        let Some(p) = net.pauses(port) else { continue };
+        let (node, number, peer, tier) = place(net, port);
+        for class in 0..8 {
+            if p.pauses[class] == 0 && p.resumes[class] == 0 {
+                continue;
+            }
+            let still = net.ports[port as usize].paused & (1 << class) != 0;
+            let paused = p.time[class] + if still { end.saturating_sub(p.since[class]) } else { 0 };
+            writeln!(out, "{node},{number},{peer},{tier},{class},{},{},{paused}", p.pauses[class], p.resumes[class])?;
+        }
+    }
+    Ok(())
+}
+
+/// `series.csv`: flow counts, queues of the chosen or the busiest ports, and the followed flows over time.
+pub fn series(net: &Net, chosen: &[u32], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "time_ps,kind,id,value")?;
+    let s = &net.series;
+    let mut ports: Vec<usize> = if chosen.is_empty() {
+        let mut by_load: Vec<usize> = (0..s.ports.len()).collect();
+        let load = |i: usize| s.queues.iter().map(|q| u64::from(q[i])).sum::<u64>();
+        by_load.sort_by_key(|i| (std::cmp::Reverse(load(*i)), *i));
+        by_load.truncate(BUSIEST);
+        by_load.retain(|i| load(*i) > 0);
+        by_load
+    } else {
+        (0..s.ports.len()).filter(|i| chosen.contains(&s.ports[*i])).collect()
+    };
+    ports.sort_unstable();
+    for (i, time) in s.times.iter().enumerate() {
+        writeln!(out, "{time},active_flows,,{}", s.active[i])?;
+        writeln!(out, "{time},finished_flows,,{}", s.finished[i])?;
+        for &p in &ports {
+            let (node, number, _, _) = place(net, s.ports[p]);
+            writeln!(out, "{time},queue_bytes,{node}:{number},{}", s.queues[i][p])?;
+        }
+        for (state, id) in s.flows.get(i).into_iter().flatten().zip(&s.followed) {
+            if let Some((rate, window)) = state {
+                writeln!(out, "{time},rate_bps,{id},{rate}")?;
+                if *window != u64::MAX {
+                    writeln!(out, "{time},cwnd_bytes,{id},{window}")?;
+                }
+            }
+        }
+    }
+    Ok(())
+}

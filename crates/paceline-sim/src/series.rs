@@ -1,0 +1,98 @@
+//! Time series in bounded memory: the interval doubles and every other sample goes whenever the space is full.
+
+use crate::net::Net;
+use crate::packet::NONE;
+
+/// Samples kept at most.
+const LIMIT: usize = 512;
+
+/// Sampled state of the network, at multiples of an interval.
+#[derive(Clone, Debug, Default)]
+pub struct Series {
+    /// Between samples, ps.
+    pub interval: u64,
+    /// When the next sample is due, ps.
+    pub next: u64,
+    /// Instants of the samples, ps.
+    pub times: Vec<u64>,
+    /// Ports watched (global index).
+    pub ports: Vec<u32>,
+    /// Bytes waiting at each watched port, by sample.
+    pub queues: Vec<Vec<u32>>,
+    /// Flows that have started and not ended, by sample.
+    pub active: Vec<u64>,
+    /// Flows that have finished, by sample.
+    pub finished: Vec<u64>,
+    /// Flows followed, by id.
+    pub followed: Vec<u64>,
+    /// Rate (bit/s) and window (bytes) of each followed flow, by sample; `None` while it does not run.
+    pub flows: Vec<Vec<Option<(u64, u64)>>>,
+}
+
+impl Series {
+    /// A series of all switch ports, or of none when there are more than `most_ports`.
+    pub fn new(net: &Net, interval: u64, most_ports: usize, followed: Vec<u64>) -> Self {
+        let switch_ports = (0..net.ports.len() as u32).filter(|p| net.nic_of_port[*p as usize] == NONE);
+        let ports: Vec<u32> = switch_ports.collect();
+        let ports = if ports.len() > most_ports { Vec::new() } else { ports };
+        Self { interval: interval.max(1), next: 0, ports, followed, ..Self::default() }
+    }
+}
+
+impl Net {
+    /// Takes the samples due up to and including `now`; called before anything at `now` happens.
+    #[inline]
+    pub(crate) fn sample_until(&mut self, now: u64) {
+        if self.series.next <= now {
+            self.take_samples(now);
+        }
+    }
+
+    #[cold]
+    fn take_samples(&mut self, now: u64) {
+        let mut series = std::mem::take(&mut self.series);
+        while series.next <= now {
+            series.times.push(series.next);
+            series.queues.push(series.ports.iter().map(|p| self.ports[*p as usize].total).collect());
+            let c = &self.counters;
+            series.active.push(c.started - c.finished - c.failed);
+            series.finished.push(c.finished);
+            if !series.followed.is_empty() {
+                let states = series.followed.iter().map(|id| {
+                    let slot = self.infos.iter().position(|i| i.id == *id)?;
+                    let flow = &self.flows[slot];
+                    flow.alive.then_some((flow.rate, flow.cwnd))
+                });
+                series.flows.push(states.collect());
+            }
+            for node in 0..self.graph.nodes() as u32 {
+                self.buffers.note_level(node);
+            }
+            series.next += series.interval;
+            if series.times.len() >= LIMIT {
+                series.thin();
+            }
+        }
+        self.series = series;
+    }
+}
+
+impl Series {
+    /// Keeps every other sample.
+    fn thin(&mut self) {
+        fn halve<T>(samples: &mut Vec<T>) {
+            let mut i = 0;
+            samples.retain(|_| {
+                i += 1;
+                i % 2 == 1
+            });
+        }
+        halve(&mut self.times);
+        halve(&mut self.queues);
+        halve(&mut self.active);
+        halve(&mut self.finished);
+        halve(&mut self.flows);
+        self.interval *= 2;
+        self.next = self.times.last().map_or(0, |t| t + self.interval);
+    }
+}
