@@ -3,6 +3,7 @@
 pub mod error;
 pub mod graph;
 pub mod scenario;
+pub mod spec;
 pub mod workload;
 
 pub use error::InputError;
