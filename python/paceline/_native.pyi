@@ -9,6 +9,7 @@ __all__ = [
     "InputError",
     "catalogue",
     "check",
+    "explain",
     "git_revision",
     "hpcc",
     "input_error",
@@ -46,18 +47,22 @@ def run(
     overrides: list[str],
     out_dir: str,
     threads: int,
-    seed: int | None,
-    follow_flows: list[int],
-    progress: Callable[[Snapshot], bool] | None,
+    seed: int | None = None,
+    follow_flows: list[int] = ...,
+    progress: Callable[[Snapshot], bool] | None = None,
+    base_dir: str | None = None,
 ) -> dict[str, Any]: ...
-def check(scenario_toml: str, source_name: str, overrides: list[str]) -> dict[str, Any]: ...
+def check(
+    scenario_toml: str, source_name: str, overrides: list[str], base_dir: str | None = None
+) -> dict[str, Any]: ...
+def explain(path: str) -> str: ...
 def hpcc(
     config_path: str,
-    lenient: bool,
-    qlen_dump_ms: int,
-    quirks: list[str] | None,
-    engine: str | None,
-    progress: Callable[[Snapshot], bool] | None,
+    lenient: bool = False,
+    qlen_dump_ms: int = 100,
+    quirks: list[str] | None = None,
+    engine: str | None = None,
+    progress: Callable[[Snapshot], bool] | None = None,
 ) -> dict[str, Any]: ...
 def catalogue() -> dict[str, Any]: ...
 def template(name: str) -> str: ...

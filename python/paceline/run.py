@@ -37,10 +37,11 @@ def run(
             str(scenario),
             list(overrides),
             str(result_folder(scenario, out)),
-            threads or usable_cores(),
+            threads or 1,
             seed,
             list(follow_flows),
             report,
+            str(scenario.parent),
         )
 
 
@@ -50,7 +51,7 @@ def check(scenario: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
     Raises InputError as `run` does.
     """
     check_overrides(overrides)
-    return _native.check(read_scenario(scenario), str(scenario), list(overrides))
+    return _native.check(read_scenario(scenario), str(scenario), list(overrides), str(scenario.parent))
 
 
 def result_folder(scenario: Path, out: Path | None) -> Path:

@@ -3,7 +3,7 @@
 
 mod error;
 mod progress;
-mod stub;
+mod engine;
 
 use pyo3::prelude::*;
 
@@ -13,7 +13,7 @@ mod _native {
     #[pymodule_export]
     use super::error::input_error;
     #[pymodule_export]
-    use super::stub::{catalogue, check, hpcc, restore_csv, run, template};
+    use super::engine::{catalogue, check, explain, hpcc, restore_csv, run, template};
     #[pymodule_export]
     use super::{git_revision, version};
 

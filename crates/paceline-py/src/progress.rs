@@ -1,5 +1,4 @@
 //! Progress out, "go on or stop" back: the one thing that crosses the seam while the engine runs.
-#![expect(dead_code, reason = "the engine functions that report through this are not bound yet")]
 
 use std::time::{Duration, Instant};
 

@@ -6,6 +6,17 @@ use crate::packet::NONE;
 /// Paused ports that a message lists at most.
 const LISTED: usize = 6;
 
+/// Whether a run without progress since `since` is stuck: for longer than `stall`, and no retransmission timeout that
+/// still runs explains it.
+pub fn is_stuck(net: &Net, since: u64, now: u64, stall: u64) -> bool {
+    if now - since <= stall {
+        return false;
+    }
+    let Some(rto) = net.scenario.host.rto else { return true };
+    let waiting = net.flows.iter().filter(|f| f.alive).map(|f| rto.initial.0 << f.timeouts).max();
+    now - since > stall.saturating_add(waiting.unwrap_or(0)) || pause_cycle(net).is_some()
+}
+
 /// Explains a standstill: a cycle of pauses if there is one, else the paused ports and the flows that wait.
 pub fn diagnose(net: &Net, now: u64) -> String {
     let time = paceline_proto::units::Time(now);

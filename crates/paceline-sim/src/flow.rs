@@ -108,7 +108,10 @@ impl Net {
         let framing = self.scenario.framing;
         let pair = ideal::base_rtt(&mut self.routes, src, dst, framing.payload)?;
         let base = if self.scenario.host.own_base_rtt { pair } else { self.network };
-        let (rtt, bdp) = (base.rtt_ns, base.bdp);
+        let (rtt, bdp) = match self.scenario.host.base_rtt {
+            Some(t) => (t.as_ns().max(1), (u128::from(line_rate) * u128::from(t.0) / 8_000_000_000_000) as u64),
+            None => (base.rtt_ns, base.bdp),
+        };
         let context = self.context(spec.scheme, line_rate, rtt, bdp);
         let ctx = &self.contexts[usize::from(context)];
         let cc = Controller::new(ctx);
@@ -173,6 +176,14 @@ impl Net {
             }
             self.long_paths[slot as usize] = [forth[1..].into(), reverse[1..].into()];
         }
+        let frames = u64::from(packets) * u64::from(framing.header + telemetry + framing.wire_overhead) + spec.bytes;
+        let mut node = src.host;
+        for port in &forth {
+            let index = graph.port_index(node, *port);
+            self.offered[usize::from(self.port_tier[index])] += frames;
+            node = graph.ports[index].peer;
+        }
+        self.last_start = self.last_start.max(spec.start.0);
         self.path = forth;
         self.counters.started += 1;
         Ok(slot)
@@ -207,9 +218,15 @@ impl Net {
     /// Ends a flow: writes its record and gives its slot back.
     pub(crate) fn end_flow(&mut self, slot: u32, now: u64, status: Status) {
         let record = self.record_of(slot, now, status);
+        self.last_end = self.last_end.max(now);
         match status {
             Status::Finished => self.counters.finished += 1,
-            Status::Failed => self.counters.failed += 1,
+            Status::Failed => {
+                self.counters.failed += 1;
+                if self.first_failure.is_none() {
+                    self.first_failure = Some(self.diagnose(now));
+                }
+            }
             _ => {}
         }
         // On a path of its own a flow cannot beat the line. Sprayed flows use paths whose delays may differ.

@@ -390,6 +390,7 @@ impl Net {
             }
             flow.timeouts += 1;
             flow.progress_at = now;
+            self.timeouts += 1;
             let again = flow.tx.rewind();
             self.infos[slot as usize].retransmitted += again;
             self.counters.retransmitted += u64::from(again);

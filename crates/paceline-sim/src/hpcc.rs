@@ -21,8 +21,8 @@ use crate::net::Net;
 use crate::packet::NONE;
 use crate::record::{FlowRecord, PfcEvent, Status};
 use crate::scenario::{
-    BufferModel, Ecn, EngineChoice, Framing, Headroom, HostConfig, NextHopOrder, PathChoice, Pfc, Quirks, RecordConfig,
-    RoutingConfig, Scenario, Scheme, Stop, SwitchConfig, Window,
+    BufferModel, Ecn, EngineChoice, Framing, Headroom, HostConfig, NextHopOrder, PathChoice, Pfc, QueueRecords, Quirks,
+    RecordConfig, RoutingConfig, Scenario, Scheme, Stop, SwitchConfig, Window,
 };
 use crate::workload::FlowTable;
 
@@ -212,6 +212,7 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
             nack_interval: Duration::from_us(500),
             rto: None,
             own_base_rtt: !config.global_t,
+            base_rtt: None,
         },
         routing: RoutingConfig { choice: PathChoice::FlowHash, order: NextHopOrder::DescendingId, salt: 0 },
         schemes: vec![Scheme {
@@ -224,7 +225,7 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
         stop: Stop::At(Time(config.stop_ns() * NS)),
         stall: Duration(1_000_000 * S),
         engine: options.engine,
-        records: RecordConfig { queues: false, pfc_log: true },
+        records: RecordConfig { queues: QueueRecords::Off, pfc_log: true },
         quirks: options.quirks,
     })
 }

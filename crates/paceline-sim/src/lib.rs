@@ -1,7 +1,9 @@
 //! The network around the protocols: topologies, switches, hosts, workloads, engines and records.
 
+pub mod assemble;
 pub mod clock;
 pub mod diagnosis;
+pub mod effect;
 pub mod engine;
 pub mod error;
 pub mod flow;
@@ -16,8 +18,11 @@ pub mod port;
 pub mod record;
 pub mod results;
 pub mod routing;
+
+pub mod run;
 pub mod scenario;
 pub mod series;
+pub mod spec;
 pub mod switch;
 pub mod topology;
 pub mod workload;

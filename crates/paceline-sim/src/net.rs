@@ -18,7 +18,7 @@ use crate::packet::{Arena, CE, Handle, INLINE_HOPS, INT, Kind, LONG, NONE, Packe
 use crate::port::{NO_ECN, Port};
 use crate::record::{BINS, Counters, FlowRecord, Pauses, PfcEvent, PortCounts, Sampler, bin};
 use crate::routing::Routes;
-use crate::scenario::{Scenario, Window};
+use crate::scenario::{QueueRecords, Scenario, Window};
 use crate::series::Series;
 use crate::switch::{Admit, Buffers, Place};
 
@@ -80,9 +80,11 @@ pub struct Net {
     pub(crate) routes: Routes,
     /// Largest base RTT and bandwidth-delay product over all pairs.
     pub(crate) network: ideal::BaseRtt,
-    /// Start of the current level of each (port, class) queue, and its histogram row.
+    /// Start of the current level of each (port, class) queue.
     queue_since: Vec<u64>,
-    /// Histograms of (port, class), empty when not recorded.
+    /// First histogram of each port: its own, or that of its tier.
+    pub(crate) queue_row: Vec<u32>,
+    /// Histograms by row and class, empty when not recorded.
     pub(crate) queue_time: Vec<[u64; BINS]>,
     pub(crate) class_slot: [u8; 8],
     pub(crate) class_slots: usize,
@@ -97,6 +99,17 @@ pub struct Net {
     /// Flows that ended since someone last took them.
     pub(crate) ended: Vec<FlowRecord>,
     pub(crate) pfc_log: Vec<PfcEvent>,
+    /// Tier of every port's link (index into [`Net::tiers`]) and frame bytes that started flows will put on each tier.
+    pub(crate) port_tier: Vec<u8>,
+    pub(crate) offered: Vec<u64>,
+    tiers: Vec<String>,
+    /// Start of the last flow so far.
+    pub(crate) last_start: u64,
+    /// End of the last flow so far.
+    pub(crate) last_end: u64,
+    /// Retransmission timeouts so far, and why the first flow was given up.
+    pub(crate) timeouts: u64,
+    pub(crate) first_failure: Option<String>,
     /// Why the first lossless drop happened.
     pub(crate) first_drop: Option<String>,
     /// Changes whenever any flow makes progress.
@@ -188,8 +201,19 @@ impl Net {
         }
         let int_multiple =
             if scenario.int_multiple == 0 { (nic_rate / 25_000_000_000).max(1) } else { scenario.int_multiple };
+        let mut tiers: Vec<String> = Vec::new();
+        let mut port_tier = Vec::with_capacity(graph.ports.len());
+        for p in &graph.ports {
+            let name = |n: u32| crate::topology::tier_name(graph.tiers[n as usize]);
+            let tier = format!("{}->{}", name(p.node), name(p.peer));
+            let index = tiers.iter().position(|t| *t == tier).unwrap_or_else(|| {
+                tiers.push(tier);
+                tiers.len() - 1
+            });
+            port_tier.push(index as u8);
+        }
         let draw = |purpose| Stream::new(scenario.seed, purpose, 0).at(0);
-        let class_slots = if scenario.records.queues { 8 } else { 0 };
+        let class_slots = if scenario.records.queues == QueueRecords::Off { 0 } else { 8 };
         Ok(Self {
             draws: Draws {
                 ecn: draw(Purpose::Ecn),
@@ -218,6 +242,7 @@ impl Net {
             routes,
             network,
             queue_since: Vec::new(),
+            queue_row: Vec::new(),
             queue_time: Vec::new(),
             class_slot: [0; 8],
             class_slots,
@@ -229,6 +254,13 @@ impl Net {
             port_counts: vec![PortCounts::default(); graph.ports.len()],
             ended: Vec::new(),
             pfc_log: Vec::new(),
+            port_tier,
+            offered: vec![0; tiers.len()],
+            tiers,
+            last_start: 0,
+            last_end: 0,
+            timeouts: 0,
+            first_failure: None,
             first_drop: None,
             progress: 0,
             next_sport: std::collections::BTreeMap::new(),
@@ -249,7 +281,18 @@ impl Net {
             self.class_slot[usize::from(*class)] = slot as u8;
         }
         self.queue_since = vec![0; self.ports.len() * self.class_slots];
-        self.queue_time = vec![[0; BINS]; self.ports.len() * self.class_slots];
+        let mut rows: Vec<Option<String>> = Vec::new();
+        let per_tier = self.scenario.records.queues == QueueRecords::Tier;
+        for port in 0..self.ports.len() as u32 {
+            let name = per_tier.then(|| crate::results::tables::tier(self, port));
+            let known = if per_tier { rows.iter().position(|r| *r == name) } else { None };
+            let row = known.unwrap_or(rows.len());
+            if known.is_none() && self.nic_of_port[port as usize] == NONE {
+                rows.push(name);
+            }
+            self.queue_row.push((row * self.class_slots) as u32);
+        }
+        self.queue_time = vec![[0; BINS]; rows.len() * self.class_slots];
     }
 
     /// The context of a scheme's flows with the given line rate, base RTT (ns) and bandwidth-delay product (bytes).
@@ -288,12 +331,13 @@ impl Net {
             }
             return;
         }
-        let row = port as usize * self.class_slots + usize::from(self.class_slot[usize::from(class)]);
+        let slot = usize::from(self.class_slot[usize::from(class)]);
+        let since = &mut self.queue_since[port as usize * self.class_slots + slot];
         let bytes = self.ports[port as usize].class_bytes(class);
         if bytes > 0 {
-            self.queue_time[row][bin(bytes)] += now - self.queue_since[row];
+            self.queue_time[self.queue_row[port as usize] as usize + slot][bin(bytes)] += now - *since;
         }
-        self.queue_since[row] = now;
+        *since = now;
     }
 
     /// Appends a packet to a switch queue.
@@ -625,7 +669,10 @@ impl Net {
         if self.class_slots == 0 {
             return &[];
         }
-        &self.queue_time[port as usize * self.class_slots + usize::from(self.class_slot[usize::from(class)])]
+        if self.nic_of_port[port as usize] != NONE {
+            return &[];
+        }
+        &self.queue_time[self.queue_row[port as usize] as usize + usize::from(self.class_slot[usize::from(class)])]
     }
 
     /// Packets in existence: queued or on a wire.
@@ -636,6 +683,11 @@ impl Net {
     /// Why the first packet of a lossless class was dropped.
     pub fn first_lossless_drop(&self) -> Option<&str> {
         self.first_drop.as_deref()
+    }
+
+    /// Names of the tiers of links, `from->to`.
+    pub fn tiers(&self) -> &[String] {
+        &self.tiers
     }
 
     /// Packets with and without payload that were put on a link.

@@ -92,6 +92,11 @@ impl Routes {
         &self.graph
     }
 
+    /// Whether any switch asked so far had a choice between next hops.
+    pub fn has_choice(&self) -> bool {
+        self.lists.has_choice()
+    }
+
     /// Takes a link out, both ways; routes are found anew without it.
     ///
     /// # Errors

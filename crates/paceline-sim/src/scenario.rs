@@ -114,6 +114,8 @@ pub struct HostConfig {
     pub rto: Option<Rto>,
     /// Window and rates derive from the pair's own base RTT instead of the largest in the network.
     pub own_base_rtt: bool,
+    /// A base RTT for all flows in place of the network's.
+    pub base_rtt: Option<Duration>,
 }
 
 /// Retransmission timeout of the RDMA transport.
@@ -211,11 +213,23 @@ pub enum Window {
     Fixed(Bytes),
 }
 
+/// How finely queue histograms are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum QueueRecords {
+    /// Not at all.
+    #[default]
+    Off,
+    /// Per switch port and class.
+    Port,
+    /// Per tier of links and class.
+    Tier,
+}
+
 /// What to record beyond counters and flows.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct RecordConfig {
-    /// Time-weighted queue histograms of every switch port.
-    pub queues: bool,
+    /// Time-weighted queue histograms of the switch ports.
+    pub queues: QueueRecords,
     /// PFC frames one by one.
     pub pfc_log: bool,
 }

@@ -178,6 +178,7 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
             nack_interval: Duration::from_us(100),
             rto: Some(Rto { initial: Duration::from_us(300), tries: 7 }),
             own_base_rtt: k.seed & 2 == 0,
+            base_rtt: None,
         },
         routing: RoutingConfig {
             choice: if k.spray { PathChoice::Spray } else { PathChoice::FlowHash },
@@ -198,7 +199,7 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
         stop: Stop::Completed,
         stall: Duration::from_us(100_000),
         engine: EngineChoice::Auto,
-        records: RecordConfig { queues: true, pfc_log: false },
+        records: RecordConfig { queues: QueueRecords::Port, pfc_log: false },
         quirks: Quirks::default(),
     };
     let mut draw = Stream::new(k.seed, Purpose::Arrivals, 99);

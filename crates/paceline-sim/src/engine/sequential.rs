@@ -251,7 +251,7 @@ impl Sequential {
                 }
                 if self.net.progress != last_progress || self.active() == 0 {
                     (last_progress, progress_at) = (self.net.progress, now);
-                } else if now - progress_at > stall {
+                } else if crate::diagnosis::is_stuck(&self.net, progress_at, now, stall) {
                     return Ok((Ending::Stalled(self.net.diagnose(now)), now));
                 }
             }

@@ -204,7 +204,7 @@ impl Windowed {
             }
             if self.net.progress != last_progress || self.active() == 0 {
                 (last_progress, progress_at) = (self.net.progress, now);
-            } else if now - progress_at > stall {
+            } else if crate::diagnosis::is_stuck(&self.net, progress_at, now, stall) {
                 self.report(observer);
                 return Ok((Ending::Stalled(self.net.diagnose(now)), now));
             }

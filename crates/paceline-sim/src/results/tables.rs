@@ -5,13 +5,9 @@ use std::io::{self, Write};
 use crate::net::Net;
 use crate::packet::NONE;
 use crate::record::bin_range;
-use crate::topology::tier_name;
 
 /// Files of a result folder besides summary, scenario and report.
 pub const FILES: [&str; 6] = ["flows.bin", "flows.csv", "queues.csv", "links.csv", "pauses.csv", "series.csv"];
-
-/// Ports whose queue lengths over time are written when none are named: the busiest.
-const BUSIEST: usize = 8;
 
 /// Where a port is: node, port number, peer, tier of the link.
 fn place(net: &Net, port: u32) -> (u32, u32, u32, String) {
@@ -22,29 +18,44 @@ fn place(net: &Net, port: u32) -> (u32, u32, u32, String) {
 
 /// `from->to` of a link direction.
 pub fn tier(net: &Net, port: u32) -> String {
-    let node = net.port_node[port as usize];
-    let peer = net.ports[port as usize].peer;
-    let name = |n: u32| tier_name(net.graph.tiers[n as usize]);
-    format!("{}->{}", name(node), name(peer))
+    net.tiers()[usize::from(net.port_tier[port as usize])].clone()
 }
 
-/// `queues.csv`: time by queue length. The last level is counted up to `end`.
+/// `queues.csv`: time by queue length. The last level is counted up to `end`. Histograms kept per tier come as the sum
+/// over the `ports` of the tier, at the node and port of the first of them.
 pub fn queues(net: &mut Net, classes: &[u8], end: u64, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "node,port,peer,tier,class,rate_bps,bin_low_bytes,bin_high_bytes,time_ps")?;
-    for port in 0..net.ports.len() as u32 {
-        if net.nic_of_port[port as usize] != NONE || net.class_slots == 0 {
-            continue;
+    writeln!(out, "node,port,peer,tier,class,rate_bps,bin_low_bytes,bin_high_bytes,time_ps,ports")?;
+    if net.class_slots == 0 {
+        return Ok(());
+    }
+    let switch_ports: Vec<u32> = (0..net.ports.len() as u32).filter(|p| net.nic_of_port[*p as usize] == NONE).collect();
+    let mut rows: Vec<(u32, u64)> = Vec::new();
+    for &port in &switch_ports {
+        for &class in classes {
+            net.note_queue(port, class, end);
         }
+        let row = net.queue_row[port as usize];
+        // Rows per tier are few; rows per port are all different and ascending.
+        let known = if rows.len() < 64 || net.queue_time.len() < 64 * net.class_slots {
+            rows.iter_mut().find(|(first, _)| net.queue_row[*first as usize] == row)
+        } else {
+            None
+        };
+        match known {
+            Some((_, ports)) => *ports += 1,
+            None => rows.push((port, 1)),
+        }
+    }
+    for (port, ports) in rows {
         let (node, number, peer, tier) = place(net, port);
         let rate = net.graph.ports[port as usize].rate.0;
         for &class in classes {
-            net.note_queue(port, class, end);
             let time = net.queue_time(port, class);
             let waiting: u64 = time.iter().sum();
             let bins = time.iter().copied().enumerate().skip(1).filter(|(_, t)| *t > 0);
-            for (bin, t) in std::iter::once((0, end.saturating_sub(waiting))).chain(bins) {
+            for (bin, t) in std::iter::once((0, (end * ports).saturating_sub(waiting))).chain(bins) {
                 let (low, high) = bin_range(bin);
-                writeln!(out, "{node},{number},{peer},{tier},{class},{rate},{low},{high},{t}")?;
+                writeln!(out, "{node},{number},{peer},{tier},{class},{rate},{low},{high},{t},{ports}")?;
             }
         }
     }
@@ -99,21 +110,18 @@ pub fn pauses(net: &Net, end: u64, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// `series.csv`: flow counts, queues of the chosen or the busiest ports, and the followed flows over time.
-pub fn series(net: &Net, chosen: &[u32], out: &mut dyn Write) -> io::Result<()> {
+/// `series.csv`: flow counts, queues of the chosen and of the `busiest` ports with the largest mean queue, and the
+/// followed flows over time.
+pub fn series(net: &Net, chosen: &[u32], busiest: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "time_ps,kind,id,value")?;
     let s = &net.series;
-    let mut ports: Vec<usize> = if chosen.is_empty() {
-        let mut by_load: Vec<usize> = (0..s.ports.len()).collect();
-        let load = |i: usize| s.queues.iter().map(|q| u64::from(q[i])).sum::<u64>();
-        by_load.sort_by_key(|i| (std::cmp::Reverse(load(*i)), *i));
-        by_load.truncate(BUSIEST);
-        by_load.retain(|i| load(*i) > 0);
-        by_load
-    } else {
-        (0..s.ports.len()).filter(|i| chosen.contains(&s.ports[*i])).collect()
-    };
+    let load = |i: usize| s.queues.iter().map(|q| u64::from(q[i])).sum::<u64>();
+    let mut ports: Vec<usize> = (0..s.ports.len()).filter(|i| load(*i) > 0).collect();
+    ports.sort_by_key(|i| (std::cmp::Reverse(load(*i)), *i));
+    ports.truncate(busiest);
+    ports.extend((0..s.ports.len()).filter(|i| chosen.contains(&s.ports[*i])));
     ports.sort_unstable();
+    ports.dedup();
     for (i, time) in s.times.iter().enumerate() {
         writeln!(out, "{time},active_flows,,{}", s.active[i])?;
         writeln!(out, "{time},finished_flows,,{}", s.finished[i])?;

@@ -129,6 +129,11 @@ impl Lists {
         Self { numbers: BTreeMap::from([(Box::default(), 0)]), starts: vec![0, 0], ports: Vec::new() }
     }
 
+    /// Whether any list has more than one port.
+    pub(super) fn has_choice(&self) -> bool {
+        self.starts.windows(2).any(|w| w[1] - w[0] > 1)
+    }
+
     pub(super) fn get(&self, number: u32) -> &[PortNo] {
         &self.ports[self.starts[number as usize]..self.starts[number as usize + 1]]
     }

@@ -1,0 +1,207 @@
+//! The engine's functions for Python. The interpreter is free while they work.
+
+use std::path::{Path, PathBuf};
+
+use paceline_proto::units::Duration;
+use paceline_sim::engine::Ending;
+use paceline_sim::run::{Request, RunError};
+use paceline_sim::scenario::{EngineChoice, Quirks};
+use paceline_sim::spec::{self, Resolved};
+use paceline_sim::{InputError, hpcc as reference, workload};
+use pyo3::exceptions::{PyOSError, PyRuntimeError};
+use pyo3::prelude::*;
+
+use crate::error::to_py;
+use crate::progress::{Reporter, Snapshot};
+
+/// A JSON value as Python objects.
+fn to_python<T: serde::Serialize>(py: Python<'_>, value: &T) -> PyResult<Py<PyAny>> {
+    let text = serde_json::to_string(value).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
+    Ok(py.import("json")?.call_method1("loads", (text,))?.unbind())
+}
+
+/// Reads a scenario; names of input files in it are relative to `base_dir`.
+fn parse(text: &str, name: &str, base: Option<&str>, overrides: &[String]) -> Result<Resolved, InputError> {
+    let mut spec = spec::parse(text, name, overrides)?;
+    spec.anchor(Path::new(base.unwrap_or("")));
+    Ok(spec)
+}
+
+/// Runs a scenario into a result folder. See the type stub.
+#[pyfunction]
+#[pyo3(signature = (scenario_toml, source_name, overrides, out_dir, threads, seed=None, follow_flows=Vec::new(), progress=None, base_dir=None))]
+#[allow(clippy::too_many_arguments, reason = "one call across the seam; Python names them")]
+pub fn run(
+    py: Python<'_>,
+    scenario_toml: &str,
+    source_name: &str,
+    overrides: Vec<String>,
+    out_dir: PathBuf,
+    threads: usize,
+    seed: Option<u64>,
+    follow_flows: Vec<u64>,
+    progress: Option<Py<PyAny>>,
+    base_dir: Option<&str>,
+) -> PyResult<Py<PyAny>> {
+    let mut reporter = Reporter::new(progress);
+    let result = py.detach(|| {
+        let mut spec = parse(scenario_toml, source_name, base_dir, &overrides)?;
+        if let Some(seed) = seed {
+            spec.reseed(seed);
+        }
+        spec.follow(&follow_flows);
+        let version = env!("CARGO_PKG_VERSION").to_string();
+        let git = option_env!("PACELINE_GIT_REVISION").map(str::to_string);
+        let request = Request { spec, out: out_dir, threads, version, git };
+        paceline_sim::run::run(request, &mut |s| {
+            reporter.tick(&Snapshot {
+                sim_ps: s.engine.now,
+                end_ps: s.end,
+                flows_started: s.engine.started,
+                flows_done: s.engine.ended,
+                flows_total: s.flows_total,
+                hops: s.engine.hops,
+            })
+        })
+    });
+    reporter.finish()?;
+    match result {
+        Ok(summary) => to_python(py, &summary),
+        Err(RunError::Input(e)) => Err(to_py(py, &e)),
+        Err(RunError::Io(e)) => Err(PyOSError::new_err(format!("results cannot be written: {e}"))),
+        Err(RunError::Strict(e)) => Err(PyRuntimeError::new_err(e)),
+    }
+}
+
+/// Checks a scenario without running it.
+#[pyfunction]
+#[pyo3(signature = (scenario_toml, source_name, overrides, base_dir=None))]
+pub fn check(
+    py: Python<'_>,
+    scenario_toml: &str,
+    source_name: &str,
+    overrides: Vec<String>,
+    base_dir: Option<&str>,
+) -> PyResult<Py<PyAny>> {
+    let result = py.detach(|| {
+        let spec = parse(scenario_toml, source_name, base_dir, &overrides)?;
+        paceline_sim::run::check(&spec)
+    });
+    match result {
+        Ok(check) => to_python(py, &check),
+        Err(e) => Err(to_py(py, &e)),
+    }
+}
+
+/// Names of the quirks a run has; `none` stands for the empty list.
+fn quirks(names: &[String]) -> Result<Quirks, InputError> {
+    let mut quirks = Quirks::default();
+    for name in names {
+        match name.as_str() {
+            "none" => {}
+            "clock_1ns" => quirks.clock_1ns = true,
+            "insertion_order" => quirks.insertion_order = true,
+            "nic_round_robin" => quirks.nic_round_robin = true,
+            _ => {
+                return Err(InputError::new("no such quirk")
+                    .field("quirk")
+                    .value(name)
+                    .allowed("none, clock_1ns, insertion_order, nic_round_robin"));
+            }
+        }
+    }
+    Ok(quirks)
+}
+
+/// Runs a configuration of the HPCC reference simulator.
+#[pyfunction]
+#[pyo3(signature = (config_path, lenient=false, qlen_dump_ms=100, quirks=None, engine=None, progress=None))]
+pub fn hpcc(
+    py: Python<'_>,
+    config_path: PathBuf,
+    lenient: bool,
+    qlen_dump_ms: u64,
+    quirks: Option<Vec<String>>,
+    engine: Option<String>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Py<PyAny>> {
+    let mut reporter = Reporter::new(progress);
+    let result = py.detach(|| -> Result<_, InputError> {
+        let mut options = reference::Options { lenient, ..reference::Options::default() };
+        let dump = qlen_dump_ms.checked_mul(1_000_000_000).filter(|d| *d > 0).ok_or_else(|| {
+            InputError::new("out of range").field("qlen-dump-ms").value(qlen_dump_ms).allowed("1 to 18446744")
+        })?;
+        options.qlen_dump = Duration(dump);
+        if let Some(names) = quirks {
+            options.quirks = self::quirks(&names)?;
+        }
+        options.engine = match engine.as_deref() {
+            None | Some("sequential") => EngineChoice::Sequential,
+            Some("windowed") => EngineChoice::Windowed,
+            Some(other) => {
+                return Err(InputError::new("no such engine").field("engine").value(other).allowed("sequential, windowed"));
+            }
+        };
+        let prepared = reference::Prepared::read(&config_path, options)?;
+        let warnings = prepared.warnings.clone();
+        let total = prepared.flow_count as u64;
+        let summary = prepared.run(&mut |p| {
+            reporter.tick(&Snapshot {
+                sim_ps: p.now,
+                end_ps: None,
+                flows_started: p.started,
+                flows_done: p.ended,
+                flows_total: Some(total),
+                hops: p.hops,
+            })
+        })?;
+        Ok((summary, warnings))
+    });
+    reporter.finish()?;
+    let (summary, warnings) = result.map_err(|e| to_py(py, &e))?;
+    let status = match summary.ending {
+        Ending::Completed => "completed",
+        Ending::Stopped => "stopped",
+        Ending::Interrupted => "interrupted",
+        Ending::Stalled(_) => "stalled",
+    };
+    let diagnosis = if let Ending::Stalled(why) = &summary.ending { Some(why.clone()) } else { None };
+    let value = serde_json::json!({
+        "status": status,
+        "diagnosis": diagnosis,
+        "simulated_ps": summary.end.0,
+        "flows": { "total": summary.finished + summary.unfinished, "finished": summary.finished, "failed": 0,
+                   "unfinished": summary.unfinished },
+        "counters": { "events": summary.events, "data_hops": summary.hops.0, "control_hops": summary.hops.1,
+                      "drops": summary.drops },
+        "warnings": warnings,
+    });
+    to_python(py, &value)
+}
+
+/// Topologies, schemes, workloads, distributions and templates.
+#[pyfunction]
+pub fn catalogue(py: Python<'_>) -> PyResult<Py<PyAny>> {
+    to_python(py, &spec::catalogue(&workload::builtin::names().collect::<Vec<_>>()))
+}
+
+/// A commented scenario to start from.
+#[pyfunction]
+pub fn template(py: Python<'_>, name: &str) -> PyResult<&'static str> {
+    spec::template(name).ok_or_else(|| {
+        let known: Vec<&str> = spec::TEMPLATES.iter().map(|(n, _)| *n).collect();
+        to_py(py, &InputError::new("no such template").value(name).allowed(known.join(", ")))
+    })
+}
+
+/// What a setting means.
+#[pyfunction]
+pub fn explain(py: Python<'_>, path: &str) -> PyResult<String> {
+    spec::explain(path).map_err(|e| to_py(py, &e))
+}
+
+/// Makes `flows.csv` anew from `flows.bin` where it is missing or older.
+#[pyfunction]
+pub fn restore_csv(py: Python<'_>, dir: PathBuf) -> PyResult<()> {
+    py.detach(|| paceline_sim::results::restore(&dir)).map_err(|e| PyOSError::new_err(format!("{}: {e}", dir.display())))
+}

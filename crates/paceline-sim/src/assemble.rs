@@ -1,0 +1,571 @@
+//! From a checked specification to something that can run: the network built, the flow sources made.
+
+use std::collections::BTreeSet;
+use std::io::BufReader;
+use std::path::Path;
+use std::sync::Arc;
+
+use paceline_proto::cc::{Params, fixed, hpcc};
+use paceline_proto::units::{BitsPerSec, Duration, MS, Time};
+
+use crate::clock::Clock;
+use crate::error::InputError;
+use crate::graph::{Graph, Link, NodeId, NodeKind, Topology};
+use crate::ideal;
+use crate::routing::Routes;
+use crate::scenario::{HostConfig, QueueRecords, RecordConfig, Rto, Scenario, Scheme, Window};
+use crate::spec::Resolved;
+use crate::spec::host::{BaseRtt, Rto as RtoSpec};
+use crate::spec::run::{Interval, QueueRecords as QueueSpec, Stall};
+use crate::spec::scheme::{Control, HpccWindow, SendRate, Window as WindowSpec};
+use crate::spec::topology::{GraphTopology, TopologyKind};
+use crate::spec::workload::{
+    Flows, Incast, IncastMode, LoadBytes, LoadMean, LoadOf, Poisson, RateCap, Receiver, Sampling, Shift, Sizes,
+    Workload, WorkloadKind,
+};
+use crate::topology;
+use crate::workload::{self as w, FlowDefaults, FlowSource, FlowSpec, LoadReference, SizeLaw, TableNames};
+
+/// Ports up to which queue histograms are kept per port when that is left to us.
+const MOST_PORTS: usize = 4096;
+
+/// A scenario with its flows, ready to run.
+pub struct Assembled {
+    /// The run.
+    pub scenario: Arc<Scenario>,
+    /// Its flows.
+    pub source: Box<dyn FlowSource>,
+    /// Classes the flows may use, ascending.
+    pub classes: Vec<u8>,
+    /// Flows that will start, where the scenario itself says so.
+    pub flow_count: Option<u64>,
+    /// Instant at which the last workload ends, where known.
+    pub arrivals_end: Option<Time>,
+    /// What looks wrong in the input files.
+    pub warnings: Vec<String>,
+}
+
+/// Builds the network and the flow sources of a specification.
+///
+/// # Errors
+/// An input file that cannot be read or is malformed, an unknown distribution, a host the network does not have, a
+/// topology that is not connected.
+pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
+    let mut warnings = Vec::new();
+    let network = build_topology(spec, &mut warnings)?;
+    let graph = Arc::new(Graph::new(&network));
+    let rates: Vec<BitsPerSec> = graph.ports.iter().filter(|p| !graph.is_host(p.node)).map(|p| p.rate).collect();
+    let framing = spec.framing.config();
+    let switch = spec.switch.config(&rates);
+    let host_rate = graph.hosts().flat_map(|h| graph.ports_of(h)).map(|p| p.rate.0).min().unwrap_or(1);
+    let base_rtt = match spec.host.base_rtt {
+        BaseRtt::Fixed(d) => d,
+        _ => {
+            let mut routes = Routes::new(Arc::clone(&graph), spec.routing.config());
+            Duration::from_ns(ideal::max_base_rtt(&mut routes, framing.payload).rtt_ns)
+        }
+    };
+    // A timeout below the drain of a full buffer would fire for queueing alone.
+    let drain = BitsPerSec(host_rate).serialisation(switch.buffer.0);
+    let initial = match spec.host.rto {
+        RtoSpec::Off => None,
+        RtoSpec::After(time) => Some(time),
+        RtoSpec::Auto => Some(Duration(MS.max(base_rtt.0.saturating_mul(4).saturating_add(drain.0)))),
+    };
+    let host = HostConfig {
+        ack_priority: spec.host.ack_priority,
+        nack_interval: spec.host.nack_interval,
+        rto: initial.map(|initial| Rto { initial, tries: spec.host.rto_tries }),
+        own_base_rtt: spec.host.base_rtt == BaseRtt::Pair,
+        base_rtt: if let BaseRtt::Fixed(d) = spec.host.base_rtt { Some(d) } else { None },
+    };
+    let queues = match spec.records.queues {
+        QueueSpec::Off => QueueRecords::Off,
+        QueueSpec::Tier => QueueRecords::Tier,
+        QueueSpec::Port => QueueRecords::Port,
+        QueueSpec::Auto if graph.ports.len() > MOST_PORTS => QueueRecords::Tier,
+        QueueSpec::Auto => QueueRecords::Port,
+    };
+    let schemes: Vec<Scheme> = spec.schemes.iter().map(|(name, s)| scheme(name, &s.cc)).collect();
+    let mut groups: Vec<String> = Vec::new();
+    for workload in &spec.workloads {
+        if !groups.contains(&workload.group.0) {
+            groups.push(workload.group.0.clone());
+        }
+    }
+    let scenario = Scenario {
+        seed: spec.seed,
+        graph: Arc::clone(&graph),
+        framing,
+        switch,
+        host,
+        routing: spec.routing.config(),
+        schemes,
+        groups,
+        int_multiple: 0,
+        stop: spec.run.stop(),
+        stall: match spec.run.stall {
+            Stall::Off => Duration(u64::MAX / 4),
+            Stall::After(d) => d,
+        },
+        engine: spec.run.engine,
+        records: RecordConfig { queues, pfc_log: false },
+        quirks: spec.quirks.config(),
+    };
+    let names: Vec<String> = scenario.schemes.iter().map(|s| s.name.clone()).collect();
+    let build = Build { spec, scenario: &scenario, names: &names };
+    let mut sources = Vec::new();
+    let mut classes = BTreeSet::new();
+    let (mut flow_count, mut arrivals_end) = (Some(0u64), Some(Time(0)));
+    for (number, workload) in spec.workloads.iter().enumerate() {
+        let made = build.workload(number, workload)?;
+        classes.extend(made.classes);
+        flow_count = flow_count.zip(made.count).map(|(a, b)| a + b);
+        arrivals_end = arrivals_end.zip(made.end).map(|(a, b)| a.max(b));
+        sources.push(made.source);
+    }
+    let source = match sources.len() {
+        1 => sources.remove(0),
+        _ => Box::new(w::Merge::new(sources)),
+    };
+    Ok(Assembled {
+        scenario: Arc::new(scenario),
+        source,
+        classes: classes.into_iter().collect(),
+        flow_count,
+        arrivals_end,
+        warnings,
+    })
+}
+
+/// The engine's form of a scheme.
+fn scheme(name: &str, control: &Control) -> Scheme {
+    let (params, window) = match control {
+        Control::Fixed(c) => {
+            let rate = if let SendRate::Rate(r) = c.rate { r.0 } else { 0 };
+            let window = match c.window {
+                WindowSpec::Bdp => Window::Bdp,
+                WindowSpec::Off => Window::Off,
+                WindowSpec::Bytes(b) => Window::Fixed(b),
+            };
+            (Params::Fixed(fixed::Params { rate }), window)
+        }
+        Control::Hpcc(c) => {
+            let params = hpcc::Params {
+                eta: c.eta,
+                max_stage: c.max_stage,
+                w_ai_rate: c.w_ai_rate.0,
+                min_rate: c.min_rate.0,
+                fast_reaction: c.fast_reaction,
+                variable_window: c.variable_window,
+            };
+            let window = match c.window {
+                HpccWindow::Bdp => Window::Bdp,
+                HpccWindow::Bytes(b) => Window::Fixed(b),
+            };
+            (Params::Hpcc(params), window)
+        }
+    };
+    Scheme { name: name.to_string(), params, window }
+}
+
+/// Largest input file that is read.
+const MOST_BYTES: u64 = 256 << 20;
+
+fn read_text(spec: &Resolved, field: &str, file: &str) -> Result<String, InputError> {
+    let path = Path::new(file);
+    let fail = |why: String| spec.error(field, &why).value(file).allowed("a readable file");
+    let size = std::fs::metadata(path).map_err(|e| fail(format!("cannot be read: {e}")))?.len();
+    if size > MOST_BYTES {
+        return Err(fail(format!("too large: {size} B")));
+    }
+    let bytes = std::fs::read(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
+    crate::hpcc_format::utf8(&bytes, file).map(str::to_string)
+}
+
+fn build_topology(spec: &Resolved, warnings: &mut Vec<String>) -> Result<Topology, InputError> {
+    let network = match &spec.topology.kind {
+        TopologyKind::Star(t) => topology::star(t.hosts, t.host_rate, t.link_delay),
+        TopologyKind::Dumbbell(t) => {
+            topology::dumbbell(t.left, t.right, t.host_rate, t.bottleneck_rate, t.host_delay, t.bottleneck_delay)
+        }
+        TopologyKind::ParkingLot(t) => {
+            topology::parking_lot(t.hops, t.host_rate, t.chain_rate, t.host_delay, t.chain_delay)
+        }
+        TopologyKind::LeafSpine(t) => topology::leaf_spine(
+            t.leaves,
+            t.spines,
+            t.hosts_per_leaf,
+            t.host_rate,
+            t.fabric_rate,
+            t.link_delay,
+            t.links_per_pair,
+        ),
+        TopologyKind::FatTree(t) => topology::fat_tree(t.k, t.host_rate, t.fabric_rate, t.link_delay, t.hosts_per_edge),
+        TopologyKind::HpccFat320(_) => topology::hpcc_fat320(),
+        TopologyKind::File(t) => {
+            let text = read_text(spec, "topology.file", &t.file.0)?;
+            let (mut network, more) = crate::hpcc_format::topology::read_topology(&text, &t.file.0, Clock::Exact)?;
+            warnings.extend(more);
+            topology::validate_topology(&network).map_err(|e| e.file(&t.file.0))?;
+            topology::tier_by_distance(&mut network);
+            return Ok(network);
+        }
+        TopologyKind::Graph(t) => graph_topology(spec, t),
+    }?;
+    topology::validate_topology(&network)?;
+    Ok(network)
+}
+
+fn graph_topology(spec: &Resolved, t: &GraphTopology) -> Result<Topology, InputError> {
+    let names: Vec<&str> = t.hosts.iter().chain(&t.switches).map(|n| n.0.as_str()).collect();
+    let index: std::collections::BTreeMap<&str, NodeId> =
+        names.iter().enumerate().map(|(i, n)| (*n, i as NodeId)).collect();
+    let kinds = [vec![NodeKind::Host; t.hosts.len()], vec![NodeKind::Switch; t.switches.len()]].concat();
+    let mut network = Topology { tiers: vec![0; kinds.len()], kinds, links: Vec::new() };
+    for (i, link) in t.links.iter().enumerate() {
+        let end = |name: &str, key: &str| {
+            index.get(name).copied().ok_or_else(|| {
+                spec.error(&format!("topology.links.{i}.{key}"), "no such node")
+                    .value(name)
+                    .allowed("a name in topology.hosts or topology.switches")
+            })
+        };
+        let mut made = Link::symmetric(end(&link.a.0, "a")?, end(&link.b.0, "b")?, link.rate, link.delay);
+        made.error_rate = link.error_rate;
+        network.links.push(made);
+    }
+    topology::validate_topology(&network).map_err(|e| spec.error("topology", &e.to_string()))?;
+    topology::tier_by_distance(&mut network);
+    Ok(network)
+}
+
+/// A source with what is known of it beforehand.
+struct Made {
+    source: Box<dyn FlowSource>,
+    classes: Vec<u8>,
+    count: Option<u64>,
+    end: Option<Time>,
+}
+
+/// What workloads are made from.
+struct Build<'a> {
+    spec: &'a Resolved,
+    scenario: &'a Scenario,
+    names: &'a [String],
+}
+
+impl Build<'_> {
+    fn workload(&self, number: usize, workload: &Workload) -> Result<Made, InputError> {
+        let field = |key: &str| format!("workloads.{number}.{key}");
+        let scheme = match &workload.scheme {
+            Some(name) => self.spec.scheme_index(&name.0).unwrap_or(0),
+            None => 0,
+        };
+        let rate_cap = if let RateCap::Rate(r) = workload.rate_cap { r.0 } else { 0 };
+        let group = self.scenario.groups.iter().position(|g| *g == workload.group.0).unwrap_or(0);
+        let flow = FlowDefaults {
+            scheme: scheme as u16,
+            group: group as u16,
+            class: workload.class,
+            rate_cap,
+            ..FlowDefaults::default()
+        };
+        let place = |e: InputError| if e.file.is_some() { e } else { self.inside(&field(""), e) };
+        let sizes = |s: &Sizes| self.sizes(&field("sizes"), s);
+        let end = |end: Option<Time>, duration: Option<Duration>| {
+            let stop = if let crate::scenario::Stop::At(t) = self.scenario.stop { Some(t) } else { None };
+            end.or(duration.map(|d| workload.start + d)).or(stop)
+        };
+        let (seed, id) = (self.scenario.seed, number as u16);
+        let mut made = match &workload.kind {
+            WorkloadKind::Poisson(p) => {
+                let law = sizes(&p.sizes)?;
+                let hosts = self.hosts(&field("hosts"), &p.hosts, 2)?;
+                let rate = self.poisson_rate(number, p, &law, &hosts, scheme)?;
+                let end = end(p.end, p.duration);
+                let config = w::PoissonConfig {
+                    sources: hosts.clone(),
+                    destinations: hosts,
+                    sizes: law,
+                    flows_per_second: rate,
+                    begin: workload.start,
+                    end: end.unwrap_or(Time::NEVER),
+                    count: p.max_flows,
+                    seed,
+                    workload: id,
+                    flow,
+                };
+                Made { source: Box::new(w::Poisson::new(&config).map_err(place)?), classes: vec![], count: None, end }
+            }
+            WorkloadKind::Incast(p) => self.incast(number, workload, p, flow)?,
+            WorkloadKind::Permutation(p) => {
+                let hosts = self.hosts(&field("hosts"), &p.hosts, 2)?;
+                let count = Some(hosts.len() as u64 * p.rounds);
+                let shuffle = match p.shift {
+                    Shift::Random => w::Shuffle::Random,
+                    Shift::By(n) => w::Shuffle::Shift(n),
+                };
+                let config = w::PermutationConfig {
+                    hosts,
+                    shuffle,
+                    sizes: sizes(&p.sizes)?,
+                    begin: workload.start,
+                    period: p.period,
+                    rounds: p.rounds,
+                    seed,
+                    workload: id,
+                    flow,
+                };
+                let end = Some(Time(workload.start.0 + p.period.0 * (p.rounds - 1)));
+                Made { source: Box::new(w::Permutation::new(&config).map_err(place)?), classes: vec![], count, end }
+            }
+            WorkloadKind::AllToAll(p) => {
+                let hosts = self.hosts(&field("hosts"), &p.hosts, 2)?;
+                let n = hosts.len() as u64;
+                let config = w::AllToAllConfig {
+                    hosts,
+                    sizes: sizes(&p.sizes)?,
+                    begin: workload.start,
+                    step: p.step,
+                    period: p.period,
+                    rounds: p.rounds,
+                    seed,
+                    workload: id,
+                    flow,
+                };
+                let end = Some(Time(workload.start.0 + p.period.0 * (p.rounds - 1) + p.step.0 * (n - 2)));
+                let count = Some(n * (n - 1) * p.rounds);
+                Made { source: Box::new(w::AllToAll::new(&config).map_err(place)?), classes: vec![], count, end }
+            }
+            WorkloadKind::Flows(p) => self.table(number, workload, p, flow)?,
+        };
+        if made.classes.is_empty() {
+            made.classes = vec![workload.class];
+        }
+        Ok(made)
+    }
+
+    /// An error of a workload's constructor, under the workload's place in the scenario.
+    fn inside(&self, prefix: &str, e: InputError) -> InputError {
+        let field = format!("{prefix}{}", e.field.as_deref().unwrap_or_default());
+        let mut placed = self.spec.error(field.trim_end_matches('.'), &e.problem);
+        placed.value = e.value.or(placed.value);
+        placed.allowed = e.allowed;
+        placed
+    }
+
+    fn hosts(&self, field: &str, set: &crate::spec::value::HostSet, least: usize) -> Result<Vec<NodeId>, InputError> {
+        let hosts: Vec<NodeId> = set.of(self.scenario.graph.hosts()).collect();
+        if let crate::spec::value::HostSet::Ranges(ranges) = set
+            && let Some((_, high)) = ranges.iter().find(|(_, high)| {
+                (*high as usize) >= self.scenario.graph.nodes() || !self.scenario.graph.is_host(*high)
+            })
+        {
+            let all = self.scenario.graph.hosts().count();
+            return Err(self
+                .spec
+                .error(field, "no such host")
+                .value(high)
+                .allowed(format!("host ids 0 to {}", all - 1)));
+        }
+        if hosts.len() < least {
+            return Err(self
+                .spec
+                .error(field, "too few hosts")
+                .value(hosts.len())
+                .allowed(format!("at least {least}")));
+        }
+        Ok(hosts)
+    }
+
+    fn sizes(&self, field: &str, sizes: &Sizes) -> Result<SizeLaw, InputError> {
+        Ok(match sizes {
+            Sizes::Fixed(bytes) => SizeLaw::Fixed(bytes.0),
+            Sizes::Builtin(name) => {
+                let found = w::builtin(&name.0)
+                    .map_err(|e| self.inside(&format!("{field}."), InputError { field: None, ..e }))?;
+                SizeLaw::Drawn(Arc::new(found.cdf))
+            }
+            Sizes::File(file) => {
+                let sampling = match file.sampling {
+                    Sampling::Interpolated => w::Sampling::Interpolated,
+                    Sampling::Step => w::Sampling::Step,
+                };
+                let text = read_text(self.spec, field, &file.file.0)?;
+                SizeLaw::Drawn(Arc::new(w::Cdf::parse(&text, &file.file.0, sampling)?))
+            }
+        })
+    }
+
+    /// What a load refers to: hosts' links, or the uplinks of the top-of-rack switches.
+    fn reference(&self, of: LoadOf, hosts: &[NodeId]) -> LoadReference {
+        let graph = &self.scenario.graph;
+        let host_links = || hosts.iter().flat_map(|h| graph.ports_of(*h)).map(|p| p.rate.0 as f64).sum();
+        if of == LoadOf::Host {
+            return LoadReference { capacity_bps: host_links(), crossing: 1.0 };
+        }
+        let racks: BTreeSet<NodeId> = hosts.iter().flat_map(|h| graph.ports_of(*h)).map(|p| p.peer).collect();
+        let uplinks = racks.iter().flat_map(|r| graph.ports_of(*r)).filter(|p| !graph.is_host(p.peer));
+        let rack = |h: NodeId| graph.ports_of(h)[0].peer;
+        let n = hosts.len() as f64;
+        let mut in_rack: std::collections::BTreeMap<NodeId, f64> = std::collections::BTreeMap::new();
+        for h in hosts {
+            *in_rack.entry(rack(*h)).or_default() += 1.0;
+        }
+        let crossing = in_rack.values().map(|m| m / n * (n - m) / (n - 1.0)).sum();
+        LoadReference { capacity_bps: uplinks.map(|p| p.rate.0 as f64).sum(), crossing }
+    }
+
+    fn mean(&self, law: &SizeLaw, bytes: LoadBytes, mean: LoadMean, scheme: usize) -> Result<f64, InputError> {
+        let bytes = match bytes {
+            LoadBytes::Payload => w::LoadBytes::Payload,
+            LoadBytes::Wire => w::LoadBytes::Wire,
+        };
+        let mean = match mean {
+            LoadMean::Sampled => w::LoadMean::Sampled,
+            LoadMean::Nominal => w::LoadMean::Nominal,
+        };
+        let telemetry = self.scenario.schemes[scheme].params.telemetry_bytes();
+        w::load::mean_bytes(law, bytes, mean, &self.scenario.framing, telemetry)
+    }
+
+    fn poisson_rate(
+        &self,
+        number: usize,
+        p: &Poisson,
+        law: &SizeLaw,
+        hosts: &[NodeId],
+        scheme: usize,
+    ) -> Result<f64, InputError> {
+        let prefix = format!("workloads.{number}.load.");
+        let mean = self.mean(law, p.load.bytes, p.load.mean, scheme).map_err(|e| self.inside(&prefix, e))?;
+        let of = self.reference(p.load.of, hosts);
+        if of.crossing <= 0.0 || of.capacity_bps <= 0.0 {
+            return Err(self
+                .spec
+                .error(&format!("{prefix}of"), "no traffic leaves a rack in this network")
+                .allowed("of = \"host\""));
+        }
+        w::rate_for_load(p.load.value, mean, of, hosts.len() as u32).map_err(|e| self.inside(&prefix, e))
+    }
+
+    fn incast(&self, number: usize, workload: &Workload, p: &Incast, flow: FlowDefaults) -> Result<Made, InputError> {
+        let field = |key: &str| format!("workloads.{number}.{key}");
+        let hosts = self.hosts(&field("hosts"), &p.hosts, 2)?;
+        let receivers = match p.receiver {
+            Receiver::Random => hosts.clone(),
+            Receiver::Host(h) if hosts.contains(&h) || self.scenario.graph.hosts().any(|x| x == h) => vec![h],
+            Receiver::Host(h) => {
+                let all = self.scenario.graph.hosts().count();
+                return Err(self
+                    .spec
+                    .error(&field("receiver"), "no such host")
+                    .value(h)
+                    .allowed(format!("host ids 0 to {}", all - 1)));
+            }
+        };
+        let senders: Vec<NodeId> = if let Receiver::Host(h) = p.receiver {
+            hosts.iter().copied().filter(|x| *x != h).collect()
+        } else {
+            hosts.clone()
+        };
+        let law = self.sizes(&field("sizes"), &p.sizes)?;
+        let mut step = Duration(0);
+        let periodic = |count: u64, period: Duration| {
+            let end = Time(workload.start.0.saturating_add(period.0.saturating_mul(count - 1)));
+            (w::Episodes::Every { begin: workload.start, period, count }, Some(count * u64::from(p.senders)), Some(end))
+        };
+        let (episodes, count, end) = match &p.mode {
+            IncastMode::Synchronous(m) => periodic(m.count, m.period),
+            IncastMode::Staggered(m) => {
+                step = m.step;
+                periodic(m.count, m.period)
+            }
+            IncastMode::Poisson(m) => {
+                let stop = if let crate::scenario::Stop::At(t) = self.scenario.stop { Some(t) } else { None };
+                let end = m.end.or(m.duration.map(|d| workload.start + d)).or(stop);
+                let prefix = field("load.");
+                let mean = self
+                    .mean(&law, m.load.bytes, m.load.mean, usize::from(flow.scheme))
+                    .map_err(|e| self.inside(&prefix, e))?;
+                let of = self.reference(m.load.of, &hosts);
+                let rate = w::rate_for_load(m.load.value, mean * f64::from(p.senders), of, 1)
+                    .map_err(|e| self.inside(&prefix, e))?;
+                let end_at = end.unwrap_or(Time::NEVER);
+                (w::Episodes::Poisson { begin: workload.start, end: end_at, per_second: rate }, None, end)
+            }
+        };
+        let config = w::IncastConfig {
+            senders,
+            fan_in: p.senders,
+            random_senders: p.random_senders,
+            receivers,
+            sizes: law,
+            step,
+            episodes,
+            seed: self.scenario.seed,
+            workload: number as u16,
+            flow,
+        };
+        let source = w::Incast::new(&config).map_err(|e| self.inside(&field(""), e))?;
+        Ok(Made { source: Box::new(source), classes: vec![], count, end })
+    }
+
+    fn table(&self, number: usize, workload: &Workload, p: &Flows, flow: FlowDefaults) -> Result<Made, InputError> {
+        let field = |key: &str| format!("workloads.{number}.{key}");
+        let mut flows: Vec<FlowSpec> = Vec::new();
+        if let Some(file) = &p.file {
+            let text = read_text(self.spec, &field("file"), &file.0)?;
+            let names = TableNames { schemes: self.names, groups: &self.scenario.groups };
+            flows = w::read_table(BufReader::new(text.as_bytes()), &file.0, &self.scenario.graph, names, flow)?;
+        }
+        let graph = &self.scenario.graph;
+        for (i, row) in p.rows.iter().enumerate() {
+            let at = |key: &str| field(&format!("rows.{i}.{key}"));
+            for (key, host) in [("src", row.src), ("dst", row.dst)] {
+                if host as usize >= graph.nodes() || !graph.is_host(host) {
+                    let all = graph.hosts().count();
+                    return Err(self
+                        .spec
+                        .error(&at(key), "no such host")
+                        .value(host)
+                        .allowed(format!("host ids 0 to {}", all - 1)));
+                }
+            }
+            if row.src == row.dst {
+                return Err(self
+                    .spec
+                    .error(&at("dst"), "a host cannot send to itself")
+                    .value(row.dst)
+                    .allowed("another host than src"));
+            }
+            let mut f = flow.flow(row.start, row.src, row.dst, row.bytes.0);
+            if let Some(name) = &row.scheme {
+                f.scheme = self.spec.scheme_index(&name.0).unwrap_or(0) as u16;
+            }
+            f.class = row.class.unwrap_or(f.class);
+            if let Some(RateCap::Rate(r)) = row.rate_cap {
+                f.rate_cap = r.0;
+            }
+            flows.push(f);
+        }
+        for f in &mut flows {
+            f.start = Time(f.start.0.saturating_add(workload.start.0));
+        }
+        flows.sort_by_key(|f| f.start);
+        let mut classes: Vec<u8> = flows.iter().map(|f| f.class).collect();
+        classes.sort_unstable();
+        classes.dedup();
+        let (count, end) = (Some(flows.len() as u64), flows.last().map(|f| f.start));
+        Ok(Made { source: Box::new(w::FlowTable::new(flows)), classes, count, end })
+    }
+}
+
+/// When series are sampled, if at all.
+pub fn series_interval(spec: &Resolved) -> Option<Duration> {
+    match spec.records.series.interval {
+        Interval::Off => None,
+        Interval::Every(d) => Some(d),
+    }
+}

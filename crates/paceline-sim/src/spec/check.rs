@@ -1,0 +1,256 @@
+//! Rules between fields, and the defaults that follow from other fields.
+
+use std::collections::BTreeMap;
+
+use paceline_proto::units::{Bytes, Duration, Time};
+
+use crate::InputError;
+
+use super::Spec;
+use super::node::{Bad, Node, Read, clip};
+use super::run::Stop;
+use super::section::nearest;
+use super::topology::{GraphTopology, TopologyKind};
+use super::value::{HostSet, Name};
+use super::workload::{IncastMode, Receiver, WorkloadKind};
+
+/// Latest instant a scenario may name.
+const LATEST: Time = Time(1_000 * paceline_proto::units::S);
+
+/// Most entries of `switch.ecn.by_rate`.
+const MOST_RATES: usize = 64;
+
+/// An error about a field, at the nearest place that the input has for it.
+pub(crate) fn bad(root: &Node, field: &str, problem: &str) -> Bad {
+    let (mut node, mut exact) = (root, true);
+    for segment in field.split('.') {
+        let Some(inner) = node.get(segment) else {
+            exact = false;
+            break;
+        };
+        node = inner;
+    }
+    let error = InputError::new(problem).field(field);
+    Bad::new(node.at, if exact { error.value(node.show()) } else { error })
+}
+
+/// Adds what is allowed.
+fn allowed(Bad(mut inner): Bad, text: impl Into<String>) -> Bad {
+    inner.1.allowed = Some(text.into());
+    Bad(inner)
+}
+
+/// Checks what concerns several fields and fills in what follows from others.
+pub(crate) fn check(spec: &mut Spec, root: &Node) -> Read<()> {
+    if spec.schemes.is_empty() {
+        return Err(allowed(
+            bad(root, "schemes", "missing"),
+            "at least one section such as [schemes.hpcc] with cc = \"hpcc\"",
+        ));
+    }
+    if spec.workloads.is_empty() {
+        let example = "at least one section [[workloads]] with kind = \"poisson\" or another";
+        return Err(allowed(bad(root, "workloads", "missing"), example));
+    }
+    topology(spec, root)?;
+    ecn(spec, root)?;
+    let (frame, limit) = (spec.framing.payload.0 + spec.framing.header.0, u64::from(u16::MAX));
+    if frame > limit {
+        let problem = "payload and header together are too long";
+        return Err(allowed(bad(root, "framing.payload", problem), format!("at most {limit} bytes together")));
+    }
+    schemes(spec, root)?;
+    for index in 0..spec.workloads.len() {
+        workload(spec, root, index)?;
+    }
+    Ok(())
+}
+
+fn topology(spec: &Spec, root: &Node) -> Read<()> {
+    match &spec.topology.kind {
+        TopologyKind::FatTree(tree) if tree.k % 2 == 1 => {
+            Err(allowed(bad(root, "topology.k", "odd"), "an even whole number, 2 to 128"))
+        }
+        TopologyKind::Graph(graph) => nodes_of(graph, root),
+        _ => Ok(()),
+    }
+}
+
+fn nodes_of(graph: &GraphTopology, root: &Node) -> Read<()> {
+    if graph.hosts.len() < 2 {
+        return Err(allowed(bad(root, "topology.hosts", "too few hosts"), "at least 2"));
+    }
+    if graph.links.is_empty() {
+        return Err(allowed(bad(root, "topology.links", "missing"), "at least one { a = \"h0\", b = \"s0\" }"));
+    }
+    let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+    for (list, nodes) in [("hosts", &graph.hosts), ("switches", &graph.switches)] {
+        for (i, node) in nodes.iter().enumerate() {
+            if names.insert(&node.0, i).is_some() {
+                let field = format!("topology.{list}.{i}");
+                return Err(allowed(bad(root, &field, "name used twice"), "a name of its own for every node"));
+            }
+        }
+    }
+    for (i, link) in graph.links.iter().enumerate() {
+        for (end, name) in [("a", &link.a), ("b", &link.b)] {
+            if !names.contains_key(name.0.as_str()) {
+                let near = nearest(name, names.keys().copied());
+                let hint = near.map_or("no such node".to_string(), |n| format!("no such node, did you mean \"{n}\"?"));
+                let field = format!("topology.links.{i}.{end}");
+                return Err(allowed(bad(root, &field, &hint), "a name from topology.hosts or topology.switches"));
+            }
+        }
+        if link.a == link.b {
+            let field = format!("topology.links.{i}.b");
+            return Err(allowed(bad(root, &field, "link from a node to itself"), "another node"));
+        }
+    }
+    Ok(())
+}
+
+fn ecn(spec: &Spec, root: &Node) -> Read<()> {
+    let ecn = &spec.switch.ecn;
+    let order = |field: String, k_min: Bytes, k_max: Bytes| {
+        if k_min <= k_max {
+            return Ok(());
+        }
+        let problem = format!("k_min ({k_min}) is above k_max ({k_max})");
+        Err(allowed(bad(root, &field, &problem), "k_min at most k_max"))
+    };
+    let given = |key: &str| root.get("switch").and_then(|s| s.get("ecn")).is_some_and(|e| e.get(key).is_some());
+    let field = if given("k_min") || !given("k_max") { "switch.ecn.k_min" } else { "switch.ecn.k_max" };
+    order(field.to_string(), ecn.k_min, ecn.k_max)?;
+    if ecn.by_rate.len() > MOST_RATES {
+        let error = bad(root, "switch.ecn.by_rate", "too many entries");
+        return Err(allowed(error, format!("at most {MOST_RATES}")));
+    }
+    for (i, row) in ecn.by_rate.iter().enumerate() {
+        order(format!("switch.ecn.by_rate.{i}.k_min"), row.k_min, row.k_max)?;
+        if ecn.by_rate[..i].iter().any(|other| other.rate == row.rate) {
+            let field = format!("switch.ecn.by_rate.{i}.rate");
+            return Err(allowed(bad(root, &field, "rate given twice"), "one entry per rate"));
+        }
+    }
+    Ok(())
+}
+
+fn schemes(spec: &Spec, root: &Node) -> Read<()> {
+    let Some(line) = spec.topology.kind.host_rate() else { return Ok(()) };
+    for (name, scheme) in &spec.schemes {
+        let super::scheme::Control::Hpcc(hpcc) = &scheme.cc else { continue };
+        if hpcc.min_rate > line {
+            let field = format!("schemes.{name}.min_rate");
+            let problem = "above the rate of the host links";
+            return Err(allowed(bad(root, &field, problem), format!("at most {line}")));
+        }
+    }
+    Ok(())
+}
+
+fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
+    let at = |key: &str| format!("workloads.{index}.{key}");
+    let names: Vec<&str> = spec.schemes.iter().map(|(name, _)| name.as_str()).collect();
+    let known = |field: &str, name: &Name| {
+        if names.contains(&name.0.as_str()) {
+            return Ok(());
+        }
+        let hint = match nearest(name, names.iter().copied()) {
+            Some(near) => format!("no such scheme, did you mean \"{near}\"?"),
+            None => "no such scheme".to_string(),
+        };
+        Err(allowed(bad(root, field, &hint), clip(&names.join(", "))))
+    };
+    let endless = spec.run.stop == Stop::Completed;
+    let workload = &spec.workloads[index];
+    let scheme = match &workload.scheme {
+        Some(name) => known(&at("scheme"), name).map(|()| name.clone())?,
+        None if names.len() == 1 => Name(names[0].to_string()),
+        None => return Err(allowed(bad(root, &at("scheme"), "missing"), clip(&names.join(", ")))),
+    };
+    let start = workload.start;
+    let window = |end: Option<Time>, duration: Option<Duration>, other_limit: bool, others: &str| {
+        let end = match (end, duration) {
+            (Some(_), Some(_)) => {
+                return Err(allowed(bad(root, &at("duration"), "given beside end"), "one of end and duration"));
+            }
+            (None, Some(duration)) if start + duration > LATEST => {
+                return Err(allowed(
+                    bad(root, &at("duration"), "ends too late"),
+                    format!("start + duration up to {LATEST}"),
+                ));
+            }
+            (None, Some(duration)) => Some(start + duration),
+            (Some(end), None) if end <= start => {
+                let problem = format!("not after start ({start})");
+                return Err(allowed(bad(root, &at("end"), &problem), "an instant after start"));
+            }
+            (end, None) => end,
+        };
+        if end.is_none() && !other_limit && endless {
+            let choices = format!("one of end, duration{others}, or an instant for run.stop");
+            return Err(allowed(bad(root, &at("end"), "missing: the arrivals would never end"), choices));
+        }
+        Ok(end)
+    };
+    let hosts = match &workload.kind {
+        WorkloadKind::Poisson(w) => Some(&w.hosts),
+        WorkloadKind::Incast(w) => Some(&w.hosts),
+        WorkloadKind::Permutation(w) => Some(&w.hosts),
+        WorkloadKind::AllToAll(w) => Some(&w.hosts),
+        WorkloadKind::Flows(_) => None,
+    };
+    let count = spec.topology.kind.hosts();
+    if let Some(HostSet::Ranges(ranges)) = hosts {
+        let highest = ranges.iter().map(|(_, high)| *high).max().unwrap_or(0);
+        host(count, highest, root, &at("hosts"))?;
+    }
+    let mut kind = workload.kind.clone();
+    match &mut kind {
+        WorkloadKind::Poisson(w) => {
+            w.end = window(w.end, w.duration.take(), w.max_flows.is_some(), ", max_flows")?;
+        }
+        WorkloadKind::Incast(w) => {
+            if let Receiver::Host(id) = w.receiver {
+                host(count, id, root, &at("receiver"))?;
+            }
+            if let IncastMode::Poisson(mode) = &mut w.mode {
+                mode.end = window(mode.end, mode.duration.take(), false, "")?;
+            }
+        }
+        WorkloadKind::Flows(w) => {
+            match (&w.file, w.rows.is_empty()) {
+                (Some(_), false) => {
+                    return Err(allowed(bad(root, &at("rows"), "given beside file"), "one of file and rows"));
+                }
+                (None, true) => return Err(allowed(bad(root, &at("rows"), "missing"), "one of file and rows")),
+                _ => {}
+            }
+            for (i, row) in w.rows.iter().enumerate() {
+                if row.src == row.dst {
+                    return Err(allowed(bad(root, &at(&format!("rows.{i}.dst")), "same as src"), "another host"));
+                }
+                host(count, row.src, root, &at(&format!("rows.{i}.src")))?;
+                host(count, row.dst, root, &at(&format!("rows.{i}.dst")))?;
+                if let Some(name) = &row.scheme {
+                    known(&at(&format!("rows.{i}.scheme")), name)?;
+                }
+            }
+        }
+        WorkloadKind::Permutation(_) | WorkloadKind::AllToAll(_) => {}
+    }
+    let workload = &mut spec.workloads[index];
+    (workload.scheme, workload.kind) = (Some(scheme), kind);
+    Ok(())
+}
+
+/// Refuses the id of a host that the topology, as far as the scenario itself tells, does not have.
+fn host(count: Option<u64>, id: u32, root: &Node, field: &str) -> Read<()> {
+    match count {
+        Some(count) if u64::from(id) >= count => {
+            let range = format!("node ids of hosts, 0 to {}", count.saturating_sub(1));
+            Err(allowed(bad(root, field, "no such host"), range))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,69 @@
+"""Scenarios as Python values.
+
+Generated from the table of fields in crates/paceline-sim/src/spec; do not edit. To refresh:
+UPDATE=1 cargo test -p paceline-sim generated_files
+
+Quantities are strings with a unit, as in TOML: "100Gbps", "1us", "32MiB". Nothing is checked here:
+the engine checks the TOML that `Scenario.to_toml` writes and names the field that is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+from typing import ClassVar, Literal
+
+__all__: list[str] = []
+
+
+class Section:
+    """What all sections share."""
+
+    __slots__ = ()
+    chosen: ClassVar[tuple[str, ...]] = ()
+    """Keys that tell which variant of a section this is."""
+
+
+def _entries(section: Section) -> Iterator[tuple[str, object]]:
+    for key in section.chosen:
+        yield key, getattr(section, key)
+    for item in fields(section):  # type: ignore[arg-type]
+        value = getattr(section, item.name)
+        if value is not None:
+            yield item.name.rstrip("_"), value
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Integral):
+        return str(int(value))
+    if isinstance(value, Real):
+        return repr(float(value))
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Section):
+        return "{ " + ", ".join(f"{key} = {_literal(v)}" for key, v in _entries(value)) + " }"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(_literal(item) for item in value) + "]"
+    raise TypeError(f"cannot be written as TOML: {value!r}")
+
+
+def _tables(section: Section, path: str) -> Iterator[str]:
+    later: list[tuple[str, str, Section]] = []
+    for key, value in _entries(section):
+        inner = f"{path}.{key}" if path else key
+        if isinstance(value, Section):
+            later.append((f"[{inner}]", inner, value))
+        elif isinstance(value, Mapping):
+            for name, item in value.items():
+                later.append((f"[{inner}.{name}]", f"{inner}.{name}", item))
+        elif key == "workloads" and not path and isinstance(value, Sequence):
+            later.extend((f"[[{inner}]]", inner, item) for item in value)
+        else:
+            yield f"{key} = {_literal(value)}"
+    for header, inner, item in later:
+        yield f"\n{header}"
+        yield from _tables(item, inner)

@@ -1,0 +1,267 @@
+//! Warnings: settings that are allowed but probably not meant.
+
+use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time};
+
+use crate::scenario::{BufferModel, EcnThresholds};
+
+use super::Resolved;
+use super::host::{BaseRtt, Rto};
+use super::run::{Interval, MeasureEnd, Stall, Stop};
+use super::scheme::{Control, HpccWindow, SendRate, Window};
+use super::switch::Headroom;
+use super::value::Multiple;
+use super::workload::{IncastMode, LoadOf, WorkloadKind};
+
+/// INT bytes of the largest telemetry there is: HPCC's 5 hops of 8 bytes and a count of 2.
+const TELEMETRY: u64 = 42;
+
+/// What looks like a mistake in a scenario, one sentence each, with the fields it is about. Nothing here stops a run.
+pub fn lint(scenario: &Resolved) -> Vec<String> {
+    let mut warnings = Vec::new();
+    ecn(scenario, &mut warnings);
+    pfc(scenario, &mut warnings);
+    schemes(scenario, &mut warnings);
+    load(scenario, &mut warnings);
+    times(scenario, &mut warnings);
+    warnings
+}
+
+/// Port rates that the scenario itself tells, ascending.
+fn rates(scenario: &Resolved) -> Vec<BitsPerSec> {
+    let ports = scenario.topology.kind.switches();
+    let mut rates: Vec<_> = ports.iter().flatten().map(|port| port.1).collect();
+    rates.extend(scenario.switch.ecn.by_rate.iter().map(|row| row.rate));
+    rates.sort_unstable();
+    rates.dedup();
+    rates
+}
+
+fn ecn(scenario: &Resolved, out: &mut Vec<String>) {
+    let ecn = &scenario.switch.ecn;
+    if !ecn.enabled {
+        if !ecn.by_rate.is_empty() {
+            out.push("switch.ecn.by_rate has no effect: switch.ecn.enabled is false".to_string());
+        }
+        return;
+    }
+    let thresholds: Vec<_> = rates(scenario).into_iter().map(|rate| ecn.thresholds(rate)).collect();
+    for pair in thresholds.windows(2) {
+        let (slow, fast) = (&pair[0], &pair[1]);
+        if fast.k_min < slow.k_min || fast.k_max < slow.k_max {
+            out.push(format!(
+                "switch.ecn: ports of {} mark at {} to {}, faster ones of {} already at {} to {}",
+                slow.rate, slow.k_min, slow.k_max, fast.rate, fast.k_min, fast.k_max
+            ));
+        }
+    }
+    if let Some(last) = thresholds.iter().find(|t| t.k_max > scenario.switch.buffer) {
+        let (k_max, buffer) = (last.k_max, scenario.switch.buffer);
+        out.push(format!("switch.ecn.k_max ({k_max} on ports of {}) is above switch.buffer ({buffer})", last.rate));
+    }
+    marks_after_pauses(scenario, &thresholds, out);
+}
+
+/// PFC acts before ECN is sure to have marked: at the lightest, when nothing else is in the buffer.
+fn marks_after_pauses(scenario: &Resolved, thresholds: &[EcnThresholds], out: &mut Vec<String>) {
+    let pfc = &scenario.switch.pfc;
+    if !pfc.enabled || scenario.switch.model == BufferModel::PerPort {
+        return;
+    }
+    let host_rate = scenario.topology.kind.host_rate();
+    for ports in scenario.topology.kind.switches() {
+        let aside = ports.iter().map(|(count, rate, delay)| {
+            u128::from(*count) * u128::from(headroom(scenario, *rate, *delay).saturating_add(pfc.reserve.0))
+        });
+        let aside: u128 = aside.sum();
+        let pool = u128::from(scenario.switch.buffer.0).saturating_sub(aside) as f64;
+        if pool <= 0.0 {
+            out.push(format!(
+                "switch.buffer ({}) is used up by reserve and headroom of a switch with {} ports ({aside} bytes)",
+                scenario.switch.buffer,
+                ports.iter().map(|p| u64::from(p.0)).sum::<u64>()
+            ));
+            return;
+        }
+        for (_, rate, _) in ports {
+            let faster = host_rate.map_or(0, |host| (rate.0 / host.0.max(1)).checked_ilog2().unwrap_or(0));
+            let alpha =
+                if pfc.alpha_scales { (pfc.alpha * f64::from(1u32 << faster.min(20))).min(1.0) } else { pfc.alpha };
+            // The share a holds of what is then free: alpha * (pool - share) = share.
+            let share = Bytes((pool * alpha / (1.0 + alpha)) as u64 + pfc.reserve.0);
+            let late = thresholds.binary_search_by_key(&rate, |t| t.rate).ok().map(|i| thresholds[i]);
+            if let Some(t) = late.filter(|t| t.k_max > share) {
+                out.push(format!(
+                    "switch.ecn.k_max ({} on ports of {rate}) is above the PFC threshold (at most {} bytes): pauses come before marks",
+                    t.k_max, share.0
+                ));
+                return;
+            }
+        }
+    }
+}
+
+/// Bytes set aside at a port.
+fn headroom(scenario: &Resolved, rate: BitsPerSec, delay: Duration) -> u64 {
+    match scenario.switch.pfc.headroom {
+        Headroom::Auto => most_in_flight(scenario, rate, delay),
+        Headroom::Bytes(bytes) => bytes.0,
+        Headroom::RateDelay(Multiple(factor)) => on_the_wire(rate, delay).saturating_mul(u64::from(factor)),
+    }
+}
+
+/// Bytes on a wire of this rate and delay.
+fn on_the_wire(rate: BitsPerSec, delay: Duration) -> u64 {
+    let bytes = u128::from(rate.0) * u128::from(delay.0) / u128::from(8 * paceline_proto::units::S);
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+/// What can arrive after a pause was sent: one round trip, a packet at either end and the pause frame.
+fn most_in_flight(scenario: &Resolved, rate: BitsPerSec, delay: Duration) -> u64 {
+    let framing = &scenario.framing;
+    let packet = framing.payload.0 + framing.header.0 + TELEMETRY;
+    on_the_wire(rate, delay).saturating_mul(2).saturating_add(2 * packet + framing.pfc_frame.0)
+}
+
+fn pfc(scenario: &Resolved, out: &mut Vec<String>) {
+    let pfc = &scenario.switch.pfc;
+    if !pfc.enabled {
+        if scenario.host.rto == Rto::Off {
+            out.push(
+                "host.rto is off and switch.pfc.enabled is false: a flow whose last packets are dropped never ends"
+                    .to_string(),
+            );
+        }
+        return;
+    }
+    let ports = scenario.topology.kind.switches();
+    let short = ports
+        .iter()
+        .flatten()
+        .map(|(_, rate, delay)| (*rate, *delay))
+        .find(|(rate, delay)| headroom(scenario, *rate, *delay) < most_in_flight(scenario, *rate, *delay));
+    if let Some((rate, delay)) = short {
+        out.push(format!(
+            "switch.pfc.headroom is {} bytes on links of {rate} and {delay}, but {} may arrive in the round trip after a pause: \
+             packets may be lost; \"auto\" is enough",
+            headroom(scenario, rate, delay),
+            most_in_flight(scenario, rate, delay)
+        ));
+    }
+}
+
+fn schemes(scenario: &Resolved, out: &mut Vec<String>) {
+    let host_rate = scenario.topology.kind.host_rate();
+    for (name, scheme) in &scenario.schemes {
+        let window = match &scheme.cc {
+            Control::Fixed(none) => match none.window {
+                Window::Bytes(bytes) => Some(bytes),
+                Window::Bdp | Window::Off => None,
+            },
+            Control::Hpcc(hpcc) => match hpcc.window {
+                HpccWindow::Bytes(bytes) => Some(bytes),
+                HpccWindow::Bdp => None,
+            },
+        };
+        if let Some(bytes) = window.filter(|w| *w < scenario.framing.payload) {
+            let payload = scenario.framing.payload;
+            out.push(format!("schemes.{name}.window ({bytes}) is below one packet ({payload})"));
+        }
+        if let (Control::Fixed(none), Some(line)) = (&scheme.cc, host_rate)
+            && let SendRate::Rate(rate) = none.rate
+            && rate > line
+        {
+            out.push(format!("schemes.{name}.rate ({rate}) is above the host links ({line}), which limit it"));
+        }
+        if let Control::Hpcc(hpcc) = &scheme.cc
+            && hpcc.w_ai_rate.0 == 0
+        {
+            out.push(format!("schemes.{name}.w_ai_rate is 0: flows never converge to equal rates"));
+        }
+    }
+}
+
+fn load(scenario: &Resolved, out: &mut Vec<String>) {
+    let loads = scenario.workloads.iter().enumerate().filter_map(|(i, w)| match &w.kind {
+        WorkloadKind::Poisson(p) => Some((i, p.load.value, p.load.of)),
+        WorkloadKind::Incast(incast) => match &incast.mode {
+            IncastMode::Poisson(p) => Some((i, p.load.value, p.load.of)),
+            _ => None,
+        },
+        _ => None,
+    });
+    let loads: Vec<_> = loads.collect();
+    for (i, value, _) in loads.iter().filter(|(_, value, _)| *value > 1.0) {
+        out.push(format!("workloads.{i}.load.value ({value}) is above 1: the backlog grows without end"));
+    }
+    for (of, word) in [(LoadOf::Host, "host"), (LoadOf::TorUplink, "tor_uplink")] {
+        let values = loads.iter().filter(|(_, _, o)| *o == of).map(|(_, value, _)| *value);
+        let (sum, most) = values.fold((0.0, 0.0f64), |(sum, most), v| (sum + v, most.max(v)));
+        if sum > 1.0 && most <= 1.0 {
+            out.push(format!("the loads of the workloads with load.of = \"{word}\" add up to {sum:.2}, above 1"));
+        }
+    }
+    for (i, workload) in scenario.workloads.iter().enumerate() {
+        if let (WorkloadKind::Incast(incast), Some(hosts)) = (&workload.kind, scenario.topology.kind.hosts())
+            && u64::from(incast.senders) >= hosts
+        {
+            let senders = incast.senders;
+            out.push(format!(
+                "workloads.{i}.senders ({senders}) is not below the number of hosts ({hosts}): some hosts send several flows"
+            ));
+        }
+    }
+}
+
+fn times(scenario: &Resolved, out: &mut Vec<String>) {
+    let run = &scenario.run;
+    let stop = if let Stop::At(time) = run.stop { Some(time) } else { None };
+    let end = if let MeasureEnd::At(time) = run.measure_end { Some(time) } else { None };
+    if let Some(end) = end.filter(|end| *end <= run.warmup) {
+        out.push(format!(
+            "the measuring window is empty: run.measure_end ({end}) is not after run.warmup ({})",
+            run.warmup
+        ));
+    }
+    if let Some(stop) = stop.filter(|stop| *stop <= run.warmup) {
+        out.push(format!("nothing is measured: the run stops ({stop}) before run.warmup ({}) is over", run.warmup));
+    }
+    let ends = scenario.workloads.iter().map(|w| match &w.kind {
+        WorkloadKind::Poisson(p) => p.end,
+        WorkloadKind::Incast(i) => {
+            if let IncastMode::Poisson(p) = &i.mode {
+                p.end
+            } else {
+                None
+            }
+        }
+        _ => None,
+    });
+    let ends: Option<Vec<Time>> = ends.collect();
+    let last = ends.and_then(|ends| ends.into_iter().max());
+    if let Some(last) = last.filter(|last| *last <= run.warmup) {
+        let warmup = run.warmup;
+        out.push(format!("nothing is measured: the last arrivals ({last}) are before run.warmup ({warmup}) is over"));
+    }
+    for (i, workload) in scenario.workloads.iter().enumerate() {
+        if let Some(stop) = stop.filter(|stop| workload.start >= *stop) {
+            let start = workload.start;
+            out.push(format!("workloads.{i} has no effect: it starts ({start}) when the run has stopped ({stop})"));
+        }
+    }
+    if let (Rto::After(rto), Stall::After(stall)) = (&scenario.host.rto, &run.stall)
+        && stall <= rto
+    {
+        out.push(format!(
+            "run.stall ({stall}) is not longer than host.rto ({rto}): waiting for a timeout looks like a stall"
+        ));
+    }
+    if let (BaseRtt::Fixed(rtt), Rto::After(rto)) = (&scenario.host.base_rtt, &scenario.host.rto)
+        && rto <= rtt
+    {
+        out.push(format!("host.rto ({rto}) is not longer than host.base_rtt ({rtt}): every packet times out"));
+    }
+    let series = &scenario.records.series;
+    if series.interval == Interval::Off && !(series.ports.is_empty() && series.flows.is_empty()) {
+        out.push("records.series.ports and flows have no effect: records.series.interval is \"off\"".to_string());
+    }
+}

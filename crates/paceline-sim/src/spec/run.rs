@@ -1,0 +1,147 @@
+//! `[run]`, `[records]` and `[quirks]`.
+
+use paceline_proto::units::{Duration, Time};
+
+use crate::scenario::{self, EngineChoice};
+
+use super::declare::section;
+use super::value::{PortRef, choice, either};
+
+either! {
+    /// When a run ends.
+    pub enum Stop {
+        /// When every flow has finished or failed.
+        Completed = "completed",
+        ;
+        /// At this instant at the latest.
+        At(Time),
+    }
+}
+
+either! {
+    /// End of the measuring window.
+    pub enum MeasureEnd {
+        /// That of the run.
+        End = "end",
+        ;
+        /// This instant.
+        At(Time),
+    }
+}
+
+either! {
+    /// How long nothing may move.
+    pub enum Stall {
+        /// For ever.
+        Off = "off",
+        ;
+        /// This long.
+        After(Duration),
+    }
+}
+
+choice! { EngineChoice { Auto = "auto", Sequential = "sequential", Windowed = "windowed", } }
+
+section! {
+    /// When the run ends, which flows are measured, how it is computed.
+    pub struct Run {
+        /// The run ends when every flow has finished or failed; with an instant, then at the latest.
+        stop: Stop = "completed", in "(0s, 1000s]", from "Paceline";
+        /// Flows that start before are simulated but not measured.
+        warmup: Time = "0s", in "[0s, 1000s]", from "Paceline";
+        /// Flows that start at or after this instant are simulated but not measured.
+        measure_end: MeasureEnd = "end", in "(0s, 1000s]", from "Paceline";
+        /// How events are ordered: by the scenario, one after the other, or in windows of the smallest link delay. The results
+        /// are the same.
+        engine: EngineChoice = "auto", from "Paceline";
+        /// When no flow makes progress for this long, the run stops with a diagnosis.
+        stall: Stall = "10ms", in "[1us, 1000s]", from "Paceline";
+        /// Warnings about the scenario are errors.
+        strict: bool = false, from "Paceline";
+    }
+}
+
+impl Run {
+    /// The engine's form of `stop`.
+    pub fn stop(&self) -> scenario::Stop {
+        match self.stop {
+            Stop::Completed => scenario::Stop::Completed,
+            Stop::At(time) => scenario::Stop::At(time),
+        }
+    }
+}
+
+choice! {
+    /// How finely queue histograms are kept.
+    pub enum QueueRecords {
+        /// Per port up to 4,096 ports, per tier above.
+        Auto = "auto",
+        /// Per port and class.
+        Port = "port",
+        /// Per tier and class.
+        Tier = "tier",
+        /// None.
+        Off = "off",
+    }
+}
+
+section! {
+    /// What is recorded beside the flows.
+    pub struct Records {
+        /// Exact time-weighted queue histograms: per port, per tier, none, or by the number of ports (per port up to 4,096).
+        queues: QueueRecords = "auto", from "Paceline";
+        /// Counters of every link.
+        links: bool = true, from "Paceline";
+        /// Pause counters of every port that was paused.
+        pauses: bool = true, from "Paceline";
+        sections {
+            /// Time series.
+            series: Series;
+        }
+    }
+}
+
+either! {
+    /// How often a series is sampled.
+    pub enum Interval {
+        /// Not at all.
+        Off = "off",
+        ;
+        /// This often.
+        Every(Duration),
+    }
+}
+
+section! {
+    /// Time series of queues, rates and windows.
+    pub struct Series {
+        /// From one sample to the next.
+        interval: Interval = "10us", in "[1ns, 1s]", from "Paceline";
+        /// Number of the busiest ports whose queues are sampled.
+        busiest: u32 = 8, in "[0, 1024]", from "Paceline";
+        /// Ports whose queues are sampled as well.
+        ports: Vec<PortRef> = [], from "Paceline";
+        /// Flow ids whose rates and windows are sampled.
+        flows: Vec<u64> = [], in "[0, 1000000000000]", from "Paceline";
+    }
+}
+
+section! {
+    /// Behaviours of the HPCC reference simulator that Paceline does not share.
+    pub struct Quirks {
+        /// Clock of whole nanoseconds; serialisation times truncated as the reference's double arithmetic does.
+        clock_1ns: bool = false, from "HPCC reference simulator";
+        /// Ties between events go to the one scheduled first.
+        insertion_order: bool = false, from "HPCC reference simulator";
+        /// The NIC's round robin is not adjusted when finished flows are removed, and its pacing timer has gaps.
+        nic_round_robin: bool = false, from "HPCC reference simulator";
+    }
+}
+
+impl Quirks {
+    /// The engine's form.
+    pub fn config(&self) -> scenario::Quirks {
+        let Self { clock_1ns, insertion_order, nic_round_robin } = *self;
+        scenario::Quirks { clock_1ns, insertion_order, nic_round_robin }
+    }
+}

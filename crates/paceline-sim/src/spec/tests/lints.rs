@@ -1,0 +1,45 @@
+//! Warnings.
+
+use super::*;
+use crate::spec::lint;
+
+/// Overrides of the least scenario and the beginning of the one warning they must cause.
+#[rustfmt::skip]
+const WARNINGS: &[(&[&str], &str)] = &[
+    (&["switch.ecn.by_rate=[{ rate = '400Gbps', k_min = '1KB', k_max = '2KB' }]"], "switch.ecn: ports of 100Gbps mark at 400KB to 1600KB, faster ones of 400Gbps already at 1KB to 2KB"),
+    (&["switch.ecn.k_max=5MB"], "switch.ecn.k_max (5MB on ports of 100Gbps) is above the PFC threshold"),
+    (&["switch.ecn.k_max=40MB", "switch.pfc.enabled=false"], "switch.ecn.k_max (40MB on ports of 100Gbps) is above switch.buffer"),
+    (&["switch.pfc.headroom=1x"], "switch.pfc.headroom is 12500 bytes on links of 100Gbps and 1us, but 27223 may arrive"),
+    (&["topology.link_delay=10ns"], "switch.pfc.headroom is 375 bytes"),
+    (&["switch.buffer=100KB"], "switch.ecn.k_max"),
+    (&["switch.pfc.enabled=false", "host.rto=off"], "host.rto is off and switch.pfc.enabled is false"),
+    (&["schemes.hpcc.window=500B"], "schemes.hpcc.window (500B) is below one packet (1KB)"),
+    (&["schemes.hpcc.w_ai_rate=0bps"], "schemes.hpcc.w_ai_rate is 0"),
+    (&["schemes.slow={ cc = 'none', rate = '200Gbps' }", "workloads.0.scheme=hpcc"], "schemes.slow.rate (200Gbps) is above the host links (100Gbps)"),
+    (&["workloads.0={ kind = 'poisson', end = '1ms', load.value = 1.5 }"], "workloads.0.load.value (1.5) is above 1"),
+    (&["workloads=[{ kind = 'poisson', end = '1ms', load.value = 0.7 }, { kind = 'incast', mode = 'poisson', senders = 3, end = '1ms', load.value = 0.5 }]"], "the loads of the workloads with load.of = \"host\" add up to 1.20, above 1"),
+    (&["workloads.0={ kind = 'incast', senders = 16 }"], "workloads.0.senders (16) is not below the number of hosts (16)"),
+    (&["run.warmup=2ms", "run.measure_end=2ms"], "the measuring window is empty: run.measure_end (2ms) is not after run.warmup (2ms)"),
+    (&["run.warmup=2ms", "run.stop=1ms"], "nothing is measured: the run stops (1ms) before run.warmup (2ms) is over"),
+    (&["run.warmup=2ms", "workloads.0={ kind = 'poisson', end = '1ms' }"], "nothing is measured: the last arrivals (1ms)"),
+    (&["run.stop=1ms", "workloads.0.start=1ms"], "workloads.0 has no effect: it starts (1ms) when the run has stopped (1ms)"),
+    (&["host.rto=10ms"], "run.stall (10ms) is not longer than host.rto (10ms)"),
+    (&["host.rto=10us", "host.base_rtt=12us"], "host.rto (10us) is not longer than host.base_rtt (12us)"),
+    (&["records.series.interval=off", "records.series.flows=[1]"], "records.series.ports and flows have no effect"),
+    (&["switch.ecn.enabled=false", "switch.ecn.by_rate=[{ rate = '400Gbps', k_min = '1KB', k_max = '2KB' }]"], "switch.ecn.by_rate has no effect"),
+];
+
+#[test]
+fn each_likely_mistake_has_its_warning() {
+    assert_eq!(lint(&least(&[])), Vec::<String>::new());
+    for (overrides, start) in WARNINGS {
+        let warnings = lint(&least(overrides));
+        assert!(warnings.iter().any(|w| w.starts_with(start)), "{overrides:?}: {warnings:?}");
+    }
+}
+
+#[test]
+fn a_small_buffer_is_used_up_by_headroom() {
+    let warnings = lint(&least(&["switch.buffer=100KB"]));
+    assert!(warnings.iter().any(|w| w.starts_with("switch.buffer (100KB) is used up")), "{warnings:?}");
+}

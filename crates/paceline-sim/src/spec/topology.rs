@@ -1,0 +1,251 @@
+//! `[topology]`: hosts, switches and links.
+
+use paceline_proto::units::{BitsPerSec, Duration};
+
+use super::declare::{section, variants};
+use super::value::{File, Name};
+
+section! {
+    /// Hosts, switches and links. Node ids: hosts first, from 0, then switches.
+    pub struct Topology {
+        select {
+            /// What the network looks like.
+            kind: TopologyKind;
+        }
+    }
+}
+
+variants! {
+    /// What the network looks like.
+    pub enum TopologyKind by kind, from "Paceline" {
+        /// One switch.
+        Star(Star) = "star",
+        /// Two switches with one link between them.
+        Dumbbell(Dumbbell) = "dumbbell",
+        /// A chain of switches.
+        ParkingLot(ParkingLot) = "parking_lot",
+        /// Two tiers, every leaf wired to every spine.
+        LeafSpine(LeafSpine) = "leaf_spine",
+        /// A k-ary fat-tree.
+        FatTree(FatTree) = "fat_tree",
+        /// The HPCC paper's tree.
+        HpccFat320(HpccFat320) = "hpcc_fat320",
+        /// A topology file.
+        File(TopologyFile) = "file",
+        /// Nodes and links given here.
+        Graph(GraphTopology) = "graph",
+    }
+}
+
+section! {
+    /// All hosts at one switch.
+    pub struct Star {
+        /// Number of hosts.
+        hosts: u32 = 16, in "[2, 65535]", from "Paceline";
+        /// Rate of the host links.
+        host_rate: BitsPerSec = "100Gbps", in "[1Mbps, 10Tbps]", from "HPCC, sec. 5.1";
+        /// Propagation delay of every link.
+        link_delay: Duration = "1us", in "[0s, 1s]", from "HPCC, sec. 5.1";
+    }
+}
+
+section! {
+    /// Hosts at two switches with one link, the bottleneck, between them.
+    pub struct Dumbbell {
+        /// Hosts at the first switch.
+        left: u32 = 8, in "[1, 65534]", from "Paceline";
+        /// Hosts at the second switch.
+        right: u32 = 8, in "[1, 65534]", from "Paceline";
+        /// Rate of the host links.
+        host_rate: BitsPerSec = "100Gbps", in "[1Mbps, 10Tbps]", from "HPCC, sec. 5.1";
+        /// Rate of the link between the switches.
+        bottleneck_rate: BitsPerSec = "100Gbps", in "[1Mbps, 10Tbps]", from "Paceline";
+        /// Propagation delay of the host links.
+        host_delay: Duration = "1us", in "[0s, 1s]", from "HPCC, sec. 5.1";
+        /// Propagation delay of the link between the switches.
+        bottleneck_delay: Duration = "1us", in "[0s, 1s]", from "HPCC, sec. 5.1";
+    }
+}
+
+section! {
+    /// A chain of switches. Host 0 at the first and host 1 at the last are the long pair; hosts 2 + 2 i at switch i and
+    /// 3 + 2 i at switch i + 1 are the cross pair of hop i.
+    pub struct ParkingLot {
+        /// Links between switches along the chain.
+        hops: u32 = 3, in "[1, 253]", from "Paceline";
+        /// Rate of the host links.
+        host_rate: BitsPerSec = "100Gbps", in "[1Mbps, 10Tbps]", from "HPCC, sec. 5.1";
+        /// Rate of the links between switches.
+        chain_rate: BitsPerSec = "100Gbps", in "[1Mbps, 10Tbps]", from "Paceline";
+        /// Propagation delay of the host links.
+        host_delay: Duration = "1us", in "[0s, 1s]", from "HPCC, sec. 5.1";
+        /// Propagation delay of the links between switches.
+        chain_delay: Duration = "1us", in "[0s, 1s]", from "HPCC, sec. 5.1";
+    }
+}
+
+section! {
+    /// Leaves (top-of-rack switches) and spines, every leaf linked to every spine.
+    pub struct LeafSpine {
+        /// Number of leaves.
+        leaves: u32 = 4, in "[1, 4096]", from "Paceline";
+        /// Number of spines.
+        spines: u32 = 2, in "[1, 4096]", from "Paceline";
+        /// Hosts at each leaf.
+        hosts_per_leaf: u32 = 8, in "[1, 65534]", from "Paceline";
+        /// Links between each leaf and each spine.
+        links_per_pair: u32 = 1, in "[1, 1024]", from "Paceline";
+        /// Rate of the host links.
+        host_rate: BitsPerSec = "100Gbps", in "[1Mbps, 10Tbps]", from "HPCC, sec. 5.1";
+        /// Rate of the links between leaves and spines.
+        fabric_rate: BitsPerSec = "400Gbps", in "[1Mbps, 10Tbps]", from "HPCC, sec. 5.1";
+        /// Propagation delay of every link.
+        link_delay: Duration = "1us", in "[0s, 1s]", from "HPCC, sec. 5.1";
+    }
+}
+
+section! {
+    /// A k-ary fat-tree: k pods of k/2 edge and k/2 aggregation switches, k^2/4 core switches.
+    pub struct FatTree {
+        /// Ports of every switch; even.
+        k: u32 = 8, in "[2, 128]", from "Al-Fares et al., SIGCOMM 2008, sec. 3";
+        /// Hosts at each edge switch; k/2 when left out, more oversubscribe it.
+        hosts_per_edge: Option<u32>, in "[1, 65471]", from "Al-Fares et al., SIGCOMM 2008: k/2";
+        /// Rate of the host links.
+        host_rate: BitsPerSec = "100Gbps", in "[1Mbps, 10Tbps]", from "HPCC, sec. 5.1";
+        /// Rate of the links between switches.
+        fabric_rate: BitsPerSec = "100Gbps", in "[1Mbps, 10Tbps]", from "Al-Fares et al., SIGCOMM 2008: one rate everywhere";
+        /// Propagation delay of every link.
+        link_delay: Duration = "1us", in "[0s, 1s]", from "HPCC, sec. 5.1";
+    }
+}
+
+section! {
+    /// The tree of the HPCC evaluation as it is: 320 hosts at 100 Gb/s, 20 top-of-rack, 20 aggregation and 16 core
+    /// switches, 400 Gb/s between switches, 1 us per link.
+    pub struct HpccFat320 {}
+}
+
+section! {
+    /// A file in the topology format of the HPCC reference simulator.
+    pub struct TopologyFile {
+        /// The file.
+        file: File, from "HPCC reference simulator, TOPOLOGY_FILE";
+    }
+}
+
+section! {
+    /// Nodes and links by name. Hosts get the ids from 0 in the order given, then the switches; ports are numbered in the
+    /// order of the links.
+    pub struct GraphTopology {
+        /// Names of the hosts.
+        hosts: Vec<Name>, from "Paceline";
+        /// Names of the switches.
+        switches: Vec<Name>, from "Paceline";
+        rows {
+            /// The links.
+            links: GraphLink;
+        }
+    }
+}
+
+section! {
+    /// A full-duplex link.
+    pub struct GraphLink {
+        /// Name of the node at one end.
+        a: Name, from "Paceline";
+        /// Name of the node at the other end.
+        b: Name, from "Paceline";
+        /// Rate, each way.
+        rate: BitsPerSec = "100Gbps", in "[1Mbps, 10Tbps]", from "HPCC, sec. 5.1";
+        /// Propagation delay, each way.
+        delay: Duration = "1us", in "[0s, 1s]", from "HPCC, sec. 5.1";
+        /// Probability that a packet is lost on the wire.
+        error_rate: f64 = 0.0, in "[0, 1)", from "HPCC reference simulator, ERROR_RATE_PER_LINK";
+    }
+}
+
+/// Ports of one kind of switch: how many of which rate and delay.
+pub(crate) type SwitchPorts = Vec<(u32, BitsPerSec, Duration)>;
+
+impl TopologyKind {
+    /// Rate of the host links, where the scenario itself says it (the slowest one of a graph).
+    pub fn host_rate(&self) -> Option<BitsPerSec> {
+        match self {
+            TopologyKind::Star(t) => Some(t.host_rate),
+            TopologyKind::Dumbbell(t) => Some(t.host_rate),
+            TopologyKind::ParkingLot(t) => Some(t.host_rate),
+            TopologyKind::LeafSpine(t) => Some(t.host_rate),
+            TopologyKind::FatTree(t) => Some(t.host_rate),
+            TopologyKind::HpccFat320(_) => Some(BitsPerSec(100_000_000_000)),
+            TopologyKind::File(_) => None,
+            TopologyKind::Graph(g) => {
+                let hosts: std::collections::BTreeSet<&str> = g.hosts.iter().map(|h| h.0.as_str()).collect();
+                let at_host = |l: &&GraphLink| [&l.a, &l.b].iter().any(|end| hosts.contains(end.0.as_str()));
+                g.links.iter().filter(at_host).map(|l| l.rate).min()
+            }
+        }
+    }
+
+    /// Number of hosts, where the scenario itself says it.
+    pub fn hosts(&self) -> Option<u64> {
+        match self {
+            TopologyKind::Star(t) => Some(u64::from(t.hosts)),
+            TopologyKind::Dumbbell(t) => Some(u64::from(t.left) + u64::from(t.right)),
+            TopologyKind::ParkingLot(t) => Some(2 + 2 * u64::from(t.hops)),
+            TopologyKind::LeafSpine(t) => Some(u64::from(t.leaves) * u64::from(t.hosts_per_leaf)),
+            TopologyKind::FatTree(t) => Some(u64::from(t.k).pow(2) / 2 * u64::from(t.edge_hosts())),
+            TopologyKind::HpccFat320(_) => Some(320),
+            TopologyKind::File(_) => None,
+            TopologyKind::Graph(g) => Some(g.hosts.len() as u64),
+        }
+    }
+
+    /// The kinds of switch there are, by their ports; empty where that is known only after reading a file.
+    pub(crate) fn switches(&self) -> Vec<SwitchPorts> {
+        let us = Duration::from_us(1);
+        let (host, fabric) = (BitsPerSec(100_000_000_000), BitsPerSec(400_000_000_000));
+        match self {
+            TopologyKind::Star(t) => vec![vec![(t.hosts, t.host_rate, t.link_delay)]],
+            TopologyKind::Dumbbell(t) => {
+                let trunk = (1, t.bottleneck_rate, t.bottleneck_delay);
+                [t.left, t.right].map(|hosts| vec![(hosts, t.host_rate, t.host_delay), trunk]).into()
+            }
+            TopologyKind::ParkingLot(t) => {
+                let chain = (t.hops.min(2), t.chain_rate, t.chain_delay);
+                vec![vec![(2, t.host_rate, t.host_delay), chain]]
+            }
+            TopologyKind::LeafSpine(t) => {
+                let fabric = |switches: u32| (switches.saturating_mul(t.links_per_pair), t.fabric_rate, t.link_delay);
+                vec![vec![(t.hosts_per_leaf, t.host_rate, t.link_delay), fabric(t.spines)], vec![fabric(t.leaves)]]
+            }
+            TopologyKind::FatTree(t) => vec![
+                vec![(t.edge_hosts(), t.host_rate, t.link_delay), (t.k / 2, t.fabric_rate, t.link_delay)],
+                vec![(t.k, t.fabric_rate, t.link_delay)],
+            ],
+            TopologyKind::HpccFat320(_) => {
+                vec![vec![(16, host, us), (4, fabric, us)], vec![(8, fabric, us)], vec![(5, fabric, us)]]
+            }
+            TopologyKind::File(_) => Vec::new(),
+            TopologyKind::Graph(g) => {
+                let mut ports: std::collections::BTreeMap<&str, SwitchPorts> =
+                    g.switches.iter().map(|s| (s.0.as_str(), Vec::new())).collect();
+                for link in &g.links {
+                    for end in [&link.a, &link.b] {
+                        if let Some(ports) = ports.get_mut(end.0.as_str()) {
+                            ports.push((1, link.rate, link.delay));
+                        }
+                    }
+                }
+                ports.into_values().collect()
+            }
+        }
+    }
+}
+
+impl FatTree {
+    /// Hosts at each edge switch.
+    pub fn edge_hosts(&self) -> u32 {
+        self.hosts_per_edge.unwrap_or(self.k / 2)
+    }
+}

@@ -1,0 +1,1232 @@
+"""Scenarios as Python values.
+
+Generated from the table of fields in crates/paceline-sim/src/spec; do not edit. To refresh:
+UPDATE=1 cargo test -p paceline-sim generated_files
+
+Quantities are strings with a unit, as in TOML: "100Gbps", "1us", "32MiB". Nothing is checked here:
+the engine checks the TOML that `Scenario.to_toml` writes and names the field that is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+from typing import ClassVar, Literal
+
+__all__ = [
+    "AllToAll",
+    "Dumbbell",
+    "Ecn",
+    "EcnAtRate",
+    "FatTree",
+    "FlowRow",
+    "Flows",
+    "Framing",
+    "GraphLink",
+    "GraphTopology",
+    "Host",
+    "Hpcc",
+    "HpccFat320",
+    "IncastLoad",
+    "LeafSpine",
+    "Load",
+    "NoControl",
+    "ParkingLot",
+    "Permutation",
+    "Pfc",
+    "Poisson",
+    "PoissonIncast",
+    "Quirks",
+    "Records",
+    "Routing",
+    "Run",
+    "Scenario",
+    "Scheme",
+    "Series",
+    "SizeFile",
+    "StaggeredIncast",
+    "Star",
+    "Switch",
+    "SynchronousIncast",
+    "Topology",
+    "TopologyFile",
+    "Workload",
+]
+
+
+class Section:
+    """What all sections share."""
+
+    __slots__ = ()
+    chosen: ClassVar[tuple[str, ...]] = ()
+    """Keys that tell which variant of a section this is."""
+
+
+def _entries(section: Section) -> Iterator[tuple[str, object]]:
+    for key in section.chosen:
+        yield key, getattr(section, key)
+    for item in fields(section):  # type: ignore[arg-type]
+        value = getattr(section, item.name)
+        if value is not None:
+            yield item.name.rstrip("_"), value
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Integral):
+        return str(int(value))
+    if isinstance(value, Real):
+        return repr(float(value))
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Section):
+        return "{ " + ", ".join(f"{key} = {_literal(v)}" for key, v in _entries(value)) + " }"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(_literal(item) for item in value) + "]"
+    raise TypeError(f"cannot be written as TOML: {value!r}")
+
+
+def _tables(section: Section, path: str) -> Iterator[str]:
+    later: list[tuple[str, str, Section]] = []
+    for key, value in _entries(section):
+        inner = f"{path}.{key}" if path else key
+        if isinstance(value, Section):
+            later.append((f"[{inner}]", inner, value))
+        elif isinstance(value, Mapping):
+            for name, item in value.items():
+                later.append((f"[{inner}.{name}]", f"{inner}.{name}", item))
+        elif key == "workloads" and not path and isinstance(value, Sequence):
+            later.extend((f"[[{inner}]]", inner, item) for item in value)
+        else:
+            yield f"{key} = {_literal(value)}"
+    for header, inner, item in later:
+        yield f"\n{header}"
+        yield from _tables(item, inner)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Star(Section):
+    """All hosts at one switch."""
+
+    kind: ClassVar[Literal["star"]] = "star"
+    chosen: ClassVar[tuple[str, ...]] = ("kind",)
+
+    hosts: int = 16
+    """Number of hosts. Range [2, 65535]. Source: Paceline."""
+
+    host_rate: str = "100Gbps"
+    """Rate of the host links. Unit: bit/s. Range [1Mbps, 10Tbps]. Source: HPCC, sec. 5.1."""
+
+    link_delay: str = "1us"
+    """Propagation delay of every link. Unit: time. Range [0s, 1s]. Source: HPCC, sec. 5.1."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dumbbell(Section):
+    """Hosts at two switches with one link, the bottleneck, between them."""
+
+    kind: ClassVar[Literal["dumbbell"]] = "dumbbell"
+    chosen: ClassVar[tuple[str, ...]] = ("kind",)
+
+    left: int = 8
+    """Hosts at the first switch. Range [1, 65534]. Source: Paceline."""
+
+    right: int = 8
+    """Hosts at the second switch. Range [1, 65534]. Source: Paceline."""
+
+    host_rate: str = "100Gbps"
+    """Rate of the host links. Unit: bit/s. Range [1Mbps, 10Tbps]. Source: HPCC, sec. 5.1."""
+
+    bottleneck_rate: str = "100Gbps"
+    """Rate of the link between the switches. Unit: bit/s. Range [1Mbps, 10Tbps]. Source:
+    Paceline.
+    """
+
+    host_delay: str = "1us"
+    """Propagation delay of the host links. Unit: time. Range [0s, 1s]. Source: HPCC, sec. 5.1."""
+
+    bottleneck_delay: str = "1us"
+    """Propagation delay of the link between the switches. Unit: time. Range [0s, 1s]. Source:
+    HPCC, sec. 5.1.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ParkingLot(Section):
+    """A chain of switches. Host 0 at the first and host 1 at the last are the long pair; hosts 2
+    + 2 i at switch i and 3 + 2 i at switch i + 1 are the cross pair of hop i.
+    """
+
+    kind: ClassVar[Literal["parking_lot"]] = "parking_lot"
+    chosen: ClassVar[tuple[str, ...]] = ("kind",)
+
+    hops: int = 3
+    """Links between switches along the chain. Range [1, 253]. Source: Paceline."""
+
+    host_rate: str = "100Gbps"
+    """Rate of the host links. Unit: bit/s. Range [1Mbps, 10Tbps]. Source: HPCC, sec. 5.1."""
+
+    chain_rate: str = "100Gbps"
+    """Rate of the links between switches. Unit: bit/s. Range [1Mbps, 10Tbps]. Source: Paceline."""
+
+    host_delay: str = "1us"
+    """Propagation delay of the host links. Unit: time. Range [0s, 1s]. Source: HPCC, sec. 5.1."""
+
+    chain_delay: str = "1us"
+    """Propagation delay of the links between switches. Unit: time. Range [0s, 1s]. Source: HPCC,
+    sec. 5.1.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LeafSpine(Section):
+    """Leaves (top-of-rack switches) and spines, every leaf linked to every spine."""
+
+    kind: ClassVar[Literal["leaf_spine"]] = "leaf_spine"
+    chosen: ClassVar[tuple[str, ...]] = ("kind",)
+
+    leaves: int = 4
+    """Number of leaves. Range [1, 4096]. Source: Paceline."""
+
+    spines: int = 2
+    """Number of spines. Range [1, 4096]. Source: Paceline."""
+
+    hosts_per_leaf: int = 8
+    """Hosts at each leaf. Range [1, 65534]. Source: Paceline."""
+
+    links_per_pair: int = 1
+    """Links between each leaf and each spine. Range [1, 1024]. Source: Paceline."""
+
+    host_rate: str = "100Gbps"
+    """Rate of the host links. Unit: bit/s. Range [1Mbps, 10Tbps]. Source: HPCC, sec. 5.1."""
+
+    fabric_rate: str = "400Gbps"
+    """Rate of the links between leaves and spines. Unit: bit/s. Range [1Mbps, 10Tbps]. Source:
+    HPCC, sec. 5.1.
+    """
+
+    link_delay: str = "1us"
+    """Propagation delay of every link. Unit: time. Range [0s, 1s]. Source: HPCC, sec. 5.1."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FatTree(Section):
+    """A k-ary fat-tree: k pods of k/2 edge and k/2 aggregation switches, k^2/4 core switches."""
+
+    kind: ClassVar[Literal["fat_tree"]] = "fat_tree"
+    chosen: ClassVar[tuple[str, ...]] = ("kind",)
+
+    k: int = 8
+    """Ports of every switch; even. Range [2, 128]. Source: Al-Fares et al., SIGCOMM 2008, sec.
+    3.
+    """
+
+    hosts_per_edge: int | None = None
+    """Hosts at each edge switch; k/2 when left out, more oversubscribe it. Range [1, 65471].
+    Source: Al-Fares et al., SIGCOMM 2008: k/2.
+    """
+
+    host_rate: str = "100Gbps"
+    """Rate of the host links. Unit: bit/s. Range [1Mbps, 10Tbps]. Source: HPCC, sec. 5.1."""
+
+    fabric_rate: str = "100Gbps"
+    """Rate of the links between switches. Unit: bit/s. Range [1Mbps, 10Tbps]. Source: Al-Fares
+    et al., SIGCOMM 2008: one rate everywhere.
+    """
+
+    link_delay: str = "1us"
+    """Propagation delay of every link. Unit: time. Range [0s, 1s]. Source: HPCC, sec. 5.1."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HpccFat320(Section):
+    """The tree of the HPCC evaluation as it is: 320 hosts at 100 Gb/s, 20 top-of-rack, 20
+    aggregation and 16 core switches, 400 Gb/s between switches, 1 us per link.
+    """
+
+    kind: ClassVar[Literal["hpcc_fat320"]] = "hpcc_fat320"
+    chosen: ClassVar[tuple[str, ...]] = ("kind",)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TopologyFile(Section):
+    """A file in the topology format of the HPCC reference simulator."""
+
+    kind: ClassVar[Literal["file"]] = "file"
+    chosen: ClassVar[tuple[str, ...]] = ("kind",)
+
+    file: str
+    """The file. Source: HPCC reference simulator, TOPOLOGY_FILE."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GraphLink(Section):
+    """A full-duplex link."""
+
+    a: str
+    """Name of the node at one end. Source: Paceline."""
+
+    b: str
+    """Name of the node at the other end. Source: Paceline."""
+
+    rate: str = "100Gbps"
+    """Rate, each way. Unit: bit/s. Range [1Mbps, 10Tbps]. Source: HPCC, sec. 5.1."""
+
+    delay: str = "1us"
+    """Propagation delay, each way. Unit: time. Range [0s, 1s]. Source: HPCC, sec. 5.1."""
+
+    error_rate: float = 0.0
+    """Probability that a packet is lost on the wire. Range [0, 1). Source: HPCC reference
+    simulator, ERROR_RATE_PER_LINK.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GraphTopology(Section):
+    """Nodes and links by name. Hosts get the ids from 0 in the order given, then the switches;
+    ports are numbered in the order of the links.
+    """
+
+    kind: ClassVar[Literal["graph"]] = "graph"
+    chosen: ClassVar[tuple[str, ...]] = ("kind",)
+
+    hosts: Sequence[str]
+    """Names of the hosts. Source: Paceline."""
+
+    switches: Sequence[str]
+    """Names of the switches. Source: Paceline."""
+
+    links: Sequence[GraphLink] = ()
+    """The links."""
+
+
+Topology = (
+    Star | Dumbbell | ParkingLot | LeafSpine | FatTree | HpccFat320 | TopologyFile | GraphTopology
+)
+"""Hosts, switches and links. Node ids: hosts first, from 0, then switches."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Framing(Section):
+    """Sizes of everything on the wire. A scheme's telemetry is added to data packets and ACKs."""
+
+    preset: Literal["hpcc", "ethernet"] = "hpcc"
+    """Where the sizes that are not given come from. Source: Paceline."""
+
+    payload: str | None = None
+    """Payload of a full data packet. Unit: bytes. Range [1B, 9216B]. Default: `"1000B"` (preset
+    `hpcc`), `"1460B"` (preset `ethernet`). Source: HPCC reference simulator, PACKET_PAYLOAD_SIZE;
+    Ethernet: 1500-byte MTU less IPv4 and TCP headers.
+    """
+
+    header: str | None = None
+    """Headers of a data packet, telemetry not counted. Unit: bytes. Range [0B, 1000B]. Default:
+    `"48B"` (preset `hpcc`), `"58B"` (preset `ethernet`). Source: HPCC reference simulator: 14 PPP,
+    20 IP, 8 UDP, 6 sequence and group; Ethernet: 18 with check sum, 20 IPv4, 20 TCP.
+    """
+
+    ack_header: str | None = None
+    """Headers of an ACK or NACK, telemetry not counted. Unit: bytes. Range [1B, 1000B]. Default:
+    `"46B"` (preset `hpcc`), `"58B"` (preset `ethernet`). Source: HPCC reference simulator: 14 PPP,
+    20 IP, 12 ACK; Ethernet: as data.
+    """
+
+    min_frame: str | None = None
+    """Smallest frame; shorter ones are padded. Unit: bytes. Range [0B, 9216B]. Default: `"60B"`
+    (preset `hpcc`), `"64B"` (preset `ethernet`). Source: HPCC reference simulator; IEEE 802.3.
+    """
+
+    pfc_frame: str | None = None
+    """A PFC pause or resume frame. Unit: bytes. Range [1B, 9216B]. Default: `"43B"` (preset
+    `hpcc`), `"64B"` (preset `ethernet`). Source: HPCC reference simulator; IEEE 802.1Qbb.
+    """
+
+    wire_overhead: str | None = None
+    """What the wire adds to every frame and no buffer counts: preamble and gap between frames.
+    Unit: bytes. Range [0B, 1000B]. Default: `"0B"` (preset `hpcc`), `"20B"` (preset `ethernet`).
+    Source: HPCC reference simulator: none; IEEE 802.3: 8 preamble, 12 gap.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pfc(Section):
+    """Priority flow control, per (ingress port, class). Without it a full buffer drops."""
+
+    enabled: bool = True
+    """Whether switches send pause frames. Source: HPCC, sec. 5.1."""
+
+    reserve: str = "4096B"
+    """Bytes every (ingress port, class) may hold before it draws on the shared pool. Unit:
+    bytes. Range [0B, 1GiB]. Source: HPCC reference simulator (fixed there).
+    """
+
+    headroom: str = "3x"
+    """Bytes set aside per port for what arrives after a pause was sent: `"auto"` (two times rate
+    times delay, two full packets and a pause frame), a size, or a multiple of rate times delay.
+    Unit: bytes. Range [0B, 1GiB]. Source: HPCC reference simulator (fixed there).
+    """
+
+    alpha: float = 0.125
+    """An (ingress port, class) at host speed is paused when it holds this share of what is free
+    in the pool. Range (0, 1]. Source: HPCC reference simulator: 1/8 (fixed there).
+    """
+
+    alpha_scales: bool = True
+    """Double `alpha` for each factor 2 of the port's rate above host speed, up to 1. Source:
+    HPCC reference simulator (fixed there).
+    """
+
+    resume_offset: str = "3072B"
+    """A paused class resumes when it is this far under its threshold. Unit: bytes. Range [0B,
+    1GiB]. Source: HPCC reference simulator (fixed there).
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EcnAtRate(Section):
+    """Thresholds of the ports of one rate."""
+
+    rate: str
+    """Port rate. Unit: bit/s. Range [1Mbps, 10Tbps]. Source: HPCC reference simulator, KMIN_MAP."""
+
+    k_min: str
+    """No mark at or below this queue. Unit: bytes. Range [0B, 1TiB]. Source: HPCC reference
+    simulator, KMIN_MAP.
+    """
+
+    k_max: str
+    """Always a mark above this queue. Unit: bytes. Range [0B, 1TiB]. Source: HPCC reference
+    simulator, KMAX_MAP.
+    """
+
+    p_max: float = 0.2
+    """Probability of a mark at `k_max`. Range [0, 1]. Source: HPCC reference simulator,
+    PMAX_MAP.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ecn(Section):
+    """ECN marking at departure, by the bytes left behind: never at or below `k_min`, with a
+    probability that rises to `p_max` at `k_max`, always above.
+    """
+
+    enabled: bool = True
+    """Whether switches mark. Source: HPCC reference simulator, ENABLE_QCN 1."""
+
+    per: Literal["class", "port"] = "class"
+    """Which queue counts: that of the packet's class or that of the whole port. Source: HPCC
+    reference simulator.
+    """
+
+    k_min: str = "400KB"
+    """No mark at or below this queue, on a port of rate `at`. Unit: bytes. Range [0B, 1TiB].
+    Source: HPCC reference simulator, KMIN_MAP.
+    """
+
+    k_max: str = "1600KB"
+    """Always a mark above this queue, on a port of rate `at`. Unit: bytes. Range [0B, 1TiB].
+    Source: HPCC reference simulator, KMAX_MAP.
+    """
+
+    p_max: float = 0.2
+    """Probability of a mark at `k_max`. Range [0, 1]. Source: HPCC reference simulator,
+    PMAX_MAP.
+    """
+
+    at: str = "100Gbps"
+    """Port rate at which `k_min` and `k_max` hold; for other rates they scale in proportion.
+    Unit: bit/s. Range [1Mbps, 10Tbps]. Source: HPCC reference simulator: 400 and 1600 KB at 100
+    Gb/s, four times that at 400 Gb/s.
+    """
+
+    by_rate: Sequence[EcnAtRate] = ()
+    """Thresholds of ports of a certain rate, in place of the scaled ones."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Switch(Section):
+    """Every switch."""
+
+    buffer: str = "32MiB"
+    """Packet buffer: of the switch (`model = "shared"`) or of each egress port (`"per_port"`).
+    Unit: bytes. Range [1KB, 1TiB]. Source: HPCC, sec. 5.1; reference simulator, BUFFER_SIZE 32.
+    """
+
+    model: Literal["shared", "per_port"] = "shared"
+    """How the buffer is divided: one pool for all ports, or a fixed part per egress port.
+    Source: HPCC reference simulator.
+    """
+
+    egress_alpha: float = 1.0
+    """Without PFC and with a shared buffer: an egress queue may hold this many times what is
+    free in the pool. Range (0, 1024]. Source: Choudhury and Hahne, ToN 1998: dynamic threshold.
+    """
+
+    pfc: Pfc = Pfc()
+    """Priority flow control."""
+
+    ecn: Ecn = Ecn()
+    """ECN marking."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Host(Section):
+    """Every host and its NIC."""
+
+    ack_priority: bool = False
+    """ACKs travel in the control class, which is never paused, instead of the flow's class.
+    Source: HPCC reference simulator, ACK_HIGH_PRIO 0.
+    """
+
+    nack_interval: str = "500us"
+    """A receiver repeats a NACK for the same packet after this long. Unit: time. Range [1ns,
+    10s]. Source: HPCC reference simulator (fixed there).
+    """
+
+    rto: str = "auto"
+    """Retransmission timeout, doubled with each try: a time, `"off"`, or `"auto"` (4 base RTTs
+    and the drain of a full switch buffer at host speed, at least 1 ms, so that it does not fire for
+    queueing at one switch alone). Unit: time. Range [1us, 100s]. Source: Paceline; the HPCC
+    reference simulator has none.
+    """
+
+    rto_tries: int = 7
+    """Timeouts in a row after which a flow is given up as failed. Range [1, 20]. Source:
+    InfiniBand: retry count of 3 bits.
+    """
+
+    base_rtt: str = "network"
+    """The base RTT that windows and rates derive from: the largest in the network, that of the
+    flow's own pair, or a time. Unit: time. Range [1ns, 10s]. Source: HPCC reference simulator,
+    GLOBAL_T 1.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Routing(Section):
+    """Choice among shortest paths."""
+
+    choice: Literal["flow_hash", "spray"] = "flow_hash"
+    """Per flow by a hash of its addresses and ports, salted per switch; or per packet, drawn at
+    the source. Source: HPCC reference simulator: per-flow ECMP.
+    """
+
+    order: Literal["port", "descending_id"] = "port"
+    """How equal next hops are numbered: by port, or by descending node id as the reference
+    simulator happens to do. Source: Paceline.
+    """
+
+    salt: int = 0
+    """Added to each switch's id to salt its hash. Range [0, 4294967295]. Source: HPCC reference
+    simulator: the switch's id alone.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Run(Section):
+    """When the run ends, which flows are measured, how it is computed."""
+
+    stop: str = "completed"
+    """The run ends when every flow has finished or failed; with an instant, then at the latest.
+    Unit: time. Range (0s, 1000s]. Source: Paceline.
+    """
+
+    warmup: str = "0s"
+    """Flows that start before are simulated but not measured. Unit: time. Range [0s, 1000s].
+    Source: Paceline.
+    """
+
+    measure_end: str = "end"
+    """Flows that start at or after this instant are simulated but not measured. Unit: time.
+    Range (0s, 1000s]. Source: Paceline.
+    """
+
+    engine: Literal["auto", "sequential", "windowed"] = "auto"
+    """How events are ordered: by the scenario, one after the other, or in windows of the
+    smallest link delay. The results are the same. Source: Paceline.
+    """
+
+    stall: str = "10ms"
+    """When no flow makes progress for this long, the run stops with a diagnosis. Unit: time.
+    Range [1us, 1000s]. Source: Paceline.
+    """
+
+    strict: bool = False
+    """Warnings about the scenario are errors. Source: Paceline."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Series(Section):
+    """Time series of queues, rates and windows."""
+
+    interval: str = "10us"
+    """From one sample to the next. Unit: time. Range [1ns, 1s]. Source: Paceline."""
+
+    busiest: int = 8
+    """Number of the busiest ports whose queues are sampled. Range [0, 1024]. Source: Paceline."""
+
+    ports: Sequence[str] = ()
+    """Ports whose queues are sampled as well. Source: Paceline."""
+
+    flows: Sequence[int] = ()
+    """Flow ids whose rates and windows are sampled. Range [0, 1000000000000]. Source: Paceline."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Records(Section):
+    """What is recorded beside the flows."""
+
+    queues: Literal["auto", "port", "tier", "off"] = "auto"
+    """Exact time-weighted queue histograms: per port, per tier, none, or by the number of ports
+    (per port up to 4,096). Source: Paceline.
+    """
+
+    links: bool = True
+    """Counters of every link. Source: Paceline."""
+
+    pauses: bool = True
+    """Pause counters of every port that was paused. Source: Paceline."""
+
+    series: Series = Series()
+    """Time series."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Quirks(Section):
+    """Behaviours of the HPCC reference simulator that Paceline does not share."""
+
+    clock_1ns: bool = False
+    """Clock of whole nanoseconds; serialisation times truncated as the reference's double
+    arithmetic does. Source: HPCC reference simulator.
+    """
+
+    insertion_order: bool = False
+    """Ties between events go to the one scheduled first. Source: HPCC reference simulator."""
+
+    nic_round_robin: bool = False
+    """The NIC's round robin is not adjusted when finished flows are removed, and its pacing
+    timer has gaps. Source: HPCC reference simulator.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SizeFile(Section):
+    """A file of points of a cumulative distribution: `bytes probability` per line."""
+
+    file: str
+    """The file. Source: Paceline."""
+
+    sampling: Literal["interpolated", "step"] = "interpolated"
+    """What lies between two points. Source: HPCC reference simulator, traffic generator."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Load(Section):
+    """Offered load."""
+
+    value: float = 0.3
+    """Share of the capacity. Range (0, 10]. Source: HPCC, sec. 5.1: 30 %, the normal load."""
+
+    bytes: Literal["payload", "wire"] = "payload"
+    """Count payload alone, or everything data packets put on the wire. Source: HPCC project
+    page: payload over bandwidth.
+    """
+
+    of: Literal["host", "tor_uplink"] = "host"
+    """Capacity: the links of the hosts, or the uplinks of the top-of-rack switches. Source: HPCC
+    project page.
+    """
+
+    mean: Literal["sampled", "nominal"] = "sampled"
+    """Mean flow size: that of the sizes drawn, or the one the distribution's source names.
+    Source: HPCC reference simulator, traffic generator.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Poisson(Section):
+    """Independent Poisson arrivals at every host, destination uniform over the others. One of
+    `end`, `duration` and `max_flows` is needed unless `run.stop` is an instant.
+    """
+
+    kind: ClassVar[Literal["poisson"]] = "poisson"
+    chosen: ClassVar[tuple[str, ...]] = ("kind",)
+
+    group: str | None = None
+    """Name under which results report its flows; workloads may share one. Default: that of
+    `kind`. Source: Paceline.
+    """
+
+    scheme: str | None = None
+    """Name of the scheme its flows use; may be left out when there is only one. Source:
+    Paceline.
+    """
+
+    class_: int = 3
+    """Traffic class; 0 is kept for control frames. Range [1, 7]. Source: HPCC reference
+    simulator: priority group 3.
+    """
+
+    start: str = "0s"
+    """When it begins; added to every start of a flow table. Unit: time. Range [0s, 1000s].
+    Source: Paceline.
+    """
+
+    rate_cap: str = "off"
+    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
+    Paceline.
+    """
+
+    sizes: str | SizeFile = "websearch@hpcc"
+    """Flow sizes: the name of a distribution, one size for all, or a file. Unit: bytes. Range
+    [1B, 1TiB]. Source: HPCC, sec. 5.1.
+    """
+
+    hosts: Literal["all"] | Sequence[int | str] = "all"
+    """Hosts that send and receive. Source: HPCC, sec. 5.1."""
+
+    end: str | None = None
+    """No flow starts at or after this instant. Unit: time. Range (0s, 1000s]. Source: Paceline."""
+
+    duration: str | None = None
+    """Length of the arrivals, in place of `end`. Unit: time. Range (0s, 1000s]. Source:
+    Paceline.
+    """
+
+    max_flows: int | None = None
+    """At most this many flows, the first in start order. Range [1, 1000000000000]. Source:
+    Paceline.
+    """
+
+    load: Load = Load()
+    """Offered load."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SynchronousIncast(Section):
+    """All senders start at the same instant, `count` times."""
+
+    kind: ClassVar[Literal["incast"]] = "incast"
+    mode: ClassVar[Literal["synchronous"]] = "synchronous"
+    chosen: ClassVar[tuple[str, ...]] = ("kind", "mode")
+
+    group: str | None = None
+    """Name under which results report its flows; workloads may share one. Default: that of
+    `kind`. Source: Paceline.
+    """
+
+    scheme: str | None = None
+    """Name of the scheme its flows use; may be left out when there is only one. Source:
+    Paceline.
+    """
+
+    class_: int = 3
+    """Traffic class; 0 is kept for control frames. Range [1, 7]. Source: HPCC reference
+    simulator: priority group 3.
+    """
+
+    start: str = "0s"
+    """When it begins; added to every start of a flow table. Unit: time. Range [0s, 1000s].
+    Source: Paceline.
+    """
+
+    rate_cap: str = "off"
+    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
+    Paceline.
+    """
+
+    senders: int = 16
+    """Hosts that send in one incast. Range [1, 1000000]. Source: Paceline; HPCC, sec. 5.1: 60."""
+
+    random_senders: bool = True
+    """Draw the senders anew for each incast; otherwise they are the first of `hosts`. Source:
+    HPCC, sec. 5.1.
+    """
+
+    receiver: Literal["random"] | int = "random"
+    """The receiving host: drawn anew for each incast, or a node id. Range [0, 4294967295].
+    Source: HPCC, sec. 5.1.
+    """
+
+    sizes: str | SizeFile = "500KB"
+    """Size of each flow: one size, the name of a distribution, or a file. Unit: bytes. Range
+    [1B, 1TiB]. Source: HPCC, sec. 5.1.
+    """
+
+    hosts: Literal["all"] | Sequence[int | str] = "all"
+    """Hosts that senders and receivers are drawn from. Source: HPCC, sec. 5.1."""
+
+    count: int = 1
+    """Number of incasts. Range [1, 1000000000]. Source: Paceline."""
+
+    period: str = "1ms"
+    """From one incast to the next; no effect with one. Unit: time. Range [1ns, 1000s]. Source:
+    Paceline.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StaggeredIncast(Section):
+    """One sender starts after the other, `count` times."""
+
+    kind: ClassVar[Literal["incast"]] = "incast"
+    mode: ClassVar[Literal["staggered"]] = "staggered"
+    chosen: ClassVar[tuple[str, ...]] = ("kind", "mode")
+
+    group: str | None = None
+    """Name under which results report its flows; workloads may share one. Default: that of
+    `kind`. Source: Paceline.
+    """
+
+    scheme: str | None = None
+    """Name of the scheme its flows use; may be left out when there is only one. Source:
+    Paceline.
+    """
+
+    class_: int = 3
+    """Traffic class; 0 is kept for control frames. Range [1, 7]. Source: HPCC reference
+    simulator: priority group 3.
+    """
+
+    start: str = "0s"
+    """When it begins; added to every start of a flow table. Unit: time. Range [0s, 1000s].
+    Source: Paceline.
+    """
+
+    rate_cap: str = "off"
+    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
+    Paceline.
+    """
+
+    senders: int = 16
+    """Hosts that send in one incast. Range [1, 1000000]. Source: Paceline; HPCC, sec. 5.1: 60."""
+
+    random_senders: bool = True
+    """Draw the senders anew for each incast; otherwise they are the first of `hosts`. Source:
+    HPCC, sec. 5.1.
+    """
+
+    receiver: Literal["random"] | int = "random"
+    """The receiving host: drawn anew for each incast, or a node id. Range [0, 4294967295].
+    Source: HPCC, sec. 5.1.
+    """
+
+    sizes: str | SizeFile = "500KB"
+    """Size of each flow: one size, the name of a distribution, or a file. Unit: bytes. Range
+    [1B, 1TiB]. Source: HPCC, sec. 5.1.
+    """
+
+    hosts: Literal["all"] | Sequence[int | str] = "all"
+    """Hosts that senders and receivers are drawn from. Source: HPCC, sec. 5.1."""
+
+    step: str = "10us"
+    """From one sender's start to the next one's. Unit: time. Range [1ps, 1000s]. Source:
+    Paceline.
+    """
+
+    count: int = 1
+    """Number of incasts. Range [1, 1000000000]. Source: Paceline."""
+
+    period: str = "1ms"
+    """From one incast to the next; no effect with one. Unit: time. Range [1ns, 1000s]. Source:
+    Paceline.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class IncastLoad(Section):
+    """Offered load of incasts."""
+
+    value: float = 0.02
+    """Share of the capacity. Range (0, 10]. Source: HPCC, sec. 5.1: 2 %."""
+
+    bytes: Literal["payload", "wire"] = "payload"
+    """Count payload alone, or everything data packets put on the wire. Source: HPCC project
+    page: payload over bandwidth.
+    """
+
+    of: Literal["host", "tor_uplink"] = "host"
+    """Capacity: the links of the hosts, or the uplinks of the top-of-rack switches. Source: HPCC
+    project page.
+    """
+
+    mean: Literal["sampled", "nominal"] = "sampled"
+    """Mean flow size: that of the sizes drawn, or the one the distribution's source names.
+    Source: HPCC reference simulator, traffic generator.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PoissonIncast(Section):
+    """Incasts arrive as a Poisson process; all senders of one start at the same instant. One of
+    `end` and `duration` is needed unless `run.stop` is an instant.
+    """
+
+    kind: ClassVar[Literal["incast"]] = "incast"
+    mode: ClassVar[Literal["poisson"]] = "poisson"
+    chosen: ClassVar[tuple[str, ...]] = ("kind", "mode")
+
+    group: str | None = None
+    """Name under which results report its flows; workloads may share one. Default: that of
+    `kind`. Source: Paceline.
+    """
+
+    scheme: str | None = None
+    """Name of the scheme its flows use; may be left out when there is only one. Source:
+    Paceline.
+    """
+
+    class_: int = 3
+    """Traffic class; 0 is kept for control frames. Range [1, 7]. Source: HPCC reference
+    simulator: priority group 3.
+    """
+
+    start: str = "0s"
+    """When it begins; added to every start of a flow table. Unit: time. Range [0s, 1000s].
+    Source: Paceline.
+    """
+
+    rate_cap: str = "off"
+    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
+    Paceline.
+    """
+
+    senders: int = 16
+    """Hosts that send in one incast. Range [1, 1000000]. Source: Paceline; HPCC, sec. 5.1: 60."""
+
+    random_senders: bool = True
+    """Draw the senders anew for each incast; otherwise they are the first of `hosts`. Source:
+    HPCC, sec. 5.1.
+    """
+
+    receiver: Literal["random"] | int = "random"
+    """The receiving host: drawn anew for each incast, or a node id. Range [0, 4294967295].
+    Source: HPCC, sec. 5.1.
+    """
+
+    sizes: str | SizeFile = "500KB"
+    """Size of each flow: one size, the name of a distribution, or a file. Unit: bytes. Range
+    [1B, 1TiB]. Source: HPCC, sec. 5.1.
+    """
+
+    hosts: Literal["all"] | Sequence[int | str] = "all"
+    """Hosts that senders and receivers are drawn from. Source: HPCC, sec. 5.1."""
+
+    end: str | None = None
+    """No incast starts at or after this instant. Unit: time. Range (0s, 1000s]. Source:
+    Paceline.
+    """
+
+    duration: str | None = None
+    """Length of the arrivals, in place of `end`. Unit: time. Range (0s, 1000s]. Source:
+    Paceline.
+    """
+
+    load: IncastLoad = IncastLoad()
+    """Offered load of all incasts together."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Permutation(Section):
+    """Every host sends one flow and receives one, all at once."""
+
+    kind: ClassVar[Literal["permutation"]] = "permutation"
+    chosen: ClassVar[tuple[str, ...]] = ("kind",)
+
+    group: str | None = None
+    """Name under which results report its flows; workloads may share one. Default: that of
+    `kind`. Source: Paceline.
+    """
+
+    scheme: str | None = None
+    """Name of the scheme its flows use; may be left out when there is only one. Source:
+    Paceline.
+    """
+
+    class_: int = 3
+    """Traffic class; 0 is kept for control frames. Range [1, 7]. Source: HPCC reference
+    simulator: priority group 3.
+    """
+
+    start: str = "0s"
+    """When it begins; added to every start of a flow table. Unit: time. Range [0s, 1000s].
+    Source: Paceline.
+    """
+
+    rate_cap: str = "off"
+    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
+    Paceline.
+    """
+
+    sizes: str | SizeFile = "1MiB"
+    """Flow sizes: one size, the name of a distribution, or a file. Unit: bytes. Range [1B,
+    1TiB]. Source: Paceline.
+    """
+
+    hosts: Literal["all"] | Sequence[int | str] = "all"
+    """Hosts that take part. Source: Paceline."""
+
+    shift: Literal["random"] | int = "random"
+    """Who sends to whom: drawn for each round, or the host at place i to that at place i +
+    shift. Range [1, 4294967295]. Source: Paceline.
+    """
+
+    rounds: int = 1
+    """Number of rounds. Range [1, 1000000000]. Source: Paceline."""
+
+    period: str = "1ms"
+    """From one round to the next; no effect with one. Unit: time. Range [1ns, 1000s]. Source:
+    Paceline.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AllToAll(Section):
+    """Every host sends one flow to every other."""
+
+    kind: ClassVar[Literal["all_to_all"]] = "all_to_all"
+    chosen: ClassVar[tuple[str, ...]] = ("kind",)
+
+    group: str | None = None
+    """Name under which results report its flows; workloads may share one. Default: that of
+    `kind`. Source: Paceline.
+    """
+
+    scheme: str | None = None
+    """Name of the scheme its flows use; may be left out when there is only one. Source:
+    Paceline.
+    """
+
+    class_: int = 3
+    """Traffic class; 0 is kept for control frames. Range [1, 7]. Source: HPCC reference
+    simulator: priority group 3.
+    """
+
+    start: str = "0s"
+    """When it begins; added to every start of a flow table. Unit: time. Range [0s, 1000s].
+    Source: Paceline.
+    """
+
+    rate_cap: str = "off"
+    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
+    Paceline.
+    """
+
+    sizes: str | SizeFile = "64KiB"
+    """Flow sizes: one size, the name of a distribution, or a file. Unit: bytes. Range [1B,
+    1TiB]. Source: Paceline.
+    """
+
+    hosts: Literal["all"] | Sequence[int | str] = "all"
+    """Hosts that take part. Source: Paceline."""
+
+    step: str = "0s"
+    """From a host's start of one flow to that of its next; 0 starts all together. Unit: time.
+    Range [0s, 1000s]. Source: Paceline.
+    """
+
+    rounds: int = 1
+    """Number of rounds. Range [1, 1000000000]. Source: Paceline."""
+
+    period: str = "1ms"
+    """From one round to the next; no effect with one. Unit: time. Range [1ns, 1000s]. Source:
+    Paceline.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FlowRow(Section):
+    """One flow."""
+
+    start: str = "0s"
+    """When it starts, from the workload's `start`. Unit: time. Range [0s, 1000s]. Source:
+    Paceline.
+    """
+
+    src: int
+    """Node id of the sending host. Range [0, 4294967295]. Source: Paceline."""
+
+    dst: int
+    """Node id of the receiving host. Range [0, 4294967295]. Source: Paceline."""
+
+    bytes: str
+    """Payload. Unit: bytes. Range [1B, 1TiB]. Source: Paceline."""
+
+    scheme: str | None = None
+    """Name of its scheme, in place of the workload's. Source: Paceline."""
+
+    class_: int | None = None
+    """Its class, in place of the workload's. Range [1, 7]. Source: Paceline."""
+
+    rate_cap: str | None = None
+    """Its rate limit, in place of the workload's. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
+    Paceline.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Flows(Section):
+    """A list of flows, in a file or here; one of the two."""
+
+    kind: ClassVar[Literal["flows"]] = "flows"
+    chosen: ClassVar[tuple[str, ...]] = ("kind",)
+
+    group: str | None = None
+    """Name under which results report its flows; workloads may share one. Default: that of
+    `kind`. Source: Paceline.
+    """
+
+    scheme: str | None = None
+    """Name of the scheme its flows use; may be left out when there is only one. Source:
+    Paceline.
+    """
+
+    class_: int = 3
+    """Traffic class; 0 is kept for control frames. Range [1, 7]. Source: HPCC reference
+    simulator: priority group 3.
+    """
+
+    start: str = "0s"
+    """When it begins; added to every start of a flow table. Unit: time. Range [0s, 1000s].
+    Source: Paceline.
+    """
+
+    rate_cap: str = "off"
+    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
+    Paceline.
+    """
+
+    file: str | None = None
+    """A flow table (CSV with the columns `start`, `src`, `dst`, `bytes` and, optional, `scheme`,
+    `group`, `class`, `dport`, `rate_cap`). Source: Paceline.
+    """
+
+    rows: Sequence[FlowRow] = ()
+    """The flows, in any order; equal starts keep theirs."""
+
+
+Workload = (
+    Poisson | SynchronousIncast | StaggeredIncast | PoissonIncast | Permutation | AllToAll | Flows
+)
+"""Traffic of one kind and one scheme."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NoControl(Section):
+    """No congestion control: a fixed window and a fixed rate."""
+
+    cc: ClassVar[Literal["none"]] = "none"
+    chosen: ClassVar[tuple[str, ...]] = ("cc",)
+
+    window: str = "bdp"
+    """Bytes in flight: base RTT times line rate, a size, or no limit. Unit: bytes. Range [1B,
+    1TiB]. Source: HPCC reference simulator, HAS_WIN 1.
+    """
+
+    rate: str = "line"
+    """Sending rate: that of the NIC, or a rate up to that. Unit: bit/s. Range [1Kbps, 10Tbps].
+    Source: Paceline.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hpcc(Section):
+    """HPCC: window and rate from the link utilisation that switches report in every packet
+    (INT).
+    """
+
+    cc: ClassVar[Literal["hpcc"]] = "hpcc"
+    chosen: ClassVar[tuple[str, ...]] = ("cc",)
+
+    eta: float = 0.95
+    """Target utilisation of a link. Range (0, 1]. Source: HPCC, sec. 5.1 (0.95); the project
+    page uses 0.99.
+    """
+
+    max_stage: int = 0
+    """Rounds of additive increase before a multiplicative adjustment is forced. Range [0, 1000].
+    Source: HPCC project page: 0, the 5 of the paper being a typo for the simulations.
+    """
+
+    w_ai_rate: str = "50Mbps"
+    """Additive increase per round trip, as a rate; the paper's `W_AI` is this times the base
+    RTT. Unit: bit/s. Range [0bps, 10Tbps]. Source: HPCC reference simulator, RATE_AI (--hpai 50).
+    """
+
+    min_rate: str = "1Gbps"
+    """Lowest rate. Unit: bit/s. Range [1Kbps, 10Tbps]. Source: HPCC reference simulator,
+    MIN_RATE 1000Mb/s.
+    """
+
+    fast_reaction: bool = True
+    """React to every ACK against the reference rate, not once per round trip only. Source: HPCC,
+    Alg. 1; reference simulator, FAST_REACT 1.
+    """
+
+    variable_window: bool = True
+    """The window follows the rate; otherwise it stays that of the line rate. Source: HPCC
+    reference simulator, VAR_WIN 1.
+    """
+
+    window: str = "bdp"
+    """Bytes in flight at line rate: base RTT times line rate, or a size. Unit: bytes. Range [1B,
+    1TiB]. Source: HPCC: W_init; reference simulator, HAS_WIN 1.
+    """
+
+
+Scheme = NoControl | Hpcc
+"""A congestion control with its parameters. Several schemes may share a network; each workload
+names the one it uses.
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scenario(Section):
+    """A scenario: network, schemes, workloads, and how the run goes."""
+
+    schema: int = 1
+    """Version of this schema. Range [1, 1]. Source: Paceline."""
+
+    name: str = "unnamed"
+    """Name of the scenario, for result folders and reports. Source: Paceline."""
+
+    seed: int = 1
+    """Seed of every random stream. Range [0, 9223372036854775807]. Source: Paceline."""
+
+    topology: Topology
+    """Hosts, switches and links."""
+
+    framing: Framing = Framing()
+    """Sizes on the wire."""
+
+    switch: Switch = Switch()
+    """Switches."""
+
+    host: Host = Host()
+    """Hosts and their NICs."""
+
+    routing: Routing = Routing()
+    """Choice among shortest paths."""
+
+    run: Run = Run()
+    """When the run ends, which flows are measured, how it is computed."""
+
+    records: Records = Records()
+    """What is recorded beside the flows."""
+
+    quirks: Quirks = Quirks()
+    """Behaviours of the HPCC reference simulator, for comparisons with it."""
+
+    workloads: Sequence[Workload]
+    """What the hosts send; at least one."""
+
+    schemes: Mapping[str, Scheme]
+    """Congestion control, by name; at least one. Names are 1 to 64 letters, digits, `-` and `_`."""
+
+    def to_toml(self) -> str:
+        """Write the scenario as TOML, as the engine and `paceline run` read it."""
+        return "\n".join(_tables(self, "")).lstrip("\n") + "\n"
