@@ -23,7 +23,7 @@ pub struct FlowContext {
     pub mtu: u32,
     /// Port rates of the network by INT rate code, bit/s.
     pub rates: [u64; MAX_RATES],
-    /// Scale of the INT units (see [`IntHop::pack`]).
+    /// Scale of the INT units (see [`crate::telemetry::IntUnits`]).
     pub int_multiple: u64,
     /// The scheme's parameters.
     pub params: Params,
@@ -145,6 +145,9 @@ pub(crate) fn scaled_window(ctx: &FlowContext, rate: u64, variable: bool) -> u64
     match (ctx.window, variable) {
         (0, _) => u64::MAX,
         (w, false) => w,
-        (w, true) => ((u128::from(w) * u128::from(rate) / u128::from(ctx.line_rate)) as u64).max(1),
+        (w, true) => match w.checked_mul(rate) {
+            Some(product) => (product / ctx.line_rate).max(1),
+            None => ((u128::from(w) * u128::from(rate) / u128::from(ctx.line_rate)) as u64).max(1),
+        },
     }
 }

@@ -20,19 +20,36 @@ const QUEUE_BITS: u32 = 17;
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct IntHop(pub u64);
 
-impl IntHop {
-    /// Packs a record.
-    ///
-    /// `tx_bytes` is what the port had sent before this packet, `queue` what waits behind it, both in bytes; `multiple`
-    /// scales the units (4 at 100 Gb/s); `rate_code` indexes the run's table of port rates, below [`MAX_RATES`].
-    #[inline(always)]
-    pub fn pack(now: Time, tx_bytes: u64, queue: u64, multiple: u64, rate_code: u8) -> Self {
-        let time = (now.0 / crate::units::NS) & ((1 << TIME_BITS) - 1);
-        let bytes = (tx_bytes / (128 * multiple)) & ((1 << BYTES_BITS) - 1);
-        let queue = (queue / (80 * multiple)) & ((1 << QUEUE_BITS) - 1);
-        Self(time | bytes << TIME_BITS | queue << (TIME_BITS + BYTES_BITS) | u64::from(rate_code) << 61)
+/// The units of a run's records: a division by each becomes a multiplication.
+#[derive(Clone, Copy, Debug)]
+pub struct IntUnits {
+    bytes: u64,
+    queue: u64,
+}
+
+impl IntUnits {
+    /// Units of 128 B and 80 B times `multiple` (4 at 100 Gb/s), from 1 to 2^16.
+    pub fn new(multiple: u64) -> Self {
+        // Rounded up to 64 fractional bits: the quotient is exact for dividends below 2^64 / divisor.
+        let reciprocal = |unit: u64| (u64::MAX / unit) + 1;
+        Self { bytes: reciprocal(128 * multiple), queue: reciprocal(80 * multiple) }
     }
 
+    /// Packs a record.
+    ///
+    /// `tx_bytes` is what the port had sent before this packet, `queue` what waits behind it, both in bytes and below
+    /// 2^40; `rate_code` indexes the run's table of port rates, below [`MAX_RATES`].
+    #[inline(always)]
+    pub fn pack(self, now: Time, tx_bytes: u64, queue: u64, rate_code: u8) -> IntHop {
+        let divided = |value: u64, reciprocal: u64| ((u128::from(value) * u128::from(reciprocal)) >> 64) as u64;
+        let time = (now.0 / crate::units::NS) & ((1 << TIME_BITS) - 1);
+        let bytes = divided(tx_bytes, self.bytes) & ((1 << BYTES_BITS) - 1);
+        let queue = divided(queue, self.queue) & ((1 << QUEUE_BITS) - 1);
+        IntHop(time | bytes << TIME_BITS | queue << (TIME_BITS + BYTES_BITS) | u64::from(rate_code) << 61)
+    }
+}
+
+impl IntHop {
     /// Nanoseconds from `earlier` to this record, modulo 2^24 ns (16.8 ms).
     #[inline(always)]
     pub fn ns_since(self, earlier: IntHop) -> u64 {
@@ -65,11 +82,19 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        /// The multiplication gives the quotient for every counter a run can reach.
+        #[test]
+        fn units_divide_exactly(value in 0u64..1 << 46, multiple in 1u64..200) {
+            let record = IntUnits::new(multiple).pack(Time(0), value, value & 0xffff_ffff, 0);
+            prop_assert_eq!(record.0 >> 24 & 0xf_ffff, value / (128 * multiple) & 0xf_ffff);
+            prop_assert_eq!(record.0 >> 44 & 0x1_ffff, (value & 0xffff_ffff) / (80 * multiple) & 0x1_ffff);
+        }
+
         /// Differences survive the wrap of every counter, in whole units.
         #[test]
-        fn differences_survive_wraps(t in 0u64..1 << 40, dt in 1u64..1 << 23, b in 0u64..1 << 40, db in 0u64..1 << 24, q in 0u64..1 << 20) {
-            let old = IntHop::pack(Time(t * 1000), b * 512, 0, 4, 1);
-            let new = IntHop::pack(Time((t + dt) * 1000), b * 512 + db, q, 4, 1);
+        fn differences_survive_wraps(t in 0u64..1 << 40, dt in 1u64..1 << 23, b in 0u64..1 << 30, db in 0u64..1 << 24, q in 0u64..1 << 20) {
+            let old = IntUnits::new(4).pack(Time(t * 1000), b * 512, 0, 1);
+            let new = IntUnits::new(4).pack(Time((t + dt) * 1000), b * 512 + db, q, 1);
             prop_assert_eq!(new.ns_since(old), dt);
             prop_assert_eq!(new.bytes_since(old, 4), db / 512 * 512);
             prop_assert_eq!(new.queue(4), q / 320 * 320);

@@ -139,7 +139,10 @@ pub fn hpcc(
             None | Some("sequential") => EngineChoice::Sequential,
             Some("windowed") => EngineChoice::Windowed,
             Some(other) => {
-                return Err(InputError::new("no such engine").field("engine").value(other).allowed("sequential, windowed"));
+                return Err(InputError::new("no such engine")
+                    .field("engine")
+                    .value(other)
+                    .allowed("sequential, windowed"));
             }
         };
         let prepared = reference::Prepared::read(&config_path, options)?;
@@ -203,5 +206,6 @@ pub fn explain(py: Python<'_>, path: &str) -> PyResult<String> {
 /// Makes `flows.csv` anew from `flows.bin` where it is missing or older.
 #[pyfunction]
 pub fn restore_csv(py: Python<'_>, dir: PathBuf) -> PyResult<()> {
-    py.detach(|| paceline_sim::results::restore(&dir)).map_err(|e| PyOSError::new_err(format!("{}: {e}", dir.display())))
+    py.detach(|| paceline_sim::results::restore(&dir))
+        .map_err(|e| PyOSError::new_err(format!("{}: {e}", dir.display())))
 }

@@ -49,6 +49,11 @@ impl Wire {
         Self { ps_per_byte: 0, longest: table.last().copied().unwrap_or(0), table }
     }
 
+    /// Picoseconds per byte where that is a whole number and all there is to it, else 0.
+    pub fn ps_per_byte(&self) -> u32 {
+        self.ps_per_byte as u32
+    }
+
     /// Picoseconds for the largest frame.
     pub fn longest(&self) -> u64 {
         self.longest

@@ -28,6 +28,8 @@ pub struct Nic {
     pub(crate) avail: Vec<u64>,
     /// Place of the flow served last.
     pub(crate) last: u32,
+    /// It sends nothing before this; kept low, so that most looks at an idle NIC cost one comparison.
+    pub(crate) next_at: u64,
     /// Earliest instant a retransmission timeout may be due.
     pub(crate) timer_at: u64,
     /// Pending wake-up of the engine for the next departure; used by the sequential engine.
@@ -45,6 +47,7 @@ impl Nic {
             flows: Vec::new(),
             avail: Vec::new(),
             last: 0,
+            next_at: NEVER,
             timer_at: NEVER,
             wake_at: NEVER,
             timer_listed: NEVER,
@@ -104,23 +107,31 @@ impl Net {
         paused & (1 << self.flows[slot as usize].class) != 0
     }
 
-    /// When the NIC next sends, if nothing else happens.
-    #[inline]
-    pub(crate) fn nic_wake(&self, nic: u32) -> u64 {
-        self.nic_next(nic).0
-    }
-
     /// Lets the NIC send everything that goes before `end` (departures at `end` itself included when `inclusive`).
-    /// Returns when it would send next.
+    /// Returns a time before which it sends nothing more.
     #[inline]
     pub(crate) fn nic_advance<S: Schedule>(&mut self, nic: u32, end: u64, inclusive: bool, s: &mut S) -> u64 {
         loop {
+            let at = self.nics[nic as usize].next_at;
+            if at > end || (at == end && !inclusive) {
+                return at;
+            }
             let (at, next) = self.nic_next(nic);
             if at > end || (at == end && !inclusive) || next == Next::Nothing {
+                self.nics[nic as usize].next_at = at;
                 return at;
             }
             self.nic_send(nic, next, at, s);
+            self.nics[nic as usize].next_at = self.ports[self.nics[nic as usize].port as usize].free;
         }
+    }
+
+    /// Something changed at a NIC: it may send from `at` on, or as soon as its transmitter is free.
+    #[inline(always)]
+    fn may_send(&mut self, nic: u32, at: u64) {
+        let n = &mut self.nics[nic as usize];
+        let free = self.ports[n.port as usize].free;
+        n.next_at = n.next_at.min(at.max(free));
     }
 
     fn nic_send<S: Schedule>(&mut self, nic: u32, next: Next, now: u64, s: &mut S) {
@@ -217,6 +228,9 @@ impl Net {
         let avail = Self::availability(flow, u64::from(self.scenario.framing.payload));
         let nic = self.nic_of_port[flow.nic as usize];
         self.nics[nic as usize].avail[flow.place as usize] = avail;
+        if avail != NEVER {
+            self.may_send(nic, avail);
+        }
     }
 
     /// Nothing that happens at a NIC now can let a packet leave before now.
@@ -260,6 +274,7 @@ impl Net {
                 if self.receive_data(h, &packet, now) {
                     let size = self.arena[h].size;
                     self.ports[port as usize].push(&mut self.arena, h, 0, size);
+                    self.may_send(nic, 0);
                 }
             }
             Kind::Ack | Kind::Nack => match self.receive_ack(h, &packet, now) {
@@ -269,6 +284,7 @@ impl Net {
             },
             Kind::Pause | Kind::Resume => {
                 self.apply_pfc(port, h, &packet, now);
+                self.may_send(nic, 0);
             }
         }
     }

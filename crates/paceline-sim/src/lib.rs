@@ -12,6 +12,7 @@ pub mod host;
 pub mod hpcc;
 pub mod hpcc_format;
 pub mod ideal;
+mod local;
 pub mod net;
 pub mod packet;
 pub mod port;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use paceline_proto::cc::FlowContext;
 use paceline_proto::rng::{Purpose, Stream, hash3, unit};
-use paceline_proto::telemetry::{IntHop, MAX_HOPS, MAX_RATES};
+use paceline_proto::telemetry::{IntUnits, MAX_HOPS, MAX_RATES};
 use paceline_proto::units::Time;
 
 use crate::clock::{Clock, Wire};
@@ -35,16 +35,27 @@ pub trait Schedule {
 
 /// ECN thresholds of a port.
 #[derive(Clone, Copy, Debug)]
-struct EcnPoint {
-    k_min: u32,
+pub(crate) struct EcnPoint {
+    pub(crate) k_min: u32,
     k_max: u32,
     p_max: f64,
+}
+
+impl EcnPoint {
+    /// Whether a packet that leaves `behind` bytes (above `k_min`) is marked; the `packet`-th draw of its port.
+    #[inline]
+    pub(crate) fn marks(&self, behind: u32, key: u64, port: u32, packet: u64) -> bool {
+        behind > self.k_max || {
+            let share = f64::from(behind - self.k_min) / f64::from(self.k_max - self.k_min);
+            unit(hash3(key, u64::from(port), packet)) < share * self.p_max
+        }
+    }
 }
 
 /// Keys of the draws made per packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draws {
-    ecn: u64,
+    pub(crate) ecn: u64,
     loss: u64,
     pub(crate) spray: u64,
     pub(crate) ties: u64,
@@ -63,10 +74,11 @@ pub struct Net {
     /// First port of every node.
     pub(crate) first: Vec<u32>,
     pub(crate) wires: Vec<Wire>,
-    ecn: Vec<EcnPoint>,
-    ecn_per_port: bool,
+    pub(crate) ecn: Vec<EcnPoint>,
+    pub(crate) ecn_per_port: bool,
     pub(crate) buffers: Buffers,
-    pub(crate) int_multiple: u64,
+    int_multiple: u64,
+    pub(crate) int_units: IntUnits,
     rates: [u64; MAX_RATES],
     error_rate: Vec<f64>,
     /// NICs, by global port index (`NONE` for switch ports).
@@ -81,7 +93,7 @@ pub struct Net {
     /// Largest base RTT and bandwidth-delay product over all pairs.
     pub(crate) network: ideal::BaseRtt,
     /// Start of the current level of each (port, class) queue.
-    queue_since: Vec<u64>,
+    pub(crate) queue_since: Vec<u64>,
     /// First histogram of each port: its own, or that of its tier.
     pub(crate) queue_row: Vec<u32>,
     /// Histograms by row and class, empty when not recorded.
@@ -166,12 +178,14 @@ impl Net {
             (ecn.len() - 1) as u8
         };
         let ecn_by_speed: Vec<u8> = speeds.iter().map(|&r| ecn_of(r)).collect();
+        let wires: Vec<Wire> = speeds.iter().map(|&r| Wire::new(clock, r, max_frame, f.wire_overhead)).collect();
         let mut nics = Vec::new();
         let mut nic_of_port = vec![NONE; graph.ports.len()];
         let mut ports = Vec::with_capacity(graph.ports.len());
         for (i, p) in graph.ports.iter().enumerate() {
             let speed = speeds.binary_search(&p.rate.0).unwrap_or(0);
             let mut port = Port::new(p.delay.0, p.peer, graph.first[p.peer as usize], p.peer_port, speed as u8);
+            port.ps_per_byte = wires[speed].ps_per_byte();
             port.peer_is_host = graph.is_host(p.peer);
             port.lossy = p.error_rate > 0.0;
             if graph.is_host(p.node) {
@@ -225,11 +239,12 @@ impl Net {
             arena: Arena::new(uses_int),
             port_node: graph.ports.iter().map(|p| p.node).collect(),
             first: graph.first.clone(),
-            wires: speeds.iter().map(|&r| Wire::new(clock, r, max_frame, f.wire_overhead)).collect(),
+            wires,
             ecn,
             ecn_per_port: scenario.switch.ecn.as_ref().is_some_and(|e| e.per_port),
             buffers,
             int_multiple,
+            int_units: IntUnits::new(int_multiple),
             rates,
             error_rate: graph.ports.iter().map(|p| p.error_rate).collect(),
             nic_of_port,
@@ -361,11 +376,7 @@ impl Net {
         if behind <= point.k_min {
             return;
         }
-        let marked = behind > point.k_max || {
-            let share = f64::from(behind - point.k_min) / f64::from(point.k_max - point.k_min);
-            unit(hash3(self.draws.ecn, u64::from(port), p.tx_packets)) < share * point.p_max
-        };
-        if marked {
+        if point.marks(behind, self.draws.ecn, port, p.tx_packets) {
             self.arena[h].flags |= CE;
             self.counters.marks += 1;
             self.port_counts[port as usize].marks += 1;
@@ -388,7 +399,7 @@ impl Net {
             p.tx_control += 1;
             p.tx_control_bytes += u64::from(size);
         }
-        p.free = now + self.wires[usize::from(p.wire)].ps(size);
+        p.free = now + p.wire_ps(size, &self.wires);
         let arrival = p.free + p.delay;
         packet.in_port = p.peer_port;
         let inbox = if p.peer_is_host || packet.kind.is_pfc() {
@@ -405,7 +416,7 @@ impl Net {
             p.peer_base + u32::from(out)
         };
         if stamp {
-            let record = IntHop::pack(Time(now), tx_before, u64::from(p.total), self.int_multiple, p.rate_code);
+            let record = self.int_units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code);
             self.arena.int(h)[stamp_hop] = record;
         }
         (p.free, inbox, arrival)
@@ -568,75 +579,6 @@ impl Net {
         }
         self.enqueue(port, h, &packet, now);
         self.start(port, now, s);
-    }
-
-    /// One window of one egress port of a switch in which nothing here can touch another port: arrivals `keys` as
-    /// (time, handle) in order, departures before `end`. Same results as the exact order, port by port.
-    pub(crate) fn run_local<S: Schedule>(
-        &mut self,
-        port: u32,
-        arrivals: impl Iterator<Item = (u64, Handle)>,
-        end: u64,
-        s: &mut S,
-    ) {
-        let node = self.port_node[port as usize];
-        for (now, h) in arrivals {
-            while self.ports[port as usize].free <= now && self.depart_local(port, node, s) {}
-            let packet = self.arena[h];
-            if packet.kind.is_pfc() {
-                if self.apply_pfc(port, h, &packet, now) {
-                    let p = &mut self.ports[port as usize];
-                    p.free = p.free.max(now);
-                }
-                continue;
-            }
-            let p = &mut self.ports[port as usize];
-            let idle = p.free <= now && p.waiting & !p.paused == 0 && p.paused & (1 << packet.class) == 0;
-            if !self.buffers.lossless() && !idle {
-                let fits = u64::from(p.total) + u64::from(packet.size) <= self.scenario.switch.buffer.0;
-                if self.scenario.switch.model == crate::scenario::BufferModel::PerPort && !fits {
-                    self.drop_packet(port, h, &packet, now);
-                    continue;
-                }
-            }
-            if idle && p.waiting == 0 {
-                // In and out in the same instant: the buffer never holds it.
-                p.pass(packet.class);
-                self.mark(port, h, packet.class);
-                self.launch(port, h, true, now, s);
-                continue;
-            }
-            if p.free < now && idle {
-                p.free = now;
-            }
-            let place = self.place(node, &packet);
-            self.buffers.add_local(place);
-            self.enqueue(port, h, &packet, now);
-        }
-        while self.ports[port as usize].free < end && self.depart_local(port, node, s) {}
-        let p = &self.ports[port as usize];
-        if p.waiting & !(p.paused & !1) != 0 {
-            s.waiting(port, p.free);
-        }
-    }
-
-    /// A departure in a local window, at the instant the transmitter is free. False when nothing may go.
-    #[inline(always)]
-    fn depart_local<S: Schedule>(&mut self, port: u32, node: u32, s: &mut S) -> bool {
-        let p = &self.ports[port as usize];
-        let now = p.free;
-        let Some(class) = p.pick() else { return false };
-        if class != 0 {
-            self.note_queue(port, class, now);
-        }
-        let (h, packet) = self.ports[port as usize].pop(&self.arena, class);
-        if !packet.kind.is_pfc() {
-            let place = self.place(node, &packet);
-            self.buffers.remove_local(place);
-            self.mark(port, h, class);
-        }
-        self.launch(port, h, true, now, s);
-        true
     }
 
     /// A packet for the path of a flow direction: fills in the ports at its switches.

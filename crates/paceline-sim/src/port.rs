@@ -27,6 +27,8 @@ pub struct Port {
     pub tx_bytes: u64,
     /// Propagation delay, ps.
     pub delay: u64,
+    /// Picoseconds per byte, or 0 where the wire's table decides.
+    pub ps_per_byte: u32,
     /// First global port index of the peer.
     pub peer_base: u32,
     /// Node at the other end.
@@ -70,6 +72,7 @@ impl Port {
             free: 0,
             tx_bytes: 0,
             delay,
+            ps_per_byte: 0,
             peer_base,
             peer,
             peer_port,
@@ -86,6 +89,16 @@ impl Port {
             tx_control: 0,
             tx_control_bytes: 0,
             queues: [Queue::default(); 8],
+        }
+    }
+
+    /// Time to send a frame, ps.
+    #[inline(always)]
+    pub fn wire_ps(&self, size: u16, wires: &[crate::clock::Wire]) -> u64 {
+        if self.ps_per_byte != 0 {
+            u64::from(self.ps_per_byte) * u64::from(size)
+        } else {
+            wires[usize::from(self.wire)].ps(size)
         }
     }
 

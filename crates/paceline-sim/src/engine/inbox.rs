@@ -5,8 +5,8 @@
 
 use crate::packet::Handle;
 
-/// Keys a block holds; with the link to the next block it fills two cache lines.
-const BLOCK: usize = 15;
+/// Keys a block holds: two cache lines.
+const BLOCK: usize = 16;
 /// End of a chain.
 const END: u32 = u32::MAX;
 
@@ -23,10 +23,7 @@ const EMPTY: List = List { len: 0, block: END };
 
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
-struct Block {
-    keys: [Key; BLOCK],
-    next: u32,
-}
+struct Block([Key; BLOCK]);
 
 /// A ring of windows.
 #[derive(Debug)]
@@ -36,6 +33,8 @@ pub(super) struct Inboxes {
     slots: usize,
     lists: Vec<List>,
     blocks: Vec<Block>,
+    /// The block that follows each block in its list, or in the list of free ones.
+    next: Vec<u32>,
     free: u32,
     /// One bit per port and slot: something is to be done there in that window.
     active: Vec<u64>,
@@ -58,6 +57,7 @@ impl Inboxes {
             slots,
             lists: vec![EMPTY; slots * ports],
             blocks: Vec::new(),
+            next: Vec::new(),
             free: END,
             active: vec![0; slots * words],
             words,
@@ -136,7 +136,7 @@ impl Inboxes {
             }
             list.block = self.new_block(list.block);
         }
-        self.blocks[list.block as usize].keys[at] = key;
+        self.blocks[list.block as usize].0[at] = key;
         list.len += 1;
         self.lists[index] = list;
     }
@@ -144,11 +144,11 @@ impl Inboxes {
     fn new_block(&mut self, next: u32) -> u32 {
         let block = self.free;
         if block == END {
-            self.blocks.push(Block { keys: [0; BLOCK], next });
+            self.blocks.push(Block([0; BLOCK]));
+            self.next.push(next);
             return self.blocks.len() as u32 - 1;
         }
-        self.free = self.blocks[block as usize].next;
-        self.blocks[block as usize].next = next;
+        self.free = std::mem::replace(&mut self.next[block as usize], next);
         block
     }
 
@@ -199,10 +199,8 @@ impl Inboxes {
         let mut count = (list.len as usize - 1) % BLOCK + 1;
         let mut at = list.block;
         loop {
-            let block = &mut self.blocks[at as usize];
-            out.extend_from_slice(&block.keys[..count]);
-            let next = block.next;
-            block.next = self.free;
+            out.extend_from_slice(&self.blocks[at as usize].0[..count]);
+            let next = std::mem::replace(&mut self.next[at as usize], self.free);
             self.free = at;
             if next == END {
                 break;
