@@ -2,12 +2,14 @@
 //! port's state stays in registers, and a packet that finds the transmitter idle passes without being queued. The
 //! results are those of the exact order (`Net::switch_arrival`, `Net::depart`), port by port.
 
-use paceline_proto::telemetry::MAX_HOPS;
+use paceline_proto::telemetry::{IntHop, IntUnits, MAX_HOPS};
 use paceline_proto::units::Time;
 
-use crate::net::{Net, Schedule};
-use crate::packet::{CE, Handle, INLINE_HOPS, INT, Kind, NONE, Packet};
-use crate::port::NO_ECN;
+use crate::clock::Wire;
+use crate::flow::SLOT_MASK;
+use crate::net::{LongPaths, Net, Schedule};
+use crate::packet::{CE, Handle, INT, Kind, Packet};
+use crate::port::{NO_ECN, Port};
 use crate::record::bin;
 use crate::scenario::BufferModel;
 
@@ -30,6 +32,21 @@ impl Net {
         };
         let k_min = if p.ecn == NO_ECN { u32::MAX } else { self.ecn[usize::from(p.ecn)].k_min };
         for (now, h) in arrivals {
+            let p = &mut self.ports[port as usize];
+            if p.free <= now && p.waiting | p.paused == 0 && !p.lossy {
+                let (packets, int) = self.arena.split();
+                let packet = &mut packets[h as usize];
+                if !packet.kind.is_pfc() {
+                    // In and out in the same instant: the buffer never holds it.
+                    p.pass(packet.class);
+                    let sent = send(p, packet, now, &self.wires, &self.long_paths, self.int_units);
+                    if let Some((hop, record)) = sent.stamp {
+                        int[h as usize][hop] = record;
+                    }
+                    s.started(port, p.free, h, sent.inbox, p.free + p.delay);
+                    continue;
+                }
+            }
             while self.ports[port as usize].free <= now && self.depart_local(port, k_min, s) {}
             let packet = self.arena[h];
             if packet.kind.is_pfc() {
@@ -41,14 +58,8 @@ impl Net {
             }
             let p = &mut self.ports[port as usize];
             if p.free <= now {
-                if p.waiting == 0 && p.paused & (1 << packet.class) == 0 {
-                    // In and out in the same instant: the buffer never holds it.
-                    p.pass(packet.class);
-                    self.send_local(port, h, now, s);
-                    continue;
-                }
                 if p.waiting & !(p.paused & !1) == 0 && p.paused & (1 << packet.class) == 0 {
-                    // What waits is paused; this one is not and goes now.
+                    // Nothing waits, or what waits is paused; this one is not and goes now.
                     p.free = now;
                 }
             }
@@ -116,7 +127,7 @@ impl Net {
         }
     }
 
-    /// [`Net::transmit`] and what follows, for a switch port whose wire loses nothing.
+    /// [`Net::launch`], without a draw where the wire loses nothing.
     #[inline(always)]
     fn send_local<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
         let p = &mut self.ports[port as usize];
@@ -124,34 +135,48 @@ impl Net {
             self.launch(port, h, true, now, s);
             return;
         }
-        let packet: &mut Packet = &mut self.arena[h];
-        let size = packet.size;
-        let tx_before = p.tx_bytes;
-        p.tx_bytes += u64::from(size);
-        p.tx_packets += 1;
-        let hop = usize::from(packet.hop);
-        let free = now + p.wire_ps(size, &self.wires);
-        p.free = free;
-        packet.in_port = p.peer_port;
-        let inbox = if p.peer_is_host || packet.kind.is_pfc() {
-            p.peer_base + u32::from(p.peer_port)
-        } else {
-            packet.hop += 1;
-            let out = if hop < INLINE_HOPS {
-                packet.out[hop]
-            } else {
-                self.long_paths[(packet.flow & 0xff_ffff) as usize][usize::from(packet.kind != Kind::Data)][hop]
-            };
-            p.peer_base + u32::from(out)
-        };
-        if packet.kind != Kind::Data {
-            p.tx_control += 1;
-            p.tx_control_bytes += u64::from(size);
-        } else if packet.flags & INT != 0 && hop <= MAX_HOPS {
-            let record = self.int_units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code);
-            self.arena.int(h)[hop.wrapping_sub(1)] = record;
+        let (packets, int) = self.arena.split();
+        let sent = send(p, &mut packets[h as usize], now, &self.wires, &self.long_paths, self.int_units);
+        if let Some((hop, record)) = sent.stamp {
+            int[h as usize][hop] = record;
         }
-        debug_assert_ne!(h, NONE);
-        s.started(port, free, h, inbox, free + p.delay);
+        s.started(port, p.free, h, sent.inbox, p.free + p.delay);
     }
+}
+
+/// What a transmission leaves to be done.
+struct Sent {
+    inbox: u32,
+    /// Hop and telemetry record to write into the packet.
+    stamp: Option<(usize, IntHop)>,
+}
+
+/// Puts a packet on the wire of a switch port at `now`: counts it, moves it on by one hop and stamps it.
+#[inline(always)]
+fn send(p: &mut Port, packet: &mut Packet, now: u64, wires: &[Wire], long_paths: &LongPaths, units: IntUnits) -> Sent {
+    let size = packet.size;
+    let tx_before = p.tx_bytes;
+    p.tx_bytes += u64::from(size);
+    p.tx_packets += 1;
+    p.free = now + p.wire_ps(size, wires);
+    packet.in_port = p.peer_port;
+    let hop = usize::from(packet.hop);
+    let control = packet.kind != Kind::Data;
+    let to = if p.peer_is_host || packet.kind.is_pfc() {
+        p.peer_port
+    } else {
+        packet.hop += 1;
+        match packet.out.get(hop) {
+            Some(port) => *port,
+            None => long_paths[(packet.flow & SLOT_MASK) as usize][usize::from(control)][hop],
+        }
+    };
+    let mut stamp = None;
+    if control {
+        p.tx_control += 1;
+        p.tx_control_bytes += u64::from(size);
+    } else if packet.flags & INT != 0 && hop <= MAX_HOPS {
+        stamp = Some((hop.wrapping_sub(1), units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code)));
+    }
+    Sent { inbox: p.peer_base + u32::from(to), stamp }
 }

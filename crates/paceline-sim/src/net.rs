@@ -33,6 +33,9 @@ pub trait Schedule {
     fn waiting(&mut self, port: u32, free: u64);
 }
 
+/// Ports at the switches of each flow's path, there and back, where a packet cannot carry them; by flow slot.
+pub(crate) type LongPaths = Vec<[Box<[u16]>; 2]>;
+
 /// ECN thresholds of a port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EcnPoint {
@@ -130,7 +133,7 @@ pub struct Net {
     pub(crate) next_sport: std::collections::BTreeMap<(NodeId, NodeId), u16>,
     pub(crate) path: Vec<u16>,
     /// Paths longer than a packet carries, by flow slot.
-    pub(crate) long_paths: Vec<[Box<[u16]>; 2]>,
+    pub(crate) long_paths: LongPaths,
 }
 
 impl Net {

@@ -123,6 +123,12 @@ impl Arena {
         self.live
     }
 
+    /// Packets and telemetry apart, both by handle.
+    #[inline(always)]
+    pub fn split(&mut self) -> (&mut [Packet], &mut [[IntHop; MAX_HOPS]]) {
+        (&mut self.packets, &mut self.int)
+    }
+
     /// The telemetry of a packet.
     #[inline(always)]
     pub fn int(&mut self, h: Handle) -> &mut [IntHop; MAX_HOPS] {
