@@ -37,6 +37,8 @@ pub struct Flow {
     pub(crate) short_size: u16,
     /// Global index of the NIC's port.
     pub(crate) nic: u32,
+    /// Upper limit on the rate; 0 for none.
+    pub(crate) rate_cap: u64,
     pub(crate) context: u16,
     pub(crate) generation: u8,
     pub(crate) class: u8,
@@ -60,6 +62,8 @@ pub struct Receiving {
     pub(crate) generation: u8,
     pub(crate) switches: u8,
     pub(crate) path: [u16; INLINE_HOPS],
+    /// Bytes of an ACK.
+    pub(crate) ack_size: u16,
     /// When the last byte arrived; 0 before.
     pub(crate) done_at: u64,
 }
@@ -156,6 +160,7 @@ impl Net {
             full_size,
             short_size,
             nic,
+            rate_cap: spec.rate_cap,
             context,
             generation: 0,
             class: spec.class,
@@ -167,8 +172,13 @@ impl Net {
             progress_at: spec.start.0,
             cc,
         };
-        let receiving =
-            Receiving { switches: (reverse.len() - 1) as u8, path: inline(&reverse[1..]), ..Receiving::default() };
+        let ack_size = (framing.ack_header + telemetry).max(framing.min_frame) as u16;
+        let receiving = Receiving {
+            ack_size,
+            switches: (reverse.len() - 1) as u8,
+            path: inline(&reverse[1..]),
+            ..Receiving::default()
+        };
         let slot = self.take_slot(flow, info, receiving)?;
         if forth.len().max(reverse.len()) > INLINE_HOPS + 1 {
             if self.long_paths.len() <= slot as usize {

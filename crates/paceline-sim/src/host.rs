@@ -152,8 +152,8 @@ impl Net {
         let flow = &self.flows[slot as usize];
         let n = &mut self.nics[nic as usize];
         n.last = place;
-        n.avail[place as usize] = Self::availability(flow, u64::from(self.scenario.framing.payload));
-        if let Some(rto) = self.scenario.host.rto {
+        n.avail[place as usize] = Self::availability(flow, self.payload);
+        if let Some(rto) = self.host.rto {
             n.timer_at = n.timer_at.min(flow.progress_at + (rto.initial.0 << flow.timeouts));
         }
         h
@@ -222,11 +222,15 @@ impl Net {
     }
 
     /// Brings the NIC's view of a flow up to date.
-    #[inline]
     pub(crate) fn refresh(&mut self, slot: u32) {
+        let nic = self.nic_of_port[self.flows[slot as usize].nic as usize];
+        self.refresh_at(nic, slot);
+    }
+
+    #[inline(always)]
+    fn refresh_at(&mut self, nic: u32, slot: u32) {
         let flow = &self.flows[slot as usize];
-        let avail = Self::availability(flow, u64::from(self.scenario.framing.payload));
-        let nic = self.nic_of_port[flow.nic as usize];
+        let avail = Self::availability(flow, self.payload);
         self.nics[nic as usize].avail[flow.place as usize] = avail;
         if avail != NEVER {
             self.may_send(nic, avail);
@@ -278,7 +282,7 @@ impl Net {
                 }
             }
             Kind::Ack | Kind::Nack => match self.receive_ack(h, &packet, now) {
-                Answered::Running(slot) => self.refresh(slot),
+                Answered::Running(slot) => self.refresh_at(nic, slot),
                 Answered::Finished(slot) => self.remove_from_nic(slot),
                 Answered::Unknown => {}
             },
@@ -298,7 +302,7 @@ impl Net {
             self.arena.release(h);
             return false;
         }
-        let host = &self.scenario.host;
+        let host = &self.host;
         let before = state.rx.expected;
         let reply = state.rx.on_data(Time(now), packet.seq, host.nack_interval, host.rto.is_some());
         if packet.flags & LAST != 0 && state.rx.expected == packet.seq + 1 && before == packet.seq {
@@ -312,12 +316,10 @@ impl Net {
                 return false;
             }
         };
-        let framing = &self.scenario.framing;
-        let telemetry = self.contexts[usize::from(self.flows[slot as usize].context)].params.telemetry_bytes();
         let class = if host.ack_priority { 0 } else { packet.class };
         let long = if usize::from(state.switches) > INLINE_HOPS { LONG } else { 0 };
         let out = state.path;
-        let size = (framing.ack_header + telemetry).max(framing.min_frame) as u16;
+        let size = state.ack_size;
         let answer = &mut self.arena[h];
         answer.kind = kind;
         answer.seq = seq;
@@ -372,7 +374,7 @@ impl Net {
         let flow = &mut self.flows[slot as usize];
         let limits = flow.cc.limits(&self.contexts[usize::from(flow.context)]);
         flow.cwnd = limits.cwnd;
-        let rate = cap(limits.rate, self.infos[slot as usize].spec.rate_cap);
+        let rate = cap(limits.rate, flow.rate_cap);
         if rate != flow.rate {
             flow.rate = rate;
             let gap = self.clock.serialisation_ps(flow.last_size, rate);
@@ -383,7 +385,7 @@ impl Net {
 
     /// Handles the retransmission timeouts due at `now` and says when to look again.
     pub(crate) fn nic_timeouts(&mut self, nic: u32, now: u64) {
-        let Some(rto) = self.scenario.host.rto else { return };
+        let Some(rto) = self.host.rto else { return };
         self.begin_at(nic, now);
         let mut next = NEVER;
         let mut place = 0;

@@ -18,7 +18,7 @@ use crate::packet::{Arena, CE, Handle, INLINE_HOPS, INT, Kind, LONG, NONE, Packe
 use crate::port::{NO_ECN, Port};
 use crate::record::{BINS, Counters, FlowRecord, Pauses, PfcEvent, PortCounts, Sampler, bin};
 use crate::routing::Routes;
-use crate::scenario::{QueueRecords, Scenario, Window};
+use crate::scenario::{HostConfig, QueueRecords, Scenario, Window};
 use crate::series::Series;
 use crate::switch::{Admit, Buffers, Place};
 
@@ -82,6 +82,9 @@ pub struct Net {
     pub(crate) buffers: Buffers,
     int_multiple: u64,
     pub(crate) int_units: IntUnits,
+    /// Copies of what the hosts look at for every packet.
+    pub(crate) payload: u64,
+    pub(crate) host: HostConfig,
     rates: [u64; MAX_RATES],
     error_rate: Vec<f64>,
     /// NICs, by global port index (`NONE` for switch ports).
@@ -248,6 +251,8 @@ impl Net {
             buffers,
             int_multiple,
             int_units: IntUnits::new(int_multiple),
+            payload: u64::from(scenario.framing.payload),
+            host: scenario.host,
             rates,
             error_rate: graph.ports.iter().map(|p| p.error_rate).collect(),
             nic_of_port,
@@ -426,10 +431,10 @@ impl Net {
     }
 
     /// Whether this transmission is lost on the wire (drawn from the port's own stream).
-    #[inline]
-    pub(crate) fn lost_on_wire(&mut self, port: u32, h: Handle) -> bool {
+    #[cold]
+    fn lost_on_wire(&mut self, port: u32, h: Handle) -> bool {
         let p = &self.ports[port as usize];
-        if !p.lossy || self.arena[h].kind.is_pfc() {
+        if self.arena[h].kind.is_pfc() {
             return false;
         }
         if unit(hash3(self.draws.loss, u64::from(port), p.tx_packets)) >= self.error_rate[port as usize] {
@@ -443,10 +448,11 @@ impl Net {
     }
 
     /// Sends the packet just taken from its queue and tells the engine.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn launch<S: Schedule>(&mut self, port: u32, h: Handle, at_switch: bool, now: u64, s: &mut S) {
         let (free, inbox, arrival) = self.transmit(port, h, at_switch, now);
-        let handle = if self.lost_on_wire(port, h) { NONE } else { h };
+        let lossy = self.ports[port as usize].lossy;
+        let handle = if lossy && self.lost_on_wire(port, h) { NONE } else { h };
         s.started(port, free, handle, inbox, arrival);
     }
 
