@@ -1,5 +1,6 @@
 //! The engines: in which order the places of the network are looked at.
 
+mod calendar;
 mod inbox;
 pub mod order;
 mod reference_nic;

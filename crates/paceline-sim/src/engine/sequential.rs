@@ -4,10 +4,10 @@
 //! quirk `insertion_order` ties go to the event scheduled first, as in the reference simulator; the number of an end of
 //! transmission is then reserved when the transmission starts, whether or not the event is needed.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::calendar::Calendar;
 use super::order::{Rank, key, tie};
 use super::reference_nic::ReferenceNics;
 use super::{Ending, Observer, Progress};
@@ -56,9 +56,17 @@ const KINDS: [What; 9] = [
     What::Sample,
 ];
 
+/// Width of the event list's buckets, ps: a few events each when a tenth of the links are busy with full frames.
+fn bucket_width(net: &Net) -> u64 {
+    let framing = &net.scenario.framing;
+    let bits = f64::from(framing.payload + framing.header) * 8.0;
+    let frames_per_s: f64 = net.graph.ports.iter().map(|p| p.rate.0 as f64 / bits).sum();
+    (4.0 * 1e12 / (0.1 * frames_per_s)).clamp(16.0, 1e6) as u64
+}
+
 /// The event list, and what it must know to order events.
 pub(super) struct Events {
-    heap: BinaryHeap<Reverse<(u64, u64, u64)>>,
+    list: Calendar,
     seed: u64,
     /// Ties by order of scheduling.
     insertion: bool,
@@ -81,7 +89,7 @@ impl Events {
         let quirks = net.scenario.quirks;
         let ports = net.ports.len();
         Self {
-            heap: BinaryHeap::new(),
+            list: Calendar::new(bucket_width(net)),
             seed: net.draws.ties,
             insertion: quirks.insertion_order,
             scheduled: 0,
@@ -97,7 +105,7 @@ impl Events {
 
     fn push_with(&mut self, at: u64, key: u64, what: What, place: u32, detail: u32) {
         let payload = (what as u64) << 60 | u64::from(place) << 32 | u64::from(detail);
-        self.heap.push(Reverse((at, key, payload)));
+        self.list.push((at, key, payload));
     }
 
     /// Schedules an event of the whole run (flows, samples).
@@ -233,7 +241,7 @@ impl Sequential {
             self.events.push(s.start, Rank::Start, What::Sample, 0, 0);
         }
         let (mut last_progress, mut progress_at, mut now) = (0, 0, 0);
-        while let Some(Reverse((at, key, payload))) = self.events.heap.pop() {
+        while let Some((at, key, payload)) = self.events.list.pop() {
             if at >= stop {
                 self.report(observer);
                 return Ok((Ending::Stopped, stop));
