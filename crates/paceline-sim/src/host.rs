@@ -137,7 +137,7 @@ impl Net {
     fn nic_send<S: Schedule>(&mut self, nic: u32, next: Next, now: u64, s: &mut S) {
         let port = self.nics[nic as usize].port;
         let h = match next {
-            Next::Control => self.ports[port as usize].pop(&self.arena, 0).0,
+            Next::Control => self.ports[port as usize].pop(self.arena.split().0, 0),
             Next::Flow(place) => self.make_data(nic, place, now),
             Next::Nothing => return,
         };
@@ -277,7 +277,7 @@ impl Net {
             Kind::Data => {
                 if self.receive_data(h, &packet, now) {
                     let size = self.arena[h].size;
-                    self.ports[port as usize].push(&mut self.arena, h, 0, size);
+                    self.ports[port as usize].push(self.arena.split().0, h, 0, size);
                     self.may_send(nic, 0);
                 }
             }

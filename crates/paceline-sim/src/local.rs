@@ -1,182 +1,253 @@
-//! One window of one egress port of a switch in which nothing can touch another port. The hot path of large runs: the
-//! port's state stays in registers, and a packet that finds the transmitter idle passes without being queued. The
+//! One window of one egress port of a switch in which nothing can touch another port. The hot path of large runs: all
+//! that the port needs is borrowed once, and a packet that finds the transmitter idle passes without being queued. The
 //! results are those of the exact order (`Net::switch_arrival`, `Net::depart`), port by port.
 
+use paceline_proto::rng::{hash3, unit};
 use paceline_proto::telemetry::{IntHop, IntUnits, MAX_HOPS};
 use paceline_proto::units::Time;
 
 use crate::clock::Wire;
 use crate::flow::SLOT_MASK;
-use crate::net::{LongPaths, Net, Schedule};
-use crate::packet::{CE, Handle, INT, Kind, Packet};
+use crate::net::{EcnPoint, LongPaths, Net, Schedule};
+use crate::packet::{CE, Handle, INT, Kind, NONE, Packet};
 use crate::port::{NO_ECN, Port};
-use crate::record::bin;
+use crate::record::{BINS, bin};
 use crate::scenario::BufferModel;
+use crate::switch::LocalAccount;
+
+/// What a port needs for one window.
+struct Local<'a> {
+    port: u32,
+    p: &'a mut Port,
+    packets: &'a mut [Packet],
+    int: &'a mut [[IntHop; MAX_HOPS]],
+    account: LocalAccount<'a>,
+    /// Histograms of the port's classes; empty when not kept.
+    rows: &'a mut [[u64; BINS]],
+    class_slot: [u8; 8],
+    wires: &'a [Wire],
+    long_paths: &'a LongPaths,
+    units: IntUnits,
+    /// Marking point; its `k_min` apart, out of reach where there is none.
+    ecn: Option<EcnPoint>,
+    k_min: u32,
+    ecn_per_port: bool,
+    ecn_key: u64,
+    /// Loss probability of the wire, and the key of its draws.
+    loss: f64,
+    loss_key: u64,
+    /// Bytes that may wait.
+    limit: u64,
+    marks: u64,
+    lost: Vec<Handle>,
+}
+
+/// An arrival the port cannot handle alone.
+enum Exception {
+    /// A PFC frame takes effect.
+    Pfc,
+    /// No room.
+    Drop,
+}
 
 impl Net {
     /// Runs the port: `arrivals` as (time, handle) in order, all before `end`; departures before `end`.
     pub(crate) fn run_local<S: Schedule>(
         &mut self,
         port: u32,
-        arrivals: impl Iterator<Item = (u64, Handle)>,
+        mut arrivals: impl Iterator<Item = (u64, Handle)>,
         end: u64,
         s: &mut S,
     ) {
-        // Without pauses in force, losses or limits there is nothing to look up per packet.
-        let p = &self.ports[port as usize];
-        let lossless = self.buffers.lossless();
-        let limit = if !lossless && self.scenario.switch.model == BufferModel::PerPort {
-            self.scenario.switch.buffer.0
-        } else {
-            u64::MAX
-        };
-        let k_min = if p.ecn == NO_ECN { u32::MAX } else { self.ecn[usize::from(p.ecn)].k_min };
-        for (now, h) in arrivals {
-            let p = &mut self.ports[port as usize];
-            if p.free <= now && p.waiting | p.paused == 0 && !p.lossy {
-                let (packets, int) = self.arena.split();
-                let packet = &mut packets[h as usize];
-                if !packet.kind.is_pfc() {
-                    // In and out in the same instant: the buffer never holds it.
-                    p.pass(packet.class);
-                    let sent = send(p, packet, now, &self.wires, &self.long_paths, self.int_units);
-                    if let Some((hop, record)) = sent.stamp {
-                        int[h as usize][hop] = record;
-                    }
-                    s.started(port, p.free, h, sent.inbox, p.free + p.delay);
-                    continue;
-                }
+        loop {
+            let mut local = self.local(port);
+            let exception = local.run(&mut arrivals, end, s);
+            let (marks, lost) = (local.marks, std::mem::take(&mut local.lost));
+            self.counters.marks += marks;
+            self.port_counts[port as usize].marks += marks;
+            for h in lost {
+                self.lose(port, h);
             }
-            while self.ports[port as usize].free <= now && self.depart_local(port, k_min, s) {}
+            let Some((now, h, exception)) = exception else { break };
             let packet = self.arena[h];
-            if packet.kind.is_pfc() {
-                if self.apply_pfc(port, h, &packet, now) {
-                    let p = &mut self.ports[port as usize];
-                    p.free = p.free.max(now);
-                }
-                continue;
-            }
-            let p = &mut self.ports[port as usize];
-            if p.free <= now {
-                if p.waiting & !(p.paused & !1) == 0 && p.paused & (1 << packet.class) == 0 {
-                    // Nothing waits, or what waits is paused; this one is not and goes now.
-                    p.free = now;
+            match exception {
+                Exception::Drop => self.drop_packet(port, h, &packet, now),
+                Exception::Pfc => {
+                    if self.apply_pfc(port, h, &packet, now) {
+                        let p = &mut self.ports[port as usize];
+                        p.free = p.free.max(now);
+                    }
                 }
             }
-            if u64::from(p.total) + u64::from(packet.size) > limit {
-                self.drop_packet(port, h, &packet, now);
-                continue;
-            }
-            self.note_local(port, packet.class, now);
-            let place = self.place(self.port_node[port as usize], &packet);
-            self.buffers.add_local(place);
-            self.ports[port as usize].push(&mut self.arena, h, packet.class, packet.size);
         }
-        while self.ports[port as usize].free < end && self.depart_local(port, k_min, s) {}
         let p = &self.ports[port as usize];
         if p.waiting & !(p.paused & !1) != 0 {
             s.waiting(port, p.free);
         }
     }
 
+    #[inline(always)]
+    fn local(&mut self, port: u32) -> Local<'_> {
+        let i = port as usize;
+        let (packets, int) = self.arena.split();
+        let p = &mut self.ports[i];
+        let limit = if !self.buffers.lossless() && self.scenario.switch.model == BufferModel::PerPort {
+            self.scenario.switch.buffer.0
+        } else {
+            u64::MAX
+        };
+        let ecn = if p.ecn == NO_ECN { None } else { Some(self.ecn[usize::from(p.ecn)]) };
+        let rows = if self.class_slots == 0 {
+            &mut [][..]
+        } else {
+            let first = self.queue_row[i] as usize;
+            &mut self.queue_time[first..first + self.class_slots]
+        };
+        Local {
+            port,
+            loss: if p.lossy { self.error_rate[i] } else { 0.0 },
+            p,
+            packets,
+            int,
+            account: self.buffers.local(self.port_node[i]),
+            rows,
+            class_slot: self.class_slot,
+            wires: &self.wires,
+            long_paths: &self.long_paths,
+            units: self.int_units,
+            k_min: ecn.map_or(u32::MAX, |e| e.k_min),
+            ecn,
+            ecn_per_port: self.ecn_per_port,
+            ecn_key: self.draws.ecn,
+            loss_key: self.draws.loss,
+            limit,
+            marks: 0,
+            lost: Vec::new(),
+        }
+    }
+}
+
+impl Local<'_> {
+    /// Until the window ends, or something comes that concerns more than this port.
+    #[inline(always)]
+    fn run<S: Schedule>(
+        &mut self,
+        arrivals: &mut impl Iterator<Item = (u64, Handle)>,
+        end: u64,
+        s: &mut S,
+    ) -> Option<(u64, Handle, Exception)> {
+        for (now, h) in arrivals {
+            while self.p.free <= now && self.depart(s) {}
+            let packet = &self.packets[h as usize];
+            if packet.kind.is_pfc() {
+                return Some((now, h, Exception::Pfc));
+            }
+            let (class, size, in_port) = (packet.class, packet.size, packet.in_port);
+            if self.p.free <= now && self.p.paused & (1 << class) == 0 {
+                if self.p.waiting == 0 {
+                    // In and out in the same instant: the buffer never holds it.
+                    self.p.pass(class);
+                    self.send(h, now, s);
+                    continue;
+                }
+                // What waits is paused; this one is not and goes now.
+                self.p.free = now;
+            }
+            if u64::from(self.p.total) + u64::from(size) > self.limit {
+                return Some((now, h, Exception::Drop));
+            }
+            self.note(class, now);
+            self.account.add(in_port, class, size);
+            self.p.push(self.packets, h, class, size);
+        }
+        while self.p.free < end && self.depart(s) {}
+        None
+    }
+
     /// A departure at the instant the transmitter is free. False when nothing may go.
     #[inline(always)]
-    fn depart_local<S: Schedule>(&mut self, port: u32, k_min: u32, s: &mut S) -> bool {
-        let p = &mut self.ports[port as usize];
-        if p.waiting == 0 {
+    fn depart<S: Schedule>(&mut self, s: &mut S) -> bool {
+        if self.p.waiting == 0 {
             return false;
         }
-        let now = p.free;
-        let Some(class) = p.pick() else { return false };
-        self.note_local(port, class, now);
-        let p = &mut self.ports[port as usize];
-        let (h, packet) = p.pop(&self.arena, class);
+        let now = self.p.free;
+        let Some(class) = self.p.pick() else { return false };
+        self.note(class, now);
+        let h = self.p.pop(self.packets, class);
+        let packet = &self.packets[h as usize];
         if !packet.kind.is_pfc() {
-            let behind = if self.ecn_per_port { p.total } else { p.class_bytes(class) };
-            if behind > k_min {
-                self.mark_local(port, h, behind);
+            self.account.remove(packet.in_port, class, packet.size);
+            let behind = if self.ecn_per_port { self.p.total } else { self.p.class_bytes(class) };
+            if behind > self.k_min {
+                self.mark(h, behind);
             }
-            let place = self.place(self.port_node[port as usize], &packet);
-            self.buffers.remove_local(place);
         }
-        self.send_local(port, h, now, s);
+        self.send(h, now, s);
         true
     }
 
+    /// The queue of a class changes at `now`.
     #[inline(always)]
-    fn note_local(&mut self, port: u32, class: u8, now: u64) {
-        if self.class_slots == 0 || class == 0 {
-            return;
+    fn note(&mut self, class: u8, now: u64) {
+        let (bytes, since) = self.p.level_since(class, now);
+        if bytes > 0
+            && class != 0
+            && let Some(row) = self.rows.get_mut(usize::from(self.class_slot[usize::from(class & 7)]))
+        {
+            row[bin(bytes)] += now - since;
         }
-        let slot = usize::from(self.class_slot[usize::from(class)]);
-        let since = &mut self.queue_since[port as usize * self.class_slots + slot];
-        let bytes = self.ports[port as usize].class_bytes(class);
-        if bytes > 0 {
-            self.queue_time[self.queue_row[port as usize] as usize + slot][bin(bytes)] += now - *since;
-        }
-        *since = now;
     }
 
     #[cold]
-    fn mark_local(&mut self, port: u32, h: Handle, behind: u32) {
-        let p = &self.ports[port as usize];
-        if self.ecn[usize::from(p.ecn)].marks(behind, self.draws.ecn, port, p.tx_packets) {
-            self.arena[h].flags |= CE;
-            self.counters.marks += 1;
-            self.port_counts[port as usize].marks += 1;
+    fn mark(&mut self, h: Handle, behind: u32) {
+        if self.ecn.is_some_and(|e| e.marks(behind, self.ecn_key, self.port, self.p.tx_packets)) {
+            self.packets[h as usize].flags |= CE;
+            self.marks += 1;
         }
     }
 
-    /// [`Net::launch`], without a draw where the wire loses nothing.
+    /// Puts a packet on the wire at `now`: counts it, moves it on by one hop and stamps it.
     #[inline(always)]
-    fn send_local<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
-        let p = &mut self.ports[port as usize];
-        if p.lossy {
-            self.launch(port, h, true, now, s);
-            return;
+    fn send<S: Schedule>(&mut self, h: Handle, now: u64, s: &mut S) {
+        let p = &mut *self.p;
+        let packet = &mut self.packets[h as usize];
+        let size = packet.size;
+        let tx_before = p.tx_bytes;
+        p.tx_bytes += u64::from(size);
+        p.tx_packets += 1;
+        p.free = now + p.wire_ps(size, self.wires);
+        packet.in_port = p.peer_port;
+        let hop = usize::from(packet.hop);
+        let control = packet.kind != Kind::Data;
+        let to = if p.peer_is_host || packet.kind.is_pfc() {
+            p.peer_port
+        } else {
+            packet.hop += 1;
+            match packet.out.get(hop) {
+                Some(port) => *port,
+                None => self.long_paths[(packet.flow & SLOT_MASK) as usize][usize::from(control)][hop],
+            }
+        };
+        if control {
+            p.tx_control += 1;
+            p.tx_control_bytes += u64::from(size);
+        } else if packet.flags & INT != 0 && hop <= MAX_HOPS {
+            let record = self.units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code);
+            self.int[h as usize][hop.wrapping_sub(1)] = record;
         }
-        let (packets, int) = self.arena.split();
-        let sent = send(p, &mut packets[h as usize], now, &self.wires, &self.long_paths, self.int_units);
-        if let Some((hop, record)) = sent.stamp {
-            int[h as usize][hop] = record;
-        }
-        s.started(port, p.free, h, sent.inbox, p.free + p.delay);
+        let handle = if p.lossy && self.is_lost(h) { NONE } else { h };
+        s.started(self.port, self.p.free, handle, self.p.peer_base + u32::from(to), self.p.free + self.p.delay);
     }
-}
 
-/// What a transmission leaves to be done.
-struct Sent {
-    inbox: u32,
-    /// Hop and telemetry record to write into the packet.
-    stamp: Option<(usize, IntHop)>,
-}
-
-/// Puts a packet on the wire of a switch port at `now`: counts it, moves it on by one hop and stamps it.
-#[inline(always)]
-fn send(p: &mut Port, packet: &mut Packet, now: u64, wires: &[Wire], long_paths: &LongPaths, units: IntUnits) -> Sent {
-    let size = packet.size;
-    let tx_before = p.tx_bytes;
-    p.tx_bytes += u64::from(size);
-    p.tx_packets += 1;
-    p.free = now + p.wire_ps(size, wires);
-    packet.in_port = p.peer_port;
-    let hop = usize::from(packet.hop);
-    let control = packet.kind != Kind::Data;
-    let to = if p.peer_is_host || packet.kind.is_pfc() {
-        p.peer_port
-    } else {
-        packet.hop += 1;
-        match packet.out.get(hop) {
-            Some(port) => *port,
-            None => long_paths[(packet.flow & SLOT_MASK) as usize][usize::from(control)][hop],
+    /// Whether the wire loses this packet.
+    #[cold]
+    fn is_lost(&mut self, h: Handle) -> bool {
+        if self.packets[h as usize].kind.is_pfc()
+            || unit(hash3(self.loss_key, u64::from(self.port), self.p.tx_packets)) >= self.loss
+        {
+            return false;
         }
-    };
-    let mut stamp = None;
-    if control {
-        p.tx_control += 1;
-        p.tx_control_bytes += u64::from(size);
-    } else if packet.flags & INT != 0 && hop <= MAX_HOPS {
-        stamp = Some((hop.wrapping_sub(1), units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code)));
+        self.lost.push(h);
+        true
     }
-    Sent { inbox: p.peer_base + u32::from(to), stamp }
 }

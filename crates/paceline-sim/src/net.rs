@@ -59,7 +59,7 @@ impl EcnPoint {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draws {
     pub(crate) ecn: u64,
-    loss: u64,
+    pub(crate) loss: u64,
     pub(crate) spray: u64,
     pub(crate) ties: u64,
 }
@@ -86,7 +86,7 @@ pub struct Net {
     pub(crate) payload: u64,
     pub(crate) host: HostConfig,
     rates: [u64; MAX_RATES],
-    error_rate: Vec<f64>,
+    pub(crate) error_rate: Vec<f64>,
     /// NICs, by global port index (`NONE` for switch ports).
     pub(crate) nic_of_port: Vec<u32>,
     pub(crate) nics: Vec<Nic>,
@@ -98,8 +98,6 @@ pub struct Net {
     pub(crate) routes: Routes,
     /// Largest base RTT and bandwidth-delay product over all pairs.
     pub(crate) network: ideal::BaseRtt,
-    /// Start of the current level of each (port, class) queue.
-    pub(crate) queue_since: Vec<u64>,
     /// First histogram of each port: its own, or that of its tier.
     pub(crate) queue_row: Vec<u32>,
     /// Histograms by row and class, empty when not recorded.
@@ -264,7 +262,6 @@ impl Net {
             contexts: Vec::new(),
             routes,
             network,
-            queue_since: Vec::new(),
             queue_row: Vec::new(),
             queue_time: Vec::new(),
             class_slot: [0; 8],
@@ -303,7 +300,6 @@ impl Net {
         for (slot, class) in classes.iter().enumerate() {
             self.class_slot[usize::from(*class)] = slot as u8;
         }
-        self.queue_since = vec![0; self.ports.len() * self.class_slots];
         let mut rows: Vec<Option<String>> = Vec::new();
         let per_tier = self.scenario.records.queues == QueueRecords::Tier;
         for port in 0..self.ports.len() as u32 {
@@ -354,13 +350,11 @@ impl Net {
             }
             return;
         }
-        let slot = usize::from(self.class_slot[usize::from(class)]);
-        let since = &mut self.queue_since[port as usize * self.class_slots + slot];
-        let bytes = self.ports[port as usize].class_bytes(class);
+        let (bytes, since) = self.ports[port as usize].level_since(class, now);
         if bytes > 0 {
-            self.queue_time[self.queue_row[port as usize] as usize + slot][bin(bytes)] += now - *since;
+            let slot = usize::from(self.class_slot[usize::from(class)]);
+            self.queue_time[self.queue_row[port as usize] as usize + slot][bin(bytes)] += now - since;
         }
-        *since = now;
     }
 
     /// Appends a packet to a switch queue.
@@ -369,7 +363,7 @@ impl Net {
         if packet.class != 0 {
             self.note_queue(port, packet.class, now);
         }
-        self.ports[port as usize].push(&mut self.arena, h, packet.class, packet.size);
+        self.ports[port as usize].push(self.arena.split().0, h, packet.class, packet.size);
     }
 
     /// Marks congestion by what a departing packet leaves behind.
@@ -440,11 +434,16 @@ impl Net {
         if unit(hash3(self.draws.loss, u64::from(port), p.tx_packets)) >= self.error_rate[port as usize] {
             return false;
         }
+        self.lose(port, h);
+        true
+    }
+
+    /// A packet is lost on the wire behind a port.
+    pub(crate) fn lose(&mut self, port: u32, h: Handle) {
         self.counters.drops_wire += 1;
         self.port_counts[port as usize].drops_wire += 1;
         self.counters.data_dropped += u64::from(self.arena[h].kind == Kind::Data);
         self.arena.release(h);
-        true
     }
 
     /// Sends the packet just taken from its queue and tells the engine.
@@ -473,7 +472,8 @@ impl Net {
         if class != 0 {
             self.note_queue(port, class, now);
         }
-        let (h, packet) = self.ports[port as usize].pop(&self.arena, class);
+        let h = self.ports[port as usize].pop(self.arena.split().0, class);
+        let packet = self.arena[h];
         if !packet.kind.is_pfc() {
             let place = self.place(self.port_node[port as usize], &packet);
             let resume = self.buffers.release(place);

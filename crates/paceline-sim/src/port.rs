@@ -1,6 +1,6 @@
 //! An egress port: its queues, its transmitter, what it marks.
 
-use crate::packet::{Arena, Handle, NONE, Packet};
+use crate::packet::{Handle, NONE, Packet};
 
 /// First-in first-out list of packets of one class.
 #[derive(Clone, Copy, Debug)]
@@ -8,12 +8,14 @@ pub struct Queue {
     head: Handle,
     tail: Handle,
     /// Bytes waiting.
-    pub bytes: u32,
+    bytes: u32,
+    /// Since when, ps.
+    since: u64,
 }
 
 impl Default for Queue {
     fn default() -> Self {
-        Self { head: NONE, tail: NONE, bytes: 0 }
+        Self { head: NONE, tail: NONE, bytes: 0, since: 0 }
     }
 }
 
@@ -105,24 +107,31 @@ impl Port {
     /// Bytes waiting in a class.
     #[inline(always)]
     pub fn class_bytes(&self, class: u8) -> u32 {
-        self.queues[usize::from(class)].bytes
+        self.queues[usize::from(class & 7)].bytes
+    }
+
+    /// Bytes waiting in a class and since when; the time is set to `now`.
+    #[inline(always)]
+    pub fn level_since(&mut self, class: u8, now: u64) -> (u32, u64) {
+        let q = &mut self.queues[usize::from(class & 7)];
+        (q.bytes, std::mem::replace(&mut q.since, now))
     }
 
     /// First packet waiting in a class, or [`NONE`].
     #[inline(always)]
     pub fn head(&self, class: u8) -> Handle {
-        self.queues[usize::from(class)].head
+        self.queues[usize::from(class & 7)].head
     }
 
     /// Appends a packet to its class's queue.
     #[inline(always)]
-    pub fn push(&mut self, arena: &mut Arena, h: Handle, class: u8, size: u16) {
-        arena[h].next = NONE;
-        let q = &mut self.queues[usize::from(class)];
+    pub fn push(&mut self, packets: &mut [Packet], h: Handle, class: u8, size: u16) {
+        packets[h as usize].next = NONE;
+        let q = &mut self.queues[usize::from(class & 7)];
         if q.tail == NONE {
             q.head = h;
         } else {
-            arena[q.tail].next = h;
+            packets[q.tail as usize].next = h;
         }
         q.tail = h;
         q.bytes += u32::from(size);
@@ -155,10 +164,10 @@ impl Port {
 
     /// Takes the first packet of a class.
     #[inline(always)]
-    pub fn pop(&mut self, arena: &Arena, class: u8) -> (Handle, Packet) {
-        let q = &mut self.queues[usize::from(class)];
+    pub fn pop(&mut self, packets: &[Packet], class: u8) -> Handle {
+        let q = &mut self.queues[usize::from(class & 7)];
         let h = q.head;
-        let packet = arena[h];
+        let packet = &packets[h as usize];
         q.head = packet.next;
         if q.head == NONE {
             q.tail = NONE;
@@ -166,16 +175,15 @@ impl Port {
         }
         q.bytes -= u32::from(packet.size);
         self.total -= u32::from(packet.size);
-        if class != 0 {
-            self.last_served = class;
-        }
-        (h, packet)
+        self.pass(class);
+        h
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Arena;
 
     fn packet(class: u8) -> Packet {
         Packet { size: 100, class, ..Packet::default() }
@@ -187,11 +195,11 @@ mod tests {
         let (mut arena, mut port) = (Arena::new(false), Port::new(0, 0, 0, 0, 0));
         for class in [3, 3, 5, 5, 0] {
             let h = arena.alloc(packet(class));
-            port.push(&mut arena, h, class, 100);
+            port.push(arena.split().0, h, class, 100);
         }
         let mut order = Vec::new();
         while let Some(class) = port.pick() {
-            port.pop(&arena, class);
+            port.pop(arena.split().0, class);
             order.push(class);
             port.paused = if order.len() == 3 { 1 << 3 | 1 } else { 0 };
         }

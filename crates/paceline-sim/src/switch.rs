@@ -71,6 +71,29 @@ pub struct Buffers {
     pub max_buffered: u64,
 }
 
+/// A switch's account for one local window.
+#[derive(Debug)]
+pub struct LocalAccount<'a> {
+    ingress: &'a mut [Ingress],
+    buffered: &'a mut u64,
+}
+
+impl LocalAccount<'_> {
+    /// A packet is queued that came in at `port` of the switch.
+    #[inline(always)]
+    pub fn add(&mut self, port: u16, class: u8, size: u16) {
+        *self.buffered += u64::from(size);
+        self.ingress[usize::from(port)].bytes[usize::from(class & 7)] += u32::from(size);
+    }
+
+    /// It leaves.
+    #[inline(always)]
+    pub fn remove(&mut self, port: u16, class: u8, size: u16) {
+        *self.buffered -= u64::from(size);
+        self.ingress[usize::from(port)].bytes[usize::from(class & 7)] -= u32::from(size);
+    }
+}
+
 /// Where a packet is, for the accounts.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
@@ -206,20 +229,13 @@ impl Buffers {
         p.shared = held.iter().flat_map(|i| i.bytes).map(|b| u64::from(b.saturating_sub(self.reserve))).sum();
     }
 
-    /// A packet arrived at a switch whose window is local.
+    /// The account of a switch whose window is local: kept without looking at thresholds.
     #[inline(always)]
-    pub fn add_local(&mut self, at: Place) {
-        let p = &mut self.pools[at.node as usize];
+    pub fn local(&mut self, node: u32) -> LocalAccount<'_> {
+        let p = &mut self.pools[node as usize];
         p.exact = false;
-        p.buffered += u64::from(at.size);
-        self.ingress[at.ingress as usize].bytes[usize::from(at.class)] += at.size;
-    }
-
-    /// A packet left a switch whose window is local.
-    #[inline(always)]
-    pub fn remove_local(&mut self, at: Place) {
-        self.pools[at.node as usize].buffered -= u64::from(at.size);
-        self.ingress[at.ingress as usize].bytes[usize::from(at.class)] -= at.size;
+        let ports = p.first as usize..(p.first + p.ports) as usize;
+        LocalAccount { ingress: &mut self.ingress[ports], buffered: &mut p.buffered }
     }
 
     /// Notes how full a switch is; called at the sampling instants, which all engines share.

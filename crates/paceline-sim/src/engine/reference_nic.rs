@@ -63,7 +63,7 @@ impl ReferenceNics {
             Kind::Data => {
                 if net.receive_data(h, &packet, now) {
                     let size = net.arena[h].size;
-                    net.ports[port as usize].push(&mut net.arena, h, 0, size);
+                    net.ports[port as usize].push(net.arena.split().0, h, 0, size);
                     self.trigger(net, events, nic, now);
                 }
             }
@@ -107,7 +107,7 @@ impl ReferenceNics {
         if p.waiting & 1 != 0 {
             let class = net.arena[p.head(0)].class;
             if class == 0 || paused & (1 << class) == 0 {
-                let (h, _) = net.ports[port as usize].pop(&net.arena, 0);
+                let h = net.ports[port as usize].pop(net.arena.split().0, 0);
                 self.nics[nic as usize].busy = true;
                 net.launch(port, h, false, now, events);
                 return;
