@@ -140,6 +140,12 @@ impl CongestionControl for Controller {
     }
 }
 
+/// A count below 2^63 as a double: one instruction, where the conversion of the full unsigned range takes eight.
+#[inline(always)]
+pub(crate) fn float(count: u64) -> f64 {
+    count as i64 as f64
+}
+
 /// The window that goes with a rate: `window * rate / line_rate`, at least one byte; `u64::MAX` when there is no window.
 pub(crate) fn scaled_window(ctx: &FlowContext, rate: u64, variable: bool) -> u64 {
     match (ctx.window, variable) {

@@ -7,7 +7,7 @@ use crate::error::InputError;
 use crate::graph::NodeId;
 use crate::ideal;
 use crate::net::Net;
-use crate::packet::INLINE_HOPS;
+use crate::packet::{INLINE_HOPS, INT, LONG};
 use crate::record::{FlowRecord, Status};
 use crate::routing::{Address, Tuple, ip_of};
 use crate::scenario::PathChoice;
@@ -164,7 +164,7 @@ impl Net {
             context,
             generation: 0,
             class: spec.class,
-            flags: if uses_int { crate::packet::INT } else { 0 },
+            flags: if uses_int { INT } else { 0 } | if forth.len() > INLINE_HOPS + 1 { LONG } else { 0 },
             switches: (forth.len() - 1) as u8,
             alive: true,
             timeouts: 0,

@@ -141,7 +141,23 @@ impl Net {
             Next::Flow(place) => self.make_data(nic, place, now),
             Next::Nothing => return,
         };
-        self.launch(port, h, false, now, s);
+        if self.ports[port as usize].lossy || self.ports[port as usize].peer_is_host {
+            self.launch(port, h, false, now, s);
+            return;
+        }
+        // What `launch` does, for the usual case: a host at a switch.
+        let p = &mut self.ports[port as usize];
+        let packet = &mut self.arena[h];
+        p.tx_bytes += u64::from(packet.size);
+        p.tx_packets += 1;
+        if packet.kind != Kind::Data {
+            p.tx_control += 1;
+            p.tx_control_bytes += u64::from(packet.size);
+        }
+        p.free = now + p.wire_ps(packet.size, &self.wires);
+        packet.in_port = p.peer_port;
+        packet.hop = 1;
+        s.started(port, p.free, h, p.peer_base + u32::from(packet.out[0]), p.free + p.delay);
     }
 
     /// The next data packet of the flow at a place of the NIC's list; charges pacing and window.
@@ -176,7 +192,6 @@ impl Net {
             flow.gap = self.clock.serialisation_ps(flow.last_size, flow.rate);
         }
         flow.next_avail = now + flow.gap;
-        let long = if usize::from(flow.switches) > INLINE_HOPS { LONG } else { 0 };
         let packet = Packet {
             next: NONE,
             flow: slot | u32::from(flow.generation) << SLOT_BITS,
@@ -186,10 +201,10 @@ impl Net {
             kind: Kind::Data,
             hop: 0,
             class: flow.class,
-            flags: flow.flags | long | if last { LAST } else { 0 },
+            flags: flow.flags | if last { LAST } else { 0 },
             out: flow.path,
         };
-        if self.scenario.routing.choice == crate::scenario::PathChoice::Spray {
+        if self.spray {
             return self.sprayed(slot, packet);
         }
         self.arena.alloc(packet)

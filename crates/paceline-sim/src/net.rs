@@ -18,7 +18,7 @@ use crate::packet::{Arena, CE, Handle, INLINE_HOPS, INT, Kind, LONG, NONE, Packe
 use crate::port::{NO_ECN, Port};
 use crate::record::{BINS, Counters, FlowRecord, Pauses, PfcEvent, PortCounts, Sampler, bin};
 use crate::routing::Routes;
-use crate::scenario::{HostConfig, QueueRecords, Scenario, Window};
+use crate::scenario::{HostConfig, PathChoice, QueueRecords, Scenario, Window};
 use crate::series::Series;
 use crate::switch::{Admit, Buffers, Place};
 
@@ -85,6 +85,7 @@ pub struct Net {
     /// Copies of what the hosts look at for every packet.
     pub(crate) payload: u64,
     pub(crate) host: HostConfig,
+    pub(crate) spray: bool,
     rates: [u64; MAX_RATES],
     pub(crate) error_rate: Vec<f64>,
     /// NICs, by global port index (`NONE` for switch ports).
@@ -251,6 +252,7 @@ impl Net {
             int_units: IntUnits::new(int_multiple),
             payload: u64::from(scenario.framing.payload),
             host: scenario.host,
+            spray: scenario.routing.choice == PathChoice::Spray,
             rates,
             error_rate: graph.ports.iter().map(|p| p.error_rate).collect(),
             nic_of_port,

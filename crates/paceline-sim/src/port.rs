@@ -144,6 +144,9 @@ impl Port {
     #[inline(always)]
     pub fn pick(&self) -> Option<u8> {
         let eligible = self.waiting & !(self.paused & !1);
+        if eligible.is_power_of_two() {
+            return Some(eligible.trailing_zeros() as u8);
+        }
         if eligible == 0 {
             return None;
         }

@@ -7,7 +7,7 @@
 //! utilisation `u` is updated on every ACK, also on those that only react fast; the very first ACK only stores its
 //! records.
 
-use super::{Ack, CongestionControl, FlowContext, Limits, scaled_window};
+use super::{Ack, CongestionControl, FlowContext, Limits, float, scaled_window};
 use crate::telemetry::{IntHop, MAX_HOPS};
 
 /// Bytes of the INT part of a packet: five hops of 8 bytes and a hop count of 2.
@@ -78,13 +78,13 @@ impl Hpcc {
         let (mut max_u, mut dt) = (0.0f64, 0u64);
         for (new, old) in int.iter().zip(&mut self.last) {
             let tau = new.ns_since(*old);
-            let tx_rate = (new.bytes_since(*old, ctx.int_multiple) * 8) as f64 / (tau as f64 * 1e-9);
+            let tx_rate = float(new.bytes_since(*old, ctx.int_multiple) * 8) / (float(tau) * 1e-9);
             let queue = new.queue(ctx.int_multiple).min(old.queue(ctx.int_multiple));
-            let capacity = ctx.rates[new.rate_code()] as f64;
+            let capacity = float(ctx.rates[new.rate_code()]);
             let mut u = tx_rate / capacity;
             // An empty queue adds an exact zero: two divisions saved on most hops.
             if queue != 0 {
-                u += queue as f64 * ctx.line_rate as f64 / capacity / ctx.window as f64;
+                u += float(queue) * float(ctx.line_rate) / capacity / float(ctx.window);
             }
             if u > max_u {
                 (max_u, dt) = (u, tau);
@@ -92,7 +92,7 @@ impl Hpcc {
             *old = *new;
         }
         let dt = dt.min(ctx.base_rtt_ns);
-        self.u = (self.u * (ctx.base_rtt_ns - dt) as f64 + max_u * dt as f64) / ctx.base_rtt_ns as f64;
+        self.u = (self.u * float(ctx.base_rtt_ns - dt) + max_u * float(dt)) / float(ctx.base_rtt_ns);
     }
 }
 
@@ -111,7 +111,7 @@ impl CongestionControl for Hpcc {
         self.measure(ctx, ack.int);
         let c = self.u / p.eta;
         let (rate, stage) = if c >= 1.0 || self.stage >= p.max_stage {
-            (((self.reference_rate as f64 / c) as u64).saturating_add(p.w_ai_rate), 0)
+            (((float(self.reference_rate) / c) as u64).saturating_add(p.w_ai_rate), 0)
         } else {
             (self.reference_rate + p.w_ai_rate, self.stage + 1)
         };

@@ -44,6 +44,17 @@ pub(super) struct Inboxes {
     /// Window being run and its start.
     window: u64,
     start: u64,
+    /// The two windows that follow.
+    near: [Near; 2],
+}
+
+/// Where a window's lists are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Near {
+    start: u64,
+    slot: usize,
+    /// Index of its first list.
+    first: usize,
 }
 
 impl Inboxes {
@@ -64,6 +75,7 @@ impl Inboxes {
             touched: vec![0; slots],
             window: 0,
             start: 0,
+            near: [Near::default(); 2],
         }
     }
 
@@ -87,6 +99,10 @@ impl Inboxes {
     pub(super) fn enter(&mut self, window: u64) {
         self.window = window;
         self.start = window * self.width;
+        self.near = [1, 2].map(|ahead| {
+            let slot = self.slot(window + ahead);
+            Near { start: self.start + ahead * self.width, slot, first: slot * self.ports }
+        });
     }
 
     /// Start of the present window.
@@ -123,16 +139,18 @@ impl Inboxes {
     /// A packet will arrive.
     #[inline(always)]
     pub(super) fn push(&mut self, port: u32, at: u64, h: Handle) {
-        // How many windows on: a division would cost as much as the rest, and nearly all arrive one or two on.
-        let offset = at - self.start;
-        let mut ahead = usize::from(offset >= self.width) + usize::from(offset >= 2 * self.width);
-        if offset >= 3 * self.width {
-            ahead = (offset / self.width) as usize;
-        }
-        debug_assert!(ahead > 0 && ahead < self.slots, "lookahead violated");
-        let slot = (self.window as usize + ahead) & (self.slots - 1);
-        let key = (offset - ahead as u64 * self.width) << 32 | u64::from(h);
-        let list = &mut self.lists[slot * self.ports + port as usize];
+        // Nearly all arrive one or two windows on; a division would cost as much as the rest.
+        let near = &self.near[usize::from(at >= self.near[1].start)];
+        let (slot, first, start) = if at < self.near[1].start + self.width {
+            (near.slot, near.first, near.start)
+        } else {
+            let ahead = (at - self.start) / self.width;
+            let slot = self.slot(self.window + ahead);
+            (slot, slot * self.ports, self.start + ahead * self.width)
+        };
+        debug_assert!(at >= start && slot != self.slot(self.window), "lookahead violated");
+        let key = (at - start) << 32 | u64::from(h);
+        let list = &mut self.lists[first + port as usize];
         let at = list.len as usize % BLOCK;
         if at == 0 {
             if list.len == 0 {

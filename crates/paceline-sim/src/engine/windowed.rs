@@ -416,17 +416,15 @@ impl Windowed {
         let start = self.lanes.inboxes.start();
         let keys = std::mem::take(&mut self.keys);
         let mut starts = std::mem::take(&mut self.starts[nic as usize]);
-        let mut arrivals = keys.iter().map(|k| (start + (k >> 32), *k as Handle)).peekable();
         let mut flows = starts.drain(..).peekable();
+        let (mut next, mut arrival) = (0, keys.first().map_or(NEVER, |k| start + (k >> 32)));
         loop {
-            let arrival = arrivals.peek().map_or(NEVER, |a| a.0);
             let flow = flows.peek().map_or(NEVER, |f| f.1.start.0);
             let timer = self.net.nics[nic as usize].timer_at;
             let now = arrival.min(flow).min(timer);
             if now >= end {
                 let wake = self.net.nic_advance(nic, end, false, &mut self.lanes);
-                let timer = self.net.nics[nic as usize].timer_at;
-                if timer < end {
+                if self.net.nics[nic as usize].timer_at < end {
                     continue;
                 }
                 self.wake_nic(nic, port, wake);
@@ -434,9 +432,9 @@ impl Windowed {
             }
             self.net.nic_advance(nic, now, true, &mut self.lanes);
             if arrival == now {
-                if let Some((_, h)) = arrivals.next() {
-                    self.net.host_arrival(nic, h, now);
-                }
+                self.net.host_arrival(nic, keys[next] as Handle, now);
+                next += 1;
+                arrival = keys.get(next).map_or(NEVER, |k| start + (k >> 32));
             } else if self.net.nics[nic as usize].timer_at == now {
                 self.net.nic_timeouts(nic, now);
             } else if flow == now
