@@ -226,6 +226,43 @@ fn set_up(spec: &Resolved, assembled: Assembled) -> Result<Ready, InputError> {
     Ok(Ready { engine, choice, classes: assembled.classes, chosen_ports })
 }
 
+/// A network ready to run without a result folder: for benches.
+pub struct Bench {
+    ready: Ready,
+}
+
+impl Bench {
+    /// Runs it to the end.
+    ///
+    /// # Errors
+    /// A flow that cannot start.
+    pub fn run(&mut self) -> Result<Ending, InputError> {
+        Ok(self.ready.engine.run(&mut ())?.0)
+    }
+
+    /// The network.
+    pub fn net(&mut self) -> &Net {
+        self.ready.engine.net()
+    }
+
+    /// `windowed` or `sequential`.
+    pub fn kind(&self) -> &'static str {
+        kind_name(self.ready.choice.0)
+    }
+}
+
+fn kind_name(engine: EngineChoice) -> &'static str {
+    if engine == EngineChoice::Windowed { "windowed" } else { "sequential" }
+}
+
+/// Sets up a scenario as [`run`] does, default records included.
+///
+/// # Errors
+/// Bad input.
+pub fn prepare_bench(spec: &Resolved, assembled: Assembled) -> Result<Bench, InputError> {
+    Ok(Bench { ready: set_up(spec, assembled)? })
+}
+
 /// Runs a scenario into its result folder. `watch` is called now and then; false stops the run with what there is.
 ///
 /// # Errors
@@ -298,7 +335,7 @@ fn first_summary(
 ) -> Summary {
     let graph = &scenario.graph;
     let hosts = graph.hosts().count();
-    let kind = if ready.choice.0 == EngineChoice::Windowed { "windowed" } else { "sequential" };
+    let kind = kind_name(ready.choice.0);
     let mut without_effect = Vec::new();
     if threads > 1 {
         without_effect.push(format!("--threads {threads}: this engine runs on one thread"));
