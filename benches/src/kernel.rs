@@ -1,7 +1,7 @@
 //! A fixed piece of work that no change to the engine touches: times relative to it can be compared across machines.
 //!
 //! Pointer chasing over a few megabytes with integer arithmetic and unpredictable branches, as the engine does; about a
-//! quarter of a second. Never change it: every number in `history/` is relative to it.
+//! tenth of a second. Never change it: every number in `history/` is relative to it.
 
 use paceline_proto::rng::mix;
 

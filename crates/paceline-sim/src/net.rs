@@ -477,8 +477,14 @@ impl Net {
         let h = self.ports[port as usize].pop(self.arena.split().0, class);
         let packet = self.arena[h];
         if !packet.kind.is_pfc() {
-            let place = self.place(self.port_node[port as usize], &packet);
-            let resume = self.buffers.release(place);
+            let node = self.port_node[port as usize];
+            let place = self.place(node, &packet);
+            let resume = if self.buffers.is_exact(node) {
+                self.buffers.release(place)
+            } else {
+                self.buffers.local(node).remove(packet.in_port, class, packet.size);
+                false
+            };
             self.mark(port, h, class);
             if resume {
                 self.send_pfc(place.ingress, packet.class, Kind::Resume, now, s);
@@ -578,7 +584,21 @@ impl Net {
             }
             return;
         }
-        let place = self.place(self.port_node[port as usize], &packet);
+        let node = self.port_node[port as usize];
+        if self.buffers.choose(node) {
+            let p = &mut self.ports[port as usize];
+            if p.waiting | p.paused == 0 && s.idle(port, p.free, now) {
+                // In and out in the same instant: the buffer never holds it.
+                p.pass(packet.class);
+                self.launch(port, h, true, now, s);
+                return;
+            }
+            self.buffers.local(node).add(packet.in_port, packet.class, packet.size);
+            self.enqueue(port, h, &packet, now);
+            self.start(port, now, s);
+            return;
+        }
+        let place = self.place(node, &packet);
         let p = &self.ports[port as usize];
         match self.buffers.admit(place, p.class_bytes(packet.class), p.total) {
             Admit::Drop => {

@@ -205,17 +205,32 @@ impl Buffers {
         if p.pressed != 0 {
             return false;
         }
+        // Coming back from exact order takes more room than staying: the change costs a sum over all ports.
+        let most = (p.buffered + p.burst) << u32::from(p.exact);
         match (self.pfc, self.model) {
-            (true, _) => {
-                let most = p.buffered + p.burst;
-                most < (p.pool.saturating_sub(most) * p.min_alpha_q16) >> 16
-            }
+            (true, _) => most < (p.pool.saturating_sub(most) * p.min_alpha_q16) >> 16,
             (false, BufferModel::PerPort) => true,
             (false, BufferModel::Shared) => {
-                let most = p.buffered + p.burst;
                 most < ((p.buffer.saturating_sub(most)).saturating_mul(self.egress_alpha_q16) >> 16) && most < p.buffer
             }
         }
+    }
+
+    /// Chooses how the next packet of a switch is accounted: locally where no threshold is in reach (true), else exactly.
+    #[inline]
+    pub fn choose(&mut self, node: u32) -> bool {
+        if self.model == BufferModel::PerPort || !self.window_is_local(node) {
+            self.enter_exact(node);
+            return false;
+        }
+        self.pools[node as usize].exact = false;
+        true
+    }
+
+    /// Whether a switch is accounted exactly.
+    #[inline]
+    pub fn is_exact(&self, node: u32) -> bool {
+        self.pools[node as usize].exact
     }
 
     /// Prepares a switch for exact order after windows in which the pool was not kept.

@@ -73,7 +73,7 @@ pub(super) struct Events {
     scheduled: u64,
     /// Key of the event being handled.
     key: u64,
-    /// By port: key of the end of the present transmission, and whether that event is in the list.
+    /// By port: number reserved for the end of the present transmission, and whether that event is in the list.
     end_key: Vec<u64>,
     end_listed: Vec<bool>,
     port_node: Vec<u32>,
@@ -140,7 +140,9 @@ impl Schedule for Events {
     #[inline]
     fn started(&mut self, port: u32, free: u64, handle: Handle, inbox: u32, arrival: u64) {
         let p = port as usize;
-        self.end_key[p] = if self.insertion { self.number_next() } else { self.own_key(Rank::Departure, port, free) };
+        if self.insertion {
+            self.end_key[p] = self.number_next();
+        }
         self.end_listed[p] = false;
         if self.always_listed[p] {
             self.waiting(port, free);
@@ -159,7 +161,9 @@ impl Schedule for Events {
     fn waiting(&mut self, port: u32, free: u64) {
         if !self.end_listed[port as usize] {
             self.end_listed[port as usize] = true;
-            self.push_with(free, self.end_key[port as usize], What::Departure, port, 0);
+            let key =
+                if self.insertion { self.end_key[port as usize] } else { self.own_key(Rank::Departure, port, free) };
+            self.push_with(free, key, What::Departure, port, 0);
         }
     }
 }
@@ -201,6 +205,9 @@ impl Sequential {
         let mut net = Net::new(scenario)?;
         if sampling.is_some() {
             net.sampler = Some(Sampler::new(net.ports.len()));
+        }
+        for node in 0..net.graph.nodes() as u32 {
+            net.buffers.set_burst(node, 1 << 16);
         }
         let events = Events::new(&net);
         let reference = net.scenario.quirks.nic_round_robin.then(|| ReferenceNics::new(net.nics.len()));
