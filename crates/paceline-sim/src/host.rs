@@ -141,12 +141,17 @@ impl Net {
             Next::Flow(place) => self.make_data(nic, place, now),
             Next::Nothing => return,
         };
-        if self.ports[port as usize].lossy || self.ports[port as usize].peer_is_host {
+        self.nic_launch(port, h, now, s);
+    }
+
+    /// [`Net::launch`] at a NIC, short for the usual case: a host at a switch, over a wire that loses nothing.
+    #[inline(always)]
+    fn nic_launch<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
+        let p = &mut self.ports[port as usize];
+        if p.lossy || p.peer_is_host {
             self.launch(port, h, false, now, s);
             return;
         }
-        // What `launch` does, for the usual case: a host at a switch.
-        let p = &mut self.ports[port as usize];
         let packet = &mut self.arena[h];
         p.tx_bytes += u64::from(packet.size);
         p.tx_packets += 1;
@@ -284,16 +289,26 @@ impl Net {
     }
 
     /// A packet arrives at a host. Everything the NIC sends before `now` has been sent.
-    pub(crate) fn host_arrival(&mut self, nic: u32, h: Handle, now: u64) {
+    pub(crate) fn host_arrival<S: Schedule>(&mut self, nic: u32, h: Handle, now: u64, s: &mut S) {
         let port = self.nics[nic as usize].port;
         self.begin_at(nic, now);
         let packet = self.arena[h];
         match packet.kind {
             Kind::Data => {
                 if self.receive_data(h, &packet, now) {
-                    let size = self.arena[h].size;
-                    self.ports[port as usize].push(self.arena.split().0, h, 0, size);
-                    self.may_send(nic, 0);
+                    let answer = &self.arena[h];
+                    let p = &mut self.ports[port as usize];
+                    if p.free <= now && p.waiting == 0 && (answer.class == 0 || p.paused & (1 << answer.class) == 0) {
+                        // Answers go before data, and the transmitter is idle: this one goes at once.
+                        self.nic_launch(port, h, now, s);
+                        let free = self.ports[port as usize].free;
+                        let n = &mut self.nics[nic as usize];
+                        n.next_at = n.next_at.max(free);
+                    } else {
+                        let size = answer.size;
+                        p.push(self.arena.split().0, h, 0, size);
+                        self.may_send(nic, 0);
+                    }
                 }
             }
             Kind::Ack | Kind::Nack => match self.receive_ack(h, &packet, now) {

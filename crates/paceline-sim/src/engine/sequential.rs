@@ -331,7 +331,7 @@ impl Sequential {
                     reference.arrival(&mut self.net, &mut self.events, nic, detail, now);
                 } else {
                     self.net.nic_advance(nic, now, true, &mut self.events);
-                    self.net.host_arrival(nic, detail, now);
+                    self.net.host_arrival(nic, detail, now, &mut self.events);
                     self.settle(nic, now);
                 }
             }

@@ -432,7 +432,7 @@ impl Windowed {
             }
             self.net.nic_advance(nic, now, true, &mut self.lanes);
             if arrival == now {
-                self.net.host_arrival(nic, keys[next] as Handle, now);
+                self.net.host_arrival(nic, keys[next] as Handle, now, &mut self.lanes);
                 next += 1;
                 arrival = keys.get(next).map_or(NEVER, |k| start + (k >> 32));
             } else if self.net.nics[nic as usize].timer_at == now {
