@@ -76,7 +76,7 @@ enum Next {
 
 impl Net {
     /// The NIC's next departure: when, and what.
-    #[inline]
+    #[inline(always)]
     fn nic_next(&self, nic: u32) -> (u64, Next) {
         let n = &self.nics[nic as usize];
         let port = &self.ports[n.port as usize];
@@ -109,20 +109,26 @@ impl Net {
 
     /// Lets the NIC send everything that goes before `end` (departures at `end` itself included when `inclusive`).
     /// Returns a time before which it sends nothing more.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn nic_advance<S: Schedule>(&mut self, nic: u32, end: u64, inclusive: bool, s: &mut S) -> u64 {
+        let at = self.nics[nic as usize].next_at;
+        if at > end || (at == end && !inclusive) { at } else { self.nic_work(nic, end, inclusive, s) }
+    }
+
+    /// The rest of [`Net::nic_advance`], when there is something to look at.
+    fn nic_work<S: Schedule>(&mut self, nic: u32, end: u64, inclusive: bool, s: &mut S) -> u64 {
         loop {
-            let at = self.nics[nic as usize].next_at;
-            if at > end || (at == end && !inclusive) {
-                return at;
-            }
             let (at, next) = self.nic_next(nic);
             if at > end || (at == end && !inclusive) || next == Next::Nothing {
                 self.nics[nic as usize].next_at = at;
                 return at;
             }
             self.nic_send(nic, next, at, s);
-            self.nics[nic as usize].next_at = self.ports[self.nics[nic as usize].port as usize].free;
+            let free = self.ports[self.nics[nic as usize].port as usize].free;
+            self.nics[nic as usize].next_at = free;
+            if free > end || (free == end && !inclusive) {
+                return free;
+            }
         }
     }
 
@@ -134,6 +140,7 @@ impl Net {
         n.next_at = n.next_at.min(at.max(free));
     }
 
+    #[inline(always)]
     fn nic_send<S: Schedule>(&mut self, nic: u32, next: Next, now: u64, s: &mut S) {
         let port = self.nics[nic as usize].port;
         let h = match next {
@@ -166,7 +173,7 @@ impl Net {
     }
 
     /// The next data packet of the flow at a place of the NIC's list; charges pacing and window.
-    #[inline]
+    #[inline(always)]
     fn make_data(&mut self, nic: u32, place: u32, now: u64) -> Handle {
         let slot = self.nics[nic as usize].flows[place as usize];
         let h = self.make_packet(slot, now);
@@ -181,7 +188,7 @@ impl Net {
     }
 
     /// The next data packet of a flow.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn make_packet(&mut self, slot: u32, now: u64) -> Handle {
         let flow = &mut self.flows[slot as usize];
         let seq = flow.tx.snd_nxt;
@@ -324,6 +331,7 @@ impl Net {
     }
 
     /// A data packet at its receiver. True when it has become an answer to send.
+    #[inline(always)]
     pub(crate) fn receive_data(&mut self, h: Handle, packet: &Packet, now: u64) -> bool {
         let slot = packet.flow & SLOT_MASK;
         let state = &mut self.receiving[slot as usize];
@@ -400,6 +408,7 @@ impl Net {
 
     /// Takes over what the controller now allows. A new rate also moves the time of the next packet, as if the gap after
     /// the last one had been paced at it (behaviour of the reference simulator for HPCC).
+    #[inline(always)]
     pub(crate) fn apply_limits(&mut self, slot: u32) {
         let flow = &mut self.flows[slot as usize];
         let limits = flow.cc.limits(&self.contexts[usize::from(flow.context)]);
