@@ -16,7 +16,7 @@ pub fn kernel() -> u64 {
     for step in 0..12_000_000u64 {
         at = next[at as usize];
         let value = mix(u64::from(at) ^ step);
-        sum = if value & 3 == 0 { sum.wrapping_add(value) } else { sum ^ (value >> 7) };
+        sum = if value.trailing_zeros() >= 2 { sum.wrapping_add(value) } else { sum ^ (value >> 7) };
     }
     sum
 }

@@ -86,8 +86,8 @@ mod tests {
         #[test]
         fn units_divide_exactly(value in 0u64..1 << 46, multiple in 1u64..200) {
             let record = IntUnits::new(multiple).pack(Time(0), value, value & 0xffff_ffff, 0);
-            prop_assert_eq!(record.0 >> 24 & 0xf_ffff, value / (128 * multiple) & 0xf_ffff);
-            prop_assert_eq!(record.0 >> 44 & 0x1_ffff, (value & 0xffff_ffff) / (80 * multiple) & 0x1_ffff);
+            prop_assert_eq!((record.0 >> 24) & 0xf_ffff, (value / (128 * multiple)) & 0xf_ffff);
+            prop_assert_eq!((record.0 >> 44) & 0x1_ffff, ((value & 0xffff_ffff) / (80 * multiple)) & 0x1_ffff);
         }
 
         /// Differences survive the wrap of every counter, in whole units.

@@ -1,4 +1,5 @@
 //! The engine's functions for Python. The interpreter is free while they work.
+#![allow(clippy::needless_pass_by_value, reason = "values cross the seam owned")]
 
 use std::path::{Path, PathBuf};
 

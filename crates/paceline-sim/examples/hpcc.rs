@@ -17,7 +17,7 @@ fn main() -> Result<(), paceline_sim::InputError> {
     if has("windowed") {
         options.engine = EngineChoice::Windowed;
     }
-    let config = args.iter().find(|a| a.ends_with(".txt")).map_or("config.txt", String::as_str);
+    let config = args.iter().find(|a| a.contains('.')).map_or("config.txt", String::as_str);
     let summary = Prepared::read(Path::new(config), options)?.run(&mut |_| true)?;
     println!("{summary:?}");
     Ok(())

@@ -1,5 +1,7 @@
 //! Why nothing moves any more: who waits for whom.
 
+use std::fmt::Write as _;
+
 use crate::net::Net;
 use crate::packet::NONE;
 
@@ -24,7 +26,7 @@ pub fn diagnose(net: &Net, now: u64) -> String {
     let mut text = format!("no flow has made progress; at {time} {running} flows are unfinished");
     if let Some(cycle) = pause_cycle(net) {
         let names: Vec<String> = cycle.iter().map(|n| format!("node {n}")).collect();
-        text += &format!("; PFC deadlock: {} -> {}", names.join(" -> "), names[0]);
+        let _ = write!(text, "; PFC deadlock: {} -> {}", names.join(" -> "), names[0]);
         return text;
     }
     let paused: Vec<String> = net
@@ -46,7 +48,7 @@ pub fn diagnose(net: &Net, now: u64) -> String {
             text += "; no packet is in the network: the last ones were lost and no retransmission timeout is set";
         }
     } else {
-        text += &format!("; {} ports are paused: {}", paused.len(), paused[..paused.len().min(LISTED)].join(", "));
+        let _ = write!(text, "; {} ports are paused: {}", paused.len(), paused[..paused.len().min(LISTED)].join(", "));
     }
     let waiting: Vec<String> = net
         .flows

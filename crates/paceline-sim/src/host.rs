@@ -20,8 +20,6 @@ const NEVER: u64 = u64::MAX;
 pub struct Nic {
     /// Its port (global index).
     pub(crate) port: u32,
-    /// The host's node.
-    pub(crate) node: u32,
     /// Flows sending here.
     pub(crate) flows: Vec<u32>,
     /// When each of them may send its next packet; `NEVER` when it has nothing to send or its window is closed.
@@ -40,10 +38,9 @@ pub struct Nic {
 
 impl Nic {
     /// An idle NIC.
-    pub fn new(port: u32, node: u32) -> Self {
+    pub fn new(port: u32) -> Self {
         Self {
             port,
-            node,
             flows: Vec::new(),
             avail: Vec::new(),
             last: 0,

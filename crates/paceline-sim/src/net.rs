@@ -195,7 +195,7 @@ impl Net {
             port.lossy = p.error_rate > 0.0;
             if graph.is_host(p.node) {
                 nic_of_port[i] = nics.len() as u32;
-                nics.push(Nic::new(i as u32, p.node));
+                nics.push(Nic::new(i as u32));
             } else {
                 port.ecn = ecn_by_speed[speed];
                 port.rate_code = switch_rates.iter().position(|r| *r == p.rate.0).unwrap_or(0).min(MAX_RATES - 1) as u8;

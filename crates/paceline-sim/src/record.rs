@@ -9,7 +9,7 @@ pub const BINS: usize = 1 + 8 * 26;
 #[inline(always)]
 pub fn bin(bytes: u32) -> usize {
     let b = bytes.max(64);
-    let octave = 31 - b.leading_zeros();
+    let octave = b.ilog2();
     let eighth = (b >> (octave - 3)) & 7;
     (1 + (octave - 6) * 8 + eighth) as usize
 }

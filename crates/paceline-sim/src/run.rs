@@ -15,7 +15,7 @@ use crate::net::Net;
 use crate::record::FlowRecord;
 use crate::results::flow_file::FlowFile;
 use crate::results::{
-    CounterSummary, EngineSummary, FlowCounts, Folder, Machine, Measure, SCHEMA_VERSION, Summary, TierLoad, tables,
+    CounterSummary, EngineSummary, FlowCounts, Folder, Measure, SCHEMA_VERSION, Summary, TierLoad, tables,
 };
 use crate::scenario::{EngineChoice, Scenario};
 use crate::series::Series;

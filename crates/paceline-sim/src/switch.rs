@@ -27,7 +27,7 @@ struct PortShare {
 #[derive(Clone, Debug, Default)]
 struct Pool {
     /// Buffer less reserves and headrooms.
-    pool: u64,
+    shareable: u64,
     /// Whole buffer.
     buffer: u64,
     /// Bytes of the pool in use. Kept in exact mode only.
@@ -152,7 +152,7 @@ impl Buffers {
                 pool.min_alpha_q16 = pool.min_alpha_q16.min(alpha);
                 set_aside += headroom + pfc.reserve.0;
             }
-            pool.pool = config.buffer.0.saturating_sub(set_aside);
+            pool.shareable = config.buffer.0.saturating_sub(set_aside);
         }
         Self {
             ingress: vec![Ingress::default(); graph.ports.len()],
@@ -174,7 +174,7 @@ impl Buffers {
 
     /// Bytes a switch may hold before its ports' reserves and headrooms eat the whole buffer: 0 means PFC cannot work.
     pub fn pool_of(&self, node: u32) -> u64 {
-        self.pools[node as usize].pool
+        self.pools[node as usize].shareable
     }
 
     /// Headroom of a port (global index), bytes.
@@ -194,7 +194,7 @@ impl Buffers {
 
     #[inline]
     fn threshold(&self, pool: &Pool, port: u32) -> u64 {
-        (pool.pool.saturating_sub(pool.shared) * u64::from(self.share[port as usize].alpha_q16)) >> 16
+        (pool.shareable.saturating_sub(pool.shared) * u64::from(self.share[port as usize].alpha_q16)) >> 16
     }
 
     /// Whether nothing that can happen in the coming window lets one port of this switch affect another: no threshold is
@@ -208,7 +208,7 @@ impl Buffers {
         // Coming back from exact order takes more room than staying: the change costs a sum over all ports.
         let most = (p.buffered + p.burst) << u32::from(p.exact);
         match (self.pfc, self.model) {
-            (true, _) => most < (p.pool.saturating_sub(most) * p.min_alpha_q16) >> 16,
+            (true, _) => most < (p.shareable.saturating_sub(most) * p.min_alpha_q16) >> 16,
             (false, BufferModel::PerPort) => true,
             (false, BufferModel::Shared) => {
                 most < ((p.buffer.saturating_sub(most)).saturating_mul(self.egress_alpha_q16) >> 16) && most < p.buffer
@@ -301,7 +301,7 @@ impl Buffers {
         pool.buffered += u64::from(size);
         // The threshold moves with what was just taken from the pool.
         let threshold =
-            (pool.pool.saturating_sub(pool.shared) * u64::from(self.share[at.ingress as usize].alpha_q16)) >> 16;
+            (pool.shareable.saturating_sub(pool.shared) * u64::from(self.share[at.ingress as usize].alpha_q16)) >> 16;
         let shared = held.bytes[class].saturating_sub(self.reserve);
         let pause = held.paused & (1 << class) == 0 && (held.headroom[class] > 0 || u64::from(shared) >= threshold);
         if pause {
@@ -332,8 +332,9 @@ impl Buffers {
         let mut resume = false;
         if held.paused & (1 << class) != 0 && held.headroom[class] == 0 {
             let shared = held.bytes[class].saturating_sub(self.reserve);
-            let threshold =
-                (pool.pool.saturating_sub(pool.shared) * u64::from(self.share[at.ingress as usize].alpha_q16)) >> 16;
+            let threshold = (pool.shareable.saturating_sub(pool.shared)
+                * u64::from(self.share[at.ingress as usize].alpha_q16))
+                >> 16;
             if shared == 0 || u64::from(shared + self.resume_offset) <= threshold {
                 held.paused &= !(1 << class);
                 resume = true;
@@ -351,7 +352,7 @@ impl Buffers {
         format!(
             "buffer {} B, pool {} B, of it in use {} B; ingress holds {} B and {} of {} B headroom",
             pool.buffer,
-            pool.pool,
+            pool.shareable,
             pool.shared,
             held.bytes[usize::from(class)],
             held.headroom[usize::from(class)],

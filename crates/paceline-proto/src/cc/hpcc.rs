@@ -20,7 +20,7 @@ pub struct Params {
     pub eta: f64,
     /// Additive-increase stages before a multiplicative adjustment is forced (the paper's maxStage; 0 in its simulations).
     pub max_stage: u32,
-    /// Additive increase W_AI as a rate, bit/s.
+    /// Additive increase `W_AI` as a rate, bit/s.
     pub w_ai_rate: u64,
     /// Lowest rate, bit/s.
     pub min_rate: u64,
@@ -72,7 +72,7 @@ impl Hpcc {
         }
     }
 
-    /// Folds the records into `u` (MeasureInflight of Algorithm 1). The order of the operations is that of the
+    /// Folds the records into `u` (`MeasureInflight` of Algorithm 1). The order of the operations is that of the
     /// authors' simulator: results are compared bit for bit.
     fn measure(&mut self, ctx: &FlowContext, int: &[IntHop]) {
         let (mut max_u, mut dt) = (0.0f64, 0u64);
