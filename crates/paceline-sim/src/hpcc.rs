@@ -5,7 +5,6 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use paceline_proto::cc::{Params, fixed, hpcc};
 use paceline_proto::units::{Bytes, Duration, MS, NS, S, Time};
 
 use crate::clock::Clock;
@@ -14,7 +13,7 @@ use crate::engine::windowed::Windowed;
 use crate::engine::{Ending, Observer, Progress};
 use crate::error::InputError;
 use crate::graph::Graph;
-use crate::hpcc_format::config::{CcMode, HpccConfig};
+use crate::hpcc_format::config::HpccConfig;
 use crate::hpcc_format::output::{FctLine, PfcLine, write_fct, write_pfc, write_qlen_block};
 use crate::hpcc_format::{config, flow, topology, utf8};
 use crate::net::Net;
@@ -25,6 +24,8 @@ use crate::scenario::{
     RecordConfig, RoutingConfig, Scenario, Scheme, Stop, SwitchConfig, Window,
 };
 use crate::workload::FlowTable;
+
+mod params;
 
 /// How to run it.
 #[derive(Clone, Debug)]
@@ -44,7 +45,16 @@ impl Default for Options {
         Self {
             lenient: false,
             qlen_dump: Duration(100 * MS),
-            quirks: Quirks { clock_1ns: true, insertion_order: true, nic_round_robin: true },
+            quirks: Quirks {
+                clock_1ns: true,
+                insertion_order: true,
+                nic_round_robin: true,
+                reference_random: true,
+                ack_priority_at_hosts: true,
+                pint_data_only: true,
+                unpadded_data: true,
+                line_rate_pacing: false,
+            },
             engine: EngineChoice::Sequential,
         }
     }
@@ -164,32 +174,10 @@ impl Prepared {
 
 /// The scenario of a configuration.
 fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scenario, InputError> {
-    let params = match config.cc_mode {
-        CcMode::Hpcc => Params::Hpcc(hpcc::Params {
-            eta: config.u_target,
-            max_stage: config.mi_thresh,
-            w_ai_rate: config.rate_ai.0,
-            min_rate: config.min_rate.0,
-            fast_reaction: config.fast_react,
-            variable_window: config.var_win,
-        }),
-        mode => {
-            return Err(InputError::new("this congestion control is not there yet")
-                .field("CC_MODE")
-                .value(mode.number())
-                .allowed("3 (HPCC)"));
-        }
-    };
-    for (on, key, value) in [(config.multi_rate, "MULTI_RATE", 1), (config.sample_feedback, "SAMPLE_FEEDBACK", 1)] {
-        if on && config.cc_mode == CcMode::Hpcc {
-            return Err(InputError::new("this HPCC variant is not there yet").field(key).value(value).allowed("0"));
-        }
-    }
+    let params = params::params(config);
     if config.link_down.at_ns().is_some() {
         return Err(InputError::new("link failures are not there yet").field("LINK_DOWN").allowed("0 0 0"));
     }
-    let base = fixed::Params::default();
-    debug_assert_eq!(base.rate, 0);
     Ok(Scenario {
         seed: 1,
         graph: Arc::new(graph),
@@ -226,7 +214,7 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
         stall: Duration(1_000_000 * S),
         engine: options.engine,
         records: RecordConfig { queues: QueueRecords::Off, pfc_log: true },
-        quirks: options.quirks,
+        quirks: Quirks { line_rate_pacing: !config.rate_bound, ..options.quirks },
     })
 }
 
