@@ -156,7 +156,7 @@ impl Net {
     #[inline(always)]
     fn nic_launch<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
         let p = &mut self.ports[port as usize];
-        if p.lossy || p.peer_is_host {
+        if p.watched || p.peer_is_host {
             self.launch(port, h, false, now, s);
             return;
         }
@@ -330,7 +330,9 @@ impl Net {
                 if self.receive_data(h, &packet, now) {
                     let answer = &self.arena[h];
                     let p = &mut self.ports[port as usize];
-                    if p.free <= now && p.waiting == 0 && (answer.class == 0 || p.paused & (1 << answer.class) == 0) {
+                    let unpaused =
+                        answer.class == 0 || self.host.ack_priority || p.paused & (1 << answer.class) == 0;
+                    if p.free <= now && p.waiting == 0 && unpaused {
                         // Answers go before data, and the transmitter is idle: this one goes at once.
                         self.nic_launch(port, h, now, s);
                         let free = self.ports[port as usize].free;
