@@ -236,6 +236,16 @@ impl Net {
         h
     }
 
+    /// What some schemes need before an ACK is looked at. Returns whether it counts.
+    #[cold]
+    #[inline(never)]
+    fn before_ack(&mut self, slot: u32, flags: u8, now: u64) -> bool {
+        if flags & TICKS != 0 {
+            self.catch_up(slot, now);
+        }
+        flags & PINT == 0 || self.pint_counts(slot, now)
+    }
+
     /// Runs the ticks of a flow's controller due by now, where they are not events.
     #[cold]
     #[inline(never)]
@@ -390,7 +400,7 @@ impl Net {
         answer.seq = seq;
         answer.size = size;
         answer.class = class;
-        answer.flags = packet.flags & (CE | INT | PINT | STAMP) | long;
+        answer.flags = packet.flags & (CE | INT | PINT | STAMP | TICKS) | long;
         answer.hop = 0;
         answer.out = out;
         true
@@ -410,22 +420,19 @@ impl Net {
             flow.progress_at = now;
             flow.timeouts = 0;
         }
-        // The last ACK draws too: with the reference's numbers others would else shift.
-        let counts = packet.flags & PINT == 0 || self.pint_counts(slot, now);
+        // Also for the last ACK: with the reference's random numbers other draws would else shift.
+        let counts = packet.flags & (PINT | TICKS) == 0 || self.before_ack(slot, packet.flags, now);
+        let flow = &mut self.flows[slot as usize];
         if acked == Acked::Finished {
             self.arena.release(h);
             self.end_flow(slot, now, Status::Finished);
             return Answered::Finished(slot);
         }
         if packet.kind == Kind::Nack {
-            let again = self.flows[slot as usize].tx.rewind();
+            let again = flow.tx.rewind();
             self.infos[slot as usize].retransmitted += again;
             self.counters.retransmitted += u64::from(again);
         }
-        if self.flows[slot as usize].flags & TICKS != 0 {
-            self.catch_up(slot, now);
-        }
-        let flow = &mut self.flows[slot as usize];
         let ctx = &self.contexts[usize::from(flow.context)];
         let hops = match packet.flags & (INT | PINT | STAMP) {
             0 => 0,

@@ -51,7 +51,7 @@ pub const LONG: u8 = 8;
 pub const PINT: u8 = 16;
 /// Flag: the first telemetry word is the time of sending.
 pub const STAMP: u8 = 32;
-/// Flag of a flow: its controller has periodic timers. Packets carry it along without meaning.
+/// Flag: the flow's controller has periodic timers.
 pub const TICKS: u8 = 64;
 
 /// A packet.
@@ -74,7 +74,7 @@ pub struct Packet {
     pub hop: u8,
     /// Traffic class.
     pub class: u8,
-    /// [`CE`], [`LAST`], [`INT`], [`LONG`], [`PINT`], [`STAMP`].
+    /// [`CE`], [`LAST`], [`INT`], [`LONG`], [`PINT`], [`STAMP`], [`TICKS`].
     pub flags: u8,
     /// Egress port at each switch of the path.
     pub out: [u16; INLINE_HOPS],
