@@ -1,4 +1,11 @@
 //! A drop-in for the HPCC reference simulator: its configuration in, its result files out.
+//!
+//! Its fct, pfc and qlen files are reproduced byte for byte for every `CC_MODE` in all runs we have of it (lossless, with
+//! `MULTI_RATE 0`, `SAMPLE_FEEDBACK 0`, `GLOBAL_T 1`, `RATE_BOUND 1`, `PINT_PROB 1`, one NIC per host). Built from the description of
+//! its behaviour (hpcc-ns3 facts, section 4) but *not compared* with it: `MULTI_RATE 1`, `SAMPLE_FEEDBACK 1`,
+//! `FAST_REACT 0` with HPCC, `GLOBAL_T 0`, `RATE_BOUND 0` (a new rate does not move the next packet then), `PINT_PROB`
+//! below 1, losses for lack of headroom. With error rates above 0 the same share of packets is lost, but not the same
+//! packets. `L2_BACK_TO_ZERO 1` and `LINK_DOWN` are refused.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -110,13 +117,19 @@ impl Prepared {
         let clock = if options.quirks.clock_1ns { Clock::TruncatedNs } else { Clock::Exact };
         let folder = PathBuf::new();
         let text = read(&folder, &config.topology_file, "TOPOLOGY_FILE")?;
-        let (network, more) = topology::read_topology(&text, &config.topology_file, clock)?;
+        let (mut network, more) = topology::read_topology(&text, &config.topology_file, clock)?;
         warnings.extend(more);
         crate::topology::validate_topology(&network).map_err(|e| e.file(&config.topology_file))?;
         let text = read(&folder, &config.flow_file, "FLOW_FILE")?;
         let (rows, more) = flow::read_flows(&text, &config.flow_file, &network.kinds)?;
         warnings.extend(more);
         let flows: Vec<_> = rows.iter().map(|r| r.spec(clock, 0, 0)).collect();
+        for link in network.links.iter_mut().filter(|l| l.error_rate == 0.0) {
+            link.error_rate = config.error_rate_per_link;
+        }
+        if network.links.iter().any(|l| l.error_rate > 0.0) {
+            warnings.push("error rates above 0: as many packets are lost as in the reference, but not the same".into());
+        }
         let scenario = scenario(&config, Graph::new(&network), &options)?;
         Ok(Self { scenario, flow_count: flows.len(), flows: FlowTable::new(flows), warnings, config, folder, options })
     }
@@ -175,6 +188,10 @@ impl Prepared {
 /// The scenario of a configuration.
 fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scenario, InputError> {
     let params = params::params(config);
+    if config.l2_back_to_zero {
+        let error = InputError::new("going back to the beginning of a chunk is not there yet");
+        return Err(error.field("L2_BACK_TO_ZERO").value(1).allowed("0 (go back to the missing packet)"));
+    }
     if config.link_down.at_ns().is_some() {
         return Err(InputError::new("link failures are not there yet").field("LINK_DOWN").allowed("0 0 0"));
     }

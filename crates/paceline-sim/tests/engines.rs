@@ -203,6 +203,16 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
                 }),
                 Window::Bdp,
             ),
+            scheme(
+                "hpcc per hop",
+                Params::Hpcc(hpcc::Params {
+                    min_rate: 100_000_000,
+                    multi_rate: k.seed & 8 == 0,
+                    sample_feedback: true,
+                    ..hpcc::Params::default()
+                }),
+                Window::Bdp,
+            ),
             scheme("dcqcn vendor", Params::Dcqcn(dcqcn(dcqcn::Params::vendor())), Window::Bdp),
             scheme(
                 "dcqcn paper",
@@ -247,7 +257,7 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
                 src,
                 dst: if dst == src { (src + 1) % hosts } else { dst },
                 bytes: 1 + u64::from(draw.below(60_000)),
-                scheme: draw.below(8) as u16,
+                scheme: draw.below(9) as u16,
                 group: 0,
                 class: 3 + draw.below(2) as u8,
                 dport: 100,

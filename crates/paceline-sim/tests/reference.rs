@@ -4,6 +4,8 @@
 //! The numbers are our own measurement of the HPCC authors' ns-3 simulator: sender and completion time of each flow in
 //! order of completion, and FNV-1a sums of the pause log and of the queue histograms.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::fmt::Write;
 use std::path::PathBuf;
 

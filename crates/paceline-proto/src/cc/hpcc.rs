@@ -81,11 +81,27 @@ impl Hpcc {
         }
     }
 
-    /// Folds the records into `u` (`MeasureInflight` of Algorithm 1). False when every hop was left out.
-    fn measure(&mut self, ctx: &FlowContext, int: &[IntHop], skip_empty: bool) -> bool {
+    /// Folds the records into `u` (`MeasureInflight` of Algorithm 1).
+    #[inline(always)]
+    fn measure(&mut self, ctx: &FlowContext, int: &[IntHop]) {
+        let (mut max_u, mut dt) = (0.0f64, 0u64);
+        for (new, old) in int.iter().zip(&mut self.last) {
+            let (u, tau) = hop_utilisation(ctx, *new, *old);
+            if u > max_u {
+                (max_u, dt) = (u, tau);
+            }
+            *old = *new;
+        }
+        self.u = average(ctx, self.u, max_u, dt);
+    }
+
+    /// The same with the hops left out whose queue is empty. False when that is all of them.
+    #[cold]
+    #[inline(never)]
+    fn measure_queues(&mut self, ctx: &FlowContext, int: &[IntHop]) -> bool {
         let (mut max_u, mut dt, mut measured) = (0.0f64, 0u64, false);
         for (new, old) in int.iter().zip(&mut self.last) {
-            if !(skip_empty && new.queue(1) == 0) {
+            if new.queue(1) != 0 {
                 let (u, tau) = hop_utilisation(ctx, *new, *old);
                 if u > max_u {
                     (max_u, dt) = (u, tau);
@@ -137,6 +153,7 @@ pub(super) fn adjusted(p: &Params, line_rate: u64, reference_rate: u64, u: f64, 
 }
 
 impl CongestionControl for Hpcc {
+    #[inline]
     fn on_ack(&mut self, ctx: &FlowContext, ack: &Ack<'_>) {
         let super::Params::Hpcc(p) = &ctx.params else { return };
         let opens_round = ack.ack > self.last_update_seq;
@@ -148,7 +165,9 @@ impl CongestionControl for Hpcc {
             self.last_update_seq = ack.snd_nxt;
             return;
         }
-        if !self.measure(ctx, ack.int, p.sample_feedback && !opens_round) {
+        if !p.sample_feedback || opens_round {
+            self.measure(ctx, ack.int);
+        } else if !self.measure_queues(ctx, ack.int) {
             return;
         }
         let (rate, stage) = adjusted(p, ctx.line_rate, self.reference_rate, self.u, self.stage);
