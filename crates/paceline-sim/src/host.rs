@@ -340,8 +340,7 @@ impl Net {
                 if self.receive_data(h, &packet, now) {
                     let answer = &self.arena[h];
                     let p = &mut self.ports[port as usize];
-                    let unpaused =
-                        answer.class == 0 || self.host.ack_priority || p.paused & (1 << answer.class) == 0;
+                    let unpaused = answer.class == 0 || self.host.ack_priority || p.paused & (1 << answer.class) == 0;
                     if p.free <= now && p.waiting == 0 && unpaused {
                         // Answers go before data, and the transmitter is idle: this one goes at once.
                         self.nic_launch(port, h, now, s);
