@@ -6,7 +6,7 @@ use std::sync::Arc;
 use paceline_proto::cc::{FlowContext, Telemetry};
 use paceline_proto::rng::{Purpose, Stream, hash3, unit};
 use paceline_proto::telemetry::{IntUnits, MAX_HOPS, MAX_RATES};
-use paceline_proto::units::Time;
+use paceline_proto::units::{Duration, Time};
 
 use crate::clock::{Clock, Wire};
 use crate::engine::reference_random::ReferenceRandom;
@@ -257,7 +257,7 @@ impl Net {
             arena: Arena::new(scenario.schemes.iter().any(|s| s.params.telemetry() != Telemetry::None)),
             pint: Pint::new(
                 &scenario,
-                scenario.host.base_rtt.map_or(network.rtt_ns, |rtt| rtt.as_ns()),
+                scenario.host.base_rtt.map_or(network.rtt_ns, Duration::as_ns),
                 draw(Purpose::Telemetry),
             )?,
             reference_random: scenario.quirks.reference_random.then(|| ReferenceRandom::new(graph.nodes())),
