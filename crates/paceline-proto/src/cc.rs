@@ -4,11 +4,19 @@
 //! in, so that a flow's state stays within two cache lines. To add one: a file beside these, a variant in [`Controller`]
 //! and [`Params`].
 
+pub mod dcqcn;
+pub mod dctcp;
 pub mod fixed;
 pub mod hpcc;
+pub mod hpcc_multi_rate;
+pub mod hpcc_pint;
+pub mod timely;
 
 use crate::telemetry::{IntHop, MAX_RATES};
-use crate::units::Time;
+use crate::units::{Duration, Time};
+
+/// Periodic timers a controller may have.
+pub const TIMERS: usize = 3;
 
 /// What the flows of one scheme on one kind of host have in common.
 #[derive(Clone, Debug)]
@@ -25,6 +33,8 @@ pub struct FlowContext {
     pub rates: [u64; MAX_RATES],
     /// Scale of the INT units (see [`crate::telemetry::IntUnits`]).
     pub int_multiple: u64,
+    /// Packets are paced at the flow's rate; without, at line rate, and the rate only sets the window.
+    pub paced: bool,
     /// The scheme's parameters.
     pub params: Params,
 }
@@ -36,20 +46,64 @@ pub enum Params {
     Fixed(fixed::Params),
     /// HPCC with INT.
     Hpcc(hpcc::Params),
+    /// HPCC with PINT.
+    HpccPint(hpcc_pint::Params),
+    /// DCQCN.
+    Dcqcn(dcqcn::Params),
+    /// TIMELY.
+    Timely(timely::Params),
+    /// DCTCP.
+    Dctcp(dctcp::Params),
+}
+
+/// What the packets of a scheme carry for its controller.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Telemetry {
+    /// Nothing.
+    None,
+    /// A record per switch ([`IntHop`]).
+    Int,
+    /// The largest utilisation of the path, one word ([`crate::pint`]).
+    Pint,
+    /// The time the packet was handed to the wire in ps, one word.
+    SendTime,
 }
 
 impl Params {
     /// Telemetry bytes this scheme adds to every data packet and, echoed, to every ACK.
     pub fn telemetry_bytes(&self) -> u32 {
+        match self.telemetry() {
+            Telemetry::None => 0,
+            Telemetry::Int => hpcc::HEADER_BYTES,
+            Telemetry::Pint => hpcc_pint::HEADER_BYTES,
+            Telemetry::SendTime => timely::HEADER_BYTES,
+        }
+    }
+
+    /// What its packets carry.
+    pub fn telemetry(&self) -> Telemetry {
         match self {
-            Params::Fixed(_) => 0,
-            Params::Hpcc(_) => hpcc::HEADER_BYTES,
+            Params::Fixed(_) | Params::Dcqcn(_) | Params::Dctcp(_) => Telemetry::None,
+            Params::Hpcc(_) => Telemetry::Int,
+            Params::HpccPint(_) => Telemetry::Pint,
+            Params::Timely(_) => Telemetry::SendTime,
         }
     }
 
     /// Whether switches write INT records into this scheme's packets.
     pub fn uses_int(&self) -> bool {
-        matches!(self, Params::Hpcc(_))
+        self.telemetry() == Telemetry::Int
+    }
+
+    /// Whether a new rate also moves the time of the next packet, as if the gap after the last one had been paced at it.
+    /// Only HPCC does so (behaviour of its authors' simulator); elsewhere a rate counts from the next packet on.
+    pub fn rate_moves_next_packet(&self) -> bool {
+        matches!(self, Params::Hpcc(_) | Params::HpccPint(_))
+    }
+
+    /// Whether the controller has periodic timers.
+    pub fn ticks(&self) -> bool {
+        matches!(self, Params::Dcqcn(_))
     }
 }
 
@@ -64,8 +118,21 @@ pub struct Ack<'a> {
     pub snd_nxt: u32,
     /// The acknowledged packet carried a congestion mark.
     pub ecn: bool,
-    /// Telemetry of the acknowledged packet, one record per switch.
+    /// Telemetry of the acknowledged packet: one INT record per switch, or the single word of [`Telemetry::Pint`] and
+    /// [`Telemetry::SendTime`].
     pub int: &'a [IntHop],
+}
+
+impl Ack<'_> {
+    /// Time from handing the acknowledged packet to the wire to the arrival of this; for [`Telemetry::SendTime`].
+    pub fn rtt(&self) -> Option<Duration> {
+        self.int.first().map(|word| Duration(self.now.0.saturating_sub(word.0)))
+    }
+
+    /// The utilisation as a power; for [`Telemetry::Pint`].
+    pub fn power(&self) -> Option<u16> {
+        self.int.first().map(|word| word.0 as u16)
+    }
 }
 
 /// A loss as a controller sees it.
@@ -88,12 +155,20 @@ pub struct Limits {
 
 /// A congestion controller.
 pub trait CongestionControl {
-    /// An ACK or NACK arrived.
+    /// An ACK or NACK arrived. Ticks due before have been run.
     fn on_ack(&mut self, ctx: &FlowContext, ack: &Ack<'_>);
     /// A loss was found. Most RDMA controllers leave this to the transport.
     fn on_loss(&mut self, _ctx: &FlowContext, _now: Time, _loss: Loss) {}
-    /// What the flow may do.
+    /// What the flow may do, as of the last thing it was told.
     fn limits(&self, ctx: &FlowContext) -> Limits;
+    /// When its periodic timers run out next. Only with [`Params::ticks`].
+    fn timers(&self) -> [Time; TIMERS] {
+        [Time::NEVER; TIMERS]
+    }
+    /// A timer runs out: the way to run ticks as events, in an order the caller decides.
+    fn on_timer(&mut self, _ctx: &FlowContext, _timer: usize, _now: Time) {}
+    /// Runs every tick due by `now`, in order: the way to run ticks without events.
+    fn catch_up(&mut self, _ctx: &FlowContext, _now: Time) {}
 }
 
 /// The controllers, dispatched statically.
@@ -103,6 +178,31 @@ pub enum Controller {
     Fixed(fixed::Fixed),
     /// HPCC with INT.
     Hpcc(hpcc::Hpcc),
+    /// HPCC with INT and a rate per hop.
+    HpccMultiRate(Box<hpcc_multi_rate::HpccMultiRate>),
+    /// HPCC with PINT.
+    HpccPint(hpcc_pint::HpccPint),
+    /// DCQCN.
+    Dcqcn(dcqcn::Dcqcn),
+    /// TIMELY.
+    Timely(timely::Timely),
+    /// DCTCP.
+    Dctcp(dctcp::Dctcp),
+}
+
+/// Calls the controller behind the enum.
+macro_rules! dispatch {
+    ($self:ident, $c:ident => $call:expr) => {
+        match $self {
+            Controller::Fixed($c) => $call,
+            Controller::Hpcc($c) => $call,
+            Controller::HpccMultiRate($c) => $call,
+            Controller::HpccPint($c) => $call,
+            Controller::Dcqcn($c) => $call,
+            Controller::Timely($c) => $call,
+            Controller::Dctcp($c) => $call,
+        }
+    };
 }
 
 impl Controller {
@@ -110,7 +210,14 @@ impl Controller {
     pub fn new(ctx: &FlowContext) -> Self {
         match &ctx.params {
             Params::Fixed(p) => Controller::Fixed(fixed::Fixed::new(ctx, p)),
+            Params::Hpcc(p) if p.multi_rate => {
+                Controller::HpccMultiRate(Box::new(hpcc_multi_rate::HpccMultiRate::new(ctx)))
+            }
             Params::Hpcc(_) => Controller::Hpcc(hpcc::Hpcc::new(ctx)),
+            Params::HpccPint(_) => Controller::HpccPint(hpcc_pint::HpccPint::new(ctx)),
+            Params::Dcqcn(_) => Controller::Dcqcn(dcqcn::Dcqcn::new(ctx)),
+            Params::Timely(_) => Controller::Timely(timely::Timely::new(ctx)),
+            Params::Dctcp(_) => Controller::Dctcp(dctcp::Dctcp::new(ctx)),
         }
     }
 }
@@ -118,25 +225,29 @@ impl Controller {
 impl CongestionControl for Controller {
     #[inline]
     fn on_ack(&mut self, ctx: &FlowContext, ack: &Ack<'_>) {
-        match self {
-            Controller::Fixed(c) => c.on_ack(ctx, ack),
-            Controller::Hpcc(c) => c.on_ack(ctx, ack),
-        }
+        dispatch!(self, c => c.on_ack(ctx, ack));
     }
 
     fn on_loss(&mut self, ctx: &FlowContext, now: Time, loss: Loss) {
-        match self {
-            Controller::Fixed(c) => c.on_loss(ctx, now, loss),
-            Controller::Hpcc(c) => c.on_loss(ctx, now, loss),
-        }
+        dispatch!(self, c => c.on_loss(ctx, now, loss));
     }
 
     #[inline]
     fn limits(&self, ctx: &FlowContext) -> Limits {
-        match self {
-            Controller::Fixed(c) => c.limits(ctx),
-            Controller::Hpcc(c) => c.limits(ctx),
-        }
+        let limits = dispatch!(self, c => c.limits(ctx));
+        if ctx.paced { limits } else { Limits { rate: ctx.line_rate, ..limits } }
+    }
+
+    fn timers(&self) -> [Time; TIMERS] {
+        dispatch!(self, c => c.timers())
+    }
+
+    fn on_timer(&mut self, ctx: &FlowContext, timer: usize, now: Time) {
+        dispatch!(self, c => c.on_timer(ctx, timer, now));
+    }
+
+    fn catch_up(&mut self, ctx: &FlowContext, now: Time) {
+        dispatch!(self, c => c.catch_up(ctx, now));
     }
 }
 
@@ -155,5 +266,29 @@ pub(crate) fn scaled_window(ctx: &FlowContext, rate: u64, variable: bool) -> u64
             Some(product) => (product / ctx.line_rate).max(1),
             None => ((u128::from(w) * u128::from(rate) / u128::from(ctx.line_rate)) as u64).max(1),
         },
+    }
+}
+
+/// What the controllers' tests share: one NIC of 100 Gb/s in the HPCC paper's network.
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::{Ack, FlowContext, Params};
+    use crate::units::Time;
+
+    pub(crate) fn context(params: Params) -> FlowContext {
+        FlowContext {
+            line_rate: 100_000_000_000,
+            base_rtt_ns: 12_240,
+            window: 153_000,
+            mtu: 1000,
+            rates: [100_000_000_000, 400_000_000_000, 0, 0, 0, 0, 0, 0],
+            int_multiple: 4,
+            paced: true,
+            params,
+        }
+    }
+
+    pub(crate) fn ack(ack: u32, snd_nxt: u32, ecn: bool) -> Ack<'static> {
+        Ack { now: Time(0), ack, snd_nxt, ecn, int: &[] }
     }
 }

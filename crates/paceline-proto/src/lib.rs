@@ -3,6 +3,7 @@
 //! Nothing here can see a queue, a link or a clock: time comes in as an argument, decisions go out as values.
 
 pub mod cc;
+pub mod pint;
 pub mod rng;
 pub mod telemetry;
 pub mod transport;

@@ -156,6 +156,7 @@ fn scheme(name: &str, control: &Control) -> Scheme {
                 min_rate: c.min_rate.0,
                 fast_reaction: c.fast_reaction,
                 variable_window: c.variable_window,
+                ..hpcc::Params::default()
             };
             let window = match c.window {
                 HpccWindow::Bdp => Window::Bdp,

@@ -4,6 +4,7 @@ mod calendar;
 mod inbox;
 pub mod order;
 mod reference_nic;
+pub(crate) mod reference_random;
 pub mod sequential;
 pub mod windowed;
 

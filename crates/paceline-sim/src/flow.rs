@@ -1,13 +1,13 @@
 //! The life of a flow: start, path, completion, record. State exists from start to end and is then reused.
 
-use paceline_proto::cc::{CongestionControl, Controller};
+use paceline_proto::cc::{CongestionControl, Controller, Params, Telemetry};
 use paceline_proto::transport::rdma::{Receiver, Sender};
 
 use crate::error::InputError;
 use crate::graph::NodeId;
 use crate::ideal;
 use crate::net::Net;
-use crate::packet::{INLINE_HOPS, INT, LONG};
+use crate::packet::{INLINE_HOPS, INT, LONG, PINT, STAMP, TICKS};
 use crate::record::{FlowRecord, Status};
 use crate::routing::{Address, Tuple, ip_of};
 use crate::scenario::PathChoice;
@@ -120,7 +120,7 @@ impl Net {
         let ctx = &self.contexts[usize::from(context)];
         let cc = Controller::new(ctx);
         let limits = cc.limits(ctx);
-        let uses_int = ctx.params.uses_int();
+        let flags = flow_flags(&ctx.params);
         let rate = cap(limits.rate, spec.rate_cap);
         let packets = spec.bytes.div_ceil(u64::from(framing.payload)).max(1);
         let Ok(packets) = u32::try_from(packets) else {
@@ -131,7 +131,8 @@ impl Net {
         };
         let last_payload = spec.bytes - u64::from(packets - 1) * u64::from(framing.payload);
         let telemetry = ctx.params.telemetry_bytes();
-        let size = |payload: u64| (payload as u32 + framing.header + telemetry).max(framing.min_frame) as u16;
+        let min_frame = if self.scenario.quirks.unpadded_data { 0 } else { framing.min_frame };
+        let size = |payload: u64| (payload as u32 + framing.header + telemetry).max(min_frame) as u16;
         let sides = |host, ports: &[u16]| ideal::path_sides(&graph, host, ports).0;
         let (way, back) = (sides(src.host, &forth), sides(dst.host, &reverse));
         let line = if self.scenario.routing.choice == PathChoice::Spray {
@@ -164,7 +165,7 @@ impl Net {
             context,
             generation: 0,
             class: spec.class,
-            flags: if uses_int { INT } else { 0 } | if forth.len() > INLINE_HOPS + 1 { LONG } else { 0 },
+            flags: flags | if forth.len() > INLINE_HOPS + 1 { LONG } else { 0 },
             switches: (forth.len() - 1) as u8,
             alive: true,
             timeouts: 0,
@@ -286,6 +287,17 @@ impl Net {
         let alive = (0..self.flows.len() as u32).filter(|&s| self.flows[s as usize].alive);
         alive.map(|s| self.record_of(s, now, Status::Running)).collect()
     }
+}
+
+/// Flags of a scheme's flows and of their data packets.
+fn flow_flags(params: &Params) -> u8 {
+    let telemetry = match params.telemetry() {
+        Telemetry::None => 0,
+        Telemetry::Int => INT,
+        Telemetry::Pint => PINT,
+        Telemetry::SendTime => STAMP,
+    };
+    telemetry | if params.ticks() { TICKS } else { 0 }
 }
 
 /// A rate under a cap; 0 means no cap.

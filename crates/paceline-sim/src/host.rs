@@ -4,12 +4,13 @@
 //! whoever looks at it first brings it up to the present.
 
 use paceline_proto::cc::{Ack, CongestionControl, Loss};
+use paceline_proto::telemetry::IntHop;
 use paceline_proto::transport::rdma::{Acked, Reply};
 use paceline_proto::units::Time;
 
 use crate::flow::{SLOT_BITS, SLOT_MASK, cap};
 use crate::net::{Net, Schedule};
-use crate::packet::{CE, Handle, INLINE_HOPS, INT, Kind, LAST, LONG, NONE, Packet};
+use crate::packet::{CE, Handle, INLINE_HOPS, INT, Kind, LAST, LONG, NONE, PINT, Packet, STAMP, TICKS};
 use crate::record::Status;
 
 /// Never.
@@ -79,7 +80,7 @@ impl Net {
         let port = &self.ports[n.port as usize];
         if port.waiting & 1 != 0 {
             let class = self.arena[port.head(0)].class;
-            if class == 0 || port.paused & (1 << class) == 0 {
+            if class == 0 || self.host.ack_priority || port.paused & (1 << class) == 0 {
                 return (port.free, Next::Control);
             }
         }
@@ -152,7 +153,7 @@ impl Net {
     #[inline(always)]
     fn nic_launch<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
         let p = &mut self.ports[port as usize];
-        if p.lossy || p.peer_is_host {
+        if p.watched || p.peer_is_host {
             self.launch(port, h, false, now, s);
             return;
         }
@@ -187,6 +188,9 @@ impl Net {
     /// The next data packet of a flow.
     #[inline(always)]
     pub(crate) fn make_packet(&mut self, slot: u32, now: u64) -> Handle {
+        if self.flows[slot as usize].flags & TICKS != 0 {
+            self.catch_up(slot, now);
+        }
         let flow = &mut self.flows[slot as usize];
         let seq = flow.tx.snd_nxt;
         let last = seq + 1 == flow.tx.packets;
@@ -214,13 +218,44 @@ impl Net {
             out: flow.path,
         };
         if self.spray {
-            return self.sprayed(slot, packet);
+            return self.sprayed(slot, packet, now);
         }
-        self.arena.alloc(packet)
+        self.alloc_data(packet, now)
+    }
+
+    /// A handle for a data packet, its telemetry word set where it has one.
+    #[inline(always)]
+    fn alloc_data(&mut self, packet: Packet, now: u64) -> Handle {
+        let h = self.arena.alloc(packet);
+        if packet.flags & (STAMP | PINT) != 0 {
+            self.arena.int(h)[0] = IntHop(if packet.flags & STAMP != 0 { now } else { 0 });
+        }
+        h
+    }
+
+    /// What some schemes need before an ACK is looked at. Returns whether it counts.
+    #[cold]
+    #[inline(never)]
+    fn before_ack(&mut self, slot: u32, flags: u8, now: u64) -> bool {
+        if flags & TICKS != 0 {
+            self.catch_up(slot, now);
+        }
+        flags & PINT == 0 || self.pint_counts(slot, now)
+    }
+
+    /// Runs the ticks of a flow's controller due by now, where they are not events.
+    #[cold]
+    #[inline(never)]
+    fn catch_up(&mut self, slot: u32, now: u64) {
+        if !self.scenario.quirks.nic_round_robin {
+            let flow = &mut self.flows[slot as usize];
+            flow.cc.catch_up(&self.contexts[usize::from(flow.context)], Time(now));
+            self.apply_limits(slot);
+        }
     }
 
     /// A packet on a path of its own, drawn from the stream of (flow, packet).
-    fn sprayed(&mut self, slot: u32, mut packet: Packet) -> Handle {
+    fn sprayed(&mut self, slot: u32, mut packet: Packet, now: u64) -> Handle {
         let info = &self.infos[slot as usize];
         let (id, spec, seq) = (info.id, info.spec, packet.seq);
         let key = self.draws.spray;
@@ -235,7 +270,7 @@ impl Net {
             Self::set_path(&mut packet, &path[1..]);
         }
         self.path = path;
-        self.arena.alloc(packet)
+        self.alloc_data(packet, now)
     }
 
     /// When a flow may send, by its own state.
@@ -302,7 +337,8 @@ impl Net {
                 if self.receive_data(h, &packet, now) {
                     let answer = &self.arena[h];
                     let p = &mut self.ports[port as usize];
-                    if p.free <= now && p.waiting == 0 && (answer.class == 0 || p.paused & (1 << answer.class) == 0) {
+                    let unpaused = answer.class == 0 || self.host.ack_priority || p.paused & (1 << answer.class) == 0;
+                    if p.free <= now && p.waiting == 0 && unpaused {
                         // Answers go before data, and the transmitter is idle: this one goes at once.
                         self.nic_launch(port, h, now, s);
                         let free = self.ports[port as usize].free;
@@ -351,7 +387,7 @@ impl Net {
                 return false;
             }
         };
-        let class = if host.ack_priority { 0 } else { packet.class };
+        let class = if self.ack_control_class { 0 } else { packet.class };
         let long = if usize::from(state.switches) > INLINE_HOPS { LONG } else { 0 };
         let out = state.path;
         let size = state.ack_size;
@@ -360,7 +396,7 @@ impl Net {
         answer.seq = seq;
         answer.size = size;
         answer.class = class;
-        answer.flags = packet.flags & (CE | INT) | long;
+        answer.flags = packet.flags & (CE | INT | PINT | STAMP | TICKS) | long;
         answer.hop = 0;
         answer.out = out;
         true
@@ -380,6 +416,9 @@ impl Net {
             flow.progress_at = now;
             flow.timeouts = 0;
         }
+        // Also for the last ACK: with the reference's random numbers other draws would else shift.
+        let counts = packet.flags & (PINT | TICKS) == 0 || self.before_ack(slot, packet.flags, now);
+        let flow = &mut self.flows[slot as usize];
         if acked == Acked::Finished {
             self.arena.release(h);
             self.end_flow(slot, now, Status::Finished);
@@ -391,10 +430,16 @@ impl Net {
             self.counters.retransmitted += u64::from(again);
         }
         let ctx = &self.contexts[usize::from(flow.context)];
-        let hops = usize::from(flow.switches).min(paceline_proto::telemetry::MAX_HOPS);
-        let int = if packet.flags & INT != 0 { &self.arena.int(h)[..hops] } else { &[] };
+        let hops = match packet.flags & (INT | PINT | STAMP) {
+            0 => 0,
+            INT => usize::from(flow.switches).min(paceline_proto::telemetry::MAX_HOPS),
+            _ => 1,
+        };
+        let int = if hops > 0 { &self.arena.int(h)[..hops] } else { &[] };
         let ack = Ack { now: Time(now), ack: packet.seq, snd_nxt: flow.tx.snd_nxt, ecn: packet.flags & CE != 0, int };
-        flow.cc.on_ack(ctx, &ack);
+        if counts {
+            flow.cc.on_ack(ctx, &ack);
+        }
         if packet.kind == Kind::Nack {
             flow.cc.on_loss(ctx, Time(now), Loss::Nack);
         }
@@ -403,18 +448,20 @@ impl Net {
         Answered::Running(slot)
     }
 
-    /// Takes over what the controller now allows. A new rate also moves the time of the next packet, as if the gap after
-    /// the last one had been paced at it (behaviour of the reference simulator for HPCC).
+    /// Takes over what the controller now allows. With HPCC a new rate also moves the time of the next packet.
     #[inline(always)]
     pub(crate) fn apply_limits(&mut self, slot: u32) {
         let flow = &mut self.flows[slot as usize];
-        let limits = flow.cc.limits(&self.contexts[usize::from(flow.context)]);
+        let ctx = &self.contexts[usize::from(flow.context)];
+        let limits = flow.cc.limits(ctx);
         flow.cwnd = limits.cwnd;
         let rate = cap(limits.rate, flow.rate_cap);
         if rate != flow.rate {
             flow.rate = rate;
             let gap = self.clock.serialisation_ps(flow.last_size, rate);
-            flow.next_avail = (flow.next_avail + gap).saturating_sub(flow.gap);
+            if ctx.params.rate_moves_next_packet() {
+                flow.next_avail = (flow.next_avail + gap).saturating_sub(flow.gap);
+            }
             flow.gap = gap;
         }
     }

@@ -1,11 +1,17 @@
 //! A drop-in for the HPCC reference simulator: its configuration in, its result files out.
+//!
+//! Its fct, pfc and qlen files are reproduced byte for byte for every `CC_MODE` in all runs we have of it (lossless, with
+//! `MULTI_RATE 0`, `SAMPLE_FEEDBACK 0`, `GLOBAL_T 1`, `RATE_BOUND 1`, `PINT_PROB 1`, one NIC per host). Built from the description of
+//! its behaviour (hpcc-ns3 facts, section 4) but *not compared* with it: `MULTI_RATE 1`, `SAMPLE_FEEDBACK 1`,
+//! `FAST_REACT 0` with HPCC, `GLOBAL_T 0`, `RATE_BOUND 0` (a new rate does not move the next packet then), `PINT_PROB`
+//! below 1, losses for lack of headroom. With error rates above 0 the same share of packets is lost, but not the same
+//! packets. `L2_BACK_TO_ZERO 1` and `LINK_DOWN` are refused.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use paceline_proto::cc::{Params, fixed, hpcc};
 use paceline_proto::units::{Bytes, Duration, MS, NS, S, Time};
 
 use crate::clock::Clock;
@@ -14,7 +20,7 @@ use crate::engine::windowed::Windowed;
 use crate::engine::{Ending, Observer, Progress};
 use crate::error::InputError;
 use crate::graph::Graph;
-use crate::hpcc_format::config::{CcMode, HpccConfig};
+use crate::hpcc_format::config::HpccConfig;
 use crate::hpcc_format::output::{FctLine, PfcLine, write_fct, write_pfc, write_qlen_block};
 use crate::hpcc_format::{config, flow, topology, utf8};
 use crate::net::Net;
@@ -25,6 +31,8 @@ use crate::scenario::{
     RecordConfig, RoutingConfig, Scenario, Scheme, Stop, SwitchConfig, Window,
 };
 use crate::workload::FlowTable;
+
+mod params;
 
 /// How to run it.
 #[derive(Clone, Debug)]
@@ -44,7 +52,16 @@ impl Default for Options {
         Self {
             lenient: false,
             qlen_dump: Duration(100 * MS),
-            quirks: Quirks { clock_1ns: true, insertion_order: true, nic_round_robin: true },
+            quirks: Quirks {
+                clock_1ns: true,
+                insertion_order: true,
+                nic_round_robin: true,
+                reference_random: true,
+                ack_priority_at_hosts: true,
+                pint_data_only: true,
+                unpadded_data: true,
+                line_rate_pacing: false,
+            },
             engine: EngineChoice::Sequential,
         }
     }
@@ -100,13 +117,19 @@ impl Prepared {
         let clock = if options.quirks.clock_1ns { Clock::TruncatedNs } else { Clock::Exact };
         let folder = PathBuf::new();
         let text = read(&folder, &config.topology_file, "TOPOLOGY_FILE")?;
-        let (network, more) = topology::read_topology(&text, &config.topology_file, clock)?;
+        let (mut network, more) = topology::read_topology(&text, &config.topology_file, clock)?;
         warnings.extend(more);
         crate::topology::validate_topology(&network).map_err(|e| e.file(&config.topology_file))?;
         let text = read(&folder, &config.flow_file, "FLOW_FILE")?;
         let (rows, more) = flow::read_flows(&text, &config.flow_file, &network.kinds)?;
         warnings.extend(more);
         let flows: Vec<_> = rows.iter().map(|r| r.spec(clock, 0, 0)).collect();
+        for link in network.links.iter_mut().filter(|l| l.error_rate == 0.0) {
+            link.error_rate = config.error_rate_per_link;
+        }
+        if network.links.iter().any(|l| l.error_rate > 0.0) {
+            warnings.push("error rates above 0: as many packets are lost as in the reference, but not the same".into());
+        }
         let scenario = scenario(&config, Graph::new(&network), &options)?;
         Ok(Self { scenario, flow_count: flows.len(), flows: FlowTable::new(flows), warnings, config, folder, options })
     }
@@ -164,32 +187,14 @@ impl Prepared {
 
 /// The scenario of a configuration.
 fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scenario, InputError> {
-    let params = match config.cc_mode {
-        CcMode::Hpcc => Params::Hpcc(hpcc::Params {
-            eta: config.u_target,
-            max_stage: config.mi_thresh,
-            w_ai_rate: config.rate_ai.0,
-            min_rate: config.min_rate.0,
-            fast_reaction: config.fast_react,
-            variable_window: config.var_win,
-        }),
-        mode => {
-            return Err(InputError::new("this congestion control is not there yet")
-                .field("CC_MODE")
-                .value(mode.number())
-                .allowed("3 (HPCC)"));
-        }
-    };
-    for (on, key, value) in [(config.multi_rate, "MULTI_RATE", 1), (config.sample_feedback, "SAMPLE_FEEDBACK", 1)] {
-        if on && config.cc_mode == CcMode::Hpcc {
-            return Err(InputError::new("this HPCC variant is not there yet").field(key).value(value).allowed("0"));
-        }
+    let params = params::params(config);
+    if config.l2_back_to_zero {
+        let error = InputError::new("going back to the beginning of a chunk is not there yet");
+        return Err(error.field("L2_BACK_TO_ZERO").value(1).allowed("0 (go back to the missing packet)"));
     }
     if config.link_down.at_ns().is_some() {
         return Err(InputError::new("link failures are not there yet").field("LINK_DOWN").allowed("0 0 0"));
     }
-    let base = fixed::Params::default();
-    debug_assert_eq!(base.rate, 0);
     Ok(Scenario {
         seed: 1,
         graph: Arc::new(graph),
@@ -226,7 +231,7 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
         stall: Duration(1_000_000 * S),
         engine: options.engine,
         records: RecordConfig { queues: QueueRecords::Off, pfc_log: true },
-        quirks: options.quirks,
+        quirks: Quirks { line_rate_pacing: !config.rate_bound, ..options.quirks },
     })
 }
 

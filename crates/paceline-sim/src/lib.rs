@@ -15,6 +15,7 @@ pub mod ideal;
 mod local;
 pub mod net;
 pub mod packet;
+mod pint;
 pub mod port;
 pub mod record;
 pub mod results;

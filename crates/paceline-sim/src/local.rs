@@ -10,6 +10,7 @@ use crate::clock::Wire;
 use crate::flow::SLOT_MASK;
 use crate::net::{EcnPoint, LongPaths, Net, Schedule};
 use crate::packet::{CE, Handle, INT, Kind, NONE, Packet};
+use crate::pint::Pint;
 use crate::port::{NO_ECN, Port};
 use crate::record::{BINS, bin};
 use crate::scenario::BufferModel;
@@ -33,6 +34,7 @@ struct Local<'a> {
     k_min: u32,
     ecn_per_port: bool,
     ecn_key: u64,
+    pint: Option<&'a mut Pint>,
     /// Loss probability of the wire, and the key of its draws.
     loss: f64,
     loss_key: u64,
@@ -105,7 +107,7 @@ impl Net {
         };
         Local {
             port,
-            loss: if p.lossy { self.error_rate[i] } else { 0.0 },
+            loss: if p.watched { self.error_rate[i] } else { 0.0 },
             p,
             packets,
             int,
@@ -119,6 +121,7 @@ impl Net {
             ecn,
             ecn_per_port: self.ecn_per_port,
             ecn_key: self.draws.ecn,
+            pint: self.pint.as_deref_mut(),
             loss_key: self.draws.loss,
             limit,
             marks: 0,
@@ -200,8 +203,11 @@ impl Local<'_> {
 
     #[cold]
     fn mark(&mut self, h: Handle, behind: u32) {
-        if self.ecn.is_some_and(|e| e.marks(behind, self.ecn_key, self.port, self.p.tx_packets)) {
-            self.packets[h as usize].flags |= CE;
+        let packet = &mut self.packets[h as usize];
+        if self.ecn.is_some_and(|e| e.marks(behind, self.ecn_key, self.port, self.p.tx_packets))
+            && packet.kind == Kind::Data
+        {
+            packet.flags |= CE;
             self.marks += 1;
         }
     }
@@ -235,14 +241,19 @@ impl Local<'_> {
             let record = self.units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code);
             self.int[h as usize][hop.wrapping_sub(1)] = record;
         }
-        let handle = if p.lossy && self.is_lost(h) { NONE } else { h };
+        let handle = if p.watched && self.watch(h, now) { NONE } else { h };
         s.started(self.port, self.p.free, handle, self.p.peer_base + u32::from(to), self.p.free + self.p.delay);
     }
 
-    /// Whether the wire loses this packet.
+    /// Measures the load where PINT asks for it. Returns whether the wire loses this packet.
     #[cold]
-    fn is_lost(&mut self, h: Handle) -> bool {
-        if self.packets[h as usize].kind.is_pfc()
+    fn watch(&mut self, h: Handle, now: u64) -> bool {
+        let packet = &self.packets[h as usize];
+        if let Some(pint) = &mut self.pint {
+            pint.measure(self.port, self.p, packet, &mut self.int[h as usize], now, None);
+        }
+        if self.loss <= 0.0
+            || packet.kind.is_pfc()
             || unit(hash3(self.loss_key, u64::from(self.port), self.p.tx_packets)) >= self.loss
         {
             return false;

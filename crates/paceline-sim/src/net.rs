@@ -3,18 +3,20 @@
 
 use std::sync::Arc;
 
-use paceline_proto::cc::FlowContext;
+use paceline_proto::cc::{FlowContext, Telemetry};
 use paceline_proto::rng::{Purpose, Stream, hash3, unit};
 use paceline_proto::telemetry::{IntUnits, MAX_HOPS, MAX_RATES};
-use paceline_proto::units::Time;
+use paceline_proto::units::{Duration, Time};
 
 use crate::clock::{Clock, Wire};
+use crate::engine::reference_random::ReferenceRandom;
 use crate::error::InputError;
 use crate::flow::{Flow, FlowInfo, Receiving};
 use crate::graph::{Graph, NodeId};
 use crate::host::Nic;
 use crate::ideal;
 use crate::packet::{Arena, CE, Handle, INLINE_HOPS, INT, Kind, LONG, NONE, Packet};
+use crate::pint::Pint;
 use crate::port::{NO_ECN, Port};
 use crate::record::{BINS, Counters, FlowRecord, Pauses, PfcEvent, PortCounts, Sampler, bin};
 use crate::routing::Routes;
@@ -48,10 +50,12 @@ impl EcnPoint {
     /// Whether a packet that leaves `behind` bytes (above `k_min`) is marked; the `packet`-th draw of its port.
     #[inline]
     pub(crate) fn marks(&self, behind: u32, key: u64, port: u32, packet: u64) -> bool {
-        behind > self.k_max || {
-            let share = f64::from(behind - self.k_min) / f64::from(self.k_max - self.k_min);
-            unit(hash3(key, u64::from(port), packet)) < share * self.p_max
-        }
+        behind > self.k_max || { unit(hash3(key, u64::from(port), packet)) < self.chance(behind) }
+    }
+
+    /// Marking probability between the thresholds.
+    fn chance(&self, behind: u32) -> f64 {
+        self.p_max * f64::from(behind - self.k_min) / f64::from(self.k_max - self.k_min)
     }
 }
 
@@ -60,6 +64,7 @@ impl EcnPoint {
 pub(crate) struct Draws {
     pub(crate) ecn: u64,
     pub(crate) loss: u64,
+    pub(crate) controller: u64,
     pub(crate) spray: u64,
     pub(crate) ties: u64,
 }
@@ -82,10 +87,16 @@ pub struct Net {
     pub(crate) buffers: Buffers,
     int_multiple: u64,
     pub(crate) int_units: IntUnits,
+    /// State of probabilistic telemetry, where some scheme uses it.
+    pub(crate) pint: Option<Box<Pint>>,
+    /// The reference's random numbers, in compatibility mode.
+    pub(crate) reference_random: Option<ReferenceRandom>,
     /// Copies of what the hosts look at for every packet.
     pub(crate) payload: u64,
     pub(crate) host: HostConfig,
     pub(crate) spray: bool,
+    /// ACKs travel in the control class, also through switches.
+    pub(crate) ack_control_class: bool,
     rates: [u64; MAX_RATES],
     pub(crate) error_rate: Vec<f64>,
     /// NICs, by global port index (`NONE` for switch ports).
@@ -171,6 +182,7 @@ impl Net {
                 .value(format!("{} rates", switch_rates.len()))
                 .allowed("at most 8 different rates of switch ports"));
         }
+        let uses_pint = scenario.schemes.iter().any(|s| s.params.telemetry() == Telemetry::Pint);
         let mut rates = [0; MAX_RATES];
         for (slot, rate) in rates.iter_mut().zip(&switch_rates) {
             *slot = *rate;
@@ -192,7 +204,7 @@ impl Net {
             let mut port = Port::new(p.delay.0, p.peer, graph.first[p.peer as usize], p.peer_port, speed as u8);
             port.ps_per_byte = wires[speed].ps_per_byte();
             port.peer_is_host = graph.is_host(p.peer);
-            port.lossy = p.error_rate > 0.0;
+            port.watched = p.error_rate > 0.0 || (uses_pint && !graph.is_host(p.node));
             if graph.is_host(p.node) {
                 nic_of_port[i] = nics.len() as u32;
                 nics.push(Nic::new(i as u32));
@@ -237,11 +249,18 @@ impl Net {
             draws: Draws {
                 ecn: draw(Purpose::Ecn),
                 loss: draw(Purpose::WireLoss),
+                controller: draw(Purpose::Controller),
                 spray: draw(Purpose::Spray),
                 ties: draw(Purpose::Ties),
             },
             clock,
-            arena: Arena::new(uses_int),
+            arena: Arena::new(scenario.schemes.iter().any(|s| s.params.telemetry() != Telemetry::None)),
+            pint: Pint::new(
+                &scenario,
+                scenario.host.base_rtt.map_or(network.rtt_ns, Duration::as_ns),
+                draw(Purpose::Telemetry),
+            )?,
+            reference_random: scenario.quirks.reference_random.then(|| ReferenceRandom::new(graph.nodes())),
             port_node: graph.ports.iter().map(|p| p.node).collect(),
             first: graph.first.clone(),
             wires,
@@ -253,6 +272,7 @@ impl Net {
             payload: u64::from(scenario.framing.payload),
             host: scenario.host,
             spray: scenario.routing.choice == PathChoice::Spray,
+            ack_control_class: scenario.host.ack_priority && !scenario.quirks.ack_priority_at_hosts,
             rates,
             error_rate: graph.ports.iter().map(|p| p.error_rate).collect(),
             nic_of_port,
@@ -337,6 +357,7 @@ impl Net {
             mtu: self.scenario.framing.payload,
             rates: self.rates,
             int_multiple: self.int_multiple,
+            paced: !self.scenario.quirks.line_rate_pacing,
             params: s.params.clone(),
         });
         (self.contexts.len() - 1) as u16
@@ -380,7 +401,12 @@ impl Net {
         if behind <= point.k_min {
             return;
         }
-        if point.marks(behind, self.draws.ecn, port, p.tx_packets) {
+        let marked = match &mut self.reference_random {
+            Some(reference) => behind > point.k_max || reference.mark() < point.chance(behind),
+            None => point.marks(behind, self.draws.ecn, port, p.tx_packets),
+        };
+        // An ACK is not marked: its flag is the echo of the data packet's. (The reference draws for it all the same.)
+        if marked && self.arena[h].kind == Kind::Data {
             self.arena[h].flags |= CE;
             self.counters.marks += 1;
             self.port_counts[port as usize].marks += 1;
@@ -426,11 +452,17 @@ impl Net {
         (p.free, inbox, arrival)
     }
 
-    /// Whether this transmission is lost on the wire (drawn from the port's own stream).
+    /// A packet has left a watched port: the load is measured where PINT asks for it, and it may be lost on the wire
+    /// (drawn from the port's own stream). True when it is lost.
     #[cold]
-    fn lost_on_wire(&mut self, port: u32, h: Handle) -> bool {
+    #[inline(never)]
+    fn watch(&mut self, port: u32, h: Handle, now: u64) -> bool {
         let p = &self.ports[port as usize];
-        if self.arena[h].kind.is_pfc() {
+        if let (Some(pint), NONE) = (&mut self.pint, self.nic_of_port[port as usize]) {
+            let (packets, int) = self.arena.split();
+            pint.measure(port, p, &packets[h as usize], &mut int[h as usize], now, self.reference_random.as_mut());
+        }
+        if self.error_rate[port as usize] <= 0.0 || self.arena[h].kind.is_pfc() {
             return false;
         }
         if unit(hash3(self.draws.loss, u64::from(port), p.tx_packets)) >= self.error_rate[port as usize] {
@@ -452,8 +484,7 @@ impl Net {
     #[inline(always)]
     pub(crate) fn launch<S: Schedule>(&mut self, port: u32, h: Handle, at_switch: bool, now: u64, s: &mut S) {
         let (free, inbox, arrival) = self.transmit(port, h, at_switch, now);
-        let lossy = self.ports[port as usize].lossy;
-        let handle = if lossy && self.lost_on_wire(port, h) { NONE } else { h };
+        let handle = if self.ports[port as usize].watched && self.watch(port, h, now) { NONE } else { h };
         s.started(port, free, handle, inbox, arrival);
     }
 
@@ -514,6 +545,9 @@ impl Net {
             self.counters.pause_frames += 1;
         } else {
             self.counters.resume_frames += 1;
+        }
+        if let Some(reference) = &mut self.reference_random {
+            reference.pfc_frame();
         }
         let size = self.scenario.framing.pfc_frame as u16;
         let packet = Packet { flow: u32::from(class), size, kind, ..Packet::default() };

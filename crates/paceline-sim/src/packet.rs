@@ -47,6 +47,12 @@ pub const LAST: u8 = 2;
 pub const INT: u8 = 4;
 /// Flag: the path is longer than [`INLINE_HOPS`]; the next port is looked up in the flow's path.
 pub const LONG: u8 = 8;
+/// Flag: switches keep the largest utilisation of the path in the first telemetry word (PINT).
+pub const PINT: u8 = 16;
+/// Flag: the first telemetry word is the time of sending.
+pub const STAMP: u8 = 32;
+/// Flag: the flow's controller has periodic timers.
+pub const TICKS: u8 = 64;
 
 /// A packet.
 #[derive(Clone, Copy, Debug, Default)]
@@ -68,7 +74,7 @@ pub struct Packet {
     pub hop: u8,
     /// Traffic class.
     pub class: u8,
-    /// [`CE`], [`LAST`], [`INT`], [`LONG`].
+    /// [`CE`], [`LAST`], [`INT`], [`LONG`], [`PINT`], [`STAMP`], [`TICKS`].
     pub flags: u8,
     /// Egress port at each switch of the path.
     pub out: [u16; INLINE_HOPS],

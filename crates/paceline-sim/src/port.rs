@@ -51,8 +51,8 @@ pub struct Port {
     last_served: u8,
     /// The peer is a host.
     pub peer_is_host: bool,
-    /// Some packets are lost on this wire.
-    pub lossy: bool,
+    /// Each departure is looked at: some are lost on this wire, or the port measures its load (PINT).
+    pub watched: bool,
     /// Bytes waiting, all classes.
     pub total: u32,
     /// Packets sent.
@@ -85,7 +85,7 @@ impl Port {
             paused: 0,
             last_served: 0,
             peer_is_host: false,
-            lossy: false,
+            watched: false,
             total: 0,
             tx_packets: 0,
             tx_control: 0,

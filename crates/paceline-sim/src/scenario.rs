@@ -189,6 +189,16 @@ pub struct Quirks {
     pub insertion_order: bool,
     /// The NIC's round robin index is not adjusted when finished flows are removed, and its pacing timer has gaps.
     pub nic_round_robin: bool,
+    /// Marks and probabilistic telemetry draw the reference's random numbers, in global order of events.
+    pub reference_random: bool,
+    /// ACK priority ends at the host: there ACKs are never paused; switches queue them with data.
+    pub ack_priority_at_hosts: bool,
+    /// PINT measures with data packets only; others reset its clock without being counted.
+    pub pint_data_only: bool,
+    /// Data frames shorter than the smallest frame are not padded; ACKs are.
+    pub unpadded_data: bool,
+    /// Flows are paced at line rate; their rate only sets the window.
+    pub line_rate_pacing: bool,
 }
 
 /// A scheme: a congestion controller with its parameters, under a name.

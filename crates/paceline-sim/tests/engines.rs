@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use paceline_proto::cc::{Params, fixed, hpcc};
+use paceline_proto::cc::{Params, dcqcn, dctcp, fixed, hpcc, hpcc_pint, timely};
 use paceline_proto::rng::{Purpose, Stream};
 use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time, US};
 use paceline_sim::engine::sequential::Sequential;
@@ -155,6 +155,7 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
     });
     let mut by_rate = thresholds.to_vec();
     by_rate.dedup_by_key(|t| t.rate);
+    let dcqcn = |p: dcqcn::Params| dcqcn::Params { min_rate: 100_000_000, ..p };
     let scheme = |name: &str, params, window| Scheme { name: name.into(), params, window };
     let scenario = Scenario {
         seed: k.seed,
@@ -195,6 +196,49 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
             ),
             scheme("none", Params::Fixed(fixed::Params::default()), Window::Off),
             scheme("window", Params::Fixed(fixed::Params::default()), Window::Fixed(Bytes(30_000))),
+            scheme(
+                "pint",
+                Params::HpccPint(hpcc_pint::Params {
+                    min_rate: 100_000_000,
+                    probability: if k.seed & 4 == 0 { 1.0 } else { 0.3 },
+                    ..hpcc_pint::Params::default()
+                }),
+                Window::Bdp,
+            ),
+            scheme(
+                "hpcc per hop",
+                Params::Hpcc(hpcc::Params {
+                    min_rate: 100_000_000,
+                    multi_rate: k.seed & 8 == 0,
+                    sample_feedback: true,
+                    ..hpcc::Params::default()
+                }),
+                Window::Bdp,
+            ),
+            scheme("dcqcn vendor", Params::Dcqcn(dcqcn(dcqcn::Params::vendor())), Window::Bdp),
+            scheme(
+                "dcqcn paper",
+                Params::Dcqcn(dcqcn(dcqcn::Params {
+                    cnp_interval: Duration::from_us(50),
+                    increase_interval: Duration::from_us(7),
+                    ..dcqcn::Params::paper()
+                })),
+                Window::Off,
+            ),
+            scheme(
+                "timely",
+                Params::Timely(timely::Params {
+                    t_low_ns: 2_000.0,
+                    min_rate: 100_000_000,
+                    ..timely::Params::default()
+                }),
+                Window::Bdp,
+            ),
+            scheme(
+                "dctcp",
+                Params::Dctcp(dctcp::Params { min_rate: 100_000_000, ..dctcp::Params::default() }),
+                Window::Bdp,
+            ),
         ],
         groups: vec!["all".into()],
         int_multiple: 0,
@@ -215,7 +259,7 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
                 src,
                 dst: if dst == src { (src + 1) % hosts } else { dst },
                 bytes: 1 + u64::from(draw.below(60_000)),
-                scheme: draw.below(3) as u16,
+                scheme: draw.below(9) as u16,
                 group: 0,
                 class: 3 + draw.below(2) as u8,
                 dport: 100,

@@ -28,6 +28,13 @@ pub struct Params {
     pub fast_reaction: bool,
     /// The window follows the rate.
     pub variable_window: bool,
+    /// Keep utilisation and reference rate per hop and send at the lowest of their rates ([`HpccMultiRate`]), instead of
+    /// following the busiest hop. Off in the paper.
+    ///
+    /// [`HpccMultiRate`]: super::hpcc_multi_rate::HpccMultiRate
+    pub multi_rate: bool,
+    /// ACKs within a round trip leave out hops whose queue is empty. Off in the paper.
+    pub sample_feedback: bool,
 }
 
 impl Default for Params {
@@ -39,6 +46,8 @@ impl Default for Params {
             min_rate: 1_000_000_000,
             fast_reaction: true,
             variable_window: true,
+            multi_rate: false,
+            sample_feedback: false,
         }
     }
 }
@@ -74,29 +83,78 @@ impl Hpcc {
 
     /// Folds the records into `u` (`MeasureInflight` of Algorithm 1). The order of the operations is that of the
     /// authors' simulator: results are compared bit for bit.
+    #[inline(always)]
     fn measure(&mut self, ctx: &FlowContext, int: &[IntHop]) {
         let (mut max_u, mut dt) = (0.0f64, 0u64);
         for (new, old) in int.iter().zip(&mut self.last) {
-            let tau = new.ns_since(*old);
-            let tx_rate = float(new.bytes_since(*old, ctx.int_multiple) * 8) / (float(tau) * 1e-9);
-            let queue = new.queue(ctx.int_multiple).min(old.queue(ctx.int_multiple));
-            let capacity = float(ctx.rates[new.rate_code()]);
-            let mut u = tx_rate / capacity;
-            // An empty queue adds an exact zero: two divisions saved on most hops.
-            if queue != 0 {
-                u += float(queue) * float(ctx.line_rate) / capacity / float(ctx.window);
-            }
+            let (u, tau) = hop_utilisation(ctx, *new, *old);
             if u > max_u {
                 (max_u, dt) = (u, tau);
             }
             *old = *new;
         }
-        let dt = dt.min(ctx.base_rtt_ns);
-        self.u = (self.u * float(ctx.base_rtt_ns - dt) + max_u * float(dt)) / float(ctx.base_rtt_ns);
+        self.u = average(ctx, self.u, max_u, dt);
+    }
+
+    /// The same with the hops left out whose queue is empty. False when that is all of them.
+    #[cold]
+    #[inline(never)]
+    fn measure_queues(&mut self, ctx: &FlowContext, int: &[IntHop]) -> bool {
+        let (mut max_u, mut dt, mut measured) = (0.0f64, 0u64, false);
+        for (new, old) in int.iter().zip(&mut self.last) {
+            if new.queue(1) != 0 {
+                let (u, tau) = hop_utilisation(ctx, *new, *old);
+                if u > max_u {
+                    (max_u, dt) = (u, tau);
+                }
+                measured = true;
+            }
+            *old = *new;
+        }
+        if measured {
+            self.u = average(ctx, self.u, max_u, dt);
+        }
+        measured
     }
 }
 
+/// Utilisation of one hop between two records, and the time between them in ns. The order of the operations is that of
+/// the authors' simulator: results are compared bit for bit.
+#[inline(always)]
+pub(super) fn hop_utilisation(ctx: &FlowContext, new: IntHop, old: IntHop) -> (f64, u64) {
+    let tau = new.ns_since(old);
+    let tx_rate = float(new.bytes_since(old, ctx.int_multiple) * 8) / (float(tau) * 1e-9);
+    let queue = new.queue(ctx.int_multiple).min(old.queue(ctx.int_multiple));
+    let capacity = float(ctx.rates[new.rate_code()]);
+    let mut u = tx_rate / capacity;
+    // An empty queue adds an exact zero: two divisions saved on most hops.
+    if queue != 0 {
+        u += float(queue) * float(ctx.line_rate) / capacity / float(ctx.window);
+    }
+    (u, tau)
+}
+
+/// The running average `u` after `dt` ns of utilisation `now`, over one base RTT.
+#[inline(always)]
+pub(super) fn average(ctx: &FlowContext, u: f64, now: f64, dt: u64) -> f64 {
+    let dt = dt.min(ctx.base_rtt_ns);
+    (u * float(ctx.base_rtt_ns - dt) + now * float(dt)) / float(ctx.base_rtt_ns)
+}
+
+/// The rate and stage that follow from a reference rate at utilisation `u` (Algorithm 1, lines 9 to 14).
+#[inline(always)]
+pub(super) fn adjusted(p: &Params, line_rate: u64, reference_rate: u64, u: f64, stage: u32) -> (u64, u32) {
+    let c = u / p.eta;
+    let (rate, stage) = if c >= 1.0 || stage >= p.max_stage {
+        (((float(reference_rate) / c) as u64).saturating_add(p.w_ai_rate), 0)
+    } else {
+        (reference_rate + p.w_ai_rate, stage + 1)
+    };
+    (rate.max(p.min_rate).min(line_rate), stage)
+}
+
 impl CongestionControl for Hpcc {
+    #[inline]
     fn on_ack(&mut self, ctx: &FlowContext, ack: &Ack<'_>) {
         let super::Params::Hpcc(p) = &ctx.params else { return };
         let opens_round = ack.ack > self.last_update_seq;
@@ -108,14 +166,13 @@ impl CongestionControl for Hpcc {
             self.last_update_seq = ack.snd_nxt;
             return;
         }
-        self.measure(ctx, ack.int);
-        let c = self.u / p.eta;
-        let (rate, stage) = if c >= 1.0 || self.stage >= p.max_stage {
-            (((float(self.reference_rate) / c) as u64).saturating_add(p.w_ai_rate), 0)
-        } else {
-            (self.reference_rate + p.w_ai_rate, self.stage + 1)
-        };
-        self.rate = rate.max(p.min_rate).min(ctx.line_rate);
+        if !p.sample_feedback || opens_round {
+            self.measure(ctx, ack.int);
+        } else if !self.measure_queues(ctx, ack.int) {
+            return;
+        }
+        let (rate, stage) = adjusted(p, ctx.line_rate, self.reference_rate, self.u, self.stage);
+        self.rate = rate;
         if opens_round {
             self.reference_rate = self.rate;
             self.stage = stage;

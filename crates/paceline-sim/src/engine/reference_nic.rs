@@ -6,9 +6,12 @@
 
 use super::order::Rank;
 use super::sequential::{Events, What};
+use crate::flow::{SLOT_BITS, SLOT_MASK};
 use crate::host::Answered;
 use crate::net::Net;
-use crate::packet::{Handle, Kind};
+use crate::packet::{Handle, Kind, TICKS};
+use paceline_proto::cc::{CongestionControl, TIMERS};
+use paceline_proto::units::Time;
 
 /// One NIC.
 #[derive(Clone, Debug, Default)]
@@ -21,15 +24,27 @@ struct ReferenceNic {
     timers: u32,
 }
 
+/// The tick of a controller's timer that is in the event list: when, and its number.
+#[derive(Clone, Copy, Debug)]
+struct Tick {
+    at: Time,
+    number: u32,
+}
+
 /// All NICs.
 #[derive(Debug)]
 pub(super) struct ReferenceNics {
     nics: Vec<ReferenceNic>,
+    /// By flow slot and timer.
+    ticks: Vec<[Tick; TIMERS]>,
 }
+
+/// Bits of an event's place that name the flow slot; the timer is above.
+const TICK_SHIFT: u32 = SLOT_BITS;
 
 impl ReferenceNics {
     pub(super) fn new(nics: usize) -> Self {
-        Self { nics: vec![ReferenceNic::default(); nics] }
+        Self { nics: vec![ReferenceNic::default(); nics], ticks: Vec::new() }
     }
 
     /// A flow starts.
@@ -55,6 +70,43 @@ impl ReferenceNics {
         }
     }
 
+    /// Schedules the ticks a flow's controller has set, and drops those it has moved. Ticks are events here, not caught
+    /// up later: which of a tick and a packet in the same nanosecond goes first changes the packet's gap.
+    fn list_ticks(&mut self, net: &Net, events: &mut Events, slot: u32) {
+        let flow = &net.flows[slot as usize];
+        if flow.flags & TICKS == 0 {
+            return;
+        }
+        if self.ticks.len() <= slot as usize {
+            self.ticks.resize(slot as usize + 1, [Tick { at: Time::NEVER, number: 0 }; TIMERS]);
+        }
+        for (timer, at) in flow.cc.timers().into_iter().enumerate() {
+            let tick = &mut self.ticks[slot as usize][timer];
+            if tick.at == at {
+                continue;
+            }
+            *tick = Tick { at, number: tick.number.wrapping_add(1) };
+            if at != Time::NEVER {
+                let place = slot | (timer as u32) << TICK_SHIFT;
+                events.push_at(at.0, Rank::Timer, What::Tick, flow.nic, place, tick.number);
+            }
+        }
+    }
+
+    /// A controller's timer runs out.
+    pub(super) fn tick(&mut self, net: &mut Net, events: &mut Events, place: u32, number: u32, now: u64) {
+        let (slot, timer) = (place & SLOT_MASK, (place >> TICK_SHIFT) as usize);
+        let tick = &mut self.ticks[slot as usize][timer];
+        if tick.number != number || !net.flows[slot as usize].alive {
+            return;
+        }
+        tick.at = Time::NEVER;
+        let flow = &mut net.flows[slot as usize];
+        flow.cc.on_timer(&net.contexts[usize::from(flow.context)], timer, Time(now));
+        net.apply_limits(slot);
+        self.list_ticks(net, events, slot);
+    }
+
     /// A packet arrives.
     pub(super) fn arrival(&mut self, net: &mut Net, events: &mut Events, nic: u32, h: Handle, now: u64) {
         let packet = net.arena[h];
@@ -69,6 +121,7 @@ impl ReferenceNics {
             }
             Kind::Ack | Kind::Nack => {
                 if let Answered::Running(slot) = net.receive_ack(h, &packet, now) {
+                    self.list_ticks(net, events, slot);
                     self.move_timer(net, events, nic, slot, now);
                 }
                 self.trigger(net, events, nic, now);
@@ -83,7 +136,11 @@ impl ReferenceNics {
 
     /// A changed rate moved a flow's next packet; a pending timer that is now too late moves with it.
     fn move_timer(&mut self, net: &Net, events: &mut Events, nic: u32, slot: u32, now: u64) {
-        let next = net.flows[slot as usize].next_avail;
+        let flow = &net.flows[slot as usize];
+        if !net.contexts[usize::from(flow.context)].params.rate_moves_next_packet() {
+            return;
+        }
+        let next = flow.next_avail;
         if self.nics[nic as usize].timer.is_some_and(|(at, _)| next < at) {
             self.set_timer(net, events, nic, next.max(now));
         }
@@ -106,7 +163,7 @@ impl ReferenceNics {
         let paused = p.paused;
         if p.waiting & 1 != 0 {
             let class = net.arena[p.head(0)].class;
-            if class == 0 || paused & (1 << class) == 0 {
+            if class == 0 || net.host.ack_priority || paused & (1 << class) == 0 {
                 let h = net.ports[port as usize].pop(net.arena.split().0, 0);
                 self.nics[nic as usize].busy = true;
                 net.launch(port, h, false, now, events);

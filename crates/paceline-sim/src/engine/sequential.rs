@@ -42,9 +42,11 @@ pub(super) enum What {
     FlowStart,
     /// Queue lengths are sampled.
     Sample,
+    /// A controller's timer runs out (reference's NIC only); place: flow slot and timer, detail: which.
+    Tick,
 }
 
-const KINDS: [What; 9] = [
+const KINDS: [What; 10] = [
     What::Arrival,
     What::Departure,
     What::Wake,
@@ -54,6 +56,7 @@ const KINDS: [What; 9] = [
     What::FlowInit,
     What::FlowStart,
     What::Sample,
+    What::Tick,
 ];
 
 /// Width of the event list's buckets, ps: a few events each when a tenth of the links are busy with full frames.
@@ -352,6 +355,11 @@ impl Sequential {
             What::Pacing => {
                 if let Some(reference) = &mut self.reference {
                     reference.paced(&mut self.net, &mut self.events, place, detail, now);
+                }
+            }
+            What::Tick => {
+                if let Some(reference) = &mut self.reference {
+                    reference.tick(&mut self.net, &mut self.events, place, detail, now);
                 }
             }
             What::Timeout => {

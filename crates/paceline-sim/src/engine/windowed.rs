@@ -122,11 +122,13 @@ impl Windowed {
                 .value("windowed")
                 .allowed("links whose delay and smallest frame take 1 ps to 4 ms; or engine = \"sequential\""));
         }
-        if scenario.quirks.insertion_order || scenario.quirks.nic_round_robin {
+        if scenario.quirks.insertion_order || scenario.quirks.nic_round_robin || scenario.quirks.reference_random {
             return Err(InputError::new("the windowed engine cannot follow the reference's event order")
                 .field("run.engine")
                 .value("windowed")
-                .allowed("quirks insertion_order and nic_round_robin off; or engine = \"sequential\""));
+                .allowed(
+                    "quirks insertion_order, nic_round_robin and reference_random off; or engine = \"sequential\"",
+                ));
         }
         let mut net = Net::new(scenario)?;
         let largest = |p: &crate::port::Port| net.wires[usize::from(p.wire)].longest() + p.delay;

@@ -142,6 +142,6 @@ impl Quirks {
     /// The engine's form.
     pub fn config(&self) -> scenario::Quirks {
         let Self { clock_1ns, insertion_order, nic_round_robin } = *self;
-        scenario::Quirks { clock_1ns, insertion_order, nic_round_robin }
+        scenario::Quirks { clock_1ns, insertion_order, nic_round_robin, ..scenario::Quirks::default() }
     }
 }
