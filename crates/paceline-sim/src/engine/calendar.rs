@@ -1,11 +1,38 @@
 //! The sequential engine's event list: a calendar of short buckets, sorted when their time comes, and a heap for what
 //! lies beyond it.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// An event: time, key among equal times, payload. Ordered as a tuple.
+use super::order;
+
+/// An event: time, key among equal times, payload.
 pub(super) type Event = (u64, u64, u64);
+
+/// How events of equal time are ordered.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Ties {
+    /// By their keys.
+    Key,
+    /// Keys are [`order::place_key`]s; the hash is taken only when two times are equal.
+    Hashed(u64),
+}
+
+impl Ties {
+    #[inline(always)]
+    fn compare(self, a: &Event, b: &Event) -> Ordering {
+        a.0.cmp(&b.0).then_with(|| self.compare_equal(a, b))
+    }
+
+    #[cold]
+    fn compare_equal(self, a: &Event, b: &Event) -> Ordering {
+        let key = |e: &Event| match self {
+            Ties::Key => e.1,
+            Ties::Hashed(seed) => order::hashed(seed, e.1, e.0),
+        };
+        key(a).cmp(&key(b)).then(a.2.cmp(&b.2))
+    }
+}
 
 /// Buckets; a power of two.
 const BUCKETS: usize = 1 << 13;
@@ -33,11 +60,12 @@ pub(super) struct Calendar {
     /// That bucket, counted from time 0.
     bucket: u64,
     far: BinaryHeap<Reverse<Event>>,
+    ties: Ties,
 }
 
 impl Calendar {
     /// A calendar whose buckets are at most `width` ps wide.
-    pub(super) fn new(width: u64) -> Self {
+    pub(super) fn new(width: u64, ties: Ties) -> Self {
         Self {
             shift: width.max(1).ilog2(),
             buckets: vec![END; BUCKETS],
@@ -47,6 +75,7 @@ impl Calendar {
             current: Vec::new(),
             bucket: 0,
             far: BinaryHeap::new(),
+            ties,
         }
     }
 
@@ -55,7 +84,7 @@ impl Calendar {
     pub(super) fn push(&mut self, event: Event) {
         let bucket = event.0 >> self.shift;
         if bucket <= self.bucket {
-            let at = self.current.partition_point(|e| *e > event);
+            let at = self.current.partition_point(|e| self.ties.compare(e, &event).is_gt());
             self.current.insert(at, event);
             return;
         }
@@ -111,7 +140,8 @@ impl Calendar {
             self.current.push(*event);
             self.far.pop();
         }
-        self.current.sort_unstable_by(|a, b| b.cmp(a));
+        let ties = self.ties;
+        self.current.sort_unstable_by(|a, b| ties.compare(b, a));
     }
 
     /// The next bucket after the present one that is not empty.
@@ -145,7 +175,7 @@ mod tests {
         /// Events come out in order of (time, key), whatever the mix of near, far and present times.
         #[test]
         fn events_come_in_order(width in 1u64..5000, gaps in prop::collection::vec((0u64..200_000_000, 0u64..4, any::<bool>()), 1..300)) {
-            let mut calendar = Calendar::new(width);
+            let mut calendar = Calendar::new(width, Ties::Key);
             let mut expected = BinaryHeap::new();
             let mut now = 0;
             for (i, (gap, scale, take)) in gaps.into_iter().enumerate() {

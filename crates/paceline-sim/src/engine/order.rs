@@ -24,6 +24,19 @@ pub fn tie(seed: u64, node: u32, port: u16, now: u64) -> u64 {
     hash3(seed, u64::from(node) << 16 | u64::from(port), now)
 }
 
+/// What [`hashed`] needs to know of an event: its rank, node and port.
+#[inline]
+pub fn place_key(rank: Rank, node: u32, port: u16) -> u64 {
+    (rank as u64) << 62 | u64::from(node) << 16 | u64::from(port)
+}
+
+/// The key of an event at `now` that has this [`place_key`].
+#[inline]
+pub fn hashed(seed: u64, place: u64, now: u64) -> u64 {
+    let (rank, place) = (place >> 62 << 62, place & ((1 << 62) - 1));
+    rank | hash3(seed, place, now) >> 2
+}
+
 /// Key that orders events of equal time.
 #[inline]
 pub fn key(rank: Rank, tie: u64) -> u64 {

@@ -7,8 +7,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::calendar::Calendar;
-use super::order::{Rank, key, tie};
+use super::calendar::{Calendar, Ties};
+use super::order::{Rank, place_key};
 use super::reference_nic::ReferenceNics;
 use super::{Ending, Observer, Progress};
 use crate::error::InputError;
@@ -70,7 +70,6 @@ fn bucket_width(net: &Net) -> u64 {
 /// The event list, and what it must know to order events.
 pub(super) struct Events {
     list: Calendar,
-    seed: u64,
     /// Ties by order of scheduling.
     insertion: bool,
     scheduled: u64,
@@ -91,9 +90,9 @@ impl Events {
     fn new(net: &Net) -> Self {
         let quirks = net.scenario.quirks;
         let ports = net.ports.len();
+        let ties = if quirks.insertion_order { Ties::Key } else { Ties::Hashed(net.draws.ties) };
         Self {
-            list: Calendar::new(bucket_width(net)),
-            seed: net.draws.ties,
+            list: Calendar::new(bucket_width(net), ties),
             insertion: quirks.insertion_order,
             scheduled: 0,
             key: 0,
@@ -113,13 +112,13 @@ impl Events {
 
     /// Schedules an event of the whole run (flows, samples).
     pub(super) fn push(&mut self, at: u64, rank: Rank, what: What, place: u32, detail: u32) {
-        let key = if self.insertion { self.number_next() } else { key(rank, 0) };
+        let key = if self.insertion { self.number_next() } else { place_key(rank, 0, 0) };
         self.push_with(at, key, what, place, detail);
     }
 
     /// Schedules an event at a NIC's port.
     pub(super) fn push_at(&mut self, at: u64, rank: Rank, what: What, port: u32, nic: u32, detail: u32) {
-        let key = if self.insertion { self.number_next() } else { self.own_key(rank, port, at) };
+        let key = if self.insertion { self.number_next() } else { self.own_key(rank, port) };
         self.push_with(at, key, what, nic, detail);
     }
 
@@ -128,8 +127,8 @@ impl Events {
         self.scheduled
     }
 
-    fn own_key(&self, rank: Rank, port: u32, at: u64) -> u64 {
-        key(rank, tie(self.seed, self.port_node[port as usize], self.number[port as usize], at))
+    fn own_key(&self, rank: Rank, port: u32) -> u64 {
+        place_key(rank, self.port_node[port as usize], self.number[port as usize])
     }
 }
 
@@ -154,7 +153,7 @@ impl Schedule for Events {
             let key = if self.insertion {
                 self.number_next()
             } else {
-                key(Rank::Arrival, tie(self.seed, self.port_node[inbox as usize], self.far[p], arrival))
+                place_key(Rank::Arrival, self.port_node[inbox as usize], self.far[p])
             };
             self.push_with(arrival, key, What::Arrival, inbox, handle);
         }
@@ -164,8 +163,7 @@ impl Schedule for Events {
     fn waiting(&mut self, port: u32, free: u64) {
         if !self.end_listed[port as usize] {
             self.end_listed[port as usize] = true;
-            let key =
-                if self.insertion { self.end_key[port as usize] } else { self.own_key(Rank::Departure, port, free) };
+            let key = if self.insertion { self.end_key[port as usize] } else { self.own_key(Rank::Departure, port) };
             self.push_with(free, key, What::Departure, port, 0);
         }
     }
