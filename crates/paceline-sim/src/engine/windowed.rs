@@ -325,7 +325,10 @@ impl Windowed {
         self.sort_arrivals(port);
         let start = self.lanes.inboxes.start();
         let keys = std::mem::take(&mut self.keys);
-        let arrivals = keys.iter().map(|k| (start + (k >> 32), *k as Handle)).take_while(|(at, _)| *at < end);
+        // Only the last window of a run that is stopped can end before some of its arrivals.
+        let within =
+            if end - start < self.width { keys.partition_point(|k| start + (k >> 32) < end) } else { keys.len() };
+        let arrivals = keys[..within].iter().map(|k| (start + (k >> 32), *k as Handle));
         self.net.run_local(port, arrivals, end, &mut self.lanes);
         self.net.counters.events += keys.len() as u64;
         self.keys = keys;
