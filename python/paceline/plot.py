@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
 import matplotlib.style
@@ -380,7 +380,7 @@ def inline_svg(figure: Figure, name: str, description: str) -> str:
     with warnings.catch_warnings(), mpl.rc_context({"svg.hashsalt": name}):
         warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
         figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
-    root = ElementTree.fromstring(written.getvalue())  # our own output of a moment ago
+    root = ET.fromstring(written.getvalue())  # our own output of a moment ago
     for parent in root.iter():
         for child in list(parent):
             if child.tag.endswith(("}metadata", "}style")):
@@ -393,10 +393,10 @@ def inline_svg(figure: Figure, name: str, description: str) -> str:
     for key in ("width", "height", "version"):
         root.attrib.pop(key, None)
     root.attrib |= {"role": "img", "aria-labelledby": f"{name}-title"}
-    title = ElementTree.Element("title", {"id": f"{name}-title"})
+    title = ET.Element("title", {"id": f"{name}-title"})
     title.text = description
     root.insert(0, title)
-    return ElementTree.tostring(root, encoding="unicode", short_empty_elements=True)
+    return ET.tostring(root, encoding="unicode", short_empty_elements=True)
 
 
 def _page_attribute(key: str, value: str, name: str) -> str:

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from paceline import analysis, plot
 from paceline.analysis import QueueHistogram, TierUse
-from paceline.results import Baseline, Columns, Results, ResultsError, Side
+from paceline.errors import ResultsError
+from paceline.results import Baseline, Columns, Results, Side
 from paceline.tables import (
     QS,
     Cell,

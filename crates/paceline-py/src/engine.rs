@@ -1,4 +1,5 @@
 //! The engine's functions for Python. The interpreter is free while they work.
+#![allow(clippy::needless_pass_by_value, reason = "Python's arguments arrive owned")]
 
 use std::path::{Path, PathBuf};
 
@@ -44,6 +45,7 @@ pub fn run(
     base_dir: Option<&str>,
 ) -> PyResult<Py<PyAny>> {
     let mut reporter = Reporter::new(progress);
+    let out = out_dir.clone();
     let result = py.detach(|| {
         let mut spec = parse(scenario_toml, source_name, base_dir, &overrides)?;
         if let Some(seed) = seed {
@@ -68,7 +70,9 @@ pub fn run(
     match result {
         Ok(summary) => to_python(py, &summary),
         Err(RunError::Input(e)) => Err(to_py(py, &e)),
-        Err(RunError::Io(e)) => Err(PyOSError::new_err(format!("results cannot be written: {e}"))),
+        Err(RunError::Io(e)) => {
+            Err(PyOSError::new_err(format!("{}: the results cannot be written: {e}", out.display())))
+        }
         Err(RunError::Strict(e)) => Err(PyRuntimeError::new_err(e)),
     }
 }
@@ -139,7 +143,10 @@ pub fn hpcc(
             None | Some("sequential") => EngineChoice::Sequential,
             Some("windowed") => EngineChoice::Windowed,
             Some(other) => {
-                return Err(InputError::new("no such engine").field("engine").value(other).allowed("sequential, windowed"));
+                return Err(InputError::new("no such engine")
+                    .field("engine")
+                    .value(other)
+                    .allowed("sequential, windowed"));
             }
         };
         let prepared = reference::Prepared::read(&config_path, options)?;
@@ -203,5 +210,6 @@ pub fn explain(py: Python<'_>, path: &str) -> PyResult<String> {
 /// Makes `flows.csv` anew from `flows.bin` where it is missing or older.
 #[pyfunction]
 pub fn restore_csv(py: Python<'_>, dir: PathBuf) -> PyResult<()> {
-    py.detach(|| paceline_sim::results::restore(&dir)).map_err(|e| PyOSError::new_err(format!("{}: {e}", dir.display())))
+    py.detach(|| paceline_sim::results::restore(&dir))
+        .map_err(|e| PyOSError::new_err(format!("{}: {e}", dir.display())))
 }

@@ -1,9 +1,9 @@
 //! `paceline._native`: the seam between the engine and Python. Text and numbers in, dictionaries out; every name here is
 //! described with its types in `python/paceline/_native.pyi`.
 
+mod engine;
 mod error;
 mod progress;
-mod engine;
 
 use pyo3::prelude::*;
 
@@ -11,9 +11,9 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::error::input_error;
-    #[pymodule_export]
     use super::engine::{catalogue, check, explain, hpcc, restore_csv, run, template};
+    #[pymodule_export]
+    use super::error::input_error;
     #[pymodule_export]
     use super::{git_revision, version};
 
