@@ -126,7 +126,7 @@ def run(
     text = read_scenario(scenario)
     check_overrides(overrides)
     folder = result_folder(scenario, out)
-    with reporting(progress, scenario.stem) as report:
+    with reporting(progress, folder.name) as report:
         summary = _native.run(
             text,
             str(scenario),
