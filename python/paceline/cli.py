@@ -89,19 +89,17 @@ def run(
     ] = None,
     threads: Annotated[
         int | None,
-        typer.Option("--threads", "-j", metavar="N", min=1, show_default="1", help="The result does not depend on it."),
+        typer.Option("--threads", "-j", metavar="N", show_default="1", help="The result does not depend on it."),
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(
-            "--seed", metavar="S", min=0, max=2**63 - 1, show_default="the scenario's", help="Seed of all randomness."
-        ),
+        typer.Option("--seed", metavar="S", show_default="the scenario's", help="Seed of all randomness."),
     ] = None,
     overrides: Overrides = None,
     follow_flow: Annotated[
         list[int] | None,
         typer.Option(
-            "--follow-flow", metavar="ID", min=0, show_default=False, help="Records rate and window; may be repeated."
+            "--follow-flow", metavar="ID", show_default=False, help="Records rate and window; may be repeated."
         ),
     ] = None,
     progress: Progress = Mode.AUTO,
@@ -124,7 +122,7 @@ def run(
     summary = run_scenario(
         scenario,
         out,
-        threads=threads,
+        threads=1 if threads is None else threads,
         seed=seed,
         overrides=overrides or (),
         follow_flows=follow_flow or (),
@@ -236,9 +234,9 @@ def check(
     as_json: AsJson = False,
     _json_errors: JsonErrors = False,
 ) -> None:
-    """Validates a scenario and tells how large and costly a run would be.
+    """Validates a scenario and sizes up a run of it.
 
-    Nothing is run.
+    Network, flows, engine, run time and memory. Nothing is run.
 
     \b
     Examples:
@@ -264,7 +262,9 @@ def explain(
     ],
     _json_errors: JsonErrors = False,
 ) -> None:
-    """Tells what a field of scenarios means: default, unit, range and source.
+    """Tells what a field of scenarios means.
+
+    Default, unit, range and source.
 
     \b
     Examples:

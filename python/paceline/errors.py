@@ -85,8 +85,9 @@ def _describe(error: BaseException) -> tuple[ExitCode, dict[str, Any], str]:
         parts.setdefault("problem", str(error))
         return ExitCode.BAD_INPUT, parts, f"error: {error}"
     if isinstance(error, ResultsError):
-        parts = {"error": "input", "file": str(error.path), "problem": error.problem}
-        return ExitCode.BAD_INPUT, parts, f"error: {error}"
+        allowed = "the folder of a run of Paceline, whole or cut short"
+        parts = {"error": "input", "file": str(error.path), "problem": error.problem, "allowed": allowed}
+        return ExitCode.BAD_INPUT, parts, f"error: {error}; allowed: {allowed}"
     if isinstance(error, KeyboardInterrupt | Interrupted):
         problem = str(error) or "nothing was written"
         return ExitCode.INTERRUPTED, {"error": "interrupted", "problem": problem}, f"interrupted: {problem}"

@@ -8,6 +8,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -59,14 +60,7 @@ def simulate(
 
     source = _Source.of(scenario)
     check_overrides(overrides)
-    for field, value, least, most in (("threads", threads, 1, 65535), ("seed", seed, 0, 2**63 - 1)):
-        if value is not None and not (_whole(value) and least <= value <= most):
-            allowed = f"a whole number from {least} to {most}"
-            raise _native.input_error("not allowed", field=field, value=repr(value), allowed=allowed)
-    for value in follow_flows:
-        if not (_whole(value) and 0 <= value <= 10**12):
-            allowed = "whole numbers from 0 to 10**12"
-            raise _native.input_error("not a flow id", field="follow_flows", value=repr(value), allowed=allowed)
+    check_numbers(threads, seed, follow_flows)
     folder = Path(tempfile.mkdtemp(prefix="paceline-")) if out is None else Path(out)
     try:
         with _progress(progress, source.title) as report:
@@ -109,7 +103,7 @@ def run(
     scenario: Path,
     out: Path | None = None,
     *,
-    threads: int | None = None,
+    threads: int = 1,
     seed: int | None = None,
     overrides: Sequence[str] = (),
     follow_flows: Sequence[int] = (),
@@ -125,6 +119,7 @@ def run(
     """
     text = read_scenario(scenario)
     check_overrides(overrides)
+    check_numbers(threads, seed, follow_flows)
     folder = result_folder(scenario, out)
     with reporting(progress, folder.name) as report:
         summary = _native.run(
@@ -132,7 +127,7 @@ def run(
             str(scenario),
             list(overrides),
             str(folder),
-            threads or 1,
+            threads,
             seed,
             list(follow_flows),
             report,
@@ -185,6 +180,17 @@ def check_overrides(overrides: Sequence[str]) -> None:
             )
 
 
+def check_numbers(threads: object, seed: object, follow_flows: Sequence[object]) -> None:
+    """Refuses numbers that are none or out of range, which would not cross into the engine."""
+    given = [("threads", threads, 1, 65535), *(("follow_flows", flow, 0, 10**12) for flow in follow_flows)]
+    if seed is not None:
+        given.append(("seed", seed, 0, 2**63 - 1))
+    for field, value, least, most in given:
+        if not isinstance(value, Integral) or isinstance(value, bool) or not least <= int(value) <= most:
+            allowed = f"a whole number from {least} to {most}"
+            raise _native.input_error("not allowed", field=field, value=repr(value), allowed=allowed)
+
+
 class _Source:
     """A scenario as text, with what errors in it are to say about the place."""
 
@@ -217,10 +223,6 @@ class _Source:
         if not isinstance(error, _native.InputError) or self.name or error.file:
             return error
         return _native.input_error(error.problem, field=error.field, value=error.value, allowed=error.allowed)
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 @contextmanager

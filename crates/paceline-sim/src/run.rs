@@ -223,11 +223,8 @@ pub fn run(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) -> Result
     let assembled = assemble(&spec)?;
     warnings.extend(assembled.warnings.iter().cloned());
     if spec.run.strict && !warnings.is_empty() {
-        return Err(InputError::new(warnings.join("; "))
-            .field("run.strict")
-            .value("true")
-            .allowed("a scenario without warnings")
-            .into());
+        let error = spec.error("run.strict", &warnings.join("; "));
+        return Err(error.value("true").allowed("a scenario without warnings").into());
     }
     let scenario = Arc::clone(&assembled.scenario);
     let flows_total = assembled.flow_count;
