@@ -22,13 +22,13 @@ from paceline.errors import ResultsError
 
 if TYPE_CHECKING:
     from paceline.results import Results
-    from paceline.run import SimulationInterrupted, load, simulate
+    from paceline.run import SimulationInterrupted, load, restore, simulate
     from paceline.scenario import *
 
 __version__ = version()
 
 # Loaded when first used: the command line answers --help without NumPy.
-_HOMES = {"Results": "results", "SimulationInterrupted": "run", "load": "run", "simulate": "run"}
+_HOMES = {"Results": "results", "SimulationInterrupted": "run", "load": "run", "restore": "run", "simulate": "run"}
 
 __all__ = [
     "InputError",
@@ -38,6 +38,7 @@ __all__ = [
     "__version__",
     "git_revision",
     "load",
+    "restore",
     "simulate",
 ]
 

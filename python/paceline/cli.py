@@ -157,15 +157,15 @@ def report(
       paceline report results/incast
       paceline report results/hpcc results/none --out results/comparison
     """
-    from paceline import parquet, tables
+    from paceline.run import restore
+
+    for folder in folders:
+        restore(folder)
+
+    from paceline import tables
     from paceline.report import write_report
     from paceline.results import Results
 
-    for folder in folders:
-        results = Results.load(folder)
-        _native.restore_csv(str(folder))
-        if parquet.available() and not (folder / parquet.FILE).exists():
-            parquet.write_flows(results)
     page = write_report(folders, (out or folders[0]) / "report.html")
     if not quiet:
         runs = [Results.load(folder) for folder in folders]

@@ -99,6 +99,18 @@ def load(folder: str | os.PathLike[str]) -> Results:
     return Results.load(Path(folder))
 
 
+def restore(folder: str | os.PathLike[str]) -> None:
+    """Makes ``flows.csv``, and with pyarrow ``flows.parquet``, of a run that was killed before it could.
+
+    Raises :class:`ResultsError` when the folder is no result folder.
+    """
+    results = load(folder)
+    if (results.path / "flows.bin").exists():
+        _native.restore_csv(str(results.path))
+    if parquet.available() and not (results.path / parquet.FILE).exists():
+        parquet.write_flows(results)
+
+
 def run(
     scenario: Path,
     out: Path | None = None,
