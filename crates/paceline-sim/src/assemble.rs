@@ -58,12 +58,11 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
     let framing = spec.framing.config();
     let switch = spec.switch.config(&rates);
     let host_rate = graph.hosts().flat_map(|h| graph.ports_of(h)).map(|p| p.rate.0).min().unwrap_or(1);
-    let base_rtt = match spec.host.base_rtt {
-        BaseRtt::Fixed(d) => d,
-        _ => {
-            let mut routes = Routes::new(Arc::clone(&graph), spec.routing.config());
-            Duration::from_ns(ideal::max_base_rtt(&mut routes, framing.payload).rtt_ns)
-        }
+    let base_rtt = if let BaseRtt::Fixed(time) = spec.host.base_rtt {
+        time
+    } else {
+        let mut routes = Routes::new(Arc::clone(&graph), spec.routing.config());
+        Duration::from_ns(ideal::max_base_rtt(&mut routes, framing.payload).rtt_ns)
     };
     // A timeout below the drain of a full buffer would fire for queueing alone.
     let drain = BitsPerSec(host_rate).serialisation(switch.buffer.0);
@@ -82,9 +81,8 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
     let queues = match spec.records.queues {
         QueueSpec::Off => QueueRecords::Off,
         QueueSpec::Tier => QueueRecords::Tier,
-        QueueSpec::Port => QueueRecords::Port,
         QueueSpec::Auto if graph.ports.len() > MOST_PORTS => QueueRecords::Tier,
-        QueueSpec::Auto => QueueRecords::Port,
+        QueueSpec::Port | QueueSpec::Auto => QueueRecords::Port,
     };
     let schemes: Vec<Scheme> = spec.schemes.iter().map(|(name, s)| scheme(name, &s.cc)).collect();
     let mut groups: Vec<String> = Vec::new();
