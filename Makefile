@@ -37,9 +37,11 @@ help: ## Explains the targets
 setup: $(STAMP_ENGINE) $(STAMP_BENCH) ## Builds .venv/bin/paceline with everything it needs
 
 .PHONY: demo
-demo: setup ## Runs the demonstration and draws its report in results/demo
-	$(BIN)/paceline run examples/demo.toml --out results/demo
-	$(BIN)/paceline report results/demo
+demo: setup ## Runs HPCC against a fixed window on 320 hosts and draws the comparison in results/demo
+	$(BIN)/paceline run examples/demo.toml --set name=hpcc --out results/demo/hpcc
+	$(BIN)/paceline run examples/demo.toml --set name=fixed-window --set workloads.0.scheme=none \
+	  --out results/demo/fixed-window
+	$(BIN)/paceline report results/demo/hpcc results/demo/fixed-window --out results/demo
 
 .PHONY: test
 test: setup ## Runs all tests, of Rust and of Python

@@ -135,8 +135,8 @@ def _queue_rows(rng: np.random.Generator, ports: list[tuple[int, int, int, str, 
         busy = np.exp(-middle / max(scale, 800)) * np.diff(edges[1:]) / max(scale, 800)
         share = np.concatenate([[1.2], busy])
         time = (share / share.sum() * SPAN_PS).astype(np.int64)
-        for k in np.flatnonzero(time):
-            rows.append(f"{node},{port},{peer},{tier},3,{rate},{edges[k]},{edges[k + 1]},{time[k]}")
+        place = f"{node},{port},{peer},{tier},3,{rate}"
+        rows.extend(f"{place},{edges[k]},{edges[k + 1]},{time[k]},1" for k in np.flatnonzero(time))
     return rows
 
 
@@ -173,7 +173,7 @@ def write_run(
         return folder
     rng = np.random.default_rng(seed + 1000)
     ports = _ports()
-    head = "node,port,peer,tier,class,rate_bps,bin_low_bytes,bin_high_bytes,time_ps"
+    head = "node,port,peer,tier,class,rate_bps,bin_low_bytes,bin_high_bytes,time_ps,ports"
     (folder / "queues.csv").write_text("\n".join([head, *_queue_rows(rng, ports)]) + "\n")
     head = "node,port,peer,tier,rate_bps,delay_ps,data_packets,control_packets,data_bytes,control_bytes"
     links = []

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from paceline import _native, bench
+from paceline import _native, bench, parquet
 
-COMMANDS = ["run", "report", "hpcc", "check", "init", "list", "bench"]
+COMMANDS = ["run", "report", "hpcc", "check", "explain", "init", "list", "bench"]
 SUMMARY = {
     "name": "incast",
     "status": "completed",
@@ -37,6 +37,7 @@ def scenario(tmp_path):
 def engine(monkeypatch):
     """Stands in for the engine's `run`: keeps its arguments and returns the summary."""
     calls = []
+    monkeypatch.setattr(parquet, "available", lambda: False)
 
     def run(*arguments):
         calls.append(arguments)
@@ -76,9 +77,8 @@ def test_each_command_explains_itself_with_an_example(paceline, command):
         (["fly"], "fly"),
         (["run"], "SCENARIO.toml"),
         (["run", "x.toml", "--treads", "2"], "--treads"),
-        (["run", "x.toml", "--threads", "0"], "--threads"),
-        (["run", "x.toml", "--seed", "-1"], "--seed"),
-        (["run", "x.toml", "--seed", str(2**64)], "--seed"),
+        (["run", "x.toml", "--threads", "two"], "--threads"),
+        (["run", "x.toml", "--seed", "1.5"], "--seed"),
         (["run", "x.toml", "--progress", "loud"], "loud"),
         (["hpcc", "c.txt", "--qlen-dump-ms", "0"], "--qlen-dump-ms"),
         (["report"], "DIR"),
@@ -99,24 +99,25 @@ def test_a_wrong_command_line_ends_with_2_and_names_what_is_wrong(paceline, argu
 
 def test_run_hands_everything_to_the_engine(paceline, engine, scenario):
     outcome = paceline(
-        *("run", str(scenario), "--out", "there", "--threads", "3", "--seed", str(2**64 - 1)),
+        *("run", str(scenario), "--out", "there", "--threads", "3", "--seed", str(2**63 - 1)),
         *("--set", "a.b=1", "--set", "c=x=y", "--follow-flow", "7", "--follow-flow", "0"),
     )
     assert outcome.code == 0
-    text, source, overrides, out, threads, seed, followed, progress = engine[0]
+    text, source, overrides, out, threads, seed, followed, progress, base = engine[0]
     assert (text, source) == ("name = 'incast'\n", str(scenario))
     assert (overrides, followed) == (["a.b=1", "c=x=y"], [7, 0])
-    assert (out, threads, seed) == ("there", 3, 2**64 - 1)
+    assert (out, threads, seed) == ("there", 3, 2**63 - 1)
     assert callable(progress)
+    assert base == str(scenario.parent)
 
 
 def test_run_has_defaults_and_says_how_it_went(paceline, engine, scenario):
     outcome = paceline("run", str(scenario))
-    _, _, overrides, out, threads, seed, followed, _ = engine[0]
+    _, _, overrides, out, threads, seed, followed, _, _ = engine[0]
     assert (overrides, seed, followed) == ([], None, [])
     assert Path(out) == Path("results/incast")
     assert threads >= 1
-    for said in ("completed", "12.345 ms", "2,999 of 3,000", "1 failed", "1,234 ECN marks", "3.00 M hops/s", "118 MiB"):
+    for said in ("completed", "12.345 ms", "2,999 of 3,000", "1 failed", "1,234 ECN marks", "3.00 M hops", "118 MiB"):
         assert said in outcome.out
     assert "warning: the load is above 1" in outcome.out
     assert "had no effect: switch.ecn" in outcome.out
@@ -129,13 +130,13 @@ def test_quiet_is_silent(paceline, engine, scenario):
     assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
 
 
-def test_a_summary_may_be_short(paceline, scenario, monkeypatch):
+def test_a_summary_may_be_short(paceline, engine, scenario, monkeypatch):
     monkeypatch.setattr(_native, "run", lambda *_: {})
     assert paceline("run", str(scenario)).code == 0
 
 
 @pytest.mark.parametrize(("status", "code"), [("stopped", 0), ("interrupted", 130), ("stalled", 1)])
-def test_the_status_of_a_run_decides_the_exit_code(paceline, scenario, monkeypatch, status, code):
+def test_the_status_of_a_run_decides_the_exit_code(paceline, engine, scenario, monkeypatch, status, code):
     monkeypatch.setattr(_native, "run", lambda *_: {"status": status})
     outcome = paceline("run", str(scenario))
     assert outcome.code == code
@@ -143,15 +144,17 @@ def test_the_status_of_a_run_decides_the_exit_code(paceline, scenario, monkeypat
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_asks_the_engine_to_stop_and_is_handled_as_before_afterwards(paceline, scenario, monkeypatch, number):
+def test_a_signal_asks_the_engine_to_stop_and_is_handled_as_before_afterwards(
+    paceline, engine, scenario, monkeypatch, number
+):
     answers = []
     snapshot = dict.fromkeys(("sim_ps", "flows_started", "flows_done", "hops", "wall_s"), 0)
     snapshot |= {"end_ps": None, "flows_total": None}
 
     def run(*arguments):
-        answers.append(arguments[-1](snapshot))
+        answers.append(arguments[-2](snapshot))
         signal.raise_signal(number)
-        answers.append(arguments[-1](snapshot))
+        answers.append(arguments[-2](snapshot))
         return {"status": "interrupted"}
 
     before = signal.getsignal(number)
@@ -176,13 +179,34 @@ def test_hpcc_leaves_standard_output_empty(paceline, monkeypatch):
     ]
 
 
-def test_check_prints_the_resolved_scenario_and_warns_beside_it(paceline, scenario, monkeypatch):
-    found = {"resolved": "name = 'incast'\n", "warnings": ["k_max is above the PFC threshold"]}
-    monkeypatch.setattr(_native, "check", lambda *_: found)
-    outcome = paceline("check", str(scenario))
-    assert outcome.out == found["resolved"]
-    assert "k_max" in outcome.err
-    assert json.loads(paceline("check", str(scenario), "--json").out) == found
+def test_check_sizes_up_a_run_and_warns_beside_it(paceline):
+    paceline("init", "quickstart")
+    outcome = paceline("check", "quickstart.toml", "--set", "switch.ecn.k_max='2GB'")
+    assert outcome.code == 0
+    for said in ("32 hosts, 6 switches, 40 links", "328, 600 MB of payload", "windowed", "lookahead", " s ", "MiB"):
+        assert said in outcome.out
+    assert "warning: switch.ecn.k_max" in outcome.err
+    resolved = tomllib.loads(paceline("check", "quickstart.toml", "--resolved").out)
+    assert resolved["switch"]["pfc"]["alpha"] == 0.125
+    assert json.loads(paceline("check", "quickstart.toml", "--json").out)["size"] == [32, 6, 40]
+    assert not Path("results").exists()
+
+
+@pytest.mark.parametrize(
+    "size", ["kind = 'star'", "kind = 'leaf_spine'", "kind = 'hpcc_fat320'", "kind = 'fat_tree'\nk = 16"]
+)
+def test_the_estimate_of_memory_is_within_a_third(tmp_path, size):
+    """In processes of their own: a peak never falls."""
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(
+        f"[topology]\n{size}\n[schemes.hpcc]\ncc = 'hpcc'\n"
+        "[[workloads]]\nkind = 'poisson'\nduration = '100us'\nload = {value = 0.5}\n"
+    )
+    run = ("-m", "paceline", "run", str(scenario), "--out", str(tmp_path / "out"), "-q")
+    assert run_module(*run).returncode == 0
+    measured = json.loads((tmp_path / "out/summary.json").read_text())["machine"]["peak_rss_mib"]
+    checked = run_module("-m", "paceline", "check", str(scenario), "--json")
+    assert json.loads(checked.stdout)["memory_mib"] == pytest.approx(measured, rel=0.3)
 
 
 def test_init_writes_a_template_and_replaces_nothing_unasked(paceline, monkeypatch):
@@ -199,14 +223,56 @@ def test_init_writes_a_template_and_replaces_nothing_unasked(paceline, monkeypat
     assert path.read_text() == "# incast\n"
 
 
-def test_list_prints_names_with_their_descriptions(paceline, monkeypatch):
-    catalogue = {"topologies": {"fat_tree": "three tiers", "star": "one switch"}, "cc": ["hpcc", "dcqcn"]}
-    monkeypatch.setattr(_native, "catalogue", lambda: catalogue)
-    assert paceline("list").out.splitlines() == [
-        *("topologies:", "  fat_tree  three tiers", "  star      one switch"),
-        *("cc:", "  hpcc", "  dcqcn"),
-    ]
-    assert json.loads(paceline("list", "--json").out) == catalogue
+def test_list_names_everything_with_its_parameters(paceline, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "90")
+    text = paceline("list").out
+    catalogue = json.loads(paceline("list", "--json").out)
+    assert max(map(len, text.splitlines())) <= 90
+    for section in ("topologies", "workloads", "schemes"):
+        for entry in catalogue[section]:
+            assert f"\n  {entry['name']}: " in text
+            assert all(p["name"] in text for p in entry["parameters"])
+    assert "eta = 0.95" in text
+    assert all(name in text for name in catalogue["distributions"])
+
+
+def test_explain_tells_default_range_and_source(paceline):
+    outcome = paceline("explain", "schemes.hpcc.eta")
+    assert outcome.code == 0
+    for said in ("Target utilisation", "default: 0.95", "above 0, at most 1", "HPCC, sec. 5.1"):
+        assert said in outcome.out
+
+
+def test_every_template_runs(paceline):
+    for template in json.loads(paceline("list", "--json").out)["templates"]:
+        name = template["name"]
+        assert paceline("init", name).code == 0
+        # The large one is cut short: what counts is that it is understood.
+        short = ("--set", "workloads.0.duration='50us'") if name == "hpcc-websearch" else ()
+        outcome = paceline("run", f"{name}.toml", *short)
+        assert (outcome.code, outcome.err) == (0, "")
+        assert f"{json.loads(Path(f'results/{name}/summary.json').read_text())['name']}: completed" in outcome.out
+
+
+def test_threads_are_reported_as_without_effect_when_asked_for(paceline):
+    paceline("init", "incast")
+    assert "--threads 4" in paceline("run", "incast.toml", "--threads", "4").out
+    assert "--threads" not in paceline("run", "incast.toml").out
+
+
+def test_report_prints_the_tables_and_where_the_page_is(paceline):
+    paceline("init", "incast")
+    for cc in ("hpcc", "none"):
+        assert paceline("run", "incast.toml", "--set", f"schemes.hpcc.cc={cc}", "-q", "--out", cc).code == 0
+    outcome = paceline("report", "hpcc", "none", "--out", "both")
+    assert outcome.code == 0
+    for said in ("Slowdown p50", "Slowdown p95", "Slowdown p99", "Events", "Packet-hops per second", "Peak memory"):
+        assert said in outcome.out
+    for said in ("Drops", "ECN marks", "PFC pause", "Ties"):
+        assert said in outcome.out
+    assert outcome.out.splitlines()[-1] == str(Path("both/report.html"))
+    assert Path("both/figures/slowdown_p99.png").exists()
+    assert "incast-16 (none)" in Path("both/report.html").read_text()
 
 
 def test_report_refuses_what_is_no_folder(paceline):

@@ -88,11 +88,14 @@ def test_ids_are_unique_and_references_lead_somewhere(hostile: Path) -> None:
 
 def test_what_a_reader_must_know_comes_first(hostile: Path) -> None:
     text = Page(hostile.read_text()).text
-    first = [
-        text.index(t) for t in ("going on, or was killed", "Warnings", "Settings without effect", "Slowdown is FCT")
-    ]
-    assert max(first[:3]) < first[3]
-    for part in ("paceline run a/scenario.toml", "Scenario, SHA-256", "@software{paceline", 'kind = "fat_tree"'):
+    first = [text.index(t) for t in ("going on, or was killed", "Warnings", "Slowdown is FCT")]
+    assert max(first[:2]) < first[2] < text.index("Settings without effect")
+    for part in (
+        "paceline run a/scenario.toml --out a-again",
+        "Scenario, SHA-256",
+        "@software{paceline",
+        'kind = "fat_tree"',
+    ):
         assert part in text
 
 

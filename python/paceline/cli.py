@@ -89,21 +89,17 @@ def run(
     ] = None,
     threads: Annotated[
         int | None,
-        typer.Option(
-            "--threads", "-j", metavar="N", min=1, show_default="all cores", help="The result does not depend on it."
-        ),
+        typer.Option("--threads", "-j", metavar="N", show_default="1", help="The result does not depend on it."),
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(
-            "--seed", metavar="S", min=0, max=2**64 - 1, show_default="the scenario's", help="Seed of all randomness."
-        ),
+        typer.Option("--seed", metavar="S", show_default="the scenario's", help="Seed of all randomness."),
     ] = None,
     overrides: Overrides = None,
     follow_flow: Annotated[
         list[int] | None,
         typer.Option(
-            "--follow-flow", metavar="ID", min=0, show_default=False, help="Records rate and window; may be repeated."
+            "--follow-flow", metavar="ID", show_default=False, help="Records rate and window; may be repeated."
         ),
     ] = None,
     progress: Progress = Mode.AUTO,
@@ -118,7 +114,7 @@ def run(
     Examples:
       paceline run incast.toml
       paceline run incast.toml --out results/seed7 --seed 7
-      paceline run incast.toml --set workload.load=0.8 --follow-flow 0
+      paceline run incast.toml --set workloads.0.senders=8 --follow-flow 0
     """
     from paceline.run import result_folder
     from paceline.run import run as run_scenario
@@ -126,7 +122,7 @@ def run(
     summary = run_scenario(
         scenario,
         out,
-        threads=threads,
+        threads=1 if threads is None else threads,
         seed=seed,
         overrides=overrides or (),
         follow_flows=follow_flow or (),
@@ -153,22 +149,28 @@ def report(
 ) -> None:
     """Draws results: figures and one HTML page.
 
-    The page needs no other file. Several folders are compared. Tables that a killed run left
+    Prints the tables, too. The page needs no other file. Several folders are compared. Tables that a killed run left
     unwritten are restored first.
 
     \b
     Examples:
       paceline report results/incast
-      paceline report results/hpcc results/dcqcn --out results/comparison
+      paceline report results/hpcc results/none --out results/comparison
     """
-    for folder in folders:
-        if not folder.is_dir():
-            raise _native.input_error("is not a folder", file=str(folder), allowed="what `paceline run` wrote")
-        _native.restore_csv(str(folder))
-    from paceline.report import write_report
+    from paceline.run import restore
 
-    page = write_report(folders, out)
+    for folder in folders:
+        restore(folder)
+
+    from paceline import tables
+    from paceline.report import write_report
+    from paceline.results import Results
+
+    page = write_report(folders, (out or folders[0]) / "report.html")
     if not quiet:
+        runs = [Results.load(folder) for folder in folders]
+        print(tables.slowdown_table(runs))
+        print(tables.figures_table(runs))
         print(page)
 
 
@@ -228,28 +230,48 @@ def hpcc(
 def check(
     scenario: ScenarioFile,
     overrides: Overrides = None,
+    resolved: Annotated[bool, typer.Option("--resolved", help="Prints the scenario, all defaults filled in.")] = False,
     as_json: AsJson = False,
     _json_errors: JsonErrors = False,
 ) -> None:
-    """Validates a scenario and prints it, all defaults filled in.
+    """Validates a scenario and sizes up a run of it.
 
-    Nothing is run.
+    Network, flows, engine, run time and memory. Nothing is run.
 
     \b
     Examples:
       paceline check incast.toml
-      paceline check incast.toml --set workload.load=1.2 --json-errors
+      paceline check incast.toml --set workloads.0.senders=8 --resolved
     """
+    from paceline.catalogue import check_lines
     from paceline.run import check as check_scenario
 
     found = check_scenario(scenario, overrides or ())
     if as_json:
         _print_json(found)
         return
-    for warning in found.get("warnings", []):
+    for warning in found["warnings"]:
         print(f"warning: {warning}", file=sys.stderr)
-    resolved = found.get("resolved")
-    print(resolved.rstrip("\n") if isinstance(resolved, str) else json.dumps(found, indent=2))
+    print(found["resolved"].rstrip("\n") if resolved else "\n".join(check_lines(found)))
+
+
+@app.command()
+def explain(
+    field: Annotated[
+        str, typer.Argument(metavar="FIELD", show_default=False, help="A field of scenarios, or its last part.")
+    ],
+    _json_errors: JsonErrors = False,
+) -> None:
+    """Tells what a field of scenarios means.
+
+    Default, unit, range and source.
+
+    \b
+    Examples:
+      paceline explain switch.ecn.k_max
+      paceline explain eta
+    """
+    print(_native.explain(field).rstrip("\n"))
 
 
 @app.command()
@@ -269,8 +291,8 @@ def init(
     try:
         with path.open("w" if force else "x", encoding="utf-8") as file:
             file.write(text)
-    except FileExistsError as error:
-        raise Failure(f"{path} exists; --force replaces it") from error
+    except FileExistsError:
+        raise Failure(f"{path} exists; --force replaces it") from None
     print(f"{path} written; `paceline run {path}` runs it")
 
 
@@ -278,7 +300,7 @@ def init(
 def list_(as_json: AsJson = False, _json_errors: JsonErrors = False) -> None:
     """Lists what scenarios can be made of.
 
-    Templates, topologies, workloads, congestion controls.
+    Topologies, workloads, congestion controls, flow sizes, templates.
 
     \b
     Examples:
@@ -289,12 +311,9 @@ def list_(as_json: AsJson = False, _json_errors: JsonErrors = False) -> None:
     if as_json:
         _print_json(catalogue)
         return
-    for section, entries in catalogue.items():
-        print(f"{section}:")
-        described = entries if isinstance(entries, dict) else dict.fromkeys(entries, "")
-        width = max(map(len, described), default=0)
-        for name, text in described.items():
-            print(f"  {name:{width}}  {text}".rstrip())
+    from paceline.catalogue import lines, width
+
+    print("\n".join(lines(catalogue, width())))
 
 
 @app.command(

@@ -6,6 +6,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from enum import IntEnum
+from pathlib import Path
 from typing import Any
 
 from paceline._native import InputError
@@ -29,6 +30,15 @@ class Failure(Exception):
 
 class Interrupted(Exception):
     """The user stopped the run; the message says what is there of it."""
+
+
+class ResultsError(Exception):
+    """A result folder that cannot be read as one; the message names the file and what is wrong with it."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+        self.path = path
+        self.problem = problem
 
 
 def take_json_flag(arguments: list[str]) -> tuple[bool, list[str]]:
@@ -61,7 +71,7 @@ def guard(action: Callable[[], object], *, as_json: bool) -> int:
 
 def _tell(error: BaseException, *, as_json: bool) -> int:
     code, parts, text = _describe(error)
-    expected = isinstance(error, InputError | Failure | Interrupted | KeyboardInterrupt)
+    expected = isinstance(error, InputError | ResultsError | Failure | Interrupted | KeyboardInterrupt | OSError)
     if os.environ.get(TRACEBACK_VARIABLE) == "1" and not expected:
         traceback.print_exception(error)
     print(json.dumps(parts) if as_json else text, file=sys.stderr)
@@ -74,13 +84,18 @@ def _describe(error: BaseException) -> tuple[ExitCode, dict[str, Any], str]:
         parts = {"error": "input", **json.loads(error.json)}
         parts.setdefault("problem", str(error))
         return ExitCode.BAD_INPUT, parts, f"error: {error}"
+    if isinstance(error, ResultsError):
+        allowed = "the folder of a run of Paceline, whole or cut short"
+        parts = {"error": "input", "file": str(error.path), "problem": error.problem, "allowed": allowed}
+        return ExitCode.BAD_INPUT, parts, f"error: {error}; allowed: {allowed}"
     if isinstance(error, KeyboardInterrupt | Interrupted):
         problem = str(error) or "nothing was written"
         return ExitCode.INTERRUPTED, {"error": "interrupted", "problem": problem}, f"interrupted: {problem}"
     if isinstance(error, Failure):
         return _failure(str(error))
-    if isinstance(error, OSError) and error.strerror:
-        return _failure(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
+    if isinstance(error, OSError) and str(error):
+        named = error.filename and error.strerror
+        return _failure(f"{error.filename}: {error.strerror}" if named else error.strerror or str(error))
     usage = _usage(error)
     if usage is not None:
         message, hint = usage

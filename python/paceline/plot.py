@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
 import matplotlib.style
@@ -255,9 +255,11 @@ def queue_cdf(histograms: Mapping[str, QueueHistogram]) -> Figure:
     handles = []
     longest = max([float(h.high_bytes.max()) for h in histograms.values() if len(h.high_bytes)], default=1.0)
     left = min(100.0, max(longest / 1e4, 1.0))
+    empty = 1.0
     for i, (label, h) in enumerate(histograms.items()):
         total = float(h.time_ps.sum())
         share = np.cumsum(h.time_ps) / total if total else np.zeros(0)
+        empty = min(empty, float(share[0])) if len(share) else empty
         x = np.maximum(h.high_bytes[: len(share)] - 1.0, left)
         handles += ax.step(
             np.concatenate([[left], x]),
@@ -269,7 +271,9 @@ def queue_cdf(histograms: Mapping[str, QueueHistogram]) -> Figure:
     ax.set_xscale("log")
     ax.set_xlim(left, max(longest * 1.1, left * 2))
     _plain_log(ax.xaxis, left, longest, format_size)
-    ax.set_ylim(0, 1.005)
+    # Queues that are hardly ever there would all be one line at the top.
+    bottom = 1 - 1.3 * (1 - empty) if 0.9 < empty < 1 else 0.0
+    ax.set_ylim(bottom, 1 + 0.005 * (1 - bottom))
     ax.set_xlabel("Bytes waiting at the port")
     ax.set_ylabel("Share of time")
     _legend(figure, handles, [clean_label(label) for label in histograms])
@@ -327,7 +331,8 @@ def _tier_bars(uses: Mapping[str, Sequence[TierUse]], ylabel: str, *, whole: boo
         reach = np.maximum(np.stack([mean - least, most - mean]), 0.0)
         ax.errorbar(x, mean, yerr=reach, fmt="none", ecolor=_INK, elinewidth=0.6, capsize=min(2.0, 12 * width))
         top = max(top, float(most.max())) if len(rows) else top
-    ax.set_xticks(range(len(tiers)), [clean_label(t.replace("->", " → "), 16) for t in tiers])
+    # In two lines, or six tiers run into each other.
+    ax.set_xticks(range(len(tiers)), [clean_label(t, 16).replace("->", "\n→ ") for t in tiers])
     ax.tick_params(axis="x", length=0)
     ax.grid(visible=False, axis="x")
     ax.set_ylim(0, 100 if whole and top > 50 else top * 1.1 or 1.0)
@@ -380,7 +385,7 @@ def inline_svg(figure: Figure, name: str, description: str) -> str:
     with warnings.catch_warnings(), mpl.rc_context({"svg.hashsalt": name}):
         warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
         figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
-    root = ElementTree.fromstring(written.getvalue())  # our own output of a moment ago
+    root = ET.fromstring(written.getvalue())  # our own output of a moment ago
     for parent in root.iter():
         for child in list(parent):
             if child.tag.endswith(("}metadata", "}style")):
@@ -393,10 +398,10 @@ def inline_svg(figure: Figure, name: str, description: str) -> str:
     for key in ("width", "height", "version"):
         root.attrib.pop(key, None)
     root.attrib |= {"role": "img", "aria-labelledby": f"{name}-title"}
-    title = ElementTree.Element("title", {"id": f"{name}-title"})
+    title = ET.Element("title", {"id": f"{name}-title"})
     title.text = description
     root.insert(0, title)
-    return ElementTree.tostring(root, encoding="unicode", short_empty_elements=True)
+    return ET.tostring(root, encoding="unicode", short_empty_elements=True)
 
 
 def _page_attribute(key: str, value: str, name: str) -> str:

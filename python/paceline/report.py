@@ -7,6 +7,7 @@ content policy forbids loading anything. The figures are also written as PNG and
 from __future__ import annotations
 
 import hashlib
+import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,11 +23,13 @@ from numpy.typing import NDArray
 
 from paceline import analysis, plot
 from paceline.analysis import QueueHistogram, TierUse
-from paceline.results import Baseline, Columns, Results, ResultsError, Side
+from paceline.errors import ResultsError
+from paceline.results import Baseline, Columns, Results, Side
 from paceline.tables import (
     QS,
     Cell,
     Table,
+    counted,
     counts_cell,
     figures_table,
     figures_tables,
@@ -123,19 +126,21 @@ class _Page:
         caption = f"CDF of the FCT ({_SIDES[self.side]}). Flows that did not finish count in the total."
         section.figures.append(self.draw(plot.fct_cdf(samples), "fct_cdf", caption))
         rows: list[tuple[Cell, ...]] = []
+        first = []
         for label, sample in samples.items():
             found = analysis.percentiles(sample, QS)
+            first.append(found[0])
             times = (Cell(("≥ " if p.at_least else "") + format_time(p.value)) for p in found if p.count)
             rows.append((Cell(label), counts_cell(found[0]), *times))
         rows = [row if len(row) == 5 else (*row, *(Cell("–"),) * 3) for row in rows]
-        head = ("", "Flows / unfinished / failed", *(f"p{q:g}" for q in QS))
+        head = ("", counted(first).capitalize(), *(f"p{q:g}" for q in QS))
         section.tables.append(Table("FCT, all sizes", head, rows))
         return section
 
     def queues(self) -> Section:
         text = (
             "Bytes waiting at an egress port, the packet on the wire not counted, weighted by time over the whole run. "
-            "Busiest means the largest mean. “While busy” leaves out the time in which nothing waited. "
+            "Busiest means the largest mean. Percentiles while busy leave out the time in which nothing waited. "
             "Values are upper edges of histogram bins."
         )
         section = Section("queues", "Queues", text)
@@ -148,14 +153,18 @@ class _Page:
             switches, tiers = ~np.char.startswith(run.queues["tier"], "host->"), run.queues["tier"]
             if switches.any() and len(self.runs) == 1:
                 curves[f"{prefix}all switch ports"] = _histogram(run, switches)
+            busiest = busiest_ports(run, BUSIEST_PORTS if len(self.runs) == 1 else 1)
             for tier in sorted({str(t) for t in tiers}, key=analysis.tier_order):
                 name = f"{prefix}{tier.replace('->', ' → ')}"
-                rows.append(_queue_row(name, _histogram(run, tiers == tier)))
-            for name, mask in busiest_ports(run, BUSIEST_PORTS if len(self.runs) == 1 else 1):
+                histogram = _histogram(run, tiers == tier)
+                rows.append(_queue_row(name, histogram))
+                if not busiest:  # in large networks ports are not told apart
+                    curves[name] = histogram
+            for name, mask in busiest:
                 curves[f"{prefix}{name}"] = _histogram(run, mask)
                 rows.append(_queue_row(f"{prefix}{name}", curves[f"{prefix}{name}"]))
         if curves:
-            which = "" if len(self.runs) == 1 else " at the busiest port of each run"
+            which = "" if len(self.runs) == 1 else ", at the busiest port of each run where ports are recorded"
             caption = f"Share of time in which at most so many bytes waited{which}. The left edge is an empty queue."
             section.figures.append(self.draw(plot.queue_cdf(curves), "queue_cdf", caption))
         for i, (run, label) in enumerate(zip(self.runs, run_labels(self.runs), strict=True)):
@@ -167,8 +176,8 @@ class _Page:
                 )
                 section.figures.append(self.draw(plot.queue_timeline(series), name, caption))
         if rows:
-            split = [f"{q} {when}" for when in ("all time", "while busy") for q in ("p50", "p95", "p99")]
-            head = ("Ports", "Busy time", "Mean", *split, "Most")
+            split = [f"{q}{when}" for when in ("", " busy") for q in ("p50", "p95", "p99")]
+            head = ("Ports", "Busy", "Mean", *split, "Most")
             section.tables.append(Table("Bytes waiting, by tier and at the busiest ports", head, rows))
         return section
 
@@ -190,7 +199,7 @@ class _Page:
             for use in by_tier:
                 pause = next((p for p in paused.get(label, []) if p.tier == use.tier), None)
                 cells = [f"{use.links:,}", f"{use.mean:.1%}", f"{use.least:.1%}", f"{use.most:.1%}"]
-                cells += [f"{pause.mean:.3%}", f"{pause.most:.3%}"] if pause and pause.most else ["0", "0"]
+                cells += [_share(pause.mean), _share(pause.most)] if pause and pause.most else ["0", "0"]
                 name = use.tier.replace("->", " → ")
                 rows.append((Cell(name if len(uses) == 1 else f"{label}: {name}"), *(Cell(c) for c in cells)))
         if rows:
@@ -209,10 +218,18 @@ class _Page:
         for run, label in zip(self.runs, run_labels(self.runs), strict=True):
             for scheme in run.summary["schemes"]:
                 known = {k: v for k, v in scheme.items() if k not in ("name", "cc")}
-                listed = ", ".join(f"{k} = {v}" for k, v in known.items()) or "defaults"
+                listed = ", ".join(f"{k} = {json.dumps(v)}" for k, v in known.items()) or "defaults"
                 rows.append((Cell(label), Cell(str(scheme["name"])), Cell(str(scheme.get("cc", "–"))), Cell(listed)))
         table = self.by_run("Schemes", ("Scheme", "Congestion control", "Parameters"), rows)
-        return Section("parameters", "Parameters", tables=[table])
+        section = Section("parameters", "Parameters", tables=[table])
+        rows = []
+        for run, label in zip(self.runs, run_labels(self.runs), strict=True):
+            for remark in run.summary["without_effect"]:
+                setting, _, why = remark.partition(": ")
+                rows.append((Cell(label), Cell(setting), Cell(why)))
+        if rows:
+            section.tables.append(self.by_run("Settings without effect", ("Setting", "Why"), rows))
+        return section
 
     def provenance(self) -> Section:
         rows: list[tuple[Cell, ...]] = []
@@ -256,7 +273,9 @@ def busiest_ports(run: Results, count: int) -> list[tuple[str, NDArray[np.bool_]
     np.add.at(time, inverse, q["time_ps"].astype(float))
     first = np.full(len(ports), len(inverse))
     np.minimum.at(first, inverse, np.arange(len(inverse)))
-    mean = np.where(np.char.startswith(q["tier"][first], "host->"), -1.0, weighted / np.maximum(time, 1.0))
+    # A row for all ports of a tier is no port.
+    other = np.char.startswith(q["tier"][first], "host->") | (q["ports"][first] > 1)
+    mean = np.where(other, -1.0, weighted / np.maximum(time, 1.0))
     several = len(np.unique(q["class"])) > 1
     found = []
     for k in np.argsort(-mean, kind="stable")[:count]:
@@ -294,6 +313,10 @@ def _queue_series(run: Results, count: int) -> dict[str, tuple[NDArray[Any], NDA
     return {f"port {name}": (t, v) for name, t, v in found[:count]}
 
 
+def _share(share: float) -> str:
+    return "0" if share == 0 else f"{share:.1%}" if share >= 0.001 else f"{share * 100:.2g}%"
+
+
 def _use(run: Results, table: Columns) -> list[TierUse]:
     names = [str(t) for t in table["tier"]]
     return analysis.share_by_tier(names, table["rate_bps"], table["busy_ps"], run.simulated_ps)
@@ -321,14 +344,17 @@ def _notices(runs: Sequence[Results]) -> list[tuple[str, str, list[str]]]:
             said |= {"interrupted": "This run was interrupted", "stalled": "This run stalled", "completed": "Diagnosis"}
             why = [run.summary["diagnosis"]] if run.summary["diagnosis"] else []
             kind = "info" if run.status == "stopped" else "bad"
-            found.append((kind, f"{own}{said[run.status]}", [*why, "Percentiles count unfinished flows at their age."]))
+            why += [f"It got to {format_time(run.simulated_ps)} of simulated time."]
+            if run.status == "running":
+                why.append("Only flows that had ended are on record, which favours short ones; counters are missing.")
+            else:
+                why.append("Percentiles count unfinished flows at their age.")
+            found.append((kind, f"{own}{said[run.status]}", why))
         if run.summary["counters"]["lossless_drops"]:
             drops = f"{run.summary['counters']['lossless_drops']:,} packets of a lossless class were dropped."
             found.append(("bad", f"{own}Lossless was violated", [drops]))
         if run.summary["warnings"]:
             found.append(("warn", f"{own}Warnings", run.summary["warnings"]))
-        if run.summary["without_effect"]:
-            found.append(("warn", f"{own}Settings without effect in this run", run.summary["without_effect"]))
     return found
 
 
@@ -347,10 +373,17 @@ def _tiles(run: Results, baseline: Baseline, side: Side) -> list[tuple[str, str]
     ]
 
 
+def _schemes(run: Results) -> str:
+    """The schemes its measured flows use; all of them when there is no such flow."""
+    used = [run.schemes[int(code)] for code in np.unique(run.measured_codes("scheme"))]
+    return ", ".join(used or run.schemes)
+
+
 def _rerun(run: Results) -> str:
     scenario = shlex.quote(f"{run.path.resolve().name}/scenario.toml")
     at = f"# in a clone of the source\ngit checkout {run.summary['git']}\n" if run.summary["git"] else ""
-    return f"{at}paceline run {scenario}"
+    again = shlex.quote(f"{run.path.resolve().name}-again")
+    return f"{at}paceline run {scenario} --out {again}"
 
 
 def _citation(runs: Sequence[Results]) -> str:
@@ -391,7 +424,7 @@ def write_report(
     source = resources.files("paceline").joinpath("templates/report.html.j2").read_text(encoding="utf-8")
     html = environment.from_string(source).render(
         title=runs[0].name if len(runs) == 1 else f"Comparison of {len(runs)} runs",
-        runs=list(zip(names, runs, strict=True)),
+        runs=[(name, run, _schemes(run)) for name, run in zip(names, runs, strict=True)],
         notices=_notices(runs),
         tiles=_tiles(runs[0], baseline, side) if len(runs) == 1 else [],
         sections=[s for s in sections if s.figures or s.tables or s.text],

@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paceline.analysis import Sample
+from paceline.columns import TABLES
+from paceline.errors import ResultsError
 
 Baseline = Literal["line_rate", "hpcc", "alone"]
 Side = Literal["sender", "receiver"]
@@ -52,21 +54,7 @@ FLOW_RECORD = np.dtype(
 )
 """One record of ``flows.bin``; the flow id is its index. An FCT of 0 means that the flow did not get that far."""
 
-_FLOW_COLUMNS = (
-    "flow_id group scheme class src dst size_bytes start_ps fct_sender_ps fct_receiver_ps ideal_sender_ps "
-    "ideal_receiver_ps ideal_hpcc_ps status retransmitted_packets hops"
-).split()
-
-_TABLES: dict[str, dict[str, type]] = {
-    "queues": {"node": int, "port": int, "peer": int, "tier": str, "class": int, "rate_bps": int}
-    | {"bin_low_bytes": int, "bin_high_bytes": int, "time_ps": int},
-    "links": {"node": int, "port": int, "peer": int, "tier": str, "rate_bps": int, "delay_ps": int}
-    | {"data_packets": int, "control_packets": int, "data_bytes": int, "control_bytes": int}
-    | {"busy_ps": int, "marks": int, "drops_buffer": int, "drops_wire": int},
-    "pauses": {"node": int, "port": int, "peer": int, "tier": str, "class": int}
-    | {"pause_frames": int, "resume_frames": int, "paused_ps": int},
-    "series": {"time_ps": int, "kind": str, "id": str, "value": float},
-}
+_TABLES = {table.name: table.kinds for table in TABLES}
 
 _NUMBER = (int, float)
 # What the summary holds; everything but the first three lines may be missing while a run goes on.
@@ -104,15 +92,6 @@ _ALWAYS = ("schema_version", "name", "status")
 _ENDED = ("completed", "stopped", "interrupted", "stalled")
 
 
-class ResultsError(Exception):
-    """A result folder that cannot be read as one; the message names the file and what is wrong with it."""
-
-    def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(f"{path}: {problem}")
-        self.path = path
-        self.problem = problem
-
-
 class Columns(Mapping[str, NDArray[Any]]):
     """A table as named, equally long NumPy columns; units are part of the names.
 
@@ -146,6 +125,10 @@ class Columns(Mapping[str, NDArray[Any]]):
     def codes(self, name: str) -> NDArray[Any]:
         """A column as stored: for ``status``, ``scheme`` and ``group`` small integers instead of names."""
         return self._columns[name]
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """What the codes of a column stand for; empty for a column of numbers."""
+        return self._names.get(name, ())
 
     def where(self, mask: NDArray[np.bool_]) -> Columns:
         """The rows for which ``mask`` (shape ``(rows,)``) is true."""
@@ -256,15 +239,15 @@ class Results:
     @cached_property
     def flows(self) -> Columns:
         """All flows, columns as in ``flows.csv``; an FCT that does not exist is 0."""
-        columns: dict[str, NDArray[Any]] = {"flow_id": np.arange(len(self._records))}
-        columns |= {name: self._records[name] for name in FLOW_RECORD.names or () if name != "spare"}
+        found: dict[str, NDArray[Any]] = {"flow_id": np.arange(len(self._records))}
+        found |= {name: self._records[name] for name in FLOW_RECORD.names or () if name != "spare"}
         names = {
             "status": STATUS,
             # A scheme or group of index 0 needs a name even in a run killed before it wrote them.
             "scheme": self.schemes or ("",),
             "group": tuple(str(g) for g in self.summary["groups"]) or ("",),
         }
-        return Columns("flows", {name: columns[name] for name in _FLOW_COLUMNS}, names)
+        return Columns("flows", {name: found[name] for name in _TABLES["flows"]}, names)
 
     @cached_property
     def queues(self) -> Columns:
@@ -363,16 +346,21 @@ class Results:
 
     def _facts(self) -> list[tuple[str, str]]:
         counts = self.flow_counts()
-        return [
+        status = "running, or killed" if self.status == "running" else self.status
+        facts = [
             ("run", self.name),
-            ("status", self.status),
+            ("status", status),
             ("schemes", ", ".join(self.schemes)),
             ("simulated", f"{self.simulated_ps / 1e9:,.3f} ms"),
-            ("flows", ", ".join(f"{n:,} {status}" for status, n in counts.items() if n)),
+            ("flows", ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts.items() if n) or "none"),
         ]
+        remarks = len(self.summary["warnings"])
+        facts += [("warnings", f"{remarks}, in .summary['warnings']")] if remarks else []
+        facts += [("diagnosis", str(self.summary["diagnosis"]))] if self.summary["diagnosis"] else []
+        return [*facts, ("folder", str(self.path))]
 
     def __repr__(self) -> str:
-        return f"<Results {self.path}: " + "; ".join(f"{k} {v}" for k, v in self._facts()) + ">"
+        return "<Results: " + "; ".join(f"{k} {v}" for k, v in self._facts()) + ">"
 
     def _repr_html_(self) -> str:
         return "".join(["<table>", *(f"<tr><th>{k}<td>{html.escape(v)}" for k, v in self._facts()), "</table>"])
@@ -381,8 +369,11 @@ class Results:
 def _read_summary(path: Path) -> dict[str, Any]:
     try:
         summary: dict[str, Any] = json.loads(path.read_bytes())
+    except FileNotFoundError as error:
+        problem = "no result folder, or the run was killed before it began: it has no summary.json"
+        raise ResultsError(path.parent, problem) from error
     except OSError as error:
-        raise ResultsError(path, f"cannot be read ({error.strerror}); is this a result folder?") from error
+        raise ResultsError(path, f"cannot be read ({error.strerror})") from error
     except ValueError as error:
         raise ResultsError(path, f"is not JSON: {error}") from error
     found = summary.get("schema_version") if isinstance(summary, dict) else None
@@ -427,13 +418,15 @@ def _check_entries(
 
 def _read_flows(path: Path, *, complete: bool) -> NDArray[Any]:
     """The records as a read-only memory map of :data:`FLOW_RECORD`."""
+    empty = np.zeros(0, dtype=FLOW_RECORD)
+    if not complete and not path.exists():
+        return empty  # killed before its first flow
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
             header = file.read(_HEADER_BYTES)
     except OSError as error:
         raise ResultsError(path, f"cannot be read ({error.strerror})") from error
-    empty = np.zeros(0, dtype=FLOW_RECORD)
     if len(header) < _HEADER_BYTES:
         if complete:
             raise ResultsError(path, f"ends inside its {_HEADER_BYTES}-byte header")

@@ -1,52 +1,161 @@
-"""Runs a scenario file."""
+"""Runs scenarios: a file into a result folder, or a Python value into results."""
+
+from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from paceline import _native
+from paceline import _native, parquet
 from paceline.interrupt import stop_on_signal
 from paceline.progress import Mode, Snapshot, view
+
+if TYPE_CHECKING:
+    from paceline.results import Results
+    from paceline.scenario import Scenario
+
+ProgressLike = Mode | Literal["auto", "plain", "none"] | Callable[[Snapshot], object]
+"""What is shown while a run is under way, or a function that is called about ten times a second."""
+
+
+class SimulationInterrupted(KeyboardInterrupt):
+    """Ctrl-C, or SIGTERM, ended a simulation early; ``results`` holds what was simulated until then."""
+
+    def __init__(self, results: Results) -> None:
+        super().__init__(f"{results!r}; the exception's .results holds what was simulated until then")
+        self.results = results
+
+
+def simulate(
+    scenario: Scenario | str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
+    *,
+    threads: int = 1,
+    seed: int | None = None,
+    overrides: Sequence[str] = (),
+    follow_flows: Sequence[int] = (),
+    progress: ProgressLike = "auto",
+) -> Results:
+    """Simulates and returns the results.
+
+    ``scenario`` is a :class:`paceline.Scenario`, the path of a TOML file, or TOML text (a string with line breaks).
+    Names of input files in it are relative to the TOML file, else to the current directory. The result folder is
+    ``out``; without it, a temporary one that goes when the results are no longer referred to.
+
+    ``seed`` replaces the scenario's, ``overrides`` are ``"key=value"`` texts as after ``--set``, and ``follow_flows``
+    are ids of flows whose rate and window are recorded. ``progress`` shows a bar on a terminal and a line every 5 s
+    elsewhere (``"auto"``), always lines (``"plain"``), nothing (``"none"``), or calls a function. The results do not
+    depend on ``threads``.
+
+    Raises :class:`InputError` when the scenario is wrong, :class:`OSError` when the results cannot be written,
+    :class:`SimulationInterrupted`, a ``KeyboardInterrupt``, on Ctrl-C, and what a progress function raises.
+    """
+    from paceline.results import Results
+
+    source = _Source.of(scenario)
+    check_overrides(overrides)
+    check_numbers(threads, seed, follow_flows)
+    folder = Path(tempfile.mkdtemp(prefix="paceline-")) if out is None else Path(out)
+    try:
+        with _progress(progress, source.title) as report:
+            summary = _native.run(
+                source.text,
+                source.name,
+                list(overrides),
+                str(folder),
+                threads,
+                seed,
+                list(follow_flows),
+                report,
+                source.base,
+            )
+        results = Results.load(folder)
+    except BaseException as error:
+        if out is None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise source.placed(error) from None
+    if out is None:
+        weakref.finalize(results, shutil.rmtree, folder, ignore_errors=True)
+    elif parquet.available():
+        parquet.write_flows(results)
+    if summary["status"] == "interrupted":
+        raise SimulationInterrupted(results)
+    return results
+
+
+def load(folder: str | os.PathLike[str]) -> Results:
+    """Opens a result folder; that of a run that goes on or was killed opens too.
+
+    Raises :class:`ResultsError` when it is not one.
+    """
+    from paceline.results import Results
+
+    return Results.load(Path(folder))
+
+
+def restore(folder: str | os.PathLike[str]) -> None:
+    """Makes ``flows.csv``, and with pyarrow ``flows.parquet``, of a run that was killed before it could.
+
+    Raises :class:`ResultsError` when the folder is no result folder.
+    """
+    results = load(folder)
+    if (results.path / "flows.bin").exists():
+        _native.restore_csv(str(results.path))
+    if parquet.available() and not (results.path / parquet.FILE).exists():
+        parquet.write_flows(results)
 
 
 def run(
     scenario: Path,
     out: Path | None = None,
     *,
-    threads: int | None = None,
+    threads: int = 1,
     seed: int | None = None,
     overrides: Sequence[str] = (),
     follow_flows: Sequence[int] = (),
     progress: Mode = Mode.NONE,
 ) -> dict[str, Any]:
-    """Runs the scenario and returns what ``summary.json`` in the result folder says.
+    """Runs the scenario file and returns what ``summary.json`` in the result folder says.
 
-    ``out`` is ``results/<name of the scenario file>`` unless given, ``threads`` all cores this process may use; the
-    result does not depend on it. ``overrides`` are ``key=value`` texts, ``follow_flows`` flow ids whose rate and window
-    are recorded. A Ctrl-C leaves a valid partial result with the status ``interrupted``.
+    ``out`` is ``results/<name of the scenario file>`` unless given; the result does not depend on ``threads``.
+    ``overrides`` are ``key=value`` texts, ``follow_flows`` flow ids whose rate and window are recorded. A Ctrl-C
+    leaves a valid partial result with the status ``interrupted``.
 
-    Raises InputError when the scenario or an override is wrong.
+    Raises InputError when the scenario or an override is wrong and OSError when the results cannot be written.
     """
     text = read_scenario(scenario)
     check_overrides(overrides)
-    with reporting(progress, scenario.stem) as report:
-        return _native.run(
+    check_numbers(threads, seed, follow_flows)
+    folder = result_folder(scenario, out)
+    with reporting(progress, folder.name) as report:
+        summary = _native.run(
             text,
             str(scenario),
             list(overrides),
-            str(result_folder(scenario, out)),
-            threads or 1,
+            str(folder),
+            threads,
             seed,
             list(follow_flows),
             report,
             str(scenario.parent),
         )
+    if parquet.available():
+        from paceline.results import Results
+
+        parquet.write_flows(Results.load(folder))
+    return summary
 
 
 def check(scenario: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
-    """Validates the scenario without running it and returns it resolved, with what there is to warn about.
+    """Validates the scenario without running it.
+
+    Returns it resolved, with what there is to warn about, the engine it gets, and how large and costly a run would be.
 
     Raises InputError as `run` does.
     """
@@ -64,7 +173,8 @@ def read_scenario(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise _native.input_error(f"cannot be read: {error.strerror}", file=str(path)) from error
+        problem = f"cannot be read: {error.strerror}"
+        raise _native.input_error(problem, file=str(path), allowed="a scenario in TOML") from error
     except UnicodeDecodeError as error:
         raise _native.input_error("is not a text file in UTF-8", file=str(path)) from error
 
@@ -82,11 +192,71 @@ def check_overrides(overrides: Sequence[str]) -> None:
             )
 
 
-def usable_cores() -> int:
-    """Cores this process may run on: fewer than the machine has in a container or batch job."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def check_numbers(threads: object, seed: object, follow_flows: Sequence[object]) -> None:
+    """Refuses numbers that are none or out of range, which would not cross into the engine."""
+    given = [("threads", threads, 1, 65535), *(("follow_flows", flow, 0, 10**12) for flow in follow_flows)]
+    if seed is not None:
+        given.append(("seed", seed, 0, 2**63 - 1))
+    for field, value, least, most in given:
+        if not isinstance(value, Integral) or isinstance(value, bool) or not least <= int(value) <= most:
+            allowed = f"a whole number from {least} to {most}"
+            raise _native.input_error("not allowed", field=field, value=repr(value), allowed=allowed)
+
+
+class _Source:
+    """A scenario as text, with what errors in it are to say about the place."""
+
+    def __init__(self, text: str, name: str, base: str | None, title: str) -> None:
+        self.text, self.name, self.base, self.title = text, name, base, title
+
+    @classmethod
+    def of(cls, scenario: Scenario | str | os.PathLike[str]) -> _Source:
+        if isinstance(scenario, str) and "\n" in scenario:
+            return cls(scenario, "scenario text", None, "simulation")
+        if isinstance(scenario, str | os.PathLike):
+            path = Path(scenario)
+            return cls(read_scenario(path), str(path), str(path.parent), path.stem)
+        from paceline.scenario import Scenario
+
+        if not isinstance(scenario, Scenario):
+            allowed = "a paceline.Scenario, the path of a TOML file, or TOML text with line breaks"
+            kind = type(scenario).__name__
+            raise _native.input_error("not a scenario", field="scenario", value=kind, allowed=allowed)
+        try:
+            text = scenario.to_toml()
+        except (TypeError, AttributeError, ValueError) as error:
+            raise _native.input_error(
+                str(error), field="scenario", allowed="the classes of paceline.scenario"
+            ) from error
+        return cls(text, "", None, str(scenario.name))
+
+    def placed(self, error: BaseException) -> BaseException:
+        """An error without the file and line of a text that its user never saw."""
+        if not isinstance(error, _native.InputError) or self.name or error.file:
+            return error
+        return _native.input_error(error.problem, field=error.field, value=error.value, allowed=error.allowed)
+
+
+@contextmanager
+def _progress(progress: ProgressLike, title: str) -> Iterator[Callable[[Snapshot], bool]]:
+    """The callback for the engine, from what a caller of :func:`simulate` asks for."""
+    if isinstance(progress, str):
+        if progress not in tuple(Mode):
+            allowed = '"auto", "plain", "none" or a function'
+            raise _native.input_error("no such progress", field="progress", value=progress, allowed=allowed)
+        with reporting(Mode(progress), title) as report:
+            yield report
+        return
+    if not callable(progress):
+        allowed = '"auto", "plain", "none" or a function'
+        raise _native.input_error("not a progress", field="progress", value=repr(progress), allowed=allowed)
+    with stop_on_signal() as stop:
+
+        def call(snapshot: Snapshot) -> bool:
+            progress(snapshot)
+            return not stop.made
+
+        yield call
 
 
 @contextmanager

@@ -41,14 +41,15 @@ def _speed(summary: dict[str, Any]) -> list[str]:
     hops = counters.get("data_hops", 0) + counters.get("control_hops", 0)
     pace = machine["hops_per_s"] / 1e6
     return [
-        f"{hops:,} packet hops in {machine['run_s']:.2f} s ({pace:.2f} M hops/s), "
+        f"{hops:,} packet hops in {machine['run_s']:.2f} s ({pace:.2f} M hops per CPU second), "
         f"peak memory {machine['peak_rss_mib']:.0f} MiB"
     ]
 
 
 def _remarks(summary: dict[str, Any]) -> list[str]:
     remarks = [f"warning: {warning}" for warning in summary.get("warnings", [])]
-    remarks += [f"had no effect: {setting}" for setting in summary.get("without_effect", [])]
+    settings = [remark.partition(":")[0] for remark in summary.get("without_effect", [])]
+    remarks += [f"had no effect: {'; '.join(settings)} (why: summary.json)"] if settings else []
     if summary.get("diagnosis"):
         remarks.append(f"diagnosis: {summary['diagnosis']}")
     return remarks

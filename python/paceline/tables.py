@@ -128,9 +128,19 @@ def slowdown_cell(p: Percentile) -> Cell:
     return Cell(("≥ " if p.at_least else "") + f"{p.value:,.2f}", f"[{p.low:,.2f}, {high}]")
 
 
+COUNTED = "flows / unfinished / failed"
+"""What :func:`counts_cell` holds."""
+
+
 def counts_cell(p: Percentile) -> Cell:
-    """Flows behind a percentile: all, unfinished, failed."""
-    return Cell(f"{p.count:,} / {p.unfinished:,} / {p.failed:,}")
+    """Flows behind a percentile: all, unfinished, failed; the number alone when every flow finished."""
+    whole = f"{p.count:,}"
+    return Cell(f"{whole} / {p.unfinished:,} / {p.failed:,}" if p.unfinished or p.failed else whole)
+
+
+def counted(totals: Iterable[Percentile]) -> str:
+    """Heading for counts like these: what they count."""
+    return COUNTED if any(p.unfinished or p.failed for p in totals) else "flows"
 
 
 def _at(curve: Curve, k: int) -> Percentile:
@@ -160,7 +170,7 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
     curves = [analysis.percentile_curves(s, bins, QS) for s in samples]
     totals = [analysis.percentiles(s, QS) for s in samples]
     names = _size_rows(bins)
-    counted = "Flows / unfinished / failed"
+    heading = counted(t[0] for t in totals)
 
     def column(line: int, q: int) -> list[Percentile]:
         return [_at(curves[line][q], k) for k in range(len(bins))] + [totals[line][q]]
@@ -171,7 +181,7 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
             (Cell(name), counts_cell(cells[0][k]), *(slowdown_cell(c[k]) for c in cells))
             for k, name in enumerate(names)
         ]
-        head = ("Flow size", counted, *(f"p{q:g}" for q in QS))
+        head = ("Flow size", heading.capitalize(), *(f"p{q:g}" for q in QS))
         return [Table("Slowdown by flow size, with 95 % confidence interval", head, rows)]
     tables = []
     for i, q in enumerate(QS):
@@ -185,7 +195,7 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
         notes = ["with ≥ values" if b and n else "" for n, b in enumerate(bounds)]
         last = (Cell(format_number(r, 4), note) for r, note in zip(ratios, notes, strict=True))
         rows.append((Cell("ratio to the first", "CDF-weighted"), *last))
-        tables.append(Table(f"Slowdown p{q:g} by flow size ({counted.lower()})", ("Flow size", *labels(chosen)), rows))
+        tables.append(Table(f"Slowdown p{q:g} by flow size ({heading})", ("Flow size", *labels(chosen)), rows))
     return tables
 
 
@@ -202,13 +212,15 @@ def slowdown_table(runs: Sequence[Results], *, baseline: Baseline = "line_rate",
 def group_tables(runs: Sequence[Results], baseline: Baseline, side: Side) -> list[Table]:
     """All-size percentiles per workload group, when a run has several."""
     rows = []
+    first = []
     for run, label in zip(runs, run_labels(runs), strict=True):
         sample, codes = run.slowdown(baseline, side), run.measured_codes("group")
         for code in np.unique(codes):
             found = analysis.percentiles(sample.where(codes == code), QS)
+            first.append(found[0])
             name = f"{label}: {run.summary['groups'][int(code)]}"
             rows.append((Cell(name), counts_cell(found[0]), *(slowdown_cell(p) for p in found)))
-    head = ("Group", "Flows / unfinished / failed", *(f"p{q:g}" for q in QS))
+    head = ("Group", counted(first).capitalize(), *(f"p{q:g}" for q in QS))
     return [Table("Slowdown by workload group, all sizes", head, rows)] if len(rows) > len(runs) else []
 
 

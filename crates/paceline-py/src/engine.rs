@@ -1,5 +1,5 @@
 //! The engine's functions for Python. The interpreter is free while they work.
-#![allow(clippy::needless_pass_by_value, reason = "values cross the seam owned")]
+#![allow(clippy::needless_pass_by_value, reason = "Python's arguments arrive owned")]
 
 use std::path::{Path, PathBuf};
 
@@ -45,6 +45,7 @@ pub fn run(
     base_dir: Option<&str>,
 ) -> PyResult<Py<PyAny>> {
     let mut reporter = Reporter::new(progress);
+    let out = out_dir.clone();
     let result = py.detach(|| {
         let mut spec = parse(scenario_toml, source_name, base_dir, &overrides)?;
         if let Some(seed) = seed {
@@ -69,7 +70,9 @@ pub fn run(
     match result {
         Ok(summary) => to_python(py, &summary),
         Err(RunError::Input(e)) => Err(to_py(py, &e)),
-        Err(RunError::Io(e)) => Err(PyOSError::new_err(format!("results cannot be written: {e}"))),
+        Err(RunError::Io(e)) => {
+            Err(PyOSError::new_err(format!("{}: the results cannot be written: {e}", out.display())))
+        }
         Err(RunError::Strict(e)) => Err(PyRuntimeError::new_err(e)),
     }
 }

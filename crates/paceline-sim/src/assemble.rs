@@ -234,8 +234,12 @@ fn graph_topology(spec: &Resolved, t: &GraphTopology) -> Result<Topology, InputE
         made.error_rate = link.error_rate;
         network.links.push(made);
     }
-    topology::validate_topology(&network).map_err(|e| spec.error("topology", &e.to_string()))?;
     topology::tier_by_distance(&mut network);
+    topology::validate_topology(&network).map_err(|e| {
+        let place = e.field.map(|f| format!("{f}: ")).unwrap_or_default();
+        let error = spec.error("topology", &format!("{place}{}", e.problem));
+        InputError { value: e.value, allowed: e.allowed, ..error }
+    })?;
     Ok(network)
 }
 

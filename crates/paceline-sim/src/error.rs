@@ -86,3 +86,36 @@ impl fmt::Display for InputError {
 }
 
 impl std::error::Error for InputError {}
+
+/// Why there is no result.
+#[derive(Debug)]
+pub enum RunError {
+    /// The input is wrong; nothing was written.
+    Input(InputError),
+    /// The disk did not take the results; what was written before stays.
+    Io(std::io::Error),
+    /// `run.strict` and something is not as it should be; the results are there.
+    Strict(String),
+}
+
+impl From<InputError> for RunError {
+    fn from(e: InputError) -> Self {
+        RunError::Input(e)
+    }
+}
+
+impl From<std::io::Error> for RunError {
+    fn from(e: std::io::Error) -> Self {
+        RunError::Io(e)
+    }
+}
+
+impl std::fmt::Display for RunError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            RunError::Input(e) => e.fmt(f),
+            RunError::Io(e) => write!(f, "results cannot be written: {e}"),
+            RunError::Strict(e) => f.write_str(e),
+        }
+    }
+}

@@ -111,16 +111,17 @@ impl Prepared {
     /// Reads a configuration and the files it names (relative to the working directory, as the reference does).
     pub fn read(config_path: &Path, options: Options) -> Result<Self, InputError> {
         let file = config_path.display().to_string();
+        let named = |e: InputError| if e.file.is_some() { e } else { e.file(&file) };
         let text = read(Path::new(""), &file, "config")?;
         let (config, mut warnings) = HpccConfig::parse(&text, &file, options.lenient)?;
         warnings.extend(config::without_effect(&config).into_iter().map(|w| format!("no effect: {w}")));
         let clock = if options.quirks.clock_1ns { Clock::TruncatedNs } else { Clock::Exact };
         let folder = PathBuf::new();
-        let text = read(&folder, &config.topology_file, "TOPOLOGY_FILE")?;
+        let text = read(&folder, &config.topology_file, "TOPOLOGY_FILE").map_err(named)?;
         let (mut network, more) = topology::read_topology(&text, &config.topology_file, clock)?;
         warnings.extend(more);
         crate::topology::validate_topology(&network).map_err(|e| e.file(&config.topology_file))?;
-        let text = read(&folder, &config.flow_file, "FLOW_FILE")?;
+        let text = read(&folder, &config.flow_file, "FLOW_FILE").map_err(named)?;
         let (rows, more) = flow::read_flows(&text, &config.flow_file, &network.kinds)?;
         warnings.extend(more);
         let flows: Vec<_> = rows.iter().map(|r| r.spec(clock, 0, 0)).collect();

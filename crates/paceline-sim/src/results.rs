@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{InputError, RunError};
 use crate::record::Counters;
 
 /// Version of the folder's layout.
@@ -172,16 +173,35 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Creates the folder, or empties an existing result folder of what an earlier run left there. A folder with other
-    /// things in it is left alone.
-    pub fn create(path: &Path) -> io::Result<Self> {
+    /// Creates the folder, or takes over that of an earlier run: its results go, other files in it stay.
+    ///
+    /// # Errors
+    /// [`RunError::Input`] for a folder with files in it that is no result folder: those files are somebody's.
+    /// [`RunError::Io`] when the folder cannot be made or changed.
+    pub fn create(path: &Path) -> Result<Self, RunError> {
         fs::create_dir_all(path)?;
-        for name in ["summary.json", "scenario.toml", "report.html"].into_iter().chain(tables::FILES) {
-            match fs::remove_file(path.join(name)) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
-                _ => {}
-            }
+        if !is_ours(path)? {
+            return Err(InputError::new("the folder holds other files and is no result folder")
+                .field("out")
+                .value(path.display())
+                .allowed("a new or empty folder, or a result folder, whose results are replaced")
+                .into());
         }
+        // The summary, by which the folder is known, goes last and is then written first.
+        for name in tables::FILES.into_iter().chain(["scenario.toml", "report.html", "flows.parquet"]) {
+            remove(&path.join(name))?;
+        }
+        if let Ok(figures) = fs::read_dir(path.join("figures")) {
+            for figure in figures {
+                let figure = figure?.path();
+                if figure.extension().is_some_and(|e| e == "png" || e == "pdf") {
+                    remove(&figure)?;
+                }
+            }
+            // A folder with something else in it stays.
+            let _ = fs::remove_dir(path.join("figures"));
+        }
+        remove(&path.join("summary.json"))?;
         Ok(Self { path: path.to_path_buf() })
     }
 
@@ -201,6 +221,27 @@ impl Folder {
             serde_json::to_writer_pretty(&mut *out, summary)?;
             out.write_all(b"\n")
         })
+    }
+}
+
+/// Whether a folder may be filled: it is empty, or a result folder, or one of a run killed before its first file.
+fn is_ours(path: &Path) -> io::Result<bool> {
+    if let Ok(text) = fs::read(path.join("summary.json")) {
+        let value: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+        return Ok(value.get("schema_version").is_some());
+    }
+    for entry in fs::read_dir(path)? {
+        if entry?.file_name() != ".summary.json.part" {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn remove(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
     }
 }
 

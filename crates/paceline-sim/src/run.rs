@@ -1,16 +1,22 @@
 //! A whole run: from a specification to a result folder.
 
+mod estimate;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use paceline_proto::units::Duration;
 
+pub use self::estimate::{Check, check};
 use crate::assemble::{Assembled, assemble, series_interval};
 use crate::engine::sequential::Sequential;
 use crate::engine::windowed::{Windowed, lookahead};
 use crate::engine::{Ending, Observer, Progress};
+pub use crate::error::RunError;
+
 use crate::error::InputError;
+use crate::graph::Graph;
 use crate::net::Net;
 use crate::record::FlowRecord;
 use crate::results::flow_file::FlowFile;
@@ -24,6 +30,8 @@ use crate::spec::{Resolved, lint};
 
 /// Ports up to which queue lengths are sampled over time.
 const MOST_SAMPLED: usize = 4096;
+/// Samples a series keeps at most (see [`Series`]).
+const MOST_SERIES_SAMPLES: usize = 512;
 /// Frames per port and window below which windows do not pay.
 const LEAST_FRAMES: f64 = 0.5;
 /// Longest link over lookahead up to which windows are used.
@@ -55,39 +63,6 @@ pub struct Snapshot {
     pub flows_total: Option<u64>,
     /// Wall seconds since the event loop began.
     pub wall_s: f64,
-}
-
-/// Why there is no result.
-#[derive(Debug)]
-pub enum RunError {
-    /// The input is wrong; nothing was written.
-    Input(InputError),
-    /// The disk did not take the results; what was written before stays.
-    Io(std::io::Error),
-    /// `run.strict` and something is not as it should be; the results are there.
-    Strict(String),
-}
-
-impl From<InputError> for RunError {
-    fn from(e: InputError) -> Self {
-        RunError::Input(e)
-    }
-}
-
-impl From<std::io::Error> for RunError {
-    fn from(e: std::io::Error) -> Self {
-        RunError::Io(e)
-    }
-}
-
-impl std::fmt::Display for RunError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            RunError::Input(e) => e.fmt(f),
-            RunError::Io(e) => write!(f, "results cannot be written: {e}"),
-            RunError::Strict(e) => f.write_str(e),
-        }
-    }
 }
 
 /// Which engine a scenario gets, and why. Decided by the scenario alone, so that it is the same everywhere.
@@ -179,8 +154,13 @@ pub fn cpu_seconds() -> f64 {
 
 /// Largest resident memory of the process, MiB; 0 where the system does not tell.
 pub fn peak_rss_mib() -> f64 {
+    memory_mib("VmHWM:")
+}
+
+/// A line of the process's status, in MiB; 0 where the system has none.
+fn memory_mib(key: &str) -> f64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = text.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    let line = text.lines().find_map(|l| l.strip_prefix(key));
     line.and_then(|l| l.split_whitespace().next()?.parse::<f64>().ok()).unwrap_or(0.0) / 1024.0
 }
 
@@ -192,19 +172,10 @@ struct Ready {
     chosen_ports: Vec<u32>,
 }
 
-fn set_up(spec: &Resolved, assembled: Assembled) -> Result<Ready, InputError> {
-    let scenario = assembled.scenario;
-    let choice = choose_engine(&scenario)?;
-    let mut engine = if choice.0 == EngineChoice::Windowed {
-        Engine::Windowed(Box::new(Windowed::new(Arc::clone(&scenario), assembled.source)?))
-    } else {
-        Engine::Sequential(Box::new(Sequential::new(Arc::clone(&scenario), assembled.source, None)?))
-    };
-    let net = engine.net();
-    net.record_classes(&assembled.classes);
-    let mut chosen_ports = Vec::new();
+/// Ports whose queues are to be in the series, by global index.
+fn chosen_ports(spec: &Resolved, graph: &Graph) -> Result<Vec<u32>, InputError> {
+    let mut chosen = Vec::new();
     for (i, port) in spec.records.series.ports.iter().enumerate() {
-        let graph = &scenario.graph;
         let known = (port.node as usize) < graph.nodes()
             && !graph.is_host(port.node)
             && usize::from(port.port) < graph.ports_of(port.node).len();
@@ -214,8 +185,22 @@ fn set_up(spec: &Resolved, assembled: Assembled) -> Result<Ready, InputError> {
                 .value(format!("{}:{}", port.node, port.port))
                 .allowed("\"switch:port\" with a switch's node id and a port number from 0"));
         }
-        chosen_ports.push(graph.port_index(port.node, port.port) as u32);
+        chosen.push(graph.port_index(port.node, port.port) as u32);
     }
+    Ok(chosen)
+}
+
+fn set_up(spec: &Resolved, assembled: Assembled) -> Result<Ready, InputError> {
+    let scenario = assembled.scenario;
+    let chosen_ports = chosen_ports(spec, &scenario.graph)?;
+    let choice = choose_engine(&scenario)?;
+    let mut engine = if choice.0 == EngineChoice::Windowed {
+        Engine::Windowed(Box::new(Windowed::new(Arc::clone(&scenario), assembled.source)?))
+    } else {
+        Engine::Sequential(Box::new(Sequential::new(Arc::clone(&scenario), assembled.source, None)?))
+    };
+    let net = engine.net();
+    net.record_classes(&assembled.classes);
     if let Some(interval) = series_interval(spec) {
         // Samples fall on window boundaries, where both engines have seen the same.
         let step = if choice.0 == EngineChoice::Windowed { lookahead(&scenario) } else { 1 };
@@ -275,11 +260,8 @@ pub fn run(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) -> Result
     let assembled = assemble(&spec)?;
     warnings.extend(assembled.warnings.iter().cloned());
     if spec.run.strict && !warnings.is_empty() {
-        return Err(InputError::new(warnings.join("; "))
-            .field("run.strict")
-            .value("true")
-            .allowed("a scenario without warnings")
-            .into());
+        let error = spec.error("run.strict", &warnings.join("; "));
+        return Err(error.value("true").allowed("a scenario without warnings").into());
     }
     let scenario = Arc::clone(&assembled.scenario);
     let flows_total = assembled.flow_count;
@@ -289,8 +271,9 @@ pub fn run(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) -> Result
     summary.warnings = warnings;
 
     let folder = Folder::create(&out)?;
-    folder.replace("scenario.toml", |file| file.write_all(spec.to_toml().as_bytes()))?;
+    // By its summary a folder is known as that of a run: it comes first.
     folder.write_summary(&summary)?;
+    folder.replace("scenario.toml", |file| file.write_all(spec.to_toml().as_bytes()))?;
     let now = Instant::now();
     summary.machine.setup_s = now.duration_since(set_up_began).as_secs_f64();
     let end = match scenario.stop {
@@ -459,82 +442,4 @@ fn write_tables(
     }
     let busiest = spec.records.series.busiest as usize;
     folder.replace("series.csv", |out| tables::series(net, chosen, busiest, out))
-}
-
-/// What a check tells without running.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct Check {
-    /// The resolved scenario.
-    pub resolved: String,
-    /// What looks wrong.
-    pub warnings: Vec<String>,
-    /// Engine, and why.
-    pub engine: String,
-    /// Hosts, switches, links.
-    pub size: [usize; 3],
-    /// Flows, where known or else expected.
-    pub flows: u64,
-    /// Packets with payload that will cross a link, about.
-    pub data_hops: f64,
-    /// Seconds on one core, about.
-    pub run_s: f64,
-    /// Resident memory, MiB, about.
-    pub memory_mib: f64,
-}
-
-/// Checks a scenario: everything up to the first event, and an estimate of time and memory from its flows. Draws at most
-/// `SAMPLE` flows.
-///
-/// # Errors
-/// Bad input.
-pub fn check(spec: &Resolved) -> Result<Check, InputError> {
-    /// Flows drawn for the estimate.
-    const SAMPLE: u64 = 200_000;
-    /// Measured on one core of the machine this was written on; a guess for another.
-    const NS_PER_DATA_HOP: [f64; 2] = [90.0, 250.0];
-    let mut warnings = lint(spec);
-    let mut assembled = assemble(spec)?;
-    warnings.extend(assembled.warnings.iter().cloned());
-    let scenario = Arc::clone(&assembled.scenario);
-    let (kind, why) = choose_engine(&scenario)?;
-    let graph = Arc::clone(&scenario.graph);
-    let mut net = Net::new(Arc::clone(&scenario))?;
-    let (mut flows, mut hops, mut last) = (0u64, 0f64, 0u64);
-    let horizon = match scenario.stop {
-        crate::scenario::Stop::At(t) => t.0,
-        crate::scenario::Stop::Completed => u64::MAX,
-    };
-    let mut path = Vec::new();
-    while flows < SAMPLE
-        && let Some(f) = assembled.source.next_flow()
-        && f.start.0 < horizon
-    {
-        let at = |host| crate::routing::Address { host, nic: 0 };
-        net.routes.first_path(at(f.src), at(f.dst), &mut path)?;
-        hops += f.bytes.div_ceil(u64::from(scenario.framing.payload)) as f64 * path.len() as f64;
-        flows += 1;
-        last = f.start.0;
-    }
-    if flows == SAMPLE {
-        let total = assembled.flow_count.map_or_else(
-            || assembled.arrivals_end.map_or(flows as f64, |end| flows as f64 * end.0 as f64 / last.max(1) as f64),
-            |n| n as f64,
-        );
-        hops *= total / flows as f64;
-        flows = total as u64;
-    }
-    let hosts = graph.hosts().count();
-    let slow = kind != EngineChoice::Windowed;
-    let series = if graph.ports.len() <= MOST_SAMPLED { graph.ports.len() as f64 * 2048.0 } else { 0.0 };
-    let bytes = 4e6 + graph.ports.len() as f64 * 2600.0 + hosts as f64 * 4000.0 + series;
-    Ok(Check {
-        resolved: spec.to_toml(),
-        warnings,
-        engine: format!("{kind:?}: {why}").to_lowercase(),
-        size: [hosts, graph.nodes() - hosts, graph.ports.len() / 2],
-        flows,
-        data_hops: hops,
-        run_s: hops * NS_PER_DATA_HOP[usize::from(slow)] * 1e-9,
-        memory_mib: bytes / f64::from(1 << 20),
-    })
 }

@@ -74,7 +74,7 @@ fn parameter(row: &Row, name: &str) -> Value {
     map.insert("unit".to_string(), json!(row.ty.unit()));
     let default = match row.default {
         DefaultText::Is(text) => json!(text),
-        DefaultText::By(_, [(_, text), ..]) => json!(text),
+        // One that depends on another field cannot be told in a word; `explain` does.
         DefaultText::Required | DefaultText::Absent | DefaultText::By(..) => Value::Null,
     };
     map.insert("default".to_string(), default);

@@ -1,0 +1,148 @@
+//! A scenario checked without running it, and what a run of it would cost.
+
+use std::sync::Arc;
+
+use super::{MOST_SAMPLED, MOST_SERIES_SAMPLES, choose_engine, chosen_ports, memory_mib};
+use crate::assemble::{assemble, series_interval};
+use crate::engine::windowed::lookahead;
+use crate::error::InputError;
+use crate::net::Net;
+use crate::record::BINS;
+use crate::routing::Address;
+use crate::scenario::{EngineChoice, QueueRecords, Scenario, Stop};
+use crate::spec::{Resolved, lint};
+
+/// Flows drawn for the estimate.
+const SAMPLE: u64 = 200_000;
+/// Nanoseconds per link crossed by a data packet, windowed and sequential engine: one core of the machine this was
+/// measured on, a guess for another.
+const NS_PER_DATA_HOP: [f64; 2] = [90.0, 250.0];
+/// Bytes an engine takes before its network, per port, and per host with the flows it has under way. Measured on star,
+/// leaf-spine and fat trees of 17 to 8,192 hosts.
+const ENGINE_BYTES: [f64; 3] = [1e6, 650.0, 500.0];
+
+/// What a check tells without running.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Check {
+    /// The resolved scenario.
+    pub resolved: String,
+    /// What looks wrong.
+    pub warnings: Vec<String>,
+    /// Engine: `windowed` or `sequential`.
+    pub engine: String,
+    /// Why this one.
+    pub why: String,
+    /// Lookahead, ps.
+    pub lookahead_ps: u64,
+    /// Hosts, switches, links.
+    pub size: [usize; 3],
+    /// Flows, where known or else expected.
+    pub flows: u64,
+    /// Whether `flows` is expected only: more would be drawn than the check draws.
+    pub extrapolated: bool,
+    /// Payload of the flows, bytes, about.
+    pub bytes: f64,
+    /// Links crossed by packets with payload, about.
+    pub data_hops: f64,
+    /// Seconds on one core, about.
+    pub run_s: f64,
+    /// Resident memory the engine adds to the process, MiB, about.
+    pub engine_mib: f64,
+    /// Resident memory of the process with it, MiB, about.
+    pub memory_mib: f64,
+}
+
+/// What the flows of a scenario amount to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Traffic {
+    flows: u64,
+    bytes: f64,
+    data_hops: f64,
+    last_start: u64,
+}
+
+impl Traffic {
+    fn times(self, factor: f64) -> Self {
+        Self {
+            flows: (self.flows as f64 * factor) as u64,
+            bytes: self.bytes * factor,
+            data_hops: self.data_hops * factor,
+            last_start: self.last_start,
+        }
+    }
+}
+
+/// Checks a scenario: everything up to the first event, and an estimate of time and memory from its flows, of which it
+/// draws at most 200,000.
+///
+/// # Errors
+/// Bad input, as for a run.
+pub fn check(spec: &Resolved) -> Result<Check, InputError> {
+    let process = memory_mib("VmRSS:");
+    let mut warnings = lint(spec);
+    let mut assembled = assemble(spec)?;
+    warnings.append(&mut assembled.warnings);
+    let scenario = Arc::clone(&assembled.scenario);
+    chosen_ports(spec, &scenario.graph)?;
+    let (engine, why) = choose_engine(&scenario)?;
+    let mut net = Net::new(Arc::clone(&scenario))?;
+    let horizon = if let Stop::At(t) = scenario.stop { t.0 } else { u64::MAX };
+    let payload = u64::from(scenario.framing.payload);
+    let mut drawn = Traffic::default();
+    let mut path = Vec::new();
+    while drawn.flows < SAMPLE
+        && let Some(f) = assembled.source.next_flow()
+        && f.start.0 < horizon
+    {
+        let at = |host| Address { host, nic: 0 };
+        net.routes.first_path(at(f.src), at(f.dst), &mut path)?;
+        drawn.flows += 1;
+        drawn.bytes += f.bytes as f64;
+        drawn.data_hops += f.bytes.div_ceil(payload) as f64 * path.len() as f64;
+        drawn.last_start = f.start.0;
+    }
+    let mut factor = 1.0;
+    if drawn.flows == SAMPLE {
+        let end = assembled.arrivals_end.map_or(horizon, |t| t.0.min(horizon));
+        factor = match assembled.flow_count {
+            Some(count) => count as f64 / SAMPLE as f64,
+            None if end < u64::MAX => end as f64 / drawn.last_start.max(1) as f64,
+            None => 1.0,
+        };
+    }
+    let traffic = drawn.times(factor.max(1.0));
+    let windowed = engine == EngineChoice::Windowed;
+    let engine_mib = engine_bytes(spec, &scenario, assembled.classes.len()) / f64::from(1 << 20);
+    let graph = &scenario.graph;
+    let hosts = graph.hosts().count();
+    Ok(Check {
+        resolved: spec.to_toml(),
+        warnings,
+        engine: if windowed { "windowed" } else { "sequential" }.into(),
+        why,
+        lookahead_ps: lookahead(&scenario),
+        size: [hosts, graph.nodes() - hosts, graph.ports.len() / 2],
+        flows: traffic.flows,
+        extrapolated: drawn.flows == SAMPLE,
+        bytes: traffic.bytes,
+        data_hops: traffic.data_hops,
+        run_s: traffic.data_hops * NS_PER_DATA_HOP[usize::from(!windowed)] * 1e-9,
+        engine_mib,
+        memory_mib: process + engine_mib,
+    })
+}
+
+/// Memory of engine, histograms and series.
+fn engine_bytes(spec: &Resolved, scenario: &Scenario, classes: usize) -> f64 {
+    let graph = &scenario.graph;
+    let hosts = graph.hosts().count();
+    let switch_ports = graph.ports.iter().filter(|p| !graph.is_host(p.node)).count();
+    let rows = if scenario.records.queues == QueueRecords::Port { switch_ports * classes } else { 0 };
+    let sampled = series_interval(spec).is_some() && switch_ports <= MOST_SAMPLED;
+    let [fixed, per_port, per_host] = ENGINE_BYTES;
+    fixed
+        + graph.ports.len() as f64 * per_port
+        + hosts as f64 * per_host
+        + (rows * BINS * 8) as f64
+        + if sampled { (switch_ports * MOST_SERIES_SAMPLES * 4) as f64 } else { 0.0 }
+}

@@ -1,0 +1,110 @@
+"""What scenarios can be made of, and what a check found, as text for a terminal."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Iterable
+from typing import Any
+
+_KINDS = (
+    ("topologies", "Topologies ([topology] kind)"),
+    ("workloads", "Workloads ([[workloads]] kind)"),
+    ("schemes", "Congestion control ([schemes.NAME] cc)"),
+)
+
+
+def width() -> int:
+    """Columns to fill: those of the terminal, at most 110."""
+    return min(shutil.get_terminal_size((100, 24)).columns, 110)
+
+
+def lines(catalogue: dict[str, Any], columns: int) -> list[str]:
+    """Topologies, workloads, schemes, flow-size distributions and templates, with parameters and their defaults."""
+    found = []
+    for section, title in _KINDS:
+        found += [title, ""]
+        for entry in catalogue[section]:
+            found += _entry(entry["name"], entry["meaning"], entry["parameters"], columns)
+        if section == "workloads":
+            found += _entry("any", "What all kinds have.", catalogue["workload_parameters"], columns)
+    found += ['Flow sizes (sizes = "NAME"; the part after @ is the source)', ""]
+    found += [*_wrapped(", ".join(catalogue["distributions"]), "  ", columns), ""]
+    found += ["Templates (paceline init NAME)", ""]
+    names = [t["name"] for t in catalogue["templates"]]
+    for template in catalogue["templates"]:
+        name = f"  {template['name']:{max(map(len, names))}}  "
+        found += textwrap.wrap(template["meaning"], columns, initial_indent=name, subsequent_indent=" " * len(name))
+    return [*found, "", "`paceline explain FIELD` tells unit, range and source of a parameter."]
+
+
+def _entry(name: str, meaning: str, parameters: Iterable[dict[str, Any]], columns: int) -> list[str]:
+    found = [*_wrapped(f"{name}: {' '.join(meaning.split())}", "  ", columns, "    ")]
+    always: list[str] = []
+    special: dict[str, list[str]] = {}
+    for parameter in parameters:
+        only = parameter.get("only_with")
+        where = ", ".join(f'{k} = "{v}"' for k, v in only.items()) if only else ""
+        (special.setdefault(where, []) if where else always).append(_parameter(parameter))
+    if always:
+        found += _wrapped(", ".join(always), "    ", columns)
+    for where, texts in special.items():
+        found += _wrapped(f"with {where}: {', '.join(texts)}", "    ", columns, "      ")
+    return [*found, ""]
+
+
+def _parameter(parameter: dict[str, Any]) -> str:
+    name, default = parameter["name"], parameter["default"]
+    if default is not None:
+        # The blanks of one assignment stay together when lines are broken.
+        return f"{name} = {default}".replace(" ", _BLANK)
+    return f"{name}{_BLANK}(required)" if parameter["required"] else str(name)
+
+
+_BLANK = "\N{NO-BREAK SPACE}"
+
+
+def _wrapped(text: str, indent: str, columns: int, further: str | None = None) -> list[str]:
+    wrapped = textwrap.wrap(
+        text,
+        columns,
+        initial_indent=indent,
+        subsequent_indent=indent if further is None else further,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace(_BLANK, " ") for line in wrapped]
+
+
+def check_lines(found: dict[str, Any]) -> list[str]:
+    """What a check tells: size, traffic, engine, and what a run would cost."""
+    hosts, switches, links = found["size"]
+    about = "about " if found["extrapolated"] else ""
+    rows = [
+        ("network", f"{_many(hosts, 'host')}, {_many(switches, 'switch', 'es')}, {_many(links, 'link')}"),
+        ("flows", f"{about}{found['flows']:,}, {_amount(found['bytes'])} of payload"),
+        ("packet hops", f"about {found['data_hops']:,.0f} of data packets, if none is sent again"),
+        ("engine", f"{found['engine']}: {found['why']}"),
+        ("run time", f"about {_seconds(found['run_s'])} on one core"),
+        ("memory", f"about {found['memory_mib']:.0f} MiB, {found['engine_mib']:.1f} of them for the simulation"),
+    ]
+    return [f"{name:12} {text}" for name, text in rows]
+
+
+def _many(count: int, what: str, plural: str = "s") -> str:
+    return f"{count:,} {what}{'' if count == 1 else plural}"
+
+
+def _amount(size_bytes: float) -> str:
+    for unit, scale in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
+        if size_bytes >= scale:
+            return f"{size_bytes / scale:.3g} {unit}"
+    return f"{size_bytes:.0f} B"
+
+
+def _seconds(seconds: float) -> str:
+    if seconds < 0.1:
+        return "0.1 s or less"
+    if seconds < 100:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

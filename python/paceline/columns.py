@@ -1,0 +1,217 @@
+"""The data dictionary: every file, table and column of a result folder, with unit and meaning.
+
+The reader takes its columns from here, Parquet files carry the units, and ``docs/results.md`` is made from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table, or one value of ``summary.json``."""
+
+    name: str
+    kind: type
+    unit: str
+    """``ps``, ``bytes``, ``bit/s``, ``packets``, ...; empty for names, ids and shares."""
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """One CSV file of a result folder."""
+
+    name: str
+    about: str
+    columns: tuple[Column, ...]
+
+    @property
+    def kinds(self) -> dict[str, type]:
+        """Type of each column."""
+        return {c.name: c.kind for c in self.columns}
+
+
+_PLACE = (
+    Column("node", int, "", "Node that transmits. Hosts are numbered from 0, switches after them."),
+    Column("port", int, "", "Its port, from 0 in the order of the node's links."),
+    Column("peer", int, "", "Node at the other end of the link."),
+    Column("tier", str, "", "Kind of link direction: `from->to` of `host`, `tor`, `agg`, `core`."),
+)
+_CLASS = Column("class", int, "", "Traffic class, 1 to 7; 0 is the control class, which is never paused.")
+
+FLOWS = Table(
+    "flows",
+    "One row per flow, by flow id. Holds simulated quantities only, so equal runs give equal bytes.",
+    (
+        Column("flow_id", int, "", "Number of the flow in the order of starts, from 0."),
+        Column("group", str, "", "Group of the workload that made the flow."),
+        Column("scheme", str, "", "Congestion-control scheme, by its name in the scenario."),
+        _CLASS,
+        Column("src", int, "", "Host that sends."),
+        Column("dst", int, "", "Host that receives."),
+        Column("size_bytes", int, "bytes", "Payload to carry."),
+        Column("start_ps", int, "ps", "Simulated instant at which the flow was created."),
+        Column("fct_sender_ps", int, "ps", "Creation to the last new byte acknowledged at the sender; empty without."),
+        Column("fct_receiver_ps", int, "ps", "Creation to the last payload byte received; empty without."),
+        Column("ideal_sender_ps", int, "ps", "Least possible `fct_sender_ps`: alone, store and forward at line rate."),
+        Column("ideal_receiver_ps", int, "ps", "Least possible `fct_receiver_ps`."),
+        Column("ideal_hpcc_ps", int, "ps", "Standalone FCT by the formula of the HPCC reference simulator."),
+        Column("status", str, "", "`finished`, `failed` (given up by its transport), `running`, `not_started`."),
+        Column("retransmitted_packets", int, "packets", "Data packets sent again."),
+        Column("hops", int, "links", "Links on the data path; 0 where it is not known (sprayed packets)."),
+    ),
+)
+
+QUEUES = Table(
+    "queues",
+    "Exact time-weighted histograms of the bytes waiting at egress ports of switches, the packet on the wire not "
+    "counted. Bins no queue was ever in are left out. In large networks a row stands for all ports of a tier.",
+    (
+        *_PLACE,
+        _CLASS,
+        Column("rate_bps", int, "bit/s", "Rate of the port."),
+        Column("bin_low_bytes", int, "bytes", "Least queue of the bin."),
+        Column("bin_high_bytes", int, "bytes", "First queue above the bin."),
+        Column("time_ps", int, "ps", "Simulated time the queue was in the bin, summed over `ports`."),
+        Column("ports", int, "ports", "Ports the row stands for; above 1, `node`, `port` and `peer` are of the first."),
+    ),
+)
+
+LINKS = Table(
+    "links",
+    "One row per direction of a link: what it carried and what was lost on it.",
+    (
+        *_PLACE,
+        Column("rate_bps", int, "bit/s", "Rate."),
+        Column("delay_ps", int, "ps", "Propagation delay."),
+        Column("data_packets", int, "packets", "Packets with payload sent."),
+        Column("control_packets", int, "packets", "Other packets sent: ACKs, NACKs, PFC frames."),
+        Column("data_bytes", int, "bytes", "Their frames, headers included, without what the wire adds."),
+        Column("control_bytes", int, "bytes", "Frames of the other packets."),
+        Column("busy_ps", int, "ps", "Simulated time spent transmitting, with what the wire adds to a frame."),
+        Column("marks", int, "packets", "Packets marked by ECN at this port."),
+        Column("drops_buffer", int, "packets", "Packets for this port dropped for want of buffer."),
+        Column("drops_wire", int, "packets", "Packets lost on the wire."),
+    ),
+)
+
+PAUSES = Table(
+    "pauses",
+    "One row per transmitting port and class that was paused by PFC at least once.",
+    (
+        *_PLACE,
+        _CLASS,
+        Column("pause_frames", int, "frames", "PFC pause frames received."),
+        Column("resume_frames", int, "frames", "PFC resume frames received."),
+        Column("paused_ps", int, "ps", "Simulated time the class was paused here."),
+    ),
+)
+
+SERIES = Table(
+    "series",
+    "Samples over time, one value per row. `kind` is `queue_bytes` (bytes waiting at port `id`, written `node:port`), "
+    "`rate_bps` and `cwnd_bytes` (sending rate in bit/s and window in bytes of flow `id`), `active_flows` or "
+    "`finished_flows` (without `id`).",
+    (
+        Column("time_ps", int, "ps", "Simulated instant of the sample."),
+        Column("kind", str, "", "What was sampled."),
+        Column("id", str, "", "Of which port or flow."),
+        Column("value", float, "by kind", "The sample."),
+    ),
+)
+
+TABLES = (FLOWS, QUEUES, LINKS, PAUSES, SERIES)
+"""The CSV files of a result folder."""
+
+FILES = (
+    ("summary.json", "Status, counters, cost and remarks; below."),
+    ("scenario.toml", "The scenario, all defaults filled in, input files by absolute path: what a rerun takes."),
+    ("flows.bin", "Flows as 80-byte records, written while the run goes; `flows.csv` is made from it."),
+    ("flows.csv, queues.csv, links.csv, pauses.csv, series.csv", "Tables; below. Written when the run ends."),
+    ("flows.parquet", "`flows.csv` with types, units in the schema and nulls; where pyarrow is installed."),
+    ("report.html, figures/", "Written by `paceline report`."),
+)
+
+SUMMARY = (
+    Column("schema_version", int, "", "Version of this layout."),
+    Column("name", str, "", "Name of the scenario."),
+    Column("version", str, "", "Version of Paceline."),
+    Column("git", str, "", "Commit it was built from; null outside a checkout."),
+    Column("seed", int, "", "Seed of all randomness."),
+    Column(
+        "status",
+        str,
+        "",
+        "`completed` (every flow ended), `stopped` (at `run.stop`), `interrupted`, `stalled`, or `running`: going on, "
+        "or killed.",
+    ),
+    Column("engine.kind", str, "", "`windowed` or `sequential`; the results are the same."),
+    Column("engine.why", str, "", "Why this engine."),
+    Column("engine.lookahead_ps", int, "ps", "Shortest time in which one node can affect another."),
+    Column("engine.threads", int, "threads", "Threads used."),
+    Column("simulated_ps", int, "ps", "Simulated time at the end of the run."),
+    Column("flows.total", int, "flows", "Flows that started."),
+    Column("flows.finished", int, "flows", "Of them, every byte acknowledged."),
+    Column("flows.failed", int, "flows", "Of them, given up after the last retransmission timeout."),
+    Column("flows.unfinished", int, "flows", "Of them, neither when the run ended."),
+    Column("counters.events", int, "events", "Events the engine worked off."),
+    Column("counters.data_hops", int, "packets", "Links crossed by packets with payload."),
+    Column("counters.control_hops", int, "packets", "Links crossed by other packets."),
+    Column("counters.drops_buffer", int, "packets", "Packets dropped for want of buffer."),
+    Column("counters.drops_wire", int, "packets", "Packets lost on wires."),
+    Column("counters.lossless_drops", int, "packets", "Of the dropped packets, those of a class under PFC: a fault."),
+    Column("counters.marks", int, "packets", "Packets marked by ECN."),
+    Column("counters.pause_frames", int, "frames", "PFC pause frames sent."),
+    Column("counters.resume_frames", int, "frames", "PFC resume frames sent."),
+    Column("counters.ties", int, "events", "Events at one place and instant, ordered by a hash."),
+    Column("counters.retransmitted_packets", int, "packets", "Data packets sent again."),
+    Column("counters.max_buffer_bytes", int, "bytes", "Most bytes ever in the buffer of one switch."),
+    Column("machine.setup_s", float, "s", "Wall time before the first event."),
+    Column("machine.run_s", float, "s", "Wall time of the event loop."),
+    Column("machine.cpu_s", float, "s", "CPU time of the event loop."),
+    Column("machine.peak_rss_mib", float, "MiB", "Largest resident memory of the process, Python included."),
+    Column("machine.hops_per_s", float, "1/s", "Links crossed by packets per second of CPU time."),
+    Column("load[].tier", str, "", "Kind of link direction."),
+    Column("load[].capacity_bps", int, "bit/s", "Rates of its links together."),
+    Column("load[].offered", float, "", "Share of it that the started flows ask for while flows start."),
+    Column("load[].carried", float, "", "Share of it that data frames took over the simulated time."),
+    Column("schemes", list, "", "Schemes with all their parameters."),
+    Column("groups", list, "", "Names of the flow groups."),
+    Column("measure.warmup_ps", int, "ps", "Flows that start before are not measured."),
+    Column("measure.end_ps", int, "ps", "Flows that start at or after this are not measured; null: none."),
+    Column("hosts", int, "", "Number of hosts."),
+    Column("switches", int, "", "Number of switches."),
+    Column("links", int, "", "Number of links, both directions counted as one."),
+    Column("warnings", list, "", "What looks wrong."),
+    Column("without_effect", list, "", "Settings that changed nothing in this run, and why."),
+    Column("diagnosis", str, "", "Why the run stalled; null when it did not."),
+)
+"""The values of ``summary.json``."""
+
+
+def markdown() -> str:
+    """The data dictionary as a page."""
+    head = "| column | type | unit | meaning |\n|---|---|---|---|"
+    parts = [
+        "# Result folders",
+        "<!-- Made from python/paceline/columns.py: UPDATE=1 .venv/bin/python -m pytest tests/test_dictionary.py -->",
+        "What `paceline run` writes, in version 1 of the layout. Times are simulated picoseconds unless a name ends in "
+        "`_s` (seconds of this machine). Column names carry their unit. An empty cell is a value that does not exist.",
+        "A folder can be read at any moment: `Results.load(folder)` and `paceline report FOLDER` take that of a run "
+        "that goes on or was killed, with the flows that had ended until then.",
+        "\n".join(["| file | content |", "|---|---|", *(f"| `{name}` | {about} |" for name, about in FILES)]),
+    ]
+    for table in TABLES:
+        rows = "\n".join(_row(c) for c in table.columns)
+        parts += [f"## {table.name}.csv", table.about, f"{head}\n{rows}"]
+    parts += ["## summary.json", "\n".join([head.replace("column", "value", 1), *map(_row, SUMMARY)])]
+    return "\n\n".join(parts) + "\n"
+
+
+_KINDS = {int: "integer", float: "number", str: "text", list: "list"}
+
+
+def _row(c: Column) -> str:
+    return f"| `{c.name}` | {_KINDS[c.kind]} | {c.unit} | {c.meaning} |"

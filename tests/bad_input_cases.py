@@ -1,0 +1,377 @@
+"""Mistakes people make, with what they must be told; see test_bad_input.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+HEAD = '[topology]\nkind = "star"\nhosts = 4\n[schemes.h]\ncc = "hpcc"\n'
+ONE_FLOW = '[[workloads]]\nkind = "flows"\nrows = [{src = 0, dst = 1, bytes = "1KB"}]\n'
+GOOD = HEAD + ONE_FLOW
+FROM_FILE = '[topology]\nkind = "file"\nfile = "net.txt"\n[schemes.h]\ncc = "hpcc"\n' + ONE_FLOW
+TABLE = HEAD + '[[workloads]]\nkind = "flows"\nfile = "flows.csv"\n'
+SIZES = HEAD + '[[workloads]]\nkind = "poisson"\nduration = "1ms"\nsizes = {file = "sizes.txt"}\n'
+NET = "5 1 4\n4\n0 4 100Gbps 1us 0\n1 4 100Gbps 1us 0\n2 4 100Gbps 1us 0\n3 4 100Gbps 1us 0\n"
+GRAPH = (
+    "[topology]\nkind = 'graph'\nhosts = ['a', 'b']\nswitches = ['s']\n"
+    "links = [{a = 'a', b = 's'}, {a = 'b', b = 's'}]\n[schemes.h]\ncc = 'hpcc'\n"
+) + ONE_FLOW
+CONFIG = """ENABLE_QCN 1
+PACKET_PAYLOAD_SIZE 1000
+TOPOLOGY_FILE net.txt
+FLOW_FILE flow.txt
+TRACE_FILE trace.txt
+TRACE_OUTPUT_FILE mix.tr
+FCT_OUTPUT_FILE out/fct.txt
+PFC_OUTPUT_FILE out/pfc.txt
+QLEN_MON_FILE out/qlen.txt
+SIMULATOR_STOP_TIME 2.10
+CC_MODE 3
+RATE_AI 50Mb/s
+RATE_HAI 50Mb/s
+L2_ACK_INTERVAL 1
+MULTI_RATE 0
+SAMPLE_FEEDBACK 0
+HAS_WIN 1
+VAR_WIN 1
+FAST_REACT 1
+GLOBAL_T 1
+INT_MULTI 1
+U_TARGET 0.95
+KMAX_MAP 1 100000000000 1600
+KMIN_MAP 1 100000000000 400
+PMAX_MAP 1 100000000000 0.20
+BUFFER_SIZE 32
+"""
+FLOW = "1\n0 1 3 100 1000 2.0\n"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One mistake: files, command, and parts of the error; a part named here must be there and hold the text."""
+
+    name: str
+    files: dict[str, str | bytes]
+    command: tuple[str, ...]
+    told: dict[str, str | int] = field(default_factory=dict)
+
+
+def toml(name: str, text: str, **told: str | int) -> Case:
+    """A mistake in a scenario file."""
+    return Case(name, {"s.toml": text}, ("run", "s.toml", "--out", "out"), {"file": "s.toml", **told})
+
+
+def net(name: str, text: str, **told: str | int) -> Case:
+    """A mistake in a topology file."""
+    command = ("run", "s.toml", "--out", "out")
+    return Case(name, {"s.toml": FROM_FILE, "net.txt": text}, command, {"file": "net.txt", **told})
+
+
+def table(name: str, text: str | bytes, **told: str | int) -> Case:
+    """A mistake in a flow table."""
+    command = ("run", "s.toml", "--out", "out")
+    return Case(name, {"s.toml": TABLE, "flows.csv": text}, command, {"file": "flows.csv", **told})
+
+
+def sizes(name: str, text: str, **told: str | int) -> Case:
+    """A mistake in a file of flow sizes."""
+    command = ("run", "s.toml", "--out", "out")
+    return Case(name, {"s.toml": SIZES, "sizes.txt": text}, command, {"file": "sizes.txt", **told})
+
+
+def config(name: str, change: dict[str, str], *, net: str = NET, flow: str = FLOW, **told: str | int) -> Case:
+    """A mistake in a configuration of the HPCC simulator or in a file it names: lines of CONFIG by key, replaced."""
+    lines = [change.get(line.split()[0], line) for line in CONFIG.splitlines()]
+    lines += [change[key] for key in change if f"{key} " not in CONFIG]
+    text = "\n".join(line for line in lines if line) + "\n"
+    files = {"config.txt": text, "net.txt": net, "flow.txt": flow, "trace.txt": "0\n"}
+    return Case(name, files, ("hpcc", "config.txt"), {"file": "config.txt", **told})
+
+
+def line(name: str, command: str, **told: str | int) -> Case:
+    """A mistake on the command line."""
+    return Case(name, {"s.toml": GOOD}, tuple(command.split()), told)
+
+
+CASES = [
+    toml(
+        "unknown key",
+        GOOD + "[switch.ecn]\nk_maxx = '1MB'\n",
+        line=10,
+        field="switch.ecn.k_maxx",
+        value='"1MB"',
+        allowed="at, by_rate, enabled, k_max",
+    ),
+    toml("not TOML", GOOD + "seed = = 1\n", line=9, allowed="TOML 1.0"),
+    toml("range", "seed = -1\n" + GOOD, line=1, field="seed", value="-1", allowed="a whole number, 0 to"),
+    toml(
+        "unit",
+        GOOD + "[switch]\nbuffer = '3 parsecs'\n",
+        line=10,
+        field="switch.buffer",
+        value='"3 parsecs"',
+        allowed='a size such as "32MiB" (B, KB',
+    ),
+    toml(
+        "number without unit",
+        GOOD + "[switch]\nbuffer = 1000\n",
+        line=10,
+        field="switch.buffer",
+        value="1000",
+        allowed='a size such as "32MiB" (B, KB',
+    ),
+    toml(
+        "no such host",
+        HEAD + ONE_FLOW.replace("dst = 1", "dst = 9"),
+        line=8,
+        field="workloads.0.rows.0.dst",
+        value="9",
+        allowed="node ids of hosts, 0 to 3",
+    ),
+    toml("missing part", HEAD, line=1, field="workloads", allowed="at least one section"),
+    toml(
+        "no such distribution",
+        HEAD + "[[workloads]]\nkind = 'poisson'\nduration = '1ms'\nsizes = 'websarch@hpcc'\n",
+        line=9,
+        field="workloads.0.sizes",
+        value="websarch@hpcc",
+        allowed="`websearch@hpcc` is the nearest",
+    ),
+    toml("no such file", TABLE, line=8, field="workloads.0.file", value="flows.csv", allowed="a readable file"),
+    toml(
+        "no such port",
+        GOOD + "[records.series]\nports = ['4:9']\n",
+        line=10,
+        field="records.series.ports.0",
+        value="4:9",
+        allowed='"switch:port" with a switch\'s',
+    ),
+    toml(
+        "arrivals without end",
+        HEAD + "[[workloads]]\nkind = 'poisson'\n",
+        line=6,
+        field="workloads.0.end",
+        allowed="one of end, duration, max_flows",
+    ),
+    toml(
+        "unconnected graph",
+        GRAPH.replace(", {a = 'b', b = 's'}", ""),
+        line=1,
+        field="topology",
+        value="0",
+        allowed="1 to 256",
+    ),
+    toml(
+        "odd k",
+        GOOD.replace('"star"\nhosts = 4', '"fat_tree"\nk = 5'),
+        line=3,
+        field="topology.k",
+        value="5",
+        allowed="an even whole number, 2 to 128",
+    ),
+    toml(
+        "strict",
+        GOOD + "[run]\nstrict = true\n[switch]\nbuffer = '1MiB'\n",
+        field="run.strict",
+        value="true",
+        allowed="a scenario without warnings",
+    ),
+    net("empty", "", line=1, allowed="a header line with the counts"),
+    net("header", "5 1\n", line=1, field="header", value="5 1", allowed="3 numbers `nodes switches links`"),
+    net(
+        "no such node",
+        NET.replace("3 4 100", "3 7 100"),
+        line=6,
+        field="link.b",
+        value="7",
+        allowed="a whole number from 0 to 4 (the",
+    ),
+    net(
+        "rate",
+        NET.replace("3 4 100Gbps", "3 4 100Gpbs"),
+        line=6,
+        field="link.rate",
+        value="100Gpbs",
+        allowed="a number and a unit of bps, Kbps",
+    ),
+    net(
+        "delay",
+        NET.replace("0 4 100Gbps 1us", "0 4 100Gbps 1parsec"),
+        line=3,
+        field="link.delay",
+        value="1parsec",
+        allowed="a number and a unit of ps, ns",
+    ),
+    net(
+        "error rate",
+        NET.replace("2 4 100Gbps 1us 0", "2 4 100Gbps 1us 1.5"),
+        line=5,
+        field="link.error_rate",
+        value="1.5",
+        allowed="a probability from 0 to 1",
+    ),
+    net("loop", NET.replace("2 4", "4 4"), line=5, field="link.b", value="4", allowed="another node"),
+    net(
+        "short row",
+        NET.replace("2 4 100Gbps 1us 0", "2 4 100Gbps"),
+        line=5,
+        field="link",
+        value="2 4 100Gbps",
+        allowed="5 words `a b rate delay",
+    ),
+    net(
+        "unreachable",
+        NET.replace("5 1 4\n4", "6 2 4\n4 5").replace("2 4", "2 5").replace("3 4", "3 5"),
+        field="hosts 0 and 2",
+        allowed="networks in which all hosts can",
+    ),
+    table(
+        "column", "start,src,dst,bites\n0s,0,1,1\n", line=1, value="bites", allowed="start, start_ps, src, dst, bytes"
+    ),
+    table(
+        "missing column", "start,src,dst\n0s,0,1\n", line=1, field="bytes", allowed="start, src, dst and bytes at least"
+    ),
+    table(
+        "no such host",
+        "start,src,dst,bytes\n0s,0,1,1\n1us,0,44,1\n",
+        line=3,
+        field="dst",
+        value="44",
+        allowed="the id of a host; the nodes are 0",
+    ),
+    table("to itself", "start,src,dst,bytes\n0s,1,1,1\n", line=2, field="dst", value="1", allowed="another host"),
+    table(
+        "size",
+        "start,src,dst,bytes\n0s,0,1,-5\n",
+        line=2,
+        field="bytes",
+        value="-5",
+        allowed="1 or more, or with a unit: 500KB",
+    ),
+    table("scheme", "start,src,dst,bytes,scheme\n0s,0,1,5,hpc\n", line=2, field="scheme", value="hpc", allowed="h"),
+    table("cells", "start,src,dst,bytes\n0s,0,1\n", line=2, value="3", allowed="4, one per column"),
+    table("no flows", "start,src,dst,bytes\n", allowed="a header line and at least one"),
+    table("not text", b"start,src,dst,bytes\n0s,0,1,\xff\n", line=2, value="byte 0xff", allowed="UTF-8"),
+    sizes("words", "100 0\nmany 1\n", line=2, field="bytes", value="many", allowed="a whole number from 0 to"),
+    sizes("falling", "100 0\n50 1\n", line=2, value="50", allowed="100 or more"),
+    sizes("probability", "100 0\n200 1.7\n", line=2, value="1.7", allowed="1, or 100 in per cent"),
+    sizes("does not end at 1", "100 0\n200 0.5\n", line=2, value="0.5", allowed="1, or 100 in per cent"),
+    sizes("one point", "100 1\n", line=1, value="1", allowed="2 or more"),
+    sizes("three numbers", "100 0 7\n200 1\n", line=1, value="100 0 7", allowed="two numbers: bytes cdf"),
+    config("unknown key", {"U_TARGT": "U_TARGT 0.95"}, line=27, value="U_TARGT", allowed="a known key; the nearest is"),
+    config(
+        "value",
+        {"CC_MODE": "CC_MODE hpcc"},
+        line=11,
+        field="CC_MODE",
+        value="hpcc",
+        allowed="1 (DCQCN), 3 (HPCC), 7 (TIMELY)",
+    ),
+    config(
+        "mode",
+        {"CC_MODE": "CC_MODE 99"},
+        line=11,
+        field="CC_MODE",
+        value="99",
+        allowed="1 (DCQCN), 3 (HPCC), 7 (TIMELY)",
+    ),
+    config(
+        "rate",
+        {"RATE_AI": "RATE_AI fast"},
+        line=12,
+        field="RATE_AI",
+        value="fast",
+        allowed="a number and a unit of bps, Kbps",
+    ),
+    config("missing key", {"TOPOLOGY_FILE": ""}, field="TOPOLOGY_FILE", allowed="a line such as `TOPOLOGY_FILE"),
+    config(
+        "missing file",
+        {"FLOW_FILE": "FLOW_FILE nowhere.txt"},
+        field="FLOW_FILE",
+        value="nowhere.txt",
+        allowed="a readable file",
+    ),
+    config(
+        "map",
+        {"KMAX_MAP": "KMAX_MAP 2 100000000000 1600"},
+        line=23,
+        field="KMAX_MAP",
+        value="2 100000000000 1600",
+        allowed="`n rate value rate value ...`",
+    ),
+    config(
+        "flow line",
+        {},
+        flow="1\n0 1 3 100 2.0\n",
+        file="flow.txt",
+        line=2,
+        field="flow 0",
+        value="0 1 3 100 2.0",
+        allowed="6 words `src dst pg dport",
+    ),
+    config(
+        "flow host",
+        {},
+        flow="1\n0 8 3 100 1000 2.0\n",
+        file="flow.txt",
+        line=2,
+        field="flow 0 dst",
+        value="8",
+        allowed="a whole number from 0 to 4 (the",
+    ),
+    config(
+        "topology",
+        {},
+        net=NET.replace("3 4 100", "3 7 100"),
+        file="net.txt",
+        line=6,
+        field="link.b",
+        value="7",
+        allowed="a whole number from 0 to 4 (the",
+    ),
+    line("no scenario", "run nowhere.toml", file="nowhere.toml", allowed="a scenario in TOML"),
+    line(
+        "override without value",
+        "run s.toml --set seed --out out",
+        field="--set",
+        value="seed",
+        allowed="key=value, the key dotted as the",
+    ),
+    line(
+        "override of nothing",
+        "run s.toml --set sede=3 --out out",
+        file="--set sede=3",
+        field="sede",
+        value="3",
+        allowed="framing, host, name, quirks",
+    ),
+    line(
+        "override out of range",
+        "run s.toml --set switch.pfc.alpha=7 --out out",
+        file="--set switch.pfc.alpha=7",
+        field="switch.pfc.alpha",
+        value="7",
+        allowed="a number, above 0, at most 1",
+    ),
+    line(
+        "threads",
+        "run s.toml --threads 0 --out out",
+        field="threads",
+        value="0",
+        allowed="a whole number from 1 to 65535",
+    ),
+    line("seed", "run s.toml --seed -1 --out out", field="seed", value="-1", allowed="a whole number from 0 to"),
+    line(
+        "follow",
+        "run s.toml --follow-flow -3 --out out",
+        field="follow_flows",
+        value="-3",
+        allowed="a whole number from 0 to",
+    ),
+    line("option", "run s.toml --treads 2 --out out", problem="--treads (Possible options: --threads)"),
+    line("no folder", "report nowhere", file="nowhere", allowed="the folder of a run of Paceline"),
+    line("no result folder", "report .", file=".", allowed="the folder of a run of Paceline"),
+    line("template", "init incats", value="incats", allowed="quickstart, hpcc-websearch"),
+    line("field", "explain k_maxx", value="k_maxx", allowed="`k_max`?"),
+    line("quirk", "hpcc s.toml --quirk clok", field="quirk", value="clok", allowed="none, clock_1ns, insertion_order"),
+    line("engine", "hpcc s.toml --engine fast", field="engine", value="fast", allowed="sequential, windowed"),
+]

@@ -1,0 +1,81 @@
+"""The data dictionary says what result folders hold, no less and no more."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import paceline as pl
+from paceline import columns, parquet
+
+PAGE = Path(__file__).parents[1] / "docs/results.md"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("run") / "r"
+    scenario = pl.Scenario(
+        topology=pl.Star(hosts=9),
+        switch=pl.Switch(buffer="500KB"),
+        schemes={"none": pl.NoControl()},
+        workloads=[pl.SynchronousIncast(senders=8)],
+        run=pl.Run(stop="200us"),
+        records=pl.Records(series=pl.Series(flows=[0])),
+    )
+    pl.simulate(scenario, out, progress="none")
+    return out
+
+
+def test_the_page_is_up_to_date():
+    if os.environ.get("UPDATE") == "1":
+        PAGE.write_text(columns.markdown())
+    assert PAGE.read_text() == columns.markdown(), "UPDATE=1 pytest tests/test_dictionary.py makes it anew"
+
+
+@pytest.mark.parametrize("table", columns.TABLES, ids=lambda t: t.name)
+def test_tables_have_the_columns_of_the_dictionary(folder, table):
+    rows = list(csv.reader((folder / f"{table.name}.csv").read_text().splitlines()))
+    assert rows[0] == [c.name for c in table.columns]
+    assert len(rows) > 1
+    for column, cells in zip(table.columns, zip(*rows[1:], strict=True), strict=True):
+        for cell in cells:
+            column.kind(cell or 0)
+    assert all(c.unit or c.kind is str or not c.name.endswith(("_ps", "_bytes", "_bps")) for c in table.columns)
+
+
+def test_the_summary_has_the_values_of_the_dictionary(folder):
+    found = set()
+    for key, value in json.loads((folder / "summary.json").read_text()).items():
+        inner = value[0] if key == "load" else value
+        dot = f"{key}[]." if key == "load" else f"{key}."
+        found |= {f"{dot}{k}" for k in inner} if isinstance(inner, dict) else {key}
+    assert found == {c.name for c in columns.SUMMARY}
+
+
+def test_csv_and_columns_agree(folder):
+    results = pl.load(folder)
+    rows = list(csv.DictReader((folder / "flows.csv").read_text().splitlines()))
+    for name in results.flows:
+        assert [str(v) for v in results.flows[name]] == [row[name] or "0" for row in rows], name
+    assert np.any(results.flows["fct_sender_ps"] == 0), "no flow was under way at the end"
+
+
+def test_parquet_holds_the_flows_with_units_and_nulls(folder):
+    pytest.importorskip("pyarrow")
+    from pyarrow import parquet as reader
+
+    results = pl.load(folder)
+    path = parquet.write_flows(results)
+    table = reader.read_table(path)
+    assert table.column_names == [c.name for c in columns.FLOWS.columns]
+    assert table.schema.field("start_ps").metadata[b"unit"] == b"ps"
+    assert table.schema.metadata[b"name"] == results.name.encode()
+    for name in results.flows:
+        expected = [None if name.startswith("fct_") and v == 0 else v for v in results.flows[name].tolist()]
+        assert table.column(name).to_pylist() == expected, name
+    assert not list(folder.glob(".*.part"))

@@ -1,0 +1,183 @@
+"""A run that is killed or interrupted at any moment leaves a folder that opens, says how far it got, and reports."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import paceline as pl
+
+KILLS = int(os.environ.get("PACELINE_KILLS", "6"))
+"""How often the run is killed; 100 for the whole check."""
+
+# Short flows on a small network, for one to two seconds of simulating: the file of flows grows all the time.
+LONG = """
+name = "long"
+[topology]
+kind = "star"
+hosts = 16
+[schemes.hpcc]
+cc = "hpcc"
+[[workloads]]
+kind = "poisson"
+sizes = "20KB"
+duration = "80ms"
+load = { value = 0.4 }
+"""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> tuple[Path, float]:
+    """The run undisturbed: its folder, and its wall seconds as a process."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "long.toml").write_text(LONG)
+    began = time.monotonic()
+    assert end(start(folder, folder / "r")) == (0, "")
+    return folder, time.monotonic() - began
+
+
+def start(folder: Path, out: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "paceline", "run", "long.toml", "--out", str(out), "-q"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def end(process: subprocess.Popen[str], number: int | None = None) -> tuple[int, str]:
+    if number is not None:
+        process.send_signal(number)
+    _, told = process.communicate(timeout=60)
+    return process.returncode, told
+
+
+def check_partial(results: pl.Results, of: pl.Results) -> None:
+    """What is there agrees with the undisturbed run."""
+    got, true = results.flows, of.flows
+    ended = got["status"] == "finished"
+    assert got.rows <= true.rows
+    for column in ("size_bytes", "start_ps", "src", "dst", "fct_sender_ps", "fct_receiver_ps", "ideal_sender_ps"):
+        assert np.array_equal(got[column][ended], true[column][: got.rows][ended]), column
+    assert results.simulated_ps <= of.simulated_ps
+    assert "simulated" in repr(results)
+
+
+def test_a_killed_run_opens_and_its_flows_are_those_of_the_whole(whole, tmp_path, paceline):
+    folder, seconds = whole
+    undisturbed = pl.load(folder / "r")
+    draw = random.Random(7)
+    finished, reported = [], False
+    for kill in range(KILLS):
+        out = tmp_path / f"r{kill}"
+        process = start(folder, out)
+        time.sleep(draw.uniform(0.0, seconds))
+        code, _ = end(process, signal.SIGKILL)
+        if not (out / "summary.json").exists():
+            outcome = paceline("report", str(out))
+            assert outcome.code == 2, "killed before its first file"
+            assert "Traceback" not in outcome.err
+            assert "summary.json" in outcome.err or "no such" in outcome.err
+            if out.exists():  # what is there does not keep the run from being made again
+                assert end(start(folder, out)) == (0, "")
+                check_partial(pl.load(out), undisturbed)
+            continue
+        results = pl.load(out)
+        assert results.status in ("running", "completed")
+        check_partial(results, undisturbed)
+        finished.append(results.flow_counts()["finished"])
+        if results.status == "running":
+            assert code != 0
+            if not reported or kill % 10 == 0:
+                reported = True
+                assert paceline("report", str(out), "-q").code == 0
+                assert "was killed" in (out / "report.html").read_text()
+            else:
+                pl.restore(out)
+            rows = list(csv.DictReader((out / "flows.csv").read_text().splitlines()))
+            assert len(rows) == results.flows.rows
+            assert sum(r["status"] == "finished" for r in rows) == finished[-1]
+    assert any(0 < count < undisturbed.flows.rows for count in finished), "no kill hit the run under way"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_keeps_what_it_has(whole, tmp_path, paceline, number):
+    folder, _ = whole
+    out = tmp_path / "r"
+    process = start(folder, out)
+    wait_for_flows(out)
+    code, told = end(process, number)
+    assert code == 130
+    assert told.strip() == f"interrupted: the result until then is in {out}"
+    results = pl.load(out)
+    undisturbed = pl.load(folder / "r")
+    assert results.status == "interrupted"
+    assert 0 < results.flow_counts()["finished"] < undisturbed.flows.rows
+    check_partial(results, undisturbed)
+    assert results.summary["flows"]["finished"] == results.flow_counts()["finished"]
+    assert results.links.rows == 32
+    assert paceline("report", str(out), "-q").code == 0
+    assert "was interrupted" in (out / "report.html").read_text()
+
+
+def wait_for_flows(out: Path) -> None:
+    for _ in range(600):
+        if (out / "flows.bin").exists() and (out / "flows.bin").stat().st_size > 10_000:
+            return
+        time.sleep(0.02)
+    raise AssertionError("no flow was written within 12 s")
+
+
+def test_ctrl_c_in_a_session_raises_with_what_was_simulated(tmp_path):
+    code = (
+        "import sys, json, paceline as pl\n"
+        "def progress(snapshot):\n"
+        "    if snapshot['flows_done'] > 100: import os, signal; os.kill(os.getpid(), signal.SIGINT)\n"
+        "try:\n"
+        f"    pl.simulate({LONG!r}, progress=progress)\n"
+        "except KeyboardInterrupt as stop:\n"
+        "    r = stop.results\n"
+        "    print(json.dumps([r.status, r.flow_counts()['finished'], r.path.exists(), str(r.path)]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    status, finished, there, path = json.loads(done.stdout)
+    assert (status, there) == ("interrupted", True)
+    assert finished > 100
+    assert not Path(path).exists(), "a temporary result outlived its process"
+
+
+def test_folders_of_runs_killed_before_their_first_file_are_named(paceline, tmp_path):
+    for files in ((), (".summary.json.part",)):
+        folder = tmp_path / f"early{len(files)}"
+        folder.mkdir()
+        for name in files:
+            (folder / name).write_text("{")
+        outcome = paceline("report", str(folder))
+        assert outcome.code == 2
+        assert "killed before it began" in outcome.err
+        with pytest.raises(pl.ResultsError, match="killed before it began"):
+            pl.load(folder)
+
+
+def test_a_folder_with_a_summary_only_opens(paceline, whole, tmp_path):
+    """Killed between the first file and the second."""
+    folder, _ = whole
+    summary = json.loads((folder / "r/summary.json").read_text()) | {"status": "running", "simulated_ps": 0}
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r/summary.json").write_text(json.dumps(summary))
+    results = pl.load(tmp_path / "r")
+    assert results.flows.rows == 0
+    assert "killed" in repr(results)
+    outcome = paceline("report", str(tmp_path / "r"), "-q")
+    assert (outcome.code, outcome.err) == (0, "")

@@ -1,0 +1,114 @@
+"""The Python API: what it takes, returns and leaves behind."""
+
+from __future__ import annotations
+
+import gc
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import paceline as pl
+
+TOML = pl.Scenario(
+    name="pair",
+    topology=pl.Star(hosts=2),
+    schemes={"hpcc": pl.Hpcc()},
+    workloads=[pl.Flows(rows=[pl.FlowRow(src=0, dst=1, bytes="1MB")])],
+).to_toml()
+
+
+def test_a_scenario_its_text_and_its_file_are_the_same(tmp_path):
+    path = tmp_path / "pair.toml"
+    path.write_text(TOML)
+    scenario = pl.Scenario(
+        name="pair",
+        topology=pl.Star(hosts=2),
+        schemes={"hpcc": pl.Hpcc()},
+        workloads=[pl.Flows(rows=[pl.FlowRow(src=0, dst=1, bytes="1MB")])],
+    )
+    runs = [pl.simulate(given, progress="none") for given in (scenario, TOML, path, str(path))]
+    assert len({(r.path / "flows.csv").read_bytes() for r in runs}) == 1
+    assert len({r.path for r in runs}) == 4
+
+
+def test_input_files_are_relative_to_the_scenario_file(tmp_path, monkeypatch):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/flows.csv").write_text("start,src,dst,bytes\n0s,0,1,1000\n")
+    rows = next(line for line in TOML.splitlines() if line.startswith("rows"))
+    text = TOML.replace(rows, 'file = "flows.csv"')
+    (tmp_path / "in/s.toml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    assert pl.simulate("in/s.toml", progress="none").flows.rows == 1
+    with pytest.raises(pl.InputError, match=r"flows\.csv"):
+        pl.simulate(text, progress="none")
+
+
+def test_a_temporary_result_lives_as_long_as_its_object():
+    results = pl.simulate(TOML, progress="none")
+    folder = results.path
+    assert (folder / "flows.csv").exists()
+    flows = results.flows
+    del results
+    gc.collect()
+    assert not folder.exists()
+    assert flows["size_bytes"].tolist() == [1_000_000]
+
+
+def test_out_keeps_the_result(tmp_path):
+    results = pl.simulate(TOML, tmp_path / "r", seed=5, progress="none")
+    assert results.path == tmp_path / "r"
+    del results
+    gc.collect()
+    again = pl.load(tmp_path / "r")
+    assert again.summary["seed"] == 5
+    assert isinstance(again, pl.Results)
+
+
+def test_options_reach_the_engine():
+    seen = []
+    results = pl.simulate(
+        TOML,
+        overrides=["schemes.hpcc.eta=0.5", "records.series.interval=1us"],
+        follow_flows=[np.int64(0)],
+        threads=np.int64(3),
+        progress=seen.append,
+    )
+    assert results.summary["schemes"][0]["eta"] == 0.5
+    assert "rate_bps" in results.series["kind"]
+    assert any(remark.startswith("--threads 3") for remark in results.summary["without_effect"])
+    assert all({"sim_ps", "flows_done", "wall_s"} <= set(snapshot) for snapshot in seen)
+
+
+def test_what_a_progress_function_raises_comes_through():
+    def progress(_snapshot):
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        pl.simulate(TOML.replace('"1MB"', '"100MB"'), progress=progress)
+
+
+def test_representations_say_how_the_run_went():
+    results = pl.simulate(TOML, progress="none")
+    assert "status completed" in repr(results)
+    assert "1 finished" in repr(results)
+    assert "<table>" in results._repr_html_()
+    assert "1 rows of flow_id" in repr(results.flows)
+
+
+def test_names_are_there_and_only_those():
+    assert "LeafSpine" in dir(pl)
+    assert pl.LeafSpine().hosts_per_leaf == 8
+    with pytest.raises(AttributeError, match="no attribute 'Leafspine'"):
+        _ = pl.Leafspine  # type: ignore[attr-defined]
+    assert not hasattr(pl, "json"), "a name of the scenario module's own"
+
+
+def test_the_example_runs(capsys):
+    values = runpy.run_path(str(Path(__file__).parents[1] / "examples/quickstart.py"))
+    out = capsys.readouterr().out
+    assert "HPCC" in out
+    assert "fixed window" in out
+    queue = [values["queue_bytes"](r).mean() for r in (values["hpcc"], values["fixed"])]
+    assert queue[0] < queue[1]
