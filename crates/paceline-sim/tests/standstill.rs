@@ -88,7 +88,10 @@ fn a_ring_under_pfc_deadlocks_and_the_cycle_is_named() {
             assert!(why(result).contains("flows are unfinished"), "{}", why(result));
         }
         assert_eq!(results[0].flows, results[1].flows, "rto {rto:?}, buffer {buffer} B");
-        assert_eq!(results[0].counters.pause_frames, results[1].counters.pause_frames, "rto {rto:?}, buffer {buffer} B");
+        assert_eq!(
+            results[0].counters.pause_frames, results[1].counters.pause_frames,
+            "rto {rto:?}, buffer {buffer} B"
+        );
     }
 }
 
