@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{ENGINES, GBPS, Outcome, flow, plain, run, star};
-use paceline_proto::units::{BitsPerSec, Bytes, Duration};
+use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time};
 use paceline_sim::engine::Ending;
 use paceline_sim::graph::{Link, NodeKind, Topology};
 use paceline_sim::record::Status;
@@ -171,5 +171,20 @@ fn a_flow_behind_a_paused_port_is_named() {
             assert!(text.contains(part), "{engine:?}: {part} missing in: {text}");
         }
         assert!(!text.contains("deadlock"), "{engine:?}: {text}");
+    }
+}
+
+/// Stopped in the middle of a window, with timers due before that window would have ended.
+#[test]
+fn a_run_stops_in_the_middle_of_a_window() {
+    let mut scenario = plain(&star(&[(100 * GBPS, 1_000_000); 4]));
+    scenario.host.rto = Some(Rto { initial: Duration::from_us(5), tries: 7 });
+    for stop in (1_000_000..40_000_000).step_by(333_333) {
+        scenario.stop = Stop::At(Time(stop));
+        let scenario = Arc::new(scenario.clone());
+        let flows = [flow(0, 0, 3, 500_000), flow(700, 1, 3, 1000), flow(2_000_000, 2, 3, 500_000)];
+        let results = ENGINES.map(|engine| run(&scenario, &flows, engine));
+        assert_eq!(results[0], results[1], "stop at {stop} ps");
+        assert_eq!(results[0].ending, Ending::Stopped);
     }
 }

@@ -211,6 +211,11 @@ impl Windowed {
             if self.next_flow.is_none() && self.active() == 0 && self.net.arena.live() == 0 {
                 break;
             }
+            // What is due in the rest of a window cut short would have it run again and again.
+            if end == stop {
+                self.report(observer);
+                return Ok((Ending::Stopped, stop));
+            }
             window = self.next_window();
         }
         self.report(observer);
