@@ -251,7 +251,7 @@ fn files(spec: &Resolved) -> Option<Vec<(&'static str, Vec<u8>)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, max_shrink_iters: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn random_scenarios_run_and_engines_agree(
