@@ -1,4 +1,5 @@
 //! Results one can work out with pen and paper. Nothing here uses the simulator's own arithmetic (its ideals, its clock).
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 mod common;
 
@@ -150,7 +151,7 @@ fn a_synchronous_incast_drains_at_line_rate() {
     }
 }
 
-/// SplitMix64, of this test alone.
+/// The generator `SplitMix64`, of this test alone.
 struct Random(u64);
 
 impl Random {

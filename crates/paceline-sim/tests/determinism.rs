@@ -1,5 +1,6 @@
 //! The same scenario gives the same flows every time, and small runs everybody knows give these tables: a change in them is
 //! a change in behaviour, to be read in review.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 mod common;
 

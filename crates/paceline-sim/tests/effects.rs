@@ -2,6 +2,8 @@
 //! changes the flows' results (`flows.bin`), or the summary names it as without effect.
 //!
 //! Settings, their ranges and the schemes come from the table of fields: a new one is tested without a line here.
+#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(clippy::print_stdout, reason = "what each setting did, for a failing test")]
 
 use std::path::{Path, PathBuf};
 

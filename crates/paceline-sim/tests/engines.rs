@@ -1,4 +1,5 @@
 //! The two engines give the same bytes, and packets are conserved.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::sync::Arc;
 

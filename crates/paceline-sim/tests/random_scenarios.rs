@@ -1,5 +1,6 @@
 //! Random scenarios the reader accepts, run for a moment: nothing panics, and where both engines take a scenario their
 //! result files are equal.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -230,8 +231,11 @@ fn affordable(spec: &Resolved) -> bool {
 
 static CASE: AtomicU64 = AtomicU64::new(0);
 
+/// Result files, by name.
+type Files = Vec<(&'static str, Vec<u8>)>;
+
 /// How a run of a moment ended and its files, or nothing where the scenario is refused.
-fn files(spec: &Resolved) -> Option<(String, Vec<(&'static str, Vec<u8>)>)> {
+fn files(spec: &Resolved) -> Option<(String, Files)> {
     let case = CASE.fetch_add(1, Ordering::Relaxed);
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("random-{case}"));
     let request = Request { spec: spec.clone(), out: out.clone(), threads: 1, version: "test".into(), git: None };

@@ -1,5 +1,6 @@
 //! The same files as the HPCC reference simulator, byte for byte, on our own runs of it (`tests/data/hpcc-ns3`), and the
 //! same results from both engines on its inputs once its quirks are off.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Networks in which nothing moves any more: the run ends, and says who waits for whom.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! What the tests of whole runs share: small networks, a run of either engine, everything it left behind.
 #![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::sync::Arc;
 
