@@ -221,7 +221,8 @@ fn graph_topology(spec: &Resolved, t: &GraphTopology) -> Result<Topology, InputE
     let index: std::collections::BTreeMap<&str, NodeId> =
         names.iter().enumerate().map(|(i, n)| (*n, i as NodeId)).collect();
     let kinds = [vec![NodeKind::Host; t.hosts.len()], vec![NodeKind::Switch; t.switches.len()]].concat();
-    let mut network = Topology { tiers: vec![0; kinds.len()], kinds, links: Vec::new() };
+    let tiers = kinds.iter().map(|k| u8::from(*k == NodeKind::Switch)).collect();
+    let mut network = Topology { tiers, kinds, links: Vec::new() };
     for (i, link) in t.links.iter().enumerate() {
         let end = |name: &str, key: &str| {
             index.get(name).copied().ok_or_else(|| {

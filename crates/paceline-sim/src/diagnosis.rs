@@ -46,6 +46,9 @@ pub fn diagnose(net: &Net, now: u64) -> String {
     if paused.is_empty() {
         if net.arena.live() == 0 {
             text += "; no packet is in the network: the last ones were lost and no retransmission timeout is set";
+            if net.scenario.quirks.nic_round_robin {
+                text += " (quirks.nic_round_robin has none)";
+            }
         }
     } else {
         let _ = write!(text, "; {} ports are paused: {}", paused.len(), paused[..paused.len().min(LISTED)].join(", "));

@@ -20,22 +20,29 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
         if c.pause_frames == 0 && c.drops_buffer == 0 {
             note("switch.pfc (all thresholds), switch.buffer", "no threshold was reached: no pause, no drop");
         }
-        note("switch.egress_alpha", "a switch with PFC does not limit egress queues");
-    } else if c.drops_buffer == 0 {
-        note("switch.buffer, switch.egress_alpha", "nothing was dropped");
-    } else if s.switch.model == BufferModel::PerPort {
-        note("switch.egress_alpha", "the buffer is divided by port");
-    }
-    if s.switch.ecn.is_some() {
-        let listens = |p: &Params| !matches!(p, Params::Fixed(_) | Params::Hpcc(_));
-        if c.marks == 0 {
-            note("switch.ecn", "no queue reached k_min: no packet was marked");
-        } else if !s.schemes.iter().any(|x| listens(&x.params)) {
-            note("switch.ecn", "packets were marked, but no scheme of this run reacts to marks");
+        note("switch.model, switch.egress_alpha", "PFC divides the buffer by ingress port");
+    } else {
+        note(
+            "switch.pfc.reserve, switch.pfc.headroom, switch.pfc.alpha, switch.pfc.alpha_scales, \
+             switch.pfc.resume_offset",
+            "switch.pfc.enabled is false",
+        );
+        if c.drops_buffer == 0 {
+            note("switch.buffer, switch.model, switch.egress_alpha", "nothing was dropped");
+        } else if s.switch.model == BufferModel::PerPort {
+            note("switch.egress_alpha", "the buffer is divided by port");
         }
     }
-    if s.host.rto.is_some() && net.timeouts == 0 {
+    if c.pause_frames == 0 {
+        note("framing.pfc_frame", "no pause frame was sent");
+    }
+    ecn(spec, net, &mut note);
+    if s.host.rto.is_some() && s.quirks.nic_round_robin {
+        note("host.rto, host.rto_tries", "there are no timeouts with quirks.nic_round_robin");
+    } else if s.host.rto.is_some() && net.timeouts == 0 {
         note("host.rto, host.rto_tries", "no retransmission timeout ran out");
+    } else if s.host.rto.is_none() {
+        note("host.rto_tries", "host.rto is off");
     }
     if c.retransmitted == 0 {
         note("host.nack_interval", "no packet was missing");
@@ -49,4 +56,39 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
         note("records.queues", "off: series of ports are sampled, histograms are not kept");
     }
     out
+}
+
+/// Marking thresholds.
+fn ecn(spec: &Resolved, net: &Net, note: &mut impl FnMut(&str, &str)) {
+    let s = &net.scenario;
+    if s.switch.ecn.is_none() {
+        note(
+            "switch.ecn.per, switch.ecn.k_min, switch.ecn.k_max, switch.ecn.p_max, switch.ecn.at, switch.ecn.by_rate",
+            "switch.ecn.enabled is false",
+        );
+        return;
+    }
+    let listens = |p: &Params| !matches!(p, Params::Fixed(_) | Params::Hpcc(_));
+    if !s.schemes.iter().any(|x| listens(&x.params)) {
+        let marked = if net.counters.marks == 0 { "nothing was marked, and" } else { "packets were marked, but" };
+        note("switch.ecn", &format!("{marked} no scheme of this run reacts to marks"));
+        return;
+    }
+    if net.counters.marks == 0 {
+        note("switch.ecn", "no queue reached k_min: no packet was marked");
+        return;
+    }
+    let graph = &net.graph;
+    let has = |rate| graph.ports.iter().any(|p| !graph.is_host(p.node) && p.rate == rate);
+    let rows = &spec.switch.ecn.by_rate;
+    for (i, row) in rows.iter().enumerate().filter(|(_, row)| !has(row.rate)) {
+        note(&format!("switch.ecn.by_rate.{i}"), &format!("no switch has a port of {}", row.rate));
+    }
+    let scaled = |p: &&crate::graph::PortInfo| !graph.is_host(p.node) && rows.iter().all(|row| row.rate != p.rate);
+    if !graph.ports.iter().any(|p| scaled(&p)) {
+        note(
+            "switch.ecn.k_min, switch.ecn.k_max, switch.ecn.p_max, switch.ecn.at",
+            "every port has thresholds of its own rate (switch.ecn.by_rate)",
+        );
+    }
 }

@@ -110,13 +110,18 @@ fn read(folder: &Path, name: &str, key: &str) -> Result<String, InputError> {
 impl Prepared {
     /// Reads a configuration and the files it names (relative to the working directory, as the reference does).
     pub fn read(config_path: &Path, options: Options) -> Result<Self, InputError> {
+        Self::read_in(Path::new(""), config_path, options)
+    }
+
+    /// The same in a folder: every file name, the configuration's own included, is relative to it.
+    pub fn read_in(folder: &Path, config_path: &Path, options: Options) -> Result<Self, InputError> {
+        let folder = folder.to_path_buf();
         let file = config_path.display().to_string();
         let named = |e: InputError| if e.file.is_some() { e } else { e.file(&file) };
-        let text = read(Path::new(""), &file, "config")?;
+        let text = read(&folder, &file, "config")?;
         let (config, mut warnings) = HpccConfig::parse(&text, &file, options.lenient)?;
         warnings.extend(config::without_effect(&config).into_iter().map(|w| format!("no effect: {w}")));
         let clock = if options.quirks.clock_1ns { Clock::TruncatedNs } else { Clock::Exact };
-        let folder = PathBuf::new();
         let text = read(&folder, &config.topology_file, "TOPOLOGY_FILE").map_err(named)?;
         let (mut network, more) = topology::read_topology(&text, &config.topology_file, clock)?;
         warnings.extend(more);
@@ -150,6 +155,9 @@ impl Prepared {
             watch,
             kinds: Arc::clone(&self.scenario.graph),
             error: None,
+            sort: !self.options.quirks.insertion_order,
+            flows: Vec::new(),
+            frames: Vec::new(),
         };
         let sampling = Sampling {
             start: self.config.qlen_mon_start * NS,
@@ -169,6 +177,8 @@ impl Prepared {
             (ending, end) = sequential.run(&mut files)?;
             net = sequential.net();
         }
+        files.write_flows(u64::MAX);
+        files.write_frames(u64::MAX);
         let flushed = files.fct.flush().and_then(|()| files.pfc.flush()).and_then(|()| files.qlen.flush());
         if let Some(e) = files.error.or(flushed.err()) {
             return Err(InputError::new(format!("results cannot be written: {e}")));
@@ -244,19 +254,23 @@ struct Files<'a> {
     watch: &'a mut dyn FnMut(&Progress) -> bool,
     kinds: Arc<Graph>,
     error: Option<std::io::Error>,
+    /// Lines are sorted by time and place, for the same bytes from every engine. The reference's order of events has its
+    /// own order of lines.
+    sort: bool,
+    flows: Vec<FlowRecord>,
+    frames: Vec<PfcEvent>,
 }
 
 impl Files<'_> {
-    fn keep(&mut self, result: std::io::Result<()>) {
-        if let Err(e) = result {
-            self.error.get_or_insert(e);
+    /// Writes the flows that ended before `end`.
+    fn write_flows(&mut self, end: u64) {
+        let ended = |r: &FlowRecord| r.start + r.fct_sender;
+        if self.sort {
+            self.flows.sort_by_key(|r| (ended(r), r.id));
         }
-    }
-}
-
-impl Observer for Files<'_> {
-    fn flows_ended(&mut self, records: &[FlowRecord]) {
-        for r in records.iter().filter(|r| r.status == Status::Finished) {
+        let ready = if self.sort { self.flows.partition_point(|r| ended(r) < end) } else { self.flows.len() };
+        let records: Vec<FlowRecord> = self.flows.drain(..ready).collect();
+        for r in &records {
             let line = FctLine {
                 src: r.src,
                 dst: r.dst,
@@ -272,14 +286,41 @@ impl Observer for Files<'_> {
         }
     }
 
-    fn pfc(&mut self, events: &[PfcEvent]) {
-        for e in events {
+    /// Writes the PFC frames that took effect before `end`.
+    fn write_frames(&mut self, end: u64) {
+        if self.sort {
+            self.frames.sort_by_key(|e| (e.now, e.node, e.port, e.class));
+        }
+        let ready = if self.sort { self.frames.partition_point(|e| e.now < end) } else { self.frames.len() };
+        let events: Vec<PfcEvent> = self.frames.drain(..ready).collect();
+        for e in &events {
             let switch = !self.kinds.is_host(e.node);
             let line =
                 PfcLine { time_ns: e.now / NS, node: e.node, switch, port: u32::from(e.port) + 1, pause: e.pause };
             let result = write_pfc(&mut self.pfc, &line);
             self.keep(result);
         }
+    }
+
+    fn keep(&mut self, result: std::io::Result<()>) {
+        if let Err(e) = result {
+            self.error.get_or_insert(e);
+        }
+    }
+}
+
+impl Observer for Files<'_> {
+    // Reports come in order of time, but may part what happens at one instant: that is held back for the next one.
+    fn flows_ended(&mut self, records: &[FlowRecord]) {
+        self.flows.extend(records.iter().filter(|r| r.status == Status::Finished));
+        let last = self.flows.iter().map(|r| r.start + r.fct_sender).max();
+        self.write_flows(last.unwrap_or(0));
+    }
+
+    fn pfc(&mut self, events: &[PfcEvent]) {
+        self.frames.extend_from_slice(events);
+        let last = self.frames.iter().map(|e| e.now).max();
+        self.write_frames(last.unwrap_or(0));
     }
 
     fn queue_dump(&mut self, now: u64, net: &Net) {

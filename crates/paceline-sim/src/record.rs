@@ -111,7 +111,7 @@ pub struct FlowRecord {
     pub start: u64,
     /// Start to the last byte acknowledged at the sender; 0 if that never happened.
     pub fct_sender: u64,
-    /// Start to the last byte received; 0 if that never happened.
+    /// Start to the last byte received; 0 if that never happened or the flow was given up.
     pub fct_receiver: u64,
     /// Line-rate ideal of `fct_sender`.
     pub ideal_sender: u64,

@@ -77,6 +77,10 @@ pub fn choose_engine(scenario: &Scenario) -> Result<(EngineChoice, String), Inpu
     if scenario.quirks.insertion_order || scenario.quirks.nic_round_robin {
         return Ok((EngineChoice::Sequential, "the reference's event order was asked for (quirks)".into()));
     }
+    if let Some(rto) = scenario.host.rto.filter(|rto| rto.initial.0 < ahead) {
+        let why = format!("host.rto {} is shorter than the lookahead of {}", rto.initial, Duration(ahead));
+        return Ok((EngineChoice::Sequential, why));
+    }
     let graph = &scenario.graph;
     let rate = graph.hosts().flat_map(|h| graph.ports_of(h)).map(|p| p.rate.0).max().unwrap_or(0);
     let frame = f64::from(scenario.framing.payload + scenario.framing.header);

@@ -135,7 +135,10 @@ impl Buffers {
             let mut set_aside = 0u64;
             for (i, port) in ports.iter().enumerate() {
                 let Some(pfc) = pfc else { continue };
-                let in_flight = |factor: u64| port.rate.0 * port.delay.as_ns() / 8 / 1_000_000_000 * factor;
+                let in_flight = |factor: u64| {
+                    let bytes = u128::from(port.rate.0) * u128::from(port.delay.as_ns()) / 8 / 1_000_000_000;
+                    bytes as u64 * factor
+                };
                 let headroom = match pfc.headroom {
                     Headroom::Auto => {
                         // Delay both ways; the frame that finds the threshold lowered by other ports, one that has
@@ -148,7 +151,8 @@ impl Buffers {
                 };
                 let doublings = if pfc.alpha_scales { (port.rate.0 / nic_rate.max(1)).max(1).ilog2() } else { 0 };
                 let alpha = (u64::from(pfc.alpha_q16) << doublings).min(1 << 16);
-                share[pool.first as usize + i] = PortShare { headroom: headroom as u32, alpha_q16: alpha as u32 };
+                share[pool.first as usize + i] =
+                    PortShare { headroom: headroom.min(u64::from(u32::MAX)) as u32, alpha_q16: alpha as u32 };
                 pool.min_alpha_q16 = pool.min_alpha_q16.min(alpha);
                 set_aside += headroom + pfc.reserve.0;
             }

@@ -1,5 +1,4 @@
 //! The two engines give the same bytes, and packets are conserved.
-
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;

@@ -249,6 +249,8 @@ impl Sequential {
             self.events.push(s.start, Rank::Start, What::Sample, 0, 0);
         }
         let (mut last_progress, mut progress_at, mut now) = (0, 0, 0);
+        // When to look for a standstill next.
+        let mut look_at = stall;
         while let Some((at, key, payload)) = self.events.list.pop() {
             if at >= stop {
                 self.report(observer);
@@ -265,11 +267,16 @@ impl Sequential {
                 if !observer.progress(&self.progress(now)) {
                     return Ok((Ending::Interrupted, now));
                 }
-                if self.net.progress != last_progress || self.active() == 0 {
-                    (last_progress, progress_at) = (self.net.progress, now);
-                } else if crate::diagnosis::is_stuck(&self.net, progress_at, now, stall) {
+            }
+            if self.net.progress != last_progress || self.active() == 0 {
+                (last_progress, progress_at) = (self.net.progress, now);
+                look_at = now.saturating_add(stall);
+            } else if now > look_at {
+                if crate::diagnosis::is_stuck(&self.net, progress_at, now, stall) {
+                    self.report(observer);
                     return Ok((Ending::Stalled(self.net.diagnose(now)), now));
                 }
+                look_at = now.saturating_add(stall / 16);
             }
             if self.finished() {
                 break;

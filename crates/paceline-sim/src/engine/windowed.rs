@@ -130,6 +130,13 @@ impl Windowed {
                     "quirks insertion_order, nic_round_robin and reference_random off; or engine = \"sequential\"",
                 ));
         }
+        if let Some(rto) = scenario.host.rto.filter(|rto| rto.initial.0 < width) {
+            // A timer that is set and runs out in one window would be seen too late.
+            return Err(InputError::new("the windowed engine needs a timeout no shorter than the lookahead")
+                .field("host.rto")
+                .value(rto.initial)
+                .allowed(format!("at least {}; or engine = \"sequential\"", paceline_proto::units::Duration(width))));
+        }
         let mut net = Net::new(scenario)?;
         let largest = |p: &crate::port::Port| net.wires[usize::from(p.wire)].longest() + p.delay;
         let span = net.ports.iter().map(largest).max().unwrap_or(0) + width;
@@ -214,6 +221,11 @@ impl Windowed {
                 break;
             }
             window = self.next_window();
+            // What is due in the rest of a window cut short would have it run again and again.
+            if end == stop && window.is_some() {
+                self.report(observer);
+                return Ok((Ending::Stopped, stop));
+            }
         }
         self.report(observer);
         if self.active() > 0 {

@@ -1,0 +1,159 @@
+//! What the tests of whole runs share: small networks, a run of either engine, everything it left behind.
+#![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::sync::Arc;
+
+use paceline_proto::cc::{Params, fixed};
+use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time};
+use paceline_sim::engine::sequential::Sequential;
+use paceline_sim::engine::windowed::Windowed;
+use paceline_sim::engine::{Ending, Observer};
+use paceline_sim::graph::{Graph, Link, NodeKind, Topology};
+use paceline_sim::net::Net;
+use paceline_sim::record::{Counters, FlowRecord, PfcEvent};
+use paceline_sim::scenario::*;
+use paceline_sim::workload::{FlowSource, FlowSpec, FlowTable};
+
+pub const GBPS: u64 = 1_000_000_000;
+
+/// Both engines, for tests that hold for either.
+pub const ENGINES: [EngineChoice; 2] = [EngineChoice::Sequential, EngineChoice::Windowed];
+
+/// Keeps what a run reports.
+#[derive(Default)]
+pub struct Collect {
+    pub flows: Vec<FlowRecord>,
+    pub pfc: Vec<PfcEvent>,
+}
+
+impl Observer for Collect {
+    fn flows_ended(&mut self, records: &[FlowRecord]) {
+        self.flows.extend_from_slice(records);
+    }
+    fn pfc(&mut self, events: &[PfcEvent]) {
+        self.pfc.extend_from_slice(events);
+    }
+}
+
+/// Everything a run left behind that does not depend on how an engine looks at it. Flows by id, PFC frames by time and
+/// port, queue histograms and pause times by global port and class.
+#[derive(PartialEq, Debug)]
+pub struct Outcome {
+    pub ending: Ending,
+    pub flows: Vec<FlowRecord>,
+    pub pfc: Vec<(u64, u32, u16, bool)>,
+    pub counters: Counters,
+    pub queues: Vec<Vec<u64>>,
+    pub pauses: Vec<[u64; 8]>,
+    pub hops: (u64, u64),
+    pub first_drop: Option<String>,
+}
+
+impl Outcome {
+    fn new(net: &Net, collect: Collect, ending: Ending, classes: &[u8]) -> Self {
+        let Collect { mut flows, pfc } = collect;
+        flows.sort_by_key(|f| f.id);
+        let mut pfc: Vec<_> = pfc.iter().map(|e| (e.now, e.node, e.port, e.pause)).collect();
+        pfc.sort_unstable();
+        let ports = 0..net.graph().ports.len() as u32;
+        Self {
+            ending,
+            flows,
+            pfc,
+            counters: Counters { events: 0, ..*net.counters() },
+            queues: ports.clone().flat_map(|p| classes.iter().map(move |c| net.queue_time(p, *c).to_vec())).collect(),
+            pauses: ports.map(|p| net.pauses(p).map_or([0; 8], |x| x.time)).collect(),
+            hops: net.hops(),
+            first_drop: net.first_lossless_drop().map(str::to_string),
+        }
+    }
+}
+
+/// Runs a scenario with one of the engines and hands over the network as the run left it. The time is the engine's: of the
+/// last event (sequential), of the end of the last window (windowed).
+pub fn run_net<T>(
+    scenario: &Arc<Scenario>,
+    source: Box<dyn FlowSource>,
+    classes: &[u8],
+    engine: EngineChoice,
+    look: impl FnOnce(&Net, Collect, Ending, u64) -> T,
+) -> T {
+    let mut collect = Collect::default();
+    if engine == EngineChoice::Windowed {
+        let mut e = Windowed::new(Arc::clone(scenario), source).unwrap();
+        e.net_mut().record_classes(classes);
+        let (ending, now) = e.run(&mut collect).unwrap();
+        look(e.net(), collect, ending, now)
+    } else {
+        let mut e = Sequential::new(Arc::clone(scenario), source, None).unwrap();
+        e.net_mut().record_classes(classes);
+        let (ending, now) = e.run(&mut collect).unwrap();
+        look(e.net(), collect, ending, now)
+    }
+}
+
+/// Runs flows of class 3 through a scenario.
+pub fn run(scenario: &Arc<Scenario>, flows: &[FlowSpec], engine: EngineChoice) -> Outcome {
+    run_source(scenario, Box::new(FlowTable::new(flows.to_vec())), engine)
+}
+
+/// The same for any source of flows.
+pub fn run_source(scenario: &Arc<Scenario>, source: Box<dyn FlowSource>, engine: EngineChoice) -> Outcome {
+    run_net(scenario, source, &[3], engine, |net, collect, ending, _| Outcome::new(net, collect, ending, &[3]))
+}
+
+/// A flow of class 3 and scheme 0.
+pub fn flow(start_ps: u64, src: u32, dst: u32, bytes: u64) -> FlowSpec {
+    FlowSpec { start: Time(start_ps), src, dst, bytes, scheme: 0, group: 0, class: 3, dport: 100, rate_cap: 0 }
+}
+
+/// Hosts 0 to n - 1 at switch n, each on a link of its own rate (bit/s) and delay (ps).
+pub fn star(links: &[(u64, u64)]) -> Topology {
+    let n = links.len();
+    Topology {
+        kinds: [vec![NodeKind::Host; n], vec![NodeKind::Switch]].concat(),
+        tiers: [vec![0; n], vec![1]].concat(),
+        links: (0..n as u32)
+            .zip(links)
+            .map(|(h, (rate, delay))| Link::symmetric(h, n as u32, BitsPerSec(*rate), Duration(*delay)))
+            .collect(),
+    }
+}
+
+/// A scenario without congestion control, window, PFC, ECN and timeout, with more buffer than anything needs, the sizes of
+/// the HPCC simulator and queue histograms of every port: what a test wants different it changes.
+pub fn plain(topology: &Topology) -> Scenario {
+    Scenario {
+        seed: 1,
+        graph: Arc::new(Graph::new(topology)),
+        framing: Framing::HPCC,
+        switch: SwitchConfig {
+            buffer: Bytes(1 << 30),
+            model: BufferModel::PerPort,
+            pfc: None,
+            egress_alpha_q16: 1 << 16,
+            ecn: None,
+        },
+        host: HostConfig {
+            ack_priority: false,
+            nack_interval: Duration::from_us(500),
+            rto: None,
+            own_base_rtt: true,
+            base_rtt: None,
+        },
+        routing: RoutingConfig { choice: PathChoice::FlowHash, order: NextHopOrder::Port, salt: 0 },
+        schemes: vec![Scheme {
+            name: "none".into(),
+            params: Params::Fixed(fixed::Params::default()),
+            window: Window::Off,
+        }],
+        groups: vec!["all".into()],
+        int_multiple: 0,
+        stop: Stop::Completed,
+        stall: Duration::from_us(10_000_000),
+        engine: EngineChoice::Auto,
+        records: RecordConfig { queues: QueueRecords::Port, pfc_log: true },
+        quirks: Quirks::default(),
+    }
+}

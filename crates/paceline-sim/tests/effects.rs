@@ -1,0 +1,349 @@
+//! Every setting of switches, hosts, routing, framing and schemes does something: flipped on a small busy network it
+//! changes the flows' results (`flows.bin`), or the summary names it as without effect.
+//!
+//! Settings, their ranges and the schemes come from the table of fields: a new one is tested without a line here.
+#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(clippy::print_stdout, reason = "what each setting did, for a failing test")]
+
+use std::path::{Path, PathBuf};
+
+use paceline_proto::units::{BitsPerSec, Bytes, Duration};
+use paceline_sim::run::{Request, RunError, run};
+use paceline_sim::spec::field::{FIELDS, Field, Type};
+use paceline_sim::spec::{Resolved, parse};
+
+/// Two racks under two spines, faster links in the fabric, two classes, several flows per host, an incast, short flows.
+const NETWORK: &str = r#"
+[topology]
+kind = "leaf_spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 4
+host_rate = "25Gbps"
+fabric_rate = "100Gbps"
+
+[[workloads]]
+group = "all_to_all"
+kind = "all_to_all"
+scheme = "SECOND"
+sizes = "21500B"
+step = "1us"
+
+[[workloads]]
+group = "incast"
+kind = "incast"
+scheme = "FIRST"
+senders = 7
+receiver = 0
+sizes = "120KB"
+mode = "staggered"
+step = "2us"
+count = 2
+period = "40us"
+class = 4
+
+[[workloads]]
+group = "permutation"
+kind = "permutation"
+scheme = "SECOND"
+sizes = "150001B"
+start = "10us"
+"#;
+
+/// Buffers that fill up, pauses in place of drops.
+const LOSSLESS: &str = r#"
+[switch]
+buffer = "300KB"
+pfc = { headroom = "auto" }
+
+[switch.ecn]
+k_min = "20KB"
+k_max = "200KB"
+by_rate = [{ rate = "25Gbps", k_min = "10KB", k_max = "40KB" }]
+"#;
+
+/// Buffers that fill up, drops.
+const LOSSY: &str = r#"
+[switch]
+buffer = "120KB"
+pfc = { enabled = false }
+
+[switch.ecn]
+k_min = "20KB"
+k_max = "200KB"
+
+[host]
+rto = "200us"
+nack_interval = "50us"
+"#;
+
+/// Room for everything.
+const ROOMY: &str = "";
+
+/// Links that lose packets, and a patience short enough that flows fail.
+const LOSING: &str = r#"
+[topology]
+kind = "graph"
+hosts = ["a", "b", "c", "d"]
+switches = ["s", "t", "u", "v"]
+links = [
+  { a = "a", b = "s", rate = "25Gbps", error_rate = 0.1 },
+  { a = "b", b = "s", rate = "25Gbps", error_rate = 0.3 },
+  { a = "c", b = "v", rate = "25Gbps" },
+  { a = "d", b = "v", rate = "25Gbps" },
+  { a = "s", b = "t", rate = "40Gbps" },
+  { a = "s", b = "u", rate = "40Gbps" },
+  { a = "t", b = "v", rate = "40Gbps" },
+  { a = "u", b = "v", rate = "40Gbps" },
+]
+
+[host]
+rto = "100us"
+rto_tries = 2
+nack_interval = "20us"
+
+[switch]
+buffer = "64KB"
+pfc = { enabled = false }
+
+[[workloads]]
+group = "all_to_all"
+kind = "all_to_all"
+scheme = "SECOND"
+sizes = "21500B"
+step = "1us"
+rounds = 4
+period = "20us"
+
+[[workloads]]
+group = "permutation"
+kind = "permutation"
+scheme = "FIRST"
+sizes = "150001B"
+rounds = 3
+period = "30us"
+class = 5
+"#;
+
+/// A network with two schemes, each with all its defaults.
+fn scenario(parts: &[&str], first: &str, second: &str) -> String {
+    let text =
+        format!("{}\n[schemes.FIRST]\ncc = \"{first}\"\n\n[schemes.SECOND]\ncc = \"{second}\"\n", parts.concat());
+    let text = text.replace("FIRST", "one").replace("SECOND", "two");
+    format!("{text}\n[records.series]\ninterval = \"off\"\n")
+}
+
+struct Ran {
+    flows: Vec<u8>,
+    without_effect: Vec<String>,
+}
+
+/// Runs a scenario; nothing if it is refused.
+fn ran(spec: Resolved, out: &Path) -> Option<Ran> {
+    let request = Request { spec, out: out.to_path_buf(), threads: 1, version: "test".to_string(), git: None };
+    let summary = match run(request, &mut |_| true) {
+        Err(RunError::Input(_)) => return None,
+        other => other.unwrap_or_else(|e| panic!("{e}")),
+    };
+    Some(Ran { flows: std::fs::read(out.join("flows.bin")).unwrap(), without_effect: summary.without_effect })
+}
+
+/// The value a resolved scenario has for a field, as TOML text.
+fn current(spec: &Resolved, path: &str) -> Option<toml::Value> {
+    let mut value = toml::Value::Table(spec.to_toml().parse().unwrap());
+    for key in path.split('.') {
+        value = match value {
+            toml::Value::Table(mut t) => t.remove(key)?,
+            toml::Value::Array(mut a) => a.swap_remove(key.parse().ok().filter(|i| *i < a.len())?),
+            _ => return None,
+        };
+    }
+    Some(value)
+}
+
+/// Other values a field may take: all words of a choice, quantities some steps up and down.
+fn others(ty: Type, now: &toml::Value) -> Vec<String> {
+    let text = now.as_str().unwrap_or_default();
+    let steps =
+        |n: u64| if n == 0 { [1, 20, 1000, 10_000, 100_000, 0] } else { [n * 2, n / 2, n * 10, n / 10, n + n / 4, 0] };
+    let quoted = |unit: &str, values: &[u64]| values.iter().map(|v| format!("\"{v}{unit}\"")).collect();
+    let mut values: Vec<String> = match ty {
+        Type::Bool => vec![(!now.as_bool().unwrap_or_default()).to_string()],
+        Type::Choice(words) => words.iter().map(|w| format!("\"{w}\"")).collect(),
+        Type::Integer => {
+            let n = now.as_integer().unwrap_or(1);
+            [n * 2, n - 1, n + 1, n + 7, 1, 0].iter().map(i64::to_string).collect()
+        }
+        Type::Number => {
+            let x = now.as_float().or(now.as_integer().map(|n| n as f64)).unwrap_or(1.0);
+            [x * 0.5, x * 2.0, x * 0.1, x * 10.0, x * 0.9, 0.5, 0.0].iter().map(|x| format!("{x:?}")).collect()
+        }
+        Type::Size => quoted("B", &text.parse::<Bytes>().map_or([2000, 20_000, 200_000, 1, 100, 5000], |b| steps(b.0))),
+        Type::Duration | Type::Instant => {
+            let us = 1_000_000;
+            let ps = text.parse::<Duration>().map_or([us, 10 * us, 100 * us, 1000 * us, 0, 1], |d| steps(d.0));
+            quoted("ps", &ps)
+        }
+        Type::Rate => {
+            let g = 1_000_000_000;
+            quoted(
+                "bps",
+                &text.parse::<BitsPerSec>().map_or([5 * g, 10 * g, g, 100 * g, 2 * g, g / 10], |r| steps(r.0)),
+            )
+        }
+        Type::Multiple => quoted("x", &[1, 2, 5, 20]),
+        Type::Either(types) => types.iter().flat_map(|t| others(*t, now)).collect(),
+        _ => panic!("no other values for {ty:?}: add them here"),
+    };
+    values.retain(|v| *v != now.to_string());
+    values
+}
+
+/// Whether a report names the setting, itself or with all of its section.
+fn names(report: &[String], path: &str) -> bool {
+    report.iter().filter_map(|clause| clause.split_once(':')).any(|(settings, _)| {
+        settings.split(',').any(|s| {
+            let s = s.split(" (").next().unwrap_or(s).trim();
+            path == s || path.strip_prefix(s).is_some_and(|rest| rest.starts_with('.'))
+        })
+    })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Verdict {
+    /// Some other value changes the results.
+    Changes,
+    /// None does, and the report says so.
+    Named,
+    /// None does, and the report is silent.
+    Silent,
+    /// No other value is possible here.
+    Refused,
+    /// The scenario does not have it.
+    Absent,
+}
+
+struct Bench {
+    text: String,
+    base: Resolved,
+    ran: Ran,
+    out: PathBuf,
+}
+
+impl Bench {
+    fn new(name: &str, text: String) -> Self {
+        let base = parse(&text, name, &[]).unwrap_or_else(|e| panic!("{e}"));
+        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("effects").join(name);
+        let ran = ran(base.clone(), &out).expect("a scenario that runs");
+        Self { text, base, ran, out }
+    }
+
+    fn try_field(&self, path: &str, ty: Type) -> Verdict {
+        let Some(now) = current(&self.base, path) else { return Verdict::Absent };
+        let mut refused = true;
+        for value in others(ty, &now) {
+            let Ok(spec) = parse(&self.text, "flipped", &[format!("{path}={value}")]) else { continue };
+            let Some(flipped) = ran(spec, &self.out.join("flipped")) else { continue };
+            if flipped.flows != self.ran.flows {
+                return Verdict::Changes;
+            }
+            refused = false;
+        }
+        match () {
+            () if names(&self.ran.without_effect, path) => Verdict::Named,
+            () if refused => Verdict::Refused,
+            () => Verdict::Silent,
+        }
+    }
+}
+
+/// Tries fields on all benches; what no bench shows to matter and no report names.
+fn unexplained(benches: &[(&str, Bench)], fields: &[(String, Type)]) -> Vec<String> {
+    let mut missing = Vec::new();
+    for (path, ty) in fields {
+        let verdicts: Vec<_> = benches.iter().map(|(_, b)| b.try_field(path, *ty)).collect();
+        let words: Vec<_> = benches.iter().zip(&verdicts).map(|((name, _), v)| format!("{name} {v:?}")).collect();
+        println!("{path}: {}", words.join(", ").to_lowercase());
+        if !verdicts.iter().any(|v| matches!(v, Verdict::Changes | Verdict::Named)) {
+            missing.push(path.clone());
+        }
+    }
+    missing
+}
+
+fn benches(test: &str, first: &str, second: &str, which: &[&'static str]) -> Vec<(&'static str, Bench)> {
+    let make = |name: &&'static str| {
+        let parts = match *name {
+            "lossless" => [NETWORK, LOSSLESS],
+            "lossy" => [NETWORK, LOSSY],
+            "roomy" => [NETWORK, ROOMY],
+            _ => [LOSING, ""],
+        };
+        (*name, Bench::new(&format!("{test}-{name}-{first}-{second}"), scenario(&parts, first, second)))
+    };
+    which.iter().map(make).collect()
+}
+
+fn fields_under(section: &str) -> Vec<(String, Type)> {
+    let inside = |f: &&Field| f.path.split('.').next() == Some(section);
+    FIELDS.iter().filter(inside).map(|f| (f.path.replace('*', "0"), f.row.ty)).collect()
+}
+
+/// The congestion controls there are.
+fn schemes_known() -> &'static [&'static str] {
+    let choice = FIELDS.iter().find(|f| f.path == "schemes.*.cc").expect("schemes have a cc");
+    if let Type::Choice(words) = choice.row.ty { words } else { panic!("cc is a choice") }
+}
+
+fn check(section: &str) {
+    let fields = fields_under(section);
+    assert!(!fields.is_empty());
+    // Marks matter to a scheme that reacts to them, once there is one.
+    let listens = ["dcqcn", "dctcp"].into_iter().find(|cc| schemes_known().contains(cc));
+    let second = listens.filter(|_| section == "switch").unwrap_or("hpcc");
+    let benches = benches(section, "none", second, &["lossless", "lossy", "losing", "roomy"]);
+    assert_eq!(unexplained(&benches, &fields), Vec::<String>::new());
+}
+
+#[test]
+fn framing() {
+    check("framing");
+}
+
+#[test]
+fn switches() {
+    check("switch");
+}
+
+#[test]
+fn hosts() {
+    check("host");
+}
+
+#[test]
+fn routing() {
+    check("routing");
+}
+
+#[test]
+fn quirks() {
+    check("quirks");
+}
+
+/// Every parameter of every congestion control, in both places of the scenario.
+#[test]
+fn schemes() {
+    let of_schemes = |f: &&Field| f.path.starts_with("schemes.*.");
+    let mut missing = Vec::new();
+    for cc in schemes_known() {
+        let fields: Vec<_> = FIELDS
+            .iter()
+            .filter(of_schemes)
+            .filter(|f| f.when.iter().all(|(_, value)| value == cc))
+            .map(|f| (f.path.replace('*', "two"), f.row.ty))
+            .collect();
+        let benches = benches("schemes", "none", cc, &["lossless", "lossy"]);
+        missing.extend(unexplained(&benches, &fields).iter().map(|path| format!("{path} of {cc}")));
+    }
+    assert_eq!(missing, Vec::<String>::new());
+}

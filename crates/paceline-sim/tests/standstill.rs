@@ -1,0 +1,191 @@
+//! Networks in which nothing moves any more: the run ends, and says who waits for whom.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{ENGINES, GBPS, Outcome, flow, plain, run, star};
+use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time};
+use paceline_sim::engine::Ending;
+use paceline_sim::graph::{Link, NodeKind, Topology};
+use paceline_sim::record::Status;
+use paceline_sim::scenario::*;
+use paceline_sim::workload::FlowSpec;
+
+const SWITCHES: u32 = 5;
+const HOSTS_PER_SWITCH: u32 = 2;
+const HOSTS: u32 = SWITCHES * HOSTS_PER_SWITCH;
+
+/// Five switches in a ring, two hosts at each. Between switches two apart the shortest path is unique.
+fn ring() -> Topology {
+    let mut links = Vec::new();
+    for h in 0..HOSTS {
+        links.push(Link::symmetric(h, HOSTS + h / HOSTS_PER_SWITCH, BitsPerSec(100 * GBPS), Duration::from_us(1)));
+    }
+    for s in 0..SWITCHES {
+        let next = HOSTS + (s + 1) % SWITCHES;
+        links.push(Link::symmetric(HOSTS + s, next, BitsPerSec(100 * GBPS), Duration::from_us(1)));
+    }
+    Topology {
+        kinds: [vec![NodeKind::Host; HOSTS as usize], vec![NodeKind::Switch; SWITCHES as usize]].concat(),
+        tiers: [vec![0; HOSTS as usize], vec![1; SWITCHES as usize]].concat(),
+        links,
+    }
+}
+
+/// Every host sends to a host two switches further on: each link of the ring waits for the next.
+fn round_and_round() -> Vec<FlowSpec> {
+    (0..HOSTS).map(|h| flow(0, h, (h + 2 * HOSTS_PER_SWITCH) % HOSTS, 2_000_000)).collect()
+}
+
+fn lossless(buffer: u64) -> SwitchConfig {
+    let headroom = 40_000;
+    SwitchConfig {
+        buffer: Bytes(buffer + u64::from(2 + HOSTS_PER_SWITCH) * (headroom + 2048)),
+        model: BufferModel::Shared,
+        pfc: Some(Pfc {
+            reserve: Bytes(2048),
+            headroom: Headroom::Fixed(Bytes(headroom)),
+            alpha_q16: 1 << 13,
+            alpha_scales: false,
+            resume_offset: Bytes(3072),
+        }),
+        egress_alpha_q16: 1 << 16,
+        ecn: None,
+    }
+}
+
+fn why(result: &Outcome) -> &str {
+    let Ending::Stalled(why) = &result.ending else { panic!("not stalled: {:?}", result.ending) };
+    why
+}
+
+/// The nodes of the cycle a diagnosis names.
+fn cycle(text: &str) -> Vec<u32> {
+    let (_, rest) = text.split_once("PFC deadlock: ").unwrap_or_else(|| panic!("no cycle named: {text}"));
+    rest.split(" -> ").map(|n| n.trim().strip_prefix("node ").and_then(|n| n.parse().ok()).expect("a node")).collect()
+}
+
+#[test]
+fn a_ring_under_pfc_deadlocks_and_the_cycle_is_named() {
+    let rto = Some(Rto { initial: Duration::from_us(1000), tries: 7 });
+    for (rto, buffer) in [(None, 200_000), (rto, 200_000), (None, 20_000), (rto, 20_000)] {
+        let mut scenario = plain(&ring());
+        scenario.switch = lossless(buffer);
+        scenario.host.rto = rto;
+        scenario.stall = Duration::from_us(500);
+        let scenario = Arc::new(scenario);
+        let results = ENGINES.map(|engine| run(&scenario, &round_and_round(), engine));
+        for result in &results {
+            let named = cycle(why(result));
+            // Each switch waits for the next clockwise, all the way round.
+            assert_eq!((named.len(), named[0]), (SWITCHES as usize + 1, named[SWITCHES as usize]), "{named:?}");
+            for pair in named.windows(2) {
+                assert_eq!((pair[0] - HOSTS + 1) % SWITCHES, pair[1] - HOSTS, "{named:?}");
+            }
+            assert_eq!(result.counters.drops_buffer, 0);
+            assert!(result.flows.len() < HOSTS as usize);
+            assert!(why(result).contains("flows are unfinished"), "{}", why(result));
+        }
+        assert_eq!(results[0].flows, results[1].flows, "rto {rto:?}, buffer {buffer} B");
+        assert_eq!(
+            results[0].counters.pause_frames, results[1].counters.pause_frames,
+            "rto {rto:?}, buffer {buffer} B"
+        );
+    }
+}
+
+/// The same traffic without PFC drops instead and gets through.
+#[test]
+fn the_ring_runs_through_without_pfc() {
+    let mut scenario = plain(&ring());
+    scenario.switch = SwitchConfig { pfc: None, ..lossless(200_000) };
+    scenario.host.nack_interval = Duration::from_us(50);
+    scenario.host.rto = Some(Rto { initial: Duration::from_us(300), tries: 20 });
+    let scenario = Arc::new(scenario);
+    let results = ENGINES.map(|engine| run(&scenario, &round_and_round(), engine));
+    assert_eq!(results[0], results[1]);
+    assert_eq!(results[0].ending, Ending::Completed);
+    assert!(results[0].flows.iter().all(|f| f.status == Status::Finished));
+    assert!(results[0].counters.drops_buffer > 0);
+}
+
+/// With room for everything there is no pause and no deadlock: it is the buffers, not the routes alone.
+#[test]
+fn the_ring_runs_through_with_large_buffers() {
+    let mut scenario = plain(&ring());
+    scenario.switch = lossless(400_000_000);
+    let scenario = Arc::new(scenario);
+    for engine in ENGINES {
+        let result = run(&scenario, &round_and_round(), engine);
+        assert_eq!((&result.ending, result.counters.pause_frames), (&Ending::Completed, 0), "{engine:?}");
+    }
+}
+
+#[test]
+fn a_lost_last_packet_without_timeout_is_diagnosed() {
+    let mut topology = star(&[(100 * GBPS, 1_000_000); 3]);
+    topology.links[0].error_rate = 1.0;
+    let scenario = Arc::new(plain(&topology));
+    for engine in ENGINES {
+        // Flow 1 is well, flow 0 loses everything.
+        let result = run(&scenario, &[flow(0, 0, 2, 3000), flow(0, 1, 2, 3000)], engine);
+        let text = why(&result);
+        for part in ["1 flows are unfinished", "no retransmission timeout", "flow 0 (0 -> 2)", "packet 0 of 3"] {
+            assert!(text.contains(part), "{engine:?}: {part} missing in: {text}");
+        }
+        assert_eq!(result.flows.iter().map(|f| (f.id, f.status)).collect::<Vec<_>>(), [(1, Status::Finished)]);
+    }
+}
+
+/// The same with a timeout is no standstill: the flow is tried again and given up, and the run ends by itself.
+#[test]
+fn a_dead_wire_with_timeouts_ends_in_a_failed_flow() {
+    let mut topology = star(&[(100 * GBPS, 1_000_000); 3]);
+    topology.links[0].error_rate = 1.0;
+    let mut scenario = plain(&topology);
+    scenario.host.rto = Some(Rto { initial: Duration::from_us(100), tries: 7 });
+    // Far shorter than the last wait of 12.8 ms: a running timeout is an explanation.
+    scenario.stall = Duration::from_us(10);
+    let scenario = Arc::new(scenario);
+    for engine in ENGINES {
+        let result = run(&scenario, &[flow(0, 0, 2, 3000), flow(0, 1, 2, 3000)], engine);
+        assert_eq!(result.ending, Ending::Completed, "{engine:?}");
+        let ended: Vec<_> = result.flows.iter().map(|f| f.status).collect();
+        assert_eq!(ended, [Status::Failed, Status::Finished]);
+    }
+}
+
+/// A receiver so slow that within the time allowed nothing gets through: no cycle, but paused ports, and who waits.
+#[test]
+fn a_flow_behind_a_paused_port_is_named() {
+    let mut scenario = plain(&star(&[(100 * GBPS, 1_000_000), (100 * GBPS, 1_000_000), (10_000_000, 1_000_000)]));
+    scenario.switch = lossless(100_000);
+    scenario.stall = Duration::from_us(500);
+    let scenario = Arc::new(scenario);
+    let flows = [flow(0, 0, 2, 1_000_000), flow(0, 1, 2, 1_000_000)];
+    for engine in ENGINES {
+        let result = run(&scenario, &flows, engine);
+        let text = why(&result);
+        for part in ["2 ports are paused", "node 0 port 0 (paused by node 3)", "flow 1 (1 -> 2)"] {
+            assert!(text.contains(part), "{engine:?}: {part} missing in: {text}");
+        }
+        assert!(!text.contains("deadlock"), "{engine:?}: {text}");
+    }
+}
+
+/// Stopped in the middle of a window, with timers due before that window would have ended.
+#[test]
+fn a_run_stops_in_the_middle_of_a_window() {
+    let mut scenario = plain(&star(&[(100 * GBPS, 1_000_000); 4]));
+    scenario.host.rto = Some(Rto { initial: Duration::from_us(5), tries: 7 });
+    for stop in (1_000_000..40_000_000).step_by(333_333) {
+        scenario.stop = Stop::At(Time(stop));
+        let scenario = Arc::new(scenario.clone());
+        let flows = [flow(0, 0, 3, 500_000), flow(700, 1, 3, 1000), flow(2_000_000, 2, 3, 500_000)];
+        let results = ENGINES.map(|engine| run(&scenario, &flows, engine));
+        assert_eq!(results[0], results[1], "stop at {stop} ps");
+        assert_eq!(results[0].ending, Ending::Stopped);
+    }
+}
