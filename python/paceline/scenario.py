@@ -17,6 +17,8 @@ from typing import ClassVar, Literal
 
 __all__ = [
     "AllToAll",
+    "Dcqcn",
+    "Dctcp",
     "Dumbbell",
     "Ecn",
     "EcnAtRate",
@@ -29,6 +31,7 @@ __all__ = [
     "Host",
     "Hpcc",
     "HpccFat320",
+    "HpccPint",
     "IncastLoad",
     "LeafSpine",
     "Load",
@@ -50,6 +53,7 @@ __all__ = [
     "Star",
     "Switch",
     "SynchronousIncast",
+    "Timely",
     "Topology",
     "TopologyFile",
     "Workload",
@@ -411,7 +415,9 @@ class EcnAtRate(Section):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ecn(Section):
     """ECN marking at departure, by the bytes left behind: never at or below `k_min`, with a
-    probability that rises to `p_max` at `k_max`, always above.
+    probability that rises to `p_max` at `k_max`, always above. All schemes of a run share the
+    thresholds: the defaults suit DCQCN, DCTCP wants one step (`k_min` and `k_max` of `"300KB"` at
+    100 Gb/s, `p_max = 1`); the other schemes ignore marks.
     """
 
     enabled: bool = True
@@ -610,6 +616,31 @@ class Quirks(Section):
     nic_round_robin: bool = False
     """The NIC's round robin is not adjusted when finished flows are removed, and its pacing
     timer has gaps. Source: HPCC reference simulator.
+    """
+
+    reference_random: bool = False
+    """Marks and PINT draw the reference's random numbers, in global order of events; `seed` does
+    not matter to them. Source: HPCC reference simulator.
+    """
+
+    ack_priority_at_hosts: bool = False
+    """`host.ack_priority` ends at the host: there ACKs are never paused, switches queue them
+    with data. Source: HPCC reference simulator.
+    """
+
+    pint_data_only: bool = False
+    """PINT measures with data packets only; others reset its clock without being counted.
+    Source: HPCC reference simulator.
+    """
+
+    unpadded_data: bool = False
+    """Data frames shorter than `framing.min_frame` are not padded; ACKs are. Source: HPCC
+    reference simulator.
+    """
+
+    line_rate_pacing: bool = False
+    """Flows are paced at line rate; their rate only sets the window. Source: HPCC reference
+    simulator, RATE_BOUND 0.
     """
 
 
@@ -1177,8 +1208,259 @@ class Hpcc(Section):
     1TiB]. Source: HPCC: W_init; reference simulator, HAS_WIN 1.
     """
 
+    multi_rate: bool = False
+    """Keep utilisation and rate per hop and send at the lowest, instead of following the busiest
+    hop. Not in the paper. Source: HPCC reference simulator, MULTI_RATE 0 in its scripts; not
+    compared with its output.
+    """
 
-Scheme = NoControl | Hpcc
+    sample_feedback: bool = False
+    """ACKs within a round trip leave out hops whose queue is empty. Not in the paper. Source:
+    HPCC reference simulator, SAMPLE_FEEDBACK 0.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HpccPint(Section):
+    """HPCC-PINT: HPCC with the largest link utilisation of the path in one or two bytes, rounded
+    at random.
+    """
+
+    cc: ClassVar[Literal["hpcc_pint"]] = "hpcc_pint"
+    chosen: ClassVar[tuple[str, ...]] = ("cc",)
+
+    eta: float = 0.95
+    """Target utilisation of a link. Range (0, 1]. Source: HPCC, sec. 5.1 (0.95); the project
+    page uses 0.99.
+    """
+
+    max_stage: int = 0
+    """Rounds of additive increase before a multiplicative adjustment is forced. Range [0, 1000].
+    Source: HPCC project page: 0.
+    """
+
+    w_ai_rate: str = "50Mbps"
+    """Additive increase per round trip, as a rate; the paper's `W_AI` is this times the base
+    RTT. Unit: bit/s. Range [0bps, 10Tbps]. Source: HPCC reference simulator, RATE_AI (--hpai 50).
+    """
+
+    min_rate: str = "1Gbps"
+    """Lowest rate. Unit: bit/s. Range [1Kbps, 10Tbps]. Source: HPCC reference simulator,
+    MIN_RATE 1000Mb/s.
+    """
+
+    log_base: float = 1.05
+    """Base of the logarithm in which switches write the utilisation, the same for all schemes of
+    a run. From about 1.045 on a power fits into one byte. Range [1.001, 2]. Source: HPCC reference
+    simulator, PINT_LOG_BASE 1.05.
+    """
+
+    probability: float = 1.0
+    """Share of the ACKs that count. Range [0.0001, 1]. Source: HPCC reference simulator,
+    PINT_PROB 1; PINT, sec. 4.3: p.
+    """
+
+    variable_window: bool = True
+    """The window follows the rate; otherwise it stays that of the line rate. Source: HPCC
+    reference simulator, VAR_WIN 1.
+    """
+
+    window: str = "bdp"
+    """Bytes in flight at line rate: base RTT times line rate, a size, or no limit. Unit: bytes.
+    Range [1B, 1TiB]. Source: HPCC reference simulator, HAS_WIN 1.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dcqcn(Section):
+    """DCQCN: the rate falls with congestion marks and recovers by timers. It needs `switch.ecn`,
+    whose thresholds all schemes share. The timers `alpha_interval`, `decrease_interval` and
+    `increase_interval` are 1, 4 and 300 us by default, the NIC vendor's; `preset = "paper"` makes
+    them the DCQCN paper's 50, 50 and 55 us. As in the HPCC reference simulator each marked packet
+    counts as a notification, and there is no byte counter.
+    """
+
+    cc: ClassVar[Literal["dcqcn"]] = "dcqcn"
+    chosen: ClassVar[tuple[str, ...]] = ("cc",)
+
+    preset: Literal["vendor", "paper"] = "vendor"
+    """Timers where not given: the NIC vendor's (1, 4, 300 us) or the DCQCN paper's (50, 50, 55
+    us). Source: HPCC, fig. 2, compares the two; reference simulator: scripts dcqcn and dcqcn_paper.
+    """
+
+    g: float = 0.00390625
+    """Gain of the estimate `alpha` of congestion. Range (0, 1]. Source: DCQCN paper: 1/256;
+    reference simulator, EWMA_GAIN.
+    """
+
+    alpha_interval: str | None = None
+    """From one update of `alpha` to the next. Unit: time. Range [100ns, 1s]. Default: `"1us"`
+    (preset `vendor`), `"50us"` (preset `paper`). Source: HPCC reference simulator,
+    ALPHA_RESUME_INTERVAL 1 and 50; the DCQCN paper has 55.
+    """
+
+    decrease_interval: str | None = None
+    """Shortest time from one decrease of the rate to the next. Unit: time. Range [100ns, 1s].
+    Default: `"4us"` (preset `vendor`), `"50us"` (preset `paper`). Source: HPCC, fig. 2: Td 4 us
+    (vendor), 50 us (DCQCN paper); reference simulator, RATE_DECREASE_INTERVAL.
+    """
+
+    increase_interval: str | None = None
+    """From one increase of the rate to the next. Unit: time. Range [100ns, 1s]. Default:
+    `"300us"` (preset `vendor`), `"55us"` (preset `paper`). Source: HPCC, fig. 2: Ti 300 us
+    (vendor), 55 us (DCQCN paper); reference simulator, RP_TIMER.
+    """
+
+    fast_recovery: int = 1
+    """Increases of fast recovery (F), towards the rate before the decrease, until additive
+    increase begins. Range [0, 1000]. Source: HPCC reference simulator, FAST_RECOVERY_TIMES 1; the
+    DCQCN paper has 5.
+    """
+
+    ai_rate: str = "20Mbps"
+    """Additive increase. Made for hosts of 100 Gb/s: take it in proportion elsewhere. Unit:
+    bit/s. Range [0bps, 10Tbps]. Source: HPCC reference simulator, RATE_AI 20Mb/s at 100 Gb/s.
+    """
+
+    hai_rate: str = "200Mbps"
+    """Hyper increase, after the additive one. Made for hosts of 100 Gb/s. Unit: bit/s. Range
+    [0bps, 10Tbps]. Source: HPCC reference simulator, RATE_HAI 200Mb/s at 100 Gb/s.
+    """
+
+    min_rate: str = "1Gbps"
+    """Lowest rate. Unit: bit/s. Range [1Kbps, 10Tbps]. Source: HPCC reference simulator,
+    MIN_RATE 1000Mb/s.
+    """
+
+    clamp_target_rate: bool = False
+    """The rate to recover to falls with every decrease, not only with the first after an
+    increase. Source: HPCC reference simulator, CLAMP_TARGET_RATE 0.
+    """
+
+    cnp_interval: str = "0s"
+    """Notifications sooner than this after the last that counted are ignored. Unit: time. Range
+    [0s, 1s]. Source: HPCC reference simulator: every mark counts; the DCQCN paper's N is 50 us.
+    """
+
+    variable_window: bool = True
+    """The window, where there is one, follows the rate; otherwise it stays that of the line
+    rate. Source: HPCC reference simulator, VAR_WIN 1.
+    """
+
+    window: str = "off"
+    """Bytes in flight at line rate: no limit (DCQCN), base RTT times line rate (DCQCN+win), or a
+    size. Unit: bytes. Range [1B, 1TiB]. Source: HPCC, sec. 5: DCQCN and DCQCN+win; reference
+    simulator, HAS_WIN.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Timely(Section):
+    """TIMELY: the rate follows the round-trip time and its gradient. No help from switches. The
+    queues that ACKs meet count as congestion too; the HPCC reference simulator's scripts give ACKs
+    priority (`host.ack_priority`) with TIMELY, and with DCQCN without a window.
+    """
+
+    cc: ClassVar[Literal["timely"]] = "timely"
+    chosen: ClassVar[tuple[str, ...]] = ("cc",)
+
+    t_low: str = "50us"
+    """Below this RTT the rate grows whatever the gradient. Unit: time. Range [0s, 10s]. Source:
+    TIMELY paper; reference simulator (fixed there).
+    """
+
+    t_high: str = "500us"
+    """Above this RTT the rate falls whatever the gradient. Unit: time. Range [0s, 10s]. Source:
+    TIMELY paper; reference simulator (fixed there).
+    """
+
+    min_rtt: str = "20us"
+    """What the difference of two RTTs is divided by to give the gradient. Unit: time. Range
+    [1ns, 10s]. Source: TIMELY paper; reference simulator (fixed there).
+    """
+
+    ewma: float = 0.875
+    """Weight of the newest difference of RTTs. Range (0, 1]. Source: TIMELY, alg. 1: alpha;
+    reference simulator (fixed there).
+    """
+
+    beta: float = 0.8
+    """Multiplicative decrease factor. Range (0, 1]. Source: TIMELY paper; reference simulator
+    (fixed there).
+    """
+
+    hai_after: int = 5
+    """Increases in a row after which `hai_rate` takes the place of `ai_rate`. Range [0, 1000].
+    Source: TIMELY paper: N; reference simulator (fixed there).
+    """
+
+    ai_rate: str = "100Mbps"
+    """Additive increase. Made for hosts of 100 Gb/s: take it in proportion elsewhere. Unit:
+    bit/s. Range [0bps, 10Tbps]. Source: HPCC reference simulator, RATE_AI 100Mb/s at 100 Gb/s;
+    TIMELY: 10 Mb/s at 10 Gb/s.
+    """
+
+    hai_rate: str = "500Mbps"
+    """Increase once `hai_after` is reached. Made for hosts of 100 Gb/s. Unit: bit/s. Range
+    [0bps, 10Tbps]. Source: HPCC reference simulator, RATE_HAI 500Mb/s at 100 Gb/s; TIMELY: 5 times
+    the additive one.
+    """
+
+    min_rate: str = "1Gbps"
+    """Lowest rate. Unit: bit/s. Range [1Kbps, 10Tbps]. Source: HPCC reference simulator,
+    MIN_RATE 1000Mb/s.
+    """
+
+    variable_window: bool = True
+    """The window, where there is one, follows the rate; otherwise it stays that of the line
+    rate. Source: HPCC reference simulator, VAR_WIN 1.
+    """
+
+    window: str = "off"
+    """Bytes in flight at line rate: no limit (TIMELY), base RTT times line rate (TIMELY+win), or
+    a size. Unit: bytes. Range [1B, 1TiB]. Source: HPCC, sec. 5: TIMELY and TIMELY+win; reference
+    simulator, HAS_WIN.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dctcp(Section):
+    """DCTCP as a rate: it falls once per window by the share of marked packets, and starts at
+    line rate. DCTCP wants switches to mark in one step: `switch.ecn.k_min` and `k_max` of `"300KB"`
+    at 100 Gb/s with `p_max = 1`. The thresholds are those of the run, shared by all its schemes;
+    the default ones suit DCQCN. Compare schemes that need different ones by separate runs.
+    """
+
+    cc: ClassVar[Literal["dctcp"]] = "dctcp"
+    chosen: ClassVar[tuple[str, ...]] = ("cc",)
+
+    g: float = 0.0625
+    """Gain of the estimate `alpha` of the share of marked packets. Range (0, 1]. Source: DCTCP
+    paper: 1/16; reference simulator, EWMA_GAIN.
+    """
+
+    ai_rate: str = "615Mbps"
+    """Additive increase per round trip, as a rate. Made for hosts of 100 Gb/s. Unit: bit/s.
+    Range [0bps, 10Tbps]. Source: HPCC reference simulator, DCTCP_RATE_AI 615Mb/s at 100 Gb/s.
+    """
+
+    min_rate: str = "1Gbps"
+    """Lowest rate. Unit: bit/s. Range [1Kbps, 10Tbps]. Source: HPCC reference simulator,
+    MIN_RATE 1000Mb/s.
+    """
+
+    variable_window: bool = True
+    """The window follows the rate; otherwise it stays that of the line rate. Source: HPCC
+    reference simulator, VAR_WIN 1.
+    """
+
+    window: str = "bdp"
+    """Bytes in flight at line rate: base RTT times line rate, a size, or no limit. Unit: bytes.
+    Range [1B, 1TiB]. Source: HPCC reference simulator, HAS_WIN 1.
+    """
+
+
+Scheme = NoControl | Hpcc | HpccPint | Dcqcn | Timely | Dctcp
 """A congestion control with its parameters. Several schemes may share a network; each workload
 names the one it uses.
 """

@@ -97,6 +97,10 @@ pub fn check(
     }
 }
 
+/// What [`quirks`] takes.
+const QUIRKS: &str = "none, clock_1ns, insertion_order, nic_round_robin, reference_random, ack_priority_at_hosts, \
+                      pint_data_only, unpadded_data, line_rate_pacing";
+
 /// Names of the quirks a run has; `none` stands for the empty list.
 fn quirks(names: &[String]) -> Result<Quirks, InputError> {
     let mut quirks = Quirks::default();
@@ -106,11 +110,13 @@ fn quirks(names: &[String]) -> Result<Quirks, InputError> {
             "clock_1ns" => quirks.clock_1ns = true,
             "insertion_order" => quirks.insertion_order = true,
             "nic_round_robin" => quirks.nic_round_robin = true,
+            "reference_random" => quirks.reference_random = true,
+            "ack_priority_at_hosts" => quirks.ack_priority_at_hosts = true,
+            "pint_data_only" => quirks.pint_data_only = true,
+            "unpadded_data" => quirks.unpadded_data = true,
+            "line_rate_pacing" => quirks.line_rate_pacing = true,
             _ => {
-                return Err(InputError::new("no such quirk")
-                    .field("quirk")
-                    .value(name)
-                    .allowed("none, clock_1ns, insertion_order, nic_round_robin"));
+                return Err(InputError::new("no such quirk").field("quirk").value(name).allowed(QUIRKS));
             }
         }
     }

@@ -5,7 +5,6 @@ use std::io::BufReader;
 use std::path::Path;
 use std::sync::Arc;
 
-use paceline_proto::cc::{Params, fixed, hpcc};
 use paceline_proto::units::{BitsPerSec, Duration, MS, Time};
 
 use crate::clock::Clock;
@@ -13,11 +12,10 @@ use crate::error::InputError;
 use crate::graph::{Graph, Link, NodeId, NodeKind, Topology};
 use crate::ideal;
 use crate::routing::Routes;
-use crate::scenario::{HostConfig, QueueRecords, RecordConfig, Rto, Scenario, Scheme, Window};
+use crate::scenario::{HostConfig, QueueRecords, RecordConfig, Rto, Scenario, Scheme};
 use crate::spec::Resolved;
 use crate::spec::host::{BaseRtt, Rto as RtoSpec};
 use crate::spec::run::{Interval, QueueRecords as QueueSpec, Stall};
-use crate::spec::scheme::{Control, HpccWindow, SendRate, Window as WindowSpec};
 use crate::spec::topology::{GraphTopology, TopologyKind};
 use crate::spec::workload::{
     Flows, Incast, IncastMode, LoadBytes, LoadMean, LoadOf, Poisson, RateCap, Receiver, Sampling, Shift, Sizes,
@@ -84,7 +82,7 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         QueueSpec::Auto if graph.ports.len() > MOST_PORTS => QueueRecords::Tier,
         QueueSpec::Port | QueueSpec::Auto => QueueRecords::Port,
     };
-    let schemes: Vec<Scheme> = spec.schemes.iter().map(|(name, s)| scheme(name, &s.cc)).collect();
+    let schemes: Vec<Scheme> = spec.schemes.iter().map(|(name, s)| s.config(name)).collect();
     let mut groups: Vec<String> = Vec::new();
     for workload in &spec.workloads {
         if !groups.contains(&workload.group.0) {
@@ -134,38 +132,6 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         arrivals_end,
         warnings,
     })
-}
-
-/// The engine's form of a scheme.
-fn scheme(name: &str, control: &Control) -> Scheme {
-    let (params, window) = match control {
-        Control::Fixed(c) => {
-            let rate = if let SendRate::Rate(r) = c.rate { r.0 } else { 0 };
-            let window = match c.window {
-                WindowSpec::Bdp => Window::Bdp,
-                WindowSpec::Off => Window::Off,
-                WindowSpec::Bytes(b) => Window::Fixed(b),
-            };
-            (Params::Fixed(fixed::Params { rate }), window)
-        }
-        Control::Hpcc(c) => {
-            let params = hpcc::Params {
-                eta: c.eta,
-                max_stage: c.max_stage,
-                w_ai_rate: c.w_ai_rate.0,
-                min_rate: c.min_rate.0,
-                fast_reaction: c.fast_reaction,
-                variable_window: c.variable_window,
-                ..hpcc::Params::default()
-            };
-            let window = match c.window {
-                HpccWindow::Bdp => Window::Bdp,
-                HpccWindow::Bytes(b) => Window::Fixed(b),
-            };
-            (Params::Hpcc(params), window)
-        }
-    };
-    Scheme { name: name.to_string(), params, window }
 }
 
 /// Largest input file that is read.

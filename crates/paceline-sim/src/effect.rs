@@ -5,6 +5,7 @@ use paceline_proto::cc::Params;
 use crate::net::Net;
 use crate::scenario::{BufferModel, PathChoice};
 use crate::spec::Resolved;
+use crate::spec::scheme::Window;
 
 /// One clause per setting without effect: `setting: why`.
 pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
@@ -14,6 +15,11 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
     for scheme in &s.schemes {
         if !net.contexts.iter().any(|ctx| ctx.params == scheme.params) {
             note(&format!("schemes.{}", scheme.name), "no flow of this run uses it");
+        }
+    }
+    for (name, scheme) in &spec.schemes {
+        if scheme.cc.window() == Window::Off && scheme.cc.variable_window().is_some() {
+            note(&format!("schemes.{name}.variable_window"), &format!("schemes.{name}.window is \"off\""));
         }
     }
     if s.switch.pfc.is_some() {
@@ -68,7 +74,7 @@ fn ecn(spec: &Resolved, net: &Net, note: &mut impl FnMut(&str, &str)) {
         );
         return;
     }
-    let listens = |p: &Params| !matches!(p, Params::Fixed(_) | Params::Hpcc(_));
+    let listens = |p: &Params| matches!(p, Params::Dcqcn(_) | Params::Dctcp(_));
     if !s.schemes.iter().any(|x| listens(&x.params)) {
         let marked = if net.counters.marks == 0 { "nothing was marked, and" } else { "packets were marked, but" };
         note("switch.ecn", &format!("{marked} no scheme of this run reacts to marks"));

@@ -74,7 +74,7 @@ pub fn choose_engine(scenario: &Scenario) -> Result<(EngineChoice, String), Inpu
     if scenario.engine != EngineChoice::Auto {
         return Ok((scenario.engine, "asked for (run.engine)".into()));
     }
-    if scenario.quirks.insertion_order || scenario.quirks.nic_round_robin {
+    if scenario.quirks.insertion_order || scenario.quirks.nic_round_robin || scenario.quirks.reference_random {
         return Ok((EngineChoice::Sequential, "the reference's event order was asked for (quirks)".into()));
     }
     if let Some(rto) = scenario.host.rto.filter(|rto| rto.initial.0 < ahead) {

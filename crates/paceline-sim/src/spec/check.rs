@@ -9,6 +9,7 @@ use crate::InputError;
 use super::Spec;
 use super::node::{Bad, Node, Read, clip};
 use super::run::Stop;
+use super::scheme::Control;
 use super::section::nearest;
 use super::topology::{GraphTopology, TopologyKind};
 use super::value::{HostSet, Name};
@@ -136,13 +137,30 @@ fn ecn(spec: &Spec, root: &Node) -> Read<()> {
 }
 
 fn schemes(spec: &Spec, root: &Node) -> Read<()> {
-    let Some(line) = spec.topology.kind.host_rate() else { return Ok(()) };
+    let line = spec.topology.kind.host_rate();
+    let mut log_base: Option<(f64, &str)> = None;
     for (name, scheme) in &spec.schemes {
-        let super::scheme::Control::Hpcc(hpcc) = &scheme.cc else { continue };
-        if hpcc.min_rate > line {
-            let field = format!("schemes.{name}.min_rate");
+        let field = |key: &str| format!("schemes.{name}.{key}");
+        if let Some((line, _)) = line.zip(scheme.cc.min_rate()).filter(|(line, min)| min > line) {
             let problem = "above the rate of the host links";
-            return Err(allowed(bad(root, &field, problem), format!("at most {line}")));
+            return Err(allowed(bad(root, &field("min_rate"), problem), format!("at most {line}")));
+        }
+        match &scheme.cc {
+            Control::Timely(timely) if timely.t_low > timely.t_high => {
+                let problem = format!("t_low ({}) is above t_high ({})", timely.t_low, timely.t_high);
+                let given = |key: &str| root.get("schemes").and_then(|s| s.get(name)?.get(key)).is_some();
+                let key = if given("t_low") || !given("t_high") { "t_low" } else { "t_high" };
+                return Err(allowed(bad(root, &field(key), &problem), "t_low at most t_high"));
+            }
+            Control::HpccPint(pint) => match log_base {
+                Some((base, other)) if base.to_bits() != pint.log_base.to_bits() => {
+                    let problem = format!("{} differs from schemes.{other}", pint.log_base);
+                    let only = format!("{base}: switches write utilisation in one base for all schemes");
+                    return Err(allowed(bad(root, &field("log_base"), &problem), only));
+                }
+                _ => log_base = Some((pint.log_base, name)),
+            },
+            _ => {}
         }
     }
     Ok(())

@@ -7,7 +7,7 @@ use crate::scenario::{BufferModel, EcnThresholds};
 use super::Resolved;
 use super::host::{BaseRtt, Rto};
 use super::run::{Interval, MeasureEnd, Stall, Stop};
-use super::scheme::{Control, HpccWindow, SendRate, Window};
+use super::scheme::{Control, SendRate, Window};
 use super::switch::Headroom;
 use super::value::Multiple;
 use super::workload::{IncastMode, LoadOf, WorkloadKind};
@@ -21,6 +21,7 @@ pub fn lint(scenario: &Resolved) -> Vec<String> {
     ecn(scenario, &mut warnings);
     pfc(scenario, &mut warnings);
     schemes(scenario, &mut warnings);
+    quirks(scenario, &mut warnings);
     load(scenario, &mut warnings);
     times(scenario, &mut warnings);
     warnings
@@ -152,31 +153,72 @@ fn pfc(scenario: &Resolved, out: &mut Vec<String>) {
 fn schemes(scenario: &Resolved, out: &mut Vec<String>) {
     let host_rate = scenario.topology.kind.host_rate();
     for (name, scheme) in &scenario.schemes {
-        let window = match &scheme.cc {
-            Control::Fixed(none) => match none.window {
-                Window::Bytes(bytes) => Some(bytes),
-                Window::Bdp | Window::Off => None,
-            },
-            Control::Hpcc(hpcc) => match hpcc.window {
-                HpccWindow::Bytes(bytes) => Some(bytes),
-                HpccWindow::Bdp => None,
-            },
-        };
-        if let Some(bytes) = window.filter(|w| *w < scenario.framing.payload) {
+        let cc = &scheme.cc;
+        let window = cc.window();
+        if let Window::Bytes(bytes) = window
+            && bytes < scenario.framing.payload
+        {
             let payload = scenario.framing.payload;
             out.push(format!("schemes.{name}.window ({bytes}) is below one packet ({payload})"));
         }
-        if let (Control::Fixed(none), Some(line)) = (&scheme.cc, host_rate)
+        if let (Control::Fixed(none), Some(line)) = (cc, host_rate)
             && let SendRate::Rate(rate) = none.rate
             && rate > line
         {
             out.push(format!("schemes.{name}.rate ({rate}) is above the host links ({line}), which limit it"));
         }
-        if let Control::Hpcc(hpcc) = &scheme.cc
-            && hpcc.w_ai_rate.0 == 0
-        {
-            out.push(format!("schemes.{name}.w_ai_rate is 0: flows never converge to equal rates"));
+        if let Some((field, BitsPerSec(0))) = cc.additive_increase() {
+            out.push(format!("schemes.{name}.{field} is 0: flows never converge to equal rates"));
         }
+        if window == Window::Off && cc.variable_window() == Some(false) {
+            out.push(format!("schemes.{name}.variable_window has no effect: schemes.{name}.window is \"off\""));
+        }
+        slows_down(scenario, name, cc, out);
+    }
+}
+
+/// Whether anything can make a scheme slow down.
+fn slows_down(scenario: &Resolved, name: &str, cc: &Control, out: &mut Vec<String>) {
+    if cc.needs_marks() && !scenario.switch.ecn.enabled {
+        out.push(format!(
+            "schemes.{name} never slows down: it reacts to congestion marks only, and switch.ecn.enabled is false"
+        ));
+    } else if matches!(cc, Control::Dctcp(_)) {
+        step(scenario, name, out);
+    }
+    if scenario.quirks.line_rate_pacing
+        && let Some(variable) = cc.variable_window()
+        && (cc.window() == Window::Off || !variable)
+    {
+        out.push(format!(
+            "schemes.{name} never slows down: with quirks.line_rate_pacing its rate only sets the window, which is off or fixed"
+        ));
+    }
+}
+
+/// DCTCP with thresholds that are not one step.
+fn step(scenario: &Resolved, name: &str, out: &mut Vec<String>) {
+    let ecn = &scenario.switch.ecn;
+    let mut rates = rates(scenario);
+    if rates.is_empty() {
+        rates.push(ecn.at);
+    }
+    if let Some(t) = rates.into_iter().map(|rate| ecn.thresholds(rate)).find(|t| t.k_min < t.k_max) {
+        out.push(format!(
+            "schemes.{name}: DCTCP wants marking in one step, but switch.ecn (shared by all schemes) rises from {} to {} on ports \
+             of {}; the step is k_min = k_max = \"300KB\" at 100 Gb/s with p_max = 1",
+            t.k_min, t.k_max, t.rate
+        ));
+    }
+}
+
+/// Behaviours that nothing in the scenario shows.
+fn quirks(scenario: &Resolved, out: &mut Vec<String>) {
+    if scenario.quirks.ack_priority_at_hosts && !scenario.host.ack_priority {
+        out.push("quirks.ack_priority_at_hosts has no effect: host.ack_priority is false".to_string());
+    }
+    if scenario.quirks.pint_data_only && !scenario.schemes.iter().any(|s| matches!(s.1.cc, Control::HpccPint(_))) {
+        out.push("quirks.pint_data_only has no effect: no scheme has cc = \"hpcc_pint\"".to_string());
     }
 }
 

@@ -135,13 +135,41 @@ section! {
         insertion_order: bool = false, from "HPCC reference simulator";
         /// The NIC's round robin is not adjusted when finished flows are removed, and its pacing timer has gaps.
         nic_round_robin: bool = false, from "HPCC reference simulator";
+        /// Marks and PINT draw the reference's random numbers, in global order of events; `seed` does not matter to them.
+        reference_random: bool = false, from "HPCC reference simulator";
+        /// `host.ack_priority` ends at the host: there ACKs are never paused, switches queue them with data.
+        ack_priority_at_hosts: bool = false, from "HPCC reference simulator";
+        /// PINT measures with data packets only; others reset its clock without being counted.
+        pint_data_only: bool = false, from "HPCC reference simulator";
+        /// Data frames shorter than `framing.min_frame` are not padded; ACKs are.
+        unpadded_data: bool = false, from "HPCC reference simulator";
+        /// Flows are paced at line rate; their rate only sets the window.
+        line_rate_pacing: bool = false, from "HPCC reference simulator, RATE_BOUND 0";
     }
 }
 
 impl Quirks {
     /// The engine's form.
     pub fn config(&self) -> scenario::Quirks {
-        let Self { clock_1ns, insertion_order, nic_round_robin } = *self;
-        scenario::Quirks { clock_1ns, insertion_order, nic_round_robin, ..scenario::Quirks::default() }
+        let Self {
+            clock_1ns,
+            insertion_order,
+            nic_round_robin,
+            reference_random,
+            ack_priority_at_hosts,
+            pint_data_only,
+            unpadded_data,
+            line_rate_pacing,
+        } = *self;
+        scenario::Quirks {
+            clock_1ns,
+            insertion_order,
+            nic_round_robin,
+            reference_random,
+            ack_priority_at_hosts,
+            pint_data_only,
+            unpadded_data,
+            line_rate_pacing,
+        }
     }
 }

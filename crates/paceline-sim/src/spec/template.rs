@@ -5,6 +5,7 @@ pub const TEMPLATES: &[(&str, &str)] = &[
     ("quickstart", include_str!("templates/quickstart.toml")),
     ("hpcc-websearch", include_str!("templates/hpcc-websearch.toml")),
     ("incast", include_str!("templates/incast.toml")),
+    ("dcqcn-incast", include_str!("templates/dcqcn-incast.toml")),
     ("fat-tree", include_str!("templates/fat-tree.toml")),
 ];
 

@@ -4,6 +4,7 @@ mod bad_input;
 mod good_input;
 mod lints;
 mod round_trip;
+mod schemes;
 
 use super::{Resolved, parse};
 use crate::InputError;

@@ -83,6 +83,16 @@ const MISTAKES: &[Mistake] = &[
         problem: "unknown word", allowed: "\"bdp\"; or a size" },
     Mistake { text: "[schemes.x]\ncc = \"hpcc\"\nmin_rate = \"200Gbps\"\n", line: 3, field: "schemes.x.min_rate", value: Some("\"200Gbps\""),
         problem: "above the rate of the host links", allowed: "at most 100Gbps" },
+    Mistake { text: "[schemes.x]\ncc = \"dcqcn\"\nmin_rate = \"200Gbps\"\n", line: 3, field: "schemes.x.min_rate", value: Some("\"200Gbps\""),
+        problem: "above the rate of the host links", allowed: "at most 100Gbps" },
+    Mistake { text: "[schemes.x]\ncc = \"timely\"\nt_high = \"40us\"\n", line: 3, field: "schemes.x.t_high", value: Some("\"40us\""),
+        problem: "t_low (50us) is above t_high (40us)", allowed: "t_low at most t_high" },
+    Mistake { text: "[schemes.x]\ncc = \"hpcc_pint\"\n[schemes.y]\ncc = \"hpcc_pint\"\nlog_base = 1.01\n", line: 5, field: "schemes.y.log_base",
+        value: Some("1.01"), problem: "1.01 differs from schemes.x", allowed: "1.05: switches write utilisation in one base" },
+    Mistake { text: "[schemes.x]\ncc = \"dcqcn\"\nalpha_interval = \"1ns\"\n", line: 3, field: "schemes.x.alpha_interval", value: Some("\"1ns\""),
+        problem: "out of range", allowed: "100ns to 1s" },
+    Mistake { text: "[schemes.x]\ncc = \"hpcc\"\nlog_base = 1.05\n", line: 3, field: "schemes.x.log_base", value: Some("1.05"),
+        problem: "has no effect here", allowed: "only with cc = \"hpcc_pint\"" },
 ];
 
 fn check(error: &InputError, mistake: &Mistake) {

@@ -18,7 +18,7 @@ const G: u64 = 1_000_000_000;
 fn templates_parse_without_warnings() {
     assert_eq!(
         TEMPLATES.iter().map(|t| t.0).collect::<Vec<_>>(),
-        ["quickstart", "hpcc-websearch", "incast", "fat-tree"]
+        ["quickstart", "hpcc-websearch", "incast", "dcqcn-incast", "fat-tree"]
     );
     for (name, text) in TEMPLATES {
         let scenario = parse(text, name, &[]).unwrap_or_else(|e| panic!("{e}"));
@@ -160,7 +160,15 @@ pub(super) fn all_variants() -> Vec<String> {
         "kind = 'flows'\nfile = 'f.csv'",
         "kind = 'flows'\nrows = [{ src = 0, dst = 1, bytes = '1B', scheme = 's', class = 2, rate_cap = '1Gbps' }]",
     ];
-    let schemes = ["cc = 'hpcc'", "cc = 'none'\nwindow = 'off'"];
+    let schemes = [
+        "cc = 'hpcc'",
+        "cc = 'none'\nwindow = 'off'",
+        "cc = 'dcqcn'\npreset = 'paper'",
+        "cc = 'timely'\nwindow = 'bdp'",
+        "cc = 'dctcp'\nwindow = '100KB'",
+        "cc = 'hpcc_pint'",
+        "cc = 'hpcc'\nmulti_rate = true",
+    ];
     let most = topologies.len().max(workloads.len());
     let of = |i: usize| {
         let by_rate = "[[switch.ecn.by_rate]]\nrate = '1Gbps'\nk_min = '1KB'\nk_max = '1KB'";
@@ -217,7 +225,7 @@ fn the_catalogue_lists_parameters_with_their_conditions() {
         let items = list[key].as_array().unwrap();
         items.iter().map(|v| v["name"].as_str().unwrap().to_string()).collect()
     };
-    assert_eq!(names("schemes"), ["none", "hpcc"]);
+    assert_eq!(names("schemes"), ["none", "hpcc", "hpcc_pint", "dcqcn", "timely", "dctcp"]);
     assert_eq!(names("workloads"), ["poisson", "incast", "permutation", "all_to_all", "flows"]);
     assert_eq!(names("topologies").len(), 8);
     assert_eq!(list["distributions"][0], "websearch@hpcc");

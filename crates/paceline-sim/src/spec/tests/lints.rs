@@ -27,7 +27,26 @@ const WARNINGS: &[(&[&str], &str)] = &[
     (&["host.rto=10us", "host.base_rtt=12us"], "host.rto (10us) is not longer than host.base_rtt (12us)"),
     (&["records.series.interval=off", "records.series.flows=[1]"], "records.series.ports and flows have no effect"),
     (&["switch.ecn.enabled=false", "switch.ecn.by_rate=[{ rate = '400Gbps', k_min = '1KB', k_max = '2KB' }]"], "switch.ecn.by_rate has no effect"),
+    (&["switch.ecn.enabled=false", "schemes.hpcc.cc=dcqcn"], "schemes.hpcc never slows down: it reacts to congestion marks only"),
+    (&["switch.ecn.enabled=false", "schemes.hpcc.cc=dctcp"], "schemes.hpcc never slows down: it reacts to congestion marks only"),
+    (&["schemes.hpcc.cc=dctcp"], "schemes.hpcc: DCTCP wants marking in one step, but switch.ecn (shared by all schemes) rises from 400KB to 1600KB on ports of 100Gbps"),
+    (&["schemes.hpcc.cc=dctcp", "topology={ kind = 'file', file = 'x' }"], "schemes.hpcc: DCTCP wants marking in one step"),
+    (&["schemes.hpcc={ cc = 'dcqcn', variable_window = false }"], "schemes.hpcc.variable_window has no effect: schemes.hpcc.window is \"off\""),
+    (&["schemes.hpcc={ cc = 'dcqcn', ai_rate = '0bps' }"], "schemes.hpcc.ai_rate is 0"),
+    (&["schemes.hpcc={ cc = 'timely', window = '10B' }"], "schemes.hpcc.window (10B) is below one packet (1KB)"),
+    (&["schemes.hpcc.cc=timely", "quirks.line_rate_pacing=true"], "schemes.hpcc never slows down: with quirks.line_rate_pacing"),
+    (&["quirks.ack_priority_at_hosts=true"], "quirks.ack_priority_at_hosts has no effect"),
+    (&["quirks.pint_data_only=true"], "quirks.pint_data_only has no effect"),
 ];
+
+#[test]
+fn no_warning_where_a_scheme_has_what_it_needs() {
+    let step = ["schemes.hpcc.cc=dctcp", "switch.ecn.k_min=300KB", "switch.ecn.k_max=300KB", "switch.ecn.p_max=1"];
+    assert_eq!(lint(&least(&step)), Vec::<String>::new());
+    assert_eq!(lint(&least(&["schemes.hpcc.cc=dcqcn"])), Vec::<String>::new());
+    assert_eq!(lint(&least(&["schemes.hpcc.cc=hpcc_pint", "quirks.pint_data_only=true"])), Vec::<String>::new());
+    assert_eq!(lint(&least(&["schemes.hpcc.cc=timely", "switch.ecn.enabled=false"])), Vec::<String>::new());
+}
 
 #[test]
 fn each_likely_mistake_has_its_warning() {

@@ -1,0 +1,222 @@
+//! Schemes: what the controllers are told, and that each of them runs.
+
+use std::path::PathBuf;
+
+use paceline_proto::cc::{Params, dcqcn, dctcp, fixed, hpcc, hpcc_pint, timely};
+use paceline_proto::units::{Bytes, Duration};
+
+use super::*;
+use crate::results::Summary;
+use crate::run::{Request, run};
+use crate::scenario::{Quirks, Scheme, Window};
+
+/// The engine's form of the least scenario's scheme, written as an inline table.
+fn scheme(table: &str) -> Scheme {
+    least(&[&format!("schemes.hpcc={{ {table} }}")]).schemes[0].1.config("x")
+}
+
+#[test]
+fn defaults_are_those_of_the_controllers() {
+    for (cc, params, window) in [
+        ("none", Params::Fixed(fixed::Params::default()), Window::Bdp),
+        ("hpcc", Params::Hpcc(hpcc::Params::default()), Window::Bdp),
+        ("hpcc_pint", Params::HpccPint(hpcc_pint::Params::default()), Window::Bdp),
+        ("dcqcn", Params::Dcqcn(dcqcn::Params::vendor()), Window::Off),
+        ("dcqcn', preset = 'paper", Params::Dcqcn(dcqcn::Params::paper()), Window::Off),
+        ("timely", Params::Timely(timely::Params::default()), Window::Off),
+        ("dctcp", Params::Dctcp(dctcp::Params::default()), Window::Bdp),
+    ] {
+        assert_eq!(scheme(&format!("cc = '{cc}'")), Scheme { name: "x".to_string(), params, window });
+    }
+}
+
+/// Every field arrives where it belongs, with its unit.
+#[test]
+fn fields_reach_the_controllers() {
+    const RATES: &str = "min_rate = '3Gbps', variable_window = false, window = '70KB'";
+    const STEPS: &str = "ai_rate = '1Gbps', hai_rate = '2Gbps'";
+    let (ai_rate, hai_rate, min_rate, variable_window) = (1_000_000_000, 2_000_000_000, 3_000_000_000, false);
+    for (table, params) in [
+        (
+            "cc = 'hpcc', eta = 0.5, max_stage = 4, w_ai_rate = '1Gbps', fast_reaction = false, multi_rate = true, \
+             sample_feedback = true"
+                .to_string(),
+            Params::Hpcc(hpcc::Params {
+                eta: 0.5,
+                max_stage: 4,
+                w_ai_rate: ai_rate,
+                min_rate,
+                fast_reaction: false,
+                variable_window,
+                multi_rate: true,
+                sample_feedback: true,
+            }),
+        ),
+        (
+            "cc = 'hpcc_pint', eta = 0.5, max_stage = 4, w_ai_rate = '1Gbps', log_base = 1.1, probability = 0.25"
+                .into(),
+            Params::HpccPint(hpcc_pint::Params {
+                eta: 0.5,
+                max_stage: 4,
+                w_ai_rate: ai_rate,
+                min_rate,
+                log_base: 1.1,
+                probability: 0.25,
+                variable_window,
+            }),
+        ),
+        (
+            format!(
+                "cc = 'dcqcn', preset = 'paper', g = 0.5, alpha_interval = '2us', decrease_interval = '3us', \
+                 increase_interval = '4us', fast_recovery = 5, {STEPS}, clamp_target_rate = true, cnp_interval = '6us'"
+            ),
+            Params::Dcqcn(dcqcn::Params {
+                g: 0.5,
+                alpha_interval: Duration::from_us(2),
+                decrease_interval: Duration::from_us(3),
+                increase_interval: Duration::from_us(4),
+                fast_recovery: 5,
+                ai_rate,
+                hai_rate,
+                min_rate,
+                clamp_target_rate: true,
+                cnp_interval: Duration::from_us(6),
+                variable_window,
+            }),
+        ),
+        (
+            format!(
+                "cc = 'timely', t_low = '2us', t_high = '3us', min_rtt = '1500ns', ewma = 0.5, beta = 0.25, hai_after = 6, {STEPS}"
+            ),
+            Params::Timely(timely::Params {
+                t_low_ns: 2000.0,
+                t_high_ns: 3000.0,
+                min_rtt_ns: 1500.0,
+                ewma: 0.5,
+                beta: 0.25,
+                hai_after: 6,
+                ai_rate,
+                hai_rate,
+                min_rate,
+                variable_window,
+            }),
+        ),
+        (
+            "cc = 'dctcp', g = 0.5, ai_rate = '1Gbps'".into(),
+            Params::Dctcp(dctcp::Params { g: 0.5, ai_rate, min_rate, variable_window }),
+        ),
+    ] {
+        let made = scheme(&format!("{table}, {RATES}"));
+        assert_eq!((made.params, made.window), (params, Window::Fixed(Bytes(70_000))), "{table}");
+    }
+}
+
+#[test]
+fn quirks_are_told_apart() {
+    let keys = [
+        "clock_1ns",
+        "insertion_order",
+        "nic_round_robin",
+        "reference_random",
+        "ack_priority_at_hosts",
+        "pint_data_only",
+        "unpadded_data",
+        "line_rate_pacing",
+    ];
+    for key in keys {
+        let made = serde_json::to_value(least(&[&format!("quirks.{key}=true")]).quirks.config()).unwrap();
+        let on: Vec<_> = made.as_object().unwrap().iter().filter(|(_, v)| v.as_bool() == Some(true)).collect();
+        assert_eq!(on.iter().map(|(k, _)| k.as_str()).collect::<Vec<_>>(), [key]);
+    }
+    let all = serde_json::to_value(Quirks::default()).unwrap();
+    assert_eq!(all.as_object().unwrap().len(), keys.len(), "a quirk that scenarios cannot name");
+}
+
+/// A folder that goes away with the value.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Four hosts send to a fifth for 200 us: the summary, and what is in `flows.csv` and `series.csv`.
+fn run_star(cc: &str, more: &[&str]) -> (Summary, String) {
+    let text = format!(
+        "[topology]\nkind = 'star'\nhosts = 5\n[switch.ecn]\nk_min = '30KB'\nk_max = '30KB'\n[run]\nstop = '200us'\n\
+         [records.series]\ninterval = '5us'\nflows = [0, 1, 2, 3]\n[schemes.s]\n{cc}\n\
+         [[workloads]]\nkind = 'incast'\nsenders = 4\nrandom_senders = false\nreceiver = 4\nsizes = '1MB'\n"
+    );
+    run_text(&text, more)
+}
+
+fn run_text(text: &str, more: &[&str]) -> (Summary, String) {
+    let name = format!("paceline-schemes-{}-{:?}", std::process::id(), std::thread::current().id());
+    let out = Scratch(std::env::temp_dir().join(name));
+    let spec = with(text, more).unwrap_or_else(|e| panic!("{e}"));
+    let request = Request { spec, out: out.0.clone(), threads: 1, version: "test".to_string(), git: None };
+    let summary = run(request, &mut |_| true).unwrap_or_else(|e| panic!("{text}: {e}"));
+    let read = |file: &str| std::fs::read_to_string(out.0.join(file)).unwrap();
+    (summary, read("flows.csv") + &read("series.csv"))
+}
+
+/// Each scheme runs without a warning and does something no other does.
+#[test]
+fn each_scheme_runs_and_differs_from_the_others() {
+    let mut seen: Vec<(&str, String)> = Vec::new();
+    for cc in [
+        "cc = 'none'",
+        "cc = 'hpcc'",
+        "cc = 'hpcc'\nmulti_rate = true\nsample_feedback = true",
+        "cc = 'hpcc_pint'",
+        "cc = 'hpcc_pint'\nprobability = 0.1",
+        "cc = 'dcqcn'",
+        "cc = 'dcqcn'\nwindow = 'bdp'",
+        "cc = 'dcqcn'\npreset = 'paper'",
+        "cc = 'dcqcn'\ncnp_interval = '50us'",
+        "cc = 'timely'",
+        "cc = 'timely'\nwindow = 'bdp'",
+        "cc = 'dctcp'",
+    ] {
+        let (summary, results) = run_star(cc, &[]);
+        assert_eq!((summary.status.as_str(), summary.flows.total), ("stopped", 4), "{cc}");
+        assert_eq!(summary.warnings, Vec::<String>::new(), "{cc}");
+        let used = !summary.without_effect.iter().any(|s| s.starts_with("schemes.s:"));
+        assert!(used && summary.counters.marks > 0, "{cc}");
+        if let Some((other, _)) = seen.iter().find(|(_, r)| *r == results) {
+            panic!("{cc} and {other} give the same results");
+        }
+        seen.push((cc, results));
+    }
+}
+
+#[test]
+fn marks_that_no_scheme_heeds_are_told() {
+    let told = |cc: &str| {
+        let (summary, _) = run_star(cc, &[]);
+        summary.without_effect.iter().any(|s| s.contains("no scheme of this run reacts to marks"))
+    };
+    assert!(told("cc = 'timely'") && told("cc = 'hpcc_pint'"));
+    assert!(!told("cc = 'dcqcn'") && !told("cc = 'dctcp'"));
+}
+
+/// Quirks of order choose the engine that can follow them.
+#[test]
+fn the_reference_s_random_numbers_run_sequentially() {
+    let (summary, random) = run_star("cc = 'hpcc_pint'", &["quirks.reference_random=true"]);
+    assert_eq!(summary.engine.kind, "sequential");
+    let (plain, ours) = run_star("cc = 'hpcc_pint'", &[]);
+    assert_eq!(plain.engine.kind, "windowed");
+    assert_ne!(random, ours);
+}
+
+#[test]
+fn the_dcqcn_template_runs_under_each_of_its_schemes() {
+    let text = crate::spec::template("dcqcn-incast").unwrap();
+    for name in ["dcqcn", "dcqcn-win", "dcqcn-paper", "timely"] {
+        let (summary, _) = run_text(text, &[&format!("workloads.0.scheme={name}")]);
+        assert_eq!((summary.status.as_str(), summary.flows.finished), ("completed", 16), "{name}");
+        assert_eq!(summary.warnings, Vec::<String>::new(), "{name}");
+    }
+}
