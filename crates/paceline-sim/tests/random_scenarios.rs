@@ -262,6 +262,10 @@ fn try_out(text: &str, kept: &[String]) -> Result<(), TestCaseError> {
         return Ok(());
     }
     files(&spec);
+    // Frames that last 0 ns on a truncated clock (60 B from 480 Gb/s on) have no order on their wire.
+    if spec.quirks.clock_1ns {
+        return Ok(());
+    }
     let with = |engine: &str| {
         let sets: Vec<String> = kept.iter().cloned().chain([format!("run.engine={engine}")]).collect();
         parse(text, "random.toml", &sets).ok().and_then(|spec| files(&spec))
