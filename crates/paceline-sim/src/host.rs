@@ -414,7 +414,12 @@ impl Net {
         if acked != Acked::Old {
             self.progress += 1;
             flow.progress_at = now;
-            flow.timeouts = 0;
+            if flow.timeouts > 0 {
+                // The next timeout is due after the first wait again, not after the doubled one that was planned.
+                flow.timeouts = 0;
+                let nic = &mut self.nics[self.nic_of_port[flow.nic as usize] as usize];
+                nic.timer_at = nic.timer_at.min(now + self.host.rto.map_or(NEVER - now, |r| r.initial.0));
+            }
         }
         // Also for the last ACK: with the reference's random numbers other draws would else shift.
         let counts = packet.flags & (PINT | TICKS) == 0 || self.before_ack(slot, packet.flags, now);

@@ -238,6 +238,8 @@ type Files = Vec<(&'static str, Vec<u8>)>;
 fn files(spec: &Resolved) -> Option<(String, Files)> {
     let case = CASE.fetch_add(1, Ordering::Relaxed);
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("random-{case}"));
+    // A run of this test that failed may have left its folder.
+    let _ = std::fs::remove_dir_all(&out);
     let request = Request { spec: spec.clone(), out: out.clone(), threads: 1, version: "test".into(), git: None };
     let result = run(request, &mut |_| true);
     let all = ["flows.bin", "flows.csv", "queues.csv", "links.csv", "pauses.csv"];
