@@ -141,7 +141,8 @@ def test_a_folder_that_may_not_be_written_is_a_failure_with_its_name(paceline):
 def limited(command: list[str], folder: Path, largest: int) -> subprocess.CompletedProcess[str]:
     """Runs a command that may write files up to a size: the next best thing to a full disk."""
     return subprocess.run(
-        [sys.executable, "-m", "paceline", *command],
+        # -B: under the limit Python would leave bytecode files cut short for everybody after it.
+        [sys.executable, "-B", "-m", "paceline", *command],
         cwd=folder,
         capture_output=True,
         text=True,
