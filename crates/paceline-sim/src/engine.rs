@@ -52,3 +52,21 @@ pub trait Observer {
 
 /// Watches nothing.
 impl Observer for () {}
+
+/// Hands the observer what has piled up.
+fn report(net: &mut crate::net::Net, observer: &mut dyn Observer) {
+    if !net.ended.is_empty() {
+        observer.flows_ended(&net.ended);
+        net.ended.clear();
+    }
+    if !net.pfc_log.is_empty() {
+        observer.pfc(&net.pfc_log);
+        net.pfc_log.clear();
+    }
+}
+
+/// How far a run is at `now`.
+fn progress(net: &crate::net::Net, now: u64) -> Progress {
+    let (c, (data, control)) = (net.counters(), net.hops());
+    Progress { now, started: c.started, ended: c.finished + c.failed, hops: data + control }
+}

@@ -197,6 +197,13 @@ pub struct Counters {
     pub failed: u64,
 }
 
+impl Counters {
+    /// Flows that have started and not ended.
+    pub fn active(&self) -> u64 {
+        self.started - self.finished - self.failed
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::calendar::{Calendar, Ties};
 use super::order::{Rank, place_key};
 use super::reference_nic::ReferenceNics;
-use super::{Ending, Observer, Progress};
+use super::{Ending, Observer, progress, report};
 use crate::error::InputError;
 use crate::net::{Net, Schedule};
 use crate::packet::{Handle, NONE};
@@ -253,7 +253,7 @@ impl Sequential {
         let mut look_at = stall;
         while let Some((at, key, payload)) = self.events.list.pop() {
             if at >= stop {
-                self.report(observer);
+                report(&mut self.net, observer);
                 return Ok((Ending::Stopped, stop));
             }
             now = at;
@@ -263,17 +263,17 @@ impl Sequential {
             let what = KINDS[(payload >> 60) as usize];
             self.handle(what, (payload >> 32) as u32 & 0x0fff_ffff, payload as u32, at, observer)?;
             if self.net.counters.events.is_multiple_of(1 << 14) {
-                self.report(observer);
-                if !observer.progress(&self.progress(now)) {
+                report(&mut self.net, observer);
+                if !observer.progress(&progress(&self.net, now)) {
                     return Ok((Ending::Interrupted, now));
                 }
             }
-            if self.net.progress != last_progress || self.active() == 0 {
+            if self.net.progress != last_progress || self.net.counters.active() == 0 {
                 (last_progress, progress_at) = (self.net.progress, now);
                 look_at = now.saturating_add(stall);
             } else if now > look_at {
                 if crate::diagnosis::is_stuck(&self.net, progress_at, now, stall) {
-                    self.report(observer);
+                    report(&mut self.net, observer);
                     return Ok((Ending::Stalled(self.net.diagnose(now)), now));
                 }
                 look_at = now.saturating_add(stall / 16);
@@ -282,41 +282,20 @@ impl Sequential {
                 break;
             }
         }
-        self.report(observer);
-        if self.active() > 0 {
+        report(&mut self.net, observer);
+        if self.net.counters.active() > 0 {
             return Ok((Ending::Stalled(self.net.diagnose(now)), now));
         }
         Ok((Ending::Completed, now))
     }
 
-    fn active(&self) -> u64 {
-        let c = &self.net.counters;
-        c.started - c.finished - c.failed
-    }
-
     /// With nothing left to start, send or sample the run is over, whatever idle timers remain.
     fn finished(&self) -> bool {
         self.next_flow.is_none()
-            && self.active() == 0
+            && self.net.counters.active() == 0
             && self.starting.is_empty()
             && self.net.arena.live() == 0
             && self.sampling.is_none()
-    }
-
-    fn progress(&self, now: u64) -> Progress {
-        let c = &self.net.counters;
-        Progress { now, started: c.started, ended: c.finished + c.failed, hops: self.net.hops().0 + self.net.hops().1 }
-    }
-
-    fn report(&mut self, observer: &mut dyn Observer) {
-        if !self.net.ended.is_empty() {
-            observer.flows_ended(&self.net.ended);
-            self.net.ended.clear();
-        }
-        if !self.net.pfc_log.is_empty() {
-            observer.pfc(&self.net.pfc_log);
-            self.net.pfc_log.clear();
-        }
     }
 
     fn handle(

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::inbox::{Inboxes, Key};
 use super::order::{Rank, key, tie};
-use super::{Ending, Observer, Progress};
+use super::{Ending, Observer, progress, report};
 use crate::error::InputError;
 use crate::net::{Net, Schedule};
 use crate::packet::{Handle, NONE};
@@ -196,7 +196,7 @@ impl Windowed {
         while let Some(w) = window {
             let start = w * self.width;
             if start >= stop {
-                self.report(observer);
+                report(&mut self.net, observer);
                 return Ok((Ending::Stopped, stop));
             }
             self.net.sample_until(start);
@@ -206,29 +206,29 @@ impl Windowed {
             now = end;
             self.windows += 1;
             if self.windows.is_multiple_of(64) {
-                self.report(observer);
-                if !observer.progress(&self.progress(now)) {
+                report(&mut self.net, observer);
+                if !observer.progress(&progress(&self.net, now)) {
                     return Ok((Ending::Interrupted, now));
                 }
             }
-            if self.net.progress != last_progress || self.active() == 0 {
+            if self.net.progress != last_progress || self.net.counters.active() == 0 {
                 (last_progress, progress_at) = (self.net.progress, now);
             } else if crate::diagnosis::is_stuck(&self.net, progress_at, now, stall) {
-                self.report(observer);
+                report(&mut self.net, observer);
                 return Ok((Ending::Stalled(self.net.diagnose(now)), now));
             }
-            if self.next_flow.is_none() && self.active() == 0 && self.net.arena.live() == 0 {
+            if self.next_flow.is_none() && self.net.counters.active() == 0 && self.net.arena.live() == 0 {
                 break;
             }
             window = self.next_window();
             // What is due in the rest of a window cut short would have it run again and again.
             if end == stop && window.is_some() {
-                self.report(observer);
+                report(&mut self.net, observer);
                 return Ok((Ending::Stopped, stop));
             }
         }
-        self.report(observer);
-        if self.active() > 0 {
+        report(&mut self.net, observer);
+        if self.net.counters.active() > 0 {
             return Ok((Ending::Stalled(self.net.diagnose(now)), now));
         }
         Ok((Ending::Completed, now))
@@ -237,28 +237,6 @@ impl Windowed {
     /// Windows run, and among the visits of switches those that needed exact order.
     pub fn windows(&self) -> (u64, u64) {
         (self.windows, self.exact_windows)
-    }
-
-    fn active(&self) -> u64 {
-        let c = &self.net.counters;
-        c.started - c.finished - c.failed
-    }
-
-    fn progress(&self, now: u64) -> Progress {
-        let c = &self.net.counters;
-        let (data, control) = self.net.hops();
-        Progress { now, started: c.started, ended: c.finished + c.failed, hops: data + control }
-    }
-
-    fn report(&mut self, observer: &mut dyn Observer) {
-        if !self.net.ended.is_empty() {
-            observer.flows_ended(&self.net.ended);
-            self.net.ended.clear();
-        }
-        if !self.net.pfc_log.is_empty() {
-            observer.pfc(&self.net.pfc_log);
-            self.net.pfc_log.clear();
-        }
     }
 
     /// The next window in which anything happens.

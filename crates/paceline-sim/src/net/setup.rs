@@ -1,0 +1,243 @@
+//! Building the network of a scenario.
+
+use std::sync::Arc;
+
+use paceline_proto::cc::{FlowContext, Telemetry};
+use paceline_proto::rng::{Purpose, Stream};
+use paceline_proto::telemetry::{IntUnits, MAX_RATES};
+use paceline_proto::units::Duration;
+
+use super::{Draws, EcnPoint, Net};
+use crate::clock::{Clock, Wire};
+use crate::engine::reference_random::ReferenceRandom;
+use crate::error::InputError;
+use crate::host::Nic;
+use crate::ideal;
+use crate::packet::{Arena, NONE};
+use crate::pint::Pint;
+use crate::port::{NO_ECN, Port};
+use crate::record::{BINS, Counters, PortCounts};
+use crate::routing::Routes;
+use crate::scenario::{PathChoice, QueueRecords, Scenario, Window};
+use crate::series::Series;
+use crate::switch::Buffers;
+
+impl Net {
+    /// Builds the network of a scenario.
+    pub fn new(scenario: Arc<Scenario>) -> Result<Self, InputError> {
+        let graph = Arc::clone(&scenario.graph);
+        let clock = if scenario.quirks.clock_1ns { Clock::TruncatedNs } else { Clock::Exact };
+        let telemetry = scenario.schemes.iter().map(|s| s.params.telemetry_bytes()).max().unwrap_or(0);
+        let f = &scenario.framing;
+        let max_frame =
+            (f.payload + f.header + telemetry).max(f.ack_header + telemetry).max(f.min_frame).max(f.pfc_frame);
+        if max_frame > u32::from(u16::MAX) {
+            return Err(InputError::new("a full frame does not fit its 16-bit size")
+                .field("framing")
+                .value(format!("{max_frame} B"))
+                .allowed("payload and headers of at most 65535 B together"));
+        }
+        let mut speeds: Vec<u64> = graph.ports.iter().map(|p| p.rate.0).collect();
+        speeds.sort_unstable();
+        speeds.dedup();
+        if speeds.len() > 200 {
+            return Err(InputError::new("too many different link rates").value(speeds.len()).allowed("at most 200"));
+        }
+        let nic_rate = graph.hosts().flat_map(|h| graph.ports_of(h)).map(|p| p.rate.0).max().unwrap_or(1);
+        let mut switch_rates: Vec<u64> =
+            graph.ports.iter().filter(|p| !graph.is_host(p.node)).map(|p| p.rate.0).collect();
+        switch_rates.sort_unstable();
+        switch_rates.dedup();
+        let uses_int = scenario.schemes.iter().any(|s| s.params.uses_int());
+        if uses_int && switch_rates.len() > MAX_RATES {
+            return Err(InputError::new("INT can name eight different port rates")
+                .field("schemes")
+                .value(format!("{} rates", switch_rates.len()))
+                .allowed("at most 8 different rates of switch ports"));
+        }
+        let uses_pint = scenario.schemes.iter().any(|s| s.params.telemetry() == Telemetry::Pint);
+        let mut rates = [0; MAX_RATES];
+        for (slot, rate) in rates.iter_mut().zip(&switch_rates) {
+            *slot = *rate;
+        }
+        let mut ecn = Vec::new();
+        let mut ecn_of = |rate: u64| -> u8 {
+            let Some(config) = &scenario.switch.ecn else { return NO_ECN };
+            let Some(t) = config.by_rate.iter().find(|t| t.rate.0 == rate) else { return NO_ECN };
+            ecn.push(EcnPoint { k_min: clamp(t.k_min.0), k_max: clamp(t.k_max.0), p_max: t.p_max });
+            (ecn.len() - 1) as u8
+        };
+        let ecn_by_speed: Vec<u8> = speeds.iter().map(|&r| ecn_of(r)).collect();
+        let wires: Vec<Wire> = speeds.iter().map(|&r| Wire::new(clock, r, max_frame, f.wire_overhead)).collect();
+        let mut nics = Vec::new();
+        let mut nic_of_port = vec![NONE; graph.ports.len()];
+        let mut ports = Vec::with_capacity(graph.ports.len());
+        for (i, p) in graph.ports.iter().enumerate() {
+            let speed = speeds.binary_search(&p.rate.0).unwrap_or(0);
+            let mut port = Port::new(p.delay.0, p.peer, graph.first[p.peer as usize], p.peer_port, speed as u8);
+            port.ps_per_byte = wires[speed].ps_per_byte();
+            port.peer_is_host = graph.is_host(p.peer);
+            port.watched = p.error_rate > 0.0 || (uses_pint && !graph.is_host(p.node));
+            if graph.is_host(p.node) {
+                nic_of_port[i] = nics.len() as u32;
+                nics.push(Nic::new(i as u32));
+            } else {
+                port.ecn = ecn_by_speed[speed];
+                port.rate_code = switch_rates.iter().position(|r| *r == p.rate.0).unwrap_or(0).min(MAX_RATES - 1) as u8;
+            }
+            ports.push(port);
+        }
+        let mut routes = Routes::new(Arc::clone(&graph), scenario.routing);
+        let network = ideal::max_base_rtt(&mut routes, scenario.framing.payload);
+        let buffers = Buffers::new(&graph, &scenario.switch, nic_rate, max_frame, f.pfc_frame);
+        if scenario.switch.pfc.is_some()
+            && let Some(node) = (0..graph.nodes() as u32).find(|&n| !graph.is_host(n) && buffers.pool_of(n) == 0)
+        {
+            let ports = graph.first[node as usize]..graph.first[node as usize + 1];
+            let headroom: u64 = ports.clone().map(|p| u64::from(buffers.headroom_of(p))).sum();
+            return Err(InputError::new(format!(
+                "the headroom ({headroom} B) and reserves of the {} ports of switch {node} leave nothing to share",
+                ports.len()
+            ))
+            .field("switch.buffer")
+            .value(scenario.switch.buffer)
+            .allowed("a larger buffer, shorter links, or a smaller switch.pfc.headroom"));
+        }
+        let int_multiple =
+            if scenario.int_multiple == 0 { (nic_rate / 25_000_000_000).max(1) } else { scenario.int_multiple };
+        let mut tiers: Vec<String> = Vec::new();
+        let mut port_tier = Vec::with_capacity(graph.ports.len());
+        for p in &graph.ports {
+            let name = |n: u32| crate::topology::tier_name(graph.tiers[n as usize]);
+            let tier = format!("{}->{}", name(p.node), name(p.peer));
+            let index = tiers.iter().position(|t| *t == tier).unwrap_or_else(|| {
+                tiers.push(tier);
+                tiers.len() - 1
+            });
+            port_tier.push(index as u8);
+        }
+        let draw = |purpose| Stream::new(scenario.seed, purpose, 0).at(0);
+        let class_slots = if scenario.records.queues == QueueRecords::Off { 0 } else { 8 };
+        Ok(Self {
+            draws: Draws {
+                ecn: draw(Purpose::Ecn),
+                loss: draw(Purpose::WireLoss),
+                controller: draw(Purpose::Controller),
+                spray: draw(Purpose::Spray),
+                ties: draw(Purpose::Ties),
+            },
+            clock,
+            arena: Arena::new(scenario.schemes.iter().any(|s| s.params.telemetry() != Telemetry::None)),
+            pint: Pint::new(
+                &scenario,
+                scenario.host.base_rtt.map_or(network.rtt_ns, Duration::as_ns),
+                draw(Purpose::Telemetry),
+            )?,
+            reference_random: scenario.quirks.reference_random.then(|| ReferenceRandom::new(graph.nodes())),
+            port_node: graph.ports.iter().map(|p| p.node).collect(),
+            first: graph.first.clone(),
+            wires,
+            ecn,
+            ecn_per_port: scenario.switch.ecn.as_ref().is_some_and(|e| e.per_port),
+            buffers,
+            int_multiple,
+            int_units: IntUnits::new(int_multiple),
+            payload: u64::from(scenario.framing.payload),
+            host: scenario.host,
+            spray: scenario.routing.choice == PathChoice::Spray,
+            ack_control_class: scenario.host.ack_priority && !scenario.quirks.ack_priority_at_hosts,
+            rates,
+            error_rate: graph.ports.iter().map(|p| p.error_rate).collect(),
+            nic_of_port,
+            nics,
+            flows: Vec::new(),
+            infos: Vec::new(),
+            receiving: Vec::new(),
+            free_flows: std::collections::VecDeque::new(),
+            contexts: Vec::new(),
+            routes,
+            network,
+            queue_row: Vec::new(),
+            queue_time: Vec::new(),
+            class_slot: [0; 8],
+            class_slots,
+            sampler: None,
+            series: Series { next: u64::MAX, ..Series::default() },
+            pauses: (0..graph.ports.len()).map(|_| None).collect(),
+            ports,
+            counters: Counters::default(),
+            port_counts: vec![PortCounts::default(); graph.ports.len()],
+            ended: Vec::new(),
+            pfc_log: Vec::new(),
+            port_tier,
+            offered: vec![0; tiers.len()],
+            tiers,
+            last_start: 0,
+            last_end: 0,
+            timeouts: 0,
+            first_failure: None,
+            first_drop: None,
+            progress: 0,
+            next_sport: std::collections::BTreeMap::new(),
+            path: Vec::new(),
+            long_paths: Vec::new(),
+            graph,
+            scenario,
+        })
+    }
+
+    /// Prepares queue histograms for the classes in use (1 to 7, ascending).
+    pub fn record_classes(&mut self, classes: &[u8]) {
+        if self.class_slots == 0 {
+            return;
+        }
+        self.class_slots = classes.len();
+        for (slot, class) in classes.iter().enumerate() {
+            self.class_slot[usize::from(*class)] = slot as u8;
+        }
+        let mut rows: Vec<Option<String>> = Vec::new();
+        let per_tier = self.scenario.records.queues == QueueRecords::Tier;
+        for port in 0..self.ports.len() as u32 {
+            let name = per_tier.then(|| crate::results::tables::tier(self, port));
+            let known = if per_tier { rows.iter().position(|r| *r == name) } else { None };
+            let row = known.unwrap_or(rows.len());
+            if known.is_none() && self.nic_of_port[port as usize] == NONE {
+                rows.push(name);
+            }
+            self.queue_row.push((row * self.class_slots) as u32);
+        }
+        self.queue_time = vec![[0; BINS]; rows.len() * self.class_slots];
+    }
+
+    /// The context of a scheme's flows with the given line rate, base RTT (ns) and bandwidth-delay product (bytes).
+    pub(crate) fn context(&mut self, scheme: u16, line_rate: u64, base_rtt_ns: u64, bdp: u64) -> u16 {
+        let s = &self.scenario.schemes[usize::from(scheme)];
+        let window = match s.window {
+            Window::Off => 0,
+            Window::Bdp => bdp.max(1),
+            Window::Fixed(b) => b.0,
+        };
+        let same = |c: &FlowContext| {
+            c.line_rate == line_rate && c.base_rtt_ns == base_rtt_ns && c.window == window && c.params == s.params
+        };
+        if let Some(i) = self.contexts.iter().position(same) {
+            return i as u16;
+        }
+        self.contexts.push(FlowContext {
+            line_rate,
+            base_rtt_ns,
+            window,
+            mtu: self.scenario.framing.payload,
+            rates: self.rates,
+            int_multiple: self.int_multiple,
+            paced: !self.scenario.quirks.line_rate_pacing,
+            params: s.params.clone(),
+        });
+        (self.contexts.len() - 1) as u16
+    }
+}
+
+/// A threshold as the 32-bit queue counters can compare it.
+fn clamp(bytes: u64) -> u32 {
+    bytes.min(u64::from(u32::MAX)) as u32
+}
