@@ -82,7 +82,7 @@ pub struct FlowInfo {
 
 impl Net {
     /// The NIC a flow uses at one of its ends: hosts with several spread their flows over them.
-    fn address(&self, host: NodeId, id: u64, end: u64) -> Address {
+    pub(crate) fn address(&self, host: NodeId, id: u64, end: u64) -> Address {
         let nics = self.graph.ports_of(host).len() as u64;
         let nic = if nics == 1 { 0 } else { (paceline_proto::rng::hash3(u64::from(host), id, end) % nics) as u16 };
         Address { host, nic }
@@ -93,13 +93,19 @@ impl Net {
         self.graph.port_index(src, self.address(src, id, 1).nic) as u32
     }
 
-    /// Starts flow `id` at its start time. Returns the slot.
-    pub(crate) fn start_flow(&mut self, id: u64, spec: FlowSpec) -> Result<u32, InputError> {
-        let graph = std::sync::Arc::clone(&self.graph);
-        let (src, dst) = (self.address(spec.src, id, 1), self.address(spec.dst, id, 2));
+    /// The source port of the next flow of a pair of hosts: 10000 and up. To be asked in the order of the flow stream,
+    /// since paths depend on it.
+    pub(crate) fn take_sport(&mut self, spec: &FlowSpec) -> u16 {
         let next = self.next_sport.entry((spec.src, spec.dst)).or_insert(10_000);
         let sport = *next;
         *next = next.wrapping_add(1).max(1);
+        sport
+    }
+
+    /// Starts flow `id` at its start time. Returns the slot.
+    pub(crate) fn start_flow(&mut self, id: u64, spec: FlowSpec, sport: u16) -> Result<u32, InputError> {
+        let graph = std::sync::Arc::clone(&self.graph);
+        let (src, dst) = (self.address(spec.src, id, 1), self.address(spec.dst, id, 2));
         let there =
             Tuple { src_ip: ip_of(src.host, src.nic), dst_ip: ip_of(dst.host, dst.nic), sport, dport: spec.dport };
         let mut forth = std::mem::take(&mut self.path);

@@ -265,8 +265,8 @@ impl Net {
             paceline_proto::rng::below(paceline_proto::rng::hash3(key, id, u64::from(seq) << 8 | tier), n)
         };
         let mut path = std::mem::take(&mut self.path);
-        let nic = |host: u32| crate::routing::Address { host, nic: 0 };
-        if self.routes.spray_path(nic(spec.src), nic(spec.dst), &mut draw, &mut path).is_ok() {
+        let (src, dst) = (self.address(spec.src, id, 1), self.address(spec.dst, id, 2));
+        if self.routes.spray_path(src, dst, &mut draw, &mut path).is_ok() {
             Self::set_path(&mut packet, &path[1..]);
         }
         self.path = path;

@@ -88,6 +88,7 @@ struct Knobs {
     flows: usize,
     incast: bool,
     spread_us: u64,
+    dual_homed: bool,
 }
 
 fn knobs() -> impl Strategy<Value = Knobs> {
@@ -96,10 +97,16 @@ fn knobs() -> impl Strategy<Value = Knobs> {
         (prop::sample::select(vec![10u64, 25, 100]), prop::sample::select(vec![40u64, 100, 400])),
         ([100u64..2000, 100u64..5000], 40u64..600, 0u8..4),
         (any::<bool>(), any::<bool>(), prop::bool::weighted(0.3)),
-        (1usize..60, any::<bool>(), 0u64..40),
+        (1usize..60, any::<bool>(), 0u64..40, any::<bool>()),
     )
         .prop_map(
-            |((seed, leaves, spines, hosts), (h, f), (delays_ns, buffer_kib, mode), (a, s, l), (n, incast, spread))| {
+            |(
+                (seed, leaves, spines, hosts),
+                (h, f),
+                (delays_ns, buffer_kib, mode),
+                (a, s, l),
+                (n, incast, spread, dual_homed),
+            )| {
                 Knobs {
                     seed,
                     leaves,
@@ -116,6 +123,7 @@ fn knobs() -> impl Strategy<Value = Knobs> {
                     flows: n,
                     incast,
                     spread_us: spread,
+                    dual_homed,
                 }
             },
         )
@@ -136,6 +144,10 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
     };
     for h in 0..hosts {
         link(h, hosts + h / k.hosts, k.host_rate, k.delays_ns[0]);
+    }
+    // A second NIC at the next leaf: another address, its own queue, the same memory.
+    for h in 0..if k.dual_homed { hosts } else { 0 } {
+        link(h, hosts + (h / k.hosts + 1) % k.leaves, k.host_rate, k.delays_ns[0]);
     }
     for leaf in 0..k.leaves {
         for spine in 0..k.spines {

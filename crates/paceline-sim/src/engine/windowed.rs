@@ -101,7 +101,7 @@ pub struct Windowed {
     next_flow: Option<FlowSpec>,
     next_id: u64,
     /// Flows starting in the present window, by NIC.
-    starts: Vec<Vec<(u64, FlowSpec)>>,
+    starts: Vec<Vec<(u64, FlowSpec, u16)>>,
     /// (time, port) of wake-ups beyond the ring.
     far: BinaryHeap<Reverse<(u64, u32)>>,
     keys: Vec<Key>,
@@ -257,7 +257,8 @@ impl Windowed {
         while let Some(spec) = self.next_flow.filter(|f| f.start.0 < end) {
             // A host with several NICs: the one the flow will use is known only when it starts, by its id.
             let port = self.net.nic_port(spec.src, self.next_id);
-            self.starts[self.net.nic_of_port[port as usize] as usize].push((self.next_id, spec));
+            let sport = self.net.take_sport(&spec);
+            self.starts[self.net.nic_of_port[port as usize] as usize].push((self.next_id, spec, sport));
             self.lanes.inboxes.wake(port, spec.start.0);
             self.next_id += 1;
             self.next_flow = self.source.next_flow();
@@ -433,9 +434,9 @@ impl Windowed {
             } else if self.net.nics[nic as usize].timer_at == now {
                 self.net.nic_timeouts(nic, now);
             } else if flow == now
-                && let Some((id, spec)) = flows.next()
+                && let Some((id, spec, sport)) = flows.next()
             {
-                let slot = self.net.start_flow(id, spec)?;
+                let slot = self.net.start_flow(id, spec, sport)?;
                 self.net.begin_at(nic, now);
                 self.net.add_to_nic(slot);
             }
