@@ -4,12 +4,9 @@
 //! these are found by one breadth-first search over the switches when a destination is first used.
 
 pub mod murmur;
-mod path;
 mod tables;
 
 use std::sync::Arc;
-
-pub use path::Path;
 
 use crate::InputError;
 use crate::graph::{Graph, NodeId, PortInfo, PortNo};
@@ -62,6 +59,9 @@ impl Tuple {
 pub fn ip_of(node: NodeId, nic: PortNo) -> u32 {
     0x0b00_0000u32.wrapping_add(node << 8) | u32::from(nic.wrapping_add(1) as u8)
 }
+
+/// Links a path may have: packets count hops in eight bits.
+const MAX_LINKS_OF_PATH: usize = 255;
 
 /// Shortest-path routes of a network, found as they are asked for.
 pub struct Routes {
@@ -264,7 +264,7 @@ impl Routes {
                 [only] => only,
                 _ => hops[choose(at, hops.len() as u32) as usize],
             };
-            if out.len() + 1 == Path::MAX {
+            if out.len() + 1 == MAX_LINKS_OF_PATH {
                 return Err(no_path("path too long").allowed("at most 255 links"));
             }
             out.push(port);
