@@ -57,7 +57,7 @@ def plan(_scale: Scale) -> Sequence[Point]:
     return [
         Point(
             scenario=Scenario(
-                name=f"headers {name}",
+                name=f"headers-{name}",
                 topology=Star(hosts=2),
                 schemes={"scheme": scheme},
                 workloads=[Flows(rows=[flow])],
