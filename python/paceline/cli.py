@@ -362,7 +362,8 @@ def sweep(
 ) -> None:
     """Runs a scenario over values and seeds into one table.
 
-    All combinations of the values; one row per run, in sweep.csv and, with pyarrow, sweep.parquet. Finished runs are kept and not run again.
+    All combinations of the values; one row per run, in sweep.csv and, with pyarrow, sweep.parquet. Finished runs are
+    kept and not run again.
 
     \b
     Examples:
