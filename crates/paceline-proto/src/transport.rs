@@ -1,3 +1,6 @@
 //! Transports: who sends what next, and what the receiver answers.
 
+pub mod packet_set;
 pub mod rdma;
+pub mod selective_drop;
+pub mod unscheduled;
