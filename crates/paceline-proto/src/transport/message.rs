@@ -47,6 +47,8 @@ pub const AGAIN: u8 = 8;
 pub const TO_SENDER: u8 = 16;
 /// [`Header::flags`]: the answer is a pull as well.
 pub const PULLS: u8 = 32;
+/// [`Header::flags`]: a grant was spent on this packet (Homa).
+pub const GRANTED: u8 = 64;
 
 /// Slots are below this; a receiver ignores packets with larger ones.
 pub const MAX_SLOTS: u32 = 1 << 24;
@@ -58,7 +60,7 @@ pub struct Header {
     pub kind: Kind,
     /// 0, the highest, to 7.
     pub priority: u8,
-    /// [`UNSCHEDULED`], [`LAST`], [`TRIMMED`], [`AGAIN`], [`TO_SENDER`], [`PULLS`].
+    /// [`UNSCHEDULED`], [`LAST`], [`TRIMMED`], [`AGAIN`], [`TO_SENDER`], [`PULLS`], [`GRANTED`].
     pub flags: u8,
     /// Bytes of the frame as buffers count it; what the wire adds is the engine's business.
     pub size: u16,
