@@ -99,7 +99,8 @@ pub fn split(points: &[(f64, f64)], linear: bool, rtt_bytes: u64, levels: u8, co
     let (mut sum, mut level) = (0.0, 1);
     for (bytes, weight) in pieces.iter().flat_map(Piece::points) {
         sum += unscheduled(bytes) * weight;
-        while level < mine && sum >= total * f64::from(level) / f64::from(mine) {
+        // A share met but for rounding is met.
+        while level < mine && sum * (1.0 + 1e-9) >= total * f64::from(level) / f64::from(mine) {
             cutoffs.bounds[usize::from(level) - 1] = bytes as u64;
             level += 1;
         }

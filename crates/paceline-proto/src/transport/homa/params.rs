@@ -51,7 +51,7 @@ pub struct Params {
     /// A sender that has heard nothing at all of the receiver this long after its last packet repeats the first one, or
     /// the probe. More than 0. Default: as `resend_timeout`.
     pub sender_timeout: Duration,
-    /// A sender that has sent everything and heard nothing this long asks for the outcome. More than 0. Default 10 ms (the
+    /// A sender that may send nothing and has heard nothing this long asks for the outcome. More than 0. Default 10 ms (the
     /// ns-3 port's outbound timeout; facts 2.5).
     pub done_timeout: Duration,
     /// Most packets one RESEND asks for, at least 1. Default: the whole first gap. 1 is what makes plain Homa slow enough

@@ -66,18 +66,17 @@ impl Outbound {
         Key { remaining, start: self.start, id: self.id, slot }
     }
 
-    /// When something is to be done if nothing arrives; [`Time::NEVER`] while it is the receiver's turn.
+    /// When something is to be done if nothing arrives; [`Time::NEVER`] while it has packets to send.
     fn deadline(&self, params: &Params) -> Time {
         let after = |at: Time, wait: crate::units::Duration| Time(at.0.saturating_add(wait.0.max(1)));
-        if self.board.in_burst() || self.board.owes_probe() || self.has_repair() {
+        if self.ready(params) {
             Time::NEVER
         } else if self.board.awaits_probe_ack() {
             after(self.probe_at, params.sender_timeout)
         } else if !self.heard {
             after(self.active, params.sender_timeout)
-        } else if self.board.has_scheduled(false) {
-            Time::NEVER
         } else {
+            // Also while it waits for grants: the receiver may have everything, and its DONE may be lost.
             after(self.active, params.done_timeout)
         }
     }

