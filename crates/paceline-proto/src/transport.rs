@@ -2,6 +2,8 @@
 
 pub mod homa;
 pub mod in_flight;
+#[cfg(test)]
+mod incast;
 pub mod message;
 pub mod ndp;
 pub mod packet_set;

@@ -59,6 +59,10 @@ impl Endpoint for Host {
         let (control, counters) = (&mut self.control, &mut self.counters);
         if header.is(TO_SENDER) {
             let finished = self.senders.on_packet(&self.params, now, header, control, counters);
+            if finished {
+                // The slot may be another message's by the time these would leave.
+                self.control.retain(|h| h.flow != header.flow || h.is(TO_SENDER));
+            }
             return Outcome { fresh: 0, end: if finished { End::Finished } else { End::None } };
         }
         match header.kind {
@@ -71,6 +75,7 @@ impl Endpoint for Host {
 
     fn forget(&mut self, slot: u32) {
         self.receivers.forget(slot);
+        self.control.retain(|h| h.flow != slot || !h.is(TO_SENDER));
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Header> {

@@ -20,7 +20,7 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use super::message::{Counters, End, Endpoint, Header, Kind, Message, Outcome};
+use super::message::{Counters, End, Endpoint, Header, Kind, Message, Outcome, TO_SENDER};
 use crate::units::Time;
 pub use params::Params;
 use receiver::Receivers;
@@ -59,7 +59,7 @@ impl Endpoint for Host {
     }
 
     fn on_packet(&mut self, now: Time, header: &Header) -> Outcome {
-        if Senders::addressed(header) {
+        if header.is(TO_SENDER) {
             let finished = self.senders.on_packet(&self.params, now, header, &mut self.counters);
             return Outcome { fresh: 0, end: if finished { End::Finished } else { End::None } };
         }
@@ -73,6 +73,7 @@ impl Endpoint for Host {
 
     fn forget(&mut self, slot: u32) {
         self.receivers.forget(slot);
+        self.control.retain(|h| h.flow != slot || !h.is(TO_SENDER));
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Header> {

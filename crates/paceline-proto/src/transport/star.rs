@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::message::{End, Endpoint, Header, Kind, MAX_SLOTS, Message, TO_SENDER, TRIMMED, UNSCHEDULED};
+use super::message::{End, Endpoint, Header, Kind, Message, TO_SENDER, TRIMMED, UNSCHEDULED};
 use super::ndp::switch::{OnData, OnHeader, Queue, Service, TrimmingPort, returned, trimmed};
 use super::selective_drop::SelectiveDrop;
 use crate::rng::hash3;
@@ -31,6 +31,9 @@ pub(super) enum Fate {
     /// Loses its payload if it has one.
     Trim,
 }
+
+/// Owner of a slot that is free.
+const NOBODY: usize = usize::MAX;
 
 /// A packet between hosts.
 #[derive(Clone, Copy, Debug)]
@@ -102,7 +105,9 @@ pub(super) struct Star<E> {
     events: BinaryHeap<Reverse<(Time, u64, usize)>>,
     /// Bodies of the events; used places are not reused, tests are short.
     bodies: Vec<Event>,
-    slots: Vec<[u32; 2]>,
+    /// Per host, as sender and as receiver: the message of each slot, and the slots free to be used again.
+    owners: Vec<[Vec<usize>; 2]>,
+    free: Vec<[Vec<u32>; 2]>,
     count: u64,
 }
 
@@ -124,7 +129,8 @@ impl<E: Endpoint> Star<E> {
             timeout_at: vec![Time::NEVER; n],
             events: BinaryHeap::new(),
             bodies: Vec::new(),
-            slots: vec![[0; 2]; n],
+            owners: vec![Default::default(); n],
+            free: vec![Default::default(); n],
             count: 0,
         }
     }
@@ -132,14 +138,23 @@ impl<E: Endpoint> Star<E> {
     /// Will send a message.
     pub(super) fn send(&mut self, start: Time, src: usize, dst: usize, bytes: u64) -> usize {
         let id = self.messages.len();
-        let (src_slot, dst_slot) = (self.slots[src][0], self.slots[dst][1]);
-        assert!(src_slot < MAX_SLOTS && dst_slot < MAX_SLOTS);
-        self.slots[src][0] += 1;
-        self.slots[dst][1] += 1;
+        // Slots are given at the start.
+        let (src_slot, dst_slot) = (0, 0);
         let (fresh, delivered, finished) = (0, None, None);
         self.messages.push(Sent { src, dst, bytes, start, src_slot, dst_slot, fresh, delivered, finished });
         self.schedule(start, Event::Start(id));
         id
+    }
+
+    /// A slot for a message, a used one if there is one: the hardest test of what hosts forget.
+    fn take_slot(&mut self, host: usize, side: usize, message: usize) -> u32 {
+        let owners = &mut self.owners[host][side];
+        let slot = self.free[host][side].pop().unwrap_or(owners.len() as u32);
+        if slot as usize == owners.len() {
+            owners.push(message);
+        }
+        owners[slot as usize] = message;
+        slot
     }
 
     fn schedule(&mut self, at: Time, event: Event) {
@@ -157,6 +172,9 @@ impl<E: Endpoint> Star<E> {
             self.now = at;
             match self.bodies[body] {
                 Event::Start(id) => {
+                    let (src, dst) = (self.messages[id].src, self.messages[id].dst);
+                    self.messages[id].src_slot = self.take_slot(src, 0, id);
+                    self.messages[id].dst_slot = self.take_slot(dst, 1, id);
                     let m = self.messages[id];
                     let message = Message { peer: m.dst as u32, bytes: m.bytes, id: id as u64 };
                     self.hosts[m.src].start(at, m.src_slot, message);
@@ -184,13 +202,26 @@ impl<E: Endpoint> Star<E> {
     }
 
     fn arrive(&mut self, flying: Flying, fate: &mut impl FnMut(&Header) -> Fate) {
+        let side = usize::from(!flying.header.is(TO_SENDER));
+        if self.owners[flying.to][side][flying.header.flow as usize] != flying.message {
+            // Left over from an ended message, as an engine tells by its generation.
+            return;
+        }
         let outcome = self.hosts[flying.to].on_packet(self.now, &flying.header);
         let m = &mut self.messages[flying.message];
         m.fresh += u64::from(outcome.fresh);
         match outcome.end {
             End::None => {}
             End::Delivered => assert_eq!(m.delivered.replace(self.now), None, "delivered twice"),
-            End::Finished => assert_eq!(m.finished.replace(self.now), None, "finished twice"),
+            End::Finished => {
+                assert_eq!(m.finished.replace(self.now), None, "finished twice");
+                let m = *m;
+                self.hosts[m.dst].forget(m.dst_slot);
+                (self.owners[m.src][0][m.src_slot as usize], self.owners[m.dst][1][m.dst_slot as usize]) =
+                    (NOBODY, NOBODY);
+                self.free[m.src][0].push(m.src_slot);
+                self.free[m.dst][1].push(m.dst_slot);
+            }
         }
         self.attend(flying.to, fate);
     }
@@ -204,9 +235,7 @@ impl<E: Endpoint> Star<E> {
             self.nic_busy[host] = true;
             let end = self.now + self.rate.serialisation(u64::from(u32::from(header.size) + self.overhead));
             self.schedule(end, Event::HostFree(host));
-            let side = |m: &Sent| if header.is(TO_SENDER) { (m.dst, m.dst_slot) } else { (m.src, m.src_slot) };
-            let message = self.messages.iter().position(|m| side(m) == (host, header.flow));
-            let Some(message) = message else { panic!("{header:?} of host {host} has no message") };
+            let message = self.owners[host][usize::from(header.is(TO_SENDER))][header.flow as usize];
             let m = self.messages[message];
             let (to, flow) = if header.is(TO_SENDER) { (m.src, m.src_slot) } else { (m.dst, m.dst_slot) };
             assert_eq!(header.peer as usize, to);

@@ -22,10 +22,10 @@ pub enum UnscheduledPriority {
 pub struct Params {
     /// Sizes of frames.
     pub sizes: Sizes,
-    /// What is sent unasked: `packets` is RTTbytes in packets, rounded up. `policy`: [`Unscheduled::Plain`] is Homa,
+    /// What is sent unasked: `packets` is `RTTbytes` in packets, rounded up. `policy`: [`Unscheduled::Plain`] is Homa,
     /// [`Unscheduled::Aeolus`] adds probes, ACKs and repair by grants, [`Unscheduled::Wait`] asks for grants first.
     pub burst: BurstParams,
-    /// Packets of a message that a receiver keeps on their way: RTTbytes (facts 2.3). 1 to 2^20.
+    /// Packets of a message that a receiver keeps on their way: `RTTbytes` (facts 2.3). 1 to 2^20.
     pub rtt_packets: u32,
     /// Priorities in use, 2 to 8. Default 8.
     pub levels: u8,
@@ -36,10 +36,10 @@ pub struct Params {
     pub unscheduled_priority: UnscheduledPriority,
     /// Degree of overcommitment: senders kept granted at a time, at least 1. Default: the scheduled levels.
     pub overcommitment: u32,
-    /// Grants outstanding over all messages of a receiver stay within overcommitment times RTTbytes, also for messages that
+    /// Grants outstanding over all messages of a receiver stay within overcommitment times `RTTbytes`, also for messages that
     /// are fully granted. Default: only with Aeolus, whose promise needs it (facts 9.3).
     pub cap_outstanding: bool,
-    /// A message of which less than RTTbytes is left to be granted gets the priority of an unscheduled message of that size,
+    /// A message of which less than `RTTbytes` is left to be granted gets the priority of an unscheduled message of that size,
     /// if better. Default off; on in the authors' simulator (facts 2.3).
     pub tail_boost: bool,
     /// Time between two grants to a sender without anything arriving: a full packet on the wire. More than 0.

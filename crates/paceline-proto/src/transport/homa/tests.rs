@@ -322,7 +322,7 @@ proptest! {
     fn every_message_arrives_exactly_once(
         (params, queues) in variants(),
         fates in fates(),
-        messages in prop::collection::vec((0u64..50, 0usize..3, 1usize..3, 0u64..120_000), 1..8),
+        messages in prop::collection::vec((0u64..3000, 0usize..3, 1usize..3, 0u64..120_000), 1..12),
     ) {
         let mut net = star(params, 3, queues);
         for (at, src, step, bytes) in messages {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::params::Params;
 use crate::rng::{below, hash3};
 use crate::transport::in_flight::InFlight;
-use crate::transport::message::{AGAIN, Counters, Header, Kind, LAST, Message, PULLS, TO_SENDER, UNSCHEDULED};
+use crate::transport::message::{AGAIN, Counters, Header, Kind, LAST, Message, PULLS, UNSCHEDULED};
 use crate::transport::packet_set::Received;
 use crate::transport::timers::Timers;
 use crate::transport::unscheduled::{BurstStop, RepairOrder, Scoreboard, Unscheduled};
@@ -296,10 +296,5 @@ impl Senders {
         // Pulls come only for what arrives: start again with one packet.
         m.allowance = m.allowance.max(1);
         m.active = now;
-    }
-
-    /// Whether a header belongs to a message being sent.
-    pub(super) fn addressed(h: &Header) -> bool {
-        h.is(TO_SENDER)
     }
 }
