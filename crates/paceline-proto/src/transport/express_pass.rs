@@ -21,7 +21,8 @@
 //! - Numbers count packets, not bytes. Rates are not cut to whole bytes per second, nor tokens to whole bytes.
 //! - With a new request the receiver forgets what it counted before it: credits that died at a stopped sender are no
 //!   congestion.
-//! - The round trip a sender measures from a repeated request is not believed if it has an earlier one.
+//! - The round trip a sender takes from a request's first credit never shrinks, and repeated requests tell none: the
+//!   credit may belong to an earlier request.
 //! - A sender that has had no credit for [`Params::credit_timeout`] asks again, though the reference waits forever.
 //! - Switches choose nothing here: credits must take the data path backwards, which the engine's paths ensure.
 //!

@@ -6,7 +6,7 @@
 use super::outstanding::Outstanding;
 use super::params::{Config, Params, UnscheduledRepair};
 use super::{COMPLETE, Class, FINAL, Header, Kind, Length, REQUEST, later};
-use crate::transport::unscheduled::{BurstStop, Scoreboard, Unscheduled};
+use crate::transport::unscheduled::{BurstStop, RepairOrder, Scoreboard, Unscheduled};
 use crate::units::{Duration, Time};
 
 /// Where the exchange with the receiver stands.
@@ -161,8 +161,10 @@ impl Sender {
             self.board.stop_burst();
         }
         if self.state == State::Requesting {
+            // The credit may answer an earlier request, or be one of those on their way when a stop went out: a sample may
+            // be too short, and only grows what is known.
             if self.fresh || self.rtt.0 == 0 {
-                self.rtt = Duration(now.0.saturating_sub(self.request_at.0).max(1));
+                self.rtt = self.rtt.max(Duration(now.0.saturating_sub(self.request_at.0).max(1)));
             }
             self.state = State::Receiving;
             self.pending &= !SEND_REQUEST;
@@ -201,6 +203,11 @@ impl Sender {
             }
             self.next += 1;
             (self.next - 1, self.next <= self.high)
+        } else if self.board.in_burst() && (self.board.lost() == 0 || p.burst.order == RepairOrder::NewFirst) {
+            // A burst that no credit ends: what it would have sent next goes as a scheduled packet, of which no fate is awaited.
+            let seq = self.board.next_unscheduled()?;
+            self.board.on_ack(seq, false);
+            (seq, false)
         } else {
             self.board.next_scheduled(p.burst.order, p.burst.resend_open)?
         };

@@ -67,6 +67,8 @@ pub struct Net {
     senders: Vec<VecDeque<usize>>,
     /// Crossings that lose their packet.
     pub lose: Vec<bool>,
+    /// Crossings that take longer by so much, ps.
+    pub late: Vec<u64>,
     pub crossings: usize,
     pub credit_drops: u32,
     pub scheduled_drops: u32,
@@ -97,6 +99,7 @@ impl Net {
             now: 0,
             senders: vec![VecDeque::new(); hosts],
             lose: Vec::new(),
+            late: Vec::new(),
             crossings: 0,
             credit_drops: 0,
             scheduled_drops: 0,
@@ -338,7 +341,8 @@ impl Net {
         self.at(free, Event::Look(port));
         self.crossings += 1;
         if self.lose.get(self.crossings - 1) != Some(&true) {
-            self.at(free + delay, Event::Arrive(to, h));
+            let late = self.late.get(self.crossings - 1).copied().unwrap_or(0);
+            self.at(free + delay + late, Event::Arrive(to, h));
         }
     }
 

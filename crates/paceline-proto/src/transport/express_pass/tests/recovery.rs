@@ -25,8 +25,12 @@ fn policies() -> Vec<Params> {
 }
 
 fn with_losses(params: &Params, bytes: &[u64], lose: Vec<bool>) -> Net {
+    with_losses_and_delays(params, bytes, lose, Vec::new())
+}
+
+fn with_losses_and_delays(params: &Params, bytes: &[u64], lose: Vec<bool>, late: Vec<u64>) -> Net {
     let mut net = Net::star(*params, bytes.len(), G100, US1);
-    net.lose = lose;
+    (net.lose, net.late) = (lose, late);
     for (i, bytes) in bytes.iter().enumerate() {
         net.add_flow(i + 1, 0, *bytes, 0);
     }
@@ -83,7 +87,7 @@ fn header() -> impl Strategy<Value = Header> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     /// Any finite pattern of losses.
     #[test]
@@ -95,6 +99,18 @@ proptest! {
     ) {
         let lose = draws.iter().map(|d| *d < share).collect();
         with_losses(&policies()[policy], &bytes, lose);
+    }
+
+    /// The same where packets overtake each other, as they do when a path changes.
+    #[test]
+    fn everything_arrives_once_out_of_order(
+        policy in 0usize..8,
+        bytes in prop::collection::vec(1u64..150_000, 1..4),
+        draws in prop::collection::vec(0u8..30, 0..1500),
+        late in prop::collection::vec(prop_oneof![3 => Just(0), 1 => 0u64..30_000_000], 0..1500),
+    ) {
+        let lose = draws.iter().map(|d| *d == 0).collect();
+        with_losses_and_delays(&policies()[policy], &bytes, lose, late);
     }
 
     /// Any headers at any times.
