@@ -1,7 +1,13 @@
 //! Transports: who sends what next, and what the receiver answers.
 
 pub mod express_pass;
+pub mod in_flight;
+pub mod message;
+pub mod ndp;
 pub mod packet_set;
 pub mod rdma;
 pub mod selective_drop;
+#[cfg(test)]
+mod star;
+pub mod timers;
 pub mod unscheduled;

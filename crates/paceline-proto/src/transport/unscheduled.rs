@@ -229,6 +229,12 @@ impl Scoreboard {
         if resend_open { self.open.pop_first().map(|seq| (seq, true)) } else { None }
     }
 
+    /// The first known loss; it counts as sent, scheduled. For repairs while the burst goes on.
+    #[inline]
+    pub fn take_lost(&mut self) -> Option<u32> {
+        self.lost.pop_first()
+    }
+
     fn take_new(&mut self) -> Option<u32> {
         if self.next_new >= self.packets {
             return None;
