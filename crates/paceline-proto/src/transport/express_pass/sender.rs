@@ -231,10 +231,6 @@ impl Sender {
         }
         if p.burst.policy == Unscheduled::Plain {
             self.outstanding.on_ack(seq);
-            if self.outstanding.acked() >= self.packets {
-                self.finish();
-                return;
-            }
         }
         self.board.on_ack(seq, p.burst.policy == Unscheduled::Aeolus && p.burst.ordered_path);
         self.after_verdict(now, p);
@@ -261,7 +257,7 @@ impl Sender {
             self.next = h.seq;
         } else {
             for bit in 0..64 {
-                if h.ext >> bit & 1 != 0 && !self.outstanding.is_acked(h.seq.saturating_add(bit)) {
+                if h.ext >> bit & 1 != 0 {
                     self.board.mark_lost(h.seq.saturating_add(bit));
                 }
             }

@@ -39,17 +39,19 @@ impl TokenBucket {
     /// of up to 16 bits; a depth of 168 bytes with ordinary frames fits any rate.
     pub fn new(link: BitsPerSec, share: (u64, u64), depth: u32) -> Result<Self, Invalid> {
         let (num, den) = (u128::from(link.0) * u128::from(share.0), 8_000_000_000_000 * u128::from(share.1));
-        if num == 0 || den == 0 || num > den * 1_000 {
-            return Err(Invalid::new("link rate", &link, "above 0, up to 8 PB/s, with a share above 0"));
+        if num == 0 || den == 0 {
+            return Err(Invalid::new("link rate", &link, "above 0, with a share above 0"));
         }
         let divisor = gcd(num, den);
         let (num, den) = (num / divisor, den / divisor);
-        let full = u128::from(depth) * den;
-        if depth == 0 || full + num > u128::from(u64::MAX) {
-            let allowed = "1 byte or more; less where the link rate is no whole number of kbit/s";
-            return Err(Invalid::new("token bucket depth", &depth, allowed));
+        let full = den.checked_mul(u128::from(depth)).and_then(|full| u64::try_from(full).ok());
+        match (u64::try_from(num), full) {
+            (Ok(num), Some(depth)) if depth > 0 => Ok(Self { num, den: den as u64, depth, tokens: 0, at: 0 }),
+            _ => {
+                let allowed = "1 byte or more; less where the link rate is no whole number of kbit/s";
+                Err(Invalid::new("token bucket depth", &depth, allowed))
+            }
         }
-        Ok(Self { num: num as u64, den: den as u64, depth: full as u64, tokens: 0, at: 0 })
     }
 
     /// Parts held at `now`, not before the last spending.
