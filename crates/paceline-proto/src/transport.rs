@@ -1,5 +1,6 @@
 //! Transports: who sends what next, and what the receiver answers.
 
+pub mod express_pass;
 pub mod homa;
 pub mod in_flight;
 #[cfg(test)]
