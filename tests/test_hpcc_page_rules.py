@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from paceline.analysis import Sample
-from paceline.reproduce.hpcc_page import rules
-from paceline.reproduce.hpcc_page.curves import (
+from paceline.experiments.hpcc_page import rules
+from paceline.experiments.hpcc_page.curves import (
     LOADS,
     MAIN,
     PERCENTILES,

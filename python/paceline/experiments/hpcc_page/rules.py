@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from paceline.analysis import F8, Bools
-from paceline.reproduce.hpcc_page.curves import (
+from paceline.experiments.hpcc_page.curves import (
     FROM_1MB,
     FROM_6MB,
     LOADS,
