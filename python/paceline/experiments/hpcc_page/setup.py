@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from paceline.experiments.hpcc_page.curves import LOADS, MAIN, WORKLOADS
+from paceline.experiments.hpcc_page.curves import LOADS, WORKLOADS
 from paceline.reproduce.model import Point, Scale
 from paceline.scenario import (
     Dcqcn,
@@ -35,7 +35,7 @@ from paceline.scenario import (
 )
 
 CONTROL: Final[Mapping[str, Scheme]] = {
-    # Page: target utilisation 99 %, maxStage 0. Reference simulator's scripts: W_AI as a rate of 50 Mb/s, PINT's base 1.05.
+    # Page: target utilisation 99 %, maxStage 0. Scripts of the reference simulator: W_AI as a rate of 50 Mb/s.
     "hpcc_pint": HpccPint(eta=0.99, max_stage=0, w_ai_rate="50Mbps", log_base=1.05),
     "hpcc_int": Hpcc(eta=0.99, max_stage=0, w_ai_rate="50Mbps"),
     "hpcc_pint_eta95": HpccPint(eta=0.95, max_stage=0, w_ai_rate="50Mbps", log_base=1.05),
@@ -54,8 +54,8 @@ TARGETS: Final = ("hpcc_pint_eta95", "hpcc_int_eta95")
 PLAIN: Final = ("dcqcn", "timely")
 """Schemes without a window, which the page does not show."""
 
-# Reference simulator's scripts: KMIN and KMAX in KB at 100 Gb/s, in proportion at 400 Gb/s. The schemes that ignore marks
-# have DCQCN's.
+# Scripts of the reference simulator: KMIN and KMAX at 100 Gb/s, in proportion at 400 Gb/s. The schemes that ignore
+# marks have DCQCN's.
 _MARKING: Final = Ecn(k_min="400KB", k_max="1600KB", p_max=0.2)
 _STEP: Final = Ecn(k_min="300KB", k_max="300KB", p_max=1.0)
 
@@ -152,7 +152,12 @@ def points(
             window = WINDOWS[scale][load]
             for scheme in schemes:
                 run = scenario(workload, load, scheme, window, chosen)
-                key = {"workload": workload, "load": load, "scheme": scheme, "variant": variant}
+                key: dict[str, str | int | float] = {
+                    "workload": workload,
+                    "load": load,
+                    "scheme": scheme,
+                    "variant": variant,
+                }
                 found += [Point(scenario=run, key=key, seed=seed) for seed in range(1, window.seeds + 1)]
     return found
 
