@@ -69,11 +69,11 @@ class Store:
 
     def has(self, key: str) -> bool:
         """Whether the run is there and whole; one that was damaged is removed, and so made again."""
-        from paceline.results import Results
-
         path = self.path(key)
         if not path.is_dir():
             return False
+        from paceline.results import Results
+
         try:
             whole = Results.load(path).status in ("completed", "stopped", "stalled")
         except (ResultsError, OSError):

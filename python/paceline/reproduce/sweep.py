@@ -33,11 +33,11 @@ class SweepInterrupted(KeyboardInterrupt):
 
 
 class SweepFailed(Failure):
-    """Some points could not be run; the others were. ``failures`` maps their labels to what went wrong."""
+    """Some points could not be run; the others were. ``failures`` maps the keys of their results to what went wrong."""
 
-    def __init__(self, failures: dict[str, BaseException], runs: Runs) -> None:
-        listed = "".join(f"\n  {label}: {error}" for label, error in failures.items())
-        super().__init__(f"{len(failures)} of the runs failed:{listed}")
+    def __init__(self, failures: dict[str, str], runs: Runs) -> None:
+        listed = "".join(f"\n  {problem}" for problem in failures.values())
+        super().__init__(f"{len(failures)} of {len({run.folder for run in runs})} runs failed:{listed}")
         self.failures = failures
         self.runs = runs
 
@@ -63,6 +63,12 @@ def prepare(points: Iterable[Point]) -> list[Job]:
         return list(pool.map(_job, chosen))
 
 
+def predicted_cpu_s(points: Iterable[Point]) -> float:
+    """CPU seconds the points take on one core, about; what they share counts once, and seeds cost the same."""
+    distinct = {(Source.of(point.scenario), point.overrides, point.seed) for point in points}
+    return sum(float(_checked(source, overrides)["run_s"]) for source, overrides, _ in sorted(distinct, key=repr))
+
+
 def _job(point: Point) -> Job:
     check_overrides(point.overrides)
     check_numbers(1, point.seed, ())
@@ -70,7 +76,9 @@ def _job(point: Point) -> Job:
     try:
         found = _checked(source, (*point.overrides, f"seed={point.seed}"))
     except _native.InputError as error:
-        raise source.placed(error) from None
+        placed = source.placed(error)
+        placed.add_note(f"in the point {point.label}")
+        raise placed from None
     resolved = found["resolved"]
     return Job(point, key_of(resolved), resolved, found["run_s"], found["engine_mib"])
 
@@ -135,13 +143,13 @@ class _Drive:
         self.done_s = 0.0
         self.done = 0
         self.running: dict[Future[str], Job] = {}
-        self.failures: dict[str, BaseException] = {}
+        self.failures: dict[str, str] = {}
         self.began = time.monotonic()
         # Other executors know their machines; how much runs at a time is for them to say.
         self.local = isinstance(executor, LocalProcesses)
         self.memory_mib = free_memory_mib() if self.local else None
 
-    def run(self) -> dict[str, BaseException]:
+    def run(self) -> dict[str, str]:
         try:
             while (self.waiting or self.running) and not self.stop.made:
                 self.submit()
@@ -185,9 +193,9 @@ class _Drive:
                 if not self.store.path(job.key).is_dir():
                     raise Failure(f"a worker wrote where this process cannot see it: {self.store.folder} is not shared")
             except CancelledError:
-                self.failures[job.point.label] = Failure("the executor cancelled it")
+                self.failures[job.key] = f"{job.point.label}: the executor cancelled it"
             except Exception as error:
-                self.failures[job.point.label] = error
+                self.failures[job.key] = f"{job.point.label}: {error or type(error).__name__}"
 
     def show(self) -> None:
         under_way = self.store.progress({job.key for job in self.running.values()})
