@@ -22,9 +22,10 @@ from paceline.experiments.hpcc_page.curves import (
     published,
 )
 
+MATCHES = (rules.curve_match, rules.curve_match_relative)
 RULES = {
-    "H1": [rules.curve_match("websearch", load, relative=r) for load in LOADS for r in (False, True)],
-    "H2": [rules.curve_match("hadoop", load, relative=r) for load in LOADS for r in (False, True)],
+    "H1": [match("websearch", load) for load in LOADS for match in MATCHES],
+    "H2": [match("hadoop", load) for load in LOADS for match in MATCHES],
     "H3": [rules.targets],
     "H4": [rules.short_flows_at_30],
     "H5": [rules.long_flows_at_30],
@@ -32,7 +33,7 @@ RULES = {
     "H7": [rules.short_flows_at_50],
     "H8": [rules.short_flow_gap],
     "H9": [rules.longest_flows_at_70],
-    "H10": [rules.hadoop_at_70(absolute=True), rules.hadoop_at_70(absolute=False)],
+    "H10": [rules.hadoop_at_70, rules.hadoop_at_70_ordering],
     "H11": [rules.targets_to_50],
     "H12": [rules.targets_at_70],
 }
@@ -82,7 +83,7 @@ def test_ratios_are_those_read_off_the_figures_by_hand() -> None:
     assert values["websearch.p95.dctcp"] == pytest.approx(1.603, abs=0.001)
     gaps = {q.id: q.value for q in rules.short_flow_gap(published())}
     assert [round(gaps[f"websearch{load}"], 1) for load in LOADS] == [1.4, 2.2, 3.3]
-    means = {q.id: q.value for q in rules.hadoop_at_70(absolute=True)(published())}
+    means = {q.id: q.value for q in rules.hadoop_at_70(published())}
     assert [round(means[f"p99.{s}"], 2) for s in MAIN] == [5.87, 7.18, 11.92, 10.08, 8.83]
 
 
@@ -112,7 +113,7 @@ def test_a_scheme_that_is_off_fails_where_it_should() -> None:
 def test_a_common_factor_leaves_relative_matches_alone() -> None:
     shifted = altered(0.8, *MAIN)
     assert failing("H1", shifted)
-    for q in rules.curve_match("websearch", 70, relative=True)(shifted):
+    for q in rules.curve_match_relative("websearch", 70)(shifted):
         assert not q.limits or q.value == pytest.approx(1.0)
 
 
@@ -121,7 +122,7 @@ def test_deciles_cover_every_bin_once_and_show_a_local_error() -> None:
     for bins in curves.bins.values():
         assert np.all(sum(m.astype(int) for m in decile_masks(bins)) == 1)
     local = altered(1.3, "dctcp", above=5e6)
-    value = {q.id: q for q in rules.curve_match("websearch", 30, relative=False)(local)}
+    value = {q.id: q for q in rules.curve_match("websearch", 30)(local)}
     assert not value["load30.p50.dctcp.decile"].holds
     assert value["load30.p50.dctcp.decile"].value > value["load30.p50.dctcp"].value
 

@@ -13,6 +13,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -112,12 +113,12 @@ def _look(i: int) -> dict[str, Any]:
     return {"color": PALETTE[i % len(PALETTE)], "linestyle": LINE_STYLES[i % len(LINE_STYLES)]}
 
 
-def _legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str]) -> None:
-    """Names the curves above the axes, in as many columns as fit."""
+def _legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str], room: int = 72) -> None:
+    """Names the curves above the axes, in as many columns as fit into ``room`` characters."""
     if len(labels) < 2:
         return
     longest = max(len(label) for label in labels)
-    columns = max(1, min(len(labels), int(72 / (longest + 8))))
+    columns = max(1, min(len(labels), int(room / (longest + 8))))
     rows = -(-len(labels) // columns)
     columns = -(-len(labels) // rows)  # as even as the rows allow
     figure.set_figheight(figure.get_figheight() + 0.13 * (rows - 1))  # a long legend must not squeeze the axes
@@ -162,6 +163,56 @@ def slowdown_vs_size(
     value lies below.
     """
     figure, ax = _figure(2.3)
+    handles = _slowdown_panel(ax, curves, published or {}, least)
+    ax.set_xlabel("Flow size (bytes), linear in its CDF")
+    q = next(iter(curves.values())).q if curves else 50.0
+    ax.set_ylabel(f"Slowdown, p{q:g}" if q != 50 else "Slowdown, median")
+    _legend(figure, handles, [str(h.get_label()) for h in handles])
+    return figure
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One of several slowdown figures drawn together; ``published`` as in :func:`slowdown_vs_size`."""
+
+    title: str
+    curves: Mapping[str, Curve]
+    published: Mapping[str, tuple[ArrayLike, ArrayLike]] = field(default_factory=dict)
+
+
+@_style()
+def slowdown_panels(rows: Sequence[Sequence[Panel]]) -> Figure:
+    """Slowdown figures as small multiples, row by row, with one legend: each as :func:`slowdown_vs_size` draws it.
+
+    Every panel needs the same labels in the same order. The figure is two columns of a paper wide.
+    """
+    wide = max((len(row) for row in rows), default=1)
+    figure = Figure(figsize=(2.13 * COLUMN_INCHES, 0.35 + 1.75 * max(len(rows), 1)))
+    FigureCanvasAgg(figure)
+    handles: list[Any] = []
+    for i, row in enumerate(rows):
+        for j, panel in enumerate(row):
+            ax = figure.add_subplot(len(rows), wide, i * wide + j + 1)
+            drawn = _slowdown_panel(ax, panel.curves, panel.published, None, ticks_each=20 if wide > 2 else 10)
+            handles = drawn if len(drawn) > len(handles) else handles
+            ax.set_title(clean_label(panel.title, 60), fontsize=7, pad=3)
+            if i == len(rows) - 1:
+                ax.set_xlabel("Flow size (bytes)")
+            if j == 0:
+                ax.set_ylabel("Slowdown")
+    if handles:
+        _legend(figure, handles, [str(h.get_label()) for h in handles], room=150)
+    return figure
+
+
+def _slowdown_panel(
+    ax: Axes,
+    curves: Mapping[str, Curve],
+    published: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    least: float | None,
+    ticks_each: int = 10,
+) -> list[Any]:
+    """Draws one slowdown figure without names of axes; returns what a legend shows."""
     handles: list[Any] = []
     top = bottom = 1.0
     for i, (label, curve) in enumerate(curves.items()):
@@ -198,7 +249,7 @@ def slowdown_vs_size(
     reference = next(iter(curves.values())).bins if curves else None
     drawn = list(curves)
     thin = False
-    for label, (sizes, value) in (published or {}).items():
+    for label, (sizes, value) in published.items():
         if reference is None:
             break
         at, shown = reference.position_of(sizes), np.asarray(value, dtype=float)
@@ -216,15 +267,11 @@ def slowdown_vs_size(
     ax.set_ylim(floor, max(top * 1.12, 2.0))
     _plain_log(ax.yaxis, floor, max(top * 1.12, 2.0), lambda v: f"{v:g}")
     ax.set_xlim(0, 100)
-    ticks = np.arange(0, 101, 10)
+    ticks = np.arange(0, 101, ticks_each)
     ax.xaxis.set_major_locator(FixedLocator(list(ticks)))
     if reference is not None and len(reference):
         ax.set_xticks(ticks, [format_size(s) for s in reference.size_at(ticks)])
-    ax.set_xlabel("Flow size (bytes), linear in its CDF")
-    q = next(iter(curves.values())).q if curves else 50.0
-    ax.set_ylabel(f"Slowdown, p{q:g}" if q != 50 else "Slowdown, median")
-    _legend(figure, handles, [str(h.get_label()) for h in handles])
-    return figure
+    return handles
 
 
 @_style()

@@ -141,11 +141,12 @@ def measured(samples: Mapping[tuple[str, int, str], Sequence[Sample]]) -> Curves
     bins = published().bins
     values: dict[CurveId, F8] = {}
     for (workload, load, scheme), parts in samples.items():
-        for curve in percentile_curves(_together(parts), bins[workload], PERCENTILES, rule="hpcc"):
+        for curve in percentile_curves(together(parts), bins[workload], PERCENTILES, rule="hpcc"):
             values[CurveId(workload, load, scheme, round(curve.q))] = curve.value
     return Curves(bins, values)
 
 
-def _together(parts: Iterable[Sample]) -> Sample:
+def together(parts: Iterable[Sample]) -> Sample:
+    """The flows of several samples as one."""
     columns = zip(*((s.size_bytes, s.value, s.censored, s.failed) for s in parts), strict=True)
     return Sample(*(np.concatenate(column) for column in columns))
