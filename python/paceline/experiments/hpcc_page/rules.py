@@ -100,6 +100,18 @@ def curve_match_relative(workload: str, load: int) -> Rule:
     return rule
 
 
+def without_window(curves: Curves) -> list[Quantity]:
+    """DCQCN and TIMELY without a window, which the page does not show: mean slowdown, WebSearch at 30 %."""
+    found = []
+    for q in PERCENTILES:
+        for scheme in ("dcqcn", "timely"):
+            curve = CurveId("websearch", 30, scheme, q)
+            value = curves.mean(curve) if curve in curves.values else math.nan
+            what = f"{_place('websearch', 30, q)}: {_name(scheme)} without a window, CDF-weighted mean slowdown"
+            found.append(Quantity(f"load30.p{q}.{scheme}", what, value))
+    return found
+
+
 def without_claims(rule: Rule) -> Rule:
     """The rule's quantities, for information only."""
     return lambda curves: [replace(quantity, limits=None) for quantity in rule(curves)]

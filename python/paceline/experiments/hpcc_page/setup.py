@@ -70,7 +70,7 @@ class Window:
 
 
 WINDOWS: Final[Mapping[Scale, Mapping[int, Window]]] = {
-    Scale.TINY: dict.fromkeys(LOADS, Window(50, 0, 1)),
+    Scale.TINY: dict.fromkeys(LOADS, Window(200, 0, 1)),
     # At 30 and 50 % the number of flows under way stands still after a few ms. At 70 % it does after hundreds, which no
     # quick run can have: there absolute curves are judged at paper scale only.
     Scale.QUICK: {30: Window(15_000, 4_000, 3), 50: Window(15_000, 4_000, 3), 70: Window(18_000, 4_000, 3)},
