@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
 import subprocess
@@ -134,14 +135,14 @@ def open_executor(name: str | None, workers: int | None = None) -> Iterator[Exec
             "without effect",
             field="--jobs",
             value=str(workers),
-            allowed="it goes with --executor local; a Dask cluster has as many runs at a time as its workers have threads",
+            allowed="only with --executor local; a Dask cluster runs as many at a time as its workers have threads",
         )
     try:
-        from distributed import Client
+        distributed: Any = importlib.import_module("distributed")
     except ImportError:
         raise Failure(f"{name} needs Dask: pip install 'paceline[dask]'") from None
     try:
-        client = Client(f"tcp://{address}", timeout=10, set_as_default=False)
+        client = distributed.Client(f"tcp://{address}", timeout=10, set_as_default=False)
     except OSError as error:
         raise Failure(f"{name}: no Dask scheduler answers: {error}") from None
     with client:

@@ -61,7 +61,9 @@ def read(path: Path) -> list[Row]:
         if not known:
             allowed = f"four cells; scale: {', '.join(Scale)}; verdict: {', '.join(Outcome)}"
             problem = "not a verdict"
-            raise _native.input_error(problem, file=str(path), line=lines.line_num, value=",".join(line), allowed=allowed)
+            raise _native.input_error(
+                problem, file=str(path), line=lines.line_num, value=",".join(line), allowed=allowed
+            )
         found.append(Row(*line))
     return found
 
@@ -81,7 +83,12 @@ def differences(recorded: Sequence[Row], found: Sequence[Row], experiments: Sequ
 
 
 def update(
-    path: Path, recorded: Sequence[Row], found: Sequence[Row], experiments: Sequence[str], scale: Scale, order: Sequence[str]
+    path: Path,
+    recorded: Sequence[Row],
+    found: Sequence[Row],
+    experiments: Sequence[str],
+    scale: Scale,
+    order: Sequence[str],
 ) -> None:
     """Writes the file anew with the verdicts found, those of other experiments and scales kept.
 
@@ -91,7 +98,8 @@ def update(
     place = {name: i for i, name in enumerate(order)}
     scales = list(Scale)
     rows = sorted(
-        [*kept, *found], key=lambda row: (place.get(row.experiment, len(place)), row.experiment, scales.index(Scale(row.scale)))
+        [*kept, *found],
+        key=lambda row: (place.get(row.experiment, len(place)), row.experiment, scales.index(Scale(row.scale))),
     )
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -72,16 +72,21 @@ def _exit_with_parent() -> None:
     os._exit(1)
 
 
-def main() -> None:
-    """A process of :class:`paceline.reproduce.executors.LocalProcesses`: one call in on stdin, one answer on stdout."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for the parent, which ends this process
-    size = int.from_bytes(sys.stdin.buffer.raw.read(8), "little")  # type: ignore[attr-defined]
+def _read(size: int) -> bytes:
+    """Reads past Python's buffer: what it held would be lost to the thread that waits for the end."""
     given = b""
     while len(given) < size:
         chunk = os.read(sys.stdin.fileno(), size - len(given))
         if not chunk:
-            return
+            raise SystemExit(1)
         given += chunk
+    return given
+
+
+def main() -> None:
+    """A process of :class:`paceline.reproduce.executors.LocalProcesses`: one call in on stdin, one answer on stdout."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for the parent, which ends this process
+    given = _read(int.from_bytes(_read(8), "little"))
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     answer: tuple[bool, Any]
     try:

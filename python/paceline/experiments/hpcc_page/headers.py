@@ -103,8 +103,8 @@ EXPERIMENTS = (
     Experiment(
         id="H13",
         title="Header accounting",
-        statement="Payload of 1 KB costs a header of 50 bytes and an ACK of 60 bytes, so that the load on the network is "
-        "about 11 % above that of the payload, and more with the INT header of HPCC-INT.",
+        statement="Payload of 1 KB costs a header of 50 bytes and an ACK of 60 bytes, so that the load on the network "
+        "is about 11 % above that of the payload, and more with the INT header of HPCC-INT.",
         source="HPCC project page, definition of network load; sizes: HPCC reference simulator",
         plan=plan,
         judge=verdicts,
