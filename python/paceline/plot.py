@@ -152,6 +152,7 @@ def slowdown_vs_size(
     *,
     published: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
     least: float | None = None,
+    marks: bool = True,
 ) -> Figure:
     """Slowdown over flow size, x linear in the CDF percentile of the size and labelled with the sizes.
 
@@ -160,10 +161,11 @@ def slowdown_vs_size(
     than :data:`MIN_FLOWS` flows are hollow circles; values that an unfinished or failed flow could still raise are
     triangles. ``published`` adds curves read from elsewhere, label to (sizes in bytes, slowdowns): thin and in the
     look of the curve with the same label, grey without one. ``least`` is the lower end of the y axis, 1 unless a
-    value lies below.
+    value lies below. Without ``marks`` the curves are lines alone, pale under the published ones: for many curves that
+    lie close.
     """
     figure, ax = _figure(2.3)
-    handles = _slowdown_panel(ax, curves, published or {}, least)
+    handles = _slowdown_panel(ax, curves, published or {}, least, marks=marks)
     ax.set_xlabel("Flow size (bytes), linear in its CDF")
     q = next(iter(curves.values())).q if curves else 50.0
     ax.set_ylabel(f"Slowdown, p{q:g}" if q != 50 else "Slowdown, median")
@@ -182,9 +184,10 @@ class Panel:
 
 @_style()
 def slowdown_panels(rows: Sequence[Sequence[Panel]]) -> Figure:
-    """Slowdown figures as small multiples, row by row, with one legend: each as :func:`slowdown_vs_size` draws it.
+    """Slowdown figures as small multiples, row by row, with one legend.
 
-    Every panel needs the same labels in the same order. The figure is two columns of a paper wide.
+    Each is drawn as :func:`slowdown_vs_size` does without marks. Every panel needs the same labels in the same order.
+    The figure is two columns of a paper wide.
     """
     wide = max((len(row) for row in rows), default=1)
     figure = Figure(figsize=(2.13 * COLUMN_INCHES, 0.35 + 1.75 * max(len(rows), 1)))
@@ -193,7 +196,8 @@ def slowdown_panels(rows: Sequence[Sequence[Panel]]) -> Figure:
     for i, row in enumerate(rows):
         for j, panel in enumerate(row):
             ax = figure.add_subplot(len(rows), wide, i * wide + j + 1)
-            drawn = _slowdown_panel(ax, panel.curves, panel.published, None, ticks_each=20 if wide > 2 else 10)
+            each = 20 if wide > 2 else 10
+            drawn = _slowdown_panel(ax, panel.curves, panel.published, None, marks=False, ticks_each=each)
             handles = drawn if len(drawn) > len(handles) else handles
             ax.set_title(clean_label(panel.title, 60), fontsize=7, pad=3)
             if i == len(rows) - 1:
@@ -210,6 +214,8 @@ def _slowdown_panel(
     curves: Mapping[str, Curve],
     published: Mapping[str, tuple[ArrayLike, ArrayLike]],
     least: float | None,
+    *,
+    marks: bool,
     ticks_each: int = 10,
 ) -> list[Any]:
     """Draws one slowdown figure without names of axes; returns what a legend shows."""
@@ -219,7 +225,12 @@ def _slowdown_panel(
         look, position = _look(i), curve.bins.position
         seen = np.isfinite(curve.value)
         x, y = position[seen], curve.value[seen]
-        handles += ax.plot(x, y, **look, label=clean_label(label), zorder=3 + 0.01 * i, clip_on=False, gid=f"curve-{i}")
+        pale: dict[str, Any] = {} if marks else {"alpha": 0.5}
+        line = {**look, **pale, "zorder": 3 + 0.01 * i, "clip_on": False, "gid": f"curve-{i}"}
+        handles += ax.plot(x, y, **line, label=clean_label(label))
+        top, bottom = max(top, float(y.max(initial=1.0))), min(bottom, float(y.min(initial=1.0)))
+        if not marks:
+            continue
         low, high = curve.low[seen], curve.high[seen]
         both = np.isfinite(high) & (low > 0)
         ax.fill_between(x, low, high, where=both, color=look["color"], alpha=0.15, linewidth=0, zorder=1)
@@ -244,8 +255,7 @@ def _slowdown_panel(
                 style["clip_on"] = False
                 ax.plot(x[mask], y[mask], **style, **face, gid=f"{kind}-{i}")
         if len(y):
-            top = max(top, float(y.max()), min(float(high[both].max(initial=1.0)), 2.5 * float(y.max())))
-            bottom = min(bottom, float(y.min()))
+            top = max(top, min(float(high[both].max(initial=1.0)), 2.5 * float(y.max())))
     reference = next(iter(curves.values())).bins if curves else None
     drawn = list(curves)
     thin = False
@@ -255,8 +265,8 @@ def _slowdown_panel(
         at, shown = reference.position_of(sizes), np.asarray(value, dtype=float)
         top = max(top, float(np.nanmax(shown)))
         if label in drawn:
-            look = {**_look(drawn.index(label)), "linewidth": 0.55, "alpha": 0.75}
-            found = ax.plot(at, shown, **look, label="thin: published", zorder=2)
+            look = {**_look(drawn.index(label)), "linewidth": 0.55 if marks else 0.7, "alpha": 0.75 if marks else 1.0}
+            found = ax.plot(at, shown, **look, label="thin: published", zorder=2 if marks else 5)
             handles += [] if thin else found
             thin = True
         else:

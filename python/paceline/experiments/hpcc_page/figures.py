@@ -15,7 +15,7 @@ THIN = "Thin lines: the curves of the HPCC project page, read from its figures."
 
 
 def _panel(measured: Mapping[CurveId, Curve], schemes: Sequence[str], workload: str, load: int, q: int) -> plot.Panel:
-    """One figure of the page. Confidence bands and few-flow marks would hide curves that lie this close."""
+    """One figure of the page: the curves that were measured, and those of them that were published."""
     curves, thin = {}, {}
     reference = published()
     for scheme in schemes:
@@ -37,7 +37,7 @@ def slowdown(
     yield Drawing(f"{name}-{workload}", plot.slowdown_panels(rows), caption)
     for load, row in zip(loads, rows, strict=True):
         for q, panel in zip(PERCENTILES, row, strict=True):
-            figure = plot.slowdown_vs_size(panel.curves, published=panel.published)
+            figure = plot.slowdown_vs_size(panel.curves, published=panel.published, marks=False)
             yield Drawing(f"{name}-{workload}{load}-p{q}", figure, f"{panel.title}. {THIN}")
 
 
