@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from paceline.experiments.hpcc_page import judging, rules
-from paceline.experiments.hpcc_page.curves import MAIN, CurveId, Curves, published
+from paceline.experiments.hpcc_page import figures, judging, rules
+from paceline.experiments.hpcc_page.curves import MAIN, PERCENTILES, CurveId, Curves, published
 from paceline.experiments.hpcc_page.setup import CONTROL, VARIANTS, WINDOWS, points, scenario, variant_points
 from paceline.experiments.hpcc_page.slowdown import EXPERIMENTS
 from paceline.reproduce.judge import at_least
@@ -96,3 +96,17 @@ def test_verdicts_at_tiny_are_not_judged_and_have_published_values(run: Run) -> 
     assert isinstance(found[0].measured, float)
     assert found[0].measured >= 1.0
     assert judging.verdicts("H0", rule, Runs((run,)), Scale.QUICK)[0].verdict is Outcome.UNDECIDED  # one seed
+
+
+def test_figures_show_published_curves_beside_those_measured(run: Run) -> None:
+    measured = judging.measured_curves(Runs((run,)), Scale.TINY)
+    drawn = list(figures.slowdown("H2", measured, MAIN, "hadoop", [50]))
+    assert [d.name for d in drawn] == ["H2-hadoop", *(f"H2-hadoop50-p{q}" for q in PERCENTILES)]
+    panels = drawn[0].figure.axes
+    assert [ax.get_title() for ax in panels] == [f"Hadoop, 50 % load, p{q}" for q in PERCENTILES]
+    for ax, q in zip(panels, PERCENTILES, strict=True):
+        found, thin = ax.get_lines()
+        curve = CurveId("hadoop", 50, "hpcc_int", q)
+        assert np.array_equal(thin.get_ydata(), published()[curve])
+        seen = np.isfinite(measured[curve].value)
+        assert np.array_equal(found.get_ydata(), measured[curve].value[seen])

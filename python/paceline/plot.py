@@ -349,9 +349,19 @@ def _thinned(time: NDArray[Any], value: NDArray[Any], bins: int = 250) -> tuple[
     return time[at].astype(float), value[at].astype(float)
 
 
-@_style()
 def queue_timeline(series: Mapping[str, tuple[NDArray[Any], NDArray[Any]]]) -> Figure:
     """Bytes waiting over time: label to (times in ps, bytes), ascending; a value holds until the next."""
+    return timeline(series, "Bytes waiting", format_size)
+
+
+@_style()
+def timeline(
+    series: Mapping[str, tuple[NDArray[Any], NDArray[Any]]], name: str, text: Callable[[float], str] = "{:g}".format
+) -> Figure:
+    """A quantity over time: label to (times in ps, values), ascending; a value holds until the next.
+
+    ``name`` is that of the quantity, and ``text`` writes its values.
+    """
     figure, ax = _figure()
     handles, end, top = [], 0.0, 0.0
     for i, (label, (time, value)) in enumerate(series.items()):
@@ -363,11 +373,11 @@ def queue_timeline(series: Mapping[str, tuple[NDArray[Any], NDArray[Any]]]) -> F
     unit, factor = next(((u, f) for u, f in (("s", 1e12), ("ms", 1e9), ("µs", 1e6)) if end >= f), ("ns", 1e3))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v / factor:g}"))
     # Ticks at round numbers of the unit shown, not of picoseconds.
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: format_size(v)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: text(v)))
     ax.set_xlim(0, end or 1.0)
     ax.set_ylim(0, top * 1.05 or 1.0)
     ax.set_xlabel(f"Simulated time ({unit})")
-    ax.set_ylabel("Bytes waiting")
+    ax.set_ylabel(name)
     _legend(figure, handles, [clean_label(label) for label in series])
     return figure
 
