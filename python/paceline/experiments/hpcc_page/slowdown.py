@@ -109,7 +109,7 @@ def _slowdown(number: int, workload: str) -> Experiment:
 
     def show(runs: Runs, scale: Scale) -> Shown:
         main = runs.where(variant=DEFAULT)
-        drawn = figures.slowdown(name, measured_curves(main, scale), (*MAIN, *PLAIN), workload, LOADS)
+        drawn = figures.slowdown(name, measured_curves(main, scale), MAIN, workload, LOADS)
         remarks = [window_remark(scale), "70 % load: the backlog grows for hundreds of ms; see docs/hpcc-page.md."]
         used = [FINISHED, *(VARIANTS if extras else [])]
         return Shown(drawn, remarks=remarks + [f"Variant {v}: {ABOUT[v]}." for v in used])
