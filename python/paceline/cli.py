@@ -360,9 +360,10 @@ def sweep(
     quiet: Quiet = False,
     _json_errors: JsonErrors = False,
 ) -> None:
-    """Runs all combinations of some values and makes one table of them.
+    """Runs a scenario over values and seeds into one table.
 
-    One row per run, in sweep.csv and, with pyarrow, sweep.parquet. Finished runs are kept and not run again.
+    All combinations of the values; one row per run, in sweep.csv and, with pyarrow, sweep.parquet. Finished runs are
+    kept and not run again.
 
     \b
     Examples:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from paceline import _native
-from paceline.errors import Failure
+from paceline.errors import Failure, Interrupted
 from paceline.experiments import chosen, experiments
 from paceline.progress import Mode
 from paceline.reproduce.executors import open_executor
@@ -47,7 +48,7 @@ def reproduce(
 
     path = record.default_path() if recorded is None else recorded
     before = record.read(path)
-    with open_executor(executor, jobs) as where:
+    with _interruptible(), open_executor(executor, jobs) as where:
         judged = run(picked, size, executor=where, cache=cache, progress=progress)
     known = [j for j in judged if j.verdicts]
     names = [j.experiment.id for j in known]
@@ -76,6 +77,17 @@ def reproduce(
         listed = "\n  ".join(changed)
         raise Failure(f"verdicts differ from {path} (--update rewrites it):\n  {listed}")
     return 0
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Keeps the message of an interrupted sweep: the command line parser swallows every ``KeyboardInterrupt``."""
+    from paceline.reproduce.sweep import SweepInterrupted
+
+    try:
+        yield
+    except SweepInterrupted as stopped:
+        raise Interrupted(str(stopped)) from None
 
 
 def _picked(ids: Sequence[str], everything: bool) -> tuple[Experiment, ...]:
@@ -112,7 +124,7 @@ def sweep(
     from paceline.reproduce.sweep import prepare, run_jobs
 
     made = prepare(grid(scenario, vary, seeds=seeds, overrides=overrides))
-    with open_executor(executor, jobs) as where:
+    with _interruptible(), open_executor(executor, jobs) as where:
         runs = run_jobs(made, executor=where, store=Store(cache), progress=progress, title=scenario.stem)
     folder = Path("results") / f"{scenario.stem}-sweep" if out is None else out
     written = write_table(tidy(runs), folder)

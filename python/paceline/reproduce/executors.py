@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import pickle
+import socket
 import subprocess
 import sys
 import tempfile
@@ -141,9 +142,12 @@ def open_executor(name: str | None, workers: int | None = None) -> Iterator[Exec
         distributed: Any = importlib.import_module("distributed")
     except ImportError:
         raise Failure(f"{name} needs Dask: pip install 'paceline[dask]'") from None
+    host, _, port = address.rpartition(":")
     try:
+        # Dask would try for long, and tell it at length, when nothing listens there.
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
         client = distributed.Client(f"tcp://{address}", timeout=10, set_as_default=False)
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         raise Failure(f"{name}: no Dask scheduler answers: {error}") from None
     with client:
         yield client.get_executor(pure=False)

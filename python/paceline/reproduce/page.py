@@ -22,7 +22,8 @@ _SCALE = {
 }
 _RULES = (
     "pass: it holds, a statistical statement with its whole 95 % confidence interval over the seeds. "
-    "fail: it does not. undecided: the interval holds the limit, or the intervals of an ordering overlap. report: no claim to judge."
+    "fail: it does not. undecided: the interval holds the limit, or the intervals of an ordering overlap. "
+    "report: no claim to judge."
 )
 
 
