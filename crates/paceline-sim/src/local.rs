@@ -7,8 +7,8 @@ use paceline_proto::telemetry::{IntHop, IntUnits, MAX_HOPS};
 use paceline_proto::units::Time;
 
 use crate::clock::Wire;
-use crate::flow::SLOT_MASK;
-use crate::net::{EcnPoint, LongPaths, Net, Schedule};
+use crate::failures::Failures;
+use crate::net::{EcnPoint, LongPaths, Net, Schedule, long_hop};
 use crate::packet::{CE, Handle, INT, Kind, NONE, Packet};
 use crate::pint::Pint;
 use crate::port::{NO_ECN, Port};
@@ -35,13 +35,15 @@ struct Local<'a> {
     ecn_per_port: bool,
     ecn_key: u64,
     pint: Option<&'a mut Pint>,
+    failures: Option<&'a mut Failures>,
     /// Loss probability of the wire, and the key of its draws.
     loss: f64,
     loss_key: u64,
     /// Bytes that may wait.
     limit: u64,
     marks: u64,
-    lost: Vec<Handle>,
+    /// Packets lost on the wire or, at the port given, because a link was down.
+    lost: Vec<(Handle, Option<u32>)>,
 }
 
 /// An arrival the port cannot handle alone.
@@ -67,8 +69,11 @@ impl Net {
             let (marks, lost) = (local.marks, std::mem::take(&mut local.lost));
             self.counters.marks += marks;
             self.port_counts[port as usize].marks += marks;
-            for h in lost {
-                self.lose(port, h);
+            for (h, link_down) in lost {
+                match link_down {
+                    Some(at) => self.lose_to_failure(at, h),
+                    None => self.lose(port, h),
+                }
             }
             let Some((now, h, exception)) = exception else { break };
             let packet = self.arena[h];
@@ -122,6 +127,7 @@ impl Net {
             ecn_per_port: self.ecn_per_port,
             ecn_key: self.draws.ecn,
             pint: self.pint.as_deref_mut(),
+            failures: self.failures.as_deref_mut(),
             loss_key: self.draws.loss,
             limit,
             marks: 0,
@@ -231,7 +237,7 @@ impl Local<'_> {
             packet.hop += 1;
             match packet.out.get(hop) {
                 Some(port) => *port,
-                None => self.long_paths[(packet.flow & SLOT_MASK) as usize][usize::from(control)][hop],
+                None => long_hop(self.long_paths, packet, hop),
             }
         };
         if control {
@@ -241,24 +247,41 @@ impl Local<'_> {
             let record = self.units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code);
             self.int[h as usize][hop.wrapping_sub(1)] = record;
         }
-        let handle = if p.watched && self.watch(h, now) { NONE } else { h };
-        s.started(self.port, self.p.free, handle, self.p.peer_base + u32::from(to), self.p.free + self.p.delay);
+        let mut to = (h, p.peer_base + u32::from(to));
+        if p.watched {
+            to = self.watch(h, to.1, now);
+        }
+        s.started(self.port, self.p.free, to.0, to.1, self.p.free + self.p.delay);
+    }
+
+    /// As `Net::watch`.
+    #[cold]
+    fn watch(&mut self, h: Handle, inbox: u32, now: u64) -> (Handle, u32) {
+        if self.wire_loses(h, now) {
+            self.lost.push((h, None));
+            return (NONE, inbox);
+        }
+        let Some(failures) = &mut self.failures else { return (h, inbox) };
+        let packet = &mut self.packets[h as usize];
+        packet.hop = packet.hop.min(u8::MAX - 1);
+        // Nothing waits at a port whose link is down, so what is lost here was on the wire.
+        match failures.forward(self.port, h, packet, now, self.p.free + self.p.delay) {
+            Ok(inbox) => (h, inbox),
+            Err(at) => {
+                self.lost.push((h, Some(at)));
+                (NONE, inbox)
+            }
+        }
     }
 
     /// Measures the load where PINT asks for it. Returns whether the wire loses this packet.
-    #[cold]
-    fn watch(&mut self, h: Handle, now: u64) -> bool {
+    fn wire_loses(&mut self, h: Handle, now: u64) -> bool {
         let packet = &self.packets[h as usize];
         if let Some(pint) = &mut self.pint {
             pint.measure(self.port, self.p, packet, &mut self.int[h as usize], now, None);
         }
-        if self.loss <= 0.0
-            || packet.kind.is_pfc()
-            || unit(hash3(self.loss_key, u64::from(self.port), self.p.tx_packets)) >= self.loss
-        {
-            return false;
-        }
-        self.lost.push(h);
-        true
+        self.loss > 0.0
+            && !packet.kind.is_pfc()
+            && unit(hash3(self.loss_key, u64::from(self.port), self.p.tx_packets)) < self.loss
     }
 }

@@ -160,6 +160,8 @@ pub struct PortCounts {
     pub drops_buffer: u64,
     /// Packets lost on the wire behind it.
     pub drops_wire: u64,
+    /// Packets lost because the link behind it was down, or because the switch it leads to had no route.
+    pub drops_link_down: u64,
 }
 
 /// Sums over the whole run.
@@ -175,6 +177,8 @@ pub struct Counters {
     pub lossless_drops: u64,
     /// Packets lost on a wire.
     pub drops_wire: u64,
+    /// Packets lost because a link was down.
+    pub drops_link_down: u64,
     /// Pause frames sent.
     pub pause_frames: u64,
     /// Resume frames sent.

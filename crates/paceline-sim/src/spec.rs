@@ -8,6 +8,7 @@
 use crate::InputError;
 
 pub mod codegen;
+pub mod failure;
 pub mod field;
 pub mod host;
 pub mod run;
@@ -66,6 +67,8 @@ section! {
         lists {
             /// What the hosts send; at least one.
             workloads: workload::Workload;
+            /// Links that fail.
+            failures: failure::Failure;
         }
         maps {
             /// Congestion control, by name; at least one. Names are 1 to 64 letters, digits, `-` and `_`.

@@ -149,7 +149,18 @@ impl Inboxes {
             (slot, slot * self.ports, self.start + ahead * self.width)
         };
         debug_assert!(at >= start && slot != self.slot(self.window), "lookahead violated");
-        let key = (at - start) << 32 | u64::from(h);
+        self.append(slot, first, port, (at - start) << 32 | u64::from(h));
+    }
+
+    /// Gives back a key drained from the present window.
+    #[cold]
+    pub(super) fn put_back_key(&mut self, port: u32, key: Key) {
+        let slot = self.slot(self.window);
+        self.append(slot, slot * self.ports, port, key);
+    }
+
+    #[inline(always)]
+    fn append(&mut self, slot: usize, first: usize, port: u32, key: Key) {
         let list = &mut self.lists[first + port as usize];
         let at = list.len as usize % BLOCK;
         if at == 0 {

@@ -105,6 +105,8 @@ pub struct Windowed {
     /// (time, port) of wake-ups beyond the ring.
     far: BinaryHeap<Reverse<(u64, u32)>>,
     keys: Vec<Key>,
+    /// Keys from this one on come after the end of a window that is cut short; they stay in the inboxes.
+    beyond: Key,
     merged: Vec<(u64, u64, u32, Handle)>,
     departures: BinaryHeap<Reverse<(u64, u64, u32)>>,
     listed: Vec<bool>,
@@ -164,6 +166,7 @@ impl Windowed {
             starts: vec![Vec::new(); net.nics.len()],
             far: BinaryHeap::new(),
             keys: Vec::new(),
+            beyond: Key::MAX,
             merged: Vec::new(),
             departures: BinaryHeap::new(),
             listed: vec![false; most_ports],
@@ -202,7 +205,11 @@ impl Windowed {
             self.net.sample_until(start);
             self.lanes.inboxes.enter(w);
             let end = (start + self.width).min(stop);
+            while self.net.next_link_change() < end {
+                self.run_to_link_change()?;
+            }
             self.run_window(end)?;
+            self.lanes.inboxes.leave();
             now = end;
             self.windows += 1;
             if self.windows.is_multiple_of(64) {
@@ -243,10 +250,25 @@ impl Windowed {
     fn next_window(&self) -> Option<u64> {
         let flow = self.next_flow.map(|f| f.start.0 / self.width);
         let far = self.far.peek().map(|Reverse((at, _))| at / self.width);
-        [self.lanes.inboxes.next_active(), flow, far].into_iter().flatten().min()
+        let links = Some(self.net.next_link_change()).filter(|at| *at != NEVER).map(|at| at / self.width);
+        [self.lanes.inboxes.next_active(), flow, far, links].into_iter().flatten().min()
     }
 
+    /// Runs the present window up to the next change of links and makes the change.
+    #[cold]
+    fn run_to_link_change(&mut self) -> Result<(), InputError> {
+        let at = self.net.next_link_change();
+        self.run_window(at)?;
+        for port in self.net.change_links(&mut self.lanes) {
+            self.lanes.waiting(port, at);
+        }
+        Ok(())
+    }
+
+    /// Runs the present window, or what is left of it, up to `end`.
     fn run_window(&mut self, end: u64) -> Result<(), InputError> {
+        let length = end - self.lanes.inboxes.start();
+        self.beyond = if length < self.width { length << 32 } else { Key::MAX };
         while let Some(Reverse((at, port))) = self.far.peek().copied() {
             if at >= end {
                 break;
@@ -281,7 +303,6 @@ impl Windowed {
                 }
             }
         }
-        self.lanes.inboxes.leave();
         Ok(())
     }
 
@@ -290,8 +311,11 @@ impl Windowed {
     fn sort_arrivals(&mut self, port: u32) {
         self.keys.clear();
         self.lanes.inboxes.drain(port, &mut self.keys);
+        self.keys.sort_unstable();
+        if self.beyond != Key::MAX {
+            self.keep_beyond(port);
+        }
         let keys = &mut self.keys[..];
-        keys.sort_unstable();
         // Runs of equal times are rare: only they pay for the fair order.
         let mut i = 1;
         while i < keys.len() {
@@ -310,16 +334,22 @@ impl Windowed {
         }
     }
 
+    /// Returns the arrivals after the end of a window cut short to the inbox.
+    #[cold]
+    fn keep_beyond(&mut self, port: u32) {
+        let within = self.keys.partition_point(|key| *key < self.beyond);
+        for key in self.keys.drain(within..) {
+            self.lanes.inboxes.put_back_key(port, key);
+        }
+    }
+
     /// A switch port whose window is local.
     #[inline]
     fn run_local(&mut self, port: u32, end: u64) {
         self.sort_arrivals(port);
         let start = self.lanes.inboxes.start();
         let keys = std::mem::take(&mut self.keys);
-        // Only the last window of a run that is stopped can end before some of its arrivals.
-        let within =
-            if end - start < self.width { keys.partition_point(|k| start + (k >> 32) < end) } else { keys.len() };
-        let arrivals = keys[..within].iter().map(|k| (start + (k >> 32), *k as Handle));
+        let arrivals = keys.iter().map(|k| (start + (k >> 32), *k as Handle));
         self.net.run_local(port, arrivals, end, &mut self.lanes);
         self.net.counters.events += keys.len() as u64;
         self.keys = keys;
@@ -362,10 +392,8 @@ impl Windowed {
             self.sort_arrivals(port);
             for k in &self.keys {
                 let (at, h) = (start + (k >> 32), *k as Handle);
-                if at < end {
-                    let tie = tie(self.net.draws.ties, node, self.net.arena[h].in_port, at);
-                    merged.push((at, key(Rank::Arrival, tie), port, h));
-                }
+                let tie = tie(self.net.draws.ties, node, self.net.arena[h].in_port, at);
+                merged.push((at, key(Rank::Arrival, tie), port, h));
             }
         }
         merged.sort_unstable();
