@@ -3,7 +3,8 @@
 //! From the instant of a failure on what is on the wire, either way, and what waits at the two ports is lost, and nothing
 //! is sent into the link; pauses of its two ports end. Switches look up the next port of every packet when it arrives, by
 //! the tables of that instant: shortest paths over the links that were up `reroute_after` before. What they still send to
-//! a dead port is lost there. Window, base RTT and ideals stay those of the whole network.
+//! a dead port is lost there. A host goes on sending into a dead NIC, so that its timeouts run. When a link comes back, the
+//! switch behind it may still have headroom in use: a lossless class may then drop. Window, base RTT and ideals stay those of the whole network.
 //!
 //! The next port of a packet is decided when the switch before starts sending it, as everywhere in this engine; since the
 //! schedule is known, it can be asked for the instant of the arrival. All ports of such a run are `watched`, so runs
@@ -46,6 +47,8 @@ pub(crate) struct Failures {
     graph: Arc<Graph>,
     routing: RoutingConfig,
     schedule: Schedule,
+    /// The two ports of every link.
+    ends: Vec<[u32; 2]>,
     /// Key of the draws of sprayed packets.
     spray: u64,
     /// Routes of the present epoch and of those that packets now on a wire will see.
@@ -69,9 +72,22 @@ impl Failures {
         }
         let graph = Arc::clone(&scenario.graph);
         let schedule = Schedule::new(graph.links(), &scenario.failures);
-        let next = schedule.next(0);
-        let (routes, carried, paths) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Some(Box::new(Self { graph, routing: scenario.routing, schedule, spray, routes, carried, paths, next }))
+        let mut ends = vec![[u32::MAX; 2]; graph.links()];
+        for (number, port) in (0..).zip(&graph.ports) {
+            let [first, second] = &mut ends[port.link as usize];
+            *(if *first == u32::MAX { first } else { second }) = number;
+        }
+        Some(Box::new(Self {
+            next: schedule.next(0),
+            graph,
+            routing: scenario.routing,
+            schedule,
+            ends,
+            spray,
+            routes: BTreeMap::new(),
+            carried: Vec::new(),
+            paths: Vec::new(),
+        }))
     }
 
     /// Whether the link behind a port is down.
@@ -114,9 +130,10 @@ impl Failures {
             return Some(u32::from(to.peer_port));
         }
         let epoch = self.schedule.epoch(at);
-        let routes = self.routes.entry(epoch).or_insert_with(|| {
-            Routes::without(Arc::clone(&self.graph), self.routing, self.schedule.down_in(epoch))
-        });
+        let routes = self
+            .routes
+            .entry(epoch)
+            .or_insert_with(|| Routes::without(Arc::clone(&self.graph), self.routing, self.schedule.down_in(epoch)));
         let hops = routes.next_hops(node, to.peer);
         let n = hops.len() as u32;
         let choice = match n {
@@ -181,8 +198,9 @@ impl Net {
         let before = std::mem::replace(&mut failures.paths[slot], carried.path);
         let flow = &mut self.flows[slot];
         flow.switches = carried.switches;
-        // The reference simulator knows no path ids.
-        if before != 0 && before != carried.path && !self.scenario.quirks.link_down {
+        // The reference simulator knows no path ids, and sprayed packets take another path each time.
+        let ids = !self.scenario.quirks.link_down && failures.routing.choice == PathChoice::FlowHash;
+        if ids && before != 0 && before != carried.path {
             flow.cc.on_new_path();
         }
     }
@@ -204,12 +222,7 @@ impl Net {
         // No packet arrives in a past epoch any more.
         let epoch = failures.schedule.epoch(now);
         failures.routes.retain(|e, _| *e >= epoch);
-        let failing: Vec<u32> = failures.schedule.failing(now).collect();
-        let graph = Arc::clone(&self.graph);
-        let mut ports: Vec<u32> = Vec::new();
-        for link in failing {
-            ports.extend((0..graph.ports.len() as u32).filter(|p| graph.ports[*p as usize].link == link));
-        }
+        let ports: Vec<u32> = failures.schedule.failing(now).flat_map(|link| failures.ends[link as usize]).collect();
         for &port in &ports {
             self.end_pauses(port, now);
         }

@@ -29,8 +29,8 @@ use crate::net::Net;
 use crate::packet::NONE;
 use crate::record::{FlowRecord, PfcEvent, Status};
 use crate::scenario::{
-    BufferModel, Ecn, EngineChoice, FailureConfig, Framing, Headroom, HostConfig, NextHopOrder, Outage, PathChoice, Pfc,
-    QueueRecords, Quirks, RecordConfig, RoutingConfig, Scenario, Scheme, Stop, SwitchConfig, Window,
+    BufferModel, Ecn, EngineChoice, FailureConfig, Framing, Headroom, HostConfig, NextHopOrder, Outage, PathChoice,
+    Pfc, QueueRecords, Quirks, RecordConfig, RoutingConfig, Scenario, Scheme, Stop, SwitchConfig, Window,
 };
 use crate::workload::FlowTable;
 

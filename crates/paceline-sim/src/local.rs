@@ -264,10 +264,12 @@ impl Local<'_> {
         let Some(failures) = &mut self.failures else { return (h, inbox) };
         let packet = &mut self.packets[h as usize];
         packet.hop = packet.hop.min(u8::MAX - 1);
-        // Nothing waits at a port whose link is down, so what is lost here was on the wire.
         match failures.forward(self.port, h, packet, now, self.p.free + self.p.delay) {
             Ok(inbox) => (h, inbox),
             Err(at) => {
+                if at == self.port && failures.is_down(at, now) {
+                    self.p.unsend(packet.size, packet.kind != Kind::Data);
+                }
                 self.lost.push((h, Some(at)));
                 (NONE, inbox)
             }

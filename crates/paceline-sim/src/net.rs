@@ -237,11 +237,7 @@ impl Net {
         } else {
             let hop = usize::from(packet.hop);
             packet.hop += 1;
-            let out = if hop < INLINE_HOPS {
-                packet.out[hop]
-            } else {
-                long_hop(&self.long_paths, packet, hop)
-            };
+            let out = if hop < INLINE_HOPS { packet.out[hop] } else { long_hop(&self.long_paths, packet, hop) };
             p.peer_base + u32::from(out)
         };
         if stamp {

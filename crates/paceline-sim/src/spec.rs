@@ -46,6 +46,10 @@ section! {
         name: value::Name = "unnamed", from "Paceline";
         /// Seed of every random stream.
         seed: u64 = 1, in "[0, 9223372036854775807]", from "Paceline";
+        rows {
+            /// Links that fail.
+            failures: failure::Failure;
+        }
         sections {
             /// Hosts, switches and links.
             topology: topology::Topology;
@@ -67,8 +71,6 @@ section! {
         lists {
             /// What the hosts send; at least one.
             workloads: workload::Workload;
-            /// Links that fail.
-            failures: failure::Failure;
         }
         maps {
             /// Congestion control, by name; at least one. Names are 1 to 64 letters, digits, `-` and `_`.

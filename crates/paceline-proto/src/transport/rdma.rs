@@ -107,14 +107,7 @@ impl Receiver {
     /// with a retransmission timeout, where the lost packet may have been the ACK. `chunk`: a gap that is reported takes
     /// back what came of its chunk of this many packets; 0 and 1: nothing.
     #[inline]
-    pub fn on_data(
-        &mut self,
-        now: Time,
-        seq: u32,
-        interval: Duration,
-        answer_duplicates: bool,
-        chunk: u32,
-    ) -> Reply {
+    pub fn on_data(&mut self, now: Time, seq: u32, interval: Duration, answer_duplicates: bool, chunk: u32) -> Reply {
         if seq == self.expected {
             self.expected += 1;
             return Reply::Ack(self.expected);

@@ -78,7 +78,8 @@ impl Net {
             let mut port = Port::new(p.delay.0, p.peer, graph.first[p.peer as usize], p.peer_port, speed as u8);
             port.ps_per_byte = wires[speed].ps_per_byte();
             port.peer_is_host = graph.is_host(p.peer);
-            port.watched = p.error_rate > 0.0 || !scenario.failures.outages.is_empty() || (uses_pint && !graph.is_host(p.node));
+            port.watched =
+                p.error_rate > 0.0 || !scenario.failures.outages.is_empty() || (uses_pint && !graph.is_host(p.node));
             if graph.is_host(p.node) {
                 nic_of_port[i] = nics.len() as u32;
                 nics.push(Nic::new(i as u32));
