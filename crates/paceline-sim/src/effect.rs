@@ -66,10 +66,7 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
             late => note("failures", &format!("{late} links fail only after the last flow has ended, at {end}")),
         }
     } else {
-        note("routing.reroute_after", "no link fails (failures)");
-        if s.quirks.link_down {
-            note("quirks.link_down", "no link fails (failures)");
-        }
+        note("routing.reroute_after, quirks.link_down", "no link fails (failures)");
     }
     if s.records.queues == crate::scenario::QueueRecords::Off && !spec.records.series.ports.is_empty() {
         note("records.queues", "off: series of ports are sampled, histograms are not kept");
