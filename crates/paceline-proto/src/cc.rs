@@ -169,6 +169,8 @@ pub trait CongestionControl {
     fn on_timer(&mut self, _ctx: &FlowContext, _timer: usize, _now: Time) {}
     /// Runs every tick due by `now`, in order: the way to run ticks without events.
     fn catch_up(&mut self, _ctx: &FlowContext, _now: Time) {}
+    /// The packets acknowledged from here on took another path: what is known of single hops no longer holds.
+    fn on_new_path(&mut self) {}
 }
 
 /// The controllers, dispatched statically.
@@ -248,6 +250,10 @@ impl CongestionControl for Controller {
 
     fn catch_up(&mut self, ctx: &FlowContext, now: Time) {
         dispatch!(self, c => c.catch_up(ctx, now));
+    }
+
+    fn on_new_path(&mut self) {
+        dispatch!(self, c => c.on_new_path());
     }
 }
 

@@ -99,7 +99,7 @@ pub fn check(
 
 /// What [`quirks`] takes.
 const QUIRKS: &str = "none, clock_1ns, insertion_order, nic_round_robin, reference_random, ack_priority_at_hosts, \
-                      pint_data_only, unpadded_data, line_rate_pacing";
+                      pint_data_only, unpadded_data, line_rate_pacing, link_down";
 
 /// Names of the quirks a run has; `none` stands for the empty list.
 fn quirks(names: &[String]) -> Result<Quirks, InputError> {
@@ -115,6 +115,7 @@ fn quirks(names: &[String]) -> Result<Quirks, InputError> {
             "pint_data_only" => quirks.pint_data_only = true,
             "unpadded_data" => quirks.unpadded_data = true,
             "line_rate_pacing" => quirks.line_rate_pacing = true,
+            "link_down" => quirks.link_down = true,
             _ => {
                 return Err(InputError::new("no such quirk").field("quirk").value(name).allowed(QUIRKS));
             }

@@ -1,5 +1,7 @@
 //! From a checked specification to something that can run: the network built, the flow sources made.
 
+mod failures;
+
 use std::collections::BTreeSet;
 use std::io::BufReader;
 use std::path::Path;
@@ -75,6 +77,7 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         rto: initial.map(|initial| Rto { initial, tries: spec.host.rto_tries }),
         own_base_rtt: spec.host.base_rtt == BaseRtt::Pair,
         base_rtt: if let BaseRtt::Fixed(d) = spec.host.base_rtt { Some(d) } else { None },
+        chunk: 0,
     };
     let queues = match spec.records.queues {
         QueueSpec::Off => QueueRecords::Off,
@@ -96,6 +99,7 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         switch,
         host,
         routing: spec.routing.config(),
+        failures: failures::failures(spec, &network)?,
         schemes,
         groups,
         int_multiple: 0,

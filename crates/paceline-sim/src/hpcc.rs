@@ -4,8 +4,10 @@
 //! `MULTI_RATE 0`, `SAMPLE_FEEDBACK 0`, `GLOBAL_T 1`, `RATE_BOUND 1`, `PINT_PROB 1`, one NIC per host). Built from the description of
 //! its behaviour (hpcc-ns3 facts, section 4) but *not compared* with it: `MULTI_RATE 1`, `SAMPLE_FEEDBACK 1`,
 //! `FAST_REACT 0` with HPCC, `GLOBAL_T 0`, `RATE_BOUND 0` (a new rate does not move the next packet then), `PINT_PROB`
-//! below 1, losses for lack of headroom. With error rates above 0 the same share of packets is lost, but not the same
-//! packets. `L2_BACK_TO_ZERO 1` and `LINK_DOWN` are refused.
+//! below 1, losses for lack of headroom, `L2_BACK_TO_ZERO 1` (chunks of whole packets; a message's last, shorter chunk counts as
+//! acknowledged with its last packet), `LINK_DOWN` (flows keep the order of their start where the reference takes that of a
+//! hash table; the link of a host can fail as any other). With error rates above 0 the same share of packets is lost, but
+//! not the same packets.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -27,8 +29,8 @@ use crate::net::Net;
 use crate::packet::NONE;
 use crate::record::{FlowRecord, PfcEvent, Status};
 use crate::scenario::{
-    BufferModel, Ecn, EngineChoice, Framing, Headroom, HostConfig, NextHopOrder, PathChoice, Pfc, QueueRecords, Quirks,
-    RecordConfig, RoutingConfig, Scenario, Scheme, Stop, SwitchConfig, Window,
+    BufferModel, Ecn, EngineChoice, FailureConfig, Framing, Headroom, HostConfig, NextHopOrder, Outage, PathChoice,
+    Pfc, QueueRecords, Quirks, RecordConfig, RoutingConfig, Scenario, Scheme, Stop, SwitchConfig, Window,
 };
 use crate::workload::FlowTable;
 
@@ -61,6 +63,7 @@ impl Default for Options {
                 pint_data_only: true,
                 unpadded_data: true,
                 line_rate_pacing: false,
+                link_down: true,
             },
             engine: EngineChoice::Sequential,
         }
@@ -191,7 +194,7 @@ impl Prepared {
             unfinished: self.flow_count as u64 - c.finished,
             events: c.events,
             hops: net.hops(),
-            drops: c.drops_buffer + c.drops_wire,
+            drops: c.drops_buffer + c.drops_wire + c.drops_link_down,
         })
     }
 }
@@ -199,13 +202,8 @@ impl Prepared {
 /// The scenario of a configuration.
 fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scenario, InputError> {
     let params = params::params(config);
-    if config.l2_back_to_zero {
-        let error = InputError::new("going back to the beginning of a chunk is not there yet");
-        return Err(error.field("L2_BACK_TO_ZERO").value(1).allowed("0 (go back to the missing packet)"));
-    }
-    if config.link_down.at_ns().is_some() {
-        return Err(InputError::new("link failures are not there yet").field("LINK_DOWN").allowed("0 0 0"));
-    }
+    let chunk = chunk(config)?;
+    let failures = link_down(config, &graph)?;
     Ok(Scenario {
         seed: 1,
         graph: Arc::new(graph),
@@ -230,7 +228,9 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
             rto: None,
             own_base_rtt: !config.global_t,
             base_rtt: None,
+            chunk,
         },
+        failures,
         routing: RoutingConfig { choice: PathChoice::FlowHash, order: NextHopOrder::DescendingId, salt: 0 },
         schemes: vec![Scheme {
             name: "reference".into(),
@@ -245,6 +245,32 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
         records: RecordConfig { queues: QueueRecords::Off, pfc_log: true },
         quirks: Quirks { line_rate_pacing: !config.rate_bound, ..options.quirks },
     })
+}
+
+/// Packets of a chunk both ends go back by, 0 for none.
+fn chunk(config: &HpccConfig) -> Result<u32, InputError> {
+    let (bytes, payload) = (config.l2_chunk_size, config.packet_payload_size);
+    if !config.l2_back_to_zero {
+        return Ok(0);
+    }
+    if bytes == 0 || !bytes.is_multiple_of(payload) {
+        let error = InputError::new("with L2_BACK_TO_ZERO 1 a chunk has to be of whole packets").field("L2_CHUNK_SIZE");
+        return Err(error.value(bytes).allowed(format!("a multiple of PACKET_PAYLOAD_SIZE ({payload}), above 0")));
+    }
+    Ok(bytes / payload)
+}
+
+/// The failure of `LINK_DOWN`.
+fn link_down(config: &HpccConfig, graph: &Graph) -> Result<FailureConfig, InputError> {
+    let down = config.link_down;
+    let Some(at) = down.at_ns() else { return Ok(FailureConfig::default()) };
+    let port = graph.ports.iter().find(|p| (p.node, p.peer) == (down.a, down.b));
+    let Some(port) = port else {
+        let error = InputError::new("no link between these nodes").field("LINK_DOWN");
+        return Err(error.value(format!("{} {}", down.a, down.b)).allowed("two nodes that TOPOLOGY_FILE links"));
+    };
+    let outages = vec![Outage { link: port.link, down: Time(at * NS), up: None }];
+    Ok(FailureConfig { outages, reroute_after: Duration(0) })
 }
 
 /// The reference's result files, written as the run goes.

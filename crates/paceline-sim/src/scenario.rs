@@ -118,6 +118,8 @@ pub struct HostConfig {
     pub own_base_rtt: bool,
     /// A base RTT for all flows in place of the network's.
     pub base_rtt: Option<Duration>,
+    /// A loss sends both ends back to a multiple of this many packets; 0 and 1: to the lost packet.
+    pub chunk: u32,
 }
 
 /// Retransmission timeout of the RDMA transport.
@@ -127,6 +129,26 @@ pub struct Rto {
     pub initial: Duration,
     /// Tries before the flow is given up as failed.
     pub tries: u32,
+}
+
+/// A time during which a link is down, both ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// Index into [`crate::graph::Topology::links`].
+    pub link: u32,
+    /// When it fails.
+    pub down: Time,
+    /// When it is back; `None` for never.
+    pub up: Option<Time>,
+}
+
+/// Failing links.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct FailureConfig {
+    /// What fails when, in any order.
+    pub outages: Vec<Outage>,
+    /// From the failure or repair of a link to the instant at which all switches forward by routes that know of it.
+    pub reroute_after: Duration,
 }
 
 /// Path choice.
@@ -201,6 +223,9 @@ pub struct Quirks {
     pub unpadded_data: bool,
     /// Flows are paced at line rate; their rate only sets the window.
     pub line_rate_pacing: bool,
+    /// Packets a failed link takes out of a switch's queue keep their place in its accounts, and senders do not notice a
+    /// new path.
+    pub link_down: bool,
 }
 
 /// A scheme: a congestion controller with its parameters, under a name.
@@ -261,6 +286,8 @@ pub struct Scenario {
     pub host: HostConfig,
     /// Routing.
     pub routing: RoutingConfig,
+    /// Failing links.
+    pub failures: FailureConfig,
     /// Schemes.
     pub schemes: Vec<Scheme>,
     /// Names of the flow groups.

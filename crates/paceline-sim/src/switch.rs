@@ -349,6 +349,14 @@ impl Buffers {
         resume
     }
 
+    /// The link of an ingress port (global index) failed: whatever its peer was told to pause is no longer.
+    pub fn forget_pauses(&mut self, node: u32, port: u32) {
+        let held = &mut self.ingress[port as usize];
+        let paused = std::mem::take(&mut held.paused);
+        let relieved = (0..8).filter(|&c| paused & (1 << c) != 0 && held.headroom[c] == 0).count();
+        self.pools[node as usize].pressed -= relieved as u32;
+    }
+
     /// The threshold arithmetic at a port, for a message about a drop.
     pub fn explain(&self, node: u32, port: u32, class: u8) -> String {
         let pool = &self.pools[node as usize];

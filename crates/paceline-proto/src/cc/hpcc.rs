@@ -180,6 +180,11 @@ impl CongestionControl for Hpcc {
         }
     }
 
+    /// The next ACK only stores its records, as the first one did (paper, sec. 3.1: the path id of the INT header).
+    fn on_new_path(&mut self) {
+        self.last_update_seq = 0;
+    }
+
     fn limits(&self, ctx: &FlowContext) -> Limits {
         let super::Params::Hpcc(p) = &ctx.params else { return Limits { cwnd: u64::MAX, rate: self.rate } };
         Limits { cwnd: scaled_window(ctx, self.rate, p.variable_window), rate: self.rate }

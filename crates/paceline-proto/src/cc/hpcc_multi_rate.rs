@@ -77,6 +77,12 @@ impl CongestionControl for HpccMultiRate {
         }
     }
 
+    /// Other hops: all start from the present rate, and the next ACK only stores its records.
+    fn on_new_path(&mut self) {
+        self.hops.fill(Hop { last: IntHop::default(), u: 1.0, reference_rate: self.rate, stage: 0 });
+        self.last_update_seq = 0;
+    }
+
     fn limits(&self, ctx: &FlowContext) -> Limits {
         let super::Params::Hpcc(p) = &ctx.params else { return Limits { cwnd: u64::MAX, rate: self.rate } };
         Limits { cwnd: scaled_window(ctx, self.rate, p.variable_window), rate: self.rate }

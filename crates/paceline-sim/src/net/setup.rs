@@ -11,6 +11,7 @@ use super::{Draws, EcnPoint, Net};
 use crate::clock::{Clock, Wire};
 use crate::engine::reference_random::ReferenceRandom;
 use crate::error::InputError;
+use crate::failures::Failures;
 use crate::host::Nic;
 use crate::ideal;
 use crate::packet::{Arena, NONE};
@@ -77,7 +78,8 @@ impl Net {
             let mut port = Port::new(p.delay.0, p.peer, graph.first[p.peer as usize], p.peer_port, speed as u8);
             port.ps_per_byte = wires[speed].ps_per_byte();
             port.peer_is_host = graph.is_host(p.peer);
-            port.watched = p.error_rate > 0.0 || (uses_pint && !graph.is_host(p.node));
+            port.watched =
+                p.error_rate > 0.0 || !scenario.failures.outages.is_empty() || (uses_pint && !graph.is_host(p.node));
             if graph.is_host(p.node) {
                 nic_of_port[i] = nics.len() as u32;
                 nics.push(Nic::new(i as u32));
@@ -147,6 +149,7 @@ impl Net {
             spray: scenario.routing.choice == PathChoice::Spray,
             ack_control_class: scenario.host.ack_priority && !scenario.quirks.ack_priority_at_hosts,
             rates,
+            failures: Failures::new(&scenario, draw(Purpose::Spray)),
             error_rate: graph.ports.iter().map(|p| p.error_rate).collect(),
             nic_of_port,
             nics,
