@@ -41,7 +41,7 @@ pub struct Options {
     pub lenient: bool,
     /// The queue histogram is written at multiples of this (100 ms in the reference).
     pub qlen_dump: Duration,
-    /// The reference's behaviours; all on by default.
+    /// The reference's behaviours; all on by default. `line_rate_pacing` follows `RATE_BOUND`, whatever it is here.
     pub quirks: Quirks,
     /// Which engine; the windowed one only without quirks of order.
     pub engine: EngineChoice,
@@ -52,16 +52,7 @@ impl Default for Options {
         Self {
             lenient: false,
             qlen_dump: Duration(100 * MS),
-            quirks: Quirks {
-                clock_1ns: true,
-                insertion_order: true,
-                nic_round_robin: true,
-                reference_random: true,
-                ack_priority_at_hosts: true,
-                pint_data_only: true,
-                unpadded_data: true,
-                line_rate_pacing: false,
-            },
+            quirks: Quirks::REFERENCE,
             engine: EngineChoice::Sequential,
         }
     }
@@ -202,6 +193,10 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
     if config.l2_back_to_zero {
         let error = InputError::new("going back to the beginning of a chunk is not there yet");
         return Err(error.field("L2_BACK_TO_ZERO").value(1).allowed("0 (go back to the missing packet)"));
+    }
+    if params.needs_window() && !config.has_win {
+        let error = InputError::new("HPCC measures queues against the window, so there must be one");
+        return Err(error.field("HAS_WIN").value(0).allowed("1 with CC_MODE 3 (HPCC)"));
     }
     if config.link_down.at_ns().is_some() {
         return Err(InputError::new("link failures are not there yet").field("LINK_DOWN").allowed("0 0 0"));
