@@ -5,7 +5,8 @@
 //! its behaviour (hpcc-ns3 facts, section 4) but *not compared* with it: `MULTI_RATE 1`, `SAMPLE_FEEDBACK 1`,
 //! `FAST_REACT 0` with HPCC, `GLOBAL_T 0`, `RATE_BOUND 0` (a new rate does not move the next packet then), `PINT_PROB`
 //! below 1, losses for lack of headroom. With error rates above 0 the same share of packets is lost, but not the same
-//! packets. `L2_BACK_TO_ZERO 1` and `LINK_DOWN` are refused.
+//! packets. `L2_BACK_TO_ZERO 1` and `LINK_DOWN` are refused, as is HPCC without a window, whose division by it makes no number
+//! in the reference either. docs/compatibility.md tells users all this.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
