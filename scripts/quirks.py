@@ -3,8 +3,8 @@
 usage: .venv/bin/python scripts/quirks.py CONFIG.txt...
 
 Run it where `paceline hpcc CONFIG.txt` would run. Each configuration is run with all quirks, with all but one, without
-any, and with only one; results go to a scratch folder, and the files the configuration names stay as they are. Slowdown is
-the completion time over the standalone time of the fct file, at least 1.
+any, and with only one; results go to a scratch folder, and the files the configuration names stay as they are.
+Slowdown is the completion time over the standalone time of the fct file, at least 1.
 """
 
 import argparse
@@ -34,7 +34,7 @@ PERCENTILES = (50, 95, 99)
 def slowdowns(config: Path, **quirks: Any) -> np.ndarray:
     """Completion time over standalone time of each flow, in the order of flows."""
     with tempfile.TemporaryDirectory() as folder:
-        lines = [line for line in config.read_text().splitlines() if line.split()[:1] not in [[key] for key in OUTPUTS]]
+        lines = [line for line in config.read_text().splitlines() if not line.startswith(OUTPUTS)]
         lines += [f"{key} {Path(folder) / key.lower()}" for key in OUTPUTS]
         copy = Path(folder) / config.name
         copy.write_text("\n".join(lines) + "\n")

@@ -382,7 +382,9 @@ CASES = [
         value="unpadded_data",
         allowed="either quirk or",
     ),
-    line("threads word", "run s.toml --threads two --out out", field="--threads", value="two", allowed="a whole number"),
+    line(
+        "threads word", "run s.toml --threads two --out out", field="--threads", value="two", allowed="a whole number"
+    ),
     line("period", "hpcc s.toml --qlen-dump-ms 0", field="--qlen-dump-ms", value="0", allowed="1 or more"),
     line("progress", "run s.toml --progress loud", field="--progress", value="loud", allowed="auto, plain, none"),
     config("HPCC without a window", {"HAS_WIN": "HAS_WIN 0"}, field="HAS_WIN", value="0", allowed="1 with CC_MODE 3"),

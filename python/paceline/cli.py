@@ -184,7 +184,13 @@ def hpcc(
     ] = False,
     qlen_dump_ms: Annotated[
         int,
-        typer.Option("--qlen-dump-ms", metavar="MS", min=1, max=18_446_744, help="Period of the queue histograms, simulated time."),
+        typer.Option(
+            "--qlen-dump-ms",
+            metavar="MS",
+            min=1,
+            max=18_446_744,
+            help="Period of the queue histograms, simulated time.",
+        ),
     ] = 100,
     quirk: Annotated[
         list[str] | None,

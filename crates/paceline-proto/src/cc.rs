@@ -286,8 +286,8 @@ mod tests {
     #[test]
     fn windows_follow_rates() {
         let ctx = |window, line_rate| FlowContext {
-            window,
             line_rate,
+            window,
             ..testing::context(Params::Fixed(fixed::Params::default()))
         };
         let gbps = 1_000_000_000;

@@ -128,7 +128,7 @@ impl Prepared {
         if network.links.iter().any(|l| l.error_rate > 0.0) {
             warnings.push("error rates above 0: as many packets are lost as in the reference, but not the same".into());
         }
-        let scenario = scenario(&config, Graph::new(&network), &options)?;
+        let scenario = scenario(&config, Graph::new(&network), &options).map_err(named)?;
         Ok(Self { scenario, flow_count: flows.len(), flows: FlowTable::new(flows), warnings, config, folder, options })
     }
 
