@@ -141,9 +141,8 @@ impl Flow {
                 let words: Vec<_> = match (self.ctx.params.telemetry(), words.first()) {
                     (Telemetry::Int, _) => words.iter().map(|w| IntHop(*w)).collect(),
                     (Telemetry::None, _) | (_, None) => Vec::new(),
-                    (Telemetry::Pint, Some(w)) if w % 2 == 0 => vec![IntHop(*w)],
+                    (Telemetry::Pint | Telemetry::SendTime, Some(w)) if w % 2 == 0 => vec![IntHop(*w)],
                     (Telemetry::Pint, Some(w)) => vec![IntHop(w & 0xff)],
-                    (Telemetry::SendTime, Some(w)) if w % 2 == 0 => vec![IntHop(*w)],
                     (Telemetry::SendTime, Some(w)) => vec![IntHop(self.now.saturating_sub(w % (2000 * US)))],
                 };
                 self.ack(*more, *ahead, *ecn, &words);

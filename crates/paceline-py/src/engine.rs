@@ -119,7 +119,7 @@ fn quirks(names: Option<&[String]>, without: &[String]) -> Result<Quirks, InputE
 /// Runs a configuration of the HPCC reference simulator.
 #[pyfunction]
 #[pyo3(signature = (config_path, lenient=false, qlen_dump_ms=100, quirks=None, without_quirks=Vec::new(), engine=None, progress=None))]
-#[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
+#[allow(clippy::too_many_arguments, reason = "one call across the seam; Python names them")]
 pub fn hpcc(
     py: Python<'_>,
     config_path: PathBuf,
