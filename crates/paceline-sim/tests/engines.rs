@@ -186,6 +186,7 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
                 alpha_q16: 1 << 13,
                 alpha_scales: k.mode == 0,
                 resume_offset: Bytes(3072),
+                classes: 2,
             }),
             egress_alpha_q16: 1 << 15,
             ecn: Some(Ecn { by_rate, per_port: k.seed & 1 == 0 }),

@@ -102,7 +102,7 @@ impl Net {
             let ports = graph.first[node as usize]..graph.first[node as usize + 1];
             let headroom: u64 = ports.clone().map(|p| u64::from(buffers.headroom_of(p))).sum();
             return Err(InputError::new(format!(
-                "the headroom ({headroom} B) and reserves of the {} ports of switch {node} leave nothing to share",
+                "the headroom ({headroom} B a class) and reserves of the {} ports of switch {node} leave nothing to share",
                 ports.len()
             ))
             .field("switch.buffer")
