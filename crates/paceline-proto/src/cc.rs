@@ -2,7 +2,7 @@
 //!
 //! A controller is a small value per flow. What all flows of a scheme share (line rate, base RTT, parameters) is passed
 //! in, so that a flow's state stays within two cache lines. To add one: a file beside these, a variant in [`Controller`]
-//! and [`Params`].
+//! and [`Params`], a line in [`controllers`], which gives it the tests all controllers share.
 
 pub mod dcqcn;
 pub mod dctcp;
@@ -10,7 +10,10 @@ pub mod fixed;
 pub mod hpcc;
 pub mod hpcc_multi_rate;
 pub mod hpcc_pint;
+mod list;
 pub mod timely;
+
+pub use list::controllers;
 
 use crate::telemetry::{IntHop, MAX_RATES};
 use crate::units::{Duration, Time};
@@ -25,7 +28,7 @@ pub struct FlowContext {
     pub line_rate: u64,
     /// Base round-trip time, nanoseconds.
     pub base_rtt_ns: u64,
-    /// Window at line rate, bytes; 0 means no window.
+    /// Window at line rate, bytes; 0 means no window, which not every scheme allows ([`Params::needs_window`]).
     pub window: u64,
     /// Payload of a full packet, bytes.
     pub mtu: u32,
@@ -93,6 +96,11 @@ impl Params {
     /// Whether switches write INT records into this scheme's packets.
     pub fn uses_int(&self) -> bool {
         self.telemetry() == Telemetry::Int
+    }
+
+    /// Whether the controller reckons with the window, so that there must be one: HPCC measures queues against it.
+    pub fn needs_window(&self) -> bool {
+        matches!(self, Params::Hpcc(_))
     }
 
     /// Whether a new rate also moves the time of the next packet, as if the gap after the last one had been paced at it.
@@ -272,6 +280,30 @@ pub(crate) fn scaled_window(ctx: &FlowContext, rate: u64, variable: bool) -> u64
             Some(product) => (product / ctx.line_rate).max(1),
             None => ((u128::from(w) * u128::from(rate) / u128::from(ctx.line_rate)) as u64).max(1),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `W R / line rate`, truncated, at least one byte (hpcc-ns3 facts, section 4.5), also where the product needs more
+    /// than 64 bits: 2^40 * 10^13 / 10^13.
+    #[test]
+    fn windows_follow_rates() {
+        let ctx = |window, line_rate| FlowContext {
+            line_rate,
+            window,
+            ..testing::context(Params::Fixed(fixed::Params::default()))
+        };
+        let gbps = 1_000_000_000;
+        // 153,000 * 0.13607968750 = 20,820.19.
+        assert_eq!(scaled_window(&ctx(153_000, 100 * gbps), 13_607_968_750, true), 20_820);
+        assert_eq!(scaled_window(&ctx(153_000, 100 * gbps), 13_607_968_750, false), 153_000);
+        assert_eq!(scaled_window(&ctx(0, 100 * gbps), gbps, true), u64::MAX);
+        assert_eq!(scaled_window(&ctx(5, 100 * gbps), gbps, true), 1);
+        assert_eq!(scaled_window(&ctx(1 << 40, 10_000 * gbps), 10_000 * gbps, true), 1 << 40);
+        assert_eq!(scaled_window(&ctx(1 << 40, 10_000 * gbps), 5_000 * gbps, true), 1 << 39);
     }
 }
 

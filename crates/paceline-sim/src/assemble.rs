@@ -71,6 +71,15 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         RtoSpec::After(time) => Some(time),
         RtoSpec::Auto => Some(Duration(MS.max(base_rtt.0.saturating_mul(4).saturating_add(drain.0)))),
     };
+    if let (None, Stall::After(stall)) = (initial, &spec.run.stall) {
+        let mut routes = Routes::new(Arc::clone(&graph), spec.routing.config());
+        let rtt = Duration::from_ns(ideal::max_base_rtt(&mut routes, framing.payload).rtt_ns);
+        if *stall <= rtt {
+            warnings.push(format!(
+                "run.stall ({stall}) is not longer than the network's base RTT ({rtt}): waiting for the first ACK looks like a stall"
+            ));
+        }
+    }
     let host = HostConfig {
         ack_priority: spec.host.ack_priority,
         nack_interval: spec.host.nack_interval,

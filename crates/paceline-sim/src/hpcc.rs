@@ -7,7 +7,8 @@
 //! below 1, losses for lack of headroom, `L2_BACK_TO_ZERO 1` (chunks of whole packets; a message's last, shorter chunk counts as
 //! acknowledged with its last packet), `LINK_DOWN` (flows keep the order of their start where the reference takes that of a
 //! hash table; the link of a host can fail as any other). With error rates above 0 the same share of packets is lost, but
-//! not the same packets.
+//! not the same packets. HPCC without a window is refused: its division by it makes no
+//! number in the reference either. docs/compatibility.md tells users all this.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -43,7 +44,7 @@ pub struct Options {
     pub lenient: bool,
     /// The queue histogram is written at multiples of this (100 ms in the reference).
     pub qlen_dump: Duration,
-    /// The reference's behaviours; all on by default.
+    /// The reference's behaviours; all on by default. `line_rate_pacing` follows `RATE_BOUND`, whatever it is here.
     pub quirks: Quirks,
     /// Which engine; the windowed one only without quirks of order.
     pub engine: EngineChoice,
@@ -54,17 +55,7 @@ impl Default for Options {
         Self {
             lenient: false,
             qlen_dump: Duration(100 * MS),
-            quirks: Quirks {
-                clock_1ns: true,
-                insertion_order: true,
-                nic_round_robin: true,
-                reference_random: true,
-                ack_priority_at_hosts: true,
-                pint_data_only: true,
-                unpadded_data: true,
-                line_rate_pacing: false,
-                link_down: true,
-            },
+            quirks: Quirks::REFERENCE,
             engine: EngineChoice::Sequential,
         }
     }
@@ -139,7 +130,7 @@ impl Prepared {
         if network.links.iter().any(|l| l.error_rate > 0.0) {
             warnings.push("error rates above 0: as many packets are lost as in the reference, but not the same".into());
         }
-        let scenario = scenario(&config, Graph::new(&network), &options)?;
+        let scenario = scenario(&config, Graph::new(&network), &options).map_err(named)?;
         Ok(Self { scenario, flow_count: flows.len(), flows: FlowTable::new(flows), warnings, config, folder, options })
     }
 
@@ -204,6 +195,10 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
     let params = params::params(config);
     let chunk = chunk(config)?;
     let failures = link_down(config, &graph)?;
+    if params.needs_window() && !config.has_win {
+        let error = InputError::new("HPCC measures queues against the window, so there must be one");
+        return Err(error.field("HAS_WIN").value(0).allowed("1 with CC_MODE 3 (HPCC)"));
+    }
     Ok(Scenario {
         seed: 1,
         graph: Arc::new(graph),

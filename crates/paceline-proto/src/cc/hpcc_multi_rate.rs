@@ -44,6 +44,9 @@ impl HpccMultiRate {
                 continue;
             }
             let (u, tau) = hop_utilisation(ctx, *new, old);
+            if tau == 0 {
+                continue;
+            }
             hop.u = average(ctx, hop.u, u, tau);
             let (rate, stage) = adjusted(p, ctx.line_rate, hop.reference_rate, hop.u, hop.stage);
             lowest = lowest.min(rate);

@@ -38,6 +38,12 @@ impl Net {
                 .value(format!("{max_frame} B"))
                 .allowed("payload and headers of at most 65535 B together"));
         }
+        if let Some(s) = scenario.schemes.iter().find(|s| s.params.needs_window() && s.window == Window::Off) {
+            return Err(InputError::new("the scheme reckons with a window, so there must be one")
+                .field(format!("schemes.{}.window", s.name))
+                .value("off")
+                .allowed("\"bdp\" or a size"));
+        }
         let mut speeds: Vec<u64> = graph.ports.iter().map(|p| p.rate.0).collect();
         speeds.sort_unstable();
         speeds.dedup();
