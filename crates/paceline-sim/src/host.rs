@@ -429,8 +429,9 @@ impl Net {
             self.end_flow(slot, now, Status::Finished);
             return Answered::Finished(slot);
         }
+        let mut again = 0;
         if packet.kind == Kind::Nack {
-            let again = flow.tx.rewind();
+            again = flow.tx.rewind();
             self.infos[slot as usize].retransmitted += again;
             self.counters.retransmitted += u64::from(again);
         }
@@ -446,7 +447,7 @@ impl Net {
             flow.cc.on_ack(ctx, &ack);
         }
         if packet.kind == Kind::Nack {
-            flow.cc.on_loss(ctx, Time(now), Loss::Nack);
+            flow.cc.on_loss(ctx, Time(now), Loss::Nack, u64::from(again) * u64::from(ctx.mtu));
         }
         self.arena.release(h);
         self.apply_limits(slot);
@@ -500,8 +501,8 @@ impl Net {
             let again = flow.tx.rewind();
             self.infos[slot as usize].retransmitted += again;
             self.counters.retransmitted += u64::from(again);
-            let context = usize::from(flow.context);
-            flow.cc.on_loss(&self.contexts[context], Time(now), Loss::Timeout);
+            let ctx = &self.contexts[usize::from(flow.context)];
+            flow.cc.on_loss(ctx, Time(now), Loss::Timeout, u64::from(again) * u64::from(ctx.mtu));
             self.apply_limits(slot);
             self.refresh(slot);
             next = next.min(now + (rto.initial.0 << self.flows[slot as usize].timeouts));
