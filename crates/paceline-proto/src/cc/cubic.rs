@@ -170,7 +170,7 @@ impl Cubic {
     /// What is left of the window. The first loss of the 2011 form halves.
     fn kept(&self, p: &Params, bytes: u64) -> u64 {
         let first = p.form == Form::Freebsd2011 && self.w_max == 0.0;
-        (bytes as f64 * if first { 0.5 } else { p.beta }) as u64
+        (bytes as f64 * if first { 0.5 } else { p.beta } + 0.5) as u64
     }
 }
 
@@ -227,7 +227,7 @@ impl CongestionControl for Cubic {
         let mut to = u64::from(self.window.ssthresh);
         if p.form == Form::Freebsd2011 {
             // The share of the maximum, also after the first loss that halved ssthresh; the curve begins here.
-            to = (self.w_max * p.beta * f64::from(ctx.mtu)) as u64;
+            to = (self.w_max * p.beta * f64::from(ctx.mtu) + 0.5) as u64;
             self.epoch = Some(now);
         }
         self.window.cwnd = clamped(to.max(u64::from(ctx.mtu)).min(limit));

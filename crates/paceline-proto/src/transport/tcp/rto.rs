@@ -85,7 +85,7 @@ impl Rto {
     /// How long to wait before the `n`-th probe of a closed window.
     pub fn persist(&self, n: u8, params: &Params) -> Duration {
         let base = if self.srtt == 0 && self.rttvar == 0 { params.initial.0 } else { self.unclamped(params) };
-        Duration(shifted(base, n).clamp(params.persist_min.0, params.persist_max.0))
+        Duration(shifted(base, n).max(params.persist_min.0).min(params.persist_max.0))
     }
 
     fn unclamped(&self, params: &Params) -> u64 {
@@ -94,7 +94,7 @@ impl Rto {
 
     fn bounded(&self, base: u64, doublings: u8, params: &Params) -> Duration {
         let slop = if self.samples == 0 && self.backoff == 0 && self.fresh { 0 } else { params.slop.0 };
-        Duration(shifted(base, doublings).saturating_add(slop).clamp(params.min.0, params.max.0))
+        Duration(shifted(base, doublings).saturating_add(slop).max(params.min.0).min(params.max.0))
     }
 
     /// Smoothed round-trip time; 0 before the first sample.

@@ -215,8 +215,7 @@ fn begin(line: &str, (tcp, cc, ssthresh): (Params, FlowContext, Option<u64>)) ->
         cwnd: 0,
     });
     let zero = Time(0);
-    let mut run =
-        Run { tcp, cc, end, zero, now: zero, sent: VecDeque::new(), peer_ack: 0, peer_window: PEER_WINDOW };
+    let mut run = Run { tcp, cc, end, zero, now: zero, sent: VecDeque::new(), peer_ack: 0, peer_window: PEER_WINDOW };
     if line.starts_with("connect") {
         run.drain();
         return run;
