@@ -104,8 +104,12 @@ impl Params {
     /// What its packets carry.
     pub fn telemetry(&self) -> Telemetry {
         match self {
-            Params::Fixed(_) | Params::Dcqcn(_) | Params::Dctcp(_) => Telemetry::None,
-            Params::NewReno(_) | Params::Cubic(_) | Params::Vegas(_) => Telemetry::None,
+            Params::Fixed(_)
+            | Params::Dcqcn(_)
+            | Params::Dctcp(_)
+            | Params::NewReno(_)
+            | Params::Cubic(_)
+            | Params::Vegas(_) => Telemetry::None,
             Params::Hpcc(_) => Telemetry::Int,
             Params::HpccPint(_) => Telemetry::Pint,
             Params::Timely(_) => Telemetry::SendTime,
@@ -273,8 +277,8 @@ pub enum Controller {
     Dctcp(dctcp::Dctcp),
     /// `NewReno`.
     NewReno(new_reno::NewReno),
-    /// CUBIC.
-    Cubic(cubic::Cubic),
+    /// CUBIC; apart, since it would make every flow larger.
+    Cubic(Box<cubic::Cubic>),
     /// Vegas.
     Vegas(vegas::Vegas),
 }
@@ -311,7 +315,7 @@ impl Controller {
             Params::Timely(_) => Controller::Timely(timely::Timely::new(ctx)),
             Params::Dctcp(_) => Controller::Dctcp(dctcp::Dctcp::new(ctx)),
             Params::NewReno(_) => Controller::NewReno(new_reno::NewReno::new(ctx)),
-            Params::Cubic(_) => Controller::Cubic(cubic::Cubic::new(ctx)),
+            Params::Cubic(_) => Controller::Cubic(Box::new(cubic::Cubic::new(ctx))),
             Params::Vegas(_) => Controller::Vegas(vegas::Vegas::new(ctx)),
         }
     }

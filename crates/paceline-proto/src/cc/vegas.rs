@@ -75,14 +75,13 @@ impl Vegas {
                     w.ssthresh = w.cwnd;
                 }
             }
-            Some(gamma) if w.in_slow_start() => {
-                if queued > segments(gamma) {
-                    // The window that would just fill the path, and one segment.
-                    let target = clamped(actual as u64 + u64::from(ctx.mtu));
-                    w.cwnd = w.cwnd.min(target).max(2 * ctx.mtu);
-                    w.ssthresh = w.ssthresh.min(w.cwnd);
-                }
+            Some(gamma) if w.in_slow_start() && queued > segments(gamma) => {
+                // The window that would just fill the path, and one segment.
+                let target = clamped(actual as u64 + u64::from(ctx.mtu));
+                w.cwnd = w.cwnd.min(target).max(2 * ctx.mtu);
+                w.ssthresh = w.ssthresh.min(w.cwnd);
             }
+            Some(_) if w.in_slow_start() => {}
             Some(_) if queued > segments(p.beta) => {
                 w.cwnd = less(w);
                 w.ssthresh = w.ssthresh.min(w.cwnd);

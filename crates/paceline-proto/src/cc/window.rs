@@ -1,4 +1,4 @@
-//! The congestion window that NewReno, CUBIC and Vegas share (RFC 5681, RFC 3465).
+//! The congestion window that `NewReno`, CUBIC and Vegas share (RFC 5681, RFC 3465).
 
 use super::{FlowContext, StreamAck};
 

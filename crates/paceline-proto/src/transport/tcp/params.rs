@@ -159,14 +159,14 @@ pub struct Params {
     pub ecn: bool,
     /// SYNs sent again that still ask for ECN. FreeBSD: 1.
     pub ecn_syn_retries: u8,
-    /// An ECN reduction moves NewReno's "recover", so that losses of the same window wait for the timer (FreeBSD without
+    /// An ECN reduction moves `NewReno`'s "recover", so that losses of the same window wait for the timer (FreeBSD without
     /// SACK); by RFC 6582 only losses and timeouts move it.
     pub ecn_moves_recover: bool,
     /// Duplicate ACKs that mean a loss, 1 and up. RFC 5681: 3.
     pub dup_thresh: u32,
     /// New segments for the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
-    /// NewReno's retransmission timer restarts at the first partial ACK only ("impatient", RFC 6582, section 4), not at each.
+    /// `NewReno`'s retransmission timer restarts at the first partial ACK only ("impatient", RFC 6582, section 4), not at each.
     pub impatient: bool,
     /// A fast retransmission restarts the timer (RFC 6675, section 6; FreeBSD).
     pub rearm_on_retransmit: bool,
@@ -255,7 +255,7 @@ impl Params {
         }
     }
 
-    /// The user-space stack of the buffer-sizing study: NewReno or HPCC, ACKs per eight segments, message or 50 us.
+    /// The user-space stack of the buffer-sizing study: `NewReno` or HPCC, ACKs per eight segments, message or 50 us.
     pub fn user_space() -> Self {
         Self {
             rto: Rto {

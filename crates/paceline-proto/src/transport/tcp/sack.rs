@@ -75,7 +75,7 @@ impl Scoreboard {
         self.lost_edge(params, mss) > snd_una
     }
 
-    /// Estimate of the bytes in the network (`SetPipe`, section 4): not SACKed and not lost, plus sent again.
+    /// Estimate of the bytes in the network (`SetPipe`, section 4): not selectively acknowledged and not lost, plus sent again.
     pub fn pipe(&self, snd_una: u64, snd_max: u64, params: &Params, mss: u64) -> u64 {
         let missing_below = |x: u64| x.max(snd_una) - snd_una - self.sacked.bytes_below(x.max(snd_una));
         let lost = missing_below(self.lost_edge(params, mss));

@@ -54,6 +54,7 @@ impl Flags {
 
     /// These bits when `condition` holds, else none.
     #[inline]
+    #[must_use]
     pub const fn when(self, condition: bool) -> Flags {
         if condition { self } else { Flags(0) }
     }
@@ -77,7 +78,7 @@ impl BitOrAssign for Flags {
 /// The timestamps option (RFC 7323): clock ticks of the sender, and the last one of the peer's.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Timestamps {
-    /// TSval.
+    /// `TSval`.
     pub value: u32,
     /// `TSecr`.
     pub echo: u32,

@@ -139,23 +139,8 @@ fn what_is_halved() {
     }
 }
 
-/// A flow's state is looked at with every packet.
+/// The state of RDMA flows, looked at with every packet, did not grow for TCP's controllers.
 #[test]
 fn controllers_stay_small() {
-    eprintln!("SIZES {} conn {}", size_of::<Controller>(), size_of::<crate::transport::tcp::Connection>());
-    eprintln!(
-        "SIZES cubic {} vegas {} hpcc {} dcqcn {}",
-        size_of::<crate::cc::cubic::Cubic>(),
-        size_of::<crate::cc::vegas::Vegas>(),
-        size_of::<crate::cc::hpcc::Hpcc>(),
-        size_of::<crate::cc::dcqcn::Dcqcn>()
-    );
-    eprintln!(
-        "SIZES tx {} rx {} rec {} seg {}",
-        size_of::<crate::transport::tcp::sender::Sender>(),
-        size_of::<crate::transport::tcp::receiver::Receiver>(),
-        size_of::<crate::transport::tcp::recovery::Recovery>(),
-        size_of::<crate::transport::tcp::Segment>()
-    );
-    assert!(size_of::<Controller>() <= 128, "{}", size_of::<Controller>());
+    assert!(size_of::<Controller>() <= 80, "{}", size_of::<Controller>());
 }

@@ -32,7 +32,9 @@ fn segments() -> impl Strategy<Value = Segment> {
             if bits % 3 > 0 {
                 segment.flags = Flags(bits & (4 | 8 | 16 | 32 | 128)) | Flags::ACK;
             }
-            b.into_iter().for_each(|(start, end)| segment.sack.push(ISS + u64::from(start), ISS + u64::from(end)));
+            for (start, end) in b {
+                segment.sack.push(ISS + u64::from(start), ISS + u64::from(end));
+            }
             segment
         },
     )

@@ -113,13 +113,12 @@ impl<'a> Pair<'a> {
         }
         let mut arrives = leaves + self.delay;
         match fate {
-            Fate::Arrives => {}
+            Fate::Marked if segment.flags.has(Flags::ECT) => segment.flags |= Flags::CE,
+            Fate::Arrives | Fate::Marked => {}
             Fate::Lost => {
                 self.lost += 1;
                 return;
             }
-            Fate::Marked if segment.flags.has(Flags::ECT) => segment.flags |= Flags::CE,
-            Fate::Marked => {}
             Fate::Twice => {
                 self.order += 1;
                 self.wire.insert((arrives + Duration(1), self.order), (1 - end, segment));
@@ -152,8 +151,8 @@ impl<'a> Pair<'a> {
             self.note(end, outcome);
             self.drain(end);
         } else {
-            for end in 0..2 {
-                if timers[end] == Some(next) {
+            for (end, timer) in timers.into_iter().enumerate() {
+                if timer == Some(next) {
                     let cx = Context { tcp: &self.tcp[end], cc: &self.cc };
                     let outcome = self.ends[end].on_timeout(cx, self.now);
                     self.note(end, outcome);

@@ -172,14 +172,14 @@ fn described(s: &Segment) -> String {
     let names = [(Flags::SYN, "syn"), (Flags::FIN, "fin"), (Flags::PSH, "psh"), (Flags::ECE, "ece")];
     for (flag, name) in names.into_iter().chain([(Flags::CWR, "cwr"), (Flags::ECT, "ect")]) {
         if s.flags.has(flag) {
-            text += &format!(" {name}");
+            text.extend([" ", name]);
         }
     }
     if let Some(t) = s.timestamps {
-        text += &format!(" ts {} ecr {}", t.value, t.echo);
+        text.extend([" ts ", &t.value.to_string(), " ecr ", &t.echo.to_string()]);
     }
     for (a, b) in s.sack.as_slice() {
-        text += &format!(" sack {}-{}", offset(*a), offset(*b));
+        text.extend([" sack ", &offset(*a).to_string(), "-", &offset(*b).to_string()]);
     }
     text
 }
@@ -274,10 +274,10 @@ fn step(run: &mut Run, line: &str, place: &str) {
         assert!(left_at == at && matches(&words(rest), &segment), "{place}\nfound: {found}");
         return;
     }
-    if !["cwnd", "ssthresh", "rto", "flight", "state"].contains(&verb) {
-        if let Some((left_at, segment)) = run.sent.front() {
-            panic!("{place}\nnot expected: at {} {}", Duration(left_at.0 - run.zero.0), described(segment));
-        }
+    if !["cwnd", "ssthresh", "rto", "flight", "state"].contains(&verb)
+        && let Some((left_at, segment)) = run.sent.front()
+    {
+        panic!("{place}\nnot expected: at {} {}", Duration(left_at.0 - run.zero.0), described(segment));
     }
     let number = || rest.parse::<u64>().unwrap_or_else(|_| panic!("{place}: a number"));
     let cx = Context { tcp: &run.tcp, cc: &run.cc };
