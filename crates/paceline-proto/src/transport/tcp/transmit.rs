@@ -111,10 +111,13 @@ impl Connection {
     }
 
     fn poll_data(&mut self, cx: Context<'_>, now: Time) -> Option<Segment> {
+        let nothing_left = self.tx.nxt > self.tx.end || self.tx.nxt == self.tx.end && !self.tx.fin;
+        if nothing_left && !self.recovery.resend && !self.recovery.fast {
+            self.burst_left = 0;
+            return None;
+        }
         if self.burst_left == 0 && now < self.pace_at {
-            if self.recovery.resend || self.tx.has_new() || self.tx.nxt < self.tx.max || self.recovery.fast {
-                self.timers.set(Timer::Pace, self.pace_at);
-            }
+            self.timers.set(Timer::Pace, self.pace_at);
             return None;
         }
         self.restart_after_idle(cx, now);
@@ -187,7 +190,8 @@ impl Connection {
             return Err(Nothing::Wait);
         }
         if self.probe_window {
-            let end = (start + 1).min(last);
+            // What the window holds, or one byte (RFC 9293, section 3.8.6.1 and the override of 3.8.6.2.1).
+            let end = (tx.una + tx.wnd).clamp(start + 1, start + mss).min(last);
             return Ok(Chosen { start, end, why: Why::Persist });
         }
         let window = window.min(tx.wnd).min(tx.buffer);

@@ -92,7 +92,7 @@ fn periodic_loss_follows_mathis() {
 fn independent_loss_follows_the_square_root() {
     for p in [0.001, 0.0002] {
         let expected = 1.31 / f64::sqrt(p);
-        let measured = window(stack(true, true), reno(), (RTT, 300), Losses::Single, bernoulli(p));
+        let measured = window(stack(true, true), reno(), (RTT, 150), Losses::Single, bernoulli(p));
         let ratio = measured / expected;
         assert!((0.9..1.1).contains(&ratio), "p {p}: {measured:.1}, formula {expected:.1}");
     }
@@ -110,7 +110,7 @@ fn high_loss_follows_padhye() {
         // The model repairs all losses of a round at once, as SACK does. NewReno needs a round trip for each, which costs it up
         // to a third where windows are large.
         for (sack, bounds) in [(true, 0.9..1.2), (false, 0.65..1.1)] {
-            let measured = window(stack(sack, true), reno(), (RTT, 600), Losses::RestOfRound, bernoulli(p));
+            let measured = window(stack(sack, true), reno(), (RTT, 200), Losses::RestOfRound, bernoulli(p));
             let ratio = measured / expected;
             assert!(bounds.contains(&ratio), "sack {sack}, p {p}: {measured:.2}, Padhye {expected:.2}");
         }
@@ -124,7 +124,7 @@ fn cubic_follows_its_response_function() {
     let (rtt, p) = (0.1, 1.0 / 40_000.0);
     let expected = f64::powf(0.4 * 3.7 / (4.0 * 0.3), 0.25) * f64::powf(rtt / p, 0.75);
     let control = Control::Cubic(cubic::Params::rfc9438());
-    let measured = window(stack(true, true), control, (rtt, 300), Losses::Single, |n| n % 40_000 == 0);
+    let measured = window(stack(true, true), control, (rtt, 200), Losses::Single, |n| n % 40_000 == 0);
     let ratio = measured / expected;
     assert!((0.9..1.1).contains(&ratio), "{measured:.1}, RFC 9438 {expected:.1}");
 }

@@ -41,7 +41,7 @@ fn segments() -> impl Strategy<Value = Segment> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// No segment, in any state and order, with any timing, breaks an end or makes it send for ever.
     #[test]

@@ -91,7 +91,7 @@ fn in_bounds(pair: &Pair, end: usize, segment: &Segment) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// Over a wire that loses, reorders, repeats and marks for a while, every byte arrives once and in order, both ends
     /// agree on it and end, no timer stays due, and the windows are kept.
