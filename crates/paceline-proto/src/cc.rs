@@ -226,8 +226,8 @@ pub trait CongestionControl {
     /// An ACK or NACK arrived (over TCP: a reflected probe, numbered instead of counted in packets). Ticks due before have
     /// been run.
     fn on_ack(&mut self, _ctx: &FlowContext, _ack: &Ack<'_>) {}
-    /// A loss was found, with `flight` bytes unacknowledged. Most RDMA controllers leave this to the transport. Over TCP:
-    /// once per recovery, and at every timeout.
+    /// A loss was found, with `flight` bytes in flight (none over RDMA, which has gone back by then). Most RDMA controllers
+    /// leave this to the transport. Over TCP: once per recovery, and at every timeout.
     fn on_loss(&mut self, _ctx: &FlowContext, _now: Time, _loss: Loss, _flight: u64) {}
     /// TCP: the stream begins.
     fn start_stream(&mut self, _ctx: &FlowContext, _start: StreamStart) {}

@@ -421,9 +421,8 @@ impl Net {
             self.end_flow(slot, now, Status::Finished);
             return Answered::Finished(slot);
         }
-        let mut again = 0;
         if packet.kind == Kind::Nack {
-            again = flow.tx.rewind();
+            let again = flow.tx.rewind();
             self.infos[slot as usize].retransmitted += again;
             self.counters.retransmitted += u64::from(again);
         }
@@ -438,7 +437,7 @@ impl Net {
             flow.cc.on_ack(ctx, &ack);
         }
         if packet.kind == Kind::Nack {
-            flow.cc.on_loss(ctx, Time(now), Loss::Nack, u64::from(again) * u64::from(ctx.mtu));
+            flow.cc.on_loss(ctx, Time(now), Loss::Nack, 0);
         }
         self.arena.release(h);
         self.apply_limits(slot);
@@ -493,7 +492,7 @@ impl Net {
             self.infos[slot as usize].retransmitted += again;
             self.counters.retransmitted += u64::from(again);
             let ctx = &self.contexts[usize::from(flow.context)];
-            flow.cc.on_loss(ctx, Time(now), Loss::Timeout, u64::from(again) * u64::from(ctx.mtu));
+            flow.cc.on_loss(ctx, Time(now), Loss::Timeout, 0);
             self.apply_limits(slot);
             self.refresh(slot);
             next = next.min(now + (rto.initial.0 << self.flows[slot as usize].timeouts));
