@@ -360,7 +360,8 @@ impl CongestionControl for Controller {
         dispatch!(self, c => c.ssthresh())
     }
 
-    #[inline]
+    // Always: asked after every ACK, and with this many controllers no longer inlined by itself.
+    #[inline(always)]
     fn limits(&self, ctx: &FlowContext) -> Limits {
         let limits = dispatch!(self, c => c.limits(ctx));
         if ctx.paced { limits } else { Limits { rate: ctx.line_rate, ..limits } }
