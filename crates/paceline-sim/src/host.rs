@@ -179,8 +179,9 @@ impl Net {
         if self.flows[slot as usize].flags & TICKS != 0 {
             self.catch_up(slot, now);
         }
+        let number = self.number(slot);
         let (flow, n) = (&mut self.flows[slot as usize], &mut self.nics[nic as usize]);
-        let mut packet = flow.next_packet(slot, now, self.clock);
+        let mut packet = flow.next_packet(number, now, self.clock);
         self.counters.data_made += 1;
         n.last = place;
         n.avail[place as usize] = Self::availability(flow, self.payload);
@@ -210,7 +211,8 @@ impl Net {
         if self.flows[slot as usize].flags & TICKS != 0 {
             self.catch_up(slot, now);
         }
-        let packet = self.flows[slot as usize].next_packet(slot, now, self.clock);
+        let number = self.number(slot);
+        let packet = self.flows[slot as usize].next_packet(number, now, self.clock);
         self.counters.data_made += 1;
         if self.spray { self.sprayed(slot, packet, now) } else { self.alloc_data(packet, now) }
     }
@@ -358,8 +360,8 @@ impl Net {
     /// A data packet at its receiver. True when it has become an answer to send.
     #[inline(always)]
     pub(crate) fn receive_data(&mut self, h: Handle, packet: &Packet, now: u64) -> bool {
-        let slot = packet.flow & SLOT_MASK;
-        let state = &mut self.receiving[slot as usize];
+        let number = packet.flow & SLOT_MASK;
+        let state = &mut self.receiving[number as usize];
         self.counters.data_delivered += 1;
         if u32::from(state.generation) != packet.flow >> SLOT_BITS {
             self.arena.release(h);
@@ -370,7 +372,12 @@ impl Net {
         let reply = state.rx.on_data(Time(now), packet.seq, host.nack_interval, host.rto.is_some());
         if packet.flags & LAST != 0 && state.rx.expected == packet.seq + 1 && before == packet.seq {
             state.done_at = now;
+            if self.share.bits != 0 {
+                let generation = state.generation;
+                self.announce_done(number, generation, now);
+            }
         }
+        let state = &self.receiving[number as usize];
         let (kind, seq) = match reply {
             Reply::Ack(seq) => (Kind::Ack, seq),
             Reply::Nack(seq) => (Kind::Nack, seq),
@@ -396,7 +403,7 @@ impl Net {
 
     /// An ACK or NACK at the sender. The NIC's own lists are the caller's business.
     pub(crate) fn receive_ack(&mut self, h: Handle, packet: &Packet, now: u64) -> Answered {
-        let slot = packet.flow & SLOT_MASK;
+        let slot = (packet.flow & SLOT_MASK) >> self.share.bits;
         let flow = &mut self.flows[slot as usize];
         if !flow.alive || u32::from(flow.generation) != packet.flow >> SLOT_BITS {
             self.arena.release(h);

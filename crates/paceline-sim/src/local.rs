@@ -8,6 +8,7 @@ use paceline_proto::units::Time;
 
 use crate::clock::Wire;
 use crate::flow::SLOT_MASK;
+use crate::net::parts::Cut;
 use crate::net::{EcnPoint, Lane, LongPaths, Net};
 use crate::packet::{CE, Handle, INT, Kind, Packet, Words};
 use crate::pint::Pint;
@@ -31,6 +32,8 @@ struct Fixed<'a> {
     /// Loss probability of the wire, and the key of its draws.
     loss: f64,
     loss_key: u64,
+    /// The part at the other end of the wire, where it is another one.
+    across: Option<u8>,
     /// Bytes that may wait.
     limit: u64,
 }
@@ -40,6 +43,7 @@ struct Rare<'a> {
     pint: Option<&'a mut Pint>,
     marks: u64,
     lost: Vec<Handle>,
+    cut: &'a mut Vec<Cut>,
 }
 
 /// Where packets and their telemetry are, and the switch's memory. Apart from the port, so that the compiler knows that
@@ -75,6 +79,7 @@ impl Net {
         } else {
             u64::MAX
         };
+        let across = if self.ports[i].watched { self.part_across(port) } else { None };
         loop {
             let (packets, int) = self.arena.split();
             let p = &mut self.ports[i];
@@ -91,6 +96,7 @@ impl Net {
                 ecn_per_port: self.ecn_per_port,
                 ecn_key: self.draws.ecn,
                 loss_key: self.draws.loss,
+                across,
                 limit,
             };
             let rows = if self.class_slots == 0 {
@@ -100,7 +106,7 @@ impl Net {
                 &mut self.queue_time[first..first + self.class_slots]
             };
             let mut store = Store { packets, int, account: self.buffers.local(self.port_node[i]), rows };
-            let mut rare = Rare { pint: self.pint.as_deref_mut(), marks: 0, lost: Vec::new() };
+            let mut rare = Rare { pint: self.pint.as_deref_mut(), marks: 0, lost: Vec::new(), cut: &mut self.cut };
             let exception = run(&fixed, p, &mut store, &mut rare, &mut arrivals, end, lane);
             let Rare { marks, lost, .. } = rare;
             self.counters.marks += marks;
@@ -168,13 +174,7 @@ fn run<L: Lane>(
 
 /// A departure at the instant the transmitter is free. False when nothing may go.
 #[inline(always)]
-fn depart<L: Lane>(
-    fixed: &Fixed<'_>,
-    p: &mut Port,
-    store: &mut Store<'_>,
-    rare: &mut Rare<'_>,
-    lane: &mut L,
-) -> bool {
+fn depart<L: Lane>(fixed: &Fixed<'_>, p: &mut Port, store: &mut Store<'_>, rare: &mut Rare<'_>, lane: &mut L) -> bool {
     let now = p.free;
     let Some(class) = p.pick() else { return false };
     note(fixed, p, store.rows, class, now);
@@ -206,7 +206,8 @@ fn note(fixed: &Fixed<'_>, p: &mut Port, rows: &mut [[u64; BINS]], class: u8, no
 #[cold]
 #[inline(never)]
 fn mark(fixed: &Fixed<'_>, p: &Port, packet: &mut Packet, rare: &mut Rare<'_>, behind: u32) {
-    if fixed.ecn.is_some_and(|e| e.marks(behind, fixed.ecn_key, fixed.port, p.tx_packets)) && packet.kind == Kind::Data {
+    if fixed.ecn.is_some_and(|e| e.marks(behind, fixed.ecn_key, fixed.port, p.tx_packets)) && packet.kind == Kind::Data
+    {
         packet.flags |= CE;
         rare.marks += 1;
     }
@@ -249,13 +250,14 @@ fn send<L: Lane>(
         int[h as usize].0[hop & 7] = fixed.units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code);
     }
     let (inbox, arrival) = (p.peer_base + u32::from(to), p.free + p.delay);
-    if p.watched && watch(fixed, p, packet, int, rare, h, now) {
+    if p.watched && watch(fixed, p, packet, int, rare, (h, inbox), (now, arrival)) {
         return;
     }
     lane.put(inbox, arrival, h);
 }
 
-/// Measures the load where PINT asks for it. Returns whether the wire loses this packet.
+/// Measures the load where PINT asks for it. Returns whether nothing is left of the packet here: the wire loses it, or it
+/// leaves for another part.
 #[cold]
 #[inline(never)]
 fn watch(
@@ -264,18 +266,20 @@ fn watch(
     packet: &Packet,
     int: &mut [Words],
     rare: &mut Rare<'_>,
-    h: Handle,
-    now: u64,
+    (h, inbox): (Handle, u32),
+    (now, arrival): (u64, u64),
 ) -> bool {
     if let Some(pint) = &mut rare.pint {
         pint.measure(fixed.port, p, packet, &mut int[h as usize].0, now, None);
     }
-    if fixed.loss <= 0.0
-        || packet.kind.is_pfc()
-        || unit(hash3(fixed.loss_key, u64::from(fixed.port), p.tx_packets)) >= fixed.loss
+    if fixed.loss > 0.0
+        && !packet.kind.is_pfc()
+        && unit(hash3(fixed.loss_key, u64::from(fixed.port), p.tx_packets)) < fixed.loss
     {
-        return false;
+        rare.lost.push(h);
+        return true;
     }
-    rare.lost.push(h);
+    let Some(part) = fixed.across else { return false };
+    rare.cut.push(Cut { part, handle: h, inbox, arrival });
     true
 }

@@ -1,6 +1,7 @@
 //! The state of the network and what happens at a switch port. Both engines drive this one model; they differ only in
 //! the order in which they look at independent places. How it is built: `net/setup.rs`.
 
+pub(crate) mod parts;
 mod setup;
 
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use paceline_proto::units::Time;
 
 use crate::clock::{Clock, Wire};
 use crate::engine::reference_random::ReferenceRandom;
-use crate::flow::{Flow, FlowInfo, Receiving};
+use crate::flow::{Flow, FlowInfo, Receiving, SLOT_MASK};
 use crate::graph::{Graph, NodeId};
 use crate::host::Nic;
 use crate::ideal;
@@ -42,7 +43,7 @@ pub trait Lane: Schedule {
     fn put(&mut self, inbox: u32, arrival: u64, handle: Handle);
 }
 
-/// Ports at the switches of each flow's path, there and back, where a packet cannot carry them; by flow slot.
+/// Ports at the switches of each flow's path, there and back, where a packet cannot carry them; by flow number.
 pub(crate) type LongPaths = Vec<[Box<[u16]>; 2]>;
 
 /// ECN thresholds of a port.
@@ -142,18 +143,23 @@ pub struct Net {
     pub(crate) last_start: u64,
     /// End of the last flow so far.
     pub(crate) last_end: u64,
-    /// Retransmission timeouts so far, and why the first flow was given up.
+    /// Retransmission timeouts so far, and the first flow given up: when, which, how.
     pub(crate) timeouts: u64,
-    pub(crate) first_failure: Option<String>,
-    /// Why the first lossless drop happened.
-    pub(crate) first_drop: Option<String>,
+    pub(crate) first_failure: Option<(u64, u64, String)>,
+    /// The first lossless drop: when, at which port, why.
+    pub(crate) first_drop: Option<(u64, u64, String)>,
     /// Changes whenever any flow makes progress.
     pub(crate) progress: u64,
     /// Source ports given out so far by (source, destination), for the reference's numbering.
     pub(crate) next_sport: std::collections::BTreeMap<(NodeId, NodeId), u16>,
     pub(crate) path: Vec<u16>,
-    /// Paths longer than a packet carries, by flow slot.
+    /// Paths longer than a packet carries, by flow number.
     pub(crate) long_paths: LongPaths,
+    /// Which part of a network in parts this is.
+    pub(crate) share: parts::Share,
+    /// Packets and notes for other parts, of the present window.
+    pub(crate) cut: Vec<parts::Cut>,
+    pub(crate) notes: Vec<(u8, parts::Note)>,
 }
 
 impl Net {
@@ -234,7 +240,7 @@ impl Net {
             let out = if hop < INLINE_HOPS {
                 packet.out[hop]
             } else {
-                let long = &self.long_paths[(packet.flow & 0xff_ffff) as usize];
+                let long = &self.long_paths[(packet.flow & SLOT_MASK) as usize];
                 long[usize::from(control)][hop]
             };
             p.peer_base + u32::from(out)
@@ -246,23 +252,26 @@ impl Net {
         (p.free, inbox, arrival)
     }
 
-    /// A packet has left a watched port: the load is measured where PINT asks for it, and it may be lost on the wire
-    /// (drawn from the port's own stream). True when it is lost.
+    /// A packet has left a watched port: the load is measured where PINT asks for it, it may be lost on the wire (drawn
+    /// from the port's own stream) or leave for another part. True when there is nothing left of it here.
     #[cold]
     #[inline(never)]
-    fn watch(&mut self, port: u32, h: Handle, now: u64) -> bool {
+    fn watch(&mut self, port: u32, h: Handle, now: u64, inbox: u32, arrival: u64) -> bool {
         let p = &self.ports[port as usize];
         if let (Some(pint), NONE) = (&mut self.pint, self.nic_of_port[port as usize]) {
             let (packets, int) = self.arena.split();
             pint.measure(port, p, &packets[h as usize], &mut int[h as usize].0, now, self.reference_random.as_mut());
         }
-        if self.error_rate[port as usize] <= 0.0 || self.arena[h].kind.is_pfc() {
-            return false;
+        let error_rate = self.error_rate[port as usize];
+        if error_rate > 0.0
+            && !self.arena[h].kind.is_pfc()
+            && unit(hash3(self.draws.loss, u64::from(port), p.tx_packets)) < error_rate
+        {
+            self.lose(port, h);
+            return true;
         }
-        if unit(hash3(self.draws.loss, u64::from(port), p.tx_packets)) >= self.error_rate[port as usize] {
-            return false;
-        }
-        self.lose(port, h);
+        let Some(part) = self.part_across(port) else { return false };
+        self.cut.push(parts::Cut { part, handle: h, inbox, arrival });
         true
     }
 
@@ -278,7 +287,8 @@ impl Net {
     #[inline(always)]
     pub(crate) fn launch<S: Schedule>(&mut self, port: u32, h: Handle, at_switch: bool, now: u64, s: &mut S) {
         let (free, inbox, arrival) = self.transmit(port, h, at_switch, now);
-        let handle = if self.ports[port as usize].watched && self.watch(port, h, now) { NONE } else { h };
+        let handle =
+            if self.ports[port as usize].watched && self.watch(port, h, now, inbox, arrival) { NONE } else { h };
         s.started(port, free, handle, inbox, arrival);
     }
 
@@ -386,10 +396,10 @@ impl Net {
         self.counters.data_dropped += u64::from(packet.kind == Kind::Data);
         if self.buffers.lossless() {
             self.counters.lossless_drops += 1;
-            if self.first_drop.is_none() {
+            if self.first_drop.as_ref().is_none_or(|(at, place, _)| (now, u64::from(port)) < (*at, *place)) {
                 let node = self.port_node[port as usize];
                 let ingress = self.first[node as usize] + u32::from(packet.in_port);
-                self.first_drop = Some(format!(
+                let why = format!(
                     "class {} lost a packet of {} B at {} in switch {node}, from port {} to port {}: {}",
                     packet.class,
                     packet.size,
@@ -397,7 +407,8 @@ impl Net {
                     packet.in_port,
                     port - self.first[node as usize],
                     self.buffers.explain(node, ingress, packet.class)
-                ));
+                );
+                self.first_drop = Some((now, u64::from(port), why));
             }
         }
         self.arena.release(h);
@@ -483,7 +494,7 @@ impl Net {
 
     /// Why the first packet of a lossless class was dropped.
     pub fn first_lossless_drop(&self) -> Option<&str> {
-        self.first_drop.as_deref()
+        self.first_drop.as_ref().map(|(_, _, why)| why.as_str())
     }
 
     /// Names of the tiers of links, `from->to`.

@@ -131,6 +131,16 @@ impl Arena {
         self.free = h;
     }
 
+    /// A packet's telemetry, where there is any.
+    pub fn words(&self, h: Handle) -> Option<Words> {
+        self.int.get(h as usize).copied()
+    }
+
+    /// Counts the packets of another arena as its own, for records.
+    pub fn adopt(&mut self, live: u32) {
+        self.live += live;
+    }
+
     /// Packets in existence.
     pub fn live(&self) -> u32 {
         self.live

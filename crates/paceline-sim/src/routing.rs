@@ -75,6 +75,8 @@ pub struct Routes {
     tables: Vec<Option<Box<[u32]>>>,
     /// Each switch's list towards the destination before: mostly the same again.
     last: Vec<u32>,
+    /// Routes of the same network asked elsewhere had a choice.
+    chose: bool,
 }
 
 impl Routes {
@@ -84,7 +86,16 @@ impl Routes {
         let down = vec![false; links];
         let fabric = Fabric::new(&graph, config.order, &down);
         let switches = fabric.switches.len();
-        Self { graph, config, down, fabric, lists: Lists::new(), tables: vec![None; switches], last: vec![0; switches] }
+        Self {
+            graph,
+            config,
+            down,
+            fabric,
+            lists: Lists::new(),
+            tables: vec![None; switches],
+            last: vec![0; switches],
+            chose: false,
+        }
     }
 
     /// The network.
@@ -94,7 +105,12 @@ impl Routes {
 
     /// Whether any switch asked so far had a choice between next hops.
     pub fn has_choice(&self) -> bool {
-        self.lists.has_choice()
+        self.chose || self.lists.has_choice()
+    }
+
+    /// Remembers that routes asked elsewhere in the same network had a choice.
+    pub(crate) fn note_choice(&mut self, chose: bool) {
+        self.chose |= chose;
     }
 
     /// Takes a link out, both ways; routes are found anew without it.

@@ -181,6 +181,9 @@ impl Net {
             next_sport: std::collections::BTreeMap::new(),
             path: Vec::new(),
             long_paths: Vec::new(),
+            share: super::parts::Share::default(),
+            cut: Vec::new(),
+            notes: Vec::new(),
             graph,
             scenario,
         })
