@@ -29,7 +29,7 @@ fn context(params: Params) -> FlowContext {
 /// The lowest rate a controller promises, bit/s.
 fn lowest_rate(ctx: &FlowContext) -> u64 {
     let lowest = match &ctx.params {
-        Params::Fixed(_) => 1,
+        Params::Fixed(_) | Params::NewReno(_) | Params::Cubic(_) | Params::Vegas(_) => 1,
         Params::Hpcc(p) => p.min_rate,
         Params::HpccPint(p) => p.min_rate,
         Params::Dcqcn(p) => p.min_rate,
@@ -41,7 +41,7 @@ fn lowest_rate(ctx: &FlowContext) -> u64 {
 
 fn with_lowest_rate(params: Params, min_rate: u64) -> Params {
     match params {
-        Params::Fixed(p) => Params::Fixed(p),
+        Params::Fixed(_) | Params::NewReno(_) | Params::Cubic(_) | Params::Vegas(_) => params,
         Params::Hpcc(p) => Params::Hpcc(hpcc::Params { min_rate, ..p }),
         Params::HpccPint(p) => Params::HpccPint(hpcc_pint::Params { min_rate, ..p }),
         Params::Dcqcn(p) => Params::Dcqcn(paceline_proto::cc::dcqcn::Params { min_rate, ..p }),
@@ -50,10 +50,12 @@ fn with_lowest_rate(params: Params, min_rate: u64) -> Params {
     }
 }
 
-/// Each kind of controller is in the list. A new kind does not compile here until it has a number.
+/// Each kind of controller that RDMA drives is in the list. A new kind does not compile here until it has a number. Those
+/// that only TCP drives are tested with it (`transport/tcp`).
 #[test]
 fn every_controller_is_in_the_list() {
     let number = |c: &Controller| match c {
+        Controller::NewReno(_) | Controller::Cubic(_) | Controller::Vegas(_) => 99,
         Controller::Fixed(_) => 0,
         Controller::Hpcc(_) => 1,
         Controller::HpccMultiRate(_) => 2,
@@ -148,7 +150,7 @@ impl Flow {
                 self.ack(*more, *ahead, *ecn, &words);
             }
             What::Loss(loss) => {
-                self.cc.on_loss(&self.ctx, Time(self.now), *loss);
+                self.cc.on_loss(&self.ctx, Time(self.now), *loss, 0);
                 self.nxt = self.una;
             }
             What::Look => {}

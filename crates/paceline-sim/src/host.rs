@@ -449,7 +449,7 @@ impl Net {
             flow.cc.on_ack(ctx, &ack);
         }
         if packet.kind == Kind::Nack {
-            flow.cc.on_loss(ctx, Time(now), Loss::Nack);
+            flow.cc.on_loss(ctx, Time(now), Loss::Nack, 0);
         }
         self.arena.release(h);
         self.apply_limits(slot);
@@ -503,8 +503,8 @@ impl Net {
             let again = flow.tx.rewind();
             self.infos[slot as usize].retransmitted += again;
             self.counters.retransmitted += u64::from(again);
-            let context = usize::from(flow.context);
-            flow.cc.on_loss(&self.contexts[context], Time(now), Loss::Timeout);
+            let ctx = &self.contexts[usize::from(flow.context)];
+            flow.cc.on_loss(ctx, Time(now), Loss::Timeout, 0);
             self.apply_limits(slot);
             self.refresh(slot);
             next = next.min(now + (rto.initial.0 << self.flows[slot as usize].timeouts));

@@ -4,7 +4,7 @@ use crate::units::Duration;
 
 use super::{Params, dcqcn, dctcp, fixed, hpcc, hpcc_pint, timely};
 
-/// Every controller by name, with its defaults; where one has forms of its own (timers, variants), each of them. A name
+/// Every controller that RDMA drives by name, with its defaults; where one has forms of its own (timers, variants), each of them. A name
 /// is the `cc` of scenarios, with the form after a colon.
 ///
 /// The tests that all controllers share (`tests/controllers.rs` here and in the simulator) run over this list: a
