@@ -197,9 +197,9 @@ fn graph_topology(spec: &Resolved, t: &GraphTopology) -> Result<Topology, InputE
                     .allowed("a name in topology.hosts or topology.switches")
             })
         };
-        let mut made = Link::symmetric(end(&link.a.0, "a")?, end(&link.b.0, "b")?, link.rate, link.delay);
-        made.error_rate = link.error_rate;
-        network.links.push(made);
+        let [ab, ba] = link.sides();
+        let (a, b) = (end(&link.a.0, "a")?, end(&link.b.0, "b")?);
+        network.links.push(Link { a, b, ab, ba, error_rate: link.error_rate });
     }
     topology::tier_by_distance(&mut network);
     topology::validate_topology(&network).map_err(|e| {
