@@ -39,7 +39,7 @@ def test_a_scenario_its_text_and_its_file_are_the_same(tmp_path):
 def test_links_differ_by_direction():
     scenario = pl.Scenario(
         name="directions",
-        topology=pl.Graph(
+        topology=pl.GraphTopology(
             hosts=["h0", "h1"],
             switches=["s"],
             links=[

@@ -677,9 +677,9 @@ class Load(Section):
     page: payload over bandwidth.
     """
 
-    of: Literal["host", "tor_uplink"] = "host"
-    """Capacity: the links of the hosts, or the uplinks of the top-of-rack switches. Source: HPCC
-    project page.
+    of: str = "host"
+    """Capacity: all links of the hosts, all uplinks of the top-of-rack switches, or one link
+    (parallel ones together), loaded by its expected share of the flows. Source: HPCC project page.
     """
 
     mean: Literal["sampled", "nominal"] = "sampled"
@@ -890,9 +890,9 @@ class IncastLoad(Section):
     page: payload over bandwidth.
     """
 
-    of: Literal["host", "tor_uplink"] = "host"
-    """Capacity: the links of the hosts, or the uplinks of the top-of-rack switches. Source: HPCC
-    project page.
+    of: str = "host"
+    """Capacity: all links of the hosts, all uplinks of the top-of-rack switches, or one link
+    (parallel ones together), loaded by its expected share of the flows. Source: HPCC project page.
     """
 
     mean: Literal["sampled", "nominal"] = "sampled"

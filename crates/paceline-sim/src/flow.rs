@@ -10,8 +10,9 @@ use crate::net::Net;
 use crate::packet::{INLINE_HOPS, INT, LONG, PINT, STAMP, TICKS};
 use crate::record::{FlowRecord, Status};
 use crate::routing::{Address, Tuple, ip_of};
-use crate::scenario::PathChoice;
+use crate::scenario::{Framing, PathChoice};
 use crate::workload::FlowSpec;
+use crate::workload::load::wire_bytes;
 
 /// Bits of a packet's flow field that name the slot; the rest is the slot's generation.
 pub(crate) const SLOT_BITS: u32 = 24;
@@ -81,16 +82,18 @@ pub struct FlowInfo {
 }
 
 impl Net {
-    /// The NIC a flow uses at one of its ends: hosts with several spread their flows over them.
-    pub(crate) fn address(&self, host: NodeId, id: u64, end: u64) -> Address {
-        let nics = self.graph.ports_of(host).len() as u64;
-        let nic = if nics == 1 { 0 } else { (paceline_proto::rng::hash3(u64::from(host), id, end) % nics) as u16 };
-        Address { host, nic }
+    /// The NICs flow `id` uses: hosts with several spread their flows over those that reach the other end.
+    pub(crate) fn addresses(&self, src: NodeId, dst: NodeId, id: u64) -> (Address, Address) {
+        if self.graph.ports_of(src).len() == 1 && self.graph.ports_of(dst).len() == 1 {
+            return (Address { host: src, nic: 0 }, Address { host: dst, nic: 0 });
+        }
+        let draw = |host: NodeId, end| paceline_proto::rng::hash3(u64::from(host), id, end);
+        self.routes.choose_nics(src, dst, [draw(src, 1), draw(dst, 2)])
     }
 
     /// Global port index of the NIC from which flow `id` will be sent.
-    pub(crate) fn nic_port(&self, src: NodeId, id: u64) -> u32 {
-        self.graph.port_index(src, self.address(src, id, 1).nic) as u32
+    pub(crate) fn nic_port(&self, spec: &FlowSpec, id: u64) -> u32 {
+        self.graph.port_index(spec.src, self.addresses(spec.src, spec.dst, id).0.nic) as u32
     }
 
     /// The source port of the next flow of a pair of hosts: 10000 and up. To be asked in the order of the flow stream,
@@ -105,7 +108,7 @@ impl Net {
     /// Starts flow `id` at its start time. Returns the slot.
     pub(crate) fn start_flow(&mut self, id: u64, spec: FlowSpec, sport: u16) -> Result<u32, InputError> {
         let graph = std::sync::Arc::clone(&self.graph);
-        let (src, dst) = (self.address(spec.src, id, 1), self.address(spec.dst, id, 2));
+        let (src, dst) = self.addresses(spec.src, spec.dst, id);
         let there =
             Tuple { src_ip: ip_of(src.host, src.nic), dst_ip: ip_of(dst.host, dst.nic), sport, dport: spec.dport };
         let mut forth = std::mem::take(&mut self.path);
@@ -193,7 +196,7 @@ impl Net {
             }
             self.long_paths[slot as usize] = [forth[1..].into(), reverse[1..].into()];
         }
-        let frames = u64::from(packets) * u64::from(framing.header + telemetry + framing.wire_overhead) + spec.bytes;
+        let frames = wire_bytes(spec.bytes, &Framing { min_frame, ..framing }, telemetry);
         let mut node = src.host;
         for port in &forth {
             let index = graph.port_index(node, *port);

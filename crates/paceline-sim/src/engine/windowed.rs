@@ -256,7 +256,7 @@ impl Windowed {
         }
         while let Some(spec) = self.next_flow.filter(|f| f.start.0 < end) {
             // A host with several NICs: the one the flow will use is known only when it starts, by its id.
-            let port = self.net.nic_port(spec.src, self.next_id);
+            let port = self.net.nic_port(&spec, self.next_id);
             let sport = self.net.take_sport(&spec);
             self.starts[self.net.nic_of_port[port as usize] as usize].push((self.next_id, spec, sport));
             self.lanes.inboxes.wake(port, spec.start.0);

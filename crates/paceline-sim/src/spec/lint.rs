@@ -10,8 +10,8 @@ use super::run::{Interval, MeasureEnd, Stall, Stop};
 use super::scheme::{Control, SendRate, Window};
 use super::switch::Headroom;
 use super::topology::Ports;
-use super::value::Multiple;
-use super::workload::{IncastMode, LoadOf, WorkloadKind};
+use super::value::{Multiple, Value as _};
+use super::workload::{IncastMode, WorkloadKind};
 
 /// INT bytes of the largest telemetry there is: HPCC's 5 hops of 8 bytes and a count of 2.
 const TELEMETRY: u64 = 42;
@@ -226,9 +226,9 @@ fn quirks(scenario: &Resolved, out: &mut Vec<String>) {
 
 fn load(scenario: &Resolved, out: &mut Vec<String>) {
     let loads = scenario.workloads.iter().enumerate().filter_map(|(i, w)| match &w.kind {
-        WorkloadKind::Poisson(p) => Some((i, p.load.value, p.load.of)),
+        WorkloadKind::Poisson(p) => Some((i, p.load.value, &p.load.of)),
         WorkloadKind::Incast(incast) => match &incast.mode {
-            IncastMode::Poisson(p) => Some((i, p.load.value, p.load.of)),
+            IncastMode::Poisson(p) => Some((i, p.load.value, &p.load.of)),
             _ => None,
         },
         _ => None,
@@ -237,11 +237,12 @@ fn load(scenario: &Resolved, out: &mut Vec<String>) {
     for (i, value, _) in loads.iter().filter(|(_, value, _)| *value > 1.0) {
         out.push(format!("workloads.{i}.load.value ({value}) is above 1: the backlog grows without end"));
     }
-    for (of, word) in [(LoadOf::Host, "host"), (LoadOf::TorUplink, "tor_uplink")] {
-        let values = loads.iter().filter(|(_, _, o)| *o == of).map(|(_, value, _)| *value);
+    for (i, (_, _, of)) in loads.iter().enumerate().filter(|(i, load)| loads[..*i].iter().all(|l| l.2 != load.2)) {
+        let values = loads[i..].iter().filter(|(_, _, other)| other == of).map(|(_, value, _)| *value);
         let (sum, most) = values.fold((0.0, 0.0f64), |(sum, most), v| (sum + v, most.max(v)));
         if sum > 1.0 && most <= 1.0 {
-            out.push(format!("the loads of the workloads with load.of = \"{word}\" add up to {sum:.2}, above 1"));
+            let of = of.text().unwrap_or_default();
+            out.push(format!("the loads of the workloads with load.of = {of} add up to {sum:.2}, above 1"));
         }
     }
     for (i, workload) in scenario.workloads.iter().enumerate() {
