@@ -53,6 +53,7 @@ FINE_BINS_FROM = 20_000
 _BASELINES = {
     "line_rate": "the exact store-and-forward time at line rate in an empty network",
     "hpcc": "the standalone FCT of the HPCC reference, floored at 1",
+    "alone": "the FCT of the same flow simulated alone, same stack and path",
 }
 _SIDES = {"sender": "creation to last acknowledgement", "receiver": "creation to last byte received"}
 

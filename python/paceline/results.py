@@ -300,24 +300,31 @@ class Results:
         """Slowdown of the measured flows: FCT divided by the ideal FCT of the same kind.
 
         ``line_rate`` is the exact store-and-forward time in an empty network, at the sender or the receiver. ``hpcc``
-        is the standalone FCT of the HPCC reference, of the sender's kind only, floored at 1 as its scripts do. A
-        censored flow enters with its age. Raises ``ValueError`` for an unknown or unavailable baseline and
-        :class:`ResultsError` when a measured flow has no ideal FCT.
+        is the standalone FCT of the HPCC reference, of the sender's kind only, floored at 1 as its scripts do.
+        ``alone`` is the FCT of the same flow simulated alone, same stack and path; on first use that is done and kept
+        in the folder (:mod:`paceline.alone`), which takes about as long as the run. A censored flow enters with its
+        age. Raises ``ValueError`` for an unknown baseline, or a side it does not have, and :class:`ResultsError` when
+        a measured flow has no ideal FCT; for ``alone`` also what :func:`paceline.alone.simulate` raises.
         """
-        if baseline == "alone":
-            raise ValueError("baseline 'alone' needs a run of every flow alone, which this result folder does not hold")
-        if baseline not in ("line_rate", "hpcc"):
+        if baseline not in ("line_rate", "hpcc", "alone"):
             raise ValueError(f"baseline must be 'line_rate', 'hpcc' or 'alone', got {baseline!r}")
         if baseline == "hpcc" and side != "sender":
             raise ValueError("baseline 'hpcc' is defined for the sender's FCT only")
         fct = self.fct(side)
-        column = "ideal_hpcc_ps" if baseline == "hpcc" else f"ideal_{side}_ps"
-        ideal = self._records[column][self.measured].astype(float)
+        if baseline == "alone":
+            from paceline import alone
+
+            column = f"fct_{side}_ps"
+            ideal = alone.load(self.path, len(self._records))[column][self.measured].astype(float)
+        else:
+            column = "ideal_hpcc_ps" if baseline == "hpcc" else f"ideal_{side}_ps"
+            ideal = self._records[column][self.measured].astype(float)
         if np.any(ideal == 0):
             flow = int(np.flatnonzero(self.measured)[np.argmax(ideal == 0)])
-            raise ResultsError(self.path / "flows.bin", f"flow {flow} has no {column}")
+            file = "alone.bin" if baseline == "alone" else "flows.bin"
+            raise ResultsError(self.path / file, f"flow {flow} has no {column}")
         value = fct.value / ideal
-        # No flow beats the exact ideal, so 1 also bounds a censored flow that is younger than its ideal FCT.
+        # No flow beats its ideal (alone: by more than rounding): 1 also bounds a censored flow younger than that.
         floored = np.ones(len(value), dtype=bool) if baseline == "hpcc" else fct.censored
         value = np.where(floored, np.maximum(value, 1.0), value)
         return Sample(fct.size_bytes, value, fct.censored, fct.failed)

@@ -6,7 +6,7 @@ use paceline_proto::transport::rdma::{Receiver, Sender};
 use crate::error::InputError;
 use crate::graph::NodeId;
 use crate::ideal;
-use crate::net::Net;
+use crate::net::{Net, Pinned};
 use crate::packet::{INLINE_HOPS, INT, LONG, PINT, STAMP, TICKS};
 use crate::record::{FlowRecord, Status};
 use crate::routing::{Address, Tuple, ip_of};
@@ -113,13 +113,22 @@ impl Net {
             Tuple { src_ip: ip_of(src.host, src.nic), dst_ip: ip_of(dst.host, dst.nic), sport, dport: spec.dport };
         let mut forth = std::mem::take(&mut self.path);
         let mut reverse = Vec::with_capacity(forth.len());
-        self.routes.flow_path(src, dst, &there, &mut forth).map_err(|e| e.field(format!("flow {id}")))?;
-        self.routes.flow_path(dst, src, &there.reversed(), &mut reverse).map_err(|e| e.field(format!("flow {id}")))?;
+        if let Some(Pinned { paths: [to, back], .. }) = &self.pinned {
+            forth.clone_from(to);
+            reverse.clone_from(back);
+        } else {
+            let named = |e: InputError| e.field(format!("flow {id}"));
+            self.routes.flow_path(src, dst, &there, &mut forth).map_err(named)?;
+            self.routes.flow_path(dst, src, &there.reversed(), &mut reverse).map_err(named)?;
+        }
 
         let nic = graph.port_index(spec.src, src.nic) as u32;
         let line_rate = graph.ports[nic as usize].rate.0;
         let framing = self.scenario.framing;
-        let pair = ideal::base_rtt(&mut self.routes, src, dst, framing.payload)?;
+        let pair = match &self.pinned {
+            Some(pinned) => pinned.pair,
+            None => ideal::base_rtt(&mut self.routes, src, dst, framing.payload)?,
+        };
         let base = if self.scenario.host.own_base_rtt { pair } else { self.network };
         let (rtt, bdp) = match self.scenario.host.base_rtt {
             Some(t) => (t.as_ns().max(1), (u128::from(line_rate) * u128::from(t.0) / 8_000_000_000_000) as u64),

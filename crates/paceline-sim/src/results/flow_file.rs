@@ -147,24 +147,50 @@ fn decode(b: &[u8; RECORD]) -> FlowRecord {
 pub const COLUMNS: &str = "flow_id,group,scheme,class,src,dst,size_bytes,start_ps,fct_sender_ps,fct_receiver_ps,\
     ideal_sender_ps,ideal_receiver_ps,ideal_hpcc_ps,status,retransmitted_packets,hops";
 
-/// Writes `flows.csv` from `flows.bin`. A record cut short by a kill is left out.
-pub fn write_csv(bin: &Path, schemes: &[String], groups: &[String], out: &mut dyn Write) -> io::Result<()> {
-    let mut file = BufReader::with_capacity(1 << 16, File::open(bin)?);
-    let mut header = [0u8; HEADER as usize];
-    file.read_exact(&mut header)?;
-    if &header[..8] != MAGIC || header[8..16] != [VERSION.to_le_bytes(), (RECORD as u32).to_le_bytes()].concat() {
-        return Err(io::Error::other(format!("{}: not a flow file of version {VERSION}", bin.display())));
+/// The records of a flow file, by id. One cut short by a kill is left out.
+pub struct Records {
+    file: BufReader<File>,
+    next: u64,
+}
+
+impl Records {
+    /// Opens a flow file.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
+        let mut header = [0u8; HEADER as usize];
+        file.read_exact(&mut header)?;
+        if &header[..8] != MAGIC || header[8..16] != [VERSION.to_le_bytes(), (RECORD as u32).to_le_bytes()].concat() {
+            return Err(io::Error::other(format!("{}: not a flow file of version {VERSION}", path.display())));
+        }
+        Ok(Self { file, next: 0 })
     }
+}
+
+impl Iterator for Records {
+    type Item = io::Result<FlowRecord>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut record = [0u8; RECORD];
+        match self.file.read_exact(&mut record) {
+            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => None,
+            Err(e) => Some(Err(e)),
+            Ok(()) => {
+                self.next += 1;
+                Some(Ok(FlowRecord { id: self.next - 1, ..decode(&record) }))
+            }
+        }
+    }
+}
+
+/// Writes `flows.csv` from `flows.bin`.
+pub fn write_csv(bin: &Path, schemes: &[String], groups: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let records = Records::open(bin)?;
     writeln!(out, "{COLUMNS}")?;
     let name = |names: &[String], i: u16| names.get(usize::from(i)).map_or_else(|| i.to_string(), |n| quote(n));
     let optional = |value: u64| if value == 0 { String::new() } else { value.to_string() };
-    let mut record = [0u8; RECORD];
-    for id in 0u64.. {
-        match file.read_exact(&mut record) {
-            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => break,
-            other => other?,
-        }
-        let r = decode(&record);
+    for record in records {
+        let r = record?;
+        let id = r.id;
         let status = match r.status {
             Status::NotStarted => "not_started",
             Status::Running => "running",
