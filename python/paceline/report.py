@@ -34,6 +34,7 @@ from paceline.tables import (
     figures_table,
     figures_tables,
     format_number,
+    format_size,
     format_time,
     group_tables,
     labels,
@@ -47,6 +48,8 @@ from paceline.tables import (
 __all__ = ["Section", "busiest_ports", "figures_table", "slowdown_table", "write_report"]
 
 BUSIEST_PORTS = 4
+MOST_FLOWS = 8
+"""Followed flows that are drawn."""
 FINE_BINS_FROM = 20_000
 """Flows per curve from which figures use 1 % bins, 200 flows each; with fewer they use deciles."""
 
@@ -182,6 +185,25 @@ class _Page:
             section.tables.append(Table("Bytes waiting, by tier and at the busiest ports", head, rows))
         return section
 
+    def followed(self) -> Section:
+        text = (
+            "Sending rate and window of the flows asked for with --follow-flow or records.series.flows, sampled every "
+            "records.series.interval from the start of a flow to its end."
+        )
+        section = Section("followed", "Followed flows")
+        for i, (run, label) in enumerate(zip(self.runs, run_labels(self.runs), strict=True)):
+            flows = _flow_series(run)
+            if not flows:
+                continue
+            name = "followed_flows" if len(self.runs) == 1 else f"followed_flows_{i + 1}"
+            shown = dict(list(flows.items())[:MOST_FLOWS])
+            first = f", the first {len(shown)} of {len(flows)}" if len(shown) < len(flows) else ""
+            caption = f"Rate (left) and window (right, dashed) over time{first}"
+            caption += "." if len(self.runs) == 1 else f", {label}."
+            section.figures.append(self.draw(plot.flow_timelines(shown), name, caption))
+            section.text = text
+        return section
+
     def links(self) -> Section:
         section = Section("links", "Links")
         pairs = list(zip(self.runs, run_labels(self.runs), strict=True))
@@ -314,6 +336,30 @@ def _queue_series(run: Results, count: int) -> dict[str, tuple[NDArray[Any], NDA
     return {f"port {name}": (t, v) for name, t, v in found[:count]}
 
 
+def _flow_series(run: Results) -> dict[str, plot.FlowTimeline]:
+    """Rate and window over time of the followed flows, by id."""
+    table = run.series
+    ours = np.isin(table["kind"], ("rate_bps", "cwnd_bytes"))
+    kind, name, time, value = (table[column][ours] for column in ("kind", "id", "time_ps", "value"))
+    found = {}
+    for flow in sorted({str(n) for n in name}, key=lambda n: (len(n), n)):
+        curves = []
+        for what in ("rate_bps", "cwnd_bytes"):
+            mine = (name == flow) & (kind == what)
+            order = np.argsort(time[mine], kind="stable")
+            curves.append((time[mine][order], value[mine][order]))
+        found[_flow_label(run, flow)] = plot.FlowTimeline(*curves)
+    return found
+
+
+def _flow_label(run: Results, flow: str) -> str:
+    """A flow by its id, with its ends, size and scheme where they are on record."""
+    if not flow.isdecimal() or int(flow) >= run.flows.rows:
+        return f"flow {flow}"
+    src, dst, size, scheme = (run.flows.codes(c)[int(flow)] for c in ("src", "dst", "size_bytes", "scheme"))
+    return f"flow {flow}: {src} → {dst}, {format_size(float(size))} bytes, {run.flows.names('scheme')[scheme]}"
+
+
 def _share(share: float) -> str:
     return "0" if share == 0 else f"{share:.1%}" if share >= 0.001 else f"{share * 100:.2g}%"
 
@@ -420,7 +466,8 @@ def write_report(
     page = _Page(runs, out.parent / "figures" if paper_figures else None, baseline, side)
     names = run_labels(runs)
     figures = Section("figures", "Figures of the run", tables=figures_tables(runs))
-    sections = [page.slowdown(), page.fct(), page.queues(), page.links(), figures, page.parameters(), page.provenance()]
+    sections = [page.slowdown(), page.fct(), page.queues(), page.followed(), page.links()]
+    sections += [figures, page.parameters(), page.provenance()]
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     source = resources.files("paceline").joinpath("templates/report.html.j2").read_text(encoding="utf-8")
     html = environment.from_string(source).render(
