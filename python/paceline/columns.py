@@ -61,6 +61,7 @@ FLOWS = Table(
         Column("status", str, "", "`finished`, `failed` (given up by its transport), `running`, `not_started`."),
         Column("retransmitted_packets", int, "packets", "Data packets sent again."),
         Column("hops", int, "links", "Links on the data path; 0 where it is not known (sprayed packets)."),
+        Column("failed_after_ps", int, "ps", "Creation to the instant its transport gave the flow up; empty without."),
     ),
 )
 
@@ -137,8 +138,9 @@ Slowdown is FCT over the ideal FCT of the same kind (`Results.slowdown(baseline,
   once, after the run, from the folder; it crosses about as many links as the run at most, memory does not grow with
   the number of flows, and the result does not depend on the number of threads.
 
-Flows that had not finished are censored: they enter percentiles with their age, the least their FCT can be, and a
-percentile they could still raise is marked."""
+Flows that did not finish are censored: they enter percentiles with their age, the least their FCT can be, and a
+percentile they could still raise is marked. The age of a flow that was still running is that at the end of the run; of a
+failed flow it is `failed_after_ps`, as long as it was observed: how much longer the run went on says nothing about it."""
 
 TABLES = (FLOWS, QUEUES, LINKS, PAUSES, SERIES)
 """The CSV files of a result folder."""

@@ -52,7 +52,8 @@ FLOW_RECORD = np.dtype(
         ("spare", "<u4"),
     ]
 )
-"""One record of ``flows.bin``; the flow id is its index. An FCT of 0 means that the flow did not get that far."""
+"""One record of ``flows.bin``; the flow id is its index. An FCT of 0 means that the flow did not get that far; of a failed
+flow ``fct_sender_ps`` holds the age at which it was given up."""
 
 _TABLES = {table.name: table.kinds for table in TABLES}
 
@@ -241,6 +242,7 @@ class Results:
         """All flows, columns as in ``flows.csv``; an FCT that does not exist is 0."""
         found: dict[str, NDArray[Any]] = {"flow_id": np.arange(len(self._records))}
         found |= {name: self._records[name] for name in FLOW_RECORD.names or () if name != "spare"}
+        found |= {"fct_sender_ps": self._sender_word(failed=False), "failed_after_ps": self._sender_word(failed=True)}
         names = {
             "status": STATUS,
             # A scheme or group of index 0 needs a name even in a run killed before it wrote them.
@@ -248,6 +250,13 @@ class Results:
             "group": tuple(str(g) for g in self.summary["groups"]) or ("",),
         }
         return Columns("flows", {name: found[name] for name in _TABLES["flows"]}, names)
+
+    def _sender_word(self, *, failed: bool) -> NDArray[Any]:
+        """The FCT at the sender, or else the age at which flows were given up, which share a field; 0 where none is."""
+        word, given_up = self._records["fct_sender_ps"], self._records["status"] == _FAILED
+        if not given_up.any():
+            return np.broadcast_to(np.zeros(1, word.dtype), word.shape) if failed else word
+        return np.where(given_up == failed, word, 0).astype(word.dtype, copy=False)
 
     @cached_property
     def queues(self) -> Columns:
@@ -285,16 +294,17 @@ class Results:
     def fct(self, side: Side = "sender") -> Sample:
         """FCT in ps of the measured flows: to the last acknowledgement (sender) or the last byte (receiver).
 
-        Flows that did not finish are censored at their age when the run ended.
+        Flows that did not finish are censored: at their age when their transport gave them up, else when the run ended.
         """
         if side not in ("sender", "receiver"):
             raise ValueError(f"side must be 'sender' or 'receiver', got {side!r}")
         r = self._records[self.measured]
-        fct = r[f"fct_{side}_ps"].astype(float)
+        failed = r["status"] == _FAILED
+        fct = np.where(failed, 0, r[f"fct_{side}_ps"]).astype(float)
         censored = fct == 0
-        age = self.simulated_ps - r["start_ps"].astype(float)
-        value = np.where(censored, np.maximum(age, 0.0), fct)
-        return Sample(r["size_bytes"].astype(np.int64), value, censored, censored & (r["status"] == _FAILED))
+        until = np.where(failed, r["fct_sender_ps"], np.maximum(self.simulated_ps - r["start_ps"].astype(float), 0.0))
+        value = np.where(censored, until, fct)
+        return Sample(r["size_bytes"].astype(np.int64), value, censored, failed)
 
     def slowdown(self, baseline: Baseline = "line_rate", side: Side = "sender") -> Sample:
         """Slowdown of the measured flows: FCT divided by the ideal FCT of the same kind.

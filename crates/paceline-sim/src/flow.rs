@@ -297,6 +297,7 @@ impl Net {
             start,
             fct_sender: if status == Status::Finished { now - start } else { 0 },
             fct_receiver: done_at.saturating_sub(start),
+            failed_after: if status == Status::Failed { now - start } else { 0 },
             ideal_sender: info.ideal_sender,
             ideal_receiver: info.ideal_receiver,
             ideal_hpcc: info.ideal_hpcc,

@@ -104,7 +104,9 @@ fn encode(r: &FlowRecord) -> [u8; RECORD] {
     out[6..8].copy_from_slice(&r.hops.to_le_bytes());
     out[8..12].copy_from_slice(&r.src.to_le_bytes());
     out[12..16].copy_from_slice(&r.dst.to_le_bytes());
-    let words = [r.bytes, r.start, r.fct_sender, r.fct_receiver, r.ideal_sender, r.ideal_receiver, r.ideal_hpcc];
+    // A flow given up has no FCT: there stands its age at that instant.
+    let sender = if r.status == Status::Failed { r.failed_after } else { r.fct_sender };
+    let words = [r.bytes, r.start, sender, r.fct_receiver, r.ideal_sender, r.ideal_receiver, r.ideal_hpcc];
     for (i, word) in words.into_iter().enumerate() {
         out[16 + 8 * i..24 + 8 * i].copy_from_slice(&word.to_le_bytes());
     }
@@ -116,6 +118,7 @@ fn decode(b: &[u8; RECORD]) -> FlowRecord {
     let half = |at: usize| u16::from_le_bytes([b[at], b[at + 1]]);
     let int = |at: usize| u32::from_le_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]]);
     let word = |i: usize| u64::from(int(16 + 8 * i)) | u64::from(int(20 + 8 * i)) << 32;
+    let failed = b[0] == Status::Failed as u8;
     FlowRecord {
         id: 0,
         status: match b[0] {
@@ -134,7 +137,8 @@ fn decode(b: &[u8; RECORD]) -> FlowRecord {
         dport: 0,
         bytes: word(0),
         start: word(1),
-        fct_sender: word(2),
+        fct_sender: if failed { 0 } else { word(2) },
+        failed_after: if failed { word(2) } else { 0 },
         fct_receiver: word(3),
         ideal_sender: word(4),
         ideal_receiver: word(5),
@@ -145,7 +149,7 @@ fn decode(b: &[u8; RECORD]) -> FlowRecord {
 
 /// Columns of `flows.csv`.
 pub const COLUMNS: &str = "flow_id,group,scheme,class,src,dst,size_bytes,start_ps,fct_sender_ps,fct_receiver_ps,\
-    ideal_sender_ps,ideal_receiver_ps,ideal_hpcc_ps,status,retransmitted_packets,hops";
+    ideal_sender_ps,ideal_receiver_ps,ideal_hpcc_ps,status,retransmitted_packets,hops,failed_after_ps";
 
 /// The records of a flow file, by id. One cut short by a kill is left out.
 pub struct Records {
@@ -199,7 +203,7 @@ pub fn write_csv(bin: &Path, schemes: &[String], groups: &[String], out: &mut dy
         };
         writeln!(
             out,
-            "{id},{},{},{},{},{},{},{},{},{},{},{},{},{status},{},{}",
+            "{id},{},{},{},{},{},{},{},{},{},{},{},{},{status},{},{},{}",
             name(groups, r.group),
             name(schemes, r.scheme),
             r.class,
@@ -213,7 +217,8 @@ pub fn write_csv(bin: &Path, schemes: &[String], groups: &[String], out: &mut dy
             r.ideal_receiver,
             r.ideal_hpcc,
             r.retransmitted,
-            r.hops
+            r.hops,
+            optional(r.failed_after)
         )?;
     }
     Ok(())
@@ -240,6 +245,8 @@ mod tests {
                 ..FlowRecord::default()
             };
             prop_assert_eq!(decode(&encode(&r)), r);
+            let failed = FlowRecord { status: Status::Failed, fct_sender: 0, failed_after: words[2], ..r };
+            prop_assert_eq!(decode(&encode(&failed)), failed);
         }
     }
 }
