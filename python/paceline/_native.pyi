@@ -16,6 +16,7 @@ __all__ = [
     "input_error",
     "restore_csv",
     "run",
+    "source_digest",
     "template",
     "version",
 ]
@@ -42,6 +43,7 @@ def input_error(
 ) -> InputError: ...
 def version() -> str: ...
 def git_revision() -> str | None: ...
+def source_digest() -> str: ...
 def run(
     scenario_toml: str,
     source_name: str,

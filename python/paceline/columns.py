@@ -139,8 +139,9 @@ Slowdown is FCT over the ideal FCT of the same kind (`Results.slowdown(baseline,
   the number of flows, and the result does not depend on the number of threads.
 
 Flows that did not finish are censored: they enter percentiles with their age, the least their FCT can be, and a
-percentile they could still raise is marked. The age of a flow that was still running is that at the end of the run; of a
-failed flow it is `failed_after_ps`, as long as it was observed: how much longer the run went on says nothing about it."""
+percentile they could still raise is marked. The age of a flow that was still running is that at the end of the run;
+of a failed flow it is `failed_after_ps`, as long as it was observed: how much longer the run went on says nothing
+about it."""
 
 TABLES = (FLOWS, QUEUES, LINKS, PAUSES, SERIES)
 """The CSV files of a result folder."""

@@ -410,14 +410,20 @@ def _settle(figure: Figure) -> None:
 
 
 @_style()
-def save(figure: Figure, folder: Path, name: str) -> None:
-    """Writes ``name.png`` (300 dpi) and ``name.pdf`` into ``folder``, without a date: same data, same bytes."""
+def save(figure: Figure, folder: Path, name: str, *, svg: bool = False) -> None:
+    """Writes ``name.png`` (300 dpi), ``name.pdf`` and, if wanted, ``name.svg`` into ``folder``.
+
+    They bear no date: same data, same bytes.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     _settle(figure)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)  # a run named in another script
         figure.savefig(folder / f"{name}.png", metadata={"Software": None})
         figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "Creator": None, "Producer": None})
+        if svg:
+            with mpl.rc_context({"svg.hashsalt": name}):
+                figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
 
 
 @_style()

@@ -7,7 +7,6 @@ left out, tables not written yet are empty. Anything else that does not fit the 
 
 from __future__ import annotations
 
-import csv
 import html
 import importlib
 import json
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from paceline.analysis import Sample
 from paceline.columns import TABLES
+from paceline.csvfile import read_csv
 from paceline.errors import ResultsError
 
 Baseline = Literal["line_rate", "hpcc", "alone"]
@@ -52,8 +52,8 @@ FLOW_RECORD = np.dtype(
         ("spare", "<u4"),
     ]
 )
-"""One record of ``flows.bin``; the flow id is its index. An FCT of 0 means that the flow did not get that far; of a failed
-flow ``fct_sender_ps`` holds the age at which it was given up."""
+"""One record of ``flows.bin``; the flow id is its index. An FCT of 0 means that the flow did not get that far; of a
+failed flow ``fct_sender_ps`` holds the age at which it was given up."""
 
 _TABLES = {table.name: table.kinds for table in TABLES}
 
@@ -280,7 +280,7 @@ class Results:
 
     def _table(self, name: str) -> Columns:
         path = self.path / f"{name}.csv"
-        return Columns(name, _read_csv(path, _TABLES[name], complete=self.status in _ENDED), {})
+        return Columns(name, read_csv(path, _TABLES[name], complete=self.status in _ENDED), {})
 
     @cached_property
     def measured(self) -> NDArray[np.bool_]:
@@ -462,49 +462,3 @@ def _read_flows(path: Path, *, complete: bool) -> NDArray[Any]:
         raise ResultsError(path, f"ends with {rest} bytes of an incomplete record")
     count = stated or found
     return np.memmap(path, FLOW_RECORD, "r", _HEADER_BYTES, (count,)) if count else empty
-
-
-def _read_csv(path: Path, kinds: Mapping[str, type], *, complete: bool) -> dict[str, NDArray[Any]]:
-    """The columns named in ``kinds``; further columns are ignored. A missing file is a table without rows."""
-    dtypes: dict[type, type] = {int: np.int64, float: np.float64, str: np.str_}
-    empty: dict[str, NDArray[Any]] = {name: np.zeros(0, dtype=dtypes[kind]) for name, kind in kinds.items()}
-    if not path.is_file():
-        return empty
-    try:
-        text = path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ResultsError(path, f"is not UTF-8 text: {error}") from error
-    if not complete:  # a killed run leaves half a last row
-        text = text[: text.rfind("\n") + 1]
-        if not text:
-            return empty
-    reader = csv.reader(text.splitlines())
-    header = next(reader, [])
-    missing = [name for name in kinds if name not in header]
-    if missing:
-        raise ResultsError(path, f"line 1 has no column {', '.join(missing)}")
-    rows = list(reader)
-    for i, row in enumerate(rows):
-        if len(row) != len(header):
-            raise ResultsError(path, f"line {i + 2} has {len(row)} cells, the header {len(header)}")
-    columns: dict[str, NDArray[Any]] = {}
-    for name, kind in kinds.items():
-        at = header.index(name)
-        cells = [row[at] for row in rows]
-        try:
-            columns[name] = np.array([kind(c) for c in cells], dtype=dtypes[kind])
-        except (ValueError, OverflowError) as error:
-            raise _bad_cell(path, name, kind, cells) from error
-    return columns
-
-
-def _bad_cell(path: Path, name: str, kind: type, cells: list[str]) -> ResultsError:
-    wanted = "a whole number below 2^63" if kind is int else "a number"
-    for i, cell in enumerate(cells):
-        try:
-            if kind is int and not -(2**63) <= int(cell) < 2**63:
-                raise ValueError
-            kind(cell)
-        except ValueError:
-            return ResultsError(path, f"line {i + 2}: {name} is {cell!r}, not {wanted}")
-    return ResultsError(path, f"{name} holds something that is not {wanted}")

@@ -3,11 +3,12 @@
 use paceline_proto::cc::{CongestionControl, Controller, Params, Telemetry};
 use paceline_proto::transport::rdma::{Receiver, Sender};
 
+use crate::clock::Clock;
 use crate::error::InputError;
 use crate::graph::NodeId;
 use crate::ideal;
 use crate::net::{Net, Pinned};
-use crate::packet::{INLINE_HOPS, INT, LONG, PINT, STAMP, TICKS};
+use crate::packet::{INLINE_HOPS, INT, Kind, LAST, LONG, NONE, PINT, Packet, STAMP, TICKS};
 use crate::record::{FlowRecord, Status};
 use crate::routing::{Address, Tuple, ip_of};
 use crate::scenario::{Framing, PathChoice};
@@ -79,6 +80,37 @@ pub struct FlowInfo {
     pub(crate) ideal_sender: u64,
     pub(crate) ideal_receiver: u64,
     pub(crate) ideal_hpcc: u64,
+}
+
+impl Flow {
+    /// The next data packet; charges window and pacing.
+    #[inline(always)]
+    pub(crate) fn next_packet(&mut self, slot: u32, now: u64, clock: Clock) -> Packet {
+        let seq = self.tx.snd_nxt;
+        let last = seq + 1 == self.tx.packets;
+        let size = if last { self.short_size } else { self.full_size };
+        if self.tx.in_flight() == 0 {
+            self.progress_at = now;
+        }
+        self.tx.snd_nxt += 1;
+        if self.last_size != u32::from(size) {
+            self.last_size = u32::from(size);
+            self.gap = clock.serialisation_ps(self.last_size, self.rate);
+        }
+        self.next_avail = now + self.gap;
+        Packet {
+            next: NONE,
+            flow: slot | u32::from(self.generation) << SLOT_BITS,
+            seq,
+            size,
+            in_port: 0,
+            kind: Kind::Data,
+            hop: 0,
+            class: self.class,
+            flags: self.flags | if last { LAST } else { 0 },
+            out: self.path,
+        }
+    }
 }
 
 impl Net {

@@ -36,6 +36,12 @@ pub trait Schedule {
     fn waiting(&mut self, port: u32, free: u64);
 }
 
+/// What a window that concerns one port alone needs of its engine.
+pub trait Lane: Schedule {
+    /// A packet reaches `inbox` (global port index) at `arrival`.
+    fn put(&mut self, inbox: u32, arrival: u64, handle: Handle);
+}
+
 /// Ports at the switches of each flow's path, there and back, where a packet cannot carry them; by flow slot.
 pub(crate) type LongPaths = Vec<[Box<[u16]>; 2]>;
 
@@ -228,7 +234,7 @@ impl Net {
         let size = packet.size;
         let control = packet.kind != Kind::Data;
         let stamp = at_switch && !control && packet.flags & INT != 0 && usize::from(packet.hop) <= MAX_HOPS;
-        let stamp_hop = usize::from(packet.hop.wrapping_sub(1));
+        let stamp_hop = usize::from(packet.hop & 7);
         let tx_before = p.tx_bytes;
         p.tx_bytes += u64::from(size);
         p.tx_packets += 1;
@@ -267,7 +273,7 @@ impl Net {
         let p = &self.ports[port as usize];
         if let (Some(pint), NONE) = (&mut self.pint, self.nic_of_port[port as usize]) {
             let (packets, int) = self.arena.split();
-            pint.measure(port, p, &packets[h as usize], &mut int[h as usize], now, self.reference_random.as_mut());
+            pint.measure(port, p, &packets[h as usize], &mut int[h as usize].0, now, self.reference_random.as_mut());
         }
         if self.error_rate[port as usize] <= 0.0 || self.arena[h].kind.is_pfc() {
             return false;

@@ -455,7 +455,7 @@ fn the_timeout_ladder_ends_after_seven_tries() {
         run_net(&scenario, source, &[3], engine, |net, collect, ending, now| {
             assert_eq!(ending, Ending::Completed);
             let f = collect.flows[0];
-            assert_eq!((f.status, f.fct_sender, f.fct_receiver), (Status::Failed, 0, 0));
+            assert_eq!((f.status, f.fct_sender, f.fct_receiver, f.failed_after), (Status::Failed, 0, 0, 255 * r));
             // Five packets, eight times.
             assert_eq!((net.counters().data_made, f.retransmitted), (40, 35));
             assert_eq!((net.counters().failed, net.counters().drops_wire), (1, 40));

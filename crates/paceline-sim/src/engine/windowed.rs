@@ -13,7 +13,7 @@ use super::inbox::{Inboxes, Key};
 use super::order::{Rank, key, tie};
 use super::{Ending, Observer, progress, report};
 use crate::error::InputError;
-use crate::net::{Net, Schedule};
+use crate::net::{Lane, Net, Schedule};
 use crate::packet::{Handle, NONE};
 use crate::scenario::{Scenario, Stop};
 use crate::workload::{FlowSource, FlowSpec};
@@ -53,6 +53,13 @@ impl Schedule for Lanes {
             let last = self.inboxes.start() + (self.inboxes.slots() - 1) * self.inboxes.width();
             self.inboxes.wake(port, last);
         }
+    }
+}
+
+impl Lane for Lanes {
+    #[inline(always)]
+    fn put(&mut self, inbox: u32, arrival: u64, handle: Handle) {
+        self.inboxes.push(inbox, arrival, handle);
     }
 }
 
@@ -285,14 +292,24 @@ impl Windowed {
         Ok(())
     }
 
-    /// Arrivals of the present window at a port, sorted into `self.keys`.
+    /// Arrivals of the present window at a port, in order, into `self.keys`.
     #[inline]
     fn sort_arrivals(&mut self, port: u32) {
-        self.keys.clear();
         self.lanes.inboxes.drain(port, &mut self.keys);
         let keys = &mut self.keys[..];
         keys.sort_unstable();
         // Runs of equal times are rare: only they pay for the fair order.
+        let tied = keys.windows(2).fold(0, |tied, k| tied | u64::from((k[0] ^ k[1]) >> 32 == 0));
+        if tied != 0 {
+            self.order_ties(port);
+        }
+    }
+
+    /// Puts arrivals of the same instant into their fair order.
+    #[cold]
+    #[inline(never)]
+    fn order_ties(&mut self, port: u32) {
+        let keys = &mut self.keys[..];
         let mut i = 1;
         while i < keys.len() {
             if keys[i] >> 32 != keys[i - 1] >> 32 {
@@ -408,7 +425,8 @@ impl Windowed {
 
     /// A NIC: arrivals, timers and flow starts in order, and what it sends in between.
     fn run_nic(&mut self, nic: u32, port: u32, end: u64) -> Result<(), InputError> {
-        self.sort_arrivals(port);
+        // They come over one wire, one after the other.
+        self.lanes.inboxes.drain(port, &mut self.keys);
         let start = self.lanes.inboxes.start();
         let keys = std::mem::take(&mut self.keys);
         let mut starts = std::mem::take(&mut self.starts[nic as usize]);
