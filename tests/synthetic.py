@@ -20,6 +20,7 @@ SIZE_SHARE = (0.0, 0.15, 0.3, 0.53, 0.6, 0.7, 0.8, 0.9, 0.97, 1.0)
 LINK_PS_PER_BYTE = 80  # 100 Gb/s
 SPAN_PS = 50_000_000_000  # 50 ms
 HOSTS = 32
+FAILED_AFTER_PS = 3_000_000_000  # 3 ms
 
 
 def flow_records(
@@ -51,6 +52,7 @@ def flow_records(
     r["status"][stuck[:failed]] = STATUS.index("failed")
     r["fct_sender_ps"][stuck] = 0
     r["fct_receiver_ps"][stuck] = 0
+    r["fct_sender_ps"][stuck[:failed]] = FAILED_AFTER_PS
     return r
 
 

@@ -76,6 +76,8 @@ def test_parquet_holds_the_flows_with_units_and_nulls(folder):
     assert table.schema.field("start_ps").metadata[b"unit"] == b"ps"
     assert table.schema.metadata[b"name"] == results.name.encode()
     for name in results.flows:
-        expected = [None if name.startswith("fct_") and v == 0 else v for v in results.flows[name].tolist()]
+        expected = [
+            None if name.startswith(("fct_", "failed_")) and v == 0 else v for v in results.flows[name].tolist()
+        ]
         assert table.column(name).to_pylist() == expected, name
     assert not list(folder.glob(".*.part"))

@@ -231,3 +231,47 @@ def test_sizes_and_times_read_as_in_papers() -> None:
         "30 ms",
         "2 s",
     ]
+
+
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run in which ten flows were followed, one of them without a window, over more samples than are drawn."""
+    folder = write_run(tmp_path_factory.mktemp("followed") / "run", flows=300)
+    rows = []
+    for flow in range(10):
+        for i in range(3_000):
+            rate = 10**9 if (flow, i) == (0, 1_777) else 10**11 // (1 + flow)
+            rows.append(f"{1_000_000 * (i + 100 * flow)},rate_bps,{flow},{rate}")
+            if flow != 3:
+                rows.append(f"{1_000_000 * (i + 100 * flow)},cwnd_bytes,{flow},{50_000 + i}")
+    with (folder / "series.csv").open("a") as file:
+        file.write("\n".join(rows) + "\n")
+    return folder
+
+
+def test_followed_flows_are_drawn(followed: Path, tmp_path: Path) -> None:
+    page = Page(write_report([followed], tmp_path / "report.html").read_text())
+    assert "Rate (left) and window (right, dashed) over time, the first 8 of 10." in page.text
+    sizes = Results.load(followed).flows["size_bytes"]
+    assert f"flow 7: {Results.load(followed).flows['src'][7]} → " in page.text
+    assert f"{format_size(float(sizes[0]))} bytes, hpcc" in page.text
+    assert "100 Gb/s" in page.text
+    for kind in ("png", "pdf"):
+        assert (tmp_path / "figures" / f"followed_flows.{kind}").stat().st_size > 1000
+    without = write_report([write_run(tmp_path / "plain", flows=50)], tmp_path / "plain.html", paper_figures=False)
+    assert "Followed flows" not in Page(without.read_text()).text
+
+
+def test_a_panel_has_few_points_and_every_dip(followed: Path) -> None:
+    from paceline.report import _flow_series
+
+    flows = _flow_series(Results.load(followed))
+    assert len(flows) == 10
+    figure = plot.flow_timelines(flows)
+    # A panel per flow, and a second axis where there is a window.
+    assert len(figure.axes) == 10 + 9
+    drawn = [line for ax in figure.axes for line in ax.lines]
+    assert len(drawn) == 19
+    assert all(len(line.get_xdata()) <= 1_002 for line in drawn)
+    assert min(np.asarray(figure.axes[0].lines[0].get_ydata())) == 1e9, "the one slow sample of 3,000"
+    assert {tuple(ax.get_xlim()) for ax in figure.axes} == {(0.0, 1e6 * 3_899)}

@@ -19,6 +19,9 @@ TOML = pl.Scenario(
 ).to_toml()
 
 
+LINK = ("node", "peer", "rate_bps", "delay_ps")
+
+
 def test_a_scenario_its_text_and_its_file_are_the_same(tmp_path):
     path = tmp_path / "pair.toml"
     path.write_text(TOML)
@@ -31,6 +34,35 @@ def test_a_scenario_its_text_and_its_file_are_the_same(tmp_path):
     runs = [pl.simulate(given, progress="none") for given in (scenario, TOML, path, str(path))]
     assert len({(r.path / "flows.csv").read_bytes() for r in runs}) == 1
     assert len({r.path for r in runs}) == 4
+
+
+def test_links_differ_by_direction():
+    scenario = pl.Scenario(
+        name="directions",
+        topology=pl.GraphTopology(
+            hosts=["h0", "h1"],
+            switches=["s"],
+            links=[
+                pl.GraphLink(a="h0", b="s", rate="25Gbps", delay="2us", rate_back="100Gbps", delay_back="500ns"),
+                pl.GraphLink(a="s", b="h1", rate="25Gbps", delay="2us"),
+            ],
+        ),
+        framing=pl.Framing(preset="hpcc"),
+        schemes={"none": pl.NoControl(window="off")},
+        workloads=[pl.Flows(rows=[pl.FlowRow(src=0, dst=1, bytes="1KB")])],
+    )
+    run = pl.simulate(scenario, progress="none")
+    links = {(int(n), int(p)): (int(r), int(d)) for n, p, r, d in zip(*(run.links[c] for c in LINK), strict=True)}
+    assert links == {
+        (0, 2): (25 * 10**9, 2_000_000),
+        (2, 0): (100 * 10**9, 500_000),
+        (2, 1): (25 * 10**9, 2_000_000),
+        (1, 2): (25 * 10**9, 2_000_000),
+    }
+    # 1048 B at 25 Gb/s twice; an ACK of 60 B at 25 and at 100 Gb/s back.
+    there = 2 * 335_360 + 4_000_000
+    assert run.flows["fct_receiver_ps"].tolist() == [there]
+    assert run.flows["fct_sender_ps"].tolist() == [there + 19_200 + 4_800 + 2_500_000]
 
 
 def test_input_files_are_relative_to_the_scenario_file(tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ from paceline.progress import Snapshot
 
 __all__ = [
     "InputError",
+    "alone",
     "catalogue",
     "check",
     "explain",
@@ -54,6 +55,7 @@ def run(
     progress: Callable[[Snapshot], bool] | None = None,
     base_dir: str | None = None,
 ) -> dict[str, Any]: ...
+def alone(dir: str, threads: int = 1, progress: Callable[[Snapshot], bool] | None = None) -> bool: ...
 def check(
     scenario_toml: str, source_name: str, overrides: list[str], base_dir: str | None = None
 ) -> dict[str, Any]: ...

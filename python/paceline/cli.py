@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args
 
 import typer
 
@@ -41,6 +41,7 @@ Progress = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor summary; errors only.")]
 # Read by errors.take_json_flag before typer sees the arguments; declared so that the help shows it.
 JsonErrors = Annotated[bool, typer.Option(errors.JSON_FLAG, help="Errors as one line of JSON on standard error.")]
+Baseline = Literal["line_rate", "hpcc", "alone"]
 AsJson = Annotated[bool, typer.Option("--json", help="Prints JSON.")]
 Cache = Annotated[
     Path,
@@ -167,6 +168,16 @@ def report(
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", show_default="the first DIR", help="Where the report goes."),
     ] = None,
+    baseline: Annotated[
+        Baseline,
+        typer.Option(
+            "--baseline",
+            metavar="|".join(get_args(Baseline)),
+            help="What slowdowns are against: line rate, the HPCC simulator's formula, or each flow simulated alone.",
+        ),
+    ] = "line_rate",
+    threads: Annotated[int, typer.Option("--threads", "-j", metavar="N", min=1, help="For flows simulated alone.")] = 1,
+    progress: Progress = Mode.AUTO,
     quiet: Quiet = False,
     _json_errors: JsonErrors = False,
 ) -> None:
@@ -179,6 +190,7 @@ def report(
     Examples:
       paceline report results/incast
       paceline report results/hpcc results/none --out results/comparison
+      paceline report results/incast --baseline alone
     """
     from paceline.run import restore
 
@@ -189,10 +201,15 @@ def report(
     from paceline.report import write_report
     from paceline.results import Results
 
-    page = write_report(folders, (out or folders[0]) / "report.html")
+    runs = [Results.load(folder) for folder in folders]
+    if baseline == "alone":
+        from paceline import alone
+
+        for run in runs:
+            alone.load(run.path, run.flows.rows, threads=threads, progress=Mode.NONE if quiet else progress)
+    page = write_report(folders, (out or folders[0]) / "report.html", baseline=baseline)
     if not quiet:
-        runs = [Results.load(folder) for folder in folders]
-        print(tables.slowdown_table(runs))
+        print(tables.slowdown_table(runs, baseline=baseline))
         print(tables.figures_table(runs))
         print(page)
 

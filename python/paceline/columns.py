@@ -61,6 +61,7 @@ FLOWS = Table(
         Column("status", str, "", "`finished`, `failed` (given up by its transport), `running`, `not_started`."),
         Column("retransmitted_packets", int, "packets", "Data packets sent again."),
         Column("hops", int, "links", "Links on the data path; 0 where it is not known (sprayed packets)."),
+        Column("failed_after_ps", int, "ps", "Creation to the instant its transport gave the flow up; empty without."),
     ),
 )
 
@@ -123,6 +124,26 @@ SERIES = Table(
     ),
 )
 
+BASELINES = """\
+Slowdown is FCT over the ideal FCT of the same kind (`Results.slowdown(baseline, side)`, `paceline report --baseline`):
+
+- `line_rate`: `ideal_sender_ps` or `ideal_receiver_ps`, the closed form of a flow sent back to back at line rate
+  through an empty network, with basic headers. No flow beats it on its own path.
+- `hpcc`: `ideal_hpcc_ps`, against the sender's FCT; ratios below 1 count as 1, as in that simulator's scripts.
+- `alone`: the FCT of the same flow simulated alone, with its transport, controller, parameters, framing, switches,
+  path and way of the ACKs, base RTT and window. What is left is what other traffic costs. There is no approximation
+  in the size: each size is simulated. The flow starts at time 0 in a fresh network; the rounding of the telemetry's
+  counters depends on what went before, so that the same flow at another instant can be about 0.1 % faster or slower,
+  and a slowdown can fall that far below 1. Flows of equal size, scheme, class, rate limit and way (rates, delays and
+  errors of the links both ways, and the ports of the switches) share one simulation and its random draws. It is done
+  once, after the run, from the folder; it crosses about as many links as the run at most, memory does not grow with
+  the number of flows, and the result does not depend on the number of threads.
+
+Flows that did not finish are censored: they enter percentiles with their age, the least their FCT can be, and a
+percentile they could still raise is marked. The age of a flow that was still running is that at the end of the run;
+of a failed flow it is `failed_after_ps`, as long as it was observed: how much longer the run went on says nothing
+about it."""
+
 TABLES = (FLOWS, QUEUES, LINKS, PAUSES, SERIES)
 """The CSV files of a result folder."""
 
@@ -133,6 +154,11 @@ FILES = (
     ("flows.csv, queues.csv, links.csv, pauses.csv, series.csv", "Tables; below. Written when the run ends."),
     ("flows.parquet", "`flows.csv` with types, units in the schema and nulls; where pyarrow is installed."),
     ("report.html, figures/", "Written by `paceline report`."),
+    (
+        "alone.bin",
+        "FCTs of every flow alone: a header of 64 bytes, then per flow `fct_sender_ps` and `fct_receiver_ps` as "
+        "little-endian 64-bit numbers, 0 where there is none. Made when the baseline `alone` is first asked for.",
+    ),
 )
 
 SUMMARY = (
@@ -205,6 +231,7 @@ def markdown() -> str:
         "that goes on or was killed, with the flows that had ended until then.",
         "\n".join(["| file | content |", "|---|---|", *(f"| `{name}` | {about} |" for name, about in FILES)]),
     ]
+    parts += ["## Slowdown and its baselines", BASELINES]
     for table in TABLES:
         rows = "\n".join(_row(c) for c in table.columns)
         parts += [f"## {table.name}.csv", table.about, f"{head}\n{rows}"]

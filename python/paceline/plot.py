@@ -24,11 +24,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike, NDArray
 
 from paceline.analysis import F8, Curve, QueueHistogram, Sample, TierUse, ecdf, tier_order
-from paceline.tables import clean_label, format_size, format_time
+from paceline.tables import clean_label, format_rate, format_size, format_time
 
 COLUMN_INCHES = 3.3
 """Width of a figure: one column of a two-column paper."""
@@ -349,6 +349,15 @@ def _thinned(time: NDArray[Any], value: NDArray[Any], bins: int = 250) -> tuple[
     return time[at].astype(float), value[at].astype(float)
 
 
+def _time_axis(ax: Axes, start: float, end: float) -> None:
+    """An x axis of simulated time from ``start`` to ``end``, in ps, labelled in the unit that suits."""
+    unit, factor = next(((u, f) for u, f in (("s", 1e12), ("ms", 1e9), ("µs", 1e6)) if end >= f), ("ns", 1e3))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v / factor:g}"))
+    ax.set_xlim(start, end if end > start else start + 1.0)
+    ax.set_xlabel(f"Simulated time ({unit})")
+
+
+@_style()
 def queue_timeline(series: Mapping[str, tuple[NDArray[Any], NDArray[Any]]]) -> Figure:
     """Bytes waiting over time: label to (times in ps, bytes), ascending; a value holds until the next."""
     return timeline(series, "Bytes waiting", format_size)
@@ -370,15 +379,54 @@ def timeline(
         handles += ax.step(x, y, where="post", color=_look(i)["color"], linewidth=0.7, label=clean_label(label))
         if len(x):
             end, top = max(end, float(x[-1])), max(top, float(y.max()))
-    unit, factor = next(((u, f) for u, f in (("s", 1e12), ("ms", 1e9), ("µs", 1e6)) if end >= f), ("ns", 1e3))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v / factor:g}"))
     # Ticks at round numbers of the unit shown, not of picoseconds.
     ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: text(v)))
-    ax.set_xlim(0, end or 1.0)
+    _time_axis(ax, 0.0, end)
     ax.set_ylim(0, top * 1.05 or 1.0)
-    ax.set_xlabel(f"Simulated time ({unit})")
     ax.set_ylabel(name)
     _legend(figure, handles, [clean_label(label) for label in series])
+    return figure
+
+
+@dataclass(frozen=True)
+class FlowTimeline:
+    """Rate and window of one flow over time: times in ps, ascending, and values; the window may have none."""
+
+    rate_bps: tuple[NDArray[Any], NDArray[Any]]
+    cwnd_bytes: tuple[NDArray[Any], NDArray[Any]]
+
+
+@_style()
+def flow_timelines(flows: Mapping[str, FlowTimeline]) -> Figure:
+    """A panel per flow over one time axis: its sending rate, and on the right axis, dashed, its window.
+
+    A value holds until the next. At most 1,000 points per curve are drawn, the extremes among them.
+    """
+    figure = Figure(figsize=(COLUMN_INCHES, 0.55 + 1.0 * max(len(flows), 1)))
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(max(len(flows), 1), 1, sharex=True, squeeze=False)[:, 0]
+    times = [t for flow in flows.values() for t, _ in (flow.rate_bps, flow.cwnd_bytes) if len(t)]
+    start, end = (min(float(t[0]) for t in times), max(float(t[-1]) for t in times)) if times else (0.0, 1.0)
+    handles: dict[str, Any] = {}
+    for ax, (label, flow) in zip(panels, flows.items(), strict=False):
+        # A rate is often the window over the base RTT: with equal scales the curves would hide each other.
+        axes: list[tuple[Axes, Any, int, str, Callable[[float], str], float]] = []
+        axes.append((ax, flow.rate_bps, 0, "rate", format_rate, 1.08))
+        if len(flow.cwnd_bytes[0]):
+            axes.append((ax.twinx(), flow.cwnd_bytes, 1, "window (bytes)", format_size, 1.6))
+        for side, (time, value), look, name, text, room in axes:
+            x, y = _thinned(time, value)
+            (handles[name],) = side.step(x, y, where="post", **_look(look) | {"linewidth": 0.9})
+            side.set_ylim(0, float(y.max()) * room if len(y) and y.max() > 0 else 1.0)
+            side.yaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 2.5, 5, 10]))
+            side.yaxis.set_major_formatter(FuncFormatter(lambda v, _, text=text: text(v)))
+            side.tick_params(axis="y", labelcolor=PALETTE[look])
+            if look:
+                side.grid(visible=False)
+                side.spines["right"].set_visible(True)
+        ax.set_title(clean_label(label, 60), loc="left", fontsize=6.5, pad=2)
+    _time_axis(panels[-1], start, end)
+    _legend(figure, list(handles.values()), list(handles))
     return figure
 
 

@@ -33,6 +33,7 @@ from paceline.tables import (
     figures_table,
     figures_tables,
     format_number,
+    format_size,
     format_time,
     group_tables,
     labels,
@@ -46,12 +47,15 @@ from paceline.tables import (
 __all__ = ["Section", "busiest_ports", "figures_table", "slowdown_table", "write_report"]
 
 BUSIEST_PORTS = 4
+MOST_FLOWS = 8
+"""Followed flows that are drawn."""
 FINE_BINS_FROM = 20_000
 """Flows per curve from which figures use 1 % bins, 200 flows each; with fewer they use deciles."""
 
 _BASELINES = {
     "line_rate": "the exact store-and-forward time at line rate in an empty network",
     "hpcc": "the standalone FCT of the HPCC reference, floored at 1",
+    "alone": "the FCT of the same flow simulated alone, same stack and path",
 }
 _SIDES = {"sender": "creation to last acknowledgement", "receiver": "creation to last byte received"}
 
@@ -182,6 +186,25 @@ class _Page:
             split = [f"{q}{when}" for when in ("", " busy") for q in ("p50", "p95", "p99")]
             head = ("Ports", "Busy", "Mean", *split, "Most")
             section.tables.append(Table("Bytes waiting, by tier and at the busiest ports", head, rows))
+        return section
+
+    def followed(self) -> Section:
+        text = (
+            "Sending rate and window of the flows asked for with --follow-flow or records.series.flows, sampled every "
+            "records.series.interval from the start of a flow to its end."
+        )
+        section = Section("followed", "Followed flows")
+        for i, (run, label) in enumerate(zip(self.runs, run_labels(self.runs), strict=True)):
+            flows = _flow_series(run)
+            if not flows:
+                continue
+            name = "followed_flows" if len(self.runs) == 1 else f"followed_flows_{i + 1}"
+            shown = dict(list(flows.items())[:MOST_FLOWS])
+            first = f", the first {len(shown)} of {len(flows)}" if len(shown) < len(flows) else ""
+            caption = f"Rate (left) and window (right, dashed) over time{first}"
+            caption += "." if len(self.runs) == 1 else f", {label}."
+            section.figures.append(self.draw(plot.flow_timelines(shown), name, caption))
+            section.text = text
         return section
 
     def links(self) -> Section:
@@ -316,6 +339,30 @@ def _queue_series(run: Results, count: int) -> dict[str, tuple[NDArray[Any], NDA
     return {f"port {name}": (t, v) for name, t, v in found[:count]}
 
 
+def _flow_series(run: Results) -> dict[str, plot.FlowTimeline]:
+    """Rate and window over time of the followed flows, by id."""
+    table = run.series
+    ours = np.isin(table["kind"], ("rate_bps", "cwnd_bytes"))
+    kind, name, time, value = (table[column][ours] for column in ("kind", "id", "time_ps", "value"))
+    found = {}
+    for flow in sorted({str(n) for n in name}, key=lambda n: (len(n), n)):
+        curves = []
+        for what in ("rate_bps", "cwnd_bytes"):
+            mine = (name == flow) & (kind == what)
+            order = np.argsort(time[mine], kind="stable")
+            curves.append((time[mine][order], value[mine][order]))
+        found[_flow_label(run, flow)] = plot.FlowTimeline(*curves)
+    return found
+
+
+def _flow_label(run: Results, flow: str) -> str:
+    """A flow by its id, with its ends, size and scheme where they are on record."""
+    if not flow.isdecimal() or int(flow) >= run.flows.rows:
+        return f"flow {flow}"
+    src, dst, size, scheme = (run.flows.codes(c)[int(flow)] for c in ("src", "dst", "size_bytes", "scheme"))
+    return f"flow {flow}: {src} → {dst}, {format_size(float(size))} bytes, {run.flows.names('scheme')[scheme]}"
+
+
 def _share(share: float) -> str:
     return "0" if share == 0 else f"{share:.1%}" if share >= 0.001 else f"{share * 100:.2g}%"
 
@@ -431,7 +478,8 @@ def write_report(
     page = _Page(runs, out.parent / "figures" if paper_figures else None, baseline, side)
     names = run_labels(runs)
     figures = Section("figures", "Figures of the run", tables=figures_tables(runs))
-    sections = [page.slowdown(), page.fct(), page.queues(), page.links(), figures, page.parameters(), page.provenance()]
+    sections = [page.slowdown(), page.fct(), page.queues(), page.followed(), page.links()]
+    sections += [figures, page.parameters(), page.provenance()]
     html = render(
         "report.html.j2",
         title=runs[0].name if len(runs) == 1 else f"Comparison of {len(runs)} runs",

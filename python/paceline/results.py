@@ -7,7 +7,6 @@ left out, tables not written yet are empty. Anything else that does not fit the 
 
 from __future__ import annotations
 
-import csv
 import html
 import importlib
 import json
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from paceline.analysis import Sample
 from paceline.columns import TABLES
+from paceline.csvfile import read_csv
 from paceline.errors import ResultsError
 
 Baseline = Literal["line_rate", "hpcc", "alone"]
@@ -52,7 +52,8 @@ FLOW_RECORD = np.dtype(
         ("spare", "<u4"),
     ]
 )
-"""One record of ``flows.bin``; the flow id is its index. An FCT of 0 means that the flow did not get that far."""
+"""One record of ``flows.bin``; the flow id is its index. An FCT of 0 means that the flow did not get that far; of a
+failed flow ``fct_sender_ps`` holds the age at which it was given up."""
 
 _TABLES = {table.name: table.kinds for table in TABLES}
 
@@ -241,6 +242,7 @@ class Results:
         """All flows, columns as in ``flows.csv``; an FCT that does not exist is 0."""
         found: dict[str, NDArray[Any]] = {"flow_id": np.arange(len(self._records))}
         found |= {name: self._records[name] for name in FLOW_RECORD.names or () if name != "spare"}
+        found |= {"fct_sender_ps": self._sender_word(failed=False), "failed_after_ps": self._sender_word(failed=True)}
         names = {
             "status": STATUS,
             # A scheme or group of index 0 needs a name even in a run killed before it wrote them.
@@ -248,6 +250,13 @@ class Results:
             "group": tuple(str(g) for g in self.summary["groups"]) or ("",),
         }
         return Columns("flows", {name: found[name] for name in _TABLES["flows"]}, names)
+
+    def _sender_word(self, *, failed: bool) -> NDArray[Any]:
+        """The FCT at the sender, or else the age at which flows were given up, which share a field; 0 where none is."""
+        word, given_up = self._records["fct_sender_ps"], self._records["status"] == _FAILED
+        if not given_up.any():
+            return np.broadcast_to(np.zeros(1, word.dtype), word.shape) if failed else word
+        return np.where(given_up == failed, word, 0).astype(word.dtype, copy=False)
 
     @cached_property
     def queues(self) -> Columns:
@@ -271,7 +280,7 @@ class Results:
 
     def _table(self, name: str) -> Columns:
         path = self.path / f"{name}.csv"
-        return Columns(name, _read_csv(path, _TABLES[name], complete=self.status in _ENDED), {})
+        return Columns(name, read_csv(path, _TABLES[name], complete=self.status in _ENDED), {})
 
     @cached_property
     def measured(self) -> NDArray[np.bool_]:
@@ -285,39 +294,47 @@ class Results:
     def fct(self, side: Side = "sender") -> Sample:
         """FCT in ps of the measured flows: to the last acknowledgement (sender) or the last byte (receiver).
 
-        Flows that did not finish are censored at their age when the run ended.
+        Flows that did not finish are censored: at their age when their transport gave them up, else when the run ended.
         """
         if side not in ("sender", "receiver"):
             raise ValueError(f"side must be 'sender' or 'receiver', got {side!r}")
         r = self._records[self.measured]
-        fct = r[f"fct_{side}_ps"].astype(float)
+        failed = r["status"] == _FAILED
+        fct = np.where(failed, 0, r[f"fct_{side}_ps"]).astype(float)
         censored = fct == 0
-        age = self.simulated_ps - r["start_ps"].astype(float)
-        value = np.where(censored, np.maximum(age, 0.0), fct)
-        return Sample(r["size_bytes"].astype(np.int64), value, censored, censored & (r["status"] == _FAILED))
+        until = np.where(failed, r["fct_sender_ps"], np.maximum(self.simulated_ps - r["start_ps"].astype(float), 0.0))
+        value = np.where(censored, until, fct)
+        return Sample(r["size_bytes"].astype(np.int64), value, censored, failed)
 
     def slowdown(self, baseline: Baseline = "line_rate", side: Side = "sender") -> Sample:
         """Slowdown of the measured flows: FCT divided by the ideal FCT of the same kind.
 
         ``line_rate`` is the exact store-and-forward time in an empty network, at the sender or the receiver. ``hpcc``
-        is the standalone FCT of the HPCC reference, of the sender's kind only, floored at 1 as its scripts do. A
-        censored flow enters with its age. Raises ``ValueError`` for an unknown or unavailable baseline and
-        :class:`ResultsError` when a measured flow has no ideal FCT.
+        is the standalone FCT of the HPCC reference, of the sender's kind only, floored at 1 as its scripts do.
+        ``alone`` is the FCT of the same flow simulated alone, same stack and path; on first use that is done and kept
+        in the folder (:mod:`paceline.alone`), which takes about as long as the run. A censored flow enters with its
+        age. Raises ``ValueError`` for an unknown baseline, or a side it does not have, and :class:`ResultsError` when
+        a measured flow has no ideal FCT; for ``alone`` also what :func:`paceline.alone.simulate` raises.
         """
-        if baseline == "alone":
-            raise ValueError("baseline 'alone' needs a run of every flow alone, which this result folder does not hold")
-        if baseline not in ("line_rate", "hpcc"):
+        if baseline not in ("line_rate", "hpcc", "alone"):
             raise ValueError(f"baseline must be 'line_rate', 'hpcc' or 'alone', got {baseline!r}")
         if baseline == "hpcc" and side != "sender":
             raise ValueError("baseline 'hpcc' is defined for the sender's FCT only")
         fct = self.fct(side)
-        column = "ideal_hpcc_ps" if baseline == "hpcc" else f"ideal_{side}_ps"
-        ideal = self._records[column][self.measured].astype(float)
+        if baseline == "alone":
+            from paceline import alone
+
+            column = f"fct_{side}_ps"
+            ideal = alone.load(self.path, len(self._records))[column][self.measured].astype(float)
+        else:
+            column = "ideal_hpcc_ps" if baseline == "hpcc" else f"ideal_{side}_ps"
+            ideal = self._records[column][self.measured].astype(float)
         if np.any(ideal == 0):
             flow = int(np.flatnonzero(self.measured)[np.argmax(ideal == 0)])
-            raise ResultsError(self.path / "flows.bin", f"flow {flow} has no {column}")
+            file = "alone.bin" if baseline == "alone" else "flows.bin"
+            raise ResultsError(self.path / file, f"flow {flow} has no {column}")
         value = fct.value / ideal
-        # No flow beats the exact ideal, so 1 also bounds a censored flow that is younger than its ideal FCT.
+        # No flow beats its ideal (alone: by more than rounding): 1 also bounds a censored flow younger than that.
         floored = np.ones(len(value), dtype=bool) if baseline == "hpcc" else fct.censored
         value = np.where(floored, np.maximum(value, 1.0), value)
         return Sample(fct.size_bytes, value, fct.censored, fct.failed)
@@ -445,49 +462,3 @@ def _read_flows(path: Path, *, complete: bool) -> NDArray[Any]:
         raise ResultsError(path, f"ends with {rest} bytes of an incomplete record")
     count = stated or found
     return np.memmap(path, FLOW_RECORD, "r", _HEADER_BYTES, (count,)) if count else empty
-
-
-def _read_csv(path: Path, kinds: Mapping[str, type], *, complete: bool) -> dict[str, NDArray[Any]]:
-    """The columns named in ``kinds``; further columns are ignored. A missing file is a table without rows."""
-    dtypes: dict[type, type] = {int: np.int64, float: np.float64, str: np.str_}
-    empty: dict[str, NDArray[Any]] = {name: np.zeros(0, dtype=dtypes[kind]) for name, kind in kinds.items()}
-    if not path.is_file():
-        return empty
-    try:
-        text = path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ResultsError(path, f"is not UTF-8 text: {error}") from error
-    if not complete:  # a killed run leaves half a last row
-        text = text[: text.rfind("\n") + 1]
-        if not text:
-            return empty
-    reader = csv.reader(text.splitlines())
-    header = next(reader, [])
-    missing = [name for name in kinds if name not in header]
-    if missing:
-        raise ResultsError(path, f"line 1 has no column {', '.join(missing)}")
-    rows = list(reader)
-    for i, row in enumerate(rows):
-        if len(row) != len(header):
-            raise ResultsError(path, f"line {i + 2} has {len(row)} cells, the header {len(header)}")
-    columns: dict[str, NDArray[Any]] = {}
-    for name, kind in kinds.items():
-        at = header.index(name)
-        cells = [row[at] for row in rows]
-        try:
-            columns[name] = np.array([kind(c) for c in cells], dtype=dtypes[kind])
-        except (ValueError, OverflowError) as error:
-            raise _bad_cell(path, name, kind, cells) from error
-    return columns
-
-
-def _bad_cell(path: Path, name: str, kind: type, cells: list[str]) -> ResultsError:
-    wanted = "a whole number below 2^63" if kind is int else "a number"
-    for i, cell in enumerate(cells):
-        try:
-            if kind is int and not -(2**63) <= int(cell) < 2**63:
-                raise ValueError
-            kind(cell)
-        except ValueError:
-            return ResultsError(path, f"line {i + 2}: {name} is {cell!r}, not {wanted}")
-    return ResultsError(path, f"{name} holds something that is not {wanted}")

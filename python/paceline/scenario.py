@@ -324,7 +324,7 @@ class TopologyFile(Section):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GraphLink(Section):
-    """A full-duplex link."""
+    """A full-duplex link, from `a` to `b` and back."""
 
     a: str
     """Name of the node at one end. Source: Paceline."""
@@ -333,14 +333,24 @@ class GraphLink(Section):
     """Name of the node at the other end. Source: Paceline."""
 
     rate: str = "100Gbps"
-    """Rate, each way. Unit: bit/s. Range [1Mbps, 10Tbps]. Source: HPCC, sec. 5.1."""
+    """Rate. Unit: bit/s. Range [1Mbps, 10Tbps]. Source: HPCC, sec. 5.1."""
 
     delay: str = "1us"
-    """Propagation delay, each way. Unit: time. Range [0s, 1s]. Source: HPCC, sec. 5.1."""
+    """Propagation delay. Unit: time. Range [0s, 1s]. Source: HPCC, sec. 5.1."""
+
+    rate_back: str | None = None
+    """Rate from `b` to `a`; `rate` when left out. Unit: bit/s. Range [1Mbps, 10Tbps]. Source:
+    Paceline.
+    """
+
+    delay_back: str | None = None
+    """Propagation delay from `b` to `a`; `delay` when left out. Unit: time. Range [0s, 1s].
+    Source: Paceline.
+    """
 
     error_rate: float = 0.0
-    """Probability that a packet is lost on the wire. Range [0, 1). Source: HPCC reference
-    simulator, ERROR_RATE_PER_LINK.
+    """Probability that a packet is lost on the wire, either way. Range [0, 1). Source: HPCC
+    reference simulator, ERROR_RATE_PER_LINK.
     """
 
 
@@ -734,9 +744,9 @@ class Load(Section):
     page: payload over bandwidth.
     """
 
-    of: Literal["host", "tor_uplink"] = "host"
-    """Capacity: the links of the hosts, or the uplinks of the top-of-rack switches. Source: HPCC
-    project page.
+    of: str = "host"
+    """Capacity: all links of the hosts, all uplinks of the top-of-rack switches, or one link
+    (parallel ones together), loaded by its expected share of the flows. Source: HPCC project page.
     """
 
     mean: Literal["sampled", "nominal"] = "sampled"
@@ -947,9 +957,9 @@ class IncastLoad(Section):
     page: payload over bandwidth.
     """
 
-    of: Literal["host", "tor_uplink"] = "host"
-    """Capacity: the links of the hosts, or the uplinks of the top-of-rack switches. Source: HPCC
-    project page.
+    of: str = "host"
+    """Capacity: all links of the hosts, all uplinks of the top-of-rack switches, or one link
+    (parallel ones together), loaded by its expected share of the flows. Source: HPCC project page.
     """
 
     mean: Literal["sampled", "nominal"] = "sampled"

@@ -36,6 +36,14 @@ def format_size(size_bytes: float) -> str:
     return f"{size_bytes:.0f}"
 
 
+def format_rate(rate_bps: float) -> str:
+    """A rate in the unit that suits it: 100 Gb/s, 2.5 Mb/s, 0."""
+    for unit, factor in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("K", 1e3)):
+        if rate_bps >= factor * 0.9995:
+            return f"{rate_bps / factor:.3g} {unit}b/s"
+    return f"{rate_bps:.3g} b/s" if rate_bps else "0"
+
+
 def format_time(time_ps: float) -> str:
     """A duration in the unit that suits it: 850 ns, 1.2 us, 30 ms."""
     for unit, factor in (("s", 1e12), ("ms", 1e9), ("µs", 1e6), ("ns", 1e3)):

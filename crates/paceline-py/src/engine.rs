@@ -77,6 +77,25 @@ pub fn run(
     }
 }
 
+/// Simulates every flow of a finished run alone. See the type stub.
+#[pyfunction]
+#[pyo3(signature = (dir, threads=1, progress=None))]
+pub fn alone(py: Python<'_>, dir: PathBuf, threads: usize, progress: Option<Py<PyAny>>) -> PyResult<bool> {
+    let mut reporter = Reporter::new(progress);
+    let result = py.detach(|| {
+        paceline_sim::alone::compute(&dir, env!("CARGO_PKG_VERSION"), threads, &mut |done, total| {
+            let flows_total = Some(total);
+            reporter.tick(&Snapshot { flows_started: done, flows_done: done, flows_total, ..Snapshot::default() })
+        })
+    });
+    reporter.finish()?;
+    result.map_err(|e| match e {
+        RunError::Input(e) => to_py(py, &e),
+        RunError::Io(e) => PyOSError::new_err(format!("{}: {e}", dir.display())),
+        RunError::Strict(e) => PyRuntimeError::new_err(e),
+    })
+}
+
 /// Checks a scenario without running it.
 #[pyfunction]
 #[pyo3(signature = (scenario_toml, source_name, overrides, base_dir=None))]

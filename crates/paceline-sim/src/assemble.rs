@@ -1,6 +1,7 @@
 //! From a checked specification to something that can run: the network built, the flow sources made.
 
 mod failures;
+mod load;
 
 use std::collections::BTreeSet;
 use std::io::BufReader;
@@ -20,11 +21,12 @@ use crate::spec::host::{BaseRtt, Rto as RtoSpec};
 use crate::spec::run::{Interval, QueueRecords as QueueSpec, Stall};
 use crate::spec::topology::{GraphTopology, TopologyKind};
 use crate::spec::workload::{
-    Flows, Incast, IncastMode, LoadBytes, LoadMean, LoadOf, Poisson, RateCap, Receiver, Sampling, Shift, Sizes,
-    Workload, WorkloadKind,
+    Flows, Incast, IncastMode, LoadBytes, LoadMean, Poisson, RateCap, Receiver, Sampling, Shift, Sizes, Workload,
+    WorkloadKind,
 };
 use crate::topology;
-use crate::workload::{self as w, FlowDefaults, FlowSource, FlowSpec, LoadReference, SizeLaw, TableNames};
+use crate::workload::{self as w, FlowDefaults, FlowSource, FlowSpec, SizeLaw, TableNames};
+use load::incast_pairs;
 
 /// Ports up to which queue histograms are kept per port when that is left to us.
 const MOST_PORTS: usize = 4096;
@@ -213,9 +215,9 @@ fn graph_topology(spec: &Resolved, t: &GraphTopology) -> Result<Topology, InputE
                     .allowed("a name in topology.hosts or topology.switches")
             })
         };
-        let mut made = Link::symmetric(end(&link.a.0, "a")?, end(&link.b.0, "b")?, link.rate, link.delay);
-        made.error_rate = link.error_rate;
-        network.links.push(made);
+        let [ab, ba] = link.sides();
+        let (a, b) = (end(&link.a.0, "a")?, end(&link.b.0, "b")?);
+        network.links.push(Link { a, b, ab, ba, error_rate: link.error_rate });
     }
     topology::tier_by_distance(&mut network);
     topology::validate_topology(&network).map_err(|e| {
@@ -384,25 +386,6 @@ impl Build<'_> {
         })
     }
 
-    /// What a load refers to: hosts' links, or the uplinks of the top-of-rack switches.
-    fn reference(&self, of: LoadOf, hosts: &[NodeId]) -> LoadReference {
-        let graph = &self.scenario.graph;
-        let host_links = || hosts.iter().flat_map(|h| graph.ports_of(*h)).map(|p| p.rate.0 as f64).sum();
-        if of == LoadOf::Host {
-            return LoadReference { capacity_bps: host_links(), crossing: 1.0 };
-        }
-        let racks: BTreeSet<NodeId> = hosts.iter().flat_map(|h| graph.ports_of(*h)).map(|p| p.peer).collect();
-        let uplinks = racks.iter().flat_map(|r| graph.ports_of(*r)).filter(|p| !graph.is_host(p.peer));
-        let rack = |h: NodeId| graph.ports_of(h)[0].peer;
-        let n = hosts.len() as f64;
-        let mut in_rack: std::collections::BTreeMap<NodeId, f64> = std::collections::BTreeMap::new();
-        for h in hosts {
-            *in_rack.entry(rack(*h)).or_default() += 1.0;
-        }
-        let crossing = in_rack.values().map(|m| m / n * (n - m) / (n - 1.0)).sum();
-        LoadReference { capacity_bps: uplinks.map(|p| p.rate.0 as f64).sum(), crossing }
-    }
-
     fn mean(&self, law: &SizeLaw, bytes: LoadBytes, mean: LoadMean, scheme: usize) -> Result<f64, InputError> {
         let bytes = match bytes {
             LoadBytes::Payload => w::LoadBytes::Payload,
@@ -426,13 +409,7 @@ impl Build<'_> {
     ) -> Result<f64, InputError> {
         let prefix = format!("workloads.{number}.load.");
         let mean = self.mean(law, p.load.bytes, p.load.mean, scheme).map_err(|e| self.inside(&prefix, e))?;
-        let of = self.reference(p.load.of, hosts);
-        if of.crossing <= 0.0 || of.capacity_bps <= 0.0 {
-            return Err(self
-                .spec
-                .error(&format!("{prefix}of"), "no traffic leaves a rack in this network")
-                .allowed("of = \"host\""));
-        }
+        let of = self.reference(number, &p.load.of, hosts, &[(1.0, w::Pairs::uniform(hosts, hosts))])?;
         w::rate_for_load(p.load.value, mean, of, hosts.len() as u32).map_err(|e| self.inside(&prefix, e))
     }
 
@@ -475,7 +452,8 @@ impl Build<'_> {
                 let mean = self
                     .mean(&law, m.load.bytes, m.load.mean, usize::from(flow.scheme))
                     .map_err(|e| self.inside(&prefix, e))?;
-                let of = self.reference(m.load.of, &hosts);
+                let pairs = incast_pairs(&senders, &receivers, p);
+                let of = self.reference(number, &m.load.of, &hosts, &pairs)?;
                 let rate = w::rate_for_load(m.load.value, mean * f64::from(p.senders), of, 1)
                     .map_err(|e| self.inside(&prefix, e))?;
                 let end_at = end.unwrap_or(Time::NEVER);

@@ -185,7 +185,7 @@ impl Net {
         let carried = if packet.kind == Kind::Data {
             let info = &self.infos[slot];
             let (spec, id) = (&info.spec, info.id);
-            let (from, to) = (self.address(spec.src, id, 1), self.address(spec.dst, id, 2));
+            let (from, to) = self.addresses(spec.src, spec.dst, id);
             Carried { from, to, sport: info.sport, dport: spec.dport, id, choices: 0, switches: 0, path: 0 }
         } else {
             let Some(failures) = &self.failures else { return };

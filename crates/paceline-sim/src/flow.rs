@@ -7,12 +7,13 @@ use crate::clock::Clock;
 use crate::error::InputError;
 use crate::graph::NodeId;
 use crate::ideal;
-use crate::net::Net;
+use crate::net::{Net, Pinned};
 use crate::packet::{INLINE_HOPS, INT, Kind, LAST, LONG, NONE, PINT, Packet, ROUTED, STAMP, TICKS};
 use crate::record::{FlowRecord, Status};
 use crate::routing::{Address, Tuple, ip_of};
-use crate::scenario::PathChoice;
+use crate::scenario::{Framing, PathChoice};
 use crate::workload::FlowSpec;
+use crate::workload::load::wire_bytes;
 
 /// Bits of a packet's flow field that name the slot; the rest is the slot's generation.
 pub(crate) const SLOT_BITS: u32 = 24;
@@ -113,16 +114,18 @@ impl Flow {
 }
 
 impl Net {
-    /// The NIC a flow uses at one of its ends: hosts with several spread their flows over them.
-    pub(crate) fn address(&self, host: NodeId, id: u64, end: u64) -> Address {
-        let nics = self.graph.ports_of(host).len() as u64;
-        let nic = if nics == 1 { 0 } else { (paceline_proto::rng::hash3(u64::from(host), id, end) % nics) as u16 };
-        Address { host, nic }
+    /// The NICs flow `id` uses: hosts with several spread their flows over those that reach the other end.
+    pub(crate) fn addresses(&self, src: NodeId, dst: NodeId, id: u64) -> (Address, Address) {
+        if self.graph.ports_of(src).len() == 1 && self.graph.ports_of(dst).len() == 1 {
+            return (Address { host: src, nic: 0 }, Address { host: dst, nic: 0 });
+        }
+        let draw = |host: NodeId, end| paceline_proto::rng::hash3(u64::from(host), id, end);
+        self.routes.choose_nics(src, dst, [draw(src, 1), draw(dst, 2)])
     }
 
     /// Global port index of the NIC from which flow `id` will be sent.
-    pub(crate) fn nic_port(&self, src: NodeId, id: u64) -> u32 {
-        self.graph.port_index(src, self.address(src, id, 1).nic) as u32
+    pub(crate) fn nic_port(&self, spec: &FlowSpec, id: u64) -> u32 {
+        self.graph.port_index(spec.src, self.addresses(spec.src, spec.dst, id).0.nic) as u32
     }
 
     /// The source port of the next flow of a pair of hosts: 10000 and up. To be asked in the order of the flow stream,
@@ -137,18 +140,27 @@ impl Net {
     /// Starts flow `id` at its start time. Returns the slot.
     pub(crate) fn start_flow(&mut self, id: u64, spec: FlowSpec, sport: u16) -> Result<u32, InputError> {
         let graph = std::sync::Arc::clone(&self.graph);
-        let (src, dst) = (self.address(spec.src, id, 1), self.address(spec.dst, id, 2));
+        let (src, dst) = self.addresses(spec.src, spec.dst, id);
         let there =
             Tuple { src_ip: ip_of(src.host, src.nic), dst_ip: ip_of(dst.host, dst.nic), sport, dport: spec.dport };
         let mut forth = std::mem::take(&mut self.path);
         let mut reverse = Vec::with_capacity(forth.len());
-        self.routes.flow_path(src, dst, &there, &mut forth).map_err(|e| e.field(format!("flow {id}")))?;
-        self.routes.flow_path(dst, src, &there.reversed(), &mut reverse).map_err(|e| e.field(format!("flow {id}")))?;
+        if let Some(Pinned { paths: [to, back], .. }) = &self.pinned {
+            forth.clone_from(to);
+            reverse.clone_from(back);
+        } else {
+            let named = |e: InputError| e.field(format!("flow {id}"));
+            self.routes.flow_path(src, dst, &there, &mut forth).map_err(named)?;
+            self.routes.flow_path(dst, src, &there.reversed(), &mut reverse).map_err(named)?;
+        }
 
         let nic = graph.port_index(spec.src, src.nic) as u32;
         let line_rate = graph.ports[nic as usize].rate.0;
         let framing = self.scenario.framing;
-        let pair = ideal::base_rtt(&mut self.routes, src, dst, framing.payload)?;
+        let pair = match &self.pinned {
+            Some(pinned) => pinned.pair,
+            None => ideal::base_rtt(&mut self.routes, src, dst, framing.payload)?,
+        };
         let base = if self.scenario.host.own_base_rtt { pair } else { self.network };
         let (rtt, bdp) = match self.scenario.host.base_rtt {
             Some(t) => (t.as_ns().max(1), (u128::from(line_rate) * u128::from(t.0) / 8_000_000_000_000) as u64),
@@ -225,7 +237,7 @@ impl Net {
             self.set_long_paths(self.number(slot), [forth[1..].into(), reverse[1..].into()]);
         }
         self.announce(slot, dst.host);
-        let frames = u64::from(packets) * u64::from(framing.header + telemetry + framing.wire_overhead) + spec.bytes;
+        let frames = wire_bytes(spec.bytes, &Framing { min_frame, ..framing }, telemetry);
         let mut node = src.host;
         for port in &forth {
             let index = graph.port_index(node, *port);
@@ -324,6 +336,7 @@ impl Net {
             start,
             fct_sender: if status == Status::Finished { now - start } else { 0 },
             fct_receiver: done_at.saturating_sub(start),
+            failed_after: if status == Status::Failed { now - start } else { 0 },
             ideal_sender: info.ideal_sender,
             ideal_receiver: info.ideal_receiver,
             ideal_hpcc: info.ideal_hpcc,

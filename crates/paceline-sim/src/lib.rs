@@ -1,5 +1,6 @@
 //! The network around the protocols: topologies, switches, hosts, workloads, engines and records.
 
+pub mod alone;
 pub mod assemble;
 pub mod clock;
 pub mod diagnosis;

@@ -87,6 +87,23 @@ pub(crate) struct Draws {
     pub(crate) ties: u64,
 }
 
+/// What a part of a network takes from the whole.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Whole {
+    /// Largest base RTT and bandwidth-delay product.
+    pub network: ideal::BaseRtt,
+    /// Rate of the fastest NIC, bit/s.
+    pub nic_rate: u64,
+}
+
+/// The way of all flows, in place of routing: egress ports from the sending NIC on, of packets and of ACKs, and the base RTT of
+/// the pair.
+#[derive(Clone, Debug)]
+pub(crate) struct Pinned {
+    pub paths: [Vec<u16>; 2],
+    pub pair: ideal::BaseRtt,
+}
+
 /// The network.
 pub struct Net {
     pub(crate) draws: Draws,
@@ -130,6 +147,8 @@ pub struct Net {
     pub(crate) routes: Routes,
     /// Largest base RTT and bandwidth-delay product over all pairs.
     pub(crate) network: ideal::BaseRtt,
+    /// Way of all flows, where it is given.
+    pub(crate) pinned: Option<Pinned>,
     /// First histogram of each port: its own, or that of its tier.
     pub(crate) queue_row: Vec<u32>,
     /// Histograms by row and class, empty when not recorded.

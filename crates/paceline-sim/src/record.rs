@@ -113,6 +113,8 @@ pub struct FlowRecord {
     pub fct_sender: u64,
     /// Start to the last byte received; 0 if that never happened or the flow was given up.
     pub fct_receiver: u64,
+    /// Start to being given up; 0 for flows that were not.
+    pub failed_after: u64,
     /// Line-rate ideal of `fct_sender`.
     pub ideal_sender: u64,
     /// Line-rate ideal of `fct_receiver`.

@@ -190,7 +190,9 @@ impl Folder {
                 .into());
         }
         // The summary, by which the folder is known, goes last and is then written first.
-        for name in tables::FILES.into_iter().chain(["scenario.toml", "report.html", "flows.parquet"]) {
+        for name in
+            tables::FILES.into_iter().chain(["scenario.toml", "report.html", "flows.parquet", crate::alone::FILE])
+        {
             remove(&path.join(name))?;
         }
         if let Ok(figures) = fs::read_dir(path.join("figures")) {
@@ -262,6 +264,12 @@ fn replace(folder: &Path, name: &str, write: impl FnOnce(&mut dyn Write) -> io::
     result
 }
 
+/// The summary of a folder.
+pub fn read_summary(folder: &Path) -> io::Result<Summary> {
+    let text = fs::read(folder.join("summary.json"))?;
+    serde_json::from_slice(&text).map_err(|e| io::Error::other(format!("summary.json: {e}")))
+}
+
 /// Makes `flows.csv` anew from `flows.bin`, as after a kill. Does nothing where the CSV is there and no older.
 pub fn restore(folder: &Path) -> io::Result<()> {
     let age = |name: &str| fs::metadata(folder.join(name)).and_then(|m| m.modified());
@@ -270,8 +278,7 @@ pub fn restore(folder: &Path) -> io::Result<()> {
     {
         return Ok(());
     }
-    let text = fs::read(folder.join("summary.json"))?;
-    let summary: Summary = serde_json::from_slice(&text).map_err(|e| io::Error::other(format!("summary.json: {e}")))?;
+    let summary = read_summary(folder)?;
     let schemes: Vec<String> =
         summary.schemes.iter().map(|s| s["name"].as_str().unwrap_or_default().to_string()).collect();
     replace(folder, "flows.csv", |out| flow_file::write_csv(&folder.join("flows.bin"), &schemes, &summary.groups, out))

@@ -4,6 +4,7 @@
 //! these are found by one breadth-first search over the switches when a destination is first used.
 
 pub mod murmur;
+mod planes;
 mod tables;
 
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use crate::InputError;
 use crate::graph::{Graph, NodeId, PortInfo, PortNo};
 use crate::scenario::RoutingConfig;
+use planes::Planes;
 use tables::{Fabric, Lists, NONE};
 
 /// One NIC of a host.
@@ -69,6 +71,7 @@ pub struct Routes {
     config: RoutingConfig,
     /// Links taken out, by link number.
     down: Vec<bool>,
+    planes: Planes,
     fabric: Fabric,
     lists: Lists,
     /// Per destination switch the number of every switch's list, both by dense number.
@@ -90,10 +93,12 @@ impl Routes {
     pub(crate) fn without(graph: Arc<Graph>, config: RoutingConfig, down: Vec<bool>) -> Self {
         let fabric = Fabric::new(&graph, config.order, &down);
         let switches = fabric.switches.len();
+        let planes = Planes::new(&graph, &down);
         Self {
             graph,
             config,
             down,
+            planes,
             fabric,
             lists: Lists::new(),
             tables: vec![None; switches],
@@ -115,6 +120,22 @@ impl Routes {
     /// Remembers that routes asked elsewhere in the same network had a choice.
     pub(crate) fn note_choice(&mut self, chose: bool) {
         self.chose |= chose;
+    }
+
+    /// The NICs of a flow from host `src` to host `dst`: of the NICs of `src` that reach `dst`, and of the NICs of `dst` that
+    /// this one reaches, those numbered by `draws` modulo their count. First NICs where no two reach each other.
+    pub fn choose_nics(&self, src: NodeId, dst: NodeId, draws: [u64; 2]) -> (Address, Address) {
+        self.planes.choose(&self.graph, src, dst, draws)
+    }
+
+    /// The plane of every NIC of a host: two NICs reach each other when theirs is the same.
+    pub(crate) fn planes_of(&self, host: NodeId) -> &[u32] {
+        self.planes.of_host(&self.graph, host)
+    }
+
+    /// Links between switches that are up, each counted from both ends.
+    pub(crate) fn fabric_links(&self) -> usize {
+        self.fabric.links()
     }
 
     /// Ports of switch `at` on shortest paths to switch `dst_switch`, in the order the choice numbers them.
@@ -190,17 +211,18 @@ impl Routes {
         self.tables.iter().flatten().count() * self.fabric.switches.len() * 4 + self.lists.heap_bytes()
     }
 
-    /// Calls `visit(switch, first next hop)` for every switch that reaches `dst_switch`, nearer ones first, the destination itself left out.
+    /// Calls `visit(switch, next hops)` for every switch that reaches `dst_switch`, nearer ones first, the destination itself left out.
     /// Keeps no table.
-    pub(crate) fn walk_tree(&mut self, dst_switch: NodeId, visit: &mut dyn FnMut(NodeId, PortNo)) {
+    pub(crate) fn walk(&mut self, dst_switch: NodeId, visit: &mut dyn FnMut(NodeId, &[PortNo])) {
         let target = self.fabric.dense[dst_switch as usize];
         if target == NONE {
             return;
         }
         self.fabric.search(target);
         for &s in self.fabric.found() {
-            if let Some(&port) = self.fabric.next_hops(s).first() {
-                visit(self.fabric.switches[s as usize], port);
+            let hops = self.fabric.next_hops(s);
+            if !hops.is_empty() {
+                visit(self.fabric.switches[s as usize], hops);
             }
         }
     }

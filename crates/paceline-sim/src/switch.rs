@@ -3,6 +3,8 @@
 //! Source of the shared-buffer rules: behaviour of the HPCC authors' simulator (hpcc-ns3 facts, section 4.7): per
 //! (ingress port, class) a reserve, then a shared pool under a dynamic threshold, then per-port headroom.
 
+use paceline_proto::units::Duration;
+
 use crate::scenario::{BufferModel, Headroom, SwitchConfig};
 
 /// Bytes held for one ingress port, by class.
@@ -135,21 +137,24 @@ impl Buffers {
             let mut set_aside = 0u64;
             for (i, port) in ports.iter().enumerate() {
                 let Some(pfc) = pfc else { continue };
+                // What is paused comes in: the rate is that of the other direction, the delay that of both.
+                let rate = graph.ports_of(port.peer)[port.peer_port as usize].rate.0;
+                let round_trip = port.delay.0 + graph.ports_of(port.peer)[port.peer_port as usize].delay.0;
                 let in_flight = |factor: u64| {
-                    let bytes = u128::from(port.rate.0) * u128::from(port.delay.as_ns()) / 8 / 1_000_000_000;
-                    bytes as u64 * factor
+                    let delay = Duration(round_trip / 2).as_ns();
+                    (u128::from(rate) * u128::from(delay) / 8 / 1_000_000_000) as u64 * factor
                 };
                 let headroom = match pfc.headroom {
                     Headroom::Auto => {
                         // Delay both ways; the frame that finds the threshold lowered by other ports, one that has
                         // just started at either end; pause frames of every class before ours.
-                        let flight = u128::from(port.rate.0) * u128::from(port.delay.0) * 2;
+                        let flight = u128::from(rate) * u128::from(round_trip);
                         flight.div_ceil(8_000_000_000_000) as u64 + 3 * u64::from(max_frame) + 8 * u64::from(pfc_frame)
                     }
                     Headroom::RateDelay(factor) => in_flight(u64::from(factor)),
                     Headroom::Fixed(bytes) => bytes.0,
                 };
-                let doublings = if pfc.alpha_scales { (port.rate.0 / nic_rate.max(1)).max(1).ilog2() } else { 0 };
+                let doublings = if pfc.alpha_scales { (rate / nic_rate.max(1)).max(1).ilog2() } else { 0 };
                 let alpha = (u64::from(pfc.alpha_q16) << doublings).min(1 << 16);
                 share[pool.first as usize + i] =
                     PortShare { headroom: headroom.min(u64::from(u32::MAX)) as u32, alpha_q16: alpha as u32 };

@@ -15,6 +15,7 @@ pub mod load;
 pub mod merge;
 pub mod pattern;
 pub mod poisson;
+pub mod share;
 pub mod table;
 
 pub use builtin::{Builtin, builtin};
@@ -24,6 +25,7 @@ pub use load::{LoadBytes, LoadMean, LoadReference, rate_for_load};
 pub use merge::Merge;
 pub use pattern::{AllToAll, AllToAllConfig, Permutation, PermutationConfig, Shuffle};
 pub use poisson::{Poisson, PoissonConfig};
+pub use share::{Crossing, Pairs, expected_share};
 pub use table::{TableNames, load_table, read_table, save};
 
 /// One flow to start.

@@ -7,10 +7,14 @@ use std::sync::Arc;
 
 use common::{ENGINES, GBPS, flow, plain, run, run_net, star};
 use paceline_proto::units::{BitsPerSec, Bytes, Duration};
+use paceline_sim::assemble::assemble;
 use paceline_sim::engine::Ending;
 use paceline_sim::graph::{Link, NodeKind, Side, Topology};
+use paceline_sim::ideal::base_rtt;
 use paceline_sim::record::{Status, bin};
+use paceline_sim::routing::{Address, Routes};
 use paceline_sim::scenario::*;
+use paceline_sim::spec::parse;
 use paceline_sim::workload::{FlowSpec, FlowTable};
 
 /// Picoseconds a frame lasts, rounded up.
@@ -114,6 +118,80 @@ fn a_single_flow_takes_the_store_and_forward_time() {
         lone_flow(3000, &Framing::HPCC, &even[..2]),
         (4 * 83_840 + 2_000_000, 4 * 83_840 + 4_000_000 + 2 * 4_800)
     );
+}
+
+/// A graph written in TOML, whose links are not alike both ways: every direction has its own rate and delay, in the FCT, in
+/// the ideals and in the base RTT, and a scenario written back has them still.
+#[test]
+fn directions_of_links_from_toml() {
+    let g = |n: u64| n * GBPS;
+    let text = "
+        framing.preset = 'hpcc'
+        [topology]
+        kind = 'graph'
+        hosts = ['h0', 'h1']
+        switches = ['s']
+        links = [
+            { a = 'h0', b = 's', rate = '25Gbps', delay = '2us', rate_back = '100Gbps', delay_back = '500ns' },
+            { a = 'h1', b = 's', rate = '40Gbps', delay = '3us', rate_back = '10Gbps' },
+        ]
+        [schemes.none]
+        cc = 'none'
+        window = 'off'
+        [[workloads]]
+        kind = 'flows'
+        rows = [{ src = 0, dst = 1, bytes = '10KB' }, { src = 1, dst = 0, bytes = '10KB', start = '1ms' }]";
+    let spec = parse(text, "directions.toml", &[]).unwrap();
+    assert_eq!(parse(&spec.to_toml(), "again.toml", &[]).unwrap(), spec);
+    let us = 1_000_000;
+    let there = [[g(25), g(100), 2 * us, us / 2], [g(10), g(40), 3 * us, 3 * us]];
+    let back = [[g(40), g(10), 3 * us, 3 * us], [g(100), g(25), us / 2, 2 * us]];
+    let made = assemble(&spec).unwrap();
+    let mut plain = plain(&star(&[(1, 1)]));
+    plain.graph = Arc::clone(&made.scenario.graph);
+    let plain = Arc::new(plain);
+    for engine in ENGINES {
+        let result = run(&plain, &[flow(0, 0, 1, 10_000), flow(1_000 * us, 1, 0, 10_000)], engine);
+        for (f, links) in result.flows.iter().zip([there, back]) {
+            let expected = lone_flow(10_000, &Framing::HPCC, &links);
+            assert_eq!((f.fct_receiver, f.fct_sender), expected, "{engine:?}");
+            assert_eq!((f.ideal_receiver, f.ideal_sender), expected);
+        }
+    }
+    // 1000 B of payload on either link of the way there, the delays both ways; the window at the slowest link of that way.
+    let mut routes = Routes::new(Arc::clone(&made.scenario.graph), made.scenario.routing);
+    let at = |host| Address { host, nic: 0 };
+    let first = base_rtt(&mut routes, at(0), at(1), 1000).unwrap();
+    assert_eq!((first.rtt_ns, first.min_rate.0), (8_500 + 320 + 800, g(10)));
+    let second = base_rtt(&mut routes, at(1), at(0), 1000).unwrap();
+    assert_eq!((second.rtt_ns, second.min_rate.0), (8_500 + 200 + 80, g(40)));
+}
+
+/// A pause stops what comes in: the headroom is for the rate of the incoming direction over the delays of both.
+#[test]
+fn headroom_is_for_the_incoming_direction() {
+    let side = |rate, us| Side { rate: BitsPerSec(rate * GBPS), delay: Duration::from_us(us) };
+    let link = |a, b, ab, ba| Link { a, b, ab, ba, error_rate: 0.0 };
+    // Host 0 sends at 100 Gb/s and receives at 1 Gb/s; the other host takes 10 Gb/s.
+    let mut topology = star(&[(GBPS, 1), (GBPS, 1)]);
+    topology.links = vec![link(0, 2, side(100, 20), side(1, 2)), link(1, 2, side(10, 1), side(10, 1))];
+    let mut scenario = plain(&topology);
+    scenario.switch.model = BufferModel::Shared;
+    scenario.switch.buffer = Bytes(500_000);
+    scenario.switch.pfc = Some(Pfc {
+        reserve: Bytes(0),
+        headroom: Headroom::Auto,
+        alpha_q16: 1 << 13,
+        alpha_scales: false,
+        resume_offset: Bytes(2_000),
+        classes: 1,
+    });
+    let scenario = Arc::new(scenario);
+    for engine in ENGINES {
+        let result = run(&scenario, &[flow(0, 0, 1, 3_000_000)], engine);
+        assert!(result.counters.pause_frames > 0 && result.pauses.iter().flatten().any(|t| *t > 0), "{engine:?}");
+        assert_eq!((result.counters.lossless_drops, result.first_drop), (0, None), "{engine:?}");
+    }
 }
 
 /// N senders at once: the port to the receiver starts when the first packet is there and is busy to the end.
@@ -379,7 +457,7 @@ fn the_timeout_ladder_ends_after_seven_tries() {
         run_net(&scenario, source, &[3], engine, |net, collect, ending, now| {
             assert_eq!(ending, Ending::Completed);
             let f = collect.flows[0];
-            assert_eq!((f.status, f.fct_sender, f.fct_receiver), (Status::Failed, 0, 0));
+            assert_eq!((f.status, f.fct_sender, f.fct_receiver, f.failed_after), (Status::Failed, 0, 0, 255 * r));
             // Five packets, eight times.
             assert_eq!((net.counters().data_made, f.retransmitted), (40, 35));
             assert_eq!((net.counters().failed, net.counters().drops_wire), (1, 40));

@@ -234,6 +234,8 @@ fn others(ty: Type, now: &toml::Value) -> Vec<String> {
                 &text.parse::<BitsPerSec>().map_or([5 * g, 10 * g, g, 100 * g, 2 * g, g / 10], |r| steps(r.0)),
             )
         }
+        // A word beside it is enough.
+        Type::Link => Vec::new(),
         Type::Multiple => quoted("x", &[1, 2, 5, 20]),
         Type::Either(types) => types.iter().flat_map(|t| others(*t, now)).collect(),
         _ => panic!("no other values for {ty:?}: add them here"),

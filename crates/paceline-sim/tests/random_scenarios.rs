@@ -179,6 +179,7 @@ fn value_of(ty: Type, ends: Vec<String>) -> BoxedStrategy<String> {
         Type::Rate => with_ends(quantity(&["Mbps", "Gbps"]), "\""),
         Type::Multiple => (1u32..50).prop_map(|n| format!("\"{n}x\"")).boxed(),
         Type::Port => (0u32..20, 0u16..6).prop_map(|(n, p)| format!("\"{n}:{p}\"")).boxed(),
+        Type::Link => (0u32..20, 20u32..30).prop_map(|(a, b)| format!("\"{a}->{b}\"")).boxed(),
         Type::Hosts => {
             prop::sample::select(vec!["\"all\"", "[0, 1]", "[\"1-3\"]", "[0, \"2-3\"]"]).prop_map(String::from).boxed()
         }

@@ -203,10 +203,14 @@ impl Sequential {
     /// An engine for a scenario and its flows.
     pub fn new(
         scenario: Arc<Scenario>,
-        mut source: Box<dyn FlowSource>,
+        source: Box<dyn FlowSource>,
         sampling: Option<Sampling>,
     ) -> Result<Self, InputError> {
-        let mut net = Net::new(scenario)?;
+        Ok(Self::of(Net::new(scenario)?, source, sampling))
+    }
+
+    /// An engine for a network at time 0.
+    pub(crate) fn of(mut net: Net, mut source: Box<dyn FlowSource>, sampling: Option<Sampling>) -> Self {
         if sampling.is_some() {
             net.sampler = Some(Sampler::new(net.ports.len()));
         }
@@ -215,7 +219,7 @@ impl Sequential {
         }
         let events = Events::new(&net);
         let reference = net.scenario.quirks.nic_round_robin.then(|| ReferenceNics::new(net.nics.len()));
-        Ok(Self {
+        Self {
             last_arrival: vec![NEVER; net.ports.len()],
             next_flow: source.next_flow(),
             net,
@@ -225,7 +229,7 @@ impl Sequential {
             starting: VecDeque::new(),
             reference,
             sampling,
-        })
+        }
     }
 
     /// The network as it stands.

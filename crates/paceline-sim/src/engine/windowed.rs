@@ -54,7 +54,7 @@ impl Feeder {
     fn draw(&mut self, net: &mut Net, until: u64, mut give: impl FnMut(u8, Start)) {
         while let Some(spec) = self.next.filter(|f| f.start.0 < until) {
             // A host with several NICs: which one the flow will use follows from its id.
-            let port = net.nic_port(spec.src, self.id);
+            let port = net.nic_port(&spec, self.id);
             let sport = net.take_sport(&spec);
             let part = self.part_of.get(spec.src as usize).copied().unwrap_or(0);
             give(part, Start { id: self.id, spec, sport, port });

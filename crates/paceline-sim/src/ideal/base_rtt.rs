@@ -107,8 +107,8 @@ pub fn max_base_rtt(routes: &mut Routes, payload: u32) -> BaseRtt {
     for (&target, receivers) in &edges {
         towards[target as usize] = Sums::NONE;
         max.take_pairs(receivers, receivers, Sums::NONE, payload);
-        routes.walk_tree(target, &mut |switch, port| {
-            let out = &graph.ports_of(switch)[port as usize];
+        routes.walk(target, &mut |switch, hops| {
+            let out = &graph.ports_of(switch)[hops[0] as usize];
             let sums = towards[out.peer as usize].plus(&graph, out, payload);
             towards[switch as usize] = sums;
             if let Some(senders) = edges.get(&switch) {

@@ -7,7 +7,7 @@ use paceline_proto::rng::{Purpose, Stream};
 use paceline_proto::telemetry::{IntUnits, MAX_RATES};
 use paceline_proto::units::Duration;
 
-use super::{Draws, EcnPoint, Net};
+use super::{Draws, EcnPoint, Net, Whole};
 use crate::clock::{Clock, Wire};
 use crate::engine::reference_random::ReferenceRandom;
 use crate::error::InputError;
@@ -26,6 +26,11 @@ use crate::switch::Buffers;
 impl Net {
     /// Builds the network of a scenario.
     pub fn new(scenario: Arc<Scenario>) -> Result<Self, InputError> {
+        Self::part(scenario, None)
+    }
+
+    /// Builds the network of a scenario whose graph is a part of a larger one.
+    pub(crate) fn part(scenario: Arc<Scenario>, whole: Option<Whole>) -> Result<Self, InputError> {
         let graph = Arc::clone(&scenario.graph);
         let clock = if scenario.quirks.clock_1ns { Clock::TruncatedNs } else { Clock::Exact };
         let telemetry = scenario.schemes.iter().map(|s| s.params.telemetry_bytes()).max().unwrap_or(0);
@@ -50,7 +55,8 @@ impl Net {
         if speeds.len() > 200 {
             return Err(InputError::new("too many different link rates").value(speeds.len()).allowed("at most 200"));
         }
-        let nic_rate = graph.hosts().flat_map(|h| graph.ports_of(h)).map(|p| p.rate.0).max().unwrap_or(1);
+        let fastest = || graph.hosts().flat_map(|h| graph.ports_of(h)).map(|p| p.rate.0).max().unwrap_or(1);
+        let nic_rate = whole.map_or_else(fastest, |w| w.nic_rate);
         let mut switch_rates: Vec<u64> =
             graph.ports.iter().filter(|p| !graph.is_host(p.node)).map(|p| p.rate.0).collect();
         switch_rates.sort_unstable();
@@ -96,7 +102,7 @@ impl Net {
             ports.push(port);
         }
         let mut routes = Routes::new(Arc::clone(&graph), scenario.routing);
-        let network = ideal::max_base_rtt(&mut routes, scenario.framing.payload);
+        let network = whole.map_or_else(|| ideal::max_base_rtt(&mut routes, scenario.framing.payload), |w| w.network);
         let buffers = Buffers::new(&graph, &scenario.switch, nic_rate, max_frame, f.pfc_frame);
         if scenario.switch.pfc.is_some()
             && let Some(node) = (0..graph.nodes() as u32).find(|&n| !graph.is_host(n) && buffers.pool_of(n) == 0)
@@ -189,6 +195,7 @@ impl Net {
             progress: 0,
             next_sport: std::collections::BTreeMap::new(),
             path: Vec::new(),
+            pinned: None,
             long_paths: Vec::new(),
             share: super::parts::Share::default(),
             cut: Vec::new(),

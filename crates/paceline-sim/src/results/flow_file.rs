@@ -104,7 +104,9 @@ fn encode(r: &FlowRecord) -> [u8; RECORD] {
     out[6..8].copy_from_slice(&r.hops.to_le_bytes());
     out[8..12].copy_from_slice(&r.src.to_le_bytes());
     out[12..16].copy_from_slice(&r.dst.to_le_bytes());
-    let words = [r.bytes, r.start, r.fct_sender, r.fct_receiver, r.ideal_sender, r.ideal_receiver, r.ideal_hpcc];
+    // A flow given up has no FCT: there stands its age at that instant.
+    let sender = if r.status == Status::Failed { r.failed_after } else { r.fct_sender };
+    let words = [r.bytes, r.start, sender, r.fct_receiver, r.ideal_sender, r.ideal_receiver, r.ideal_hpcc];
     for (i, word) in words.into_iter().enumerate() {
         out[16 + 8 * i..24 + 8 * i].copy_from_slice(&word.to_le_bytes());
     }
@@ -116,6 +118,7 @@ fn decode(b: &[u8; RECORD]) -> FlowRecord {
     let half = |at: usize| u16::from_le_bytes([b[at], b[at + 1]]);
     let int = |at: usize| u32::from_le_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]]);
     let word = |i: usize| u64::from(int(16 + 8 * i)) | u64::from(int(20 + 8 * i)) << 32;
+    let failed = b[0] == Status::Failed as u8;
     FlowRecord {
         id: 0,
         status: match b[0] {
@@ -134,7 +137,8 @@ fn decode(b: &[u8; RECORD]) -> FlowRecord {
         dport: 0,
         bytes: word(0),
         start: word(1),
-        fct_sender: word(2),
+        fct_sender: if failed { 0 } else { word(2) },
+        failed_after: if failed { word(2) } else { 0 },
         fct_receiver: word(3),
         ideal_sender: word(4),
         ideal_receiver: word(5),
@@ -145,26 +149,52 @@ fn decode(b: &[u8; RECORD]) -> FlowRecord {
 
 /// Columns of `flows.csv`.
 pub const COLUMNS: &str = "flow_id,group,scheme,class,src,dst,size_bytes,start_ps,fct_sender_ps,fct_receiver_ps,\
-    ideal_sender_ps,ideal_receiver_ps,ideal_hpcc_ps,status,retransmitted_packets,hops";
+    ideal_sender_ps,ideal_receiver_ps,ideal_hpcc_ps,status,retransmitted_packets,hops,failed_after_ps";
 
-/// Writes `flows.csv` from `flows.bin`. A record cut short by a kill is left out.
-pub fn write_csv(bin: &Path, schemes: &[String], groups: &[String], out: &mut dyn Write) -> io::Result<()> {
-    let mut file = BufReader::with_capacity(1 << 16, File::open(bin)?);
-    let mut header = [0u8; HEADER as usize];
-    file.read_exact(&mut header)?;
-    if &header[..8] != MAGIC || header[8..16] != [VERSION.to_le_bytes(), (RECORD as u32).to_le_bytes()].concat() {
-        return Err(io::Error::other(format!("{}: not a flow file of version {VERSION}", bin.display())));
+/// The records of a flow file, by id. One cut short by a kill is left out.
+pub struct Records {
+    file: BufReader<File>,
+    next: u64,
+}
+
+impl Records {
+    /// Opens a flow file.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
+        let mut header = [0u8; HEADER as usize];
+        file.read_exact(&mut header)?;
+        if &header[..8] != MAGIC || header[8..16] != [VERSION.to_le_bytes(), (RECORD as u32).to_le_bytes()].concat() {
+            return Err(io::Error::other(format!("{}: not a flow file of version {VERSION}", path.display())));
+        }
+        Ok(Self { file, next: 0 })
     }
+}
+
+impl Iterator for Records {
+    type Item = io::Result<FlowRecord>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut record = [0u8; RECORD];
+        match self.file.read_exact(&mut record) {
+            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => None,
+            Err(e) => Some(Err(e)),
+            Ok(()) => {
+                self.next += 1;
+                Some(Ok(FlowRecord { id: self.next - 1, ..decode(&record) }))
+            }
+        }
+    }
+}
+
+/// Writes `flows.csv` from `flows.bin`.
+pub fn write_csv(bin: &Path, schemes: &[String], groups: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let records = Records::open(bin)?;
     writeln!(out, "{COLUMNS}")?;
     let name = |names: &[String], i: u16| names.get(usize::from(i)).map_or_else(|| i.to_string(), |n| quote(n));
     let optional = |value: u64| if value == 0 { String::new() } else { value.to_string() };
-    let mut record = [0u8; RECORD];
-    for id in 0u64.. {
-        match file.read_exact(&mut record) {
-            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => break,
-            other => other?,
-        }
-        let r = decode(&record);
+    for record in records {
+        let r = record?;
+        let id = r.id;
         let status = match r.status {
             Status::NotStarted => "not_started",
             Status::Running => "running",
@@ -173,7 +203,7 @@ pub fn write_csv(bin: &Path, schemes: &[String], groups: &[String], out: &mut dy
         };
         writeln!(
             out,
-            "{id},{},{},{},{},{},{},{},{},{},{},{},{},{status},{},{}",
+            "{id},{},{},{},{},{},{},{},{},{},{},{},{},{status},{},{},{}",
             name(groups, r.group),
             name(schemes, r.scheme),
             r.class,
@@ -187,7 +217,8 @@ pub fn write_csv(bin: &Path, schemes: &[String], groups: &[String], out: &mut dy
             r.ideal_receiver,
             r.ideal_hpcc,
             r.retransmitted,
-            r.hops
+            r.hops,
+            optional(r.failed_after)
         )?;
     }
     Ok(())
@@ -214,6 +245,8 @@ mod tests {
                 ..FlowRecord::default()
             };
             prop_assert_eq!(decode(&encode(&r)), r);
+            let failed = FlowRecord { status: Status::Failed, fct_sender: 0, failed_after: words[2], ..r };
+            prop_assert_eq!(decode(&encode(&failed)), failed);
         }
     }
 }

@@ -107,6 +107,11 @@ impl Fabric {
         &self.search.ports[from..from + self.search.count[switch as usize] as usize]
     }
 
+    /// Links between switches, each counted from both ends.
+    pub(super) fn links(&self) -> usize {
+        self.edges.len()
+    }
+
     /// The switches the last search found, the target first, each nearer one before the farther ones.
     pub(super) fn found(&self) -> &[u32] {
         &self.search.found

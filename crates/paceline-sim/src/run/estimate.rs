@@ -8,7 +8,6 @@ use crate::engine::windowed::lookahead;
 use crate::error::InputError;
 use crate::net::Net;
 use crate::record::BINS;
-use crate::routing::Address;
 use crate::scenario::{EngineChoice, QueueRecords, Scenario, Stop};
 use crate::spec::{Resolved, lint};
 
@@ -94,8 +93,8 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
         && let Some(f) = assembled.source.next_flow()
         && f.start.0 < horizon
     {
-        let at = |host| Address { host, nic: 0 };
-        net.routes.first_path(at(f.src), at(f.dst), &mut path)?;
+        let (src, dst) = net.addresses(f.src, f.dst, drawn.flows);
+        net.routes.first_path(src, dst, &mut path)?;
         drawn.flows += 1;
         drawn.bytes += f.bytes as f64;
         drawn.data_hops += f.bytes.div_ceil(payload) as f64 * path.len() as f64;

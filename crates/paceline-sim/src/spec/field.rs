@@ -34,6 +34,8 @@ pub enum Type {
     Multiple,
     /// A port such as `"320:4"`: node and port number.
     Port,
+    /// A link in one direction such as `"320->340"`: the nodes at its ends.
+    Link,
     /// Hosts: node ids and ranges such as `"0-15"`.
     Hosts,
     /// One of these words.
@@ -235,6 +237,7 @@ impl Type {
             Type::Rate => with("a rate such as \"100Gbps\" (bps, Kbps, Mbps, Gbps, Tbps)"),
             Type::Multiple => "a multiple such as \"3x\", 1x to 1000x".to_string(),
             Type::Port => "a port such as \"320:4\" (node:port)".to_string(),
+            Type::Link => "a link such as \"320->340\" (node ids, or names of a graph)".to_string(),
             Type::Hosts => "\"all\" or a list of node ids and ranges such as [\"0-15\", 20]".to_string(),
             Type::Choice(words) => words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(", "),
             Type::Either(types) => types.iter().map(|t| t.allowed(range)).collect::<Vec<_>>().join("; or "),
@@ -260,6 +263,7 @@ impl Type {
             Type::Rate => "rate".to_string(),
             Type::Multiple => "multiple".to_string(),
             Type::Port => "port".to_string(),
+            Type::Link => "link".to_string(),
             Type::Hosts => "hosts".to_string(),
             Type::Choice(words) => words.iter().map(|w| format!("`\"{w}\"`")).collect::<Vec<_>>().join(", "),
             Type::Either(types) => types.iter().map(|t| t.name()).collect::<Vec<_>>().join(" or "),

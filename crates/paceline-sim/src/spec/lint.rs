@@ -9,8 +9,9 @@ use super::host::{BaseRtt, Rto};
 use super::run::{Interval, MeasureEnd, Stall, Stop};
 use super::scheme::{Control, SendRate, Window};
 use super::switch::Headroom;
-use super::value::Multiple;
-use super::workload::{IncastMode, LoadOf, WorkloadKind};
+use super::topology::Ports;
+use super::value::{Multiple, Value as _};
+use super::workload::{IncastMode, WorkloadKind};
 
 /// INT bytes of the largest telemetry there is: HPCC's 5 hops of 8 bytes and a count of 2.
 const TELEMETRY: u64 = 42;
@@ -30,7 +31,7 @@ pub fn lint(scenario: &Resolved) -> Vec<String> {
 /// Port rates that the scenario itself tells, ascending.
 fn rates(scenario: &Resolved) -> Vec<BitsPerSec> {
     let ports = scenario.topology.kind.switches();
-    let mut rates: Vec<_> = ports.iter().flatten().map(|port| port.1).collect();
+    let mut rates: Vec<_> = ports.iter().flatten().map(|p| p.out.rate).collect();
     rates.extend(scenario.switch.ecn.by_rate.iter().map(|row| row.rate));
     rates.sort_unstable();
     rates.dedup();
@@ -70,21 +71,21 @@ fn marks_after_pauses(scenario: &Resolved, thresholds: &[EcnThresholds], out: &m
     }
     let host_rate = scenario.topology.kind.host_rate();
     for ports in scenario.topology.kind.switches() {
-        let aside = ports.iter().map(|(count, rate, delay)| {
-            u128::from(*count) * u128::from(headroom(scenario, *rate, *delay).saturating_add(pfc.reserve.0))
-        });
+        let aside =
+            ports.iter().map(|p| u128::from(p.count) * u128::from(headroom(scenario, p).saturating_add(pfc.reserve.0)));
         let aside: u128 = aside.sum();
         let pool = u128::from(scenario.switch.buffer.0).saturating_sub(aside) as f64;
         if pool <= 0.0 {
             out.push(format!(
                 "switch.buffer ({}) is used up by reserve and headroom of a switch with {} ports ({aside} bytes)",
                 scenario.switch.buffer,
-                ports.iter().map(|p| u64::from(p.0)).sum::<u64>()
+                ports.iter().map(|p| u64::from(p.count)).sum::<u64>()
             ));
             return;
         }
-        for (_, rate, _) in ports {
-            let faster = host_rate.map_or(0, |host| (rate.0 / host.0.max(1)).checked_ilog2().unwrap_or(0));
+        for port in ports {
+            let rate = port.out.rate;
+            let faster = host_rate.map_or(0, |host| (port.back.rate.0 / host.0.max(1)).checked_ilog2().unwrap_or(0));
             let alpha =
                 if pfc.alpha_scales { (pfc.alpha * f64::from(1u32 << faster.min(20))).min(1.0) } else { pfc.alpha };
             // The share a holds of what is then free: alpha * (pool - share) = share.
@@ -102,11 +103,14 @@ fn marks_after_pauses(scenario: &Resolved, thresholds: &[EcnThresholds], out: &m
 }
 
 /// Bytes set aside at a port.
-fn headroom(scenario: &Resolved, rate: BitsPerSec, delay: Duration) -> u64 {
+fn headroom(scenario: &Resolved, port: &Ports) -> u64 {
     match scenario.switch.pfc.headroom {
-        Headroom::Auto => most_in_flight(scenario, rate, delay),
+        Headroom::Auto => most_in_flight(scenario, port),
         Headroom::Bytes(bytes) => bytes.0,
-        Headroom::RateDelay(Multiple(factor)) => on_the_wire(rate, delay).saturating_mul(u64::from(factor)),
+        Headroom::RateDelay(Multiple(factor)) => {
+            let delay = Duration((port.out.delay.0 + port.back.delay.0) / 2);
+            on_the_wire(port.back.rate, delay).saturating_mul(u64::from(factor))
+        }
     }
 }
 
@@ -117,10 +121,11 @@ fn on_the_wire(rate: BitsPerSec, delay: Duration) -> u64 {
 }
 
 /// What can arrive after a pause was sent: one round trip, a packet at either end and the pause frame.
-fn most_in_flight(scenario: &Resolved, rate: BitsPerSec, delay: Duration) -> u64 {
+fn most_in_flight(scenario: &Resolved, port: &Ports) -> u64 {
     let framing = &scenario.framing;
     let packet = framing.payload.0 + framing.header.0 + TELEMETRY;
-    on_the_wire(rate, delay).saturating_mul(2).saturating_add(2 * packet + framing.pfc_frame.0)
+    let round_trip = on_the_wire(port.back.rate, Duration(port.out.delay.0 + port.back.delay.0));
+    round_trip.saturating_add(2 * packet + framing.pfc_frame.0)
 }
 
 fn pfc(scenario: &Resolved, out: &mut Vec<String>) {
@@ -135,17 +140,14 @@ fn pfc(scenario: &Resolved, out: &mut Vec<String>) {
         return;
     }
     let ports = scenario.topology.kind.switches();
-    let short = ports
-        .iter()
-        .flatten()
-        .map(|(_, rate, delay)| (*rate, *delay))
-        .find(|(rate, delay)| headroom(scenario, *rate, *delay) < most_in_flight(scenario, *rate, *delay));
-    if let Some((rate, delay)) = short {
+    let short = ports.iter().flatten().find(|p| headroom(scenario, p) < most_in_flight(scenario, p));
+    if let Some(port) = short {
+        let (rate, delay) = (port.back.rate, port.back.delay);
         out.push(format!(
             "switch.pfc.headroom is {} bytes on links of {rate} and {delay}, but {} may arrive in the round trip after a pause: \
              packets may be lost; \"auto\" is enough",
-            headroom(scenario, rate, delay),
-            most_in_flight(scenario, rate, delay)
+            headroom(scenario, port),
+            most_in_flight(scenario, port)
         ));
     }
 }
@@ -224,9 +226,9 @@ fn quirks(scenario: &Resolved, out: &mut Vec<String>) {
 
 fn load(scenario: &Resolved, out: &mut Vec<String>) {
     let loads = scenario.workloads.iter().enumerate().filter_map(|(i, w)| match &w.kind {
-        WorkloadKind::Poisson(p) => Some((i, p.load.value, p.load.of)),
+        WorkloadKind::Poisson(p) => Some((i, p.load.value, &p.load.of)),
         WorkloadKind::Incast(incast) => match &incast.mode {
-            IncastMode::Poisson(p) => Some((i, p.load.value, p.load.of)),
+            IncastMode::Poisson(p) => Some((i, p.load.value, &p.load.of)),
             _ => None,
         },
         _ => None,
@@ -235,11 +237,12 @@ fn load(scenario: &Resolved, out: &mut Vec<String>) {
     for (i, value, _) in loads.iter().filter(|(_, value, _)| *value > 1.0) {
         out.push(format!("workloads.{i}.load.value ({value}) is above 1: the backlog grows without end"));
     }
-    for (of, word) in [(LoadOf::Host, "host"), (LoadOf::TorUplink, "tor_uplink")] {
-        let values = loads.iter().filter(|(_, _, o)| *o == of).map(|(_, value, _)| *value);
+    for (i, (_, _, of)) in loads.iter().enumerate().filter(|(i, load)| loads[..*i].iter().all(|l| l.2 != load.2)) {
+        let values = loads[i..].iter().filter(|(_, _, other)| other == of).map(|(_, value, _)| *value);
         let (sum, most) = values.fold((0.0, 0.0f64), |(sum, most), v| (sum + v, most.max(v)));
         if sum > 1.0 && most <= 1.0 {
-            out.push(format!("the loads of the workloads with load.of = \"{word}\" add up to {sum:.2}, above 1"));
+            let of = of.text().unwrap_or_default();
+            out.push(format!("the loads of the workloads with load.of = {of} add up to {sum:.2}, above 1"));
         }
     }
     for (i, workload) in scenario.workloads.iter().enumerate() {

@@ -4,6 +4,7 @@ use paceline_proto::units::{BitsPerSec, Duration};
 
 use super::declare::{section, variants};
 use super::value::{File, Name};
+use crate::graph::Side;
 
 section! {
     /// Hosts, switches and links. Node ids: hosts first, from 0, then switches.
@@ -150,26 +151,54 @@ section! {
 }
 
 section! {
-    /// A full-duplex link.
+    /// A full-duplex link, from `a` to `b` and back.
     pub struct GraphLink {
         /// Name of the node at one end.
         a: Name, from "Paceline";
         /// Name of the node at the other end.
         b: Name, from "Paceline";
-        /// Rate, each way.
+        /// Rate.
         rate: BitsPerSec = "100Gbps", in "[1Mbps, 10Tbps]", from "HPCC, sec. 5.1";
-        /// Propagation delay, each way.
+        /// Propagation delay.
         delay: Duration = "1us", in "[0s, 1s]", from "HPCC, sec. 5.1";
-        /// Probability that a packet is lost on the wire.
+        /// Rate from `b` to `a`; `rate` when left out.
+        rate_back: Option<BitsPerSec>, in "[1Mbps, 10Tbps]", from "Paceline";
+        /// Propagation delay from `b` to `a`; `delay` when left out.
+        delay_back: Option<Duration>, in "[0s, 1s]", from "Paceline";
+        /// Probability that a packet is lost on the wire, either way.
         error_rate: f64 = 0.0, in "[0, 1)", from "HPCC reference simulator, ERROR_RATE_PER_LINK";
     }
 }
 
-/// Ports of one kind of switch: how many of which rate and delay.
-pub(crate) type SwitchPorts = Vec<(u32, BitsPerSec, Duration)>;
+impl GraphLink {
+    /// Rate and delay from `a` to `b`, and from `b` to `a`.
+    pub fn sides(&self) -> [Side; 2] {
+        let there = Side { rate: self.rate, delay: self.delay };
+        let back = Side { rate: self.rate_back.unwrap_or(self.rate), delay: self.delay_back.unwrap_or(self.delay) };
+        [there, back]
+    }
+}
+
+/// Equal ports of one kind of switch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ports {
+    /// How many.
+    pub count: u32,
+    /// Their links, out of the switch.
+    pub out: Side,
+    /// And into it.
+    pub back: Side,
+}
+
+impl Ports {
+    fn new(count: u32, rate: BitsPerSec, delay: Duration) -> Self {
+        let side = Side { rate, delay };
+        Self { count, out: side, back: side }
+    }
+}
 
 impl TopologyKind {
-    /// Rate of the host links, where the scenario itself says it (the slowest one of a graph).
+    /// Rate at which hosts send, where the scenario itself says it (of a graph's hosts the slowest).
     pub fn host_rate(&self) -> Option<BitsPerSec> {
         match self {
             TopologyKind::Star(t) => Some(t.host_rate),
@@ -181,8 +210,9 @@ impl TopologyKind {
             TopologyKind::File(_) => None,
             TopologyKind::Graph(g) => {
                 let hosts: std::collections::BTreeSet<&str> = g.hosts.iter().map(|h| h.0.as_str()).collect();
-                let at_host = |l: &&GraphLink| [&l.a, &l.b].iter().any(|end| hosts.contains(end.0.as_str()));
-                g.links.iter().filter(at_host).map(|l| l.rate).min()
+                let out = |l: &GraphLink| [&l.a, &l.b].map(|end| hosts.contains(end.0.as_str()));
+                let ends = g.links.iter().flat_map(|l| out(l).into_iter().zip(l.sides()));
+                ends.filter(|(is_host, _)| *is_host).map(|(_, side)| side.rate).min()
             }
         }
     }
@@ -202,38 +232,45 @@ impl TopologyKind {
     }
 
     /// The kinds of switch there are, by their ports; empty where that is known only after reading a file.
-    pub(crate) fn switches(&self) -> Vec<SwitchPorts> {
+    pub(crate) fn switches(&self) -> Vec<Vec<Ports>> {
         let us = Duration::from_us(1);
         let (host, fabric) = (BitsPerSec(100_000_000_000), BitsPerSec(400_000_000_000));
         match self {
-            TopologyKind::Star(t) => vec![vec![(t.hosts, t.host_rate, t.link_delay)]],
+            TopologyKind::Star(t) => vec![vec![Ports::new(t.hosts, t.host_rate, t.link_delay)]],
             TopologyKind::Dumbbell(t) => {
-                let trunk = (1, t.bottleneck_rate, t.bottleneck_delay);
-                [t.left, t.right].map(|hosts| vec![(hosts, t.host_rate, t.host_delay), trunk]).into()
+                let trunk = Ports::new(1, t.bottleneck_rate, t.bottleneck_delay);
+                [t.left, t.right].map(|hosts| vec![Ports::new(hosts, t.host_rate, t.host_delay), trunk]).into()
             }
             TopologyKind::ParkingLot(t) => {
-                let chain = (t.hops.min(2), t.chain_rate, t.chain_delay);
-                vec![vec![(2, t.host_rate, t.host_delay), chain]]
+                let chain = Ports::new(t.hops.min(2), t.chain_rate, t.chain_delay);
+                vec![vec![Ports::new(2, t.host_rate, t.host_delay), chain]]
             }
             TopologyKind::LeafSpine(t) => {
-                let fabric = |switches: u32| (switches.saturating_mul(t.links_per_pair), t.fabric_rate, t.link_delay);
-                vec![vec![(t.hosts_per_leaf, t.host_rate, t.link_delay), fabric(t.spines)], vec![fabric(t.leaves)]]
+                let fabric =
+                    |switches: u32| Ports::new(switches.saturating_mul(t.links_per_pair), t.fabric_rate, t.link_delay);
+                let hosts = Ports::new(t.hosts_per_leaf, t.host_rate, t.link_delay);
+                vec![vec![hosts, fabric(t.spines)], vec![fabric(t.leaves)]]
             }
             TopologyKind::FatTree(t) => vec![
-                vec![(t.edge_hosts(), t.host_rate, t.link_delay), (t.k / 2, t.fabric_rate, t.link_delay)],
-                vec![(t.k, t.fabric_rate, t.link_delay)],
+                vec![
+                    Ports::new(t.edge_hosts(), t.host_rate, t.link_delay),
+                    Ports::new(t.k / 2, t.fabric_rate, t.link_delay),
+                ],
+                vec![Ports::new(t.k, t.fabric_rate, t.link_delay)],
             ],
             TopologyKind::HpccFat320(_) => {
-                vec![vec![(16, host, us), (4, fabric, us)], vec![(8, fabric, us)], vec![(5, fabric, us)]]
+                let fabric = |count| Ports::new(count, fabric, us);
+                vec![vec![Ports::new(16, host, us), fabric(4)], vec![fabric(8)], vec![fabric(5)]]
             }
             TopologyKind::File(_) => Vec::new(),
             TopologyKind::Graph(g) => {
-                let mut ports: std::collections::BTreeMap<&str, SwitchPorts> =
+                let mut ports: std::collections::BTreeMap<&str, Vec<Ports>> =
                     g.switches.iter().map(|s| (s.0.as_str(), Vec::new())).collect();
                 for link in &g.links {
-                    for end in [&link.a, &link.b] {
+                    let [there, back] = link.sides();
+                    for (end, out, back) in [(&link.a, there, back), (&link.b, back, there)] {
                         if let Some(ports) = ports.get_mut(end.0.as_str()) {
-                            ports.push((1, link.rate, link.delay));
+                            ports.push(Ports { count: 1, out, back });
                         }
                     }
                 }

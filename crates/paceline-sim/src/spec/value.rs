@@ -244,6 +244,35 @@ impl Value for PortRef {
     }
 }
 
+/// A link in one direction, written `"320->340"`: the nodes at its ends, by node id, or by name in a `graph`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LinkRef {
+    /// Where it comes from.
+    pub from: String,
+    /// Where it goes.
+    pub to: String,
+}
+
+impl std::fmt::Display for LinkRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}->{}", self.from, self.to)
+    }
+}
+
+impl Value for LinkRef {
+    const TYPE: Type = Type::Link;
+    fn read(node: &Node) -> Result<Self, Wrong> {
+        let Item::Text(text) = &node.item else { return Err(Wrong::Type) };
+        let name = |text: &str| Name::read(&Node { item: Item::Text(text.trim().to_string()), at: node.at }).ok();
+        let ends = text.split_once("->").and_then(|(from, to)| Some((name(from)?.0, name(to)?.0)));
+        let ends = ends.filter(|(from, to)| from != to);
+        ends.map(|(from, to)| Self { from, to }).ok_or_else(|| Wrong::Problem("not a link".to_string()))
+    }
+    fn text(&self) -> Option<String> {
+        Some(quote(&self.to_string()))
+    }
+}
+
 /// A set of hosts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HostSet {

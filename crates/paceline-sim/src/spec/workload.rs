@@ -6,7 +6,7 @@ use super::declare::{section, variants};
 use super::field::{Record, Type};
 use super::node::{Item, Node};
 use super::section::{Section, read_record};
-use super::value::{File, HostSet, Name, Value, Wrong, choice, either, quote};
+use super::value::{File, HostSet, LinkRef, Name, Value, Wrong, choice, either, quote};
 
 section! {
     /// Traffic of one kind and one scheme.
@@ -133,13 +133,16 @@ choice! {
     }
 }
 
-choice! {
+either! {
     /// What a load is a share of.
     pub enum LoadOf {
         /// The links of the hosts.
         Host = "host",
         /// The uplinks of the top-of-rack switches.
         TorUplink = "tor_uplink",
+        ;
+        /// One link in one direction.
+        Link(LinkRef),
     }
 }
 
@@ -160,7 +163,8 @@ section! {
         value: f64 = 0.3, in "(0, 10]", from "HPCC, sec. 5.1: 30 %, the normal load";
         /// Count payload alone, or everything data packets put on the wire.
         bytes: LoadBytes = "payload", from "HPCC project page: payload over bandwidth";
-        /// Capacity: the links of the hosts, or the uplinks of the top-of-rack switches.
+        /// Capacity: all links of the hosts, all uplinks of the top-of-rack switches, or one link (parallel ones together), loaded by
+        /// its expected share of the flows.
         of: LoadOf = "host", from "HPCC project page";
         /// Mean flow size: that of the sizes drawn, or the one the distribution's source names.
         mean: LoadMean = "sampled", from "HPCC reference simulator, traffic generator";
@@ -275,7 +279,8 @@ section! {
         value: f64 = 0.02, in "(0, 10]", from "HPCC, sec. 5.1: 2 %";
         /// Count payload alone, or everything data packets put on the wire.
         bytes: LoadBytes = "payload", from "HPCC project page: payload over bandwidth";
-        /// Capacity: the links of the hosts, or the uplinks of the top-of-rack switches.
+        /// Capacity: all links of the hosts, all uplinks of the top-of-rack switches, or one link (parallel ones together), loaded by
+        /// its expected share of the flows.
         of: LoadOf = "host", from "HPCC project page";
         /// Mean flow size: that of the sizes drawn, or the one the distribution's source names.
         mean: LoadMean = "sampled", from "HPCC reference simulator, traffic generator";

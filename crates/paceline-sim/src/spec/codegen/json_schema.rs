@@ -115,6 +115,7 @@ fn of_type(ty: Type, range: Option<&str>) -> Value {
         Type::Rate => quantity("bps|Kbps|Mbps|Gbps|Tbps"),
         Type::Multiple => json!({ "type": "string", "pattern": "^[0-9]+x$" }),
         Type::Port => json!({ "type": "string", "pattern": "^[0-9]+:[0-9]+$" }),
+        Type::Link => json!({ "type": "string", "pattern": "->" }),
         Type::Hosts => json!({ "anyOf": [
             { "const": "all" },
             { "type": "array", "minItems": 1, "items": { "anyOf": [

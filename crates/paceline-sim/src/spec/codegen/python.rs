@@ -191,7 +191,8 @@ fn python_types(ty: Type, out: &mut Vec<String>) {
         | Type::Instant
         | Type::Rate
         | Type::Multiple
-        | Type::Port => {
+        | Type::Port
+        | Type::Link => {
             push("str".to_string());
         }
         Type::Hosts => {

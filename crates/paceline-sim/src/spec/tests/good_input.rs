@@ -147,7 +147,7 @@ pub(super) fn all_variants() -> Vec<String> {
         "kind = 'fat_tree'\nhosts_per_edge = 3",
         "kind = 'hpcc_fat320'",
         "kind = 'file'\nfile = 'a b.txt'",
-        "kind = 'graph'\nhosts = ['a', 'b']\nswitches = ['s']\nlinks = [{ a = 'a', b = 's' }, { a = 'b', b = 's', rate = '1Gbps' }]",
+        "kind = 'graph'\nhosts = ['a', 'b']\nswitches = ['s']\nlinks = [{ a = 'a', b = 's' }, { a = 'b', b = 's', rate = '1Gbps', rate_back = '2Gbps', delay_back = '3us' }]",
     ];
     let workloads = [
         "kind = 'poisson'\nend = '1ms'\nmax_flows = 3",

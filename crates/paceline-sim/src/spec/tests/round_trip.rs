@@ -53,6 +53,7 @@ fn of_type(ty: Type, ends: Vec<String>) -> BoxedStrategy<String> {
         Type::Rate => prop_oneof![quoted(&["Mbps", "Gbps"]), at_ends(true)].boxed(),
         Type::Multiple => (1u32..100).prop_map(|n| format!("\"{n}x\"")).boxed(),
         Type::Port => (0u32..500, 0u16..50).prop_map(|(n, p)| format!("\"{n}:{p}\"")).boxed(),
+        Type::Link => (0u32..20, 20u32..30).prop_map(|(a, b)| format!("\"{a}->{b}\"")).boxed(),
         Type::Hosts => {
             prop_oneof![Just("\"all\""), Just("[0, 1]"), Just("[\"0-1\", 1]")].prop_map(str::to_string).boxed()
         }

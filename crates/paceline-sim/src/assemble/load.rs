@@ -1,0 +1,113 @@
+//! What the load of a workload is a share of.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::Build;
+use crate::error::InputError;
+use crate::graph::{NodeId, PortInfo};
+use crate::routing::Routes;
+use crate::spec::topology::TopologyKind;
+use crate::spec::value::LinkRef;
+use crate::spec::workload::{Incast, LoadOf};
+use crate::workload::{self as w, LoadReference, nearest};
+
+impl Build<'_> {
+    /// What a load of this workload refers to: its hosts' links, the uplinks of their top-of-rack switches, or one link.
+    pub(super) fn reference(
+        &self,
+        number: usize,
+        of: &LoadOf,
+        hosts: &[NodeId],
+        pairs: &[(f64, w::Pairs)],
+    ) -> Result<LoadReference, InputError> {
+        let graph = &self.scenario.graph;
+        let rates = |ports: &mut dyn Iterator<Item = &PortInfo>| ports.map(|p| p.rate.0 as f64).sum();
+        let field = format!("workloads.{number}.load.of");
+        let (capacity_bps, crossing) = match of {
+            LoadOf::Host => {
+                let all = rates(&mut hosts.iter().flat_map(|h| graph.ports_of(*h)));
+                return Ok(LoadReference { capacity_bps: all, crossing: 1.0 });
+            }
+            LoadOf::TorUplink => {
+                let racks: BTreeSet<NodeId> = hosts.iter().flat_map(|h| graph.ports_of(*h)).map(|p| p.peer).collect();
+                let ports = racks.iter().flat_map(|r| graph.ports_of(*r));
+                (rates(&mut ports.filter(|p| !graph.is_host(p.peer))), w::Crossing::Rack)
+            }
+            LoadOf::Link(link) => {
+                let [from, to] = self.ends(&field, link)?;
+                (rates(&mut graph.ports_of(from).iter().filter(|p| p.peer == to)), w::Crossing::Link(from, to))
+            }
+        };
+        let mut routes = Routes::new(Arc::clone(graph), self.scenario.routing);
+        let mut share = 0.0;
+        for (part, pairs) in pairs {
+            let here = w::expected_share(&mut routes, pairs, crossing).map_err(|e| {
+                let error = self.spec.error(&field, &e.problem);
+                InputError { value: e.value, allowed: e.allowed.map(|a| format!("{a}; or of = \"host\"")), ..error }
+            })?;
+            share += part * here;
+        }
+        if share <= 0.0 || capacity_bps <= 0.0 {
+            let (problem, allowed) = match of {
+                LoadOf::Link(_) => ("no flow of this workload crosses this link", "a link on a path of its flows"),
+                _ => ("no traffic leaves a rack in this network", "of = \"host\""),
+            };
+            return Err(self.spec.error(&field, problem).allowed(allowed));
+        }
+        Ok(LoadReference { capacity_bps, crossing: share })
+    }
+
+    /// The nodes at the ends of a link, which must be there.
+    fn ends(&self, field: &str, link: &LinkRef) -> Result<[NodeId; 2], InputError> {
+        let graph = &self.scenario.graph;
+        let names: Vec<&str> = match &self.spec.topology.kind {
+            TopologyKind::Graph(t) => t.hosts.iter().chain(&t.switches).map(|n| n.0.as_str()).collect(),
+            _ => Vec::new(),
+        };
+        let node = |text: &str| {
+            let named = names.iter().position(|n| *n == text).map(|i| i as NodeId);
+            let id = || text.parse::<NodeId>().ok().filter(|id| (*id as usize) < graph.nodes());
+            named.or_else(id).ok_or_else(|| {
+                let allowed = match nearest(text, names.iter().copied()) {
+                    Some(near) => format!("a node of the network, perhaps \"{near}\""),
+                    None => format!(
+                        "node ids 0 to {}{}",
+                        graph.nodes() - 1,
+                        if names.is_empty() { "" } else { ", or names" }
+                    ),
+                };
+                self.spec.error(field, &format!("no such node, {text}")).value(link).allowed(allowed)
+            })
+        };
+        let (from, to) = (node(&link.from)?, node(&link.to)?);
+        if graph.ports_of(from).iter().any(|p| p.peer == to) {
+            return Ok([from, to]);
+        }
+        let name = |id: NodeId| names.get(id as usize).map_or_else(|| id.to_string(), |n| (*n).to_string());
+        let peers: BTreeSet<NodeId> = graph.ports_of(from).iter().map(|p| p.peer).collect();
+        let mut known: Vec<String> = peers.iter().take(8).map(|p| format!("{}->{}", link.from, name(*p))).collect();
+        known.extend((peers.len() > known.len()).then(|| "...".to_string()));
+        Err(self.spec.error(field, "no such link").value(link).allowed(known.join(", ")))
+    }
+}
+
+/// Who sends to whom in the incasts of a workload, in parts with their shares of the flows. More flows than senders are taken
+/// as dealt out evenly.
+pub(super) fn incast_pairs(senders: &[NodeId], receivers: &[NodeId], p: &Incast) -> Vec<(f64, w::Pairs)> {
+    let fan_in = p.senders as usize;
+    if p.random_senders || fan_in >= senders.len() {
+        return vec![(1.0, w::Pairs::uniform(senders, receivers))];
+    }
+    // Always the first senders; where the receiver is one of them, the next one takes its place.
+    let (first, rest) = senders.split_at(fan_in);
+    let (inside, outside): (Vec<NodeId>, Vec<NodeId>) = receivers.iter().partition(|r| first.contains(r));
+    let share = |part: &[NodeId]| part.len() as f64 / receivers.len() as f64;
+    let others = (fan_in - 1) as f64 / fan_in as f64;
+    let parts = [
+        (share(&outside), w::Pairs::uniform(first, &outside)),
+        (share(&inside) * others, w::Pairs::uniform(first, &inside)),
+        (share(&inside) * (1.0 - others), w::Pairs::uniform(&rest[..1], &inside)),
+    ];
+    parts.into_iter().filter(|(share, _)| *share > 0.0).collect()
+}

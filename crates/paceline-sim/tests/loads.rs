@@ -1,0 +1,109 @@
+//! Offered load that refers to a link, and load on networks whose hosts have several NICs.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::path::Path;
+
+use paceline_sim::assemble::assemble;
+use paceline_sim::results::Summary;
+use paceline_sim::run::{Request, run};
+use paceline_sim::spec::parse;
+
+const HEAD: &str = "
+    framing.preset = 'hpcc'
+    [schemes.none]
+    cc = 'none'
+    window = 'off'
+";
+const LEAF_SPINE: &str = "
+    [topology]
+    kind = 'leaf_spine'
+    leaves = 3
+    spines = 2
+    hosts_per_leaf = 4
+    host_rate = '10Gbps'
+    fabric_rate = '25Gbps'
+";
+
+fn poisson(of: &str) -> String {
+    format!(
+        "[[workloads]]\nkind = 'poisson'\nsizes = '10KB'\nduration = '4ms'\n\
+         load = {{ value = 0.3, bytes = 'wire', of = '{of}' }}\n"
+    )
+}
+
+/// The summary and `links.csv` of a run, by name of the test.
+fn ran(name: &str, text: &str) -> (Summary, String) {
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("loads").join(name);
+    let spec = parse(text, name, &[]).unwrap_or_else(|e| panic!("{e}"));
+    let request = Request { spec, out: out.clone(), threads: 1, version: "test".into(), git: None };
+    let summary = run(request, &mut |_| true).unwrap();
+    (summary, std::fs::read_to_string(out.join("links.csv")).unwrap())
+}
+
+/// Share of a direction's capacity that data frames took, from `links.csv`, over `seconds`.
+fn carried(links: &str, from: &str, to: &str, seconds: f64) -> f64 {
+    let head: Vec<&str> = links.lines().next().unwrap().split(',').collect();
+    let column = |name: &str| head.iter().position(|h| *h == name).unwrap();
+    let rows = links.lines().skip(1).map(|row| row.split(',').collect::<Vec<_>>());
+    let mine: Vec<_> = rows.filter(|r| r[column("node")] == from && r[column("peer")] == to).collect();
+    let sum = |name: &str| mine.iter().map(|r| r[column(name)].parse::<f64>().unwrap()).sum::<f64>();
+    sum("data_bytes") * 8.0 / (sum("rate_bps") * seconds)
+}
+
+/// A load of 0.3 on a link puts 0.3 of its capacity on it, wherever the link is: about 1,000 flows, 3 % each way.
+#[test]
+fn a_named_link_gets_the_load_asked_for() {
+    for (from, to) in [("0", "12"), ("12", "15"), ("16", "13"), ("14", "9")] {
+        let text = format!("{HEAD}{LEAF_SPINE}{}", poisson(&format!("{from}->{to}")));
+        let (_, links) = ran(&format!("named-{from}-{to}"), &text);
+        let load = carried(&links, from, to, 4e-3);
+        assert!((load - 0.3).abs() < 0.05, "{from}->{to}: {load}");
+    }
+}
+
+/// Incasts to one receiver, from the first hosts to all, and from all to all: each loads a downlink of rack 0 as asked.
+#[test]
+fn incasts_load_a_link_by_their_own_pairs() {
+    let incast = |more: &str| {
+        format!(
+            "{HEAD}{LEAF_SPINE}[[workloads]]\nkind = 'incast'\nmode = 'poisson'\nsizes = '10KB'\nduration = '4ms'\n\
+             load = {{ value = 0.3, bytes = 'wire', of = '15->12' }}\n{more}"
+        )
+    };
+    for (name, more) in [
+        ("fixed", "receiver = 0\nsenders = 5\n"),
+        ("first", "receiver = 'random'\nsenders = 5\nrandom_senders = false\n"),
+        ("drawn", "receiver = 'random'\nsenders = 8\n"),
+    ] {
+        let (_, links) = ran(&format!("incast-{name}"), &incast(more));
+        let load = carried(&links, "15", "12", 4e-3);
+        assert!((load - 0.3).abs() < 0.06, "{name}: {load}");
+    }
+}
+
+#[test]
+fn links_that_are_none_or_carry_nothing_are_refused() {
+    let graph = "[topology]\nkind = 'graph'\nhosts = ['alpha', 'beta']\nswitches = ['s-1', 's-2', 's-3']\nlinks = [
+        { a = 'alpha', b = 's-1' }, { a = 's-1', b = 's-2' }, { a = 's-2', b = 'beta' }, { a = 's-2', b = 's-3' }]\n";
+    let told = |topology: &str, of: &str| {
+        let spec = parse(&format!("{HEAD}{topology}{}", poisson(of)), "bad.toml", &[]);
+        spec.and_then(|s| assemble(&s).map(|_| ())).map_or_else(|e| e.to_string(), |()| String::new())
+    };
+    assert_eq!(told(graph, "s-1->s-2"), "");
+    assert_eq!(told(graph, "0->2"), "", "ids are fine too");
+    for (topology, of, part) in [
+        (graph, "s-1->s-3", "no such link"),
+        (graph, "s-1->s-3", "s-1->alpha, s-1->s-2"),
+        (graph, "s-2->s-3", "no flow of this workload crosses this link"),
+        (graph, "s-1->bets", "perhaps \"beta\""),
+        (graph, "s-1->99", "no such node, 99"),
+        (graph, "s-1->", "not a link"),
+        (graph, "s-1->s-1", "not a link"),
+        (graph, "tor_uplnk", "did you mean \"tor_uplink\""),
+        (LEAF_SPINE, "0->13", "0->12"),
+        (LEAF_SPINE, "17->0", "node ids 0 to 16"),
+    ] {
+        let text = told(topology, of);
+        assert!(text.contains(part) && text.contains("workloads.0.load"), "{of}: {text}");
+    }
+}

@@ -1,0 +1,59 @@
+"""CSV tables of a result folder as NumPy columns."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paceline.errors import ResultsError
+
+
+def read_csv(path: Path, kinds: Mapping[str, type], *, complete: bool) -> dict[str, NDArray[Any]]:
+    """The columns named in ``kinds``; further columns are ignored. A missing file is a table without rows."""
+    dtypes: dict[type, type] = {int: np.int64, float: np.float64, str: np.str_}
+    empty: dict[str, NDArray[Any]] = {name: np.zeros(0, dtype=dtypes[kind]) for name, kind in kinds.items()}
+    if not path.is_file():
+        return empty
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ResultsError(path, f"is not UTF-8 text: {error}") from error
+    if not complete:  # a killed run leaves half a last row
+        text = text[: text.rfind("\n") + 1]
+        if not text:
+            return empty
+    reader = csv.reader(text.splitlines())
+    header = next(reader, [])
+    missing = [name for name in kinds if name not in header]
+    if missing:
+        raise ResultsError(path, f"line 1 has no column {', '.join(missing)}")
+    rows = list(reader)
+    for i, row in enumerate(rows):
+        if len(row) != len(header):
+            raise ResultsError(path, f"line {i + 2} has {len(row)} cells, the header {len(header)}")
+    columns: dict[str, NDArray[Any]] = {}
+    for name, kind in kinds.items():
+        at = header.index(name)
+        cells = [row[at] for row in rows]
+        try:
+            columns[name] = np.array([kind(c) for c in cells], dtype=dtypes[kind])
+        except (ValueError, OverflowError) as error:
+            raise _bad_cell(path, name, kind, cells) from error
+    return columns
+
+
+def _bad_cell(path: Path, name: str, kind: type, cells: list[str]) -> ResultsError:
+    wanted = "a whole number below 2^63" if kind is int else "a number"
+    for i, cell in enumerate(cells):
+        try:
+            if kind is int and not -(2**63) <= int(cell) < 2**63:
+                raise ValueError
+            kind(cell)
+        except ValueError:
+            return ResultsError(path, f"line {i + 2}: {name} is {cell!r}, not {wanted}")
+    return ResultsError(path, f"{name} holds something that is not {wanted}")
