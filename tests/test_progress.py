@@ -34,8 +34,9 @@ def test_the_share_done_follows_what_ends_the_run(changed, share):
 
 
 def test_the_time_left_follows_the_pace_so_far():
-    assert progress.seconds_left(snapshot(end_ps=100, sim_ps=25, wall_s=10.0)) == 30.0
-    assert progress.seconds_left(snapshot(end_ps=100, sim_ps=0, wall_s=10.0)) is None
+    assert progress.seconds_left(0.25, 10.0) == 30.0
+    assert progress.seconds_left(0.0, 10.0) is None
+    assert progress.seconds_left(None, 10.0) is None
     assert progress.clock(3725.4) == "1:02:05"
 
 

@@ -194,7 +194,7 @@ fn run_one(w: &Workload, engine: &str, run: bool) -> Result<Row, InputError> {
     let mut set: Vec<String> = w.set.iter().map(|s| (*s).to_string()).collect();
     set.push(format!("run.engine={engine}"));
     let spec = spec::parse(w.toml, w.name, &set)?;
-    let mut bench = prepare_bench(&spec, assemble(&spec)?)?;
+    let mut bench = prepare_bench(&spec, assemble(&spec)?, 1)?;
     let setup_s = began.elapsed().as_secs_f64();
     let (wall, cpu) = (std::time::Instant::now(), cpu_seconds());
     if run {

@@ -16,7 +16,12 @@ const FAT_TREE: &str = include_str!("../workloads/fat-tree-websearch.toml");
 const INCAST: &str = include_str!("../workloads/incast-pfc.toml");
 
 /// All of them, in the order they run.
-pub const WORKLOADS: [Workload; 6] = [
+pub const WORKLOADS: [Workload; 7] = [
+    Workload {
+        name: "fat320-short",
+        toml: FAT320,
+        set: &["workloads.0.load.value=0.5", "workloads.0.duration=150us", "run.stop=250us"],
+    },
     Workload { name: "fat320-websearch-30", toml: FAT320, set: &["workloads.0.load.value=0.3"] },
     Workload { name: "fat320-websearch-50", toml: FAT320, set: &["workloads.0.load.value=0.5"] },
     Workload { name: "fat320-websearch-70", toml: FAT320, set: &["workloads.0.load.value=0.7"] },

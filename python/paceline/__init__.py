@@ -21,6 +21,8 @@ from paceline._native import InputError, git_revision, version
 from paceline.errors import ResultsError
 
 if TYPE_CHECKING:
+    from paceline.reproduce.model import Point, Runs
+    from paceline.reproduce.sweep import SweepFailed, SweepInterrupted, sweep
     from paceline.results import Results
     from paceline.run import SimulationInterrupted, load, restore, simulate
     from paceline.scenario import *
@@ -28,18 +30,34 @@ if TYPE_CHECKING:
 __version__ = version()
 
 # Loaded when first used: the command line answers --help without NumPy.
-_HOMES = {"Results": "results", "SimulationInterrupted": "run", "load": "run", "restore": "run", "simulate": "run"}
+_HOMES = {
+    "Point": "reproduce.model",
+    "Results": "results",
+    "Runs": "reproduce.model",
+    "SimulationInterrupted": "run",
+    "SweepFailed": "reproduce.sweep",
+    "SweepInterrupted": "reproduce.sweep",
+    "load": "run",
+    "restore": "run",
+    "simulate": "run",
+    "sweep": "reproduce.sweep",
+}
 
 __all__ = [
     "InputError",
+    "Point",
     "Results",
     "ResultsError",
+    "Runs",
     "SimulationInterrupted",
+    "SweepFailed",
+    "SweepInterrupted",
     "__version__",
     "git_revision",
     "load",
     "restore",
     "simulate",
+    "sweep",
 ]
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "input_error",
     "restore_csv",
     "run",
+    "source_digest",
     "template",
     "version",
 ]
@@ -41,6 +42,7 @@ def input_error(
 ) -> InputError: ...
 def version() -> str: ...
 def git_revision() -> str | None: ...
+def source_digest() -> str: ...
 def run(
     scenario_toml: str,
     source_name: str,

@@ -42,6 +42,29 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor
 # Read by errors.take_json_flag before typer sees the arguments; declared so that the help shows it.
 JsonErrors = Annotated[bool, typer.Option(errors.JSON_FLAG, help="Errors as one line of JSON on standard error.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Prints JSON.")]
+Cache = Annotated[
+    Path,
+    typer.Option(
+        "--cache",
+        metavar="DIR",
+        envvar="PACELINE_CACHE",
+        show_envvar=False,
+        help="Where finished runs are kept (PACELINE_CACHE).",
+    ),
+]
+ExecutorName = Annotated[
+    str | None,
+    typer.Option(
+        "--executor",
+        metavar="local|dask://HOST:PORT",
+        show_default="local",
+        help="Processes here, or the workers of a Dask cluster that see --cache.",
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", metavar="N", min=1, show_default="cores", help="Runs at a time, memory permitting."),
+]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -253,6 +276,114 @@ def check(
     for warning in found["warnings"]:
         print(f"warning: {warning}", file=sys.stderr)
     print(found["resolved"].rstrip("\n") if resolved else "\n".join(check_lines(found)))
+
+
+@app.command()
+def reproduce(
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID]...", show_default=False, help="Results; see --list.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All results, and a scoreboard over them.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="Lists results, with CPU minutes at each scale.")] = False,
+    scale: Annotated[
+        str,
+        typer.Option("--scale", metavar="tiny|quick|paper", help="Size of the runs: seconds, minutes, as published."),
+    ] = "quick",
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", show_default="results/reproduce/SCALE", help="Where pages go."),
+    ] = None,
+    cache: Cache = Path("results/cache"),
+    executor: ExecutorName = None,
+    jobs: Jobs = None,
+    recorded: Annotated[
+        Path | None,
+        typer.Option(
+            "--verdicts", metavar="FILE", show_default="Paceline's own", help="Recorded verdicts to compare with."
+        ),
+    ] = None,
+    update: Annotated[bool, typer.Option("--update", help="Rewrites the recorded verdicts instead.")] = False,
+    as_json: AsJson = False,
+    progress: Progress = Mode.AUTO,
+    quiet: Quiet = False,
+    _json_errors: JsonErrors = False,
+) -> int:
+    """Regenerates published results and judges them.
+
+    Writes figures, verdicts and the exact scenarios, a page per result. Finished runs are kept: a command that was
+    interrupted goes on where it was. Exits with 1 when a verdict or a measured value is not as recorded.
+
+    \b
+    Examples:
+      paceline reproduce --list
+      paceline reproduce H13 --scale tiny
+      paceline reproduce --all --executor dask://cluster:8786 --cache /shared/cache
+    """
+    from paceline.reproduce import command
+
+    if list_:
+        command.list_experiments(ids or (), as_json=as_json)
+        return 0
+    return command.reproduce(
+        ids or (),
+        everything=everything,
+        scale=scale,
+        out=out,
+        cache=cache,
+        executor=executor,
+        jobs=jobs,
+        recorded=recorded,
+        update=update,
+        as_json=as_json,
+        progress=Mode.NONE if quiet else progress,
+        quiet=quiet,
+    )
+
+
+@app.command()
+def sweep(
+    scenario: ScenarioFile,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option("--vary", metavar="KEY=A,B,...", show_default=False, help="Values of a field; may be repeated."),
+    ] = None,
+    seeds: Annotated[int, typer.Option("--seeds", metavar="N", min=1, help="Seeds, from the scenario's on.")] = 1,
+    overrides: Overrides = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", show_default="results/SCENARIO-sweep", help="Where the table goes."),
+    ] = None,
+    cache: Cache = Path("results/cache"),
+    executor: ExecutorName = None,
+    jobs: Jobs = None,
+    progress: Progress = Mode.AUTO,
+    quiet: Quiet = False,
+    _json_errors: JsonErrors = False,
+) -> None:
+    """Runs a scenario over values and seeds into one table.
+
+    All combinations of the values; one row per run, in sweep.csv and, with pyarrow, sweep.parquet. Finished runs are
+    kept and not run again.
+
+    \b
+    Examples:
+      paceline sweep incast.toml --vary workloads.0.senders=8,16,32 --seeds 3
+      paceline sweep demo.toml --vary workloads.0.scheme=hpcc,none --vary workloads.0.load.value=0.3,0.5
+    """
+    from paceline.reproduce import command
+
+    command.sweep(
+        scenario,
+        vary or (),
+        seeds=seeds,
+        overrides=overrides or (),
+        out=out,
+        cache=cache,
+        executor=executor,
+        jobs=jobs,
+        progress=Mode.NONE if quiet else progress,
+        quiet=quiet,
+    )
 
 
 @app.command()

@@ -37,10 +37,13 @@ class Mode(StrEnum):
 
 
 class View(Protocol):
-    """Shows snapshots."""
+    """Shows how far something is."""
 
     def show(self, snapshot: Snapshot) -> None:
-        """Shows one snapshot; called about ten times a second."""
+        """Shows a snapshot of a run; called about ten times a second."""
+
+    def put(self, share: float | None, note: str, wall_s: float) -> None:
+        """Shows the share done, if that is known, a remark, and the time left at the pace of the ``wall_s`` so far."""
 
 
 @contextmanager
@@ -69,10 +72,9 @@ def fraction(snapshot: Snapshot) -> float | None:
     return min(1.0, max(shares)) if shares else None
 
 
-def seconds_left(snapshot: Snapshot) -> float | None:
+def seconds_left(share: float | None, wall_s: float) -> float | None:
     """Wall seconds left at the pace so far, or ``None`` when there is no telling."""
-    share = fraction(snapshot)
-    return None if not share else snapshot["wall_s"] * (1.0 - share) / share
+    return None if not share else wall_s * (1.0 - share) / share
 
 
 def describe(snapshot: Snapshot) -> str:
@@ -102,6 +104,9 @@ class Nothing:
     def show(self, snapshot: Snapshot) -> None:
         """Shows nothing."""
 
+    def put(self, share: float | None, note: str, wall_s: float) -> None:
+        """Shows nothing."""
+
 
 class Plain:
     """A line every 5 s, for logs."""
@@ -111,13 +116,17 @@ class Plain:
 
     def show(self, snapshot: Snapshot) -> None:
         """Prints a line, if the last one is long enough ago."""
-        if snapshot["wall_s"] - self._last < PLAIN_INTERVAL_S:
+        self.put(fraction(snapshot), describe(snapshot), snapshot["wall_s"])
+
+    def put(self, share: float | None, note: str, wall_s: float) -> None:
+        """Prints a line, if the last one is long enough ago."""
+        if wall_s - self._last < PLAIN_INTERVAL_S:
             return
-        self._last = snapshot["wall_s"]
-        share, left = fraction(snapshot), seconds_left(snapshot)
+        self._last = wall_s
+        left = seconds_left(share, wall_s)
         ahead = "" if share is None else f"{share:4.0%}, "
         behind = "" if left is None else f", {clock(left)} left"
-        print(f"{self._title}: {ahead}{describe(snapshot)}{behind}", file=self._stream, flush=True)
+        print(f"{self._title}: {ahead}{note}{behind}", file=self._stream, flush=True)
 
 
 class Bar:
@@ -148,7 +157,11 @@ class Bar:
 
     def show(self, snapshot: Snapshot) -> None:
         """Redraws the bar."""
-        share, left = fraction(snapshot), seconds_left(snapshot)
-        note = describe(snapshot) + ("" if left is None else f", {clock(left)} left")
+        self.put(fraction(snapshot), describe(snapshot), snapshot["wall_s"])
+
+    def put(self, share: float | None, note: str, wall_s: float) -> None:
+        """Redraws the bar."""
+        left = seconds_left(share, wall_s)
+        note += "" if left is None else f", {clock(left)} left"
         self._bars.update(self._task, total=None if share is None else 1.0, completed=share or 0.0, note=note)
         self._bars.refresh()

@@ -11,12 +11,11 @@ import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -75,6 +74,10 @@ class Section:
     text: str = ""
     figures: list[Drawing] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
+    link: str = ""
+    """Address of a page with more."""
+    verbatim: list[tuple[str, str]] = field(default_factory=list)
+    """Texts to show as they are, each with a name."""
 
 
 class _Page:
@@ -397,6 +400,15 @@ def _citation(runs: Sequence[Results]) -> str:
     )
 
 
+def render(template: str, **values: Any) -> str:
+    """A page from one of the package's templates."""
+    loader = PackageLoader("paceline", "templates")
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template(template).render(**values)
+
+
 def write_report(
     dirs: Sequence[Path],
     out: Path,
@@ -420,9 +432,8 @@ def write_report(
     names = run_labels(runs)
     figures = Section("figures", "Figures of the run", tables=figures_tables(runs))
     sections = [page.slowdown(), page.fct(), page.queues(), page.links(), figures, page.parameters(), page.provenance()]
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    source = resources.files("paceline").joinpath("templates/report.html.j2").read_text(encoding="utf-8")
-    html = environment.from_string(source).render(
+    html = render(
+        "report.html.j2",
         title=runs[0].name if len(runs) == 1 else f"Comparison of {len(runs)} runs",
         runs=[(name, run, _schemes(run)) for name, run in zip(names, runs, strict=True)],
         notices=_notices(runs),

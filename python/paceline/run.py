@@ -8,6 +8,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -58,7 +59,7 @@ def simulate(
     """
     from paceline.results import Results
 
-    source = _Source.of(scenario)
+    source = Source.of(scenario)
     check_overrides(overrides)
     check_numbers(threads, seed, follow_flows)
     folder = Path(tempfile.mkdtemp(prefix="paceline-")) if out is None else Path(out)
@@ -203,14 +204,19 @@ def check_numbers(threads: object, seed: object, follow_flows: Sequence[object])
             raise _native.input_error("not allowed", field=field, value=repr(value), allowed=allowed)
 
 
-class _Source:
+@dataclass(frozen=True)
+class Source:
     """A scenario as text, with what errors in it are to say about the place."""
 
-    def __init__(self, text: str, name: str, base: str | None, title: str) -> None:
-        self.text, self.name, self.base, self.title = text, name, base, title
+    text: str
+    name: str
+    base: str | None
+    """Where names of input files start; the current directory without it."""
+    title: str
 
     @classmethod
-    def of(cls, scenario: Scenario | str | os.PathLike[str]) -> _Source:
+    def of(cls, scenario: Scenario | str | os.PathLike[str]) -> Source:
+        """The source of what :func:`simulate` takes as a scenario; InputError when it is none."""
         if isinstance(scenario, str) and "\n" in scenario:
             return cls(scenario, "scenario text", None, "simulation")
         if isinstance(scenario, str | os.PathLike):

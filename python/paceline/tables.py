@@ -50,6 +50,8 @@ class Cell:
 
     text: str
     note: str = ""
+    tone: str = ""
+    """How a page shows it: ``pass``, ``fail``, ``undecided``; in words only without one."""
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,14 @@ impl IntHop {
     /// Bytes waiting, in steps of the unit.
     #[inline(always)]
     pub fn queue(self, multiple: u64) -> u64 {
-        (self.0 >> (TIME_BITS + BYTES_BITS) & ((1 << QUEUE_BITS) - 1)) * 80 * multiple
+        self.shorter_queue(self, multiple)
+    }
+
+    /// The smaller of two records' bytes waiting, in steps of the unit.
+    #[inline(always)]
+    pub fn shorter_queue(self, other: IntHop, multiple: u64) -> u64 {
+        let units = |record: IntHop| record.0 >> (TIME_BITS + BYTES_BITS) & ((1 << QUEUE_BITS) - 1);
+        units(self).min(units(other)) * 80 * multiple
     }
 
     /// Index of the port's rate in the run's table.

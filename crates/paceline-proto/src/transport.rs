@@ -1,3 +1,16 @@
 //! Transports: who sends what next, and what the receiver answers.
 
+pub mod express_pass;
+pub mod homa;
+pub mod in_flight;
+#[cfg(test)]
+mod incast;
+pub mod message;
+pub mod ndp;
+pub mod packet_set;
 pub mod rdma;
+pub mod selective_drop;
+#[cfg(test)]
+mod star;
+pub mod timers;
+pub mod unscheduled;

@@ -15,7 +15,7 @@ mod _native {
     #[pymodule_export]
     use super::error::input_error;
     #[pymodule_export]
-    use super::{git_revision, version};
+    use super::{git_revision, source_digest, version};
 
     use pyo3::prelude::*;
 
@@ -36,4 +36,10 @@ fn version() -> &'static str {
 #[pyfunction]
 fn git_revision() -> Option<&'static str> {
     option_env!("PACELINE_GIT_REVISION")
+}
+
+/// Digest of the sources that decide results: equal digests, equal results.
+#[pyfunction]
+fn source_digest() -> &'static str {
+    env!("PACELINE_SOURCE_DIGEST")
 }

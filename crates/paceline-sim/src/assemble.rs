@@ -92,7 +92,7 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
             groups.push(workload.group.0.clone());
         }
     }
-    let scenario = Scenario {
+    let mut scenario = Scenario {
         seed: spec.seed,
         graph: Arc::clone(&graph),
         framing,
@@ -123,6 +123,9 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         flow_count = flow_count.zip(made.count).map(|(a, b)| a + b);
         arrivals_end = arrivals_end.zip(made.end).map(|(a, b)| a.max(b));
         sources.push(made.source);
+    }
+    if let Some(pfc) = &mut scenario.switch.pfc {
+        pfc.classes = classes.len().clamp(1, 8) as u8;
     }
     let source = match sources.len() {
         1 => sources.remove(0),

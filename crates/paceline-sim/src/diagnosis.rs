@@ -8,15 +8,58 @@ use crate::packet::NONE;
 /// Paused ports that a message lists at most.
 const LISTED: usize = 6;
 
-/// Whether a run without progress since `since` is stuck: for longer than `stall`, and no retransmission timeout that
-/// still runs explains it.
-pub fn is_stuck(net: &Net, since: u64, now: u64, stall: u64) -> bool {
-    if now - since <= stall {
-        return false;
+/// What a part of the network knows of a standstill.
+#[derive(Clone, Debug, Default)]
+pub struct Symptoms {
+    /// Longest retransmission timeout that runs, ps.
+    patience: u64,
+    /// Switch ports that are paused with packets waiting.
+    blocked: Vec<u32>,
+    /// There are no timeouts.
+    hopeless: bool,
+}
+
+impl Symptoms {
+    /// Of a network, or of one part.
+    pub fn of(net: &Net) -> Self {
+        let Some(rto) = net.scenario.host.rto else { return Self { hopeless: true, ..Self::default() } };
+        let waiting = net.flows.iter().filter(|f| f.alive).map(|f| rto.initial.0 << f.timeouts).max();
+        Self { patience: waiting.unwrap_or(0), blocked: blocked(net), hopeless: false }
     }
-    let Some(rto) = net.scenario.host.rto else { return true };
-    let waiting = net.flows.iter().filter(|f| f.alive).map(|f| rto.initial.0 << f.timeouts).max();
-    now - since > stall.saturating_add(waiting.unwrap_or(0)) || pause_cycle(net).is_some()
+
+    /// Adds those of another part.
+    pub fn add(&mut self, other: &Symptoms) {
+        self.patience = self.patience.max(other.patience);
+        self.blocked.extend_from_slice(&other.blocked);
+        self.hopeless |= other.hopeless;
+    }
+
+    /// Whether a run without progress for `idle` ps, longer than `stall`, is stuck: no timeout that still runs explains
+    /// it.
+    pub fn is_stuck(&self, net: &Net, idle: u64, stall: u64) -> bool {
+        self.hopeless || idle > stall.saturating_add(self.patience) || pause_cycle(net, &self.blocked).is_some()
+    }
+}
+
+/// Whether a run without progress since `since` is stuck.
+pub fn is_stuck(net: &Net, since: u64, now: u64, stall: u64) -> bool {
+    now - since > stall && Symptoms::of(net).is_stuck(net, now - since, stall)
+}
+
+/// How a flow was given up.
+pub fn given_up(net: &Net, slot: u32, now: u64) -> String {
+    let (flow, info) = (&net.flows[slot as usize], &net.infos[slot as usize]);
+    let paused = net.ports[flow.nic as usize].paused & (1 << flow.class) != 0;
+    format!(
+        "at {} flow {} ({} -> {}) still waited for an answer to packet {} of {}{}",
+        paceline_proto::units::Time(now),
+        info.id,
+        info.spec.src,
+        info.spec.dst,
+        flow.tx.snd_una,
+        flow.tx.packets,
+        if paused { ", its NIC paused" } else { "" }
+    )
 }
 
 /// Explains a standstill: a cycle of pauses if there is one, else the paused ports and the flows that wait.
@@ -24,7 +67,7 @@ pub fn diagnose(net: &Net, now: u64) -> String {
     let time = paceline_proto::units::Time(now);
     let running = net.flows.iter().filter(|f| f.alive).count();
     let mut text = format!("no flow has made progress; at {time} {running} flows are unfinished");
-    if let Some(cycle) = pause_cycle(net) {
+    if let Some(cycle) = pause_cycle(net, &blocked(net)) {
         let names: Vec<String> = cycle.iter().map(|n| format!("node {n}")).collect();
         let _ = write!(text, "; PFC deadlock: {} -> {}", names.join(" -> "), names[0]);
         return text;
@@ -57,11 +100,10 @@ pub fn diagnose(net: &Net, now: u64) -> String {
     } else {
         let _ = write!(text, "; {} ports are paused: {}", paused.len(), paused[..paused.len().min(LISTED)].join(", "));
     }
-    let waiting: Vec<String> = net
-        .flows
-        .iter()
-        .zip(&net.infos)
-        .filter(|(f, _)| f.alive)
+    let mut alive: Vec<_> = net.flows.iter().zip(&net.infos).filter(|(f, _)| f.alive).collect();
+    alive.sort_by_key(|(_, info)| info.id);
+    let waiting: Vec<String> = alive
+        .into_iter()
         .take(LISTED)
         .map(|(f, i)| {
             format!(
@@ -73,15 +115,22 @@ pub fn diagnose(net: &Net, now: u64) -> String {
     text + "; " + &waiting.join(", ")
 }
 
+/// Switch ports that are paused with packets waiting.
+fn blocked(net: &Net) -> Vec<u32> {
+    let ports = net.ports.iter().zip(&net.nic_of_port).enumerate();
+    ports.filter(|(_, (p, nic))| **nic == NONE && p.paused & p.waiting != 0).map(|(i, _)| i as u32).collect()
+}
+
 /// Nodes of a cycle in which each waits for the next: a port that is paused with packets waiting waits for its peer.
-fn pause_cycle(net: &Net) -> Option<Vec<u32>> {
+fn pause_cycle(net: &Net, blocked: &[u32]) -> Option<Vec<u32>> {
     let nodes = net.graph.nodes();
+    let mut waiting = vec![false; net.ports.len()];
+    for port in blocked {
+        waiting[*port as usize] = true;
+    }
     let waits = |node: u32| {
         let range = net.first[node as usize]..net.first[node as usize + 1];
-        range.filter(|p| {
-            let port = &net.ports[*p as usize];
-            net.nic_of_port[*p as usize] == NONE && port.paused & port.waiting != 0
-        })
+        range.filter(|p| waiting[*p as usize])
     };
     // Depth-first search with an explicit stack; state 0 new, 1 on the path, 2 done.
     let mut state = vec![0u8; nodes];

@@ -3,9 +3,12 @@
 mod calendar;
 mod inbox;
 pub mod order;
+mod part;
+pub mod partition;
 mod reference_nic;
 pub(crate) mod reference_random;
 pub mod sequential;
+mod team;
 pub mod windowed;
 
 use crate::record::{FlowRecord, PfcEvent};

@@ -19,6 +19,7 @@ use paceline_proto::cc::CongestionControl;
 use paceline_proto::rng::{below, hash3, mix};
 use paceline_proto::units::Time;
 
+use crate::flow::SLOT_MASK;
 use crate::graph::{Graph, NodeId};
 use crate::net::Net;
 use crate::packet::{Handle, Kind, NONE, Packet};
@@ -28,7 +29,7 @@ use schedule::Schedule;
 
 /// What a packet carries with it in place of its path.
 #[derive(Clone, Copy, Debug)]
-struct Carried {
+pub(crate) struct Carried {
     from: Address,
     to: Address,
     sport: u16,
@@ -122,6 +123,19 @@ impl Failures {
         Ok(out)
     }
 
+    /// What a packet carries, if it is addressed.
+    pub(crate) fn carried(&self, h: Handle) -> Option<Carried> {
+        self.carried.get(h as usize).copied()
+    }
+
+    /// Gives a packet what it carries.
+    pub(crate) fn carry(&mut self, h: Handle, carried: Carried) {
+        if self.carried.len() <= h as usize {
+            self.carried.resize(h as usize + 1, carried);
+        }
+        self.carried[h as usize] = carried;
+    }
+
     /// The port of a switch that its tables give a packet at an instant.
     fn next_port(&mut self, node: NodeId, h: Handle, packet: &Packet, at: u64) -> Option<u32> {
         let carried = &mut self.carried[h as usize];
@@ -166,9 +180,30 @@ impl Net {
         self.failures.as_ref().is_some_and(|f| f.is_down(port, now))
     }
 
+    /// [`Failures::forward`] for a packet that has just left a port. Returns its inbox, nothing when it is lost.
+    pub(crate) fn forward(&mut self, port: u32, h: Handle, now: u64, inbox: u32, arrival: u64) -> Option<u32> {
+        let packet = self.arena[h];
+        if self.nic_of_port[port as usize] != NONE && !packet.kind.is_pfc() {
+            self.address_packet(h, &packet);
+        }
+        let Some(failures) = &mut self.failures else { return Some(inbox) };
+        // A path of many changes may not wrap the count.
+        self.arena[h].hop = packet.hop.min(u8::MAX - 1);
+        match failures.forward(port, h, &packet, now, arrival) {
+            Ok(inbox) => Some(inbox),
+            Err(at) => {
+                if at == port && failures.is_down(port, now) {
+                    self.ports[port as usize].unsend(packet.size, packet.kind != Kind::Data);
+                }
+                self.lose_to_failure(at, h);
+                None
+            }
+        }
+    }
+
     /// A packet leaves its host: what switches need to know of it is written down.
     pub(crate) fn address_packet(&mut self, h: Handle, packet: &Packet) {
-        let slot = (packet.flow & crate::flow::SLOT_MASK) as usize;
+        let slot = ((packet.flow & SLOT_MASK) >> self.share.bits) as usize;
         let carried = if packet.kind == Kind::Data {
             let info = &self.infos[slot];
             let (spec, id) = (&info.spec, info.id);
@@ -179,11 +214,9 @@ impl Net {
             let data = failures.carried[h as usize];
             Carried { from: data.to, to: data.from, sport: data.dport, dport: data.sport, ..data }
         };
-        let Some(failures) = &mut self.failures else { return };
-        if failures.carried.len() <= h as usize {
-            failures.carried.resize(h as usize + 1, carried);
+        if let Some(failures) = &mut self.failures {
+            failures.carry(h, carried);
         }
-        failures.carried[h as usize] = carried;
     }
 
     /// An ACK has come back: the path its data packet took. A path other than before makes the records of the switches on
@@ -213,7 +246,7 @@ impl Net {
     }
 
     /// What is due at the instant of [`Net::next_link_change`]: before anything else at that instant, everything before
-    /// done. Returns the ports whose links failed.
+    /// done. Returns the ports of this part whose links failed.
     #[cold]
     pub(crate) fn change_links<S: crate::net::Schedule>(&mut self, s: &mut S) -> Vec<u32> {
         let Some(failures) = &mut self.failures else { return Vec::new() };
@@ -222,7 +255,10 @@ impl Net {
         // No packet arrives in a past epoch any more.
         let epoch = failures.schedule.epoch(now);
         failures.routes.retain(|e, _| *e >= epoch);
-        let ports: Vec<u32> = failures.schedule.failing(now).flat_map(|link| failures.ends[link as usize]).collect();
+        let mut ports: Vec<u32> =
+            failures.schedule.failing(now).flat_map(|link| failures.ends[link as usize]).collect();
+        let part_of = |port: &u32| self.share.part_of.get(self.port_node[*port as usize] as usize);
+        ports.retain(|port| part_of(port).is_none_or(|part| *part == self.share.me));
         for &port in &ports {
             self.end_pauses(port, now);
         }

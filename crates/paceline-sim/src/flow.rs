@@ -3,11 +3,12 @@
 use paceline_proto::cc::{CongestionControl, Controller, Params, Telemetry};
 use paceline_proto::transport::rdma::{Receiver, Sender};
 
+use crate::clock::Clock;
 use crate::error::InputError;
 use crate::graph::NodeId;
 use crate::ideal;
 use crate::net::Net;
-use crate::packet::{INLINE_HOPS, INT, LONG, PINT, ROUTED, STAMP, TICKS};
+use crate::packet::{INLINE_HOPS, INT, Kind, LAST, LONG, NONE, PINT, Packet, ROUTED, STAMP, TICKS};
 use crate::record::{FlowRecord, Status};
 use crate::routing::{Address, Tuple, ip_of};
 use crate::scenario::PathChoice;
@@ -78,6 +79,37 @@ pub struct FlowInfo {
     pub(crate) ideal_sender: u64,
     pub(crate) ideal_receiver: u64,
     pub(crate) ideal_hpcc: u64,
+}
+
+impl Flow {
+    /// The next data packet; charges window and pacing.
+    #[inline(always)]
+    pub(crate) fn next_packet(&mut self, number: u32, now: u64, clock: Clock) -> Packet {
+        let seq = self.tx.snd_nxt;
+        let last = seq + 1 == self.tx.packets;
+        let size = if last { self.short_size } else { self.full_size };
+        if self.tx.in_flight() == 0 {
+            self.progress_at = now;
+        }
+        self.tx.snd_nxt += 1;
+        if self.last_size != u32::from(size) {
+            self.last_size = u32::from(size);
+            self.gap = clock.serialisation_ps(self.last_size, self.rate);
+        }
+        self.next_avail = now + self.gap;
+        Packet {
+            next: NONE,
+            flow: number | u32::from(self.generation) << SLOT_BITS,
+            seq,
+            size,
+            in_port: 0,
+            kind: Kind::Data,
+            hop: 0,
+            class: self.class,
+            flags: self.flags | if last { LAST } else { 0 },
+            out: self.path,
+        }
+    }
 }
 
 impl Net {
@@ -190,11 +222,9 @@ impl Net {
         let slot = self.take_slot(flow, info, receiving)?;
         self.forget_path(slot);
         if forth.len().max(reverse.len()) > INLINE_HOPS + 1 {
-            if self.long_paths.len() <= slot as usize {
-                self.long_paths.resize(slot as usize + 1, [Box::default(), Box::default()]);
-            }
-            self.long_paths[slot as usize] = [forth[1..].into(), reverse[1..].into()];
+            self.set_long_paths(self.number(slot), [forth[1..].into(), reverse[1..].into()]);
         }
+        self.announce(slot, dst.host);
         let frames = u64::from(packets) * u64::from(framing.header + telemetry + framing.wire_overhead) + spec.bytes;
         let mut node = src.host;
         for port in &forth {
@@ -219,18 +249,24 @@ impl Net {
             receiving.generation = flow.generation;
             self.flows[i] = flow;
             self.infos[i] = info;
-            self.receiving[i] = receiving;
+            let number = self.number(slot) as usize;
+            self.receiving[number] = receiving;
             return Ok(slot);
         }
         let slot = self.flows.len() as u32;
-        if slot > SLOT_MASK {
+        let most = SLOT_MASK >> self.share.bits;
+        if slot > most {
             return Err(InputError::new("too many flows at the same time")
                 .value(slot)
-                .allowed("at most 2^24 running flows"));
+                .allowed(format!("at most {} running flows in one part", most + 1)));
         }
         self.flows.push(flow);
         self.infos.push(info);
-        self.receiving.push(receiving);
+        let number = self.number(slot) as usize;
+        if self.receiving.len() <= number {
+            self.receiving.resize(number + 1, Receiving::default());
+        }
+        self.receiving[number] = receiving;
         Ok(slot)
     }
 
@@ -242,8 +278,9 @@ impl Net {
             Status::Finished => self.counters.finished += 1,
             Status::Failed => {
                 self.counters.failed += 1;
-                if self.first_failure.is_none() {
-                    self.first_failure = Some(self.diagnose(now));
+                let id = self.infos[slot as usize].id;
+                if self.first_failure.as_ref().is_none_or(|(at, first, _)| (now, id) < (*at, *first)) {
+                    self.first_failure = Some((now, id, crate::diagnosis::given_up(self, slot, now)));
                 }
             }
             _ => {}
@@ -271,7 +308,7 @@ impl Net {
         let (flow, info) = (&self.flows[slot as usize], &self.infos[slot as usize]);
         let start = info.spec.start.0;
         // A flow given up: what its receiver has by now is another node's present, which engines see at different times.
-        let done_at = if status == Status::Failed { 0 } else { self.receiving[slot as usize].done_at };
+        let done_at = if status == Status::Failed { 0 } else { self.receiving[self.number(slot) as usize].done_at };
         FlowRecord {
             id: info.id,
             status,

@@ -4,13 +4,13 @@
 //! whoever looks at it first brings it up to the present.
 
 use paceline_proto::cc::{Ack, CongestionControl, Loss};
-use paceline_proto::telemetry::IntHop;
+use paceline_proto::telemetry::{IntHop, MAX_HOPS};
 use paceline_proto::transport::rdma::{Acked, Reply};
 use paceline_proto::units::Time;
 
 use crate::flow::{SLOT_BITS, SLOT_MASK, cap};
 use crate::net::{Net, Schedule};
-use crate::packet::{CE, Handle, INLINE_HOPS, INT, Kind, LAST, LONG, NONE, PINT, Packet, ROUTED, STAMP, TICKS};
+use crate::packet::{CE, Handle, INLINE_HOPS, INT, Kind, LAST, LONG, PINT, Packet, ROUTED, STAMP, TICKS};
 use crate::record::Status;
 
 /// Never.
@@ -140,13 +140,15 @@ impl Net {
 
     #[inline(always)]
     fn nic_send<S: Schedule>(&mut self, nic: u32, next: Next, now: u64, s: &mut S) {
-        let port = self.nics[nic as usize].port;
-        let h = match next {
-            Next::Control => self.ports[port as usize].pop(self.arena.split().0, 0),
-            Next::Flow(place) => self.make_data(nic, place, now),
-            Next::Nothing => return,
-        };
-        self.nic_launch(port, h, now, s);
+        match next {
+            Next::Control => {
+                let port = self.nics[nic as usize].port;
+                let h = self.ports[port as usize].pop(self.arena.split().0, 0);
+                self.nic_launch(port, h, now, s);
+            }
+            Next::Flow(place) => self.send_data(nic, place, now, s),
+            Next::Nothing => {}
+        }
     }
 
     /// [`Net::launch`] at a NIC, short for the usual case: a host at a switch, over a wire that loses nothing.
@@ -170,57 +172,49 @@ impl Net {
         s.started(port, p.free, h, p.peer_base + u32::from(packet.out[0]), p.free + p.delay);
     }
 
-    /// The next data packet of the flow at a place of the NIC's list; charges pacing and window.
+    /// Sends the next data packet of the flow at a place of the NIC's list; charges pacing and window.
     #[inline(always)]
-    fn make_data(&mut self, nic: u32, place: u32, now: u64) -> Handle {
+    fn send_data<S: Schedule>(&mut self, nic: u32, place: u32, now: u64, s: &mut S) {
         let slot = self.nics[nic as usize].flows[place as usize];
-        let h = self.make_packet(slot, now);
-        let flow = &self.flows[slot as usize];
-        let n = &mut self.nics[nic as usize];
+        if self.flows[slot as usize].flags & TICKS != 0 {
+            self.catch_up(slot, now);
+        }
+        let number = self.number(slot);
+        let (flow, n) = (&mut self.flows[slot as usize], &mut self.nics[nic as usize]);
+        let mut packet = flow.next_packet(number, now, self.clock);
+        self.counters.data_made += 1;
         n.last = place;
         n.avail[place as usize] = Self::availability(flow, self.payload);
         if let Some(rto) = self.host.rto {
             n.timer_at = n.timer_at.min(flow.progress_at + (rto.initial.0 << flow.timeouts));
         }
-        h
+        let port = n.port;
+        let p = &mut self.ports[port as usize];
+        if self.spray || p.watched || p.peer_is_host {
+            let h = if self.spray { self.sprayed(slot, packet, now) } else { self.alloc_data(packet, now) };
+            self.launch(port, h, false, now, s);
+            return;
+        }
+        // What `launch` does, for a host at a switch over a wire that loses nothing.
+        p.tx_bytes += u64::from(packet.size);
+        p.tx_packets += 1;
+        p.free = now + p.wire_ps(packet.size, &self.wires);
+        packet.in_port = p.peer_port;
+        packet.hop = 1;
+        let (free, inbox, arrival) = (p.free, p.peer_base + u32::from(packet.out[0]), p.free + p.delay);
+        let h = self.alloc_data(packet, now);
+        s.started(port, free, h, inbox, arrival);
     }
 
     /// The next data packet of a flow.
-    #[inline(always)]
     pub(crate) fn make_packet(&mut self, slot: u32, now: u64) -> Handle {
         if self.flows[slot as usize].flags & TICKS != 0 {
             self.catch_up(slot, now);
         }
-        let flow = &mut self.flows[slot as usize];
-        let seq = flow.tx.snd_nxt;
-        let last = seq + 1 == flow.tx.packets;
-        let size = if last { flow.short_size } else { flow.full_size };
-        if flow.tx.in_flight() == 0 {
-            flow.progress_at = now;
-        }
-        flow.tx.snd_nxt += 1;
+        let number = self.number(slot);
+        let packet = self.flows[slot as usize].next_packet(number, now, self.clock);
         self.counters.data_made += 1;
-        if flow.last_size != u32::from(size) {
-            flow.last_size = u32::from(size);
-            flow.gap = self.clock.serialisation_ps(flow.last_size, flow.rate);
-        }
-        flow.next_avail = now + flow.gap;
-        let packet = Packet {
-            next: NONE,
-            flow: slot | u32::from(flow.generation) << SLOT_BITS,
-            seq,
-            size,
-            in_port: 0,
-            kind: Kind::Data,
-            hop: 0,
-            class: flow.class,
-            flags: flow.flags | if last { LAST } else { 0 },
-            out: flow.path,
-        };
-        if self.spray {
-            return self.sprayed(slot, packet, now);
-        }
-        self.alloc_data(packet, now)
+        if self.spray { self.sprayed(slot, packet, now) } else { self.alloc_data(packet, now) }
     }
 
     /// A handle for a data packet, its telemetry word set where it has one.
@@ -369,8 +363,8 @@ impl Net {
     /// A data packet at its receiver. True when it has become an answer to send.
     #[inline(always)]
     pub(crate) fn receive_data(&mut self, h: Handle, packet: &Packet, now: u64) -> bool {
-        let slot = packet.flow & SLOT_MASK;
-        let state = &mut self.receiving[slot as usize];
+        let number = packet.flow & SLOT_MASK;
+        let state = &mut self.receiving[number as usize];
         self.counters.data_delivered += 1;
         if u32::from(state.generation) != packet.flow >> SLOT_BITS {
             self.arena.release(h);
@@ -381,7 +375,12 @@ impl Net {
         let reply = state.rx.on_data(Time(now), packet.seq, host.nack_interval, host.rto.is_some(), host.chunk);
         if packet.flags & LAST != 0 && state.rx.expected == packet.seq + 1 && before == packet.seq {
             state.done_at = now;
+            if self.share.bits != 0 {
+                let generation = state.generation;
+                self.announce_done(number, generation, now);
+            }
         }
+        let state = &self.receiving[number as usize];
         let (kind, seq) = match reply {
             Reply::Ack(seq) => (Kind::Ack, seq),
             Reply::Nack(seq) => (Kind::Nack, seq),
@@ -407,7 +406,7 @@ impl Net {
 
     /// An ACK or NACK at the sender. The NIC's own lists are the caller's business.
     pub(crate) fn receive_ack(&mut self, h: Handle, packet: &Packet, now: u64) -> Answered {
-        let slot = packet.flow & SLOT_MASK;
+        let slot = (packet.flow & SLOT_MASK) >> self.share.bits;
         let flow = &mut self.flows[slot as usize];
         if !flow.alive || u32::from(flow.generation) != packet.flow >> SLOT_BITS {
             self.arena.release(h);
@@ -440,12 +439,11 @@ impl Net {
             self.counters.retransmitted += u64::from(again);
         }
         let ctx = &self.contexts[usize::from(flow.context)];
-        let hops = match packet.flags & (INT | PINT | STAMP) {
-            0 => 0,
-            INT => usize::from(flow.switches).min(paceline_proto::telemetry::MAX_HOPS),
-            _ => 1,
+        let int = match packet.flags & (INT | PINT | STAMP) {
+            0 => &[],
+            INT => &self.arena.int(h)[1..=usize::from(flow.switches).min(MAX_HOPS)],
+            _ => &self.arena.int(h)[..1],
         };
-        let int = if hops > 0 { &self.arena.int(h)[..hops] } else { &[] };
         let ack = Ack { now: Time(now), ack: packet.seq, snd_nxt: flow.tx.snd_nxt, ecn: packet.flags & CE != 0, int };
         if counts {
             flow.cc.on_ack(ctx, &ack);

@@ -217,6 +217,7 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
                 alpha_q16: (1 << 16) / 8,
                 alpha_scales: true,
                 resume_offset: Bytes(3072),
+                classes: 1,
             }),
             egress_alpha_q16: 1 << 16,
             ecn: config.enable_qcn.then(|| Ecn { by_rate: config.ecn(), per_port: false }),

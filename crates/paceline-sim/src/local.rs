@@ -3,28 +3,23 @@
 //! results are those of the exact order (`Net::switch_arrival`, `Net::depart`), port by port.
 
 use paceline_proto::rng::{hash3, unit};
-use paceline_proto::telemetry::{IntHop, IntUnits, MAX_HOPS};
+use paceline_proto::telemetry::{IntUnits, MAX_HOPS};
 use paceline_proto::units::Time;
 
 use crate::clock::Wire;
 use crate::failures::Failures;
-use crate::net::{EcnPoint, LongPaths, Net, Schedule, long_hop};
-use crate::packet::{CE, Handle, INT, Kind, NONE, Packet};
+use crate::net::parts::Cut;
+use crate::net::{EcnPoint, Lane, LongPaths, Net, long_hop};
+use crate::packet::{CE, Handle, INT, Kind, Packet, Words};
 use crate::pint::Pint;
 use crate::port::{NO_ECN, Port};
 use crate::record::{BINS, bin};
 use crate::scenario::BufferModel;
 use crate::switch::LocalAccount;
 
-/// What a port needs for one window.
-struct Local<'a> {
+/// What stays as it is during a window.
+struct Fixed<'a> {
     port: u32,
-    p: &'a mut Port,
-    packets: &'a mut [Packet],
-    int: &'a mut [[IntHop; MAX_HOPS]],
-    account: LocalAccount<'a>,
-    /// Histograms of the port's classes; empty when not kept.
-    rows: &'a mut [[u64; BINS]],
     class_slot: [u8; 8],
     wires: &'a [Wire],
     long_paths: &'a LongPaths,
@@ -34,16 +29,33 @@ struct Local<'a> {
     k_min: u32,
     ecn_per_port: bool,
     ecn_key: u64,
-    pint: Option<&'a mut Pint>,
-    failures: Option<&'a mut Failures>,
     /// Loss probability of the wire, and the key of its draws.
     loss: f64,
     loss_key: u64,
+    /// The part at the other end of the wire, where it is another one.
+    across: Option<u8>,
     /// Bytes that may wait.
     limit: u64,
+}
+
+/// What few packets meet.
+struct Rare<'a> {
+    pint: Option<&'a mut Pint>,
+    failures: Option<&'a mut Failures>,
     marks: u64,
     /// Packets lost on the wire or, at the port given, because a link was down.
     lost: Vec<(Handle, Option<u32>)>,
+    cut: &'a mut Vec<Cut>,
+}
+
+/// Where packets and their telemetry are, and the switch's memory. Apart from the port, so that the compiler knows that
+/// nothing written here changes the port.
+struct Store<'a> {
+    packets: &'a mut [Packet],
+    int: &'a mut [Words],
+    account: LocalAccount<'a>,
+    /// Histograms of the port's classes; empty when not kept.
+    rows: &'a mut [[u64; BINS]],
 }
 
 /// An arrival the port cannot handle alone.
@@ -56,19 +68,52 @@ enum Exception {
 
 impl Net {
     /// Runs the port: `arrivals` as (time, handle) in order, all before `end`; departures before `end`.
-    pub(crate) fn run_local<S: Schedule>(
+    pub(crate) fn run_local<L: Lane>(
         &mut self,
         port: u32,
         mut arrivals: impl Iterator<Item = (u64, Handle)>,
         end: u64,
-        s: &mut S,
+        lane: &mut L,
     ) {
+        let i = port as usize;
+        let limit = if !self.buffers.lossless() && self.scenario.switch.model == BufferModel::PerPort {
+            self.scenario.switch.buffer.0
+        } else {
+            u64::MAX
+        };
+        let across = if self.ports[i].watched { self.part_across(port) } else { None };
         loop {
-            let mut local = self.local(port);
-            let exception = local.run(&mut arrivals, end, s);
-            let (marks, lost) = (local.marks, std::mem::take(&mut local.lost));
+            let (packets, int) = self.arena.split();
+            let p = &mut self.ports[i];
+            let ecn = if p.ecn == NO_ECN { None } else { Some(self.ecn[usize::from(p.ecn)]) };
+            let fixed = Fixed {
+                port,
+                loss: if p.watched { self.error_rate[i] } else { 0.0 },
+                class_slot: self.class_slot,
+                wires: &self.wires,
+                long_paths: &self.long_paths,
+                units: self.int_units,
+                k_min: ecn.map_or(u32::MAX, |e| e.k_min),
+                ecn,
+                ecn_per_port: self.ecn_per_port,
+                ecn_key: self.draws.ecn,
+                loss_key: self.draws.loss,
+                across,
+                limit,
+            };
+            let rows = if self.class_slots == 0 {
+                &mut [][..]
+            } else {
+                let first = self.queue_row[i] as usize;
+                &mut self.queue_time[first..first + self.class_slots]
+            };
+            let mut store = Store { packets, int, account: self.buffers.local(self.port_node[i]), rows };
+            let (pint, failures) = (self.pint.as_deref_mut(), self.failures.as_deref_mut());
+            let mut rare = Rare { pint, failures, marks: 0, lost: Vec::new(), cut: &mut self.cut };
+            let exception = run(&fixed, p, &mut store, &mut rare, &mut arrivals, end, lane);
+            let Rare { marks, lost, .. } = rare;
             self.counters.marks += marks;
-            self.port_counts[port as usize].marks += marks;
+            self.port_counts[i].marks += marks;
             for (h, link_down) in lost {
                 match link_down {
                     Some(at) => self.lose_to_failure(at, h),
@@ -81,209 +126,181 @@ impl Net {
                 Exception::Drop => self.drop_packet(port, h, &packet, now),
                 Exception::Pfc => {
                     if self.apply_pfc(port, h, &packet, now) {
-                        let p = &mut self.ports[port as usize];
+                        let p = &mut self.ports[i];
                         p.free = p.free.max(now);
                     }
                 }
             }
         }
-        let p = &self.ports[port as usize];
+        let p = &self.ports[i];
         if p.waiting & !(p.paused & !1) != 0 {
-            s.waiting(port, p.free);
-        }
-    }
-
-    #[inline(always)]
-    fn local(&mut self, port: u32) -> Local<'_> {
-        let i = port as usize;
-        let (packets, int) = self.arena.split();
-        let p = &mut self.ports[i];
-        let limit = if !self.buffers.lossless() && self.scenario.switch.model == BufferModel::PerPort {
-            self.scenario.switch.buffer.0
-        } else {
-            u64::MAX
-        };
-        let ecn = if p.ecn == NO_ECN { None } else { Some(self.ecn[usize::from(p.ecn)]) };
-        let rows = if self.class_slots == 0 {
-            &mut [][..]
-        } else {
-            let first = self.queue_row[i] as usize;
-            &mut self.queue_time[first..first + self.class_slots]
-        };
-        Local {
-            port,
-            loss: if p.watched { self.error_rate[i] } else { 0.0 },
-            p,
-            packets,
-            int,
-            account: self.buffers.local(self.port_node[i]),
-            rows,
-            class_slot: self.class_slot,
-            wires: &self.wires,
-            long_paths: &self.long_paths,
-            units: self.int_units,
-            k_min: ecn.map_or(u32::MAX, |e| e.k_min),
-            ecn,
-            ecn_per_port: self.ecn_per_port,
-            ecn_key: self.draws.ecn,
-            pint: self.pint.as_deref_mut(),
-            failures: self.failures.as_deref_mut(),
-            loss_key: self.draws.loss,
-            limit,
-            marks: 0,
-            lost: Vec::new(),
+            lane.waiting(port, p.free);
         }
     }
 }
 
-impl Local<'_> {
-    /// Until the window ends, or something comes that concerns more than this port.
-    #[inline(always)]
-    fn run<S: Schedule>(
-        &mut self,
-        arrivals: &mut impl Iterator<Item = (u64, Handle)>,
-        end: u64,
-        s: &mut S,
-    ) -> Option<(u64, Handle, Exception)> {
-        for (now, h) in arrivals {
-            while self.p.free <= now && self.depart(s) {}
-            let packet = &self.packets[h as usize];
-            if packet.kind.is_pfc() {
-                return Some((now, h, Exception::Pfc));
-            }
-            let (class, size, in_port) = (packet.class, packet.size, packet.in_port);
-            if self.p.free <= now && self.p.paused & (1 << class) == 0 {
-                if self.p.waiting == 0 {
-                    // In and out in the same instant: the buffer never holds it.
-                    self.p.pass(class);
-                    self.send(h, now, s);
-                    continue;
-                }
-                // What waits is paused; this one is not and goes now.
-                self.p.free = now;
-            }
-            if u64::from(self.p.total) + u64::from(size) > self.limit {
-                return Some((now, h, Exception::Drop));
-            }
-            self.note(class, now);
-            self.account.add(in_port, class, size);
-            self.p.push(self.packets, h, class, size);
+/// Until the window ends, or something comes that concerns more than this port.
+#[inline(always)]
+fn run<L: Lane>(
+    fixed: &Fixed<'_>,
+    p: &mut Port,
+    store: &mut Store<'_>,
+    rare: &mut Rare<'_>,
+    arrivals: &mut impl Iterator<Item = (u64, Handle)>,
+    end: u64,
+    lane: &mut L,
+) -> Option<(u64, Handle, Exception)> {
+    for (now, h) in arrivals {
+        while p.free <= now && p.waiting != 0 && depart(fixed, p, store, rare, lane) {}
+        let packet = &mut store.packets[h as usize];
+        if packet.kind.is_pfc() {
+            return Some((now, h, Exception::Pfc));
         }
-        while self.p.free < end && self.depart(s) {}
-        None
+        if p.free <= now && (p.paused == 0 || p.paused & (1 << packet.class) == 0) {
+            if p.waiting == 0 {
+                // In and out in the same instant: the buffer never holds it.
+                p.pass(packet.class);
+                send(fixed, p, packet, store.int, rare, h, now, lane);
+                continue;
+            }
+            // What waits is paused; this one is not and goes now.
+            p.free = now;
+        }
+        let (class, size, in_port) = (packet.class, packet.size, packet.in_port);
+        if u64::from(p.total) + u64::from(size) > fixed.limit {
+            return Some((now, h, Exception::Drop));
+        }
+        note(fixed, p, store.rows, class, now);
+        store.account.add(in_port, class, size);
+        p.push(store.packets, h, class, size);
     }
+    while p.free < end && p.waiting != 0 && depart(fixed, p, store, rare, lane) {}
+    None
+}
 
-    /// A departure at the instant the transmitter is free. False when nothing may go.
-    #[inline(always)]
-    fn depart<S: Schedule>(&mut self, s: &mut S) -> bool {
-        if self.p.waiting == 0 {
-            return false;
-        }
-        let now = self.p.free;
-        let Some(class) = self.p.pick() else { return false };
-        self.note(class, now);
-        let h = self.p.pop(self.packets, class);
-        let packet = &self.packets[h as usize];
-        if !packet.kind.is_pfc() {
-            self.account.remove(packet.in_port, class, packet.size);
-            let behind = if self.ecn_per_port { self.p.total } else { self.p.class_bytes(class) };
-            if behind > self.k_min {
-                self.mark(h, behind);
-            }
-        }
-        self.send(h, now, s);
-        true
-    }
-
-    /// The queue of a class changes at `now`.
-    #[inline(always)]
-    fn note(&mut self, class: u8, now: u64) {
-        let (bytes, since) = self.p.level_since(class, now);
-        if bytes > 0
-            && class != 0
-            && let Some(row) = self.rows.get_mut(usize::from(self.class_slot[usize::from(class & 7)]))
-        {
-            row[bin(bytes)] += now - since;
+/// A departure at the instant the transmitter is free. False when nothing may go.
+#[inline(always)]
+fn depart<L: Lane>(fixed: &Fixed<'_>, p: &mut Port, store: &mut Store<'_>, rare: &mut Rare<'_>, lane: &mut L) -> bool {
+    let now = p.free;
+    let Some(class) = p.pick() else { return false };
+    note(fixed, p, store.rows, class, now);
+    let h = p.pop(store.packets, class);
+    let packet = &mut store.packets[h as usize];
+    if !packet.kind.is_pfc() {
+        store.account.remove(packet.in_port, class, packet.size);
+        let behind = if fixed.ecn_per_port { p.total } else { p.class_bytes(class) };
+        if behind > fixed.k_min {
+            mark(fixed, p, packet, rare, behind);
         }
     }
+    send(fixed, p, packet, store.int, rare, h, now, lane);
+    true
+}
 
-    #[cold]
-    fn mark(&mut self, h: Handle, behind: u32) {
-        let packet = &mut self.packets[h as usize];
-        if self.ecn.is_some_and(|e| e.marks(behind, self.ecn_key, self.port, self.p.tx_packets))
-            && packet.kind == Kind::Data
-        {
-            packet.flags |= CE;
-            self.marks += 1;
-        }
+/// The queue of a class changes at `now`.
+#[inline(always)]
+fn note(fixed: &Fixed<'_>, p: &mut Port, rows: &mut [[u64; BINS]], class: u8, now: u64) {
+    let (bytes, since) = p.level_since(class, now);
+    if bytes > 0
+        && class != 0
+        && let Some(row) = rows.get_mut(usize::from(fixed.class_slot[usize::from(class & 7)]))
+    {
+        row[bin(bytes)] += now - since;
     }
+}
 
-    /// Puts a packet on the wire at `now`: counts it, moves it on by one hop and stamps it.
-    #[inline(always)]
-    fn send<S: Schedule>(&mut self, h: Handle, now: u64, s: &mut S) {
-        let p = &mut *self.p;
-        let packet = &mut self.packets[h as usize];
-        let size = packet.size;
-        let tx_before = p.tx_bytes;
-        p.tx_bytes += u64::from(size);
-        p.tx_packets += 1;
-        p.free = now + p.wire_ps(size, self.wires);
-        packet.in_port = p.peer_port;
-        let hop = usize::from(packet.hop);
-        let control = packet.kind != Kind::Data;
-        let to = if p.peer_is_host || packet.kind.is_pfc() {
-            p.peer_port
-        } else {
-            packet.hop += 1;
-            match packet.out.get(hop) {
-                Some(port) => *port,
-                None => long_hop(self.long_paths, packet, hop),
-            }
-        };
-        if control {
-            p.tx_control += 1;
-            p.tx_control_bytes += u64::from(size);
-        } else if packet.flags & INT != 0 && hop <= MAX_HOPS {
-            let record = self.units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code);
-            self.int[h as usize][hop.wrapping_sub(1)] = record;
-        }
-        let mut to = (h, p.peer_base + u32::from(to));
-        if p.watched {
-            to = self.watch(h, to.1, now);
-        }
-        s.started(self.port, self.p.free, to.0, to.1, self.p.free + self.p.delay);
+#[cold]
+#[inline(never)]
+fn mark(fixed: &Fixed<'_>, p: &Port, packet: &mut Packet, rare: &mut Rare<'_>, behind: u32) {
+    if fixed.ecn.is_some_and(|e| e.marks(behind, fixed.ecn_key, fixed.port, p.tx_packets)) && packet.kind == Kind::Data
+    {
+        packet.flags |= CE;
+        rare.marks += 1;
     }
+}
 
-    /// As `Net::watch`.
-    #[cold]
-    fn watch(&mut self, h: Handle, inbox: u32, now: u64) -> (Handle, u32) {
-        if self.wire_loses(h, now) {
-            self.lost.push((h, None));
-            return (NONE, inbox);
+/// Puts a packet on the wire at `now`: counts it, moves it on by one hop and stamps it.
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "apart, so that the compiler knows what cannot change what")]
+fn send<L: Lane>(
+    fixed: &Fixed<'_>,
+    p: &mut Port,
+    packet: &mut Packet,
+    int: &mut [Words],
+    rare: &mut Rare<'_>,
+    h: Handle,
+    now: u64,
+    lane: &mut L,
+) {
+    let size = packet.size;
+    let tx_before = p.tx_bytes;
+    p.tx_bytes += u64::from(size);
+    p.tx_packets += 1;
+    p.free = now + p.wire_ps(size, fixed.wires);
+    packet.in_port = p.peer_port;
+    let hop = usize::from(packet.hop);
+    let control = packet.kind != Kind::Data;
+    let to = if p.peer_is_host || packet.kind.is_pfc() {
+        p.peer_port
+    } else {
+        packet.hop += 1;
+        match packet.out.get(hop) {
+            Some(port) => *port,
+            None => long_hop(fixed.long_paths, packet, hop),
         }
-        let Some(failures) = &mut self.failures else { return (h, inbox) };
-        let packet = &mut self.packets[h as usize];
+    };
+    if control {
+        p.tx_control += 1;
+        p.tx_control_bytes += u64::from(size);
+    } else if packet.flags & INT != 0 && hop <= MAX_HOPS {
+        int[h as usize].0[hop & 7] = fixed.units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code);
+    }
+    let (mut inbox, arrival) = (p.peer_base + u32::from(to), p.free + p.delay);
+    if p.watched {
+        let Some(to) = watch(fixed, p, packet, int, rare, (h, inbox), (now, arrival)) else { return };
+        inbox = to;
+    }
+    lane.put(inbox, arrival, h);
+}
+
+/// As `Net::watch`: measures the load where PINT asks for it. Returns the packet's inbox, nothing when nothing is left of the
+/// packet here: the wire loses it, a link is down, or it leaves for another part.
+#[cold]
+#[inline(never)]
+fn watch(
+    fixed: &Fixed<'_>,
+    p: &mut Port,
+    packet: &mut Packet,
+    int: &mut [Words],
+    rare: &mut Rare<'_>,
+    (h, inbox): (Handle, u32),
+    (now, arrival): (u64, u64),
+) -> Option<u32> {
+    if let Some(pint) = &mut rare.pint {
+        pint.measure(fixed.port, p, packet, &mut int[h as usize].0, now, None);
+    }
+    if fixed.loss > 0.0
+        && !packet.kind.is_pfc()
+        && unit(hash3(fixed.loss_key, u64::from(fixed.port), p.tx_packets)) < fixed.loss
+    {
+        rare.lost.push((h, None));
+        return None;
+    }
+    let mut inbox = inbox;
+    if let Some(failures) = &mut rare.failures {
         packet.hop = packet.hop.min(u8::MAX - 1);
-        match failures.forward(self.port, h, packet, now, self.p.free + self.p.delay) {
-            Ok(inbox) => (h, inbox),
+        match failures.forward(fixed.port, h, packet, now, arrival) {
+            Ok(to) => inbox = to,
             Err(at) => {
-                if at == self.port && failures.is_down(at, now) {
-                    self.p.unsend(packet.size, packet.kind != Kind::Data);
+                if at == fixed.port && failures.is_down(at, now) {
+                    p.unsend(packet.size, packet.kind != Kind::Data);
                 }
-                self.lost.push((h, Some(at)));
-                (NONE, inbox)
+                rare.lost.push((h, Some(at)));
+                return None;
             }
         }
     }
-
-    /// Measures the load where PINT asks for it. Returns whether the wire loses this packet.
-    fn wire_loses(&mut self, h: Handle, now: u64) -> bool {
-        let packet = &self.packets[h as usize];
-        if let Some(pint) = &mut self.pint {
-            pint.measure(self.port, self.p, packet, &mut self.int[h as usize], now, None);
-        }
-        self.loss > 0.0
-            && !packet.kind.is_pfc()
-            && unit(hash3(self.loss_key, u64::from(self.port), self.p.tx_packets)) < self.loss
-    }
+    let Some(part) = fixed.across else { return Some(inbox) };
+    rare.cut.push(Cut { part, handle: h, inbox, arrival });
+    None
 }

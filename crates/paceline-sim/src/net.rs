@@ -1,6 +1,7 @@
 //! The state of the network and what happens at a switch port. Both engines drive this one model; they differ only in
 //! the order in which they look at independent places. How it is built: `net/setup.rs`.
 
+pub(crate) mod parts;
 mod setup;
 
 use std::sync::Arc;
@@ -37,7 +38,13 @@ pub trait Schedule {
     fn waiting(&mut self, port: u32, free: u64);
 }
 
-/// Ports at the switches of each flow's path, there and back, where a packet cannot carry them; by flow slot.
+/// What a window that concerns one port alone needs of its engine.
+pub trait Lane: Schedule {
+    /// A packet reaches `inbox` (global port index) at `arrival`.
+    fn put(&mut self, inbox: u32, arrival: u64, handle: Handle);
+}
+
+/// Ports at the switches of each flow's path, there and back, where a packet cannot carry them; by flow number.
 pub(crate) type LongPaths = Vec<[Box<[u16]>; 2]>;
 
 /// The port at switch `hop` (from 0) of a packet's path where the packet does not carry it. Where links fail it is not used:
@@ -148,18 +155,23 @@ pub struct Net {
     pub(crate) last_start: u64,
     /// End of the last flow so far.
     pub(crate) last_end: u64,
-    /// Retransmission timeouts so far, and why the first flow was given up.
+    /// Retransmission timeouts so far, and the first flow given up: when, which, how.
     pub(crate) timeouts: u64,
-    pub(crate) first_failure: Option<String>,
-    /// Why the first lossless drop happened.
-    pub(crate) first_drop: Option<String>,
+    pub(crate) first_failure: Option<(u64, u64, String)>,
+    /// The first lossless drop: when, at which port, why.
+    pub(crate) first_drop: Option<(u64, u64, String)>,
     /// Changes whenever any flow makes progress.
     pub(crate) progress: u64,
     /// Source ports given out so far by (source, destination), for the reference's numbering.
     pub(crate) next_sport: std::collections::BTreeMap<(NodeId, NodeId), u16>,
     pub(crate) path: Vec<u16>,
-    /// Paths longer than a packet carries, by flow slot.
+    /// Paths longer than a packet carries, by flow number.
     pub(crate) long_paths: LongPaths,
+    /// Which part of a network in parts this is.
+    pub(crate) share: parts::Share,
+    /// Packets and notes for other parts, of the present window.
+    pub(crate) cut: Vec<parts::Cut>,
+    pub(crate) notes: Vec<(u8, parts::Note)>,
 }
 
 impl Net {
@@ -221,7 +233,7 @@ impl Net {
         let size = packet.size;
         let control = packet.kind != Kind::Data;
         let stamp = at_switch && !control && packet.flags & INT != 0 && usize::from(packet.hop) <= MAX_HOPS;
-        let stamp_hop = usize::from(packet.hop.wrapping_sub(1));
+        let stamp_hop = usize::from(packet.hop & 7);
         let tx_before = p.tx_bytes;
         p.tx_bytes += u64::from(size);
         p.tx_packets += 1;
@@ -248,51 +260,28 @@ impl Net {
     }
 
     /// A packet has left a watched port: the load is measured where PINT asks for it, it may be lost on the wire (drawn
-    /// from the port's own stream) or because a link is down, and where links fail its next port is looked up. Returns the
-    /// packet, [`NONE`] when it is lost, and its inbox.
+    /// from the port's own stream) or because a link is down, or leave for another part. Returns its inbox, looked up where
+    /// links may fail; nothing when there is nothing left of it here.
     #[cold]
     #[inline(never)]
-    fn watch(&mut self, port: u32, h: Handle, inbox: u32, now: u64, arrival: u64) -> (Handle, u32) {
-        if self.wire_loses(port, h, now) {
-            return (NONE, inbox);
-        }
-        if self.failures.is_none() {
-            return (h, inbox);
-        }
-        let packet = self.arena[h];
-        if self.nic_of_port[port as usize] != NONE && !packet.kind.is_pfc() {
-            self.address_packet(h, &packet);
-        }
-        let Some(failures) = &mut self.failures else { return (h, inbox) };
-        // A path of many changes may not wrap the count.
-        self.arena[h].hop = packet.hop.min(u8::MAX - 1);
-        match failures.forward(port, h, &packet, now, arrival) {
-            Ok(inbox) => (h, inbox),
-            Err(at) => {
-                if at == port && failures.is_down(port, now) {
-                    self.ports[port as usize].unsend(packet.size, packet.kind != Kind::Data);
-                }
-                self.lose_to_failure(at, h);
-                (NONE, inbox)
-            }
-        }
-    }
-
-    /// The wire behind a port, and what it does with a packet by chance. True when the packet is lost.
-    fn wire_loses(&mut self, port: u32, h: Handle, now: u64) -> bool {
+    fn watch(&mut self, port: u32, h: Handle, now: u64, inbox: u32, arrival: u64) -> Option<u32> {
         let p = &self.ports[port as usize];
         if let (Some(pint), NONE) = (&mut self.pint, self.nic_of_port[port as usize]) {
             let (packets, int) = self.arena.split();
-            pint.measure(port, p, &packets[h as usize], &mut int[h as usize], now, self.reference_random.as_mut());
+            pint.measure(port, p, &packets[h as usize], &mut int[h as usize].0, now, self.reference_random.as_mut());
         }
-        if self.error_rate[port as usize] <= 0.0 || self.arena[h].kind.is_pfc() {
-            return false;
+        let error_rate = self.error_rate[port as usize];
+        if error_rate > 0.0
+            && !self.arena[h].kind.is_pfc()
+            && unit(hash3(self.draws.loss, u64::from(port), p.tx_packets)) < error_rate
+        {
+            self.lose(port, h);
+            return None;
         }
-        if unit(hash3(self.draws.loss, u64::from(port), p.tx_packets)) >= self.error_rate[port as usize] {
-            return false;
-        }
-        self.lose(port, h);
-        true
+        let inbox = if self.failures.is_some() { self.forward(port, h, now, inbox, arrival)? } else { inbox };
+        let Some(part) = self.part_across(port) else { return Some(inbox) };
+        self.cut.push(parts::Cut { part, handle: h, inbox, arrival });
+        None
     }
 
     /// A packet is lost on the wire behind a port.
@@ -309,7 +298,7 @@ impl Net {
         let (free, inbox, arrival) = self.transmit(port, h, at_switch, now);
         let mut to = (h, inbox);
         if self.ports[port as usize].watched {
-            to = self.watch(port, h, inbox, now, arrival);
+            to = self.watch(port, h, now, inbox, arrival).map_or((NONE, inbox), |inbox| (h, inbox));
         }
         s.started(port, free, to.0, to.1, arrival);
     }
@@ -423,10 +412,10 @@ impl Net {
         self.counters.data_dropped += u64::from(packet.kind == Kind::Data);
         if self.buffers.lossless() {
             self.counters.lossless_drops += 1;
-            if self.first_drop.is_none() {
+            if self.first_drop.as_ref().is_none_or(|(at, place, _)| (now, u64::from(port)) < (*at, *place)) {
                 let node = self.port_node[port as usize];
                 let ingress = self.first[node as usize] + u32::from(packet.in_port);
-                self.first_drop = Some(format!(
+                let why = format!(
                     "class {} lost a packet of {} B at {} in switch {node}, from port {} to port {}: {}",
                     packet.class,
                     packet.size,
@@ -434,7 +423,8 @@ impl Net {
                     packet.in_port,
                     port - self.first[node as usize],
                     self.buffers.explain(node, ingress, packet.class)
-                ));
+                );
+                self.first_drop = Some((now, u64::from(port), why));
             }
         }
         self.arena.release(h);
@@ -520,7 +510,7 @@ impl Net {
 
     /// Why the first packet of a lossless class was dropped.
     pub fn first_lossless_drop(&self) -> Option<&str> {
-        self.first_drop.as_deref()
+        self.first_drop.as_ref().map(|(_, _, why)| why.as_str())
     }
 
     /// Names of the tiers of links, `from->to`.

@@ -3,7 +3,7 @@
 //! A packet never moves: queues link packets through `next`, engines pass handles. A data packet becomes its own ACK at
 //! the receiver, telemetry in place.
 
-use paceline_proto::telemetry::{IntHop, MAX_HOPS};
+use paceline_proto::telemetry::IntHop;
 
 /// Index of a packet in the [`Arena`].
 pub type Handle = u32;
@@ -85,11 +85,18 @@ pub struct Packet {
 
 const _: () = assert!(size_of::<Packet>() == 32);
 
+/// Telemetry of a packet: the record of the k-th switch at place k, other words at place 0. One cache line.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
+pub struct Words(pub [IntHop; 8]);
+
+const _: () = assert!(paceline_proto::telemetry::MAX_HOPS < 8);
+
 /// All packets of a run. Freed handles are reused last in, first out, so that the live set stays in cache.
 #[derive(Debug, Default)]
 pub struct Arena {
     packets: Vec<Packet>,
-    int: Vec<[IntHop; MAX_HOPS]>,
+    int: Vec<Words>,
     free: Handle,
     live: u32,
     with_int: bool,
@@ -109,7 +116,7 @@ impl Arena {
         if h == NONE {
             self.packets.push(packet);
             if self.with_int {
-                self.int.push([IntHop::default(); MAX_HOPS]);
+                self.int.push(Words::default());
             }
             return self.packets.len() as Handle - 1;
         }
@@ -127,6 +134,16 @@ impl Arena {
         self.free = h;
     }
 
+    /// A packet's telemetry, where there is any.
+    pub fn words(&self, h: Handle) -> Option<Words> {
+        self.int.get(h as usize).copied()
+    }
+
+    /// Counts the packets of another arena as its own, for records.
+    pub fn adopt(&mut self, live: u32) {
+        self.live += live;
+    }
+
     /// Packets in existence.
     pub fn live(&self) -> u32 {
         self.live
@@ -134,14 +151,14 @@ impl Arena {
 
     /// Packets and telemetry apart, both by handle.
     #[inline(always)]
-    pub fn split(&mut self) -> (&mut [Packet], &mut [[IntHop; MAX_HOPS]]) {
+    pub fn split(&mut self) -> (&mut [Packet], &mut [Words]) {
         (&mut self.packets, &mut self.int)
     }
 
     /// The telemetry of a packet.
     #[inline(always)]
-    pub fn int(&mut self, h: Handle) -> &mut [IntHop; MAX_HOPS] {
-        &mut self.int[h as usize]
+    pub fn int(&mut self, h: Handle) -> &mut [IntHop; 8] {
+        &mut self.int[h as usize].0
     }
 }
 

@@ -3,7 +3,7 @@
 use paceline_proto::cc::Params;
 use paceline_proto::pint::{PortUse, Scale, encode};
 use paceline_proto::rng::hash3;
-use paceline_proto::telemetry::{IntHop, MAX_HOPS};
+use paceline_proto::telemetry::IntHop;
 use paceline_proto::units::NS;
 
 use crate::engine::reference_random::ReferenceRandom;
@@ -54,7 +54,7 @@ impl Pint {
         port: u32,
         p: &Port,
         packet: &Packet,
-        telemetry: &mut [IntHop; MAX_HOPS],
+        telemetry: &mut [IntHop; 8],
         now: u64,
         reference: Option<&mut ReferenceRandom>,
     ) {

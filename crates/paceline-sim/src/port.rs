@@ -22,6 +22,7 @@ impl Default for Queue {
 /// An egress port. The transmitter is not simulated as events: `free` says when it is next idle, and who goes next is
 /// decided when something looks.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Port {
     /// When the transmitter is (or was last) idle, ps.
     pub free: u64,
@@ -53,14 +54,14 @@ pub struct Port {
     pub peer_is_host: bool,
     /// Each departure is looked at: some are lost on this wire, or the port measures its load (PINT).
     pub watched: bool,
+    /// Bytes of the packets sent without payload.
+    pub tx_control_bytes: u64,
     /// Bytes waiting, all classes.
     pub total: u32,
     /// Packets sent.
     pub tx_packets: u64,
     /// Of these, without payload.
     pub tx_control: u64,
-    /// Their bytes.
-    pub tx_control_bytes: u64,
     queues: [Queue; 8],
 }
 

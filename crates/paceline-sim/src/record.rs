@@ -202,6 +202,44 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Adds those of another part of the network.
+    pub fn add(&mut self, other: &Counters) {
+        let Counters {
+            events,
+            ties,
+            drops_buffer,
+            lossless_drops,
+            drops_wire,
+            drops_link_down,
+            pause_frames,
+            resume_frames,
+            retransmitted,
+            marks,
+            data_made,
+            data_delivered,
+            data_dropped,
+            started,
+            finished,
+            failed,
+        } = other;
+        self.events += events;
+        self.ties += ties;
+        self.drops_buffer += drops_buffer;
+        self.lossless_drops += lossless_drops;
+        self.drops_wire += drops_wire;
+        self.drops_link_down += drops_link_down;
+        self.pause_frames += pause_frames;
+        self.resume_frames += resume_frames;
+        self.retransmitted += retransmitted;
+        self.marks += marks;
+        self.data_made += data_made;
+        self.data_delivered += data_delivered;
+        self.data_dropped += data_dropped;
+        self.started += started;
+        self.finished += finished;
+        self.failed += failed;
+    }
+
     /// Flows that have started and not ended.
     pub fn active(&self) -> u64 {
         self.started - self.finished - self.failed

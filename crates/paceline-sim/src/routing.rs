@@ -75,6 +75,8 @@ pub struct Routes {
     tables: Vec<Option<Box<[u32]>>>,
     /// Each switch's list towards the destination before: mostly the same again.
     last: Vec<u32>,
+    /// Routes of the same network asked elsewhere had a choice.
+    chose: bool,
 }
 
 impl Routes {
@@ -88,7 +90,16 @@ impl Routes {
     pub(crate) fn without(graph: Arc<Graph>, config: RoutingConfig, down: Vec<bool>) -> Self {
         let fabric = Fabric::new(&graph, config.order, &down);
         let switches = fabric.switches.len();
-        Self { graph, config, down, fabric, lists: Lists::new(), tables: vec![None; switches], last: vec![0; switches] }
+        Self {
+            graph,
+            config,
+            down,
+            fabric,
+            lists: Lists::new(),
+            tables: vec![None; switches],
+            last: vec![0; switches],
+            chose: false,
+        }
     }
 
     /// The network.
@@ -98,7 +109,12 @@ impl Routes {
 
     /// Whether any switch asked so far had a choice between next hops.
     pub fn has_choice(&self) -> bool {
-        self.lists.has_choice()
+        self.chose || self.lists.has_choice()
+    }
+
+    /// Remembers that routes asked elsewhere in the same network had a choice.
+    pub(crate) fn note_choice(&mut self, chose: bool) {
+        self.chose |= chose;
     }
 
     /// Ports of switch `at` on shortest paths to switch `dst_switch`, in the order the choice numbers them.

@@ -117,6 +117,29 @@ impl Engine {
             Engine::Windowed(e) => e.run(observer),
         }
     }
+
+    /// Sets up records alike in all parts of the network.
+    fn prepare(&mut self, mut prepare: impl FnMut(&mut Net)) {
+        match self {
+            Engine::Sequential(e) => prepare(e.net_mut()),
+            Engine::Windowed(e) => e.nets_mut().for_each(prepare),
+        }
+    }
+
+    fn threads(&self) -> usize {
+        match self {
+            Engine::Sequential(_) => 1,
+            Engine::Windowed(e) => e.threads(),
+        }
+    }
+
+    /// CPU seconds of threads beside the calling one.
+    fn others_cpu_s(&self) -> f64 {
+        match self {
+            Engine::Sequential(_) => 0.0,
+            Engine::Windowed(e) => e.others_cpu_s(),
+        }
+    }
 }
 
 /// Streams ended flows to disk and passes progress on.
@@ -194,23 +217,22 @@ fn chosen_ports(spec: &Resolved, graph: &Graph) -> Result<Vec<u32>, InputError> 
     Ok(chosen)
 }
 
-fn set_up(spec: &Resolved, assembled: Assembled) -> Result<Ready, InputError> {
+fn set_up(spec: &Resolved, assembled: Assembled, threads: usize) -> Result<Ready, InputError> {
     let scenario = assembled.scenario;
     let chosen_ports = chosen_ports(spec, &scenario.graph)?;
     let choice = choose_engine(&scenario)?;
     let mut engine = if choice.0 == EngineChoice::Windowed {
-        Engine::Windowed(Box::new(Windowed::new(Arc::clone(&scenario), assembled.source)?))
+        Engine::Windowed(Box::new(Windowed::on_threads(Arc::clone(&scenario), assembled.source, threads)?))
     } else {
         Engine::Sequential(Box::new(Sequential::new(Arc::clone(&scenario), assembled.source, None)?))
     };
-    let net = engine.net();
-    net.record_classes(&assembled.classes);
+    engine.prepare(|net| net.record_classes(&assembled.classes));
     if let Some(interval) = series_interval(spec) {
         // Samples fall on window boundaries, where both engines have seen the same.
         let step = if choice.0 == EngineChoice::Windowed { lookahead(&scenario) } else { 1 };
         let interval = interval.0.div_ceil(step) * step;
         let most = if chosen_ports.is_empty() && spec.records.series.busiest == 0 { 0 } else { MOST_SAMPLED };
-        net.series = Series::new(net, interval, most, spec.records.series.flows.clone());
+        engine.prepare(|net| net.series = Series::new(net, interval, most, spec.records.series.flows.clone()));
     }
     Ok(Ready { engine, choice, classes: assembled.classes, chosen_ports })
 }
@@ -248,8 +270,8 @@ fn kind_name(engine: EngineChoice) -> &'static str {
 ///
 /// # Errors
 /// Bad input.
-pub fn prepare_bench(spec: &Resolved, assembled: Assembled) -> Result<Bench, InputError> {
-    Ok(Bench { ready: set_up(spec, assembled)? })
+pub fn prepare_bench(spec: &Resolved, assembled: Assembled, threads: usize) -> Result<Bench, InputError> {
+    Ok(Bench { ready: set_up(spec, assembled, threads)? })
 }
 
 /// Runs a scenario into its result folder. `watch` is called now and then; false stops the run with what there is.
@@ -270,7 +292,7 @@ pub fn run(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) -> Result
     let scenario = Arc::clone(&assembled.scenario);
     let flows_total = assembled.flow_count;
     let arrivals_end = assembled.arrivals_end.map(|t| t.0);
-    let mut ready = set_up(&spec, assembled)?;
+    let mut ready = set_up(&spec, assembled, threads)?;
     let mut summary = first_summary(&spec, &scenario, &ready, version, git, threads);
     summary.warnings = warnings;
 
@@ -288,7 +310,7 @@ pub fn run(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) -> Result
     let mut watcher = Watcher { flows, watch, began: now, flushed: now, end, flows_total, error: None };
     let cpu_before = cpu_seconds();
     let (ending, now_ps) = ready.engine.run(&mut watcher)?;
-    summary.machine.cpu_s = cpu_seconds() - cpu_before;
+    summary.machine.cpu_s = cpu_seconds() - cpu_before + ready.engine.others_cpu_s();
     summary.machine.run_s = watcher.began.elapsed().as_secs_f64();
 
     let net = ready.engine.net();
@@ -324,8 +346,14 @@ fn first_summary(
     let hosts = graph.hosts().count();
     let kind = kind_name(ready.choice.0);
     let mut without_effect = Vec::new();
-    if threads > 1 {
-        without_effect.push(format!("--threads {threads}: this engine runs on one thread"));
+    let used = ready.engine.threads();
+    if threads > used {
+        let why = if ready.choice.0 == EngineChoice::Windowed {
+            format!("this network has {used} parts to share out")
+        } else {
+            format!("the sequential engine runs on one thread ({})", ready.choice.1)
+        };
+        without_effect.push(format!("--threads {threads}: {why}"));
     }
     Summary {
         schema_version: SCHEMA_VERSION,
@@ -338,7 +366,7 @@ fn first_summary(
             kind: kind.into(),
             why: ready.choice.1.clone(),
             lookahead_ps: lookahead(scenario),
-            threads: 1,
+            threads: used,
         },
         schemes: spec.scheme_values(),
         groups: scenario.groups.clone(),
@@ -391,7 +419,7 @@ fn fill_summary(summary: &mut Summary, spec: &Resolved, net: &Net, ending: &Endi
     if let Some(drop) = net.first_lossless_drop() {
         summary.warnings.push(format!("a lossless class dropped {} packets; the first: {drop}", c.lossless_drops));
     }
-    if let Some(failure) = &net.first_failure {
+    if let Some((_, _, failure)) = &net.first_failure {
         summary.warnings.push(format!(
             "{} flows were given up after {} timeouts; at the first: {failure}",
             c.failed, spec.host.rto_tries

@@ -64,6 +64,8 @@ pub struct Pfc {
     pub alpha_scales: bool,
     /// A paused class resumes when its share is this far under the threshold.
     pub resume_offset: Bytes,
+    /// Lossless classes in use: reserve and headroom are set aside for each of them. 1 as in the reference simulator.
+    pub classes: u8,
 }
 
 /// ECN marking of a switch port: by the queue left behind at departure.

@@ -78,6 +78,19 @@ impl Net {
 }
 
 impl Series {
+    /// Adds what another part of the network has sampled at the same instants: what a part does not look after reads
+    /// zero there.
+    pub(crate) fn absorb(&mut self, other: &Series) {
+        for (mine, theirs) in self.queues.iter_mut().zip(&other.queues) {
+            mine.iter_mut().zip(theirs).for_each(|(a, b)| *a += b);
+        }
+        self.active.iter_mut().zip(&other.active).for_each(|(a, b)| *a += b);
+        self.finished.iter_mut().zip(&other.finished).for_each(|(a, b)| *a += b);
+        for (mine, theirs) in self.flows.iter_mut().zip(&other.flows) {
+            mine.iter_mut().zip(theirs).for_each(|(a, b)| *a = a.or(*b));
+        }
+    }
+
     /// Keeps every other sample.
     fn thin(&mut self) {
         fn halve<T>(samples: &mut Vec<T>) {

@@ -154,7 +154,7 @@ impl Buffers {
                 share[pool.first as usize + i] =
                     PortShare { headroom: headroom.min(u64::from(u32::MAX)) as u32, alpha_q16: alpha as u32 };
                 pool.min_alpha_q16 = pool.min_alpha_q16.min(alpha);
-                set_aside += headroom + pfc.reserve.0;
+                set_aside += (headroom + pfc.reserve.0) * u64::from(pfc.classes);
             }
             pool.shareable = config.buffer.0.saturating_sub(set_aside);
         }

@@ -15,6 +15,7 @@ use paceline_sim::record::{Counters, FlowRecord, Status};
 use paceline_sim::scenario::*;
 use paceline_sim::workload::{FlowSpec, FlowTable};
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 
 #[derive(Default)]
 struct Collect(Vec<FlowRecord>);
@@ -55,19 +56,21 @@ fn net_ports(net: &Net) -> u32 {
     net.graph().ports.len() as u32
 }
 
-fn run(scenario: &Arc<Scenario>, flows: &[FlowSpec], windowed: bool) -> Results {
+/// With the sequential engine, or on so many threads.
+fn run(scenario: &Arc<Scenario>, flows: &[FlowSpec], threads: Option<usize>) -> (Results, usize, u64) {
     let table = Box::new(FlowTable::new(flows.to_vec()));
     let mut collect = Collect::default();
-    if windowed {
-        let mut engine = Windowed::new(Arc::clone(scenario), table).unwrap();
-        engine.net_mut().record_classes(&[3, 4]);
+    if let Some(threads) = threads {
+        let mut engine = Windowed::on_threads(Arc::clone(scenario), table, threads).unwrap();
+        engine.nets_mut().for_each(|net| net.record_classes(&[3, 4]));
+        let parts = engine.threads();
         let (ending, _) = engine.run(&mut collect).unwrap();
-        results(engine.net(), collect.0, &ending)
+        (results(engine.net(), collect.0, &ending), parts, engine.crossed())
     } else {
         let mut engine = Sequential::new(Arc::clone(scenario), table, None).unwrap();
         engine.net_mut().record_classes(&[3, 4]);
         let (ending, _) = engine.run(&mut collect).unwrap();
-        results(engine.net(), collect.0, &ending)
+        (results(engine.net(), collect.0, &ending), 1, 0)
     }
 }
 
@@ -197,6 +200,7 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
                 alpha_q16: 1 << 13,
                 alpha_scales: k.mode == 0,
                 resume_offset: Bytes(3072),
+                classes: 2,
             }),
             egress_alpha_q16: 1 << 15,
             ecn: Some(Ecn { by_rate, per_port: k.seed & 1 == 0 }),
@@ -309,34 +313,60 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
     (Arc::new(scenario), flows)
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+/// What the cases have met: without these the comparison says little.
+#[derive(Debug, Default)]
+struct Met {
+    parts: u64,
+    crossed: u64,
+    pauses: u64,
+    drops: u64,
+    link_down: u64,
+    ties: u64,
+}
 
-    /// Windowed and sequential engine agree on every flow, queue, pause and counter: lossless and lossy buffers, ECN,
-    /// spraying, wire loss with timeouts, incast, ties, several classes, links that fail and come back. And what went in
-    /// came out.
-    #[test]
-    fn engines_agree_and_packets_are_conserved(k in knobs()) {
+/// Windowed engine, on any number of threads, and sequential engine agree on every flow, queue, pause and counter:
+/// lossless and lossy buffers, ECN, spraying, wire loss with timeouts, incast, ties, several classes, links that fail and
+/// come back. And what went in came out.
+#[test]
+fn engines_and_threads_agree_and_packets_are_conserved() {
+    let config = ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() };
+    let met = std::cell::RefCell::new(Met::default());
+    let result = TestRunner::new(config).run(&knobs(), |k| {
         let (scenario, flows) = build(&k);
-        let sequential = run(&scenario, &flows, false);
-        let windowed = run(&scenario, &flows, true);
+        let sequential = run(&scenario, &flows, None).0;
+        let mut met = met.borrow_mut();
         if k.outages.is_empty() {
             // Looking up every hop, as is done where links may fail, finds the paths that packets else carry.
             let outage = Outage { link: 0, down: Time(1000 * paceline_proto::units::S), up: None };
             let failures = FailureConfig { outages: vec![outage], ..FailureConfig::default() };
-            let late = run(&Arc::new(Scenario { failures, ..(*scenario).clone() }), &flows, k.seed & 16 == 0);
+            let late = Arc::new(Scenario { failures, ..(*scenario).clone() });
+            let late = run(&late, &flows, [None, Some(1), Some(2)][(k.seed >> 4) as usize % 3]).0;
             prop_assert_eq!(&late, &sequential);
         }
-        for (s, w) in sequential.flows.iter().zip(&windowed.flows) {
-            prop_assert_eq!(s, w);
-        }
-        prop_assert_eq!(&sequential.counters, &windowed.counters);
-        prop_assert_eq!(sequential.hops, windowed.hops);
-        prop_assert_eq!(&sequential.pauses, &windowed.pauses);
-        for (port, (s, w)) in sequential.queues.iter().zip(&windowed.queues).enumerate() {
-            prop_assert_eq!(s, w, "queue histogram {}", port);
+        for threads in [1, 2, 3, 4, 7] {
+            // One count of threads per case, beside one thread: all of them in turn.
+            if threads != 1 && flows.len() as u64 % 4 != [2, 3, 4, 7].iter().position(|t| *t == threads).unwrap() as u64
+            {
+                continue;
+            }
+            let (windowed, parts, crossed) = run(&scenario, &flows, Some(threads));
+            for (s, w) in sequential.flows.iter().zip(&windowed.flows) {
+                prop_assert_eq!(s, w);
+            }
+            prop_assert_eq!(&sequential.counters, &windowed.counters);
+            prop_assert_eq!(sequential.hops, windowed.hops);
+            prop_assert_eq!(&sequential.pauses, &windowed.pauses);
+            for (port, (s, w)) in sequential.queues.iter().zip(&windowed.queues).enumerate() {
+                prop_assert_eq!(s, w, "queue histogram {}", port);
+            }
+            met.parts += u64::from(parts > 1);
+            met.crossed += crossed;
         }
         let c = &sequential.counters;
+        met.pauses += c.pause_frames;
+        met.drops += c.drops_buffer;
+        met.link_down += c.drops_link_down;
+        met.ties += c.ties;
         prop_assert!(sequential.ended_well);
         prop_assert_eq!(c.data_made, c.data_delivered + c.data_dropped);
         prop_assert_eq!(sequential.flows.len(), flows.len());
@@ -348,5 +378,14 @@ proptest! {
         if scenario.switch.pfc.is_some() && k.outages.is_empty() {
             prop_assert_eq!(&sequential.first_drop, &None);
         }
+        Ok(())
+    });
+    if let Err(e) = result {
+        panic!("{e}");
     }
+    let met = met.into_inner();
+    assert!(
+        met.parts > 50 && met.crossed > 0 && met.pauses > 0 && met.drops > 0 && met.link_down > 0 && met.ties > 0,
+        "{met:?}"
+    );
 }

@@ -44,17 +44,10 @@ pub(super) struct Inboxes {
     /// Window being run and its start.
     window: u64,
     start: u64,
-    /// The two windows that follow.
-    near: [Near; 2],
-}
-
-/// Where a window's lists are.
-#[derive(Clone, Copy, Debug, Default)]
-struct Near {
-    start: u64,
-    slot: usize,
-    /// Index of its first list.
-    first: usize,
+    /// Start of the window that follows.
+    next_start: u64,
+    /// Index of the first list of each of the two windows that follow.
+    near: [usize; 2],
 }
 
 impl Inboxes {
@@ -75,7 +68,8 @@ impl Inboxes {
             touched: vec![0; slots],
             window: 0,
             start: 0,
-            near: [Near::default(); 2],
+            next_start: width,
+            near: [0; 2],
         }
     }
 
@@ -99,10 +93,8 @@ impl Inboxes {
     pub(super) fn enter(&mut self, window: u64) {
         self.window = window;
         self.start = window * self.width;
-        self.near = [1, 2].map(|ahead| {
-            let slot = self.slot(window + ahead);
-            Near { start: self.start + ahead * self.width, slot, first: slot * self.ports }
-        });
+        self.next_start = self.start + self.width;
+        self.near = [1, 2].map(|ahead| self.slot(window + ahead) * self.ports);
     }
 
     /// Start of the present window.
@@ -139,37 +131,41 @@ impl Inboxes {
     /// A packet will arrive.
     #[inline(always)]
     pub(super) fn push(&mut self, port: u32, at: u64, h: Handle) {
+        debug_assert!(at >= self.next_start, "lookahead violated");
         // Nearly all arrive one or two windows on; a division would cost as much as the rest.
-        let near = &self.near[usize::from(at >= self.near[1].start)];
-        let (slot, first, start) = if at < self.near[1].start + self.width {
-            (near.slot, near.first, near.start)
-        } else {
+        let mut offset = at - self.next_start;
+        let mut first = self.near[0];
+        if offset >= self.width {
+            offset -= self.width;
+            first = self.near[1];
+        }
+        if offset >= self.width {
             let ahead = (at - self.start) / self.width;
-            let slot = self.slot(self.window + ahead);
-            (slot, slot * self.ports, self.start + ahead * self.width)
-        };
-        debug_assert!(at >= start && slot != self.slot(self.window), "lookahead violated");
-        self.append(slot, first, port, (at - start) << 32 | u64::from(h));
+            first = self.slot(self.window + ahead) * self.ports;
+            offset = at - (self.start + ahead * self.width);
+        }
+        self.append(first, port, offset << 32 | u64::from(h));
     }
 
     /// Gives back a key drained from the present window.
-    #[cold]
     pub(super) fn put_back_key(&mut self, port: u32, key: Key) {
-        let slot = self.slot(self.window);
-        self.append(slot, slot * self.ports, port, key);
+        self.append(self.slot(self.window) * self.ports, port, key);
     }
 
+    /// Appends to the list of a port; `first` is the first list of the window.
     #[inline(always)]
-    fn append(&mut self, slot: usize, first: usize, port: u32, key: Key) {
+    fn append(&mut self, first: usize, port: u32, key: Key) {
         let list = &mut self.lists[first + port as usize];
         let at = list.len as usize % BLOCK;
         if at == 0 {
-            if list.len == 0 {
-                let word = &mut self.active[slot * self.words + (port >> 6) as usize];
-                self.touched[slot] += u32::from(*word == 0);
-                *word |= 1 << (port & 63);
-            }
+            let opened = list.len == 0;
             list.block = new_block(&mut self.free, &mut self.blocks, &mut self.next, list.block);
+            list.len += 1;
+            self.blocks[list.block as usize].0[0] = key;
+            if opened {
+                self.mark(first / self.ports, port);
+            }
+            return;
         }
         list.len += 1;
         self.blocks[list.block as usize].0[at] = key;
@@ -210,26 +206,31 @@ impl Inboxes {
         self.touched[slot] = 0;
     }
 
-    /// Moves what arrives at a port in the present window to the end of `out`, unsorted.
+    /// Moves what arrives at a port in the present window into `out`, in the order in which it was sent.
     #[inline]
     pub(super) fn drain(&mut self, port: u32, out: &mut Vec<Key>) {
+        out.clear();
         let index = self.slot(self.window) * self.ports + port as usize;
         let list = self.lists[index];
         if list.len == 0 {
             return;
         }
         self.lists[index] = EMPTY;
-        let mut count = (list.len as usize - 1) % BLOCK + 1;
         let mut at = list.block;
-        loop {
-            out.extend_from_slice(&self.blocks[at as usize].0[..count]);
-            let next = std::mem::replace(&mut self.next[at as usize], self.free);
+        if list.len as usize <= BLOCK {
+            out.extend_from_slice(&self.blocks[at as usize].0[..list.len as usize]);
+            self.next[at as usize] = self.free;
             self.free = at;
-            if next == END {
-                break;
-            }
-            at = next;
-            count = BLOCK;
+            return;
+        }
+        // The chain starts with the block filled last.
+        out.resize(list.len as usize, 0);
+        let mut end = list.len as usize;
+        while at != END {
+            let from = (end - 1) / BLOCK * BLOCK;
+            out[from..end].copy_from_slice(&self.blocks[at as usize].0[..end - from]);
+            end = from;
+            at = std::mem::replace(&mut self.next[at as usize], std::mem::replace(&mut self.free, at));
         }
     }
 }

@@ -3,22 +3,27 @@
 //! A window is as long as the shortest time in which one node can affect another (lookahead). Within it nodes are
 //! independent, and within a switch so are its ports as long as no threshold of the shared buffer is in reach; where one
 //! is, that switch runs that window in exact order of time across its ports. The results are those of the sequential
-//! engine, byte for byte.
+//! engine, byte for byte, whatever the number of threads: the network is cut into parts (`partition`), each thread runs a
+//! part (`part`), and what crosses a cut is exchanged between windows (`team`).
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use super::inbox::{Inboxes, Key};
-use super::order::{Rank, key, tie};
-use super::{Ending, Observer, progress, report};
+use super::part::{Part, Start};
+use super::partition::partition;
+use super::team::{Standing, Team};
+use super::{Ending, Observer, Progress};
+use crate::diagnosis::Symptoms;
 use crate::error::InputError;
-use crate::net::{Net, Schedule};
-use crate::packet::{Handle, NONE};
+use crate::net::Net;
+use crate::record::{FlowRecord, PfcEvent};
 use crate::scenario::{Scenario, Stop};
 use crate::workload::{FlowSource, FlowSpec};
 
 const NEVER: u64 = u64::MAX;
+/// Windows for which flows are drawn ahead.
+const AHEAD: u64 = 64;
+/// Windows between two reports to the observer.
+const REPORT: usize = 64;
 
 /// Shortest time in which one node can affect another, ps: over all links the delay and the smallest frame.
 pub fn lookahead(scenario: &Scenario) -> u64 {
@@ -28,464 +33,436 @@ pub fn lookahead(scenario: &Scenario) -> u64 {
     scenario.graph.ports.iter().map(|p| p.delay.0 + clock.serialisation_ps(smallest, p.rate.0)).min().unwrap_or(0)
 }
 
-/// The engine's own schedule: where started packets go.
-struct Lanes {
-    inboxes: Inboxes,
-}
-
-impl Schedule for Lanes {
-    #[inline(always)]
-    fn idle(&self, _port: u32, free: u64, now: u64) -> bool {
-        free <= now
-    }
-
-    #[inline(always)]
-    fn started(&mut self, _port: u32, _free: u64, handle: Handle, inbox: u32, arrival: u64) {
-        if handle != NONE {
-            self.inboxes.push(inbox, arrival, handle);
-        }
-    }
-
-    #[inline(always)]
-    fn waiting(&mut self, port: u32, free: u64) {
-        // A transmitter busy for longer than the ring is looked at again at the ring's end.
-        if !self.inboxes.wake(port, free) {
-            let last = self.inboxes.start() + (self.inboxes.slots() - 1) * self.inboxes.width();
-            self.inboxes.wake(port, last);
-        }
-    }
-}
-
-/// The schedule of one switch in exact order.
-struct Exact<'a> {
-    lanes: &'a mut Lanes,
-    departures: &'a mut BinaryHeap<Reverse<(u64, u64, u32)>>,
-    listed: &'a mut [bool],
-    first: u32,
-    node: u32,
-    seed: u64,
-    end: u64,
-}
-
-impl Schedule for Exact<'_> {
-    fn idle(&self, _port: u32, free: u64, now: u64) -> bool {
-        free <= now
-    }
-
-    fn started(&mut self, port: u32, free: u64, handle: Handle, inbox: u32, arrival: u64) {
-        self.listed[(port - self.first) as usize] = false;
-        self.lanes.started(port, free, handle, inbox, arrival);
-    }
-
-    fn waiting(&mut self, port: u32, free: u64) {
-        let listed = &mut self.listed[(port - self.first) as usize];
-        if *listed {
-            return;
-        }
-        *listed = true;
-        if free < self.end {
-            let tie = tie(self.seed, self.node, (port - self.first) as u16, free);
-            self.departures.push(Reverse((free, key(Rank::Departure, tie), port)));
-        } else {
-            self.lanes.waiting(port, free);
-        }
-    }
-}
-
 /// The engine.
 pub struct Windowed {
-    net: Net,
-    lanes: Lanes,
-    width: u64,
-    source: Box<dyn FlowSource>,
-    next_flow: Option<FlowSpec>,
-    next_id: u64,
-    /// Flows starting in the present window, by NIC.
-    starts: Vec<Vec<(u64, FlowSpec, u16)>>,
-    /// (time, port) of wake-ups beyond the ring.
-    far: BinaryHeap<Reverse<(u64, u32)>>,
-    keys: Vec<Key>,
-    /// Keys from this one on come after the end of a window that is cut short; they stay in the inboxes.
-    beyond: Key,
-    merged: Vec<(u64, u64, u32, Handle)>,
-    departures: BinaryHeap<Reverse<(u64, u64, u32)>>,
-    listed: Vec<bool>,
+    parts: Vec<Part>,
+    feeder: Feeder,
     windows: u64,
-    exact_windows: u64,
+    others_cpu_s: f64,
+}
+
+/// Draws flows and tells the parts.
+struct Feeder {
+    source: Box<dyn FlowSource>,
+    next: Option<FlowSpec>,
+    id: u64,
+    part_of: Arc<[u8]>,
+}
+
+impl Feeder {
+    /// Draws the flows that start before `until`; `net` gives NICs and source ports, in the order of the stream.
+    fn draw(&mut self, net: &mut Net, until: u64, mut give: impl FnMut(u8, Start)) {
+        while let Some(spec) = self.next.filter(|f| f.start.0 < until) {
+            // A host with several NICs: which one the flow will use follows from its id.
+            let port = net.nic_port(spec.src, self.id);
+            let sport = net.take_sport(&spec);
+            let part = self.part_of.get(spec.src as usize).copied().unwrap_or(0);
+            give(part, Start { id: self.id, spec, sport, port });
+            self.id += 1;
+            self.next = self.source.next_flow();
+        }
+    }
+}
+
+/// What all threads conclude from the standings.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Verdict {
+    Window(u64),
+    /// Flows must be drawn first.
+    Draw,
+    Stopped,
+    Completed,
+    Stalled,
+    Interrupted,
+}
+
+/// What one thread knows and does between windows.
+struct Driver<'a> {
+    part: &'a mut Part,
+    me: usize,
+    parts: usize,
+    team: &'a Team,
+    width: u64,
+    stop: u64,
+    stall: u64,
+    turn: usize,
+    /// Flows are drawn for windows before this.
+    drawn: u64,
+    now: u64,
+    progress_at: u64,
+    windows: u64,
+    /// Sums over all parts at the last meeting.
+    progress: u64,
+    seen: Progress,
+}
+
+/// The others have died.
+struct Abandoned;
+
+impl<'a> Driver<'a> {
+    fn new(part: &'a mut Part, me: usize, parts: usize, team: &'a Team) -> Self {
+        let scenario = &part.net.scenario;
+        let stop = match scenario.stop {
+            Stop::Completed => NEVER,
+            Stop::At(t) => t.0,
+        };
+        let (stall, width) = (scenario.stall.0, lookahead(scenario));
+        Self {
+            part,
+            me,
+            parts,
+            team,
+            width,
+            stop,
+            stall,
+            turn: 0,
+            drawn: AHEAD,
+            now: 0,
+            progress_at: 0,
+            windows: 0,
+            progress: 0,
+            seen: Progress::default(),
+        }
+    }
+
+    /// Runs to the end. The leader draws the flows and reports to the observer.
+    fn run(&mut self, mut leader: Option<(&mut Feeder, &mut dyn Observer)>) -> Result<Verdict, InputError> {
+        let mut ended = Vec::new();
+        let mut pfc = Vec::new();
+        let mut failure = None;
+        loop {
+            let mut standing = Standing { quit: failure.is_some(), ..Standing::default() };
+            if let Some((feeder, _)) = &mut leader {
+                let until = self.drawn.saturating_mul(self.width);
+                feeder.draw(&mut self.part.net, until, |part, start| {
+                    let first = standing.next.get_or_insert(NEVER);
+                    *first = (*first).min(start.spec.start.0 / self.width);
+                    standing.pending += 1;
+                    self.team.letters(self.turn, self.me, usize::from(part)).starts.push(start);
+                });
+                standing.next_flow = feeder.next.map(|f| f.start.0 / self.width);
+            }
+            if let Some((_, observer)) = &mut leader
+                && self.turn.is_multiple_of(REPORT)
+            {
+                report(&mut ended, &mut pfc, *observer);
+                standing.quit |= !observer.progress(&Progress { now: self.now, ..self.seen });
+            }
+            if self.exchange(standing).is_err() {
+                return Ok(Verdict::Interrupted);
+            }
+            if leader.is_some() {
+                for part in 0..self.parts {
+                    let mut standing = self.team.standing(self.turn, part);
+                    ended.append(&mut standing.flows);
+                    pfc.append(&mut standing.pfc);
+                }
+            }
+            let verdict = self.conclude();
+            self.turn += 1;
+            if let Some(error) = failure {
+                return Err(error);
+            }
+            match verdict {
+                Verdict::Draw => {}
+                Verdict::Window(w) => {
+                    self.drawn = self.drawn.max(w + AHEAD);
+                    let start = w * self.width;
+                    let end = (start + self.width).min(self.stop);
+                    self.part.net.sample_until(start);
+                    failure = self.part.run_window(w, end).err();
+                    (self.now, self.windows) = (end, self.windows + 1);
+                }
+                _ => {
+                    if let Some((_, observer)) = &mut leader {
+                        report(&mut ended, &mut pfc, *observer);
+                    }
+                    return Ok(verdict);
+                }
+            }
+        }
+    }
+
+    /// Leaves letters and standing, meets the others, and reads the letters.
+    fn exchange(&mut self, mut standing: Standing) -> Result<(), Abandoned> {
+        let (turn, me, team, width) = (self.turn, self.me, self.team, self.width);
+        let (mut next, mut sent) = (standing.next.unwrap_or(NEVER), 0);
+        self.part.hand_over(|part, put| {
+            let mut post = team.letters(turn, me, usize::from(part));
+            let before = post.parcels.len();
+            put(&mut post);
+            for parcel in &post.parcels[before..] {
+                next = next.min(parcel.at / width);
+                sent += 1;
+            }
+        });
+        standing.next = Some(next.min(self.part.next_window().unwrap_or(NEVER))).filter(|w| *w != NEVER);
+        let net = &mut self.part.net;
+        let c = net.counters();
+        (standing.started, standing.ended) = (c.started, c.finished + c.failed);
+        standing.packets = u64::from(net.arena.live()) + sent;
+        standing.pending += self.part.pending.len() as u64;
+        standing.progress = net.progress;
+        if turn.is_multiple_of(REPORT) {
+            let (data, control) = net.hops();
+            standing.hops = data + control;
+        }
+        std::mem::swap(&mut standing.flows, &mut net.ended);
+        std::mem::swap(&mut standing.pfc, &mut net.pfc_log);
+        *team.standing(turn, me) = standing;
+        if !team.meet() {
+            return Err(Abandoned);
+        }
+        for from in 0..self.parts {
+            self.part.accept(&mut team.letters(turn, from, me));
+        }
+        Ok(())
+    }
+
+    /// What is next; the same for all threads.
+    fn conclude(&mut self) -> Verdict {
+        let (mut next, mut next_flow, mut quit) = (None::<u64>, None, false);
+        let (mut started, mut ended, mut packets, mut pending, mut progress, mut hops) = (0, 0, 0, 0, 0, 0);
+        for part in 0..self.parts {
+            let s = self.team.standing(self.turn, part);
+            next = [next, s.next].into_iter().flatten().min();
+            next_flow = next_flow.or(s.next_flow);
+            quit |= s.quit;
+            started += s.started;
+            ended += s.ended;
+            packets += s.packets;
+            pending += s.pending;
+            progress += s.progress;
+            hops += s.hops;
+        }
+        self.seen = Progress { now: self.now, started, ended, hops: self.seen.hops.max(hops) };
+        if quit {
+            return Verdict::Interrupted;
+        }
+        let active = started - ended;
+        if progress != self.progress || active == 0 {
+            (self.progress, self.progress_at) = (progress, self.now);
+        } else if self.now - self.progress_at > self.stall && self.is_stuck() {
+            return Verdict::Stalled;
+        }
+        // What is due in the rest of a window cut short would have it run again and again.
+        if self.windows > 0 && self.now == self.stop && (next.is_some() || next_flow.is_some()) {
+            return Verdict::Stopped;
+        }
+        if next_flow.is_some_and(|f| next.is_none_or(|w| f <= w)) {
+            self.drawn = next_flow.unwrap_or(0) + AHEAD;
+            return if self.drawn.saturating_sub(AHEAD).saturating_mul(self.width) >= self.stop {
+                Verdict::Stopped
+            } else {
+                Verdict::Draw
+            };
+        }
+        if next_flow.is_none() && pending + active + packets == 0 {
+            return Verdict::Completed;
+        }
+        match next {
+            Some(w) if w.saturating_mul(self.width) >= self.stop => Verdict::Stopped,
+            Some(w) => Verdict::Window(w),
+            None if active > 0 => Verdict::Stalled,
+            None => Verdict::Completed,
+        }
+    }
+
+    /// Asks all parts for what speaks for a standstill.
+    #[cold]
+    fn is_stuck(&mut self) -> bool {
+        self.turn += 1;
+        *self.team.standing(self.turn, self.me) =
+            Standing { symptoms: Symptoms::of(&self.part.net), ..Standing::default() };
+        if !self.team.meet() {
+            return true;
+        }
+        let mut all = Symptoms::default();
+        for part in 0..self.parts {
+            all.add(&self.team.standing(self.turn, part).symptoms);
+        }
+        all.is_stuck(&self.part.net, self.now - self.progress_at, self.stall)
+    }
+}
+
+/// Hands the observer what has piled up.
+fn report(flows: &mut Vec<FlowRecord>, pfc: &mut Vec<PfcEvent>, observer: &mut dyn Observer) {
+    if !flows.is_empty() {
+        observer.flows_ended(flows);
+        flows.clear();
+    }
+    if !pfc.is_empty() {
+        observer.pfc(pfc);
+        pfc.clear();
+    }
+}
+
+/// Sets the others free when a thread dies.
+struct Disband<'a>(&'a Team);
+
+impl Drop for Disband<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.disband();
+        }
+    }
 }
 
 impl Windowed {
-    /// An engine for a scenario and its flows. The scenario must have a lookahead above 0 and no quirk of order.
-    pub fn new(scenario: Arc<Scenario>, mut source: Box<dyn FlowSource>) -> Result<Self, InputError> {
+    /// An engine on one thread for a scenario and its flows. The scenario must have a lookahead above 0 and no quirk of
+    /// order.
+    pub fn new(scenario: Arc<Scenario>, source: Box<dyn FlowSource>) -> Result<Self, InputError> {
+        Self::on_threads(scenario, source, 1)
+    }
+
+    /// The same on up to `threads` threads; fewer when the network has fewer parts. The results do not depend on it.
+    pub fn on_threads(
+        scenario: Arc<Scenario>,
+        mut source: Box<dyn FlowSource>,
+        threads: usize,
+    ) -> Result<Self, InputError> {
         let width = lookahead(&scenario);
-        if width == 0 || width > u64::from(u32::MAX) {
-            return Err(InputError::new("the windowed engine needs a lookahead")
-                .field("run.engine")
-                .value("windowed")
-                .allowed("links whose delay and smallest frame take 1 ps to 4 ms; or engine = \"sequential\""));
+        check(&scenario, width)?;
+        let (part_of, parts) = partition(&scenario.graph, threads);
+        let part_of: Arc<[u8]> = if parts == 1 { Arc::default() } else { part_of.into() };
+        let mut all = Vec::with_capacity(parts);
+        for me in 0..parts {
+            let mut net = Net::new(Arc::clone(&scenario))?;
+            if parts > 1 {
+                net.become_part(me as u8, parts, &part_of);
+            }
+            let largest = |p: &crate::port::Port| net.wires[usize::from(p.wire)].longest() + p.delay;
+            let span = net.ports.iter().map(largest).max().unwrap_or(0) + width;
+            if span / width > 4096 {
+                return Err(InputError::new("link delays too unequal for the windowed engine")
+                    .field("run.engine")
+                    .value(format!("longest {span} ps, shortest {width} ps"))
+                    .allowed("a ratio of at most 4096; or engine = \"sequential\""));
+            }
+            for node in 0..net.graph.nodes() as u32 {
+                let per_port = |p: &crate::graph::PortInfo| {
+                    (u128::from(p.rate.0) * u128::from(width) / 8_000_000_000_000) as u64 + u64::from(u16::MAX)
+                };
+                let burst = net.graph.ports_of(node).iter().map(per_port).sum();
+                net.buffers.set_burst(node, burst);
+            }
+            all.push(Part::new(net, width, span));
         }
-        if scenario.quirks.insertion_order || scenario.quirks.nic_round_robin || scenario.quirks.reference_random {
-            return Err(InputError::new("the windowed engine cannot follow the reference's event order")
-                .field("run.engine")
-                .value("windowed")
-                .allowed(
-                    "quirks insertion_order, nic_round_robin and reference_random off; or engine = \"sequential\"",
-                ));
-        }
-        if let Some(rto) = scenario.host.rto.filter(|rto| rto.initial.0 < width) {
-            // A timer that is set and runs out in one window would be seen too late.
-            return Err(InputError::new("the windowed engine needs a timeout no shorter than the lookahead")
-                .field("host.rto")
-                .value(rto.initial)
-                .allowed(format!("at least {}; or engine = \"sequential\"", paceline_proto::units::Duration(width))));
-        }
-        let mut net = Net::new(scenario)?;
-        let largest = |p: &crate::port::Port| net.wires[usize::from(p.wire)].longest() + p.delay;
-        let span = net.ports.iter().map(largest).max().unwrap_or(0) + width;
-        if span / width > 4096 {
-            return Err(InputError::new("link delays too unequal for the windowed engine")
-                .field("run.engine")
-                .value(format!("longest {span} ps, shortest {width} ps"))
-                .allowed("a ratio of at most 4096; or engine = \"sequential\""));
-        }
-        for node in 0..net.graph.nodes() as u32 {
-            let ports = net.graph.ports_of(node);
-            let per_port = |p: &crate::graph::PortInfo| {
-                (u128::from(p.rate.0) * u128::from(width) / 8_000_000_000_000) as u64 + u64::from(u16::MAX)
-            };
-            let burst = ports.iter().map(per_port).sum();
-            net.buffers.set_burst(node, burst);
-        }
-        let most_ports = (0..net.graph.nodes() as u32).map(|n| net.graph.ports_of(n).len()).max().unwrap_or(0);
-        Ok(Self {
-            lanes: Lanes { inboxes: Inboxes::new(width, span, net.ports.len()) },
-            width,
-            next_flow: source.next_flow(),
-            source,
-            next_id: 0,
-            starts: vec![Vec::new(); net.nics.len()],
-            far: BinaryHeap::new(),
-            keys: Vec::new(),
-            beyond: Key::MAX,
-            merged: Vec::new(),
-            departures: BinaryHeap::new(),
-            listed: vec![false; most_ports],
-            windows: 0,
-            exact_windows: 0,
-            net,
-        })
+        let next = source.next_flow();
+        Ok(Self { parts: all, feeder: Feeder { source, next, id: 0, part_of }, windows: 0, others_cpu_s: 0.0 })
     }
 
-    /// The network as it stands.
+    /// The network as it stands; before the run that of the first part.
     pub fn net(&self) -> &Net {
-        &self.net
+        &self.parts[0].net
     }
 
-    /// The network as it stands, for records.
+    /// The network as it stands, for records; before the run that of the first part.
     pub fn net_mut(&mut self) -> &mut Net {
-        &mut self.net
+        &mut self.parts[0].net
+    }
+
+    /// The networks of all parts, to set up their records alike.
+    pub fn nets_mut(&mut self) -> impl Iterator<Item = &mut Net> {
+        self.parts.iter_mut().map(|p| &mut p.net)
+    }
+
+    /// Threads it will run on; 1 after the run.
+    pub fn threads(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// CPU seconds of the threads beside the calling one.
+    pub fn others_cpu_s(&self) -> f64 {
+        self.others_cpu_s
     }
 
     /// Runs to the end.
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<(Ending, u64), InputError> {
-        let stop = match self.net.scenario.stop {
-            Stop::Completed => NEVER,
-            Stop::At(t) => t.0,
-        };
-        let stall = self.net.scenario.stall.0;
-        let (mut last_progress, mut progress_at) = (0, 0);
-        let mut now = 0;
-        let mut window = self.next_window();
-        while let Some(w) = window {
-            let start = w * self.width;
-            if start >= stop {
-                report(&mut self.net, observer);
-                return Ok((Ending::Stopped, stop));
-            }
-            self.net.sample_until(start);
-            self.lanes.inboxes.enter(w);
-            let end = (start + self.width).min(stop);
-            while self.net.next_link_change() < end {
-                self.run_to_link_change()?;
-            }
-            self.run_window(end)?;
-            self.lanes.inboxes.leave();
-            now = end;
-            self.windows += 1;
-            if self.windows.is_multiple_of(64) {
-                report(&mut self.net, observer);
-                if !observer.progress(&progress(&self.net, now)) {
-                    return Ok((Ending::Interrupted, now));
+        let team = Team::new(self.parts.len());
+        let parts = self.parts.len();
+        let feeder = &mut self.feeder;
+        let mut drivers = self.parts.iter_mut().enumerate().map(|(me, part)| Driver::new(part, me, parts, &team));
+        let Some(mut first) = drivers.next() else { return Ok((Ending::Completed, 0)) };
+        let (outcome, others) = std::thread::scope(|scope| {
+            let others: Vec<_> = drivers
+                .map(|mut driver| {
+                    scope.spawn(move || {
+                        let _disband = Disband(driver.team);
+                        (driver.run(None), crate::run::cpu_seconds())
+                    })
+                })
+                .collect();
+            let _disband = Disband(&team);
+            let outcome = first.run(Some((feeder, observer)));
+            let others: Vec<_> = others.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
+            (outcome, others)
+        });
+        let (now, stop) = (first.now, first.stop);
+        self.windows = first.windows;
+        let mut failed = None;
+        for other in others {
+            match other {
+                Ok((result, cpu_s)) => {
+                    failed = failed.or(result.err());
+                    self.others_cpu_s += cpu_s;
                 }
-            }
-            if self.net.progress != last_progress || self.net.counters.active() == 0 {
-                (last_progress, progress_at) = (self.net.progress, now);
-            } else if crate::diagnosis::is_stuck(&self.net, progress_at, now, stall) {
-                report(&mut self.net, observer);
-                return Ok((Ending::Stalled(self.net.diagnose(now)), now));
-            }
-            if self.next_flow.is_none() && self.net.counters.active() == 0 && self.net.arena.live() == 0 {
-                break;
-            }
-            window = self.next_window();
-            // What is due in the rest of a window cut short would have it run again and again.
-            if end == stop && window.is_some() {
-                report(&mut self.net, observer);
-                return Ok((Ending::Stopped, stop));
+                Err(panic) => std::panic::resume_unwind(panic),
             }
         }
-        report(&mut self.net, observer);
-        if self.net.counters.active() > 0 {
-            return Ok((Ending::Stalled(self.net.diagnose(now)), now));
+        let mut parts = std::mem::take(&mut self.parts).into_iter();
+        if let Some(mut all) = parts.next() {
+            all.net.settle();
+            for part in parts {
+                all.exact_windows += part.exact_windows;
+                all.crossed += part.crossed;
+                all.net.absorb(part.net);
+            }
+            self.parts = vec![all];
         }
-        Ok((Ending::Completed, now))
+        let verdict = outcome?;
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        Ok(match verdict {
+            Verdict::Stopped => (Ending::Stopped, stop),
+            Verdict::Interrupted => (Ending::Interrupted, now),
+            Verdict::Stalled => (Ending::Stalled(self.net().diagnose(now)), now),
+            Verdict::Completed | Verdict::Draw | Verdict::Window(_) => (Ending::Completed, now),
+        })
+    }
+
+    /// Packets that went from one part of the network to another.
+    pub fn crossed(&self) -> u64 {
+        self.parts.iter().map(|p| p.crossed).sum()
     }
 
     /// Windows run, and among the visits of switches those that needed exact order.
     pub fn windows(&self) -> (u64, u64) {
-        (self.windows, self.exact_windows)
+        (self.windows, self.parts.iter().map(|p| p.exact_windows).sum())
     }
+}
 
-    /// The next window in which anything happens.
-    fn next_window(&self) -> Option<u64> {
-        let flow = self.next_flow.map(|f| f.start.0 / self.width);
-        let far = self.far.peek().map(|Reverse((at, _))| at / self.width);
-        let links = Some(self.net.next_link_change()).filter(|at| *at != NEVER).map(|at| at / self.width);
-        [self.lanes.inboxes.next_active(), flow, far, links].into_iter().flatten().min()
+/// Refuses what windows cannot do.
+fn check(scenario: &Scenario, width: u64) -> Result<(), InputError> {
+    if width == 0 || width > u64::from(u32::MAX) {
+        return Err(InputError::new("the windowed engine needs a lookahead")
+            .field("run.engine")
+            .value("windowed")
+            .allowed("links whose delay and smallest frame take 1 ps to 4 ms; or engine = \"sequential\""));
     }
-
-    /// Runs the present window up to the next change of links and makes the change.
-    #[cold]
-    fn run_to_link_change(&mut self) -> Result<(), InputError> {
-        let at = self.net.next_link_change();
-        self.run_window(at)?;
-        for port in self.net.change_links(&mut self.lanes) {
-            self.lanes.waiting(port, at);
-        }
-        Ok(())
+    if scenario.quirks.insertion_order || scenario.quirks.nic_round_robin || scenario.quirks.reference_random {
+        return Err(InputError::new("the windowed engine cannot follow the reference's event order")
+            .field("run.engine")
+            .value("windowed")
+            .allowed("quirks insertion_order, nic_round_robin and reference_random off; or engine = \"sequential\""));
     }
-
-    /// Runs the present window, or what is left of it, up to `end`.
-    fn run_window(&mut self, end: u64) -> Result<(), InputError> {
-        let length = end - self.lanes.inboxes.start();
-        self.beyond = if length < self.width { length << 32 } else { Key::MAX };
-        while let Some(Reverse((at, port))) = self.far.peek().copied() {
-            if at >= end {
-                break;
-            }
-            self.far.pop();
-            self.lanes.inboxes.wake(port, at);
-        }
-        while let Some(spec) = self.next_flow.filter(|f| f.start.0 < end) {
-            // A host with several NICs: the one the flow will use is known only when it starts, by its id.
-            let port = self.net.nic_port(spec.src, self.next_id);
-            let sport = self.net.take_sport(&spec);
-            self.starts[self.net.nic_of_port[port as usize] as usize].push((self.next_id, spec, sport));
-            self.lanes.inboxes.wake(port, spec.start.0);
-            self.next_id += 1;
-            self.next_flow = self.source.next_flow();
-        }
-        for word in 0..self.lanes.inboxes.words() {
-            let mut bits = self.lanes.inboxes.take_word(word);
-            while bits != 0 {
-                let port = (word as u32) << 6 | bits.trailing_zeros();
-                bits &= bits - 1;
-                let nic = self.net.nic_of_port[port as usize];
-                if nic != NONE {
-                    self.run_nic(nic, port, end)?;
-                    continue;
-                }
-                let node = self.net.port_node[port as usize];
-                if self.net.buffers.window_is_local(node) {
-                    self.run_local(port, end);
-                } else {
-                    self.run_exact(node, port, word, &mut bits, end);
-                }
-            }
-        }
-        Ok(())
+    if let Some(rto) = scenario.host.rto.filter(|rto| rto.initial.0 < width) {
+        // A timer that is set and runs out in one window would be seen too late.
+        return Err(InputError::new("the windowed engine needs a timeout no shorter than the lookahead")
+            .field("host.rto")
+            .value(rto.initial)
+            .allowed(format!("at least {}; or engine = \"sequential\"", paceline_proto::units::Duration(width))));
     }
-
-    /// Arrivals of the present window at a port, sorted into `self.keys`.
-    #[inline]
-    fn sort_arrivals(&mut self, port: u32) {
-        self.keys.clear();
-        self.lanes.inboxes.drain(port, &mut self.keys);
-        self.keys.sort_unstable();
-        if self.beyond != Key::MAX {
-            self.keep_beyond(port);
-        }
-        let keys = &mut self.keys[..];
-        // Runs of equal times are rare: only they pay for the fair order.
-        let mut i = 1;
-        while i < keys.len() {
-            if keys[i] >> 32 != keys[i - 1] >> 32 {
-                i += 1;
-                continue;
-            }
-            let from = i - 1;
-            while i < keys.len() && keys[i] >> 32 == keys[from] >> 32 {
-                i += 1;
-            }
-            self.net.counters.ties += (i - from - 1) as u64;
-            let (net, now) = (&self.net, self.lanes.inboxes.start() + (keys[from] >> 32));
-            let node = net.port_node[port as usize];
-            keys[from..i].sort_by_key(|k| tie(net.draws.ties, node, net.arena[*k as u32].in_port, now) >> 2);
-        }
-    }
-
-    /// Returns the arrivals after the end of a window cut short to the inbox.
-    #[cold]
-    fn keep_beyond(&mut self, port: u32) {
-        let within = self.keys.partition_point(|key| *key < self.beyond);
-        for key in self.keys.drain(within..) {
-            self.lanes.inboxes.put_back_key(port, key);
-        }
-    }
-
-    /// A switch port whose window is local.
-    #[inline]
-    fn run_local(&mut self, port: u32, end: u64) {
-        self.sort_arrivals(port);
-        let start = self.lanes.inboxes.start();
-        let keys = std::mem::take(&mut self.keys);
-        let arrivals = keys.iter().map(|k| (start + (k >> 32), *k as Handle));
-        self.net.run_local(port, arrivals, end, &mut self.lanes);
-        self.net.counters.events += keys.len() as u64;
-        self.keys = keys;
-    }
-
-    /// A switch in exact order: all its ports together. `bits` are the active ports left in `word`; those of this switch
-    /// are taken out, here and in the words that follow.
-    fn run_exact(&mut self, node: u32, port: u32, word: usize, bits: &mut u64, end: u64) {
-        self.exact_windows += 1;
-        self.net.buffers.enter_exact(node);
-        let first = self.net.first[node as usize];
-        let last = self.net.first[node as usize + 1];
-        let start = self.lanes.inboxes.start();
-        let mut merged = std::mem::take(&mut self.merged);
-        merged.clear();
-        self.departures.clear();
-        self.listed.fill(false);
-        let mut active = vec![port];
-        while *bits != 0 {
-            let next = (word as u32) << 6 | bits.trailing_zeros();
-            if next >= last {
-                break;
-            }
-            *bits &= *bits - 1;
-            active.push(next);
-        }
-        for later in word + 1..(last as usize).div_ceil(64) {
-            let mut more = self.lanes.inboxes.take_word(later);
-            while more != 0 {
-                let next = (later as u32) << 6 | more.trailing_zeros();
-                if next >= last {
-                    self.lanes.inboxes.put_back(later, more);
-                    break;
-                }
-                more &= more - 1;
-                active.push(next);
-            }
-        }
-        for port in active {
-            self.sort_arrivals(port);
-            for k in &self.keys {
-                let (at, h) = (start + (k >> 32), *k as Handle);
-                let tie = tie(self.net.draws.ties, node, self.net.arena[h].in_port, at);
-                merged.push((at, key(Rank::Arrival, tie), port, h));
-            }
-        }
-        merged.sort_unstable();
-        let mut exact = Exact {
-            lanes: &mut self.lanes,
-            departures: &mut self.departures,
-            listed: &mut self.listed,
-            first,
-            node,
-            seed: self.net.draws.ties,
-            end,
-        };
-        for port in first..last {
-            let p = &self.net.ports[port as usize];
-            if p.pick().is_some() {
-                exact.waiting(port, p.free);
-            }
-        }
-        let mut arrivals = merged.iter().peekable();
-        loop {
-            let departure = exact.departures.peek().map(|Reverse((at, key, _))| (*at, *key));
-            let arrival = arrivals.peek().map(|(at, key, _, _)| (*at, *key));
-            match (departure, arrival) {
-                (None, None) => break,
-                (Some(d), a) if a.is_none_or(|a| d < a) => {
-                    let Some(Reverse((at, _, port))) = exact.departures.pop() else { break };
-                    if self.net.ports[port as usize].free <= at {
-                        self.net.depart(port, at, &mut exact);
-                    }
-                }
-                _ => {
-                    let Some(&(at, _, port, h)) = arrivals.next() else { break };
-                    self.net.switch_arrival(port, h, at, &mut exact);
-                }
-            }
-        }
-        self.net.counters.events += merged.len() as u64;
-        self.merged = merged;
-    }
-
-    /// A NIC: arrivals, timers and flow starts in order, and what it sends in between.
-    fn run_nic(&mut self, nic: u32, port: u32, end: u64) -> Result<(), InputError> {
-        self.sort_arrivals(port);
-        let start = self.lanes.inboxes.start();
-        let keys = std::mem::take(&mut self.keys);
-        let mut starts = std::mem::take(&mut self.starts[nic as usize]);
-        let mut flows = starts.drain(..).peekable();
-        let (mut next, mut arrival) = (0, keys.first().map_or(NEVER, |k| start + (k >> 32)));
-        loop {
-            let flow = flows.peek().map_or(NEVER, |f| f.1.start.0);
-            let timer = self.net.nics[nic as usize].timer_at;
-            let now = arrival.min(flow).min(timer);
-            if now >= end {
-                let wake = self.net.nic_advance(nic, end, false, &mut self.lanes);
-                if self.net.nics[nic as usize].timer_at < end {
-                    continue;
-                }
-                self.wake_nic(nic, port, wake);
-                break;
-            }
-            self.net.nic_advance(nic, now, true, &mut self.lanes);
-            if arrival == now {
-                self.net.host_arrival(nic, keys[next] as Handle, now, &mut self.lanes);
-                next += 1;
-                arrival = keys.get(next).map_or(NEVER, |k| start + (k >> 32));
-            } else if self.net.nics[nic as usize].timer_at == now {
-                self.net.nic_timeouts(nic, now);
-            } else if flow == now
-                && let Some((id, spec, sport)) = flows.next()
-            {
-                let slot = self.net.start_flow(id, spec, sport)?;
-                self.net.begin_at(nic, now);
-                self.net.add_to_nic(slot);
-            }
-        }
-        drop(flows);
-        self.net.counters.events += keys.len() as u64;
-        self.starts[nic as usize] = starts;
-        self.keys = keys;
-        Ok(())
-    }
-
-    /// Has a NIC looked at again for its next departure and its timer.
-    fn wake_nic(&mut self, nic: u32, port: u32, wake: u64) {
-        if wake != NEVER && !self.lanes.inboxes.wake(port, wake) && self.net.nics[nic as usize].wake_at != wake {
-            self.net.nics[nic as usize].wake_at = wake;
-            self.far.push(Reverse((wake, port)));
-        }
-        let timer = self.net.nics[nic as usize].timer_at;
-        if timer != NEVER && self.net.nics[nic as usize].timer_listed != timer {
-            self.net.nics[nic as usize].timer_listed = timer;
-            self.far.push(Reverse((timer, port)));
-        }
-    }
+    Ok(())
 }

@@ -98,7 +98,7 @@ impl Net {
             let ports = graph.first[node as usize]..graph.first[node as usize + 1];
             let headroom: u64 = ports.clone().map(|p| u64::from(buffers.headroom_of(p))).sum();
             return Err(InputError::new(format!(
-                "the headroom ({headroom} B) and reserves of the {} ports of switch {node} leave nothing to share",
+                "the headroom ({headroom} B a class) and reserves of the {} ports of switch {node} leave nothing to share",
                 ports.len()
             ))
             .field("switch.buffer")
@@ -184,6 +184,9 @@ impl Net {
             next_sport: std::collections::BTreeMap::new(),
             path: Vec::new(),
             long_paths: Vec::new(),
+            share: super::parts::Share::default(),
+            cut: Vec::new(),
+            notes: Vec::new(),
             graph,
             scenario,
         })

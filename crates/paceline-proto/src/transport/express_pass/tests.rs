@@ -1,0 +1,4 @@
+mod bounds;
+mod network;
+mod recovery;
+mod reference;

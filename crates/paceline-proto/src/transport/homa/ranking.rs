@@ -1,0 +1,219 @@
+//! Which messages a receiver grants: the shortest of each sender, and of these the shortest few.
+//!
+//! Work is done when a message begins, ends or changes places, not per packet: the few active messages are a short sorted list,
+//! the others wait in heaps whose outdated entries are skipped when they come up.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::units::Time;
+
+/// What messages are ordered by: packets to be granted, then length, time of the first packet, slot.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Key {
+    pub(super) ungranted: u32,
+    pub(super) packets: u32,
+    pub(super) since: Time,
+    pub(super) slot: u32,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Peer {
+    /// Its messages that are not granted now, and outdated entries.
+    waiting: BinaryHeap<Reverse<Key>>,
+    active: bool,
+}
+
+/// The order of a receiver's messages that need grants.
+#[derive(Clone, Debug)]
+pub(super) struct Ranking {
+    /// Messages granted now, best first, one per sender.
+    active: Vec<(Key, u32)>,
+    /// Most of them.
+    degree: usize,
+    peers: Vec<Peer>,
+    /// The best waiting message of each sender that has no active one, and outdated entries.
+    queue: BinaryHeap<Reverse<(Key, u32)>>,
+    /// Key of each slot's message, if it is ranked.
+    keys: Vec<Option<Key>>,
+}
+
+impl Ranking {
+    pub(super) fn new(degree: u32) -> Self {
+        let degree = degree.max(1) as usize;
+        Self { active: Vec::new(), degree, peers: Vec::new(), queue: BinaryHeap::new(), keys: Vec::new() }
+    }
+
+    /// Messages granted now, best first.
+    #[inline]
+    pub(super) fn active(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
+        self.active.iter().map(|(key, _)| key.slot)
+    }
+
+    /// The message's place among the active ones, from 0.
+    #[inline]
+    pub(super) fn rank(&self, slot: u32) -> Option<usize> {
+        self.active.iter().position(|(key, _)| key.slot == slot)
+    }
+
+    fn waits(&self, key: &Key) -> bool {
+        self.keys[key.slot as usize] == Some(*key) && self.rank(key.slot).is_none()
+    }
+
+    /// Ranks a message that needs grants, or changes the rank of one that is ranked; with nothing to be granted it leaves.
+    pub(super) fn set(&mut self, peer: u32, key: Key) {
+        let i = key.slot as usize;
+        if i >= self.keys.len() {
+            self.keys.resize(i + 1, None);
+        }
+        if peer as usize >= self.peers.len() {
+            self.peers.resize_with(peer as usize + 1, Peer::default);
+        }
+        if self.keys[i] == Some(key) {
+            return;
+        }
+        if let Some(rank) = self.rank(key.slot).filter(|_| key.ungranted > 0) {
+            // Grants only bring a message forward, and what brings it back is rare: then it competes anew.
+            let better = key < self.active[rank].0;
+            self.keys[i] = Some(key);
+            if better {
+                self.active[rank].0 = key;
+                self.active[..=rank].sort_unstable();
+                return;
+            }
+        }
+        self.remove(key.slot);
+        if key.ungranted > 0 {
+            self.insert(peer, key);
+        }
+    }
+
+    fn insert(&mut self, peer: u32, key: Key) {
+        self.keys[key.slot as usize] = Some(key);
+        if self.peers[peer as usize].active {
+            match self.active.iter().position(|(_, p)| *p == peer) {
+                Some(rank) if key < self.active[rank].0 => {
+                    let old = std::mem::replace(&mut self.active[rank].0, key);
+                    self.active.sort_unstable();
+                    self.peers[peer as usize].waiting.push(Reverse(old));
+                }
+                _ => self.peers[peer as usize].waiting.push(Reverse(key)),
+            }
+            return;
+        }
+        if self.active.len() >= self.degree {
+            match self.active.last() {
+                Some(&(worst, loser)) if key < worst => {
+                    self.active.pop();
+                    self.peers[loser as usize].active = false;
+                    self.peers[loser as usize].waiting.push(Reverse(worst));
+                    self.offer(loser);
+                }
+                _ => {
+                    self.peers[peer as usize].waiting.push(Reverse(key));
+                    self.offer(peer);
+                    return;
+                }
+            }
+        }
+        self.activate(peer, key);
+    }
+
+    fn activate(&mut self, peer: u32, key: Key) {
+        self.peers[peer as usize].active = true;
+        self.active.push((key, peer));
+        self.active.sort_unstable();
+    }
+
+    /// Puts the best waiting message of a sender without an active one into the queue.
+    fn offer(&mut self, peer: u32) {
+        while let Some(&Reverse(key)) = self.peers[peer as usize].waiting.peek() {
+            if self.waits(&key) {
+                self.queue.push(Reverse((key, peer)));
+                return;
+            }
+            self.peers[peer as usize].waiting.pop();
+        }
+    }
+
+    /// The message needs no more grants.
+    pub(super) fn remove(&mut self, slot: u32) {
+        if let Some(key) = self.keys.get_mut(slot as usize) {
+            *key = None;
+        }
+        let Some(rank) = self.rank(slot) else { return };
+        let (_, peer) = self.active.remove(rank);
+        self.peers[peer as usize].active = false;
+        self.offer(peer);
+        while self.active.len() < self.degree {
+            let Some(Reverse((key, peer))) = self.queue.pop() else { return };
+            if self.peers[peer as usize].active {
+                continue;
+            }
+            if self.waits(&key) {
+                self.activate(peer, key);
+            } else {
+                self.offer(peer);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn key(slot: u32, ungranted: u32) -> Key {
+        Key { ungranted, packets: 100, since: Time(0), slot }
+    }
+
+    fn active(r: &Ranking) -> Vec<u32> {
+        r.active().collect()
+    }
+
+    /// Two places, one message per sender, the shortest first; a shorter one takes the place of its sender's longer one or
+    /// of the worst.
+    #[test]
+    fn the_shortest_of_each_sender_compete() {
+        let mut r = Ranking::new(2);
+        r.set(0, key(0, 50));
+        r.set(0, key(1, 60));
+        r.set(1, key(2, 40));
+        assert_eq!(active(&r), [2, 0]);
+        r.set(0, key(3, 30));
+        assert_eq!(active(&r), [3, 2], "the sender's shorter message goes first");
+        r.set(2, key(4, 10));
+        assert_eq!(active(&r), [4, 3]);
+        r.remove(4);
+        assert_eq!(active(&r), [3, 2]);
+        r.set(0, key(3, 0));
+        assert_eq!(active(&r), [2, 0]);
+        r.set(1, key(2, 55));
+        assert_eq!(active(&r), [0, 2], "its turn comes later when more of it is missing");
+    }
+
+    proptest! {
+        /// The same as sorting everything anew each time, but for equal keys that differ in nothing.
+        #[test]
+        fn same_as_sorting(steps in prop::collection::vec((0u32..12, 0u32..20), 0..300), degree in 1u32..5) {
+            let mut r = Ranking::new(degree);
+            let mut model = BTreeMap::new();
+            for (slot, ungranted) in steps {
+                let (peer, k) = (slot % 4, key(slot, ungranted));
+                r.set(peer, k);
+                model.insert(slot, k);
+                let mut best = BTreeMap::new();
+                for k in model.values().filter(|k| k.ungranted > 0) {
+                    let b = best.entry(k.slot % 4).or_insert(*k);
+                    *b = (*b).min(*k);
+                }
+                let mut best: Vec<Key> = best.into_values().collect();
+                best.sort_unstable();
+                best.truncate(degree as usize);
+                prop_assert_eq!(active(&r), best.into_iter().map(|k| k.slot).collect::<Vec<_>>());
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! NDP's receiving side: an answer per packet, and pulls at the pace of the host's link.
+
+use std::collections::VecDeque;
+
+use super::params::Params;
+use crate::transport::message::{
+    Counters, End, Header, Kind, MAX_SLOTS, Outcome, PULLS, TO_SENDER, TRIMMED, UNSCHEDULED,
+};
+use crate::transport::packet_set::{Arrival, Received};
+use crate::units::Time;
+
+/// A message being received, or complete and not yet forgotten.
+#[derive(Clone, Debug, Default)]
+struct Inbound {
+    live: bool,
+    done: bool,
+    probed: bool,
+    /// Listed in the pull queue.
+    listed: bool,
+    peer: u32,
+    bytes: u64,
+    packets: u32,
+    received: Received,
+    /// Pulls owed.
+    pending: u32,
+    /// Pulls sent.
+    pulls: u64,
+}
+
+/// All messages a host is receiving, and its pull pacer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Receivers {
+    messages: Vec<Inbound>,
+    /// Messages that are owed pulls, in turn; some may have been served otherwise.
+    ring: VecDeque<u32>,
+    /// Pulls owed to all messages.
+    waiting: u64,
+    /// No pull before this.
+    next_pull: Time,
+}
+
+impl Receivers {
+    /// A packet of a message's sender. Answers go to `control`.
+    pub(super) fn on_packet(
+        &mut self,
+        params: &Params,
+        now: Time,
+        h: &Header,
+        control: &mut VecDeque<Header>,
+        counters: &mut Counters,
+    ) -> Outcome {
+        let i = h.flow as usize;
+        if h.flow >= MAX_SLOTS {
+            return Outcome::default();
+        }
+        if i >= self.messages.len() {
+            self.messages.resize_with(i + 1, Inbound::default);
+        }
+        let m = &mut self.messages[i];
+        if !m.live {
+            m.received.clear();
+            (m.live, m.done, m.probed, m.peer, m.bytes) = (true, false, false, h.peer, h.ext);
+            (m.packets, m.pending, m.pulls) = (params.sizes.packets(h.ext), 0, 0);
+        }
+        if h.ext != m.bytes || (h.kind == Kind::Data && h.seq >= m.packets) {
+            return Outcome::default();
+        }
+        let mut answer = Header {
+            kind: Kind::Ack,
+            priority: params.control_priority,
+            flags: TO_SENDER | h.flags & UNSCHEDULED,
+            size: params.sizes.control_frame(),
+            flow: h.flow,
+            peer: m.peer,
+            seq: h.seq,
+            ext: 0,
+        };
+        let mut outcome = Outcome::default();
+        if h.kind == Kind::Probe {
+            answer.kind = Kind::ProbeAck;
+            let pulls = Self::pulls_for_probe(params, m, h);
+            self.pull(params, now, pulls, &mut answer, counters);
+            control.push_back(answer);
+            return outcome;
+        }
+        if h.is(TRIMMED) {
+            if !m.received.contains(h.seq) {
+                answer.kind = Kind::Nack;
+            }
+        } else {
+            match m.received.insert(h.seq) {
+                Arrival::New => outcome.fresh = params.sizes.payload_of(m.bytes, h.seq),
+                Arrival::Duplicate => counters.duplicates += 1,
+                Arrival::TooFar => return outcome,
+            }
+            if !m.done && m.received.count() == m.packets {
+                m.done = true;
+                self.waiting -= u64::from(std::mem::take(&mut m.pending));
+                outcome.end = End::Delivered;
+            }
+        }
+        let pulls = u32::from(!m.done);
+        self.pull(params, now, pulls, &mut answer, counters);
+        control.push_back(answer);
+        outcome
+    }
+
+    /// The sender's burst is over, or it asks for pulls: once per message, pulls for what is missing.
+    fn pulls_for_probe(params: &Params, m: &mut Inbound, h: &Header) -> u32 {
+        if m.done || std::mem::replace(&mut m.probed, true) {
+            return 0;
+        }
+        match h.seq.min(m.packets) {
+            0 => params.burst.packets.clamp(1, m.packets),
+            sent if params.pull_missing => sent - m.received.count_below(sent),
+            _ => 0,
+        }
+    }
+
+    /// Owes a message so many pulls; the first goes with the answer when the pacer is idle.
+    fn pull(&mut self, params: &Params, now: Time, pulls: u32, answer: &mut Header, counters: &mut Counters) {
+        if pulls == 0 {
+            return;
+        }
+        if self.waiting > 0 || now < self.next_pull {
+            return self.owe(answer.flow, pulls);
+        }
+        let m = &mut self.messages[answer.flow as usize];
+        m.pulls += 1;
+        self.next_pull = now + params.pull_interval;
+        counters.permits += 1;
+        answer.flags |= PULLS;
+        answer.ext = m.pulls;
+        self.owe(answer.flow, pulls - 1);
+    }
+
+    fn owe(&mut self, slot: u32, pulls: u32) {
+        let m = &mut self.messages[slot as usize];
+        let before = m.pending;
+        m.pending = m.pending.saturating_add(pulls);
+        self.waiting += u64::from(m.pending - before);
+        if m.pending > 0 && !m.listed {
+            m.listed = true;
+            self.ring.push_back(slot);
+        }
+    }
+
+    /// When the pacer sends its next pull.
+    pub(super) fn next_timeout(&self) -> Time {
+        if self.waiting > 0 { self.next_pull } else { Time::NEVER }
+    }
+
+    /// Sends the pull that is due, if one is.
+    pub(super) fn on_timeout(
+        &mut self,
+        params: &Params,
+        now: Time,
+        control: &mut VecDeque<Header>,
+        counters: &mut Counters,
+    ) {
+        if self.waiting == 0 || now < self.next_pull {
+            return;
+        }
+        while let Some(slot) = self.ring.pop_front() {
+            let m = &mut self.messages[slot as usize];
+            m.listed = false;
+            if m.pending == 0 {
+                continue;
+            }
+            m.pending -= 1;
+            m.pulls += 1;
+            if m.pending > 0 {
+                m.listed = true;
+                self.ring.push_back(slot);
+            }
+            control.push_back(Header {
+                kind: Kind::Pull,
+                priority: params.control_priority,
+                flags: TO_SENDER,
+                size: params.sizes.control_frame(),
+                flow: slot,
+                peer: m.peer,
+                seq: 0,
+                ext: m.pulls,
+            });
+            self.waiting -= 1;
+            self.next_pull = now + params.pull_interval;
+            counters.permits += 1;
+            return;
+        }
+    }
+
+    pub(super) fn forget(&mut self, slot: u32) {
+        if let Some(m) = self.messages.get_mut(slot as usize) {
+            m.live = false;
+            self.waiting -= u64::from(std::mem::take(&mut m.pending));
+        }
+    }
+}

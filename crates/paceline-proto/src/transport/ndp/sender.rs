@@ -1,0 +1,300 @@
+//! NDP's sending side: a first window at line rate, then one packet per pull.
+
+use std::collections::VecDeque;
+
+use super::params::Params;
+use crate::rng::{below, hash3};
+use crate::transport::in_flight::InFlight;
+use crate::transport::message::{AGAIN, Counters, Header, Kind, LAST, Message, PULLS, UNSCHEDULED};
+use crate::transport::packet_set::Received;
+use crate::transport::timers::Timers;
+use crate::transport::unscheduled::{BurstStop, RepairOrder, Scoreboard, Unscheduled};
+use crate::units::Time;
+
+/// Answers that count as recent: the tallies are halved when they reach this many.
+const RECENT: u16 = 32;
+
+/// A message being sent.
+#[derive(Clone, Debug, Default)]
+struct Outbound {
+    live: bool,
+    peer: u32,
+    bytes: u64,
+    board: Scoreboard,
+    acked: Received,
+    in_flight: InFlight,
+    /// Packets that may be sent by pulls received.
+    allowance: u32,
+    /// The last pull's counter.
+    pulled: u64,
+    /// ACKs and NACKs received: each stands for a pull to come.
+    answered: u64,
+    /// Of the recent answers, ACKs, and all.
+    recent_acks: u16,
+    recent: u16,
+    /// Listed among the messages with repairs, with other packets.
+    listed: [bool; 2],
+    /// Timeout of this message, ps.
+    rto: u64,
+    /// Last time it sent or heard anything.
+    active: Time,
+    probe_at: Time,
+    /// When open packets become lost ones.
+    verdict_at: Time,
+}
+
+impl Outbound {
+    fn in_window(&self) -> bool {
+        self.board.in_burst()
+    }
+
+    /// Whether the next packet would be a repair.
+    fn has_repair(&self, params: &Params) -> bool {
+        self.allowance > 0
+            && self.board.lost() > 0
+            && (params.burst.order == RepairOrder::LostFirst || self.board.next_new() == self.board.packets())
+    }
+
+    fn has_other(&self, params: &Params) -> bool {
+        self.in_window()
+            || self.board.owes_probe()
+            || (self.allowance > 0 && self.board.has_scheduled(params.burst.resend_open))
+    }
+
+    /// When something is to be done if nothing arrives.
+    fn deadline(&self) -> Time {
+        let after = |at: Time| Time(at.0.saturating_add(self.rto));
+        let packets = self.in_flight.oldest().map_or(Time::NEVER, |(_, sent)| after(sent));
+        let probe = if self.board.awaits_probe_ack() { after(self.probe_at) } else { Time::NEVER };
+        let first = packets.min(probe).min(self.verdict_at);
+        if first == Time::NEVER { after(self.active) } else { first }
+    }
+
+    fn tally(&mut self, ack: bool) {
+        self.recent += 1;
+        self.recent_acks += u16::from(ack);
+        if self.recent >= RECENT {
+            self.recent /= 2;
+            self.recent_acks /= 2;
+        }
+    }
+}
+
+/// All messages a host is sending.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Senders {
+    messages: Vec<Outbound>,
+    /// Messages with repairs to send, messages with other packets, each in turn.
+    rings: [VecDeque<u32>; 2],
+    pub(super) timers: Timers,
+}
+
+impl Senders {
+    pub(super) fn start(&mut self, params: &Params, key: u64, now: Time, slot: u32, message: Message) {
+        let i = slot as usize;
+        if i >= self.messages.len() {
+            self.messages.resize_with(i + 1, Outbound::default);
+        }
+        let m = &mut self.messages[i];
+        let (burst, probes) = match params.burst.policy {
+            Unscheduled::Wait => (0, true),
+            Unscheduled::Plain => (params.burst.packets.max(1), false),
+            Unscheduled::Aeolus => (params.burst.packets, true),
+        };
+        m.board.restart(params.sizes.packets(message.bytes), burst, probes);
+        m.acked.clear();
+        m.in_flight.clear();
+        (m.live, m.peer, m.bytes) = (true, message.peer, message.bytes);
+        (m.allowance, m.pulled, m.answered, m.recent, m.recent_acks) = (0, 0, 0, 0, 0);
+        (m.active, m.probe_at, m.verdict_at) = (now, now, Time::NEVER);
+        let rto = params.rto.0;
+        let width = (u128::from(rto) * u128::from(params.rto_jitter.min(100)) / 100).min(u128::from(u32::MAX)) as u32;
+        let drawn = u64::from(below(hash3(key, message.id, 0), width.saturating_mul(2).saturating_add(1)));
+        m.rto = if width == 0 { rto.max(1) } else { (rto - u64::from(width)).saturating_add(drawn).max(1) };
+        self.review(params, slot);
+    }
+
+    /// Puts a message where it will be found, and sets its timer.
+    fn review(&mut self, params: &Params, slot: u32) {
+        let m = &mut self.messages[slot as usize];
+        for (ring, has) in [m.has_repair(params), m.has_other(params)].into_iter().enumerate() {
+            if has && !m.listed[ring] {
+                m.listed[ring] = true;
+                self.rings[ring].push_back(slot);
+            }
+        }
+        self.timers.arm(slot, m.deadline());
+    }
+
+    /// A packet for a message of this host. True when the message is complete.
+    pub(super) fn on_packet(&mut self, params: &Params, now: Time, h: &Header, counters: &mut Counters) -> bool {
+        let Some(m) = self.messages.get_mut(h.flow as usize).filter(|m| m.live) else { return false };
+        match h.kind {
+            Kind::Ack | Kind::Nack | Kind::Data if h.seq >= m.board.next_new() => return false,
+            Kind::Ack => {
+                m.in_flight.remove(h.seq);
+                m.acked.insert(h.seq);
+                m.board.on_ack(h.seq, params.burst.ordered_path && h.is(UNSCHEDULED));
+                m.answered += 1;
+                m.tally(true);
+            }
+            Kind::Nack => {
+                m.in_flight.remove(h.seq);
+                if !m.acked.contains(h.seq) {
+                    m.board.mark_lost(h.seq);
+                }
+                m.answered += 1;
+                m.tally(false);
+            }
+            Kind::Data => {
+                counters.returned += 1;
+                m.in_flight.remove(h.seq);
+                if !m.acked.contains(h.seq) && m.board.mark_lost(h.seq) && Self::at_once(params, m) {
+                    m.allowance = m.allowance.saturating_add(1);
+                }
+                m.tally(false);
+            }
+            Kind::ProbeAck => {
+                if params.verdict_delay.0 == 0 {
+                    m.board.on_probe_ack();
+                } else if m.board.awaits_probe_ack() {
+                    m.verdict_at = m.verdict_at.min(Time(now.0.saturating_add(params.verdict_delay.0)));
+                }
+            }
+            Kind::Pull => {}
+            _ => return false,
+        }
+        m.active = now;
+        if m.acked.count() == m.board.packets() {
+            m.live = false;
+            return true;
+        }
+        if h.kind == Kind::Pull || h.is(PULLS) {
+            let steps = h.ext.saturating_sub(m.pulled).min(u64::from(m.board.packets())) as u32;
+            m.pulled = m.pulled.max(h.ext);
+            m.allowance = m.allowance.saturating_add(steps).min(m.board.packets());
+            if steps > 0 && params.burst.stop == BurstStop::FirstCredit {
+                m.board.stop_burst();
+            }
+        }
+        Self::discard(params, m, counters);
+        self.review(params, h.flow);
+        false
+    }
+
+    /// Whether a returned packet goes out again without a pull.
+    fn at_once(params: &Params, m: &Outbound) -> bool {
+        let expected = m.answered > m.pulled || m.allowance > 0;
+        let path = u32::from(m.recent_acks) * 100 >= params.returned_ack_share * u32::from(m.recent);
+        (!expected && m.board.open() <= 1) || (m.recent > 0 && path)
+    }
+
+    /// Throws away pulls that find nothing to send.
+    fn discard(params: &Params, m: &mut Outbound, counters: &mut Counters) {
+        if !params.keep_idle_pulls && m.allowance > 0 && !m.board.has_scheduled(params.burst.resend_open) {
+            counters.idle_pulls += u64::from(m.allowance);
+            m.allowance = 0;
+        }
+    }
+
+    /// The next packet: repairs of any message first, then the others, each message in turn.
+    pub(super) fn poll(&mut self, params: &Params, now: Time, counters: &mut Counters) -> Option<Header> {
+        for ring in 0..2 {
+            while let Some(slot) = self.rings[ring].pop_front() {
+                let m = &mut self.messages[slot as usize];
+                m.listed[ring] = false;
+                let wanted = if ring == 0 { m.has_repair(params) } else { m.has_other(params) };
+                if !m.live || !wanted {
+                    continue;
+                }
+                let header = Self::send(params, m, slot, now, counters);
+                Self::discard(params, m, counters);
+                self.review(params, slot);
+                if header.is_some() {
+                    return header;
+                }
+            }
+        }
+        None
+    }
+
+    fn send(params: &Params, m: &mut Outbound, slot: u32, now: Time, counters: &mut Counters) -> Option<Header> {
+        let plain = params.burst.policy == Unscheduled::Plain;
+        let (seq, flags) = if m.has_repair(params) {
+            m.allowance -= 1;
+            (m.board.take_lost()?, AGAIN)
+        } else if let Some(seq) = m.board.next_unscheduled() {
+            (seq, UNSCHEDULED)
+        } else if let Some(sent) = m.board.take_probe() {
+            m.probe_at = now;
+            m.active = now;
+            counters.probes += 1;
+            let size = params.sizes.control_frame();
+            let (priority, peer, ext) = (params.data_priority, m.peer, m.bytes);
+            return Some(Header { kind: Kind::Probe, priority, flags: 0, size, flow: slot, peer, seq: sent, ext });
+        } else {
+            let (seq, again) = m.board.next_scheduled(params.burst.order, params.burst.resend_open)?;
+            m.allowance -= 1;
+            (seq, if again { AGAIN } else { 0 })
+        };
+        m.active = now;
+        // What Aeolus' unscheduled packets came to is the probe's business.
+        if plain || flags & UNSCHEDULED == 0 {
+            m.in_flight.insert(seq, now);
+        }
+        counters.data += 1;
+        counters.again += u64::from(flags & AGAIN != 0);
+        counters.unscheduled += u64::from(flags & UNSCHEDULED != 0);
+        let last = if seq + 1 == m.board.packets() { LAST } else { 0 };
+        Some(Header {
+            kind: Kind::Data,
+            priority: params.data_priority,
+            flags: flags | last,
+            size: params.sizes.frame(m.bytes, seq),
+            flow: slot,
+            peer: m.peer,
+            seq,
+            ext: m.bytes,
+        })
+    }
+
+    /// Looks at the messages whose timers are due.
+    pub(super) fn on_timeout(&mut self, params: &Params, now: Time, counters: &mut Counters) {
+        while let Some(slot) = self.timers.pop_due(now) {
+            let m = &mut self.messages[slot as usize];
+            if !m.live {
+                continue;
+            }
+            if m.deadline() <= now {
+                Self::expire(m, now, counters);
+            }
+            self.review(params, slot);
+        }
+    }
+
+    fn expire(m: &mut Outbound, now: Time, counters: &mut Counters) {
+        let due = |at: Time| now.0 >= at.0.saturating_add(m.rto);
+        if m.verdict_at <= now {
+            m.verdict_at = Time::NEVER;
+            m.board.on_probe_ack();
+            return;
+        }
+        counters.timeouts += 1;
+        if m.board.awaits_probe_ack() && due(m.probe_at) {
+            m.board.repeat_probe();
+            return;
+        }
+        let mut lost = false;
+        while let Some((seq, _)) = m.in_flight.oldest().filter(|(_, sent)| now.0 >= sent.0.saturating_add(m.rto)) {
+            m.in_flight.remove(seq);
+            lost |= m.board.mark_lost(seq);
+        }
+        if !lost && !m.board.has_scheduled(false) {
+            // Nothing known to be missing, yet not everything acknowledged.
+            m.board.mark_lost(m.acked.first_missing());
+        }
+        // Pulls come only for what arrives: start again with one packet.
+        m.allowance = m.allowance.max(1);
+        m.active = now;
+    }
+}

@@ -1,0 +1,442 @@
+//! A part of the network, window by window: the nodes one thread looks after.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use super::inbox::{Inboxes, Key};
+use super::order::{Rank, key, tie};
+use super::team::{Parcel, Post};
+use crate::error::InputError;
+use crate::net::{Lane, Net, Schedule};
+use crate::packet::{Handle, NONE};
+use crate::workload::FlowSpec;
+
+const NEVER: u64 = u64::MAX;
+
+/// The engine's own schedule: where started packets go.
+struct Lanes {
+    inboxes: Inboxes,
+}
+
+impl Schedule for Lanes {
+    #[inline(always)]
+    fn idle(&self, _port: u32, free: u64, now: u64) -> bool {
+        free <= now
+    }
+
+    #[inline(always)]
+    fn started(&mut self, _port: u32, _free: u64, handle: Handle, inbox: u32, arrival: u64) {
+        if handle != NONE {
+            self.inboxes.push(inbox, arrival, handle);
+        }
+    }
+
+    #[inline(always)]
+    fn waiting(&mut self, port: u32, free: u64) {
+        // A transmitter busy for longer than the ring is looked at again at the ring's end.
+        if !self.inboxes.wake(port, free) {
+            let last = self.inboxes.start() + (self.inboxes.slots() - 1) * self.inboxes.width();
+            self.inboxes.wake(port, last);
+        }
+    }
+}
+
+impl Lane for Lanes {
+    #[inline(always)]
+    fn put(&mut self, inbox: u32, arrival: u64, handle: Handle) {
+        self.inboxes.push(inbox, arrival, handle);
+    }
+}
+
+/// The schedule of one switch in exact order.
+struct Exact<'a> {
+    lanes: &'a mut Lanes,
+    departures: &'a mut BinaryHeap<Reverse<(u64, u64, u32)>>,
+    listed: &'a mut [bool],
+    first: u32,
+    node: u32,
+    seed: u64,
+    end: u64,
+}
+
+impl Schedule for Exact<'_> {
+    fn idle(&self, _port: u32, free: u64, now: u64) -> bool {
+        free <= now
+    }
+
+    fn started(&mut self, port: u32, free: u64, handle: Handle, inbox: u32, arrival: u64) {
+        self.listed[(port - self.first) as usize] = false;
+        self.lanes.started(port, free, handle, inbox, arrival);
+    }
+
+    fn waiting(&mut self, port: u32, free: u64) {
+        let listed = &mut self.listed[(port - self.first) as usize];
+        if *listed {
+            return;
+        }
+        *listed = true;
+        if free < self.end {
+            let tie = tie(self.seed, self.node, (port - self.first) as u16, free);
+            self.departures.push(Reverse((free, key(Rank::Departure, tie), port)));
+        } else {
+            self.lanes.waiting(port, free);
+        }
+    }
+}
+
+/// A flow that will start here.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    pub(super) id: u64,
+    pub(super) spec: FlowSpec,
+    pub(super) sport: u16,
+    /// Global index of the NIC's port.
+    pub(super) port: u32,
+}
+
+/// A part: all of the network when there is one thread.
+pub(super) struct Part {
+    pub(super) net: Net,
+    lanes: Lanes,
+    width: u64,
+    /// Flows to start, in order.
+    pub(super) pending: VecDeque<Start>,
+    /// Flows starting in the present window, by NIC.
+    starts: Vec<Vec<(u64, FlowSpec, u16)>>,
+    /// (time, port) of wake-ups beyond the ring.
+    far: BinaryHeap<Reverse<(u64, u32)>>,
+    keys: Vec<Key>,
+    /// Keys from this one on come after the end of a window that is cut short; they stay in the inboxes.
+    beyond: Key,
+    merged: Vec<(u64, u64, u32, Handle)>,
+    departures: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    listed: Vec<bool>,
+    pub(super) exact_windows: u64,
+    /// Packets sent to other parts.
+    pub(super) crossed: u64,
+}
+
+impl Part {
+    /// A part that looks after the nodes `net` says are its own. `span`: longest time from the start of a window to an
+    /// arrival caused in it, ps.
+    pub(super) fn new(net: Net, width: u64, span: u64) -> Self {
+        let most_ports = (0..net.graph.nodes() as u32).map(|n| net.graph.ports_of(n).len()).max().unwrap_or(0);
+        Self {
+            lanes: Lanes { inboxes: Inboxes::new(width, span, net.ports.len()) },
+            width,
+            pending: VecDeque::new(),
+            starts: vec![Vec::new(); net.nics.len()],
+            far: BinaryHeap::new(),
+            keys: Vec::new(),
+            beyond: Key::MAX,
+            merged: Vec::new(),
+            departures: BinaryHeap::new(),
+            listed: vec![false; most_ports],
+            exact_windows: 0,
+            crossed: 0,
+            net,
+        }
+    }
+
+    /// The next window in which anything happens here.
+    pub(super) fn next_window(&self) -> Option<u64> {
+        let flow = self.pending.front().map(|f| f.spec.start.0 / self.width);
+        let far = self.far.peek().map(|Reverse((at, _))| at / self.width);
+        let links = Some(self.net.next_link_change()).filter(|at| *at != NEVER).map(|at| at / self.width);
+        [self.lanes.inboxes.next_active(), flow, far, links].into_iter().flatten().min()
+    }
+
+    /// Takes what another part has sent. Between two windows.
+    pub(super) fn accept(&mut self, post: &mut Post) {
+        for parcel in post.parcels.drain(..) {
+            let h = self.net.arena.alloc(parcel.packet);
+            if let Some(words) = parcel.words {
+                *self.net.arena.int(h) = words.0;
+            }
+            if let (Some(carried), Some(failures)) = (parcel.carried, &mut self.net.failures) {
+                failures.carry(h, carried);
+            }
+            self.lanes.inboxes.push(parcel.inbox, parcel.at, h);
+        }
+        for note in post.notes.drain(..) {
+            self.net.accept(note);
+        }
+        self.pending.extend(post.starts.drain(..));
+    }
+
+    /// Hands over what the last window sent to other parts: `post(part)` is where it goes.
+    pub(super) fn hand_over(&mut self, mut post: impl FnMut(u8, &mut dyn FnMut(&mut Post))) {
+        for cut in std::mem::take(&mut self.net.cut) {
+            let parcel = Parcel {
+                packet: self.net.arena[cut.handle],
+                words: self.net.arena.words(cut.handle),
+                carried: self.net.failures.as_ref().and_then(|f| f.carried(cut.handle)),
+                inbox: cut.inbox,
+                at: cut.arrival,
+            };
+            self.net.arena.release(cut.handle);
+            self.crossed += 1;
+            post(cut.part, &mut |p| p.parcels.push(parcel));
+        }
+        for (part, note) in std::mem::take(&mut self.net.notes) {
+            post(part, &mut |p: &mut Post| p.notes.push(note.clone()));
+        }
+    }
+
+    /// Runs window `w` up to `end`, piece by piece where links fail or routes change.
+    pub(super) fn run_window(&mut self, w: u64, end: u64) -> Result<(), InputError> {
+        self.lanes.inboxes.enter(w);
+        while self.net.next_link_change() < end {
+            self.run_to_link_change()?;
+        }
+        self.run_to(end)?;
+        self.lanes.inboxes.leave();
+        Ok(())
+    }
+
+    /// Runs the present window up to the next change of links and makes the change.
+    #[cold]
+    fn run_to_link_change(&mut self) -> Result<(), InputError> {
+        let at = self.net.next_link_change();
+        self.run_to(at)?;
+        for port in self.net.change_links(&mut self.lanes) {
+            self.lanes.waiting(port, at);
+        }
+        Ok(())
+    }
+
+    /// Runs the present window, or what is left of it, up to `end`.
+    fn run_to(&mut self, end: u64) -> Result<(), InputError> {
+        let length = end - self.lanes.inboxes.start();
+        self.beyond = if length < self.width { length << 32 } else { Key::MAX };
+        while let Some(Reverse((at, port))) = self.far.peek().copied() {
+            if at >= end {
+                break;
+            }
+            self.far.pop();
+            self.lanes.inboxes.wake(port, at);
+        }
+        while let Some(&Start { id, spec, sport, port }) = self.pending.front().filter(|f| f.spec.start.0 < end) {
+            self.pending.pop_front();
+            self.starts[self.net.nic_of_port[port as usize] as usize].push((id, spec, sport));
+            self.lanes.inboxes.wake(port, spec.start.0);
+        }
+        for word in 0..self.lanes.inboxes.words() {
+            let mut bits = self.lanes.inboxes.take_word(word);
+            while bits != 0 {
+                let port = (word as u32) << 6 | bits.trailing_zeros();
+                bits &= bits - 1;
+                let nic = self.net.nic_of_port[port as usize];
+                if nic != NONE {
+                    self.run_nic(nic, port, end)?;
+                    continue;
+                }
+                let node = self.net.port_node[port as usize];
+                if self.net.buffers.window_is_local(node) {
+                    self.run_local(port, end);
+                } else {
+                    self.run_exact(node, port, word, &mut bits, end);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Arrivals of the present window at a port, in order, into `self.keys`.
+    #[inline]
+    fn sort_arrivals(&mut self, port: u32) {
+        self.lanes.inboxes.drain(port, &mut self.keys);
+        self.keys.sort_unstable();
+        if self.beyond != Key::MAX {
+            self.keep_beyond(port);
+        }
+        let keys = &mut self.keys[..];
+        // Runs of equal times are rare: only they pay for the fair order.
+        let tied = keys.windows(2).fold(0, |tied, k| tied | u64::from((k[0] ^ k[1]) >> 32 == 0));
+        if tied != 0 {
+            self.order_ties(port);
+        }
+    }
+
+    /// Returns the arrivals after the end of a window cut short to the inbox.
+    #[cold]
+    #[inline(never)]
+    fn keep_beyond(&mut self, port: u32) {
+        let within = self.keys.partition_point(|key| *key < self.beyond);
+        for key in self.keys.drain(within..) {
+            self.lanes.inboxes.put_back_key(port, key);
+        }
+    }
+
+    /// Puts arrivals of the same instant into their fair order.
+    #[cold]
+    #[inline(never)]
+    fn order_ties(&mut self, port: u32) {
+        let keys = &mut self.keys[..];
+        let mut i = 1;
+        while i < keys.len() {
+            if keys[i] >> 32 != keys[i - 1] >> 32 {
+                i += 1;
+                continue;
+            }
+            let from = i - 1;
+            while i < keys.len() && keys[i] >> 32 == keys[from] >> 32 {
+                i += 1;
+            }
+            self.net.counters.ties += (i - from - 1) as u64;
+            let (net, now) = (&self.net, self.lanes.inboxes.start() + (keys[from] >> 32));
+            let node = net.port_node[port as usize];
+            keys[from..i].sort_by_key(|k| tie(net.draws.ties, node, net.arena[*k as u32].in_port, now) >> 2);
+        }
+    }
+
+    /// A switch port whose window is local.
+    #[inline]
+    fn run_local(&mut self, port: u32, end: u64) {
+        self.sort_arrivals(port);
+        let start = self.lanes.inboxes.start();
+        let keys = std::mem::take(&mut self.keys);
+        let arrivals = keys.iter().map(|k| (start + (k >> 32), *k as Handle));
+        self.net.run_local(port, arrivals, end, &mut self.lanes);
+        self.net.counters.events += keys.len() as u64;
+        self.keys = keys;
+    }
+
+    /// A switch in exact order: all its ports together. `bits` are the active ports left in `word`; those of this switch
+    /// are taken out, here and in the words that follow.
+    fn run_exact(&mut self, node: u32, port: u32, word: usize, bits: &mut u64, end: u64) {
+        self.exact_windows += 1;
+        self.net.buffers.enter_exact(node);
+        let first = self.net.first[node as usize];
+        let last = self.net.first[node as usize + 1];
+        let start = self.lanes.inboxes.start();
+        let mut merged = std::mem::take(&mut self.merged);
+        merged.clear();
+        self.departures.clear();
+        self.listed.fill(false);
+        let mut active = vec![port];
+        while *bits != 0 {
+            let next = (word as u32) << 6 | bits.trailing_zeros();
+            if next >= last {
+                break;
+            }
+            *bits &= *bits - 1;
+            active.push(next);
+        }
+        for later in word + 1..(last as usize).div_ceil(64) {
+            let mut more = self.lanes.inboxes.take_word(later);
+            while more != 0 {
+                let next = (later as u32) << 6 | more.trailing_zeros();
+                if next >= last {
+                    self.lanes.inboxes.put_back(later, more);
+                    break;
+                }
+                more &= more - 1;
+                active.push(next);
+            }
+        }
+        for port in active {
+            self.sort_arrivals(port);
+            for k in &self.keys {
+                let (at, h) = (start + (k >> 32), *k as Handle);
+                let tie = tie(self.net.draws.ties, node, self.net.arena[h].in_port, at);
+                merged.push((at, key(Rank::Arrival, tie), port, h));
+            }
+        }
+        merged.sort_unstable();
+        let mut exact = Exact {
+            lanes: &mut self.lanes,
+            departures: &mut self.departures,
+            listed: &mut self.listed,
+            first,
+            node,
+            seed: self.net.draws.ties,
+            end,
+        };
+        for port in first..last {
+            let p = &self.net.ports[port as usize];
+            if p.pick().is_some() {
+                exact.waiting(port, p.free);
+            }
+        }
+        let mut arrivals = merged.iter().peekable();
+        loop {
+            let departure = exact.departures.peek().map(|Reverse((at, key, _))| (*at, *key));
+            let arrival = arrivals.peek().map(|(at, key, _, _)| (*at, *key));
+            match (departure, arrival) {
+                (None, None) => break,
+                (Some(d), a) if a.is_none_or(|a| d < a) => {
+                    let Some(Reverse((at, _, port))) = exact.departures.pop() else { break };
+                    if self.net.ports[port as usize].free <= at {
+                        self.net.depart(port, at, &mut exact);
+                    }
+                }
+                _ => {
+                    let Some(&(at, _, port, h)) = arrivals.next() else { break };
+                    self.net.switch_arrival(port, h, at, &mut exact);
+                }
+            }
+        }
+        self.net.counters.events += merged.len() as u64;
+        self.merged = merged;
+    }
+
+    /// A NIC: arrivals, timers and flow starts in order, and what it sends in between.
+    fn run_nic(&mut self, nic: u32, port: u32, end: u64) -> Result<(), InputError> {
+        // They come over one wire, one after the other.
+        self.lanes.inboxes.drain(port, &mut self.keys);
+        if self.beyond != Key::MAX {
+            self.keep_beyond(port);
+        }
+        let start = self.lanes.inboxes.start();
+        let keys = std::mem::take(&mut self.keys);
+        let mut starts = std::mem::take(&mut self.starts[nic as usize]);
+        let mut flows = starts.drain(..).peekable();
+        let (mut next, mut arrival) = (0, keys.first().map_or(NEVER, |k| start + (k >> 32)));
+        loop {
+            let flow = flows.peek().map_or(NEVER, |f| f.1.start.0);
+            let timer = self.net.nics[nic as usize].timer_at;
+            let now = arrival.min(flow).min(timer);
+            if now >= end {
+                let wake = self.net.nic_advance(nic, end, false, &mut self.lanes);
+                if self.net.nics[nic as usize].timer_at < end {
+                    continue;
+                }
+                self.wake_nic(nic, port, wake);
+                break;
+            }
+            self.net.nic_advance(nic, now, true, &mut self.lanes);
+            if arrival == now {
+                self.net.host_arrival(nic, keys[next] as Handle, now, &mut self.lanes);
+                next += 1;
+                arrival = keys.get(next).map_or(NEVER, |k| start + (k >> 32));
+            } else if self.net.nics[nic as usize].timer_at == now {
+                self.net.nic_timeouts(nic, now);
+            } else if flow == now
+                && let Some((id, spec, sport)) = flows.next()
+            {
+                let slot = self.net.start_flow(id, spec, sport)?;
+                self.net.begin_at(nic, now);
+                self.net.add_to_nic(slot);
+            }
+        }
+        drop(flows);
+        self.net.counters.events += keys.len() as u64;
+        self.starts[nic as usize] = starts;
+        self.keys = keys;
+        Ok(())
+    }
+
+    /// Has a NIC looked at again for its next departure and its timer.
+    fn wake_nic(&mut self, nic: u32, port: u32, wake: u64) {
+        if wake != NEVER && !self.lanes.inboxes.wake(port, wake) && self.net.nics[nic as usize].wake_at != wake {
+            self.net.nics[nic as usize].wake_at = wake;
+            self.far.push(Reverse((wake, port)));
+        }
+        let timer = self.net.nics[nic as usize].timer_at;
+        if timer != NEVER && self.net.nics[nic as usize].timer_listed != timer {
+            self.net.nics[nic as usize].timer_listed = timer;
+            self.far.push(Reverse((timer, port)));
+        }
+    }
+}

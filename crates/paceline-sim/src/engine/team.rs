@@ -1,0 +1,215 @@
+//! What the threads of a run share: a gate they all pass after each window, and letter boxes.
+//!
+//! Each window ends in the same way for all: a thread leaves in the letter boxes what its part has sent to others and
+//! how things stand with it, waits at the gate, and then reads its letters and all standings. So all know the same and
+//! come to the same conclusion about what is next; nobody gives orders. Boxes and standings exist twice, used in turn: a
+//! thread that is one window ahead writes into the other copy, and it cannot be two ahead, since the gate holds it until
+//! everybody has read.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::part::Start;
+use crate::diagnosis::Symptoms;
+use crate::failures::Carried;
+use crate::net::parts::Note;
+use crate::packet::{Packet, Words};
+use crate::record::{FlowRecord, PfcEvent};
+
+/// Looks at the gate before the thread lets others run: well under a microsecond.
+const SPINS: u32 = 100;
+/// Times it lets others run before it goes to sleep.
+const YIELDS: u32 = 20;
+
+/// A packet on its way to another part.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parcel {
+    pub(super) packet: Packet,
+    pub(super) words: Option<Words>,
+    /// Where links may fail.
+    pub(super) carried: Option<Carried>,
+    pub(super) inbox: u32,
+    pub(super) at: u64,
+}
+
+/// What one part sends to another in a window.
+#[derive(Debug, Default)]
+pub(super) struct Post {
+    pub(super) parcels: Vec<Parcel>,
+    pub(super) notes: Vec<Note>,
+    pub(super) starts: Vec<Start>,
+}
+
+/// How things stand with a part at the end of a window.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Standing {
+    /// The first window in which it has something to do, letters it has sent included.
+    pub(super) next: Option<u64>,
+    pub(super) started: u64,
+    pub(super) ended: u64,
+    /// Packets it holds or has sent.
+    pub(super) packets: u64,
+    /// Flows it knows of that have not started.
+    pub(super) pending: u64,
+    pub(super) progress: u64,
+    pub(super) hops: u64,
+    /// Flows that ended and pauses that took effect, for the observer.
+    pub(super) flows: Vec<FlowRecord>,
+    pub(super) pfc: Vec<PfcEvent>,
+    /// Something is wrong, or the observer wants no more.
+    pub(super) quit: bool,
+    /// Window of the first flow not drawn yet; set by the one that draws them.
+    pub(super) next_flow: Option<u64>,
+    /// Asked for only when nothing has moved for long.
+    pub(super) symptoms: Symptoms,
+}
+
+/// The threads' meeting point.
+pub(super) struct Team {
+    parts: usize,
+    gate: Gate,
+    /// By turn, sender and receiver.
+    boxes: Vec<Mutex<Post>>,
+    /// By turn and part.
+    standings: Vec<Mutex<Standing>>,
+}
+
+impl Team {
+    pub(super) fn new(parts: usize) -> Self {
+        Self {
+            parts,
+            gate: Gate::new(parts),
+            boxes: (0..2 * parts * parts).map(|_| Mutex::default()).collect(),
+            standings: (0..2 * parts).map(|_| Mutex::default()).collect(),
+        }
+    }
+
+    /// The box for letters from one part to another in a turn.
+    pub(super) fn letters(&self, turn: usize, from: usize, to: usize) -> MutexGuard<'_, Post> {
+        locked(&self.boxes[(turn % 2 * self.parts + from) * self.parts + to])
+    }
+
+    /// A part's standing in a turn.
+    pub(super) fn standing(&self, turn: usize, part: usize) -> MutexGuard<'_, Standing> {
+        locked(&self.standings[turn % 2 * self.parts + part])
+    }
+
+    /// Waits for the others. False when one of them has died.
+    pub(super) fn meet(&self) -> bool {
+        self.gate.pass()
+    }
+
+    /// Lets everybody through for good: a thread has died.
+    pub(super) fn disband(&self) {
+        self.gate.open();
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A barrier that lets others run while it waits, and can be opened for good.
+///
+/// Why it is right: a round ends by one store to `round` (release), made after all have counted themselves in
+/// (acquire-release), so whoever sees the new round sees all that was written before any of the others arrived. The count
+/// is reset before that store, hence before anybody can count in the next round. A sleeper takes `asleep` before it looks
+/// at `round` for the last time, and the store is made under it, so no wake-up is lost.
+struct Gate {
+    parties: usize,
+    arrived: AtomicUsize,
+    round: AtomicUsize,
+    broken: AtomicBool,
+    asleep: Mutex<()>,
+    wake: Condvar,
+}
+
+impl Gate {
+    fn new(parties: usize) -> Self {
+        Self {
+            parties,
+            arrived: AtomicUsize::new(0),
+            round: AtomicUsize::new(0),
+            broken: AtomicBool::new(false),
+            asleep: Mutex::new(()),
+            wake: Condvar::new(),
+        }
+    }
+
+    /// Waits until all have come. False once the gate has been opened for good.
+    fn pass(&self) -> bool {
+        let round = self.round.load(Ordering::Acquire);
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
+            self.arrived.store(0, Ordering::Relaxed);
+            let guard = locked(&self.asleep);
+            self.round.store(round.wrapping_add(1), Ordering::Release);
+            drop(guard);
+            self.wake.notify_all();
+            return !self.broken.load(Ordering::Acquire);
+        }
+        let waiting = || self.round.load(Ordering::Acquire) == round && !self.broken.load(Ordering::Acquire);
+        for _ in 0..SPINS {
+            if !waiting() {
+                return !self.broken.load(Ordering::Acquire);
+            }
+            std::hint::spin_loop();
+        }
+        for _ in 0..YIELDS {
+            if !waiting() {
+                return !self.broken.load(Ordering::Acquire);
+            }
+            std::thread::yield_now();
+        }
+        let mut guard = locked(&self.asleep);
+        while waiting() {
+            guard = self.wake.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        }
+        !self.broken.load(Ordering::Acquire)
+    }
+
+    fn open(&self) {
+        let guard = locked(&self.asleep);
+        self.broken.store(true, Ordering::Release);
+        drop(guard);
+        self.wake.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU64;
+
+    /// Nobody enters a round before everybody has left the one before: else a part would run on letters still being
+    /// written.
+    #[test]
+    fn all_pass_together() {
+        let (gate, counts) = (Gate::new(4), [const { AtomicU64::new(0) }; 4]);
+        std::thread::scope(|scope| {
+            for me in 0..4 {
+                let (gate, counts) = (&gate, &counts);
+                scope.spawn(move || {
+                    for round in 1..=2000 {
+                        counts[me].store(round, Ordering::Relaxed);
+                        assert!(gate.pass());
+                        assert!(counts.iter().all(|c| c.load(Ordering::Relaxed) >= round));
+                        assert!(gate.pass());
+                        assert!(counts.iter().all(|c| c.load(Ordering::Relaxed) <= round + 1));
+                    }
+                });
+            }
+        });
+    }
+
+    /// A thread that dies does not leave the others waiting for ever.
+    #[test]
+    fn an_open_gate_holds_nobody() {
+        let gate = Gate::new(2);
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| gate.pass());
+            gate.open();
+            assert!(!waiting.join().unwrap());
+        });
+        assert!(!gate.pass());
+    }
+}

@@ -1,0 +1,173 @@
+//! A network in parts, one per thread: what crosses from one to another, and how they become one again.
+
+use std::sync::Arc;
+
+use super::Net;
+use crate::flow::{Receiving, SLOT_MASK};
+use crate::packet::{Handle, LONG};
+
+/// A packet that has left for another part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cut {
+    pub(crate) part: u8,
+    pub(crate) handle: Handle,
+    pub(crate) inbox: u32,
+    pub(crate) arrival: u64,
+}
+
+/// What a part tells another about a flow; in time, since packets take at least one window.
+#[derive(Clone, Debug)]
+pub(crate) enum Note {
+    /// A flow has started: what its receiver keeps, and the paths that its packets cannot carry.
+    Opened {
+        /// The flow's number in packets.
+        slot: u32,
+        receiving: Receiving,
+        long: Option<[Box<[u16]>; 2]>,
+    },
+    /// Its last byte has arrived.
+    Done { slot: u32, generation: u8, at: u64 },
+}
+
+/// Which part a network is, of how many.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Share {
+    pub(crate) me: u8,
+    /// Bits of a flow's number that name the part of its sender.
+    pub(crate) bits: u32,
+    /// Part of every node; empty when there is only one.
+    pub(crate) part_of: Arc<[u8]>,
+}
+
+impl Net {
+    /// Makes this network one of several parts: it looks after the nodes that `part_of` gives to `me`.
+    pub(crate) fn become_part(&mut self, me: u8, parts: usize, part_of: &Arc<[u8]>) {
+        self.share = Share { me, bits: parts.next_power_of_two().trailing_zeros(), part_of: Arc::clone(part_of) };
+        for (port, node) in self.ports.iter_mut().zip(&self.port_node) {
+            port.watched |= part_of[*node as usize] != part_of[port.peer as usize];
+        }
+    }
+
+    /// The part at the other end of a port's link, where it is another one.
+    #[inline]
+    pub(crate) fn part_across(&self, port: u32) -> Option<u8> {
+        let peer = self.ports[port as usize].peer;
+        self.share.part_of.get(peer as usize).copied().filter(|part| *part != self.share.me)
+    }
+
+    /// A flow's number in packets.
+    #[inline(always)]
+    pub(crate) fn number(&self, slot: u32) -> u32 {
+        slot << self.share.bits | u32::from(self.share.me)
+    }
+
+    /// Tells the receiver's part, and with a long path all parts, of a flow that has started.
+    pub(crate) fn announce(&mut self, slot: u32, dst: u32) {
+        if self.share.part_of.is_empty() {
+            return;
+        }
+        let number = self.number(slot);
+        let long = self.flows[slot as usize].flags & LONG != 0
+            || self.long_paths.get(number as usize).is_some_and(|p| !p[0].is_empty());
+        let to = self.share.part_of[dst as usize];
+        let paths = long.then(|| self.long_paths[number as usize].clone());
+        let last = self.share.part_of.iter().copied().max().unwrap_or(0);
+        for part in (0..=last).filter(|p| *p != self.share.me && (long || *p == to)) {
+            let receiving = self.receiving[number as usize];
+            self.notes.push((part, Note::Opened { slot: number, receiving, long: paths.clone() }));
+        }
+    }
+
+    /// Tells the sender's part that the last byte has arrived.
+    #[inline]
+    pub(crate) fn announce_done(&mut self, number: u32, generation: u8, at: u64) {
+        let part = (number & SLOT_MASK & ((1 << self.share.bits) - 1)) as u8;
+        if part != self.share.me {
+            self.notes.push((part, Note::Done { slot: number, generation, at }));
+        }
+    }
+
+    /// Takes a note from another part.
+    pub(crate) fn accept(&mut self, note: Note) {
+        match note {
+            Note::Opened { slot, receiving, long } => {
+                let i = slot as usize;
+                if self.receiving.len() <= i {
+                    self.receiving.resize(i + 1, Receiving::default());
+                }
+                self.receiving[i] = receiving;
+                if let Some(paths) = long {
+                    self.set_long_paths(slot, paths);
+                }
+            }
+            Note::Done { slot, generation, at } => {
+                let state = &mut self.receiving[slot as usize];
+                if state.generation == generation {
+                    state.done_at = at;
+                }
+            }
+        }
+    }
+
+    /// Keeps the paths of a flow whose packets cannot carry them.
+    pub(crate) fn set_long_paths(&mut self, number: u32, paths: [Box<[u16]>; 2]) {
+        if self.long_paths.len() <= number as usize {
+            self.long_paths.resize(number as usize + 1, [Box::default(), Box::default()]);
+        }
+        self.long_paths[number as usize] = paths;
+    }
+
+    /// Takes over all that another part has come to know; for records, when the run is over.
+    pub(crate) fn absorb(&mut self, mut other: Net) {
+        let part = other.share.me;
+        for i in 0..self.ports.len() {
+            // A part may know that a packet is lost at the port of another one.
+            let known = self.port_counts[i].drops_link_down + other.port_counts[i].drops_link_down;
+            if self.share.part_of[self.port_node[i] as usize] == part {
+                self.ports[i] = other.ports[i].clone();
+                self.pauses[i] = other.pauses[i].take();
+                self.port_counts[i] = other.port_counts[i];
+            }
+            self.port_counts[i].drops_link_down = known;
+        }
+        for (mine, theirs) in self.queue_time.iter_mut().zip(&other.queue_time) {
+            mine.iter_mut().zip(theirs).for_each(|(a, b)| *a += b);
+        }
+        self.buffers.max_buffered = self.buffers.max_buffered.max(other.buffers.max_buffered);
+        self.series.absorb(&other.series);
+        self.counters.add(&other.counters);
+        self.offered.iter_mut().zip(&other.offered).for_each(|(a, b)| *a += b);
+        self.last_start = self.last_start.max(other.last_start);
+        self.last_end = self.last_end.max(other.last_end);
+        self.timeouts += other.timeouts;
+        self.progress += other.progress;
+        for (mine, theirs) in
+            [(&mut self.first_failure, other.first_failure.take()), (&mut self.first_drop, other.first_drop.take())]
+        {
+            if let Some(theirs) = theirs
+                && mine.as_ref().is_none_or(|mine| theirs < *mine)
+            {
+                *mine = Some(theirs);
+            }
+        }
+        for context in std::mem::take(&mut other.contexts) {
+            if self.contexts.iter().all(|mine| mine.params != context.params) {
+                self.contexts.push(context);
+            }
+        }
+        self.routes.note_choice(other.routes.has_choice());
+        self.arena.adopt(other.arena.live());
+        for (slot, flow) in other.flows.iter().enumerate() {
+            self.receiving.push(other.receiving[other.number(slot as u32) as usize]);
+            self.flows.push(flow.clone());
+            self.infos.push(other.infos[slot]);
+        }
+    }
+
+    /// Gets ready to absorb the other parts: flows are numbered as if there were none.
+    pub(crate) fn settle(&mut self) {
+        let receiving = (0..self.flows.len() as u32).map(|slot| self.receiving[self.number(slot) as usize]).collect();
+        self.receiving = receiving;
+        self.share.bits = 0;
+    }
+}

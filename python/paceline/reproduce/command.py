@@ -1,0 +1,132 @@
+"""The commands ``paceline reproduce`` and ``paceline sweep``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from paceline import _native
+from paceline.errors import Failure, Interrupted
+from paceline.experiments import chosen, experiments
+from paceline.progress import Mode
+from paceline.reproduce.executors import open_executor
+from paceline.reproduce.model import Experiment, Scale
+
+
+def list_experiments(ids: Sequence[str], *, as_json: bool) -> None:
+    """Prints what can be reproduced and what it takes."""
+    from paceline.reproduce.catalogue import listing, listing_table
+
+    entries = listing(chosen(ids) if ids else experiments())
+    print(json.dumps(entries, indent=2) if as_json else listing_table(entries).plain(), end="\n" if as_json else "")
+
+
+def reproduce(
+    ids: Sequence[str],
+    *,
+    everything: bool,
+    scale: str,
+    out: Path | None,
+    cache: Path,
+    executor: str | None,
+    jobs: int | None,
+    recorded: Path | None,
+    update: bool,
+    as_json: bool,
+    progress: Mode,
+    quiet: bool,
+) -> int:
+    """Reproduces, writes pages, prints verdicts; 1 when they differ from the recorded ones or runs failed."""
+    picked = _picked(ids, everything)
+    size = _scale(scale)
+    from paceline.reproduce import record
+    from paceline.reproduce.catalogue import as_json as to_json
+    from paceline.reproduce.catalogue import reproduce as run
+    from paceline.reproduce.page import brief_table, counts_text, write_experiment, write_scoreboard
+
+    path = record.default_path() if recorded is None else recorded
+    before = record.read(path)
+    with _interruptible(), open_executor(executor, jobs) as where:
+        judged = run(picked, size, executor=where, cache=cache, progress=progress)
+    known = [j for j in judged if j.verdicts]
+    names = [j.experiment.id for j in known]
+    found = [record.Row.of(v, size) for j in known for v in j.verdicts]
+    changed = record.differences(before, found, names, size)
+    if update and changed:
+        record.update(path, before, found, names, size, [e.id for e in experiments()])
+    folder = Path("results") / "reproduce" / size.value if out is None else out
+    for j in judged:
+        page = write_experiment(j, folder / j.experiment.id)
+        if not as_json and not quiet:
+            print(brief_table(j.verdicts, f"{j.experiment.id}: {j.experiment.title}").plain())
+            print(f"{counts_text(j.verdicts)}; {page}\n")
+    if everything:
+        page = write_scoreboard(judged, [] if update else changed, folder)
+        if not as_json and not quiet:
+            print(f"{counts_text([v for j in judged for v in j.verdicts])}; {page}")
+    if as_json:
+        print(json.dumps(to_json(judged, changed), indent=2))
+    failed = [f"{j.experiment.id}: {problem}" for j in judged if not j.verdicts for problem in j.problems]
+    if failed:
+        raise Failure("runs failed:\n  " + "\n  ".join(failed))
+    if changed and update and not quiet and not as_json:
+        print(f"{path}: {len(changed)} verdicts rewritten")
+    if changed and not update:
+        listed = "\n  ".join(changed)
+        raise Failure(f"verdicts differ from {path} (--update rewrites it):\n  {listed}")
+    return 0
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Keeps the message of an interrupted sweep: the command line parser swallows every ``KeyboardInterrupt``."""
+    from paceline.reproduce.sweep import SweepInterrupted
+
+    try:
+        yield
+    except SweepInterrupted as stopped:
+        raise Interrupted(str(stopped)) from None
+
+
+def _picked(ids: Sequence[str], everything: bool) -> tuple[Experiment, ...]:
+    allowed = f"{', '.join(e.id for e in experiments())}; or --all"
+    if everything and ids:
+        raise _native.input_error("not together with --all", field="ID", value=" ".join(ids), allowed=allowed)
+    if not everything and not ids:
+        raise _native.input_error("is missing", field="ID", allowed=allowed)
+    return experiments() if everything else chosen(ids)
+
+
+def _scale(scale: str) -> Scale:
+    if scale not in tuple(Scale):
+        raise _native.input_error("no such scale", field="--scale", value=scale, allowed=", ".join(Scale))
+    return Scale(scale)
+
+
+def sweep(
+    scenario: Path,
+    vary: Sequence[str],
+    *,
+    seeds: int,
+    overrides: Sequence[str],
+    out: Path | None,
+    cache: Path,
+    executor: str | None,
+    jobs: int | None,
+    progress: Mode,
+    quiet: bool,
+) -> None:
+    """Runs all combinations and writes the table."""
+    from paceline.reproduce.grid import grid, tidy, write_table
+    from paceline.reproduce.store import Store
+    from paceline.reproduce.sweep import prepare, run_jobs
+
+    made = prepare(grid(scenario, vary, seeds=seeds, overrides=overrides))
+    with _interruptible(), open_executor(executor, jobs) as where:
+        runs = run_jobs(made, executor=where, store=Store(cache), progress=progress, title=scenario.stem)
+    folder = Path("results") / f"{scenario.stem}-sweep" if out is None else out
+    written = write_table(tidy(runs), folder)
+    if not quiet:
+        print(f"{len(runs)} runs; {', '.join(map(str, written))}")

@@ -1,0 +1,125 @@
+"""A sweep over the fields of one scenario, and its results as one tidy table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from paceline import _native, parquet
+from paceline.analysis import percentiles
+from paceline.reproduce.model import Point, Run, Runs
+from paceline.run import Source, check_overrides
+
+_COUNTERS = (
+    *("data_hops", "drops_buffer", "drops_wire", "marks", "pause_frames"),
+    *("retransmitted_packets", "max_buffer_bytes"),
+)
+
+
+def grid(scenario: Path, vary: Sequence[str], *, seeds: int = 1, overrides: Sequence[str] = ()) -> list[Point]:
+    """All combinations of the values of ``vary``, texts as ``key=a,b,c``, each with ``seeds`` seeds.
+
+    The seeds count up from the scenario's.
+
+    Raises InputError when a text is no such list, a key comes twice, or the scenario is wrong.
+    """
+    check_overrides(overrides)
+    source = Source.of(scenario)
+    resolved = tomllib.loads(_native.check(source.text, source.name, list(overrides), source.base)["resolved"])
+    axes: dict[str, list[str]] = {}
+    for text in vary:
+        key, values = _axis(text)
+        if key in axes or key == "seed":
+            problem = "the seed is not a field to vary here" if key == "seed" else "a field varied twice"
+            allowed = "--seeds N" if key == "seed" else "each field once"
+            raise _native.input_error(problem, field="--vary", value=text, allowed=allowed)
+        axes[key] = values
+    first = int(resolved["seed"])
+    return [
+        Point(
+            scenario=scenario,
+            key=dict(zip(axes, values, strict=True)),
+            seed=seed,
+            overrides=(*overrides, *(f"{key}={value}" for key, value in zip(axes, values, strict=True))),
+        )
+        for values in itertools.product(*axes.values())
+        for seed in range(first, first + seeds)
+    ]
+
+
+def _axis(text: str) -> tuple[str, list[str]]:
+    key, equals, rest = text.partition("=")
+    values = [value.strip() for value in _split(rest)]
+    if not equals or not key.strip() or not all(values):
+        allowed = "key=value,value,...; the key dotted as the scenario nests it"
+        raise _native.input_error("not a list of values", field="--vary", value=text, allowed=allowed)
+    if len(set(values)) < len(values):
+        raise _native.input_error("a value twice", field="--vary", value=text, allowed="each value once")
+    return key.strip(), values
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas that stand neither in brackets nor in quotes."""
+    parts, depth, quote = [""], 0, ""
+    for c in text:
+        if quote:
+            quote = "" if c == quote else quote
+        elif c in "\"'":
+            quote = c
+        elif c in "[{":
+            depth += 1
+        elif c in "]}":
+            depth -= 1
+        elif c == "," and depth == 0:
+            parts.append("")
+            continue
+        parts[-1] += c
+    return parts
+
+
+def tidy(runs: Runs) -> list[dict[str, Any]]:
+    """One row per run: what was varied, the seed, and the quantities most sweeps are made for.
+
+    FCTs, in ps, and slowdowns, over the ideal at line rate, are those at the sender of all measured flows, unfinished
+    ones with their age. ``None`` where there is no flow.
+    """
+    return [_row(run) for run in runs]
+
+
+def _row(run: Run) -> dict[str, Any]:
+    results = run.results()
+    row: dict[str, Any] = {**run.point.key, "seed": run.point.seed, "status": results.status}
+    row["simulated_ps"] = results.simulated_ps
+    row |= {f"flows_{name}": results.summary["flows"][name] for name in ("total", "finished", "failed", "unfinished")}
+    for name, sample, unit in (("fct", results.fct(), "_ps"), ("slowdown", results.slowdown(), "")):
+        row[f"{name}_mean{unit}"] = float(sample.value.mean()) if len(sample) else None
+        for q, found in zip((50, 95, 99), percentiles(sample, (50.0, 95.0, 99.0)), strict=True):
+            row[f"{name}_p{q}{unit}"] = found.value if found.count else None
+    row |= {name: results.summary["counters"][name] for name in _COUNTERS}
+    row["folder"] = str(run.folder)
+    return row
+
+
+def write_table(rows: Sequence[dict[str, Any]], folder: Path) -> list[Path]:
+    """Writes ``sweep.csv`` and, with pyarrow, ``sweep.parquet``; returns the files."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = [folder / "sweep.csv"]
+    part = folder / ".sweep.csv.part"
+    part.write_text(text.getvalue(), encoding="utf-8")
+    part.replace(written[0])
+    if parquet.available():
+        import pyarrow as pa
+        from pyarrow import parquet as files
+
+        written.append(folder / "sweep.parquet")
+        files.write_table(pa.Table.from_pylist(list(rows)), written[1])
+    return written

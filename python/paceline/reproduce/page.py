@@ -1,0 +1,162 @@
+"""The pages of reproduced results: one per experiment, and the scoreboard over all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from markupsafe import Markup
+
+from paceline import _native, plot
+from paceline.report import Drawing, Section, render
+from paceline.reproduce.catalogue import Judged, minutes, scenario_files, write_json
+from paceline.reproduce.judge import shown
+from paceline.reproduce.model import Outcome, Verdict
+from paceline.tables import Cell, Table
+
+_SCALE = {
+    "tiny": "tiny: it proves that everything runs; exact statements are judged, statistical ones are not",
+    "quick": "quick: shorter runs than the published ones",
+    "paper": "paper: runs of the published size",
+}
+_RULES = (
+    "pass: it holds, a statistical statement with its whole 95 % confidence interval over the seeds. "
+    "fail: it does not. undecided: the interval holds the limit, or the intervals of an ordering overlap. "
+    "report: no claim to judge."
+)
+
+
+def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts") -> Table:
+    """Published, measured, tolerance and verdict, for page and terminal."""
+    head = ("Id", "Statement", "Published", "Measured", "Tolerance", "Verdict", "Variant", "Seeds")
+    rows: list[tuple[Cell, ...]] = []
+    for v in verdicts:
+        interval = "" if v.interval is None else f"[{shown(v.interval[0])}, {shown(v.interval[1])}]"
+        cells = (Cell(v.id), Cell(v.statement), Cell(shown(v.published)), Cell(shown(v.measured), interval))
+        tone = v.verdict.value if v.verdict in (Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED) else ""
+        seeds = ", ".join(map(str, v.seeds)) or "any"
+        rows.append((*cells, Cell(v.tolerance), Cell(v.verdict.value, tone=tone), Cell(v.variant), Cell(seeds)))
+    return Table(caption, head, rows, prose=True)
+
+
+def brief_table(verdicts: Sequence[Verdict], caption: str) -> Table:
+    """:func:`verdict_table` for a terminal: without statements, variants only where there are several."""
+    whole = verdict_table(verdicts, caption)
+    kept = [i for i, name in enumerate(whole.head) if name not in ("Statement", "Seeds")]
+    if all(v.variant == "default" for v in verdicts):
+        kept.remove(whole.head.index("Variant"))
+    rows = [tuple(row[i] for i in kept) for row in whole.rows]
+    return Table(caption, tuple(whole.head[i] for i in kept), rows, prose=True)
+
+
+def counts_text(verdicts: Sequence[Verdict]) -> str:
+    """How many verdicts of each kind, in one line."""
+    counted = Counter(v.verdict for v in verdicts)
+    return ", ".join(f"{counted[o]} {o.value}" for o in Outcome if counted[o]) or "no verdicts"
+
+
+def write_experiment(judged: Judged, folder: Path) -> Path:
+    """Writes page, figures, ``verdicts.json`` and the exact scenarios of an experiment; returns the page."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("scenario-*.toml"):  # of another plan
+        old.unlink()
+    files = list(scenario_files(judged))
+    for name, text in files:
+        (folder / name).write_text(text, encoding="utf-8")
+    write_json(judged, folder)
+    e = judged.experiment
+    sections = [Section("verdicts", "Verdicts", _RULES, tables=[verdict_table(judged.verdicts)])]
+    if judged.verdicts:
+        more = e.show(judged.runs, judged.scale)
+        drawings = []
+        for drawing in more.drawings:
+            plot.save(drawing.figure, folder / "figures", drawing.name, svg=True)
+            svg = Markup(plot.inline_svg(drawing.figure, drawing.name, drawing.caption))
+            drawings.append(Drawing(drawing.name, svg, drawing.caption))
+        if drawings:
+            sections.append(Section("figures", "Figures", figures=drawings))
+        if more.tables:
+            sections.append(Section("tables", "Tables", tables=list(more.tables)))
+        if more.remarks:
+            rows: list[tuple[Cell, ...]] = [(Cell(text),) for text in more.remarks]
+            sections.append(Section("remarks", "Remarks", tables=[Table("What to know", ("",), rows, prose=True)]))
+    told = f"{len(files)} runs, each exactly as run; `paceline run FILE` repeats it."
+    sections.append(Section("scenarios", "Scenarios", told, verbatim=files))
+    sections.append(Section("again", "Again", verbatim=[("", _again([e.id], judged.scale.value))]))
+    html = render(
+        "reproduce.html.j2",
+        kicker=f"Paceline reproduces {e.source}",
+        title=f"{e.id}: {e.title}",
+        lead=[e.statement, f"Scale {_SCALE[judged.scale.value]}."],
+        notices=[("bad", "Runs in the way of these verdicts", list(judged.problems))] if judged.problems else [],
+        tiles=[(o.value, str(judged.count(o))) for o in Outcome if judged.count(o)],
+        sections=sections,
+    )
+    page = folder / "report.html"
+    page.write_text(html, encoding="utf-8")
+    return page
+
+
+def write_scoreboard(judged: Sequence[Judged], changed: Sequence[str], folder: Path) -> Path:
+    """Writes ``scoreboard.html`` and ``scoreboard.md`` over the experiments, whose pages lie below ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    verdicts = [v for j in judged for v in j.verdicts]
+    sections = []
+    for j in judged:
+        e = j.experiment
+        title, link = f"{e.id}: {e.title}", f"{e.id}/report.html"
+        sections.append(Section(e.id, title, e.statement, tables=[verdict_table(j.verdicts, e.source)], link=link))
+    sections.append(Section("again", "Again", verbatim=[("", _again(["--all"], judged[0].scale.value))]))
+    notices = [("warn", "Other than recorded", list(changed))] if changed else []
+    problems = [f"{j.experiment.id}: {problem}" for j in judged for problem in j.problems]
+    notices += [("bad", "Runs in the way of verdicts", problems)] if problems else []
+    html = render(
+        "reproduce.html.j2",
+        kicker="Paceline scoreboard",
+        title="Published results, reproduced",
+        lead=[f"Paceline {_version()}. Scale {_SCALE[judged[0].scale.value]}.", _RULES],
+        notices=notices,
+        tiles=[(o.value, str(count)) for o in Outcome if (count := sum(v.verdict is o for v in verdicts))],
+        sections=sections,
+    )
+    page = folder / "scoreboard.html"
+    page.write_text(html, encoding="utf-8")
+    (folder / "scoreboard.md").write_text(markdown(judged), encoding="utf-8")
+    return page
+
+
+def markdown(judged: Sequence[Judged]) -> str:
+    """The scoreboard for the documentation. Says nothing that changes from one commit to the next."""
+    scale = judged[0].scale.value
+    parts = [
+        "# Scoreboard",
+        f"<!-- Made by: {_again(['--all'], scale)} -->",
+        f"Published results as this version reproduces them. Scale {_SCALE[scale]}. {_RULES}",
+        "\n".join(["| id | result | verdicts | CPU minutes |\n|---|---|---|---|", *map(_line, judged)]),
+    ]
+    for j in judged:
+        table = verdict_table(j.verdicts)
+        rows = ["| " + " | ".join(_plain(f"{c.text} {c.note}".strip()) for c in row) + " |" for row in table.rows]
+        head = f"| {' | '.join(h.lower() for h in table.head)} |\n|{'---|' * len(table.head)}"
+        parts += [f"## {j.experiment.id}", f"{_plain(j.experiment.title)}. {_plain(j.experiment.statement)}"]
+        parts += [f"Source: {_plain(j.experiment.source)}.", "\n".join([head, *rows])]
+    return "\n\n".join(parts) + "\n"
+
+
+def _line(j: Judged) -> str:
+    e, cost = j.experiment, minutes(sum({job.key: job.cpu_s for job in j.jobs}.values()) / 60)
+    return f"| [{e.id}](#{e.id.lower()}) | {_plain(e.title)} | {counts_text(j.verdicts)} | {cost} |"
+
+
+def _plain(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;")
+
+
+def _again(ids: Sequence[str], scale: str) -> str:
+    return f"paceline reproduce {' '.join(ids)} --scale {scale}"
+
+
+def _version() -> str:
+    revision = _native.git_revision()
+    return f"{_native.version()}, commit {revision}" if revision else _native.version()

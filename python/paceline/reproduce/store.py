@@ -1,0 +1,141 @@
+"""The store of finished runs: one folder per build of the engine, in it one result folder per scenario.
+
+A result enters it by one rename, so it is there whole or not at all. What a killed run leaves lies in ``.parts`` with
+a lock that died with its process; the next sweep removes it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from paceline import _native
+from paceline.errors import ResultsError
+
+DEFAULT = Path("results") / "cache"
+"""Beside the other results, in the current directory: it grows to gigabytes, and is found, and deleted, there."""
+
+_TAG = """Signature: 8a477f597d28d172789f06886806bc55
+# Finished runs of Paceline, made again when missing. Backups may leave this folder out (bford.info/cachedir).
+"""
+
+
+def key_of(resolved_toml: str) -> str:
+    """Identity of a run: a hash of its resolved scenario, seed included, and of the input files it names.
+
+    The name of the scenario does not count.
+    """
+    document = tomllib.loads(resolved_toml)
+    lines = [line for line in resolved_toml.splitlines() if not line.startswith("name = ")]
+    found = hashlib.sha256("\n".join(lines).encode())
+    for path in _input_files(document):
+        found.update(hashlib.sha256(Path(path).read_bytes()).digest())
+    return found.hexdigest()[:32]
+
+
+def _input_files(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key == "file" and isinstance(item, str):
+                yield item
+            else:
+                yield from _input_files(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _input_files(item)
+
+
+class Store:
+    """Finished runs below a folder, which is made when something is put into it."""
+
+    def __init__(self, root: Path, digest: str | None = None) -> None:
+        self.root = root.absolute()
+        self.digest = _native.source_digest() if digest is None else digest
+        """Of the engine whose results these are; those of another build lie beside them and are not looked at."""
+        self.folder = self.root / self.digest[:16]
+        self._parts = self.folder / ".parts"
+
+    def path(self, key: str) -> Path:
+        """Where the results of a run are, or would be."""
+        return self.folder / key
+
+    def has(self, key: str) -> bool:
+        """Whether the run is there and whole; one that was damaged is removed, and so made again."""
+        path = self.path(key)
+        if not path.is_dir():
+            return False
+        from paceline.results import Results
+
+        try:
+            whole = Results.load(path).status in ("completed", "stopped", "stalled")
+        except (ResultsError, OSError):
+            whole = False
+        if not whole:
+            shutil.rmtree(path)
+        return whole
+
+    @contextmanager
+    def part(self, key: str) -> Iterator[Path]:
+        """A folder to make the run in: its ``result`` is for :meth:`keep`, its ``progress`` for :meth:`progress`."""
+        self._parts.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError), (self.root / "CACHEDIR.TAG").open("x", encoding="utf-8") as tag:
+            tag.write(_TAG)
+        folder = self._parts / f"{key}.{uuid4().hex[:8]}"
+        # Locked before the folder exists: whoever clears up never finds one without its lock.
+        with _locked(folder.with_suffix(f"{folder.suffix}.lock")):
+            folder.mkdir()
+            try:
+                yield folder
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def keep(self, part: Path, key: str) -> None:
+        """Moves the result of a part to its place; if another process was faster, that one's stays."""
+        try:
+            (part / "result").rename(self.path(key))
+        except OSError:
+            if not self.path(key).is_dir():
+                raise
+
+    def progress(self, keys: set[str]) -> dict[str, float]:
+        """Share done of those of the runs that are under way."""
+        found: dict[str, float] = {}
+        with suppress(OSError):
+            for folder in self._parts.iterdir():
+                key = folder.name.partition(".")[0]
+                if key in keys and not folder.name.endswith(".lock"):
+                    with suppress(OSError, ValueError):
+                        found[key] = float((folder / "progress").read_text())
+        return found
+
+    def clear_parts(self) -> None:
+        """Removes what killed runs have left; those under way keep theirs."""
+        for lock in self._parts.glob("*.lock"):
+            with suppress(OSError), lock.open("r+b") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
+                lock.unlink()
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Holds a lock that dies with this process, and removes its file at the end."""
+    while True:
+        with path.open("wb") as file:
+            with suppress(OSError):  # a file system without locks: nothing is ever cleared up there
+                fcntl.flock(file, fcntl.LOCK_EX)
+            with suppress(FileNotFoundError):
+                if os.fstat(file.fileno()).st_ino == path.stat().st_ino:
+                    try:
+                        yield
+                    finally:
+                        path.unlink(missing_ok=True)
+                    return

@@ -1,0 +1,212 @@
+"""The sweep: runs points through an executor, each once, and keeps what is finished."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from paceline import _native
+from paceline.errors import Failure
+from paceline.interrupt import StopRequest, stop_on_signal
+from paceline.progress import Mode, View, view
+from paceline.reproduce.executors import LocalProcesses, cores, free_memory_mib
+from paceline.reproduce.model import Point, Run, Runs
+from paceline.reproduce.store import DEFAULT, Store, key_of
+from paceline.reproduce.worker import Task, run_task
+from paceline.run import Source, check_numbers, check_overrides
+
+POLL_S = 0.25
+"""Wall seconds between two looks at what goes on."""
+
+MEMORY_SHARE = 0.8
+"""Share of the free memory that runs on this machine may take, going by their estimates."""
+
+
+class SweepInterrupted(KeyboardInterrupt):
+    """Ctrl-C, or SIGTERM, ended a sweep; what had finished is kept, and the next sweep begins there."""
+
+
+class SweepFailed(Failure):
+    """Some points could not be run; the others were. ``failures`` maps the keys of their results to what went wrong."""
+
+    def __init__(self, failures: dict[str, str], runs: Runs) -> None:
+        listed = "".join(f"\n  {problem}" for problem in failures.values())
+        super().__init__(f"{len(failures)} of {len({run.folder for run in runs})} runs failed:{listed}")
+        self.failures = failures
+        self.runs = runs
+
+
+@dataclass(frozen=True)
+class Job:
+    """A point made ready: resolved, identified and sized up."""
+
+    point: Point
+    key: str
+    scenario_toml: str
+    cpu_s: float
+    memory_mib: float
+
+
+def prepare(points: Iterable[Point]) -> list[Job]:
+    """Resolves points, which also checks them all before the first one runs.
+
+    Raises InputError for a scenario that is wrong.
+    """
+    chosen = list(points)
+    with ThreadPoolExecutor(cores(), thread_name_prefix="paceline-check") as pool:
+        return list(pool.map(_job, chosen))
+
+
+def predicted_cpu_s(points: Iterable[Point]) -> float:
+    """CPU seconds the points take on one core, about; what they share counts once, and seeds cost the same."""
+    distinct = {(Source.of(point.scenario), point.overrides, point.seed) for point in points}
+    return sum(float(_checked(source, overrides)["run_s"]) for source, overrides, _ in sorted(distinct, key=repr))
+
+
+def _job(point: Point) -> Job:
+    check_overrides(point.overrides)
+    check_numbers(1, point.seed, ())
+    source = Source.of(point.scenario)
+    try:
+        found = _checked(source, (*point.overrides, f"seed={point.seed}"))
+    except _native.InputError as error:
+        placed = source.placed(error)
+        placed.add_note(f"in the point {point.label}")
+        raise placed from None
+    resolved = found["resolved"]
+    return Job(point, key_of(resolved), resolved, found["run_s"], found["engine_mib"])
+
+
+@lru_cache(maxsize=4096)
+def _checked(source: Source, overrides: tuple[str, ...]) -> dict[str, Any]:
+    return _native.check(source.text, source.name, list(overrides), source.base)
+
+
+def sweep(
+    points: Iterable[Point],
+    *,
+    executor: Executor | None = None,
+    cache: Path | str = DEFAULT,
+    progress: Mode | str = Mode.AUTO,
+    title: str = "sweep",
+) -> Runs:
+    """Runs the points, several at a time, and returns their runs in the order of the points.
+
+    ``executor`` is any :class:`concurrent.futures.Executor` whose workers see the folder ``cache``; without one, runs
+    are processes of this machine, as many as there are cores and as fit into its memory. Points that are in ``cache``
+    from the same build of the engine are not run again, and points with the same scenario run once. ``progress`` is
+    that of :func:`paceline.simulate`.
+
+    Raises InputError for a scenario that is wrong, before anything runs; :class:`SweepFailed` at the end when runs
+    failed; :class:`SweepInterrupted` on Ctrl-C.
+    """
+    jobs = prepare(points)
+    with ExitStack() as stack:
+        if executor is None:
+            executor = LocalProcesses()
+            stack.callback(executor.shutdown)
+        return run_jobs(jobs, executor=executor, store=Store(Path(cache)), progress=Mode(progress), title=title)
+
+
+def run_jobs(jobs: Sequence[Job], *, executor: Executor, store: Store, progress: Mode, title: str) -> Runs:
+    """:func:`sweep`, of points made ready."""
+    store.clear_parts()
+    unique = {job.key: job for job in jobs}
+    # The longest first: then no core is left alone with a long run at the end.
+    missing = sorted((job for job in unique.values() if not store.has(job.key)), key=lambda j: (-j.cpu_s, j.key))
+    runs = Runs(tuple(Run(job.point, store.path(job.key)) for job in jobs))
+    if not missing:
+        return runs
+    with stop_on_signal() as stop, view(progress, title) as shown:
+        failures = _Drive(missing, len(unique), executor, store, shown, stop).run()
+    if failures:
+        raise SweepFailed(failures, runs)
+    return runs
+
+
+class _Drive:
+    """One pass over the runs that are missing."""
+
+    def __init__(
+        self, missing: Sequence[Job], of: int, executor: Executor, store: Store, shown: View, stop: StopRequest
+    ) -> None:
+        self.waiting = list(missing)
+        self.of, self.executor, self.store, self.shown, self.stop = of, executor, store, shown, stop
+        self.cached = of - len(missing)
+        self.total_s = sum(job.cpu_s for job in missing) or 1.0
+        self.done_s = 0.0
+        self.done = 0
+        self.running: dict[Future[str], Job] = {}
+        self.failures: dict[str, str] = {}
+        self.began = time.monotonic()
+        # Other executors know their machines; how much runs at a time is for them to say.
+        self.local = isinstance(executor, LocalProcesses)
+        self.memory_mib = free_memory_mib() if self.local else None
+
+    def run(self) -> dict[str, str]:
+        try:
+            while (self.waiting or self.running) and not self.stop.made:
+                self.submit()
+                self.collect()
+                self.show()
+        finally:
+            for future in self.running:
+                future.cancel()
+            if self.running and isinstance(self.executor, LocalProcesses):
+                self.executor.terminate_workers()
+        if self.stop.made:
+            kept = f"{self.cached + self.done} of {self.of} runs are finished and kept"
+            raise SweepInterrupted(f"{kept} in {self.store.folder}; the same command goes on from there")
+        return self.failures
+
+    def submit(self) -> None:
+        """Submits all that may run now."""
+        while self.waiting and self.room(self.waiting[0]):
+            job = self.waiting.pop(0)
+            task = Task(job.key, job.point.label, job.scenario_toml, str(self.store.root), self.store.digest)
+            self.running[self.executor.submit(run_task, task)] = job
+
+    def room(self, job: Job) -> bool:
+        """Whether one more run fits. One always does: the estimate may be wrong, and nothing else would ever run."""
+        if not self.running or not isinstance(self.executor, LocalProcesses):
+            return True
+        if len(self.running) >= self.executor.workers:
+            return False
+        taken = sum(_process_mib(other) for other in self.running.values())
+        return self.memory_mib is None or taken + _process_mib(job) <= self.memory_mib * MEMORY_SHARE
+
+    def collect(self) -> None:
+        """Takes what has ended since the last look."""
+        ended, _ = wait(self.running, timeout=POLL_S, return_when=FIRST_COMPLETED)
+        for future in ended:
+            job = self.running.pop(future)
+            self.done_s += job.cpu_s
+            try:
+                future.result()
+                self.done += 1
+                if not self.store.path(job.key).is_dir():
+                    raise Failure(f"a worker wrote where this process cannot see it: {self.store.folder} is not shared")
+            except CancelledError:
+                self.failures[job.key] = f"{job.point.label}: the executor cancelled it"
+            except Exception as error:
+                self.failures[job.key] = f"{job.point.label}: {error or type(error).__name__}"
+
+    def show(self) -> None:
+        under_way = self.store.progress({job.key for job in self.running.values()})
+        part_s = sum(job.cpu_s * under_way.get(job.key, 0.0) for job in self.running.values())
+        cached = f" ({self.cached} were there)" if self.cached else ""
+        failed = f", {len(self.failures)} failed" if self.failures else ""
+        note = f"{self.cached + self.done} of {self.of} runs{cached}{failed}, {len(self.running)} under way"
+        share = min(1.0, (self.done_s + part_s) / self.total_s)
+        self.shown.put(share, note, time.monotonic() - self.began)
+
+
+def _process_mib(job: Job) -> float:
+    """Memory of a process with this run: Python's own, and a quarter more than the estimate."""
+    return 40.0 + 1.25 * job.memory_mib

@@ -1,0 +1,260 @@
+"""Verdicts follow their rules, and a change of one is seen."""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import paceline as pl
+from paceline import experiments
+from paceline.reproduce import judge, record
+from paceline.reproduce.model import Outcome, Scale
+
+SEEDS = (1, 2, 3)
+
+
+def outcome(values: list[float], limits: judge.Limits, scale: Scale = Scale.QUICK, *, ratio: bool = False) -> Outcome:
+    found = judge.statistical("H0.x", "x", None, values, limits, scale=scale, seeds=SEEDS[: len(values)], ratio=ratio)
+    return found.verdict
+
+
+def test_the_interval_is_students():
+    found = judge.estimate([1.0, 2.0, 3.0])
+    # t(0.975, 2) = 4.3027, standard error 1 / sqrt(3)
+    assert found.mean == 2.0
+    assert found.interval == pytest.approx((2 - 4.3027 / math.sqrt(3), 2 + 4.3027 / math.sqrt(3)))
+    assert [judge.student_t(n) for n in (31, 40, 120)] == pytest.approx([2.0395, 2.0211, 1.9799], abs=1e-4)
+    ratios = judge.estimate([0.5, 1.0, 2.0], ratio=True)
+    assert ratios.mean == pytest.approx(1.0)
+    assert ratios.interval is not None
+    assert ratios.interval[0] == pytest.approx(1 / ratios.interval[1])
+    assert judge.estimate([1.0, 2.0]).interval is None
+    assert judge.estimate([1.0, 2.0, math.nan]).interval is None
+
+
+@pytest.mark.parametrize(
+    ("values", "limits", "wanted"),
+    [
+        ([1.5, 1.5, 1.5], judge.at_least(1.5), Outcome.PASS),
+        ([1.5, 1.5, 1.5], judge.above(1.5), Outcome.FAIL),
+        ([1.49, 1.49, 1.49], judge.at_least(1.5), Outcome.FAIL),
+        ([1.4, 1.5, 1.6], judge.at_least(1.5), Outcome.UNDECIDED),
+        ([1.4, 1.5, 1.6], judge.at_least(1.2), Outcome.PASS),
+        ([1.4, 1.5, 1.6], judge.at_most(1.2), Outcome.FAIL),
+        ([0.99, 1.0, 1.01], judge.percent_of(1.0, 5), Outcome.PASS),
+        ([1.04, 1.05, 1.06], judge.percent_of(1.0, 5), Outcome.UNDECIDED),
+        ([1.09, 1.10, 1.11], judge.percent_of(1.0, 5), Outcome.FAIL),
+        ([1.7, 1.7], judge.at_least(1.5), Outcome.UNDECIDED),
+        ([], judge.at_least(1.5), Outcome.UNDECIDED),
+    ],
+)
+def test_a_limit_decides_only_where_the_whole_interval_does(values, limits, wanted):
+    assert outcome(values, limits) is wanted
+    assert outcome(values, limits, Scale.TINY) is Outcome.NOT_JUDGED
+
+
+@given(
+    values=st.lists(st.floats(0.1, 10), min_size=3, max_size=9),
+    limit=st.floats(0.1, 10),
+    wider=st.floats(0.0, 5),
+    ratio=st.booleans(),
+)
+def test_a_verdict_never_contradicts_the_mean_nor_a_looser_limit(values, limit, wider, ratio):
+    strict, loose = (outcome(values, judge.at_least(x), ratio=ratio) for x in (limit, limit - wider))
+    mean = judge.estimate(values, ratio=ratio).mean
+    assert strict is not Outcome.PASS or mean >= limit * (1 - 1e-12)
+    assert strict is not Outcome.FAIL or mean <= limit * (1 + 1e-12)
+    rank = [Outcome.FAIL, Outcome.UNDECIDED, Outcome.PASS]
+    assert rank.index(loose) >= rank.index(strict)
+
+
+def test_an_ordering_is_undecided_where_intervals_overlap():
+    def verdict(**groups: list[float]) -> Outcome:
+        return judge.ordering("H0.o", "o", None, groups, scale=Scale.QUICK, seeds=SEEDS).verdict
+
+    one, near, far = [1.0, 1.1, 1.2], [1.1, 1.2, 1.3], [5.0, 5.1, 5.2]
+    assert verdict(a=one, b=far) is Outcome.PASS
+    assert verdict(a=far, b=one) is Outcome.FAIL
+    assert verdict(a=one, b=near, c=far) is Outcome.UNDECIDED
+    assert verdict(a=one[:2], b=far[:2]) is Outcome.UNDECIDED
+
+
+def test_several_outcomes_are_as_good_as_the_worst():
+    assert judge.together([Outcome.PASS, Outcome.UNDECIDED, Outcome.REPORT]) is Outcome.UNDECIDED
+    assert judge.together([Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED]) is Outcome.FAIL
+    assert judge.together([Outcome.PASS, Outcome.REPORT]) is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1.10999999, "1.11"), (50.0, "50"), (1234567.0, "1235000"), (1e-7, "1e-07"), (None, "–"), (math.nan, "–")],
+)
+def test_values_are_printed_in_four_digits(value, text):
+    assert judge.shown(value) == text
+
+
+def test_ids_are_unique_and_plans_repeat():
+    for experiment in experiments.experiments():
+        for scale in Scale:
+            keys = [(p.label, p.overrides) for p in experiment.plan(scale)]
+            assert keys == [(p.label, p.overrides) for p in experiment.plan(scale)]
+            assert len(set(keys)) == len(keys), f"{experiment.id} at {scale} has points that cannot be told apart"
+
+
+def test_every_recorded_verdict_belongs_to_an_experiment():
+    known = {experiment.id for experiment in experiments.experiments()}
+    rows = record.read(record.default_path())
+    assert {row.experiment for row in rows} <= known
+    assert len({(row.id, row.scale) for row in rows}) == len(rows)
+
+
+def row(id_: str, scale: str = "tiny", verdict: str = "pass", measured: str = "1") -> record.Row:
+    return record.Row(id_, scale, verdict, measured)
+
+
+def test_differences_are_seen_in_either_direction():
+    before = [row("H1.a"), row("H1.b", verdict="fail"), row("H1.c"), row("H1.d"), row("H2.a"), row("H1.a", "quick")]
+    now = [row("H1.a"), row("H1.b"), row("H1.c", measured="2"), row("H1.e")]
+    assert record.differences(before, now, ["H1"], Scale.TINY) == [
+        "H1.b: on record fail, measured 1; now pass, measured 1",
+        "H1.c: on record pass, measured 1; now pass, measured 2",
+        "H1.e: not on record; now pass, measured 1",
+        "H1.d: on record pass; now there is no such verdict",
+    ]
+
+
+def test_an_update_keeps_what_did_not_run(tmp_path):
+    path = tmp_path / "verdicts.csv"
+    before = [row("H1.a", "quick"), row("H2.a"), row("H1.old")]
+    record.update(path, before, [row("H1.new", measured="a, b")], ["H1"], Scale.TINY, ["H1", "H2"])
+    assert record.read(path) == [row("H1.new", measured="a, b"), row("H1.a", "quick"), row("H2.a")]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a,b\n", 1),
+        ("id,scale,verdict,measured\nH1.a,tiny,good,1\n", 2),
+        ("id,scale,verdict,measured\nx\n", 2),
+    ],
+)
+def test_a_wrong_record_is_told_with_its_line(tmp_path, text, line):
+    path = tmp_path / "verdicts.csv"
+    path.write_text(text)
+    with pytest.raises(pl.InputError) as told:
+        record.read(path)
+    assert (told.value.file, told.value.line) == (str(path), line)
+
+
+@pytest.fixture
+def reproduced(paceline, tmp_path):
+    """H13 once, with its verdicts recorded in a file of our own."""
+    assert paceline("reproduce", "h13", "--scale", "tiny", "--verdicts", "v.csv", "--update", "-q").code == 0
+    return tmp_path
+
+
+def test_h13_passes_and_agrees_with_the_record(paceline, reproduced):
+    outcome = paceline("reproduce", "H13", "--scale", "tiny")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "15 pass, 1 report; results/reproduce/tiny/H13/report.html" in outcome.out
+    own = [r for r in record.read(record.default_path()) if (r.scale, r.experiment) == ("tiny", "H13")]
+    assert record.read(reproduced / "v.csv") == own
+
+
+def test_a_changed_verdict_or_value_ends_with_1_until_updated(paceline, reproduced):
+    path = reproduced / "v.csv"
+    good = path.read_text()
+    for wrong in ("H13.ack.dctcp,tiny,fail,60", "H13.ack.dctcp,tiny,pass,61"):
+        path.write_text(good.replace("H13.ack.dctcp,tiny,pass,60", wrong))
+        outcome = paceline("reproduce", "H13", "--scale", "tiny", "--verdicts", "v.csv")
+        assert outcome.code == 1
+        assert "H13.ack.dctcp: on record" in outcome.err
+    assert paceline("reproduce", "H13", "--scale", "tiny", "--verdicts", "v.csv", "--update").code == 0
+    assert path.read_text() == good
+
+
+def test_json_has_every_verdict_with_all_its_parts(paceline, reproduced):
+    printed = json.loads(paceline("reproduce", "H13", "--scale", "tiny", "--json").out)
+    assert (printed["schema_version"], printed["scale"], printed["differences"]) == (1, "tiny", [])
+    (experiment,) = printed["experiments"]
+    assert len(experiment["verdicts"]) == 16
+    parts = {"id", "statement", "published", "measured", "interval", "tolerance", "verdict", "variant", "seeds"}
+    assert all(set(verdict) == parts for verdict in experiment["verdicts"])
+    own = json.loads((reproduced / "results/reproduce/tiny/H13/verdicts.json").read_text())
+    assert own["experiments"][0]["verdicts"] == experiment["verdicts"]
+
+
+def test_the_scenario_files_repeat_the_runs(paceline, reproduced):
+    folder = reproduced / "results/reproduce/tiny/H13"
+    files = sorted(folder.glob("scenario-*.toml"))
+    assert len(files) == 5
+    again = pl.simulate(files[0], progress="none")
+    name = tomllib.loads(files[0].read_text())["name"]
+    kept = [pl.load(p.parent) for p in (reproduced / "results/cache").glob("[0-9a-f]*/[0-9a-f]*/flows.bin")]
+    (same,) = [results for results in kept if results.name == name]
+    assert (again.path / "flows.bin").read_bytes() == (same.path / "flows.bin").read_bytes()
+
+
+def test_the_scoreboard_shows_every_id(paceline, tmp_path):
+    assert paceline("reproduce", "--all", "--scale", "tiny", "-q").code == 0
+    folder = tmp_path / "results/reproduce/tiny"
+    page, text = (folder / "scoreboard.html").read_text(), (folder / "scoreboard.md").read_text()
+    assert "<script" not in page
+    for experiment in experiments.experiments():
+        assert f'href="{experiment.id}/report.html"' in page
+        assert (folder / experiment.id / "report.html").exists()
+        assert f"\n## {experiment.id}\n" in text
+    assert '<span class="status pass">pass</span>' in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["H133"], "did you mean H13?"),
+        (["H13", "--all"], "--all"),
+        ([], "or --all"),
+        (["H13", "--scale", "huge"], "tiny, quick, paper"),
+    ],
+)
+def test_wrong_requests_end_with_2(paceline, arguments, named):
+    outcome = paceline("reproduce", *arguments)
+    assert outcome.code == 2
+    assert named in outcome.err
+
+
+def test_the_list_tells_cost_at_every_scale(paceline):
+    entries = {entry["id"]: entry for entry in json.loads(paceline("reproduce", "--list", "--json").out)}
+    assert entries["H13"]["scales"]["tiny"]["runs"] == 5
+    assert set(entries["H13"]["scales"]) == {"tiny", "quick", "paper"}
+    assert "H13  Header accounting" in paceline("reproduce", "--list").out
+
+
+def test_a_failed_run_costs_its_experiment_only(tmp_path):
+    from paceline.reproduce.catalogue import reproduce
+
+    (h13,) = experiments.chosen(["H13"])
+    gone = tmp_path / "gone.csv"
+    gone.write_text("start,src,dst,bytes\n0s,0,1,1KB\n")
+    toml = f'[topology]\nkind = "star"\n[schemes.a]\ncc = "hpcc"\n[[workloads]]\nkind = "flows"\nfile = "{gone}"\n'
+
+    def plan(_scale):
+        return [pl.Point(scenario=toml, key={"which": "bad"})]
+
+    class Losing(ThreadPoolExecutor):
+        def submit(self, fn, /, *args, **kwargs):
+            gone.unlink(missing_ok=True)
+            return super().submit(fn, *args, **kwargs)
+
+    broken = replace(h13, id="H99", plan=plan)
+    with Losing(1) as executor:
+        bad, good = reproduce([broken, h13], "tiny", executor=executor, cache=tmp_path / "c", progress="none")
+    assert bad.verdicts == ()
+    assert "which=bad" in bad.problems[0]
+    assert good.count(Outcome.PASS) == 15

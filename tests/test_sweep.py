@@ -1,0 +1,258 @@
+"""The sweep: what is finished is kept and not run again; results do not depend on where and when they were made."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import paceline as pl
+from paceline import _native
+from paceline.errors import Failure
+from paceline.reproduce.executors import LocalProcesses
+from paceline.reproduce.store import Store, key_of
+from paceline.reproduce.sweep import predicted_cpu_s, prepare
+
+# A good quarter of a second of simulating each.
+LONG = """
+name = "long"
+[topology]
+kind = "star"
+hosts = 16
+[schemes.hpcc]
+cc = "hpcc"
+[[workloads]]
+kind = "poisson"
+sizes = "20KB"
+duration = "8ms"
+load = { value = 0.4 }
+"""
+
+
+def incast(senders: int, seed: int = 1, **key: int) -> pl.Point:
+    scenario = pl.Scenario(
+        name=f"incast{senders}",
+        topology=pl.Star(hosts=9),
+        schemes={"hpcc": pl.Hpcc()},
+        workloads=[pl.SynchronousIncast(senders=senders, sizes="20KB")],
+    )
+    return pl.Point(scenario=scenario, key={"senders": senders, **key}, seed=seed)
+
+
+def stamps(cache: Path) -> dict[str, int]:
+    """When each finished run was written."""
+    return {p.parent.name: p.stat().st_mtime_ns for p in cache.glob("[0-9a-f]*/[0-9a-f]*/summary.json")}
+
+
+def flows(runs: pl.Runs) -> list[bytes]:
+    return [(run.folder / "flows.bin").read_bytes() for run in runs]
+
+
+def test_runs_come_in_the_order_of_the_points_and_shared_ones_run_once(tmp_path):
+    points = [incast(4), incast(8), incast(4, other=1), incast(4, seed=2)]
+    runs = pl.sweep(points, cache=tmp_path, progress="none")
+    assert [run.point for run in runs] == points
+    assert runs.runs[0].folder == runs.runs[2].folder
+    assert len(stamps(tmp_path)) == 3
+    assert runs.values("senders") == (4, 8)
+    assert runs.seeds == (1, 2)
+    assert [r.results().summary["flows"]["total"] for r in runs.where(senders=8)] == [8]
+    with pytest.raises(KeyError):
+        runs.one(senders=4)
+
+
+def test_a_finished_run_is_taken_from_the_cache_and_gives_the_same_bytes(tmp_path):
+    points = [incast(4), incast(8)]
+    first = flows(pl.sweep(points, cache=tmp_path, progress="none"))
+    written = stamps(tmp_path)
+    assert flows(pl.sweep(points, cache=tmp_path, progress="none")) == first
+    assert stamps(tmp_path) == written
+    again = pl.simulate(points[0].scenario, tmp_path / "again", progress="none")
+    assert (again.path / "flows.bin").read_bytes() == first[0]
+
+
+def test_results_of_another_build_are_not_taken(tmp_path):
+    (job,) = prepare([incast(4)])
+    pl.sweep([job.point], cache=tmp_path, progress="none")
+    assert Store(tmp_path).has(job.key)
+    assert not Store(tmp_path, "f" * 32).has(job.key)
+    assert re.fullmatch("[0-9a-f]{32}", _native.source_digest())
+
+
+@pytest.mark.parametrize("damage", ["summary.json", "flows.bin"])
+def test_a_damaged_result_is_made_again(tmp_path, damage):
+    (before,) = pl.sweep([incast(4)], cache=tmp_path, progress="none")
+    whole = (before.folder / damage).read_bytes()
+    (before.folder / damage).write_bytes(whole[: len(whole) // 2])
+    (after,) = pl.sweep([incast(4)], cache=tmp_path, progress="none")
+    assert after.results().status == "completed"
+
+
+def test_an_input_file_with_other_content_is_another_run(tmp_path):
+    table = tmp_path / "flows.csv"
+    keys = []
+    for size in ("1KB", "2KB"):
+        table.write_text(f"start,src,dst,bytes\n0s,0,1,{size}\n")
+        toml = f'[topology]\nkind = "star"\n[schemes.a]\ncc = "hpcc"\n[[workloads]]\nkind = "flows"\nfile = "{table}"\n'
+        keys.append(prepare([pl.Point(scenario=toml, key={})])[0].key)
+    assert keys[0] != keys[1]
+    text = _native.check(LONG, "long", [], None)["resolved"]
+    assert key_of(text) == key_of(text.replace('name = "long"', 'name = "short"')), "a name changes no result"
+    assert key_of(text) != key_of(text.replace("seed = 1", "seed = 2"))
+
+
+def test_any_executor_gives_the_same_results(tmp_path):
+    points = [incast(senders, seed) for senders in (4, 8) for seed in (1, 2)]
+    here = flows(pl.sweep(points, cache=tmp_path / "a", progress="none"))
+    with ThreadPoolExecutor(2) as threads, LocalProcesses(1) as one:
+        assert flows(pl.sweep(points, executor=threads, cache=tmp_path / "b", progress="none")) == here
+        assert flows(pl.sweep(points, executor=one, cache=tmp_path / "c", progress="none")) == here
+
+
+def test_a_wrong_point_is_told_before_anything_runs(tmp_path):
+    wrong = pl.Point(scenario=incast(4).scenario, key={"eta": "wrong"}, overrides=("schemes.hpcc.eta=2",))
+    with pytest.raises(pl.InputError, match="eta") as told:
+        pl.sweep([incast(8), wrong], cache=tmp_path / "cache", progress="none")
+    assert "eta=wrong" in told.value.__notes__[0]
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_point_that_fails_leaves_the_others(tmp_path):
+    lossy = tmp_path / "gone.csv"
+    lossy.write_text("start,src,dst,bytes\n0s,0,1,1KB\n")
+    toml = f'[topology]\nkind = "star"\n[schemes.a]\ncc = "hpcc"\n[[workloads]]\nkind = "flows"\nfile = "{lossy}"\n'
+
+    class Losing(ThreadPoolExecutor):
+        def submit(self, fn, /, *args, **kwargs):
+            lossy.unlink(missing_ok=True)
+            return super().submit(fn, *args, **kwargs)
+
+    points = [pl.Point(scenario=toml, key={"which": "bad"}), incast(4)]
+    with Losing(1) as executor, pytest.raises(pl.SweepFailed, match=r"1 of 2 runs failed:\n  which=bad") as told:
+        pl.sweep(points, executor=executor, cache=tmp_path / "cache", progress="none")
+    assert [run.folder.is_dir() for run in told.value.runs] == [False, True]
+
+
+def test_a_killed_process_fails_its_point_alone():
+    with LocalProcesses(1) as executor:
+        killed = executor.submit(os.abort)
+        fine = executor.submit(len, "four")
+        with pytest.raises(Failure, match="signal 6"):
+            killed.result()
+        assert fine.result() == 4
+        with pytest.raises(ZeroDivisionError):
+            executor.submit(divmod, 1, 0).result()
+
+
+def test_the_predicted_cost_counts_a_shared_run_once():
+    one = predicted_cpu_s([incast(8)])
+    assert one > 0
+    assert predicted_cpu_s([incast(8), incast(8, other=1)]) == one
+    assert predicted_cpu_s([incast(8), incast(8, seed=2)]) == 2 * one
+
+
+def start_sweep(folder: Path, *more: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "paceline", "sweep", "long.toml", "--seeds", "4", "-j", "1", "--cache", "c", "-q"]
+    return subprocess.Popen(
+        [*command, "--out", "out", *more], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+
+def until_some_are_finished(cache: Path, process: subprocess.Popen[str]) -> None:
+    """Waits for a finished run with another one under way."""
+    deadline = time.monotonic() + 60
+    while not (stamps(cache) and list(cache.glob("*/.parts/*.lock"))):
+        assert process.poll() is None, "the sweep ended too soon to be disturbed"
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_disturbed_sweep_goes_on_where_it_was(tmp_path, number):
+    (tmp_path / "long.toml").write_text(LONG)
+    process = start_sweep(tmp_path)
+    until_some_are_finished(tmp_path / "c", process)
+    process.send_signal(number)
+    _, told = process.communicate(timeout=60)
+    if number == signal.SIGINT:
+        assert process.returncode == 130
+        assert re.search(r"interrupted: [1-3] of 4 runs are finished and kept in .*; the same command goes on", told)
+    kept = stamps(tmp_path / "c")
+    assert 1 <= len(kept) < 4
+    assert not (tmp_path / "out").exists()
+
+    again = start_sweep(tmp_path)
+    assert again.communicate(timeout=120) == ("", "")
+    written = stamps(tmp_path / "c")
+    assert len(written) == 4
+    assert kept.items() <= written.items(), "a finished run was made again"
+    assert not list((tmp_path / "c").glob("*/.parts/*")), "what the killed run left is still there"
+    rows = list(csv.DictReader((tmp_path / "out" / "sweep.csv").read_text().splitlines()))
+    assert [row["seed"] for row in rows] == ["1", "2", "3", "4"]
+
+
+def test_a_sweep_of_fields_gives_a_tidy_table(paceline, tmp_path):
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    arguments = ("--vary", "workloads.0.senders=4,8", "--vary", "schemes.hpcc.eta=0.9,0.95", "--seeds", "2", "-q")
+    assert paceline("sweep", "s.toml", *arguments).code == 0
+    rows = list(csv.DictReader((tmp_path / "results/s-sweep/sweep.csv").read_text().splitlines()))
+    assert len(rows) == 8
+    assert [(r["workloads.0.senders"], r["schemes.hpcc.eta"], r["seed"]) for r in rows][:3] == [
+        *(("4", "0.9", "1"), ("4", "0.9", "2"), ("4", "0.95", "1"))
+    ]
+    own = pl.simulate("s.toml", overrides=["workloads.0.senders=8", "schemes.hpcc.eta=0.95"], seed=2, progress="none")
+    assert float(rows[-1]["fct_p99_ps"]) == max(own.fct().value)
+    assert rows[-1]["flows_finished"] == "8"
+
+
+@pytest.mark.parametrize(
+    ("vary", "named"),
+    [
+        ("workloads.0.senders", "not a list of values"),
+        ("workloads.0.senders=4,,8", "not a list of values"),
+        ("workloads.0.senders=4,4", "a value twice"),
+        ("seed=1,2", "--seeds N"),
+        ("workloads.0.sender=4", "sender"),
+    ],
+)
+def test_a_wrong_vary_is_told(paceline, tmp_path, vary, named):
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    outcome = paceline("--json-errors", "sweep", "s.toml", "--vary", vary)
+    assert outcome.code == 2
+    assert named in json.dumps(json.loads(outcome.err))
+
+
+def test_commas_inside_a_value_do_not_split_it(tmp_path):
+    from paceline.reproduce.grid import grid
+
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    points = grid(tmp_path / "s.toml", ['topology={kind="star",hosts=9},{kind="star",hosts=10}'])
+    assert [p.key["topology"] for p in points] == ['{kind="star",hosts=9}', '{kind="star",hosts=10}']
+
+
+def test_one_progress_display_for_the_whole_sweep(tmp_path, capsys, monkeypatch):
+    from paceline import progress
+
+    monkeypatch.setattr(progress, "PLAIN_INTERVAL_S", 0.0)
+    pl.sweep([incast(4)], cache=tmp_path, progress="plain")
+    pl.sweep([incast(4), incast(8)], cache=tmp_path, progress="plain")
+    lines = capsys.readouterr().err.splitlines()
+    assert re.search(r"^sweep: 100%, 1 of 1 runs, 0 under way, 0:00:00 left$", "\n".join(lines), re.MULTILINE)
+    assert lines[-1] == "sweep: 100%, 2 of 2 runs (1 were there), 0 under way, 0:00:00 left"
+
+
+@pytest.mark.parametrize("name", ["dusk://a:1", "dask://", "dask://host", "slurm"])
+def test_an_unknown_executor_is_told(paceline, tmp_path, name):
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    outcome = paceline("sweep", "s.toml", "--executor", name)
+    assert outcome.code == 2
+    assert "dask://host:port" in outcome.err
