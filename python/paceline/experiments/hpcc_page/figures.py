@@ -29,13 +29,19 @@ def _panel(measured: Mapping[CurveId, Curve], schemes: Sequence[str], workload: 
 
 
 def slowdown(
-    name: str, measured: Mapping[CurveId, Curve], schemes: Sequence[str], workload: str, loads: Sequence[int]
+    name: str,
+    measured: Mapping[CurveId, Curve],
+    schemes: Sequence[str],
+    workload: str,
+    loads: Sequence[int],
+    *,
+    alone: bool = True,
 ) -> Iterator[Drawing]:
-    """All percentiles and loads of a workload: as small multiples, then each of its own."""
+    """All percentiles and loads of a workload: as small multiples, then, with ``alone``, each of its own."""
     rows = [[_panel(measured, schemes, workload, load, q) for q in PERCENTILES] for load in loads]
     caption = f"{WORKLOADS[workload]}: slowdown over flow size. Rows: loads; columns: percentiles. {THIN}"
     yield Drawing(f"{name}-{workload}", plot.slowdown_panels(rows), caption)
-    for load, row in zip(loads, rows, strict=True):
+    for load, row in zip(loads, rows, strict=True) if alone else ():
         for q, panel in zip(PERCENTILES, row, strict=True):
             figure = plot.slowdown_vs_size(panel.curves, published=panel.published, marks=False)
             yield Drawing(f"{name}-{workload}{load}-p{q}", figure, f"{panel.title}. {THIN}")

@@ -29,6 +29,11 @@ def window_remark(scale: Scale) -> str:
     return f"Arrivals: {'; '.join(found)}. Every run goes on until its last flow has finished."
 
 
+def _alone(scale: Scale) -> bool:
+    """Whether every figure of the page is drawn of its own too: at tiny, small multiples show that each is there."""
+    return scale is not Scale.TINY
+
+
 def _needed(chosen: Sequence[Rule], scale: Scale) -> list[Point]:
     """The runs that give the curves which the rules look at."""
     curves = {c: None for rule in chosen for c in rules.needed(rule)}
@@ -109,7 +114,7 @@ def _slowdown(number: int, workload: str) -> Experiment:
 
     def show(runs: Runs, scale: Scale) -> Shown:
         main = runs.where(variant=DEFAULT)
-        drawn = figures.slowdown(name, measured_curves(main, scale), MAIN, workload, LOADS)
+        drawn = figures.slowdown(name, measured_curves(main, scale), MAIN, workload, LOADS, alone=_alone(scale))
         remarks = [window_remark(scale), "70 % load: the backlog grows for hundreds of ms; see docs/hpcc-page.md."]
         used = [FINISHED, *(VARIANTS if extras else [])]
         return Shown(drawn, remarks=remarks + [f"Variant {v}: {ABOUT[v]}." for v in used])
@@ -142,7 +147,7 @@ def _targets() -> Experiment:
 
     def show(runs: Runs, scale: Scale) -> Shown:
         measured = measured_curves(runs, scale)
-        drawn = (d for w in WORKLOADS for d in figures.slowdown("H3", measured, schemes, w, LOADS))
+        drawn = (d for w in WORKLOADS for d in figures.slowdown("H3", measured, schemes, w, LOADS, alone=_alone(scale)))
         return Shown(drawn, remarks=[window_remark(scale)])
 
     return Experiment(
