@@ -48,6 +48,10 @@ test: setup ## Runs all tests, of Rust and of Python
 	$(CARGO) test --workspace --locked --quiet
 	$(BIN)/python -m pytest
 
+.PHONY: parity
+parity: tools ## Compares all carried runs of the HPCC reference simulator, byte for byte
+	$(CARGO) test --package paceline-sim --locked --quiet --test parity -- --ignored --nocapture
+
 .PHONY: bench
 bench: setup ## Measures the engine
 	$(BIN)/paceline bench

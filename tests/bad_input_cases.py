@@ -373,5 +373,20 @@ CASES = [
     line("template", "init incats", value="incats", allowed="quickstart, hpcc-websearch"),
     line("field", "explain k_maxx", value="k_maxx", allowed="`k_max`?"),
     line("quirk", "hpcc s.toml --quirk clok", field="quirk", value="clok", allowed="none, clock_1ns, insertion_order"),
+    line("line rate", "hpcc s.toml --quirk line_rate_pacing", field="quirk", allowed="clock_1ns, insertion_order"),
+    line("no quirk", "hpcc s.toml --without-quirk clok", field="without-quirk", value="clok", allowed="clock_1ns"),
+    line(
+        "quirks both ways",
+        "hpcc s.toml --quirk clock_1ns --without-quirk unpadded_data",
+        field="without-quirk",
+        value="unpadded_data",
+        allowed="either quirk or",
+    ),
+    line(
+        "threads word", "run s.toml --threads two --out out", field="--threads", value="two", allowed="a whole number"
+    ),
+    line("period", "hpcc s.toml --qlen-dump-ms 0", field="--qlen-dump-ms", value="0", allowed="1 or more"),
+    line("progress", "run s.toml --progress loud", field="--progress", value="loud", allowed="auto, plain, none"),
+    config("HPCC without a window", {"HAS_WIN": "HAS_WIN 0"}, field="HAS_WIN", value="0", allowed="1 with CC_MODE 3"),
     line("engine", "hpcc s.toml --engine fast", field="engine", value="fast", allowed="sequential, windowed"),
 ]

@@ -85,6 +85,7 @@ def summary(name: str, records: Records, schemes: Sequence[str], **changes: Any)
             "control_hops": 19_802_114,
             "drops_buffer": 0,
             "drops_wire": 0,
+            "drops_link_down": 0,
             "lossless_drops": 0,
             "marks": 13_402,
             "pause_frames": 214,
@@ -182,9 +183,10 @@ def write_run(
         sent = int(use * SPAN_PS / 1e12 * rate / 8)
         links.append(
             f"{node},{port},{peer},{tier},{rate},1000000,{sent // 1048},{sent // 1048},{sent},{sent // 16},"
-            f"{int(use * SPAN_PS)},{rng.poisson(200)},0,0"
+            f"{int(use * SPAN_PS)},{rng.poisson(200)},0,0,0"
         )
-    (folder / "links.csv").write_text("\n".join([f"{head},busy_ps,marks,drops_buffer,drops_wire", *links]) + "\n")
+    head += ",busy_ps,marks,drops_buffer,drops_wire,drops_link_down"
+    (folder / "links.csv").write_text("\n".join([head, *links]) + "\n")
     head = "node,port,peer,tier,class,pause_frames,resume_frames,paused_ps"
     pauses = [
         f"{node},{port},{peer},{tier},3,{n},{n},{n * 4_000_000}"

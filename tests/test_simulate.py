@@ -112,3 +112,22 @@ def test_the_example_runs(capsys):
     assert "fixed window" in out
     queue = [values["queue_bytes"](r).mean() for r in (values["hpcc"], values["fixed"])]
     assert queue[0] < queue[1]
+
+
+def test_links_fail_by_name():
+    scenario = pl.Scenario(
+        topology=pl.LeafSpine(leaves=2, spines=2, hosts_per_leaf=2),
+        schemes={"none": pl.NoControl()},
+        workloads=[pl.AllToAll(sizes="200KB")],
+        failures=[
+            pl.LinkFailure(link=["tor0", "agg1"], down="10us", up="40us"),
+            pl.RandomFailures(count=2, end="30us", repair="5us"),
+        ],
+        routing=pl.Routing(reroute_after="3us"),
+    )
+    results = pl.simulate(scenario, progress="none")
+    assert results.summary["flows"]["finished"] == 12
+    lost = results.summary["counters"]["drops_link_down"]
+    assert lost == results.links["drops_link_down"].sum() > 0
+    with pytest.raises(pl.InputError, match=r"failures\.0\.link\.0 = \"tor2\": no such node.*tor0 to tor1"):
+        pl.simulate(scenario.to_toml().replace('"tor0"', '"tor2"'), progress="none")

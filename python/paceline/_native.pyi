@@ -63,6 +63,7 @@ def hpcc(
     lenient: bool = False,
     qlen_dump_ms: int = 100,
     quirks: list[str] | None = None,
+    without_quirks: list[str] = ...,
     engine: str | None = None,
     progress: Callable[[Snapshot], bool] | None = None,
 ) -> dict[str, Any]: ...

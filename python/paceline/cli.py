@@ -207,7 +207,13 @@ def hpcc(
     ] = False,
     qlen_dump_ms: Annotated[
         int,
-        typer.Option("--qlen-dump-ms", metavar="MS", min=1, help="Period of the queue histograms, simulated time."),
+        typer.Option(
+            "--qlen-dump-ms",
+            metavar="MS",
+            min=1,
+            max=18_446_744,
+            help="Period of the queue histograms, simulated time.",
+        ),
     ] = 100,
     quirk: Annotated[
         list[str] | None,
@@ -216,6 +222,15 @@ def hpcc(
             metavar="NAME",
             show_default="all",
             help="Keeps only this behaviour of the HPCC simulator (`none`: none of them); may be repeated.",
+        ),
+    ] = None,
+    without_quirk: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--without-quirk",
+            metavar="NAME",
+            show_default=False,
+            help="Keeps all behaviours of the HPCC simulator but this one; may be repeated.",
         ),
     ] = None,
     engine: Annotated[
@@ -233,6 +248,7 @@ def hpcc(
     Examples:
       paceline hpcc config.txt
       paceline hpcc mix/config.txt --lenient --qlen-dump-ms 10
+      paceline hpcc config.txt --without-quirk clock_1ns
     """
     from paceline.hpcc import hpcc as run_config
 
@@ -241,6 +257,7 @@ def hpcc(
         lenient=lenient,
         qlen_dump_ms=qlen_dump_ms,
         quirks=None if not quirk else [name for name in quirk if name != "none"],
+        without_quirks=without_quirk or (),
         engine=engine,
         progress=Mode.NONE if quiet else progress,
     )

@@ -94,6 +94,7 @@ LINKS = Table(
         Column("marks", int, "packets", "Packets marked by ECN at this port."),
         Column("drops_buffer", int, "packets", "Packets for this port dropped for want of buffer."),
         Column("drops_wire", int, "packets", "Packets lost on the wire."),
+        Column("drops_link_down", int, "packets", "Packets lost because the link was down, or led to a switch without route."),
     ),
 )
 
@@ -161,6 +162,7 @@ SUMMARY = (
     Column("counters.control_hops", int, "packets", "Links crossed by other packets."),
     Column("counters.drops_buffer", int, "packets", "Packets dropped for want of buffer."),
     Column("counters.drops_wire", int, "packets", "Packets lost on wires."),
+    Column("counters.drops_link_down", int, "packets", "Packets lost because a link was down."),
     Column("counters.lossless_drops", int, "packets", "Of the dropped packets, those of a class under PFC: a fault."),
     Column("counters.marks", int, "packets", "Packets marked by ECN."),
     Column("counters.pause_frames", int, "frames", "PFC pause frames sent."),

@@ -96,6 +96,11 @@ def _describe(error: BaseException) -> tuple[ExitCode, dict[str, Any], str]:
     if isinstance(error, OSError) and str(error):
         named = error.filename and error.strerror
         return _failure(f"{error.filename}: {error.strerror}" if named else error.strerror or str(error))
+    value = _wrong_value(error)
+    if value is not None:
+        parts, hint = value
+        text = f"{parts['field']} = {parts['value']}: {parts['problem']}; allowed: {parts['allowed']}"
+        return ExitCode.BAD_INPUT, {"error": "usage", **parts}, f"error: {text}{hint}"
     usage = _usage(error)
     if usage is not None:
         message, hint = usage
@@ -115,6 +120,35 @@ def _usage(error: BaseException) -> tuple[str, str] | None:
 
     if not isinstance(error, TyperException) or error.exit_code != ExitCode.BAD_INPUT:
         return None
+    return error.format_message(), _hint(error)
+
+
+def _hint(error: BaseException) -> str:
     context = getattr(error, "ctx", None)
-    hint = f"\nsee: {context.command_path} --help" if context is not None else ""
-    return error.format_message(), hint
+    return f"\nsee: {context.command_path} --help" if context is not None else ""
+
+
+# What pydantic, which reads the values of options for typer, finds wrong: the problem and what is allowed instead.
+_VALUE_PROBLEMS = {
+    "int_parsing": ("is not a whole number", "a whole number"),
+    "int_from_float": ("is not a whole number", "a whole number"),
+    "int_parsing_size": ("is too large", "a whole number of at most 4300 digits"),
+    "greater_than_equal": ("is too small", "{ge} or more"),
+    "less_than_equal": ("is too large", "{le} or less"),
+}
+
+
+def _wrong_value(error: BaseException) -> tuple[dict[str, str], str] | None:
+    """Parts and hint of a value that an option or argument refuses, or ``None`` for any other error."""
+    found = getattr(error.__cause__, "errors", None)
+    parameter = getattr(error, "param", None)
+    if parameter is None or not callable(found):
+        return None
+    first = found()[0]
+    name = max(parameter.opts, key=len)
+    problem, allowed = _VALUE_PROBLEMS.get(first["type"], (str(first["msg"]), "see the help"))
+    if first["type"] == "value_error" and " is not one of " in first["msg"]:
+        problem, allowed = "is none of the words", first["msg"].split(" is not one of ")[1].rstrip(".").replace("'", "")
+    limits = first.get("ctx", {})
+    parts = {"field": name, "value": str(first["input"]), "problem": problem, "allowed": allowed.format(**limits)}
+    return parts, _hint(error)

@@ -15,6 +15,7 @@ def hpcc(
     lenient: bool = False,
     qlen_dump_ms: int = 100,
     quirks: Sequence[str] | None = None,
+    without_quirks: Sequence[str] = (),
     engine: str | None = None,
     progress: Mode = Mode.NONE,
 ) -> dict[str, Any]:
@@ -22,11 +23,18 @@ def hpcc(
 
     ``lenient`` turns what the reference simulator would ignore into warnings instead of errors; ``qlen_dump_ms`` is
     the period of the queue histograms in simulated milliseconds; ``quirks`` names the behaviours of the reference
-    simulator to keep (``None``: all of them).
+    simulator to keep (``None``: all of them), ``without_quirks`` those to leave out of all; docs/compatibility.md
+    explains them.
 
     Raises InputError when a file is missing or wrong.
     """
     with reporting(progress, config.name) as report:
         return _native.hpcc(
-            str(config), lenient, qlen_dump_ms, None if quirks is None else list(quirks), engine, report
+            str(config),
+            lenient,
+            qlen_dump_ms,
+            None if quirks is None else list(quirks),
+            list(without_quirks),
+            engine,
+            report,
         )

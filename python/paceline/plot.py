@@ -13,6 +13,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -112,12 +113,12 @@ def _look(i: int) -> dict[str, Any]:
     return {"color": PALETTE[i % len(PALETTE)], "linestyle": LINE_STYLES[i % len(LINE_STYLES)]}
 
 
-def _legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str]) -> None:
-    """Names the curves above the axes, in as many columns as fit."""
+def _legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str], room: int = 72) -> None:
+    """Names the curves above the axes, in as many columns as fit into ``room`` characters."""
     if len(labels) < 2:
         return
     longest = max(len(label) for label in labels)
-    columns = max(1, min(len(labels), int(72 / (longest + 8))))
+    columns = max(1, min(len(labels), int(room / (longest + 8))))
     rows = -(-len(labels) // columns)
     columns = -(-len(labels) // rows)  # as even as the rows allow
     figure.set_figheight(figure.get_figheight() + 0.13 * (rows - 1))  # a long legend must not squeeze the axes
@@ -151,6 +152,7 @@ def slowdown_vs_size(
     *,
     published: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
     least: float | None = None,
+    marks: bool = True,
 ) -> Figure:
     """Slowdown over flow size, x linear in the CDF percentile of the size and labelled with the sizes.
 
@@ -159,16 +161,76 @@ def slowdown_vs_size(
     than :data:`MIN_FLOWS` flows are hollow circles; values that an unfinished or failed flow could still raise are
     triangles. ``published`` adds curves read from elsewhere, label to (sizes in bytes, slowdowns): thin and in the
     look of the curve with the same label, grey without one. ``least`` is the lower end of the y axis, 1 unless a
-    value lies below.
+    value lies below. Without ``marks`` the curves are lines alone, pale under the published ones: for many curves that
+    lie close.
     """
     figure, ax = _figure(2.3)
+    handles = _slowdown_panel(ax, curves, published or {}, least, marks=marks)
+    ax.set_xlabel("Flow size (bytes), linear in its CDF")
+    q = next(iter(curves.values())).q if curves else 50.0
+    ax.set_ylabel(f"Slowdown, p{q:g}" if q != 50 else "Slowdown, median")
+    _legend(figure, handles, [str(h.get_label()) for h in handles])
+    return figure
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One of several slowdown figures drawn together; ``published`` as in :func:`slowdown_vs_size`."""
+
+    title: str
+    curves: Mapping[str, Curve]
+    published: Mapping[str, tuple[ArrayLike, ArrayLike]] = field(default_factory=dict)
+
+
+@_style()
+def slowdown_panels(rows: Sequence[Sequence[Panel]]) -> Figure:
+    """Slowdown figures as small multiples, row by row, with one legend.
+
+    Each is drawn as :func:`slowdown_vs_size` does without marks. Every panel needs the same labels in the same order.
+    The figure is two columns of a paper wide.
+    """
+    wide = max((len(row) for row in rows), default=1)
+    figure = Figure(figsize=(2.13 * COLUMN_INCHES, 0.35 + 1.75 * max(len(rows), 1)))
+    FigureCanvasAgg(figure)
+    handles: list[Any] = []
+    for i, row in enumerate(rows):
+        for j, panel in enumerate(row):
+            ax = figure.add_subplot(len(rows), wide, i * wide + j + 1)
+            each = 20 if wide > 2 else 10
+            drawn = _slowdown_panel(ax, panel.curves, panel.published, None, marks=False, ticks_each=each)
+            handles = drawn if len(drawn) > len(handles) else handles
+            ax.set_title(clean_label(panel.title, 60), fontsize=7, pad=3)
+            if i == len(rows) - 1:
+                ax.set_xlabel("Flow size (bytes)")
+            if j == 0:
+                ax.set_ylabel("Slowdown")
+    if handles:
+        _legend(figure, handles, [str(h.get_label()) for h in handles], room=150)
+    return figure
+
+
+def _slowdown_panel(
+    ax: Axes,
+    curves: Mapping[str, Curve],
+    published: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    least: float | None,
+    *,
+    marks: bool,
+    ticks_each: int = 10,
+) -> list[Any]:
+    """Draws one slowdown figure without names of axes; returns what a legend shows."""
     handles: list[Any] = []
     top = bottom = 1.0
     for i, (label, curve) in enumerate(curves.items()):
         look, position = _look(i), curve.bins.position
         seen = np.isfinite(curve.value)
         x, y = position[seen], curve.value[seen]
-        handles += ax.plot(x, y, **look, label=clean_label(label), zorder=3 + 0.01 * i, clip_on=False, gid=f"curve-{i}")
+        pale: dict[str, Any] = {} if marks else {"alpha": 0.5}
+        line = {**look, **pale, "zorder": 3 + 0.01 * i, "clip_on": False, "gid": f"curve-{i}"}
+        handles += ax.plot(x, y, **line, label=clean_label(label))
+        top, bottom = max(top, float(y.max(initial=1.0))), min(bottom, float(y.min(initial=1.0)))
+        if not marks:
+            continue
         low, high = curve.low[seen], curve.high[seen]
         both = np.isfinite(high) & (low > 0)
         ax.fill_between(x, low, high, where=both, color=look["color"], alpha=0.15, linewidth=0, zorder=1)
@@ -193,19 +255,18 @@ def slowdown_vs_size(
                 style["clip_on"] = False
                 ax.plot(x[mask], y[mask], **style, **face, gid=f"{kind}-{i}")
         if len(y):
-            top = max(top, float(y.max()), min(float(high[both].max(initial=1.0)), 2.5 * float(y.max())))
-            bottom = min(bottom, float(y.min()))
+            top = max(top, min(float(high[both].max(initial=1.0)), 2.5 * float(y.max())))
     reference = next(iter(curves.values())).bins if curves else None
     drawn = list(curves)
     thin = False
-    for label, (sizes, value) in (published or {}).items():
+    for label, (sizes, value) in published.items():
         if reference is None:
             break
         at, shown = reference.position_of(sizes), np.asarray(value, dtype=float)
         top = max(top, float(np.nanmax(shown)))
         if label in drawn:
-            look = {**_look(drawn.index(label)), "linewidth": 0.55, "alpha": 0.75}
-            found = ax.plot(at, shown, **look, label="thin: published", zorder=2)
+            look = {**_look(drawn.index(label)), "linewidth": 0.55 if marks else 0.7, "alpha": 0.75 if marks else 1.0}
+            found = ax.plot(at, shown, **look, label="thin: published", zorder=2 if marks else 5)
             handles += [] if thin else found
             thin = True
         else:
@@ -216,15 +277,11 @@ def slowdown_vs_size(
     ax.set_ylim(floor, max(top * 1.12, 2.0))
     _plain_log(ax.yaxis, floor, max(top * 1.12, 2.0), lambda v: f"{v:g}")
     ax.set_xlim(0, 100)
-    ticks = np.arange(0, 101, 10)
+    ticks = np.arange(0, 101, ticks_each)
     ax.xaxis.set_major_locator(FixedLocator(list(ticks)))
     if reference is not None and len(reference):
         ax.set_xticks(ticks, [format_size(s) for s in reference.size_at(ticks)])
-    ax.set_xlabel("Flow size (bytes), linear in its CDF")
-    q = next(iter(curves.values())).q if curves else 50.0
-    ax.set_ylabel(f"Slowdown, p{q:g}" if q != 50 else "Slowdown, median")
-    _legend(figure, handles, [str(h.get_label()) for h in handles])
-    return figure
+    return handles
 
 
 @_style()
@@ -292,9 +349,19 @@ def _thinned(time: NDArray[Any], value: NDArray[Any], bins: int = 250) -> tuple[
     return time[at].astype(float), value[at].astype(float)
 
 
-@_style()
 def queue_timeline(series: Mapping[str, tuple[NDArray[Any], NDArray[Any]]]) -> Figure:
     """Bytes waiting over time: label to (times in ps, bytes), ascending; a value holds until the next."""
+    return timeline(series, "Bytes waiting", format_size)
+
+
+@_style()
+def timeline(
+    series: Mapping[str, tuple[NDArray[Any], NDArray[Any]]], name: str, text: Callable[[float], str] = "{:g}".format
+) -> Figure:
+    """A quantity over time: label to (times in ps, values), ascending; a value holds until the next.
+
+    ``name`` is that of the quantity, and ``text`` writes its values.
+    """
     figure, ax = _figure()
     handles, end, top = [], 0.0, 0.0
     for i, (label, (time, value)) in enumerate(series.items()):
@@ -306,11 +373,11 @@ def queue_timeline(series: Mapping[str, tuple[NDArray[Any], NDArray[Any]]]) -> F
     unit, factor = next(((u, f) for u, f in (("s", 1e12), ("ms", 1e9), ("µs", 1e6)) if end >= f), ("ns", 1e3))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v / factor:g}"))
     # Ticks at round numbers of the unit shown, not of picoseconds.
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: format_size(v)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: text(v)))
     ax.set_xlim(0, end or 1.0)
     ax.set_ylim(0, top * 1.05 or 1.0)
     ax.set_xlabel(f"Simulated time ({unit})")
-    ax.set_ylabel("Bytes waiting")
+    ax.set_ylabel(name)
     _legend(figure, handles, [clean_label(label) for label in series])
     return figure
 

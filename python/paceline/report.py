@@ -371,7 +371,7 @@ def _tiles(run: Results, baseline: Baseline, side: Side) -> list[tuple[str, str]
         ("unfinished, failed", f"{counts['running']:,}, {counts['failed']:,}"),
         ("median slowdown", slowdown_cell(p50).text),
         ("p99 slowdown", slowdown_cell(p99).text),
-        ("drops", f"{c['drops_buffer'] + c['drops_wire']:,}"),
+        ("drops", f"{c['drops_buffer'] + c['drops_wire'] + c['drops_link_down']:,}"),
         ("pause frames", f"{c['pause_frames']:,}"),
     ]
 

@@ -22,6 +22,7 @@ __all__ = [
     "Dumbbell",
     "Ecn",
     "EcnAtRate",
+    "Failure",
     "FatTree",
     "FlowRow",
     "Flows",
@@ -34,6 +35,7 @@ __all__ = [
     "HpccPint",
     "IncastLoad",
     "LeafSpine",
+    "LinkFailure",
     "Load",
     "NoControl",
     "ParkingLot",
@@ -42,6 +44,7 @@ __all__ = [
     "Poisson",
     "PoissonIncast",
     "Quirks",
+    "RandomFailures",
     "Records",
     "Routing",
     "Run",
@@ -109,6 +112,59 @@ def _tables(section: Section, path: str) -> Iterator[str]:
     for header, inner, item in later:
         yield f"\n{header}"
         yield from _tables(item, inner)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LinkFailure(Section):
+    """A link that fails, both ways: what is on the wire and what waits at its two ports is lost."""
+
+    kind: ClassVar[Literal["link"]] = "link"
+    chosen: ClassVar[tuple[str, ...]] = ("kind",)
+
+    link: Sequence[str]
+    """The nodes at its ends: by their names in a graph, else `host0`, `tor1`, `agg0`, `core3`
+    and so on, counted from 0 in each tier, or by node id (`"320"`). Source: Paceline.
+    """
+
+    number: int | None = None
+    """Which of several links between the two, from 0 in the order of their ports; all of them
+    when left out. Range [0, 65534]. Source: Paceline.
+    """
+
+    down: str
+    """When it fails. Unit: time. Range [0s, 1000s]. Source: Paceline."""
+
+    up: str | None = None
+    """When it is back; never when left out. Unit: time. Range (0s, 1000s]. Source: Paceline."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RandomFailures(Section):
+    """Failures at random: each of a link and at an instant drawn uniformly and independently of
+    the others.
+    """
+
+    kind: ClassVar[Literal["random"]] = "random"
+    chosen: ClassVar[tuple[str, ...]] = ("kind",)
+
+    count: int = 1
+    """How many. Range [1, 10000]. Source: Paceline."""
+
+    among: Literal["fabric", "hosts", "all"] = "fabric"
+    """Among which links: those between switches, those of hosts, or all. Source: Paceline."""
+
+    start: str = "0s"
+    """Not before this instant. Unit: time. Range [0s, 1000s]. Source: Paceline."""
+
+    end: str
+    """Before this instant. Unit: time. Range (0s, 1000s]. Source: Paceline."""
+
+    repair: str = "never"
+    """How long a failed link is down. Unit: time. Range [1ps, 1000s]. Source: Paceline."""
+
+
+Failure = LinkFailure | RandomFailures
+"""Links that fail."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -531,6 +587,12 @@ class Routing(Section):
     simulator: the switch's id alone.
     """
 
+    reroute_after: str = "0s"
+    """From the failure or repair of a link to the instant at which all switches forward by
+    routes that know of it. Unit: time. Range [0s, 1000s]. Source: HPCC reference simulator,
+    LINK_DOWN: at once.
+    """
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Run(Section):
@@ -641,6 +703,11 @@ class Quirks(Section):
     line_rate_pacing: bool = False
     """Flows are paced at line rate; their rate only sets the window. Source: HPCC reference
     simulator, RATE_BOUND 0.
+    """
+
+    link_down: bool = False
+    """Packets a failed link takes out of a switch's queue keep their place in its accounts, and
+    senders do not notice a new path. Source: HPCC reference simulator, LINK_DOWN.
     """
 
 
@@ -1478,6 +1545,9 @@ class Scenario(Section):
 
     seed: int = 1
     """Seed of every random stream. Range [0, 9223372036854775807]. Source: Paceline."""
+
+    failures: Sequence[Failure] = ()
+    """Links that fail."""
 
     topology: Topology
     """Hosts, switches and links."""

@@ -7,6 +7,7 @@ from paceline.progress import simulated
 _NOTABLE = {
     "drops_buffer": "drops in buffers",
     "drops_wire": "drops on wires",
+    "drops_link_down": "drops on links down",
     "lossless_drops": "drops in lossless classes",
     "marks": "ECN marks",
     "pause_frames": "PFC pauses",

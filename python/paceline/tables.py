@@ -237,7 +237,10 @@ def figures_tables(runs: Sequence[Results]) -> list[Table]:
         ("Run time, wall / CPU (s)", lambda s: f"{s['machine']['run_s']:,.2f} / {s['machine']['cpu_s']:,.2f}"),
         ("Set-up time (s)", lambda s: f"{s['machine']['setup_s']:,.2f}"),
         ("Peak memory (MiB)", lambda s: f"{s['machine']['peak_rss_mib']:,.1f}"),
-        ("Drops: buffer / wire", lambda s: f"{s['counters']['drops_buffer']:,} / {s['counters']['drops_wire']:,}"),
+        (
+            "Drops: buffer / wire / link down",
+            lambda s: "{drops_buffer:,} / {drops_wire:,} / {drops_link_down:,}".format(**s["counters"]),
+        ),
         ("Drops in a lossless class", lambda s: format_number(s["counters"]["lossless_drops"])),
         ("ECN marks", lambda s: format_number(s["counters"]["marks"])),
         ("PFC pause / resume frames", lambda s: "{pause_frames:,} / {resume_frames:,}".format(**s["counters"])),

@@ -2,15 +2,22 @@
 //!
 //! A controller is a small value per flow. What all flows of a scheme share (line rate, base RTT, parameters) is passed
 //! in, so that a flow's state stays within two cache lines. To add one: a file beside these, a variant in [`Controller`]
-//! and [`Params`].
+//! and [`Params`], a line in [`controllers`], which gives it the tests all controllers share.
 
+pub mod cubic;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod fixed;
 pub mod hpcc;
 pub mod hpcc_multi_rate;
 pub mod hpcc_pint;
+mod list;
+pub mod new_reno;
 pub mod timely;
+pub mod vegas;
+pub mod window;
+
+pub use list::controllers;
 
 use crate::telemetry::{IntHop, MAX_RATES};
 use crate::units::{Duration, Time};
@@ -25,7 +32,7 @@ pub struct FlowContext {
     pub line_rate: u64,
     /// Base round-trip time, nanoseconds.
     pub base_rtt_ns: u64,
-    /// Window at line rate, bytes; 0 means no window.
+    /// Window at line rate, bytes; 0 means no window, which not every scheme allows ([`Params::needs_window`]).
     pub window: u64,
     /// Payload of a full packet, bytes.
     pub mtu: u32,
@@ -54,6 +61,23 @@ pub enum Params {
     Timely(timely::Params),
     /// DCTCP.
     Dctcp(dctcp::Params),
+    /// `NewReno`, over TCP only.
+    NewReno(new_reno::Params),
+    /// CUBIC, over TCP only.
+    Cubic(cubic::Params),
+    /// Vegas, over TCP only.
+    Vegas(vegas::Params),
+}
+
+/// Over which transports a controller runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Runs {
+    /// Per packet, over RDMA.
+    Rdma,
+    /// Over a byte stream, TCP.
+    Tcp,
+    /// Over both: TCP feeds it one probe per round trip.
+    Both,
 }
 
 /// What the packets of a scheme carry for its controller.
@@ -83,7 +107,12 @@ impl Params {
     /// What its packets carry.
     pub fn telemetry(&self) -> Telemetry {
         match self {
-            Params::Fixed(_) | Params::Dcqcn(_) | Params::Dctcp(_) => Telemetry::None,
+            Params::Fixed(_)
+            | Params::Dcqcn(_)
+            | Params::Dctcp(_)
+            | Params::NewReno(_)
+            | Params::Cubic(_)
+            | Params::Vegas(_) => Telemetry::None,
             Params::Hpcc(_) => Telemetry::Int,
             Params::HpccPint(_) => Telemetry::Pint,
             Params::Timely(_) => Telemetry::SendTime,
@@ -95,10 +124,25 @@ impl Params {
         self.telemetry() == Telemetry::Int
     }
 
+    /// Whether the controller reckons with the window, so that there must be one: HPCC measures queues against it.
+    pub fn needs_window(&self) -> bool {
+        matches!(self, Params::Hpcc(_))
+    }
+
     /// Whether a new rate also moves the time of the next packet, as if the gap after the last one had been paced at it.
     /// Only HPCC does so (behaviour of its authors' simulator); elsewhere a rate counts from the next packet on.
     pub fn rate_moves_next_packet(&self) -> bool {
         matches!(self, Params::Hpcc(_) | Params::HpccPint(_))
+    }
+
+    /// Over which transports it runs. Controllers that live on marks or delays of every packet (DCQCN, DCTCP, TIMELY) would
+    /// never hear of anything over TCP; a window of bytes means nothing to RDMA's go-back-N.
+    pub fn runs(&self) -> Runs {
+        match self {
+            Params::Dcqcn(_) | Params::Timely(_) | Params::Dctcp(_) => Runs::Rdma,
+            Params::NewReno(_) | Params::Cubic(_) | Params::Vegas(_) => Runs::Tcp,
+            Params::Fixed(_) | Params::Hpcc(_) | Params::HpccPint(_) => Runs::Both,
+        }
     }
 
     /// Whether the controller has periodic timers.
@@ -135,11 +179,43 @@ impl Ack<'_> {
     }
 }
 
+/// A byte stream begins (TCP): the handshake is over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StreamStart {
+    /// Initial window, bytes.
+    pub cwnd: u64,
+    /// Slow-start threshold taken from earlier connections, bytes.
+    pub ssthresh: Option<u64>,
+}
+
+/// Progress of a byte stream (TCP) as a controller sees it: bytes newly acknowledged, outside of loss recovery.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StreamAck {
+    /// When the ACK arrived.
+    pub now: Time,
+    /// Bytes it acknowledges for the first time.
+    pub bytes: u64,
+    /// Everything below this position has arrived.
+    pub una: u64,
+    /// Everything below this position has been sent.
+    pub nxt: u64,
+    /// A round-trip time measured with this ACK.
+    pub rtt: Option<Duration>,
+    /// The smoothed round-trip time; 0 before the first sample.
+    pub srtt: Duration,
+    /// The window may grow: the peer's is not the smaller one, and no mark was answered in this window of data.
+    pub may_grow: bool,
+    /// What a timeout gave up is still being sent again.
+    pub after_timeout: bool,
+}
+
 /// A loss as a controller sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Loss {
     /// The receiver reported a gap.
     Nack,
+    /// Duplicate acknowledgements, or as much selectively acknowledged (TCP's fast retransmit).
+    DupAcks,
     /// The retransmission timer ran out.
     Timeout,
 }
@@ -155,10 +231,29 @@ pub struct Limits {
 
 /// A congestion controller.
 pub trait CongestionControl {
-    /// An ACK or NACK arrived. Ticks due before have been run.
-    fn on_ack(&mut self, ctx: &FlowContext, ack: &Ack<'_>);
-    /// A loss was found. Most RDMA controllers leave this to the transport.
-    fn on_loss(&mut self, _ctx: &FlowContext, _now: Time, _loss: Loss) {}
+    /// An ACK or NACK arrived (over TCP: a reflected probe, numbered instead of counted in packets). Ticks due before have
+    /// been run.
+    fn on_ack(&mut self, _ctx: &FlowContext, _ack: &Ack<'_>) {}
+    /// A loss was found, with `flight` bytes in flight (none over RDMA, which has gone back by then). Most RDMA controllers
+    /// leave this to the transport. Over TCP: once per recovery, and at every timeout.
+    fn on_loss(&mut self, _ctx: &FlowContext, _now: Time, _loss: Loss, _flight: u64) {}
+    /// TCP: the stream begins.
+    fn start_stream(&mut self, _ctx: &FlowContext, _start: StreamStart) {}
+    /// TCP: new bytes were acknowledged, outside of loss recovery.
+    fn on_stream_ack(&mut self, _ctx: &FlowContext, _ack: &StreamAck) {}
+    /// TCP: the receiver echoed a congestion mark; once per window of data (RFC 3168).
+    fn on_ecn(&mut self, _ctx: &FlowContext, _now: Time, _flight: u64) {}
+    /// TCP: all that was in flight at the loss is acknowledged. The window should not exceed `limit` bytes, so that no burst
+    /// follows (RFC 6582, section 3.2, step 3).
+    fn on_recovered(&mut self, _ctx: &FlowContext, _now: Time, _limit: u64) {}
+    /// TCP: nothing was sent for so long that the window means nothing; at most `limit` bytes (RFC 5681, section 4.1).
+    fn on_idle(&mut self, _ctx: &FlowContext, _limit: u64) {}
+    /// TCP: the last timeout was a mistake.
+    fn undo_timeout(&mut self) {}
+    /// TCP: the slow-start threshold, bytes; `u64::MAX` for none.
+    fn ssthresh(&self) -> u64 {
+        u64::MAX
+    }
     /// What the flow may do, as of the last thing it was told.
     fn limits(&self, ctx: &FlowContext) -> Limits;
     /// When its periodic timers run out next. Only with [`Params::ticks`].
@@ -169,6 +264,8 @@ pub trait CongestionControl {
     fn on_timer(&mut self, _ctx: &FlowContext, _timer: usize, _now: Time) {}
     /// Runs every tick due by `now`, in order: the way to run ticks without events.
     fn catch_up(&mut self, _ctx: &FlowContext, _now: Time) {}
+    /// The packets acknowledged from here on took another path: what is known of single hops no longer holds.
+    fn on_new_path(&mut self) {}
 }
 
 /// The controllers, dispatched statically.
@@ -188,6 +285,12 @@ pub enum Controller {
     Timely(timely::Timely),
     /// DCTCP.
     Dctcp(dctcp::Dctcp),
+    /// `NewReno`.
+    NewReno(new_reno::NewReno),
+    /// CUBIC; apart, since it would make every flow larger.
+    Cubic(Box<cubic::Cubic>),
+    /// Vegas.
+    Vegas(vegas::Vegas),
 }
 
 /// Calls the controller behind the enum.
@@ -201,6 +304,9 @@ macro_rules! dispatch {
             Controller::Dcqcn($c) => $call,
             Controller::Timely($c) => $call,
             Controller::Dctcp($c) => $call,
+            Controller::NewReno($c) => $call,
+            Controller::Cubic($c) => $call,
+            Controller::Vegas($c) => $call,
         }
     };
 }
@@ -218,6 +324,9 @@ impl Controller {
             Params::Dcqcn(_) => Controller::Dcqcn(dcqcn::Dcqcn::new(ctx)),
             Params::Timely(_) => Controller::Timely(timely::Timely::new(ctx)),
             Params::Dctcp(_) => Controller::Dctcp(dctcp::Dctcp::new(ctx)),
+            Params::NewReno(_) => Controller::NewReno(new_reno::NewReno::new(ctx)),
+            Params::Cubic(_) => Controller::Cubic(Box::new(cubic::Cubic::new(ctx))),
+            Params::Vegas(_) => Controller::Vegas(vegas::Vegas::new(ctx)),
         }
     }
 }
@@ -228,11 +337,41 @@ impl CongestionControl for Controller {
         dispatch!(self, c => c.on_ack(ctx, ack));
     }
 
-    fn on_loss(&mut self, ctx: &FlowContext, now: Time, loss: Loss) {
-        dispatch!(self, c => c.on_loss(ctx, now, loss));
+    fn on_loss(&mut self, ctx: &FlowContext, now: Time, loss: Loss, flight: u64) {
+        dispatch!(self, c => c.on_loss(ctx, now, loss, flight));
+    }
+
+    fn start_stream(&mut self, ctx: &FlowContext, start: StreamStart) {
+        dispatch!(self, c => c.start_stream(ctx, start));
     }
 
     #[inline]
+    fn on_stream_ack(&mut self, ctx: &FlowContext, ack: &StreamAck) {
+        dispatch!(self, c => c.on_stream_ack(ctx, ack));
+    }
+
+    fn on_ecn(&mut self, ctx: &FlowContext, now: Time, flight: u64) {
+        dispatch!(self, c => c.on_ecn(ctx, now, flight));
+    }
+
+    fn on_recovered(&mut self, ctx: &FlowContext, now: Time, limit: u64) {
+        dispatch!(self, c => c.on_recovered(ctx, now, limit));
+    }
+
+    fn on_idle(&mut self, ctx: &FlowContext, limit: u64) {
+        dispatch!(self, c => c.on_idle(ctx, limit));
+    }
+
+    fn undo_timeout(&mut self) {
+        dispatch!(self, c => c.undo_timeout());
+    }
+
+    fn ssthresh(&self) -> u64 {
+        dispatch!(self, c => c.ssthresh())
+    }
+
+    // Always: asked after every ACK, and with this many controllers no longer inlined by itself.
+    #[inline(always)]
     fn limits(&self, ctx: &FlowContext) -> Limits {
         let limits = dispatch!(self, c => c.limits(ctx));
         if ctx.paced { limits } else { Limits { rate: ctx.line_rate, ..limits } }
@@ -248,6 +387,10 @@ impl CongestionControl for Controller {
 
     fn catch_up(&mut self, ctx: &FlowContext, now: Time) {
         dispatch!(self, c => c.catch_up(ctx, now));
+    }
+
+    fn on_new_path(&mut self) {
+        dispatch!(self, c => c.on_new_path());
     }
 }
 
@@ -266,6 +409,30 @@ pub(crate) fn scaled_window(ctx: &FlowContext, rate: u64, variable: bool) -> u64
             Some(product) => (product / ctx.line_rate).max(1),
             None => ((u128::from(w) * u128::from(rate) / u128::from(ctx.line_rate)) as u64).max(1),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `W R / line rate`, truncated, at least one byte (hpcc-ns3 facts, section 4.5), also where the product needs more
+    /// than 64 bits: 2^40 * 10^13 / 10^13.
+    #[test]
+    fn windows_follow_rates() {
+        let ctx = |window, line_rate| FlowContext {
+            line_rate,
+            window,
+            ..testing::context(Params::Fixed(fixed::Params::default()))
+        };
+        let gbps = 1_000_000_000;
+        // 153,000 * 0.13607968750 = 20,820.19.
+        assert_eq!(scaled_window(&ctx(153_000, 100 * gbps), 13_607_968_750, true), 20_820);
+        assert_eq!(scaled_window(&ctx(153_000, 100 * gbps), 13_607_968_750, false), 153_000);
+        assert_eq!(scaled_window(&ctx(0, 100 * gbps), gbps, true), u64::MAX);
+        assert_eq!(scaled_window(&ctx(5, 100 * gbps), gbps, true), 1);
+        assert_eq!(scaled_window(&ctx(1 << 40, 10_000 * gbps), 10_000 * gbps, true), 1 << 40);
+        assert_eq!(scaled_window(&ctx(1 << 40, 10_000 * gbps), 5_000 * gbps, true), 1 << 39);
     }
 }
 

@@ -12,5 +12,6 @@ pub mod rdma;
 pub mod selective_drop;
 #[cfg(test)]
 mod star;
+pub mod tcp;
 pub mod timers;
 pub mod unscheduled;

@@ -97,41 +97,36 @@ pub fn check(
     }
 }
 
-/// What [`quirks`] takes.
-const QUIRKS: &str = "none, clock_1ns, insertion_order, nic_round_robin, reference_random, ack_priority_at_hosts, \
-                      pint_data_only, unpadded_data, line_rate_pacing";
-
-/// Names of the quirks a run has; `none` stands for the empty list.
-fn quirks(names: &[String]) -> Result<Quirks, InputError> {
-    let mut quirks = Quirks::default();
-    for name in names {
-        match name.as_str() {
-            "none" => {}
-            "clock_1ns" => quirks.clock_1ns = true,
-            "insertion_order" => quirks.insertion_order = true,
-            "nic_round_robin" => quirks.nic_round_robin = true,
-            "reference_random" => quirks.reference_random = true,
-            "ack_priority_at_hosts" => quirks.ack_priority_at_hosts = true,
-            "pint_data_only" => quirks.pint_data_only = true,
-            "unpadded_data" => quirks.unpadded_data = true,
-            "line_rate_pacing" => quirks.line_rate_pacing = true,
-            _ => {
-                return Err(InputError::new("no such quirk").field("quirk").value(name).allowed(QUIRKS));
-            }
-        }
+/// The quirks of a run: those named (`none` stands for the empty list), or all without those named in `without`.
+fn quirks(names: Option<&[String]>, without: &[String]) -> Result<Quirks, InputError> {
+    if let (Some(_), Some(name)) = (names, without.first()) {
+        let error = InputError::new("it leaves out of all quirks, and some are already chosen");
+        return Err(error.field("without-quirk").value(name).allowed("either quirk or without-quirk"));
+    }
+    let mut quirks = if names.is_some() { Quirks::default() } else { Quirks::REFERENCE };
+    for name in names.unwrap_or_default().iter().filter(|n| *n != "none") {
+        quirks.switch("quirk", name, true).map_err(|e| {
+            let others = e.allowed.clone().unwrap_or_default();
+            e.allowed(format!("none, {others}"))
+        })?;
+    }
+    for name in without {
+        quirks.switch("without-quirk", name, false)?;
     }
     Ok(quirks)
 }
 
 /// Runs a configuration of the HPCC reference simulator.
 #[pyfunction]
-#[pyo3(signature = (config_path, lenient=false, qlen_dump_ms=100, quirks=None, engine=None, progress=None))]
+#[pyo3(signature = (config_path, lenient=false, qlen_dump_ms=100, quirks=None, without_quirks=Vec::new(), engine=None, progress=None))]
+#[allow(clippy::too_many_arguments, reason = "one call across the seam; Python names them")]
 pub fn hpcc(
     py: Python<'_>,
     config_path: PathBuf,
     lenient: bool,
     qlen_dump_ms: u64,
     quirks: Option<Vec<String>>,
+    without_quirks: Vec<String>,
     engine: Option<String>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Py<PyAny>> {
@@ -142,9 +137,7 @@ pub fn hpcc(
             InputError::new("out of range").field("qlen-dump-ms").value(qlen_dump_ms).allowed("1 to 18446744")
         })?;
         options.qlen_dump = Duration(dump);
-        if let Some(names) = quirks {
-            options.quirks = self::quirks(&names)?;
-        }
+        options.quirks = self::quirks(quirks.as_deref(), &without_quirks)?;
         options.engine = match engine.as_deref() {
             None | Some("sequential") => EngineChoice::Sequential,
             Some("windowed") => EngineChoice::Windowed,

@@ -1,5 +1,7 @@
 //! From a checked specification to something that can run: the network built, the flow sources made.
 
+mod failures;
+
 use std::collections::BTreeSet;
 use std::io::BufReader;
 use std::path::Path;
@@ -69,12 +71,22 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         RtoSpec::After(time) => Some(time),
         RtoSpec::Auto => Some(Duration(MS.max(base_rtt.0.saturating_mul(4).saturating_add(drain.0)))),
     };
+    if let (None, Stall::After(stall)) = (initial, &spec.run.stall) {
+        let mut routes = Routes::new(Arc::clone(&graph), spec.routing.config());
+        let rtt = Duration::from_ns(ideal::max_base_rtt(&mut routes, framing.payload).rtt_ns);
+        if *stall <= rtt {
+            warnings.push(format!(
+                "run.stall ({stall}) is not longer than the network's base RTT ({rtt}): waiting for the first ACK looks like a stall"
+            ));
+        }
+    }
     let host = HostConfig {
         ack_priority: spec.host.ack_priority,
         nack_interval: spec.host.nack_interval,
         rto: initial.map(|initial| Rto { initial, tries: spec.host.rto_tries }),
         own_base_rtt: spec.host.base_rtt == BaseRtt::Pair,
         base_rtt: if let BaseRtt::Fixed(d) = spec.host.base_rtt { Some(d) } else { None },
+        chunk: 0,
     };
     let queues = match spec.records.queues {
         QueueSpec::Off => QueueRecords::Off,
@@ -89,13 +101,14 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
             groups.push(workload.group.0.clone());
         }
     }
-    let scenario = Scenario {
+    let mut scenario = Scenario {
         seed: spec.seed,
         graph: Arc::clone(&graph),
         framing,
         switch,
         host,
         routing: spec.routing.config(),
+        failures: failures::failures(spec, &network)?,
         schemes,
         groups,
         int_multiple: 0,
@@ -119,6 +132,9 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         flow_count = flow_count.zip(made.count).map(|(a, b)| a + b);
         arrivals_end = arrivals_end.zip(made.end).map(|(a, b)| a.max(b));
         sources.push(made.source);
+    }
+    if let Some(pfc) = &mut scenario.switch.pfc {
+        pfc.classes = classes.len().clamp(1, 8) as u8;
     }
     let source = match sources.len() {
         1 => sources.remove(0),

@@ -86,6 +86,10 @@ pub fn diagnose(net: &Net, now: u64) -> String {
             )
         })
         .collect();
+    let down = (0..net.ports.len() as u32).filter(|port| net.link_is_down(*port, now)).count() / 2;
+    if down > 0 {
+        let _ = write!(text, "; links down: {down}");
+    }
     if paused.is_empty() {
         if net.arena.live() == 0 {
             text += "; no packet is in the network: the last ones were lost and no retransmission timeout is set";

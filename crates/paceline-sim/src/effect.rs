@@ -1,6 +1,7 @@
 //! Settings that changed nothing in a run, and how one can tell.
 
 use paceline_proto::cc::Params;
+use paceline_proto::units::Time;
 
 use crate::net::Net;
 use crate::scenario::{BufferModel, PathChoice};
@@ -57,6 +58,15 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
         note("routing", "every pair of hosts has one shortest path");
     } else if s.routing.choice == PathChoice::Spray {
         note("routing.salt, routing.order", "sprayed packets draw their path");
+    }
+    if let Some(failures) = &net.failures {
+        let end = Time(net.last_end);
+        match failures.failures_after(end) {
+            0 => {}
+            late => note("failures", &format!("{late} links fail only after the last flow has ended, at {end}")),
+        }
+    } else {
+        note("routing.reroute_after, quirks.link_down", "no link fails (failures)");
     }
     if s.records.queues == crate::scenario::QueueRecords::Off && !spec.records.series.ports.is_empty() {
         note("records.queues", "off: series of ports are sampled, histograms are not kept");

@@ -8,7 +8,7 @@ use crate::error::InputError;
 use crate::graph::NodeId;
 use crate::ideal;
 use crate::net::Net;
-use crate::packet::{INLINE_HOPS, INT, Kind, LAST, LONG, NONE, PINT, Packet, STAMP, TICKS};
+use crate::packet::{INLINE_HOPS, INT, Kind, LAST, LONG, NONE, PINT, Packet, ROUTED, STAMP, TICKS};
 use crate::record::{FlowRecord, Status};
 use crate::routing::{Address, Tuple, ip_of};
 use crate::scenario::PathChoice;
@@ -166,7 +166,8 @@ impl Net {
         let ctx = &self.contexts[usize::from(context)];
         let cc = Controller::new(ctx);
         let limits = cc.limits(ctx);
-        let flags = flow_flags(&ctx.params);
+        let routed = if self.failures.is_some() { ROUTED } else { 0 };
+        let flags = flow_flags(&ctx.params) | routed;
         let rate = cap(limits.rate, spec.rate_cap);
         let packets = spec.bytes.div_ceil(u64::from(framing.payload)).max(1);
         let Ok(packets) = u32::try_from(packets) else {
@@ -227,6 +228,7 @@ impl Net {
             ..Receiving::default()
         };
         let slot = self.take_slot(flow, info, receiving)?;
+        self.forget_path(slot);
         if forth.len().max(reverse.len()) > INLINE_HOPS + 1 {
             self.set_long_paths(self.number(slot), [forth[1..].into(), reverse[1..].into()]);
         }
@@ -291,11 +293,11 @@ impl Net {
             }
             _ => {}
         }
-        // On a path of its own a flow cannot beat the line. Sprayed flows use paths whose delays may differ, and two of
-        // the reference's quirks make frames shorter than they are.
+        // On a path of its own a flow cannot beat the line. Sprayed and rerouted flows use paths whose delays may differ,
+        // and two of the reference's quirks make frames shorter than they are.
         let quirks = &self.scenario.quirks;
-        let bounded =
-            !quirks.clock_1ns && !quirks.unpadded_data && self.scenario.routing.choice == PathChoice::FlowHash;
+        let own_path = self.scenario.routing.choice == PathChoice::FlowHash && self.failures.is_none();
+        let bounded = own_path && !quirks.clock_1ns && !quirks.unpadded_data;
         assert!(
             status != Status::Finished || !bounded || record.fct_sender >= record.ideal_sender,
             "flow {} finished faster than its ideal: {record:?}",

@@ -135,6 +135,11 @@ impl Graph {
         self.kinds.len()
     }
 
+    /// Number of links.
+    pub fn links(&self) -> usize {
+        self.ports.len() / 2
+    }
+
     /// Ports of a node, in port order.
     pub fn ports_of(&self, node: NodeId) -> &[PortInfo] {
         &self.ports[self.first[node as usize] as usize..self.first[node as usize + 1] as usize]

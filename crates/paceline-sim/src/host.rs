@@ -10,7 +10,7 @@ use paceline_proto::units::Time;
 
 use crate::flow::{SLOT_BITS, SLOT_MASK, cap};
 use crate::net::{Net, Schedule};
-use crate::packet::{CE, Handle, INLINE_HOPS, INT, Kind, LAST, LONG, PINT, Packet, STAMP, TICKS};
+use crate::packet::{CE, Handle, INLINE_HOPS, INT, Kind, LAST, LONG, PINT, Packet, ROUTED, STAMP, TICKS};
 use crate::record::Status;
 
 /// Never.
@@ -132,7 +132,7 @@ impl Net {
 
     /// Something changed at a NIC: it may send from `at` on, or as soon as its transmitter is free.
     #[inline(always)]
-    fn may_send(&mut self, nic: u32, at: u64) {
+    pub(crate) fn may_send(&mut self, nic: u32, at: u64) {
         let n = &mut self.nics[nic as usize];
         let free = self.ports[n.port as usize].free;
         n.next_at = n.next_at.min(at.max(free));
@@ -230,7 +230,10 @@ impl Net {
     /// What some schemes need before an ACK is looked at. Returns whether it counts.
     #[cold]
     #[inline(never)]
-    fn before_ack(&mut self, slot: u32, flags: u8, now: u64) -> bool {
+    fn before_ack(&mut self, h: Handle, slot: u32, flags: u8, now: u64) -> bool {
+        if flags & ROUTED != 0 {
+            self.note_path(h, slot);
+        }
         if flags & TICKS != 0 {
             self.catch_up(slot, now);
         }
@@ -369,7 +372,7 @@ impl Net {
         }
         let host = &self.host;
         let before = state.rx.expected;
-        let reply = state.rx.on_data(Time(now), packet.seq, host.nack_interval, host.rto.is_some());
+        let reply = state.rx.on_data(Time(now), packet.seq, host.nack_interval, host.rto.is_some(), host.chunk);
         if packet.flags & LAST != 0 && state.rx.expected == packet.seq + 1 && before == packet.seq {
             state.done_at = now;
             if self.share.bits != 0 {
@@ -395,7 +398,7 @@ impl Net {
         answer.seq = seq;
         answer.size = size;
         answer.class = class;
-        answer.flags = packet.flags & (CE | INT | PINT | STAMP | TICKS) | long;
+        answer.flags = packet.flags & (CE | INT | PINT | STAMP | TICKS | ROUTED) | long;
         answer.hop = 0;
         answer.out = out;
         true
@@ -409,7 +412,9 @@ impl Net {
             self.arena.release(h);
             return Answered::Unknown;
         }
-        let acked = flow.tx.on_ack(packet.seq);
+        let chunk = self.host.chunk;
+        let seq = if chunk > 1 { flow.tx.whole_chunks(packet.seq, chunk) } else { packet.seq };
+        let acked = flow.tx.on_ack(seq);
         if acked != Acked::Old {
             self.progress += 1;
             flow.progress_at = now;
@@ -421,7 +426,7 @@ impl Net {
             }
         }
         // Also for the last ACK: with the reference's random numbers other draws would else shift.
-        let counts = packet.flags & (PINT | TICKS) == 0 || self.before_ack(slot, packet.flags, now);
+        let counts = packet.flags & (PINT | TICKS | ROUTED) == 0 || self.before_ack(h, slot, packet.flags, now);
         let flow = &mut self.flows[slot as usize];
         if acked == Acked::Finished {
             self.arena.release(h);
@@ -444,7 +449,7 @@ impl Net {
             flow.cc.on_ack(ctx, &ack);
         }
         if packet.kind == Kind::Nack {
-            flow.cc.on_loss(ctx, Time(now), Loss::Nack);
+            flow.cc.on_loss(ctx, Time(now), Loss::Nack, 0);
         }
         self.arena.release(h);
         self.apply_limits(slot);
@@ -498,8 +503,8 @@ impl Net {
             let again = flow.tx.rewind();
             self.infos[slot as usize].retransmitted += again;
             self.counters.retransmitted += u64::from(again);
-            let context = usize::from(flow.context);
-            flow.cc.on_loss(&self.contexts[context], Time(now), Loss::Timeout);
+            let ctx = &self.contexts[usize::from(flow.context)];
+            flow.cc.on_loss(ctx, Time(now), Loss::Timeout, 0);
             self.apply_limits(slot);
             self.refresh(slot);
             next = next.min(now + (rto.initial.0 << self.flows[slot as usize].timeouts));

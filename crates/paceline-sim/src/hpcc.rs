@@ -4,8 +4,11 @@
 //! `MULTI_RATE 0`, `SAMPLE_FEEDBACK 0`, `GLOBAL_T 1`, `RATE_BOUND 1`, `PINT_PROB 1`, one NIC per host). Built from the description of
 //! its behaviour (hpcc-ns3 facts, section 4) but *not compared* with it: `MULTI_RATE 1`, `SAMPLE_FEEDBACK 1`,
 //! `FAST_REACT 0` with HPCC, `GLOBAL_T 0`, `RATE_BOUND 0` (a new rate does not move the next packet then), `PINT_PROB`
-//! below 1, losses for lack of headroom. With error rates above 0 the same share of packets is lost, but not the same
-//! packets. `L2_BACK_TO_ZERO 1` and `LINK_DOWN` are refused.
+//! below 1, losses for lack of headroom, `L2_BACK_TO_ZERO 1` (chunks of whole packets; a message's last, shorter chunk counts as
+//! acknowledged with its last packet), `LINK_DOWN` (flows keep the order of their start where the reference takes that of a
+//! hash table; the link of a host can fail as any other). With error rates above 0 the same share of packets is lost, but
+//! not the same packets. HPCC without a window is refused: its division by it makes no
+//! number in the reference either. docs/compatibility.md tells users all this.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -27,8 +30,8 @@ use crate::net::Net;
 use crate::packet::NONE;
 use crate::record::{FlowRecord, PfcEvent, Status};
 use crate::scenario::{
-    BufferModel, Ecn, EngineChoice, Framing, Headroom, HostConfig, NextHopOrder, PathChoice, Pfc, QueueRecords, Quirks,
-    RecordConfig, RoutingConfig, Scenario, Scheme, Stop, SwitchConfig, Window,
+    BufferModel, Ecn, EngineChoice, FailureConfig, Framing, Headroom, HostConfig, NextHopOrder, Outage, PathChoice,
+    Pfc, QueueRecords, Quirks, RecordConfig, RoutingConfig, Scenario, Scheme, Stop, SwitchConfig, Window,
 };
 use crate::workload::FlowTable;
 
@@ -41,7 +44,7 @@ pub struct Options {
     pub lenient: bool,
     /// The queue histogram is written at multiples of this (100 ms in the reference).
     pub qlen_dump: Duration,
-    /// The reference's behaviours; all on by default.
+    /// The reference's behaviours; all on by default. `line_rate_pacing` follows `RATE_BOUND`, whatever it is here.
     pub quirks: Quirks,
     /// Which engine; the windowed one only without quirks of order.
     pub engine: EngineChoice,
@@ -52,16 +55,7 @@ impl Default for Options {
         Self {
             lenient: false,
             qlen_dump: Duration(100 * MS),
-            quirks: Quirks {
-                clock_1ns: true,
-                insertion_order: true,
-                nic_round_robin: true,
-                reference_random: true,
-                ack_priority_at_hosts: true,
-                pint_data_only: true,
-                unpadded_data: true,
-                line_rate_pacing: false,
-            },
+            quirks: Quirks::REFERENCE,
             engine: EngineChoice::Sequential,
         }
     }
@@ -136,7 +130,7 @@ impl Prepared {
         if network.links.iter().any(|l| l.error_rate > 0.0) {
             warnings.push("error rates above 0: as many packets are lost as in the reference, but not the same".into());
         }
-        let scenario = scenario(&config, Graph::new(&network), &options)?;
+        let scenario = scenario(&config, Graph::new(&network), &options).map_err(named)?;
         Ok(Self { scenario, flow_count: flows.len(), flows: FlowTable::new(flows), warnings, config, folder, options })
     }
 
@@ -191,7 +185,7 @@ impl Prepared {
             unfinished: self.flow_count as u64 - c.finished,
             events: c.events,
             hops: net.hops(),
-            drops: c.drops_buffer + c.drops_wire,
+            drops: c.drops_buffer + c.drops_wire + c.drops_link_down,
         })
     }
 }
@@ -199,12 +193,11 @@ impl Prepared {
 /// The scenario of a configuration.
 fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scenario, InputError> {
     let params = params::params(config);
-    if config.l2_back_to_zero {
-        let error = InputError::new("going back to the beginning of a chunk is not there yet");
-        return Err(error.field("L2_BACK_TO_ZERO").value(1).allowed("0 (go back to the missing packet)"));
-    }
-    if config.link_down.at_ns().is_some() {
-        return Err(InputError::new("link failures are not there yet").field("LINK_DOWN").allowed("0 0 0"));
+    let chunk = chunk(config)?;
+    let failures = link_down(config, &graph)?;
+    if params.needs_window() && !config.has_win {
+        let error = InputError::new("HPCC measures queues against the window, so there must be one");
+        return Err(error.field("HAS_WIN").value(0).allowed("1 with CC_MODE 3 (HPCC)"));
     }
     Ok(Scenario {
         seed: 1,
@@ -219,6 +212,7 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
                 alpha_q16: (1 << 16) / 8,
                 alpha_scales: true,
                 resume_offset: Bytes(3072),
+                classes: 1,
             }),
             egress_alpha_q16: 1 << 16,
             ecn: config.enable_qcn.then(|| Ecn { by_rate: config.ecn(), per_port: false }),
@@ -229,7 +223,9 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
             rto: None,
             own_base_rtt: !config.global_t,
             base_rtt: None,
+            chunk,
         },
+        failures,
         routing: RoutingConfig { choice: PathChoice::FlowHash, order: NextHopOrder::DescendingId, salt: 0 },
         schemes: vec![Scheme {
             name: "reference".into(),
@@ -244,6 +240,32 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
         records: RecordConfig { queues: QueueRecords::Off, pfc_log: true },
         quirks: Quirks { line_rate_pacing: !config.rate_bound, ..options.quirks },
     })
+}
+
+/// Packets of a chunk both ends go back by, 0 for none.
+fn chunk(config: &HpccConfig) -> Result<u32, InputError> {
+    let (bytes, payload) = (config.l2_chunk_size, config.packet_payload_size);
+    if !config.l2_back_to_zero {
+        return Ok(0);
+    }
+    if bytes == 0 || !bytes.is_multiple_of(payload) {
+        let error = InputError::new("with L2_BACK_TO_ZERO 1 a chunk has to be of whole packets").field("L2_CHUNK_SIZE");
+        return Err(error.value(bytes).allowed(format!("a multiple of PACKET_PAYLOAD_SIZE ({payload}), above 0")));
+    }
+    Ok(bytes / payload)
+}
+
+/// The failure of `LINK_DOWN`.
+fn link_down(config: &HpccConfig, graph: &Graph) -> Result<FailureConfig, InputError> {
+    let down = config.link_down;
+    let Some(at) = down.at_ns() else { return Ok(FailureConfig::default()) };
+    let port = graph.ports.iter().find(|p| (p.node, p.peer) == (down.a, down.b));
+    let Some(port) = port else {
+        let error = InputError::new("no link between these nodes").field("LINK_DOWN");
+        return Err(error.value(format!("{} {}", down.a, down.b)).allowed("two nodes that TOPOLOGY_FILE links"));
+    };
+    let outages = vec![Outage { link: port.link, down: Time(at * NS), up: None }];
+    Ok(FailureConfig { outages, reroute_after: Duration(0) })
 }
 
 /// The reference's result files, written as the run goes.

@@ -6,6 +6,7 @@ pub mod diagnosis;
 pub mod effect;
 pub mod engine;
 pub mod error;
+mod failures;
 pub mod flow;
 pub mod graph;
 pub mod host;

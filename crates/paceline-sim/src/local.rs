@@ -7,9 +7,9 @@ use paceline_proto::telemetry::{IntUnits, MAX_HOPS};
 use paceline_proto::units::Time;
 
 use crate::clock::Wire;
-use crate::flow::SLOT_MASK;
+use crate::failures::Failures;
 use crate::net::parts::Cut;
-use crate::net::{EcnPoint, Lane, LongPaths, Net};
+use crate::net::{EcnPoint, Lane, LongPaths, Net, long_hop};
 use crate::packet::{CE, Handle, INT, Kind, Packet, Words};
 use crate::pint::Pint;
 use crate::port::{NO_ECN, Port};
@@ -41,8 +41,10 @@ struct Fixed<'a> {
 /// What few packets meet.
 struct Rare<'a> {
     pint: Option<&'a mut Pint>,
+    failures: Option<&'a mut Failures>,
     marks: u64,
-    lost: Vec<Handle>,
+    /// Packets lost on the wire or, at the port given, because a link was down.
+    lost: Vec<(Handle, Option<u32>)>,
     cut: &'a mut Vec<Cut>,
 }
 
@@ -106,13 +108,22 @@ impl Net {
                 &mut self.queue_time[first..first + self.class_slots]
             };
             let mut store = Store { packets, int, account: self.buffers.local(self.port_node[i]), rows };
-            let mut rare = Rare { pint: self.pint.as_deref_mut(), marks: 0, lost: Vec::new(), cut: &mut self.cut };
+            let mut rare = Rare {
+                pint: self.pint.as_deref_mut(),
+                failures: self.failures.as_deref_mut(),
+                marks: 0,
+                lost: Vec::new(),
+                cut: &mut self.cut,
+            };
             let exception = run(&fixed, p, &mut store, &mut rare, &mut arrivals, end, lane);
             let Rare { marks, lost, .. } = rare;
             self.counters.marks += marks;
             self.port_counts[i].marks += marks;
-            for h in lost {
-                self.lose(port, h);
+            for (h, link_down) in lost {
+                match link_down {
+                    Some(at) => self.lose_to_failure(at, h),
+                    None => self.lose(port, h),
+                }
             }
             let Some((now, h, exception)) = exception else { break };
             let packet = self.arena[h];
@@ -240,7 +251,7 @@ fn send<L: Lane>(
         packet.hop += 1;
         match packet.out.get(hop) {
             Some(port) => *port,
-            None => fixed.long_paths[(packet.flow & SLOT_MASK) as usize][usize::from(control)][hop],
+            None => long_hop(fixed.long_paths, packet, hop),
         }
     };
     if control {
@@ -250,25 +261,27 @@ fn send<L: Lane>(
         int[h as usize].0[hop & 7] = fixed.units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code);
     }
     let (inbox, arrival) = (p.peer_base + u32::from(to), p.free + p.delay);
-    if p.watched && watch(fixed, p, packet, int, rare, (h, inbox), (now, arrival)) {
+    if p.watched {
+        if let Some(inbox) = watch(fixed, p, packet, int, rare, (h, inbox), (now, arrival)) {
+            lane.put(inbox, arrival, h);
+        }
         return;
     }
     lane.put(inbox, arrival, h);
 }
 
-/// Measures the load where PINT asks for it. Returns whether nothing is left of the packet here: the wire loses it, or it
-/// leaves for another part.
+/// As `Net::watch`: where the packet goes, unless nothing is left of it here.
 #[cold]
 #[inline(never)]
 fn watch(
     fixed: &Fixed<'_>,
-    p: &Port,
-    packet: &Packet,
+    p: &mut Port,
+    packet: &mut Packet,
     int: &mut [Words],
     rare: &mut Rare<'_>,
-    (h, inbox): (Handle, u32),
+    (h, mut inbox): (Handle, u32),
     (now, arrival): (u64, u64),
-) -> bool {
+) -> Option<u32> {
     if let Some(pint) = &mut rare.pint {
         pint.measure(fixed.port, p, packet, &mut int[h as usize].0, now, None);
     }
@@ -276,10 +289,23 @@ fn watch(
         && !packet.kind.is_pfc()
         && unit(hash3(fixed.loss_key, u64::from(fixed.port), p.tx_packets)) < fixed.loss
     {
-        rare.lost.push(h);
-        return true;
+        rare.lost.push((h, None));
+        return None;
     }
-    let Some(part) = fixed.across else { return false };
+    if let Some(failures) = &mut rare.failures {
+        packet.hop = packet.hop.min(u8::MAX - 1);
+        match failures.forward(fixed.port, h, packet, now, arrival) {
+            Ok(next) => inbox = next,
+            Err(at) => {
+                if at == fixed.port && failures.is_down(at, now) {
+                    p.unsend(packet.size, packet.kind != Kind::Data);
+                }
+                rare.lost.push((h, Some(at)));
+                return None;
+            }
+        }
+    }
+    let Some(part) = fixed.across else { return Some(inbox) };
     rare.cut.push(Cut { part, handle: h, inbox, arrival });
-    true
+    None
 }

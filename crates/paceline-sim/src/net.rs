@@ -13,6 +13,7 @@ use paceline_proto::units::Time;
 
 use crate::clock::{Clock, Wire};
 use crate::engine::reference_random::ReferenceRandom;
+use crate::failures::Failures;
 use crate::flow::{Flow, FlowInfo, Receiving, SLOT_MASK};
 use crate::graph::{Graph, NodeId};
 use crate::host::Nic;
@@ -45,6 +46,15 @@ pub trait Lane: Schedule {
 
 /// Ports at the switches of each flow's path, there and back, where a packet cannot carry them; by flow number.
 pub(crate) type LongPaths = Vec<[Box<[u16]>; 2]>;
+
+/// The port at switch `hop` (from 0) of a packet's path where the packet does not carry it. Where links fail it is not used:
+/// paths may then become longer than they were.
+#[cold]
+pub(crate) fn long_hop(paths: &LongPaths, packet: &Packet, hop: usize) -> u16 {
+    let direction = usize::from(packet.kind != Kind::Data);
+    let path = paths.get((packet.flow & SLOT_MASK) as usize).and_then(|both| both[direction].get(hop));
+    path.copied().unwrap_or(0)
+}
 
 /// ECN thresholds of a port.
 #[derive(Clone, Copy, Debug)]
@@ -107,6 +117,8 @@ pub struct Net {
     pub(crate) ack_control_class: bool,
     rates: [u64; MAX_RATES],
     pub(crate) error_rate: Vec<f64>,
+    /// Failing links, where there are any.
+    pub(crate) failures: Option<Box<Failures>>,
     /// NICs, by global port index (`NONE` for switch ports).
     pub(crate) nic_of_port: Vec<u32>,
     pub(crate) nics: Vec<Nic>,
@@ -237,12 +249,7 @@ impl Net {
         } else {
             let hop = usize::from(packet.hop);
             packet.hop += 1;
-            let out = if hop < INLINE_HOPS {
-                packet.out[hop]
-            } else {
-                let long = &self.long_paths[(packet.flow & SLOT_MASK) as usize];
-                long[usize::from(control)][hop]
-            };
+            let out = if hop < INLINE_HOPS { packet.out[hop] } else { long_hop(&self.long_paths, packet, hop) };
             p.peer_base + u32::from(out)
         };
         if stamp {
@@ -253,10 +260,40 @@ impl Net {
     }
 
     /// A packet has left a watched port: the load is measured where PINT asks for it, it may be lost on the wire (drawn
-    /// from the port's own stream) or leave for another part. True when there is nothing left of it here.
+    /// from the port's own stream) or because a link is down, where links fail its next port is looked up, and it may leave
+    /// for another part. Returns the packet, [`NONE`] when nothing is left of it here, and its inbox.
     #[cold]
     #[inline(never)]
-    fn watch(&mut self, port: u32, h: Handle, now: u64, inbox: u32, arrival: u64) -> bool {
+    fn watch(&mut self, port: u32, h: Handle, inbox: u32, now: u64, arrival: u64) -> (Handle, u32) {
+        if self.wire_loses(port, h, now) {
+            return (NONE, inbox);
+        }
+        let mut inbox = inbox;
+        let packet = self.arena[h];
+        if self.failures.is_some() && self.nic_of_port[port as usize] != NONE && !packet.kind.is_pfc() {
+            self.address_packet(h, &packet);
+        }
+        if let Some(failures) = &mut self.failures {
+            // A path of many changes may not wrap the count.
+            self.arena[h].hop = packet.hop.min(u8::MAX - 1);
+            match failures.forward(port, h, &packet, now, arrival) {
+                Ok(next) => inbox = next,
+                Err(at) => {
+                    if at == port && failures.is_down(port, now) {
+                        self.ports[port as usize].unsend(packet.size, packet.kind != Kind::Data);
+                    }
+                    self.lose_to_failure(at, h);
+                    return (NONE, inbox);
+                }
+            }
+        }
+        let Some(part) = self.part_across(port) else { return (h, inbox) };
+        self.cut.push(parts::Cut { part, handle: h, inbox, arrival });
+        (NONE, inbox)
+    }
+
+    /// The wire behind a port, and what it does with a packet by chance. True when the packet is lost.
+    fn wire_loses(&mut self, port: u32, h: Handle, now: u64) -> bool {
         let p = &self.ports[port as usize];
         if let (Some(pint), NONE) = (&mut self.pint, self.nic_of_port[port as usize]) {
             let (packets, int) = self.arena.split();
@@ -270,9 +307,7 @@ impl Net {
             self.lose(port, h);
             return true;
         }
-        let Some(part) = self.part_across(port) else { return false };
-        self.cut.push(parts::Cut { part, handle: h, inbox, arrival });
-        true
+        false
     }
 
     /// A packet is lost on the wire behind a port.
@@ -287,9 +322,11 @@ impl Net {
     #[inline(always)]
     pub(crate) fn launch<S: Schedule>(&mut self, port: u32, h: Handle, at_switch: bool, now: u64, s: &mut S) {
         let (free, inbox, arrival) = self.transmit(port, h, at_switch, now);
-        let handle =
-            if self.ports[port as usize].watched && self.watch(port, h, now, inbox, arrival) { NONE } else { h };
-        s.started(port, free, handle, inbox, arrival);
+        let mut to = (h, inbox);
+        if self.ports[port as usize].watched {
+            to = self.watch(port, h, inbox, now, arrival);
+        }
+        s.started(port, free, to.0, to.1, arrival);
     }
 
     /// Account place of a packet at a switch.
@@ -303,6 +340,17 @@ impl Net {
         }
     }
 
+    /// A packet leaves a queue of a switch. Returns the ingress port that may now send a resume.
+    #[inline(always)]
+    pub(crate) fn release_place(&mut self, node: u32, packet: &Packet) -> Option<u32> {
+        let place = self.place(node, packet);
+        if self.buffers.is_exact(node) {
+            return self.buffers.release(place).then_some(place.ingress);
+        }
+        self.buffers.local(node).remove(packet.in_port, packet.class, packet.size);
+        None
+    }
+
     /// A switch port starts its next packet, if one may go. Exact order.
     pub(crate) fn depart<S: Schedule>(&mut self, port: u32, now: u64, s: &mut S) {
         let Some(class) = self.ports[port as usize].pick() else { return };
@@ -313,16 +361,10 @@ impl Net {
         let packet = self.arena[h];
         if !packet.kind.is_pfc() {
             let node = self.port_node[port as usize];
-            let place = self.place(node, &packet);
-            let resume = if self.buffers.is_exact(node) {
-                self.buffers.release(place)
-            } else {
-                self.buffers.local(node).remove(packet.in_port, class, packet.size);
-                false
-            };
+            let resume = self.release_place(node, &packet);
             self.mark(port, h, class);
-            if resume {
-                self.send_pfc(place.ingress, packet.class, Kind::Resume, now, s);
+            if let Some(ingress) = resume {
+                self.send_pfc(ingress, packet.class, Kind::Resume, now, s);
             }
         }
         self.launch(port, h, true, now, s);
@@ -344,7 +386,7 @@ impl Net {
     }
 
     /// Sends a PFC frame out of a port.
-    fn send_pfc<S: Schedule>(&mut self, port: u32, class: u8, kind: Kind, now: u64, s: &mut S) {
+    pub(crate) fn send_pfc<S: Schedule>(&mut self, port: u32, class: u8, kind: Kind, now: u64, s: &mut S) {
         if kind == Kind::Pause {
             self.counters.pause_frames += 1;
         } else {

@@ -54,6 +54,9 @@ pub const STAMP: u8 = 32;
 /// Flag: the flow's controller has periodic timers.
 pub const TICKS: u8 = 64;
 
+/// Flag: links may fail in this run; switches look the packet's next port up.
+pub const ROUTED: u8 = 128;
+
 /// A packet.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
@@ -74,7 +77,7 @@ pub struct Packet {
     pub hop: u8,
     /// Traffic class.
     pub class: u8,
-    /// [`CE`], [`LAST`], [`INT`], [`LONG`], [`PINT`], [`STAMP`], [`TICKS`].
+    /// [`CE`], [`LAST`], [`INT`], [`LONG`], [`PINT`], [`STAMP`], [`TICKS`], [`ROUTED`].
     pub flags: u8,
     /// Egress port at each switch of the path.
     pub out: [u16; INLINE_HOPS],

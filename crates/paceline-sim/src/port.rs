@@ -166,6 +166,26 @@ impl Port {
         }
     }
 
+    /// Forgets what waits, but not its bytes. Returns the first packet of every class that had any.
+    pub fn abandon(&mut self) -> Vec<Handle> {
+        self.waiting = 0;
+        let heads = self.queues.iter_mut().map(|q| {
+            q.tail = NONE;
+            std::mem::replace(&mut q.head, NONE)
+        });
+        heads.filter(|h| *h != NONE).collect()
+    }
+
+    /// A packet that was counted as sent did not go out.
+    pub fn unsend(&mut self, size: u16, control: bool) {
+        self.tx_bytes -= u64::from(size);
+        self.tx_packets -= 1;
+        if control {
+            self.tx_control -= 1;
+            self.tx_control_bytes -= u64::from(size);
+        }
+    }
+
     /// Takes the first packet of a class.
     #[inline(always)]
     pub fn pop(&mut self, packets: &[Packet], class: u8) -> Handle {

@@ -160,6 +160,18 @@ pub struct PortCounts {
     pub drops_buffer: u64,
     /// Packets lost on the wire behind it.
     pub drops_wire: u64,
+    /// Packets lost because the link behind it was down, or because the switch it leads to had no route.
+    pub drops_link_down: u64,
+}
+
+impl PortCounts {
+    /// Adds those that another part of the network has counted for the port.
+    pub fn add(&mut self, other: &PortCounts) {
+        self.marks += other.marks;
+        self.drops_buffer += other.drops_buffer;
+        self.drops_wire += other.drops_wire;
+        self.drops_link_down += other.drops_link_down;
+    }
 }
 
 /// Sums over the whole run.
@@ -175,6 +187,8 @@ pub struct Counters {
     pub lossless_drops: u64,
     /// Packets lost on a wire.
     pub drops_wire: u64,
+    /// Packets lost because a link was down.
+    pub drops_link_down: u64,
     /// Pause frames sent.
     pub pause_frames: u64,
     /// Resume frames sent.
@@ -206,6 +220,7 @@ impl Counters {
             drops_buffer,
             lossless_drops,
             drops_wire,
+            drops_link_down,
             pause_frames,
             resume_frames,
             retransmitted,
@@ -222,6 +237,7 @@ impl Counters {
         self.drops_buffer += drops_buffer;
         self.lossless_drops += lossless_drops;
         self.drops_wire += drops_wire;
+        self.drops_link_down += drops_link_down;
         self.pause_frames += pause_frames;
         self.resume_frames += resume_frames;
         self.retransmitted += retransmitted;

@@ -79,8 +79,12 @@ pub struct Routes {
 impl Routes {
     /// Routes of `graph`, with all its links up; nothing is searched yet.
     pub fn new(graph: Arc<Graph>, config: RoutingConfig) -> Self {
-        let links = graph.ports.iter().map(|p| p.link as usize + 1).max().unwrap_or(0);
-        let down = vec![false; links];
+        let down = vec![false; graph.links()];
+        Self::without(graph, config, down)
+    }
+
+    /// Routes over the links of `graph` that are not marked in `down`, which has an entry per link.
+    pub(crate) fn without(graph: Arc<Graph>, config: RoutingConfig, down: Vec<bool>) -> Self {
         let fabric = Fabric::new(&graph, config.order, &down);
         Self { graph, config, down, fabric, lists: Lists::new(), tables: Tables::new(), chose: false }
     }
@@ -98,25 +102,6 @@ impl Routes {
     /// Remembers that routes asked elsewhere in the same network had a choice.
     pub(crate) fn note_choice(&mut self, chose: bool) {
         self.chose |= chose;
-    }
-
-    /// Takes a link out, both ways; routes are found anew without it.
-    ///
-    /// # Errors
-    /// A link number the network does not have.
-    pub fn remove_link(&mut self, link: u32) -> Result<(), InputError> {
-        let links = self.down.len();
-        let Some(down) = self.down.get_mut(link as usize) else {
-            return Err(InputError::new("no such link")
-                .field("link")
-                .value(link)
-                .allowed(format!("0 to {links}, exclusive")));
-        };
-        *down = true;
-        self.fabric = Fabric::new(&self.graph, self.config.order, &self.down);
-        self.lists = Lists::new();
-        self.tables = Tables::new();
-        Ok(())
     }
 
     /// Ports of switch `at` on shortest paths to switch `dst_switch`, in the order the choice numbers them.

@@ -4,6 +4,8 @@
 use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time};
 use serde::{Deserialize, Serialize};
 
+use crate::error::InputError;
+
 /// Sizes of everything on the wire, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Framing {
@@ -64,6 +66,8 @@ pub struct Pfc {
     pub alpha_scales: bool,
     /// A paused class resumes when its share is this far under the threshold.
     pub resume_offset: Bytes,
+    /// Lossless classes in use: reserve and headroom are set aside for each of them. 1 as in the reference simulator.
+    pub classes: u8,
 }
 
 /// ECN marking of a switch port: by the queue left behind at departure.
@@ -116,6 +120,8 @@ pub struct HostConfig {
     pub own_base_rtt: bool,
     /// A base RTT for all flows in place of the network's.
     pub base_rtt: Option<Duration>,
+    /// A loss sends both ends back to a multiple of this many packets; 0 and 1: to the lost packet.
+    pub chunk: u32,
 }
 
 /// Retransmission timeout of the RDMA transport.
@@ -125,6 +131,26 @@ pub struct Rto {
     pub initial: Duration,
     /// Tries before the flow is given up as failed.
     pub tries: u32,
+}
+
+/// A time during which a link is down, both ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// Index into [`crate::graph::Topology::links`].
+    pub link: u32,
+    /// When it fails.
+    pub down: Time,
+    /// When it is back; `None` for never.
+    pub up: Option<Time>,
+}
+
+/// Failing links.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct FailureConfig {
+    /// What fails when, in any order.
+    pub outages: Vec<Outage>,
+    /// From the failure or repair of a link to the instant at which all switches forward by routes that know of it.
+    pub reroute_after: Duration,
 }
 
 /// Path choice.
@@ -199,6 +225,49 @@ pub struct Quirks {
     pub unpadded_data: bool,
     /// Flows are paced at line rate; their rate only sets the window.
     pub line_rate_pacing: bool,
+    /// Packets a failed link takes out of a switch's queue keep their place in its accounts, and senders do not notice a
+    /// new path.
+    pub link_down: bool,
+}
+
+/// A quirk: its name and its place in [`Quirks`].
+pub type NamedQuirk = (&'static str, fn(&mut Quirks) -> &mut bool);
+
+impl Quirks {
+    /// All that the reference always has; `line_rate_pacing` is an option of it (`RATE_BOUND 0`).
+    pub const REFERENCE: Quirks = Quirks {
+        clock_1ns: true,
+        insertion_order: true,
+        nic_round_robin: true,
+        reference_random: true,
+        ack_priority_at_hosts: true,
+        pint_data_only: true,
+        unpadded_data: true,
+        line_rate_pacing: false,
+        link_down: true,
+    };
+
+    /// Those of [`Self::REFERENCE`] by name.
+    pub const NAMED: [NamedQuirk; 8] = [
+        ("clock_1ns", |q| &mut q.clock_1ns),
+        ("insertion_order", |q| &mut q.insertion_order),
+        ("nic_round_robin", |q| &mut q.nic_round_robin),
+        ("reference_random", |q| &mut q.reference_random),
+        ("ack_priority_at_hosts", |q| &mut q.ack_priority_at_hosts),
+        ("pint_data_only", |q| &mut q.pint_data_only),
+        ("unpadded_data", |q| &mut q.unpadded_data),
+        ("link_down", |q| &mut q.link_down),
+    ];
+
+    /// Switches one of [`Self::NAMED`] on or off; an error names the field the user gave it in.
+    pub fn switch(&mut self, field: &str, name: &str, on: bool) -> Result<(), InputError> {
+        if let Some((_, place)) = Self::NAMED.iter().find(|(n, _)| *n == name) {
+            *place(self) = on;
+            return Ok(());
+        }
+        let names = Self::NAMED.map(|(n, _)| n).join(", ");
+        Err(InputError::new("no such quirk").field(field).value(name).allowed(names))
+    }
 }
 
 /// A scheme: a congestion controller with its parameters, under a name.
@@ -259,6 +328,8 @@ pub struct Scenario {
     pub host: HostConfig,
     /// Routing.
     pub routing: RoutingConfig,
+    /// Failing links.
+    pub failures: FailureConfig,
     /// Schemes.
     pub schemes: Vec<Scheme>,
     /// Names of the flow groups.

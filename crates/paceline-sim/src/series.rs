@@ -40,6 +40,11 @@ impl Series {
 }
 
 impl Net {
+    /// Bytes a port (global index) has sent so far, frames of all kinds; of two instants they give the rate in between.
+    pub fn sent_bytes(&self, port: u32) -> u64 {
+        self.ports[port as usize].tx_bytes
+    }
+
     /// Takes the samples due up to and including `now`; called before anything at `now` happens.
     #[inline]
     pub(crate) fn sample_until(&mut self, now: u64) {

@@ -8,6 +8,7 @@
 use crate::InputError;
 
 pub mod codegen;
+pub mod failure;
 pub mod field;
 pub mod host;
 pub mod run;
@@ -45,6 +46,10 @@ section! {
         name: value::Name = "unnamed", from "Paceline";
         /// Seed of every random stream.
         seed: u64 = 1, in "[0, 9223372036854775807]", from "Paceline";
+        rows {
+            /// Links that fail.
+            failures: failure::Failure;
+        }
         sections {
             /// Hosts, switches and links.
             topology: topology::Topology;

@@ -154,7 +154,7 @@ impl Buffers {
                 share[pool.first as usize + i] =
                     PortShare { headroom: headroom.min(u64::from(u32::MAX)) as u32, alpha_q16: alpha as u32 };
                 pool.min_alpha_q16 = pool.min_alpha_q16.min(alpha);
-                set_aside += headroom + pfc.reserve.0;
+                set_aside += (headroom + pfc.reserve.0) * u64::from(pfc.classes);
             }
             pool.shareable = config.buffer.0.saturating_sub(set_aside);
         }
@@ -347,6 +347,14 @@ impl Buffers {
         let pressed_now = held.headroom[class] > 0 || held.paused & (1 << class) != 0;
         pool.pressed -= u32::from(pressed_before) - u32::from(pressed_now);
         resume
+    }
+
+    /// The link of an ingress port (global index) failed: whatever its peer was told to pause is no longer.
+    pub fn forget_pauses(&mut self, node: u32, port: u32) {
+        let held = &mut self.ingress[port as usize];
+        let paused = std::mem::take(&mut held.paused);
+        let relieved = (0..8).filter(|&c| paused & (1 << c) != 0 && held.headroom[c] == 0).count();
+        self.pools[node as usize].pressed -= relieved as u32;
     }
 
     /// The threshold arithmetic at a port, for a message about a drop.

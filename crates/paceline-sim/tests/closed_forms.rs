@@ -309,6 +309,7 @@ fn pauses_are_exact() {
             alpha_q16: 1 << 16,
             alpha_scales: false,
             resume_offset: Bytes(4000),
+            classes: 1,
         }),
         ..scenario.switch
     };

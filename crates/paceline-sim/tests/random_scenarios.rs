@@ -20,7 +20,7 @@ const HOSTS: u64 = 64;
 const FLOWS: usize = 3000;
 const FRAMES: f64 = 100_000.0;
 
-/// Every kind of topology and workload, both schemes.
+/// Every kind of topology and workload, both schemes, failing links.
 const BASES: [&str; 6] = [
     r#"
 [topology]
@@ -81,6 +81,16 @@ kind = "leaf_spine"
 leaves = 3
 spines = 2
 hosts_per_leaf = 3
+[[failures]]
+link = ["tor0", "agg1"]
+down = "9us"
+up = "21us"
+[[failures]]
+kind = "random"
+count = 4
+among = "all"
+end = "40us"
+repair = "7us"
 [[workloads]]
 kind = "incast"
 scheme = "s"

@@ -50,6 +50,7 @@ fn lossless(buffer: u64) -> SwitchConfig {
             alpha_q16: 1 << 13,
             alpha_scales: false,
             resume_offset: Bytes(3072),
+            classes: 1,
         }),
         egress_alpha_q16: 1 << 16,
         ecn: None,

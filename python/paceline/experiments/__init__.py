@@ -14,7 +14,7 @@ from importlib import import_module
 from paceline import _native
 from paceline.reproduce.model import Experiment
 
-_MODULES = ("hpcc_page.headers",)
+_MODULES = ("hpcc_page.headers", "hpcc_page.slowdown")
 
 
 @cache

@@ -148,7 +148,8 @@ impl Dcqcn {
             std::cmp::Ordering::Greater => p.hai_rate,
         };
         self.target = (self.target + step).min(line_rate);
-        self.rate = self.rate / 2 + self.target / 2;
+        // Halves are truncated, so that two of an odd lowest rate fall short of it.
+        self.rate = (self.rate / 2 + self.target / 2).max(p.min_rate).min(line_rate);
         self.stage = self.stage.saturating_add(1);
     }
 }

@@ -5,7 +5,8 @@
 //! *Deviations from the paper, as in the authors' simulator:* the controlled quantity is a rate `R`, the window follows
 //! as `W * R / line rate`; the additive increase is a rate (`w_ai_rate`); the sender's own NIC writes no record; the link
 //! utilisation `u` is updated on every ACK, also on those that only react fast; the very first ACK only stores its
-//! records.
+//! records. *Not as in that simulator:* a hop whose two records bear the same time is left out; there the division by
+//! zero makes `u` infinite, or no number at all, for the rest of the flow.
 
 use super::{Ack, CongestionControl, FlowContext, Limits, float, scaled_window};
 use crate::telemetry::{IntHop, MAX_HOPS};
@@ -88,7 +89,7 @@ impl Hpcc {
         let (mut max_u, mut dt) = (0.0f64, 0u64);
         for (new, old) in int.iter().zip(&mut self.last) {
             let (u, tau) = hop_utilisation(ctx, *new, *old);
-            if u > max_u {
+            if u > max_u && tau != 0 {
                 (max_u, dt) = (u, tau);
             }
             *old = *new;
@@ -104,7 +105,7 @@ impl Hpcc {
         for (new, old) in int.iter().zip(&mut self.last) {
             if new.queue(1) != 0 {
                 let (u, tau) = hop_utilisation(ctx, *new, *old);
-                if u > max_u {
+                if u > max_u && tau != 0 {
                     (max_u, dt) = (u, tau);
                 }
                 measured = true;
@@ -118,7 +119,8 @@ impl Hpcc {
     }
 }
 
-/// Utilisation of one hop between two records, and the time between them in ns. The order of the operations is that of
+/// Utilisation of one hop between two records, and the time between them in ns: with none (two packets in one ns, or
+/// exactly 2^24 ns apart) it is no number and the hop must be left out. The order of the operations is that of
 /// the authors' simulator: results are compared bit for bit.
 #[inline(always)]
 pub(super) fn hop_utilisation(ctx: &FlowContext, new: IntHop, old: IntHop) -> (f64, u64) {
@@ -180,8 +182,113 @@ impl CongestionControl for Hpcc {
         }
     }
 
+    /// The next ACK only stores its records, as the first one did (paper, sec. 3.1: the path id of the INT header).
+    fn on_new_path(&mut self) {
+        self.last_update_seq = 0;
+    }
+
     fn limits(&self, ctx: &FlowContext) -> Limits {
         let super::Params::Hpcc(p) = &ctx.params else { return Limits { cwnd: u64::MAX, rate: self.rate } };
         Limits { cwnd: scaled_window(ctx, self.rate, p.variable_window), rate: self.rate }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{ack, context};
+    use super::*;
+    use crate::telemetry::IntUnits;
+    use crate::units::{NS, Time};
+
+    /// Numbers that come out even: 100 Gb/s, T = 12,288 ns, W = 153,600 B (T at line rate), a target of 1.
+    fn even(params: &Params) -> FlowContext {
+        let params = super::super::Params::Hpcc(Params { eta: 1.0, ..params.clone() });
+        FlowContext { base_rtt_ns: 12_288, window: 153_600, ..context(params) }
+    }
+
+    /// A record at a time in ns: bytes sent until then, queue left behind.
+    fn record(ns: u64, sent: u64, queue: u64) -> [IntHop; 1] {
+        [IntUnits::new(4).pack(Time(ns * NS), sent, queue, 0)]
+    }
+
+    fn tell(f: &mut Hpcc, ctx: &FlowContext, a: u32, next: u32, int: &[IntHop]) -> (u64, u64) {
+        f.on_ack(ctx, &Ack { int, ..ack(a, next, false) });
+        (f.rate, f.reference_rate)
+    }
+
+    /// Algorithm 1, `MeasureInflight`: `u' = min(q, q_prev) / (B T) + txRate / B`, `u = (1 - dt/T) u + (dt/T) u'`;
+    /// `ComputeWind`: `R = Rc / (u / eta) + W_AI` where u >= eta (or all stages are used up).
+    #[test]
+    fn worked_by_hand() {
+        let ctx = even(&Params::default());
+        let mut f = Hpcc::new(&ctx);
+        let (line, w_ai) = (100_000_000_000, 50_000_000);
+        // The first ACK is only remembered.
+        assert_eq!(tell(&mut f, &ctx, 1, 10, &record(0, 0, 76_800)), (line, line));
+        // 4096 ns later, T/3; 51,200 B in it are 100 Gb/s; half a W waits: u' = 1 + 1/2, u = 2/3 + 1/2 = 7/6.
+        assert_eq!(tell(&mut f, &ctx, 2, 11, &record(4096, 51_200, 76_800)), (85_714_285_714 + w_ai, line));
+        // The smaller of the two queues counts: u' = 1.5 again, u = 7/9 + 1/2 = 23/18, against the same reference rate.
+        assert_eq!(tell(&mut f, &ctx, 3, 12, &record(8192, 102_400, 153_600)), (78_260_869_565 + w_ai, line));
+        // A round trip is over (11 > 10): u' = 2, u = 23/27 + 18/27 = 41/27, and the reference rate follows.
+        let rate = 65_853_658_536 + w_ai;
+        assert_eq!(tell(&mut f, &ctx, 11, 20, &record(12_288, 153_600, 153_600)), (rate, rate));
+        // W R / line = 153,600 * 0.65903658536 = 101,228.02.
+        assert_eq!(f.limits(&ctx), Limits { cwnd: 101_228, rate });
+        // More than T later only the new value counts: 184,320 B in 20,480 ns are 72 Gb/s, u = 0.72, below the target;
+        // with no stages it is still divided: 65.90 / 0.72 = 91.53.
+        let up = 91_532_859_077 + w_ai;
+        assert_eq!(tell(&mut f, &ctx, 12, 21, &record(32_768, 337_920, 0)), (up, rate));
+        // Hardly used: never above the line.
+        assert_eq!(tell(&mut f, &ctx, 13, 22, &record(53_248, 338_432, 0)), (line, rate));
+    }
+
+    /// With maxStage 2 a path below the target earns two additive steps, a step per round trip, then the division.
+    #[test]
+    fn stages_of_additive_increase() {
+        let ctx = even(&Params { max_stage: 2, ..Params::default() });
+        let mut f = Hpcc::new(&ctx);
+        f.reference_rate = 20_000_000_000;
+        let mut sent = 0;
+        let mut round = |f: &mut Hpcc, i: u64| {
+            // Half of the line for more than T: u = 0.5.
+            sent += 128_000;
+            tell(f, &ctx, i as u32 * 10 + 1, i as u32 * 10 + 10, &record(i * 20_480, sent, 0)).0
+        };
+        round(&mut f, 0);
+        assert_eq!(round(&mut f, 1), 20_050_000_000);
+        assert_eq!(round(&mut f, 2), 20_100_000_000);
+        assert_eq!(round(&mut f, 3), 40_250_000_000, "2 * 20.1 + 0.05");
+        assert_eq!(f.stage, 0);
+    }
+
+    /// Without fast reaction only the ACK that ends a round trip counts; with sampled feedback an ACK in between counts
+    /// where there is a queue.
+    #[test]
+    fn what_counts_within_a_round_trip() {
+        for (params, idle, queued) in [
+            (Params { fast_reaction: false, ..Params::default() }, false, false),
+            (Params { sample_feedback: true, ..Params::default() }, false, true),
+            (Params::default(), true, true),
+        ] {
+            let ctx = even(&params);
+            let mut f = Hpcc::new(&ctx);
+            tell(&mut f, &ctx, 1, 10, &record(0, 0, 0));
+            // 40 Gb/s for a whole T, no queue; then 80 Gb/s with one.
+            tell(&mut f, &ctx, 2, 10, &record(12_288, 61_440, 0));
+            assert_eq!(f.u.to_bits() != 1.0f64.to_bits(), idle);
+            let before = f.u;
+            tell(&mut f, &ctx, 3, 10, &record(24_576, 184_320, 320));
+            assert_eq!(f.u.to_bits() != before.to_bits(), queued);
+        }
+    }
+
+    /// Two records of one nanosecond say nothing; they must not poison the average.
+    #[test]
+    fn no_time_between_records() {
+        let ctx = even(&Params::default());
+        let mut f = Hpcc::new(&ctx);
+        tell(&mut f, &ctx, 1, 10, &record(5, 0, 320));
+        tell(&mut f, &ctx, 2, 10, &record(5, 51_200, 320));
+        assert_eq!((f.u, f.rate), (1.0, 100_000_000_000));
     }
 }

@@ -44,6 +44,9 @@ impl HpccMultiRate {
                 continue;
             }
             let (u, tau) = hop_utilisation(ctx, *new, old);
+            if tau == 0 {
+                continue;
+            }
             hop.u = average(ctx, hop.u, u, tau);
             let (rate, stage) = adjusted(p, ctx.line_rate, hop.reference_rate, hop.u, hop.stage);
             lowest = lowest.min(rate);
@@ -75,6 +78,12 @@ impl CongestionControl for HpccMultiRate {
         if opens_round {
             self.last_update_seq = self.last_update_seq.max(ack.snd_nxt);
         }
+    }
+
+    /// Other hops: all start from the present rate, and the next ACK only stores its records.
+    fn on_new_path(&mut self) {
+        self.hops.fill(Hop { last: IntHop::default(), u: 1.0, reference_rate: self.rate, stage: 0 });
+        self.last_update_seq = 0;
     }
 
     fn limits(&self, ctx: &FlowContext) -> Limits {

@@ -3,6 +3,9 @@
 //! Source: behaviour of the HPCC authors' simulator (RoCE-like reliable connection). Sequence numbers count packets, as
 //! RoCE's do; the reference counts bytes in steps of a packet, which is the same thing.
 //!
+//! With chunks (`L2_BACK_TO_ZERO 1` of the reference, *not compared* with it) both ends go back to the start of a chunk
+//! instead of to the missing packet; a message's last chunk, which may be shorter, is acknowledged as any other.
+//!
 //! *Deviation:* a retransmission timeout, which the reference lacks (a flow whose last packets are lost hangs there); the
 //! host arms it, see `paceline_sim::host`.
 
@@ -61,6 +64,11 @@ impl Sender {
         if ack == self.packets { Acked::Finished } else { Acked::Progress }
     }
 
+    /// What an acknowledgement is worth where both ends go back to multiples of `chunk` packets: its whole chunks.
+    pub fn whole_chunks(&self, ack: u32, chunk: u32) -> u32 {
+        if ack >= self.packets { ack } else { ack - ack % chunk }
+    }
+
     /// Goes back to the oldest unacknowledged packet. Returns how many packets will be sent again.
     pub fn rewind(&mut self) -> u32 {
         let again = self.in_flight();
@@ -96,9 +104,10 @@ impl Receiver {
     ///
     /// `interval`: how long until a NACK for the same packet is repeated (500 us in the reference). `answer_duplicates`:
     /// acknowledge packets below the expected one again instead of dropping them silently as the reference does; needed
-    /// with a retransmission timeout, where the lost packet may have been the ACK.
+    /// with a retransmission timeout, where the lost packet may have been the ACK. `chunk`: a gap that is reported takes
+    /// back what came of its chunk of this many packets; 0 and 1: nothing.
     #[inline]
-    pub fn on_data(&mut self, now: Time, seq: u32, interval: Duration, answer_duplicates: bool) -> Reply {
+    pub fn on_data(&mut self, now: Time, seq: u32, interval: Duration, answer_duplicates: bool, chunk: u32) -> Reply {
         if seq == self.expected {
             self.expected += 1;
             return Reply::Ack(self.expected);
@@ -109,6 +118,9 @@ impl Receiver {
         if now >= self.nack_again || self.last_nack != self.expected + 1 {
             self.nack_again = now + interval;
             self.last_nack = self.expected + 1;
+            if chunk > 1 {
+                self.expected -= self.expected % chunk;
+            }
             return Reply::Nack(self.expected);
         }
         Reply::Silence
@@ -125,19 +137,39 @@ mod tests {
     #[test]
     fn a_gap_is_reported_once_per_interval() {
         let mut r = Receiver::default();
-        assert_eq!(r.on_data(Time(0), 1, INTERVAL, false), Reply::Nack(0));
-        assert_eq!(r.on_data(Time(1), 2, INTERVAL, false), Reply::Silence);
-        assert_eq!(r.on_data(Time(500_000_000), 3, INTERVAL, false), Reply::Nack(0));
-        assert_eq!(r.on_data(Time(500_000_001), 0, INTERVAL, false), Reply::Ack(1));
+        assert_eq!(r.on_data(Time(0), 1, INTERVAL, false, 0), Reply::Nack(0));
+        assert_eq!(r.on_data(Time(1), 2, INTERVAL, false, 0), Reply::Silence);
+        assert_eq!(r.on_data(Time(500_000_000), 3, INTERVAL, false, 0), Reply::Nack(0));
+        assert_eq!(r.on_data(Time(500_000_001), 0, INTERVAL, false, 0), Reply::Ack(1));
         // A new gap is reported at once.
-        assert_eq!(r.on_data(Time(500_000_002), 4, INTERVAL, false), Reply::Nack(1));
+        assert_eq!(r.on_data(Time(500_000_002), 4, INTERVAL, false, 0), Reply::Nack(1));
+    }
+
+    /// Packets 0 to 5 have come, 6 is lost, chunks have 4 packets: both ends go back to 4, and what the receiver has beyond
+    /// that is worth nothing until the chunk is whole.
+    #[test]
+    fn a_loss_goes_back_to_the_start_of_its_chunk() {
+        let (mut s, mut r) = (Sender { snd_nxt: 8, snd_una: 0, packets: 10 }, Receiver::default());
+        for seq in 0..6 {
+            assert_eq!(r.on_data(Time(0), seq, INTERVAL, false, 4), Reply::Ack(seq + 1));
+            s.on_ack(s.whole_chunks(seq + 1, 4));
+        }
+        assert_eq!((s.snd_una, r.on_data(Time(0), 7, INTERVAL, false, 4)), (4, Reply::Nack(4)));
+        assert_eq!((s.on_ack(s.whole_chunks(4, 4)), s.rewind(), s.snd_nxt), (Acked::Old, 4, 4));
+        let reply = (4..10).map(|seq| r.on_data(Time(0), seq, INTERVAL, false, 4)).last();
+        assert_eq!(reply, Some(Reply::Ack(10)));
+        assert_eq!(s.on_ack(s.whole_chunks(10, 4)), Acked::Finished);
     }
 
     proptest! {
         /// Over a wire that loses a third of everything in both directions the message still arrives, in order, when the
         /// sender goes back on NACKs and on silence.
         #[test]
-        fn go_back_n_delivers_over_a_lossy_wire(packets in 1u32..60, losses in prop::collection::vec(0u8..3, 4000)) {
+        fn go_back_n_delivers_over_a_lossy_wire(
+            packets in 1u32..60,
+            losses in prop::collection::vec(0u8..3, 4000),
+            chunk in 0u32..6,
+        ) {
             let (mut s, mut r) = (Sender::new(packets), Receiver::default());
             let mut lost = losses.iter().cycle().map(|x| *x == 0);
             let mut now = 0;
@@ -154,13 +186,14 @@ mod tests {
                 if lost.next().unwrap() {
                     continue;
                 }
-                let reply = r.on_data(Time(now), seq, INTERVAL, true);
+                let reply = r.on_data(Time(now), seq, INTERVAL, true, chunk);
                 if lost.next().unwrap() {
                     continue;
                 }
+                let whole = |a| s.whole_chunks(a, chunk.max(1));
                 match reply {
-                    Reply::Ack(a) => { s.on_ack(a); }
-                    Reply::Nack(a) => { s.on_ack(a); s.rewind(); }
+                    Reply::Ack(a) => { s.on_ack(whole(a)); }
+                    Reply::Nack(a) => { s.on_ack(whole(a)); s.rewind(); }
                     Reply::Silence => {}
                 }
             }

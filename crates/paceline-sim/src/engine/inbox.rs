@@ -144,20 +144,32 @@ impl Inboxes {
             first = self.slot(self.window + ahead) * self.ports;
             offset = at - (self.start + ahead * self.width);
         }
+        self.append(first, port, offset << 32 | u64::from(h));
+    }
+
+    /// Gives back a key drained from the present window.
+    #[cold]
+    pub(super) fn put_back_key(&mut self, port: u32, key: Key) {
+        self.append(self.slot(self.window) * self.ports, port, key);
+    }
+
+    /// Adds a key to the list of a port; `first`: index of the first list of its window.
+    #[inline(always)]
+    fn append(&mut self, first: usize, port: u32, key: Key) {
         let list = &mut self.lists[first + port as usize];
         let at = list.len as usize % BLOCK;
         if at == 0 {
             let opened = list.len == 0;
             list.block = new_block(&mut self.free, &mut self.blocks, &mut self.next, list.block);
             list.len += 1;
-            self.blocks[list.block as usize].0[0] = offset << 32 | u64::from(h);
+            self.blocks[list.block as usize].0[0] = key;
             if opened {
                 self.mark(first / self.ports, port);
             }
             return;
         }
         list.len += 1;
-        self.blocks[list.block as usize].0[at] = offset << 32 | u64::from(h);
+        self.blocks[list.block as usize].0[at] = key;
     }
 
     #[inline(always)]

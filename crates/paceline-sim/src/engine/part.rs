@@ -106,6 +106,8 @@ pub(super) struct Part {
     /// (time, port) of wake-ups beyond the ring.
     far: BinaryHeap<Reverse<(u64, u32)>>,
     keys: Vec<Key>,
+    /// Keys from this one on come after the end of a window that is cut short; they stay in the inboxes.
+    beyond: Key,
     merged: Vec<(u64, u64, u32, Handle)>,
     departures: BinaryHeap<Reverse<(u64, u64, u32)>>,
     listed: Vec<bool>,
@@ -126,6 +128,7 @@ impl Part {
             starts: vec![Vec::new(); net.nics.len()],
             far: BinaryHeap::new(),
             keys: Vec::new(),
+            beyond: Key::MAX,
             merged: Vec::new(),
             departures: BinaryHeap::new(),
             listed: vec![false; most_ports],
@@ -139,7 +142,8 @@ impl Part {
     pub(super) fn next_window(&self) -> Option<u64> {
         let flow = self.pending.front().map(|f| f.spec.start.0 / self.width);
         let far = self.far.peek().map(|Reverse((at, _))| at / self.width);
-        [self.lanes.inboxes.next_active(), flow, far].into_iter().flatten().min()
+        let links = Some(self.net.next_link_change()).filter(|at| *at != NEVER).map(|at| at / self.width);
+        [self.lanes.inboxes.next_active(), flow, far, links].into_iter().flatten().min()
     }
 
     /// Takes what another part has sent. Between two windows.
@@ -148,6 +152,9 @@ impl Part {
             let h = self.net.arena.alloc(parcel.packet);
             if let Some(words) = parcel.words {
                 *self.net.arena.int(h) = words.0;
+            }
+            if let (Some(failures), Some(carried)) = (&mut self.net.failures, parcel.carried) {
+                failures.carry(h, carried);
             }
             self.lanes.inboxes.push(parcel.inbox, parcel.at, h);
         }
@@ -163,6 +170,7 @@ impl Part {
             let parcel = Parcel {
                 packet: self.net.arena[cut.handle],
                 words: self.net.arena.words(cut.handle),
+                carried: self.net.failures.as_ref().and_then(|f| f.carried(cut.handle)),
                 inbox: cut.inbox,
                 at: cut.arrival,
             };
@@ -178,6 +186,29 @@ impl Part {
     /// Runs window `w` up to `end`.
     pub(super) fn run_window(&mut self, w: u64, end: u64) -> Result<(), InputError> {
         self.lanes.inboxes.enter(w);
+        while self.net.next_link_change() < end {
+            self.run_to_link_change()?;
+        }
+        self.run_until(end)?;
+        self.lanes.inboxes.leave();
+        Ok(())
+    }
+
+    /// Runs the present window up to the next change of links and makes the change.
+    #[cold]
+    fn run_to_link_change(&mut self) -> Result<(), InputError> {
+        let at = self.net.next_link_change();
+        self.run_until(at)?;
+        for port in self.net.change_links(&mut self.lanes) {
+            self.lanes.waiting(port, at);
+        }
+        Ok(())
+    }
+
+    /// Runs the present window, or what is left of it, up to `end`.
+    fn run_until(&mut self, end: u64) -> Result<(), InputError> {
+        let length = end - self.lanes.inboxes.start();
+        self.beyond = if length < self.width { length << 32 } else { Key::MAX };
         while let Some(Reverse((at, port))) = self.far.peek().copied() {
             if at >= end {
                 break;
@@ -208,7 +239,6 @@ impl Part {
                 }
             }
         }
-        self.lanes.inboxes.leave();
         Ok(())
     }
 
@@ -216,12 +246,24 @@ impl Part {
     #[inline]
     fn sort_arrivals(&mut self, port: u32) {
         self.lanes.inboxes.drain(port, &mut self.keys);
+        self.keys.sort_unstable();
+        if self.beyond != Key::MAX {
+            self.keep_beyond(port);
+        }
         let keys = &mut self.keys[..];
-        keys.sort_unstable();
         // Runs of equal times are rare: only they pay for the fair order.
         let tied = keys.windows(2).fold(0, |tied, k| tied | u64::from((k[0] ^ k[1]) >> 32 == 0));
         if tied != 0 {
             self.order_ties(port);
+        }
+    }
+
+    /// Returns the arrivals after the end of a window cut short to the inbox.
+    #[cold]
+    fn keep_beyond(&mut self, port: u32) {
+        let within = self.keys.partition_point(|key| *key < self.beyond);
+        for key in self.keys.drain(within..) {
+            self.lanes.inboxes.put_back_key(port, key);
         }
     }
 
@@ -253,10 +295,7 @@ impl Part {
         self.sort_arrivals(port);
         let start = self.lanes.inboxes.start();
         let keys = std::mem::take(&mut self.keys);
-        // Only the last window of a run that is stopped can end before some of its arrivals.
-        let within =
-            if end - start < self.width { keys.partition_point(|k| start + (k >> 32) < end) } else { keys.len() };
-        let arrivals = keys[..within].iter().map(|k| (start + (k >> 32), *k as Handle));
+        let arrivals = keys.iter().map(|k| (start + (k >> 32), *k as Handle));
         self.net.run_local(port, arrivals, end, &mut self.lanes);
         self.net.counters.events += keys.len() as u64;
         self.keys = keys;
@@ -299,10 +338,8 @@ impl Part {
             self.sort_arrivals(port);
             for k in &self.keys {
                 let (at, h) = (start + (k >> 32), *k as Handle);
-                if at < end {
-                    let tie = tie(self.net.draws.ties, node, self.net.arena[h].in_port, at);
-                    merged.push((at, key(Rank::Arrival, tie), port, h));
-                }
+                let tie = tie(self.net.draws.ties, node, self.net.arena[h].in_port, at);
+                merged.push((at, key(Rank::Arrival, tie), port, h));
             }
         }
         merged.sort_unstable();
@@ -347,6 +384,9 @@ impl Part {
     fn run_nic(&mut self, nic: u32, port: u32, end: u64) -> Result<(), InputError> {
         // They come over one wire, one after the other.
         self.lanes.inboxes.drain(port, &mut self.keys);
+        if self.beyond != Key::MAX {
+            self.keep_beyond(port);
+        }
         let start = self.lanes.inboxes.start();
         let keys = std::mem::take(&mut self.keys);
         let mut starts = std::mem::take(&mut self.starts[nic as usize]);

@@ -55,6 +55,19 @@ impl ReferenceNics {
         self.trigger(net, events, nic, now);
     }
 
+    /// A link failed: every NIC makes a new list of its unfinished flows and looks for something to send after each one.
+    /// (The reference takes them in the order of a hash table; here they stay in the order of their start.)
+    pub(super) fn list_again(&mut self, net: &mut Net, events: &mut Events, now: u64) {
+        for nic in 0..self.nics.len() {
+            for slot in std::mem::take(&mut self.nics[nic].flows) {
+                if net.flows[slot as usize].alive {
+                    self.nics[nic].flows.push(slot);
+                    self.trigger(net, events, nic as u32, now);
+                }
+            }
+        }
+    }
+
     /// The transmitter is free again.
     pub(super) fn transmitted(&mut self, net: &mut Net, events: &mut Events, nic: u32, now: u64) {
         self.nics[nic as usize].busy = false;
@@ -155,10 +168,10 @@ impl ReferenceNics {
 
     /// Sends the next packet if the NIC is idle.
     fn trigger(&mut self, net: &mut Net, events: &mut Events, nic: u32, now: u64) {
-        if self.nics[nic as usize].busy {
+        let port = net.nics[nic as usize].port;
+        if self.nics[nic as usize].busy || net.link_is_down(port, now) {
             return;
         }
-        let port = net.nics[nic as usize].port;
         let p = &net.ports[port as usize];
         let paused = p.paused;
         if p.waiting & 1 != 0 {

@@ -44,9 +44,11 @@ pub(super) enum What {
     Sample,
     /// A controller's timer runs out (reference's NIC only); place: flow slot and timer, detail: which.
     Tick,
+    /// Links fail or routes change; done before anything else at that instant.
+    Links,
 }
 
-const KINDS: [What; 10] = [
+const KINDS: [What; 11] = [
     What::Arrival,
     What::Departure,
     What::Wake,
@@ -57,6 +59,7 @@ const KINDS: [What; 10] = [
     What::FlowStart,
     What::Sample,
     What::Tick,
+    What::Links,
 ];
 
 /// Width of the event list's buckets, ps: a few events each when a tenth of the links are busy with full frames.
@@ -245,6 +248,7 @@ impl Sequential {
         if let Some(flow) = self.next_flow {
             self.events.push(flow.start.0, Rank::Start, What::Flows, 0, 0);
         }
+        self.list_link_change();
         if let Some(s) = self.sampling {
             self.events.push(s.start, Rank::Start, What::Sample, 0, 0);
         }
@@ -259,6 +263,9 @@ impl Sequential {
             now = at;
             self.net.sample_until(now);
             self.events.key = key;
+            if now >= self.net.next_link_change() {
+                self.change_links(now);
+            }
             self.net.counters.events += 1;
             let what = KINDS[(payload >> 60) as usize];
             self.handle(what, (payload >> 32) as u32 & 0x0fff_ffff, payload as u32, at, observer)?;
@@ -363,8 +370,36 @@ impl Sequential {
             What::Sample => {
                 self.sample(now, observer);
             }
+            What::Links => {}
         }
         Ok(())
+    }
+
+    /// Sees to it that the next change of links is not passed over.
+    fn list_link_change(&mut self) {
+        let at = self.net.next_link_change();
+        if at != NEVER {
+            self.events.push(at, Rank::Departure, What::Links, 0, 0);
+        }
+    }
+
+    /// Makes the change of links that is due now.
+    #[cold]
+    fn change_links(&mut self, now: u64) {
+        let ports = self.net.change_links(&mut self.events);
+        self.list_link_change();
+        if let Some(reference) = &mut self.reference {
+            if !ports.is_empty() {
+                reference.list_again(&mut self.net, &mut self.events, now);
+            }
+            return;
+        }
+        for port in ports {
+            let nic = self.net.nic_of_port[port as usize];
+            if nic != NONE {
+                self.settle(nic, now);
+            }
+        }
     }
 
     /// After anything happened at a NIC: sends what may go now and schedules its next departure and timer.

@@ -11,6 +11,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::part::Start;
 use crate::diagnosis::Symptoms;
+use crate::failures::Carried;
 use crate::net::parts::Note;
 use crate::packet::{Packet, Words};
 use crate::record::{FlowRecord, PfcEvent};
@@ -25,6 +26,7 @@ const YIELDS: u32 = 20;
 pub(super) struct Parcel {
     pub(super) packet: Packet,
     pub(super) words: Option<Words>,
+    pub(super) carried: Option<Carried>,
     pub(super) inbox: u32,
     pub(super) at: u64,
 }

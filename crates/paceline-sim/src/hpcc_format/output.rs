@@ -3,15 +3,7 @@
 use std::io::{self, Write};
 
 use crate::graph::NodeId;
-
-/// IP address of a host: `11.(i / 256).(i mod 256).1` as a number. Distinct for the first 65536 nodes.
-///
-/// ```
-/// assert_eq!(paceline_sim::hpcc_format::output::host_ip(319), 0x0b01_3f01);
-/// ```
-pub fn host_ip(host: NodeId) -> u32 {
-    0x0b00_0001_u32.wrapping_add((host / 256) << 16).wrapping_add((host % 256) << 8)
-}
+use crate::routing::ip_of;
 
 /// A finished flow: a line of the fct file. Lines are in order of completion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,7 +29,7 @@ pub struct FctLine {
 /// Writes a line of the fct file.
 pub fn write_fct(out: &mut impl Write, flow: &FctLine) -> io::Result<()> {
     let FctLine { src, dst, sport, dport, bytes, start_ns, fct_ns, standalone_ns } = *flow;
-    let (sip, dip) = (host_ip(src), host_ip(dst));
+    let (sip, dip) = (ip_of(src, 0), ip_of(dst, 0));
     writeln!(out, "{sip:08x} {dip:08x} {sport} {dport} {bytes} {start_ns} {fct_ns} {standalone_ns}")
 }
 
@@ -107,12 +99,6 @@ mod tests {
             standalone_ns: 842_560,
         };
         assert_eq!(text(|o| write_fct(o, &flow)), "0b000001 0b000101 10000 100 10000000 2000000000 921013 842560\n");
-    }
-
-    #[test]
-    fn addresses_pass_256_hosts() {
-        assert_eq!([0, 255, 256, 319].map(host_ip), [0x0b00_0001, 0x0b00_ff01, 0x0b01_0001, 0x0b01_3f01]);
-        host_ip(u32::MAX);
     }
 
     /// A pause at a host and the resume after it, as the reference wrote them (case t6).

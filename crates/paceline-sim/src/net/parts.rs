@@ -124,8 +124,8 @@ impl Net {
             if self.share.part_of[self.port_node[i] as usize] == part {
                 self.ports[i] = other.ports[i].clone();
                 self.pauses[i] = other.pauses[i].take();
-                self.port_counts[i] = other.port_counts[i];
             }
+            self.port_counts[i].add(&other.port_counts[i]);
         }
         for (mine, theirs) in self.queue_time.iter_mut().zip(&other.queue_time) {
             mine.iter_mut().zip(theirs).for_each(|(a, b)| *a += b);

@@ -11,6 +11,7 @@ use super::{Draws, EcnPoint, Net};
 use crate::clock::{Clock, Wire};
 use crate::engine::reference_random::ReferenceRandom;
 use crate::error::InputError;
+use crate::failures::Failures;
 use crate::host::Nic;
 use crate::ideal;
 use crate::packet::{Arena, NONE};
@@ -36,6 +37,12 @@ impl Net {
                 .field("framing")
                 .value(format!("{max_frame} B"))
                 .allowed("payload and headers of at most 65535 B together"));
+        }
+        if let Some(s) = scenario.schemes.iter().find(|s| s.params.needs_window() && s.window == Window::Off) {
+            return Err(InputError::new("the scheme reckons with a window, so there must be one")
+                .field(format!("schemes.{}.window", s.name))
+                .value("off")
+                .allowed("\"bdp\" or a size"));
         }
         let mut speeds: Vec<u64> = graph.ports.iter().map(|p| p.rate.0).collect();
         speeds.sort_unstable();
@@ -77,7 +84,8 @@ impl Net {
             let mut port = Port::new(p.delay.0, p.peer, graph.first[p.peer as usize], p.peer_port, speed as u8);
             port.ps_per_byte = wires[speed].ps_per_byte();
             port.peer_is_host = graph.is_host(p.peer);
-            port.watched = p.error_rate > 0.0 || (uses_pint && !graph.is_host(p.node));
+            port.watched =
+                p.error_rate > 0.0 || !scenario.failures.outages.is_empty() || (uses_pint && !graph.is_host(p.node));
             if graph.is_host(p.node) {
                 nic_of_port[i] = nics.len() as u32;
                 nics.push(Nic::new(i as u32));
@@ -96,7 +104,7 @@ impl Net {
             let ports = graph.first[node as usize]..graph.first[node as usize + 1];
             let headroom: u64 = ports.clone().map(|p| u64::from(buffers.headroom_of(p))).sum();
             return Err(InputError::new(format!(
-                "the headroom ({headroom} B) and reserves of the {} ports of switch {node} leave nothing to share",
+                "the headroom ({headroom} B a class) and reserves of the {} ports of switch {node} leave nothing to share",
                 ports.len()
             ))
             .field("switch.buffer")
@@ -147,6 +155,7 @@ impl Net {
             spray: scenario.routing.choice == PathChoice::Spray,
             ack_control_class: scenario.host.ack_priority && !scenario.quirks.ack_priority_at_hosts,
             rates,
+            failures: Failures::new(&scenario, draw(Purpose::Spray)),
             error_rate: graph.ports.iter().map(|p| p.error_rate).collect(),
             nic_of_port,
             nics,

@@ -7,6 +7,7 @@ use paceline_proto::units::{Bytes, Duration, Time};
 use crate::InputError;
 
 use super::Spec;
+use super::failure::FailureKind;
 use super::node::{Bad, Node, Read, clip};
 use super::run::Stop;
 use super::scheme::Control;
@@ -63,6 +64,30 @@ pub(crate) fn check(spec: &mut Spec, root: &Node) -> Read<()> {
     schemes(spec, root)?;
     for index in 0..spec.workloads.len() {
         workload(spec, root, index)?;
+    }
+    failures(spec, root)
+}
+
+fn failures(spec: &Spec, root: &Node) -> Read<()> {
+    for (i, failure) in spec.failures.iter().enumerate() {
+        let at = |key: &str| format!("failures.{i}.{key}");
+        match &failure.kind {
+            FailureKind::Link(f) => {
+                if f.link.len() != 2 || f.link[0] == f.link[1] {
+                    let error = bad(root, &at("link"), "not the two ends of a link");
+                    return Err(allowed(error, "two different nodes such as [\"tor0\", \"agg1\"]"));
+                }
+                if f.up.is_some_and(|up| up <= f.down) {
+                    let problem = format!("not after down ({})", f.down);
+                    return Err(allowed(bad(root, &at("up"), &problem), "an instant after down"));
+                }
+            }
+            FailureKind::Random(f) if f.end <= f.start => {
+                let problem = format!("not after start ({})", f.start);
+                return Err(allowed(bad(root, &at("end"), &problem), "an instant after start"));
+            }
+            FailureKind::Random(_) => {}
+        }
     }
     Ok(())
 }

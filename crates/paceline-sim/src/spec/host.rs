@@ -106,6 +106,8 @@ section! {
         order: NextHopOrder = "port", from "Paceline";
         /// Added to each switch's id to salt its hash.
         salt: u32 = 0, in "[0, 4294967295]", from "HPCC reference simulator: the switch's id alone";
+        /// From the failure or repair of a link to the instant at which all switches forward by routes that know of it.
+        reroute_after: Duration = "0s", in "[0s, 1000s]", from "HPCC reference simulator, LINK_DOWN: at once";
     }
 }
 

@@ -145,6 +145,9 @@ section! {
         unpadded_data: bool = false, from "HPCC reference simulator";
         /// Flows are paced at line rate; their rate only sets the window.
         line_rate_pacing: bool = false, from "HPCC reference simulator, RATE_BOUND 0";
+        /// Packets a failed link takes out of a switch's queue keep their place in its accounts, and senders do not notice
+        /// a new path.
+        link_down: bool = false, from "HPCC reference simulator, LINK_DOWN";
     }
 }
 
@@ -160,6 +163,7 @@ impl Quirks {
             pint_data_only,
             unpadded_data,
             line_rate_pacing,
+            link_down,
         } = *self;
         scenario::Quirks {
             clock_1ns,
@@ -170,6 +174,7 @@ impl Quirks {
             pint_data_only,
             unpadded_data,
             line_rate_pacing,
+            link_down,
         }
     }
 }

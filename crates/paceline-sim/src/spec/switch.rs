@@ -47,7 +47,7 @@ section! {
         enabled: bool = true, from "HPCC, sec. 5.1";
         /// Bytes every (ingress port, class) may hold before it draws on the shared pool.
         reserve: Bytes = "4096B", in "[0B, 1GiB]", from "HPCC reference simulator (fixed there)";
-        /// Bytes set aside per port for what arrives after a pause was sent: `"auto"` (two times rate times delay, two full
+        /// Bytes set aside per port and class in use for what arrives after a pause was sent: `"auto"` (two times rate times delay, two full
         /// packets and a pause frame), a size, or a multiple of rate times delay.
         headroom: Headroom = "3x", in "[0B, 1GiB]", from "HPCC reference simulator (fixed there)";
         /// An (ingress port, class) at host speed is paused when it holds this share of what is free in the pool.
@@ -139,6 +139,7 @@ impl Switch {
             alpha_q16: q16(self.pfc.alpha).max(1),
             alpha_scales: self.pfc.alpha_scales,
             resume_offset: self.pfc.resume_offset,
+            classes: 1,
         });
         let ecn = self.ecn.enabled.then(|| scenario::Ecn {
             by_rate: rates.iter().map(|rate| self.ecn.thresholds(*rate)).collect(),

@@ -141,8 +141,10 @@ pub fn plain(topology: &Topology) -> Scenario {
             rto: None,
             own_base_rtt: true,
             base_rtt: None,
+            chunk: 0,
         },
         routing: RoutingConfig { choice: PathChoice::FlowHash, order: NextHopOrder::Port, salt: 0 },
+        failures: FailureConfig::default(),
         schemes: vec![Scheme {
             name: "none".into(),
             params: Params::Fixed(fixed::Params::default()),

@@ -169,14 +169,19 @@ pub(super) fn all_variants() -> Vec<String> {
         "cc = 'hpcc_pint'",
         "cc = 'hpcc'\nmulti_rate = true",
     ];
+    let failures = [
+        "link = ['tor0', 'agg1']\nnumber = 1\ndown = '1us'\nup = '2us'",
+        "kind = 'random'\nend = '1ms'\nrepair = '3us'",
+    ];
     let most = topologies.len().max(workloads.len());
     let of = |i: usize| {
         let by_rate = "[[switch.ecn.by_rate]]\nrate = '1Gbps'\nk_min = '1KB'\nk_max = '1KB'";
         format!(
-            "[topology]\n{}\n[schemes.s]\n{}\n{by_rate}\n[[workloads]]\n{}\n",
+            "[topology]\n{}\n[schemes.s]\n{}\n{by_rate}\n[[workloads]]\n{}\n[[failures]]\n{}\n",
             topologies[i % topologies.len()],
             schemes[i % schemes.len()],
-            workloads[i % workloads.len()]
+            workloads[i % workloads.len()],
+            failures[i % failures.len()]
         )
     };
     (0..most).map(of).collect()
@@ -245,6 +250,9 @@ fn only_what_has_no_sensible_default_is_required() {
     assert_eq!(
         required,
         [
+            "failures.*.link",
+            "failures.*.down",
+            "failures.*.end",
             "topology.kind",
             "topology.file",
             "topology.hosts",

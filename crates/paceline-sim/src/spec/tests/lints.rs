@@ -57,6 +57,19 @@ fn each_likely_mistake_has_its_warning() {
     }
 }
 
+/// Told when the network is there: a base RTT is of its paths.
+#[test]
+fn a_stall_within_a_round_trip_is_told() {
+    let told = |changes: &[&str]| {
+        let warnings = crate::assemble::assemble(&least(changes)).unwrap().warnings;
+        warnings.iter().any(|w| w.starts_with("run.stall (1us) is not longer than the network's base RTT"))
+    };
+    assert!(told(&["host.rto=off", "run.stall=1us"]));
+    assert!(told(&["host.rto=off", "run.stall=1us", "host.base_rtt=1ns"]), "what flows assume is not what they see");
+    assert!(!told(&["run.stall=1us"]), "a timeout is waited for");
+    assert!(!told(&["host.rto=off", "run.stall=1ms"]));
+}
+
 #[test]
 fn a_small_buffer_is_used_up_by_headroom() {
     let warnings = lint(&least(&["switch.buffer=100KB"]));

@@ -122,6 +122,7 @@ fn quirks_are_told_apart() {
         "pint_data_only",
         "unpadded_data",
         "line_rate_pacing",
+        "link_down",
     ];
     for key in keys {
         let made = serde_json::to_value(least(&[&format!("quirks.{key}=true")]).quirks.config()).unwrap();

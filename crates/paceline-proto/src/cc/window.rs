@@ -1,0 +1,91 @@
+//! The congestion window that `NewReno`, CUBIC and Vegas share (RFC 5681, RFC 3465).
+
+use super::{FlowContext, StreamAck};
+
+/// No slow-start threshold yet.
+pub const UNLIMITED: u32 = u32::MAX;
+
+/// Largest window: that of RFC 7323, section 2.3.
+const MAX: u32 = 1 << 30;
+
+/// Window and threshold, bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Window {
+    /// Congestion window.
+    pub cwnd: u32,
+    /// Slow start below this.
+    pub ssthresh: u32,
+    /// Bytes acknowledged towards the next segment of growth.
+    counted: u32,
+    /// Both as they were before the last first timeout.
+    before: (u32, u32),
+    /// A timeout, and nothing new acknowledged since.
+    pub timed_out: bool,
+}
+
+impl Window {
+    /// One segment, until [`Window::start`].
+    pub fn new(ctx: &FlowContext) -> Self {
+        Self { cwnd: ctx.mtu, ssthresh: UNLIMITED, counted: 0, before: (ctx.mtu, UNLIMITED), timed_out: false }
+    }
+
+    /// The connection is open.
+    pub fn start(&mut self, cwnd: u64, ssthresh: Option<u64>) {
+        self.cwnd = clamped(cwnd);
+        self.ssthresh = ssthresh.map_or(UNLIMITED, clamped);
+    }
+
+    /// Whether the window grows exponentially. RFC 5681 leaves equality open.
+    #[inline]
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Slow start: the bytes acknowledged, at most `limit` segments of them per ACK (RFC 3465, section 2.2), and one after
+    /// a timeout (section 2.3).
+    #[inline]
+    pub fn slow_start(&mut self, ctx: &FlowContext, ack: &StreamAck, limit: u32) {
+        let limit = if ack.after_timeout { 1 } else { limit };
+        let step = ack.bytes.min(u64::from(limit) * u64::from(ctx.mtu));
+        self.cwnd = clamped(u64::from(self.cwnd) + step);
+    }
+
+    /// Congestion avoidance: one segment per window of bytes acknowledged (RFC 3465, section 2.1).
+    #[inline]
+    pub fn congestion_avoidance(&mut self, ctx: &FlowContext, bytes: u64) {
+        self.counted = clamped(u64::from(self.counted) + bytes);
+        if self.counted >= self.cwnd {
+            self.counted -= self.cwnd;
+            self.cwnd = clamped(u64::from(self.cwnd) + u64::from(ctx.mtu));
+        }
+    }
+
+    /// A loss or mark: both become `to`, at least two segments (RFC 5681, equation 4).
+    pub fn reduce(&mut self, ctx: &FlowContext, to: u64) {
+        self.ssthresh = clamped(to.max(2 * u64::from(ctx.mtu)));
+        self.cwnd = self.ssthresh;
+        self.counted = 0;
+    }
+
+    /// A timeout: one segment. ssthresh becomes `to`, but stays when the same segment timed out before (RFC 5681,
+    /// section 3.1).
+    pub fn timeout(&mut self, ctx: &FlowContext, to: u64) {
+        if !self.timed_out {
+            self.before = (self.cwnd, self.ssthresh);
+            self.reduce(ctx, to);
+        }
+        self.timed_out = true;
+        self.counted = 0;
+        self.cwnd = ctx.mtu;
+    }
+
+    /// The last first timeout was none.
+    pub fn undo(&mut self) {
+        (self.cwnd, self.ssthresh) = self.before;
+    }
+}
+
+/// A window in range.
+pub fn clamped(bytes: u64) -> u32 {
+    bytes.min(u64::from(MAX)) as u32
+}

@@ -1,0 +1,147 @@
+//! What an ACK does to the sender.
+
+use crate::cc::{CongestionControl, Loss, StreamAck};
+use crate::units::{Duration, Time};
+
+use super::connection::{Connection, Context};
+use super::recovery::Duplicate;
+use super::segment::{Flags, Segment, expand};
+use super::timers::Timer;
+
+impl Connection {
+    /// The acknowledging part of a segment. Returns the bytes it acknowledges for the first time.
+    pub(super) fn on_ack(&mut self, cx: Context<'_>, now: Time, segment: &Segment) -> u64 {
+        let ack = expand(segment.ack, self.tx.una);
+        if ack > self.tx.max {
+            // Of something never sent (RFC 9293, section 3.10.7.4): answer and drop.
+            self.rx.ack.demand();
+            return 0;
+        }
+        if ack < self.tx.una {
+            return 0;
+        }
+        let mss = cx.mss();
+        let news = if self.sack {
+            self.recovery.board.update(&segment.sack, self.tx.una.max(ack), self.tx.max, cx.tcp.scoreboard_limit)
+        } else {
+            0
+        };
+        let same_window = u64::from(segment.window) == self.tx.wnd;
+        self.tx.update_window(expand(segment.seq, self.rx.rcv_nxt), ack, segment);
+        if self.ecn && segment.flags.has(Flags::ECE) {
+            self.on_ecn_echo(cx, now, ack);
+        }
+        if ack > self.tx.una {
+            return self.on_new_ack(cx, now, ack, segment);
+        }
+        // RFC 5681, section 2 without SACK, RFC 6675, section 2 with. Answers to window probes are none.
+        let plain = segment.len == 0 && !segment.flags.has(Flags::FIN) && same_window;
+        if (if self.sack { news > 0 } else { plain }) && self.timers.is_set(Timer::Retransmit) {
+            self.on_duplicate_ack(cx, now, mss);
+        }
+        0
+    }
+
+    fn on_new_ack(&mut self, cx: Context<'_>, now: Time, ack: u64, segment: &Segment) -> u64 {
+        let mss = cx.mss();
+        let acked = ack - self.tx.una;
+        let rtt = self.round_trip(cx, now, ack, segment);
+        if let Some(rtt) = rtt {
+            self.rto.sample(rtt, &cx.tcp.rto);
+        }
+        if let Some(undo) = self.undo.take()
+            && self.tries == 1
+            && now < undo.until
+        {
+            // FreeBSD: too early to answer the copy, so the original had not been lost.
+            self.cc.undo_timeout();
+            self.recovery.recover = undo.recover;
+            self.recovery.timeout_recover = undo.timeout_recover;
+            self.recovery.resend = false;
+            self.tx.nxt = self.tx.max;
+            self.counters.spurious_timeouts += 1;
+            self.apply_limits(cx);
+        }
+        self.tries = 0;
+        let after_timeout = self.tx.nxt < self.tx.max;
+        self.tx.acknowledge(ack);
+        self.recovery.board.advance(ack);
+        let mut restart = true;
+        if self.recovery.fast && ack < self.recovery.recover {
+            self.recovery.on_partial(acked, self.sack, mss);
+            // RFC 6582, section 4: "impatient" leaves the timer running after the first partial ACK.
+            restart = self.sack || !cx.tcp.impatient || self.recovery.no_partial_yet;
+            self.recovery.no_partial_yet = false;
+        } else if self.recovery.fast {
+            self.recovery.leave();
+            self.cc.on_recovered(cx.cc, now, self.tx.flight().max(mss) + mss);
+            self.apply_limits(cx);
+        } else {
+            self.recovery.on_new_ack();
+            self.recovery.resend = false;
+            let answered = self.recovery.reduced_until > 0;
+            if ack >= self.recovery.reduced_until {
+                self.recovery.reduced_until = 0;
+            }
+            let may_grow = !answered && self.cwnd <= self.tx.wnd;
+            let (una, nxt, srtt) = (self.tx.una, self.tx.max, self.rto.srtt());
+            let ack = StreamAck { now, bytes: acked, una, nxt, rtt, srtt, may_grow, after_timeout };
+            self.cc.on_stream_ack(cx.cc, &ack);
+            self.apply_limits(cx);
+        }
+        // RFC 6298, sections 5.2 and 5.3.
+        if self.tx.flight() == 0 {
+            self.timers.clear(Timer::Retransmit);
+        } else if restart {
+            self.start_retransmit_timer(cx, now);
+        }
+        acked
+    }
+
+    /// A round-trip time, if this ACK tells one (RFC 7323, section 4.1; without timestamps RFC 6298, section 3).
+    fn round_trip(&mut self, cx: Context<'_>, now: Time, ack: u64, segment: &Segment) -> Option<Duration> {
+        if self.timestamps {
+            let echo = segment.timestamps.filter(|t| t.echo != 0)?.echo;
+            let ticks = cx.ticks(now).wrapping_sub(echo);
+            // A peer may echo anything.
+            return (ticks < 1 << 31).then(|| Duration(u64::from(ticks).saturating_mul(cx.tcp.rto.quantum.0)));
+        }
+        let (_, sent) = self.tx.timed.take_if(|(end, _)| ack >= *end)?;
+        Some(cx.measured(sent, now))
+    }
+
+    fn on_duplicate_ack(&mut self, cx: Context<'_>, now: Time, mss: u64) {
+        match self.recovery.on_duplicate(&self.tx, self.sack, cx.tcp, mss) {
+            Duplicate::Counted => {}
+            Duplicate::Ignored => self.counters.ignored_duplicates += 1,
+            Duplicate::Lost => {
+                let flight = self.tx.flight().saturating_sub(self.recovery.limited_sent);
+                // Not twice in a window of data (RFC 3168, section 6.1.2).
+                if self.recovery.reduced_until == 0 {
+                    self.cc.on_loss(cx.cc, now, Loss::DupAcks, flight);
+                }
+                self.recovery.reduced_until = 0;
+                self.recovery.enter(&mut self.tx, self.sack, mss);
+                self.counters.fast_retransmits += 1;
+                self.apply_limits(cx);
+            }
+        }
+    }
+
+    /// RFC 3168, section 6.1.2: at most one reduction per window of data, whatever its cause.
+    fn on_ecn_echo(&mut self, cx: Context<'_>, now: Time, ack: u64) {
+        let r = &mut self.recovery;
+        if r.fast || r.reduced_until > 0 || ack < r.timeout_recover || self.tx.flight() == 0 {
+            return;
+        }
+        r.reduced_until = self.tx.max;
+        r.cwr = true;
+        if cx.tcp.ecn_moves_recover {
+            r.recover = self.tx.max;
+        }
+        let flight = self.tx.flight();
+        self.cc.on_ecn(cx.cc, now, flight);
+        self.counters.ecn_reductions += 1;
+        self.apply_limits(cx);
+    }
+}

@@ -1,0 +1,146 @@
+//! The window controllers' rules on worked numbers.
+
+use crate::cc::{
+    CongestionControl, Controller, FlowContext, Loss, Params as Control, StreamAck, StreamStart, cubic, new_reno, vegas,
+};
+use crate::units::{Duration, S, Time};
+
+use super::flow_context;
+
+const MSS: u64 = 1000;
+
+fn begin(params: Control, segments: u64) -> (FlowContext, Controller) {
+    let ctx = flow_context(MSS as u32, params);
+    let mut c = Controller::new(&ctx);
+    c.start_stream(&ctx, StreamStart { cwnd: segments * MSS, ssthresh: Some(2 * MSS) });
+    (ctx, c)
+}
+
+fn cwnd(ctx: &FlowContext, c: &Controller) -> u64 {
+    c.limits(ctx).cwnd
+}
+
+/// Acknowledges a window per `rtt`, segment by segment, for `rounds`.
+fn rounds(ctx: &FlowContext, c: &mut Controller, from: Time, rtt: Duration, rounds: u64, una: &mut u64) -> Time {
+    let mut now = from;
+    for _ in 0..rounds {
+        now = now + rtt;
+        let (segments, nxt) = (cwnd(ctx, c) / MSS, *una + cwnd(ctx, c));
+        for i in 0..segments {
+            *una += MSS;
+            let nxt = nxt + i * MSS;
+            let ack = StreamAck {
+                now,
+                bytes: MSS,
+                una: *una,
+                nxt,
+                rtt: Some(rtt),
+                srtt: rtt,
+                may_grow: true,
+                after_timeout: false,
+            };
+            c.on_stream_ack(ctx, &ack);
+        }
+    }
+    now
+}
+
+/// RFC 9438: a loss at 100 segments leaves 70, K = cbrt(30 / 0.4) = 4.217 s later the window is back at 100.
+#[test]
+fn cubic_returns_to_its_maximum_after_k_seconds() {
+    let (ctx, mut c) = begin(Control::Cubic(cubic::Params::rfc9438()), 100);
+    c.on_loss(&ctx, Time(0), Loss::DupAcks, 100 * MSS);
+    assert_eq!(cwnd(&ctx, &c), 70 * MSS);
+    let rtt = Duration(S / 10);
+    let mut una = 1;
+    let now = rounds(&ctx, &mut c, Time(0), rtt, 20, &mut una);
+    // The curve starts with the first ACK at 0.1 s: 1.9 s later it is at 100 - 0.4 * (4.217 - 1.9 - 0.1)^3 = 95.6.
+    assert!((94_600..96_600).contains(&cwnd(&ctx, &c)), "{}", cwnd(&ctx, &c));
+    let now = rounds(&ctx, &mut c, now, rtt, 23, &mut una);
+    assert!((99_000..101_000).contains(&cwnd(&ctx, &c)), "{}", cwnd(&ctx, &c));
+    // A loss below the last maximum: fast convergence remembers 85 % of it; the window is 70 % of the flight.
+    rounds(&ctx, &mut c, now, rtt, 0, &mut una);
+    c.on_loss(&ctx, now, Loss::DupAcks, 90 * MSS);
+    assert_eq!(cwnd(&ctx, &c), 63 * MSS);
+}
+
+/// RFC 9438, section 4.3: at 1 ms round trips the friendly region rules: 3 * 0.3 / 1.7 = 0.529 segments per round trip.
+#[test]
+fn cubic_in_a_short_path_grows_by_half_a_segment() {
+    let (ctx, mut c) = begin(Control::Cubic(cubic::Params::rfc9438()), 100);
+    c.on_loss(&ctx, Time(0), Loss::DupAcks, 100 * MSS);
+    let mut una = 1;
+    rounds(&ctx, &mut c, Time(0), Duration(S / 1000), 20, &mut una);
+    let grown = cwnd(&ctx, &c) - 70 * MSS;
+    assert!((10_000..11_000).contains(&grown), "20 * 0.529 segments, not {grown}");
+}
+
+/// The 2011 form: the first loss halves ssthresh, recovery ends at 80 % of the maximum, then a third of a segment per
+/// round trip (3 * 0.2 / 1.8). Later losses keep 80 %.
+#[test]
+fn cubic_of_2011_keeps_four_fifths() {
+    let (ctx, mut c) = begin(Control::Cubic(cubic::Params::freebsd2011()), 100);
+    let mut una = 1;
+    let rtt = Duration(S / 1000);
+    let now = rounds(&ctx, &mut c, Time(0), rtt, 1, &mut una);
+    let before = cwnd(&ctx, &c);
+    c.on_loss(&ctx, now, Loss::DupAcks, before);
+    assert_eq!(c.ssthresh(), before / 2);
+    c.on_recovered(&ctx, now, u64::MAX);
+    assert_eq!(cwnd(&ctx, &c), before * 8 / 10);
+    let now = rounds(&ctx, &mut c, now, rtt, 30, &mut una);
+    let grown = cwnd(&ctx, &c) - before * 8 / 10;
+    assert!((9_900..=10_100).contains(&grown), "30 / 3 segments, not {grown}");
+    let before = cwnd(&ctx, &c);
+    c.on_loss(&ctx, now, Loss::DupAcks, before);
+    assert_eq!(cwnd(&ctx, &c), before * 8 / 10);
+}
+
+/// Ten segments, base RTT 100 us. At 200 us five of them are queued: above beta = 3, one less. At 125 us two: held. At
+/// 105 us half a one: below alpha = 1, one more.
+#[test]
+fn vegas_keeps_a_few_segments_queued() {
+    let us = Duration::from_us;
+    for (gamma, alpha, beta) in [(None, 1, 3), (Some(1), 1, 3)] {
+        let (ctx, mut c) = begin(Control::Vegas(vegas::Params { alpha, beta, gamma, ..vegas::Params::default() }), 10);
+        let mut una = 1;
+        // The first round only opens the measurement and gives the base.
+        let mut round = |c: &mut Controller, at: u64, rtt| {
+            rounds(&ctx, c, Time(at * 1_000_000_000), rtt, 1, &mut una);
+            cwnd(&ctx, c) / MSS
+        };
+        assert_eq!(round(&mut c, 1, us(100)), 10);
+        assert_eq!(round(&mut c, 2, us(200)), 9);
+        assert_eq!(round(&mut c, 3, us(125)), 9, "9 * 0.2 = 1.8 queued");
+        assert_eq!(round(&mut c, 4, us(105)), 10);
+    }
+}
+
+/// RFC 5681, section 3.1: a timeout halves once; the same segment's second timeout leaves ssthresh alone.
+#[test]
+fn a_second_timeout_keeps_ssthresh() {
+    let (ctx, mut c) = begin(Control::NewReno(new_reno::Params::default()), 20);
+    c.on_loss(&ctx, Time(0), Loss::Timeout, 20 * MSS);
+    assert_eq!((cwnd(&ctx, &c), c.ssthresh()), (MSS, 10 * MSS));
+    c.on_loss(&ctx, Time(1), Loss::Timeout, 20 * MSS);
+    assert_eq!((cwnd(&ctx, &c), c.ssthresh()), (MSS, 10 * MSS));
+    c.undo_timeout();
+    assert_eq!((cwnd(&ctx, &c), c.ssthresh()), (20 * MSS, 2 * MSS));
+}
+
+/// FreeBSD halves the window in whole segments, RFC 5681 the bytes in flight.
+#[test]
+fn what_is_halved() {
+    let whole = new_reno::Params { halving: new_reno::Halving::WindowInSegments, ..new_reno::Params::default() };
+    for (params, left) in [(new_reno::Params::default(), 6_500), (whole, 7_000)] {
+        let (ctx, mut c) = begin(Control::NewReno(params), 15);
+        c.on_loss(&ctx, Time(0), Loss::DupAcks, 13 * MSS);
+        assert_eq!(cwnd(&ctx, &c), left);
+    }
+}
+
+/// The state of RDMA flows, looked at with every packet, did not grow for TCP's controllers.
+#[test]
+fn controllers_stay_small() {
+    assert!(size_of::<Controller>() <= 80, "{}", size_of::<Controller>());
+}

@@ -1,0 +1,220 @@
+//! Parts of the stack that only show between two ends.
+
+use crate::cc::{Params as Control, hpcc, new_reno as reno};
+use crate::telemetry::IntUnits;
+use crate::transport::tcp::{
+    Buffer, CacheEntry, Connection, Context, Flags, InheritCwnd, InitialWindow, Pacing, Params, State,
+};
+use crate::units::{BitsPerSec, Duration, MS, S, Time, US};
+
+use super::pair::{Fate, Pair};
+use super::{flow_context, new_reno};
+
+fn clean<'a>(tcp: Params, mss: u32) -> Pair<'a> {
+    Pair::new(tcp, new_reno(mss), Duration::from_us(50), Box::new(|_, _, _| Fate::Arrives))
+}
+
+/// HPCC over TCP: one small probe per round trip, reflected at once although ACKs are delayed, nothing else carries
+/// telemetry; an overloaded link takes the window down to the floor of three segments.
+#[test]
+fn hpcc_runs_on_one_probe_per_round_trip() {
+    let params = hpcc::Params { min_rate: 1_000_000, w_ai_rate: 10_000_000, ..hpcc::Params::default() };
+    let cc = flow_context(1500, Control::Hpcc(params));
+    let tcp = Params { probe: Some(Duration::from_us(200)), min_window: 3, ..Params::user_space() };
+    let mut pair = Pair::new(tcp, cc, Duration::from_us(50), Box::new(|_, _, _| Fate::Arrives));
+    // A 10 Gb/s port that is busy all the time with a megabyte behind it.
+    let units = IntUnits::new(1);
+    pair.telemetry = Box::new(move |now| vec![units.pack(now, now.0 / 800, 1_000_000, 0)]);
+    pair.ends[0].write(1 << 30);
+    pair.run(Time(20 * MS));
+    let probes = pair.log.iter().filter(|(_, end, s)| *end == 0 && s.flags.has(Flags::PROBE)).count();
+    assert!((195..=201).contains(&probes), "{probes} probes in 200 round trips");
+    assert!(
+        pair.log.iter().filter(|(_, _, s)| s.flags.has(Flags::PROBE_REPLY)).all(|(at, _, _)| at.0 % (50 * US) == 0)
+    );
+    assert_eq!(pair.ends[0].cwnd(), 3 * 1500);
+}
+
+/// A lost probe is replaced after its timeout, and its late answer is not taken for the new one's.
+#[test]
+fn a_lost_probe_is_replaced() {
+    let cc = flow_context(1500, Control::Hpcc(hpcc::Params::default()));
+    let tcp = Params { probe: Some(Duration::from_us(300)), ..Params::user_space() };
+    let fate = |_: usize, n: u64, s: &super::super::Segment| {
+        if s.flags.has(Flags::PROBE) && n < 200 { Fate::Lost } else { Fate::Arrives }
+    };
+    let mut pair = Pair::new(tcp, cc, Duration::from_us(50), Box::new(fate));
+    pair.ends[0].write(1 << 30);
+    pair.run(Time(2 * MS));
+    let times: Vec<u64> =
+        pair.log.iter().filter(|(_, e, s)| *e == 0 && s.flags.has(Flags::PROBE)).map(|(t, _, _)| t.0 / US).collect();
+    assert_eq!(times[1] - times[0], 300);
+    assert!(times.windows(2).skip(4).all(|w| w[1] - w[0] == 100), "{times:?}");
+}
+
+/// Streams are not limited by the 32 bits of a sequence number.
+#[test]
+fn a_stream_passes_four_gibibytes() {
+    let large = Buffer { initial: 1 << 26, max: 1 << 26, step: 0 };
+    let tcp = Params { send_buffer: large.clone(), receive_buffer: large, ..Params::rfc() };
+    let mut pair = clean(tcp, 1 << 16);
+    pair.keep_log = false;
+    // One loss in every 5000 segments, so that recovery too meets the wrap.
+    pair.script = Box::new(|_, n, s| if s.len > 0 && n % 5_000 == 77 { Fate::Lost } else { Fate::Arrives });
+    pair.ends[0].write(5 << 30);
+    pair.ends[0].close();
+    pair.ends[1].close();
+    pair.run(Time(1000 * S));
+    assert!(pair.over());
+    assert_eq!(pair.delivered, [0, 5 << 30]);
+}
+
+/// Segmentation offload: what leaves between two arrivals is a multiple of the burst, not a segment per ACK.
+#[test]
+fn bursts_wait_for_their_window() {
+    let mut tcp = Params { burst: 8, initial_window: InitialWindow::Segments(64), ..Params::rfc() };
+    tcp.delayed_ack.segments = 1;
+    let mut pair = clean(tcp, 1000);
+    pair.rate = Some((BitsPerSec(1_000_000_000), u64::MAX));
+    pair.ends[0].write(1_000_000);
+    pair.run(Time(10 * MS));
+    let mut bursts = Vec::<(Time, u32)>::new();
+    for (at, _, _) in pair.log.iter().filter(|(_, end, s)| *end == 0 && s.len > 0) {
+        match bursts.last_mut() {
+            Some((last, n)) if last == at => *n += 1,
+            _ => bursts.push((*at, 1)),
+        }
+    }
+    let small = bursts.iter().rev().skip(1).filter(|(_, n)| *n < 8).count();
+    assert_eq!(small, 0, "{bursts:?}");
+    assert_eq!(pair.delivered[1], 1_000_000);
+}
+
+/// Paced at twice the window per round trip, a window of 64 segments leaves in half a round trip and not at once.
+#[test]
+fn pacing_spreads_a_window() {
+    let pacing = Pacing::Window { slow_start: 200, avoidance: 120 };
+    let mut pair = clean(Params { pacing, initial_window: InitialWindow::Segments(64), ..Params::rfc() }, 1000);
+    pair.ends[0].write(64_000);
+    pair.run(Time(S));
+    let sent: Vec<u64> = pair.log.iter().filter(|(_, e, s)| *e == 0 && s.len > 0).map(|(t, _, _)| t.0).collect();
+    assert_eq!(sent.len(), 64);
+    assert!(sent.windows(2).all(|w| w[1] - w[0] >= 700 * 1000), "100 us / 64 / 2 = 0.78 us apart");
+    let span = sent[63] - sent[0];
+    assert!((45 * US..=50 * US).contains(&span), "{span} ps");
+}
+
+/// FreeBSD's socket buffers start at 128 KiB and end at 256 KiB under a bulk transfer, and stay for short messages.
+#[test]
+fn socket_buffers_grow_under_bulk_data() {
+    for (bytes, grown) in [(20_000_000, true), (20_000, false)] {
+        let tcp = Params { timestamps: true, ..Params::freebsd() };
+        let mut pair = clean(tcp, 1448);
+        pair.delay = Duration::from_us(500);
+        pair.ends[0].write(bytes);
+        pair.run(Time(10 * S));
+        let (sending, receiving) = (pair.ends[0].buffers().0, pair.ends[1].buffers().1);
+        let expected = if grown { 256 << 10 } else { 128 << 10 };
+        assert_eq!((sending, receiving), (expected, expected), "{bytes} bytes");
+    }
+}
+
+/// A connection to a known host begins with half of the last window and in congestion avoidance.
+#[test]
+fn the_cache_carries_window_threshold_and_round_trip_time() {
+    let tcp = Params { inherit_cwnd: InheritCwnd::Half, ..Params::freebsd() };
+    let mut pair = clean(tcp, 1000);
+    pair.script = Box::new(|_, n, s| if s.len > 0 && n == 60 { Fate::Lost } else { Fate::Arrives });
+    pair.ends[0].write(200_000);
+    pair.run(Time(S));
+    let entry = pair.ends[0].cache_entry().expect("many samples");
+    assert!((100..110).contains(&(entry.srtt.as_ns() / 1000)), "{:?}", entry.srtt);
+    let ssthresh = entry.ssthresh.expect("a loss set it");
+    let mut next = clean(pair.tcp[0].clone(), 1000);
+    next.ends[0] = Connection::connect(Context { tcp: &pair.tcp[0], cc: &pair.cc }, Some(entry));
+    next.run(Time(200 * US));
+    assert_eq!(next.ends[0].state(), State::Open);
+    assert_eq!((next.ends[0].cwnd(), next.ends[0].ssthresh()), (entry.cwnd / 2, ssthresh));
+    let both = entry.merged(CacheEntry { srtt: Duration(entry.srtt.0 + 8), ..entry });
+    assert_eq!(both.srtt, Duration(entry.srtt.0 + 4), "the mean of both");
+}
+
+/// A path that becomes slow for a moment makes the timer run out too early; the ACK of the original tells, and FreeBSD takes the
+/// reduction back.
+#[test]
+fn a_spurious_timeout_is_undone() {
+    for undo in [true, false] {
+        let mut tcp = Params { undo_early_ack: undo, initial_window: InitialWindow::Segments(4), ..Params::freebsd() };
+        // Round trip 20 ms, first data RTO 60 ms.
+        (tcp.rto.slop, tcp.rto.initial) = (Duration(0), Duration::from_us(1_000_000));
+        let late = Duration::from_us(41_000);
+        let mut pair = Pair::new(
+            tcp,
+            new_reno(1000),
+            Duration::from_us(10_000),
+            Box::new(move |_, _, s| {
+                if s.len > 0 && s.timestamps.is_some_and(|t| t.value < 40_000) {
+                    Fate::Late(late)
+                } else {
+                    Fate::Arrives
+                }
+            }),
+        );
+        pair.ends[0].write(4_000);
+        pair.run(Time(S));
+        let (c, cwnd) = (pair.ends[0].counters(), pair.ends[0].cwnd());
+        assert_eq!((c.timeouts, c.spurious_timeouts), (1, u64::from(undo)));
+        assert_eq!(cwnd >= 4_000, undo, "{cwnd}");
+        assert_eq!(pair.delivered[1], 4_000);
+    }
+}
+
+/// Persistent connections: requests and answers both ways, PSH at the end of every message, none of them lost.
+#[test]
+fn requests_and_answers_share_a_connection() {
+    let mut pair = clean(Params::user_space(), 1448);
+    pair.run(Time(MS));
+    for query in 1..=50 {
+        let now = pair.now;
+        pair.ends[0].write(4_096);
+        pair.drain(0);
+        while pair.delivered[1] < query * 4_096 {
+            assert!(pair.step(now + Duration::from_us(10_000)));
+        }
+        pair.ends[1].write(64);
+        pair.drain(1);
+        while pair.delivered[0] < query * 64 {
+            assert!(pair.step(now + Duration::from_us(10_000)));
+        }
+        assert_eq!(pair.now - now, Duration::from_us(100), "a round trip: no timer is waited for");
+    }
+    let ends = pair.log.iter().filter(|(_, end, s)| *end == 0 && s.flags.has(Flags::PSH)).count();
+    assert_eq!(ends, 50);
+}
+
+/// A bottleneck with a queue of one bandwidth-delay product: the link stays busy, with and without SACK.
+#[test]
+fn a_drop_tail_bottleneck_is_filled() {
+    for sack in [true, false] {
+        let mut tcp = Params { sack, ..Params::rfc() };
+        tcp.rto.min = Duration::from_us(5_000);
+        let mut pair = clean(tcp, 1448);
+        pair.delay = Duration::from_us(500);
+        pair.rate = Some((BitsPerSec(1_000_000_000), 125_000));
+        pair.ends[0].write(1 << 30);
+        pair.keep_log = false;
+        pair.run(Time(2 * S));
+        let rate = pair.delivered[1] as f64 * 8.0 / 2.0 / 1e9 * 1500.0 / 1448.0;
+        assert!(rate > 0.93, "sack {sack}: {rate:.3} of the link");
+        assert!(pair.lost > 0, "sack {sack}: no loss");
+    }
+}
+
+/// The rules of a controller that takes no notice of TCP are refused by name, not run silently.
+#[test]
+fn rdma_controllers_do_not_run_over_tcp() {
+    use crate::cc::{Runs, dcqcn};
+    assert_eq!(Control::Dcqcn(dcqcn::Params::default()).runs(), Runs::Rdma);
+    assert_eq!(Control::NewReno(reno::Params::default()).runs(), Runs::Tcp);
+    assert_eq!(Control::Hpcc(hpcc::Params::default()).runs(), Runs::Both);
+}

@@ -1,0 +1,55 @@
+"""The page's figures from measured curves, the published ones thin behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from numpy.typing import ArrayLike
+
+from paceline import plot
+from paceline.analysis import Curve
+from paceline.experiments.hpcc_page.curves import PERCENTILES, SCHEMES, WORKLOADS, CurveId, published
+from paceline.reproduce.model import Drawing
+
+THIN = "Thin lines: the curves of the HPCC project page, read from its figures."
+
+
+def _panel(measured: Mapping[CurveId, Curve], schemes: Sequence[str], workload: str, load: int, q: int) -> plot.Panel:
+    """One figure of the page: the curves that were measured, and those of them that were published."""
+    curves, thin = {}, {}
+    reference = published()
+    for scheme in schemes:
+        curve = CurveId(workload, load, scheme, q)
+        if curve in measured:
+            curves[SCHEMES[scheme]] = measured[curve]
+            if curve in reference.values:
+                sizes: ArrayLike = reference.bins[workload].upper_bytes
+                thin[SCHEMES[scheme]] = (sizes, reference[curve])
+    return plot.Panel(f"{WORKLOADS[workload]}, {load} % load, p{q}", curves, thin)
+
+
+def slowdown(
+    name: str,
+    measured: Mapping[CurveId, Curve],
+    schemes: Sequence[str],
+    workload: str,
+    loads: Sequence[int],
+    *,
+    alone: bool = True,
+) -> Iterator[Drawing]:
+    """All percentiles and loads of a workload: as small multiples, then, with ``alone``, each of its own."""
+    rows = [[_panel(measured, schemes, workload, load, q) for q in PERCENTILES] for load in loads]
+    caption = f"{WORKLOADS[workload]}: slowdown over flow size. Rows: loads; columns: percentiles. {THIN}"
+    yield Drawing(f"{name}-{workload}", plot.slowdown_panels(rows), caption)
+    for load, row in zip(loads, rows, strict=True) if alone else ():
+        for q, panel in zip(PERCENTILES, row, strict=True):
+            figure = plot.slowdown_vs_size(panel.curves, published=panel.published, marks=False)
+            yield Drawing(f"{name}-{workload}{load}-p{q}", figure, f"{panel.title}. {THIN}")
+
+
+def overview(
+    name: str, measured: Mapping[CurveId, Curve], schemes: Sequence[str], places: Sequence[tuple[str, int]]
+) -> Iterator[Drawing]:
+    """The figures that a statement is about, one row for each workload and load."""
+    rows = [[_panel(measured, schemes, workload, load, q) for q in PERCENTILES] for workload, load in places]
+    yield Drawing(name, plot.slowdown_panels(rows), f"The curves that {name} is about. {THIN}")

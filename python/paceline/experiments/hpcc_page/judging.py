@@ -1,0 +1,107 @@
+"""From runs to verdicts: flows of all seeds together give the value, leaving out one seed at a time its interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from paceline.analysis import Curve, Sample, percentile_curves
+from paceline.experiments.hpcc_page.curves import PERCENTILES, CurveId, Curves, published, together
+from paceline.experiments.hpcc_page.rules import Quantity, Rule
+from paceline.experiments.hpcc_page.setup import WINDOWS
+from paceline.reproduce.judge import LEAST_SEEDS, Estimate, student_t
+from paceline.reproduce.model import Outcome, Run, Runs, Scale, Verdict
+from paceline.results import Results
+
+PS_PER_US = 1_000_000
+
+
+def sample(folder: Path, workload: str, finished_by_ps: int | None = None) -> Sample:
+    """Slowdown of the measured flows of the workload, incasts left out; with a limit, of those finished by then."""
+    results = Results.load(folder)
+    found = results.slowdown("hpcc")
+    groups = tuple(results.summary["groups"])
+    use = results.measured_codes("group") == groups.index(workload)
+    if finished_by_ps is not None:
+        end = results.flows["start_ps"][results.measured] + results.fct().value
+        use &= ~found.censored & (end <= finished_by_ps)
+    return found.where(use)
+
+
+@lru_cache(maxsize=1024)
+def _pooled(folders: tuple[Path, ...], workload: str, finished_by_ps: int | None) -> tuple[Curve, ...]:
+    flows = together([sample(folder, workload, finished_by_ps) for folder in folders])
+    return tuple(percentile_curves(flows, published().bins[workload], PERCENTILES, rule="hpcc"))
+
+
+def measured_curves(runs: Runs, scale: Scale, *, only_finished: bool = False) -> dict[CurveId, Curve]:
+    """The curves of runs, seeds together; of ``only_finished``, from flows that end before arrivals do."""
+    parts: dict[tuple[str, int, str], list[Run]] = {}
+    for run in runs:
+        key = run.point.key
+        parts.setdefault((str(key["workload"]), int(key["load"]), str(key["scheme"])), []).append(run)
+    found = {}
+    for (workload, load, scheme), of in parts.items():
+        limit = WINDOWS[scale][load].arrivals_us * PS_PER_US if only_finished else None
+        for curve in _pooled(tuple(run.folder for run in of), workload, limit):
+            found[CurveId(workload, load, scheme, round(curve.q))] = curve
+    return found
+
+
+def _curves(runs: Runs, scale: Scale, *, only_finished: bool) -> Curves:
+    found = measured_curves(runs, scale, only_finished=only_finished)
+    return Curves(published().bins, {curve: values.value for curve, values in found.items()})
+
+
+def jackknife(whole: float, without_one: Sequence[float]) -> Estimate:
+    """A value from all seeds, with the 95 % interval that leaving out one seed at a time gives.
+
+    A percentile of few flows is biased towards the largest, so that a mean over seeds would be too: the flows are put
+    together instead. Without an interval for fewer than :data:`LEAST_SEEDS` seeds.
+    """
+    n = len(without_one)
+    if n < LEAST_SEEDS or not all(map(math.isfinite, (whole, *without_one))):
+        return Estimate(whole, None)
+    pseudo = [n * whole - (n - 1) * v for v in without_one]
+    mean = math.fsum(pseudo) / n
+    half = student_t(n - 1) * math.sqrt(math.fsum((v - mean) ** 2 for v in pseudo) / (n * (n - 1)))
+    return Estimate(whole, (whole - half, whole + half))
+
+
+def verdicts(
+    experiment: str, rule: Rule, runs: Runs, scale: Scale, *, variant: str = "default", only_finished: bool = False
+) -> list[Verdict]:
+    """The verdicts of a rule on the runs, published values beside them."""
+    seeds = runs.seeds
+
+    def of(chosen: Runs) -> list[Quantity]:
+        return rule(_curves(chosen, scale, only_finished=only_finished))
+
+    whole = of(runs)
+    parts = [of(Runs(tuple(r for r in runs if r.point.seed != seed))) for seed in seeds] if len(seeds) > 1 else []
+    said = {q.id: q.value for q in rule(published())}
+    found = []
+    for i, quantity in enumerate(whole):
+        estimate = jackknife(quantity.value, [part[i].value for part in parts])
+        before, value = said[quantity.id], estimate.mean
+        name, limits = f"{experiment}.{quantity.id}", quantity.limits
+        if limits is None:
+            outcome = Outcome.REPORT
+        else:
+            outcome = Outcome.NOT_JUDGED if scale is Scale.TINY else limits.judge(estimate)
+        found.append(
+            Verdict(
+                id=name,
+                statement=quantity.statement,
+                published=before if math.isfinite(before) else None,
+                measured=value if math.isfinite(value) else None,
+                tolerance=limits.text if limits else "–",
+                verdict=outcome,
+                variant=variant,
+                seeds=seeds,
+                interval=estimate.interval,
+            )
+        )
+    return found

@@ -1,0 +1,170 @@
+"""The runs behind the page's figures: network, schemes, arrivals, and how much of it at each scale.
+
+All runs are native: exact picoseconds, none of the reference simulator's quirks. What the page leaves open is a named
+variant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from paceline.experiments.hpcc_page.curves import LOADS, WORKLOADS
+from paceline.reproduce.model import Point, Scale
+from paceline.scenario import (
+    Dcqcn,
+    Dctcp,
+    Ecn,
+    Host,
+    Hpcc,
+    HpccFat320,
+    HpccPint,
+    IncastLoad,
+    Load,
+    Poisson,
+    PoissonIncast,
+    Quirks,
+    Records,
+    Run,
+    Scenario,
+    Scheme,
+    Series,
+    Switch,
+    Timely,
+)
+
+CONTROL: Final[Mapping[str, Scheme]] = {
+    # Page: target utilisation 99 %, maxStage 0. Scripts of the reference simulator: W_AI as a rate of 50 Mb/s.
+    "hpcc_pint": HpccPint(eta=0.99, max_stage=0, w_ai_rate="50Mbps", log_base=1.05),
+    "hpcc_int": Hpcc(eta=0.99, max_stage=0, w_ai_rate="50Mbps"),
+    "hpcc_pint_eta95": HpccPint(eta=0.95, max_stage=0, w_ai_rate="50Mbps", log_base=1.05),
+    "hpcc_int_eta95": Hpcc(eta=0.95, max_stage=0, w_ai_rate="50Mbps"),
+    # The scripts' sets with a window (dcqcn_vwin, timely_vwin); for 100 Gb/s.
+    "dcqcn_w": Dcqcn(preset="vendor", window="bdp", ai_rate="20Mbps", hai_rate="200Mbps"),
+    "timely_w": Timely(window="bdp", ai_rate="100Mbps", hai_rate="500Mbps"),
+    "dctcp": Dctcp(ai_rate="615Mbps"),
+    "dcqcn": Dcqcn(preset="vendor", ai_rate="20Mbps", hai_rate="200Mbps"),
+    "timely": Timely(ai_rate="100Mbps", hai_rate="500Mbps"),
+}
+
+TARGETS: Final = ("hpcc_pint_eta95", "hpcc_int_eta95")
+"""HPCC with a target of 95 %, for the figures that compare targets."""
+
+PLAIN: Final = ("dcqcn", "timely")
+"""Schemes without a window, which the page does not show."""
+
+# Scripts of the reference simulator: KMIN and KMAX at 100 Gb/s, in proportion at 400 Gb/s. The schemes that ignore
+# marks have DCQCN's.
+_MARKING: Final = Ecn(k_min="400KB", k_max="1600KB", p_max=0.2)
+_STEP: Final = Ecn(k_min="300KB", k_max="300KB", p_max=1.0)
+
+
+@dataclass(frozen=True)
+class Window:
+    """How long flows arrive, from when on they are measured, and how often with another seed."""
+
+    arrivals_us: int
+    warmup_us: int
+    seeds: int
+
+
+WINDOWS: Final[Mapping[Scale, Mapping[int, Window]]] = {
+    Scale.TINY: dict.fromkeys(LOADS, Window(200, 0, 1)),
+    # At 30 and 50 % the number of flows under way stands still after a few ms. At 70 % it does after hundreds, which no
+    # quick run can have: there absolute curves are judged at paper scale only.
+    Scale.QUICK: {30: Window(15_000, 4_000, 3), 50: Window(15_000, 4_000, 3), 70: Window(18_000, 4_000, 3)},
+    Scale.PAPER: {30: Window(100_000, 5_000, 3), 50: Window(100_000, 5_000, 3), 70: Window(400_000, 0, 3)},
+}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A reading of what the page leaves open, tried on some schemes at WebSearch, 30 % load."""
+
+    title: str
+    schemes: tuple[str, ...] = ("hpcc_int",)
+    control: Scheme | None = None
+    """In place of the scheme's own parameters."""
+    wire_load: bool = False
+    incast: bool = False
+    ack_priority: bool = False
+    clock_1ns: bool = False
+
+
+VARIANTS: Final[Mapping[str, Variant]] = {
+    "incast": Variant("2 % load of 60-to-1 incasts of 500 KB flows besides", ("hpcc_int", "dcqcn_w"), incast=True),
+    "wire_load": Variant("load counted in bytes of data packets on the wire, headers included", wire_load=True),
+    "ack_priority": Variant("ACKs in a class of their own before data, in switches too", ack_priority=True),
+    "clock_1ns": Variant("the reference's clock of whole ns, on which links are 0.2 to 5 % faster", clock_1ns=True),
+    "dcqcn_50_50_55": Variant(
+        "DCQCN+w with the timers of the DCQCN paper",
+        ("dcqcn_w",),
+        control=Dcqcn(preset="paper", window="bdp", ai_rate="20Mbps", hai_rate="200Mbps"),
+    ),
+}
+"""Variants that need runs of their own."""
+
+
+def scenario(workload: str, load: int, scheme: str, window: Window, variant: Variant | None = None) -> Scenario:
+    """One run of the page: ``workload``, ``load`` in percent and ``scheme`` as :mod:`.curves` names them."""
+    variant = Variant("") if variant is None else variant
+    poisson = Poisson(
+        group=workload,
+        sizes=f"{workload}@hpcc",
+        duration=f"{window.arrivals_us}us",
+        load=Load(value=load / 100, bytes="wire" if variant.wire_load else "payload", of="host"),
+    )
+    incast = PoissonIncast(
+        group="incast",
+        senders=60,
+        sizes="500KB",
+        duration=f"{window.arrivals_us}us",
+        load=IncastLoad(value=0.02),
+    )
+    return Scenario(
+        name=f"{workload}{load}-{scheme}",
+        topology=HpccFat320(),
+        switch=Switch(buffer="32MiB", ecn=_STEP if scheme == "dctcp" else _MARKING),
+        # The reference has no timeout, and nothing is lost here.
+        host=Host(ack_priority=variant.ack_priority, rto="off"),
+        run=Run(warmup=f"{window.warmup_us}us"),
+        records=Records(queues="off", links=False, pauses=False, series=Series(busiest=0)),
+        quirks=Quirks(clock_1ns=variant.clock_1ns),
+        schemes={scheme: variant.control or CONTROL[scheme]},
+        workloads=[poisson, incast] if variant.incast else [poisson],
+    )
+
+
+def points(
+    scale: Scale,
+    schemes: Iterable[str],
+    *,
+    workloads: Iterable[str] = tuple(WORKLOADS),
+    loads: Iterable[int] = LOADS,
+    variant: str = "default",
+) -> list[Point]:
+    """The runs of some schemes, workloads and loads at a scale, one per seed."""
+    found = []
+    chosen = VARIANTS.get(variant)
+    for workload in workloads:
+        for load in loads:
+            window = WINDOWS[scale][load]
+            for scheme in schemes:
+                run = scenario(workload, load, scheme, window, chosen)
+                key: dict[str, str | int | float] = {
+                    "workload": workload,
+                    "load": load,
+                    "scheme": scheme,
+                    "variant": variant,
+                }
+                found += [Point(scenario=run, key=key, seed=seed) for seed in range(1, window.seeds + 1)]
+    return found
+
+
+def variant_points(scale: Scale) -> list[Point]:
+    """The runs of all variants, and of the schemes without a window: WebSearch at 30 % load."""
+    found = points(scale, PLAIN, workloads=["websearch"], loads=[30])
+    for name, variant in VARIANTS.items():
+        found += points(scale, variant.schemes, workloads=["websearch"], loads=[30], variant=name)
+    return found

@@ -1,0 +1,228 @@
+"""H1 to H12: slowdown over flow size, and what the page says about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from paceline.experiments.hpcc_page import figures, rules
+from paceline.experiments.hpcc_page.curves import LOADS, MAIN, SCHEMES, WORKLOADS
+from paceline.experiments.hpcc_page.judging import measured_curves, verdicts
+from paceline.experiments.hpcc_page.rules import Rule
+from paceline.experiments.hpcc_page.setup import PLAIN, VARIANTS, WINDOWS, points, variant_points
+from paceline.reproduce.model import Experiment, Point, Runs, Scale, Shown, Verdict
+
+SOURCE: Final = "HPCC project page (hpcc-group.github.io), slowdown figures of 2020"
+DEFAULT: Final = "default"
+FINISHED: Final = "finished_only"
+"""Variant: flows that end after arrivals do are left out, as after the time limit of the authors' script."""
+
+ABOUT: Final[Mapping[str, str]] = {
+    "finished_only": "only flows that finish before arrivals end, as with the time limit of the authors' script",
+} | {name: variant.title for name, variant in VARIANTS.items()}
+
+
+def window_remark(scale: Scale) -> str:
+    """What was run, in one sentence."""
+    found = [f"{w.arrivals_us / 1000:g} ms at {load} % ({w.warmup_us / 1000:g} ms of them warm-up), {w.seeds} seeds"
+             for load, w in WINDOWS[scale].items()]  # fmt: skip
+    return f"Arrivals: {'; '.join(found)}. Every run goes on until its last flow has finished."
+
+
+def _alone(scale: Scale) -> bool:
+    """Whether every figure of the page is drawn of its own too: at tiny, small multiples show that each is there."""
+    return scale is not Scale.TINY
+
+
+def _needed(chosen: Sequence[Rule], scale: Scale) -> list[Point]:
+    """The runs that give the curves which the rules look at."""
+    curves = {c: None for rule in chosen for c in rules.needed(rule)}
+    places = dict.fromkeys((c.workload, c.load, c.scheme) for c in curves)
+    return [p for w, load, s in sorted(places) for p in points(scale, [s], workloads=[w], loads=[load])]
+
+
+def _places(rule: Rule) -> list[tuple[str, int]]:
+    found = dict.fromkeys((c.workload, c.load) for c in rules.needed(rule))
+    return sorted(found, key=lambda place: (list(WORKLOADS).index(place[0]), place[1]))
+
+
+def _schemes(rule: Rule) -> list[str]:
+    used = {c.scheme for c in rules.needed(rule)}
+    return [scheme for scheme in SCHEMES if scheme in used]
+
+
+def _experiment(
+    number: int,
+    title: str,
+    statement: str,
+    rule: Rule,
+    *,
+    before_backlog: Rule | None = None,
+    finished: bool = False,
+) -> Experiment:
+    """An experiment of one rule; ``before_backlog`` takes its place at quick scale, where 70 % load is not steady."""
+    name = f"H{number}"
+
+    def judge(runs: Runs, scale: Scale) -> Sequence[Verdict]:
+        used = rule if before_backlog is None or scale is Scale.PAPER else before_backlog
+        found = verdicts(name, used, runs, scale)
+        if finished:
+            found += verdicts(name, used, runs, scale, variant=FINISHED, only_finished=True)
+        return found
+
+    def show(runs: Runs, scale: Scale) -> Shown:
+        measured = measured_curves(runs, scale)
+        remarks = [window_remark(scale)]
+        if finished:
+            remarks.append(f"Variant {FINISHED}: {ABOUT[FINISHED]}.")
+        return Shown(figures.overview(name, measured, _schemes(rule), _places(rule)), remarks=remarks)
+
+    return Experiment(
+        id=name,
+        title=title,
+        statement=statement,
+        source=SOURCE,
+        plan=lambda scale: _needed([rule], scale),
+        judge=judge,
+        show=show,
+    )
+
+
+def _slowdown(number: int, workload: str) -> Experiment:
+    """H1 and H2: all curves of a workload against the published ones."""
+    name = f"H{number}"
+    extras = workload == "websearch"
+
+    def plan(scale: Scale) -> Sequence[Point]:
+        return [*points(scale, MAIN, workloads=[workload]), *(variant_points(scale) if extras else [])]
+
+    def judge(runs: Runs, scale: Scale) -> Sequence[Verdict]:
+        main = Runs(tuple(r for r in runs if r.point.key["variant"] == DEFAULT and r.point.key["scheme"] in MAIN))
+        found: list[Verdict] = []
+        for load in LOADS:
+            here = main.where(load=load)
+            absolute = rules.curve_match(workload, load)
+            if load == 70 and scale is not Scale.PAPER:
+                absolute = rules.without_claims(absolute)
+            found += verdicts(name, absolute, here, scale)
+        relative = rules.curve_match_relative(workload, 70)
+        found += verdicts(name, relative, main.where(load=70), scale)
+        found += verdicts(
+            name, rules.without_claims(relative), main.where(load=70), scale, variant=FINISHED, only_finished=True
+        )
+        return found + (_variants(name, runs, scale) if extras else [])
+
+    def show(runs: Runs, scale: Scale) -> Shown:
+        main = runs.where(variant=DEFAULT)
+        drawn = figures.slowdown(name, measured_curves(main, scale), MAIN, workload, LOADS, alone=_alone(scale))
+        remarks = [window_remark(scale), "70 % load: the backlog grows for hundreds of ms; see docs/hpcc-page.md."]
+        used = [FINISHED, *(VARIANTS if extras else [])]
+        return Shown(drawn, remarks=remarks + [f"Variant {v}: {ABOUT[v]}." for v in used])
+
+    return Experiment(
+        id=name,
+        title=f"Slowdown over flow size, {WORKLOADS[workload]}",
+        statement=f"{WORKLOADS[workload]} at 30, 50 and 70 % load: slowdown at p50, p95 and p99 of flows of each size, "
+        "for HPCC-PINT, HPCC-INT, DCQCN+w, TIMELY+w and DCTCP.",
+        source=SOURCE,
+        plan=plan,
+        judge=judge,
+        show=show,
+    )
+
+
+def _variants(name: str, runs: Runs, scale: Scale) -> list[Verdict]:
+    """The curves of every variant against the published ones."""
+    found: list[Verdict] = []
+    for variant, settings in VARIANTS.items():
+        rule = rules.without_claims(rules.curve_match("websearch", 30, settings.schemes))
+        found += verdicts(name, rule, runs.where(variant=variant), scale, variant=variant)
+    plain = Runs(tuple(r for r in runs if r.point.key["scheme"] in PLAIN))
+    return found + verdicts(name, rules.without_window, plain, scale)
+
+
+def _targets() -> Experiment:
+    """H3: figures of both targets, and the sign of every band."""
+    schemes = ("hpcc_pint_eta95", "hpcc_pint", "hpcc_int_eta95", "hpcc_int")
+
+    def show(runs: Runs, scale: Scale) -> Shown:
+        measured = measured_curves(runs, scale)
+        drawn = (d for w in WORKLOADS for d in figures.slowdown("H3", measured, schemes, w, LOADS, alone=_alone(scale)))
+        return Shown(drawn, remarks=[window_remark(scale)])
+
+    return Experiment(
+        id="H3",
+        title="Target utilisation 95 or 99 %",
+        statement="A target of 99 % instead of 95 % makes long flows faster and the tail of short ones slower, with "
+        "INT and PINT, at every load.",
+        source=SOURCE,
+        plan=lambda scale: _needed([rules.targets], scale),
+        judge=lambda runs, scale: verdicts("H3", rules.targets, runs, scale),
+        show=show,
+    )
+
+
+EXPERIMENTS = (
+    _slowdown(1, "websearch"),
+    _slowdown(2, "hadoop"),
+    _targets(),
+    _experiment(
+        4,
+        "Short flows at 30 % load",
+        "The tail slowdown of flows below 200 KB is lower with HPCC-PINT than with the others by half and more; the "
+        "median is alike.",
+        rules.short_flows_at_30,
+    ),
+    _experiment(
+        5,
+        "Long flows at 30 % load",
+        "Flows of 1 MB and more take 5 to 13 % longer with HPCC-INT than with the others.",
+        rules.long_flows_at_30,
+    ),
+    _experiment(
+        6,
+        "PINT instead of INT",
+        "HPCC-PINT shortens long flows against HPCC-INT, the more the higher the load.",
+        rules.pint_over_int,
+    ),
+    _experiment(
+        7,
+        "Short flows at 50 % load",
+        "At 50 % load even the median slowdown of flows below 200 KB is lower with HPCC-PINT.",
+        rules.short_flows_at_50,
+    ),
+    _experiment(
+        8,
+        "Short flows and load",
+        "The gap in the tail slowdown of short flows grows with the load.",
+        rules.short_flow_gap,
+    ),
+    _experiment(
+        9,
+        "The longest flows at 70 % load",
+        "WebSearch flows above 6 MB are slower with HPCC-PINT than with DCQCN+w and DCTCP, more so in the tail, but "
+        "not slower than with TIMELY+w.",
+        rules.longest_flows_at_70,
+        finished=True,
+    ),
+    _experiment(
+        10,
+        "Hadoop at 70 % load",
+        "Over all Hadoop flows the mean slowdown is lowest with HPCC-PINT.",
+        rules.hadoop_at_70,
+        before_backlog=rules.hadoop_at_70_ordering,
+        finished=True,
+    ),
+    _experiment(
+        11,
+        "Target utilisation up to 50 % load",
+        "A target of 99 % instead of 95 % makes long flows 2 to 9 % faster and the tail of short ones 2 to 5 % slower.",
+        rules.targets_to_50,
+    ),
+    _experiment(
+        12,
+        "Target utilisation at 70 % load",
+        "At 70 % load a target of 99 % makes long flows clearly faster with HPCC-INT, more than at 50 %.",
+        rules.targets_at_70,
+    ),
+)
