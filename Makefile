@@ -56,6 +56,10 @@ parity: tools ## Compares all carried runs of the HPCC reference simulator, byte
 bench: setup ## Measures the engine
 	$(BIN)/paceline bench
 
+.PHONY: guard
+guard: setup ## Compares the engine's instructions per packet with the recorded number; needs valgrind
+	@$(BIN)/paceline-bench --guard
+
 .PHONY: lint
 lint: setup ## Checks formatting, lints, types and stubs
 	$(CARGO) fmt --all --check

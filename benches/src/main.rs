@@ -4,52 +4,79 @@
 //! callgrind, where it is installed, as the difference of two runs of this binary (one sets up, the other also runs).
 #![allow(clippy::print_stdout, reason = "a command-line program")]
 
+mod guard;
 mod kernel;
+mod measure;
 mod workloads;
 
 use std::io::Write;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use paceline_sim::InputError;
-use paceline_sim::assemble::assemble;
-use paceline_sim::run::{cpu_seconds, peak_rss_mib, prepare_bench};
-use paceline_sim::spec;
-use serde::{Deserialize, Serialize};
+use measure::{Row, Way, child, instructions, run_one};
+use paceline_sim::run::cpu_seconds;
 use workloads::{WORKLOADS, Workload};
 
-/// One line of the table.
-#[derive(Clone, Debug, Serialize, Deserialize, Default)]
-struct Row {
-    name: String,
-    hosts: usize,
-    flows: u64,
-    data_hops: u64,
-    control_hops: u64,
-    cpu_s: f64,
-    wall_s: f64,
-    setup_s: f64,
-    s_per_mdh: f64,
-    ns_per_hop: f64,
-    events: u64,
-    peak_rss_mib: f64,
-    threads: usize,
-    engine: String,
-    /// `s_per_mdh` over the seconds of the calibration kernel.
-    calibration_ratio: f64,
-    /// CPU time over that of the sequential engine on the same workload.
-    sequential_ratio: Option<f64>,
-    /// Instructions of the event loop per data hop; `None` where valgrind is missing.
-    instructions_per_data_hop: Option<f64>,
-}
+/// Data hops above which a run under valgrind takes minutes and says no more than the small ones.
+const MOST_COUNTED: u64 = 30_000_000;
 
 fn usage() -> String {
-    let names: Vec<&str> = WORKLOADS.iter().map(|w| w.name).collect();
+    let names = |listed: bool| -> String {
+        WORKLOADS.iter().filter(|w| w.listed == listed).map(|w| w.name).collect::<Vec<_>>().join(", ")
+    };
     format!(
-        "usage: paceline bench [NAME...] [--json] [--quick]\n\nRuns each workload and prints its speed. NAMEs: {}\n\
-         --json   one JSON object per workload instead of the table\n\
-         --quick  without the sequential engine and without instruction counts",
-        names.join(", ")
+        "usage: paceline bench [NAME...] [--json] [--quick] [--threads N]\n       \
+         paceline bench --guard [--update]\n\n\
+         Runs each workload and prints its speed. NAMEs: {}; by name only, as they take long: {}\n\
+         --json       one JSON object per workload instead of the table\n\
+         --quick      without the sequential engine and without instruction counts\n\
+         --threads N  on up to N threads: shows what they cost and how even the parts are\n\
+         --guard      compares instructions per data hop with the recorded number; --update records",
+        names(true),
+        names(false)
     )
+}
+
+/// What the command line asks for.
+#[derive(Debug, Default)]
+struct Args {
+    names: Vec<String>,
+    json: bool,
+    quick: bool,
+    guard: bool,
+    update: bool,
+    threads: usize,
+}
+
+impl Args {
+    fn parse(args: Vec<String>) -> Result<Self, String> {
+        let mut parsed = Self { threads: 1, ..Self::default() };
+        let mut args = args.into_iter();
+        while let Some(arg) = args.next() {
+            match arg.as_str() {
+                "--json" => parsed.json = true,
+                "--quick" => parsed.quick = true,
+                "--guard" => parsed.guard = true,
+                "--update" => parsed.update = true,
+                "--threads" => {
+                    let value = args.next().unwrap_or_default();
+                    parsed.threads =
+                        value.parse().ok().filter(|n| (1..=64).contains(n)).ok_or_else(|| {
+                            format!("--threads: not a number of threads: '{value}'; allowed: 1 to 64")
+                        })?;
+                }
+                option if option.starts_with("--") => return Err(format!("{option}: unknown option")),
+                name if WORKLOADS.iter().any(|w| w.name == name) => parsed.names.push(arg),
+                name => return Err(format!("{name}: unknown workload")),
+            }
+        }
+        if parsed.update && !parsed.guard {
+            return Err("--update: goes with --guard only".into());
+        }
+        if parsed.guard && (parsed.json || parsed.quick || parsed.threads > 1 || !parsed.names.is_empty()) {
+            return Err("--guard: takes --update only".into());
+        }
+        Ok(parsed)
+    }
 }
 
 fn main() -> ExitCode {
@@ -58,12 +85,12 @@ fn main() -> ExitCode {
         println!("{}", usage());
         return ExitCode::SUCCESS;
     }
-    // Called by itself: `--one NAME ENGINE set-up|run`, in a process of its own so that memory is the workload's.
-    if let [one, name, engine, mode] = &args[..]
+    // Called by itself: `--one NAME ENGINE THREADS set-up|run`.
+    if let [one, name, engine, threads, mode] = &args[..]
         && one == "--one"
         && let Some(w) = WORKLOADS.iter().find(|w| w.name == name)
     {
-        return match run_one(w, engine, mode == "run") {
+        return match run_one(w, Way { engine, threads: threads.parse().unwrap_or(1) }, mode == "run") {
             Ok(row) => {
                 println!("{}", serde_json::to_string(&row).unwrap_or_default());
                 ExitCode::SUCCESS
@@ -74,32 +101,36 @@ fn main() -> ExitCode {
             }
         };
     }
-    let (flags, names): (Vec<String>, Vec<String>) = args.into_iter().partition(|a| a.starts_with("--"));
-    if let Some(bad) = flags.iter().find(|f| !["--json", "--quick"].contains(&f.as_str())) {
-        eprintln!("{bad}: unknown option\n{}", usage());
-        return ExitCode::from(2);
-    }
-    if let Some(bad) = names.iter().find(|n| !WORKLOADS.iter().any(|w| w.name == n.as_str())) {
-        eprintln!("{bad}: unknown workload\n{}", usage());
-        return ExitCode::from(2);
+    let args = match Args::parse(args) {
+        Ok(args) => args,
+        Err(why) => {
+            eprintln!("{why}\n{}", usage());
+            return ExitCode::from(2);
+        }
+    };
+    if args.guard {
+        return guard::guard(args.update);
     }
     if cfg!(debug_assertions) {
         eprintln!("this is a debug build: its times say nothing. Build with --release.");
         return ExitCode::FAILURE;
     }
-    let chosen = WORKLOADS.iter().filter(|w| names.is_empty() || names.iter().any(|n| n == w.name));
-    let (json, quick) = (flags.iter().any(|f| f == "--json"), flags.iter().any(|f| f == "--quick"));
+    bench(&args)
+}
+
+fn bench(args: &Args) -> ExitCode {
+    let chosen = |w: &&Workload| if args.names.is_empty() { w.listed } else { args.names.iter().any(|n| n == w.name) };
     let before = cpu_seconds();
     let sum = kernel::kernel();
     let kernel_s = cpu_seconds() - before;
     eprintln!("calibration kernel: {kernel_s:.3} s (checksum {sum:x})");
-    if !json {
+    if !args.json {
         println!("{}", header());
     }
     let mut rows = Vec::new();
-    for w in chosen {
-        let Some(row) = measure(w, kernel_s, quick) else { return ExitCode::FAILURE };
-        if json {
+    for w in WORKLOADS.iter().filter(chosen) {
+        let Some(row) = measure(w, kernel_s, args) else { return ExitCode::FAILURE };
+        if args.json {
             println!("{}", serde_json::to_string(&row).unwrap_or_default());
         } else {
             println!("{}", line(&row));
@@ -112,9 +143,23 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
+fn measure(w: &Workload, kernel_s: f64, args: &Args) -> Option<Row> {
+    let way = Way { engine: "auto", threads: args.threads };
+    let mut row = child(w, way)?;
+    row.calibration_ratio = row.s_per_mdh / kernel_s;
+    if !args.quick {
+        let sequential = child(w, Way { engine: "sequential", threads: 1 });
+        row.sequential_ratio = sequential.map(|s| row.cpu_s / s.cpu_s);
+        if row.data_hops <= MOST_COUNTED {
+            row.instructions_per_data_hop = instructions(w, way).map(|n| n as f64 / row.data_hops as f64);
+        }
+    }
+    Some(row)
+}
+
 fn header() -> String {
     format!(
-        "{:<22} {:>6} {:>6} {:>9} {:>9} {:>7} {:>7} {:>8} {:>7} {:>7} {:>6} {:>6} {:>7}",
+        "{:<22} {:>6} {:>6} {:>9} {:>9} {:>7} {:>7} {:>8} {:>7} {:>7} {:>6} {:>6} {:>7} {:>4} {:>6} {:>6}",
         "workload",
         "hosts",
         "flows",
@@ -127,14 +172,17 @@ fn header() -> String {
         "MiB",
         "calib",
         "seq",
-        "instr"
+        "instr",
+        "thr",
+        "cross%",
+        "uneven"
     )
 }
 
 fn line(r: &Row) -> String {
     let optional = |v: Option<f64>, digits: usize| v.map_or_else(|| "-".into(), |v| format!("{v:.digits$}"));
     format!(
-        "{:<22} {:>6} {:>6} {:>10.2} {:>9.2} {:>7.3} {:>7.3} {:>8.4} {:>7.1} {:>7.1} {:>6.3} {:>6} {:>7}",
+        "{:<22} {:>6} {:>6} {:>10.2} {:>9.2} {:>7.3} {:>7.3} {:>8.4} {:>7.1} {:>7.1} {:>6.3} {:>6} {:>7} {:>4} {:>6} {:>6}",
         r.name,
         r.hosts,
         r.flows,
@@ -147,80 +195,11 @@ fn line(r: &Row) -> String {
         r.peak_rss_mib,
         r.calibration_ratio,
         optional(r.sequential_ratio, 2),
-        optional(r.instructions_per_data_hop, 0)
+        optional(r.instructions_per_data_hop, 0),
+        r.threads,
+        optional(r.crossed_share.map(|s| s * 100.0), 1),
+        optional(r.imbalance, 3)
     )
-}
-
-/// Runs a workload in a process of its own and reads its row.
-fn child(w: &Workload, engine: &str, mode: &str) -> Option<Row> {
-    let out = Command::new(std::env::current_exe().ok()?).args(["--one", w.name, engine, mode]).output().ok()?;
-    std::io::stderr().write_all(&out.stderr).ok()?;
-    serde_json::from_slice(&out.stdout).ok()
-}
-
-fn measure(w: &Workload, kernel_s: f64, quick: bool) -> Option<Row> {
-    let mut row = child(w, "auto", "run")?;
-    row.calibration_ratio = row.s_per_mdh / kernel_s;
-    if !quick {
-        row.sequential_ratio = child(w, "sequential", "run").map(|s| row.cpu_s / s.cpu_s);
-        row.instructions_per_data_hop = instructions(w, &row);
-    }
-    Some(row)
-}
-
-/// Instructions of the event loop per data hop, by callgrind: a whole run less one that stops before the first event.
-fn instructions(w: &Workload, row: &Row) -> Option<f64> {
-    let count = |mode: &str| -> Option<f64> {
-        let out = Command::new("valgrind")
-            .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-            .arg(std::env::current_exe().ok()?)
-            .args(["--one", w.name, "auto", mode])
-            .output()
-            .ok()?;
-        let text = String::from_utf8_lossy(&out.stderr).into_owned();
-        let line = text.lines().find_map(|l| l.split_once("Collected :"))?;
-        line.1.trim().parse().ok()
-    };
-    if row.data_hops > 30_000_000 {
-        // Under valgrind the large ones take minutes and say no more than the small ones.
-        return None;
-    }
-    Some((count("run")? - count("set-up")?) / row.data_hops as f64)
-}
-
-#[allow(clippy::disallowed_methods, reason = "this is what a bench is for")]
-fn run_one(w: &Workload, engine: &str, run: bool) -> Result<Row, InputError> {
-    let began = std::time::Instant::now();
-    let mut set: Vec<String> = w.set.iter().map(|s| (*s).to_string()).collect();
-    set.push(format!("run.engine={engine}"));
-    let spec = spec::parse(w.toml, w.name, &set)?;
-    let mut bench = prepare_bench(&spec, assemble(&spec)?, 1)?;
-    let setup_s = began.elapsed().as_secs_f64();
-    let (wall, cpu) = (std::time::Instant::now(), cpu_seconds());
-    if run {
-        bench.run()?;
-    }
-    let (cpu_s, wall_s) = (cpu_seconds() - cpu, wall.elapsed().as_secs_f64());
-    let net = bench.net();
-    let (data_hops, control_hops) = net.hops();
-    let per = |n: u64| if n == 0 { 0.0 } else { cpu_s / n as f64 };
-    Ok(Row {
-        name: w.name.to_string(),
-        hosts: net.graph().hosts().count(),
-        flows: net.counters().finished,
-        data_hops,
-        control_hops,
-        cpu_s,
-        wall_s,
-        setup_s,
-        s_per_mdh: per(data_hops) * 1e6,
-        ns_per_hop: per(data_hops + control_hops) * 1e9,
-        events: net.counters().events,
-        peak_rss_mib: peak_rss_mib(),
-        threads: 1,
-        engine: bench.kind().to_string(),
-        ..Row::default()
-    })
 }
 
 /// Appends to `benches/history`, where that is: in a checkout.

@@ -4,28 +4,45 @@
 pub struct Workload {
     /// Name on the command line.
     pub name: &'static str,
+    /// Whether it runs when no names are given.
+    pub listed: bool,
     /// Scenario text.
     pub toml: &'static str,
     /// `key=value` settings.
     pub set: &'static [&'static str],
 }
 
+const fn listed(name: &'static str, toml: &'static str, set: &'static [&'static str]) -> Workload {
+    Workload { name, listed: true, toml, set }
+}
+
+const fn by_name(name: &'static str, toml: &'static str, set: &'static [&'static str]) -> Workload {
+    Workload { name, listed: false, toml, set }
+}
+
 /// The HPCC page's set-up (H1): ACKs in the data class, PFC and ECN on, 32 MiB buffers, eta 0.99.
 const FAT320: &str = include_str!("../workloads/fat320-websearch.toml");
 const FAT_TREE: &str = include_str!("../workloads/fat-tree-websearch.toml");
 const INCAST: &str = include_str!("../workloads/incast-pfc.toml");
+const LEAF_SPINE: &str = include_str!("../workloads/leaf-spine-websearch.toml");
+const HTSIM: &str = include_str!("../workloads/htsim-permutation.toml");
+const DAYS: &str = include_str!("../workloads/days-e5.toml");
+const K64: &str = include_str!("../workloads/k64-permutation.toml");
+const TINY: &str = include_str!("../workloads/tiny-flows.toml");
 
 /// All of them, in the order they run.
-pub const WORKLOADS: [Workload; 7] = [
-    Workload {
-        name: "fat320-short",
-        toml: FAT320,
-        set: &["workloads.0.load.value=0.5", "workloads.0.duration=150us", "run.stop=250us"],
-    },
-    Workload { name: "fat320-websearch-30", toml: FAT320, set: &["workloads.0.load.value=0.3"] },
-    Workload { name: "fat320-websearch-50", toml: FAT320, set: &["workloads.0.load.value=0.5"] },
-    Workload { name: "fat320-websearch-70", toml: FAT320, set: &["workloads.0.load.value=0.7"] },
-    Workload { name: "k16-websearch-50", toml: FAT_TREE, set: &["topology.k=16", "workloads.0.duration=1ms"] },
-    Workload { name: "k32-websearch-50", toml: FAT_TREE, set: &["topology.k=32", "workloads.0.duration=300us"] },
-    Workload { name: "incast-pfc", toml: INCAST, set: &[] },
+pub const WORKLOADS: [Workload; 13] = [
+    listed("fat320-short", FAT320, &["workloads.0.load.value=0.5", "workloads.0.duration=150us", "run.stop=250us"]),
+    listed("fat320-websearch-30", FAT320, &["workloads.0.load.value=0.3"]),
+    listed("fat320-websearch-50", FAT320, &["workloads.0.load.value=0.5"]),
+    listed("fat320-websearch-70", FAT320, &["workloads.0.load.value=0.7"]),
+    listed("k16-websearch-50", FAT_TREE, &["topology.k=16", "workloads.0.duration=1ms"]),
+    listed("k32-websearch-50", FAT_TREE, &["topology.k=32", "workloads.0.duration=300us"]),
+    listed("incast-pfc", INCAST, &[]),
+    listed("leaf-spine-50", LEAF_SPINE, &[]),
+    listed("htsim-permutation", HTSIM, &[]),
+    by_name("days-e5", DAYS, &[]),
+    by_name("k64-websearch", FAT_TREE, &["topology.k=64", "workloads.0.duration=20us", "run.stop=100us"]),
+    by_name("k64-permutation", K64, &[]),
+    by_name("tiny-flows", TINY, &[]),
 ];

@@ -17,6 +17,8 @@ use crate::workload::load::wire_bytes;
 
 /// Bits of a packet's flow field that name the slot; the rest is the slot's generation.
 pub(crate) const SLOT_BITS: u32 = 24;
+/// Pairs of hosts whose flows are counted for their source ports: some 20 MB. All pairs of 1,024 hosts fit.
+const MOST_PAIRS: usize = 1 << 20;
 /// Mask of the slot.
 pub(crate) const SLOT_MASK: u32 = (1 << SLOT_BITS) - 1;
 
@@ -128,10 +130,16 @@ impl Net {
         self.graph.port_index(spec.src, self.addresses(spec.src, spec.dst, id).0.nic) as u32
     }
 
-    /// The source port of the next flow of a pair of hosts: 10000 and up. To be asked in the order of the flow stream,
-    /// since paths depend on it.
-    pub(crate) fn take_sport(&mut self, spec: &FlowSpec) -> u16 {
-        let next = self.next_sport.entry((spec.src, spec.dst)).or_insert(10_000);
+    /// The source port of a flow: 10000 and up for each pair of hosts, as the reference numbers them. To be asked in the
+    /// order of the flow stream, since paths depend on it. Pairs that come when a million are counted already are not:
+    /// their flows get ports by their ids.
+    pub(crate) fn take_sport(&mut self, spec: &FlowSpec, id: u64) -> u16 {
+        let pair = (spec.src, spec.dst);
+        let full = self.next_sport.len() >= MOST_PAIRS && !self.scenario.quirks.insertion_order;
+        if full && !self.next_sport.contains_key(&pair) {
+            return 10_000 + (paceline_proto::rng::mix(id) % 50_000) as u16;
+        }
+        let next = self.next_sport.entry(pair).or_insert(10_000);
         let sport = *next;
         *next = next.wrapping_add(1).max(1);
         sport
@@ -166,7 +174,7 @@ impl Net {
             Some(t) => (t.as_ns().max(1), (u128::from(line_rate) * u128::from(t.0) / 8_000_000_000_000) as u64),
             None => (base.rtt_ns, base.bdp),
         };
-        let context = self.context(spec.scheme, line_rate, rtt, bdp);
+        let context = self.context(spec.scheme, line_rate, rtt, bdp)?;
         let ctx = &self.contexts[usize::from(context)];
         let cc = Controller::new(ctx);
         let limits = cc.limits(ctx);

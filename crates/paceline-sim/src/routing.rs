@@ -13,7 +13,7 @@ use crate::InputError;
 use crate::graph::{Graph, NodeId, PortInfo, PortNo};
 use crate::scenario::RoutingConfig;
 use planes::Planes;
-use tables::{Fabric, Lists, NONE};
+use tables::{Fabric, Lists, NONE, Tables};
 
 /// One NIC of a host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -74,10 +74,7 @@ pub struct Routes {
     planes: Planes,
     fabric: Fabric,
     lists: Lists,
-    /// Per destination switch the number of every switch's list, both by dense number.
-    tables: Vec<Option<Box<[u32]>>>,
-    /// Each switch's list towards the destination before: mostly the same again.
-    last: Vec<u32>,
+    tables: Tables,
     /// Routes of the same network asked elsewhere had a choice.
     chose: bool,
 }
@@ -92,19 +89,8 @@ impl Routes {
     /// Routes over the links of `graph` that are not marked in `down`, which has an entry per link.
     pub(crate) fn without(graph: Arc<Graph>, config: RoutingConfig, down: Vec<bool>) -> Self {
         let fabric = Fabric::new(&graph, config.order, &down);
-        let switches = fabric.switches.len();
         let planes = Planes::new(&graph, &down);
-        Self {
-            graph,
-            config,
-            down,
-            planes,
-            fabric,
-            lists: Lists::new(),
-            tables: vec![None; switches],
-            last: vec![0; switches],
-            chose: false,
-        }
+        Self { graph, config, down, planes, fabric, lists: Lists::new(), tables: Tables::new(), chose: false }
     }
 
     /// The network.
@@ -147,11 +133,7 @@ impl Routes {
         if at == NONE || target == NONE {
             return &[];
         }
-        if self.tables[target as usize].is_none() {
-            self.fill(target);
-        }
-        let number = self.tables[target as usize].as_ref().map_or(0, |t| t[at as usize]);
-        self.lists.get(number)
+        self.tables.next_hops(at, target, &mut self.fabric, &mut self.lists)
     }
 
     /// Links between switch `at` and `dst_switch` on a shortest path; `None` if there is no path.
@@ -208,7 +190,7 @@ impl Routes {
 
     /// Bytes the routes found so far occupy, roughly.
     pub fn heap_bytes(&self) -> usize {
-        self.tables.iter().flatten().count() * self.fabric.switches.len() * 4 + self.lists.heap_bytes()
+        self.tables.heap_bytes() + self.lists.heap_bytes()
     }
 
     /// Calls `visit(switch, next hops)` for every switch that reaches `dst_switch`, nearer ones first, the destination itself left out.
@@ -230,14 +212,6 @@ impl Routes {
     /// Whether a link is up.
     pub(crate) fn is_up(&self, link: u32) -> bool {
         !self.down[link as usize]
-    }
-
-    fn fill(&mut self, target: u32) {
-        self.fabric.search(target);
-        for (s, last) in self.last.iter_mut().enumerate() {
-            *last = self.lists.number(self.fabric.next_hops(s as u32), *last);
-        }
-        self.tables[target as usize] = Some(self.last.clone().into_boxed_slice());
     }
 
     fn nic(&self, field: &str, address: Address) -> Result<PortInfo, InputError> {

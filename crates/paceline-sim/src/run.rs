@@ -11,7 +11,7 @@ use paceline_proto::units::Duration;
 pub use self::estimate::{Check, check};
 use crate::assemble::{Assembled, assemble, series_interval};
 use crate::engine::sequential::Sequential;
-use crate::engine::windowed::{Windowed, lookahead};
+use crate::engine::windowed::{Share, Windowed, lookahead};
 use crate::engine::{Ending, Observer, Progress};
 pub use crate::error::RunError;
 
@@ -222,7 +222,7 @@ fn set_up(spec: &Resolved, assembled: Assembled, threads: usize) -> Result<Ready
     let chosen_ports = chosen_ports(spec, &scenario.graph)?;
     let choice = choose_engine(&scenario)?;
     let mut engine = if choice.0 == EngineChoice::Windowed {
-        Engine::Windowed(Box::new(Windowed::on_threads(Arc::clone(&scenario), assembled.source, threads)?))
+        Engine::Windowed(Box::new(Windowed::on_threads(&scenario, assembled.source, threads)?))
     } else {
         Engine::Sequential(Box::new(Sequential::new(Arc::clone(&scenario), assembled.source, None)?))
     };
@@ -254,6 +254,21 @@ impl Bench {
     /// The network.
     pub fn net(&mut self) -> &Net {
         self.ready.engine.net()
+    }
+
+    /// Threads it runs on.
+    pub fn threads(&self) -> usize {
+        self.ready.engine.threads()
+    }
+
+    /// CPU seconds of the threads beside the calling one.
+    pub fn others_cpu_s(&self) -> f64 {
+        self.ready.engine.others_cpu_s()
+    }
+
+    /// What each thread's part has done in the run.
+    pub fn shares(&self) -> &[Share] {
+        if let Engine::Windowed(e) = &self.ready.engine { e.shares() } else { &[] }
     }
 
     /// `windowed` or `sequential`.

@@ -61,11 +61,11 @@ fn run(scenario: &Arc<Scenario>, flows: &[FlowSpec], threads: Option<usize>) -> 
     let table = Box::new(FlowTable::new(flows.to_vec()));
     let mut collect = Collect::default();
     if let Some(threads) = threads {
-        let mut engine = Windowed::on_threads(Arc::clone(scenario), table, threads).unwrap();
+        let mut engine = Windowed::on_threads(scenario, table, threads).unwrap();
         engine.nets_mut().for_each(|net| net.record_classes(&[3, 4]));
         let parts = engine.threads();
         let (ending, _) = engine.run(&mut collect).unwrap();
-        (results(engine.net(), collect.0, &ending), parts, engine.crossed())
+        (results(engine.net(), collect.0, &ending), parts, engine.shares().iter().map(|s| s.crossed).sum())
     } else {
         let mut engine = Sequential::new(Arc::clone(scenario), table, None).unwrap();
         engine.net_mut().record_classes(&[3, 4]);

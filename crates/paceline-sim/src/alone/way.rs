@@ -69,7 +69,7 @@ impl Ways {
 
     /// The key of the run's flow `id`. To be asked in the order of ids, of all flows: paths depend on it.
     pub(super) fn key(&mut self, flow: &FlowSpec, id: u64) -> Result<Key, InputError> {
-        let sport = self.net.take_sport(flow);
+        let sport = self.net.take_sport(flow, id);
         let (src, dst) = self.net.addresses(flow.src, flow.dst, id);
         let sprayed = self.net.scenario.routing.choice == PathChoice::Spray;
         let (mut forth, mut back) = (Vec::new(), Vec::new());

@@ -1,17 +1,25 @@
 //! Cutting a network into parts for threads.
 
-use crate::graph::Graph;
+use std::collections::VecDeque;
+
+use crate::graph::{Graph, NodeId};
 
 /// Most parts: a part's number is eight bits, and goes into a flow's slot.
 pub const MOST_PARTS: usize = 64;
+/// Tiers told apart when racks are put in order; what is above counts as one.
+const MOST_TIERS: u8 = 8;
+/// Load of the heaviest part over an even share up to which pods stay whole, in percent.
+const MOST_UNEVEN: u64 = 106;
 
-/// The part of every node, for at most `parts` parts. A host goes with the first switch it hangs on, so that no access
-/// link is cut; the switches are cut along a walk through the network that stays near (breadth first), where the work,
-/// taken as the sum of link rates, is even. Also returns how many parts there are: fewer when the switches are few.
+/// The part of every node, for at most `parts` parts, and how many there are: no more than racks.
+///
+/// A host goes with the first switch it hangs on, so that no access link is cut. Racks are put in an order that keeps
+/// those of a pod together and are cut where the work, taken as the sum of link rates, is even: between pods if that is
+/// even enough, else between racks. A switch above goes where the switches below it are; one that serves several parts
+/// alike, such as a core, goes to the emptiest of them.
 pub fn partition(graph: &Graph, parts: usize) -> (Vec<u8>, usize) {
     let nodes = graph.nodes();
-    let parts = parts.clamp(1, MOST_PARTS);
-    let mut anchor: Vec<u32> = (0..nodes as u32).collect();
+    let mut anchor: Vec<NodeId> = (0..nodes as u32).collect();
     for host in graph.hosts() {
         if let Some(port) = graph.ports_of(host).first() {
             anchor[host as usize] = port.peer.min(if graph.is_host(port.peer) { host } else { port.peer });
@@ -22,73 +30,225 @@ pub fn partition(graph: &Graph, parts: usize) -> (Vec<u8>, usize) {
         let rates: u64 = graph.ports_of(node as u32).iter().map(|p| p.rate.0 / 1_000_000).sum();
         weight[anchor[node] as usize] += rates.max(1);
     }
-    let order = walk(graph, &anchor);
-    let total: u64 = order.iter().map(|n| weight[*n as usize]).sum();
-    let mut part_of = vec![0u8; nodes];
-    let (mut before, mut last, mut used) = (0, None, 0u8);
-    for node in order {
-        // By its middle, so that one heavy switch falls to the part that has most of it.
-        let middle = u128::from(before) * 2 + u128::from(weight[node as usize]);
-        let part = (middle * parts as u128 / (u128::from(total.max(1)) * 2)).min(parts as u128 - 1);
-        if last != Some(part) {
-            (last, used) = (Some(part), used + 1);
-        }
-        part_of[node as usize] = used - 1;
-        before += weight[node as usize];
+    let anchors = || (0..nodes as u32).filter(|n| anchor[*n as usize] == *n);
+    let mut above: Vec<NodeId> = anchors().filter(|n| graph.tiers[*n as usize] > 1).collect();
+    above.sort_by_key(|n| (graph.tiers[*n as usize], *n));
+    let racks = Racks::new(graph, anchors().filter(|n| graph.tiers[*n as usize] <= 1).collect(), &above, &weight);
+    let parts = parts.clamp(1, MOST_PARTS).min(racks.order.len().max(1));
+    let mut best = racks.cut(parts, true);
+    let mut load = place(graph, &above, &weight, &mut best, parts);
+    let total: u64 = load.iter().sum();
+    let uneven = |load: &[u64]| load.iter().max().unwrap_or(&0) * 100 * parts as u64 > total * MOST_UNEVEN;
+    if uneven(&load) || load.contains(&0) {
+        best = racks.cut(parts, false);
+        load = place(graph, &above, &weight, &mut best, parts);
     }
-    for node in 0..nodes {
-        part_of[node] = part_of[anchor[node] as usize];
+    // Parts that got nothing are left out.
+    let mut number = Vec::new();
+    let mut used = 0;
+    for load in &load {
+        number.push(used);
+        used += u8::from(*load > 0);
     }
+    let part_of = (0..nodes).map(|n| number[usize::from(best[anchor[n] as usize])]).collect();
     (part_of, usize::from(used).max(1))
 }
 
-/// The anchors (switches, and hosts without one), neighbours near each other.
-fn walk(graph: &Graph, anchor: &[u32]) -> Vec<u32> {
-    let nodes = graph.nodes() as u32;
-    let is_anchor = |n: u32| anchor[n as usize] == n;
-    let (mut seen, mut order) = (vec![false; nodes as usize], Vec::new());
-    // Switches with hosts first: a core switch belongs nowhere, and goes where there is room.
-    let edge = |n: u32| graph.ports_of(n).iter().any(|p| graph.is_host(p.peer));
-    let roots = (0..nodes).filter(|n| edge(*n)).chain(0..nodes);
-    for root in roots.filter(|n| is_anchor(*n)) {
-        let mut queue = std::collections::VecDeque::new();
-        if !seen[root as usize] {
-            seen[root as usize] = true;
-            queue.push_back(root);
+/// What hosts hang on, in an order in which neighbours are near each other.
+struct Racks {
+    order: Vec<NodeId>,
+    /// The pod of each place: the group that is connected without the highest tier.
+    pods: Vec<u32>,
+    /// Work of each place, with its share of its pod's switches above.
+    work: Vec<u64>,
+    nodes: usize,
+}
+
+impl Racks {
+    fn new(graph: &Graph, mut order: Vec<NodeId>, above: &[NodeId], weight: &[u64]) -> Self {
+        let highest = graph.tiers.iter().copied().max().unwrap_or(0).clamp(2, MOST_TIERS);
+        // From the largest groups to the smallest, then along a walk.
+        let groups: Vec<Vec<u32>> = (1..highest).rev().map(|tier| connected(graph, tier)).collect();
+        let near = walk(graph, &order);
+        order.sort_by_cached_key(|n| {
+            let groups = groups.iter().map(|g| g[*n as usize]);
+            groups.chain([near[*n as usize]]).collect::<Vec<u32>>()
+        });
+        let pods: Vec<u32> = order.iter().map(|n| groups[0][*n as usize]).collect();
+        let mut shared = vec![0u64; graph.nodes()];
+        for node in above.iter().filter(|n| graph.tiers[**n as usize] < highest) {
+            shared[groups[0][*node as usize] as usize] += weight[*node as usize];
         }
-        while let Some(node) = queue.pop_front() {
-            order.push(node);
-            for port in graph.ports_of(node) {
-                if is_anchor(port.peer) && !seen[port.peer as usize] {
-                    seen[port.peer as usize] = true;
-                    queue.push_back(port.peer);
+        let mut members = vec![0u64; graph.nodes()];
+        pods.iter().for_each(|pod| members[*pod as usize] += 1);
+        let share = |pod: u32| shared[pod as usize] / members[pod as usize].max(1);
+        let work = order.iter().zip(&pods).map(|(n, pod)| weight[*n as usize] + share(*pod)).collect();
+        Self { order, pods, work, nodes: graph.nodes() }
+    }
+
+    /// The part of every rack: each goes where its middle falls in the sum of all, whole pods by theirs if asked to.
+    fn cut(&self, parts: usize, whole: bool) -> Vec<u8> {
+        let total: u64 = self.work.iter().sum();
+        let mut part_of = vec![0u8; self.nodes];
+        let (mut before, mut from) = (0, 0);
+        while from < self.order.len() {
+            let same = |i: &usize| whole && self.pods[*i] == self.pods[from];
+            let to = (from + 1..self.order.len()).find(|i| !same(i)).unwrap_or(self.order.len());
+            let work: u64 = self.work[from..to].iter().sum();
+            let middle = u128::from(before) * 2 + u128::from(work);
+            let part = (middle * parts as u128 / (u128::from(total.max(1)) * 2)).min(parts as u128 - 1);
+            self.order[from..to].iter().for_each(|n| part_of[*n as usize] = part as u8);
+            (before, from) = (before + work, to);
+        }
+        part_of
+    }
+}
+
+/// Gives the switches above the racks, lowest first, to parts. Returns the work of each part.
+fn place(graph: &Graph, above: &[NodeId], weight: &[u64], part_of: &mut [u8], parts: usize) -> Vec<u64> {
+    let mut placed = vec![true; graph.nodes()];
+    above.iter().for_each(|n| placed[*n as usize] = false);
+    let mut load = vec![0u64; parts];
+    for node in (0..graph.nodes()).filter(|n| placed[*n]) {
+        load[usize::from(part_of[node])] += weight[node];
+    }
+    for &node in above {
+        let mut ties = vec![0u64; parts];
+        let links = graph.ports_of(node).iter().filter(|p| !graph.is_host(p.peer) && placed[p.peer as usize]);
+        links.for_each(|p| ties[usize::from(part_of[p.peer as usize])] += (p.rate.0 / 1_000_000).max(1));
+        let most = ties.iter().copied().max().unwrap_or(0);
+        let near = (0..parts).filter(|part| ties[*part] * 2 >= most);
+        let part = near.min_by_key(|part| load[*part]).unwrap_or(0);
+        part_of[node as usize] = part as u8;
+        load[part] += weight[node as usize];
+        placed[node as usize] = true;
+    }
+    load
+}
+
+/// For every switch the first node of its group: those connected over switches of at most this tier.
+fn connected(graph: &Graph, tier: u8) -> Vec<u32> {
+    let inside = |n: u32| !graph.is_host(n) && graph.tiers[n as usize] <= tier;
+    let mut group: Vec<u32> = (0..graph.nodes() as u32).collect();
+    let mut seen = vec![false; graph.nodes()];
+    let mut stack = Vec::new();
+    for root in (0..graph.nodes() as u32).filter(|n| inside(*n)) {
+        if !std::mem::replace(&mut seen[root as usize], true) {
+            stack.push(root);
+        }
+        while let Some(node) = stack.pop() {
+            group[node as usize] = root;
+            for port in graph.ports_of(node).iter().filter(|p| inside(p.peer)) {
+                if !std::mem::replace(&mut seen[port.peer as usize], true) {
+                    stack.push(port.peer);
                 }
             }
         }
     }
-    order
+    group
+}
+
+/// When a breadth-first walk over the switches, from the first rack on, comes to each node.
+fn walk(graph: &Graph, racks: &[NodeId]) -> Vec<u32> {
+    let mut at = vec![u32::MAX; graph.nodes()];
+    let mut next = 0;
+    let mut queue = VecDeque::new();
+    for root in racks {
+        queue.push_back(*root);
+        while let Some(node) = queue.pop_front() {
+            if at[node as usize] != u32::MAX {
+                continue;
+            }
+            at[node as usize] = next;
+            next += 1;
+            let switches = graph.ports_of(node).iter().filter(|p| !graph.is_host(p.peer));
+            queue.extend(switches.map(|p| p.peer).filter(|peer| at[*peer as usize] == u32::MAX));
+        }
+    }
+    at
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::{dumbbell, fat_tree, hpcc_fat320, leaf_spine, parking_lot, star};
+    use paceline_proto::units::{BitsPerSec, Duration};
+
+    const RATE: BitsPerSec = BitsPerSec(100_000_000_000);
+    const FAST: BitsPerSec = BitsPerSec(400_000_000_000);
+    const US: Duration = Duration::from_us(1);
+
+    fn loads(graph: &Graph, part_of: &[u8], parts: usize) -> Vec<u64> {
+        let mut sums = vec![0u64; parts];
+        for port in &graph.ports {
+            sums[usize::from(part_of[port.node as usize])] += port.rate.0;
+        }
+        sums
+    }
 
     /// Even parts, no host away from its switch: else threads wait for each other, or every packet crosses a cut.
     #[test]
     fn parts_are_even_and_keep_hosts_with_their_switch() {
-        let graph = Graph::new(&crate::topology::hpcc_fat320().unwrap());
-        for parts in [1, 2, 3, 4, 7] {
-            let (part_of, found) = partition(&graph, parts);
-            assert_eq!(found, parts);
-            let mut sums = vec![0u64; parts];
-            for node in 0..graph.nodes() as u32 {
-                sums[usize::from(part_of[node as usize])] += graph.ports_of(node).iter().map(|p| p.rate.0).sum::<u64>();
-                if graph.is_host(node) {
-                    assert_eq!(part_of[node as usize], part_of[graph.ports_of(node)[0].peer as usize]);
+        let networks = [
+            (hpcc_fat320().unwrap(), 0.75),
+            (fat_tree(16, RATE, RATE, US, None).unwrap(), 0.85),
+            (fat_tree(8, RATE, FAST, US, Some(2)).unwrap(), 0.75),
+            (leaf_spine(32, 6, 16, RATE, FAST, US, 1).unwrap(), 0.8),
+            (parking_lot(40, RATE, RATE, US, US).unwrap(), 0.6),
+        ];
+        for (network, even) in &networks {
+            let graph = Graph::new(network);
+            for parts in [1, 2, 3, 4, 7] {
+                let (part_of, found) = partition(&graph, parts);
+                assert_eq!(found, parts);
+                for host in graph.hosts() {
+                    assert_eq!(part_of[host as usize], part_of[graph.ports_of(host)[0].peer as usize]);
                 }
+                let sums = loads(&graph, &part_of, parts);
+                let (low, high) = (*sums.iter().min().unwrap(), *sums.iter().max().unwrap());
+                assert!(low as f64 >= high as f64 * even, "{} hosts, {parts} parts: {sums:?}", graph.hosts().count());
             }
-            let (low, high) = (sums.iter().min().unwrap(), sums.iter().max().unwrap());
-            assert!(low * 10 >= high * 7, "{parts} parts: {sums:?}");
+        }
+    }
+
+    /// What happens within a pod stays on one thread: only links to cores are cut.
+    #[test]
+    fn pods_stay_whole_where_they_can() {
+        for (network, parts) in [
+            (hpcc_fat320().unwrap(), 2),
+            (fat_tree(16, RATE, RATE, US, None).unwrap(), 2),
+            (fat_tree(8, RATE, RATE, US, None).unwrap(), 4),
+        ] {
+            let graph = Graph::new(&network);
+            let (part_of, _) = partition(&graph, parts);
+            let cut = graph.ports.iter().filter(|p| part_of[p.node as usize] != part_of[p.peer as usize]);
+            for port in cut {
+                assert_eq!(graph.tiers[port.node as usize].max(graph.tiers[port.peer as usize]), 3);
+            }
+        }
+    }
+
+    /// A chain is cut once between two parts: its neighbours stay together.
+    #[test]
+    fn a_chain_is_cut_in_pieces() {
+        let graph = Graph::new(&parking_lot(40, RATE, RATE, US, US).unwrap());
+        let (part_of, parts) = partition(&graph, 4);
+        let cut = graph.ports.iter().filter(|p| part_of[p.node as usize] != part_of[p.peer as usize]).count();
+        assert_eq!((parts, cut), (4, 6));
+    }
+
+    /// No more parts than racks, and none of them empty.
+    #[test]
+    fn small_networks_have_few_parts() {
+        for (network, most) in [
+            (star(5, RATE, US).unwrap(), 1),
+            (dumbbell(2, 2, RATE, RATE, US, US).unwrap(), 2),
+            (leaf_spine(3, 8, 1, RATE, RATE, US, 1).unwrap(), 3),
+        ] {
+            let graph = Graph::new(&network);
+            let (part_of, found) = partition(&graph, 8);
+            assert_eq!(found, most);
+            assert!(!loads(&graph, &part_of, found).contains(&0));
         }
     }
 }

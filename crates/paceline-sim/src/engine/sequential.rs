@@ -443,7 +443,7 @@ impl Sequential {
     }
 
     fn start(&mut self, id: u64, spec: FlowSpec, now: u64) -> Result<(), InputError> {
-        let sport = self.net.take_sport(&spec);
+        let sport = self.net.take_sport(&spec, id);
         let slot = self.net.start_flow(id, spec, sport)?;
         if let Some(reference) = &mut self.reference {
             reference.flow(&mut self.net, &mut self.events, slot, now);

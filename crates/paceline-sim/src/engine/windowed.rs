@@ -39,6 +39,16 @@ pub struct Windowed {
     feeder: Feeder,
     windows: u64,
     others_cpu_s: f64,
+    shares: Vec<Share>,
+}
+
+/// What one part has done in a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Share {
+    /// Packets looked at on arrival.
+    pub events: u64,
+    /// Packets sent to other parts.
+    pub crossed: u64,
 }
 
 /// Draws flows and tells the parts.
@@ -55,7 +65,7 @@ impl Feeder {
         while let Some(spec) = self.next.filter(|f| f.start.0 < until) {
             // A host with several NICs: which one the flow will use follows from its id.
             let port = net.nic_port(&spec, self.id);
-            let sport = net.take_sport(&spec);
+            let sport = net.take_sport(&spec, self.id);
             let part = self.part_of.get(spec.src as usize).copied().unwrap_or(0);
             give(part, Start { id: self.id, spec, sport, port });
             self.id += 1;
@@ -312,22 +322,22 @@ impl Windowed {
     /// An engine on one thread for a scenario and its flows. The scenario must have a lookahead above 0 and no quirk of
     /// order.
     pub fn new(scenario: Arc<Scenario>, source: Box<dyn FlowSource>) -> Result<Self, InputError> {
-        Self::on_threads(scenario, source, 1)
+        Self::on_threads(&scenario, source, 1)
     }
 
     /// The same on up to `threads` threads; fewer when the network has fewer parts. The results do not depend on it.
     pub fn on_threads(
-        scenario: Arc<Scenario>,
+        scenario: &Arc<Scenario>,
         mut source: Box<dyn FlowSource>,
         threads: usize,
     ) -> Result<Self, InputError> {
-        let width = lookahead(&scenario);
-        check(&scenario, width)?;
+        let width = lookahead(scenario);
+        check(scenario, width)?;
         let (part_of, parts) = partition(&scenario.graph, threads);
         let part_of: Arc<[u8]> = if parts == 1 { Arc::default() } else { part_of.into() };
         let mut all = Vec::with_capacity(parts);
         for me in 0..parts {
-            let mut net = Net::new(Arc::clone(&scenario))?;
+            let mut net = Net::new(Arc::clone(scenario))?;
             if parts > 1 {
                 net.become_part(me as u8, parts, &part_of);
             }
@@ -349,7 +359,13 @@ impl Windowed {
             all.push(Part::new(net, width, span));
         }
         let next = source.next_flow();
-        Ok(Self { parts: all, feeder: Feeder { source, next, id: 0, part_of }, windows: 0, others_cpu_s: 0.0 })
+        Ok(Self {
+            parts: all,
+            feeder: Feeder { source, next, id: 0, part_of },
+            windows: 0,
+            others_cpu_s: 0.0,
+            shares: Vec::new(),
+        })
     }
 
     /// The network as it stands; before the run that of the first part.
@@ -410,12 +426,13 @@ impl Windowed {
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         }
+        let shares = self.parts.iter().map(|p| Share { events: p.net.counters.events, crossed: p.crossed });
+        self.shares = shares.collect();
         let mut parts = std::mem::take(&mut self.parts).into_iter();
         if let Some(mut all) = parts.next() {
             all.net.settle();
             for part in parts {
                 all.exact_windows += part.exact_windows;
-                all.crossed += part.crossed;
                 all.net.absorb(part.net);
             }
             self.parts = vec![all];
@@ -432,9 +449,9 @@ impl Windowed {
         })
     }
 
-    /// Packets that went from one part of the network to another.
-    pub fn crossed(&self) -> u64 {
-        self.parts.iter().map(|p| p.crossed).sum()
+    /// What each part has done; empty before the run.
+    pub fn shares(&self) -> &[Share] {
+        &self.shares
     }
 
     /// Windows run, and among the visits of switches those that needed exact order.

@@ -86,7 +86,8 @@ pub fn hpcc_standalone(pair: &BaseRtt, bytes: u64, payload: u32) -> u64 {
 
 /// Largest base RTT and largest bandwidth-delay product over all pairs of NICs of different hosts, and their slowest link.
 ///
-/// Works by pairs of switches: one search per switch with hosts, and per switch only the farthest two hosts of each link rate.
+/// Works by pairs of switches and, per switch, only the farthest two hosts of each link rate. Switches with hosts that are
+/// wired alike (those of a pod) are as far from all others: two searches serve them all.
 /// All zero where no two hosts reach each other. Paths longer than 255 links count here although no flow may take them.
 pub fn max_base_rtt(routes: &mut Routes, payload: u32) -> BaseRtt {
     let graph = routes.graph().clone();
@@ -104,19 +105,58 @@ pub fn max_base_rtt(routes: &mut Routes, payload: u32) -> BaseRtt {
         edge.receivers.entry(way_in.rate).or_default().add(delay, nic.node);
     }
     let mut towards = vec![Sums::NONE; graph.nodes()]; // of each switch, to the destination switch in turn
-    for (&target, receivers) in &edges {
-        towards[target as usize] = Sums::NONE;
-        max.take_pairs(receivers, receivers, Sums::NONE, payload);
-        routes.walk(target, &mut |switch, hops| {
-            let out = &graph.ports_of(switch)[hops[0] as usize];
-            let sums = towards[out.peer as usize].plus(&graph, out, payload);
-            towards[switch as usize] = sums;
-            if let Some(senders) = edges.get(&switch) {
-                max.take_pairs(senders, receivers, sums, payload);
-            }
-        });
+    for alike in wired_alike(routes, edges.keys().copied()) {
+        let mut all = Edge::default();
+        for node in &alike {
+            max.take_pairs(&edges[node], &edges[node], Sums::NONE, payload);
+            all.add_receivers(&edges[node]);
+        }
+        // The second search says how far the first target itself is from those like it.
+        for (second, &target) in alike.iter().take(2).enumerate() {
+            towards[target as usize] = Sums::NONE;
+            routes.walk(target, &mut |switch, hops| {
+                let out = &graph.ports_of(switch)[hops[0] as usize];
+                let sums = towards[out.peer as usize].plus(&graph, out, payload);
+                towards[switch as usize] = sums;
+                let Some(senders) = edges.get(&switch) else { return };
+                let one_of_them = alike.binary_search(&switch).is_ok();
+                if one_of_them && (second == 0 || switch == alike[0]) {
+                    for other in alike.iter().filter(|other| **other != switch) {
+                        max.take_pairs(senders, &edges[other], sums, payload);
+                    }
+                } else if !one_of_them && second == 0 {
+                    max.take_pairs(senders, &all, sums, payload);
+                }
+            });
+        }
     }
     max.0.unwrap_or_default()
+}
+
+/// The switches grouped by their links to other switches: the same neighbours at the same rates and delays. Shortest
+/// paths from elsewhere to switches of one group differ in their last link only, and that is alike. Switches with
+/// parallel links stay alone: theirs may differ.
+fn wired_alike(routes: &Routes, switches: impl Iterator<Item = NodeId>) -> Vec<Vec<NodeId>> {
+    let graph = routes.graph();
+    let mut groups: BTreeMap<Vec<[u64; 5]>, Vec<NodeId>> = BTreeMap::new();
+    let mut alone = Vec::new();
+    for node in switches {
+        let fabric = graph.ports_of(node).iter().filter(|p| routes.is_up(p.link) && !graph.is_host(p.peer));
+        let mut links: Vec<[u64; 5]> = fabric
+            .map(|p| {
+                let back = &graph.ports_of(p.peer)[p.peer_port as usize];
+                [u64::from(p.peer), p.rate.0, p.delay.0, back.rate.0, back.delay.0]
+            })
+            .collect();
+        links.sort_unstable();
+        if links.windows(2).any(|w| w[0][0] == w[1][0]) {
+            alone.push(vec![node]);
+        } else {
+            groups.entry(links).or_default().push(node);
+        }
+    }
+    alone.extend(groups.into_values());
+    alone
 }
 
 /// Hosts on one switch, by the rate of their link in either direction.
@@ -124,6 +164,15 @@ pub fn max_base_rtt(routes: &mut Routes, payload: u32) -> BaseRtt {
 struct Edge {
     senders: BTreeMap<BitsPerSec, Farthest>,
     receivers: BTreeMap<BitsPerSec, Farthest>,
+}
+
+impl Edge {
+    fn add_receivers(&mut self, other: &Edge) {
+        for (rate, hosts) in &other.receivers {
+            let all = self.receivers.entry(*rate).or_default();
+            hosts.0.iter().flatten().for_each(|(delay, host)| all.add(*delay, *host));
+        }
+    }
 }
 
 /// The two farthest hosts: the second is needed where a host would be paired with itself.

@@ -120,12 +120,12 @@ impl Net {
         let int_multiple =
             if scenario.int_multiple == 0 { (nic_rate / 25_000_000_000).max(1) } else { scenario.int_multiple };
         let mut tiers: Vec<String> = Vec::new();
+        let mut tier_of = std::collections::BTreeMap::new();
         let mut port_tier = Vec::with_capacity(graph.ports.len());
         for p in &graph.ports {
-            let name = |n: u32| crate::topology::tier_name(graph.tiers[n as usize]);
-            let tier = format!("{}->{}", name(p.node), name(p.peer));
-            let index = tiers.iter().position(|t| *t == tier).unwrap_or_else(|| {
-                tiers.push(tier);
+            let ends = [p.node, p.peer].map(|n| graph.tiers[n as usize]);
+            let index = *tier_of.entry(ends).or_insert_with(|| {
+                tiers.push(ends.map(crate::topology::tier_name).join("->"));
                 tiers.len() - 1
             });
             port_tier.push(index as u8);
@@ -214,22 +214,31 @@ impl Net {
         for (slot, class) in classes.iter().enumerate() {
             self.class_slot[usize::from(*class)] = slot as u8;
         }
-        let mut rows: Vec<Option<String>> = Vec::new();
         let per_tier = self.scenario.records.queues == QueueRecords::Tier;
-        for port in 0..self.ports.len() as u32 {
-            let name = per_tier.then(|| crate::results::tables::tier(self, port));
-            let known = if per_tier { rows.iter().position(|r| *r == name) } else { None };
-            let row = known.unwrap_or(rows.len());
-            if known.is_none() && self.nic_of_port[port as usize] == NONE {
-                rows.push(name);
+        let (mut rows, mut row_of_tier) = (0, vec![None; self.tiers.len()]);
+        for (nic, tier) in self.nic_of_port.iter().zip(&self.port_tier) {
+            let known = if per_tier { row_of_tier[usize::from(*tier)] } else { None };
+            let row = known.unwrap_or(rows);
+            if known.is_none() && *nic == NONE {
+                row_of_tier[usize::from(*tier)] = Some(row);
+                rows += 1;
             }
             self.queue_row.push((row * self.class_slots) as u32);
         }
-        self.queue_time = vec![[0; BINS]; rows.len() * self.class_slots];
+        self.queue_time = vec![[0; BINS]; rows * self.class_slots];
     }
 
     /// The context of a scheme's flows with the given line rate, base RTT (ns) and bandwidth-delay product (bytes).
-    pub(crate) fn context(&mut self, scheme: u16, line_rate: u64, base_rtt_ns: u64, bdp: u64) -> u16 {
+    ///
+    /// # Errors
+    /// There are 65,536 different ones already.
+    pub(crate) fn context(
+        &mut self,
+        scheme: u16,
+        line_rate: u64,
+        base_rtt_ns: u64,
+        bdp: u64,
+    ) -> Result<u16, InputError> {
         let s = &self.scenario.schemes[usize::from(scheme)];
         let window = match s.window {
             Window::Off => 0,
@@ -240,7 +249,13 @@ impl Net {
             c.line_rate == line_rate && c.base_rtt_ns == base_rtt_ns && c.window == window && c.params == s.params
         };
         if let Some(i) = self.contexts.iter().position(same) {
-            return i as u16;
+            return Ok(i as u16);
+        }
+        if self.contexts.len() > usize::from(u16::MAX) {
+            return Err(InputError::new("too many different base RTTs of flows")
+                .field("host.base_rtt")
+                .value("pair")
+                .allowed("at most 65536 different ones in a run; or base_rtt = \"network\""));
         }
         self.contexts.push(FlowContext {
             line_rate,
@@ -252,7 +267,7 @@ impl Net {
             paced: !self.scenario.quirks.line_rate_pacing,
             params: s.params.clone(),
         });
-        (self.contexts.len() - 1) as u16
+        Ok((self.contexts.len() - 1) as u16)
     }
 }
 

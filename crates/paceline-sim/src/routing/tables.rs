@@ -101,6 +101,14 @@ impl Fabric {
         }
     }
 
+    /// Neighbours of a switch (dense), ascending, each with its port back to it.
+    fn neighbours(&self, switch: u32) -> Vec<(u32, PortNo)> {
+        let edges = self.first[switch as usize] as usize..self.first[switch as usize + 1] as usize;
+        let mut found: Vec<(u32, PortNo)> = self.edges[edges].iter().map(|e| (e.to, e.back)).collect();
+        found.sort_unstable();
+        found
+    }
+
     /// Next hops of a switch (dense) towards the target of the last search: none at the target and where there is no path.
     pub(super) fn next_hops(&self, switch: u32) -> &[PortNo] {
         let from = self.first[switch as usize] as usize;
@@ -115,6 +123,115 @@ impl Fabric {
     /// The switches the last search found, the target first, each nearer one before the farther ones.
     pub(super) fn found(&self) -> &[u32] {
         &self.search.found
+    }
+}
+
+/// Set in a table's entry: not a list's number but the place of this switch among the target's neighbours.
+const ADJACENT: u32 = 1 << 31;
+
+/// Next hops of every switch towards targets, filled in as targets are first asked for.
+///
+/// Switches with the same neighbours, such as those at the edge of a pod, are told apart by their neighbours alone: they
+/// share a table. A neighbour's one hop is the link, which each target knows by itself.
+pub(super) struct Tables {
+    groups: Vec<Group>,
+    /// Group of each switch, by dense number; empty until the first question.
+    group_of: Vec<u32>,
+    /// Per target the port of each of its neighbours back to it, in ascending order of the neighbours.
+    back: Vec<Option<Box<[PortNo]>>>,
+    /// Each switch's list in the table before: mostly the same again.
+    last: Vec<u32>,
+}
+
+/// Switches with the same neighbours, by one link each; or one by itself.
+struct Group {
+    first: u32,
+    second: Option<u32>,
+    /// By dense number of the switch asked: a list's number or, with [`ADJACENT`], a neighbour's place.
+    table: Option<Box<[u32]>>,
+}
+
+impl Tables {
+    pub(super) fn new() -> Self {
+        Self { groups: Vec::new(), group_of: Vec::new(), back: Vec::new(), last: Vec::new() }
+    }
+
+    /// Groups the switches.
+    fn group(&mut self, fabric: &Fabric) {
+        let switches = fabric.switches.len();
+        let mut known: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
+        self.back = vec![None; switches];
+        self.last = vec![0; switches];
+        for switch in 0..switches as u32 {
+            let neighbours: Vec<u32> = fabric.neighbours(switch).iter().map(|n| n.0).collect();
+            let alone = neighbours.is_empty() || neighbours.windows(2).any(|n| n[0] == n[1]);
+            let next = self.groups.len() as u32;
+            let group = if alone { next } else { *known.entry(neighbours).or_insert(next) };
+            if group == next {
+                self.groups.push(Group { first: switch, second: None, table: None });
+            } else {
+                self.groups[group as usize].second.get_or_insert(switch);
+            }
+            self.group_of.push(group);
+        }
+    }
+
+    /// Next hops of switch `at` towards `target`, both dense.
+    #[inline]
+    pub(super) fn next_hops<'a>(
+        &'a mut self,
+        at: u32,
+        target: u32,
+        fabric: &mut Fabric,
+        lists: &'a mut Lists,
+    ) -> &'a [PortNo] {
+        if at == target {
+            return &[];
+        }
+        if self.back.get(target as usize).is_none_or(Option::is_none) {
+            self.fill(target, fabric, lists);
+        }
+        let table = self.groups[self.group_of[target as usize] as usize].table.as_deref();
+        let entry = table.map_or(0, |t| t[at as usize]);
+        if entry & ADJACENT == 0 {
+            return lists.get(entry);
+        }
+        let place = (entry & !ADJACENT) as usize;
+        self.back[target as usize].as_deref().map_or(&[], |ports| &ports[place..=place])
+    }
+
+    #[cold]
+    fn fill(&mut self, target: u32, fabric: &mut Fabric, lists: &mut Lists) {
+        if self.group_of.is_empty() {
+            self.group(fabric);
+        }
+        self.back[target as usize] = Some(fabric.neighbours(target).iter().map(|n| n.1).collect());
+        let group = &mut self.groups[self.group_of[target as usize] as usize];
+        if group.table.is_some() {
+            return;
+        }
+        fabric.search(group.first);
+        for (s, last) in self.last.iter_mut().enumerate() {
+            *last = lists.number(fabric.next_hops(s as u32), *last);
+        }
+        let mut table = self.last.clone().into_boxed_slice();
+        if let Some(second) = group.second {
+            let neighbours = fabric.neighbours(group.first);
+            for (place, (neighbour, _)) in neighbours.iter().enumerate() {
+                table[*neighbour as usize] = ADJACENT | place as u32;
+            }
+            // What the first one's own way to those like it is, the search from it does not say.
+            fabric.search(second);
+            table[group.first as usize] = lists.number(fabric.next_hops(group.first), 0);
+        }
+        group.table = Some(table);
+    }
+
+    /// Bytes held, roughly.
+    pub(super) fn heap_bytes(&self) -> usize {
+        let tables: usize = self.groups.iter().flat_map(|g| &g.table).map(|t| t.len() * 4).sum();
+        let back: usize = self.back.iter().flatten().map(|b| b.len() * 2 + 16).sum();
+        tables + back + self.groups.len() * size_of::<Group>()
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use paceline_proto::cc::Telemetry;
+
 use super::{MOST_SAMPLED, MOST_SERIES_SAMPLES, choose_engine, chosen_ports, memory_mib};
 use crate::assemble::{assemble, series_interval};
 use crate::engine::windowed::lookahead;
@@ -16,9 +18,15 @@ const SAMPLE: u64 = 200_000;
 /// Nanoseconds per link crossed by a data packet, windowed and sequential engine: one core of the machine this was
 /// measured on, a guess for another.
 const NS_PER_DATA_HOP: [f64; 2] = [90.0, 250.0];
-/// Bytes an engine takes before its network, per port, and per host with the flows it has under way. Measured on star,
-/// leaf-spine and fat trees of 17 to 8,192 hosts.
-const ENGINE_BYTES: [f64; 3] = [1e6, 650.0, 500.0];
+/// Bytes an engine takes before its network, per port, per host, and per flow under way. Measured on star, leaf-spine
+/// and fat trees of 17 to 65,536 hosts.
+const ENGINE_BYTES: [f64; 4] = [1e6, 520.0, 300.0, 900.0];
+/// Bytes of a packet under way and of its telemetry.
+const PACKET_BYTES: [f64; 2] = [32.0, 64.0];
+/// Bytes and packets of the blocks that list what is on its way to a port.
+const BLOCK: [f64; 2] = [132.0, 16.0];
+/// Windows in which a busy port has something on its way.
+const BUSY_WINDOWS: f64 = 2.0;
 
 /// What a check tells without running.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -58,6 +66,8 @@ struct Traffic {
     bytes: f64,
     data_hops: f64,
     last_start: u64,
+    /// Largest flow, bytes.
+    largest: u64,
 }
 
 impl Traffic {
@@ -66,8 +76,24 @@ impl Traffic {
             flows: (self.flows as f64 * factor) as u64,
             bytes: self.bytes * factor,
             data_hops: self.data_hops * factor,
-            last_start: self.last_start,
+            last_start: (self.last_start as f64 * factor) as u64,
+            largest: self.largest,
         }
+    }
+
+    /// Flows and packets under way at a time: as if bytes came evenly from the first start to the end of the largest flow
+    /// at line rate, each for one base RTT; no more than all hosts can send in it.
+    fn under_way(&self, scenario: &Scenario, rtt_s: f64) -> [f64; 2] {
+        let graph = &scenario.graph;
+        let nics = || graph.hosts().flat_map(|h| graph.ports_of(h)).map(|p| p.rate.0 as f64 / 8.0);
+        let rate = nics().fold(1.0, f64::max);
+        let payload = f64::from(scenario.framing.payload);
+        let packets = (self.bytes / payload).max(self.flows as f64);
+        let seconds = self.last_start as f64 * 1e-12 + self.largest as f64 / rate + rtt_s;
+        let most = nics().sum::<f64>() * rtt_s / payload;
+        let mean = self.bytes / (self.flows as f64).max(1.0);
+        let flow_s = (rtt_s + 4.0 * mean / rate).min(seconds);
+        [self.flows as f64 * flow_s / seconds, (packets * rtt_s / seconds).min(most)]
     }
 }
 
@@ -99,6 +125,7 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
         drawn.bytes += f.bytes as f64;
         drawn.data_hops += f.bytes.div_ceil(payload) as f64 * path.len() as f64;
         drawn.last_start = f.start.0;
+        drawn.largest = drawn.largest.max(f.bytes);
     }
     let mut factor = 1.0;
     if drawn.flows == SAMPLE {
@@ -111,7 +138,9 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
     }
     let traffic = drawn.times(factor.max(1.0));
     let windowed = engine == EngineChoice::Windowed;
-    let engine_mib = engine_bytes(spec, &scenario, assembled.classes.len()) / f64::from(1 << 20);
+    let rtt_s = net.network.rtt_ns as f64 * 1e-9;
+    let under_way = traffic.under_way(&scenario, rtt_s);
+    let engine_mib = engine_bytes(spec, &scenario, assembled.classes.len(), under_way) / f64::from(1 << 20);
     let graph = &scenario.graph;
     let hosts = graph.hosts().count();
     Ok(Check {
@@ -131,15 +160,21 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
     })
 }
 
-/// Memory of engine, histograms and series.
-fn engine_bytes(spec: &Resolved, scenario: &Scenario, classes: usize) -> f64 {
+/// Memory of engine, flows and packets under way, histograms and series.
+fn engine_bytes(spec: &Resolved, scenario: &Scenario, classes: usize, [flows, packets]: [f64; 2]) -> f64 {
     let graph = &scenario.graph;
     let hosts = graph.hosts().count();
     let switch_ports = graph.ports.iter().filter(|p| !graph.is_host(p.node)).count();
     let rows = if scenario.records.queues == QueueRecords::Port { switch_ports * classes } else { 0 };
     let sampled = series_interval(spec).is_some() && switch_ports <= MOST_SAMPLED;
-    let [fixed, per_port, per_host] = ENGINE_BYTES;
+    let [fixed, per_port, per_host, per_flow] = ENGINE_BYTES;
+    let telemetry = scenario.schemes.iter().any(|s| s.params.telemetry() != Telemetry::None);
+    let per_packet = PACKET_BYTES[0] + if telemetry { PACKET_BYTES[1] } else { 0.0 };
+    let blocks = packets.min(graph.ports.len() as f64 * BUSY_WINDOWS + packets / BLOCK[1]);
     fixed
+        + flows * per_flow
+        + packets * per_packet
+        + blocks * BLOCK[0]
         + graph.ports.len() as f64 * per_port
         + hosts as f64 * per_host
         + (rows * BINS * 8) as f64

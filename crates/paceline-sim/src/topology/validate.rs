@@ -38,25 +38,25 @@ pub fn validate_topology(topology: &Topology) -> Result<(), InputError> {
 }
 
 fn check_link(topology: &Topology, i: usize, link: &Link) -> Result<(), InputError> {
-    let name = format!("link {i} ({} - {})", link.a, link.b);
+    let name = || format!("link {i} ({} - {})", link.a, link.b);
     let nodes = topology.kinds.len();
     for end in [link.a, link.b] {
         if end as usize >= nodes {
-            let error = InputError::new("no such node").field(name).value(end);
+            let error = InputError::new("no such node").field(name()).value(end);
             return Err(error.allowed(format!("node ids 0 to {}", nodes - 1)));
         }
     }
     if link.a == link.b {
-        return Err(InputError::new("a node linked to itself").field(name).allowed("two different nodes"));
+        return Err(InputError::new("a node linked to itself").field(name()).allowed("two different nodes"));
     }
     let is_host = |n: u32| topology.kinds[n as usize] == NodeKind::Host;
     if is_host(link.a) && is_host(link.b) && nodes != 2 {
-        let error = InputError::new("two hosts linked to each other").field(name);
+        let error = InputError::new("two hosts linked to each other").field(name());
         return Err(error.allowed("hosts linked to switches, or a network of just two hosts"));
     }
     for (side, from, to) in [(link.ab, link.a, link.b), (link.ba, link.b, link.a)] {
-        check::rate(&format!("link {i}, rate {from} to {to}"), side.rate)?;
-        check::delay(&format!("link {i}, delay {from} to {to}"), side.delay)?;
+        check::rate("", side.rate).map_err(|e| e.field(format!("link {i}, rate {from} to {to}")))?;
+        check::delay("", side.delay).map_err(|e| e.field(format!("link {i}, delay {from} to {to}")))?;
     }
     if !(0.0..=1.0).contains(&link.error_rate) {
         let error = InputError::new("not a probability").field(format!("link {i}, error_rate"));
