@@ -163,7 +163,7 @@ impl Prepared {
         let (ending, end, net);
         let (mut sequential, mut windowed);
         if self.options.engine == EngineChoice::Windowed {
-            windowed = Windowed::new(scenario, flows)?;
+            windowed = Windowed::new(&scenario, flows)?;
             (ending, end) = windowed.run(&mut files)?;
             net = windowed.net();
         } else {

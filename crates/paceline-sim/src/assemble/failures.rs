@@ -85,13 +85,10 @@ fn links_between(
     }
     match failure.number {
         None => Ok(links),
-        Some(number) => match links.get(number as usize) {
-            Some(link) => Ok(vec![*link]),
-            None => {
-                let error = spec.error(&format!("failures.{i}.number"), "no such link between these nodes");
-                Err(error.value(number).allowed(format!("0 to {}", links.len() - 1)))
-            }
-        },
+        Some(number) => links.get(number as usize).map(|link| vec![*link]).ok_or_else(|| {
+            let error = spec.error(&format!("failures.{i}.number"), "no such link between these nodes");
+            error.value(number).allowed(format!("0 to {}", links.len() - 1))
+        }),
     }
 }
 
@@ -131,7 +128,7 @@ fn draw(
     for _ in 0..failures.count {
         let link = links[stream.below(links.len() as u32) as usize];
         let span = failures.end.0 - failures.start.0;
-        let down = Time(failures.start.0 + (u128::from(stream.next_u64()) * u128::from(span) >> 64) as u64);
+        let down = Time(failures.start.0 + ((u128::from(stream.next_u64()) * u128::from(span)) >> 64) as u64);
         let up = if let Repair::After(time) = failures.repair { Some(down + time) } else { None };
         outages.push(Outage { link, down, up });
     }

@@ -80,7 +80,9 @@ impl Racks {
             shared[groups[0][*node as usize] as usize] += weight[*node as usize];
         }
         let mut members = vec![0u64; graph.nodes()];
-        pods.iter().for_each(|pod| members[*pod as usize] += 1);
+        for pod in &pods {
+            members[*pod as usize] += 1;
+        }
         let share = |pod: u32| shared[pod as usize] / members[pod as usize].max(1);
         let work = order.iter().zip(&pods).map(|(n, pod)| weight[*n as usize] + share(*pod)).collect();
         Self { order, pods, work, nodes: graph.nodes() }
@@ -107,7 +109,9 @@ impl Racks {
 /// Gives the switches above the racks, lowest first, to parts. Returns the work of each part.
 fn place(graph: &Graph, above: &[NodeId], weight: &[u64], part_of: &mut [u8], parts: usize) -> Vec<u64> {
     let mut placed = vec![true; graph.nodes()];
-    above.iter().for_each(|n| placed[*n as usize] = false);
+    for node in above {
+        placed[*node as usize] = false;
+    }
     let mut load = vec![0u64; parts];
     for node in (0..graph.nodes()).filter(|n| placed[*n]) {
         load[usize::from(part_of[node])] += weight[node];

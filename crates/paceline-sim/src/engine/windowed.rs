@@ -321,8 +321,8 @@ impl Drop for Disband<'_> {
 impl Windowed {
     /// An engine on one thread for a scenario and its flows. The scenario must have a lookahead above 0 and no quirk of
     /// order.
-    pub fn new(scenario: Arc<Scenario>, source: Box<dyn FlowSource>) -> Result<Self, InputError> {
-        Self::on_threads(&scenario, source, 1)
+    pub fn new(scenario: &Arc<Scenario>, source: Box<dyn FlowSource>) -> Result<Self, InputError> {
+        Self::on_threads(scenario, source, 1)
     }
 
     /// The same on up to `threads` threads; fewer when the network has fewer parts. The results do not depend on it.

@@ -81,7 +81,7 @@ pub fn run_net<T>(
 ) -> T {
     let mut collect = Collect::default();
     if engine == EngineChoice::Windowed {
-        let mut e = Windowed::new(Arc::clone(scenario), source).unwrap();
+        let mut e = Windowed::new(scenario, source).unwrap();
         e.net_mut().record_classes(classes);
         let (ending, now) = e.run(&mut collect).unwrap();
         look(e.net(), collect, ending, now)
