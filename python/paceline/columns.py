@@ -131,13 +131,13 @@ Slowdown is FCT over the ideal FCT of the same kind (`Results.slowdown(baseline,
   through an empty network, with basic headers. No flow beats it on its own path.
 - `hpcc`: `ideal_hpcc_ps`, against the sender's FCT; ratios below 1 count as 1, as in that simulator's scripts.
 - `alone`: the FCT of the same flow simulated alone, with its transport, controller, parameters, framing, switches,
-  path and way of the ACKs, base RTT and window. What is left is what other traffic costs. There is no approximation
-  in the size: each size is simulated. The flow starts at time 0 in a fresh network; the rounding of the telemetry's
-  counters depends on what went before, so that the same flow at another instant can be about 0.1 % faster or slower,
-  and a slowdown can fall that far below 1. Flows of equal size, scheme, class, rate limit and way (rates, delays and
-  errors of the links both ways, and the ports of the switches) share one simulation and its random draws. It is done
-  once, after the run, from the folder; it crosses about as many links as the run at most, memory does not grow with
-  the number of flows, and the result does not depend on the number of threads.
+  path and way of the ACKs with all links up, base RTT and window. What is left is what other traffic costs. There is
+  no approximation in the size: each size is simulated. The flow starts at time 0 in a fresh network; the rounding of
+  the telemetry's counters depends on what went before, so that the same flow at another instant can be about 0.1 %
+  faster or slower, and a slowdown can fall that far below 1. Flows of equal size, scheme, class, rate limit and way
+  (rates, delays and errors of the links both ways, and the ports of the switches) share one simulation and its random
+  draws. It is done once, after the run, from the folder; it crosses about as many links as the run at most, memory
+  does not grow with the number of flows, and the result does not depend on the number of threads.
 
 Flows that did not finish are censored: they enter percentiles with their age, the least their FCT can be, and a
 percentile they could still raise is marked. The age of a flow that was still running is that at the end of the run;

@@ -1,10 +1,11 @@
 //! The baseline `alone`: what each flow of a run would take with the network to itself, by simulation.
 //!
 //! Everything else is that of the run: transport, controller and parameters, framing, switches, quirks, the flow's own path
-//! and the way of its ACKs, the network's base RTT and window. So the slowdown against it is what other traffic costs, without
-//! what the stack costs by itself. It is exact: every size is simulated, none is interpolated. That takes about as many link
-//! crossings as the run itself at most, since each flow's packets cross their links once more; flows that are alike (size,
-//! scheme, class, rate limit, way) share one simulation, and its random draws (wire loss, marks, spraying).
+//! and the way of its ACKs as they are with all links up, the network's base RTT and window. So the slowdown against it is
+//! what other traffic costs, without what the stack costs by itself. It is exact: every size is simulated, none is
+//! interpolated. That takes about as many link crossings as the run itself at most, since each flow's packets cross their
+//! links once more; flows that are alike (size, scheme, class, rate limit, way) share one simulation, and its random draws
+//! (wire loss, marks, spraying).
 //!
 //! It is done after the run, from the result folder: flows are drawn again from the scenario, in blocks, so memory does not
 //! grow with their number.
@@ -26,7 +27,7 @@ use crate::net::Net;
 use crate::record::{FlowRecord, Status};
 use crate::results::flow_file::Records;
 use crate::results::{Summary, read_summary};
-use crate::scenario::{QueueRecords, RecordConfig, Scenario, Stop};
+use crate::scenario::{FailureConfig, QueueRecords, RecordConfig, Scenario, Stop};
 use crate::spec::parse;
 use crate::workload::{FlowSpec, FlowTable};
 use paceline_proto::units::Time;
@@ -95,8 +96,8 @@ fn fill(
     let file = folder.join("scenario.toml");
     let spec = parse(&std::fs::read_to_string(&file)?, &file.display().to_string(), &[])?;
     let Assembled { scenario, mut source, .. } = assemble(&spec)?;
-    let mut ways = Ways::new(Net::new(Arc::clone(&scenario))?);
     let bare = bare(&scenario);
+    let mut ways = Ways::new(Net::new(Arc::new(bare.clone()))?);
     let mut records = Records::open(&folder.join("flows.bin"))?;
     let total = summary.flows.total;
     let mut out = BufWriter::with_capacity(1 << 16, File::create(part)?);
@@ -177,10 +178,11 @@ fn write_header(out: &mut dyn Write, flows: u64) -> io::Result<()> {
     out.write_all(&header)
 }
 
-/// The scenario without what is no part of a flow's way: records, and an end by the clock.
+/// The scenario without what is no part of a flow's way: records, an end by the clock, and links that fail.
 fn bare(scenario: &Scenario) -> Scenario {
     Scenario {
         stop: Stop::Completed,
+        failures: FailureConfig::default(),
         records: RecordConfig { queues: QueueRecords::Off, pfc_log: false },
         ..scenario.clone()
     }

@@ -2,6 +2,7 @@
 
 mod failures;
 mod load;
+mod names;
 
 use std::collections::BTreeSet;
 use std::io::BufReader;

@@ -111,6 +111,18 @@ fn alone_at_line_rate_is_the_closed_form() {
     }
 }
 
+/// A link that fails costs the run, not the baseline: alone, all links are up.
+#[test]
+fn failures_are_no_part_of_the_baseline() {
+    let failure = "[[failures]]\nlink = ['tor0', 'agg1']\ndown = '1ms'\nup = '2ms'\n";
+    let (out, flows) = ran("failures", &format!("{BUSY}{failure}[schemes.none]\ncc = 'none'\nwindow = 'off'\n"));
+    let alone = computed(&out, 2);
+    assert!(flows.iter().any(|f| f.retransmitted > 0));
+    for (f, (sender, receiver)) in flows.iter().zip(alone) {
+        assert_eq!((receiver, sender), (f.ideal_receiver, f.ideal_sender), "{f:?}");
+    }
+}
+
 /// HPCC aims below line rate and carries telemetry: alone it takes longer than the line-rate ideal, and the same for any
 /// number of threads.
 #[test]

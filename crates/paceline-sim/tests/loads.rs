@@ -91,17 +91,18 @@ fn links_that_are_none_or_carry_nothing_are_refused() {
     };
     assert_eq!(told(graph, "s-1->s-2"), "");
     assert_eq!(told(graph, "0->2"), "", "ids are fine too");
+    assert_eq!(told(LEAF_SPINE, "agg1->tor2"), "");
     for (topology, of, part) in [
         (graph, "s-1->s-3", "no such link"),
         (graph, "s-1->s-3", "s-1->alpha, s-1->s-2"),
         (graph, "s-2->s-3", "no flow of this workload crosses this link"),
-        (graph, "s-1->bets", "perhaps \"beta\""),
+        (graph, "s-1->bets", "did you mean \"beta\"?"),
         (graph, "s-1->99", "no such node, 99"),
         (graph, "s-1->", "not a link"),
         (graph, "s-1->s-1", "not a link"),
         (graph, "tor_uplnk", "did you mean \"tor_uplink\""),
-        (LEAF_SPINE, "0->13", "0->12"),
-        (LEAF_SPINE, "17->0", "node ids 0 to 16"),
+        (LEAF_SPINE, "0->13", "0->tor0"),
+        (LEAF_SPINE, "17->0", "host0 to host11, tor0 to tor2, agg0 to agg1, or a node id"),
     ] {
         let text = told(topology, of);
         assert!(text.contains(part) && text.contains("workloads.0.load"), "{of}: {text}");

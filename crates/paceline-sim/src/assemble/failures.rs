@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 use paceline_proto::rng::{Purpose, Stream};
 use paceline_proto::units::Time;
 
+use super::names::{allowed_names, node_names};
 use crate::error::InputError;
 use crate::graph::{NodeId, NodeKind, Topology};
 use crate::scenario::{FailureConfig, Outage};
 use crate::spec::Resolved;
 use crate::spec::failure::{Among, FailureKind, LinkFailure, RandomFailures, Repair};
-use crate::spec::topology::TopologyKind;
-use crate::topology::tier_name;
 
 /// The failing links of a specification in its network.
 ///
@@ -23,7 +22,7 @@ pub(super) fn failures(spec: &Resolved, network: &Topology) -> Result<FailureCon
     for (i, failure) in spec.failures.iter().enumerate() {
         match &failure.kind {
             FailureKind::Link(f) => {
-                let names = names.get_or_insert_with(|| node_names(spec, network));
+                let names = names.get_or_insert_with(|| node_names(spec, &network.tiers));
                 for link in links_between(spec, network, names, i, f)? {
                     outages.push(Outage { link, down: f.down, up: f.up });
                 }
@@ -32,22 +31,6 @@ pub(super) fn failures(spec: &Resolved, network: &Topology) -> Result<FailureCon
         }
     }
     Ok(FailureConfig { outages, reroute_after: spec.routing.reroute_after })
-}
-
-/// Every node by its names: its own in a graph, else that of its tier with its number in the tier; and its id.
-fn node_names(spec: &Resolved, network: &Topology) -> BTreeMap<String, NodeId> {
-    let mut names: BTreeMap<String, NodeId> = (0..network.kinds.len() as NodeId).map(|n| (n.to_string(), n)).collect();
-    if let TopologyKind::Graph(graph) = &spec.topology.kind {
-        names.extend((0..).zip(graph.hosts.iter().chain(&graph.switches)).map(|(n, name)| (name.0.clone(), n)));
-        return names;
-    }
-    let mut count = [0u32; 256];
-    for (n, tier) in (0..).zip(&network.tiers) {
-        let number = &mut count[usize::from(*tier)];
-        names.insert(format!("{}{number}", tier_name(*tier)), n);
-        *number += 1;
-    }
-    names
 }
 
 fn links_between(
@@ -61,10 +44,7 @@ fn links_between(
     let mut ends = [0; 2];
     for (k, (end, name)) in ends.iter_mut().zip(&failure.link).enumerate() {
         let Some(node) = names.get(&name.0) else {
-            let allowed = match &spec.topology.kind {
-                TopologyKind::Graph(_) => "a name in topology.hosts or topology.switches".to_string(),
-                _ => name_ranges(network),
-            };
+            let allowed = allowed_names(spec, &network.tiers);
             return Err(spec.error(&format!("{field}.{k}"), "no such node").value(&name.0).allowed(allowed));
         };
         *end = *node;
@@ -90,19 +70,6 @@ fn links_between(
             error.value(number).allowed(format!("0 to {}", links.len() - 1))
         }),
     }
-}
-
-/// The names there are: `host0 to host15, tor0 to tor3`.
-fn name_ranges(network: &Topology) -> String {
-    let mut count = BTreeMap::new();
-    for tier in &network.tiers {
-        *count.entry(*tier).or_insert(0u32) += 1;
-    }
-    let range = |(tier, n): (u8, u32)| match n {
-        1 => format!("{}0", tier_name(tier)),
-        _ => format!("{0}0 to {0}{1}", tier_name(tier), n - 1),
-    };
-    count.into_iter().map(range).collect::<Vec<_>>().join(", ") + ", or a node id"
 }
 
 /// Draws failures from the stream of their entry.

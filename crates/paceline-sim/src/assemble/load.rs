@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Build;
+use super::names::{allowed_names, node_names};
 use crate::error::InputError;
 use crate::graph::{NodeId, PortInfo};
 use crate::routing::Routes;
-use crate::spec::topology::TopologyKind;
 use crate::spec::value::LinkRef;
 use crate::spec::workload::{Incast, LoadOf};
 use crate::workload::{self as w, LoadReference, nearest};
@@ -61,34 +61,26 @@ impl Build<'_> {
     /// The nodes at the ends of a link, which must be there.
     fn ends(&self, field: &str, link: &LinkRef) -> Result<[NodeId; 2], InputError> {
         let graph = &self.scenario.graph;
-        let names: Vec<&str> = match &self.spec.topology.kind {
-            TopologyKind::Graph(t) => t.hosts.iter().chain(&t.switches).map(|n| n.0.as_str()).collect(),
-            _ => Vec::new(),
-        };
+        let names = node_names(self.spec, &graph.tiers);
         let node = |text: &str| {
-            let named = names.iter().position(|n| *n == text).map(|i| i as NodeId);
-            let id = || text.parse::<NodeId>().ok().filter(|id| (*id as usize) < graph.nodes());
-            named.or_else(id).ok_or_else(|| {
-                let allowed = match nearest(text, names.iter().copied()) {
-                    Some(near) => format!("a node of the network, perhaps \"{near}\""),
-                    None => format!(
-                        "node ids 0 to {}{}",
-                        graph.nodes() - 1,
-                        if names.is_empty() { "" } else { ", or names" }
-                    ),
-                };
-                self.spec.error(field, &format!("no such node, {text}")).value(link).allowed(allowed)
+            names.get(text).copied().ok_or_else(|| {
+                let allowed = allowed_names(self.spec, &graph.tiers);
+                let near = nearest(text, names.keys().map(String::as_str).filter(|n| n.parse::<u32>().is_err()));
+                let hint = near.map(|near| format!(", did you mean \"{near}\"?")).unwrap_or_default();
+                self.spec.error(field, &format!("no such node, {text}{hint}")).value(link).allowed(allowed)
             })
         };
         let (from, to) = (node(&link.from)?, node(&link.to)?);
         if graph.ports_of(from).iter().any(|p| p.peer == to) {
             return Ok([from, to]);
         }
-        let name = |id: NodeId| names.get(id as usize).map_or_else(|| id.to_string(), |n| (*n).to_string());
+        // Names sort behind numbers.
+        let name = |n: &NodeId| names.iter().filter(|(_, id)| *id == n).map(|(name, _)| name.as_str()).next_back();
         let peers: BTreeSet<NodeId> = graph.ports_of(from).iter().map(|p| p.peer).collect();
-        let mut known: Vec<String> = peers.iter().take(8).map(|p| format!("{}->{}", link.from, name(*p))).collect();
-        known.extend((peers.len() > known.len()).then(|| "...".to_string()));
-        Err(self.spec.error(field, "no such link").value(link).allowed(known.join(", ")))
+        let near: Vec<String> =
+            peers.iter().take(8).filter_map(name).map(|to| format!("{}->{to}", link.from)).collect();
+        let more = if peers.len() > near.len() { ", ..." } else { "" };
+        Err(self.spec.error(field, "no such link").value(link).allowed(near.join(", ") + more))
     }
 }
 

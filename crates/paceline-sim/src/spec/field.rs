@@ -34,7 +34,7 @@ pub enum Type {
     Multiple,
     /// A port such as `"320:4"`: node and port number.
     Port,
-    /// A link in one direction such as `"320->340"`: the nodes at its ends.
+    /// A link in one direction such as `"tor0->agg1"`: the nodes at its ends.
     Link,
     /// Hosts: node ids and ranges such as `"0-15"`.
     Hosts,
@@ -237,7 +237,7 @@ impl Type {
             Type::Rate => with("a rate such as \"100Gbps\" (bps, Kbps, Mbps, Gbps, Tbps)"),
             Type::Multiple => "a multiple such as \"3x\", 1x to 1000x".to_string(),
             Type::Port => "a port such as \"320:4\" (node:port)".to_string(),
-            Type::Link => "a link such as \"320->340\" (node ids, or names of a graph)".to_string(),
+            Type::Link => "a link such as \"tor0->agg1\" or \"320->340\" (nodes by name or id)".to_string(),
             Type::Hosts => "\"all\" or a list of node ids and ranges such as [\"0-15\", 20]".to_string(),
             Type::Choice(words) => words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(", "),
             Type::Either(types) => types.iter().map(|t| t.allowed(range)).collect::<Vec<_>>().join("; or "),

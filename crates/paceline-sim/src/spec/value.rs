@@ -244,7 +244,7 @@ impl Value for PortRef {
     }
 }
 
-/// A link in one direction, written `"320->340"`: the nodes at its ends, by node id, or by name in a `graph`.
+/// A link in one direction, written `"tor0->agg1"`: the nodes at its ends, named as in [`super::failure::LinkFailure::link`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LinkRef {
     /// Where it comes from.

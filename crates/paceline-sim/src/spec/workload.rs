@@ -163,8 +163,8 @@ section! {
         value: f64 = 0.3, in "(0, 10]", from "HPCC, sec. 5.1: 30 %, the normal load";
         /// Count payload alone, or everything data packets put on the wire.
         bytes: LoadBytes = "payload", from "HPCC project page: payload over bandwidth";
-        /// Capacity: all links of the hosts, all uplinks of the top-of-rack switches, or one link (parallel ones together), loaded by
-        /// its expected share of the flows.
+        /// Capacity: all links of the hosts, all uplinks of the top-of-rack switches, or one link such as `"tor0->agg1"`
+        /// (parallel ones together) by its expected share of the flows; nodes are named as in `failures.link`.
         of: LoadOf = "host", from "HPCC project page";
         /// Mean flow size: that of the sizes drawn, or the one the distribution's source names.
         mean: LoadMean = "sampled", from "HPCC reference simulator, traffic generator";
@@ -279,8 +279,8 @@ section! {
         value: f64 = 0.02, in "(0, 10]", from "HPCC, sec. 5.1: 2 %";
         /// Count payload alone, or everything data packets put on the wire.
         bytes: LoadBytes = "payload", from "HPCC project page: payload over bandwidth";
-        /// Capacity: all links of the hosts, all uplinks of the top-of-rack switches, or one link (parallel ones together), loaded by
-        /// its expected share of the flows.
+        /// Capacity: all links of the hosts, all uplinks of the top-of-rack switches, or one link such as `"tor0->agg1"`
+        /// (parallel ones together) by its expected share of the flows; nodes are named as in `failures.link`.
         of: LoadOf = "host", from "HPCC project page";
         /// Mean flow size: that of the sizes drawn, or the one the distribution's source names.
         mean: LoadMean = "sampled", from "HPCC reference simulator, traffic generator";
