@@ -434,9 +434,10 @@ class Pfc(Section):
     """
 
     headroom: str = "3x"
-    """Bytes set aside per port for what arrives after a pause was sent: `"auto"` (two times rate
-    times delay, two full packets and a pause frame), a size, or a multiple of rate times delay.
-    Unit: bytes. Range [0B, 1GiB]. Source: HPCC reference simulator (fixed there).
+    """Bytes set aside per port and class in use for what arrives after a pause was sent:
+    `"auto"` (two times rate times delay, two full packets and a pause frame), a size, or a multiple
+    of rate times delay. Unit: bytes. Range [0B, 1GiB]. Source: HPCC reference simulator (fixed
+    there).
     """
 
     alpha: float = 0.125
@@ -746,7 +747,8 @@ class Load(Section):
 
     of: str = "host"
     """Capacity: all links of the hosts, all uplinks of the top-of-rack switches, or one link
-    (parallel ones together), loaded by its expected share of the flows. Source: HPCC project page.
+    such as `"tor0->agg1"` (parallel ones together) by its expected share of the flows; nodes are
+    named as in `failures.link`. Source: HPCC project page.
     """
 
     mean: Literal["sampled", "nominal"] = "sampled"
@@ -959,7 +961,8 @@ class IncastLoad(Section):
 
     of: str = "host"
     """Capacity: all links of the hosts, all uplinks of the top-of-rack switches, or one link
-    (parallel ones together), loaded by its expected share of the flows. Source: HPCC project page.
+    such as `"tor0->agg1"` (parallel ones together) by its expected share of the flows; nodes are
+    named as in `failures.link`. Source: HPCC project page.
     """
 
     mean: Literal["sampled", "nominal"] = "sampled"

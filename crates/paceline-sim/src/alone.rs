@@ -210,7 +210,7 @@ fn simulate_all(
     };
     let mut found = vec![Fct::default(); keys.len()];
     let parts: Result<Vec<_>, InputError> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.clamp(1, keys.len().max(1))).map(|_| scope.spawn(&work)).collect();
+        let workers: Vec<_> = (0..threads.clamp(1, keys.len().max(1))).map(|_| scope.spawn(work)).collect();
         while workers.iter().any(|w| !w.is_finished()) {
             std::thread::park_timeout(std::time::Duration::from_millis(20));
             if !watch(finished.load(Ordering::Relaxed)) {

@@ -37,8 +37,7 @@ fn one_packet(links: &[(u64, u64)]) -> (u64, u64) {
 /// Flows of one packet, each alone in the network.
 fn lone_flows(pairs: &[(u32, u32)], count: u64) -> Vec<FlowSpec> {
     (0..count)
-        .map(|i| pairs.iter().enumerate().map(move |(k, p)| (i * 8 + k as u64, *p)))
-        .flatten()
+        .flat_map(|i| pairs.iter().enumerate().map(move |(k, p)| (i * 8 + k as u64, *p)))
         .map(|(i, (src, dst))| flow(i * 1000 * US, src, dst, 1000))
         .collect()
 }

@@ -44,27 +44,27 @@ pub(super) struct Ways {
     net: Net,
     by_path: BTreeMap<(NodeId, NodeId, Vec<PortNo>, Vec<PortNo>), u32>,
     by_form: BTreeMap<Form, u32>,
-    ways: Vec<Way>,
+    found: Vec<Way>,
 }
 
 impl Ways {
     pub(super) fn new(net: Net) -> Self {
-        Self { net, by_path: BTreeMap::new(), by_form: BTreeMap::new(), ways: Vec::new() }
+        Self { net, by_path: BTreeMap::new(), by_form: BTreeMap::new(), found: Vec::new() }
     }
 
     pub(super) fn way(&self, number: u32) -> &Way {
-        &self.ways[number as usize]
+        &self.found[number as usize]
     }
 
     /// Whether it is time to start anew: ways are without bound in a network without symmetry.
     pub(super) fn is_full(&self) -> bool {
-        self.ways.len() > MOST_WAYS || self.by_path.len() > MOST_PATHS
+        self.found.len() > MOST_WAYS || self.by_path.len() > MOST_PATHS
     }
 
     pub(super) fn clear(&mut self) {
         self.by_path.clear();
         self.by_form.clear();
-        self.ways.clear();
+        self.found.clear();
     }
 
     /// The key of the run's flow `id`. To be asked in the order of ids, of all flows: paths depend on it.
@@ -84,13 +84,12 @@ impl Ways {
             routes.flow_path(dst, src, &tuple.reversed(), &mut back)?;
         }
         let path = (src.host, dst.host, forth, back);
-        let way = match self.by_path.get(&path) {
-            Some(way) => *way,
-            None => {
-                let way = self.add(src, dst, &path.2, &path.3, sprayed)?;
-                self.by_path.insert(path, way);
-                way
-            }
+        let way = if let Some(way) = self.by_path.get(&path) {
+            *way
+        } else {
+            let way = self.add(src, dst, &path.2, &path.3, sprayed)?;
+            self.by_path.insert(path, way);
+            way
         };
         let FlowSpec { scheme, class, rate_cap, bytes, .. } = *flow;
         Ok(Key { way, scheme, class, rate_cap, bytes })
@@ -132,8 +131,8 @@ impl Ways {
             return Ok(*way);
         }
         let nic_rate = graph.hosts().flat_map(|h| graph.ports_of(h)).map(|p| p.rate.0).max().unwrap_or(1);
-        let number = self.ways.len() as u32;
-        self.ways.push(Way {
+        let number = self.found.len() as u32;
+        self.found.push(Way {
             ends: [0, 1],
             graph: Arc::new(small),
             whole: Whole { network: self.net.network, nic_rate },

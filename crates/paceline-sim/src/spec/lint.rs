@@ -108,7 +108,7 @@ fn headroom(scenario: &Resolved, port: &Ports) -> u64 {
         Headroom::Auto => most_in_flight(scenario, port),
         Headroom::Bytes(bytes) => bytes.0,
         Headroom::RateDelay(Multiple(factor)) => {
-            let delay = Duration((port.out.delay.0 + port.back.delay.0) / 2);
+            let delay = Duration(port.out.delay.0.midpoint(port.back.delay.0));
             on_the_wire(port.back.rate, delay).saturating_mul(u64::from(factor))
         }
     }

@@ -109,7 +109,7 @@ fn ratio(weight: f64, all: f64) -> f64 {
 }
 
 fn groups(routes: &Routes, graph: &Graph, pairs: &Pairs, crossing: Crossing) -> Vec<Group> {
-    let mut index: BTreeMap<(Vec<(u32, NodeId)>, Option<NodeId>), usize> = BTreeMap::new();
+    let mut index: BTreeMap<_, usize> = BTreeMap::new();
     let mut groups: Vec<Group> = Vec::new();
     let mut group_of = |host: NodeId| -> usize {
         let peers = graph.ports_of(host).iter().map(|p| p.peer);
