@@ -259,6 +259,7 @@ impl Sequential {
         let (mut last_progress, mut progress_at, mut now) = (0, 0, 0);
         // When to look for a standstill next.
         let mut look_at = stall;
+        let mut links_at = self.net.next_link_change();
         while let Some((at, key, payload)) = self.events.list.pop() {
             if at >= stop {
                 report(&mut self.net, observer);
@@ -267,8 +268,9 @@ impl Sequential {
             now = at;
             self.net.sample_until(now);
             self.events.key = key;
-            if now >= self.net.next_link_change() {
+            if now >= links_at {
                 self.change_links(now);
+                links_at = self.net.next_link_change();
             }
             self.net.counters.events += 1;
             let what = KINDS[(payload >> 60) as usize];
