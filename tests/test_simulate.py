@@ -161,5 +161,5 @@ def test_links_fail_by_name():
     assert results.summary["flows"]["finished"] == 12
     lost = results.summary["counters"]["drops_link_down"]
     assert lost == results.links["drops_link_down"].sum() > 0
-    with pytest.raises(pl.InputError, match=r"failures\.0\.link\.0 = \"tor2\": no such node.*tor0 to tor1"):
+    with pytest.raises(pl.InputError, match=r"failures\.0\.link\.0 = tor2: no such node.*tor0 to tor1"):
         pl.simulate(scenario.to_toml().replace('"tor0"', '"tor2"'), progress="none")

@@ -95,7 +95,7 @@ LINKS = Table(
         Column("marks", int, "packets", "Packets marked by ECN at this port."),
         Column("drops_buffer", int, "packets", "Packets for this port dropped for want of buffer."),
         Column("drops_wire", int, "packets", "Packets lost on the wire."),
-        Column("drops_link_down", int, "packets", "Packets lost because the link was down, or led to a switch without route."),
+        Column("drops_link_down", int, "packets", "Packets lost to a link that was down or led nowhere."),
     ),
 )
 
@@ -133,7 +133,7 @@ Slowdown is FCT over the ideal FCT of the same kind (`Results.slowdown(baseline,
 - `alone`: the FCT of the same flow simulated alone, with its transport, controller, parameters, framing, switches,
   path and way of the ACKs with all links up, base RTT and window. What is left is what other traffic costs. There is
   no approximation in the size: each size is simulated. The flow starts at time 0 in a fresh network; the rounding of
-  the telemetry's counters depends on what went before, so that the same flow at another instant can be about 0.1 %
+  the telemetry's counters depends on what went before, so that the same flow at another instant can be about 2 %
   faster or slower, and a slowdown can fall that far below 1. Flows of equal size, scheme, class, rate limit and way
   (rates, delays and errors of the links both ways, and the ports of the switches) share one simulation and its random
   draws. It is done once, after the run, from the folder; it crosses about as many links as the run at most, memory

@@ -75,7 +75,7 @@ fn a_flow_that_was_alone_took_as_long() {
                 let (sprayed, draws) = (r == 1, scheme.contains("pint"));
                 let alike = if sprayed { 1 } else { flows.len() };
                 let exact = if s == 0 { alike } else { alike.min(2 * usize::from(!draws)) };
-                let off = if draws { 3e-2 } else { 2e-3 };
+                let off = 3e-2;
                 assert_eq!(alone[..exact], measured[..exact], "{network}\n{scheme} {routing}");
                 for (a, m) in alone.iter().zip(&measured).take(alike) {
                     assert!((a.0 as f64 / m.0 as f64 - 1.0).abs() < off, "{alone:?} {measured:?} {network} {scheme}");
@@ -114,10 +114,10 @@ fn alone_at_line_rate_is_the_closed_form() {
 /// A link that fails costs the run, not the baseline: alone, all links are up.
 #[test]
 fn failures_are_no_part_of_the_baseline() {
-    let failure = "[[failures]]\nlink = ['tor0', 'agg1']\ndown = '1ms'\nup = '2ms'\n";
+    let failure = "[[failures]]\nlink = ['tor0', 'agg1']\ndown = '1ms'\nup = '4ms'\n";
     let (out, flows) = ran("failures", &format!("{BUSY}{failure}[schemes.none]\ncc = 'none'\nwindow = 'off'\n"));
     let alone = computed(&out, 2);
-    assert!(flows.iter().any(|f| f.retransmitted > 0));
+    assert!(flows.iter().any(|f| f.fct_receiver > 2 * f.ideal_receiver));
     for (f, (sender, receiver)) in flows.iter().zip(alone) {
         assert_eq!((receiver, sender), (f.ideal_receiver, f.ideal_sender), "{f:?}");
     }

@@ -197,7 +197,7 @@ mod tests {
             (hpcc_fat320().unwrap(), 0.75),
             (fat_tree(16, RATE, RATE, US, None).unwrap(), 0.85),
             (fat_tree(8, RATE, FAST, US, Some(2)).unwrap(), 0.75),
-            (leaf_spine(32, 6, 16, RATE, FAST, US, 1).unwrap(), 0.8),
+            (leaf_spine(32, 6, 16, RATE, FAST, US, 1).unwrap(), 0.65),
             (parking_lot(40, RATE, RATE, US, US).unwrap(), 0.6),
         ];
         for (network, even) in &networks {

@@ -16,7 +16,7 @@ from paceline.experiments.hpcc_page.slowdown import SOURCE, window_remark
 from paceline.reproduce import judge
 from paceline.reproduce.model import Drawing, Experiment, Point, Runs, Scale, Shown, Verdict
 from paceline.results import Results
-from paceline.scenario import Host
+from paceline.scenario import Host, LinkFailure, Scenario
 
 WORKLOAD: Final = "websearch"
 LOAD: Final = 70
@@ -42,13 +42,11 @@ def _key(point: Point) -> dict[str, str | int | float]:
     return {**point.key, "variant": "failed_link"}
 
 
-def _failed(scheme: str, scale: Scale) -> str:
+def _failed(scheme: str, scale: Scale) -> Scenario:
     window = WINDOWS[scale][LOAD]
     # Packets on the link are lost: without a timeout their flows would hang.
-    text = replace(scenario(WORKLOAD, LOAD, scheme, window), host=Host(rto="auto")).to_toml()
-    return (
-        text + f'\n[[failures]]\nkind = "link"\nlink = ["{FAILED[0]}", "{FAILED[1]}"]\ndown = "{window.warmup_us}us"\n'
-    )
+    failure = LinkFailure(link=FAILED, down=f"{window.warmup_us}us")
+    return replace(scenario(WORKLOAD, LOAD, scheme, window), host=Host(rto="auto"), failures=[failure])
 
 
 def under_way(start_ps: ArrayLike, end_ps: ArrayLike, at_ps: ArrayLike) -> I8:
