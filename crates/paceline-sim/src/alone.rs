@@ -196,6 +196,10 @@ fn simulate_all(
     threads: usize,
     watch: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Option<Vec<Fct>>, InputError> {
+    // Short simulations may all be over before the watch below is looked at.
+    if !watch(0) {
+        return Ok(None);
+    }
     let (next, finished, stop) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
     let work = || -> Result<Vec<(usize, Fct)>, InputError> {
         let mut mine = Vec::new();
