@@ -15,6 +15,7 @@ pub mod hpcc;
 pub mod hpcc_format;
 pub mod ideal;
 mod local;
+mod message;
 pub mod net;
 pub mod packet;
 mod pint;
@@ -29,6 +30,7 @@ pub mod series;
 pub mod spec;
 pub mod switch;
 pub mod topology;
+mod trimming;
 pub mod workload;
 
 pub use error::InputError;

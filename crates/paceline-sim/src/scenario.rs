@@ -105,6 +105,13 @@ pub struct SwitchConfig {
     pub egress_alpha_q16: u32,
     /// ECN marking.
     pub ecn: Option<Ecn>,
+    /// Ports serve classes in order of their numbers instead of in turn.
+    pub strict: bool,
+    /// Ports drop unscheduled packets of message transports over a threshold. Its `limit` is out of reach: `buffer` is the
+    /// limit.
+    pub selective: Option<paceline_proto::transport::selective_drop::SelectiveDrop>,
+    /// Ports cut payloads off instead of dropping packets.
+    pub trimming: Option<paceline_proto::transport::ndp::switch::TrimmingPort>,
 }
 
 /// A host and its NIC.
@@ -279,6 +286,27 @@ pub struct Scheme {
     pub params: paceline_proto::cc::Params,
     /// Window at line rate.
     pub window: Window,
+    /// Who brings the bytes across.
+    pub transport: Transport,
+}
+
+impl Scheme {
+    /// Whether its packets have words beside them.
+    pub fn uses_words(&self) -> bool {
+        self.transport != Transport::Rdma || self.params.telemetry() != paceline_proto::cc::Telemetry::None
+    }
+}
+
+/// What moves the bytes of a scheme's flows.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub enum Transport {
+    /// RDMA under the scheme's congestion control.
+    #[default]
+    Rdma,
+    /// Homa. The same for all flows of a run.
+    Homa(paceline_proto::transport::homa::Params),
+    /// NDP. The same for all flows of a run.
+    Ndp(paceline_proto::transport::ndp::Params),
 }
 
 /// The window a scheme starts from.
@@ -290,6 +318,17 @@ pub enum Window {
     Bdp,
     /// As given.
     Fixed(Bytes),
+}
+
+impl Transport {
+    /// Classes its packets travel in; `None` where workloads say so.
+    pub fn classes(&self) -> Option<std::ops::RangeInclusive<u8>> {
+        match self {
+            Transport::Rdma => None,
+            Transport::Homa(p) => Some(0..=p.levels - 1),
+            Transport::Ndp(p) => Some(0..=p.data_priority),
+        }
+    }
 }
 
 /// How finely queue histograms are kept.

@@ -35,6 +35,23 @@ pub enum Kind {
     ProbeAck,
 }
 
+impl Kind {
+    /// All kinds, each at the place of its number.
+    pub const ALL: [Kind; 11] = [
+        Kind::Data,
+        Kind::Ack,
+        Kind::Nack,
+        Kind::Pull,
+        Kind::Grant,
+        Kind::Resend,
+        Kind::Busy,
+        Kind::NeedAck,
+        Kind::Done,
+        Kind::Probe,
+        Kind::ProbeAck,
+    ];
+}
+
 /// [`Header::flags`]: unscheduled; switches may drop it selectively.
 pub const UNSCHEDULED: u8 = 1;
 /// [`Header::flags`]: the message's last packet.
@@ -169,6 +186,22 @@ pub enum End {
     Finished,
 }
 
+impl Counters {
+    /// Adds what another host has counted.
+    pub fn add(&mut self, other: &Counters) {
+        let Counters { data, unscheduled, again, duplicates, probes, permits, timeouts, returned, idle_pulls } = other;
+        self.data += data;
+        self.unscheduled += unscheduled;
+        self.again += again;
+        self.duplicates += duplicates;
+        self.probes += probes;
+        self.permits += permits;
+        self.timeouts += timeouts;
+        self.returned += returned;
+        self.idle_pulls += idle_pulls;
+    }
+}
+
 /// What a host counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
@@ -223,6 +256,12 @@ pub trait Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Engines write the kind as its number.
+    #[test]
+    fn kinds_are_at_the_places_of_their_numbers() {
+        assert!(Kind::ALL.iter().enumerate().all(|(i, kind)| *kind as usize == i));
+    }
 
     /// The sizes that other parts of the project and the reference simulators use (facts 0 and 7).
     #[test]

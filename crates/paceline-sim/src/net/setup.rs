@@ -14,14 +14,16 @@ use crate::error::InputError;
 use crate::failures::Failures;
 use crate::host::Nic;
 use crate::ideal;
-use crate::packet::{Arena, NONE};
+use crate::message::Messages;
+use crate::packet::{Arena, NONE, UNSCHEDULED};
 use crate::pint::Pint;
 use crate::port::{NO_ECN, Port};
 use crate::record::{BINS, Counters, PortCounts};
 use crate::routing::Routes;
-use crate::scenario::{PathChoice, QueueRecords, Scenario, Window};
+use crate::scenario::{self, PathChoice, QueueRecords, Scenario, Window};
 use crate::series::Series;
 use crate::switch::Buffers;
+use crate::trimming::Trimming;
 
 impl Net {
     /// Builds the network of a scenario.
@@ -97,6 +99,7 @@ impl Net {
                 nics.push(Nic::new(i as u32));
             } else {
                 port.ecn = ecn_by_speed[speed];
+                port.strict = scenario.switch.strict;
                 port.rate_code = switch_rates.iter().position(|r| *r == p.rate.0).unwrap_or(0).min(MAX_RATES - 1) as u8;
             }
             ports.push(port);
@@ -130,6 +133,7 @@ impl Net {
             });
             port_tier.push(index as u8);
         }
+        let nic_count = nics.len();
         let draw = |purpose| Stream::new(scenario.seed, purpose, 0).at(0);
         let class_slots = if scenario.records.queues == QueueRecords::Off { 0 } else { 8 };
         Ok(Self {
@@ -141,7 +145,7 @@ impl Net {
                 ties: draw(Purpose::Ties),
             },
             clock,
-            arena: Arena::new(scenario.schemes.iter().any(|s| s.params.telemetry() != Telemetry::None)),
+            arena: Arena::new(scenario.schemes.iter().any(scenario::Scheme::uses_words)),
             pint: Pint::new(
                 &scenario,
                 scenario.host.base_rtt.map_or(network.rtt_ns, Duration::as_ns),
@@ -174,7 +178,7 @@ impl Net {
             network,
             queue_row: Vec::new(),
             queue_time: Vec::new(),
-            class_slot: [0; 8],
+            class_slot: [super::UNRECORDED; 8],
             class_slots,
             sampler: None,
             series: Series { next: u64::MAX, ..Series::default() },
@@ -195,6 +199,9 @@ impl Net {
             progress: 0,
             next_sport: std::collections::BTreeMap::new(),
             path: Vec::new(),
+            selective_mask: if scenario.switch.selective.is_some() { UNSCHEDULED } else { 0 },
+            trimming: Trimming::new(&scenario, draw(Purpose::Ecn)),
+            messages: Messages::new(&scenario, nic_count, draw(Purpose::Controller)),
             pinned: None,
             long_paths: Vec::new(),
             share: super::parts::Share::default(),
@@ -205,7 +212,7 @@ impl Net {
         })
     }
 
-    /// Prepares queue histograms for the classes in use (1 to 7, ascending).
+    /// Prepares queue histograms for the classes in use (ascending).
     pub fn record_classes(&mut self, classes: &[u8]) {
         if self.class_slots == 0 {
             return;

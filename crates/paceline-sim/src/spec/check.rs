@@ -11,7 +11,7 @@ use super::failure::FailureKind;
 use super::node::{Bad, Node, Read, clip};
 use super::run::Stop;
 use super::scheme::Control;
-use super::section::nearest;
+use super::section::{Variants as _, nearest};
 use super::topology::{GraphTopology, TopologyKind};
 use super::value::{HostSet, Name};
 use super::workload::{IncastMode, Receiver, WorkloadKind};
@@ -62,6 +62,7 @@ pub(crate) fn check(spec: &mut Spec, root: &Node) -> Read<()> {
         return Err(allowed(bad(root, "framing.payload", problem), format!("at most {limit} bytes together")));
     }
     schemes(spec, root)?;
+    transports(spec, root)?;
     for index in 0..spec.workloads.len() {
         workload(spec, root, index)?;
     }
@@ -187,6 +188,37 @@ fn schemes(spec: &Spec, root: &Node) -> Read<()> {
             },
             _ => {}
         }
+    }
+    Ok(())
+}
+
+/// What message transports cannot share, and what their switches need.
+fn transports(spec: &Spec, root: &Node) -> Read<()> {
+    let message = spec.schemes.iter().find(|(_, s)| s.cc.is_message_transport());
+    let trimming = spec.switch.trimming.enabled;
+    let Some((name, scheme)) = message else {
+        if trimming {
+            let error = bad(root, "switch.trimming.enabled", "no scheme can do with trimmed packets");
+            return Err(allowed(error, "false, or a scheme with cc = \"ndp\""));
+        }
+        return Ok(());
+    };
+    if let Some((other, _)) = spec.schemes.iter().find(|(other, _)| other != name) {
+        let problem = format!("schemes.{name} serves all flows of a run, so there can be no other scheme");
+        return Err(allowed(bad(root, &format!("schemes.{other}"), &problem), "one scheme; other ones in runs of their own"));
+    }
+    if !spec.failures.is_empty() {
+        let word = scheme.cc.word();
+        let error = bad(root, "failures", &format!("links cannot fail under cc = \"{word}\" yet"));
+        return Err(allowed(error, "no failures, or an RDMA scheme"));
+    }
+    if trimming && !matches!(scheme.cc, Control::Ndp(_)) {
+        let error = bad(root, "switch.trimming.enabled", "trimmed packets mean nothing to this scheme");
+        return Err(allowed(error, "false, or a scheme with cc = \"ndp\""));
+    }
+    if trimming && spec.switch.pfc.enabled {
+        let error = bad(root, "switch.pfc.enabled", "a port that trims never pauses anyone");
+        return Err(allowed(error, "false with switch.trimming.enabled"));
     }
     Ok(())
 }

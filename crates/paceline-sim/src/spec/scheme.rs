@@ -2,11 +2,13 @@
 //! engine makes of it in `config`.
 
 mod config;
+pub mod proactive;
 
 use paceline_proto::units::{BitsPerSec, Bytes, Duration};
 
 use super::declare::{section, variants};
 use super::value::{choice, either};
+use proactive::{Homa, Ndp};
 
 section! {
     /// A congestion control with its parameters. Several schemes may share a network; each workload names the one it uses.
@@ -33,6 +35,10 @@ variants! {
         Timely(Timely) = "timely",
         /// DCTCP.
         Dctcp(Dctcp) = "dctcp",
+        /// Homa.
+        Homa(Homa) = "homa",
+        /// NDP.
+        Ndp(Ndp) = "ndp",
     }
 }
 

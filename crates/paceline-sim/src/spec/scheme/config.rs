@@ -4,17 +4,18 @@ use paceline_proto::cc::{Params, dcqcn, dctcp, fixed, hpcc, hpcc_pint, timely};
 use paceline_proto::units::{BitsPerSec, Duration};
 
 use super::{Control, Dcqcn, Dctcp, Hpcc, HpccPint, HpccWindow, NoControl, Scheme, SendRate, Timely, Window};
-use crate::scenario;
+use super::proactive::Facts;
+use crate::scenario::{self, Transport};
 
 impl Scheme {
-    /// The engine's form, under the scheme's name.
+    /// The engine's form, under the scheme's name. The transport is RDMA until [`Control::transport`] says otherwise.
     pub fn config(&self, name: &str) -> scenario::Scheme {
         let window = match self.cc.window() {
             Window::Bdp => scenario::Window::Bdp,
             Window::Off => scenario::Window::Off,
             Window::Bytes(bytes) => scenario::Window::Fixed(bytes),
         };
-        scenario::Scheme { name: name.to_string(), params: self.cc.params(), window }
+        scenario::Scheme { name: name.to_string(), params: self.cc.params(), window, transport: Transport::Rdma }
     }
 }
 
@@ -28,7 +29,22 @@ impl Control {
             Control::Dcqcn(c) => Params::Dcqcn(c.params()),
             Control::Timely(c) => Params::Timely(c.params()),
             Control::Dctcp(c) => Params::Dctcp(c.params()),
+            Control::Homa(_) | Control::Ndp(_) => Params::Fixed(fixed::Params::default()),
         }
+    }
+
+    /// What moves its bytes, in a network of which `facts` are known.
+    pub fn transport(&self, facts: &Facts) -> Transport {
+        match self {
+            Control::Homa(c) => c.transport(facts),
+            Control::Ndp(c) => c.transport(facts),
+            _ => Transport::Rdma,
+        }
+    }
+
+    /// Whether it is a message transport instead of a controller of RDMA.
+    pub fn is_message_transport(&self) -> bool {
+        matches!(self, Control::Homa(_) | Control::Ndp(_))
     }
 
     /// Its window.
@@ -43,13 +59,14 @@ impl Control {
             Control::Dcqcn(c) => c.window.clone(),
             Control::Timely(c) => c.window.clone(),
             Control::Dctcp(c) => c.window.clone(),
+            Control::Homa(_) | Control::Ndp(_) => Window::Off,
         }
     }
 
     /// Whether the window follows the rate; `None` where nothing changes the rate.
     pub fn variable_window(&self) -> Option<bool> {
         match self {
-            Control::Fixed(_) => None,
+            Control::Fixed(_) | Control::Homa(_) | Control::Ndp(_) => None,
             Control::Hpcc(c) => Some(c.variable_window),
             Control::HpccPint(c) => Some(c.variable_window),
             Control::Dcqcn(c) => Some(c.variable_window),
@@ -61,7 +78,7 @@ impl Control {
     /// The lowest rate it goes down to; `None` where nothing changes the rate.
     pub fn min_rate(&self) -> Option<BitsPerSec> {
         match self {
-            Control::Fixed(_) => None,
+            Control::Fixed(_) | Control::Homa(_) | Control::Ndp(_) => None,
             Control::Hpcc(c) => Some(c.min_rate),
             Control::HpccPint(c) => Some(c.min_rate),
             Control::Dcqcn(c) => Some(c.min_rate),
@@ -73,7 +90,7 @@ impl Control {
     /// Its additive increase and the field that sets it; `None` where nothing changes the rate.
     pub fn additive_increase(&self) -> Option<(&'static str, BitsPerSec)> {
         match self {
-            Control::Fixed(_) => None,
+            Control::Fixed(_) | Control::Homa(_) | Control::Ndp(_) => None,
             Control::Hpcc(c) => Some(("w_ai_rate", c.w_ai_rate)),
             Control::HpccPint(c) => Some(("w_ai_rate", c.w_ai_rate)),
             Control::Dcqcn(c) => Some(("ai_rate", c.ai_rate)),

@@ -1,0 +1,232 @@
+//! Switch ports that cut payloads off instead of dropping packets (NDP): two short queues, headers in class 0, data in class 1.
+//!
+//! Source: the rules are those of `paceline_proto::transport::ndp::switch`; this file does what they say. A port needs no
+//! other port of its switch, except for a header that goes back to its sender: that takes the switch one lookahead
+//! (the shortest link's delay and frame), so that ports stay independent within a window. *Deviation:* a real switch would
+//! turn it round at once; so little is returned that it does not show. A header whose way back is longer than packets can
+//! carry is dropped.
+
+use paceline_proto::rng::hash3;
+use paceline_proto::telemetry::IntHop;
+use paceline_proto::transport::message::{self as proto, Header, TO_SENDER, TRIMMED};
+use paceline_proto::transport::ndp::switch::{OnData, OnHeader, Queue, Service, TrimmingPort};
+
+use crate::net::{Lane, Net, Schedule};
+use crate::packet::{Handle, INLINE_HOPS, Kind, LONG, UNSCHEDULED};
+use crate::routing::Address;
+use crate::scenario::Scenario;
+
+/// Class of headers and control packets, and that of data.
+const HEADERS: u8 = 0;
+const DATA: u8 = 1;
+
+/// The ports of all switches.
+pub(crate) struct Trimming {
+    settings: TrimmingPort,
+    /// By port.
+    service: Vec<Service>,
+    /// Bytes of a trimmed frame.
+    size: u16,
+    /// Key of the coins.
+    key: u64,
+    /// How long a switch takes to turn a header round, ps.
+    turn: u64,
+}
+
+impl Trimming {
+    /// The ports of a scenario, where its switches trim. `key`: of their random draws.
+    pub(crate) fn new(scenario: &Scenario, key: u64) -> Option<Box<Self>> {
+        let settings = scenario.switch.trimming?;
+        Some(Box::new(Self {
+            settings,
+            service: vec![Service::default(); scenario.graph.ports.len()],
+            size: scenario.framing.ack_header.max(scenario.framing.min_frame) as u16,
+            key,
+            turn: crate::engine::windowed::lookahead(scenario),
+        }))
+    }
+}
+
+/// A lane that need not be told what waits: the port is looked at until its window ends.
+struct Quiet<'a, L>(&'a mut L);
+
+impl<L: Lane> Schedule for Quiet<'_, L> {
+    fn idle(&self, port: u32, free: u64, now: u64) -> bool {
+        self.0.idle(port, free, now)
+    }
+
+    fn started(&mut self, port: u32, free: u64, handle: Handle, inbox: u32, arrival: u64) {
+        self.0.started(port, free, handle, inbox, arrival);
+    }
+
+    fn waiting(&mut self, _port: u32, _free: u64) {}
+
+    fn turned(&mut self, handle: Handle, in_port: u16, inbox: u32, arrival: u64) {
+        self.0.turned(handle, in_port, inbox, arrival);
+    }
+}
+
+impl Net {
+    /// One window of a port: `arrivals` as (time, handle) in order, all before `end`; departures before `end`.
+    pub(crate) fn run_trimming<L: Lane>(
+        &mut self,
+        port: u32,
+        arrivals: impl Iterator<Item = (u64, Handle)>,
+        end: u64,
+        lane: &mut L,
+    ) {
+        let mut quiet = Quiet(lane);
+        for (now, h) in arrivals {
+            self.trimming_departures(port, now + 1, &mut quiet);
+            self.trimming_arrival(port, h, now, &mut quiet);
+        }
+        self.trimming_departures(port, end, &mut quiet);
+        let p = &self.ports[port as usize];
+        if p.waiting != 0 {
+            lane.waiting(port, p.free);
+        }
+    }
+
+    /// All departures before `end`.
+    fn trimming_departures<S: Schedule>(&mut self, port: u32, end: u64, s: &mut S) {
+        loop {
+            let p = &self.ports[port as usize];
+            if p.waiting == 0 || p.free >= end {
+                return;
+            }
+            self.trimming_depart(port, p.free, s);
+        }
+    }
+
+    /// The port starts its next packet, if it has one.
+    pub(crate) fn trimming_depart<S: Schedule>(&mut self, port: u32, now: u64, s: &mut S) {
+        let waiting = self.ports[port as usize].waiting;
+        let Some(t) = &mut self.trimming else { return };
+        let next = t.service[port as usize].next(&t.settings, waiting & 1 != 0, waiting & !1 != 0);
+        let class = match next {
+            Some(Queue::Header) => HEADERS,
+            Some(Queue::Data) => DATA,
+            None => return,
+        };
+        if self.is_recorded(class) {
+            self.note_queue(port, class, now);
+        }
+        let h = self.ports[port as usize].pop(self.arena.split().0, class);
+        let packet = self.arena[h];
+        self.buffers.local(self.port_node[port as usize]).remove(packet.in_port, class, packet.size);
+        self.launch(port, h, true, now, s);
+        let p = &self.ports[port as usize];
+        if p.waiting != 0 {
+            s.waiting(port, p.free);
+        }
+    }
+
+    /// A packet arrives for the port.
+    pub(crate) fn trimming_arrival<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
+        let p = &self.ports[port as usize];
+        if p.waiting == 0 && s.idle(port, p.free, now) {
+            self.launch(port, h, true, now, s);
+            return;
+        }
+        let packet = self.arena[h];
+        let Some(t) = &self.trimming else { return };
+        if packet.kind == Kind::Data {
+            let p = &self.ports[port as usize];
+            let tail = p.tail(DATA).map_or(0, |tail| u32::from(self.arena[tail].size));
+            // One packet at a time comes in at a port; flows have other numbers on other threads.
+            let coin = hash3(t.key, u64::from(port) << 16 | u64::from(packet.in_port), now);
+            match t.settings.on_data(p.class_bytes(DATA), tail, u32::from(packet.size), coin) {
+                OnData::Enqueue => self.keep(port, h, DATA, now),
+                OnData::TrimArriving => self.trim(port, h, now, s),
+                OnData::TrimTail => {
+                    self.note_queue(port, DATA, now);
+                    let last = self.ports[port as usize].pop_tail(self.arena.split().0, DATA);
+                    let out = self.arena[last];
+                    self.buffers.local(self.port_node[port as usize]).remove(out.in_port, DATA, out.size);
+                    self.keep(port, h, DATA, now);
+                    self.trim(port, last, now, s);
+                }
+            }
+        } else {
+            self.offer_header(port, h, now, s);
+        }
+        let p = &self.ports[port as usize];
+        if p.waiting == 0 {
+            return;
+        }
+        let free = p.free;
+        if s.idle(port, free, now) {
+            self.trimming_depart(port, now, s);
+        } else {
+            s.waiting(port, free);
+        }
+    }
+
+    /// Into a queue.
+    fn keep(&mut self, port: u32, h: Handle, class: u8, now: u64) {
+        self.arena[h].class = class;
+        let packet = self.arena[h];
+        self.buffers.local(self.port_node[port as usize]).add(packet.in_port, class, packet.size);
+        self.enqueue(port, h, &packet, now);
+    }
+
+    /// Cuts a packet's payload off and offers its header to the header queue.
+    fn trim<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
+        let Some(t) = &self.trimming else { return };
+        let packet = &mut self.arena[h];
+        packet.size = t.size;
+        packet.kind = Kind::Control;
+        packet.flags &= !UNSCHEDULED;
+        self.arena.int(h)[1].0 |= u64::from(TRIMMED) << 8;
+        self.counters.data_trimmed += 1;
+        self.port_counts[port as usize].trims += 1;
+        self.offer_header(port, h, now, s);
+    }
+
+    /// A header or control packet for the header queue.
+    fn offer_header<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
+        let Some(t) = &self.trimming else { return };
+        let packet = self.arena[h];
+        let word = self.arena.int(h)[1].0;
+        let kind = proto::Kind::ALL.get((word & 0xff) as usize).copied().unwrap_or(proto::Kind::Ack);
+        let flags = (word >> 8) as u8;
+        let header =
+            Header { kind, priority: 0, flags, size: packet.size, flow: 0, peer: 0, seq: packet.seq, ext: 0 };
+        match t.settings.on_header(self.ports[port as usize].class_bytes(HEADERS), &header) {
+            OnHeader::Enqueue => self.keep(port, h, HEADERS, now),
+            OnHeader::ReturnToSender => self.turn_back(port, h, now, s),
+            OnHeader::Drop => self.drop_packet(port, h, &packet, now),
+        }
+    }
+
+    /// Sends a header back to its sender.
+    fn turn_back<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
+        let Some(t) = &self.trimming else { return };
+        let at = now + t.turn;
+        let node = self.port_node[port as usize];
+        let mut packet = self.arena[h];
+        let sender = self.arena.int(h)[2].0 as u32;
+        let nic = self.nics[sender as usize].port;
+        let host = self.port_node[nic as usize];
+        let address = Address { host, nic: (nic - self.first[host as usize]) as u16 };
+        let key = hash3(self.draws.spray, u64::from(port) << 16 | u64::from(packet.in_port), now);
+        let mut path = std::mem::take(&mut self.path);
+        let found = self.routes.way_from(node, address, key, &mut path);
+        if !found || path.len() > INLINE_HOPS {
+            self.path = path;
+            self.drop_packet(port, h, &packet, now);
+            return;
+        }
+        packet.flags &= !LONG;
+        Self::set_path(&mut packet, &path);
+        let inbox = self.first[node as usize] + u32::from(path[0]);
+        self.path = path;
+        packet.hop = 1;
+        packet.kind = Kind::Answer;
+        self.arena[h] = packet;
+        let words = self.arena.int(h);
+        words[1] = IntHop(words[1].0 | u64::from(TO_SENDER) << 8);
+        self.counters.returned += 1;
+        s.turned(h, packet.in_port, inbox, at);
+    }
+}
