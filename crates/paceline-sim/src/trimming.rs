@@ -31,7 +31,15 @@ pub(crate) struct Trimming {
     key: u64,
     /// How long a switch takes to turn a header round, ps.
     turn: u64,
+    /// By port: when the last header it turned round went back in.
+    turned: Vec<u64>,
 }
+
+/// In [`Packet::in_port`](crate::packet::Packet): turned round by the egress port of the switch that the rest names. Orders
+/// such packets among those that arrive over wires.
+const TURNED: u16 = 1 << 15;
+/// Most ports of a switch that trims.
+pub(crate) const MOST_PORTS: usize = TURNED as usize;
 
 impl Trimming {
     /// The ports of a scenario, where its switches trim. `key`: of their random draws.
@@ -43,6 +51,7 @@ impl Trimming {
             size: scenario.framing.ack_header.max(scenario.framing.min_frame) as u16,
             key,
             turn: crate::engine::windowed::lookahead(scenario),
+            turned: vec![0; scenario.graph.ports.len()],
         }))
     }
 }
@@ -113,7 +122,7 @@ impl Net {
         }
         let h = self.ports[port as usize].pop(self.arena.split().0, class);
         let packet = self.arena[h];
-        self.buffers.local(self.port_node[port as usize]).remove(packet.in_port, class, packet.size);
+        self.buffers.local(self.port_node[port as usize]).remove(packet.in_port & !TURNED, class, packet.size);
         self.launch(port, h, true, now, s);
         let p = &self.ports[port as usize];
         if p.waiting != 0 {
@@ -142,7 +151,7 @@ impl Net {
                     self.note_queue(port, DATA, now);
                     let last = self.ports[port as usize].pop_tail(self.arena.split().0, DATA);
                     let out = self.arena[last];
-                    self.buffers.local(self.port_node[port as usize]).remove(out.in_port, DATA, out.size);
+                    self.buffers.local(self.port_node[port as usize]).remove(out.in_port & !TURNED, DATA, out.size);
                     self.keep(port, h, DATA, now);
                     self.trim(port, last, now, s);
                 }
@@ -166,7 +175,7 @@ impl Net {
     fn keep(&mut self, port: u32, h: Handle, class: u8, now: u64) {
         self.arena[h].class = class;
         let packet = self.arena[h];
-        self.buffers.local(self.port_node[port as usize]).add(packet.in_port, class, packet.size);
+        self.buffers.local(self.port_node[port as usize]).add(packet.in_port & !TURNED, class, packet.size);
         self.enqueue(port, h, &packet, now);
     }
 
@@ -201,8 +210,11 @@ impl Net {
 
     /// Sends a header back to its sender.
     fn turn_back<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
-        let Some(t) = &self.trimming else { return };
-        let at = now + t.turn;
+        let Some(t) = &mut self.trimming else { return };
+        // One after the other: no two are at the same place at the same time.
+        let last = &mut t.turned[port as usize];
+        let at = (now + t.turn).max(*last + 1);
+        *last = at;
         let node = self.port_node[port as usize];
         let mut packet = self.arena[h];
         let sender = self.arena.int(h)[2].0 as u32;
@@ -223,6 +235,7 @@ impl Net {
         self.path = path;
         packet.hop = 1;
         packet.kind = Kind::Answer;
+        packet.in_port = TURNED | (port - self.first[node as usize]) as u16;
         self.arena[h] = packet;
         let words = self.arena.int(h);
         words[1] = IntHop(words[1].0 | u64::from(TO_SENDER) << 8);

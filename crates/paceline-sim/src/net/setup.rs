@@ -51,6 +51,13 @@ impl Net {
                 .value("off")
                 .allowed("\"bdp\" or a size"));
         }
+        let most_ports = || (0..graph.nodes() as u32).map(|n| graph.ports_of(n).len()).max().unwrap_or(0);
+        if scenario.switch.trimming.is_some() && most_ports() > crate::trimming::MOST_PORTS {
+            return Err(InputError::new("a switch that trims has too many ports")
+                .field("switch.trimming.enabled")
+                .value(most_ports())
+                .allowed(format!("at most {} ports", crate::trimming::MOST_PORTS)));
+        }
         let mut speeds: Vec<u64> = graph.ports.iter().map(|p| p.rate.0).collect();
         speeds.sort_unstable();
         speeds.dedup();
