@@ -159,7 +159,11 @@ impl Net {
         } else {
             let named = |e: InputError| e.field(format!("flow {id}"));
             self.routes.flow_path(src, dst, &there, &mut forth).map_err(named)?;
-            self.routes.flow_path(dst, src, &there.reversed(), &mut reverse).map_err(named)?;
+            if self.scenario.schemes[usize::from(spec.scheme)].transport.is_symmetric() {
+                graph.mirror(src.host, &forth, &mut reverse);
+            } else {
+                self.routes.flow_path(dst, src, &there.reversed(), &mut reverse).map_err(named)?;
+            }
         }
 
         let nic = graph.port_index(spec.src, src.nic) as u32;

@@ -27,10 +27,10 @@ pub mod routing;
 pub mod run;
 pub mod scenario;
 pub mod series;
+mod special;
 pub mod spec;
 pub mod switch;
 pub mod topology;
-mod trimming;
 pub mod workload;
 
 pub use error::InputError;

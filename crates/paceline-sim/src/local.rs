@@ -79,8 +79,8 @@ impl Net {
         end: u64,
         lane: &mut L,
     ) {
-        if self.trimming.is_some() {
-            self.run_trimming(port, arrivals, end, lane);
+        if self.special.is_some() {
+            self.run_special(port, arrivals, end, lane);
             return;
         }
         let i = port as usize;

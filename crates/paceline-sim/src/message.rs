@@ -12,9 +12,10 @@ use std::collections::VecDeque;
 use paceline_proto::rng::{hash3, mix};
 use paceline_proto::telemetry::IntHop;
 use paceline_proto::transport::message::{self as proto, AGAIN, Counters, End, Endpoint, Header, Outcome, TO_SENDER};
-use paceline_proto::transport::{homa, ndp};
-use paceline_proto::units::{MS, Time};
+use paceline_proto::transport::{express_pass, homa, ndp};
+use paceline_proto::units::{BitsPerSec, MS, Time};
 
+use crate::error::InputError;
 use crate::flow::{Receiving, SLOT_BITS, SLOT_MASK};
 use crate::graph::NodeId;
 use crate::net::parts::Note;
@@ -33,6 +34,7 @@ const PATIENCE: u64 = 16;
 enum Endpoints {
     Homa(Vec<homa::Host>),
     Ndp(Vec<ndp::Host>),
+    ExpressPass(Vec<express_pass::Host>),
 }
 
 /// Calls the endpoint of a NIC, whatever transport it speaks.
@@ -44,6 +46,10 @@ macro_rules! endpoint {
                 $call
             }
             Endpoints::Ndp(hosts) => {
+                let $host = &mut hosts[$nic as usize];
+                $call
+            }
+            Endpoints::ExpressPass(hosts) => {
                 let $host = &mut hosts[$nic as usize];
                 $call
             }
@@ -116,21 +122,35 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// The endpoints of a scenario whose scheme is a message transport. `key`: of their random draws.
-    pub(crate) fn new(scenario: &Scenario, nics: usize, key: u64) -> Option<Box<Self>> {
-        let transport = scenario.schemes.iter().map(|s| &s.transport).find(|t| **t != Transport::Rdma)?;
-        let (endpoints, patience) = match transport {
-            Transport::Rdma => return None,
-            Transport::Homa(p) => (
+    /// The endpoints of a scenario whose scheme is a message transport. `rates`: of the NICs' links; `key`: of their random
+    /// draws.
+    pub(crate) fn new(scenario: &Scenario, rates: &[BitsPerSec], key: u64) -> Result<Option<Box<Self>>, InputError> {
+        let nics = rates.len();
+        let scheme = scenario.schemes.iter().find(|s| s.transport != Transport::Rdma);
+        let (endpoints, patience) = match scheme.map(|s| &s.transport) {
+            None | Some(Transport::Rdma) => return Ok(None),
+            Some(Transport::Homa(p)) => (
                 Endpoints::Homa(vec![homa::Host::new(*p); nics]),
                 p.resend_timeout.0.max(p.sender_timeout.0).max(p.done_timeout.0),
             ),
-            Transport::Ndp(p) => (
+            Some(Transport::Ndp(p)) => (
                 Endpoints::Ndp((0..nics as u64).map(|nic| ndp::Host::new(*p, hash3(key, nic, 0))).collect()),
                 p.rto.0,
             ),
+            Some(Transport::ExpressPass { params, shaper }) => {
+                let host = |(nic, rate): (usize, &BitsPerSec)| {
+                    express_pass::Host::new(*params, *shaper, *rate, hash3(key, nic as u64, 0)).map_err(|e| {
+                        let field = format!("schemes.{}.{}", scheme.map_or("", |s| &s.name), e.field);
+                        InputError::new("ExpressPass cannot work so").field(field).value(e.value).allowed(e.allowed)
+                    })
+                };
+                let hosts = rates.iter().enumerate().map(host).collect::<Result<_, _>>()?;
+                let p = params;
+                let patience = p.retransmit_timeout.max(p.credit_stop_timeout).max(p.credit_timeout);
+                (Endpoints::ExpressPass(hosts), patience.max(p.rto_scheduled).max(p.rto_unscheduled).0)
+            }
         };
-        Some(Box::new(Self {
+        Ok(Some(Box::new(Self {
             endpoints,
             places: vec![Places::default(); nics],
             incoming: Vec::new(),
@@ -138,7 +158,7 @@ impl Messages {
             patience: patience.saturating_mul(PATIENCE),
             spray: scenario.routing.choice == PathChoice::Spray,
             others: Counters::default(),
-        }))
+        })))
     }
 
     /// Longest time in which a run without progress may still help itself, ps.
@@ -157,6 +177,7 @@ impl Messages {
         match &self.endpoints {
             Endpoints::Homa(hosts) => hosts.iter().for_each(|h| sum.add(h.counters())),
             Endpoints::Ndp(hosts) => hosts.iter().for_each(|h| sum.add(h.counters())),
+            Endpoints::ExpressPass(hosts) => hosts.iter().for_each(|h| sum.add(h.counters())),
         }
         sum
     }
@@ -287,6 +308,7 @@ impl Net {
             if self.message_send(nic, port, free, s) {
                 continue;
             }
+            let timer = self.nics[nic as usize].timer_at;
             if timer < end {
                 self.message_timeout(nic, timer);
                 continue;
@@ -307,10 +329,10 @@ impl Net {
             return true;
         }
         let Some(m) = &mut self.messages else { return false };
-        let Some(header) = endpoint!(&mut m.endpoints, nic, host => host.poll_transmit(Time(now))) else {
-            return false;
-        };
+        let next = endpoint!(&mut m.endpoints, nic, host => host.poll_transmit(Time(now)));
+        // Asking may have told it when to be asked again.
         self.nics[nic as usize].timer_at = endpoint!(&mut m.endpoints, nic, host => host.next_timeout()).0;
+        let Some(header) = next else { return false };
         let h = self.message_packet(nic, &header);
         let p = &mut self.ports[port as usize];
         if p.paused & !1 & (1 << header.priority) != 0 {

@@ -26,8 +26,8 @@ use crate::record::{BINS, Counters, FlowRecord, Pauses, PfcEvent, PortCounts, Sa
 use crate::routing::Routes;
 use crate::scenario::{HostConfig, Scenario};
 use crate::series::Series;
+use crate::special::Special;
 use crate::switch::{Admit, Buffers, Place};
-use crate::trimming::Trimming;
 
 /// How an engine learns what the model started. Static dispatch: this is the hot path.
 pub trait Schedule {
@@ -194,8 +194,8 @@ pub struct Net {
     pub(crate) path: Vec<u16>,
     /// Flag of the packets that ports drop selectively; 0 where they do not.
     pub(crate) selective_mask: u8,
-    /// Switch ports that trim, where they do.
-    pub(crate) trimming: Option<Box<Trimming>>,
+    /// Switch ports with rules of their own, where they have.
+    pub(crate) special: Option<Box<Special>>,
     /// Host-wide message transports, where the scheme is one.
     pub(crate) messages: Option<Box<Messages>>,
     /// Paths longer than a packet carries, by flow number.
@@ -395,8 +395,8 @@ impl Net {
 
     /// A switch port starts its next packet, if one may go. Exact order.
     pub(crate) fn depart<S: Schedule>(&mut self, port: u32, now: u64, s: &mut S) {
-        if self.trimming.is_some() {
-            self.trimming_depart(port, now, s);
+        if self.special.is_some() {
+            self.special_depart(port, now, s);
             return;
         }
         let Some(class) = self.ports[port as usize].pick() else { return };
@@ -514,8 +514,8 @@ impl Net {
             }
             return;
         }
-        if self.trimming.is_some() {
-            self.trimming_arrival(port, h, now, s);
+        if self.special.is_some() {
+            self.special_arrival(port, h, now, s);
             return;
         }
         if packet.flags & self.selective_mask != 0 && self.refuses(port, &packet) {
@@ -551,7 +551,7 @@ impl Net {
     }
 
     /// Whether a port drops an unscheduled packet although there is room.
-    fn refuses(&self, port: u32, packet: &Packet) -> bool {
+    pub(crate) fn refuses(&self, port: u32, packet: &Packet) -> bool {
         let p = &self.ports[port as usize];
         self.scenario
             .switch

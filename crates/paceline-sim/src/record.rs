@@ -166,6 +166,8 @@ pub struct PortCounts {
     pub drops_link_down: u64,
     /// Packets trimmed on their way to this port.
     pub trims: u64,
+    /// Credits that its shaper dropped.
+    pub drops_credit: u64,
 }
 
 impl PortCounts {
@@ -176,6 +178,7 @@ impl PortCounts {
         self.drops_wire += other.drops_wire;
         self.drops_link_down += other.drops_link_down;
         self.trims += other.trims;
+        self.drops_credit += other.drops_credit;
     }
 }
 
@@ -212,6 +215,8 @@ pub struct Counters {
     pub data_trimmed: u64,
     /// Trimmed packets sent back to their senders.
     pub returned: u64,
+    /// Credits dropped by shapers of switch ports.
+    pub drops_credit: u64,
     /// Of the packets dropped for lack of buffer, unscheduled ones of message transports.
     pub drops_unscheduled: u64,
     /// Flows started.
@@ -241,6 +246,7 @@ impl Counters {
             data_dropped,
             data_trimmed,
             returned,
+            drops_credit,
             drops_unscheduled,
             started,
             finished,
@@ -261,6 +267,7 @@ impl Counters {
         self.data_dropped += data_dropped;
         self.data_trimmed += data_trimmed;
         self.returned += returned;
+        self.drops_credit += drops_credit;
         self.drops_unscheduled += drops_unscheduled;
         self.started += started;
         self.finished += finished;

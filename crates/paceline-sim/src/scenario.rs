@@ -307,6 +307,13 @@ pub enum Transport {
     Homa(paceline_proto::transport::homa::Params),
     /// NDP. The same for all flows of a run.
     Ndp(paceline_proto::transport::ndp::Params),
+    /// ExpressPass, and the credit shapers of all ports. The same for all flows of a run.
+    ExpressPass {
+        /// Of the hosts.
+        params: paceline_proto::transport::express_pass::Params,
+        /// Of the ports.
+        shaper: paceline_proto::transport::express_pass::ShaperParams,
+    },
 }
 
 /// The window a scheme starts from.
@@ -321,12 +328,29 @@ pub enum Window {
 }
 
 impl Transport {
+    /// Smallest frame that the framing does not know of, bytes.
+    pub fn smallest_frame(&self) -> Option<u32> {
+        match self {
+            Transport::ExpressPass { params, .. } => Some(u32::from(params.framing.credit.0)),
+            _ => None,
+        }
+    }
+
+    /// Whether answers take the way of the data backwards.
+    pub fn is_symmetric(&self) -> bool {
+        matches!(self, Transport::ExpressPass { .. })
+    }
+
     /// Classes its packets travel in; `None` where workloads say so.
     pub fn classes(&self) -> Option<std::ops::RangeInclusive<u8>> {
         match self {
             Transport::Rdma => None,
             Transport::Homa(p) => Some(0..=p.levels - 1),
             Transport::Ndp(p) => Some(0..=p.data_priority),
+            Transport::ExpressPass { params, .. } => {
+                let low = params.burst.policy == paceline_proto::transport::unscheduled::Unscheduled::Plain;
+                Some(0..=1 + u8::from(low))
+            }
         }
     }
 }

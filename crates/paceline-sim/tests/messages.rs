@@ -1,4 +1,4 @@
-//! Homa and NDP, plain and over Aeolus, in whole networks: both engines and any number of threads agree, every message
+//! ExpressPass, Homa and NDP, plain and over Aeolus, in whole networks: both engines and any number of threads agree, every message
 //! arrives, and packets are conserved.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -76,7 +76,13 @@ fn run(toml: &str, loss: f64, threads: Option<usize>) -> (Results, u64) {
 }
 
 /// The transports, with what their switches need.
-const TRANSPORTS: [&str; 8] = [
+const TRANSPORTS: [&str; 12] = [
+    "[schemes.x]\ncc = 'express_pass'",
+    "[schemes.x]\ncc = 'express_pass'\nfirst_rtt = 'aeolus'\nretransmit_timeout = '200us'\ncredit_timeout = '300us'
+     [switch.selective_drop]\nenabled = true",
+    "[schemes.x]\ncc = 'express_pass'\nfirst_rtt = 'burst'\nretransmit_timeout = '200us'\ncredit_timeout = '300us'\nrto_unscheduled = '30us'\nrto_scheduled = '300us'\nlate_repair = 'at_once'",
+    "[schemes.x]\ncc = 'express_pass'\nfeedback = 'paper'\ncredit_queue = 2\nretransmit_timeout = '50us'",
+
     "[schemes.x]\ncc = 'homa'\nresend_timeout = '30us'\nsender_timeout = '60us'\ndone_timeout = '200us'",
     "[schemes.x]\ncc = 'homa'\nfirst_rtt = 'aeolus'\nresend_timeout = '300us'\nsender_timeout = '300us'\ndone_timeout = '500us'
      [switch.selective_drop]\nenabled = true\nthreshold = '3KB'",
@@ -107,7 +113,7 @@ struct Knobs {
 
 fn knobs() -> impl Strategy<Value = Knobs> {
     (
-        (0usize..8, 0u64..1 << 40, (2u32..5, 1u32..4, 1u32..5)),
+        (0usize..12, 0u64..1 << 40, (2u32..5, 1u32..4, 1u32..5)),
         (prop::sample::select(vec![(10u32, 10u32), (25, 100), (100, 100), (100, 400)]), 100u32..3000, 0u32..500),
         (20u32..300, any::<bool>(), any::<bool>(), prop::bool::weighted(0.25)),
         (1u32..40, 1u32..25),
@@ -138,7 +144,7 @@ fn toml(k: &Knobs) -> String {
         k.rates.0, k.rates.1, k.delay_ns
     );
     let _ = writeln!(t, "[framing]\npreset = '{}'", if k.ethernet { "ethernet" } else { "hpcc" });
-    let _ = writeln!(t, "[routing]\nchoice = '{}'", if k.spray { "spray" } else { "flow_hash" });
+    let _ = writeln!(t, "[routing]\nchoice = '{}'", if k.spray && k.transport >= 4 { "spray" } else { "flow_hash" });
     let _ = writeln!(t, "[switch]\nmodel = 'per_port'\nbuffer = '{}KB'\ndelay = '{}ns'\npfc.enabled = false", k.buffer_kb, k.switch_ns);
     let _ = writeln!(t, "{}", TRANSPORTS[k.transport]);
     let _ = writeln!(
@@ -158,7 +164,7 @@ fn toml(k: &Knobs) -> String {
 #[test]
 fn engines_and_threads_agree_and_every_message_arrives() {
     let config = ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() };
-    let met = std::cell::RefCell::new([0u64; 7]);
+    let met = std::cell::RefCell::new([0u64; 8]);
     let result = TestRunner::new(config).run(&knobs(), |k| {
         let text = toml(&k);
         let loss = if k.loss { 0.005 } else { 0.0 };
@@ -172,7 +178,11 @@ fn engines_and_threads_agree_and_every_message_arrives() {
             prop_assert_eq!(&sequential.counters, &windowed.counters);
             prop_assert_eq!(&sequential.transport, &windowed.transport);
             prop_assert_eq!(sequential.hops, windowed.hops);
-            prop_assert_eq!(&sequential.queues, &windowed.queues);
+            for (i, (s, w)) in sequential.queues.iter().zip(&windowed.queues).enumerate() {
+                for (bin, (s, w)) in s.iter().zip(w).enumerate() {
+                    prop_assert_eq!(s, w, "queue of port {} class {}, bin {}", i / 8, i % 8, bin);
+                }
+            }
             met[0] += crossed;
         }
         let c = &sequential.counters;
@@ -189,6 +199,7 @@ fn engines_and_threads_agree_and_every_message_arrives() {
             c.returned,
             c.retransmitted,
             c.ties,
+            c.drops_credit,
         ]) {
             *sum += n;
         }
@@ -198,5 +209,5 @@ fn engines_and_threads_agree_and_every_message_arrives() {
         panic!("{e}");
     }
     let met = met.into_inner();
-    assert!(met.iter().all(|n| *n > 0), "crossed, drops, unscheduled drops, trims, returns, repeats, ties: {met:?}");
+    assert!(met.iter().all(|n| *n > 0), "crossed, drops, unscheduled drops, trims, returns, repeats, ties, lost credits: {met:?}");
 }

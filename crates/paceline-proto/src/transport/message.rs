@@ -33,11 +33,17 @@ pub enum Kind {
     Probe,
     /// The probe has arrived (receiver: what the probe said).
     ProbeAck,
+    /// Asks for credits (ExpressPass sender; see [`express_pass`](super::express_pass) for the fields).
+    CreditRequest,
+    /// Permits one data packet (ExpressPass receiver).
+    Credit,
+    /// Asks for no more credits (ExpressPass sender).
+    CreditStop,
 }
 
 impl Kind {
     /// All kinds, each at the place of its number.
-    pub const ALL: [Kind; 11] = [
+    pub const ALL: [Kind; 14] = [
         Kind::Data,
         Kind::Ack,
         Kind::Nack,
@@ -49,6 +55,9 @@ impl Kind {
         Kind::Done,
         Kind::Probe,
         Kind::ProbeAck,
+        Kind::CreditRequest,
+        Kind::Credit,
+        Kind::CreditStop,
     ];
 }
 

@@ -349,6 +349,8 @@ impl Sequential {
                 if let (Some(reference), true) = (&mut self.reference, nic != NONE) {
                     reference.transmitted(&mut self.net, &mut self.events, nic, now);
                 } else if self.net.ports[place as usize].free <= now {
+                    // A port that shapes may have to be looked at again before it sends.
+                    self.events.end_listed[place as usize] &= self.net.special.is_none();
                     self.net.depart(place, now, &mut self.events);
                 }
             }

@@ -22,8 +22,8 @@ use crate::record::{BINS, Counters, PortCounts};
 use crate::routing::Routes;
 use crate::scenario::{self, PathChoice, QueueRecords, Scenario, Window};
 use crate::series::Series;
+use crate::special::Special;
 use crate::switch::Buffers;
-use crate::trimming::Trimming;
 
 impl Net {
     /// Builds the network of a scenario.
@@ -50,13 +50,6 @@ impl Net {
                 .field(format!("schemes.{}.window", s.name))
                 .value("off")
                 .allowed("\"bdp\" or a size"));
-        }
-        let most_ports = || (0..graph.nodes() as u32).map(|n| graph.ports_of(n).len()).max().unwrap_or(0);
-        if scenario.switch.trimming.is_some() && most_ports() > crate::trimming::MOST_PORTS {
-            return Err(InputError::new("a switch that trims has too many ports")
-                .field("switch.trimming.enabled")
-                .value(most_ports())
-                .allowed(format!("at most {} ports", crate::trimming::MOST_PORTS)));
         }
         let mut speeds: Vec<u64> = graph.ports.iter().map(|p| p.rate.0).collect();
         speeds.sort_unstable();
@@ -140,7 +133,7 @@ impl Net {
             });
             port_tier.push(index as u8);
         }
-        let nic_count = nics.len();
+        let nic_rates: Vec<_> = nics.iter().map(|n: &Nic| graph.ports[n.port as usize].rate).collect();
         let draw = |purpose| Stream::new(scenario.seed, purpose, 0).at(0);
         let class_slots = if scenario.records.queues == QueueRecords::Off { 0 } else { 8 };
         Ok(Self {
@@ -207,8 +200,8 @@ impl Net {
             next_sport: std::collections::BTreeMap::new(),
             path: Vec::new(),
             selective_mask: if scenario.switch.selective.is_some() { UNSCHEDULED } else { 0 },
-            trimming: Trimming::new(&scenario, draw(Purpose::Ecn)),
-            messages: Messages::new(&scenario, nic_count, draw(Purpose::Controller)),
+            special: Special::new(&scenario, draw(Purpose::Ecn))?,
+            messages: Messages::new(&scenario, &nic_rates, draw(Purpose::Transport))?,
             pinned: None,
             long_paths: Vec::new(),
             share: super::parts::Share::default(),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use paceline_proto::units::{Bytes, Duration, Time};
 
 use crate::InputError;
+use crate::scenario::{BufferModel, PathChoice};
 
 use super::Spec;
 use super::failure::FailureKind;
@@ -215,6 +216,29 @@ fn transports(spec: &Spec, root: &Node) -> Read<()> {
     if trimming && !matches!(scheme.cc, Control::Ndp(_)) {
         let error = bad(root, "switch.trimming.enabled", "trimmed packets mean nothing to this scheme");
         return Err(allowed(error, "false, or a scheme with cc = \"ndp\""));
+    }
+    if let Control::ExpressPass(c) = &scheme.cc {
+        let field = |key: &str| format!("schemes.{name}.{key}");
+        if c.w_min > c.w_max {
+            let problem = format!("above w_max ({})", c.w_max);
+            return Err(allowed(bad(root, &field("w_min"), &problem), "w_min at most w_max"));
+        }
+        if c.w_init < c.w_min || c.w_init > c.w_max {
+            let error = bad(root, &field("w_init"), "outside w_min to w_max");
+            return Err(allowed(error, format!("{} to {}", c.w_min, c.w_max)));
+        }
+        if spec.switch.pfc.enabled {
+            let error = bad(root, "switch.pfc.enabled", "a port that shapes credits never pauses anyone");
+            return Err(allowed(error, "false with cc = \"express_pass\""));
+        }
+        if spec.switch.model == BufferModel::Shared {
+            let error = bad(root, "switch.model", "ports that shape credits have buffers of their own");
+            return Err(allowed(error, "\"per_port\" with cc = \"express_pass\""));
+        }
+        if spec.routing.choice == PathChoice::Spray {
+            let error = bad(root, "routing.choice", "credits must take the way of the data backwards");
+            return Err(allowed(error, "\"flow_hash\" with cc = \"express_pass\""));
+        }
     }
     if trimming && spec.switch.pfc.enabled {
         let error = bad(root, "switch.pfc.enabled", "a port that trims never pauses anyone");

@@ -8,7 +8,7 @@ use paceline_proto::units::{BitsPerSec, Bytes, Duration};
 
 use super::declare::{section, variants};
 use super::value::{choice, either};
-use proactive::{Homa, Ndp};
+use proactive::{ExpressPass, Homa, Ndp};
 
 section! {
     /// A congestion control with its parameters. Several schemes may share a network; each workload names the one it uses.
@@ -39,6 +39,8 @@ variants! {
         Homa(Homa) = "homa",
         /// NDP.
         Ndp(Ndp) = "ndp",
+        /// ExpressPass.
+        ExpressPass(ExpressPass) = "express_pass",
     }
 }
 

@@ -29,7 +29,7 @@ impl Control {
             Control::Dcqcn(c) => Params::Dcqcn(c.params()),
             Control::Timely(c) => Params::Timely(c.params()),
             Control::Dctcp(c) => Params::Dctcp(c.params()),
-            Control::Homa(_) | Control::Ndp(_) => Params::Fixed(fixed::Params::default()),
+            Control::Homa(_) | Control::Ndp(_) | Control::ExpressPass(_) => Params::Fixed(fixed::Params::default()),
         }
     }
 
@@ -38,13 +38,14 @@ impl Control {
         match self {
             Control::Homa(c) => c.transport(facts),
             Control::Ndp(c) => c.transport(facts),
+            Control::ExpressPass(c) => c.transport(facts),
             _ => Transport::Rdma,
         }
     }
 
     /// Whether it is a message transport instead of a controller of RDMA.
     pub fn is_message_transport(&self) -> bool {
-        matches!(self, Control::Homa(_) | Control::Ndp(_))
+        matches!(self, Control::Homa(_) | Control::Ndp(_) | Control::ExpressPass(_))
     }
 
     /// Its window.
@@ -59,14 +60,14 @@ impl Control {
             Control::Dcqcn(c) => c.window.clone(),
             Control::Timely(c) => c.window.clone(),
             Control::Dctcp(c) => c.window.clone(),
-            Control::Homa(_) | Control::Ndp(_) => Window::Off,
+            Control::Homa(_) | Control::Ndp(_) | Control::ExpressPass(_) => Window::Off,
         }
     }
 
     /// Whether the window follows the rate; `None` where nothing changes the rate.
     pub fn variable_window(&self) -> Option<bool> {
         match self {
-            Control::Fixed(_) | Control::Homa(_) | Control::Ndp(_) => None,
+            Control::Fixed(_) | Control::Homa(_) | Control::Ndp(_) | Control::ExpressPass(_) => None,
             Control::Hpcc(c) => Some(c.variable_window),
             Control::HpccPint(c) => Some(c.variable_window),
             Control::Dcqcn(c) => Some(c.variable_window),
@@ -78,7 +79,7 @@ impl Control {
     /// The lowest rate it goes down to; `None` where nothing changes the rate.
     pub fn min_rate(&self) -> Option<BitsPerSec> {
         match self {
-            Control::Fixed(_) | Control::Homa(_) | Control::Ndp(_) => None,
+            Control::Fixed(_) | Control::Homa(_) | Control::Ndp(_) | Control::ExpressPass(_) => None,
             Control::Hpcc(c) => Some(c.min_rate),
             Control::HpccPint(c) => Some(c.min_rate),
             Control::Dcqcn(c) => Some(c.min_rate),
@@ -90,7 +91,7 @@ impl Control {
     /// Its additive increase and the field that sets it; `None` where nothing changes the rate.
     pub fn additive_increase(&self) -> Option<(&'static str, BitsPerSec)> {
         match self {
-            Control::Fixed(_) | Control::Homa(_) | Control::Ndp(_) => None,
+            Control::Fixed(_) | Control::Homa(_) | Control::Ndp(_) | Control::ExpressPass(_) => None,
             Control::Hpcc(c) => Some(("w_ai_rate", c.w_ai_rate)),
             Control::HpccPint(c) => Some(("w_ai_rate", c.w_ai_rate)),
             Control::Dcqcn(c) => Some(("ai_rate", c.ai_rate)),

@@ -1,10 +1,10 @@
-//! Schemes whose receivers say who sends: Homa and NDP, each also over Aeolus.
+//! Schemes whose receivers say who sends: ExpressPass, Homa and NDP, each also over Aeolus.
 
 use paceline_proto::transport::homa::cutoffs::{Count, Cutoffs, split};
 use paceline_proto::transport::homa::params::UnscheduledPriority;
 use paceline_proto::transport::message::Sizes;
-use paceline_proto::transport::unscheduled::{BurstStop, RepairOrder, Unscheduled};
-use paceline_proto::transport::{homa, ndp};
+use paceline_proto::transport::unscheduled::{BurstParams, BurstStop, RepairOrder, Unscheduled, burst_packets};
+use paceline_proto::transport::{express_pass, homa, ndp};
 use paceline_proto::units::{BitsPerSec, Bytes, Duration};
 
 use crate::scenario::{Framing, Transport};
@@ -160,6 +160,87 @@ section! {
     }
 }
 
+choice! {
+    /// The rule by which a receiver adapts its credit rate.
+    pub enum CreditFeedback {
+        /// That of the authors' simulator.
+        Simulator = "simulator",
+        /// That of the paper's text.
+        Paper = "paper",
+    }
+}
+
+choice! {
+    /// How an unscheduled packet is sent again after its timeout.
+    pub enum LateRepair {
+        /// On a credit.
+        OnCredit = "on_credit",
+        /// At once, unscheduled again.
+        AtOnce = "at_once",
+    }
+}
+
+section! {
+    /// ExpressPass: receivers send credits at a rate they control, every port lets credits through at the rate of the data
+    /// they call for, and senders answer each credit with one packet on the same path backwards.
+    ///
+    /// One transport serves all flows of a run; `workloads.class`, `host.rto` and congestion marks mean nothing to it. Credits
+    /// are in class 0, everything else in class 1; with `first_rtt = "burst"`, known as priority queueing, unscheduled packets
+    /// are in class 2.
+    pub struct ExpressPass {
+        /// What a sender does before the first credit. `"burst"` is priority queueing: unscheduled packets at low priority.
+        first_rtt: FirstRtt = "wait", from "ExpressPass, SIGCOMM 2017; Aeolus, SIGCOMM 2020, sec. 5";
+        /// Bytes of a flow that may go unscheduled: base RTT times rate of the host links, or a size. Rounded up to whole packets.
+        first_bytes: FirstBytes = "bdp", in "[1B, 1GiB]", from "Aeolus, sec. 4";
+        /// First credit rate, as a share of the largest.
+        alpha: f64 = 0.5, in "(0, 1]", from "authors' simulator, large-scale script";
+        /// A flow of fewer packets starts in proportion slower.
+        full_rate_packets: u32 = 40, in "[1, 1000000]", from "authors' simulator";
+        /// First aggressiveness w.
+        w_init: f64 = 0.0625, in "(0, 1]", from "authors' simulator, large-scale script: 1/16; library: 0.5";
+        /// Smallest w.
+        w_min: f64 = 0.01, in "(0, 1]", from "ExpressPass, sec. 4: 0.01";
+        /// Largest w.
+        w_max: f64 = 0.5, in "(0, 1]", from "ExpressPass, sec. 4: 0.5";
+        /// Growth of w with a second update without congestion.
+        w_step: f64 = 0.05, in "[0, 1]", from "authors' simulator";
+        /// Share of credits that may be lost.
+        target_loss: f64 => feedback { "simulator" => 0.125, "paper" => 0.1 }, in "[0, 1]", from "authors' simulator, of a flow without rate; paper, of any";
+        /// Rule of adaptation.
+        feedback: CreditFeedback = "simulator", from "authors' simulator, on which Aeolus was built";
+        /// Gaps between credits vary by up to this share.
+        jitter: f64 = 0.1, in "[0, 0.999]", from "authors' simulator";
+        /// Credits vary by so many bytes around the smallest frame: it breaks up drops in step.
+        credit_spread: Bytes = "8B", in "[0B, 32B]", from "authors' simulator: 76 to 92 bytes";
+        /// Stop credits as soon as those on their way will do.
+        early_stop: bool = true, from "authors' simulator";
+        /// Credits that may wait at a port.
+        credit_queue: u32 = 8, in "[1, 100000]", from "authors' simulator, large-scale script; others have 2 and 10";
+        /// Credits that a port may send in a row after a pause.
+        credit_burst: u32 = 2, in "[2, 1000]", from "authors' simulator, large-scale script; library: 10";
+        /// Requests, stops, probes and NACKs are repeated after this long.
+        retransmit_timeout: Duration => first_rtt { "wait" => "100us", "aeolus" => "10ms", "burst" => "10ms" }, in "[1us, 100s]", from "authors' simulator, large-scale script; Aeolus: 10 ms";
+        /// Wait for the effect of a credit stop while the round trip is unknown.
+        credit_stop_timeout: Duration = "2ms", in "[1us, 100s]", from "authors' simulator";
+        /// A sender that waits for credits asks again after so long without any.
+        credit_timeout: Duration = "10ms", in "[1us, 100s]", from "Paceline; the authors' simulator waits for ever";
+        /// With Aeolus the probe is the request, after the burst, instead of one before it.
+        request_in_probe: bool = false, from "Paceline";
+        /// Priority queueing: timeout of unscheduled packets.
+        rto_unscheduled: Duration = "10ms", in "[1us, 100s]", from "Aeolus, sec. 5: 10 ms and 20 us";
+        /// Priority queueing: timeout of scheduled packets.
+        rto_scheduled: Duration = "10ms", in "[1us, 100s]", from "Aeolus, sec. 5: 10 ms";
+        /// Priority queueing: how a late unscheduled packet is sent again.
+        late_repair: LateRepair = "on_credit", from "Paceline; the paper's text at hand does not say";
+        /// What ends the burst early.
+        stop: Stop = "first_credit", from "Aeolus; the first credit";
+        /// Which packets a credit is spent on first.
+        repair: Repair = "lost_first", from "Aeolus, from memory; a variant shows the effect";
+        /// When nothing is known to be lost and nothing is new, packets of unknown fate are sent again.
+        resend_open: bool = false, from "Paceline";
+    }
+}
+
 /// What a transport derives its defaults from.
 #[derive(Clone, Debug)]
 pub struct Facts {
@@ -275,6 +356,75 @@ impl Homa {
         let points: Vec<(f64, f64)> = cdf.points().iter().map(|(b, p)| (cut(*b), *p)).collect();
         split(&points, cdf.sampling() == Sampling::Interpolated, rtt_bytes, n + 1, count)
     }
+}
+
+impl ExpressPass {
+    /// The transport in a network.
+    pub fn transport(&self, facts: &Facts) -> Transport {
+        let f = &facts.framing;
+        let control = f.ack_header.max(f.min_frame);
+        let spread = self.credit_spread.0 as u32;
+        let framing = express_pass::Framing {
+            payload: short(f.payload),
+            data_overhead: short(f.header),
+            min_data: short(f.min_frame),
+            control: short(control),
+            probe: short(control),
+            credit: (short(control.saturating_sub(spread).max(1)), short(control + spread)),
+            wire_overhead: short(f.wire_overhead),
+        };
+        let first_bytes = match self.first_bytes {
+            FirstBytes::Bdp => facts.bdp(),
+            FirstBytes::Bytes(bytes) => bytes.0,
+        };
+        let params = express_pass::Params {
+            framing,
+            alpha: self.alpha,
+            full_rate_packets: self.full_rate_packets,
+            w_init: self.w_init,
+            w_min: self.w_min,
+            w_max: self.w_max,
+            w_step: self.w_step,
+            target_loss: self.target_loss,
+            feedback: match self.feedback {
+                CreditFeedback::Simulator => express_pass::Feedback::Simulator,
+                CreditFeedback::Paper => express_pass::Feedback::Paper,
+            },
+            jitter: self.jitter,
+            early_stop: self.early_stop,
+            retransmit_timeout: self.retransmit_timeout,
+            credit_stop_timeout: self.credit_stop_timeout,
+            credit_timeout: self.credit_timeout,
+            burst: BurstParams {
+                policy: policy(&self.first_rtt),
+                packets: burst_packets(first_bytes, f.payload + f.header + f.wire_overhead),
+                stop: match self.stop {
+                    Stop::FirstCredit => BurstStop::FirstCredit,
+                    Stop::Never => BurstStop::Never,
+                },
+                order: order(&self.repair),
+                resend_open: self.resend_open,
+                ordered_path: true,
+            },
+            request_in_probe: self.request_in_probe,
+            rto_unscheduled: self.rto_unscheduled,
+            rto_scheduled: self.rto_scheduled,
+            unscheduled_repair: match self.late_repair {
+                LateRepair::OnCredit => express_pass::UnscheduledRepair::OnCredit,
+                LateRepair::AtOnce => express_pass::UnscheduledRepair::AtOnce,
+            },
+        };
+        let shaper = express_pass::ShaperParams {
+            queue_limit: self.credit_queue.saturating_mul(control).max(control + spread),
+            bucket_depth: self.credit_burst * (control + f.wire_overhead),
+        };
+        Transport::ExpressPass { params, shaper }
+    }
+}
+
+/// A size in bytes; all ranges lie inside 16 bits.
+fn short(bytes: u32) -> u16 {
+    bytes.min(u32::from(u16::MAX)) as u16
 }
 
 impl Ndp {

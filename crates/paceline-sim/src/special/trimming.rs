@@ -11,8 +11,11 @@ use paceline_proto::telemetry::IntHop;
 use paceline_proto::transport::message::{self as proto, Header, TO_SENDER, TRIMMED};
 use paceline_proto::transport::ndp::switch::{OnData, OnHeader, Queue, Service, TrimmingPort};
 
-use crate::net::{Lane, Net, Schedule};
+use super::Special;
+use crate::error::InputError;
+use crate::net::{Net, Schedule};
 use crate::packet::{Handle, INLINE_HOPS, Kind, LONG, UNSCHEDULED};
+use crate::port::Port;
 use crate::routing::Address;
 use crate::scenario::Scenario;
 
@@ -38,107 +41,48 @@ pub(crate) struct Trimming {
 /// In [`Packet::in_port`](crate::packet::Packet): turned round by the egress port of the switch that the rest names. Orders
 /// such packets among those that arrive over wires.
 const TURNED: u16 = 1 << 15;
-/// Most ports of a switch that trims.
-pub(crate) const MOST_PORTS: usize = TURNED as usize;
+
+/// The port a packet came in by, or turned round at: whose account it is on.
+#[inline]
+pub(super) fn ingress(in_port: u16) -> u16 {
+    in_port & !TURNED
+}
 
 impl Trimming {
     /// The ports of a scenario, where its switches trim. `key`: of their random draws.
-    pub(crate) fn new(scenario: &Scenario, key: u64) -> Option<Box<Self>> {
-        let settings = scenario.switch.trimming?;
-        Some(Box::new(Self {
+    pub(super) fn new(scenario: &Scenario, settings: TrimmingPort, key: u64) -> Result<Self, InputError> {
+        let graph = &scenario.graph;
+        let most = (0..graph.nodes() as u32).map(|n| graph.ports_of(n).len()).max().unwrap_or(0);
+        if most > usize::from(TURNED) {
+            return Err(InputError::new("a switch that trims has too many ports")
+                .field("switch.trimming.enabled")
+                .value(most)
+                .allowed(format!("at most {TURNED} ports")));
+        }
+        Ok(Self {
             settings,
             service: vec![Service::default(); scenario.graph.ports.len()],
             size: scenario.framing.ack_header.max(scenario.framing.min_frame) as u16,
             key,
             turn: crate::engine::windowed::lookahead(scenario),
             turned: vec![0; scenario.graph.ports.len()],
-        }))
-    }
-}
-
-/// A lane that need not be told what waits: the port is looked at until its window ends.
-struct Quiet<'a, L>(&'a mut L);
-
-impl<L: Lane> Schedule for Quiet<'_, L> {
-    fn idle(&self, port: u32, free: u64, now: u64) -> bool {
-        self.0.idle(port, free, now)
+        })
     }
 
-    fn started(&mut self, port: u32, free: u64, handle: Handle, inbox: u32, arrival: u64) {
-        self.0.started(port, free, handle, inbox, arrival);
-    }
-
-    fn waiting(&mut self, _port: u32, _free: u64) {}
-
-    fn turned(&mut self, handle: Handle, in_port: u16, inbox: u32, arrival: u64) {
-        self.0.turned(handle, in_port, inbox, arrival);
+    /// The class served next.
+    pub(super) fn pick(&mut self, port: u32, p: &Port) -> Option<u8> {
+        match self.service[port as usize].next(&self.settings, p.waiting & 1 != 0, p.waiting & !1 != 0)? {
+            Queue::Header => Some(HEADERS),
+            Queue::Data => Some(DATA),
+        }
     }
 }
 
 impl Net {
-    /// One window of a port: `arrivals` as (time, handle) in order, all before `end`; departures before `end`.
-    pub(crate) fn run_trimming<L: Lane>(
-        &mut self,
-        port: u32,
-        arrivals: impl Iterator<Item = (u64, Handle)>,
-        end: u64,
-        lane: &mut L,
-    ) {
-        let mut quiet = Quiet(lane);
-        for (now, h) in arrivals {
-            self.trimming_departures(port, now + 1, &mut quiet);
-            self.trimming_arrival(port, h, now, &mut quiet);
-        }
-        self.trimming_departures(port, end, &mut quiet);
-        let p = &self.ports[port as usize];
-        if p.waiting != 0 {
-            lane.waiting(port, p.free);
-        }
-    }
-
-    /// All departures before `end`.
-    fn trimming_departures<S: Schedule>(&mut self, port: u32, end: u64, s: &mut S) {
-        loop {
-            let p = &self.ports[port as usize];
-            if p.waiting == 0 || p.free >= end {
-                return;
-            }
-            self.trimming_depart(port, p.free, s);
-        }
-    }
-
-    /// The port starts its next packet, if it has one.
-    pub(crate) fn trimming_depart<S: Schedule>(&mut self, port: u32, now: u64, s: &mut S) {
-        let waiting = self.ports[port as usize].waiting;
-        let Some(t) = &mut self.trimming else { return };
-        let next = t.service[port as usize].next(&t.settings, waiting & 1 != 0, waiting & !1 != 0);
-        let class = match next {
-            Some(Queue::Header) => HEADERS,
-            Some(Queue::Data) => DATA,
-            None => return,
-        };
-        if self.is_recorded(class) {
-            self.note_queue(port, class, now);
-        }
-        let h = self.ports[port as usize].pop(self.arena.split().0, class);
-        let packet = self.arena[h];
-        self.buffers.local(self.port_node[port as usize]).remove(packet.in_port & !TURNED, class, packet.size);
-        self.launch(port, h, true, now, s);
-        let p = &self.ports[port as usize];
-        if p.waiting != 0 {
-            s.waiting(port, p.free);
-        }
-    }
-
     /// A packet arrives for the port.
-    pub(crate) fn trimming_arrival<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
-        let p = &self.ports[port as usize];
-        if p.waiting == 0 && s.idle(port, p.free, now) {
-            self.launch(port, h, true, now, s);
-            return;
-        }
+    pub(super) fn trimming_arrival<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
         let packet = self.arena[h];
-        let Some(t) = &self.trimming else { return };
+        let Some(Special::Trimming(t)) = self.special.as_deref() else { return };
         if packet.kind == Kind::Data {
             let p = &self.ports[port as usize];
             let tail = p.tail(DATA).map_or(0, |tail| u32::from(self.arena[tail].size));
@@ -151,7 +95,7 @@ impl Net {
                     self.note_queue(port, DATA, now);
                     let last = self.ports[port as usize].pop_tail(self.arena.split().0, DATA);
                     let out = self.arena[last];
-                    self.buffers.local(self.port_node[port as usize]).remove(out.in_port & !TURNED, DATA, out.size);
+                    self.buffers.local(self.port_node[port as usize]).remove(ingress(out.in_port), DATA, out.size);
                     self.keep(port, h, DATA, now);
                     self.trim(port, last, now, s);
                 }
@@ -159,29 +103,11 @@ impl Net {
         } else {
             self.offer_header(port, h, now, s);
         }
-        let p = &self.ports[port as usize];
-        if p.waiting == 0 {
-            return;
-        }
-        let free = p.free;
-        if s.idle(port, free, now) {
-            self.trimming_depart(port, now, s);
-        } else {
-            s.waiting(port, free);
-        }
-    }
-
-    /// Into a queue.
-    fn keep(&mut self, port: u32, h: Handle, class: u8, now: u64) {
-        self.arena[h].class = class;
-        let packet = self.arena[h];
-        self.buffers.local(self.port_node[port as usize]).add(packet.in_port & !TURNED, class, packet.size);
-        self.enqueue(port, h, &packet, now);
     }
 
     /// Cuts a packet's payload off and offers its header to the header queue.
     fn trim<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
-        let Some(t) = &self.trimming else { return };
+        let Some(Special::Trimming(t)) = self.special.as_deref() else { return };
         let packet = &mut self.arena[h];
         packet.size = t.size;
         packet.kind = Kind::Control;
@@ -194,7 +120,7 @@ impl Net {
 
     /// A header or control packet for the header queue.
     fn offer_header<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
-        let Some(t) = &self.trimming else { return };
+        let Some(Special::Trimming(t)) = self.special.as_deref() else { return };
         let packet = self.arena[h];
         let word = self.arena.int(h)[1].0;
         let kind = proto::Kind::ALL.get((word & 0xff) as usize).copied().unwrap_or(proto::Kind::Ack);
@@ -210,7 +136,7 @@ impl Net {
 
     /// Sends a header back to its sender.
     fn turn_back<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
-        let Some(t) = &mut self.trimming else { return };
+        let Some(Special::Trimming(t)) = self.special.as_deref_mut() else { return };
         // One after the other: no two are at the same place at the same time.
         let last = &mut t.turned[port as usize];
         let at = (now + t.turn).max(*last + 1);
