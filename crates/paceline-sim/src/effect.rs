@@ -12,6 +12,7 @@ use crate::spec::scheme::Window;
 pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
     let (c, s) = (&net.counters, &net.scenario);
     let mut out = Vec::new();
+    let messages = net.message_counters().is_some();
     let mut note = |setting: &str, why: &str| out.push(format!("{setting}: {why}"));
     for scheme in &s.schemes {
         if !net.contexts.iter().any(|ctx| ctx.params == scheme.params) {
@@ -23,7 +24,18 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
             note(&format!("schemes.{name}.variable_window"), &format!("schemes.{name}.window is \"off\""));
         }
     }
-    if s.switch.pfc.is_some() {
+    if s.switch.selective.is_some() && c.drops_unscheduled == 0 {
+        note("switch.selective_drop", "no unscheduled packet was dropped");
+    }
+    if s.switch.trimming.is_some() {
+        note(
+            "switch.buffer, switch.model, switch.egress_alpha, switch.pfc",
+            "ports that trim have queues of their own",
+        );
+        if c.data_trimmed == 0 {
+            note("switch.trimming (its limits)", "no packet was trimmed");
+        }
+    } else if s.switch.pfc.is_some() {
         if c.pause_frames == 0 && c.drops_buffer == 0 {
             note("switch.pfc (all thresholds), switch.buffer", "no threshold was reached: no pause, no drop");
         }
@@ -44,14 +56,17 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
         note("framing.pfc_frame", "no pause frame was sent");
     }
     ecn(spec, net, &mut note);
-    if s.host.rto.is_some() && s.quirks.nic_round_robin {
+    if messages {
+        note("host", "message transports have timeouts, windows and priorities of their own");
+        note("workloads.class, workloads.rate_cap", "the transport chooses classes and rates");
+    } else if s.host.rto.is_some() && s.quirks.nic_round_robin {
         note("host.rto, host.rto_tries", "there are no timeouts with quirks.nic_round_robin");
     } else if s.host.rto.is_some() && net.timeouts == 0 {
         note("host.rto, host.rto_tries", "no retransmission timeout ran out");
     } else if s.host.rto.is_none() {
         note("host.rto_tries", "host.rto is off");
     }
-    if c.retransmitted == 0 {
+    if c.retransmitted == 0 && !messages {
         note("host.nack_interval", "no packet was missing");
     }
     if s.routing.choice == PathChoice::FlowHash && !net.routes.has_choice() {

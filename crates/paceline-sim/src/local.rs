@@ -3,8 +3,8 @@
 //! results are those of the exact order (`Net::switch_arrival`, `Net::depart`), port by port.
 
 use paceline_proto::rng::{hash3, unit};
-use paceline_proto::transport::selective_drop::SelectiveDrop;
 use paceline_proto::telemetry::{IntUnits, MAX_HOPS};
+use paceline_proto::transport::selective_drop::SelectiveDrop;
 use paceline_proto::units::Time;
 
 use crate::clock::Wire;

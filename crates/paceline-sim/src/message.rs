@@ -133,10 +133,9 @@ impl Messages {
                 Endpoints::Homa(vec![homa::Host::new(*p); nics]),
                 p.resend_timeout.0.max(p.sender_timeout.0).max(p.done_timeout.0),
             ),
-            Some(Transport::Ndp(p)) => (
-                Endpoints::Ndp((0..nics as u64).map(|nic| ndp::Host::new(*p, hash3(key, nic, 0))).collect()),
-                p.rto.0,
-            ),
+            Some(Transport::Ndp(p)) => {
+                (Endpoints::Ndp((0..nics as u64).map(|nic| ndp::Host::new(*p, hash3(key, nic, 0))).collect()), p.rto.0)
+            }
             Some(Transport::ExpressPass { params, shaper }) => {
                 let host = |(nic, rate): (usize, &BitsPerSec)| {
                     express_pass::Host::new(*params, *shaper, *rate, hash3(key, nic as u64, 0)).map_err(|e| {

@@ -118,20 +118,27 @@ fn knobs() -> impl Strategy<Value = Knobs> {
         (20u32..300, any::<bool>(), any::<bool>(), prop::bool::weighted(0.25)),
         (1u32..40, 1u32..25),
     )
-        .prop_map(|((transport, seed, shape), (rates, delay_ns, switch_ns), (buffer_kb, spray, ethernet, loss), (incast, flows))| Knobs {
-            transport,
-            seed,
-            shape,
-            rates,
-            delay_ns,
-            switch_ns,
-            buffer_kb,
-            spray,
-            ethernet,
-            loss,
-            incast,
-            flows,
-        })
+        .prop_map(
+            |(
+                (transport, seed, shape),
+                (rates, delay_ns, switch_ns),
+                (buffer_kb, spray, ethernet, loss),
+                (incast, flows),
+            )| Knobs {
+                transport,
+                seed,
+                shape,
+                rates,
+                delay_ns,
+                switch_ns,
+                buffer_kb,
+                spray,
+                ethernet,
+                loss,
+                incast,
+                flows,
+            },
+        )
 }
 
 fn toml(k: &Knobs) -> String {
@@ -145,7 +152,11 @@ fn toml(k: &Knobs) -> String {
     );
     let _ = writeln!(t, "[framing]\npreset = '{}'", if k.ethernet { "ethernet" } else { "hpcc" });
     let _ = writeln!(t, "[routing]\nchoice = '{}'", if k.spray && k.transport >= 4 { "spray" } else { "flow_hash" });
-    let _ = writeln!(t, "[switch]\nmodel = 'per_port'\nbuffer = '{}KB'\ndelay = '{}ns'\npfc.enabled = false", k.buffer_kb, k.switch_ns);
+    let _ = writeln!(
+        t,
+        "[switch]\nmodel = 'per_port'\nbuffer = '{}KB'\ndelay = '{}ns'\npfc.enabled = false",
+        k.buffer_kb, k.switch_ns
+    );
     let _ = writeln!(t, "{}", TRANSPORTS[k.transport]);
     let _ = writeln!(
         t,
@@ -209,5 +220,8 @@ fn engines_and_threads_agree_and_every_message_arrives() {
         panic!("{e}");
     }
     let met = met.into_inner();
-    assert!(met.iter().all(|n| *n > 0), "crossed, drops, unscheduled drops, trims, returns, repeats, ties, lost credits: {met:?}");
+    assert!(
+        met.iter().all(|n| *n > 0),
+        "crossed, drops, unscheduled drops, trims, returns, repeats, ties, lost credits: {met:?}"
+    );
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::Net;
-use crate::message::Incoming;
 use crate::flow::{Receiving, SLOT_MASK};
+use crate::message::Incoming;
 use crate::packet::{Handle, LONG};
 
 /// A packet that has left for another part.

@@ -206,7 +206,10 @@ fn transports(spec: &Spec, root: &Node) -> Read<()> {
     };
     if let Some((other, _)) = spec.schemes.iter().find(|(other, _)| other != name) {
         let problem = format!("schemes.{name} serves all flows of a run, so there can be no other scheme");
-        return Err(allowed(bad(root, &format!("schemes.{other}"), &problem), "one scheme; other ones in runs of their own"));
+        return Err(allowed(
+            bad(root, &format!("schemes.{other}"), &problem),
+            "one scheme; other ones in runs of their own",
+        ));
     }
     if !spec.failures.is_empty() {
         let word = scheme.cc.word();

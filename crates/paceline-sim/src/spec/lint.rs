@@ -19,7 +19,9 @@ const TELEMETRY: u64 = 42;
 /// What looks like a mistake in a scenario, one sentence each, with the fields it is about. Nothing here stops a run.
 pub fn lint(scenario: &Resolved) -> Vec<String> {
     let mut warnings = Vec::new();
-    ecn(scenario, &mut warnings);
+    if !scenario.schemes.iter().all(|(_, s)| s.cc.is_message_transport()) {
+        ecn(scenario, &mut warnings);
+    }
     pfc(scenario, &mut warnings);
     schemes(scenario, &mut warnings);
     quirks(scenario, &mut warnings);

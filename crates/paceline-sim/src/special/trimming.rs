@@ -125,8 +125,7 @@ impl Net {
         let word = self.arena.int(h)[1].0;
         let kind = proto::Kind::ALL.get((word & 0xff) as usize).copied().unwrap_or(proto::Kind::Ack);
         let flags = (word >> 8) as u8;
-        let header =
-            Header { kind, priority: 0, flags, size: packet.size, flow: 0, peer: 0, seq: packet.seq, ext: 0 };
+        let header = Header { kind, priority: 0, flags, size: packet.size, flow: 0, peer: 0, seq: packet.seq, ext: 0 };
         match t.settings.on_header(self.ports[port as usize].class_bytes(HEADERS), &header) {
             OnHeader::Enqueue => self.keep(port, h, HEADERS, now),
             OnHeader::ReturnToSender => self.turn_back(port, h, now, s),

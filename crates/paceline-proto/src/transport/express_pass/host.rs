@@ -6,9 +6,7 @@ use std::collections::VecDeque;
 
 use super::{Class, Config, CreditShaper, Header, Invalid, Kind, Next, Params, Receiver, Sender, ShaperParams};
 use crate::rng::{Purpose, Stream};
-use crate::transport::message::{
-    self, AGAIN, Counters, End, Endpoint, Message, Outcome, TO_SENDER, UNSCHEDULED,
-};
+use crate::transport::message::{self, AGAIN, Counters, End, Endpoint, Message, Outcome, TO_SENDER, UNSCHEDULED};
 use crate::transport::timers::Timers;
 use crate::transport::unscheduled::Unscheduled;
 use crate::units::{BitsPerSec, Time};

@@ -3,8 +3,8 @@
 use paceline_proto::cc::{Params, dcqcn, dctcp, fixed, hpcc, hpcc_pint, timely};
 use paceline_proto::units::{BitsPerSec, Duration};
 
-use super::{Control, Dcqcn, Dctcp, Hpcc, HpccPint, HpccWindow, NoControl, Scheme, SendRate, Timely, Window};
 use super::proactive::Facts;
+use super::{Control, Dcqcn, Dctcp, Hpcc, HpccPint, HpccWindow, NoControl, Scheme, SendRate, Timely, Window};
 use crate::scenario::{self, Transport};
 
 impl Scheme {
