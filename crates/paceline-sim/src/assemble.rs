@@ -408,7 +408,13 @@ impl Build<'_> {
             WorkloadKind::Flows(_) => None,
         });
         let sizes = laws.map(|(i, sizes)| self.sizes(&format!("workloads.{i}.sizes"), sizes)).transpose()?;
-        Ok(Facts { host_rate: BitsPerSec(host_rate), base_rtt, framing: self.scenario.framing, sizes })
+        Ok(Facts {
+            host_rate: BitsPerSec(host_rate),
+            base_rtt,
+            framing: self.scenario.framing,
+            sizes,
+            tcp: Arc::new(self.spec.host.tcp.params()),
+        })
     }
 
     fn mean(&self, law: &SizeLaw, bytes: LoadBytes, mean: LoadMean, scheme: usize) -> Result<f64, InputError> {

@@ -245,7 +245,7 @@ impl Net {
         };
         let slot = self.take_slot(flow, info, receiving)?;
         self.forget_path(slot);
-        let incoming = self.incoming(src, dst, id);
+        let incoming = self.incoming(src, dst, id, spec.class);
         let number = self.number(slot);
         if let Some(m) = &mut self.messages {
             m.open(number, incoming);

@@ -8,11 +8,16 @@
 //! What a header says beyond the packet's own fields travels in the packet's first two telemetry words.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+
+use paceline_proto::cc::FlowContext;
 
 use paceline_proto::rng::{hash3, mix};
 use paceline_proto::telemetry::IntHop;
-use paceline_proto::transport::message::{self as proto, AGAIN, Counters, End, Endpoint, Header, Outcome, TO_SENDER};
-use paceline_proto::transport::{express_pass, homa, ndp};
+use paceline_proto::transport::message::{
+    self as proto, AGAIN, Counters, End, Endpoint, Extra, Header, Outcome, TO_SENDER,
+};
+use paceline_proto::transport::{express_pass, homa, ndp, tcp};
 use paceline_proto::units::{BitsPerSec, MS, Time};
 
 use crate::error::InputError;
@@ -20,7 +25,7 @@ use crate::flow::{Receiving, SLOT_BITS, SLOT_MASK};
 use crate::graph::NodeId;
 use crate::net::parts::Note;
 use crate::net::{Net, Schedule};
-use crate::packet::{Handle, INLINE_HOPS, Kind, LONG, NONE, Packet, UNSCHEDULED};
+use crate::packet::{CE, Handle, INLINE_HOPS, Kind, LONG, NONE, Packet, UNSCHEDULED};
 use crate::record::Status;
 use crate::routing::Address;
 use crate::scenario::{PathChoice, Scenario, Transport};
@@ -35,6 +40,7 @@ enum Endpoints {
     Homa(Vec<homa::Host>),
     Ndp(Vec<ndp::Host>),
     ExpressPass(Vec<express_pass::Host>),
+    Tcp(Vec<tcp::Host>),
 }
 
 /// Calls the endpoint of a NIC, whatever transport it speaks.
@@ -50,6 +56,10 @@ macro_rules! endpoint {
                 $call
             }
             Endpoints::ExpressPass(hosts) => {
+                let $host = &mut hosts[$nic as usize];
+                $call
+            }
+            Endpoints::Tcp(hosts) => {
                 let $host = &mut hosts[$nic as usize];
                 $call
             }
@@ -78,6 +88,8 @@ pub(crate) struct Incoming {
     to: u32,
     /// The message's number.
     id: u64,
+    /// Class of its flow.
+    class: u8,
 }
 
 /// A message at its receiver's NIC.
@@ -88,6 +100,8 @@ struct Inbound {
     /// NIC of the sender.
     peer: u32,
     id: u64,
+    /// Class of the flow.
+    class: u8,
     /// Way back.
     path: [u16; INLINE_HOPS],
     long: bool,
@@ -117,6 +131,8 @@ pub(crate) struct Messages {
     /// Longest timeout of the transport.
     patience: u64,
     spray: bool,
+    /// Headers do not say all, and classes are the flows'.
+    is_tcp: bool,
     /// What the hosts of other parts have counted.
     others: Counters,
 }
@@ -124,7 +140,14 @@ pub(crate) struct Messages {
 impl Messages {
     /// The endpoints of a scenario whose scheme is a message transport. `rates`: of the NICs' links; `key`: of their random
     /// draws.
-    pub(crate) fn new(scenario: &Scenario, rates: &[BitsPerSec], key: u64) -> Result<Option<Box<Self>>, InputError> {
+    ///
+    /// `contexts`: of each scheme's flows.
+    pub(crate) fn new(
+        scenario: &Scenario,
+        rates: &[BitsPerSec],
+        contexts: Arc<[FlowContext]>,
+        key: u64,
+    ) -> Result<Option<Box<Self>>, InputError> {
         let nics = rates.len();
         let scheme = scenario.schemes.iter().find(|s| s.transport != Transport::Rdma);
         let (endpoints, patience) = match scheme.map(|s| &s.transport) {
@@ -135,6 +158,13 @@ impl Messages {
             ),
             Some(Transport::Ndp(p)) => {
                 (Endpoints::Ndp((0..nics as u64).map(|nic| ndp::Host::new(*p, hash3(key, nic, 0))).collect()), p.rto.0)
+            }
+            Some(Transport::Tcp(params)) => {
+                let f = &scenario.framing;
+                let control = f.ack_header.max(f.min_frame);
+                let sizes = proto::Sizes { payload: f.payload, header: f.header, control, full_last: false };
+                let host = tcp::Host::new(Arc::clone(params), contexts, sizes);
+                (Endpoints::Tcp(vec![host; nics]), params.rto.max.0)
             }
             Some(Transport::ExpressPass { params, shaper }) => {
                 let host = |(nic, rate): (usize, &BitsPerSec)| {
@@ -150,11 +180,12 @@ impl Messages {
             }
         };
         Ok(Some(Box::new(Self {
-            endpoints,
             places: vec![Places::default(); nics],
             incoming: Vec::new(),
             rest: MS + crate::engine::windowed::lookahead(scenario),
             patience: patience.saturating_mul(PATIENCE),
+            is_tcp: matches!(endpoints, Endpoints::Tcp(_)),
+            endpoints,
             spray: scenario.routing.choice == PathChoice::Spray,
             others: Counters::default(),
         })))
@@ -177,6 +208,7 @@ impl Messages {
             Endpoints::Homa(hosts) => hosts.iter().for_each(|h| sum.add(h.counters())),
             Endpoints::Ndp(hosts) => hosts.iter().for_each(|h| sum.add(h.counters())),
             Endpoints::ExpressPass(hosts) => hosts.iter().for_each(|h| sum.add(h.counters())),
+            Endpoints::Tcp(hosts) => hosts.iter().for_each(|h| sum.add(h.counters())),
         }
         sum
     }
@@ -190,7 +222,7 @@ impl Messages {
     pub(crate) fn open(&mut self, number: u32, incoming: Incoming) {
         let i = number as usize;
         if self.incoming.len() <= i {
-            let nobody = Incoming { place: NONE, from: NONE, to: NONE, id: 0 };
+            let nobody = Incoming { place: NONE, from: NONE, to: NONE, id: 0, class: 0 };
             self.incoming.resize(i + 1, nobody);
         }
         self.incoming[i] = incoming;
@@ -215,13 +247,13 @@ impl Messages {
     /// The place of a message at its receiver's NIC, given at its first packet.
     fn place(&mut self, nic: u32, flow: u32, receiving: &Receiving, now: u64) -> u32 {
         let number = flow & SLOT_MASK;
-        let Incoming { place, from, id, .. } = self.incoming[number as usize];
+        let Incoming { place, from, id, class, .. } = self.incoming[number as usize];
         if place != NONE {
             return place;
         }
         let places = &mut self.places[nic as usize];
         let long = usize::from(receiving.switches) > INLINE_HOPS;
-        let inbound = Inbound { flow, peer: from, id, path: receiving.path, long, sent: 0 };
+        let inbound = Inbound { flow, peer: from, id, class, path: receiving.path, long, sent: 0 };
         let rested = places.resting.front().is_some_and(|(since, _)| since + self.rest <= now);
         let place = match places.resting.pop_front().filter(|_| rested) {
             Some((_, place)) => {
@@ -241,9 +273,9 @@ impl Messages {
 
 impl Net {
     /// The two ends of a message, and what its receiver's NIC must know.
-    pub(crate) fn incoming(&self, src: Address, dst: Address, id: u64) -> Incoming {
+    pub(crate) fn incoming(&self, src: Address, dst: Address, id: u64, class: u8) -> Incoming {
         let nic = |a: Address| self.nic_of_port[self.graph.port_index(a.host, a.nic)];
-        Incoming { place: NONE, from: nic(src), to: nic(dst), id }
+        Incoming { place: NONE, from: nic(src), to: nic(dst), id, class }
     }
 
     /// Hands a started flow to the endpoint of its NIC.
@@ -266,7 +298,7 @@ impl Net {
             }
         };
         self.flows[slot as usize].place = place;
-        let message = proto::Message { peer, bytes: info.spec.bytes, id: info.id };
+        let message = proto::Message { peer, bytes: info.spec.bytes, id: info.id, scheme: info.spec.scheme };
         endpoint!(&mut m.endpoints, nic, host => host.start(info.spec.start, place, message));
         self.message_changed(nic);
         nic
@@ -285,8 +317,19 @@ impl Net {
         self.begin_at(nic, now);
         if let Some(m) = &mut self.messages {
             endpoint!(&mut m.endpoints, nic, host => host.on_timeout(Time(now)));
+            while let Some(place) = self.failed_message(nic) {
+                let slot = self.messages.as_ref().map_or(0, |m| m.places[nic as usize].sending[place as usize].slot);
+                let flow = self.number(slot) | u32::from(self.flows[slot as usize].generation) << SLOT_BITS;
+                self.end_message(nic, slot, flow, place, Status::Failed, now);
+            }
         }
         self.message_changed(nic);
+    }
+
+    /// A sender's place whose message has just been given up.
+    fn failed_message(&mut self, nic: u32) -> Option<u32> {
+        let m = self.messages.as_mut()?;
+        endpoint!(&mut m.endpoints, nic, host => host.take_failed())
     }
 
     /// Lets the NIC send everything that goes before `end`, as `Net::nic_advance` does. Timeouts that fall between are
@@ -332,10 +375,12 @@ impl Net {
         // Asking may have told it when to be asked again.
         self.nics[nic as usize].timer_at = endpoint!(&mut m.endpoints, nic, host => host.next_timeout()).0;
         let Some(header) = next else { return false };
-        let h = self.message_packet(nic, &header);
+        let extra = m.is_tcp.then(|| endpoint!(&mut m.endpoints, nic, host => host.extra()));
+        let h = self.message_packet(nic, &header, extra);
+        let class = self.arena[h].class;
         let p = &mut self.ports[port as usize];
-        if p.paused & !1 & (1 << header.priority) != 0 {
-            p.push(self.arena.split().0, h, header.priority, header.size);
+        if p.paused & !1 & (1 << class) != 0 {
+            p.push(self.arena.split().0, h, class, header.size);
         } else {
             self.nic_launch(port, h, now, s);
         }
@@ -343,7 +388,7 @@ impl Net {
     }
 
     /// The packet of a header.
-    fn message_packet(&mut self, nic: u32, header: &Header) -> Handle {
+    fn message_packet(&mut self, nic: u32, header: &Header, extra: Option<Extra>) -> Handle {
         let back = header.is(TO_SENDER);
         let mut packet = Packet {
             next: NONE,
@@ -367,6 +412,9 @@ impl Net {
             packet.flow = inbound.flow;
             packet.out = inbound.path;
             packet.flags |= if inbound.long { LONG } else { 0 };
+            if m.is_tcp {
+                packet.class = if self.ack_control_class { 0 } else { inbound.class };
+            }
             inbound.sent = inbound.sent.wrapping_add(1);
             (inbound.peer, inbound.id, inbound.sent)
         } else {
@@ -375,6 +423,9 @@ impl Net {
             packet.flow = outbound.slot << share | me | u32::from(flow.generation) << SLOT_BITS;
             packet.out = flow.path;
             packet.flags |= flow.flags & LONG;
+            if m.is_tcp {
+                packet.class = flow.class;
+            }
             outbound.sent = outbound.sent.wrapping_add(1);
             let info = &mut self.infos[outbound.slot as usize];
             if header.kind == proto::Kind::Data {
@@ -393,8 +444,10 @@ impl Net {
         let h = self.arena.alloc(packet);
         let words = self.arena.int(h);
         words[0] = IntHop(header.ext);
-        words[1] = IntHop(header.kind as u64 | u64::from(header.flags) << 8);
-        words[2] = IntHop(u64::from(nic));
+        words[1] = IntHop(header.kind as u64 | u64::from(header.flags) << 8 | u64::from(nic) << 16);
+        if let Some(extra) = extra {
+            words[2..].iter_mut().zip(extra).for_each(|(word, e)| *word = IntHop(e));
+        }
         h
     }
 
@@ -422,12 +475,11 @@ impl Net {
 
     /// A packet arrives at the NIC of its message's sender or receiver.
     pub(crate) fn message_arrival(&mut self, nic: u32, h: Handle, packet: &Packet, now: u64) {
-        let (ext, word) = {
-            let words = self.arena.int(h);
-            (words[0].0, words[1].0)
-        };
+        let words = *self.arena.int(h);
+        let (ext, word) = (words[0].0, words[1].0);
         self.arena.release(h);
-        let flags = (word >> 8) as u8;
+        let marked = if packet.flags & CE != 0 { proto::CE } else { 0 };
+        let flags = (word >> 8) as u8 | marked;
         let kind = proto::Kind::ALL.get((word & 0xff) as usize).copied().unwrap_or(proto::Kind::Data);
         if packet.kind == Kind::Data {
             self.counters.data_delivered += 1;
@@ -457,7 +509,12 @@ impl Net {
         };
         let (priority, size, seq) = (packet.class, packet.size, packet.seq);
         let header = Header { kind, priority, flags, size, flow, peer, seq, ext };
-        let Outcome { fresh, end } = endpoint!(&mut m.endpoints, nic, host => host.on_packet(Time(now), &header));
+        let Outcome { fresh, end } = if m.is_tcp {
+            let extra = std::array::from_fn(|i| words[2 + i].0);
+            endpoint!(&mut m.endpoints, nic, host => host.on_packet_with(Time(now), &header, &extra))
+        } else {
+            endpoint!(&mut m.endpoints, nic, host => host.on_packet(Time(now), &header))
+        };
         self.progress += u64::from(fresh > 0);
         match end {
             End::None => {}
@@ -470,15 +527,15 @@ impl Net {
             }
             End::Finished => {
                 self.progress += 1;
-                self.end_message(nic, slot, packet.flow, flow, now);
+                self.end_message(nic, slot, packet.flow, flow, Status::Finished, now);
             }
         }
         self.message_changed(nic);
     }
 
-    /// The sender knows that all has arrived.
-    fn end_message(&mut self, nic: u32, slot: u32, flow: u32, place: u32, now: u64) {
-        self.end_flow(slot, now, Status::Finished);
+    /// A message is over for its sender.
+    fn end_message(&mut self, nic: u32, slot: u32, flow: u32, place: u32, status: Status, now: u64) {
+        self.end_flow(slot, now, status);
         self.flows[slot as usize].progress_at = now;
         let Some(m) = &mut self.messages else { return };
         m.places[nic as usize].free.push(place);

@@ -298,11 +298,13 @@ impl Scheme {
 }
 
 /// What moves the bytes of a scheme's flows.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, PartialEq, Default)]
 pub enum Transport {
     /// RDMA under the scheme's congestion control.
     #[default]
     Rdma,
+    /// TCP under the scheme's congestion control, with the stack of all hosts.
+    Tcp(std::sync::Arc<paceline_proto::transport::tcp::Params>),
     /// Homa. The same for all flows of a run.
     Homa(paceline_proto::transport::homa::Params),
     /// NDP. The same for all flows of a run.
@@ -344,7 +346,7 @@ impl Transport {
     /// Classes its packets travel in; `None` where workloads say so.
     pub fn classes(&self) -> Option<std::ops::RangeInclusive<u8>> {
         match self {
-            Transport::Rdma => None,
+            Transport::Rdma | Transport::Tcp(_) => None,
             Transport::Homa(p) => Some(0..=p.levels - 1),
             Transport::Ndp(p) => Some(0..=p.data_priority),
             Transport::ExpressPass { params, .. } => {

@@ -1,4 +1,4 @@
-//! ExpressPass, Homa and NDP, plain and over Aeolus, in whole networks: both engines and any number of threads agree, every message
+//! TCP, and ExpressPass, Homa and NDP, plain and over Aeolus, in whole networks: both engines and any number of threads agree, every message
 //! arrives, and packets are conserved.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -76,7 +76,7 @@ fn run(toml: &str, loss: f64, threads: Option<usize>) -> (Results, u64) {
 }
 
 /// The transports, with what their switches need.
-const TRANSPORTS: [&str; 12] = [
+const TRANSPORTS: [&str; 16] = [
     "[schemes.x]\ncc = 'express_pass'",
     "[schemes.x]\ncc = 'express_pass'\nfirst_rtt = 'aeolus'\nretransmit_timeout = '200us'\ncredit_timeout = '300us'
      [switch.selective_drop]\nenabled = true",
@@ -93,6 +93,11 @@ const TRANSPORTS: [&str; 12] = [
     "[schemes.x]\ncc = 'ndp'\nrto = '200us'\nrto_jitter = 20\n[switch.trimming]\nenabled = true\nreturn_to_sender = false\nheaders_per_data = 100000\nheader_packets = 2",
     "[schemes.x]\ncc = 'ndp'\nfirst_rtt = 'aeolus'\nrto = '500us'\n[switch.selective_drop]\nenabled = true\naccounting = 'after'",
     "[schemes.x]\ncc = 'ndp'\nfirst_rtt = 'wait'\nrto = '500us'\n[switch.trimming]\nenabled = true",
+    "[schemes.x]\ncc = 'new_reno'\n[host.tcp]\nrto_initial = '1ms'\nrto_min = '300us'\nack_delay = '50us'",
+    "[schemes.x]\ncc = 'cubic'\n[schemes.y]\ncc = 'new_reno'\nhalving = 'window'
+     [host.tcp]\nrto_initial = '1ms'\nrto_min = '300us'\nsack = false\npacing = 'window'\nack_segments = 4\nack_delay = '20us'\ninherit_cwnd = 'half'",
+    "[schemes.x]\ncc = 'vegas'\n[host.tcp]\nstack = 'freebsd'\nrto_min = '100us'\nrto_slop = '200us'\necn = true\n[switch.ecn]\nk_min = '10KB'\nk_max = '10KB'\np_max = 1.0",
+    "[schemes.x]\ncc = 'new_reno'\n[host.tcp]\nstack = 'user_space'\necn = true\nburst = 4\n[switch.ecn]\nk_min = '5KB'\nk_max = '30KB'",
 ];
 
 #[derive(Clone, Debug)]
@@ -113,7 +118,7 @@ struct Knobs {
 
 fn knobs() -> impl Strategy<Value = Knobs> {
     (
-        (0usize..12, 0u64..1 << 40, (2u32..5, 1u32..4, 1u32..5)),
+        (0usize..16, 0u64..1 << 40, (2u32..5, 1u32..4, 1u32..5)),
         (prop::sample::select(vec![(10u32, 10u32), (25, 100), (100, 100), (100, 400)]), 100u32..3000, 0u32..500),
         (20u32..300, any::<bool>(), any::<bool>(), prop::bool::weighted(0.25)),
         (1u32..40, 1u32..25),
@@ -160,12 +165,13 @@ fn toml(k: &Knobs) -> String {
     let _ = writeln!(t, "{}", TRANSPORTS[k.transport]);
     let _ = writeln!(
         t,
-        "[[workloads]]\nkind = 'poisson'\nsizes = 'webserver@homa'\nmax_flows = {}\nload.value = 0.7\nend = '1s'",
+        "[[workloads]]\nscheme = 'x'\nkind = 'poisson'\nsizes = 'webserver@homa'\nmax_flows = {}\nload.value = 0.7\nend = '1s'",
         k.flows
     );
     let _ = writeln!(
         t,
-        "[[workloads]]\nkind = 'incast'\nsenders = {}\nrandom_senders = true\nsizes = '{}B'\nmode = 'synchronous'\ncount = 2\nperiod = '20us'",
+        "[[workloads]]\nscheme = '{}'\nkind = 'incast'\nsenders = {}\nrandom_senders = true\nsizes = '{}B'\nmode = 'synchronous'\ncount = 2\nperiod = '20us'",
+        if k.transport == 13 { 'y' } else { 'x' },
         k.incast,
         1 + k.seed % 20_000
     );
@@ -174,8 +180,8 @@ fn toml(k: &Knobs) -> String {
 
 #[test]
 fn engines_and_threads_agree_and_every_message_arrives() {
-    let config = ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() };
-    let met = std::cell::RefCell::new([0u64; 8]);
+    let config = ProptestConfig { cases: 130, failure_persistence: None, ..ProptestConfig::default() };
+    let met = std::cell::RefCell::new([0u64; 9]);
     let result = TestRunner::new(config).run(&knobs(), |k| {
         let text = toml(&k);
         let loss = if k.loss { 0.005 } else { 0.0 };
@@ -211,6 +217,7 @@ fn engines_and_threads_agree_and_every_message_arrives() {
             c.retransmitted,
             c.ties,
             c.drops_credit,
+            c.marks,
         ]) {
             *sum += n;
         }
@@ -222,6 +229,6 @@ fn engines_and_threads_agree_and_every_message_arrives() {
     let met = met.into_inner();
     assert!(
         met.iter().all(|n| *n > 0),
-        "crossed, drops, unscheduled drops, trims, returns, repeats, ties, lost credits: {met:?}"
+        "crossed, drops, unscheduled drops, trims, returns, repeats, ties, lost credits, marks: {met:?}"
     );
 }

@@ -75,6 +75,11 @@ pub const TO_SENDER: u8 = 16;
 pub const PULLS: u8 = 32;
 /// [`Header::flags`]: a grant was spent on this packet (Homa).
 pub const GRANTED: u8 = 64;
+/// [`Header::flags`], set on arrival: the packet met congestion.
+pub const CE: u8 = 128;
+
+/// Words that travel beside a header that does not say all (TCP's options and numbers).
+pub type Extra = [u64; 6];
 
 /// Slots are below this; a receiver ignores packets with larger ones.
 pub const MAX_SLOTS: u32 = 1 << 24;
@@ -172,12 +177,14 @@ pub struct Message {
     pub bytes: u64,
     /// Number of the message; orders messages that are otherwise equal.
     pub id: u64,
+    /// Number of its scheme, where hosts have several (TCP).
+    pub scheme: u16,
 }
 
 /// What an arriving packet meant for its message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Outcome {
-    /// Payload bytes that arrived for the first time.
+    /// Payload bytes that arrived, or were acknowledged, for the first time.
     pub fresh: u32,
     /// What became complete.
     pub end: End,
@@ -240,11 +247,29 @@ pub struct Counters {
 /// may have changed its answer (a start, a packet, a timeout), and [`on_timeout`](Endpoint::on_timeout) at
 /// [`next_timeout`](Endpoint::next_timeout), which may be earlier than necessary and is never later.
 pub trait Endpoint {
+    /// Whether packets have [`Extra`] words.
+    const EXTRA: bool = false;
+
     /// Starts sending a message in a sender's slot that is unused or whose message has finished.
     fn start(&mut self, now: Time, slot: u32, message: Message);
 
     /// A packet arrives, [`Header::flow`] and [`Header::peer`] as this host knows them.
     fn on_packet(&mut self, now: Time, header: &Header) -> Outcome;
+
+    /// The same with the words beside the header.
+    fn on_packet_with(&mut self, now: Time, header: &Header, _extra: &Extra) -> Outcome {
+        self.on_packet(now, header)
+    }
+
+    /// The words beside the packet that [`poll_transmit`](Endpoint::poll_transmit) gave last.
+    fn extra(&self) -> Extra {
+        Extra::default()
+    }
+
+    /// A sender's slot whose message was given up in a timeout, until there is no more; it is free.
+    fn take_failed(&mut self) -> Option<u32> {
+        None
+    }
 
     /// The receiver's slot will belong to another message; nothing of the old one arrives any more.
     fn forget(&mut self, slot: u32);

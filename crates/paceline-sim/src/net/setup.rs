@@ -134,6 +134,17 @@ impl Net {
             port_tier.push(index as u8);
         }
         let nic_rates: Vec<_> = nics.iter().map(|n: &Nic| graph.ports[n.port as usize].rate).collect();
+        let stream_contexts = scenario.schemes.iter().map(|s| FlowContext {
+            line_rate: nic_rate,
+            base_rtt_ns: network.rtt_ns,
+            window: network.bdp,
+            mtu: scenario.framing.payload,
+            rates,
+            int_multiple,
+            paced: true,
+            params: s.params.clone(),
+        });
+        let stream_contexts: Arc<[FlowContext]> = stream_contexts.collect();
         let draw = |purpose| Stream::new(scenario.seed, purpose, 0).at(0);
         let class_slots = if scenario.records.queues == QueueRecords::Off { 0 } else { 8 };
         Ok(Self {
@@ -201,7 +212,7 @@ impl Net {
             path: Vec::new(),
             selective_mask: if scenario.switch.selective.is_some() { UNSCHEDULED } else { 0 },
             special: Special::new(&scenario, draw(Purpose::Ecn))?,
-            messages: Messages::new(&scenario, &nic_rates, draw(Purpose::Transport))?,
+            messages: Messages::new(&scenario, &nic_rates, stream_contexts, draw(Purpose::Transport))?,
             pinned: None,
             long_paths: Vec::new(),
             share: super::parts::Share::default(),

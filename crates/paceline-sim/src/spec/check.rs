@@ -195,6 +195,17 @@ fn schemes(spec: &Spec, root: &Node) -> Read<()> {
 
 /// What message transports cannot share, and what their switches need.
 fn transports(spec: &Spec, root: &Node) -> Read<()> {
+    if let Some((name, scheme)) = spec.schemes.iter().find(|(_, s)| s.cc.is_tcp()) {
+        if let Some((other, _)) = spec.schemes.iter().find(|(_, s)| !s.cc.is_tcp()) {
+            let problem = format!("schemes.{name} is TCP, which shares no run with other transports yet");
+            return Err(allowed(bad(root, &format!("schemes.{other}"), &problem), "schemes over TCP, or none"));
+        }
+        if !spec.failures.is_empty() {
+            let word = scheme.cc.word();
+            let error = bad(root, "failures", &format!("links cannot fail under cc = \"{word}\" yet"));
+            return Err(allowed(error, "no failures, or an RDMA scheme"));
+        }
+    }
     let message = spec.schemes.iter().find(|(_, s)| s.cc.is_message_transport());
     let trimming = spec.switch.trimming.enabled;
     let Some((name, scheme)) = message else {

@@ -142,7 +142,7 @@ impl Net {
         *last = at;
         let node = self.port_node[port as usize];
         let mut packet = self.arena[h];
-        let sender = self.arena.int(h)[2].0 as u32;
+        let sender = (self.arena.int(h)[1].0 >> 16) as u32;
         let nic = self.nics[sender as usize].port;
         let host = self.port_node[nic as usize];
         let address = Address { host, nic: (nic - self.first[host as usize]) as u16 };

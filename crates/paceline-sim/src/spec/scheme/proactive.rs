@@ -1,10 +1,12 @@
 //! Schemes whose receivers say who sends: ExpressPass, Homa and NDP, each also over Aeolus.
 
+use std::sync::Arc;
+
 use paceline_proto::transport::homa::cutoffs::{Count, Cutoffs, split};
 use paceline_proto::transport::homa::params::UnscheduledPriority;
 use paceline_proto::transport::message::Sizes;
 use paceline_proto::transport::unscheduled::{BurstParams, BurstStop, RepairOrder, Unscheduled, burst_packets};
-use paceline_proto::transport::{express_pass, homa, ndp};
+use paceline_proto::transport::{express_pass, homa, ndp, tcp};
 use paceline_proto::units::{BitsPerSec, Bytes, Duration};
 
 use crate::scenario::{Framing, Transport};
@@ -252,6 +254,8 @@ pub struct Facts {
     pub framing: Framing,
     /// Sizes of the messages of the first workload that uses it.
     pub sizes: Option<SizeLaw>,
+    /// The TCP stack.
+    pub tcp: Arc<tcp::Params>,
 }
 
 impl Facts {

@@ -169,6 +169,9 @@ pub(super) fn all_variants() -> Vec<String> {
         "cc = 'dctcp'\nwindow = '100KB'",
         "cc = 'hpcc_pint'",
         "cc = 'hpcc'\nmulti_rate = true",
+        "cc = 'new_reno'",
+        "cc = 'cubic'\n[host.tcp]\nstack = 'freebsd'",
+        "cc = 'vegas'\ngamma = 3",
         "cc = 'homa'\novercommitment = 3",
         "cc = 'ndp'\nfirst_window = 30",
         "cc = 'express_pass'\n[switch]\nmodel = 'per_port'\npfc.enabled = false",
@@ -236,7 +239,20 @@ fn the_catalogue_lists_parameters_with_their_conditions() {
     };
     assert_eq!(
         names("schemes"),
-        ["none", "hpcc", "hpcc_pint", "dcqcn", "timely", "dctcp", "homa", "ndp", "express_pass"]
+        [
+            "none",
+            "hpcc",
+            "hpcc_pint",
+            "dcqcn",
+            "timely",
+            "dctcp",
+            "new_reno",
+            "cubic",
+            "vegas",
+            "homa",
+            "ndp",
+            "express_pass"
+        ]
     );
     assert_eq!(names("workloads"), ["poisson", "incast", "permutation", "all_to_all", "flows"]);
     assert_eq!(names("topologies").len(), 8);
