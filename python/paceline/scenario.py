@@ -17,6 +17,7 @@ from typing import ClassVar, Literal
 
 __all__ = [
     "AllToAll",
+    "Cubic",
     "Dcqcn",
     "Dctcp",
     "Dumbbell",
@@ -40,6 +41,7 @@ __all__ = [
     "LinkFailure",
     "Load",
     "Ndp",
+    "NewReno",
     "NoControl",
     "ParkingLot",
     "Permutation",
@@ -60,10 +62,12 @@ __all__ = [
     "Star",
     "Switch",
     "SynchronousIncast",
+    "Tcp",
     "Timely",
     "Topology",
     "TopologyFile",
     "Trimming",
+    "Vegas",
     "Workload",
 ]
 
@@ -616,6 +620,137 @@ class Switch(Section):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Tcp(Section):
+    """The TCP stack of every host: for schemes with `cc = "new_reno"`, `"cubic"` or `"vegas"`."""
+
+    stack: Literal["rfc", "freebsd", "user_space"] = "rfc"
+    """The stack that gives the defaults below. Source: Paceline."""
+
+    rto_initial: str | None = None
+    """Timeout before there is any sample of the round-trip time. Unit: time. Range [1us, 100s].
+    Default: `"1s"` (stack `rfc`), `"10ms"` (stack `freebsd`), `"10ms"` (stack `user_space`).
+    Source: RFC 6298, sec. 2.1; converged-Ethernet study.
+    """
+
+    rto_min: str | None = None
+    """Shortest timeout. Unit: time. Range [0s, 100s]. Default: `"1s"` (stack `rfc`), `"2ms"`
+    (stack `freebsd`), `"2ms"` (stack `user_space`). Source: RFC 6298, sec. 2.4; converged-Ethernet
+    study; Linux: 200 ms.
+    """
+
+    rto_max: str | None = None
+    """Longest timeout. Unit: time. Range [1us, 1000s]. Default: `"60s"` (stack `rfc`), `"64s"`
+    (stack `freebsd`), `"60s"` (stack `user_space`). Source: RFC 6298, sec. 2.5; FreeBSD.
+    """
+
+    rto_slop: str | None = None
+    """Added to every timeout. Unit: time. Range [0s, 100s]. Default: `"0s"` (stack `rfc`),
+    `"20ms"` (stack `freebsd`), `"0s"` (stack `user_space`). Source: FreeBSD: 200 ms, 20 ms in the
+    study.
+    """
+
+    clock: str = "1us"
+    """Tick of the stack's clock. Unit: time. Range [1ns, 1s]. Source: FreeBSD: 1 ms, 1 us in the
+    study.
+    """
+
+    tries: int | None = None
+    """Timeouts in a row after which a flow fails. Range [1, 255]. Default: `15` (stack `rfc`),
+    `12` (stack `freebsd`), `15` (stack `user_space`). Source: FreeBSD: 12; Linux: 15.
+    """
+
+    ack_segments: int | None = None
+    """Segments in order for one ACK. Range [1, 1000]. Default: `2` (stack `rfc`), `2` (stack
+    `freebsd`), `8` (stack `user_space`). Source: RFC 5681, sec. 4.2; buffer-sizing study: 5 to 10.
+    """
+
+    ack_delay: str | None = None
+    """Longest time an ACK is held back. Unit: time. Range [0s, 1s]. Default: `"40ms"` (stack
+    `rfc`), `"10ms"` (stack `freebsd`), `"50us"` (stack `user_space`). Source: RFC 1122;
+    converged-Ethernet study.
+    """
+
+    ack_push: bool | None = None
+    """The end of a message is acknowledged at once. Default: `false` (stack `rfc`), `false`
+    (stack `freebsd`), `true` (stack `user_space`). Source: buffer-sizing study.
+    """
+
+    initial_window: Literal["rfc3390"] | int | None = None
+    """Window at first: a number of segments, or RFC 3390's two to four. Range [1, 1000000].
+    Default: `10` (stack `rfc`), `"rfc3390"` (stack `freebsd`), `10` (stack `user_space`). Source:
+    RFC 6928: 10; RFC 3390.
+    """
+
+    min_window: int = 1
+    """Segments below which the window never falls. Range [1, 1000000]. Source: Paceline."""
+
+    sack: bool | None = None
+    """Selective acknowledgements. Default: `true` (stack `rfc`), `false` (stack `freebsd`),
+    `false` (stack `user_space`). Source: RFC 2018, RFC 6675.
+    """
+
+    timestamps: bool = True
+    """Timestamps: a sample of the round-trip time with every ACK. Source: RFC 7323."""
+
+    ecn: bool = False
+    """Explicit congestion notification; switches mark where `switch.ecn` says so. Source: RFC
+    3168.
+    """
+
+    limited_transmit: bool = True
+    """New segments for the first two duplicate ACKs. Source: RFC 3042."""
+
+    dup_thresh: int = 3
+    """Duplicate ACKs that mean a loss. Range [1, 1000]. Source: RFC 5681."""
+
+    idle_restart: bool = True
+    """Start again from the initial window after a timeout without sending. Source: RFC 5681,
+    sec. 4.1.
+    """
+
+    burst: int = 1
+    """Segments released at a time, where the window has room for them (segmentation offload).
+    Range [1, 1000]. Source: Linux: up to 45.
+    """
+
+    pacing: Literal["off", "window"] = "off"
+    """How data leave between one ACK and the next. Source: Linux: 200 and 120 %."""
+
+    send_buffer: str | None = None
+    """Sending buffer: what may be unacknowledged, first and at most. Unit: bytes. Range [1KB,
+    1000MiB]. Default: `"4MiB"` (stack `rfc`), `"128KiB"` (stack `freebsd`), `"4MiB"` (stack
+    `user_space`). Source: FreeBSD: 128 KiB growing to 256 KiB.
+    """
+
+    send_buffer_max: str | None = None
+    """See `send_buffer`. Unit: bytes. Range [1KB, 1000MiB]. Default: `"4MiB"` (stack `rfc`),
+    `"256KiB"` (stack `freebsd`), `"4MiB"` (stack `user_space`). Source: FreeBSD.
+    """
+
+    receive_buffer: str | None = None
+    """Receiving buffer, announced as window, first and at most. Unit: bytes. Range [1KB,
+    1000MiB]. Default: `"4MiB"` (stack `rfc`), `"128KiB"` (stack `freebsd`), `"4MiB"` (stack
+    `user_space`). Source: FreeBSD: 128 KiB growing to 256 KiB.
+    """
+
+    receive_buffer_max: str | None = None
+    """See `receive_buffer`. Unit: bytes. Range [1KB, 1000MiB]. Default: `"4MiB"` (stack `rfc`),
+    `"256KiB"` (stack `freebsd`), `"4MiB"` (stack `user_space`). Source: FreeBSD.
+    """
+
+    reassembly_limit: int | None = None
+    """Segments kept above a gap. Range [0, 1000000]. Default: `10000` (stack `rfc`), `200`
+    (stack `freebsd`), `10000` (stack `user_space`). Source: converged-Ethernet study: 200.
+    """
+
+    inherit_cwnd: Literal["off", "half", "full"] | None = None
+    """What a connection takes over of the window of earlier ones to the same host. Default:
+    `"off"` (stack `rfc`), `"half"` (stack `freebsd`), `"off"` (stack `user_space`). Source:
+    FreeBSD's host cache.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Host(Section):
     """Every host and its NIC."""
 
@@ -646,6 +781,9 @@ class Host(Section):
     flow's own pair, or a time. Unit: time. Range [1ns, 10s]. Source: HPCC reference simulator,
     GLOBAL_T 1.
     """
+
+    tcp: Tcp = Tcp()
+    """The TCP stack."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1610,6 +1748,83 @@ class Dctcp(Section):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class NewReno(Section):
+    """TCP with the `NewReno` window: slow start, additive increase, halving. Every flow is a
+    connection of its own.
+    """
+
+    cc: ClassVar[Literal["new_reno"]] = "new_reno"
+    chosen: ClassVar[tuple[str, ...]] = ("cc",)
+
+    abc_limit: int = 2
+    """Segments of slow-start growth for one ACK. Range [1, 1000]. Source: RFC 3465: 2; RFC 5681:
+    1.
+    """
+
+    halving: Literal["flight", "window"] = "flight"
+    """What a loss halves. Source: RFC 5681, eq. 4; FreeBSD: the window."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cubic(Section):
+    """TCP with the CUBIC window. Every flow is a connection of its own."""
+
+    cc: ClassVar[Literal["cubic"]] = "cubic"
+    chosen: ClassVar[tuple[str, ...]] = ("cc",)
+
+    form: Literal["rfc9438", "freebsd2011"] = "rfc9438"
+    """Which text it follows. Source: RFC 9438; FreeBSD 9."""
+
+    beta: float | None = None
+    """Share of the window kept on a loss. Range (0, 0.999]. Default: `0.7` (form `rfc9438`),
+    `0.8` (form `freebsd2011`). Source: RFC 9438, sec. 4.6; FreeBSD 9.
+    """
+
+    c: float = 0.4
+    """Steepness, segments per cubed second. Range (0, 1000]. Source: RFC 9438, sec. 5.1."""
+
+    fast_convergence: float | None = None
+    """What a maximum below the last one is multiplied with; 1 for nothing. Range (0, 1].
+    Default: `0.85` (form `rfc9438`), `0.9` (form `freebsd2011`). Source: RFC 9438, sec. 4.7;
+    FreeBSD 9.
+    """
+
+    abc_limit: int = 2
+    """Segments of slow-start growth for one ACK. Range [1, 1000]. Source: RFC 3465: 2."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Vegas(Section):
+    """TCP with the Vegas window, which follows the round-trip time. Every flow is a connection
+    of its own.
+    """
+
+    cc: ClassVar[Literal["vegas"]] = "vegas"
+    chosen: ClassVar[tuple[str, ...]] = ("cc",)
+
+    alpha: int = 1
+    """The window grows while fewer segments are in queues. Range [0, 1000000]. Source: FreeBSD:
+    1; Brakmo and Peterson 1995: 2.
+    """
+
+    beta: int = 3
+    """The window shrinks while more segments are in queues. Range [0, 1000000]. Source: FreeBSD:
+    3; Brakmo and Peterson 1995: 4.
+    """
+
+    gamma: Literal["off"] | int = "off"
+    """Slow start ends when more segments are in queues. Range [0, 1000000]. Source: FreeBSD: a
+    rule of its own; Brakmo and Peterson 1995: 1.
+    """
+
+    abc_limit: int = 2
+    """Segments of slow-start growth for one ACK. Range [1, 1000]. Source: RFC 3465: 2."""
+
+    halving: Literal["flight", "window"] = "window"
+    """What a loss halves. Source: FreeBSD."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Homa(Section):
     """Homa: short messages at once, long ones as their receiver grants, shortest first, in eight
     priorities. Homa assumes large buffers; over small ones losses are repaired by timeouts, or by
@@ -1908,7 +2123,20 @@ class ExpressPass(Section):
     """
 
 
-Scheme = NoControl | Hpcc | HpccPint | Dcqcn | Timely | Dctcp | Homa | Ndp | ExpressPass
+Scheme = (
+    NoControl
+    | Hpcc
+    | HpccPint
+    | Dcqcn
+    | Timely
+    | Dctcp
+    | NewReno
+    | Cubic
+    | Vegas
+    | Homa
+    | Ndp
+    | ExpressPass
+)
 """A congestion control with its parameters. Several schemes may share a network; each workload
 names the one it uses.
 """

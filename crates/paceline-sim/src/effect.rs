@@ -4,7 +4,7 @@ use paceline_proto::cc::Params;
 use paceline_proto::units::Time;
 
 use crate::net::Net;
-use crate::scenario::{BufferModel, PathChoice};
+use crate::scenario::{BufferModel, PathChoice, Transport};
 use crate::spec::Resolved;
 use crate::spec::scheme::Window;
 
@@ -56,15 +56,18 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
         note("framing.pfc_frame", "no pause frame was sent");
     }
     ecn(spec, net, &mut note);
-    if messages {
-        note("host", "message transports have timeouts, windows and priorities of their own");
+    let tcp = s.schemes.iter().any(|s| matches!(s.transport, Transport::Tcp(_)));
+    if tcp {
+        note("host.nack_interval, host.rto, host.rto_tries, host.base_rtt", "TCP has timeouts of its own (host.tcp)");
+        note("workloads.rate_cap", "TCP chooses its rates");
+    } else if messages {
+        note("host", "the transport has timeouts, windows and priorities of its own");
         note("workloads.class, workloads.rate_cap", "the transport chooses classes and rates");
-    } else if s.host.rto.is_some() && s.quirks.nic_round_robin {
-        note("host.rto, host.rto_tries", "there are no timeouts with quirks.nic_round_robin");
-    } else if s.host.rto.is_some() && net.timeouts == 0 {
-        note("host.rto, host.rto_tries", "no retransmission timeout ran out");
-    } else if s.host.rto.is_none() {
-        note("host.rto_tries", "host.rto is off");
+    } else {
+        note("host.tcp", "no scheme of this run is over TCP");
+    }
+    if !messages {
+        timeouts(net, &mut note);
     }
     if c.retransmitted == 0 && !messages {
         note("host.nack_interval", "no packet was missing");
@@ -89,6 +92,18 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
     out
 }
 
+/// RDMA's timeouts.
+fn timeouts(net: &Net, note: &mut impl FnMut(&str, &str)) {
+    let s = &net.scenario;
+    if s.host.rto.is_some() && s.quirks.nic_round_robin {
+        note("host.rto, host.rto_tries", "there are no timeouts with quirks.nic_round_robin");
+    } else if s.host.rto.is_some() && net.timeouts == 0 {
+        note("host.rto, host.rto_tries", "no retransmission timeout ran out");
+    } else if s.host.rto.is_none() {
+        note("host.rto_tries", "host.rto is off");
+    }
+}
+
 /// Marking thresholds.
 fn ecn(spec: &Resolved, net: &Net, note: &mut impl FnMut(&str, &str)) {
     let s = &net.scenario;
@@ -100,7 +115,8 @@ fn ecn(spec: &Resolved, net: &Net, note: &mut impl FnMut(&str, &str)) {
         return;
     }
     let listens = |p: &Params| matches!(p, Params::Dcqcn(_) | Params::Dctcp(_));
-    if !s.schemes.iter().any(|x| listens(&x.params)) {
+    let tcp = |t: &Transport| *t != Transport::Rdma && t.takes_marks();
+    if !s.schemes.iter().any(|x| listens(&x.params) || tcp(&x.transport)) {
         let marked = if net.counters.marks == 0 { "nothing was marked, and" } else { "packets were marked, but" };
         note("switch.ecn", &format!("{marked} no scheme of this run reacts to marks"));
         return;

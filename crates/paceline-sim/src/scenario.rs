@@ -338,6 +338,15 @@ impl Transport {
         }
     }
 
+    /// Whether its data packets understand congestion marks.
+    pub fn takes_marks(&self) -> bool {
+        match self {
+            Transport::Rdma => true,
+            Transport::Tcp(p) => p.ecn,
+            Transport::Homa(_) | Transport::Ndp(_) | Transport::ExpressPass { .. } => false,
+        }
+    }
+
     /// Whether answers take the way of the data backwards.
     pub fn is_symmetric(&self) -> bool {
         matches!(self, Transport::ExpressPass { .. })

@@ -89,7 +89,7 @@ const TRANSPORTS: [&str; 16] = [
     "[schemes.x]\ncc = 'homa'\nfirst_rtt = 'wait'\nlevels = 4\nunscheduled_levels = 2\novercommitment = 1
      resend_timeout = '100us'\nsender_timeout = '100us'\ndone_timeout = '500us'",
     "[schemes.x]\ncc = 'homa'\nunscheduled_priority = 'remaining'\ntail_boost = true\nresend_timeout = '50us'\nsender_timeout = '50us'\ndone_timeout = '200us'",
-    "[schemes.x]\ncc = 'ndp'\nrto = '200us'\n[switch.trimming]\nenabled = true\ndata_packets = 4\nheader_packets = 1",
+    "[schemes.x]\ncc = 'ndp'\nrto = '200us'\n[switch.trimming]\nenabled = true\ndata_packets = 2\nheader_packets = 1\nheaders_per_data = 1",
     "[schemes.x]\ncc = 'ndp'\nrto = '200us'\nrto_jitter = 20\n[switch.trimming]\nenabled = true\nreturn_to_sender = false\nheaders_per_data = 100000\nheader_packets = 2",
     "[schemes.x]\ncc = 'ndp'\nfirst_rtt = 'aeolus'\nrto = '500us'\n[switch.selective_drop]\nenabled = true\naccounting = 'after'",
     "[schemes.x]\ncc = 'ndp'\nfirst_rtt = 'wait'\nrto = '500us'\n[switch.trimming]\nenabled = true",

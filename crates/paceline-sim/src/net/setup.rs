@@ -75,9 +75,10 @@ impl Net {
         for (slot, rate) in rates.iter_mut().zip(&switch_rates) {
             *slot = *rate;
         }
+        let marked = scenario.schemes.iter().any(|s| s.transport.takes_marks());
         let mut ecn = Vec::new();
         let mut ecn_of = |rate: u64| -> u8 {
-            let Some(config) = &scenario.switch.ecn else { return NO_ECN };
+            let Some(config) = scenario.switch.ecn.as_ref().filter(|_| marked) else { return NO_ECN };
             let Some(t) = config.by_rate.iter().find(|t| t.rate.0 == rate) else { return NO_ECN };
             ecn.push(EcnPoint { k_min: clamp(t.k_min.0), k_max: clamp(t.k_max.0), p_max: t.p_max });
             (ecn.len() - 1) as u8
