@@ -254,18 +254,15 @@ impl Messages {
         let places = &mut self.places[nic as usize];
         let long = usize::from(receiving.switches) > INLINE_HOPS;
         let inbound = Inbound { flow, peer: from, id, class, path: receiving.path, long, sent: 0 };
-        let rested = places.resting.front().is_some_and(|(since, _)| since + self.rest <= now);
-        let place = match places.resting.pop_front().filter(|_| rested) {
-            Some((_, place)) => {
-                places.receiving[place as usize] = inbound;
-                endpoint!(&mut self.endpoints, nic, host => host.forget(place));
-                place
-            }
-            None => {
-                places.receiving.push(inbound);
-                places.receiving.len() as u32 - 1
-            }
-        };
+        let rested = places.resting.front().filter(|(since, _)| since + self.rest <= now).map(|(_, place)| *place);
+        let place = rested.unwrap_or(places.receiving.len() as u32);
+        if rested.is_some() {
+            places.resting.pop_front();
+            places.receiving[place as usize] = inbound;
+            endpoint!(&mut self.endpoints, nic, host => host.forget(place));
+        } else {
+            places.receiving.push(inbound);
+        }
         self.incoming[number as usize].place = place;
         place
     }
@@ -287,16 +284,13 @@ impl Net {
         let peer = m.opened(number).to;
         let places = &mut m.places[nic as usize];
         let outbound = Outbound { slot, peer, sent: 0 };
-        let place = match places.free.pop() {
-            Some(place) => {
-                places.sending[place as usize] = outbound;
-                place
-            }
-            None => {
-                places.sending.push(outbound);
-                places.sending.len() as u32 - 1
-            }
-        };
+        let free = places.free.pop();
+        let place = free.unwrap_or(places.sending.len() as u32);
+        if free.is_some() {
+            places.sending[place as usize] = outbound;
+        } else {
+            places.sending.push(outbound);
+        }
         self.flows[slot as usize].place = place;
         let message = proto::Message { peer, bytes: info.spec.bytes, id: info.id, scheme: info.spec.scheme };
         endpoint!(&mut m.endpoints, nic, host => host.start(info.spec.start, place, message));

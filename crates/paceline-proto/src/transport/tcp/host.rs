@@ -308,7 +308,9 @@ mod tests {
             times: Option<(u32, u32)>, blocks in prop::collection::vec((any::<u32>(), any::<u32>()), 0..4),
         ) {
             let mut sack = SackBlocks::default();
-            blocks.iter().for_each(|(a, b)| sack.push(u64::from(*a), u64::from(*b)));
+            for (start, end) in &blocks {
+                sack.push(u64::from(*start), u64::from(*end));
+            }
             let timestamps = times.map(|(value, echo)| Timestamps { value, echo });
             let s = Segment { seq, ack, len, window, flags: Flags(flags), timestamps, sack };
             let header = frame(&Sizes::ETHERNET, Kind::Data, 0, 1, 2, 3, &s);

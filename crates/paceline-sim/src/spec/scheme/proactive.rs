@@ -271,7 +271,7 @@ impl Facts {
     }
 }
 
-fn policy(first: &FirstRtt) -> Unscheduled {
+fn policy(first: FirstRtt) -> Unscheduled {
     match first {
         FirstRtt::Burst => Unscheduled::Plain,
         FirstRtt::Aeolus => Unscheduled::Aeolus,
@@ -279,7 +279,7 @@ fn policy(first: &FirstRtt) -> Unscheduled {
     }
 }
 
-fn order(repair: &Repair) -> RepairOrder {
+fn order(repair: Repair) -> RepairOrder {
     match repair {
         Repair::LostFirst => RepairOrder::LostFirst,
         Repair::NewFirst => RepairOrder::NewFirst,
@@ -297,12 +297,12 @@ impl Homa {
         let overhead = facts.framing.wire_overhead;
         let cutoffs = self.cutoffs(facts, rtt_bytes, sizes, overhead);
         let mut p = homa::Params::homa(facts.host_rate, rtt_bytes, sizes, overhead, cutoffs);
-        p.burst.policy = policy(&self.first_rtt);
+        p.burst.policy = policy(self.first_rtt);
         p.burst.stop = match self.stop {
             Stop::FirstCredit => BurstStop::FirstCredit,
             Stop::Never => BurstStop::Never,
         };
-        p.burst.order = order(&self.repair);
+        p.burst.order = order(self.repair);
         p.burst.resend_open = self.resend_open;
         p.levels = self.levels as u8;
         p.overcommitment = match self.overcommitment {
@@ -345,7 +345,7 @@ impl Homa {
                 let n = (n as u8).min(levels - 1);
                 let mut found = law(levels);
                 if found.unscheduled != n {
-                    found = Cutoffs { unscheduled: n, ..self.even(facts, rtt_bytes, n, count) };
+                    found = Cutoffs { unscheduled: n, ..Self::even(facts, rtt_bytes, n, count) };
                 }
                 found
             }
@@ -353,7 +353,7 @@ impl Homa {
     }
 
     /// Bounds that give `n` levels equal bytes.
-    fn even(&self, facts: &Facts, rtt_bytes: u64, n: u8, count: Count) -> Cutoffs {
+    fn even(facts: &Facts, rtt_bytes: u64, n: u8, count: Count) -> Cutoffs {
         // Sizes cut off at what is sent unasked: then all of it is unscheduled, and the split has n levels for it.
         let Some(SizeLaw::Drawn(cdf)) = &facts.sizes else { return Cutoffs::ONE };
         let cut = |b: u64| b.min(rtt_bytes) as f64;
@@ -400,13 +400,13 @@ impl ExpressPass {
             credit_stop_timeout: self.credit_stop_timeout,
             credit_timeout: self.credit_timeout,
             burst: BurstParams {
-                policy: policy(&self.first_rtt),
+                policy: policy(self.first_rtt),
                 packets: burst_packets(first_bytes, f.payload + f.header + f.wire_overhead),
                 stop: match self.stop {
                     Stop::FirstCredit => BurstStop::FirstCredit,
                     Stop::Never => BurstStop::Never,
                 },
-                order: order(&self.repair),
+                order: order(self.repair),
                 resend_open: self.resend_open,
                 ordered_path: true,
             },
@@ -440,11 +440,11 @@ impl Ndp {
             FirstRtt::Aeolus => ndp::Params::aeolus(rate, facts.bdp(), sizes, overhead),
             _ => ndp::Params::ndp(rate, facts.bdp(), sizes, overhead),
         };
-        p.burst.policy = policy(&self.first_rtt);
+        p.burst.policy = policy(self.first_rtt);
         if let AutoCount::Count(n) = self.first_window {
             p.burst.packets = n;
         }
-        p.burst.order = order(&self.repair);
+        p.burst.order = order(self.repair);
         p.burst.resend_open = self.resend_open;
         p.pull_interval = Duration((p.pull_interval.0 as f64 * self.pull_spacing) as u64);
         p.rto = self.rto;

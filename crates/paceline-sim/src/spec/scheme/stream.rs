@@ -17,7 +17,7 @@ choice! {
 }
 
 impl Halved {
-    fn rule(&self) -> Halving {
+    fn rule(self) -> Halving {
         match self {
             Halved::Flight => Halving::Flight,
             Halved::Window => Halving::WindowInSegments,
