@@ -60,11 +60,17 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
     if tcp {
         note("host.nack_interval, host.rto, host.rto_tries, host.base_rtt", "TCP has timeouts of its own (host.tcp)");
         note("workloads.rate_cap", "TCP chooses its rates");
+        note("host.tcp.idle_restart", "a connection carries one flow, which never pauses");
     } else if messages {
         note("host", "the transport has timeouts, windows and priorities of its own");
         note("workloads.class, workloads.rate_cap", "the transport chooses classes and rates");
     } else {
         note("host.tcp", "no scheme of this run is over TCP");
+    }
+    let express = s.schemes.iter().find(|s| matches!(s.transport, Transport::ExpressPass { .. }));
+    if let (Some(scheme), Some(0)) = (express, net.message_counters().map(|c| c.blind_stops)) {
+        let why = "no credit stop was sent before the round trip was known";
+        note(&format!("schemes.{}.credit_stop_timeout", scheme.name), why);
     }
     if !messages {
         timeouts(net, &mut note);

@@ -205,7 +205,18 @@ pub enum End {
 impl Counters {
     /// Adds what another host has counted.
     pub fn add(&mut self, other: &Counters) {
-        let Counters { data, unscheduled, again, duplicates, probes, permits, timeouts, returned, idle_pulls } = other;
+        let Counters {
+            data,
+            unscheduled,
+            again,
+            duplicates,
+            probes,
+            permits,
+            timeouts,
+            returned,
+            idle_pulls,
+            blind_stops,
+        } = other;
         self.data += data;
         self.unscheduled += unscheduled;
         self.again += again;
@@ -215,6 +226,7 @@ impl Counters {
         self.timeouts += timeouts;
         self.returned += returned;
         self.idle_pulls += idle_pulls;
+        self.blind_stops += blind_stops;
     }
 }
 
@@ -239,6 +251,8 @@ pub struct Counters {
     pub returned: u64,
     /// Pulls that found nothing to send and were thrown away.
     pub idle_pulls: u64,
+    /// Credit stops sent before the round trip was known (ExpressPass).
+    pub blind_stops: u64,
 }
 
 /// A host's end of a message transport.

@@ -160,6 +160,7 @@ impl Host {
             return Outcome::default();
         }
         self.counters.idle_pulls += tx.counters().wasted_credits;
+        self.counters.blind_stops += u64::from(tx.counters().blind_stops);
         self.senders[slot as usize] = None;
         self.discard(slot, false);
         self.bursting.retain(|s| *s != slot);
