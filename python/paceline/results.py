@@ -84,7 +84,8 @@ _SUMMARY: dict[str, type | tuple[type, ...]] = {
     for part, fields in {
         "flows": "total finished failed unfinished",
         "counters": "events data_hops control_hops drops_buffer drops_wire drops_link_down lossless_drops marks "
-        "pause_frames resume_frames ties retransmitted_packets max_buffer_bytes",
+        "pause_frames resume_frames ties retransmitted_packets data_packets unscheduled_packets drops_unscheduled "
+        "trimmed_packets returned_headers permits drops_credit probes timeouts max_buffer_bytes",
         "machine": "setup_s run_s cpu_s peak_rss_mib hops_per_s",
     }.items()
     for field in fields.split()

@@ -17,11 +17,13 @@ from typing import ClassVar, Literal
 
 __all__ = [
     "AllToAll",
+    "Cubic",
     "Dcqcn",
     "Dctcp",
     "Dumbbell",
     "Ecn",
     "EcnAtRate",
+    "ExpressPass",
     "Failure",
     "FatTree",
     "FlowRow",
@@ -29,6 +31,7 @@ __all__ = [
     "Framing",
     "GraphLink",
     "GraphTopology",
+    "Homa",
     "Host",
     "Hpcc",
     "HpccFat320",
@@ -37,6 +40,8 @@ __all__ = [
     "LeafSpine",
     "LinkFailure",
     "Load",
+    "Ndp",
+    "NewReno",
     "NoControl",
     "ParkingLot",
     "Permutation",
@@ -50,15 +55,19 @@ __all__ = [
     "Run",
     "Scenario",
     "Scheme",
+    "SelectiveDrop",
     "Series",
     "SizeFile",
     "StaggeredIncast",
     "Star",
     "Switch",
     "SynchronousIncast",
+    "Tcp",
     "Timely",
     "Topology",
     "TopologyFile",
+    "Trimming",
+    "Vegas",
     "Workload",
 ]
 
@@ -521,6 +530,56 @@ class Ecn(Section):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SelectiveDrop(Section):
+    """Aeolus' rule: an unscheduled packet is dropped where the queue is over a small threshold,
+    all others only where the buffer is full. What a commodity switch does with RED, both thresholds
+    equal, and unscheduled packets marked as not ECN-capable.
+    """
+
+    enabled: bool = False
+    """Whether ports drop selectively. Source: Aeolus, SIGCOMM 2020, sec. 3.2."""
+
+    threshold: str = "6KiB"
+    """Bytes over which unscheduled packets are dropped. Unit: bytes. Range [1B, 1GiB]. Source:
+    Aeolus, sec. 5: 6 KB, four packets.
+    """
+
+    accounting: Literal["before", "after"] = "before"
+    """Whether the packet itself counts. Source: as RED does; the text at hand does not say."""
+
+    per: Literal["class", "port"] = "port"
+    """Which queue counts: that of the packet's class or that of the whole port. Source: the text
+    at hand does not say.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trimming(Section):
+    """NDP's switch ports: a short queue of data, one of headers; what does not fit loses its
+    payload, not its header. Takes the place of `buffer`, `model` and `pfc`.
+    """
+
+    enabled: bool = False
+    """Whether ports trim. Source: NDP, SIGCOMM 2017, sec. 3.1."""
+
+    data_packets: int = 8
+    """Full data packets that may wait. Range [1, 100000]. Source: NDP, sec. 3.1."""
+
+    header_packets: int = 8
+    """Headers and control packets that may wait, as the full packets they have the room of.
+    Range [1, 100000]. Source: NDP, sec. 3.1: the same; htsim: twice as many.
+    """
+
+    headers_per_data: int = 10
+    """Headers that go before each data packet. Range [1, 1000000]. Source: NDP, sec. 3.1; htsim:
+    100000.
+    """
+
+    return_to_sender: bool = True
+    """A header that does not fit goes back to its sender. Source: NDP, sec. 3.2.4; htsim: off."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Switch(Section):
     """Every switch."""
 
@@ -534,6 +593,14 @@ class Switch(Section):
     Source: HPCC reference simulator.
     """
 
+    scheduler: Literal["auto", "round_robin", "strict"] = "auto"
+    """Who goes next at a port where several classes wait. Source: Paceline."""
+
+    delay: str = "0s"
+    """Time through the switch, added to what leaves it. Unit: time. Range [0s, 1s]. Source:
+    Aeolus, fig. 17: 250 ns; HPCC: none.
+    """
+
     egress_alpha: float = 1.0
     """Without PFC and with a shared buffer: an egress queue may hold this many times what is
     free in the pool. Range (0, 1024]. Source: Choudhury and Hahne, ToN 1998: dynamic threshold.
@@ -544,6 +611,143 @@ class Switch(Section):
 
     ecn: Ecn = Ecn()
     """ECN marking."""
+
+    selective_drop: SelectiveDrop = SelectiveDrop()
+    """Dropping of unscheduled packets before others."""
+
+    trimming: Trimming = Trimming()
+    """Trimming in place of dropping."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tcp(Section):
+    """The TCP stack of every host: for schemes with `cc = "new_reno"`, `"cubic"` or `"vegas"`."""
+
+    stack: Literal["rfc", "freebsd", "user_space"] = "rfc"
+    """The stack that gives the defaults below. Source: Paceline."""
+
+    rto_initial: str | None = None
+    """Timeout before there is any sample of the round-trip time. Unit: time. Range [1us, 100s].
+    Default: `"1s"` (stack `rfc`), `"10ms"` (stack `freebsd`), `"10ms"` (stack `user_space`).
+    Source: RFC 6298, sec. 2.1; converged-Ethernet study.
+    """
+
+    rto_min: str | None = None
+    """Shortest timeout. Unit: time. Range [0s, 100s]. Default: `"1s"` (stack `rfc`), `"2ms"`
+    (stack `freebsd`), `"2ms"` (stack `user_space`). Source: RFC 6298, sec. 2.4; converged-Ethernet
+    study; Linux: 200 ms.
+    """
+
+    rto_max: str | None = None
+    """Longest timeout. Unit: time. Range [1us, 1000s]. Default: `"60s"` (stack `rfc`), `"64s"`
+    (stack `freebsd`), `"60s"` (stack `user_space`). Source: RFC 6298, sec. 2.5; FreeBSD.
+    """
+
+    rto_slop: str | None = None
+    """Added to every timeout. Unit: time. Range [0s, 100s]. Default: `"0s"` (stack `rfc`),
+    `"20ms"` (stack `freebsd`), `"0s"` (stack `user_space`). Source: FreeBSD: 200 ms, 20 ms in the
+    study.
+    """
+
+    clock: str = "1us"
+    """Tick of the stack's clock. Unit: time. Range [1ns, 1s]. Source: FreeBSD: 1 ms, 1 us in the
+    study.
+    """
+
+    tries: int | None = None
+    """Timeouts in a row after which a flow fails. Range [1, 255]. Default: `15` (stack `rfc`),
+    `12` (stack `freebsd`), `15` (stack `user_space`). Source: FreeBSD: 12; Linux: 15.
+    """
+
+    ack_segments: int | None = None
+    """Segments in order for one ACK. Range [1, 1000]. Default: `2` (stack `rfc`), `2` (stack
+    `freebsd`), `8` (stack `user_space`). Source: RFC 5681, sec. 4.2; buffer-sizing study: 5 to 10.
+    """
+
+    ack_delay: str | None = None
+    """Longest time an ACK is held back. Unit: time. Range [0s, 1s]. Default: `"40ms"` (stack
+    `rfc`), `"10ms"` (stack `freebsd`), `"50us"` (stack `user_space`). Source: RFC 1122;
+    converged-Ethernet study.
+    """
+
+    ack_push: bool | None = None
+    """The end of a message is acknowledged at once. Default: `false` (stack `rfc`), `false`
+    (stack `freebsd`), `true` (stack `user_space`). Source: buffer-sizing study.
+    """
+
+    initial_window: Literal["rfc3390"] | int | None = None
+    """Window at first: a number of segments, or RFC 3390's two to four. Range [1, 1000000].
+    Default: `10` (stack `rfc`), `"rfc3390"` (stack `freebsd`), `10` (stack `user_space`). Source:
+    RFC 6928: 10; RFC 3390.
+    """
+
+    min_window: int = 1
+    """Segments below which the window never falls. Range [1, 1000000]. Source: Paceline."""
+
+    sack: bool | None = None
+    """Selective acknowledgements. Default: `true` (stack `rfc`), `false` (stack `freebsd`),
+    `false` (stack `user_space`). Source: RFC 2018, RFC 6675.
+    """
+
+    timestamps: bool = True
+    """Timestamps: a sample of the round-trip time with every ACK. Source: RFC 7323."""
+
+    ecn: bool = False
+    """Explicit congestion notification; switches mark where `switch.ecn` says so. Source: RFC
+    3168.
+    """
+
+    limited_transmit: bool = True
+    """New segments for the first two duplicate ACKs. Source: RFC 3042."""
+
+    dup_thresh: int = 3
+    """Duplicate ACKs that mean a loss. Range [1, 1000]. Source: RFC 5681."""
+
+    idle_restart: bool = True
+    """Start again from the initial window after a timeout without sending. Source: RFC 5681,
+    sec. 4.1.
+    """
+
+    burst: int = 1
+    """Segments released at a time, where the window has room for them (segmentation offload).
+    Range [1, 1000]. Source: Linux: up to 45.
+    """
+
+    pacing: Literal["off", "window"] = "off"
+    """How data leave between one ACK and the next. Source: Linux: 200 and 120 %."""
+
+    send_buffer: str | None = None
+    """Sending buffer: what may be unacknowledged, first and at most. Unit: bytes. Range [1KB,
+    1000MiB]. Default: `"4MiB"` (stack `rfc`), `"128KiB"` (stack `freebsd`), `"4MiB"` (stack
+    `user_space`). Source: FreeBSD: 128 KiB growing to 256 KiB.
+    """
+
+    send_buffer_max: str | None = None
+    """See `send_buffer`. Unit: bytes. Range [1KB, 1000MiB]. Default: `"4MiB"` (stack `rfc`),
+    `"256KiB"` (stack `freebsd`), `"4MiB"` (stack `user_space`). Source: FreeBSD.
+    """
+
+    receive_buffer: str | None = None
+    """Receiving buffer, announced as window, first and at most. Unit: bytes. Range [1KB,
+    1000MiB]. Default: `"4MiB"` (stack `rfc`), `"128KiB"` (stack `freebsd`), `"4MiB"` (stack
+    `user_space`). Source: FreeBSD: 128 KiB growing to 256 KiB.
+    """
+
+    receive_buffer_max: str | None = None
+    """See `receive_buffer`. Unit: bytes. Range [1KB, 1000MiB]. Default: `"4MiB"` (stack `rfc`),
+    `"256KiB"` (stack `freebsd`), `"4MiB"` (stack `user_space`). Source: FreeBSD.
+    """
+
+    reassembly_limit: int | None = None
+    """Segments kept above a gap. Range [0, 1000000]. Default: `10000` (stack `rfc`), `200`
+    (stack `freebsd`), `10000` (stack `user_space`). Source: converged-Ethernet study: 200.
+    """
+
+    inherit_cwnd: Literal["off", "half", "full"] | None = None
+    """What a connection takes over of the window of earlier ones to the same host. Default:
+    `"off"` (stack `rfc`), `"half"` (stack `freebsd`), `"off"` (stack `user_space`). Source:
+    FreeBSD's host cache.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -577,6 +781,9 @@ class Host(Section):
     flow's own pair, or a time. Unit: time. Range [1ns, 10s]. Source: HPCC reference simulator,
     GLOBAL_T 1.
     """
+
+    tcp: Tcp = Tcp()
+    """The TCP stack."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1540,7 +1747,396 @@ class Dctcp(Section):
     """
 
 
-Scheme = NoControl | Hpcc | HpccPint | Dcqcn | Timely | Dctcp
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewReno(Section):
+    """TCP with the `NewReno` window: slow start, additive increase, halving. Every flow is a
+    connection of its own.
+    """
+
+    cc: ClassVar[Literal["new_reno"]] = "new_reno"
+    chosen: ClassVar[tuple[str, ...]] = ("cc",)
+
+    abc_limit: int = 2
+    """Segments of slow-start growth for one ACK. Range [1, 1000]. Source: RFC 3465: 2; RFC 5681:
+    1.
+    """
+
+    halving: Literal["flight", "window"] = "flight"
+    """What a loss halves. Source: RFC 5681, eq. 4; FreeBSD: the window."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cubic(Section):
+    """TCP with the CUBIC window. Every flow is a connection of its own."""
+
+    cc: ClassVar[Literal["cubic"]] = "cubic"
+    chosen: ClassVar[tuple[str, ...]] = ("cc",)
+
+    form: Literal["rfc9438", "freebsd2011"] = "rfc9438"
+    """Which text it follows. Source: RFC 9438; FreeBSD 9."""
+
+    beta: float | None = None
+    """Share of the window kept on a loss. Range (0, 0.999]. Default: `0.7` (form `rfc9438`),
+    `0.8` (form `freebsd2011`). Source: RFC 9438, sec. 4.6; FreeBSD 9.
+    """
+
+    c: float = 0.4
+    """Steepness, segments per cubed second. Range (0, 1000]. Source: RFC 9438, sec. 5.1."""
+
+    fast_convergence: float | None = None
+    """What a maximum below the last one is multiplied with; 1 for nothing. Range (0, 1].
+    Default: `0.85` (form `rfc9438`), `0.9` (form `freebsd2011`). Source: RFC 9438, sec. 4.7;
+    FreeBSD 9.
+    """
+
+    abc_limit: int = 2
+    """Segments of slow-start growth for one ACK. Range [1, 1000]. Source: RFC 3465: 2."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Vegas(Section):
+    """TCP with the Vegas window, which follows the round-trip time. Every flow is a connection
+    of its own.
+    """
+
+    cc: ClassVar[Literal["vegas"]] = "vegas"
+    chosen: ClassVar[tuple[str, ...]] = ("cc",)
+
+    alpha: int = 1
+    """The window grows while fewer segments are in queues. Range [0, 1000000]. Source: FreeBSD:
+    1; Brakmo and Peterson 1995: 2.
+    """
+
+    beta: int = 3
+    """The window shrinks while more segments are in queues. Range [0, 1000000]. Source: FreeBSD:
+    3; Brakmo and Peterson 1995: 4.
+    """
+
+    gamma: Literal["off"] | int = "off"
+    """Slow start ends when more segments are in queues. Range [0, 1000000]. Source: FreeBSD: a
+    rule of its own; Brakmo and Peterson 1995: 1.
+    """
+
+    abc_limit: int = 2
+    """Segments of slow-start growth for one ACK. Range [1, 1000]. Source: RFC 3465: 2."""
+
+    halving: Literal["flight", "window"] = "window"
+    """What a loss halves. Source: FreeBSD."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Homa(Section):
+    """Homa: short messages at once, long ones as their receiver grants, shortest first, in eight
+    priorities. Homa assumes large buffers; over small ones losses are repaired by timeouts, or by
+    Aeolus (`first_rtt = "aeolus"`). One transport serves all flows of a run; `workloads.class`,
+    `host.rto` and congestion marks mean nothing to it. Hosts put packets into classes 0 to `levels`
+    - 1; switches serve them in strict order (`switch.scheduler`).
+    """
+
+    cc: ClassVar[Literal["homa"]] = "homa"
+    chosen: ClassVar[tuple[str, ...]] = ("cc",)
+
+    first_rtt: Literal["burst", "aeolus", "wait"] = "burst"
+    """What a sender does before its receiver has answered. Source: Homa, SIGCOMM 2018, sec. 3.2;
+    Aeolus, SIGCOMM 2020, sec. 3.
+    """
+
+    rtt_bytes: str = "bdp"
+    """Bytes of a message that are sent unasked, and that a receiver keeps on their way: base RTT
+    times rate of the host links, or a size. Rounded up to whole packets. Unit: bytes. Range [1B,
+    1GiB]. Source: Homa, sec. 3.2: RTTbytes.
+    """
+
+    levels: int = 8
+    """Priorities in use. Range [2, 8]. Source: Homa, sec. 3.4."""
+
+    unscheduled_levels: Literal["auto"] | int = "auto"
+    """How many of them, from the highest, unscheduled packets use: by their share of the bytes
+    of the first workload's sizes, or so many. Each carries the same number of bytes, shorter
+    messages higher. Range [1, 7]. Source: Homa, sec. 3.4; Homa RFC.
+    """
+
+    overcommitment: Literal["auto"] | int = "auto"
+    """Messages, of different senders, that a receiver grants at a time: as many as there are
+    levels for scheduled packets, or so many. Range [1, 1000]. Source: Homa, sec. 3.5.
+    """
+
+    unscheduled_priority: Literal["size", "remaining", "lowest"] = "size"
+    """What decides the priority of an unscheduled packet. Source: Homa, sec. 3.4; the authors'
+    simulator: remaining.
+    """
+
+    cap_outstanding: bool | None = None
+    """Grants outstanding over all of a receiver's messages stay within `overcommitment` times
+    `rtt_bytes`. Default: `false` (first_rtt `burst`), `true` (first_rtt `aeolus`), `false`
+    (first_rtt `wait`). Source: Aeolus needs it to promise that scheduled packets are not lost.
+    """
+
+    tail_boost: bool = False
+    """A message with less than `rtt_bytes` left has the priority of an unscheduled one of that
+    size, if better. Source: the Homa authors' simulator: on.
+    """
+
+    resend_timeout: str | None = None
+    """A receiver that is owed data and hears nothing this long asks for them again. Unit: time.
+    Range [1us, 100s]. Default: `"40us"` (first_rtt `burst`), `"10ms"` (first_rtt `aeolus`),
+    `"10ms"` (first_rtt `wait`). Source: Aeolus, sec. 6: drain time of 500 KB at 100 Gb/s; 10 ms
+    with Aeolus.
+    """
+
+    sender_timeout: str | None = None
+    """A sender whose message nobody has answered this long repeats its first packet. Unit: time.
+    Range [1us, 100s]. Default: `"40us"` (first_rtt `burst`), `"10ms"` (first_rtt `aeolus`),
+    `"10ms"` (first_rtt `wait`). Source: as resend_timeout.
+    """
+
+    done_timeout: str = "10ms"
+    """A sender that has sent all and heard nothing this long asks whether all has arrived. Unit:
+    time. Range [1us, 100s]. Source: Homa's ns-3 port: outbound timeout.
+    """
+
+    resend_packets: Literal["auto"] | int = "auto"
+    """Most packets asked for at once: the whole first gap, or so many. 1 repairs slowest. Range
+    [1, 1000000]. Source: Paceline.
+    """
+
+    one_resend_per_peer: bool = True
+    """At most one request for repair to a sender at a time. Source: Homa RFC."""
+
+    stop: Literal["first_credit", "never"] | None = None
+    """What ends the burst early. Default: `"never"` (first_rtt `burst`), `"first_credit"`
+    (first_rtt `aeolus`), `"never"` (first_rtt `wait`). Source: Aeolus; the first grant.
+    """
+
+    repair: Literal["lost_first", "new_first"] = "lost_first"
+    """Which packets a grant is spent on first. Source: Aeolus, from memory; a variant shows the
+    effect.
+    """
+
+    resend_open: bool = False
+    """When nothing is known to be lost and nothing is new, packets of unknown fate are sent
+    again. Source: Paceline.
+    """
+
+    pad_last: bool = False
+    """Last packets of messages are padded to full size. Source: htsim."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ndp(Section):
+    """NDP: a first window at line rate, switches that trim instead of dropping
+    (`switch.trimming`), receivers that pull the rest, packet by packet over all paths
+    (`routing.choice = "spray"`). One transport serves all flows of a run; `workloads.class`,
+    `host.rto` and congestion marks mean nothing to it. Data are in class 1, headers, answers and
+    pulls in class 0.
+    """
+
+    cc: ClassVar[Literal["ndp"]] = "ndp"
+    chosen: ClassVar[tuple[str, ...]] = ("cc",)
+
+    first_rtt: Literal["burst", "aeolus", "wait"] = "burst"
+    """What a sender does before its receiver has answered. With `"aeolus"` switches do not trim
+    but drop (`switch.selective_drop`). Source: NDP, SIGCOMM 2017, sec. 3.2; Aeolus, SIGCOMM 2020,
+    sec. 3.
+    """
+
+    first_window: Literal["auto"] | int = "auto"
+    """Packets of the first window: base RTT times rate of the host links, and 8 more if switches
+    trim; or so many. Range [0, 1000000]. Source: NDP, sec. 3.2 and 6: 30 packets, 23 in incasts; a
+    round trip and 8 packets on faster networks.
+    """
+
+    pull_spacing: float = 1.0
+    """Time between two pulls of a host, in full packets on its link. Range [0.1, 10]. Source:
+    NDP, sec. 3.2; htsim: 1/0.99.
+    """
+
+    rto: str = "1ms"
+    """A packet without an answer for this long is lost; a sender that hears nothing this long
+    sends a packet unasked. Unit: time. Range [1us, 100s]. Source: NDP, sec. 3.2.
+    """
+
+    rto_jitter: int = 0
+    """Each message's timeout lies so many percent around `rto`. Range [0, 100]. Source: NDP
+    authors' simulator: 25 in places.
+    """
+
+    returned_ack_share: int = 25
+    """A returned header is sent again at once when at least so many percent of the recent
+    answers were ACKs; 101: never. Range [0, 101]. Source: NDP, sec. 3.2.4.
+    """
+
+    keep_idle_pulls: bool | None = None
+    """A pull that finds nothing to send is kept until there is something. Default: `false`
+    (first_rtt `burst`), `true` (first_rtt `aeolus`), `false` (first_rtt `wait`). Source: NDP:
+    thrown away; Aeolus needs them for repair.
+    """
+
+    pull_missing: bool = True
+    """After a probe the receiver pulls once for every packet it lacks. Source: Aeolus."""
+
+    verdict_delay: str = "0s"
+    """After a probe's answer packets of unknown fate count as lost only after this long: on
+    sprayed paths they may be late. Unit: time. Range [0s, 1s]. Source: Paceline.
+    """
+
+    repair: Literal["lost_first", "new_first"] = "lost_first"
+    """Which packets a pull is spent on first. Source: Aeolus, from memory; a variant shows the
+    effect.
+    """
+
+    resend_open: bool = False
+    """When nothing is known to be lost and nothing is new, packets of unknown fate are sent
+    again. Source: Paceline.
+    """
+
+    pad_last: bool = False
+    """Last packets of messages are padded to full size. Source: htsim: on."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExpressPass(Section):
+    """ExpressPass: receivers send credits at a rate they control, every port lets credits
+    through at the rate of the data they call for, and senders answer each credit with one packet on
+    the same path backwards. One transport serves all flows of a run; `workloads.class`, `host.rto`
+    and congestion marks mean nothing to it. Credits are in class 0, everything else in class 1;
+    with `first_rtt = "burst"`, known as priority queueing, unscheduled packets are in class 2.
+    """
+
+    cc: ClassVar[Literal["express_pass"]] = "express_pass"
+    chosen: ClassVar[tuple[str, ...]] = ("cc",)
+
+    first_rtt: Literal["burst", "aeolus", "wait"] = "wait"
+    """What a sender does before the first credit. `"burst"` is priority queueing: unscheduled
+    packets at low priority. Source: ExpressPass, SIGCOMM 2017; Aeolus, SIGCOMM 2020, sec. 5.
+    """
+
+    first_bytes: str = "bdp"
+    """Bytes of a flow that may go unscheduled: base RTT times rate of the host links, or a size.
+    Rounded up to whole packets. Unit: bytes. Range [1B, 1GiB]. Source: Aeolus, sec. 4.
+    """
+
+    alpha: float = 0.5
+    """First credit rate, as a share of the largest. Range (0, 1]. Source: authors' simulator,
+    large-scale script.
+    """
+
+    full_rate_packets: int = 40
+    """A flow of fewer packets starts in proportion slower. Range [1, 1000000]. Source: authors'
+    simulator.
+    """
+
+    w_init: float = 0.0625
+    """First aggressiveness w. Range (0, 1]. Source: authors' simulator, large-scale script:
+    1/16; library: 0.5.
+    """
+
+    w_min: float = 0.01
+    """Smallest w. Range (0, 1]. Source: ExpressPass, sec. 4: 0.01."""
+
+    w_max: float = 0.5
+    """Largest w. Range (0, 1]. Source: ExpressPass, sec. 4: 0.5."""
+
+    w_step: float = 0.05
+    """Growth of w with a second update without congestion. Range [0, 1]. Source: authors'
+    simulator.
+    """
+
+    target_loss: float | None = None
+    """Share of credits that may be lost. Range [0, 1]. Default: `0.125` (feedback `simulator`),
+    `0.1` (feedback `paper`). Source: authors' simulator, of a flow without rate; paper, of any.
+    """
+
+    feedback: Literal["simulator", "paper"] = "simulator"
+    """Rule of adaptation. Source: authors' simulator, on which Aeolus was built."""
+
+    jitter: float = 0.1
+    """Gaps between credits vary by up to this share. Range [0, 0.999]. Source: authors'
+    simulator.
+    """
+
+    credit_spread: str = "8B"
+    """Credits vary by so many bytes around the smallest frame: it breaks up drops in step. Unit:
+    bytes. Range [0B, 32B]. Source: authors' simulator: 76 to 92 bytes.
+    """
+
+    early_stop: bool = True
+    """Stop credits as soon as those on their way will do. Source: authors' simulator."""
+
+    credit_queue: int = 8
+    """Credits that may wait at a port. Range [1, 100000]. Source: authors' simulator,
+    large-scale script; others have 2 and 10.
+    """
+
+    credit_burst: int = 2
+    """Credits that a port may send in a row after a pause. Range [2, 1000]. Source: authors'
+    simulator, large-scale script; library: 10.
+    """
+
+    retransmit_timeout: str | None = None
+    """Requests, stops, probes and NACKs are repeated after this long. Unit: time. Range [1us,
+    100s]. Default: `"100us"` (first_rtt `wait`), `"10ms"` (first_rtt `aeolus`), `"10ms"` (first_rtt
+    `burst`). Source: authors' simulator, large-scale script; Aeolus: 10 ms.
+    """
+
+    credit_stop_timeout: str = "2ms"
+    """Wait for the effect of a credit stop while the round trip is unknown. Unit: time. Range
+    [1us, 100s]. Source: authors' simulator.
+    """
+
+    credit_timeout: str = "10ms"
+    """A sender that waits for credits asks again after so long without any. Unit: time. Range
+    [1us, 100s]. Source: Paceline; the authors' simulator waits for ever.
+    """
+
+    request_in_probe: bool = False
+    """With Aeolus the probe is the request, after the burst, instead of one before it. Source:
+    Paceline.
+    """
+
+    rto_unscheduled: str = "10ms"
+    """Priority queueing: timeout of unscheduled packets. Unit: time. Range [1us, 100s]. Source:
+    Aeolus, sec. 5: 10 ms and 20 us.
+    """
+
+    rto_scheduled: str = "10ms"
+    """Priority queueing: timeout of scheduled packets. Unit: time. Range [1us, 100s]. Source:
+    Aeolus, sec. 5: 10 ms.
+    """
+
+    late_repair: Literal["on_credit", "at_once"] = "on_credit"
+    """Priority queueing: how a late unscheduled packet is sent again. Source: Paceline; the
+    paper's text at hand does not say.
+    """
+
+    stop: Literal["first_credit", "never"] = "first_credit"
+    """What ends the burst early. Source: Aeolus; the first credit."""
+
+    repair: Literal["lost_first", "new_first"] = "lost_first"
+    """Which packets a credit is spent on first. Source: Aeolus, from memory; a variant shows the
+    effect.
+    """
+
+    resend_open: bool = False
+    """When nothing is known to be lost and nothing is new, packets of unknown fate are sent
+    again. Source: Paceline.
+    """
+
+
+Scheme = (
+    NoControl
+    | Hpcc
+    | HpccPint
+    | Dcqcn
+    | Timely
+    | Dctcp
+    | NewReno
+    | Cubic
+    | Vegas
+    | Homa
+    | Ndp
+    | ExpressPass
+)
 """A congestion control with its parameters. Several schemes may share a network; each workload
 names the one it uses.
 """

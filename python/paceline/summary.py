@@ -12,6 +12,9 @@ _NOTABLE = {
     "marks": "ECN marks",
     "pause_frames": "PFC pauses",
     "retransmitted_packets": "retransmissions",
+    "drops_unscheduled": "unscheduled drops",
+    "trimmed_packets": "trimmed packets",
+    "drops_credit": "credits dropped",
     "ties": "ties between events",
 }
 

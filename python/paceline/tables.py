@@ -234,6 +234,18 @@ def group_tables(runs: Sequence[Results], baseline: Baseline, side: Side) -> lis
     return [Table("Slowdown by workload group, all sizes", head, rows)] if len(rows) > len(runs) else []
 
 
+#: Counters that RDMA does not have; shown where there are any.
+_OF_MESSAGES = {
+    "unscheduled_packets": "Unscheduled packets",
+    "drops_unscheduled": "Unscheduled packets dropped",
+    "trimmed_packets": "Trimmed packets",
+    "returned_headers": "Headers returned to senders",
+    "permits": "Credits, grants, pulls",
+    "drops_credit": "Credits dropped",
+    "probes": "Probes",
+}
+
+
 def figures_tables(runs: Sequence[Results]) -> list[Table]:
     """What the runs did and what they cost: one column per run; and the load of each tier."""
     fixed: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
@@ -253,6 +265,11 @@ def figures_tables(runs: Sequence[Results]) -> list[Table]:
         ("ECN marks", lambda s: format_number(s["counters"]["marks"])),
         ("PFC pause / resume frames", lambda s: "{pause_frames:,} / {resume_frames:,}".format(**s["counters"])),
         ("Retransmitted packets", lambda s: format_number(s["counters"]["retransmitted_packets"])),
+        *(
+            (name, lambda s, key=key: format_number(s["counters"][key]))
+            for key, name in _OF_MESSAGES.items()
+            if any(r.summary["counters"].get(key) for r in runs)
+        ),
         ("Fullest buffer (bytes)", lambda s: format_number(s["counters"]["max_buffer_bytes"])),
         ("Ties between events", lambda s: format_number(s["counters"]["ties"])),
     ]

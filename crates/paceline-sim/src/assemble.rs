@@ -16,10 +16,11 @@ use crate::error::InputError;
 use crate::graph::{Graph, Link, NodeId, NodeKind, Topology};
 use crate::ideal;
 use crate::routing::Routes;
-use crate::scenario::{HostConfig, QueueRecords, RecordConfig, Rto, Scenario, Scheme};
+use crate::scenario::{HostConfig, QueueRecords, RecordConfig, Rto, Scenario, Scheme, Transport};
 use crate::spec::Resolved;
 use crate::spec::host::{BaseRtt, Rto as RtoSpec};
 use crate::spec::run::{Interval, QueueRecords as QueueSpec, Stall};
+use crate::spec::scheme::proactive::Facts;
 use crate::spec::topology::{GraphTopology, TopologyKind};
 use crate::spec::workload::{
     Flows, Incast, IncastMode, LoadBytes, LoadMean, Poisson, RateCap, Receiver, Sampling, Shift, Sizes, Workload,
@@ -55,11 +56,13 @@ pub struct Assembled {
 /// topology that is not connected.
 pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
     let mut warnings = Vec::new();
-    let network = build_topology(spec, &mut warnings)?;
+    let mut network = build_topology(spec, &mut warnings)?;
+    topology::delay_at_switches(&mut network, spec.switch.delay);
     let graph = Arc::new(Graph::new(&network));
     let rates: Vec<BitsPerSec> = graph.ports.iter().filter(|p| !graph.is_host(p.node)).map(|p| p.rate).collect();
     let framing = spec.framing.config();
-    let switch = spec.switch.config(&rates);
+    let messages = spec.schemes.iter().any(|(_, s)| s.cc.is_message_transport());
+    let switch = spec.switch.config(&rates, &framing, messages);
     let host_rate = graph.hosts().flat_map(|h| graph.ports_of(h)).map(|p| p.rate.0).min().unwrap_or(1);
     let base_rtt = if let BaseRtt::Fixed(d) = spec.host.base_rtt {
         d
@@ -135,6 +138,14 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         flow_count = flow_count.zip(made.count).map(|(a, b)| a + b);
         arrivals_end = arrivals_end.zip(made.end).map(|(a, b)| a.max(b));
         sources.push(made.source);
+    }
+    let facts = build.facts(host_rate, base_rtt)?;
+    let transports: Vec<Transport> = spec.schemes.iter().map(|(_, s)| s.cc.transport(&facts)).collect();
+    for (scheme, transport) in scenario.schemes.iter_mut().zip(transports) {
+        if let Some(all) = transport.classes() {
+            classes = all.collect();
+        }
+        scheme.transport = transport;
     }
     if let Some(pfc) = &mut scenario.switch.pfc {
         pfc.classes = classes.len().clamp(1, 8) as u8;
@@ -384,6 +395,25 @@ impl Build<'_> {
                 let text = read_text(self.spec, field, &file.file.0)?;
                 SizeLaw::Drawn(Arc::new(w::Cdf::parse(&text, &file.file.0, sampling)?))
             }
+        })
+    }
+
+    /// What transports derive their defaults from.
+    fn facts(&self, host_rate: u64, base_rtt: Duration) -> Result<Facts, InputError> {
+        let laws = self.spec.workloads.iter().enumerate().find_map(|(i, w)| match &w.kind {
+            WorkloadKind::Poisson(p) => Some((i, &p.sizes)),
+            WorkloadKind::Incast(p) => Some((i, &p.sizes)),
+            WorkloadKind::Permutation(p) => Some((i, &p.sizes)),
+            WorkloadKind::AllToAll(p) => Some((i, &p.sizes)),
+            WorkloadKind::Flows(_) => None,
+        });
+        let sizes = laws.map(|(i, sizes)| self.sizes(&format!("workloads.{i}.sizes"), sizes)).transpose()?;
+        Ok(Facts {
+            host_rate: BitsPerSec(host_rate),
+            base_rtt,
+            framing: self.scenario.framing,
+            sizes,
+            tcp: Arc::new(self.spec.host.tcp.params()),
         })
     }
 

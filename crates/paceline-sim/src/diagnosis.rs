@@ -22,6 +22,9 @@ pub struct Symptoms {
 impl Symptoms {
     /// Of a network, or of one part.
     pub fn of(net: &Net) -> Self {
+        if let Some(m) = &net.messages {
+            return Self { patience: m.patience(), blocked: blocked(net), hopeless: false };
+        }
         let Some(rto) = net.scenario.host.rto else { return Self { hopeless: true, ..Self::default() } };
         let waiting = net.flows.iter().filter(|f| f.alive).map(|f| rto.initial.0 << f.timeouts).max();
         Self { patience: waiting.unwrap_or(0), blocked: blocked(net), hopeless: false }

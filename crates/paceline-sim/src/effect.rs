@@ -4,7 +4,7 @@ use paceline_proto::cc::Params;
 use paceline_proto::units::Time;
 
 use crate::net::Net;
-use crate::scenario::{BufferModel, PathChoice};
+use crate::scenario::{BufferModel, PathChoice, Transport};
 use crate::spec::Resolved;
 use crate::spec::scheme::Window;
 
@@ -12,6 +12,7 @@ use crate::spec::scheme::Window;
 pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
     let (c, s) = (&net.counters, &net.scenario);
     let mut out = Vec::new();
+    let messages = net.message_counters().is_some();
     let mut note = |setting: &str, why: &str| out.push(format!("{setting}: {why}"));
     for scheme in &s.schemes {
         if !net.contexts.iter().any(|ctx| ctx.params == scheme.params) {
@@ -23,7 +24,18 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
             note(&format!("schemes.{name}.variable_window"), &format!("schemes.{name}.window is \"off\""));
         }
     }
-    if s.switch.pfc.is_some() {
+    if s.switch.selective.is_some() && c.drops_unscheduled == 0 {
+        note("switch.selective_drop", "no unscheduled packet was dropped");
+    }
+    if s.switch.trimming.is_some() {
+        note(
+            "switch.buffer, switch.model, switch.egress_alpha, switch.pfc",
+            "ports that trim have queues of their own",
+        );
+        if c.data_trimmed == 0 {
+            note("switch.trimming (its limits)", "no packet was trimmed");
+        }
+    } else if s.switch.pfc.is_some() {
         if c.pause_frames == 0 && c.drops_buffer == 0 {
             note("switch.pfc (all thresholds), switch.buffer", "no threshold was reached: no pause, no drop");
         }
@@ -44,14 +56,26 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
         note("framing.pfc_frame", "no pause frame was sent");
     }
     ecn(spec, net, &mut note);
-    if s.host.rto.is_some() && s.quirks.nic_round_robin {
-        note("host.rto, host.rto_tries", "there are no timeouts with quirks.nic_round_robin");
-    } else if s.host.rto.is_some() && net.timeouts == 0 {
-        note("host.rto, host.rto_tries", "no retransmission timeout ran out");
-    } else if s.host.rto.is_none() {
-        note("host.rto_tries", "host.rto is off");
+    let tcp = s.schemes.iter().any(|s| matches!(s.transport, Transport::Tcp(_)));
+    if tcp {
+        note("host.nack_interval, host.rto, host.rto_tries, host.base_rtt", "TCP has timeouts of its own (host.tcp)");
+        note("workloads.rate_cap", "TCP chooses its rates");
+        note("host.tcp.idle_restart", "a connection carries one flow, which never pauses");
+    } else if messages {
+        note("host", "the transport has timeouts, windows and priorities of its own");
+        note("workloads.class, workloads.rate_cap", "the transport chooses classes and rates");
+    } else {
+        note("host.tcp", "no scheme of this run is over TCP");
     }
-    if c.retransmitted == 0 {
+    let express = s.schemes.iter().find(|s| matches!(s.transport, Transport::ExpressPass { .. }));
+    if let (Some(scheme), Some(0)) = (express, net.message_counters().map(|c| c.blind_stops)) {
+        let why = "no credit stop was sent before the round trip was known";
+        note(&format!("schemes.{}.credit_stop_timeout", scheme.name), why);
+    }
+    if !messages {
+        timeouts(net, &mut note);
+    }
+    if c.retransmitted == 0 && !messages {
         note("host.nack_interval", "no packet was missing");
     }
     if s.routing.choice == PathChoice::FlowHash && !net.routes.has_choice() {
@@ -74,6 +98,18 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
     out
 }
 
+/// RDMA's timeouts.
+fn timeouts(net: &Net, note: &mut impl FnMut(&str, &str)) {
+    let s = &net.scenario;
+    if s.host.rto.is_some() && s.quirks.nic_round_robin {
+        note("host.rto, host.rto_tries", "there are no timeouts with quirks.nic_round_robin");
+    } else if s.host.rto.is_some() && net.timeouts == 0 {
+        note("host.rto, host.rto_tries", "no retransmission timeout ran out");
+    } else if s.host.rto.is_none() {
+        note("host.rto_tries", "host.rto is off");
+    }
+}
+
 /// Marking thresholds.
 fn ecn(spec: &Resolved, net: &Net, note: &mut impl FnMut(&str, &str)) {
     let s = &net.scenario;
@@ -85,7 +121,8 @@ fn ecn(spec: &Resolved, net: &Net, note: &mut impl FnMut(&str, &str)) {
         return;
     }
     let listens = |p: &Params| matches!(p, Params::Dcqcn(_) | Params::Dctcp(_));
-    if !s.schemes.iter().any(|x| listens(&x.params)) {
+    let tcp = |t: &Transport| *t != Transport::Rdma && t.takes_marks();
+    if !s.schemes.iter().any(|x| listens(&x.params) || tcp(&x.transport)) {
         let marked = if net.counters.marks == 0 { "nothing was marked, and" } else { "packets were marked, but" };
         note("switch.ecn", &format!("{marked} no scheme of this run reacts to marks"));
         return;

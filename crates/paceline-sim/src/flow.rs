@@ -159,7 +159,11 @@ impl Net {
         } else {
             let named = |e: InputError| e.field(format!("flow {id}"));
             self.routes.flow_path(src, dst, &there, &mut forth).map_err(named)?;
-            self.routes.flow_path(dst, src, &there.reversed(), &mut reverse).map_err(named)?;
+            if self.scenario.schemes[usize::from(spec.scheme)].transport.is_symmetric() {
+                graph.mirror(src.host, &forth, &mut reverse);
+            } else {
+                self.routes.flow_path(dst, src, &there.reversed(), &mut reverse).map_err(named)?;
+            }
         }
 
         let nic = graph.port_index(spec.src, src.nic) as u32;
@@ -241,6 +245,11 @@ impl Net {
         };
         let slot = self.take_slot(flow, info, receiving)?;
         self.forget_path(slot);
+        let incoming = self.incoming(src, dst, id, spec.class);
+        let number = self.number(slot);
+        if let Some(m) = &mut self.messages {
+            m.open(number, incoming);
+        }
         if forth.len().max(reverse.len()) > INLINE_HOPS + 1 {
             self.set_long_paths(self.number(slot), [forth[1..].into(), reverse[1..].into()]);
         }
@@ -262,7 +271,11 @@ impl Net {
     fn take_slot(&mut self, mut flow: Flow, info: FlowInfo, mut receiving: Receiving) -> Result<u32, InputError> {
         // Oldest first and only from a long list: a late duplicate of the previous owner must not meet its own
         // generation again.
-        let slot = if self.free_flows.len() > 1024 { self.free_flows.pop_front() } else { None };
+        let rested = match (&self.messages, self.free_flows.front()) {
+            (Some(m), Some(slot)) => self.flows[*slot as usize].progress_at + m.rest() <= info.spec.start.0,
+            _ => true,
+        };
+        let slot = if self.free_flows.len() > 1024 && rested { self.free_flows.pop_front() } else { None };
         if let Some(slot) = slot {
             let i = slot as usize;
             flow.generation = self.flows[i].generation.wrapping_add(1);

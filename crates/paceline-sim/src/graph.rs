@@ -145,6 +145,18 @@ impl Graph {
         &self.ports[self.first[node as usize] as usize..self.first[node as usize + 1] as usize]
     }
 
+    /// The way back along a path, both as egress ports from the host at either end.
+    pub fn mirror(&self, from: NodeId, path: &[PortNo], back: &mut Vec<PortNo>) {
+        let mut node = from;
+        back.clear();
+        for port in path {
+            let link = &self.ports_of(node)[usize::from(*port)];
+            back.push(link.peer_port);
+            node = link.peer;
+        }
+        back.reverse();
+    }
+
     /// Index of a node's port in [`Graph::ports`].
     pub fn port_index(&self, node: NodeId, port: PortNo) -> usize {
         self.first[node as usize] as usize + port as usize

@@ -115,6 +115,9 @@ impl Net {
 
     /// The rest of [`Net::nic_advance`], when there is something to look at.
     fn nic_work<S: Schedule>(&mut self, nic: u32, end: u64, inclusive: bool, s: &mut S) -> u64 {
+        if self.messages.is_some() {
+            return self.message_work(nic, end, inclusive, s);
+        }
         loop {
             let (at, next) = self.nic_next(nic);
             if at > end || (at == end && !inclusive) || next == Next::Nothing {
@@ -153,7 +156,7 @@ impl Net {
 
     /// [`Net::launch`] at a NIC, short for the usual case: a host at a switch, over a wire that loses nothing.
     #[inline(always)]
-    fn nic_launch<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
+    pub(crate) fn nic_launch<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
         let p = &mut self.ports[port as usize];
         if p.watched || p.peer_is_host {
             self.launch(port, h, false, now, s);
@@ -302,6 +305,9 @@ impl Net {
 
     /// Hands a started flow to its NIC.
     pub(crate) fn add_to_nic(&mut self, slot: u32) -> u32 {
+        if self.messages.is_some() {
+            return self.add_message(slot);
+        }
         let port = self.flows[slot as usize].nic;
         let nic = self.nic_of_port[port as usize];
         let n = &mut self.nics[nic as usize];
@@ -330,6 +336,8 @@ impl Net {
         self.begin_at(nic, now);
         let packet = self.arena[h];
         match packet.kind {
+            Kind::Control | Kind::Answer => self.message_arrival(nic, h, &packet, now),
+            Kind::Data if self.messages.is_some() => self.message_arrival(nic, h, &packet, now),
             Kind::Data => {
                 if self.receive_data(h, &packet, now) {
                     let answer = &self.arena[h];
@@ -476,6 +484,10 @@ impl Net {
 
     /// Handles the retransmission timeouts due at `now` and says when to look again.
     pub(crate) fn nic_timeouts(&mut self, nic: u32, now: u64) {
+        if self.messages.is_some() {
+            self.message_timeout(nic, now);
+            return;
+        }
         let Some(rto) = self.host.rto else { return };
         self.begin_at(nic, now);
         let mut next = NEVER;

@@ -31,7 +31,7 @@ use crate::packet::NONE;
 use crate::record::{FlowRecord, PfcEvent, Status};
 use crate::scenario::{
     BufferModel, Ecn, EngineChoice, FailureConfig, Framing, Headroom, HostConfig, NextHopOrder, Outage, PathChoice,
-    Pfc, QueueRecords, Quirks, RecordConfig, RoutingConfig, Scenario, Scheme, Stop, SwitchConfig, Window,
+    Pfc, QueueRecords, Quirks, RecordConfig, RoutingConfig, Scenario, Scheme, Stop, SwitchConfig, Transport, Window,
 };
 use crate::workload::FlowTable;
 
@@ -204,6 +204,9 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
         graph: Arc::new(graph),
         framing: Framing { payload: config.packet_payload_size, ..Framing::HPCC },
         switch: SwitchConfig {
+            strict: false,
+            selective: None,
+            trimming: None,
             buffer: config.buffer(),
             model: BufferModel::Shared,
             pfc: Some(Pfc {
@@ -228,6 +231,7 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
         failures,
         routing: RoutingConfig { choice: PathChoice::FlowHash, order: NextHopOrder::DescendingId, salt: 0 },
         schemes: vec![Scheme {
+            transport: Transport::Rdma,
             name: "reference".into(),
             params,
             window: if config.has_win { Window::Bdp } else { Window::Off },

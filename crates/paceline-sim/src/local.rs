@@ -4,6 +4,7 @@
 
 use paceline_proto::rng::{hash3, unit};
 use paceline_proto::telemetry::{IntUnits, MAX_HOPS};
+use paceline_proto::transport::selective_drop::SelectiveDrop;
 use paceline_proto::units::Time;
 
 use crate::clock::Wire;
@@ -36,6 +37,9 @@ struct Fixed<'a> {
     across: Option<u8>,
     /// Bytes that may wait.
     limit: u64,
+    /// Flag of the packets dropped selectively, and the rule.
+    selective_mask: u8,
+    selective: Option<SelectiveDrop>,
 }
 
 /// What few packets meet.
@@ -75,6 +79,10 @@ impl Net {
         end: u64,
         lane: &mut L,
     ) {
+        if self.special.is_some() {
+            self.run_special(port, arrivals, end, lane);
+            return;
+        }
         let i = port as usize;
         let limit = if !self.buffers.lossless() && self.scenario.switch.model == BufferModel::PerPort {
             self.scenario.switch.buffer.0
@@ -100,6 +108,8 @@ impl Net {
                 loss_key: self.draws.loss,
                 across,
                 limit,
+                selective_mask: self.selective_mask,
+                selective: self.scenario.switch.selective,
             };
             let rows = if self.class_slots == 0 {
                 &mut [][..]
@@ -171,8 +181,9 @@ fn run<L: Lane>(
             // What waits is paused; this one is not and goes now.
             p.free = now;
         }
-        let (class, size, in_port) = (packet.class, packet.size, packet.in_port);
-        if u64::from(p.total) + u64::from(size) > fixed.limit {
+        let (class, size, in_port, flags) = (packet.class, packet.size, packet.in_port, packet.flags);
+        let refused = flags & fixed.selective_mask != 0 && refuses(fixed, p, class, size);
+        if u64::from(p.total) + u64::from(size) > fixed.limit || refused {
             return Some((now, h, Exception::Drop));
         }
         note(fixed, p, store.rows, class, now);
@@ -181,6 +192,13 @@ fn run<L: Lane>(
     }
     while p.free < end && p.waiting != 0 && depart(fixed, p, store, rare, lane) {}
     None
+}
+
+/// As `Net::refuses`.
+#[cold]
+#[inline(never)]
+fn refuses(fixed: &Fixed<'_>, p: &Port, class: u8, size: u16) -> bool {
+    fixed.selective.is_some_and(|s| !s.admits(p.total, p.class_bytes(class), u32::from(size), true))
 }
 
 /// A departure at the instant the transmitter is free. False when nothing may go.
@@ -207,7 +225,6 @@ fn depart<L: Lane>(fixed: &Fixed<'_>, p: &mut Port, store: &mut Store<'_>, rare:
 fn note(fixed: &Fixed<'_>, p: &mut Port, rows: &mut [[u64; BINS]], class: u8, now: u64) {
     let (bytes, since) = p.level_since(class, now);
     if bytes > 0
-        && class != 0
         && let Some(row) = rows.get_mut(usize::from(fixed.class_slot[usize::from(class & 7)]))
     {
         row[bin(bytes)] += now - since;

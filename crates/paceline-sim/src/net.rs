@@ -18,13 +18,15 @@ use crate::flow::{Flow, FlowInfo, Receiving, SLOT_MASK};
 use crate::graph::{Graph, NodeId};
 use crate::host::Nic;
 use crate::ideal;
-use crate::packet::{Arena, CE, Handle, INLINE_HOPS, INT, Kind, LONG, NONE, Packet};
+use crate::message::Messages;
+use crate::packet::{Arena, CE, Handle, INLINE_HOPS, INT, Kind, LONG, NONE, Packet, UNSCHEDULED};
 use crate::pint::Pint;
 use crate::port::{NO_ECN, Port};
 use crate::record::{BINS, Counters, FlowRecord, Pauses, PfcEvent, PortCounts, Sampler, bin};
 use crate::routing::Routes;
 use crate::scenario::{HostConfig, Scenario};
 use crate::series::Series;
+use crate::special::Special;
 use crate::switch::{Admit, Buffers, Place};
 
 /// How an engine learns what the model started. Static dispatch: this is the hot path.
@@ -36,6 +38,9 @@ pub trait Schedule {
     fn started(&mut self, port: u32, free: u64, handle: Handle, inbox: u32, arrival: u64);
     /// Something waits behind the busy transmitter of `port`, which is free at `free`.
     fn waiting(&mut self, port: u32, free: u64);
+    /// A switch turns a packet round that came in at its port `in_port`: it reaches `inbox` of the same switch at
+    /// `arrival`, one lookahead later.
+    fn turned(&mut self, handle: Handle, in_port: u16, inbox: u32, arrival: u64);
 }
 
 /// What a window that concerns one port alone needs of its engine.
@@ -44,6 +49,9 @@ pub trait Lane: Schedule {
     fn put(&mut self, inbox: u32, arrival: u64, handle: Handle);
 }
 
+/// In [`Net::class_slot`]: no histograms.
+pub(crate) const UNRECORDED: u8 = u8::MAX;
+
 /// Ports at the switches of each flow's path, there and back, where a packet cannot carry them; by flow number.
 pub(crate) type LongPaths = Vec<[Box<[u16]>; 2]>;
 
@@ -51,7 +59,7 @@ pub(crate) type LongPaths = Vec<[Box<[u16]>; 2]>;
 /// paths may then become longer than they were.
 #[cold]
 pub(crate) fn long_hop(paths: &LongPaths, packet: &Packet, hop: usize) -> u16 {
-    let direction = usize::from(packet.kind != Kind::Data);
+    let direction = usize::from(packet.kind.is_back());
     let path = paths.get((packet.flow & SLOT_MASK) as usize).and_then(|both| both[direction].get(hop));
     path.copied().unwrap_or(0)
 }
@@ -184,6 +192,12 @@ pub struct Net {
     /// Source ports given out so far by (source, destination), for the reference's numbering.
     pub(crate) next_sport: std::collections::BTreeMap<(NodeId, NodeId), u16>,
     pub(crate) path: Vec<u16>,
+    /// Flag of the packets that ports drop selectively; 0 where they do not.
+    pub(crate) selective_mask: u8,
+    /// Switch ports with rules of their own, where they have.
+    pub(crate) special: Option<Box<Special>>,
+    /// Host-wide message transports, where the scheme is one.
+    pub(crate) messages: Option<Box<Messages>>,
     /// Paths longer than a packet carries, by flow number.
     pub(crate) long_paths: LongPaths,
     /// Which part of a network in parts this is.
@@ -204,17 +218,26 @@ impl Net {
             }
             return;
         }
+        let slot = usize::from(self.class_slot[usize::from(class)]);
+        if slot >= self.class_slots {
+            return;
+        }
         let (bytes, since) = self.ports[port as usize].level_since(class, now);
         if bytes > 0 {
-            let slot = usize::from(self.class_slot[usize::from(class)]);
             self.queue_time[self.queue_row[port as usize] as usize + slot][bin(bytes)] += now - since;
         }
+    }
+
+    /// Whether the queues of a class are recorded: those of control packets only where data share their class.
+    #[inline(always)]
+    pub(crate) fn is_recorded(&self, class: u8) -> bool {
+        class != 0 || self.class_slot[0] != UNRECORDED
     }
 
     /// Appends a packet to a switch queue.
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, port: u32, h: Handle, packet: &Packet, now: u64) {
-        if packet.class != 0 {
+        if self.is_recorded(packet.class) {
             self.note_queue(port, packet.class, now);
         }
         self.ports[port as usize].push(self.arena.split().0, h, packet.class, packet.size);
@@ -372,8 +395,12 @@ impl Net {
 
     /// A switch port starts its next packet, if one may go. Exact order.
     pub(crate) fn depart<S: Schedule>(&mut self, port: u32, now: u64, s: &mut S) {
+        if self.special.is_some() {
+            self.special_depart(port, now, s);
+            return;
+        }
         let Some(class) = self.ports[port as usize].pick() else { return };
-        if class != 0 {
+        if self.is_recorded(class) {
             self.note_queue(port, class, now);
         }
         let h = self.ports[port as usize].pop(self.arena.split().0, class);
@@ -455,6 +482,9 @@ impl Net {
         self.counters.drops_buffer += 1;
         self.port_counts[port as usize].drops_buffer += 1;
         self.counters.data_dropped += u64::from(packet.kind == Kind::Data);
+        if self.messages.is_some() && packet.flags & UNSCHEDULED != 0 {
+            self.counters.drops_unscheduled += 1;
+        }
         if self.buffers.lossless() {
             self.counters.lossless_drops += 1;
             if self.first_drop.as_ref().is_none_or(|(at, place, _)| (now, u64::from(port)) < (*at, *place)) {
@@ -482,6 +512,14 @@ impl Net {
             if self.apply_pfc(port, h, &packet, now) {
                 self.start(port, now, s);
             }
+            return;
+        }
+        if self.special.is_some() {
+            self.special_arrival(port, h, now, s);
+            return;
+        }
+        if packet.flags & self.selective_mask != 0 && self.refuses(port, &packet) {
+            self.drop_packet(port, h, &packet, now);
             return;
         }
         let node = self.port_node[port as usize];
@@ -512,6 +550,15 @@ impl Net {
         self.start(port, now, s);
     }
 
+    /// Whether a port drops an unscheduled packet although there is room.
+    pub(crate) fn refuses(&self, port: u32, packet: &Packet) -> bool {
+        let p = &self.ports[port as usize];
+        self.scenario
+            .switch
+            .selective
+            .is_some_and(|s| !s.admits(p.total, p.class_bytes(packet.class), u32::from(packet.size), true))
+    }
+
     /// A packet for the path of a flow direction: fills in the ports at its switches.
     pub(crate) fn set_path(packet: &mut Packet, path: &[u16]) {
         let n = path.len().min(INLINE_HOPS);
@@ -532,6 +579,11 @@ impl Net {
         &self.counters
     }
 
+    /// What the endpoints of a message transport have counted; `None` with RDMA.
+    pub fn message_counters(&self) -> Option<paceline_proto::transport::message::Counters> {
+        self.messages.as_ref().map(|m| m.counters())
+    }
+
     /// Pauses of a port (global index), if it ever was paused.
     pub fn pauses(&self, port: u32) -> Option<&Pauses> {
         self.pauses[port as usize].as_deref()
@@ -545,7 +597,8 @@ impl Net {
         if self.nic_of_port[port as usize] != NONE {
             return &[];
         }
-        &self.queue_time[self.queue_row[port as usize] as usize + usize::from(self.class_slot[usize::from(class)])]
+        let slot = usize::from(self.class_slot[usize::from(class)]);
+        self.queue_time.get(self.queue_row[port as usize] as usize + slot).map_or(&[], |row| row)
     }
 
     /// Packets in existence: queued or on a wire.

@@ -25,6 +25,10 @@ pub enum Kind {
     Ack,
     /// Asks for a missing packet.
     Nack,
+    /// Of a message transport, without payload, on its way to the message's receiver.
+    Control,
+    /// The same, on its way to the message's sender.
+    Answer,
     /// PFC: stop one class.
     Pause,
     /// PFC: go on with one class.
@@ -36,6 +40,12 @@ impl Kind {
     #[inline(always)]
     pub fn is_pfc(self) -> bool {
         matches!(self, Kind::Pause | Kind::Resume)
+    }
+
+    /// Whether it goes from a flow's receiver to its sender.
+    #[inline(always)]
+    pub fn is_back(self) -> bool {
+        matches!(self, Kind::Ack | Kind::Nack | Kind::Answer)
     }
 }
 
@@ -51,8 +61,10 @@ pub const LONG: u8 = 8;
 pub const PINT: u8 = 16;
 /// Flag: the first telemetry word is the time of sending.
 pub const STAMP: u8 = 32;
-/// Flag: the flow's controller has periodic timers.
+/// Flag (RDMA): the flow's controller has periodic timers.
 pub const TICKS: u8 = 64;
+/// Flag (message transports, whose flows have no ticks): unscheduled; ports may drop it selectively.
+pub const UNSCHEDULED: u8 = 64;
 
 /// Flag: links may fail in this run; switches look the packet's next port up.
 pub const ROUTED: u8 = 128;
@@ -77,7 +89,8 @@ pub struct Packet {
     pub hop: u8,
     /// Traffic class.
     pub class: u8,
-    /// [`CE`], [`LAST`], [`INT`], [`LONG`], [`PINT`], [`STAMP`], [`TICKS`], [`ROUTED`].
+    /// [`CE`], [`LAST`], [`INT`], [`LONG`], [`PINT`], [`STAMP`], [`TICKS`] or [`UNSCHEDULED`],
+    /// [`ROUTED`].
     pub flags: u8,
     /// Egress port at each switch of the path.
     pub out: [u16; INLINE_HOPS],

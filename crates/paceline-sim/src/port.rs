@@ -54,6 +54,8 @@ pub struct Port {
     pub peer_is_host: bool,
     /// Each departure is looked at: some are lost on this wire, or the port measures its load (PINT).
     pub watched: bool,
+    /// Classes are served in order of their numbers, not in turn.
+    pub strict: bool,
     /// Bytes of the packets sent without payload.
     pub tx_control_bytes: u64,
     /// Bytes waiting, all classes.
@@ -87,6 +89,7 @@ impl Port {
             last_served: 0,
             peer_is_host: false,
             watched: false,
+            strict: false,
             total: 0,
             tx_packets: 0,
             tx_control: 0,
@@ -124,6 +127,32 @@ impl Port {
         self.queues[usize::from(class & 7)].head
     }
 
+    /// Last packet waiting in a class.
+    pub fn tail(&self, class: u8) -> Option<Handle> {
+        Some(self.queues[usize::from(class & 7)].tail).filter(|h| *h != NONE)
+    }
+
+    /// Takes the last packet of a class, which has one; it walks the queue.
+    pub fn pop_tail(&mut self, packets: &mut [Packet], class: u8) -> Handle {
+        let q = &mut self.queues[usize::from(class & 7)];
+        let last = q.tail;
+        if q.head == last {
+            (q.head, q.tail) = (NONE, NONE);
+            self.waiting &= !(1 << class);
+        } else {
+            let mut before = q.head;
+            while packets[before as usize].next != last {
+                before = packets[before as usize].next;
+            }
+            packets[before as usize].next = NONE;
+            q.tail = before;
+        }
+        let size = u32::from(packets[last as usize].size);
+        q.bytes -= size;
+        self.total -= size;
+        last
+    }
+
     /// Appends a packet to its class's queue.
     #[inline(always)]
     pub fn push(&mut self, packets: &mut [Packet], h: Handle, class: u8, size: u16) {
@@ -140,8 +169,8 @@ impl Port {
         self.waiting |= 1 << class;
     }
 
-    /// The class to serve next: class 0 (control) first and never paused, then round robin over those with packets that
-    /// are not paused.
+    /// The class to serve next among those with packets that are not paused: class 0 (control) first and never paused, then
+    /// round robin; with `strict` the lowest.
     #[inline(always)]
     pub fn pick(&self) -> Option<u8> {
         let eligible = self.waiting & !(self.paused & !1);
@@ -151,8 +180,8 @@ impl Port {
         if eligible == 0 {
             return None;
         }
-        if eligible & 1 != 0 {
-            return Some(0);
+        if eligible & 1 != 0 || self.strict {
+            return Some(eligible.trailing_zeros() as u8);
         }
         let start = u32::from(self.last_served) + 1;
         Some(((eligible.rotate_right(start).trailing_zeros() + start) & 7) as u8)

@@ -164,6 +164,10 @@ pub struct PortCounts {
     pub drops_wire: u64,
     /// Packets lost because the link behind it was down, or because the switch it leads to had no route.
     pub drops_link_down: u64,
+    /// Packets trimmed on their way to this port.
+    pub trims: u64,
+    /// Credits that its shaper dropped.
+    pub drops_credit: u64,
 }
 
 impl PortCounts {
@@ -173,6 +177,8 @@ impl PortCounts {
         self.drops_buffer += other.drops_buffer;
         self.drops_wire += other.drops_wire;
         self.drops_link_down += other.drops_link_down;
+        self.trims += other.trims;
+        self.drops_credit += other.drops_credit;
     }
 }
 
@@ -205,6 +211,14 @@ pub struct Counters {
     pub data_delivered: u64,
     /// Data packets dropped anywhere.
     pub data_dropped: u64,
+    /// Data packets whose payload switches cut off.
+    pub data_trimmed: u64,
+    /// Trimmed packets sent back to their senders.
+    pub returned: u64,
+    /// Credits dropped by shapers of switch ports.
+    pub drops_credit: u64,
+    /// Of the packets dropped for lack of buffer, unscheduled ones of message transports.
+    pub drops_unscheduled: u64,
     /// Flows started.
     pub started: u64,
     /// Flows finished.
@@ -230,6 +244,10 @@ impl Counters {
             data_made,
             data_delivered,
             data_dropped,
+            data_trimmed,
+            returned,
+            drops_credit,
+            drops_unscheduled,
             started,
             finished,
             failed,
@@ -247,6 +265,10 @@ impl Counters {
         self.data_made += data_made;
         self.data_delivered += data_delivered;
         self.data_dropped += data_dropped;
+        self.data_trimmed += data_trimmed;
+        self.returned += returned;
+        self.drops_credit += drops_credit;
+        self.drops_unscheduled += drops_unscheduled;
         self.started += started;
         self.finished += finished;
         self.failed += failed;

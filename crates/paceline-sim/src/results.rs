@@ -10,6 +10,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use paceline_proto::transport::message::Counters as MessageCounters;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{InputError, RunError};
@@ -107,12 +108,28 @@ pub struct CounterSummary {
     pub resume_frames: u64,
     pub ties: u64,
     pub retransmitted_packets: u64,
+    pub data_packets: u64,
+    pub unscheduled_packets: u64,
+    pub drops_unscheduled: u64,
+    pub trimmed_packets: u64,
+    pub returned_headers: u64,
+    pub permits: u64,
+    pub drops_credit: u64,
+    pub probes: u64,
+    pub timeouts: u64,
     pub max_buffer_bytes: u64,
 }
 
 impl CounterSummary {
-    /// From the engine's counters, its hops and the fullest switch seen.
-    pub fn new(c: &Counters, (data_hops, control_hops): (u64, u64), max_buffer_bytes: u64) -> Self {
+    /// From the engine's counters, its hops, its timeouts, what message transports have counted and the fullest switch seen.
+    pub fn new(
+        c: &Counters,
+        (data_hops, control_hops): (u64, u64),
+        timeouts: u64,
+        messages: Option<MessageCounters>,
+        max_buffer_bytes: u64,
+    ) -> Self {
+        let m = messages.unwrap_or_default();
         Self {
             events: c.events,
             data_hops,
@@ -126,6 +143,15 @@ impl CounterSummary {
             resume_frames: c.resume_frames,
             ties: c.ties,
             retransmitted_packets: c.retransmitted,
+            data_packets: c.data_made,
+            unscheduled_packets: m.unscheduled,
+            drops_unscheduled: c.drops_unscheduled,
+            trimmed_packets: c.data_trimmed,
+            returned_headers: c.returned,
+            permits: m.permits,
+            drops_credit: c.drops_credit,
+            probes: m.probes,
+            timeouts: timeouts + m.timeouts,
             max_buffer_bytes,
         }
     }

@@ -9,6 +9,8 @@ mod tables;
 
 use std::sync::Arc;
 
+use paceline_proto::rng::{below, hash3};
+
 use crate::InputError;
 use crate::graph::{Graph, NodeId, PortInfo, PortNo};
 use crate::scenario::RoutingConfig;
@@ -178,6 +180,26 @@ impl Routes {
         out: &mut Vec<PortNo>,
     ) -> Result<(), InputError> {
         self.path(src, dst, out, &mut |_, n| draw(n) % n)
+    }
+
+    /// A path from a switch to a NIC into `out` (cleared first): one egress port per switch. Choices are drawn by `key`.
+    /// False when there is none.
+    pub fn way_from(&mut self, switch: NodeId, dst: Address, key: u64, out: &mut Vec<PortNo>) -> bool {
+        out.clear();
+        let Ok(to) = self.nic("destination", dst) else { return false };
+        let mut at = switch;
+        while at != to.peer {
+            let hops = self.next_hops(at, to.peer);
+            let count = hops.len() as u32;
+            if count == 0 || out.len() + 1 == MAX_LINKS_OF_PATH {
+                return false;
+            }
+            let port = hops[below(hash3(key, u64::from(at), 0), count) as usize];
+            out.push(port);
+            at = self.graph.ports_of(at)[port as usize].peer;
+        }
+        out.push(to.peer_port);
+        true
     }
 
     /// Path that takes the first next hop everywhere, the one base RTTs are taken from (hpcc-ns3 facts, section 4.5).

@@ -417,7 +417,7 @@ fn fill_summary(summary: &mut Summary, spec: &Resolved, net: &Net, ending: &Endi
         unfinished: c.started - c.finished - c.failed,
     };
     let hops = net.hops();
-    summary.counters = CounterSummary::new(&c, hops, net.buffers.max_buffered);
+    summary.counters = CounterSummary::new(&c, hops, net.timeouts, net.message_counters(), net.buffers.max_buffered);
     summary.machine.peak_rss_mib = peak_rss_mib();
     let busy = if summary.machine.cpu_s > 0.0 { summary.machine.cpu_s } else { summary.machine.run_s };
     summary.machine.hops_per_s = if busy > 0.0 { (hops.0 + hops.1) as f64 / busy } else { 0.0 };

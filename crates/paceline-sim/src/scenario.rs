@@ -105,6 +105,13 @@ pub struct SwitchConfig {
     pub egress_alpha_q16: u32,
     /// ECN marking.
     pub ecn: Option<Ecn>,
+    /// Ports serve classes in order of their numbers instead of in turn.
+    pub strict: bool,
+    /// Ports drop unscheduled packets of message transports over a threshold. Its `limit` is out of reach: `buffer` is the
+    /// limit.
+    pub selective: Option<paceline_proto::transport::selective_drop::SelectiveDrop>,
+    /// Ports cut payloads off instead of dropping packets.
+    pub trimming: Option<paceline_proto::transport::ndp::switch::TrimmingPort>,
 }
 
 /// A host and its NIC.
@@ -279,6 +286,36 @@ pub struct Scheme {
     pub params: paceline_proto::cc::Params,
     /// Window at line rate.
     pub window: Window,
+    /// Who brings the bytes across.
+    pub transport: Transport,
+}
+
+impl Scheme {
+    /// Whether its packets have words beside them.
+    pub fn uses_words(&self) -> bool {
+        self.transport != Transport::Rdma || self.params.telemetry() != paceline_proto::cc::Telemetry::None
+    }
+}
+
+/// What moves the bytes of a scheme's flows.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub enum Transport {
+    /// RDMA under the scheme's congestion control.
+    #[default]
+    Rdma,
+    /// TCP under the scheme's congestion control, with the stack of all hosts.
+    Tcp(std::sync::Arc<paceline_proto::transport::tcp::Params>),
+    /// Homa. The same for all flows of a run.
+    Homa(paceline_proto::transport::homa::Params),
+    /// NDP. The same for all flows of a run.
+    Ndp(paceline_proto::transport::ndp::Params),
+    /// ExpressPass, and the credit shapers of all ports. The same for all flows of a run.
+    ExpressPass {
+        /// Of the hosts.
+        params: paceline_proto::transport::express_pass::Params,
+        /// Of the ports.
+        shaper: paceline_proto::transport::express_pass::ShaperParams,
+    },
 }
 
 /// The window a scheme starts from.
@@ -290,6 +327,43 @@ pub enum Window {
     Bdp,
     /// As given.
     Fixed(Bytes),
+}
+
+impl Transport {
+    /// Smallest frame that the framing does not know of, bytes.
+    pub fn smallest_frame(&self) -> Option<u32> {
+        match self {
+            Transport::ExpressPass { params, .. } => Some(u32::from(params.framing.credit.0)),
+            _ => None,
+        }
+    }
+
+    /// Whether its data packets understand congestion marks.
+    pub fn takes_marks(&self) -> bool {
+        match self {
+            Transport::Rdma => true,
+            Transport::Tcp(p) => p.ecn,
+            Transport::Homa(_) | Transport::Ndp(_) | Transport::ExpressPass { .. } => false,
+        }
+    }
+
+    /// Whether answers take the way of the data backwards.
+    pub fn is_symmetric(&self) -> bool {
+        matches!(self, Transport::ExpressPass { .. })
+    }
+
+    /// Classes its packets travel in; `None` where workloads say so.
+    pub fn classes(&self) -> Option<std::ops::RangeInclusive<u8>> {
+        match self {
+            Transport::Rdma | Transport::Tcp(_) => None,
+            Transport::Homa(p) => Some(0..=p.levels - 1),
+            Transport::Ndp(p) => Some(0..=p.data_priority),
+            Transport::ExpressPass { params, .. } => {
+                let low = params.burst.policy == paceline_proto::transport::unscheduled::Unscheduled::Plain;
+                Some(0..=1 + u8::from(low))
+            }
+        }
+    }
 }
 
 /// How finely queue histograms are kept.

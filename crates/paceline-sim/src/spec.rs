@@ -14,6 +14,7 @@ pub mod host;
 pub mod run;
 pub mod scheme;
 pub mod switch;
+pub mod tcp;
 pub mod topology;
 pub mod value;
 pub mod workload;

@@ -71,5 +71,16 @@ impl Builder {
     }
 }
 
+/// Adds the time through a switch to the delay of all that leaves it.
+pub fn delay_at_switches(network: &mut Topology, delay: paceline_proto::units::Duration) {
+    for link in &mut network.links {
+        for (node, side) in [(link.a, &mut link.ab), (link.b, &mut link.ba)] {
+            if network.kinds[node as usize] == crate::graph::NodeKind::Switch {
+                side.delay.0 = side.delay.0.saturating_add(delay.0);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -379,6 +379,9 @@ fn pauses_are_exact() {
     scenario.framing = Framing { payload: 952, pfc_frame: 125, ..Framing::HPCC };
     let headroom = 10_000;
     scenario.switch = SwitchConfig {
+        strict: false,
+        selective: None,
+        trimming: None,
         buffer: Bytes(20_000 + 2 * headroom),
         model: BufferModel::Shared,
         pfc: Some(Pfc {

@@ -302,6 +302,74 @@ impl Bench {
     }
 }
 
+/// Networks in which one transport serves all flows: with buffers that fill up, and with links that lose packets.
+fn alone(test: &str, variants: &[&str]) -> Vec<(&'static str, Bench)> {
+    let mut benches = Vec::new();
+    for (name, network) in [("busy", NETWORK), ("losing", LOSING), ("long", LONG)] {
+        for (i, variant) in variants.iter().enumerate() {
+            // Switches and hosts are the variant's.
+            let kept: Vec<&str> = network
+                .split("\n\n")
+                .filter(|p| !p.trim_start().starts_with("[switch") && !p.trim_start().starts_with("[host"))
+                .collect();
+            let text = kept.join("\n\n").replace("FIRST", "two").replace("SECOND", "two");
+            let text = format!("{text}\n{variant}\n[records.series]\ninterval = \"off\"\n");
+            benches.push((name, Bench::new(&format!("{test}-{name}-{i}"), text)));
+        }
+    }
+    benches
+}
+
+/// A long link, on which windows become large and slow; the buffer in bytes.
+fn far(test: &str, buffer: u64, variant: &str) -> (&'static str, Bench) {
+    let text = format!(
+        "[topology]\nkind = 'dumbbell'\nleft = 1\nright = 1\nhost_rate = '10Gbps'\nbottleneck_rate = '1Gbps'\nbottleneck_delay = '40ms'
+         [switch]\nmodel = 'per_port'\nbuffer = '{buffer}B'\npfc = {{ enabled = false }}
+         [[workloads]]\nkind = 'flows'\nscheme = 'two'\nrows = [{{ src = 0, dst = 1, bytes = '20MB' }}]
+         {variant}\n[records.series]\ninterval = 'off'\n"
+    );
+    ("far", Bench::new(&format!("{test}-far"), text))
+}
+
+const PORTS: &str = "[switch]\nmodel = 'per_port'\nbuffer = '60KB'\npfc = { enabled = false }\n";
+
+/// The transports that share a run with no other, each in the forms in which its parameters matter.
+const ALONE: [(&str, &[&str]); 6] = [
+    ("new_reno", &["[schemes.two]\ncc = 'new_reno'\n[host.tcp]\nrto_min = '100us'\nack_delay = '50us'\n"]),
+    ("cubic", &["[schemes.two]\ncc = 'cubic'\n[host.tcp]\nrto_min = '100us'\nack_delay = '50us'\n"]),
+    ("vegas", &["[schemes.two]\ncc = 'vegas'\n[host.tcp]\nrto_min = '100us'\nack_delay = '50us'\n"]),
+    (
+        "homa",
+        &[
+            "[schemes.two]\ncc = 'homa'\ndone_timeout = '300us'\n",
+            "[schemes.two]\ncc = 'homa'\nfirst_rtt = 'aeolus'\nresend_timeout = '100us'\nsender_timeout = '100us'\n[switch.selective_drop]\nenabled = true\n",
+        ],
+    ),
+    (
+        "ndp",
+        &[
+            "[schemes.two]\ncc = 'ndp'\nrto = '100us'\nfirst_window = 60\n[switch.trimming]\nenabled = true\ndata_packets = 2\nheader_packets = 1\nheaders_per_data = 1\n",
+            "[schemes.two]\ncc = 'ndp'\nfirst_rtt = 'aeolus'\nrto = '100us'\n[switch.selective_drop]\nenabled = true\n",
+        ],
+    ),
+    (
+        "express_pass",
+        &[
+            "[schemes.two]\ncc = 'express_pass'\nretransmit_timeout = '3us'\ncredit_stop_timeout = '100us'\ncredit_timeout = '200us'\n",
+            "[schemes.two]\ncc = 'express_pass'\nfirst_rtt = 'aeolus'\nretransmit_timeout = '100us'\ncredit_timeout = '200us'\n[switch.selective_drop]\nenabled = true\n",
+            "[schemes.two]\ncc = 'express_pass'\nfirst_rtt = 'burst'\nrto_unscheduled = '60us'\nrto_scheduled = '100us'\ncredit_timeout = '200us'\n",
+        ],
+    ),
+];
+
+/// Benches of a transport that shares a run with no other.
+fn alone_for(test: &str, cc: &str) -> Option<Vec<(&'static str, Bench)>> {
+    let (_, forms) = ALONE.iter().find(|(name, _)| *name == cc)?;
+    let forms: Vec<String> = forms.iter().map(|form| format!("{PORTS}{form}")).collect();
+    let forms: Vec<&str> = forms.iter().map(String::as_str).collect();
+    Some(alone(&format!("{test}-{cc}"), &forms))
+}
+
 /// Tries fields on all benches; what no bench shows to matter and no report names.
 fn unexplained(benches: &[(&str, Bench)], fields: &[(String, Type)]) -> Vec<String> {
     let mut missing = Vec::new();
@@ -356,12 +424,28 @@ fn framing() {
 #[test]
 fn switches() {
     // Marks matter to a scheme that reacts to them.
-    check("switch", "dcqcn");
+    let mut all = benches("switch", "none", "dcqcn", &["lossless", "lossy", "losing", "roomy", "long"]);
+    for cc in ["homa", "ndp"] {
+        all.extend(alone_for("switch", cc).expect("benches"));
+    }
+    assert_eq!(unexplained(&all, &fields_under("switch")), Vec::<String>::new());
 }
 
 #[test]
 fn hosts() {
     check("host", "hpcc");
+}
+
+/// Every setting of the TCP stack.
+#[test]
+fn tcp() {
+    let fields: Vec<_> = fields_under("host").into_iter().filter(|(path, _)| path.starts_with("host.tcp.")).collect();
+    let benches = alone_for("tcp", "new_reno").expect("benches");
+    let slow = "[schemes.two]\ncc = 'new_reno'\n[host.tcp]\nstack = 'freebsd'\necn = true\n[switch.ecn]\nk_min = '10KB'\nk_max = '40KB'\n";
+    let slow = alone("tcp-slow", &[&format!("{PORTS}{slow}")]);
+    let far = far("tcp", 4_000_000, "[schemes.two]\ncc = 'new_reno'\n[host.tcp]\nstack = 'freebsd'\n");
+    let all: Vec<_> = benches.into_iter().chain(slow).chain([far]).collect();
+    assert_eq!(unexplained(&all, &fields), Vec::<String>::new());
 }
 
 #[test]
@@ -386,7 +470,14 @@ fn schemes() {
             .filter(|f| f.when.iter().all(|(_, value)| value == cc))
             .map(|f| (f.path.replace('*', "two"), f.row.ty))
             .collect();
-        let benches = benches("schemes", "none", cc, &["lossless", "lossy", "long"]);
+        let mut benches =
+            alone_for("schemes", cc).unwrap_or_else(|| benches("schemes", "none", cc, &["lossless", "lossy", "long"]));
+        let alone = ALONE.iter().any(|(name, _)| name == cc);
+        if *cc == "cubic" {
+            benches.push(far("schemes", 60_000, "[schemes.two]\ncc = 'cubic'\n"));
+        }
+        // Another transport would need other ports.
+        let fields: Vec<_> = fields.into_iter().filter(|(path, _)| !alone || !path.ends_with(".cc")).collect();
         missing.extend(unexplained(&benches, &fields).iter().map(|path| format!("{path} of {cc}")));
     }
     assert_eq!(missing, Vec::<String>::new());

@@ -184,12 +184,15 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
     let mut by_rate = thresholds.to_vec();
     by_rate.dedup_by_key(|t| t.rate);
     let dcqcn = |p: dcqcn::Params| dcqcn::Params { min_rate: 100_000_000, ..p };
-    let scheme = |name: &str, params, window| Scheme { name: name.into(), params, window };
+    let scheme = |name: &str, params, window| Scheme { name: name.into(), params, window, transport: Transport::Rdma };
     let scenario = Scenario {
         seed: k.seed,
         graph: Arc::new(Graph::new(&t)),
         framing: Framing::HPCC,
         switch: SwitchConfig {
+            strict: false,
+            selective: None,
+            trimming: None,
             buffer: Bytes(
                 if k.mode == 3 { k.buffer_kib << 7 } else { k.buffer_kib << 10 } + if lossless { set_aside } else { 0 },
             ),

@@ -150,8 +150,14 @@ const SWITCHES: [&str; 3] = [
     "[switch]\nbuffer = \"1MB\"\npfc = { headroom = \"auto\" }\n",
 ];
 
+/// Transports that share a run with no other.
+const ALONE: [&str; 6] = ["new_reno", "cubic", "vegas", "homa", "ndp", "express_pass"];
+
 fn text_of(base: usize, switch: usize, schemes: (&str, &str)) -> String {
     let (s, t) = schemes;
+    if let Some(cc) = [s, t].into_iter().find(|cc| ALONE.contains(cc)) {
+        return alone(base, switch, cc);
+    }
     let schemes = format!("[schemes.s]\ncc = \"{s}\"\n[schemes.t]\ncc = \"{t}\"\n");
     format!("{}{}{schemes}[run]\nstop = \"{MOMENT}\"\n", BASES[base], SWITCHES[switch])
 }
@@ -238,6 +244,21 @@ fn affordable(spec: &Resolved) -> bool {
     }
     let soon = |start: Time| start.0 < 50 * US;
     (0..FLOWS).any(|_| made.source.next_flow().is_none_or(|f| !soon(f.start)))
+}
+
+/// A base with one transport for all its flows, no failing links, and ports that suit it.
+fn alone(base: usize, switch: usize, cc: &str) -> String {
+    let network = BASES[base].replace("\"t\"\n", "\"s\"\n").replace("scheme = \"t\" }", "scheme = \"s\" }");
+    let network = match (network.find("[[failures]]"), network.find("[[workloads]]")) {
+        (Some(from), Some(to)) => format!("{}{}", &network[..from], &network[to..]),
+        _ => network,
+    };
+    let ports = match cc {
+        "express_pass" => "[switch]\nbuffer = \"60KB\"\nmodel = \"per_port\"\npfc = { enabled = false }\n",
+        "ndp" => "[switch]\npfc = { enabled = false }\ntrimming = { enabled = true }\n",
+        _ => SWITCHES[switch],
+    };
+    format!("{network}{ports}[schemes.s]\ncc = \"{cc}\"\n[run]\nstop = \"{MOMENT}\"\n")
 }
 
 static CASE: AtomicU64 = AtomicU64::new(0);

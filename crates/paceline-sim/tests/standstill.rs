@@ -42,6 +42,9 @@ fn round_and_round() -> Vec<FlowSpec> {
 fn lossless(buffer: u64) -> SwitchConfig {
     let headroom = 40_000;
     SwitchConfig {
+        strict: false,
+        selective: None,
+        trimming: None,
         buffer: Bytes(buffer + u64::from(2 + HOSTS_PER_SWITCH) * (headroom + 2048)),
         model: BufferModel::Shared,
         pfc: Some(Pfc {

@@ -26,10 +26,10 @@
 //! - A sender that has had no credit for [`Params::credit_timeout`] asks again, though the reference waits forever.
 //! - Switches choose nothing here: credits must take the data path backwards, which the engine's paths ensure.
 //!
-//! # What the engine does
+//! # What a host does ([`Host`])
 //!
 //! Each flow has a [`Sender`] at its source and a [`Receiver`] at its destination, under the same dense slot number. After *every* call of
-//! `start`, `on_packet`, `on_timeout` and `poll_unscheduled` the engine calls `poll_transmit` until it says `None` and puts each
+//! `start`, `on_packet`, `on_timeout` and `poll_unscheduled` the host calls `poll_transmit` until it says `None` and puts each
 //! packet into the host port's queue of its [`Class`]. When that port is idle and has nothing queued but low-priority or
 //! unripe credit packets, it asks its flows in turn for `poll_unscheduled`. Each half has one timer, `next_timeout`.
 //! Ports, of NICs too, are shaped by [`CreditShaper`].
@@ -50,6 +50,7 @@
 //! | `ProbeAck` | receiver | scheduled | 84 | the probe's | 0 | [`COMPLETE`] |
 
 mod credit_rate;
+mod host;
 mod outstanding;
 mod params;
 mod receiver;
@@ -59,6 +60,7 @@ mod shaper;
 mod tests;
 
 pub use credit_rate::CreditRate;
+pub use host::{CREDIT_PRIORITY, DATA_PRIORITY, Host, LOW_PRIORITY};
 pub use params::{Config, Feedback, Framing, Invalid, Params, UnscheduledRepair};
 pub use receiver::Receiver;
 pub use sender::{Sender, SenderCounters};

@@ -33,6 +33,32 @@ pub enum Kind {
     Probe,
     /// The probe has arrived (receiver: what the probe said).
     ProbeAck,
+    /// Asks for credits (ExpressPass sender; see [`express_pass`](super::express_pass) for the fields).
+    CreditRequest,
+    /// Permits one data packet (ExpressPass receiver).
+    Credit,
+    /// Asks for no more credits (ExpressPass sender).
+    CreditStop,
+}
+
+impl Kind {
+    /// All kinds, each at the place of its number.
+    pub const ALL: [Kind; 14] = [
+        Kind::Data,
+        Kind::Ack,
+        Kind::Nack,
+        Kind::Pull,
+        Kind::Grant,
+        Kind::Resend,
+        Kind::Busy,
+        Kind::NeedAck,
+        Kind::Done,
+        Kind::Probe,
+        Kind::ProbeAck,
+        Kind::CreditRequest,
+        Kind::Credit,
+        Kind::CreditStop,
+    ];
 }
 
 /// [`Header::flags`]: unscheduled; switches may drop it selectively.
@@ -49,6 +75,11 @@ pub const TO_SENDER: u8 = 16;
 pub const PULLS: u8 = 32;
 /// [`Header::flags`]: a grant was spent on this packet (Homa).
 pub const GRANTED: u8 = 64;
+/// [`Header::flags`], set on arrival: the packet met congestion.
+pub const CE: u8 = 128;
+
+/// Words that travel beside a header that does not say all (TCP's options and numbers).
+pub type Extra = [u64; 6];
 
 /// Slots are below this; a receiver ignores packets with larger ones.
 pub const MAX_SLOTS: u32 = 1 << 24;
@@ -146,12 +177,14 @@ pub struct Message {
     pub bytes: u64,
     /// Number of the message; orders messages that are otherwise equal.
     pub id: u64,
+    /// Number of its scheme, where hosts have several (TCP).
+    pub scheme: u16,
 }
 
 /// What an arriving packet meant for its message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Outcome {
-    /// Payload bytes that arrived for the first time.
+    /// Payload bytes that arrived, or were acknowledged, for the first time.
     pub fresh: u32,
     /// What became complete.
     pub end: End,
@@ -167,6 +200,34 @@ pub enum End {
     Delivered,
     /// The sender knows that all has arrived; it has forgotten the message.
     Finished,
+}
+
+impl Counters {
+    /// Adds what another host has counted.
+    pub fn add(&mut self, other: &Counters) {
+        let Counters {
+            data,
+            unscheduled,
+            again,
+            duplicates,
+            probes,
+            permits,
+            timeouts,
+            returned,
+            idle_pulls,
+            blind_stops,
+        } = other;
+        self.data += data;
+        self.unscheduled += unscheduled;
+        self.again += again;
+        self.duplicates += duplicates;
+        self.probes += probes;
+        self.permits += permits;
+        self.timeouts += timeouts;
+        self.returned += returned;
+        self.idle_pulls += idle_pulls;
+        self.blind_stops += blind_stops;
+    }
 }
 
 /// What a host counts.
@@ -190,6 +251,8 @@ pub struct Counters {
     pub returned: u64,
     /// Pulls that found nothing to send and were thrown away.
     pub idle_pulls: u64,
+    /// Credit stops sent before the round trip was known (ExpressPass).
+    pub blind_stops: u64,
 }
 
 /// A host's end of a message transport.
@@ -198,11 +261,29 @@ pub struct Counters {
 /// may have changed its answer (a start, a packet, a timeout), and [`on_timeout`](Endpoint::on_timeout) at
 /// [`next_timeout`](Endpoint::next_timeout), which may be earlier than necessary and is never later.
 pub trait Endpoint {
+    /// Whether packets have [`Extra`] words.
+    const EXTRA: bool = false;
+
     /// Starts sending a message in a sender's slot that is unused or whose message has finished.
     fn start(&mut self, now: Time, slot: u32, message: Message);
 
     /// A packet arrives, [`Header::flow`] and [`Header::peer`] as this host knows them.
     fn on_packet(&mut self, now: Time, header: &Header) -> Outcome;
+
+    /// The same with the words beside the header.
+    fn on_packet_with(&mut self, now: Time, header: &Header, _extra: &Extra) -> Outcome {
+        self.on_packet(now, header)
+    }
+
+    /// The words beside the packet that [`poll_transmit`](Endpoint::poll_transmit) gave last.
+    fn extra(&self) -> Extra {
+        Extra::default()
+    }
+
+    /// A sender's slot whose message was given up in a timeout, until there is no more; it is free.
+    fn take_failed(&mut self) -> Option<u32> {
+        None
+    }
 
     /// The receiver's slot will belong to another message; nothing of the old one arrives any more.
     fn forget(&mut self, slot: u32);
@@ -223,6 +304,12 @@ pub trait Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Engines write the kind as its number.
+    #[test]
+    fn kinds_are_at_the_places_of_their_numbers() {
+        assert!(Kind::ALL.iter().enumerate().all(|(i, kind)| *kind as usize == i));
+    }
 
     /// The sizes that other parts of the project and the reference simulators use (facts 0 and 7).
     #[test]

@@ -176,7 +176,7 @@ impl<E: Endpoint> Star<E> {
                     self.messages[id].src_slot = self.take_slot(src, 0, id);
                     self.messages[id].dst_slot = self.take_slot(dst, 1, id);
                     let m = self.messages[id];
-                    let message = Message { peer: m.dst as u32, bytes: m.bytes, id: id as u64 };
+                    let message = Message { peer: m.dst as u32, bytes: m.bytes, id: id as u64, scheme: 0 };
                     self.hosts[m.src].start(at, m.src_slot, message);
                     self.attend(m.src, &mut fate);
                 }

@@ -13,6 +13,7 @@
 //! | `sender`, `recovery`, `sack` | the sender's positions, its loss recovery, its scoreboard | |
 //! | `receiver`, `delayed_ack` | reassembly, announced window, when an ACK leaves | RFC 9293, RFC 2018, RFC 7323 |
 //! | `rto`, `timers` | round-trip time and timeout | RFC 6298 |
+//! | `host` | all connections of a host behind one link | |
 //! | `cache` | what a new connection inherits | FreeBSD |
 //!
 //! How the window grows and shrinks is a controller's business ([`crate::cc`]).
@@ -24,6 +25,7 @@ mod acknowledged;
 mod cache;
 mod connection;
 mod delayed_ack;
+mod host;
 mod params;
 mod ranges;
 mod receiver;
@@ -40,5 +42,6 @@ mod testing;
 
 pub use cache::CacheEntry;
 pub use connection::{Connection, Context, Counters, Outcome, State};
+pub use host::Host;
 pub use params::{Buffer, DelayedAck, InheritCwnd, InitialWindow, Pacing, Params, Rto};
 pub use segment::{Flags, SACK_BLOCKS, SackBlocks, Segment, Timestamps};

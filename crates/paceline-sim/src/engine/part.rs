@@ -39,6 +39,10 @@ impl Schedule for Lanes {
             self.inboxes.wake(port, last);
         }
     }
+
+    fn turned(&mut self, handle: Handle, _in_port: u16, inbox: u32, arrival: u64) {
+        self.inboxes.push(inbox, arrival, handle);
+    }
 }
 
 impl Lane for Lanes {
@@ -81,6 +85,10 @@ impl Schedule for Exact<'_> {
         } else {
             self.lanes.waiting(port, free);
         }
+    }
+
+    fn turned(&mut self, handle: Handle, in_port: u16, inbox: u32, arrival: u64) {
+        self.lanes.turned(handle, in_port, inbox, arrival);
     }
 }
 

@@ -170,6 +170,15 @@ impl Schedule for Events {
             self.push_with(free, key, What::Departure, port, 0);
         }
     }
+
+    fn turned(&mut self, handle: Handle, in_port: u16, inbox: u32, arrival: u64) {
+        let key = if self.insertion {
+            self.number_next()
+        } else {
+            place_key(Rank::Arrival, self.port_node[inbox as usize], in_port)
+        };
+        self.push_with(arrival, key, What::Arrival, inbox, handle);
+    }
 }
 
 /// Periodic queue sampling as the reference does it, ps.
@@ -340,6 +349,8 @@ impl Sequential {
                 if let (Some(reference), true) = (&mut self.reference, nic != NONE) {
                     reference.transmitted(&mut self.net, &mut self.events, nic, now);
                 } else if self.net.ports[place as usize].free <= now {
+                    // A port that shapes may have to be looked at again before it sends.
+                    self.events.end_listed[place as usize] &= self.net.special.is_none();
                     self.net.depart(place, now, &mut self.events);
                 }
             }

@@ -28,7 +28,8 @@ const REPORT: usize = 64;
 /// Shortest time in which one node can affect another, ps: over all links the delay and the smallest frame.
 pub fn lookahead(scenario: &Scenario) -> u64 {
     let f = &scenario.framing;
-    let smallest = f.min_frame.min(f.pfc_frame).min(f.ack_header) + f.wire_overhead;
+    let credit = scenario.schemes.iter().filter_map(|s| s.transport.smallest_frame()).min().unwrap_or(u32::MAX);
+    let smallest = f.min_frame.min(f.pfc_frame).min(f.ack_header).min(credit) + f.wire_overhead;
     let clock = if scenario.quirks.clock_1ns { crate::clock::Clock::TruncatedNs } else { crate::clock::Clock::Exact };
     scenario.graph.ports.iter().map(|p| p.delay.0 + clock.serialisation_ps(smallest, p.rate.0)).min().unwrap_or(0)
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Net;
 use crate::flow::{Receiving, SLOT_MASK};
+use crate::message::Incoming;
 use crate::packet::{Handle, LONG};
 
 /// A packet that has left for another part.
@@ -24,7 +25,11 @@ pub(crate) enum Note {
         slot: u32,
         receiving: Receiving,
         long: Option<[Box<[u16]>; 2]>,
+        /// What the receiver's NIC must know of a message.
+        incoming: Option<Incoming>,
     },
+    /// A message has ended at its sender; `flow` as in its packets.
+    Finished { flow: u32, at: u64 },
     /// Its last byte has arrived.
     Done { slot: u32, generation: u8, at: u64 },
 }
@@ -74,7 +79,8 @@ impl Net {
         let last = self.share.part_of.iter().copied().max().unwrap_or(0);
         for part in (0..=last).filter(|p| *p != self.share.me && (long || *p == to)) {
             let receiving = self.receiving[number as usize];
-            self.notes.push((part, Note::Opened { slot: number, receiving, long: paths.clone() }));
+            let incoming = self.messages.as_ref().map(|m| m.opened(number));
+            self.notes.push((part, Note::Opened { slot: number, receiving, long: paths.clone(), incoming }));
         }
     }
 
@@ -90,7 +96,15 @@ impl Net {
     /// Takes a note from another part.
     pub(crate) fn accept(&mut self, note: Note) {
         match note {
-            Note::Opened { slot, receiving, long } => {
+            Note::Finished { flow, at } => {
+                if let Some(m) = &mut self.messages {
+                    m.finished(flow, at);
+                }
+            }
+            Note::Opened { slot, receiving, long, incoming } => {
+                if let (Some(m), Some(incoming)) = (&mut self.messages, incoming) {
+                    m.open(slot, incoming);
+                }
                 let i = slot as usize;
                 if self.receiving.len() <= i {
                     self.receiving.resize(i + 1, Receiving::default());
@@ -153,6 +167,9 @@ impl Net {
             }
         }
         self.routes.note_choice(other.routes.has_choice());
+        if let (Some(mine), Some(theirs)) = (&mut self.messages, &other.messages) {
+            mine.absorb(theirs);
+        }
         self.arena.adopt(other.arena.live());
         for (slot, flow) in other.flows.iter().enumerate() {
             self.receiving.push(other.receiving[other.number(slot as u32) as usize]);

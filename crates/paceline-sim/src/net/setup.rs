@@ -14,13 +14,15 @@ use crate::error::InputError;
 use crate::failures::Failures;
 use crate::host::Nic;
 use crate::ideal;
-use crate::packet::{Arena, NONE};
+use crate::message::Messages;
+use crate::packet::{Arena, NONE, UNSCHEDULED};
 use crate::pint::Pint;
 use crate::port::{NO_ECN, Port};
 use crate::record::{BINS, Counters, PortCounts};
 use crate::routing::Routes;
-use crate::scenario::{PathChoice, QueueRecords, Scenario, Window};
+use crate::scenario::{self, PathChoice, QueueRecords, Scenario, Window};
 use crate::series::Series;
+use crate::special::Special;
 use crate::switch::Buffers;
 
 impl Net {
@@ -73,9 +75,10 @@ impl Net {
         for (slot, rate) in rates.iter_mut().zip(&switch_rates) {
             *slot = *rate;
         }
+        let marked = scenario.schemes.iter().any(|s| s.transport.takes_marks());
         let mut ecn = Vec::new();
         let mut ecn_of = |rate: u64| -> u8 {
-            let Some(config) = &scenario.switch.ecn else { return NO_ECN };
+            let Some(config) = scenario.switch.ecn.as_ref().filter(|_| marked) else { return NO_ECN };
             let Some(t) = config.by_rate.iter().find(|t| t.rate.0 == rate) else { return NO_ECN };
             ecn.push(EcnPoint { k_min: clamp(t.k_min.0), k_max: clamp(t.k_max.0), p_max: t.p_max });
             (ecn.len() - 1) as u8
@@ -97,6 +100,7 @@ impl Net {
                 nics.push(Nic::new(i as u32));
             } else {
                 port.ecn = ecn_by_speed[speed];
+                port.strict = scenario.switch.strict;
                 port.rate_code = switch_rates.iter().position(|r| *r == p.rate.0).unwrap_or(0).min(MAX_RATES - 1) as u8;
             }
             ports.push(port);
@@ -130,6 +134,18 @@ impl Net {
             });
             port_tier.push(index as u8);
         }
+        let nic_rates: Vec<_> = nics.iter().map(|n: &Nic| graph.ports[n.port as usize].rate).collect();
+        let stream_contexts = scenario.schemes.iter().map(|s| FlowContext {
+            line_rate: nic_rate,
+            base_rtt_ns: network.rtt_ns,
+            window: network.bdp,
+            mtu: scenario.framing.payload,
+            rates,
+            int_multiple,
+            paced: true,
+            params: s.params.clone(),
+        });
+        let stream_contexts: Arc<[FlowContext]> = stream_contexts.collect();
         let draw = |purpose| Stream::new(scenario.seed, purpose, 0).at(0);
         let class_slots = if scenario.records.queues == QueueRecords::Off { 0 } else { 8 };
         Ok(Self {
@@ -141,7 +157,7 @@ impl Net {
                 ties: draw(Purpose::Ties),
             },
             clock,
-            arena: Arena::new(scenario.schemes.iter().any(|s| s.params.telemetry() != Telemetry::None)),
+            arena: Arena::new(scenario.schemes.iter().any(scenario::Scheme::uses_words)),
             pint: Pint::new(
                 &scenario,
                 scenario.host.base_rtt.map_or(network.rtt_ns, Duration::as_ns),
@@ -174,7 +190,7 @@ impl Net {
             network,
             queue_row: Vec::new(),
             queue_time: Vec::new(),
-            class_slot: [0; 8],
+            class_slot: [super::UNRECORDED; 8],
             class_slots,
             sampler: None,
             series: Series { next: u64::MAX, ..Series::default() },
@@ -195,6 +211,9 @@ impl Net {
             progress: 0,
             next_sport: std::collections::BTreeMap::new(),
             path: Vec::new(),
+            selective_mask: if scenario.switch.selective.is_some() { UNSCHEDULED } else { 0 },
+            special: Special::new(&scenario, draw(Purpose::Ecn))?,
+            messages: Messages::new(&scenario, &nic_rates, stream_contexts, draw(Purpose::Transport))?,
             pinned: None,
             long_paths: Vec::new(),
             share: super::parts::Share::default(),
@@ -205,7 +224,7 @@ impl Net {
         })
     }
 
-    /// Prepares queue histograms for the classes in use (1 to 7, ascending).
+    /// Prepares queue histograms for the classes in use (ascending).
     pub fn record_classes(&mut self, classes: &[u8]) {
         if self.class_slots == 0 {
             return;

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use paceline_proto::units::{Bytes, Duration, Time};
 
 use crate::InputError;
+use crate::scenario::{BufferModel, PathChoice};
 
 use super::Spec;
 use super::failure::FailureKind;
 use super::node::{Bad, Node, Read, clip};
 use super::run::Stop;
 use super::scheme::Control;
-use super::section::nearest;
+use super::section::{Variants as _, nearest};
 use super::topology::{GraphTopology, TopologyKind};
 use super::value::{HostSet, Name};
 use super::workload::{IncastMode, Receiver, WorkloadKind};
@@ -62,6 +63,7 @@ pub(crate) fn check(spec: &mut Spec, root: &Node) -> Read<()> {
         return Err(allowed(bad(root, "framing.payload", problem), format!("at most {limit} bytes together")));
     }
     schemes(spec, root)?;
+    transports(spec, root)?;
     for index in 0..spec.workloads.len() {
         workload(spec, root, index)?;
     }
@@ -187,6 +189,74 @@ fn schemes(spec: &Spec, root: &Node) -> Read<()> {
             },
             _ => {}
         }
+    }
+    Ok(())
+}
+
+/// What message transports cannot share, and what their switches need.
+fn transports(spec: &Spec, root: &Node) -> Read<()> {
+    if let Some((name, scheme)) = spec.schemes.iter().find(|(_, s)| s.cc.is_tcp()) {
+        if let Some((other, _)) = spec.schemes.iter().find(|(_, s)| !s.cc.is_tcp()) {
+            let problem = format!("schemes.{name} is TCP, which shares no run with other transports yet");
+            return Err(allowed(bad(root, &format!("schemes.{other}"), &problem), "schemes over TCP, or none"));
+        }
+        if !spec.failures.is_empty() {
+            let word = scheme.cc.word();
+            let error = bad(root, "failures", &format!("links cannot fail under cc = \"{word}\" yet"));
+            return Err(allowed(error, "no failures, or an RDMA scheme"));
+        }
+    }
+    let message = spec.schemes.iter().find(|(_, s)| s.cc.is_message_transport());
+    let trimming = spec.switch.trimming.enabled;
+    let Some((name, scheme)) = message else {
+        if trimming {
+            let error = bad(root, "switch.trimming.enabled", "no scheme can do with trimmed packets");
+            return Err(allowed(error, "false, or a scheme with cc = \"ndp\""));
+        }
+        return Ok(());
+    };
+    if let Some((other, _)) = spec.schemes.iter().find(|(other, _)| other != name) {
+        let problem = format!("schemes.{name} serves all flows of a run, so there can be no other scheme");
+        return Err(allowed(
+            bad(root, &format!("schemes.{other}"), &problem),
+            "one scheme; other ones in runs of their own",
+        ));
+    }
+    if !spec.failures.is_empty() {
+        let word = scheme.cc.word();
+        let error = bad(root, "failures", &format!("links cannot fail under cc = \"{word}\" yet"));
+        return Err(allowed(error, "no failures, or an RDMA scheme"));
+    }
+    if trimming && !matches!(scheme.cc, Control::Ndp(_)) {
+        let error = bad(root, "switch.trimming.enabled", "trimmed packets mean nothing to this scheme");
+        return Err(allowed(error, "false, or a scheme with cc = \"ndp\""));
+    }
+    if let Control::ExpressPass(c) = &scheme.cc {
+        let field = |key: &str| format!("schemes.{name}.{key}");
+        if c.w_min > c.w_max {
+            let problem = format!("above w_max ({})", c.w_max);
+            return Err(allowed(bad(root, &field("w_min"), &problem), "w_min at most w_max"));
+        }
+        if c.w_init < c.w_min || c.w_init > c.w_max {
+            let error = bad(root, &field("w_init"), "outside w_min to w_max");
+            return Err(allowed(error, format!("{} to {}", c.w_min, c.w_max)));
+        }
+        if spec.switch.pfc.enabled {
+            let error = bad(root, "switch.pfc.enabled", "a port that shapes credits never pauses anyone");
+            return Err(allowed(error, "false with cc = \"express_pass\""));
+        }
+        if spec.switch.model == BufferModel::Shared {
+            let error = bad(root, "switch.model", "ports that shape credits have buffers of their own");
+            return Err(allowed(error, "\"per_port\" with cc = \"express_pass\""));
+        }
+        if spec.routing.choice == PathChoice::Spray {
+            let error = bad(root, "routing.choice", "credits must take the way of the data backwards");
+            return Err(allowed(error, "\"flow_hash\" with cc = \"express_pass\""));
+        }
+    }
+    if trimming && spec.switch.pfc.enabled {
+        let error = bad(root, "switch.pfc.enabled", "a port that trims never pauses anyone");
+        return Err(allowed(error, "false with switch.trimming.enabled"));
     }
     Ok(())
 }

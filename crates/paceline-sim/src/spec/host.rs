@@ -5,6 +5,7 @@ use paceline_proto::units::{Bytes, Duration};
 use crate::scenario::{self, NextHopOrder, PathChoice};
 
 use super::declare::section;
+use super::tcp::Tcp;
 use super::value::{choice, either};
 
 choice! {
@@ -91,6 +92,10 @@ section! {
         rto_tries: u32 = 7, in "[1, 20]", from "InfiniBand: retry count of 3 bits";
         /// The base RTT that windows and rates derive from: the largest in the network, that of the flow's own pair, or a time.
         base_rtt: BaseRtt = "network", in "[1ns, 10s]", from "HPCC reference simulator, GLOBAL_T 1";
+        sections {
+            /// The TCP stack.
+            tcp: Tcp;
+        }
     }
 }
 

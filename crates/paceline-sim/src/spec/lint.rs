@@ -19,7 +19,10 @@ const TELEMETRY: u64 = 42;
 /// What looks like a mistake in a scenario, one sentence each, with the fields it is about. Nothing here stops a run.
 pub fn lint(scenario: &Resolved) -> Vec<String> {
     let mut warnings = Vec::new();
-    ecn(scenario, &mut warnings);
+    let deaf = |cc: &Control| cc.is_message_transport() || cc.is_tcp() && !scenario.host.tcp.ecn;
+    if !scenario.schemes.iter().all(|(_, s)| deaf(&s.cc)) {
+        ecn(scenario, &mut warnings);
+    }
     pfc(scenario, &mut warnings);
     schemes(scenario, &mut warnings);
     quirks(scenario, &mut warnings);
@@ -304,6 +307,13 @@ fn times(scenario: &Resolved, out: &mut Vec<String>) {
         && rto <= rtt
     {
         out.push(format!("host.rto ({rto}) is not longer than host.base_rtt ({rtt}): every packet times out"));
+    }
+    let tcp = &scenario.host.tcp;
+    if tcp.rto_min <= tcp.ack_delay && scenario.schemes.iter().any(|(_, s)| s.cc.is_tcp()) {
+        out.push(format!(
+            "host.tcp.rto_min ({}) is not longer than host.tcp.ack_delay ({}): a sender whose last segment waits for its ACK times out",
+            tcp.rto_min, tcp.ack_delay
+        ));
     }
     let series = &scenario.records.series;
     if series.interval == Interval::Off && !(series.ports.is_empty() && series.flows.is_empty()) {

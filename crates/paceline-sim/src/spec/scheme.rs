@@ -2,11 +2,15 @@
 //! engine makes of it in `config`.
 
 mod config;
+pub mod proactive;
+mod stream;
 
 use paceline_proto::units::{BitsPerSec, Bytes, Duration};
 
 use super::declare::{section, variants};
 use super::value::{choice, either};
+use proactive::{ExpressPass, Homa, Ndp};
+use stream::{Cubic, NewReno, Vegas};
 
 section! {
     /// A congestion control with its parameters. Several schemes may share a network; each workload names the one it uses.
@@ -33,6 +37,18 @@ variants! {
         Timely(Timely) = "timely",
         /// DCTCP.
         Dctcp(Dctcp) = "dctcp",
+        /// `NewReno` over TCP.
+        NewReno(NewReno) = "new_reno",
+        /// CUBIC over TCP.
+        Cubic(Cubic) = "cubic",
+        /// Vegas over TCP.
+        Vegas(Vegas) = "vegas",
+        /// Homa.
+        Homa(Homa) = "homa",
+        /// NDP.
+        Ndp(Ndp) = "ndp",
+        /// ExpressPass.
+        ExpressPass(ExpressPass) = "express_pass",
     }
 }
 

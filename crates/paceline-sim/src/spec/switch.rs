@@ -1,8 +1,10 @@
 //! `[switch]`: packet buffer, PFC and ECN marking.
 
-use paceline_proto::units::{BitsPerSec, Bytes};
+use paceline_proto::transport::ndp::switch::TrimmingPort;
+use paceline_proto::transport::selective_drop;
+use paceline_proto::units::{BitsPerSec, Bytes, Duration};
 
-use crate::scenario::{self, BufferModel, EcnThresholds};
+use crate::scenario::{self, BufferModel, EcnThresholds, Framing};
 
 use super::declare::section;
 use super::value::{Multiple, choice, either};
@@ -16,6 +18,10 @@ section! {
         buffer: Bytes = "32MiB", in "[1KB, 1TiB]", from "HPCC, sec. 5.1; reference simulator, BUFFER_SIZE 32";
         /// How the buffer is divided: one pool for all ports, or a fixed part per egress port.
         model: BufferModel = "shared", from "HPCC reference simulator";
+        /// Who goes next at a port where several classes wait.
+        scheduler: Scheduler = "auto", from "Paceline";
+        /// Time through the switch, added to what leaves it.
+        delay: Duration = "0s", in "[0s, 1s]", from "Aeolus, fig. 17: 250 ns; HPCC: none";
         /// Without PFC and with a shared buffer: an egress queue may hold this many times what is free in the pool.
         egress_alpha: f64 = 1.0, in "(0, 1024]", from "Choudhury and Hahne, ToN 1998: dynamic threshold";
         sections {
@@ -23,7 +29,66 @@ section! {
             pfc: Pfc;
             /// ECN marking.
             ecn: Ecn;
+            /// Dropping of unscheduled packets before others.
+            selective_drop: SelectiveDrop;
+            /// Trimming in place of dropping.
+            trimming: Trimming;
         }
+    }
+}
+
+choice! {
+    /// Who goes next at a port where several classes wait.
+    pub enum Scheduler {
+        /// Strict priority where the scheme is a message transport, else round robin.
+        Auto = "auto",
+        /// Class 0 first, the others in turn.
+        RoundRobin = "round_robin",
+        /// The lowest class first.
+        Strict = "strict",
+    }
+}
+
+choice! {
+    /// How the threshold is compared with the queue.
+    pub enum DropAccounting {
+        /// Dropped when the queue before the packet is at the threshold or above.
+        Before = "before",
+        /// Dropped when the queue with the packet would be above it.
+        After = "after",
+    }
+}
+
+section! {
+    /// Aeolus' rule: an unscheduled packet is dropped where the queue is over a small threshold, all others only where the
+    /// buffer is full. What a commodity switch does with RED, both thresholds equal, and unscheduled packets marked
+    /// as not ECN-capable.
+    pub struct SelectiveDrop {
+        /// Whether ports drop selectively.
+        enabled: bool = false, from "Aeolus, SIGCOMM 2020, sec. 3.2";
+        /// Bytes over which unscheduled packets are dropped.
+        threshold: Bytes = "6KiB", in "[1B, 1GiB]", from "Aeolus, sec. 5: 6 KB, four packets";
+        /// Whether the packet itself counts.
+        accounting: DropAccounting = "before", from "as RED does; the text at hand does not say";
+        /// Which queue counts: that of the packet's class or that of the whole port.
+        per: EcnQueue = "port", from "the text at hand does not say";
+    }
+}
+
+section! {
+    /// NDP's switch ports: a short queue of data, one of headers; what does not fit loses its payload, not its header.
+    /// Takes the place of `buffer`, `model` and `pfc`.
+    pub struct Trimming {
+        /// Whether ports trim.
+        enabled: bool = false, from "NDP, SIGCOMM 2017, sec. 3.1";
+        /// Full data packets that may wait.
+        data_packets: u32 = 8, in "[1, 100000]", from "NDP, sec. 3.1";
+        /// Headers and control packets that may wait, as the full packets they have the room of.
+        header_packets: u32 = 8, in "[1, 100000]", from "NDP, sec. 3.1: the same; htsim: twice as many";
+        /// Headers that go before each data packet.
+        headers_per_data: u32 = 10, in "[1, 1000000]", from "NDP, sec. 3.1; htsim: 100000";
+        /// A header that does not fit goes back to its sender.
+        return_to_sender: bool = true, from "NDP, sec. 3.2.4; htsim: off";
     }
 }
 
@@ -123,7 +188,9 @@ impl Ecn {
 
 impl Switch {
     /// The engine's form, for a network with ports of these rates.
-    pub fn config(&self, rates: &[BitsPerSec]) -> scenario::SwitchConfig {
+    ///
+    /// `framing`: sizes on the wire; `messages`: the scheme is a message transport.
+    pub fn config(&self, rates: &[BitsPerSec], framing: &Framing, messages: bool) -> scenario::SwitchConfig {
         let mut rates = rates.to_vec();
         rates.sort_unstable();
         rates.dedup();
@@ -146,6 +213,31 @@ impl Switch {
             per_port: self.ecn.per == EcnQueue::Port,
         });
         let egress_alpha_q16 = q16(self.egress_alpha).max(1);
-        scenario::SwitchConfig { buffer: self.buffer, model: self.model, pfc, egress_alpha_q16, ecn }
+        let selective = self.selective_drop.enabled.then(|| selective_drop::SelectiveDrop {
+            threshold: self.selective_drop.threshold.0.min(u64::from(u32::MAX)) as u32,
+            limit: u32::MAX,
+            accounting: match self.selective_drop.accounting {
+                DropAccounting::Before => selective_drop::Accounting::Before,
+                DropAccounting::After => selective_drop::Accounting::After,
+            },
+            scope: match self.selective_drop.per {
+                EcnQueue::Port => selective_drop::Scope::Port,
+                EcnQueue::Class => selective_drop::Scope::Queue,
+            },
+        });
+        let full = framing.payload + framing.header;
+        let trimming = self.trimming.enabled.then(|| TrimmingPort {
+            data_limit: self.trimming.data_packets.saturating_mul(full),
+            header_limit: self.trimming.header_packets.saturating_mul(full),
+            headers_per_data: self.trimming.headers_per_data,
+            return_to_sender: self.trimming.return_to_sender,
+        });
+        let strict = match self.scheduler {
+            Scheduler::Auto => messages,
+            Scheduler::RoundRobin => false,
+            Scheduler::Strict => true,
+        };
+        let (buffer, model) = (self.buffer, self.model);
+        scenario::SwitchConfig { buffer, model, pfc, egress_alpha_q16, ecn, strict, selective, trimming }
     }
 }

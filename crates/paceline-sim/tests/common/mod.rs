@@ -129,6 +129,9 @@ pub fn plain(topology: &Topology) -> Scenario {
         graph: Arc::new(Graph::new(topology)),
         framing: Framing::HPCC,
         switch: SwitchConfig {
+            strict: false,
+            selective: None,
+            trimming: None,
             buffer: Bytes(1 << 30),
             model: BufferModel::PerPort,
             pfc: None,
@@ -146,6 +149,7 @@ pub fn plain(topology: &Topology) -> Scenario {
         routing: RoutingConfig { choice: PathChoice::FlowHash, order: NextHopOrder::Port, salt: 0 },
         failures: FailureConfig::default(),
         schemes: vec![Scheme {
+            transport: Transport::Rdma,
             name: "none".into(),
             params: Params::Fixed(fixed::Params::default()),
             window: Window::Off,

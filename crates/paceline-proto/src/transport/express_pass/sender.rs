@@ -41,6 +41,8 @@ pub struct SenderCounters {
     pub requests: u32,
     /// Credit stops sent.
     pub stops: u32,
+    /// Of these, before the round trip was known.
+    pub blind_stops: u32,
     /// Timers that ran out on a packet of any kind.
     pub timeouts: u32,
 }
@@ -278,6 +280,7 @@ impl Sender {
         self.state = State::Stopped;
         self.vain = false;
         self.pending |= SEND_STOP;
+        self.counters.blind_stops += u32::from(self.rtt.0 == 0);
         let wait = if self.rtt.0 == 0 { p.credit_stop_timeout } else { Duration(self.rtt.0.saturating_mul(2)) };
         self.timer_at = later(now, wait);
     }

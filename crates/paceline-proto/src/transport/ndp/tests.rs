@@ -259,7 +259,7 @@ proptest! {
         policy in 0u8..2,
     ) {
         let mut host = Host::new(if policy == 0 { ndp() } else { aeolus() }, 0);
-        host.start(Time(0), 0, Message { peer: 1, bytes: 100_000, id: 0 });
+        host.start(Time(0), 0, Message { peer: 1, bytes: 100_000, id: 0, scheme: 0 });
         for (i, (kind, priority, flags, size, flow, seq, ext, which)) in headers.into_iter().enumerate() {
             let now = Time(i as u64 * 1_000_000);
             let kinds = [Kind::Data, Kind::Ack, Kind::Nack, Kind::Pull, Kind::Grant, Kind::Resend, Kind::Busy, Kind::Probe,

@@ -3,18 +3,21 @@
 use paceline_proto::cc::{Params, dcqcn, dctcp, fixed, hpcc, hpcc_pint, timely};
 use paceline_proto::units::{BitsPerSec, Duration};
 
+use std::sync::Arc;
+
+use super::proactive::Facts;
 use super::{Control, Dcqcn, Dctcp, Hpcc, HpccPint, HpccWindow, NoControl, Scheme, SendRate, Timely, Window};
-use crate::scenario;
+use crate::scenario::{self, Transport};
 
 impl Scheme {
-    /// The engine's form, under the scheme's name.
+    /// The engine's form, under the scheme's name. The transport is RDMA until [`Control::transport`] says otherwise.
     pub fn config(&self, name: &str) -> scenario::Scheme {
         let window = match self.cc.window() {
             Window::Bdp => scenario::Window::Bdp,
             Window::Off => scenario::Window::Off,
             Window::Bytes(bytes) => scenario::Window::Fixed(bytes),
         };
-        scenario::Scheme { name: name.to_string(), params: self.cc.params(), window }
+        scenario::Scheme { name: name.to_string(), params: self.cc.params(), window, transport: Transport::Rdma }
     }
 }
 
@@ -28,7 +31,32 @@ impl Control {
             Control::Dcqcn(c) => Params::Dcqcn(c.params()),
             Control::Timely(c) => Params::Timely(c.params()),
             Control::Dctcp(c) => Params::Dctcp(c.params()),
+            Control::NewReno(c) => Params::NewReno(c.params()),
+            Control::Cubic(c) => Params::Cubic(c.params()),
+            Control::Vegas(c) => Params::Vegas(c.params()),
+            Control::Homa(_) | Control::Ndp(_) | Control::ExpressPass(_) => Params::Fixed(fixed::Params::default()),
         }
+    }
+
+    /// What moves its bytes, in a network of which `facts` are known.
+    pub fn transport(&self, facts: &Facts) -> Transport {
+        match self {
+            Control::Homa(c) => c.transport(facts),
+            Control::Ndp(c) => c.transport(facts),
+            Control::ExpressPass(c) => c.transport(facts),
+            _ if self.is_tcp() => Transport::Tcp(Arc::clone(&facts.tcp)),
+            _ => Transport::Rdma,
+        }
+    }
+
+    /// Whether it runs over TCP.
+    pub fn is_tcp(&self) -> bool {
+        matches!(self, Control::NewReno(_) | Control::Cubic(_) | Control::Vegas(_))
+    }
+
+    /// Whether it is a transport with priorities of its own instead of a controller of RDMA or TCP.
+    pub fn is_message_transport(&self) -> bool {
+        matches!(self, Control::Homa(_) | Control::Ndp(_) | Control::ExpressPass(_))
     }
 
     /// Its window.
@@ -43,42 +71,43 @@ impl Control {
             Control::Dcqcn(c) => c.window.clone(),
             Control::Timely(c) => c.window.clone(),
             Control::Dctcp(c) => c.window.clone(),
+            _ => Window::Off,
         }
     }
 
     /// Whether the window follows the rate; `None` where nothing changes the rate.
     pub fn variable_window(&self) -> Option<bool> {
         match self {
-            Control::Fixed(_) => None,
             Control::Hpcc(c) => Some(c.variable_window),
             Control::HpccPint(c) => Some(c.variable_window),
             Control::Dcqcn(c) => Some(c.variable_window),
             Control::Timely(c) => Some(c.variable_window),
             Control::Dctcp(c) => Some(c.variable_window),
+            _ => None,
         }
     }
 
     /// The lowest rate it goes down to; `None` where nothing changes the rate.
     pub fn min_rate(&self) -> Option<BitsPerSec> {
         match self {
-            Control::Fixed(_) => None,
             Control::Hpcc(c) => Some(c.min_rate),
             Control::HpccPint(c) => Some(c.min_rate),
             Control::Dcqcn(c) => Some(c.min_rate),
             Control::Timely(c) => Some(c.min_rate),
             Control::Dctcp(c) => Some(c.min_rate),
+            _ => None,
         }
     }
 
     /// Its additive increase and the field that sets it; `None` where nothing changes the rate.
     pub fn additive_increase(&self) -> Option<(&'static str, BitsPerSec)> {
         match self {
-            Control::Fixed(_) => None,
             Control::Hpcc(c) => Some(("w_ai_rate", c.w_ai_rate)),
             Control::HpccPint(c) => Some(("w_ai_rate", c.w_ai_rate)),
             Control::Dcqcn(c) => Some(("ai_rate", c.ai_rate)),
             Control::Timely(c) => Some(("ai_rate", c.ai_rate)),
             Control::Dctcp(c) => Some(("ai_rate", c.ai_rate)),
+            _ => None,
         }
     }
 

@@ -95,7 +95,7 @@ proptest! {
         let scenario = parse(&base, "base.toml", &kept).unwrap();
         round_trips(&scenario);
         let _ = crate::spec::lint(&scenario);
-        let _ = scenario.switch.config(&[paceline_proto::units::BitsPerSec(1)]);
+        let _ = scenario.switch.config(&[paceline_proto::units::BitsPerSec(1)], &crate::scenario::Framing::HPCC, false);
     }
 
     #[test]

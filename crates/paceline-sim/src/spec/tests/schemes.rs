@@ -8,7 +8,7 @@ use paceline_proto::units::{Bytes, Duration};
 use super::*;
 use crate::results::Summary;
 use crate::run::{Request, run};
-use crate::scenario::{Quirks, Scheme, Window};
+use crate::scenario::{Quirks, Scheme, Transport, Window};
 
 /// The engine's form of the least scenario's scheme, written as an inline table.
 fn scheme(table: &str) -> Scheme {
@@ -26,7 +26,10 @@ fn defaults_are_those_of_the_controllers() {
         ("timely", Params::Timely(timely::Params::default()), Window::Off),
         ("dctcp", Params::Dctcp(dctcp::Params::default()), Window::Bdp),
     ] {
-        assert_eq!(scheme(&format!("cc = '{cc}'")), Scheme { name: "x".to_string(), params, window });
+        assert_eq!(
+            scheme(&format!("cc = '{cc}'")),
+            Scheme { name: "x".to_string(), params, window, transport: Transport::Rdma }
+        );
     }
 }
 

@@ -1,0 +1,322 @@
+//! All of a host's TCP as one endpoint: a connection per message, and the queue in front of its link.
+//!
+//! A message is a connection of its own: handshake, bytes, and no more. It is over for its sender when every byte is
+//! acknowledged, and nobody closes: what an application would keep open is simply not used again.
+//! What connections send waits in one queue, as in a NIC.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use super::{CacheEntry, Connection, Context, Flags, Params, SackBlocks, Segment, State, Timestamps};
+use crate::cc::FlowContext;
+use crate::transport::message::{
+    self, AGAIN, CE, Counters, End, Endpoint, Extra, Header, Kind, Message, Outcome, Sizes, TO_SENDER,
+};
+use crate::transport::timers::Timers;
+use crate::units::Time;
+
+/// A message that is being sent.
+#[derive(Clone, Debug)]
+struct Outbound {
+    connection: Connection,
+    scheme: u16,
+    peer: u32,
+    bytes: u64,
+}
+
+/// A message that arrives.
+#[derive(Clone, Debug)]
+struct Inbound {
+    connection: Connection,
+    peer: u32,
+    delivered: bool,
+}
+
+/// A host's TCP.
+#[derive(Clone, Debug)]
+pub struct Host {
+    params: Arc<Params>,
+    /// By scheme.
+    contexts: Arc<[FlowContext]>,
+    sizes: Sizes,
+    senders: Vec<Option<Outbound>>,
+    receivers: Vec<Option<Inbound>>,
+    queue: VecDeque<(Header, Extra)>,
+    /// Of the packet sent last.
+    extra: Extra,
+    /// Senders have even numbers, receivers odd ones.
+    timers: Timers,
+    /// What connections left, by peer.
+    cache: BTreeMap<u32, CacheEntry>,
+    failed: Vec<u32>,
+    counters: Counters,
+}
+
+impl Host {
+    /// A host without connections. `contexts`: of each scheme's flows, at least one; their `mtu` is the segment size.
+    pub fn new(params: Arc<Params>, contexts: Arc<[FlowContext]>, sizes: Sizes) -> Self {
+        Self {
+            params,
+            contexts,
+            sizes,
+            senders: Vec::new(),
+            receivers: Vec::new(),
+            queue: VecDeque::new(),
+            extra: Extra::default(),
+            timers: Timers::default(),
+            cache: BTreeMap::new(),
+            failed: Vec::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// What a scheme's connections share; the first scheme's for a scheme there is none of.
+    fn context<'a>(params: &'a Params, contexts: &'a [FlowContext], scheme: u16) -> Context<'a> {
+        Context { tcp: params, cc: contexts.get(usize::from(scheme)).unwrap_or(&contexts[0]) }
+    }
+
+    /// Queues all that a sender has to send now.
+    fn drain_sender(&mut self, now: Time, slot: u32) {
+        let Some(out) = &mut self.senders[slot as usize] else { return };
+        let cx = Self::context(&self.params, &self.contexts, out.scheme);
+        loop {
+            let again = out.connection.counters().retransmits;
+            let Some(segment) = out.connection.poll_transmit(cx, now) else { break };
+            let again = if out.connection.counters().retransmits > again { AGAIN } else { 0 };
+            let kind = if segment.len > 0 { Kind::Data } else { Kind::Ack };
+            self.counters.data += u64::from(segment.len > 0);
+            self.counters.again += u64::from(again != 0);
+            let header = frame(&self.sizes, kind, again, slot, out.peer, out.bytes, &segment);
+            self.queue.push_back((header, pack(&segment)));
+        }
+        if let Some(at) = out.connection.next_timeout() {
+            self.timers.arm(slot * 2, at);
+        }
+    }
+
+    /// Queues all that a receiver has to send now.
+    fn drain_receiver(&mut self, now: Time, slot: u32) {
+        let Some(inbound) = &mut self.receivers[slot as usize] else { return };
+        let cx = Self::context(&self.params, &self.contexts, 0);
+        while let Some(segment) = inbound.connection.poll_transmit(cx, now) {
+            let header = frame(&self.sizes, Kind::Ack, TO_SENDER, slot, inbound.peer, 0, &segment);
+            self.queue.push_back((header, pack(&segment)));
+        }
+        if let Some(at) = inbound.connection.next_timeout() {
+            self.timers.arm(slot * 2 + 1, at);
+        }
+    }
+
+    /// Forgets what waits to be sent for a slot, of senders or of receivers.
+    fn discard(&mut self, slot: u32, from_receiver: bool) {
+        self.queue.retain(|(h, _)| h.flow != slot || h.is(TO_SENDER) != from_receiver);
+    }
+
+    /// A message is over for its sender.
+    fn end_sender(&mut self, slot: u32) {
+        let Some(out) = self.senders[slot as usize].take() else { return };
+        let c = out.connection.counters();
+        self.counters.timeouts += c.timeouts;
+        if let Some(newer) = out.connection.cache_entry() {
+            self.cache.entry(out.peer).and_modify(|e| *e = e.merged(newer)).or_insert(newer);
+        }
+        self.discard(slot, false);
+    }
+
+    fn at_sender(&mut self, now: Time, slot: u32, segment: &Segment) -> Outcome {
+        let Some(Some(out)) = self.senders.get_mut(slot as usize) else { return Outcome::default() };
+        let cx = Self::context(&self.params, &self.contexts, out.scheme);
+        let said = out.connection.on_segment(cx, now, segment, &[]);
+        if said.acked > 0 && out.connection.acknowledged() >= out.bytes {
+            self.end_sender(slot);
+            return Outcome { fresh: 0, end: End::Finished };
+        }
+        self.drain_sender(now, slot);
+        // Progress of the sender: bytes acknowledged.
+        Outcome { fresh: said.acked.min(u64::from(u32::MAX)) as u32, end: End::None }
+    }
+
+    fn at_receiver(&mut self, now: Time, header: &Header, segment: &Segment) -> Outcome {
+        let i = header.flow as usize;
+        if self.receivers.len() <= i {
+            self.receivers.resize_with(i + 1, || None);
+        }
+        let cx = Self::context(&self.params, &self.contexts, 0);
+        let inbound = self.receivers[i].get_or_insert_with(|| Inbound {
+            connection: Connection::listen(cx, None),
+            peer: header.peer,
+            delivered: false,
+        });
+        let said = inbound.connection.on_segment(cx, now, segment, &[]);
+        let done = inbound.connection.delivered() >= header.ext;
+        let end = if done && !inbound.delivered { End::Delivered } else { End::None };
+        inbound.delivered = done;
+        self.counters.duplicates += u64::from(segment.len > 0 && said.delivered == 0);
+        self.drain_receiver(now, header.flow);
+        Outcome { fresh: said.delivered.min(u64::from(u32::MAX)) as u32, end }
+    }
+}
+
+/// The frame of a segment.
+fn frame(sizes: &Sizes, kind: Kind, flags: u8, flow: u32, peer: u32, bytes: u64, segment: &Segment) -> Header {
+    let size = (segment.len + sizes.header).clamp(sizes.control, u32::from(u16::MAX)) as u16;
+    Header { kind, priority: 0, flags, size, flow, peer, seq: segment.seq, ext: bytes }
+}
+
+/// What of a segment a header does not say.
+fn pack(segment: &Segment) -> Extra {
+    let sack = segment.sack.as_slice();
+    let times = segment.timestamps.unwrap_or_default();
+    let mut extra = [
+        u64::from(segment.ack) | u64::from(segment.window) << 32,
+        u64::from(segment.len)
+            | u64::from(segment.flags.0) << 32
+            | (sack.len() as u64) << 48
+            | u64::from(segment.timestamps.is_some()) << 56,
+        u64::from(times.value) | u64::from(times.echo) << 32,
+        0,
+        0,
+        0,
+    ];
+    for (word, (start, end)) in extra[3..].iter_mut().zip(sack) {
+        *word = u64::from(*start) | u64::from(*end) << 32;
+    }
+    extra
+}
+
+/// The segment of a packet.
+fn unpack(header: &Header, extra: &Extra) -> Segment {
+    let halves = |word: u64| (word as u32, (word >> 32) as u32);
+    let (ack, window) = halves(extra[0]);
+    let (len, more) = halves(extra[1]);
+    let mut sack = SackBlocks::default();
+    for word in extra[3..].iter().take((more >> 16 & 0xff) as usize) {
+        let (start, end) = halves(*word);
+        sack.push(u64::from(start), u64::from(end));
+    }
+    let (value, echo) = halves(extra[2]);
+    Segment {
+        seq: header.seq,
+        ack,
+        len,
+        window,
+        flags: Flags(more as u16) | Flags::CE.when(header.is(CE)),
+        timestamps: (more >> 24 != 0).then_some(Timestamps { value, echo }),
+        sack,
+    }
+}
+
+impl Endpoint for Host {
+    const EXTRA: bool = true;
+
+    fn start(&mut self, now: Time, slot: u32, message: Message) {
+        let i = slot as usize;
+        if self.senders.len() <= i {
+            self.senders.resize_with(i + 1, || None);
+        }
+        // A connection without any byte would never be over.
+        let bytes = message.bytes.max(1);
+        let cx = Self::context(&self.params, &self.contexts, message.scheme);
+        let mut connection = Connection::connect(cx, self.cache.get(&message.peer).copied());
+        connection.write(bytes);
+        self.senders[i] = Some(Outbound { connection, scheme: message.scheme, peer: message.peer, bytes });
+        self.drain_sender(now, slot);
+    }
+
+    fn on_packet(&mut self, now: Time, header: &Header) -> Outcome {
+        self.on_packet_with(now, header, &Extra::default())
+    }
+
+    fn on_packet_with(&mut self, now: Time, header: &Header, extra: &Extra) -> Outcome {
+        if header.flow >= message::MAX_SLOTS {
+            return Outcome::default();
+        }
+        let segment = unpack(header, extra);
+        if header.is(TO_SENDER) {
+            self.at_sender(now, header.flow, &segment)
+        } else {
+            self.at_receiver(now, header, &segment)
+        }
+    }
+
+    fn forget(&mut self, slot: u32) {
+        if let Some(inbound) = self.receivers.get_mut(slot as usize) {
+            *inbound = None;
+        }
+        self.discard(slot, true);
+    }
+
+    fn poll_transmit(&mut self, _now: Time) -> Option<Header> {
+        let (header, extra) = self.queue.pop_front()?;
+        self.extra = extra;
+        Some(header)
+    }
+
+    fn extra(&self) -> Extra {
+        self.extra
+    }
+
+    fn next_timeout(&self) -> Time {
+        self.timers.next()
+    }
+
+    fn on_timeout(&mut self, now: Time) {
+        while let Some(number) = self.timers.pop_due(now) {
+            let slot = number / 2;
+            if number.is_multiple_of(2) {
+                let Some(Some(out)) = self.senders.get_mut(slot as usize) else { continue };
+                let cx = Self::context(&self.params, &self.contexts, out.scheme);
+                if out.connection.next_timeout().is_some_and(|at| at <= now) {
+                    out.connection.on_timeout(cx, now);
+                }
+                if out.connection.state() == State::Failed {
+                    self.end_sender(slot);
+                    self.failed.push(slot);
+                } else {
+                    self.drain_sender(now, slot);
+                }
+            } else {
+                let Some(Some(inbound)) = self.receivers.get_mut(slot as usize) else { continue };
+                let cx = Self::context(&self.params, &self.contexts, 0);
+                if inbound.connection.next_timeout().is_some_and(|at| at <= now) {
+                    inbound.connection.on_timeout(cx, now);
+                }
+                self.drain_receiver(now, slot);
+            }
+        }
+    }
+
+    fn take_failed(&mut self) -> Option<u32> {
+        self.failed.pop()
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// What a connection says is what the other end's connection hears.
+        #[test]
+        fn segments_survive_the_packet(
+            seq: u32, ack: u32, window: u32, len in 0u32..9000, flags in 0u16..2048,
+            times: Option<(u32, u32)>, blocks in prop::collection::vec((any::<u32>(), any::<u32>()), 0..4),
+        ) {
+            let mut sack = SackBlocks::default();
+            for (start, end) in &blocks {
+                sack.push(u64::from(*start), u64::from(*end));
+            }
+            let timestamps = times.map(|(value, echo)| Timestamps { value, echo });
+            let s = Segment { seq, ack, len, window, flags: Flags(flags), timestamps, sack };
+            let header = frame(&Sizes::ETHERNET, Kind::Data, 0, 1, 2, 3, &s);
+            prop_assert_eq!(unpack(&header, &pack(&s)), s);
+            let marked = unpack(&Header { flags: CE, ..header }, &pack(&s));
+            prop_assert!(marked.flags.has(Flags::CE));
+        }
+    }
+}

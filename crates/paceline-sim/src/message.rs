@@ -1,0 +1,543 @@
+//! Host-wide message transports (Homa, NDP) at the NICs.
+//!
+//! A message is a flow whose sending and receiving state lives in its hosts' endpoints (`paceline_proto::transport::message`)
+//! instead of [`crate::flow::Flow`] and [`crate::flow::Receiving`]. An endpoint knows messages by dense numbers of its own,
+//! *places*; packets name the flow; this file translates. A NIC asks its endpoint for the next packet whenever its
+//! transmitter is idle, so packets never queue at a host, except while their class is paused.
+//!
+//! What a header says beyond the packet's own fields travels in the packet's first two telemetry words.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use paceline_proto::cc::FlowContext;
+
+use paceline_proto::rng::{hash3, mix};
+use paceline_proto::telemetry::IntHop;
+use paceline_proto::transport::message::{
+    self as proto, AGAIN, Counters, End, Endpoint, Extra, Header, Outcome, TO_SENDER,
+};
+use paceline_proto::transport::{express_pass, homa, ndp, tcp};
+use paceline_proto::units::{BitsPerSec, MS, Time};
+
+use crate::error::InputError;
+use crate::flow::{Receiving, SLOT_BITS, SLOT_MASK};
+use crate::graph::NodeId;
+use crate::net::parts::Note;
+use crate::net::{Net, Schedule};
+use crate::packet::{CE, Handle, INLINE_HOPS, Kind, LONG, NONE, Packet, UNSCHEDULED};
+use crate::record::Status;
+use crate::routing::Address;
+use crate::scenario::{PathChoice, Scenario, Transport};
+
+/// Never.
+const NEVER: u64 = u64::MAX;
+/// Timeouts in a row that may pass before a run counts as standing still.
+const PATIENCE: u64 = 16;
+
+/// The endpoints of all hosts.
+enum Endpoints {
+    Homa(Vec<homa::Host>),
+    Ndp(Vec<ndp::Host>),
+    ExpressPass(Vec<express_pass::Host>),
+    Tcp(Vec<tcp::Host>),
+}
+
+/// Calls the endpoint of a NIC, whatever transport it speaks.
+macro_rules! endpoint {
+    ($endpoints:expr, $nic:expr, $host:ident => $call:expr) => {
+        match $endpoints {
+            Endpoints::Homa(hosts) => {
+                let $host = &mut hosts[$nic as usize];
+                $call
+            }
+            Endpoints::Ndp(hosts) => {
+                let $host = &mut hosts[$nic as usize];
+                $call
+            }
+            Endpoints::ExpressPass(hosts) => {
+                let $host = &mut hosts[$nic as usize];
+                $call
+            }
+            Endpoints::Tcp(hosts) => {
+                let $host = &mut hosts[$nic as usize];
+                $call
+            }
+        }
+    };
+}
+
+/// A message at its sender's NIC.
+#[derive(Clone, Copy, Debug)]
+struct Outbound {
+    /// The flow's slot.
+    slot: u32,
+    /// NIC of the receiver.
+    peer: u32,
+    /// Packets sent; numbers the draws of sprayed packets.
+    sent: u32,
+}
+
+/// What a receiver's NIC must know before the first packet comes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Incoming {
+    /// Its place at the endpoint; [`NONE`] before the first packet.
+    place: u32,
+    /// NICs of the sender and of the receiver.
+    from: u32,
+    to: u32,
+    /// The message's number.
+    id: u64,
+    /// Class of its flow.
+    class: u8,
+}
+
+/// A message at its receiver's NIC.
+#[derive(Clone, Copy, Debug)]
+struct Inbound {
+    /// Flow field of its packets.
+    flow: u32,
+    /// NIC of the sender.
+    peer: u32,
+    id: u64,
+    /// Class of the flow.
+    class: u8,
+    /// Way back.
+    path: [u16; INLINE_HOPS],
+    long: bool,
+    /// Packets sent back.
+    sent: u32,
+}
+
+/// The places of one NIC's endpoint.
+#[derive(Clone, Debug, Default)]
+struct Places {
+    sending: Vec<Outbound>,
+    free: Vec<u32>,
+    receiving: Vec<Inbound>,
+    /// Receivers' places whose messages are finished, and since when.
+    resting: VecDeque<(u64, u32)>,
+}
+
+/// The message transport of a run.
+pub(crate) struct Messages {
+    endpoints: Endpoints,
+    /// By NIC.
+    places: Vec<Places>,
+    /// By flow number.
+    incoming: Vec<Incoming>,
+    /// How long a receiver's place rests before another message gets it: by then nothing of the old one is under way.
+    rest: u64,
+    /// Longest timeout of the transport.
+    patience: u64,
+    spray: bool,
+    /// Headers do not say all, and classes are the flows'.
+    is_tcp: bool,
+    /// What the hosts of other parts have counted.
+    others: Counters,
+}
+
+impl Messages {
+    /// The endpoints of a scenario whose scheme is a message transport. `rates`: of the NICs' links; `key`: of their random
+    /// draws.
+    ///
+    /// `contexts`: of each scheme's flows.
+    pub(crate) fn new(
+        scenario: &Scenario,
+        rates: &[BitsPerSec],
+        contexts: Arc<[FlowContext]>,
+        key: u64,
+    ) -> Result<Option<Box<Self>>, InputError> {
+        let nics = rates.len();
+        let scheme = scenario.schemes.iter().find(|s| s.transport != Transport::Rdma);
+        let (endpoints, patience) = match scheme.map(|s| &s.transport) {
+            None | Some(Transport::Rdma) => return Ok(None),
+            Some(Transport::Homa(p)) => (
+                Endpoints::Homa(vec![homa::Host::new(*p); nics]),
+                p.resend_timeout.0.max(p.sender_timeout.0).max(p.done_timeout.0),
+            ),
+            Some(Transport::Ndp(p)) => {
+                (Endpoints::Ndp((0..nics as u64).map(|nic| ndp::Host::new(*p, hash3(key, nic, 0))).collect()), p.rto.0)
+            }
+            Some(Transport::Tcp(params)) => {
+                let f = &scenario.framing;
+                let control = f.ack_header.max(f.min_frame);
+                let sizes = proto::Sizes { payload: f.payload, header: f.header, control, full_last: false };
+                let host = tcp::Host::new(Arc::clone(params), contexts, sizes);
+                (Endpoints::Tcp(vec![host; nics]), params.rto.max.0)
+            }
+            Some(Transport::ExpressPass { params, shaper }) => {
+                let host = |(nic, rate): (usize, &BitsPerSec)| {
+                    express_pass::Host::new(*params, *shaper, *rate, hash3(key, nic as u64, 0)).map_err(|e| {
+                        let field = format!("schemes.{}.{}", scheme.map_or("", |s| &s.name), e.field);
+                        InputError::new("ExpressPass cannot work so").field(field).value(e.value).allowed(e.allowed)
+                    })
+                };
+                let hosts = rates.iter().enumerate().map(host).collect::<Result<_, _>>()?;
+                let p = params;
+                let patience = p.retransmit_timeout.max(p.credit_stop_timeout).max(p.credit_timeout);
+                (Endpoints::ExpressPass(hosts), patience.max(p.rto_scheduled).max(p.rto_unscheduled).0)
+            }
+        };
+        Ok(Some(Box::new(Self {
+            places: vec![Places::default(); nics],
+            incoming: Vec::new(),
+            rest: MS + crate::engine::windowed::lookahead(scenario),
+            patience: patience.saturating_mul(PATIENCE),
+            is_tcp: matches!(endpoints, Endpoints::Tcp(_)),
+            endpoints,
+            spray: scenario.routing.choice == PathChoice::Spray,
+            others: Counters::default(),
+        })))
+    }
+
+    /// Longest time in which a run without progress may still help itself, ps.
+    pub(crate) fn patience(&self) -> u64 {
+        self.patience
+    }
+
+    /// How long a flow's slot stays unused after its end, ps.
+    pub(crate) fn rest(&self) -> u64 {
+        self.rest
+    }
+
+    /// What all hosts have counted.
+    pub(crate) fn counters(&self) -> Counters {
+        let mut sum = self.others;
+        match &self.endpoints {
+            Endpoints::Homa(hosts) => hosts.iter().for_each(|h| sum.add(h.counters())),
+            Endpoints::Ndp(hosts) => hosts.iter().for_each(|h| sum.add(h.counters())),
+            Endpoints::ExpressPass(hosts) => hosts.iter().for_each(|h| sum.add(h.counters())),
+            Endpoints::Tcp(hosts) => hosts.iter().for_each(|h| sum.add(h.counters())),
+        }
+        sum
+    }
+
+    /// Takes over what another part has counted.
+    pub(crate) fn absorb(&mut self, other: &Messages) {
+        self.others.add(&other.counters());
+    }
+
+    /// A flow has started: its receiver's NIC may hear of it.
+    pub(crate) fn open(&mut self, number: u32, incoming: Incoming) {
+        let i = number as usize;
+        if self.incoming.len() <= i {
+            let nobody = Incoming { place: NONE, from: NONE, to: NONE, id: 0, class: 0 };
+            self.incoming.resize(i + 1, nobody);
+        }
+        self.incoming[i] = incoming;
+    }
+
+    /// What a flow's receiver was told.
+    pub(crate) fn opened(&self, number: u32) -> Incoming {
+        self.incoming[number as usize]
+    }
+
+    /// A message has ended at its sender at `now`: its receiver's place may rest.
+    pub(crate) fn finished(&mut self, flow: u32, now: u64) {
+        let Incoming { place, to, .. } = self.incoming[(flow & SLOT_MASK) as usize];
+        if place != NONE {
+            let places = &mut self.places[to as usize];
+            if places.receiving[place as usize].flow == flow {
+                places.resting.push_back((now, place));
+            }
+        }
+    }
+
+    /// The place of a message at its receiver's NIC, given at its first packet.
+    fn place(&mut self, nic: u32, flow: u32, receiving: &Receiving, now: u64) -> u32 {
+        let number = flow & SLOT_MASK;
+        let Incoming { place, from, id, class, .. } = self.incoming[number as usize];
+        if place != NONE {
+            return place;
+        }
+        let places = &mut self.places[nic as usize];
+        let long = usize::from(receiving.switches) > INLINE_HOPS;
+        let inbound = Inbound { flow, peer: from, id, class, path: receiving.path, long, sent: 0 };
+        let rested = places.resting.front().filter(|(since, _)| since + self.rest <= now).map(|(_, place)| *place);
+        let place = rested.unwrap_or(places.receiving.len() as u32);
+        if rested.is_some() {
+            places.resting.pop_front();
+            places.receiving[place as usize] = inbound;
+            endpoint!(&mut self.endpoints, nic, host => host.forget(place));
+        } else {
+            places.receiving.push(inbound);
+        }
+        self.incoming[number as usize].place = place;
+        place
+    }
+}
+
+impl Net {
+    /// The two ends of a message, and what its receiver's NIC must know.
+    pub(crate) fn incoming(&self, src: Address, dst: Address, id: u64, class: u8) -> Incoming {
+        let nic = |a: Address| self.nic_of_port[self.graph.port_index(a.host, a.nic)];
+        Incoming { place: NONE, from: nic(src), to: nic(dst), id, class }
+    }
+
+    /// Hands a started flow to the endpoint of its NIC.
+    pub(crate) fn add_message(&mut self, slot: u32) -> u32 {
+        let nic = self.nic_of_port[self.flows[slot as usize].nic as usize];
+        let number = self.number(slot);
+        let Some(m) = &mut self.messages else { return nic };
+        let info = &self.infos[slot as usize];
+        let peer = m.opened(number).to;
+        let places = &mut m.places[nic as usize];
+        let outbound = Outbound { slot, peer, sent: 0 };
+        let free = places.free.pop();
+        let place = free.unwrap_or(places.sending.len() as u32);
+        if free.is_some() {
+            places.sending[place as usize] = outbound;
+        } else {
+            places.sending.push(outbound);
+        }
+        self.flows[slot as usize].place = place;
+        let message = proto::Message { peer, bytes: info.spec.bytes, id: info.id, scheme: info.spec.scheme };
+        endpoint!(&mut m.endpoints, nic, host => host.start(info.spec.start, place, message));
+        self.message_changed(nic);
+        nic
+    }
+
+    /// Something happened at a NIC's endpoint: it may want to send, and to be called.
+    fn message_changed(&mut self, nic: u32) {
+        if let Some(m) = &mut self.messages {
+            self.nics[nic as usize].timer_at = endpoint!(&mut m.endpoints, nic, host => host.next_timeout()).0;
+        }
+        self.may_send(nic, 0);
+    }
+
+    /// The timeouts due at `now`.
+    pub(crate) fn message_timeout(&mut self, nic: u32, now: u64) {
+        self.begin_at(nic, now);
+        if let Some(m) = &mut self.messages {
+            endpoint!(&mut m.endpoints, nic, host => host.on_timeout(Time(now)));
+            while let Some(place) = self.failed_message(nic) {
+                let slot = self.messages.as_ref().map_or(0, |m| m.places[nic as usize].sending[place as usize].slot);
+                let flow = self.number(slot) | u32::from(self.flows[slot as usize].generation) << SLOT_BITS;
+                self.end_message(nic, slot, flow, place, Status::Failed, now);
+            }
+        }
+        self.message_changed(nic);
+    }
+
+    /// A sender's place whose message has just been given up.
+    fn failed_message(&mut self, nic: u32) -> Option<u32> {
+        let m = self.messages.as_mut()?;
+        endpoint!(&mut m.endpoints, nic, host => host.take_failed())
+    }
+
+    /// Lets the NIC send everything that goes before `end`, as `Net::nic_advance` does. Timeouts that fall between are
+    /// called; one at `end` itself is the engine's.
+    pub(crate) fn message_work<S: Schedule>(&mut self, nic: u32, end: u64, inclusive: bool, s: &mut S) -> u64 {
+        let port = self.nics[nic as usize].port;
+        loop {
+            let free = self.ports[port as usize].free;
+            let timer = self.nics[nic as usize].timer_at;
+            if timer < free.min(end) {
+                self.message_timeout(nic, timer);
+                continue;
+            }
+            if free > end || (free == end && !inclusive) {
+                self.nics[nic as usize].next_at = free;
+                return free;
+            }
+            if self.message_send(nic, port, free, s) {
+                continue;
+            }
+            let timer = self.nics[nic as usize].timer_at;
+            if timer < end {
+                self.message_timeout(nic, timer);
+                continue;
+            }
+            self.nics[nic as usize].next_at = NEVER;
+            return NEVER;
+        }
+    }
+
+    /// Sends the next packet of an idle NIC. False when there is none.
+    fn message_send<S: Schedule>(&mut self, nic: u32, port: u32, now: u64, s: &mut S) -> bool {
+        let p = &mut self.ports[port as usize];
+        if p.waiting != 0 {
+            // Its class was paused when it was its turn.
+            let Some(class) = p.pick() else { return false };
+            let h = p.pop(self.arena.split().0, class);
+            self.nic_launch(port, h, now, s);
+            return true;
+        }
+        let Some(m) = &mut self.messages else { return false };
+        let next = endpoint!(&mut m.endpoints, nic, host => host.poll_transmit(Time(now)));
+        // Asking may have told it when to be asked again.
+        self.nics[nic as usize].timer_at = endpoint!(&mut m.endpoints, nic, host => host.next_timeout()).0;
+        let Some(header) = next else { return false };
+        let extra = m.is_tcp.then(|| endpoint!(&mut m.endpoints, nic, host => host.extra()));
+        let h = self.message_packet(nic, &header, extra);
+        let class = self.arena[h].class;
+        let p = &mut self.ports[port as usize];
+        if p.paused & !1 & (1 << class) != 0 {
+            p.push(self.arena.split().0, h, class, header.size);
+        } else {
+            self.nic_launch(port, h, now, s);
+        }
+        true
+    }
+
+    /// The packet of a header.
+    fn message_packet(&mut self, nic: u32, header: &Header, extra: Option<Extra>) -> Handle {
+        let back = header.is(TO_SENDER);
+        let mut packet = Packet {
+            next: NONE,
+            seq: header.seq,
+            size: header.size,
+            class: header.priority & 7,
+            flags: if header.is(proto::UNSCHEDULED) { UNSCHEDULED } else { 0 },
+            kind: match (header.kind, back) {
+                (proto::Kind::Data, false) => Kind::Data,
+                (_, false) => Kind::Control,
+                (_, true) => Kind::Answer,
+            },
+            ..Packet::default()
+        };
+        let share = self.share.bits;
+        let me = u32::from(self.share.me);
+        let Some(m) = &mut self.messages else { return self.arena.alloc(packet) };
+        let places = &mut m.places[nic as usize];
+        let (peer, id, sent) = if back {
+            let inbound = &mut places.receiving[header.flow as usize];
+            packet.flow = inbound.flow;
+            packet.out = inbound.path;
+            packet.flags |= if inbound.long { LONG } else { 0 };
+            if m.is_tcp {
+                packet.class = if self.ack_control_class { 0 } else { inbound.class };
+            }
+            inbound.sent = inbound.sent.wrapping_add(1);
+            (inbound.peer, inbound.id, inbound.sent)
+        } else {
+            let outbound = &mut places.sending[header.flow as usize];
+            let flow = &self.flows[outbound.slot as usize];
+            packet.flow = outbound.slot << share | me | u32::from(flow.generation) << SLOT_BITS;
+            packet.out = flow.path;
+            packet.flags |= flow.flags & LONG;
+            if m.is_tcp {
+                packet.class = flow.class;
+            }
+            outbound.sent = outbound.sent.wrapping_add(1);
+            let info = &mut self.infos[outbound.slot as usize];
+            if header.kind == proto::Kind::Data {
+                self.counters.data_made += 1;
+                if header.is(AGAIN) {
+                    info.retransmitted += 1;
+                    self.counters.retransmitted += 1;
+                }
+            }
+            (outbound.peer, info.id, outbound.sent)
+        };
+        if m.spray {
+            let key = hash3(self.draws.spray, id, u64::from(back));
+            self.spread(&mut packet, nic, peer, key, u64::from(sent) - 1);
+        }
+        let h = self.arena.alloc(packet);
+        let words = self.arena.int(h);
+        words[0] = IntHop(header.ext);
+        words[1] = IntHop(header.kind as u64 | u64::from(header.flags) << 8 | u64::from(nic) << 16);
+        if let Some(extra) = extra {
+            words[2..].iter_mut().zip(extra).for_each(|(word, e)| *word = IntHop(e));
+        }
+        h
+    }
+
+    /// A path for the `counter`-th packet from one NIC to another: each path once before any is used again.
+    fn spread(&mut self, packet: &mut Packet, from: u32, to: u32, key: u64, counter: u64) {
+        let address = |nic: u32| {
+            let port = self.nics[nic as usize].port;
+            let host: NodeId = self.port_node[port as usize];
+            Address { host, nic: (port - self.first[host as usize]) as u16 }
+        };
+        let (from, to) = (address(from), address(to));
+        let (mut turn, mut chosen) = (counter, key);
+        let mut draw = |n: u32| {
+            let choice = ndp::paths::path(chosen, turn, n);
+            turn /= u64::from(n);
+            chosen = mix(chosen ^ u64::from(choice));
+            choice
+        };
+        let mut path = std::mem::take(&mut self.path);
+        if self.routes.spray_path(from, to, &mut draw, &mut path).is_ok() {
+            Self::set_path(packet, &path[1..]);
+        }
+        self.path = path;
+    }
+
+    /// A packet arrives at the NIC of its message's sender or receiver.
+    pub(crate) fn message_arrival(&mut self, nic: u32, h: Handle, packet: &Packet, now: u64) {
+        let words = *self.arena.int(h);
+        let (ext, word) = (words[0].0, words[1].0);
+        self.arena.release(h);
+        let marked = if packet.flags & CE != 0 { proto::CE } else { 0 };
+        let flags = (word >> 8) as u8 | marked;
+        let kind = proto::Kind::ALL.get((word & 0xff) as usize).copied().unwrap_or(proto::Kind::Data);
+        if packet.kind == Kind::Data {
+            self.counters.data_delivered += 1;
+        }
+        let back = flags & TO_SENDER != 0;
+        let number = packet.flow & SLOT_MASK;
+        let generation = packet.flow >> SLOT_BITS;
+        let slot = number >> self.share.bits;
+        let Some(m) = &mut self.messages else { return };
+        let (flow, peer) = if back {
+            let f = &self.flows[slot as usize];
+            if !f.alive || u32::from(f.generation) != generation {
+                return;
+            }
+            (f.place, m.places[nic as usize].sending[f.place as usize].peer)
+        } else {
+            let receiving = &self.receiving[number as usize];
+            if u32::from(receiving.generation) != generation {
+                return;
+            }
+            let place = m.place(nic, packet.flow, receiving, now);
+            let inbound = &m.places[nic as usize].receiving[place as usize];
+            if inbound.flow != packet.flow {
+                return;
+            }
+            (place, inbound.peer)
+        };
+        let (priority, size, seq) = (packet.class, packet.size, packet.seq);
+        let header = Header { kind, priority, flags, size, flow, peer, seq, ext };
+        let Outcome { fresh, end } = if m.is_tcp {
+            let extra = std::array::from_fn(|i| words[2 + i].0);
+            endpoint!(&mut m.endpoints, nic, host => host.on_packet_with(Time(now), &header, &extra))
+        } else {
+            endpoint!(&mut m.endpoints, nic, host => host.on_packet(Time(now), &header))
+        };
+        self.progress += u64::from(fresh > 0);
+        match end {
+            End::None => {}
+            End::Delivered => {
+                let state = &mut self.receiving[number as usize];
+                state.done_at = now;
+                if self.share.bits != 0 {
+                    self.announce_done(number, generation as u8, now);
+                }
+            }
+            End::Finished => {
+                self.progress += 1;
+                self.end_message(nic, slot, packet.flow, flow, Status::Finished, now);
+            }
+        }
+        self.message_changed(nic);
+    }
+
+    /// A message is over for its sender.
+    fn end_message(&mut self, nic: u32, slot: u32, flow: u32, place: u32, status: Status, now: u64) {
+        self.end_flow(slot, now, status);
+        self.flows[slot as usize].progress_at = now;
+        let Some(m) = &mut self.messages else { return };
+        m.places[nic as usize].free.push(place);
+        let to = m.opened(flow & SLOT_MASK).to;
+        let node = self.port_node[self.nics[to as usize].port as usize];
+        match self.share.part_of.get(node as usize) {
+            Some(&part) if part != self.share.me => self.notes.push((part, Note::Finished { flow, at: now })),
+            _ => m.finished(flow, now),
+        }
+    }
+}

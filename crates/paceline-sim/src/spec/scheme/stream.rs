@@ -1,0 +1,117 @@
+//! Schemes over TCP: `NewReno`, CUBIC and Vegas. The stack below them is `[host.tcp]`.
+
+use paceline_proto::cc::new_reno::Halving;
+use paceline_proto::cc::{cubic, new_reno, vegas};
+
+use crate::spec::declare::section;
+use crate::spec::value::{choice, either};
+
+choice! {
+    /// What a loss halves.
+    pub enum Halved {
+        /// The bytes in flight.
+        Flight = "flight",
+        /// The window, rounded down to whole segments.
+        Window = "window",
+    }
+}
+
+impl Halved {
+    fn rule(self) -> Halving {
+        match self {
+            Halved::Flight => Halving::Flight,
+            Halved::Window => Halving::WindowInSegments,
+        }
+    }
+}
+
+section! {
+    /// TCP with the `NewReno` window: slow start, additive increase, halving. Every flow is a connection of its own.
+    pub struct NewReno {
+        /// Segments of slow-start growth for one ACK.
+        abc_limit: u32 = 2, in "[1, 1000]", from "RFC 3465: 2; RFC 5681: 1";
+        /// What a loss halves.
+        halving: Halved = "flight", from "RFC 5681, eq. 4; FreeBSD: the window";
+    }
+}
+
+choice! {
+    /// Which text CUBIC follows.
+    pub enum CubicForm {
+        /// RFC 9438.
+        Rfc = "rfc9438",
+        /// FreeBSD of 2011.
+        Freebsd = "freebsd2011",
+    }
+}
+
+section! {
+    /// TCP with the CUBIC window. Every flow is a connection of its own.
+    pub struct Cubic {
+        /// Which text it follows.
+        form: CubicForm = "rfc9438", from "RFC 9438; FreeBSD 9";
+        /// Share of the window kept on a loss.
+        beta: f64 => form { "rfc9438" => 0.7, "freebsd2011" => 0.8 }, in "(0, 0.999]", from "RFC 9438, sec. 4.6; FreeBSD 9";
+        /// Steepness, segments per cubed second.
+        c: f64 = 0.4, in "(0, 1000]", from "RFC 9438, sec. 5.1";
+        /// What a maximum below the last one is multiplied with; 1 for nothing.
+        fast_convergence: f64 => form { "rfc9438" => 0.85, "freebsd2011" => 0.9 }, in "(0, 1]", from "RFC 9438, sec. 4.7; FreeBSD 9";
+        /// Segments of slow-start growth for one ACK.
+        abc_limit: u32 = 2, in "[1, 1000]", from "RFC 3465: 2";
+    }
+}
+
+either! {
+    /// Segments in queues.
+    pub enum Queued {
+        /// FreeBSD's rule instead.
+        Off = "off",
+        ;
+        /// So many.
+        Segments(u32),
+    }
+}
+
+section! {
+    /// TCP with the Vegas window, which follows the round-trip time. Every flow is a connection of its own.
+    pub struct Vegas {
+        /// The window grows while fewer segments are in queues.
+        alpha: u32 = 1, in "[0, 1000000]", from "FreeBSD: 1; Brakmo and Peterson 1995: 2";
+        /// The window shrinks while more segments are in queues.
+        beta: u32 = 3, in "[0, 1000000]", from "FreeBSD: 3; Brakmo and Peterson 1995: 4";
+        /// Slow start ends when more segments are in queues.
+        gamma: Queued = "off", in "[0, 1000000]", from "FreeBSD: a rule of its own; Brakmo and Peterson 1995: 1";
+        /// Segments of slow-start growth for one ACK.
+        abc_limit: u32 = 2, in "[1, 1000]", from "RFC 3465: 2";
+        /// What a loss halves.
+        halving: Halved = "window", from "FreeBSD";
+    }
+}
+
+impl NewReno {
+    /// The controller's parameters.
+    pub fn params(&self) -> new_reno::Params {
+        new_reno::Params { abc_limit: self.abc_limit, halving: self.halving.rule() }
+    }
+}
+
+impl Cubic {
+    /// The controller's parameters.
+    pub fn params(&self) -> cubic::Params {
+        let form = match self.form {
+            CubicForm::Rfc => cubic::Params::rfc9438().form,
+            CubicForm::Freebsd => cubic::Params::freebsd2011().form,
+        };
+        let (beta, c, fast_convergence) = (self.beta, self.c, self.fast_convergence);
+        cubic::Params { beta, c, fast_convergence, abc_limit: self.abc_limit, form }
+    }
+}
+
+impl Vegas {
+    /// The controller's parameters.
+    pub fn params(&self) -> vegas::Params {
+        let gamma = if let Queued::Segments(n) = self.gamma { Some(n) } else { None };
+        let (alpha, beta, abc_limit) = (self.alpha, self.beta, self.abc_limit);
+        vegas::Params { alpha, beta, gamma, abc_limit, halving: self.halving.rule() }
+    }
+}

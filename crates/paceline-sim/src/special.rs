@@ -1,0 +1,164 @@
+//! Switch ports with rules of their own: those that trim (NDP) and those that shape credits (ExpressPass). A port needs no
+//! other port of its switch, so a window is run port by port; in both engines a port goes through the same steps.
+
+pub(crate) mod credits;
+pub(crate) mod trimming;
+
+use crate::net::{Lane, Net, Schedule};
+use crate::packet::{Handle, UNSCHEDULED};
+use crate::scenario::{Scenario, Transport};
+use credits::Credits;
+use trimming::Trimming;
+
+/// The rules of a run's switch ports, where they are special.
+pub(crate) enum Special {
+    /// NDP's.
+    Trimming(Trimming),
+    /// ExpressPass's.
+    Credits(Credits),
+}
+
+impl Special {
+    /// The ports of a scenario. `key`: of their random draws.
+    pub(crate) fn new(scenario: &Scenario, key: u64) -> Result<Option<Box<Self>>, crate::InputError> {
+        if let Some(settings) = scenario.switch.trimming {
+            return Ok(Some(Box::new(Special::Trimming(Trimming::new(scenario, settings, key)?))));
+        }
+        let credits = scenario.schemes.iter().find_map(|s| match &s.transport {
+            Transport::ExpressPass { params, shaper } => Some((params.framing, *shaper)),
+            _ => None,
+        });
+        let Some((framing, shaper)) = credits else { return Ok(None) };
+        Ok(Some(Box::new(Special::Credits(Credits::new(scenario, &framing, shaper)?))))
+    }
+}
+
+/// A lane that need not be told what waits: the port is looked at until its window ends.
+struct Quiet<'a, L>(&'a mut L);
+
+impl<L: Lane> Schedule for Quiet<'_, L> {
+    fn idle(&self, port: u32, free: u64, now: u64) -> bool {
+        self.0.idle(port, free, now)
+    }
+
+    fn started(&mut self, port: u32, free: u64, handle: Handle, inbox: u32, arrival: u64) {
+        self.0.started(port, free, handle, inbox, arrival);
+    }
+
+    fn waiting(&mut self, _port: u32, _free: u64) {}
+
+    fn turned(&mut self, handle: Handle, in_port: u16, inbox: u32, arrival: u64) {
+        self.0.turned(handle, in_port, inbox, arrival);
+    }
+}
+
+impl Net {
+    /// One window of a port: `arrivals` as (time, handle) in order, all before `end`; departures before `end`.
+    pub(crate) fn run_special<L: Lane>(
+        &mut self,
+        port: u32,
+        arrivals: impl Iterator<Item = (u64, Handle)>,
+        end: u64,
+        lane: &mut L,
+    ) {
+        let mut quiet = Quiet(lane);
+        for (now, h) in arrivals {
+            self.special_departures(port, now + 1, &mut quiet);
+            self.special_arrival(port, h, now, &mut quiet);
+        }
+        self.special_departures(port, end, &mut quiet);
+        if let Some(at) = self.next_special(port) {
+            lane.waiting(port, at);
+        }
+    }
+
+    /// All departures before `end`.
+    fn special_departures<S: Schedule>(&mut self, port: u32, end: u64, s: &mut S) {
+        while let Some(at) = self.next_special(port).filter(|at| *at < end) {
+            self.special_depart(port, at, s);
+        }
+    }
+
+    /// When the port starts its next packet if nothing arrives before.
+    fn next_special(&self, port: u32) -> Option<u64> {
+        let p = &self.ports[port as usize];
+        if p.waiting == 0 {
+            return None;
+        }
+        match self.special.as_deref() {
+            Some(Special::Credits(c)) => c.next(port, p, &self.arena),
+            _ => Some(p.free),
+        }
+    }
+
+    /// The port starts its next packet, if one may go.
+    pub(crate) fn special_depart<S: Schedule>(&mut self, port: u32, now: u64, s: &mut S) {
+        let next = self.next_special(port);
+        if let Some(at) = next.filter(|at| *at > now) {
+            s.waiting(port, at);
+        }
+        if next.is_none_or(|at| at > now) {
+            return;
+        }
+        let p = &self.ports[port as usize];
+        let class = match self.special.as_deref_mut() {
+            Some(Special::Trimming(t)) => t.pick(port, p),
+            Some(Special::Credits(c)) => c.pick(port, p, &self.arena, now),
+            None => None,
+        };
+        let Some(class) = class else { return };
+        if self.is_recorded(class) {
+            self.note_queue(port, class, now);
+        }
+        let h = self.ports[port as usize].pop(self.arena.split().0, class);
+        let packet = self.arena[h];
+        let in_port = trimming::ingress(packet.in_port);
+        self.buffers.local(self.port_node[port as usize]).remove(in_port, class, packet.size);
+        self.launch(port, h, true, now, s);
+        let p = &self.ports[port as usize];
+        if p.waiting != 0 {
+            // Also where only a credit waits that may go later: what arrives until then goes before it.
+            s.waiting(port, p.free);
+        }
+    }
+
+    /// A packet arrives for the port.
+    pub(crate) fn special_arrival<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
+        let p = &self.ports[port as usize];
+        let idle = s.idle(port, p.free, now);
+        match self.special.as_deref() {
+            Some(Special::Trimming(_)) if idle && p.waiting == 0 => {
+                self.launch(port, h, true, now, s);
+                return;
+            }
+            Some(Special::Trimming(_)) => self.trimming_arrival(port, h, now, s),
+            _ => self.credits_arrival(port, h, now),
+        }
+        let p = &mut self.ports[port as usize];
+        if idle {
+            // Nothing goes before what has come now.
+            p.free = p.free.max(now);
+            self.special_depart(port, now, s);
+        } else if p.waiting != 0 {
+            let free = p.free;
+            s.waiting(port, free);
+        }
+    }
+
+    /// Into a queue.
+    fn keep(&mut self, port: u32, h: Handle, class: u8, now: u64) {
+        self.arena[h].class = class;
+        let packet = self.arena[h];
+        let in_port = trimming::ingress(packet.in_port);
+        self.buffers.local(self.port_node[port as usize]).add(in_port, class, packet.size);
+        self.enqueue(port, h, &packet, now);
+    }
+
+    /// Whether a port has no room for a packet, by the limits of ordinary ports.
+    fn is_full(&self, port: u32, h: Handle, waiting: u32) -> bool {
+        let packet = &self.arena[h];
+        let buffer = self.scenario.switch.buffer.0;
+        u64::from(waiting) + u64::from(packet.size) > buffer
+            || packet.flags & self.selective_mask & UNSCHEDULED != 0 && self.refuses(port, packet)
+    }
+}

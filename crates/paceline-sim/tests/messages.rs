@@ -1,0 +1,234 @@
+//! TCP, and ExpressPass, Homa and NDP, plain and over Aeolus, in whole networks: both engines and any number of threads agree, every message
+//! arrives, and packets are conserved.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use paceline_sim::assemble::assemble;
+use paceline_sim::engine::sequential::Sequential;
+use paceline_sim::engine::windowed::Windowed;
+use paceline_sim::engine::{Ending, Observer};
+use paceline_sim::graph::Graph;
+use paceline_sim::net::Net;
+use paceline_sim::record::{Counters, FlowRecord, Status};
+use paceline_sim::scenario::Scenario;
+use paceline_sim::spec::parse;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+
+#[derive(Default)]
+struct Collect(Vec<FlowRecord>);
+
+impl Observer for Collect {
+    fn flows_ended(&mut self, records: &[FlowRecord]) {
+        self.0.extend_from_slice(records);
+    }
+}
+
+#[derive(PartialEq, Debug)]
+struct Results {
+    flows: Vec<FlowRecord>,
+    counters: Counters,
+    transport: String,
+    queues: Vec<Vec<u64>>,
+    hops: (u64, u64),
+    ending: Ending,
+}
+
+fn results(net: &Net, mut flows: Vec<FlowRecord>, ending: Ending) -> Results {
+    flows.sort_by_key(|f| f.id);
+    Results {
+        flows,
+        counters: Counters { events: 0, ..*net.counters() },
+        transport: format!("{:?}", net.message_counters()),
+        queues: (0..net.graph().ports.len() as u32)
+            .flat_map(|p| (0..8).map(move |c| net.queue_time(p, c).to_vec()))
+            .collect(),
+        hops: net.hops(),
+        ending,
+    }
+}
+
+/// With the sequential engine, or on so many threads. Returns also how many packets crossed between threads.
+fn run(toml: &str, loss: f64, threads: Option<usize>) -> (Results, u64) {
+    let spec = parse(toml, "test", &[]).unwrap();
+    let assembled = assemble(&spec).unwrap();
+    let mut scenario: Scenario = (*assembled.scenario).clone();
+    if loss > 0.0 {
+        let mut graph: Graph = (*scenario.graph).clone();
+        graph.ports.iter_mut().for_each(|p| p.error_rate = loss);
+        scenario.graph = Arc::new(graph);
+    }
+    let scenario = Arc::new(scenario);
+    let mut collect = Collect::default();
+    if let Some(threads) = threads {
+        let mut engine = Windowed::on_threads(&scenario, assembled.source, threads).unwrap();
+        engine.nets_mut().for_each(|net| net.record_classes(&assembled.classes));
+        let (ending, _) = engine.run(&mut collect).unwrap();
+        (results(engine.net(), collect.0, ending), engine.shares().iter().map(|s| s.crossed).sum())
+    } else {
+        let mut engine = Sequential::new(scenario, assembled.source, None).unwrap();
+        engine.net_mut().record_classes(&assembled.classes);
+        let (ending, _) = engine.run(&mut collect).unwrap();
+        (results(engine.net(), collect.0, ending), 0)
+    }
+}
+
+/// The transports, with what their switches need.
+const TRANSPORTS: [&str; 16] = [
+    "[schemes.x]\ncc = 'express_pass'",
+    "[schemes.x]\ncc = 'express_pass'\nfirst_rtt = 'aeolus'\nretransmit_timeout = '200us'\ncredit_timeout = '300us'
+     [switch.selective_drop]\nenabled = true",
+    "[schemes.x]\ncc = 'express_pass'\nfirst_rtt = 'burst'\nretransmit_timeout = '200us'\ncredit_timeout = '300us'\nrto_unscheduled = '30us'\nrto_scheduled = '300us'\nlate_repair = 'at_once'",
+    "[schemes.x]\ncc = 'express_pass'\nfeedback = 'paper'\ncredit_queue = 2\nretransmit_timeout = '50us'",
+
+    "[schemes.x]\ncc = 'homa'\nresend_timeout = '30us'\nsender_timeout = '60us'\ndone_timeout = '200us'",
+    "[schemes.x]\ncc = 'homa'\nfirst_rtt = 'aeolus'\nresend_timeout = '300us'\nsender_timeout = '300us'\ndone_timeout = '500us'
+     [switch.selective_drop]\nenabled = true\nthreshold = '3KB'",
+    "[schemes.x]\ncc = 'homa'\nfirst_rtt = 'wait'\nlevels = 4\nunscheduled_levels = 2\novercommitment = 1
+     resend_timeout = '100us'\nsender_timeout = '100us'\ndone_timeout = '500us'",
+    "[schemes.x]\ncc = 'homa'\nunscheduled_priority = 'remaining'\ntail_boost = true\nresend_timeout = '50us'\nsender_timeout = '50us'\ndone_timeout = '200us'",
+    "[schemes.x]\ncc = 'ndp'\nrto = '200us'\n[switch.trimming]\nenabled = true\ndata_packets = 2\nheader_packets = 1\nheaders_per_data = 1",
+    "[schemes.x]\ncc = 'ndp'\nrto = '200us'\nrto_jitter = 20\n[switch.trimming]\nenabled = true\nreturn_to_sender = false\nheaders_per_data = 100000\nheader_packets = 2",
+    "[schemes.x]\ncc = 'ndp'\nfirst_rtt = 'aeolus'\nrto = '500us'\n[switch.selective_drop]\nenabled = true\naccounting = 'after'",
+    "[schemes.x]\ncc = 'ndp'\nfirst_rtt = 'wait'\nrto = '500us'\n[switch.trimming]\nenabled = true",
+    "[schemes.x]\ncc = 'new_reno'\n[host.tcp]\nrto_initial = '1ms'\nrto_min = '300us'\nack_delay = '50us'",
+    "[schemes.x]\ncc = 'cubic'\n[schemes.y]\ncc = 'new_reno'\nhalving = 'window'
+     [host.tcp]\nrto_initial = '1ms'\nrto_min = '300us'\nsack = false\npacing = 'window'\nack_segments = 4\nack_delay = '20us'\ninherit_cwnd = 'half'",
+    "[schemes.x]\ncc = 'vegas'\n[host.tcp]\nstack = 'freebsd'\nrto_min = '100us'\nrto_slop = '200us'\necn = true\n[switch.ecn]\nk_min = '10KB'\nk_max = '10KB'\np_max = 1.0",
+    "[schemes.x]\ncc = 'new_reno'\n[host.tcp]\nstack = 'user_space'\necn = true\nburst = 4\n[switch.ecn]\nk_min = '5KB'\nk_max = '30KB'",
+];
+
+#[derive(Clone, Debug)]
+struct Knobs {
+    transport: usize,
+    seed: u64,
+    shape: (u32, u32, u32),
+    rates: (u32, u32),
+    delay_ns: u32,
+    switch_ns: u32,
+    buffer_kb: u32,
+    spray: bool,
+    ethernet: bool,
+    loss: bool,
+    incast: u32,
+    flows: u32,
+}
+
+fn knobs() -> impl Strategy<Value = Knobs> {
+    (
+        (0usize..16, 0u64..1 << 40, (2u32..5, 1u32..4, 1u32..5)),
+        (prop::sample::select(vec![(10u32, 10u32), (25, 100), (100, 100), (100, 400)]), 100u32..3000, 0u32..500),
+        (20u32..300, any::<bool>(), any::<bool>(), prop::bool::weighted(0.25)),
+        (1u32..40, 1u32..25),
+    )
+        .prop_map(
+            |(
+                (transport, seed, shape),
+                (rates, delay_ns, switch_ns),
+                (buffer_kb, spray, ethernet, loss),
+                (incast, flows),
+            )| Knobs {
+                transport,
+                seed,
+                shape,
+                rates,
+                delay_ns,
+                switch_ns,
+                buffer_kb,
+                spray,
+                ethernet,
+                loss,
+                incast,
+                flows,
+            },
+        )
+}
+
+fn toml(k: &Knobs) -> String {
+    let (leaves, spines, hosts) = k.shape;
+    let mut t = format!("schema = 1\nname = 'x'\nseed = {}\n", k.seed);
+    let _ = writeln!(t, "[run]\nstall = '50ms'");
+    let _ = writeln!(
+        t,
+        "[topology]\nkind = 'leaf_spine'\nleaves = {leaves}\nspines = {spines}\nhosts_per_leaf = {hosts}\nhost_rate = '{}Gbps'\nfabric_rate = '{}Gbps'\nlink_delay = '{}ns'",
+        k.rates.0, k.rates.1, k.delay_ns
+    );
+    let _ = writeln!(t, "[framing]\npreset = '{}'", if k.ethernet { "ethernet" } else { "hpcc" });
+    let _ = writeln!(t, "[routing]\nchoice = '{}'", if k.spray && k.transport >= 4 { "spray" } else { "flow_hash" });
+    let _ = writeln!(
+        t,
+        "[switch]\nmodel = 'per_port'\nbuffer = '{}KB'\ndelay = '{}ns'\npfc.enabled = false",
+        k.buffer_kb, k.switch_ns
+    );
+    let _ = writeln!(t, "{}", TRANSPORTS[k.transport]);
+    let _ = writeln!(
+        t,
+        "[[workloads]]\nscheme = 'x'\nkind = 'poisson'\nsizes = 'webserver@homa'\nmax_flows = {}\nload.value = 0.7\nend = '1s'",
+        k.flows
+    );
+    let _ = writeln!(
+        t,
+        "[[workloads]]\nscheme = '{}'\nkind = 'incast'\nsenders = {}\nrandom_senders = true\nsizes = '{}B'\nmode = 'synchronous'\ncount = 2\nperiod = '20us'",
+        if k.transport == 13 { 'y' } else { 'x' },
+        k.incast,
+        1 + k.seed % 20_000
+    );
+    t
+}
+
+#[test]
+fn engines_and_threads_agree_and_every_message_arrives() {
+    let config = ProptestConfig { cases: 130, failure_persistence: None, ..ProptestConfig::default() };
+    let met = std::cell::RefCell::new([0u64; 9]);
+    let result = TestRunner::new(config).run(&knobs(), |k| {
+        let text = toml(&k);
+        let loss = if k.loss { 0.005 } else { 0.0 };
+        let (sequential, _) = run(&text, loss, None);
+        let mut met = met.borrow_mut();
+        for threads in [1, [2, 3, 4, 7][k.flows as usize % 4]] {
+            let (windowed, crossed) = run(&text, loss, Some(threads));
+            for (s, w) in sequential.flows.iter().zip(&windowed.flows) {
+                prop_assert_eq!(s, w);
+            }
+            prop_assert_eq!(&sequential.counters, &windowed.counters);
+            prop_assert_eq!(&sequential.transport, &windowed.transport);
+            prop_assert_eq!(sequential.hops, windowed.hops);
+            for (i, (s, w)) in sequential.queues.iter().zip(&windowed.queues).enumerate() {
+                for (bin, (s, w)) in s.iter().zip(w).enumerate() {
+                    prop_assert_eq!(s, w, "queue of port {} class {}, bin {}", i / 8, i % 8, bin);
+                }
+            }
+            met[0] += crossed;
+        }
+        let c = &sequential.counters;
+        prop_assert_eq!(&sequential.ending, &Ending::Completed);
+        prop_assert_eq!(c.data_made, c.data_delivered + c.data_dropped + c.data_trimmed);
+        for f in &sequential.flows {
+            prop_assert_eq!(f.status, Status::Finished);
+            prop_assert!(f.fct_receiver > 0 && f.fct_receiver >= f.ideal_receiver, "{f:?}");
+        }
+        for (sum, n) in met[1..].iter_mut().zip([
+            c.drops_buffer,
+            c.drops_unscheduled,
+            c.data_trimmed,
+            c.returned,
+            c.retransmitted,
+            c.ties,
+            c.drops_credit,
+            c.marks,
+        ]) {
+            *sum += n;
+        }
+        Ok(())
+    });
+    if let Err(e) = result {
+        panic!("{e}");
+    }
+    let met = met.into_inner();
+    assert!(
+        met.iter().all(|n| *n > 0),
+        "crossed, drops, unscheduled drops, trims, returns, repeats, ties, lost credits, marks: {met:?}"
+    );
+}
