@@ -40,7 +40,7 @@ from paceline.scenario import (
 LOSSY = {"pfc": Pfc(enabled=False), "ecn": Ecn(enabled=False)}
 FULL, SMALL, LINK_NS = 1538 * 0.08, 84 * 0.08, 1000.0  # at 100 Gb/s, in ns
 REFERENCE_TIMERS = ExpressPass(credit_stop_timeout="200us")
-Rows = Sequence[tuple[int, int, str]]
+Rows = Sequence[tuple[int, int, str] | FlowRow]
 
 
 def run(
@@ -55,18 +55,19 @@ def run(
     spray: bool = False,
     seed: int = 1,
 ) -> Results:
-    """Runs (source, destination, size) flows that all start at once."""
+    """Runs flows; those given as (source, destination, size) start at once."""
+    flows = [row if isinstance(row, FlowRow) else FlowRow(src=row[0], dst=row[1], bytes=row[2]) for row in rows]
     dropping = SelectiveDrop(enabled=drop)
     per_port = Switch(model="per_port", buffer=buffer, selective_drop=dropping, **LOSSY)
     results = simulate(
         Scenario(
-            topology=topology or Star(hosts=1 + max(max(a, b) for a, b, _ in rows)),
+            topology=topology or Star(hosts=1 + max(max(flow.src, flow.dst) for flow in flows)),
             framing=framing or Framing(preset="ethernet"),
             switch=Switch(trimming=trimming, **LOSSY) if trimming else per_port,
             routing=Routing(choice="spray" if spray else "flow_hash"),
             records=Records(queues="port", links=False, pauses=False, series=Series(busiest=0)),
             schemes={"scheme": scheme},
-            workloads=[Flows(rows=[FlowRow(src=a, dst=b, bytes=size) for a, b, size in rows])],
+            workloads=[Flows(rows=flows)],
         ),
         seed=seed,
         progress="none",
@@ -171,6 +172,30 @@ def test_aeolus_repairs_an_incast_without_losing_scheduled_packets(scheme: Schem
     assert counters["drops_buffer"] == counters["drops_unscheduled"]
     assert counters["timeouts"] == 0
     assert received_us(results).max() >= 20 * 400_000 / 1460 * FULL / 1000
+
+
+ANSWERED = [
+    pytest.param(ExpressPass(first_rtt="aeolus"), id="express_pass"),
+    pytest.param(Homa(first_rtt="aeolus"), id="homa"),
+    pytest.param(
+        Ndp(first_rtt="aeolus"),
+        id="ndp",
+        marks=pytest.mark.xfail(
+            strict=True, reason="ports take NDP's ACKs of unscheduled packets for unscheduled: 27 of 28 are dropped"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize("scheme", ANSWERED)
+def test_answers_to_unscheduled_packets_are_not_dropped_selectively(scheme: Scheme) -> None:
+    """Host 0 sends short messages while a queue over the threshold stands on its own downlink."""
+    long = [FlowRow(src=sender, dst=0, bytes="400KB") for sender in (2, 3)]
+    short = [FlowRow(src=0, dst=1, bytes="1460B", start=f"{us}us") for us in range(4, 60, 2)]
+    results = run(scheme, [*long, *short], drop=True)
+    assert results.summary["counters"]["timeouts"] == 0
+    waited = results.flows["fct_sender_ps"] - results.flows["fct_receiver_ps"]
+    assert waited[2:].max() < 10e6
 
 
 def test_ndp_keeps_every_header_while_there_is_room() -> None:
