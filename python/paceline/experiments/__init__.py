@@ -14,7 +14,7 @@ from importlib import import_module
 from paceline import _native
 from paceline.reproduce.model import Experiment
 
-_MODULES = ("hpcc_page.headers", "hpcc_page.slowdown", "hpcc_page.asymmetry")
+_MODULES = ("hpcc_page.headers", "hpcc_page.slowdown", "hpcc_page.asymmetry", "aeolus.timeouts", "aeolus.incast")
 
 
 @cache

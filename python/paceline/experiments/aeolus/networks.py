@@ -29,7 +29,7 @@ def flat_spine_leaf() -> LeafSpine:
 
 
 def fat_tree(link_us: float = 4.0, host_us: float = 1.0) -> Topology:
-    """The tree of the ExpressPass authors' large-scale script: 192 hosts, 3 to 1 oversubscribed at top-of-rack switches.
+    """The tree of the ExpressPass authors' large-scale script: 192 hosts, 3 to 1 oversubscribed at the racks.
 
     32 of these with 6 hosts and 2 uplinks each, 16 aggregation and 8 core switches, all links at 100 Gb/s. ``host_us``
     is the time through a host, on its way out.
