@@ -16,7 +16,7 @@ from paceline.reproduce.model import Experiment
 
 _MODULES = (
     *(f"hpcc_page.{name}" for name in ("headers", "slowdown", "asymmetry")),
-    *(f"aeolus.{name}" for name in ("timeouts", "incast", "goodput", "loads")),
+    *(f"aeolus.{name}" for name in ("timeouts", "incast", "goodput", "loads", "guarantees")),
 )
 
 
