@@ -404,7 +404,7 @@ def curves(
     if log:
         for axis, scale, values in ((ax.xaxis, ax.set_xscale, found[0]), (ax.yaxis, ax.set_yscale, found[1])):
             scale("log")
-            _plain_log(axis, float(values.min(initial=1.0)), float(values.max(initial=10.0)), "{:g}".format)
+            _plain_log(axis, float(values.min()), float(values.max()), "{:g}".format)
         ax.set_xticks(np.unique(found[0]))
     else:
         ax.set_ylim(bottom=0)
