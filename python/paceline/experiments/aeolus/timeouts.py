@@ -119,7 +119,7 @@ def rule_a1(values: Values) -> list[Claim]:
         if what in ("max", "efficiency"):
             text = f"load {at_load}, {TABLE_4[str(name)].title}: {'largest FCT, us' if what == 'max' else 'efficiency'}"
             found.append(
-                Claim(f"load{round(float(at_load) * 100)}.{name}.{what}", text, value, variant=f"{variant}_table")
+                Claim(f"table.load{round(float(at_load) * 100)}.{name}.{what}", text, value, variant=str(variant))
             )
     return found
 
