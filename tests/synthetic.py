@@ -95,6 +95,9 @@ def summary(name: str, records: Records, schemes: Sequence[str], **changes: Any)
             "ties": 90_210,
             "retransmitted_packets": int(records["retransmitted_packets"].sum()),
             "max_buffer_bytes": 2_411_008,
+            # Those of message transports, of which there are none here.
+            **dict.fromkeys(("data_packets", "unscheduled_packets", "drops_unscheduled", "trimmed_packets"), 0),
+            **dict.fromkeys(("returned_headers", "permits", "drops_credit", "probes", "timeouts"), 0),
         },
         "machine": {"setup_s": 0.031, "run_s": 5.42, "cpu_s": 9.87, "peak_rss_mib": 84.2, "hops_per_s": 7_364_000.0},
         "load": [
@@ -185,9 +188,9 @@ def write_run(
         sent = int(use * SPAN_PS / 1e12 * rate / 8)
         links.append(
             f"{node},{port},{peer},{tier},{rate},1000000,{sent // 1048},{sent // 1048},{sent},{sent // 16},"
-            f"{int(use * SPAN_PS)},{rng.poisson(200)},0,0,0"
+            f"{int(use * SPAN_PS)},{rng.poisson(200)},0,0,0,0,0"
         )
-    head += ",busy_ps,marks,drops_buffer,drops_wire,drops_link_down"
+    head += ",busy_ps,marks,drops_buffer,drops_wire,drops_link_down,trims,drops_credit"
     (folder / "links.csv").write_text("\n".join([head, *links]) + "\n")
     head = "node,port,peer,tier,class,pause_frames,resume_frames,paused_ps"
     pauses = [

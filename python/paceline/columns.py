@@ -199,7 +199,9 @@ SUMMARY = (
     Column("counters.retransmitted_packets", int, "packets", "Data packets sent again."),
     Column("counters.data_packets", int, "packets", "Data packets sent, repetitions included."),
     Column("counters.unscheduled_packets", int, "packets", "Of them, sent before the receiver permitted any."),
-    Column("counters.drops_unscheduled", int, "packets", "Of the packets dropped for want of buffer, unscheduled ones."),
+    Column(
+        "counters.drops_unscheduled", int, "packets", "Of the packets dropped for want of buffer, unscheduled ones."
+    ),
     Column("counters.trimmed_packets", int, "packets", "Data packets whose payload switches cut off (NDP)."),
     Column("counters.returned_headers", int, "packets", "Of the trimmed ones, those sent back to their sender (NDP)."),
     Column("counters.permits", int, "packets", "Credits, grants and pulls that receivers sent."),

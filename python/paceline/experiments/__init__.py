@@ -14,7 +14,10 @@ from importlib import import_module
 from paceline import _native
 from paceline.reproduce.model import Experiment
 
-_MODULES = ("hpcc_page.headers", "hpcc_page.slowdown", "hpcc_page.asymmetry")
+_MODULES = (
+    *(f"hpcc_page.{name}" for name in ("headers", "slowdown", "asymmetry")),
+    *(f"aeolus.{name}" for name in ("timeouts", "incast", "goodput", "loads", "guarantees")),
+)
 
 
 @cache

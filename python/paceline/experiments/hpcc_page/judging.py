@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from paceline.analysis import Curve, Sample, percentile_curves
 from paceline.experiments.hpcc_page.curves import PERCENTILES, CurveId, Curves, published, together
 from paceline.experiments.hpcc_page.rules import Quantity, Rule
 from paceline.experiments.hpcc_page.setup import WINDOWS
-from paceline.reproduce.judge import LEAST_SEEDS, Estimate, student_t
+from paceline.reproduce.judge import jackknife
 from paceline.reproduce.model import Outcome, Run, Runs, Scale, Verdict
 from paceline.results import Results
 
@@ -53,21 +52,6 @@ def measured_curves(runs: Runs, scale: Scale, *, only_finished: bool = False) ->
 def _curves(runs: Runs, scale: Scale, *, only_finished: bool) -> Curves:
     found = measured_curves(runs, scale, only_finished=only_finished)
     return Curves(published().bins, {curve: values.value for curve, values in found.items()})
-
-
-def jackknife(whole: float, without_one: Sequence[float]) -> Estimate:
-    """A value from all seeds, with the 95 % interval that leaving out one seed at a time gives.
-
-    A percentile of few flows is biased towards the largest, so that a mean over seeds would be too: the flows are put
-    together instead. Without an interval for fewer than :data:`LEAST_SEEDS` seeds.
-    """
-    n = len(without_one)
-    if n < LEAST_SEEDS or not all(map(math.isfinite, (whole, *without_one))):
-        return Estimate(whole, None)
-    pseudo = [n * whole - (n - 1) * v for v in without_one]
-    mean = math.fsum(pseudo) / n
-    half = student_t(n - 1) * math.sqrt(math.fsum((v - mean) ** 2 for v in pseudo) / (n * (n - 1)))
-    return Estimate(whole, (whole - half, whole + half))
 
 
 def verdicts(

@@ -1,0 +1,178 @@
+"""A4, figure 18: goodput under rising load of web search flows mixed with incasts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from paceline import plot
+from paceline.experiments.aeolus.judging import Claim, Place, Values, verdicts
+from paceline.experiments.aeolus.measures import Facts, facts
+from paceline.experiments.aeolus.networks import HOST_BPS, spine_leaf
+from paceline.experiments.aeolus.schemes import PAIRS, STACKS, scenario
+from paceline.reproduce import judge
+from paceline.reproduce.model import Drawing, Experiment, KeyValue, Point, Runs, Scale, Shown
+from paceline.scenario import IncastLoad, Load, Poisson, PoissonIncast, Run
+from paceline.tables import Cell, Table
+
+HOSTS: Final = 144
+PUBLISHED: Final = {"ndp": 0.84, "express_pass": 0.70, "homa": 0.54}
+GAINS: Final = {"ndp": 0.02, "express_pass": 0.0, "homa": 0.04}
+"""What Aeolus adds, as a share of the link capacity."""
+
+INCAST_SHARE: Final = {"default": 0.10, "incast_5": 0.05}
+"""Share of the bytes in incasts, which the paper does not state."""
+
+VARIANT_LOAD: Final = 0.9
+"""Where the other share is tried, with the plain schemes."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """Goodput is measured from ``start_us`` to ``end_us``; load is offered from the beginning to the end."""
+
+    start_us: int
+    end_us: int
+    loads: tuple[float, ...]
+    seeds: int
+
+
+WINDOWS: Final = {
+    Scale.TINY: Window(50, 150, (0.6, 0.9), 1),
+    Scale.QUICK: Window(2000, 5000, (0.6, 0.75, 0.9), 3),
+    Scale.PAPER: Window(10_000, 40_000, (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0), 5),
+}
+
+
+def plan(scale: Scale) -> Sequence[Point]:
+    """Each load twice, stopped at both ends of the window: the difference is what was delivered within it."""
+    window, found = WINDOWS[scale], []
+    for variant, share in INCAST_SHARE.items():
+        for load in window.loads if variant == "default" else (VARIANT_LOAD,):
+            flows = Poisson(group="websearch", sizes="websearch@xpass", load=Load(value=load * (1 - share)))
+            incasts = PoissonIncast(group="incast", senders=64, sizes="64KB", load=IncastLoad(value=load * share))
+            for name in STACKS if variant == "default" else PAIRS:
+                for end_us in (window.start_us, window.end_us):
+                    run = scenario(
+                        f"A4-{name}",
+                        STACKS[name],
+                        spine_leaf(),
+                        [flows, incasts],
+                        buffer="500KB",
+                        switch_delay="250ns",
+                        run=Run(stop=f"{end_us}us", stall="100ms"),
+                    )
+                    key: dict[str, KeyValue] = {"scheme": name, "load": load, "end_us": end_us, "variant": variant}
+                    found += [Point(scenario=run, key=key, seed=seed) for seed in range(1, window.seeds + 1)]
+    return found
+
+
+def useful_bytes(run: Facts) -> float:
+    """Payload that hosts received, each byte once.
+
+    A packet sent again stands for one that was lost, or else it is a duplicate.
+    """
+    lost = run.sent - run.delivered
+    duplicates = max(run.again - lost, 0)
+    return run.delivered_bytes * (1 - duplicates / run.delivered) if run.delivered else 0.0
+
+
+def measure(runs: Runs) -> Values:
+    """Goodput by variant, scheme and load, as a share of the hosts' links; the mean over seeds."""
+    found: dict[Place, float] = {}
+    ends = runs.values("end_us")
+    if len(ends) != 2:
+        return found
+    for variant in INCAST_SHARE:
+        for name in STACKS:
+            for load in runs.values("load"):
+                chosen = runs.where(variant=variant, scheme=name, load=load)
+                if not len(chosen):
+                    continue
+                before, after = (
+                    sum(useful_bytes(facts(run)) for run in chosen.where(end_us=end)) for end in sorted(ends)
+                )
+                seconds = (max(ends) - min(ends)) * 1e-6 * len(chosen.seeds)
+                found[variant, name, load] = (after - before) * 8 / (seconds * HOSTS * HOST_BPS)
+    return found
+
+
+def rule(values: Values) -> list[Claim]:
+    """NDP highest, Homa lowest; Aeolus costs nothing, and Homa and NDP gain."""
+    best = {}
+    for name in STACKS:
+        at = [value for (variant, scheme, _), value in values.items() if (variant, scheme) == ("default", name)]
+        best[name] = max(at, default=float("nan"))
+    found = []
+    for name, stack in STACKS.items():
+        limits = judge.percent_of(PUBLISHED[name], 10) if name == "express_pass" else None
+        said = PUBLISHED.get(name)
+        found.append(Claim(f"{name}.max", f"Largest goodput, {stack.title}", best[name], limits, said))
+    for over, under in (("ndp", "express_pass"), ("express_pass", "homa")):
+        text = f"Largest goodput, {STACKS[over].title} less {STACKS[under].title}"
+        said = round(PUBLISHED[over] - PUBLISHED[under], 2)
+        found.append(Claim(f"{over}_over_{under}", text, best[over] - best[under], judge.above(0), said))
+    for plain, aeolus in PAIRS.items():
+        limits = judge.at_least(0) if plain == "express_pass" else judge.above(0)
+        text = f"Largest goodput, {STACKS[aeolus].title} less {STACKS[plain].title}"
+        found.append(Claim(f"{plain}.gain", text, best[aeolus] - best[plain], limits, GAINS[plain]))
+    return found
+
+
+def table_rule(values: Values) -> list[Claim]:
+    """The other share of incasts."""
+    return [
+        Claim(
+            f"{name}.load{round(float(load) * 100)}", f"Goodput, {STACKS[str(name)].title}", value, variant=str(variant)
+        )
+        for (variant, name, load), value in values.items()
+        if variant != "default"
+    ]
+
+
+def _drawings(values: Values, loads: Sequence[float]) -> Iterator[Drawing]:
+    curves = {
+        stack.title: (loads, [values.get(("default", name, load), float("nan")) for load in loads])
+        for name, stack in STACKS.items()
+    }
+    said = ", ".join(f"{STACKS[name].title} {value:.0%}" for name, value in PUBLISHED.items())
+    caption = f"Figure 18: goodput over load, both as shares of the hosts' links. Published maxima: {said}."
+    yield Drawing("A4-goodput", plot.curves(curves, "Offered load", "Goodput"), caption)
+
+
+def show(runs: Runs, scale: Scale) -> Shown:
+    """Figure 18 and its values."""
+    values, window = measure(runs), WINDOWS[scale]
+    rows = [
+        (
+            Cell(stack.title),
+            *(Cell(f"{values.get(('default', name, load), float('nan')):.3f}") for load in window.loads),
+        )
+        for name, stack in STACKS.items()
+    ]
+    head = ("Scheme", *(f"load {load:g}" for load in window.loads))
+    remarks = [
+        f"Load: payload over the hosts' links, {INCAST_SHARE['default']:.0%} of the bytes in 64-to-1 incasts of 64 KB, "
+        f"which start at random times; variant incast_5: {INCAST_SHARE['incast_5']:.0%}. The paper does not state it.",
+        f"Goodput: payload delivered, each byte once, from {window.start_us / 1000:g} to {window.end_us / 1000:g} ms "
+        "after an empty start.",
+    ]
+    return Shown(_drawings(values, window.loads), [Table("Goodput", head, rows)], remarks)
+
+
+EXPERIMENTS = (
+    Experiment(
+        id="A4",
+        title="Goodput over load (figure 18)",
+        statement="NDP reaches the highest goodput, Homa the lowest; Aeolus costs ExpressPass nothing and raises the "
+        "goodput of Homa and NDP.",
+        source="Aeolus, SIGCOMM 2020, section 5, figure 18",
+        plan=plan,
+        judge=lambda runs, scale: [
+            *verdicts("A4", measure, rule, runs, scale),
+            *verdicts("A4", measure, table_rule, runs, scale),
+        ],
+        show=show,
+    ),
+)

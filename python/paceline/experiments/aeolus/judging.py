@@ -1,0 +1,89 @@
+"""From runs to verdicts: a rule turns measured values into claims, seeds give the intervals.
+
+A rule is a pure function of a table of values: tests run it on published statements, on altered ones and on what other
+simulators measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from paceline.reproduce.judge import Estimate, Limits, estimate, jackknife
+from paceline.reproduce.model import Outcome, Runs, Scale, Verdict
+
+Place = tuple[str | float, ...]
+Values = Mapping[Place, float]
+"""Measured values by what they are of, as ``("homa", 64, "p99")``."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One number, and the range in which the statement holds."""
+
+    id: str
+    """What follows the experiment's id."""
+    statement: str
+    value: float
+    """``nan`` when the values do not give it."""
+    limits: Limits | None = None
+    """``None`` when there is no claim."""
+    published: float | str | None = None
+    variant: str = "default"
+
+    @property
+    def holds(self) -> bool:
+        """Whether a claim is made and the value lies in its range, taken as exact."""
+        exact = Estimate(self.value, (self.value, self.value))
+        return self.limits is not None and self.limits.judge(exact) is Outcome.PASS
+
+
+Measure = Callable[[Runs], Values]
+Rule = Callable[[Values], Sequence[Claim]]
+
+
+def ratio(values: Values, over: Place, under: Place) -> float:
+    """Quotient of two values; ``nan`` when one is not there or nothing divides."""
+    top, bottom = values.get(over, math.nan), values.get(under, math.nan)
+    return top / bottom if bottom else math.nan
+
+
+def verdicts(
+    experiment: str, measure: Measure, rule: Rule, runs: Runs, scale: Scale, *, pooled: bool = False
+) -> list[Verdict]:
+    """The verdicts of a rule on runs.
+
+    The value is the mean of what the seeds give, each for itself, with their t-interval. Of percentiles it is better
+    ``pooled``: all flows together give the value, leaving out one seed at a time its interval.
+    """
+    seeds = runs.seeds
+    whole = rule(measure(runs)) if pooled else []
+    parts = []
+    for seed in seeds if not pooled or len(seeds) > 1 else ():
+        chosen = [run for run in runs if (run.point.seed == seed) != pooled]
+        parts.append(rule(measure(Runs(tuple(chosen)))))
+    found = []
+    for i, claim in enumerate(whole or parts[0]):
+        each = [part[i].value for part in parts]
+        got = jackknife(claim.value, each) if pooled else estimate(each)
+        found.append(_verdict(experiment, claim, got, scale, seeds))
+    return found
+
+
+def _verdict(experiment: str, claim: Claim, got: Estimate, scale: Scale, seeds: tuple[int, ...]) -> Verdict:
+    if claim.limits is None:
+        outcome = Outcome.REPORT
+    else:
+        outcome = Outcome.NOT_JUDGED if scale is Scale.TINY else claim.limits.judge(got)
+    return Verdict(
+        id=f"{experiment}.{claim.id}",
+        statement=claim.statement,
+        published=claim.published,
+        measured=got.mean if math.isfinite(got.mean) else None,
+        tolerance=claim.limits.text if claim.limits else "–",
+        verdict=outcome,
+        variant=claim.variant,
+        seeds=seeds,
+        interval=got.interval,
+    )

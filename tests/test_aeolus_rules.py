@@ -1,0 +1,158 @@
+"""The rules of A1 to A5 on data: published statements, an independent model's measurements, and altered ones."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from paceline.experiments.aeolus import goodput, incast, loads, timeouts
+from paceline.experiments.aeolus.judging import Claim, Place
+
+# Measured with a small independent model of the same transports (one seed, rounded): mean and p99 slowdown at
+# 32, 64, 128 and 256 senders in the spine-leaf network.
+MODEL_INCAST = {
+    "express_pass": ((24.1, 32), (47.7, 57), (94.7, 109), (189, 210)),
+    "express_pass_aeolus": ((23.1, 30), (46.8, 56), (94.2, 108), (187, 212)),
+    "ndp": ((25.0, 28.5), (49.2, 56), (96.9, 110), (194, 222)),
+    "ndp_aeolus": ((23.9, 27), (48.0, 54), (96.6, 108), (194, 221)),
+    "homa": ((26.7, 45), (50.5, 69), (90.5, 137), (179, 257)),
+    "homa_aeolus": ((14.4, 27), (26.9, 50), (51.3, 105), (100, 194)),
+}
+# The same model: table 5's incast, mean and largest FCT in us, scheduled packets dropped.
+MODEL_TABLE_5 = {
+    "express_pass": (669, 748, 0),
+    "express_pass_aeolus": (692, 756, 0),
+    "pq_10ms": (9604, 10_102, 1),
+    "pq_20us": (1139, 10_010, 1),
+    "pq_10ms_whole": (10_099, 10_705, 230),
+}
+
+
+def of(claims: list[Claim]) -> dict[str, Claim]:
+    found = {claim.id if claim.variant == "default" else f"{claim.id}@{claim.variant}": claim for claim in claims}
+    assert len(found) == len(claims)
+    return found
+
+
+def failing(claims: list[Claim]) -> set[str]:
+    return {claim.id for claim in claims if claim.limits and not claim.holds}
+
+
+def incast_values(model: dict[str, tuple[tuple[float, float], ...]]) -> dict[Place, float]:
+    found: dict[Place, float] = {}
+    for name, pairs in model.items():
+        for fan_in, (mean, p99) in zip(incast.FAN_IN, pairs, strict=True):
+            found["default", name, fan_in, "mean"] = mean
+            found["default", name, fan_in, "p99"] = p99
+            found["default", name, fan_in, "scheduled_drops"] = 39.0 if name == "homa" else 0.0
+    return found
+
+
+def test_heavy_incast_holds_on_the_models_numbers_and_fails_on_altered_ones() -> None:
+    values = incast_values(MODEL_INCAST)
+    claims = incast.rule(values)
+    assert len([c for c in claims if c.limits]) == 4 * (3 * 2 + 1)
+    assert failing(claims) == set()
+    values["default", "ndp", 64, "p99"] *= 1.3
+    values["default", "homa", 128, "mean"] = 60.0
+    values["default", "homa", 32, "scheduled_drops"] = 0.0
+    assert failing(incast.rule(values)) == {"ndp.64.p99", "homa.128.mean", "homa.32.scheduled_drops"}
+
+
+def test_the_drain_time_is_that_of_the_frames_on_the_wire() -> None:
+    # 64,000 B are 43 full packets and one of 1220 B: 67,432 B with headers, preamble and gap.
+    assert incast.DRAIN_US[32] == pytest.approx(172.6, abs=0.1)
+    assert incast.DRAIN_US[256] == pytest.approx(1381, abs=1)
+
+
+def test_table_5_holds_on_the_models_numbers_and_fails_on_altered_ones() -> None:
+    values: dict[Place, float] = {}
+    for name, (mean, largest, lost) in MODEL_TABLE_5.items():
+        values |= {("default", name, "mean"): mean, ("default", name, "max"): largest}
+        values["default", name, "scheduled_drops"] = lost
+    claims = timeouts.rule_a2(values)
+    assert failing(claims) == set()
+    assert of(claims)["pq_10ms.mean"].published == 10
+    values["default", "pq_20us", "max"] = 1062.0  # as where the burst is over before the first credit comes
+    values["default", "pq_10ms_whole", "scheduled_drops"] = 0.0
+    assert failing(timeouts.rule_a2(values)) == {"pq_20us.max", "pq_10ms_whole.scheduled_drops"}
+
+
+def table_4(slow_max: float, fast_max: float, slow_again: float, fast_again: float) -> dict[Place, float]:
+    found: dict[Place, float] = {}
+    for load in timeouts.TABLE_4_LOADS:
+        for name, largest, again in (("rto_10ms", slow_max, slow_again), ("rto_20us", fast_max, fast_again)):
+            found["default", load, name, "max"] = largest
+            found["default", load, name, "duplicates"] = again
+            found["default", load, name, "efficiency"] = 1 - again
+    return found
+
+
+def test_table_4_wants_slow_repair_on_one_side_and_waste_on_the_other() -> None:
+    assert failing(timeouts.rule_a1(table_4(11_100, 2600, 0.0002, 0.036))) == set()
+    assert failing(timeouts.rule_a1(table_4(9000, 2600, 0.0002, 0.036))) == {
+        f"load{at}.max.rto_10ms" for at in (40, 60)
+    }
+    assert failing(timeouts.rule_a1(table_4(11_100, 10_600, 0.002, 0.01))) == {
+        f"load{at}.{what}" for at in (40, 60) for what in ("max.ratio", "duplicates.rto_10ms", "duplicates.rto_20us")
+    }
+
+
+def published_goodput(load: float) -> dict[Place, float]:
+    """The text's maxima; below, what is offered."""
+    found: dict[Place, float] = {}
+    for plain, aeolus in goodput.PAIRS.items():
+        found["default", plain, load] = min(load, goodput.PUBLISHED[plain])
+        found["default", aeolus, load] = min(load, goodput.PUBLISHED[plain] + goodput.GAINS[plain])
+    return found
+
+
+def test_goodput_holds_on_the_published_maxima() -> None:
+    values = published_goodput(0.5) | published_goodput(0.95)
+    claims = goodput.rule(values)
+    assert failing(claims) == set()
+    assert of(claims)["ndp_over_express_pass"].value == pytest.approx(0.14)
+    assert of(claims)["homa.gain"].value == pytest.approx(0.04)
+    values["default", "homa", 0.95] = 0.75
+    assert failing(goodput.rule(values)) == {"express_pass_over_homa", "homa.gain"}
+
+
+def test_a_packet_that_was_not_lost_counts_once() -> None:
+    from dataclasses import replace
+
+    import numpy as np
+
+    from paceline.experiments.aeolus.measures import Facts
+
+    none = np.empty(0)
+    run = Facts(none, none, none, 0, 110, 100, 146_000, 0, 0, 0, 0, again=10, simulated_us=1.0)
+    assert goodput.useful_bytes(run) == 146_000  # ten were lost, and sent again
+    assert goodput.useful_bytes(replace(run, again=20)) == pytest.approx(0.9 * 146_000)
+
+
+def completion_times(gain: float, homa: float, ndp: float) -> dict[Place, float]:
+    found: dict[Place, float] = {}
+    for workload in loads.WORKLOADS:
+        for load in loads.FLAT_LOADS:
+            for what in ("mean", "p99", "p99.9", "small"):
+                base = {"express_pass": 100.0, "express_pass_aeolus": 100 * gain, "homa_10ms": 100 * homa}
+                base |= {"homa_20us": 105.0, "homa_aeolus": 100.0, "ndp": 100.0, "ndp_aeolus": 100 * ndp}
+                found |= {("default", workload, name, load, what): value for name, value in base.items()}
+    return found
+
+
+def test_completion_times_hold_on_the_abstracts_claims() -> None:
+    claims = loads.rule(completion_times(0.44, 20, 1.0))
+    assert failing(claims) == set()
+    assert of(claims)["express_pass.webserver.mean"].value == pytest.approx(0.44)
+    worse = failing(loads.rule(completion_times(0.8, 5, 1.2)))
+    assert {"express_pass.webserver.mean", "homa.webserver.load60.homa_10ms.p99", "ndp.websearch.mean"} <= worse
+    assert "express_pass.websearch.mean" not in worse  # the sign holds
+
+
+@pytest.mark.parametrize("rule", [timeouts.rule_a1, timeouts.rule_a2, incast.rule, goodput.rule, loads.rule])
+def test_values_that_are_not_there_hold_nothing(rule) -> None:
+    claims = rule({})
+    assert any(claim.limits for claim in claims)
+    assert all(math.isnan(claim.value) and not claim.holds for claim in claims)
