@@ -177,13 +177,7 @@ def test_aeolus_repairs_an_incast_without_losing_scheduled_packets(scheme: Schem
 ANSWERED = [
     pytest.param(ExpressPass(first_rtt="aeolus"), id="express_pass"),
     pytest.param(Homa(first_rtt="aeolus"), id="homa"),
-    pytest.param(
-        Ndp(first_rtt="aeolus"),
-        id="ndp",
-        marks=pytest.mark.xfail(
-            strict=True, reason="ports take NDP's ACKs of unscheduled packets for unscheduled: 27 of 28 are dropped"
-        ),
-    ),
+    pytest.param(Ndp(first_rtt="aeolus"), id="ndp"),
 ]
 
 

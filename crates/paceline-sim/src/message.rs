@@ -389,7 +389,8 @@ impl Net {
             seq: header.seq,
             size: header.size,
             class: header.priority & 7,
-            flags: if header.is(proto::UNSCHEDULED) { UNSCHEDULED } else { 0 },
+            // An answer to an unscheduled packet is no burst of anybody's.
+            flags: if header.kind == proto::Kind::Data && header.is(proto::UNSCHEDULED) { UNSCHEDULED } else { 0 },
             kind: match (header.kind, back) {
                 (proto::Kind::Data, false) => Kind::Data,
                 (_, false) => Kind::Control,
