@@ -27,7 +27,7 @@ use crate::net::Net;
 use crate::record::{FlowRecord, Status};
 use crate::results::flow_file::Records;
 use crate::results::{Summary, read_summary};
-use crate::scenario::{FailureConfig, QueueRecords, RecordConfig, Scenario, Stop, Transport};
+use crate::scenario::{FailureConfig, QueueRecords, RecordConfig, Scenario, Stop};
 use crate::spec::parse;
 use crate::workload::{FlowSpec, FlowTable};
 use paceline_proto::units::Time;
@@ -96,13 +96,6 @@ fn fill(
     let file = folder.join("scenario.toml");
     let spec = parse(&std::fs::read_to_string(&file)?, &file.display().to_string(), &[])?;
     let Assembled { scenario, mut source, .. } = assemble(&spec)?;
-    if let Some(scheme) = scenario.schemes.iter().find(|s| s.transport != Transport::Rdma) {
-        return Err(InputError::new("flows of this transport cannot be simulated alone yet")
-            .file(folder.display().to_string())
-            .field(format!("schemes.{}", scheme.name))
-            .allowed("results of RDMA schemes; or another baseline")
-            .into());
-    }
     let bare = bare(&scenario);
     let mut ways = Ways::new(Net::new(Arc::new(bare.clone()))?);
     let mut records = Records::open(&folder.join("flows.bin"))?;

@@ -193,3 +193,16 @@ fn a_run_stops_in_the_middle_of_a_window() {
         assert_eq!(results[0].ending, Ending::Stopped);
     }
 }
+
+/// A pause between flows, longer than the patience with a standstill, is no standstill.
+#[test]
+fn a_pause_between_flows_is_no_standstill() {
+    let mut scenario = plain(&star(&[(10 * GBPS, 1_000_000); 3]));
+    scenario.stall = Duration::from_us(500);
+    let scenario = Arc::new(scenario);
+    let flows = [0, 20_000, 47_000].map(|us| flow(us * 1_000_000, 0, 1, 100_000));
+    for engine in ENGINES {
+        let outcome = run(&scenario, &flows, engine);
+        assert_eq!((outcome.ending, outcome.counters.finished), (Ending::Completed, 3), "{engine:?}");
+    }
+}

@@ -282,6 +282,7 @@ impl Sequential {
                 links_at = self.net.next_link_change();
             }
             self.net.counters.events += 1;
+            let was_idle = self.net.counters.active() == 0;
             let what = KINDS[(payload >> 60) as usize];
             self.handle(what, (payload >> 32) as u32 & 0x0fff_ffff, payload as u32, at, observer)?;
             if self.net.counters.events.is_multiple_of(1 << 14) {
@@ -290,7 +291,8 @@ impl Sequential {
                     return Ok((Ending::Interrupted, now));
                 }
             }
-            if self.net.progress != last_progress || self.net.counters.active() == 0 {
+            // A flow that starts after a time without any has the time from its start on.
+            if self.net.progress != last_progress || self.net.counters.active() == 0 || was_idle {
                 (last_progress, progress_at) = (self.net.progress, now);
                 look_at = now.saturating_add(stall);
             } else if now > look_at {

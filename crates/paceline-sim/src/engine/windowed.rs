@@ -101,6 +101,8 @@ struct Driver<'a> {
     drawn: u64,
     now: u64,
     progress_at: u64,
+    /// No flow was under way at the last meeting.
+    idle: bool,
     windows: u64,
     /// Sums over all parts at the last meeting.
     progress: u64,
@@ -130,6 +132,7 @@ impl<'a> Driver<'a> {
             drawn: AHEAD,
             now: 0,
             progress_at: 0,
+            idle: true,
             windows: 0,
             progress: 0,
             seen: Progress::default(),
@@ -251,7 +254,9 @@ impl<'a> Driver<'a> {
             return Verdict::Interrupted;
         }
         let active = started - ended;
-        if progress != self.progress || active == 0 {
+        // A flow that starts after a time without any has the time from its start on.
+        let was_idle = std::mem::replace(&mut self.idle, active == 0);
+        if progress != self.progress || active == 0 || was_idle {
             (self.progress, self.progress_at) = (progress, self.now);
         } else if self.now - self.progress_at > self.stall && self.is_stuck() {
             return Verdict::Stalled;
