@@ -245,10 +245,9 @@ impl Net {
         };
         let slot = self.take_slot(flow, info, receiving)?;
         self.forget_path(slot);
-        let incoming = self.incoming(src, dst, id, spec.class);
-        let number = self.number(slot);
-        if let Some(m) = &mut self.messages {
-            m.open(number, incoming);
+        if self.messages.is_some() {
+            let (number, incoming) = (self.number(slot), self.incoming(src, dst, id, spec.class));
+            self.messages.iter_mut().for_each(|m| m.open(number, incoming));
         }
         if forth.len().max(reverse.len()) > INLINE_HOPS + 1 {
             self.set_long_paths(self.number(slot), [forth[1..].into(), reverse[1..].into()]);

@@ -1,17 +1,16 @@
-//! Host-wide message transports (Homa, NDP) at the NICs.
+//! Host-wide message transports (TCP, Homa, NDP, ExpressPass) at the NICs.
 //!
 //! A message is a flow whose sending and receiving state lives in its hosts' endpoints (`paceline_proto::transport::message`)
 //! instead of [`crate::flow::Flow`] and [`crate::flow::Receiving`]. An endpoint knows messages by dense numbers of its own,
 //! *places*; packets name the flow; this file translates. A NIC asks its endpoint for the next packet whenever its
-//! transmitter is idle, so packets never queue at a host, except while their class is paused.
+//! transmitter is idle; what waits at a host waits in its endpoint, but for packets whose class is paused.
 //!
-//! What a header says beyond the packet's own fields travels in the packet's first two telemetry words.
+//! What a header says beyond the packet's own fields travels in the packet's telemetry words: two, and six more for TCP.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use paceline_proto::cc::FlowContext;
-
 use paceline_proto::rng::{hash3, mix};
 use paceline_proto::telemetry::IntHop;
 use paceline_proto::transport::message::{
@@ -138,10 +137,8 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// The endpoints of a scenario whose scheme is a message transport. `rates`: of the NICs' links; `key`: of their random
-    /// draws.
-    ///
-    /// `contexts`: of each scheme's flows.
+    /// The endpoints of a scenario whose scheme is a message transport. `rates`: of the NICs' links; `contexts`: of each
+    /// scheme's flows; `key`: of their random draws.
     pub(crate) fn new(
         scenario: &Scenario,
         rates: &[BitsPerSec],

@@ -3,7 +3,7 @@
 //! Source: the rules are those of `paceline_proto::transport::ndp::switch`; this file does what they say. A port needs no
 //! other port of its switch, except for a header that goes back to its sender: that takes the switch one lookahead
 //! (the shortest link's delay and frame), so that ports stay independent within a window. *Deviation:* a real switch would
-//! turn it round at once; so little is returned that it does not show. A header whose way back is longer than packets can
+//! turn it round at once. A header whose way back is longer than packets can
 //! carry is dropped.
 
 use paceline_proto::rng::hash3;

@@ -23,6 +23,27 @@ const FLAGS_SHIFT: u32 = 1;
 /// Where they are there; [`AGAIN`] shares a bit with a flag of credit stops, and only data packets have it.
 const FLAGS_MASK: u8 = 0b1110;
 
+/// A flow that begins here.
+#[derive(Clone, Debug)]
+struct Outbound {
+    tx: Sender,
+    peer: u32,
+    /// Of the sender's packets sent again, those that have left with [`AGAIN`]: it counts them when their credit comes.
+    again: u64,
+}
+
+impl Outbound {
+    /// One of the sender's packets as one of the host's.
+    fn header(&mut self, config: &Config, h: &Header) -> message::Header {
+        let mut header = self::header(config, h, self.peer);
+        if h.kind == Kind::Data && self.tx.counters().retransmitted > self.again {
+            self.again += 1;
+            header.flags |= AGAIN;
+        }
+        header
+    }
+}
+
 /// A flow that ends here.
 #[derive(Clone, Debug)]
 struct Inbound {
@@ -38,7 +59,7 @@ pub struct Host {
     shaper: CreditShaper,
     /// Names the host's random draws.
     key: u64,
-    senders: Vec<Option<(Sender, u32)>>,
+    senders: Vec<Option<Outbound>>,
     receivers: Vec<Option<Inbound>>,
     /// Flows that have ended here so far: numbers their draws.
     received: u64,
@@ -83,21 +104,16 @@ impl Host {
 
     /// Takes over all that a sender has to send now.
     fn drain_sender(&mut self, now: Time, slot: u32) {
-        let Some((tx, peer)) = &mut self.senders[slot as usize] else { return };
-        loop {
-            let again = tx.counters().retransmitted;
-            let Some(h) = tx.poll_transmit(now, &self.config) else { break };
-            let mut header = self::header(&self.config, &h, *peer);
-            if tx.counters().retransmitted > again {
-                header.flags |= AGAIN;
-            }
+        let Some(out) = &mut self.senders[slot as usize] else { return };
+        while let Some(h) = out.tx.poll_transmit(now, &self.config) {
+            let header = out.header(&self.config, &h);
             count(&mut self.counters, &header);
             if header.priority == LOW_PRIORITY { self.low.push_back(header) } else { self.data.push_back(header) }
         }
-        if tx.has_unscheduled() && !self.bursting.contains(&slot) {
+        if out.tx.has_unscheduled() && !self.bursting.contains(&slot) {
             self.bursting.push_back(slot);
         }
-        self.timers.arm(slot * 2, tx.next_timeout(&self.config));
+        self.timers.arm(slot * 2, out.tx.next_timeout(&self.config));
     }
 
     /// Takes over all that a receiver has to send now; a credit without room is lost.
@@ -119,19 +135,11 @@ impl Host {
     /// The next unscheduled packet, of the senders in turn.
     fn next_unscheduled(&mut self, now: Time) -> Option<message::Header> {
         while let Some(slot) = self.bursting.pop_front() {
-            let Some((tx, peer)) = &mut self.senders[slot as usize] else { continue };
-            let again = tx.counters().retransmitted;
-            let Some(h) = tx.poll_unscheduled(now, &self.config) else { continue };
-            let mut header = self::header(&self.config, &h, *peer);
-            if tx.counters().retransmitted > again {
-                header.flags |= AGAIN;
-            }
+            let Some(out) = &mut self.senders[slot as usize] else { continue };
+            let Some(h) = out.tx.poll_unscheduled(now, &self.config) else { continue };
+            let header = out.header(&self.config, &h);
             count(&mut self.counters, &header);
-            // What follows the last one, the probe, and timers.
-            self.bursting.push_back(slot);
-            if !tx.has_unscheduled() {
-                self.bursting.pop_back();
-            }
+            // Puts the sender back into the turn if it has more, and takes what follows the last one, the probe.
             self.drain_sender(now, slot);
             return Some(header);
         }
@@ -151,7 +159,7 @@ impl Host {
 
     fn at_sender(&mut self, now: Time, h: &Header) -> Outcome {
         let slot = h.slot;
-        let Some(Some((tx, _))) = self.senders.get_mut(slot as usize) else { return Outcome::default() };
+        let Some(Some(Outbound { tx, .. })) = self.senders.get_mut(slot as usize) else { return Outcome::default() };
         let timeouts = tx.counters().timeouts;
         tx.on_packet(now, h, &self.config);
         self.counters.timeouts += u64::from(tx.counters().timeouts - timeouts);
@@ -264,7 +272,7 @@ impl Endpoint for Host {
         }
         let mut tx = Sender::new(slot, message.bytes, &self.config);
         tx.start(now, &self.config);
-        self.senders[i] = Some((tx, message.peer));
+        self.senders[i] = Some(Outbound { tx, peer: message.peer, again: 0 });
         self.drain_sender(now, slot);
     }
 
@@ -318,7 +326,7 @@ impl Endpoint for Host {
         while let Some(number) = self.timers.pop_due(now) {
             let slot = number / 2;
             if number.is_multiple_of(2) {
-                let Some(Some((tx, _))) = self.senders.get_mut(slot as usize) else { continue };
+                let Some(Some(Outbound { tx, .. })) = self.senders.get_mut(slot as usize) else { continue };
                 let timeouts = tx.counters().timeouts;
                 if tx.next_timeout(&self.config) <= now {
                     tx.on_timeout(now, &self.config);
