@@ -210,7 +210,7 @@ def _experiment(number: int, title: str, statement: str, rule: Any) -> Experimen
     name = f"E{number}"
 
     def judged(runs: Runs, scale: Scale) -> list[Verdict]:
-        return verdicts(name, measure, rule, runs, scale)
+        return verdicts(name, measure, rule, runs, scale, pooled=True)
 
     def show(runs: Runs, _scale: Scale) -> Shown:
         return Shown(_drawings(runs, name) if number != 38 else (), [_table(measure(runs))], REMARKS)
