@@ -1,4 +1,4 @@
-"""The published results this project regenerates.
+"""The published results this project regenerates, and comparisons of its own.
 
 They are a part of the package, so that an installed one can reproduce as well as a checkout. Each module below offers
 ``EXPERIMENTS``; a new one is a line here.
@@ -17,6 +17,7 @@ from paceline.reproduce.model import Experiment
 _MODULES = (
     *(f"hpcc_page.{name}" for name in ("headers", "slowdown", "asymmetry")),
     *(f"aeolus.{name}" for name in ("timeouts", "incast", "goodput", "loads", "guarantees")),
+    "comparison.families",
 )
 
 
