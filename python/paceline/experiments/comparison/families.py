@@ -9,12 +9,22 @@ from paceline import multiples
 from paceline.experiments.aeolus.judging import Claim, Values, verdicts
 from paceline.experiments.aeolus.schemes import PAIRS
 from paceline.experiments.comparison.measures import KINDS, SPANS, by_size, losses, measure
-from paceline.experiments.comparison.setup import BUFFER, GOODPUT_LOAD, LOADS, SCHEMES, WINDOWS, WORKLOADS, plan
+from paceline.experiments.comparison.setup import (
+    BUFFER,
+    GOODPUT_LOAD,
+    GOODPUT_WORKLOAD,
+    LOADS,
+    SCHEMES,
+    WINDOWS,
+    WORKLOADS,
+    plan,
+)
 from paceline.reproduce.model import Drawing, Experiment, Runs, Scale, Shown
 from paceline.tables import Cell, Table, format_number, format_size
 
 TITLES: Final = {name: stack.title for name, stack in SCHEMES.items()}
 VARIANTS: Final = {TITLES[aeolus]: TITLES[plain] for plain, aeolus in PAIRS.items()}
+GOODPUT_TITLE: Final = WORKLOADS[GOODPUT_WORKLOAD].lower()
 NAN: Final = float("nan")
 LOSSES: Final = {
     "unscheduled": "Unscheduled lost, %",
@@ -40,7 +50,7 @@ def rule(values: Values) -> list[Claim]:
                         value = values.get((workload, load, scheme, span, kind), NAN)
                         found.append(Claim(f"{workload}{round(load * 100)}.{scheme}.{span}.{kind}", text, value))
     for scheme in SCHEMES:
-        text = f"{TITLES[scheme]}: goodput at WebSearch, load {GOODPUT_LOAD:g}"
+        text = f"{TITLES[scheme]}: goodput at {GOODPUT_TITLE}, load {GOODPUT_LOAD:g}"
         found.append(Claim(f"goodput.{scheme}", text, values.get(("goodput", GOODPUT_LOAD, scheme), NAN)))
     return found
 
@@ -90,9 +100,11 @@ def _over_load(values: Values, span: str) -> Drawing:
 
 def _drawings(runs: Runs, values: Values) -> Iterator[Drawing]:
     yield from (_over_load(values, span) for span in ("small", "all"))
-    yield from (_over_size(runs, load) for load in LOADS)
+    yield from (_over_size(runs, load) for load in LOADS[1:])
     goodput = {TITLES[scheme]: values.get(("goodput", GOODPUT_LOAD, scheme), NAN) for scheme in SCHEMES}
-    caption = f"Payload delivered, each byte once, as a share of the hosts' links; WebSearch, load {GOODPUT_LOAD:g}."
+    caption = (
+        f"Payload delivered, each byte once, as a share of the hosts' links; {GOODPUT_TITLE}, load {GOODPUT_LOAD:g}."
+    )
     yield Drawing("C1-goodput", multiples.bars(goodput, "Goodput", VARIANTS), caption)
 
 
@@ -121,7 +133,7 @@ def _tables(runs: Runs, values: Values) -> Iterator[Table]:
     rows = [
         (Cell(TITLES[scheme]), Cell(f"{values.get(('goodput', GOODPUT_LOAD, scheme), NAN):.3f}")) for scheme in SCHEMES
     ]
-    yield Table(f"Goodput, WebSearch, load {GOODPUT_LOAD:g}", ("Scheme", "Share of the hosts' links"), rows)
+    yield Table(f"Goodput, {GOODPUT_TITLE}, load {GOODPUT_LOAD:g}", ("Scheme", "Share of the hosts' links"), rows)
 
 
 def _number(name: str, value: float) -> str:
