@@ -16,8 +16,8 @@ MOST_LINKS: Final = 1_000_000
 _HEADER: Final = {"nodes": (2, MOST_NODES), "tiers": (2, 3), "podsize": (1, MOST_NODES)}
 _TIER: Final = {
     "downlink_speed_gbps": (1, 10_000),
-    "downlink_latency_ns": (1, 10**9),
-    "switch_latency_ns": (0, 10**9),
+    "downlink_latency_ns": (1, 5 * 10**8),
+    "switch_latency_ns": (0, 5 * 10**8),
     "radix_down": (1, 65_535),
     "radix_up": (1, 65_535),
     "bundle": (1, 1024),
