@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from paceline import experiments
-from paceline.experiments.comparison.families import NAN, TITLES, VARIANTS, rule
+from paceline.experiments.comparison.families import AEOLUS_OF, NAN, TITLES, rule
 from paceline.experiments.comparison.measures import by_size, losses, measure, useful_bytes
 from paceline.experiments.comparison.setup import GOODPUT_LOAD, LOADS, SCHEMES, WINDOWS, WORKLOADS, plan, scenario
 from paceline.multiples import Chart, bars, charts
@@ -115,15 +115,15 @@ def test_everything_is_a_report_under_a_name_of_its_own() -> None:
 
 def test_variants_share_a_colour_and_are_dashed() -> None:
     series = {title: ([0.4, 0.8], [1.5, NAN]) for title in TITLES.values()}
-    figure = charts([[Chart("one", series, "Load", "Slowdown")]], VARIANTS)
+    figure = charts([[Chart("one", series, "Load", "Slowdown")]], AEOLUS_OF)
     (ax,) = figure.axes
     drawn = {line.get_label(): line for line in ax.get_lines()}
     assert list(drawn) == list(TITLES.values())
-    for variant, plain in VARIANTS.items():
+    for variant, plain in AEOLUS_OF.items():
         assert drawn[variant].get_color() == drawn[plain].get_color()
         assert drawn[variant].get_linestyle() != drawn[plain].get_linestyle()
-    assert len({drawn[t].get_color() for t in TITLES.values() if t not in VARIANTS}) == 5
+    assert len({drawn[t].get_color() for t in TITLES.values() if t not in AEOLUS_OF}) == 5
     assert [text.get_text() for text in figure.legends[0].get_texts()] == list(TITLES.values())
     assert len(drawn["HPCC"].get_xdata()) == 1  # what is not there is left out
-    lengths = bars(dict.fromkeys(TITLES.values(), 0.5), "Goodput", VARIANTS).axes[0].patches
+    lengths = bars(dict.fromkeys(TITLES.values(), 0.5), "Goodput", AEOLUS_OF).axes[0].patches
     assert len(lengths) == len(TITLES)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
 from paceline.plot import COLUMN_INCHES, PALETTE, _legend, _plain_log, _style
 from paceline.tables import clean_label
@@ -30,13 +31,14 @@ class Chart:
     ylabel: str
     ticks: Mapping[float, str] = field(default_factory=dict)
     """Places on the x axis and what stands there; the x of the curves when left out."""
-    log: bool = True
-    """Whether the y axis is logarithmic; else it begins at 0."""
+    scale: Literal["log", "linear"] = "log"
+    """Of the y axis, which covers the values."""
+    log_x: bool = False
 
 
 @_style()
 def charts(rows: Sequence[Sequence[Chart]], variants: Mapping[str, str] | None = None) -> Figure:
-    """Charts row by row, two columns of a paper wide, with one legend over all of them.
+    """Charts row by row with one legend over all of them: two columns of a paper wide, one where they stand alone.
 
     ``variants`` maps a label to the one it is a variant of: it gets the colour of that, dashed and hollow.
     """
@@ -44,13 +46,16 @@ def charts(rows: Sequence[Sequence[Chart]], variants: Mapping[str, str] | None =
     labels = list(dict.fromkeys(label for row in rows for chart in row for label in chart.series))
     looks = _looks(labels, variants)
     wide = max((len(row) for row in rows), default=1)
-    figure = Figure(figsize=(2.13 * COLUMN_INCHES, 0.35 + 1.8 * max(len(rows), 1)))
+    columns = 2.13 if wide > 1 else 1
+    figure = Figure(figsize=(columns * COLUMN_INCHES, 0.35 + 1.8 * max(len(rows), 1)))
     FigureCanvasAgg(figure)
     handles: dict[str, Any] = {}
     for i, row in enumerate(rows):
         for j, chart in enumerate(row):
             handles |= _draw(figure.add_subplot(len(rows), wide, i * wide + j + 1), chart, looks)
-    _legend(figure, [handles[label] for label in labels], [clean_label(label) for label in labels], room=150)
+    _legend(
+        figure, [handles[label] for label in labels], [clean_label(label) for label in labels], room=round(70 * columns)
+    )
     return figure
 
 
@@ -73,7 +78,8 @@ def _looks(labels: Sequence[str], variants: Mapping[str, str]) -> dict[str, dict
 
 
 def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    handles, drawn = {}, [np.ones(0)]
+    handles: dict[str, Any] = {}
+    drawn = [np.ones(0)]
     places: set[float] = set()
     for label, (x, y) in chart.series.items():
         xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
@@ -82,14 +88,15 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Mapping[str, Any]]) -> dic
         drawn.append(ys[seen])
         places.update(xs.tolist())
     values = np.concatenate(drawn)
-    if chart.log:
+    if chart.scale == "log":
         low, high = (float(values.min()), float(values.max())) if len(values) else (1.0, 2.0)
         low, high = low / 1.06, max(high * 1.06, low * 1.3)
         ax.set_yscale("log")
         ax.set_ylim(low, high)
         _plain_log(ax.yaxis, low, high, "{:g}".format)
-    else:
-        ax.set_ylim(bottom=0)
+    if chart.log_x:
+        ax.set_xscale("log")
+        ax.xaxis.set_minor_locator(NullLocator())
     ticks = chart.ticks or {place: f"{place:g}" for place in sorted(places)}
     ax.set_xticks(list(ticks), list(ticks.values()))
     ax.set_title(clean_label(chart.title, 60), fontsize=7, pad=3)

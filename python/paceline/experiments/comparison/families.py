@@ -7,7 +7,7 @@ from typing import Final
 
 from paceline import multiples
 from paceline.experiments.aeolus.judging import Claim, Values, verdicts
-from paceline.experiments.aeolus.schemes import PAIRS
+from paceline.experiments.aeolus.schemes import AEOLUS_OF
 from paceline.experiments.comparison.measures import KINDS, SPANS, by_size, losses, measure
 from paceline.experiments.comparison.setup import (
     BUFFER,
@@ -23,7 +23,6 @@ from paceline.reproduce.model import Drawing, Experiment, Runs, Scale, Shown
 from paceline.tables import Cell, Table, format_number, format_size
 
 TITLES: Final = {name: stack.title for name, stack in SCHEMES.items()}
-VARIANTS: Final = {TITLES[aeolus]: TITLES[plain] for plain, aeolus in PAIRS.items()}
 GOODPUT_TITLE: Final = WORKLOADS[GOODPUT_WORKLOAD].lower()
 NAN: Final = float("nan")
 LOSSES: Final = {
@@ -76,7 +75,7 @@ def _over_size(runs: Runs, load: float) -> Drawing:
             ]
         )
     caption = f"Slowdown by tenth of the flow sizes, load {load:g}; each point stands for flows up to its size."
-    return Drawing(f"C1-sizes-{round(load * 100)}", multiples.charts(rows, VARIANTS), caption)
+    return Drawing(f"C1-sizes-{round(load * 100)}", multiples.charts(rows, AEOLUS_OF), caption)
 
 
 def _over_load(values: Values, span: str) -> Drawing:
@@ -95,7 +94,7 @@ def _over_load(values: Values, span: str) -> Drawing:
         ]
         for workload, title in WORKLOADS.items()
     ]
-    return Drawing(f"C1-loads-{span}", multiples.charts(rows, VARIANTS), f"Slowdown over load, {SPANS[span]}.")
+    return Drawing(f"C1-loads-{span}", multiples.charts(rows, AEOLUS_OF), f"Slowdown over load, {SPANS[span]}.")
 
 
 def _drawings(runs: Runs, values: Values) -> Iterator[Drawing]:
@@ -105,7 +104,7 @@ def _drawings(runs: Runs, values: Values) -> Iterator[Drawing]:
     caption = (
         f"Payload delivered, each byte once, as a share of the hosts' links; {GOODPUT_TITLE}, load {GOODPUT_LOAD:g}."
     )
-    yield Drawing("C1-goodput", multiples.bars(goodput, "Goodput", VARIANTS), caption)
+    yield Drawing("C1-goodput", multiples.bars(goodput, "Goodput", AEOLUS_OF), caption)
 
 
 def _tables(runs: Runs, values: Values) -> Iterator[Table]:
