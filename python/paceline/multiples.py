@@ -52,7 +52,10 @@ def charts(rows: Sequence[Sequence[Chart]], variants: Mapping[str, str] | None =
     handles: dict[str, Any] = {}
     for i, row in enumerate(rows):
         for j, chart in enumerate(row):
-            handles |= _draw(figure.add_subplot(len(rows), wide, i * wide + j + 1), chart, looks)
+            ax = figure.add_subplot(len(rows), wide, i * wide + j + 1)
+            handles |= _draw(ax, chart, looks)
+            if j and chart.ylabel == row[0].ylabel:
+                ax.set_ylabel("")
     _legend(
         figure, [handles[label] for label in labels], [clean_label(label) for label in labels], room=round(70 * columns)
     )
@@ -99,7 +102,8 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Mapping[str, Any]]) -> dic
         ax.xaxis.set_minor_locator(NullLocator())
     ticks = chart.ticks or {place: f"{place:g}" for place in sorted(places)}
     ax.set_xticks(list(ticks), list(ticks.values()))
-    ax.set_title(clean_label(chart.title, 60), fontsize=7, pad=3)
+    if chart.title:
+        ax.set_title(clean_label(chart.title, 60), fontsize=7, pad=3)
     ax.set_xlabel(chart.xlabel)
     ax.set_ylabel(chart.ylabel)
     return handles
