@@ -244,6 +244,10 @@ class Results:
         found: dict[str, NDArray[Any]] = {"flow_id": np.arange(len(self._records))}
         found |= {name: self._records[name] for name in FLOW_RECORD.names or () if name != "spare"}
         found |= {"fct_sender_ps": self._sender_word(failed=False), "failed_after_ps": self._sender_word(failed=True)}
+        if self.summary.get("queries"):
+            # The two directions of a connection have numbers in the stream of flows, and no flow.
+            held = self._records["status"] > 0
+            found = {name: column[held] for name, column in found.items()}
         names = {
             "status": STATUS,
             # A scheme or group of index 0 needs a name even in a run killed before it wrote them.
@@ -263,6 +267,11 @@ class Results:
     def queues(self) -> Columns:
         """Time-weighted histogram of bytes waiting per port and class (``queues.csv``)."""
         return self._table("queues")
+
+    @cached_property
+    def queries(self) -> Columns:
+        """Queries in the order of their start (``queries.csv``); empty where no workload asks any."""
+        return self._table("queries")
 
     @cached_property
     def links(self) -> Columns:
@@ -360,6 +369,8 @@ class Results:
     def flow_counts(self) -> dict[str, int]:
         """Flows by status, over the whole run and straight from the records."""
         found = np.bincount(self._records["status"], minlength=len(STATUS))
+        if self.summary.get("queries"):
+            found[0] = 0
         return {name: int(found[i]) for i, name in enumerate(STATUS)}
 
     def _facts(self) -> list[tuple[str, str]]:
@@ -372,6 +383,10 @@ class Results:
             ("simulated", f"{self.simulated_ps / 1e9:,.3f} ms"),
             ("flows", ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts.items() if n) or "none"),
         ]
+        queries = self.summary.get("queries")
+        if queries:
+            said = f"{queries['answered']:,} of {queries['issued']:,} answered, {queries['connections']:,} connections"
+            facts.append(("queries", said))
         remarks = len(self.summary["warnings"])
         facts += [("warnings", f"{remarks}, in .summary['warnings']")] if remarks else []
         facts += [("diagnosis", str(self.summary["diagnosis"]))] if self.summary["diagnosis"] else []

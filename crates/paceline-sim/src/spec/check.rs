@@ -231,6 +231,11 @@ fn transports(spec: &Spec, root: &Node) -> Read<()> {
         let error = bad(root, "switch.trimming.enabled", "trimmed packets mean nothing to this scheme");
         return Err(allowed(error, "false, or a scheme with cc = \"ndp\""));
     }
+    if matches!(scheme.cc, Control::Homa(_)) && spec.switch.pfc.enabled {
+        // Its highest priority is the control class, which nobody can pause.
+        let error = bad(root, "switch.pfc.enabled", "pauses cannot hold Homa's highest priority back");
+        return Err(allowed(error, "false with cc = \"homa\""));
+    }
     if let Control::ExpressPass(c) = &scheme.cc {
         let field = |key: &str| format!("schemes.{name}.{key}");
         if c.w_min > c.w_max {
@@ -311,12 +316,18 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
         WorkloadKind::Incast(w) => Some(&w.hosts),
         WorkloadKind::Permutation(w) => Some(&w.hosts),
         WorkloadKind::AllToAll(w) => Some(&w.hosts),
-        WorkloadKind::Flows(_) => None,
+        WorkloadKind::Flows(_) | WorkloadKind::Rpc(_) => None,
     };
     let count = spec.topology.kind.hosts();
-    if let Some(HostSet::Ranges(ranges)) = hosts {
-        let highest = ranges.iter().map(|(_, high)| *high).max().unwrap_or(0);
-        host(count, highest, root, &at("hosts"))?;
+    let known_hosts = |set: &HostSet, key: &str| match set {
+        HostSet::All => Ok(()),
+        HostSet::Ranges(ranges) => {
+            let highest = ranges.iter().map(|(_, high)| *high).max().unwrap_or(0);
+            host(count, highest, root, &at(key))
+        }
+    };
+    if let Some(hosts) = hosts {
+        known_hosts(hosts, "hosts")?;
     }
     let mut kind = workload.kind.clone();
     match &mut kind {
@@ -350,10 +361,30 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
                 }
             }
         }
+        WorkloadKind::Rpc(w) => {
+            known_hosts(&w.clients, "clients")?;
+            known_hosts(&w.servers, "servers")?;
+            w.end = window(w.end, w.duration.take(), false, "")?;
+            streams(spec, root, &at("kind"), &scheme)?;
+        }
         WorkloadKind::Permutation(_) | WorkloadKind::AllToAll(_) => {}
     }
     let workload = &mut spec.workloads[index];
     (workload.scheme, workload.kind) = (Some(scheme), kind);
+    Ok(())
+}
+
+/// Refuses connections that stay open where transports know messages only, and where both ends go back together.
+fn streams(spec: &Spec, root: &Node, field: &str, scheme: &Name) -> Read<()> {
+    let control = spec.schemes.iter().find(|(name, _)| *name == scheme.0).map(|(_, s)| &s.cc);
+    if let Some(control) = control.filter(|c| c.is_message_transport()) {
+        let problem = format!("cc = \"{}\" has no connections that stay open", control.word());
+        return Err(allowed(bad(root, field, &problem), "a scheme over RDMA or TCP"));
+    }
+    if spec.quirks.nic_round_robin {
+        let error = bad(root, field, "the reference's NIC knows no connections that stay open");
+        return Err(allowed(error, "quirks.nic_round_robin off"));
+    }
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use super::scheme::{Control, SendRate, Window};
 use super::switch::Headroom;
 use super::topology::Ports;
 use super::value::{Multiple, Value as _};
-use super::workload::{IncastMode, WorkloadKind};
+use super::workload::{IncastMode, Rpc, RpcMode, WorkloadKind};
 
 /// INT bytes of the largest telemetry there is: HPCC's 5 hops of 8 bytes and a count of 2.
 const TELEMETRY: u64 = 42;
@@ -234,6 +234,7 @@ fn load(scenario: &Resolved, out: &mut Vec<String>) {
             IncastMode::Poisson(p) => Some((i, p.load.value, &p.load.of)),
             _ => None,
         },
+        WorkloadKind::Rpc(Rpc { mode: RpcMode::Open(p), .. }) => Some((i, p.load.value, &p.load.of)),
         _ => None,
     });
     let loads: Vec<_> = loads.collect();
@@ -275,6 +276,7 @@ fn times(scenario: &Resolved, out: &mut Vec<String>) {
     }
     let ends = scenario.workloads.iter().map(|w| match &w.kind {
         WorkloadKind::Poisson(p) => p.end,
+        WorkloadKind::Rpc(p) => p.end,
         WorkloadKind::Incast(i) => {
             if let IncastMode::Poisson(p) = &i.mode {
                 p.end

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from paceline import multiples
-from paceline.experiments.aeolus.judging import Claim, Values, verdicts
 from paceline.experiments.aeolus.schemes import AEOLUS_OF
 from paceline.experiments.comparison.measures import KINDS, SPANS, by_size, losses, measure
 from paceline.experiments.comparison.setup import (
@@ -19,6 +18,7 @@ from paceline.experiments.comparison.setup import (
     WORKLOADS,
     plan,
 )
+from paceline.reproduce.claims import Claim, Values, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Runs, Scale, Shown
 from paceline.tables import Cell, Table, format_number, format_size
 

@@ -11,9 +11,9 @@ from typing import Final
 import numpy as np
 
 from paceline.analysis import F8, SizeBins, bins_from_sizes
-from paceline.experiments.aeolus.judging import Place, Values
 from paceline.experiments.aeolus.measures import SMALL_BYTES, facts, nearest_rank
 from paceline.experiments.comparison.setup import GOODPUT_LOAD, HOST_BPS, HOSTS, LOADS, SCHEMES, WORKLOADS
+from paceline.reproduce.claims import Place, Values
 from paceline.reproduce.model import Run, Runs
 from paceline.results import Results
 
