@@ -55,6 +55,25 @@ FLOW_RECORD = np.dtype(
 """One record of ``flows.bin``; the flow id is its index. An FCT of 0 means that the flow did not get that far; of a
 failed flow ``fct_sender_ps`` holds the age at which it was given up."""
 
+_QUERY_MAGIC = b"PACELQRY"
+QUERY_RECORD = np.dtype(
+    [
+        ("connection", "<u4"),
+        ("query", "<u4"),
+        ("group", "<u2"),
+        ("scheme", "<u2"),
+        ("client", "<u4"),
+        ("server", "<u4"),
+        ("spare", "<u4"),
+        ("size_bytes", "<u8"),
+        ("response_bytes", "<u8"),
+        ("start_ps", "<u8"),
+        ("qct_ps", "<u8"),
+        ("ideal_qct_ps", "<u8"),
+    ]
+)
+"""One record of ``queries.bin``, in the order of the answers. A QCT of 0 means that there was none."""
+
 _TABLES = {table.name: table.kinds for table in TABLES}
 
 _NUMBER = (int, float)
@@ -270,8 +289,18 @@ class Results:
 
     @cached_property
     def queries(self) -> Columns:
-        """Queries in the order of their start (``queries.csv``); empty where no workload asks any."""
-        return self._table("queries")
+        """Queries in the order of their start, columns as in ``queries.csv``; a QCT that does not exist is 0.
+
+        Empty where no workload asks any.
+        """
+        records = _read_queries(self.path / "queries.bin")
+        records = records[np.lexsort((records["query"], records["connection"], records["start_ps"]))]
+        names = {"scheme": self.schemes, "group": tuple(str(g) for g in self.summary["groups"])}
+        for field, known in names.items():
+            if len(records) and int(records[field].max()) >= len(known):
+                problem = f"{field} index {int(records[field].max())}, but summary.json names {len(known)} {field}s"
+                raise ResultsError(self.path / "queries.bin", problem)
+        return Columns("queries", {name: records[name] for name in _TABLES["queries"]}, names)
 
     @cached_property
     def links(self) -> Columns:
@@ -447,6 +476,17 @@ def _check_entries(
     for i, entry in enumerate(summary[field]):
         if not isinstance(entry, dict) or not all(isinstance(entry.get(k), t) for k, t in needed.items()):
             raise ResultsError(path, f"{field}[{i}] needs {', '.join(needed)}, got {entry!r}")
+
+
+def _read_queries(path: Path) -> NDArray[Any]:
+    """The records of ``queries.bin``; half a last one is left out, a missing file is a table without rows."""
+    if not path.is_file():
+        return np.zeros(0, dtype=QUERY_RECORD)
+    data = path.read_bytes()
+    size = QUERY_RECORD.itemsize
+    if data[:8] != _QUERY_MAGIC or data[8:16] != (1).to_bytes(4, "little") + size.to_bytes(4, "little"):
+        raise ResultsError(path, "is no query file of version 1")
+    return np.frombuffer(data, dtype=QUERY_RECORD, offset=size, count=(len(data) - size) // size)
 
 
 def _read_flows(path: Path, *, complete: bool) -> NDArray[Any]:

@@ -544,11 +544,8 @@ impl Net {
             endpoint!(&mut m.endpoints, nic, host => host.on_packet(Time(now), &header))
         };
         self.progress += u64::from(fresh > 0);
-        if fresh > 0
-            && !back
-            && let Some(stream) = self.receiving[number as usize].stream.checked_sub(1)
-        {
-            self.stream_bytes(stream, fresh, now);
+        if fresh > 0 && self.rpcs.is_some() {
+            self.stream_moved(number, slot, back, fresh, now);
         }
         match end {
             End::None => {}
@@ -565,6 +562,17 @@ impl Net {
             }
         }
         self.message_changed(nic);
+    }
+
+    /// Bytes have newly arrived, or were acknowledged (`back`), where there are streams.
+    fn stream_moved(&mut self, number: u32, slot: u32, back: bool, fresh: u32, now: u64) {
+        if !back {
+            if let Some(stream) = self.receiving[number as usize].stream.checked_sub(1) {
+                self.stream_bytes(stream, fresh, now);
+            }
+        } else if let (Some(stream), Some(rpcs)) = (self.flows[slot as usize].stream.checked_sub(1), &mut self.rpcs) {
+            rpcs.acked_bytes(stream, fresh);
+        }
     }
 
     /// A message is over for its sender.

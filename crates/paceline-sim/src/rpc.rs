@@ -62,6 +62,8 @@ struct StreamState {
     tiers: Box<[u8]>,
     /// Position of the end of all messages so far: in packets over RDMA, in bytes over TCP.
     end: u64,
+    /// At the sender: everything below has been acknowledged.
+    acked: u64,
     /// At the sender, RDMA: end and last packet's size of the messages not wholly acknowledged.
     unacked: VecDeque<(u32, u16)>,
     /// At the receiver: ends of messages that have not arrived.
@@ -75,6 +77,8 @@ pub(crate) struct Rpcs {
     rpcs: Arc<[Arc<Rpc>]>,
     streams: Vec<StreamState>,
     clients: Vec<Client>,
+    /// Streams whose sender is not told yet that all has arrived.
+    unsettled: u64,
     /// By NIC: next queries of open-loop clients, and their connections.
     due: Vec<BinaryHeap<Reverse<(u64, u32)>>>,
     /// Queries over streams of bytes, not of packets.
@@ -110,6 +114,7 @@ impl Rpcs {
             rpcs: Arc::clone(&scenario.rpcs),
             streams: vec![StreamState { slot: NONE, ..StreamState::default() }; clients.len() * 2],
             clients,
+            unsettled: 0,
             due: vec![BinaryHeap::new(); nics],
             is_tcp: scenario.schemes.iter().any(|s| matches!(s.transport, Transport::Tcp(_))),
             sprayed: scenario.routing.choice == PathChoice::Spray,
@@ -120,6 +125,25 @@ impl Rpcs {
     #[inline]
     pub(crate) fn next_due(&self, nic: u32) -> u64 {
         self.due[nic as usize].peek().map_or(NEVER, |Reverse((at, _))| *at)
+    }
+
+    /// All of a stream up to a position has been acknowledged to its sender.
+    fn acked(&mut self, stream: u32, upto: u64) {
+        let state = &mut self.streams[stream as usize];
+        let open = state.acked < state.end;
+        state.acked = state.acked.max(upto);
+        self.unsettled -= u64::from(open && state.acked == state.end);
+    }
+
+    /// Bytes of a stream over TCP have been acknowledged to its sender.
+    pub(crate) fn acked_bytes(&mut self, stream: u32, fresh: u32) {
+        let upto = self.streams[stream as usize].acked + u64::from(fresh);
+        self.acked(stream, upto);
+    }
+
+    /// Streams whose sender is not told yet that all has arrived.
+    pub(crate) fn unsettled(&self) -> u64 {
+        self.unsettled
     }
 
     /// Whether clients wait for their next queries.
@@ -145,6 +169,8 @@ impl Rpcs {
             state.unacked.pop_front();
         }
         fit(state, flow);
+        let upto = u64::from(flow.tx.snd_una);
+        self.acked(flow.stream - 1, upto);
         if acked == Acked::Finished { Acked::Progress } else { acked }
     }
 
@@ -264,6 +290,7 @@ impl Net {
         }
         let flow = &mut self.flows[slot as usize];
         let (packets, last) = framing.split(bytes);
+        r.unsettled += u64::from(state.acked == state.end);
         let telemetry = self.scenario.schemes[usize::from(self.infos[slot as usize].spec.scheme)].telemetry_bytes();
         if is_tcp {
             state.end += bytes;
@@ -366,6 +393,7 @@ impl Net {
         self.flows[slot as usize].alive = false;
         let connection = stream / 2;
         let Some(r) = &mut self.rpcs else { return };
+        r.acked(stream, r.streams[stream as usize].end);
         let client = &mut r.clients[connection as usize];
         if is_query(stream) && !std::mem::replace(&mut client.closed, true) {
             client.done = true;
@@ -396,6 +424,11 @@ impl Net {
                 std::mem::swap(mine, theirs);
             }
         }
+    }
+
+    /// Streams of this network whose sender is not told yet that all has arrived: their ACKs may be held back.
+    pub(crate) fn unsettled(&self) -> u64 {
+        self.rpcs.as_ref().map_or(0, |r| r.unsettled())
     }
 
     /// When a NIC's clients want to be called, ps.

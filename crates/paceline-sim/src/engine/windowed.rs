@@ -217,7 +217,7 @@ impl<'a> Driver<'a> {
         let c = net.counters();
         (standing.started, standing.ended) = (c.started, c.finished + c.failed);
         standing.packets = u64::from(net.arena.live()) + sent;
-        standing.pending += self.part.pending.len() as u64;
+        standing.pending += self.part.pending.len() as u64 + net.unsettled();
         standing.progress = net.progress;
         if turn.is_multiple_of(REPORT) {
             let (data, control) = net.hops();
