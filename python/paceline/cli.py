@@ -272,7 +272,7 @@ def htsim(
     force: Annotated[bool, typer.Option("--force", help="Replaces files that are there.")] = False,
     _json_errors: JsonErrors = False,
 ) -> None:
-    """Turns htsim's connection matrix and topology into a scenario.
+    """Turns htsim's connection matrix into a scenario.
 
     Writes NAME.toml and the flow table NAME-flows.csv; NDP has htsim's settings. Triggers, failures and priorities
     of connections are refused.
