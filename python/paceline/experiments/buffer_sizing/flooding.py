@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+import numpy as np
+
 from paceline import plot
 from paceline.analysis import queue_percentile
 from paceline.experiments.buffer_sizing.measures import facts, percentile, queue, together
@@ -17,7 +19,7 @@ from paceline.scenario import ClosedRpc, Hpcc, Tcp
 from paceline.tables import Cell, Table, format_number
 
 SERVER: Final = 0
-CLIENTS: Final = {"flood_a": (1, 64), "flood_b": (2, 64), "victim": (3, 2)}
+CLIENTS: Final = {"flood_a": (4, 64), "flood_b": (5, 64), "victim": (6, 2)}
 """Server number and outstanding queries of each of 8 connections: 2 MB, 2 MB and 64 KB in flight."""
 
 _LENGTH_US: Final = {Scale.TINY: 4_000, Scale.QUICK: 300_000, Scale.PAPER: 1_000_000}
@@ -124,7 +126,7 @@ def measure(runs: Runs) -> Values:
                 continue
             victim, place = together(chosen, "victim"), (variant, name)
             found[(*place, "qps")] = victim.per_second
-            found[(*place, "mean_us")] = float(victim.qct_us.mean())
+            found[(*place, "mean_us")] = float(np.mean(victim.qct_us)) if len(victim.qct_us) else float("nan")
             for q in (50, 95, 99):
                 found[(*place, f"p{q}_us")] = percentile(victim.qct_us, q)
             bottleneck = queue(chosen, "busiest")
@@ -258,8 +260,8 @@ def show(name: str) -> Any:
 
 
 REMARKS: Final = [
-    "Three clients of one PoD and a server on one 25 Gb/s link; 8 connections each, 64 outstanding queries of 4 KB on "
-    "each connection of the two floods, 2 on the victim's.",
+    "Three clients of one PoD and a server of the other on one 25 Gb/s link; 8 connections each, 64 outstanding "
+    "queries of 4 KB on each connection of the two floods, 2 on the victim's.",
     "TCP: 256 KiB for each port. The host stack's time is a part of the host links' delay, so that the base RTT "
     "between PoDs is 20 us.",
     "Queries and responses of a connection are acknowledged by packets of their own: nothing is piggybacked.",
