@@ -1,5 +1,6 @@
 //! A scenario checked without running it, and what a run of it would cost.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use paceline_proto::cc::Telemetry;
@@ -8,10 +9,13 @@ use super::{MOST_SAMPLED, MOST_SERIES_SAMPLES, choose_engine, chosen_ports, memo
 use crate::assemble::{assemble, series_interval};
 use crate::engine::windowed::lookahead;
 use crate::error::InputError;
+use crate::graph::NodeId;
 use crate::net::Net;
 use crate::record::BINS;
 use crate::scenario::{EngineChoice, QueueRecords, Scenario, Stop};
 use crate::spec::{Resolved, lint};
+use crate::workload::Rpc;
+use crate::workload::rpc::Queries;
 
 /// Flows drawn for the estimate.
 const SAMPLE: u64 = 200_000;
@@ -81,6 +85,14 @@ impl Traffic {
         }
     }
 
+    fn add(&mut self, other: &Traffic) {
+        self.flows += other.flows;
+        self.bytes += other.bytes;
+        self.data_hops += other.data_hops;
+        self.last_start = self.last_start.max(other.last_start);
+        self.largest = self.largest.max(other.largest);
+    }
+
     /// Flows and packets under way at a time: as if bytes came evenly from the first start to the end of the largest flow
     /// at line rate, each for one base RTT; no more than all hosts can send in it.
     fn under_way(&self, scenario: &Scenario, rtt_s: f64) -> [f64; 2] {
@@ -119,6 +131,9 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
         && let Some(f) = assembled.source.next_flow()
         && f.start.0 < horizon
     {
+        if f.stream != 0 {
+            continue;
+        }
         let (src, dst) = net.addresses(f.src, f.dst, drawn.flows);
         net.routes.first_path(src, dst, &mut path)?;
         drawn.flows += 1;
@@ -136,7 +151,10 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
             None => 1.0,
         };
     }
-    let traffic = drawn.times(factor.max(1.0));
+    let mut traffic = drawn.times(factor.max(1.0));
+    for rpc in scenario.rpcs.iter() {
+        traffic.add(&queries(rpc, &mut net, horizon)?);
+    }
     let windowed = engine == EngineChoice::Windowed;
     let rtt_s = net.network.rtt_ns as f64 * 1e-9;
     let under_way = traffic.under_way(&scenario, rtt_s);
@@ -157,6 +175,38 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
         run_s: traffic.data_hops * NS_PER_DATA_HOP[usize::from(!windowed)] * 1e-9,
         engine_mib,
         memory_mib: process + engine_mib,
+    })
+}
+
+/// What queries and their responses amount to, about; in a closed loop as if they filled the links of the clients or those of the
+/// servers, whichever are slower.
+fn queries(rpc: &Rpc, net: &mut Net, horizon: u64) -> Result<Traffic, InputError> {
+    let end = rpc.end.0.min(horizon);
+    let seconds = end.saturating_sub(rpc.begin.0) as f64 * 1e-12;
+    let (query, response) = (rpc.sizes.mean(), rpc.response as f64);
+    let count = match rpc.queries {
+        Queries::Poisson(gap, _) => f64::from(rpc.count()) * seconds * 1e12 / gap,
+        Queries::Outstanding(_) => {
+            let graph = &net.graph;
+            let rate = |ends: &mut dyn Iterator<Item = NodeId>| {
+                let hosts: BTreeSet<NodeId> = ends.collect();
+                hosts.iter().flat_map(|h| graph.ports_of(*h)).map(|p| p.rate.0 as f64 / 8.0).sum::<f64>()
+            };
+            let clients = rate(&mut rpc.pairs.iter().map(|p| p.0));
+            clients.min(rate(&mut rpc.pairs.iter().map(|p| p.1))) * seconds / query.max(response)
+        }
+    };
+    let (client, server) = rpc.pairs[0];
+    let mut path = Vec::new();
+    let (src, dst) = net.addresses(client, server, 0);
+    net.routes.first_path(src, dst, &mut path)?;
+    let packets = |bytes: f64| (bytes / f64::from(net.scenario.framing.payload)).ceil();
+    Ok(Traffic {
+        flows: count as u64,
+        bytes: count * (query + response),
+        data_hops: count * (packets(query) + packets(response)) * path.len() as f64,
+        last_start: end,
+        largest: query as u64,
     })
 }
 

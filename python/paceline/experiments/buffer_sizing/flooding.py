@@ -46,6 +46,7 @@ KNOBS: Final[Mapping[str, Mapping[str, Stack]]] = {
     "burst_16": _both(burst=16),
     "sack": _both(sack=True),
     "initial_window_2": _both(initial_window=2),
+    "clock_1ms": _both(clock="1ms"),
     "clock_2ms": _both(clock="2ms"),
     "rto_min_200ms": _both(rto_min="200ms", rto_initial="200ms"),
     "min_window_1": {"hpcc_tcp": replace(STACKS["hpcc_tcp"], tcp=NEW_RENO_STACK)},

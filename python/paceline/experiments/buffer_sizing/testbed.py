@@ -63,6 +63,8 @@ class Stack:
     scheme: Scheme
     tcp: Tcp | None = None
     """The TCP stack; without one it is RDMA."""
+    idle_restart: str = "100us"
+    """RDMA: a connection idle for longer begins anew at line rate, as new flows do."""
 
 
 NEW_RENO_STACK: Final = Tcp(stack="user_space")
@@ -96,7 +98,9 @@ def scenario(
         topology=network(_TCP_HOST_NS if stack.tcp else _RDMA_HOST_NS, single),
         framing=Framing(preset="ethernet"),
         switch=lossy if stack.tcp else lossless,
-        host=Host(base_rtt="20us", tcp=stack.tcp) if stack.tcp else Host(base_rtt="9us"),
+        host=Host(base_rtt="20us", tcp=stack.tcp)
+        if stack.tcp
+        else Host(base_rtt="9us", idle_restart=stack.idle_restart),
         run=Run(stop=f"{stop_us}us", warmup=f"{warmup_us}us", stall="1s"),
         records=Records(queues="port", pauses=False, series=Series(interval="off", busiest=0)),
         schemes={"scheme": stack.scheme},
