@@ -69,6 +69,7 @@ __all__ = [
     "Trimming",
     "Vegas",
     "Workload",
+    "Xgft",
 ]
 
 
@@ -311,6 +312,37 @@ class FatTree(Section):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Xgft(Section):
+    """The extended generalised fat-tree XGFT(h; m1, ..., mh; w1, ..., wh): any tree of h levels
+    of switches. Lists go from the hosts up.
+    """
+
+    kind: ClassVar[Literal["xgft"]] = "xgft"
+    chosen: ClassVar[tuple[str, ...]] = ("kind",)
+
+    children: Sequence[int] = [8, 8]
+    """Nodes below a switch (m1, ..., mh), level by level; their product is the number of hosts.
+    Range [1, 65535]. Source: Oehring et al., IPPS 1995.
+    """
+
+    parents: Sequence[int] = [1, 8]
+    """Nodes above a node (w1, ..., wh), level by level: NICs of a host, then uplinks of a
+    switch. Between hosts that meet at level l there are w1 ... wl shortest paths. Range [1, 65535].
+    Source: Oehring et al., IPPS 1995.
+    """
+
+    rates: Sequence[str] = ["100Gbps"]
+    """Rates of the links, level by level; or one for all. Unit: bit/s. Range [1Mbps, 10Tbps].
+    Source: HPCC, sec. 5.1.
+    """
+
+    delays: Sequence[str] = ["1us"]
+    """Propagation delays of the links, level by level; or one for all. Unit: time. Range [0s,
+    1s]. Source: HPCC, sec. 5.1.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class HpccFat320(Section):
     """The tree of the HPCC evaluation as it is: 320 hosts at 100 Gb/s, 20 top-of-rack, 20
     aggregation and 16 core switches, 400 Gb/s between switches, 1 us per link.
@@ -383,7 +415,15 @@ class GraphTopology(Section):
 
 
 Topology = (
-    Star | Dumbbell | ParkingLot | LeafSpine | FatTree | HpccFat320 | TopologyFile | GraphTopology
+    Star
+    | Dumbbell
+    | ParkingLot
+    | LeafSpine
+    | FatTree
+    | Xgft
+    | HpccFat320
+    | TopologyFile
+    | GraphTopology
 )
 """Hosts, switches and links. Node ids: hosts first, from 0, then switches."""
 
@@ -790,9 +830,11 @@ class Host(Section):
 class Routing(Section):
     """Choice among shortest paths."""
 
-    choice: Literal["flow_hash", "spray"] = "flow_hash"
+    choice: Literal["flow_hash", "spray", "d_mod_k", "s_mod_k"] = "flow_hash"
     """Per flow by a hash of its addresses and ports, salted per switch; or per packet, drawn at
-    the source. Source: HPCC reference simulator: per-flow ECMP.
+    the source. In trees also per flow by the number of its destination (D-mod-k) or source
+    (S-mod-k): on the way up a node takes the uplink of that number, divided by the product of all
+    uplinks below it, modulo its own uplinks. Source: HPCC reference simulator: per-flow ECMP.
     """
 
     order: Literal["port", "descending_id"] = "port"

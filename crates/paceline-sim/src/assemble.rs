@@ -59,6 +59,10 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
     let mut network = build_topology(spec, &mut warnings)?;
     topology::delay_at_switches(&mut network, spec.switch.delay);
     let graph = Arc::new(Graph::new(&network));
+    crate::routing::choice::check(&graph, spec.routing.config()).map_err(|e| {
+        let error = spec.error("routing.choice", &e.problem);
+        InputError { value: e.value, allowed: e.allowed, ..error }
+    })?;
     let rates: Vec<BitsPerSec> = graph.ports.iter().filter(|p| !graph.is_host(p.node)).map(|p| p.rate).collect();
     let framing = spec.framing.config();
     let messages = spec.schemes.iter().any(|(_, s)| s.cc.is_message_transport());
@@ -197,6 +201,7 @@ fn build_topology(spec: &Resolved, warnings: &mut Vec<String>) -> Result<Topolog
             t.links_per_pair,
         ),
         TopologyKind::FatTree(t) => topology::fat_tree(t.k, t.host_rate, t.fabric_rate, t.link_delay, t.hosts_per_edge),
+        TopologyKind::Xgft(t) => topology::xgft(&t.levels()),
         TopologyKind::HpccFat320(_) => topology::hpcc_fat320(),
         TopologyKind::File(t) => {
             let text = read_text(spec, "topology.file", &t.file.0)?;

@@ -78,10 +78,13 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
     if c.retransmitted == 0 && !messages {
         note("host.nack_interval", "no packet was missing");
     }
-    if s.routing.choice == PathChoice::FlowHash && !net.routes.has_choice() {
-        note("routing", "every pair of hosts has one shortest path");
-    } else if s.routing.choice == PathChoice::Spray {
-        note("routing.salt, routing.order", "sprayed packets draw their path");
+    match s.routing.choice {
+        PathChoice::Spray => note("routing.salt, routing.order", "sprayed packets draw their path"),
+        _ if !net.routes.has_choice() => note("routing", "every pair of hosts has one shortest path"),
+        PathChoice::DModK | PathChoice::SModK => {
+            note("routing.salt", "the number of a host, and no hash, chooses the path")
+        }
+        PathChoice::FlowHash => {}
     }
     if let Some(failures) = &net.failures {
         let end = Time(net.last_end);

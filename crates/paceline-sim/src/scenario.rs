@@ -168,6 +168,10 @@ pub enum PathChoice {
     FlowHash,
     /// Per-packet spraying, drawn at the source.
     Spray,
+    /// Per flow by the number of the destination among the hosts: flows to one host meet at one switch of the top.
+    DModK,
+    /// Per flow by the number of the source among the hosts.
+    SModK,
 }
 
 /// Order in which equal next hops are numbered.

@@ -217,7 +217,12 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
             chunk: 0,
         },
         routing: RoutingConfig {
-            choice: if k.spray { PathChoice::Spray } else { PathChoice::FlowHash },
+            choice: match k.seed >> 8 & 3 {
+                _ if k.spray => PathChoice::Spray,
+                0 => PathChoice::DModK,
+                1 => PathChoice::SModK,
+                _ => PathChoice::FlowHash,
+            },
             order: NextHopOrder::Port,
             salt: 7,
         },

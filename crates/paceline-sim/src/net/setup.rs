@@ -105,6 +105,7 @@ impl Net {
             }
             ports.push(port);
         }
+        crate::routing::choice::check(&graph, scenario.routing)?;
         let mut routes = Routes::new(Arc::clone(&graph), scenario.routing);
         let network = whole.map_or_else(|| ideal::max_base_rtt(&mut routes, scenario.framing.payload), |w| w.network);
         let buffers = Buffers::new(&graph, &scenario.switch, nic_rate, max_frame, f.pfc_frame);

@@ -6,6 +6,7 @@ use paceline_proto::units::{Bytes, Duration, Time};
 
 use crate::InputError;
 use crate::scenario::{BufferModel, PathChoice};
+use crate::topology::MAX_LEVELS;
 
 use super::Spec;
 use super::failure::FailureKind;
@@ -13,9 +14,9 @@ use super::node::{Bad, Node, Read, clip};
 use super::run::Stop;
 use super::scheme::Control;
 use super::section::{Variants as _, nearest};
-use super::topology::{GraphTopology, TopologyKind};
+use super::topology::{GraphTopology, TopologyKind, Xgft};
 use super::value::{HostSet, Name};
-use super::workload::{IncastMode, Receiver, WorkloadKind};
+use super::workload::{Incast, IncastMode, LoadOf, Receiver, WorkloadKind};
 
 /// Latest instant a scenario may name.
 const LATEST: Time = Time(1_000 * paceline_proto::units::S);
@@ -99,9 +100,30 @@ fn topology(spec: &Spec, root: &Node) -> Read<()> {
         TopologyKind::FatTree(tree) if tree.k % 2 == 1 => {
             Err(allowed(bad(root, "topology.k", "odd"), "an even whole number, 2 to 128"))
         }
+        TopologyKind::Xgft(tree) => levels(tree, root),
         TopologyKind::Graph(graph) => nodes_of(graph, root),
         _ => Ok(()),
     }
+}
+
+fn levels(tree: &Xgft, root: &Node) -> Read<()> {
+    let h = tree.children.len();
+    if h == 0 || h > MAX_LEVELS {
+        let error = bad(root, "topology.children", "not a tree");
+        return Err(allowed(error, format!("a number for each of 1 to {MAX_LEVELS} levels of switches")));
+    }
+    let lists = [
+        ("parents", tree.parents.len(), false),
+        ("rates", tree.rates.len(), true),
+        ("delays", tree.delays.len(), true),
+    ];
+    for (key, length, one) in lists {
+        if length != h && !(one && length == 1) {
+            let error = bad(root, &format!("topology.{key}"), "not as many as topology.children");
+            return Err(allowed(error, format!("{h} of them{}", if one { ", or one for all levels" } else { "" })));
+        }
+    }
+    Ok(())
 }
 
 fn nodes_of(graph: &GraphTopology, root: &Node) -> Read<()> {
@@ -313,6 +335,16 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
         WorkloadKind::AllToAll(w) => Some(&w.hosts),
         WorkloadKind::Flows(_) => None,
     };
+    let share_of = match &workload.kind {
+        WorkloadKind::Poisson(w) => Some(&w.load.of),
+        WorkloadKind::Incast(Incast { mode: IncastMode::Poisson(mode), .. }) => Some(&mode.load.of),
+        _ => None,
+    };
+    let by_number = matches!(spec.routing.choice, PathChoice::DModK | PathChoice::SModK);
+    if by_number && matches!(share_of, Some(LoadOf::Link(_))) {
+        let problem = "the share of a link is worked out for paths by chance, and routing.choice takes them by number";
+        return Err(allowed(bad(root, &at("load.of"), problem), "\"host\", \"tor_uplink\""));
+    }
     let count = spec.topology.kind.hosts();
     if let Some(HostSet::Ranges(ranges)) = hosts {
         let highest = ranges.iter().map(|(_, high)| *high).max().unwrap_or(0);

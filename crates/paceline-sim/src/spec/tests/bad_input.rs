@@ -128,6 +128,9 @@ const PARTS: &[Mistake] = &[
         problem: "has no effect here", allowed: "only with kind = \"fat_tree\"" },
     Mistake { text: "[topology]\nkind = \"leafspine\"\n", line: 2, field: "topology.kind", value: Some("\"leafspine\""),
         problem: "unknown word, did you mean \"leaf_spine\"?", allowed: "\"fat_tree\"" },
+    Mistake { text: "[topology]\nkind = \"xgft\"\nchildren = [4, 4, 2]\nparents = [1, 4]\n[schemes.a]\ncc = \"none\"\n[[workloads]]\n\
+        kind = \"permutation\"\n", line: 4, field: "topology.parents", value: Some("[1, 4]"),
+        problem: "not as many as topology.children", allowed: "3 of them" },
     Mistake { text: "[topology]\nkind = \"file\"\n", line: 1, field: "topology.file", value: None, problem: "missing", allowed: "the name of a file" },
     Mistake { text: "schemes = [1]\n[topology]\nkind = \"star\"\n", line: 1, field: "schemes", value: Some("[1]"),
         problem: "wrong type, an array", allowed: "a table of tables" },
@@ -173,6 +176,8 @@ const WORKLOADS: &[Mistake] = &[
         allowed: "only with kind = \"incast\" and mode = \"staggered\" or with kind = \"all_to_all\"" },
     Mistake { text: "kind = \"incast\"\nmode = \"sync\"\n", line: 2, field: "mode", value: Some("\"sync\""), problem: "unknown word", allowed: "\"synchronous\"" },
     Mistake { text: "kind = \"incast\"\nreceiver = \"any\"\n", line: 2, field: "receiver", value: Some("\"any\""), problem: "unknown word", allowed: "\"random\"; or a whole number" },
+    Mistake { text: "kind = \"poisson\"\nscheme = \"one\"\nduration = \"1ms\"\nload.of = \"a->b\"\n[routing]\nchoice = \"d_mod_k\"\n",
+        line: 4, field: "load.of", value: Some("\"a->b\""), problem: "the share of a link is worked out for paths by chance", allowed: "\"host\"" },
     Mistake { text: "kind = \"flows\"\nscheme = \"one\"\n", line: 0, field: "rows", value: None, problem: "missing", allowed: "one of file and rows" },
     Mistake { text: "kind = \"flows\"\nscheme = \"one\"\nrows = [\n{ src = 1, dst = 1, bytes = \"1B\" }]\n", line: 4, field: "rows.0.dst",
         value: Some("1"), problem: "same as src", allowed: "another host" },
