@@ -111,9 +111,14 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
             groups.push(workload.group.0.clone());
         }
     }
+    let names = match &spec.topology.kind {
+        TopologyKind::Graph(graph) => graph.hosts.iter().chain(&graph.switches).map(|n| n.0.clone()).collect(),
+        _ => Vec::new(),
+    };
     let mut scenario = Scenario {
         seed: spec.seed,
         graph: Arc::clone(&graph),
+        names,
         framing,
         switch,
         host,

@@ -624,6 +624,6 @@ impl Net {
 
     /// Why nothing moves: who waits for whom.
     pub fn diagnose(&self, now: u64) -> String {
-        crate::diagnosis::diagnose(self, now)
+        crate::diagnosis::diagnose(self, &crate::diagnosis::waits(self), now)
     }
 }

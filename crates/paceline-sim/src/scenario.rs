@@ -398,6 +398,8 @@ pub struct Scenario {
     pub seed: u64,
     /// The network.
     pub graph: std::sync::Arc<crate::graph::Graph>,
+    /// Names of its nodes, for messages. Empty: by tier and number in it.
+    pub names: Vec<String>,
     /// Sizes on the wire.
     pub framing: Framing,
     /// Switches.
@@ -424,4 +426,14 @@ pub struct Scenario {
     pub records: RecordConfig,
     /// Compatibility behaviours.
     pub quirks: Quirks,
+}
+
+impl Scenario {
+    /// Name of a node, for messages.
+    pub fn node_name(&self, node: crate::graph::NodeId) -> String {
+        let tier = self.graph.tiers[node as usize];
+        let number = || self.graph.tiers[..node as usize].iter().filter(|t| **t == tier).count();
+        let by_tier = || format!("{}{}", crate::topology::tier_name(tier), number());
+        self.names.get(node as usize).cloned().unwrap_or_else(by_tier)
+    }
 }

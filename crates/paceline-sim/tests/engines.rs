@@ -188,6 +188,7 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
     let scenario = Scenario {
         seed: k.seed,
         graph: Arc::new(Graph::new(&t)),
+        names: Vec::new(),
         framing: Framing::HPCC,
         switch: SwitchConfig {
             strict: false,

@@ -127,6 +127,7 @@ pub fn plain(topology: &Topology) -> Scenario {
     Scenario {
         seed: 1,
         graph: Arc::new(Graph::new(topology)),
+        names: Vec::new(),
         framing: Framing::HPCC,
         switch: SwitchConfig {
             strict: false,
