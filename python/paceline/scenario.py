@@ -320,23 +320,23 @@ class Xgft(Section):
     kind: ClassVar[Literal["xgft"]] = "xgft"
     chosen: ClassVar[tuple[str, ...]] = ("kind",)
 
-    children: Sequence[int] = [8, 8]
+    children: Sequence[int] = (8, 8)
     """Nodes below a switch (m1, ..., mh), level by level; their product is the number of hosts.
     Range [1, 65535]. Source: Oehring et al., IPPS 1995.
     """
 
-    parents: Sequence[int] = [1, 8]
+    parents: Sequence[int] = (1, 8)
     """Nodes above a node (w1, ..., wh), level by level: NICs of a host, then uplinks of a
     switch. Between hosts that meet at level l there are w1 ... wl shortest paths. Range [1, 65535].
     Source: Oehring et al., IPPS 1995.
     """
 
-    rates: Sequence[str] = ["100Gbps"]
+    rates: Sequence[str] = ("100Gbps",)
     """Rates of the links, level by level; or one for all. Unit: bit/s. Range [1Mbps, 10Tbps].
     Source: HPCC, sec. 5.1.
     """
 
-    delays: Sequence[str] = ["1us"]
+    delays: Sequence[str] = ("1us",)
     """Propagation delays of the links, level by level; or one for all. Unit: time. Range [0s,
     1s]. Source: HPCC, sec. 5.1.
     """
@@ -483,10 +483,11 @@ class Pfc(Section):
     """
 
     headroom: str = "3x"
-    """Bytes set aside per port and class in use for what arrives after a pause was sent:
-    `"auto"` (two times rate times delay, two full packets and a pause frame), a size, or a multiple
-    of rate times delay. Unit: bytes. Range [0B, 1GiB]. Source: HPCC reference simulator (fixed
-    there).
+    """Bytes set aside per port and class in use for what arrives after a pause was sent: a size,
+    a multiple of rate times delay, or `"auto"`, what may arrive at most: rate times the delay there
+    and back, three largest frames (one over the threshold, one begun at either end) and eight pause
+    frames. `paceline check` warns of less. Unit: bytes. Range [0B, 1GiB]. Source: HPCC reference
+    simulator (fixed there).
     """
 
     alpha: float = 0.125

@@ -159,6 +159,7 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
     if let Some(pfc) = &mut scenario.switch.pfc {
         pfc.classes = classes.len().clamp(1, 8) as u8;
     }
+    warnings.extend(crate::switch::lack_of_headroom(&scenario));
     let source = match sources.len() {
         1 => sources.remove(0),
         _ => Box::new(w::Merge::new(sources)),

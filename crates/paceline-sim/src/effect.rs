@@ -81,9 +81,7 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
     match s.routing.choice {
         PathChoice::Spray => note("routing.salt, routing.order", "sprayed packets draw their path"),
         _ if !net.routes.has_choice() => note("routing", "every pair of hosts has one shortest path"),
-        PathChoice::DModK | PathChoice::SModK => {
-            note("routing.salt", "the number of a host, and no hash, chooses the path")
-        }
+        PathChoice::DModK | PathChoice::SModK => note("routing.salt", "the numbers of hosts choose paths, no hash"),
         PathChoice::FlowHash => {}
     }
     if let Some(failures) = &net.failures {

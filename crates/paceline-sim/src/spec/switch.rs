@@ -95,13 +95,24 @@ section! {
 either! {
     /// How much buffer is set aside per port for what arrives after a pause was sent.
     pub enum Headroom {
-        /// What can arrive at most: two times rate times delay, two full packets and a pause frame.
+        /// What can arrive at most.
         Auto = "auto",
         ;
         /// This many bytes.
         Bytes(Bytes),
         /// This many times rate times delay.
         RateDelay(Multiple),
+    }
+}
+
+impl Headroom {
+    /// The engine's form.
+    pub(crate) fn config(&self) -> scenario::Headroom {
+        match *self {
+            Headroom::Auto => scenario::Headroom::Auto,
+            Headroom::Bytes(bytes) => scenario::Headroom::Fixed(bytes),
+            Headroom::RateDelay(Multiple(factor)) => scenario::Headroom::RateDelay(factor),
+        }
     }
 }
 
@@ -112,8 +123,9 @@ section! {
         enabled: bool = true, from "HPCC, sec. 5.1";
         /// Bytes every (ingress port, class) may hold before it draws on the shared pool.
         reserve: Bytes = "4096B", in "[0B, 1GiB]", from "HPCC reference simulator (fixed there)";
-        /// Bytes set aside per port and class in use for what arrives after a pause was sent: `"auto"` (two times rate times delay, two full
-        /// packets and a pause frame), a size, or a multiple of rate times delay.
+        /// Bytes set aside per port and class in use for what arrives after a pause was sent: a size, a multiple of rate times
+        /// delay, or `"auto"`, what may arrive at most: rate times the delay there and back, three largest frames (one over the
+        /// threshold, one begun at either end) and eight pause frames. `paceline check` warns of less.
         headroom: Headroom = "3x", in "[0B, 1GiB]", from "HPCC reference simulator (fixed there)";
         /// An (ingress port, class) at host speed is paused when it holds this share of what is free in the pool.
         alpha: f64 = 0.125, in "(0, 1]", from "HPCC reference simulator: 1/8 (fixed there)";
@@ -197,11 +209,7 @@ impl Switch {
         let q16 = |alpha: f64| (alpha * 65536.0).round() as u32;
         let pfc = self.pfc.enabled.then(|| scenario::Pfc {
             reserve: self.pfc.reserve,
-            headroom: match self.pfc.headroom {
-                Headroom::Auto => scenario::Headroom::Auto,
-                Headroom::Bytes(bytes) => scenario::Headroom::Fixed(bytes),
-                Headroom::RateDelay(Multiple(factor)) => scenario::Headroom::RateDelay(factor),
-            },
+            headroom: self.pfc.headroom.config(),
             // The engine counts in 1/65536; the least share it knows is one of them.
             alpha_q16: q16(self.pfc.alpha).max(1),
             alpha_scales: self.pfc.alpha_scales,

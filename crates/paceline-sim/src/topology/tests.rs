@@ -91,8 +91,8 @@ fn levels(counts: &[[u32; 2]]) -> Result<Topology, crate::InputError> {
 fn xgft_is_wired_by_digits() {
     let (m, w) = ([2, 3, 2], [1, 2, 2]);
     let t = levels(&[[2, 1], [3, 2], [2, 2]]).unwrap();
-    let count = |tier| t.tiers.iter().filter(|&&x| x == tier).count();
-    assert_eq!([count(0), count(1), count(2), count(3)], [12, 6, 4, 4]);
+    let count = |tier| t.tiers.iter().map(|&x| u32::from(x == tier)).sum::<u32>();
+    assert_eq!([0, 1, 2, 3].map(count), [12, 6, 4, 4]);
     assert_eq!(t.links.len(), 12 + 6 * 2 + 4 * 2);
     let first = [0, 12, 18, 22];
     // Digits of a node, the topmost first: children above its level, parents up to it.
