@@ -51,6 +51,7 @@ __all__ = [
     "Quirks",
     "RandomFailures",
     "Records",
+    "Red",
     "Routing",
     "Run",
     "Scenario",
@@ -571,6 +572,58 @@ class Ecn(Section):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Red(Section):
+    """Random early detection on the average queue, at arrivals, in place of `switch.ecn`: bursts
+    pass, standing queues do not. The defaults are those of `HotI` 2011 at 10 Gb/s.
+    """
+
+    enabled: bool = False
+    """Whether ports have RED; needs `switch.ecn.enabled = false`. Source: Floyd and Jacobson,
+    ToN 1993.
+    """
+
+    per: Literal["class", "port"] = "class"
+    """Which queue is averaged: that of the packet's class or that of the whole port. Source:
+    Paceline.
+    """
+
+    min: str = "25600B"
+    """Nothing is marked while the average is below. Unit: bytes. Range [0B, 1GiB]. Source: HotI
+    2011: 25.6 KB.
+    """
+
+    max: str = "76800B"
+    """Everything is marked while the average is at it or above. Unit: bytes. Range [1B, 1GiB].
+    Source: HotI 2011: 76.8 KB.
+    """
+
+    weight: float = 0.002
+    """Weight of the newest queue in the average; 1 is the queue as it is. Range (0, 1]. Source:
+    Floyd and Jacobson, ToN 1993, sec. 6; HotI 2011.
+    """
+
+    p_max: float = 0.02
+    """Probability of a mark as the average nears `max`. Range [0, 1]. Source: Floyd and
+    Jacobson, ToN 1993, sec. 7; HotI 2011.
+    """
+
+    packet: str = "1500B"
+    """Packets that an idle link is taken to send meanwhile, on the wire. Unit: bytes. Range [1B,
+    64KB]. Source: HotI 2011: frames of 1500 B.
+    """
+
+    gentle: bool = False
+    """From `max` to twice `max` the probability rises from `p_max` to 1, instead of being 1 at
+    once. Source: Floyd 2000.
+    """
+
+    non_ect: Literal["pass", "drop"] = "pass"
+    """What becomes of a packet without ECN in place of a mark; `"drop"` only without PFC.
+    Source: HotI 2011: only data feel RED (inferred); RFC 3168, sec. 7: "drop".
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SelectiveDrop(Section):
     """Aeolus' rule: an unscheduled packet is dropped where the queue is over a small threshold,
     all others only where the buffer is full. What a commodity switch does with RED, both thresholds
@@ -652,6 +705,9 @@ class Switch(Section):
 
     ecn: Ecn = Ecn()
     """ECN marking."""
+
+    red: Red = Red()
+    """RED on the average queue."""
 
     selective_drop: SelectiveDrop = SelectiveDrop()
     """Dropping of unscheduled packets before others."""

@@ -119,6 +119,9 @@ fn ecn(spec: &Resolved, net: &Net, note: &mut impl FnMut(&str, &str)) {
             "switch.ecn.per, switch.ecn.k_min, switch.ecn.k_max, switch.ecn.p_max, switch.ecn.at, switch.ecn.by_rate",
             "switch.ecn.enabled is false",
         );
+        if s.switch.red.is_some() && net.counters.marks == 0 {
+            note("switch.red", "no packet was marked: none had ECN, or no average queue reached min");
+        }
         return;
     }
     let listens = |p: &Params| matches!(p, Params::Dcqcn(_) | Params::Dctcp(_));

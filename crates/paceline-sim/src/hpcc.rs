@@ -208,6 +208,7 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
             strict: false,
             selective: None,
             trimming: None,
+            red: None,
             buffer: config.buffer(),
             model: BufferModel::Shared,
             pfc: Some(Pfc {

@@ -130,6 +130,15 @@ pub struct EcnThresholds {
     pub p_max: f64,
 }
 
+/// RED at switch ports.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RedQueues {
+    /// Of every queue.
+    pub params: paceline_proto::red::Params,
+    /// One queue per port, all classes together, instead of one per class.
+    pub per_port: bool,
+}
+
 /// A switch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchConfig {
@@ -148,6 +157,8 @@ pub struct SwitchConfig {
     /// Ports drop unscheduled packets of message transports over a threshold. Its `limit` is out of reach: `buffer` is the
     /// limit.
     pub selective: Option<paceline_proto::transport::selective_drop::SelectiveDrop>,
+    /// RED on the average queue of every port.
+    pub red: Option<RedQueues>,
     /// Ports cut payloads off instead of dropping packets.
     pub trimming: Option<paceline_proto::transport::ndp::switch::TrimmingPort>,
 }

@@ -14,6 +14,7 @@ use super::node::{Bad, Node, Read, clip};
 use super::run::Stop;
 use super::scheme::Control;
 use super::section::{Variants as _, nearest};
+use super::switch::NonEct;
 use super::topology::{GraphTopology, TopologyKind, Xgft};
 use super::value::{HostSet, Name};
 use super::workload::{Incast, IncastMode, LoadOf, Receiver, WorkloadKind};
@@ -58,6 +59,7 @@ pub(crate) fn check(spec: &mut Spec, root: &Node) -> Read<()> {
     }
     topology(spec, root)?;
     ecn(spec, root)?;
+    red(spec, root)?;
     let (frame, limit) = (spec.framing.payload.0 + spec.framing.header.0, u64::from(u16::MAX));
     if frame > limit {
         let problem = "payload and header together are too long";
@@ -155,6 +157,32 @@ fn nodes_of(graph: &GraphTopology, root: &Node) -> Read<()> {
             let field = format!("topology.links.{i}.b");
             return Err(allowed(bad(root, &field, "link from a node to itself"), "another node"));
         }
+    }
+    Ok(())
+}
+
+fn red(spec: &Spec, root: &Node) -> Read<()> {
+    let red = &spec.switch.red;
+    if !red.enabled {
+        return Ok(());
+    }
+    let no = |problem: &str, needed: &str| Err(allowed(bad(root, "switch.red.enabled", problem), needed));
+    if spec.switch.ecn.enabled {
+        return no("two rules for marks", "one of switch.red.enabled and switch.ecn.enabled, which is true unless set");
+    }
+    if spec.switch.trimming.enabled {
+        return no("a port that trims has no RED", "one of switch.red.enabled and switch.trimming.enabled");
+    }
+    if spec.schemes.iter().any(|(_, s)| matches!(s.cc, Control::ExpressPass(_))) {
+        return no("a port that shapes credits has no RED", "false with cc = \"express_pass\"");
+    }
+    if red.min >= red.max {
+        let problem = format!("min ({}) is not below max ({})", red.min, red.max);
+        return Err(allowed(bad(root, "switch.red.min", &problem), "min below max"));
+    }
+    if red.non_ect == NonEct::Drop && spec.switch.pfc.enabled {
+        let error = bad(root, "switch.red.non_ect", "with PFC nothing is dropped");
+        return Err(allowed(error, "\"pass\", or switch.pfc.enabled = false"));
     }
     Ok(())
 }

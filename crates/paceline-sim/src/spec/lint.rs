@@ -149,11 +149,12 @@ fn schemes(scenario: &Resolved, out: &mut Vec<String>) {
 
 /// Whether anything can make a scheme slow down.
 fn slows_down(scenario: &Resolved, name: &str, cc: &Control, out: &mut Vec<String>) {
-    if cc.needs_marks() && !scenario.switch.ecn.enabled {
+    let marks = scenario.switch.ecn.enabled || scenario.switch.red.enabled;
+    if cc.needs_marks() && !marks {
         out.push(format!(
             "schemes.{name} never slows down: it reacts to congestion marks only, and switch.ecn.enabled is false"
         ));
-    } else if matches!(cc, Control::Dctcp(_)) {
+    } else if matches!(cc, Control::Dctcp(_)) && scenario.switch.ecn.enabled {
         step(scenario, name, out);
     }
     if scenario.quirks.line_rate_pacing

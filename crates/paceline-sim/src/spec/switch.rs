@@ -1,5 +1,6 @@
 //! `[switch]`: packet buffer, PFC and ECN marking.
 
+use paceline_proto::red;
 use paceline_proto::transport::ndp::switch::TrimmingPort;
 use paceline_proto::transport::selective_drop;
 use paceline_proto::units::{BitsPerSec, Bytes, Duration};
@@ -29,6 +30,8 @@ section! {
             pfc: Pfc;
             /// ECN marking.
             ecn: Ecn;
+            /// RED on the average queue.
+            red: Red;
             /// Dropping of unscheduled packets before others.
             selective_drop: SelectiveDrop;
             /// Trimming in place of dropping.
@@ -170,6 +173,41 @@ section! {
     }
 }
 
+choice! {
+    /// What RED does to a packet without ECN that it would mark.
+    pub enum NonEct {
+        /// Nothing.
+        Pass = "pass",
+        /// Drops it.
+        Drop = "drop",
+    }
+}
+
+section! {
+    /// Random early detection on the average queue, at arrivals, in place of `switch.ecn`: bursts pass, standing queues do not.
+    /// The defaults are those of `HotI` 2011 at 10 Gb/s.
+    pub struct Red {
+        /// Whether ports have RED; needs `switch.ecn.enabled = false`.
+        enabled: bool = false, from "Floyd and Jacobson, ToN 1993";
+        /// Which queue is averaged: that of the packet's class or that of the whole port.
+        per: EcnQueue = "class", from "Paceline";
+        /// Nothing is marked while the average is below.
+        min: Bytes = "25600B", in "[0B, 1GiB]", from "HotI 2011: 25.6 KB";
+        /// Everything is marked while the average is at it or above.
+        max: Bytes = "76800B", in "[1B, 1GiB]", from "HotI 2011: 76.8 KB";
+        /// Weight of the newest queue in the average; 1 is the queue as it is.
+        weight: f64 = 0.002, in "(0, 1]", from "Floyd and Jacobson, ToN 1993, sec. 6; HotI 2011";
+        /// Probability of a mark as the average nears `max`.
+        p_max: f64 = 0.02, in "[0, 1]", from "Floyd and Jacobson, ToN 1993, sec. 7; HotI 2011";
+        /// Packets that an idle link is taken to send meanwhile, on the wire.
+        packet: Bytes = "1500B", in "[1B, 64KB]", from "HotI 2011: frames of 1500 B";
+        /// From `max` to twice `max` the probability rises from `p_max` to 1, instead of being 1 at once.
+        gentle: bool = false, from "Floyd 2000";
+        /// What becomes of a packet without ECN in place of a mark; `"drop"` only without PFC.
+        non_ect: NonEct = "pass", from "HotI 2011: only data feel RED (inferred); RFC 3168, sec. 7: \"drop\"";
+    }
+}
+
 section! {
     /// Thresholds of the ports of one rate.
     pub struct EcnAtRate {
@@ -233,6 +271,18 @@ impl Switch {
                 EcnQueue::Class => selective_drop::Scope::Queue,
             },
         });
+        let red = self.red.enabled.then(|| scenario::RedQueues {
+            params: red::Params {
+                min: self.red.min.0 as u32,
+                max: self.red.max.0 as u32,
+                weight: self.red.weight,
+                p_max: self.red.p_max,
+                packet: self.red.packet.0 as u32,
+                gentle: self.red.gentle,
+                drop_non_ect: self.red.non_ect == NonEct::Drop,
+            },
+            per_port: self.red.per == EcnQueue::Port,
+        });
         let full = framing.payload + framing.header;
         let trimming = self.trimming.enabled.then(|| TrimmingPort {
             data_limit: self.trimming.data_packets.saturating_mul(full),
@@ -246,6 +296,6 @@ impl Switch {
             Scheduler::Strict => true,
         };
         let (buffer, model) = (self.buffer, self.model);
-        scenario::SwitchConfig { buffer, model, pfc, egress_alpha_q16, ecn, strict, selective, trimming }
+        scenario::SwitchConfig { buffer, model, pfc, egress_alpha_q16, ecn, strict, selective, red, trimming }
     }
 }

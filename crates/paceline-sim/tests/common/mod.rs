@@ -133,6 +133,7 @@ pub fn plain(topology: &Topology) -> Scenario {
             strict: false,
             selective: None,
             trimming: None,
+            red: None,
             buffer: Bytes(1 << 30),
             model: BufferModel::PerPort,
             pfc: None,
