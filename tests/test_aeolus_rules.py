@@ -7,7 +7,7 @@ import math
 import pytest
 
 from paceline.experiments.aeolus import goodput, incast, loads, timeouts
-from paceline.experiments.aeolus.judging import Claim, Place
+from paceline.reproduce.claims import Claim, Place
 
 # Measured with a small independent model of the same transports (one seed, rounded): mean and p99 slowdown at
 # 32, 64, 128 and 256 senders in the spine-leaf network.

@@ -10,7 +10,7 @@ import pytest
 
 from paceline import experiments
 from paceline.experiments.aeolus import goodput, guarantees, incast, timeouts
-from paceline.experiments.aeolus.judging import Claim, Values, verdicts
+from paceline.reproduce.claims import Claim, Values, verdicts
 from paceline.experiments.aeolus.measures import facts, nearest_rank
 from paceline.experiments.aeolus.networks import fat_tree, flat_spine_leaf, spine_leaf
 from paceline.experiments.aeolus.schemes import STACKS, priority_queueing, scenario

@@ -420,6 +420,72 @@ def sweep(
     )
 
 
+@app.command("size-buffers")
+def size_buffers(
+    scenarios: Annotated[list[Path], typer.Argument(metavar="SCENARIO...", help="Scenario files, a curve each.")],
+    buffers: Annotated[
+        str | None,
+        typer.Option(
+            "--buffers", metavar="A,B,...", show_default="the scenario's, halved 7 times", help="Sizes to try."
+        ),
+    ] = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option("--vary", metavar="KEY=A,B,...", show_default=False, help="Values of a field, a curve each."),
+    ] = None,
+    p99: Annotated[
+        str,
+        typer.Option("--p99", metavar="X|Nx|off", help="Largest p99 slowdown, or times that with the largest buffer."),
+    ] = "1.1x",
+    drops: Annotated[
+        str, typer.Option("--drops", metavar="SHARE|off", help="Largest share of data packets dropped, 0 to 1.")
+    ] = "0",
+    paused: Annotated[
+        str, typer.Option("--paused", metavar="SHARE|off", help="Largest share of time any port is paused, 0 to 1.")
+    ] = "off",
+    seeds: Annotated[int, typer.Option("--seeds", metavar="N", min=1, help="Seeds, from the scenario's on.")] = 1,
+    overrides: Overrides = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", show_default="results/SCENARIO-buffers", help="Where results go."),
+    ] = None,
+    cache: Cache = Path("results/cache"),
+    executor: ExecutorName = None,
+    jobs: Jobs = None,
+    progress: Progress = Mode.AUTO,
+    quiet: Quiet = False,
+    _json_errors: JsonErrors = False,
+) -> None:
+    """Finds the smallest switch buffer that keeps slowdown, drops and pauses within limits.
+
+    Runs the scenarios with buffers of several sizes; writes a table (buffers.csv) and a figure. Finished runs are kept
+    and not run again.
+
+    \b
+    Examples:
+      paceline size-buffers incast.toml --buffers 64KB,128KB,256KB,512KB
+      paceline size-buffers hpcc.toml dcqcn.toml --vary switch.pfc.alpha=0.0625,0.125 --p99 20 --paused 0.01
+    """
+    from paceline.reproduce import command
+
+    command.size_buffers(
+        scenarios,
+        buffers=buffers,
+        vary=vary or (),
+        p99=p99,
+        drops=drops,
+        paused=paused,
+        seeds=seeds,
+        overrides=overrides or (),
+        out=out,
+        cache=cache,
+        executor=executor,
+        jobs=jobs,
+        progress=Mode.NONE if quiet else progress,
+        quiet=quiet,
+    )
+
+
 @app.command()
 def explain(
     field: Annotated[

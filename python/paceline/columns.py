@@ -65,6 +65,24 @@ FLOWS = Table(
     ),
 )
 
+QUERIES = Table(
+    "queries",
+    'One row per query, in the order in which they were issued. Only where a workload asks queries (`kind = "rpc"`).',
+    (
+        Column("connection", int, "", "Number of the connection in the run, from 0."),
+        Column("query", int, "", "Number of the query on its connection, from 0."),
+        Column("group", str, "", "Group of the workload."),
+        Column("scheme", str, "", "Congestion-control scheme, by its name in the scenario."),
+        Column("client", int, "", "Host that asks."),
+        Column("server", int, "", "Host that answers."),
+        Column("size_bytes", int, "bytes", "Payload of the query."),
+        Column("response_bytes", int, "bytes", "Payload of the response."),
+        Column("start_ps", int, "ps", "Simulated instant at which the query was issued."),
+        Column("qct_ps", int, "ps", "From then to the last byte of the response at the client; empty without."),
+        Column("ideal_qct_ps", int, "ps", "Least possible `qct_ps`: both messages alone, at line rate."),
+    ),
+)
+
 QUEUES = Table(
     "queues",
     "Exact time-weighted histograms of the bytes waiting at egress ports of switches, the packet on the wire not "
@@ -146,14 +164,18 @@ percentile they could still raise is marked. The age of a flow that was still ru
 of a failed flow it is `failed_after_ps`, as long as it was observed: how much longer the run went on says nothing
 about it."""
 
-TABLES = (FLOWS, QUEUES, LINKS, PAUSES, SERIES)
+TABLES = (FLOWS, QUERIES, QUEUES, LINKS, PAUSES, SERIES)
 """The CSV files of a result folder."""
 
 FILES = (
     ("summary.json", "Status, counters, cost and remarks; below."),
     ("scenario.toml", "The scenario, all defaults filled in, input files by absolute path: what a rerun takes."),
     ("flows.bin", "Flows as 80-byte records, written while the run goes; `flows.csv` is made from it."),
-    ("flows.csv, queues.csv, links.csv, pauses.csv, series.csv", "Tables; below. Written when the run ends."),
+    ("queries.bin", "Queries as 64-byte records in the order of the answers; `queries.csv` is made from it."),
+    (
+        "flows.csv, queries.csv, queues.csv, links.csv, pauses.csv, series.csv",
+        "Tables; below. Written when the run ends.",
+    ),
     ("flows.parquet", "`flows.csv` with types, units in the schema and nulls; where pyarrow is installed."),
     ("report.html, figures/", "Written by `paceline report`."),
     (
@@ -185,6 +207,10 @@ SUMMARY = (
     Column("flows.finished", int, "flows", "Of them, every byte acknowledged."),
     Column("flows.failed", int, "flows", "Of them, given up after the last retransmission timeout."),
     Column("flows.unfinished", int, "flows", "Of them, neither when the run ended."),
+    Column("queries.connections", int, "", "Connections opened; the part is there only if a workload asks queries."),
+    Column("queries.connections_failed", int, "", "Of them, given up after the last retransmission timeout."),
+    Column("queries.issued", int, "", "Queries issued."),
+    Column("queries.answered", int, "", "Of them, answered."),
     Column("counters.events", int, "events", "Events the engine worked off."),
     Column("counters.data_hops", int, "packets", "Links crossed by packets with payload."),
     Column("counters.control_hops", int, "packets", "Links crossed by other packets."),

@@ -285,8 +285,8 @@ def _slowdown_panel(
 
 
 @_style()
-def fct_cdf(samples: Mapping[str, Sample]) -> Figure:
-    """CDF of the FCT (values in ps). Flows that did not finish count in the total: a curve ends below 1."""
+def fct_cdf(samples: Mapping[str, Sample], what: str = "FCT", share: str = "Share of all flows") -> Figure:
+    """CDF of the FCT, or of other times (values in ps). What did not finish counts in the total: curves end below 1."""
     figure, ax = _figure()
     handles, lowest, highest = [], math.inf, 0.0
     for i, (label, sample) in enumerate(samples.items()):
@@ -299,8 +299,8 @@ def fct_cdf(samples: Mapping[str, Sample]) -> Figure:
         ax.set_xlim(lowest / 1.1, highest * 1.1)
         _plain_log(ax.xaxis, lowest, highest, format_time)
     ax.set_ylim(0, 1.005)
-    ax.set_xlabel("FCT")
-    ax.set_ylabel("Share of all flows")
+    ax.set_xlabel(what)
+    ax.set_ylabel(share)
     _legend(figure, handles, [clean_label(label) for label in samples])
     return figure
 
@@ -562,3 +562,55 @@ def _page_attribute(key: str, value: str, name: str) -> str:
         value = re.sub(r"(font: [^;]*?[0-9.]+px) [^;]*", r"\1 var(--sans)", value)
         return re.sub(r"#[0-9a-f]{6}\b", lambda m: _THEME.get(m[0], m[0]), value)
     return value
+
+
+@dataclass(frozen=True)
+class Sized:
+    """What a sweep over buffers found for one curve, ascending by buffer; shares 0 to 1."""
+
+    buffer_bytes: Sequence[int]
+    p99: Sequence[float]
+    drops: Sequence[float]
+    paused: Sequence[float]
+    within: Sequence[bool]
+    """Whether the buffer keeps all limits."""
+    smallest: int | None
+    """The smallest buffer that will do."""
+
+
+@_style()
+def sizing(found: Mapping[str, Sized]) -> Figure:
+    """p99 slowdown, drops and pauses over the buffer, a panel each; those without any drop or pause are left out.
+
+    Filled marks keep the limits, hollow ones do not; a vertical line stands at the smallest buffer that will do.
+    """
+    panels: list[tuple[str, str, float]] = [("p99", "p99 slowdown", 1.0)]
+    panels += [("drops", "Dropped, %", 100.0)] if any(max(s.drops) > 0 for s in found.values()) else []
+    panels += [("paused", "Worst port paused, %", 100.0)] if any(max(s.paused) > 0 for s in found.values()) else []
+    figure = Figure(figsize=(COLUMN_INCHES, 0.7 + 1.35 * len(panels)))
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
+    handles = []
+    for ax, (what, name, factor) in zip(axes, panels, strict=True):
+        for i, s in enumerate(found.values()):
+            y, look = [v * factor for v in getattr(s, what)], _look(i)
+            (line,) = ax.plot(s.buffer_bytes, y, linewidth=0.9, **look)
+            handles += [line] if what == "p99" else []
+            for inside in (True, False):
+                chosen = [k for k, w in enumerate(s.within) if w == inside]
+                face = look["color"] if inside else "white"
+                at = [s.buffer_bytes[k] for k in chosen], [y[k] for k in chosen]
+                ax.plot(*at, marker="o", markersize=3, linestyle="none", color=look["color"], markerfacecolor=face)
+            if s.smallest is not None:
+                ax.axvline(s.smallest, linewidth=0.7, alpha=0.6, **look)
+        ax.set_ylabel(name)
+        ax.set_ylim(bottom=0)
+    sizes = np.unique(np.concatenate([np.asarray(s.buffer_bytes, dtype=float) for s in found.values()]))
+    last = axes[-1]
+    last.set_xscale("log")
+    _plain_log(last.xaxis, float(sizes.min()), float(sizes.max()), format_size)
+    if len(sizes) <= 9:
+        last.set_xticks(sizes)
+    last.set_xlabel("Buffer")
+    _legend(figure, handles, [clean_label(label) for label in found])
+    return figure

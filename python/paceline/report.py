@@ -20,7 +20,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from paceline import analysis, plot
+from paceline import analysis, plot, queries
 from paceline.analysis import QueueHistogram, TierUse
 from paceline.errors import ResultsError
 from paceline.results import Baseline, Columns, Results, Side
@@ -110,6 +110,8 @@ class _Page:
         section = Section("slowdown", "Slowdown", text)
         samples = [line.of(line.run.slowdown(self.baseline, self.side)) for line in self.lines]
         if not any(len(s) for s in samples):
+            if any(run.summary.get("queries") for run in self.runs):
+                return Section("slowdown", "Slowdown")
             section.text = "No flow was measured: none started inside the measuring window."
             return section
         fine = min(len(s) for s in samples) >= FINE_BINS_FROM
@@ -123,6 +125,23 @@ class _Page:
             section.figures.append(self.draw(figure, f"slowdown_p{q:g}", name))
         section.tables = slowdown_tables(self.runs, baseline=self.baseline, side=self.side)
         section.tables += group_tables(self.runs, self.baseline, self.side)
+        return section
+
+    def queries(self) -> Section:
+        text = (
+            "A query is answered when the last byte of its response is at the client (QCT: query completion time). "
+            "Slowdown is QCT over the least possible one, both messages alone in an empty network. Queries without "
+            "response enter with their age. The rate counts the queries answered inside the measuring window."
+        )
+        section = Section("queries", "Queries")
+        found = queries.all_groups(self.runs)
+        if not found:
+            return section
+        section.text = text
+        caption = "CDF of the query completion time, by group."
+        drawn = plot.fct_cdf({g.label: g.qct for g in found}, "Query completion time", "Share of all queries")
+        section.figures.append(self.draw(drawn, "qct_cdf", caption))
+        section.tables = queries.tables(found)
         return section
 
     def fct(self) -> Section:
@@ -413,14 +432,23 @@ def _tiles(run: Results, baseline: Baseline, side: Side) -> list[tuple[str, str]
     counts = run.flow_counts()
     p50, p99 = analysis.percentiles(run.slowdown(baseline, side), (50.0, 99.0))
     c = run.summary["counters"]
+    asked = run.summary.get("queries")
+    about = [("queries answered", f"{asked['answered']:,}"), ("of issued", f"{asked['issued']:,}")] if asked else []
+    if asked and not sum(counts.values()):
+        return [*about, *_losses(c)]
     return [
+        *about,
         ("flows finished", f"{counts['finished']:,}"),
         ("unfinished, failed", f"{counts['running']:,}, {counts['failed']:,}"),
         ("median slowdown", slowdown_cell(p50).text),
         ("p99 slowdown", slowdown_cell(p99).text),
-        ("drops", f"{c['drops_buffer'] + c['drops_wire'] + c['drops_link_down']:,}"),
-        ("pause frames", f"{c['pause_frames']:,}"),
+        *_losses(c),
     ]
+
+
+def _losses(c: dict[str, int]) -> list[tuple[str, str]]:
+    drops = c["drops_buffer"] + c["drops_wire"] + c["drops_link_down"]
+    return [("drops", f"{drops:,}"), ("pause frames", f"{c['pause_frames']:,}")]
 
 
 def _schemes(run: Results) -> str:
@@ -478,7 +506,7 @@ def write_report(
     page = _Page(runs, out.parent / "figures" if paper_figures else None, baseline, side)
     names = run_labels(runs)
     figures = Section("figures", "Figures of the run", tables=figures_tables(runs))
-    sections = [page.slowdown(), page.fct(), page.queues(), page.followed(), page.links()]
+    sections = [page.queries(), page.slowdown(), page.fct(), page.queues(), page.followed(), page.links()]
     sections += [figures, page.parameters(), page.provenance()]
     html = render(
         "report.html.j2",

@@ -55,6 +55,25 @@ FLOW_RECORD = np.dtype(
 """One record of ``flows.bin``; the flow id is its index. An FCT of 0 means that the flow did not get that far; of a
 failed flow ``fct_sender_ps`` holds the age at which it was given up."""
 
+_QUERY_MAGIC = b"PACELQRY"
+QUERY_RECORD = np.dtype(
+    [
+        ("connection", "<u4"),
+        ("query", "<u4"),
+        ("group", "<u2"),
+        ("scheme", "<u2"),
+        ("client", "<u4"),
+        ("server", "<u4"),
+        ("spare", "<u4"),
+        ("size_bytes", "<u8"),
+        ("response_bytes", "<u8"),
+        ("start_ps", "<u8"),
+        ("qct_ps", "<u8"),
+        ("ideal_qct_ps", "<u8"),
+    ]
+)
+"""One record of ``queries.bin``, in the order of the answers. A QCT of 0 means that there was none."""
+
 _TABLES = {table.name: table.kinds for table in TABLES}
 
 _NUMBER = (int, float)
@@ -244,6 +263,10 @@ class Results:
         found: dict[str, NDArray[Any]] = {"flow_id": np.arange(len(self._records))}
         found |= {name: self._records[name] for name in FLOW_RECORD.names or () if name != "spare"}
         found |= {"fct_sender_ps": self._sender_word(failed=False), "failed_after_ps": self._sender_word(failed=True)}
+        if self.summary.get("queries"):
+            # The two directions of a connection have numbers in the stream of flows, and no flow.
+            held = self._records["status"] > 0
+            found = {name: column[held] for name, column in found.items()}
         names = {
             "status": STATUS,
             # A scheme or group of index 0 needs a name even in a run killed before it wrote them.
@@ -263,6 +286,21 @@ class Results:
     def queues(self) -> Columns:
         """Time-weighted histogram of bytes waiting per port and class (``queues.csv``)."""
         return self._table("queues")
+
+    @cached_property
+    def queries(self) -> Columns:
+        """Queries in the order of their start, columns as in ``queries.csv``; a QCT that does not exist is 0.
+
+        Empty where no workload asks any.
+        """
+        records = _read_queries(self.path / "queries.bin")
+        records = records[np.lexsort((records["query"], records["connection"], records["start_ps"]))]
+        names = {"scheme": self.schemes, "group": tuple(str(g) for g in self.summary["groups"])}
+        for field, known in names.items():
+            if len(records) and int(records[field].max()) >= len(known):
+                problem = f"{field} index {int(records[field].max())}, but summary.json names {len(known)} {field}s"
+                raise ResultsError(self.path / "queries.bin", problem)
+        return Columns("queries", {name: records[name] for name in _TABLES["queries"]}, names)
 
     @cached_property
     def links(self) -> Columns:
@@ -360,6 +398,8 @@ class Results:
     def flow_counts(self) -> dict[str, int]:
         """Flows by status, over the whole run and straight from the records."""
         found = np.bincount(self._records["status"], minlength=len(STATUS))
+        if self.summary.get("queries"):
+            found[0] = 0
         return {name: int(found[i]) for i, name in enumerate(STATUS)}
 
     def _facts(self) -> list[tuple[str, str]]:
@@ -372,6 +412,10 @@ class Results:
             ("simulated", f"{self.simulated_ps / 1e9:,.3f} ms"),
             ("flows", ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts.items() if n) or "none"),
         ]
+        queries = self.summary.get("queries")
+        if queries:
+            said = f"{queries['answered']:,} of {queries['issued']:,} answered, {queries['connections']:,} connections"
+            facts.append(("queries", said))
         remarks = len(self.summary["warnings"])
         facts += [("warnings", f"{remarks}, in .summary['warnings']")] if remarks else []
         facts += [("diagnosis", str(self.summary["diagnosis"]))] if self.summary["diagnosis"] else []
@@ -432,6 +476,17 @@ def _check_entries(
     for i, entry in enumerate(summary[field]):
         if not isinstance(entry, dict) or not all(isinstance(entry.get(k), t) for k, t in needed.items()):
             raise ResultsError(path, f"{field}[{i}] needs {', '.join(needed)}, got {entry!r}")
+
+
+def _read_queries(path: Path) -> NDArray[Any]:
+    """The records of ``queries.bin``; half a last one is left out, a missing file is a table without rows."""
+    if not path.is_file():
+        return np.zeros(0, dtype=QUERY_RECORD)
+    data = path.read_bytes()
+    size = QUERY_RECORD.itemsize
+    if data[:8] != _QUERY_MAGIC or data[8:16] != (1).to_bytes(4, "little") + size.to_bytes(4, "little"):
+        raise ResultsError(path, "is no query file of version 1")
+    return np.frombuffer(data, dtype=QUERY_RECORD, offset=size, count=(len(data) - size) // size)
 
 
 def _read_flows(path: Path, *, complete: bool) -> NDArray[Any]:

@@ -17,6 +17,7 @@ from typing import ClassVar, Literal
 
 __all__ = [
     "AllToAll",
+    "ClosedRpc",
     "Cubic",
     "Dcqcn",
     "Dctcp",
@@ -36,6 +37,7 @@ __all__ = [
     "Hpcc",
     "HpccFat320",
     "HpccPint",
+    "HpccTcp",
     "IncastLoad",
     "LeafSpine",
     "LinkFailure",
@@ -43,6 +45,7 @@ __all__ = [
     "Ndp",
     "NewReno",
     "NoControl",
+    "OpenRpc",
     "ParkingLot",
     "Permutation",
     "Pfc",
@@ -810,7 +813,7 @@ class Tcp(Section):
     Range [1, 1000]. Source: Linux: up to 45.
     """
 
-    pacing: Literal["off", "window"] = "off"
+    pacing: Literal["off", "rate", "window"] = "off"
     """How data leave between one ACK and the next. Source: Linux: 200 and 120 %."""
 
     send_buffer: str | None = None
@@ -1526,8 +1529,154 @@ class Flows(Section):
     """The flows, in any order; equal starts keep theirs."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClosedRpc(Section):
+    """Each connection has a fixed number of queries outstanding."""
+
+    kind: ClassVar[Literal["rpc"]] = "rpc"
+    mode: ClassVar[Literal["closed"]] = "closed"
+    chosen: ClassVar[tuple[str, ...]] = ("kind", "mode")
+
+    group: str | None = None
+    """Name under which results report its flows; workloads may share one. Default: that of
+    `kind`. Source: Paceline.
+    """
+
+    scheme: str | None = None
+    """Name of the scheme its flows use; may be left out when there is only one. Source:
+    Paceline.
+    """
+
+    class_: int = 3
+    """Traffic class; 0 is kept for control frames. Range [1, 7]. Source: HPCC reference
+    simulator: priority group 3.
+    """
+
+    start: str = "0s"
+    """When it begins; added to every start of a flow table. Unit: time. Range [0s, 1000s].
+    Source: Paceline.
+    """
+
+    rate_cap: str = "off"
+    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
+    Paceline.
+    """
+
+    clients: Literal["all"] | Sequence[int | str] = "all"
+    """Hosts that ask. Source: Paceline."""
+
+    servers: Literal["all"] | Sequence[int | str] = "all"
+    """Hosts that answer; a host never asks itself. Source: Paceline."""
+
+    connections: int = 1
+    """Connections from each client to each server. Each has one NIC at either end. Range [1,
+    100000]. Source: Paceline; buffer-sizing study: 8.
+    """
+
+    sizes: str | SizeFile = "4KB"
+    """Query sizes: one size, the name of a distribution, or a file. Unit: bytes. Range [1B,
+    1TiB]. Source: buffer-sizing study: 4 KB.
+    """
+
+    response: str = "64B"
+    """Size of a response. Unit: bytes. Range [1B, 1TiB]. Source: Paceline; buffer-sizing study:
+    small.
+    """
+
+    end: str | None = None
+    """No query is issued at or after this instant. Unit: time. Range (0s, 1000s]. Source:
+    Paceline.
+    """
+
+    duration: str | None = None
+    """Time in which queries are issued, in place of `end`. Unit: time. Range (0s, 1000s].
+    Source: Paceline.
+    """
+
+    outstanding: int = 1
+    """Queries outstanding on each connection. Range [1, 1000000]. Source: Paceline;
+    buffer-sizing study: 2 and 64.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenRpc(Section):
+    """Queries of every client arrive as a Poisson process, spread evenly over its connections."""
+
+    kind: ClassVar[Literal["rpc"]] = "rpc"
+    mode: ClassVar[Literal["open"]] = "open"
+    chosen: ClassVar[tuple[str, ...]] = ("kind", "mode")
+
+    group: str | None = None
+    """Name under which results report its flows; workloads may share one. Default: that of
+    `kind`. Source: Paceline.
+    """
+
+    scheme: str | None = None
+    """Name of the scheme its flows use; may be left out when there is only one. Source:
+    Paceline.
+    """
+
+    class_: int = 3
+    """Traffic class; 0 is kept for control frames. Range [1, 7]. Source: HPCC reference
+    simulator: priority group 3.
+    """
+
+    start: str = "0s"
+    """When it begins; added to every start of a flow table. Unit: time. Range [0s, 1000s].
+    Source: Paceline.
+    """
+
+    rate_cap: str = "off"
+    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
+    Paceline.
+    """
+
+    clients: Literal["all"] | Sequence[int | str] = "all"
+    """Hosts that ask. Source: Paceline."""
+
+    servers: Literal["all"] | Sequence[int | str] = "all"
+    """Hosts that answer; a host never asks itself. Source: Paceline."""
+
+    connections: int = 1
+    """Connections from each client to each server. Each has one NIC at either end. Range [1,
+    100000]. Source: Paceline; buffer-sizing study: 8.
+    """
+
+    sizes: str | SizeFile = "4KB"
+    """Query sizes: one size, the name of a distribution, or a file. Unit: bytes. Range [1B,
+    1TiB]. Source: buffer-sizing study: 4 KB.
+    """
+
+    response: str = "64B"
+    """Size of a response. Unit: bytes. Range [1B, 1TiB]. Source: Paceline; buffer-sizing study:
+    small.
+    """
+
+    end: str | None = None
+    """No query is issued at or after this instant. Unit: time. Range (0s, 1000s]. Source:
+    Paceline.
+    """
+
+    duration: str | None = None
+    """Time in which queries are issued, in place of `end`. Unit: time. Range (0s, 1000s].
+    Source: Paceline.
+    """
+
+    load: Load = Load()
+    """Offered load of the queries."""
+
+
 Workload = (
-    Poisson | SynchronousIncast | StaggeredIncast | PoissonIncast | Permutation | AllToAll | Flows
+    Poisson
+    | SynchronousIncast
+    | StaggeredIncast
+    | PoissonIncast
+    | Permutation
+    | AllToAll
+    | Flows
+    | ClosedRpc
+    | OpenRpc
 )
 """Traffic of one kind and one scheme."""
 
@@ -1924,6 +2073,40 @@ class Vegas(Section):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class HpccTcp(Section):
+    """HPCC over TCP: one probe per round trip collects what switches report (INT) and comes back
+    at once; data and ACKs carry nothing. Losses are repaired as `NewReno` repairs them, and do not
+    move the window.
+    """
+
+    cc: ClassVar[Literal["hpcc_tcp"]] = "hpcc_tcp"
+    chosen: ClassVar[tuple[str, ...]] = ("cc",)
+
+    eta: float = 0.95
+    """Target utilisation of a link. Range (0, 1]. Source: HPCC, sec. 5.1."""
+
+    max_stage: int = 5
+    """Rounds of additive increase before a multiplicative adjustment is forced. Range [0, 1000].
+    Source: HPCC, sec. 5.1.
+    """
+
+    w_ai_rate: str = "50Mbps"
+    """Additive increase per round trip, as a rate; the paper's `W_AI` is this times the base
+    RTT. Unit: bit/s. Range [0bps, 10Tbps]. Source: HPCC reference simulator, RATE_AI (--hpai 50).
+    """
+
+    min_rate: str = "100Mbps"
+    """Lowest rate, which gives the lowest window; `host.tcp.min_window` holds besides. Unit:
+    bit/s. Range [1Kbps, 10Tbps]. Source: Paceline.
+    """
+
+    window: str = "bdp"
+    """Window at line rate: base RTT times line rate, or a size. Unit: bytes. Range [1B, 1TiB].
+    Source: HPCC: W_init.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Homa(Section):
     """Homa: short messages at once, long ones as their receiver grants, shortest first, in eight
     priorities. Homa assumes large buffers; over small ones losses are repaired by timeouts, or by
@@ -2232,6 +2415,7 @@ Scheme = (
     | NewReno
     | Cubic
     | Vegas
+    | HpccTcp
     | Homa
     | Ndp
     | ExpressPass

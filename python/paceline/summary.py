@@ -26,7 +26,11 @@ def lines(summary: dict[str, Any]) -> list[str]:
 
 def _ending(summary: dict[str, Any]) -> list[str]:
     flows = summary.get("flows", {})
+    queries = summary.get("queries")
     finished = f"; {flows['finished']:,} of {flows['total']:,} flows finished" if flows else ""
+    if queries:
+        answered = f"; {queries['answered']:,} of {queries['issued']:,} queries answered"
+        finished = answered + (finished if flows.get("total") else "")
     failed = f", {flows['failed']:,} failed" if flows.get("failed") else ""
     at = f" after {simulated(summary['simulated_ps'])} simulated" if "simulated_ps" in summary else ""
     return [f"{summary.get('name', 'run')}: {summary.get('status', 'ended')}{at}{finished}{failed}"]

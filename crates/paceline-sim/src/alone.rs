@@ -262,6 +262,7 @@ fn simulate(bare: &Scenario, way: &Way, key: Key, go_on: &mut dyn FnMut() -> boo
         class: key.class,
         dport: 100,
         rate_cap: key.rate_cap,
+        stream: 0,
     };
     let mut watcher = Watcher { fct: Fct::default(), go_on };
     Sequential::of(net, Box::new(FlowTable::new(vec![flow])), None).run(&mut watcher)?;

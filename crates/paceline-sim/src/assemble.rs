@@ -9,6 +9,7 @@ use std::io::BufReader;
 use std::path::Path;
 use std::sync::Arc;
 
+use paceline_proto::transport::tcp;
 use paceline_proto::units::{BitsPerSec, Duration, MS, Time};
 
 use crate::clock::Clock;
@@ -23,8 +24,8 @@ use crate::spec::run::{Interval, QueueRecords as QueueSpec, Stall};
 use crate::spec::scheme::proactive::Facts;
 use crate::spec::topology::{GraphTopology, TopologyKind};
 use crate::spec::workload::{
-    Flows, Incast, IncastMode, LoadBytes, LoadMean, Poisson, RateCap, Receiver, Sampling, Shift, Sizes, Workload,
-    WorkloadKind,
+    Flows, Incast, IncastMode, Load, LoadBytes, LoadMean, RateCap, Receiver, Rpc, RpcMode, Sampling, Shift, Sizes,
+    Workload, WorkloadKind,
 };
 use crate::topology;
 use crate::workload::{self as w, FlowDefaults, FlowSource, FlowSpec, SizeLaw, TableNames};
@@ -126,6 +127,7 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         failures: failures::failures(spec, &network)?,
         schemes,
         groups,
+        rpcs: Arc::default(),
         int_multiple: 0,
         stop: spec.run.stop(),
         stall: match spec.run.stall {
@@ -141,14 +143,17 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
     let mut sources = Vec::new();
     let mut classes = BTreeSet::new();
     let (mut flow_count, mut arrivals_end) = (Some(0u64), Some(Time(0)));
+    let mut rpcs: Vec<Arc<w::Rpc>> = Vec::new();
     for (number, workload) in spec.workloads.iter().enumerate() {
-        let made = build.workload(number, workload)?;
+        let made = build.workload(number, workload, rpcs.last().map_or(0, |r| r.first + r.count()))?;
+        rpcs.extend(made.rpc);
         classes.extend(made.classes);
         flow_count = flow_count.zip(made.count).map(|(a, b)| a + b);
         arrivals_end = arrivals_end.zip(made.end).map(|(a, b)| a.max(b));
         sources.push(made.source);
     }
     let facts = build.facts(host_rate, base_rtt)?;
+    scenario.rpcs = rpcs.into();
     let transports: Vec<Transport> = spec.schemes.iter().map(|(_, s)| s.cc.transport(&facts)).collect();
     for (scheme, transport) in scenario.schemes.iter_mut().zip(transports) {
         if let Some(all) = transport.classes() {
@@ -257,6 +262,7 @@ struct Made {
     classes: Vec<u8>,
     count: Option<u64>,
     end: Option<Time>,
+    rpc: Option<Arc<w::Rpc>>,
 }
 
 /// What workloads are made from.
@@ -267,33 +273,67 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    fn workload(&self, number: usize, workload: &Workload) -> Result<Made, InputError> {
-        let field = |key: &str| format!("workloads.{number}.{key}");
-        let scheme = match &workload.scheme {
-            Some(name) => self.spec.scheme_index(&name.0).unwrap_or(0),
-            None => 0,
-        };
-        let rate_cap = if let RateCap::Rate(r) = workload.rate_cap { r.0 } else { 0 };
+    /// What all flows of a workload have in common.
+    fn flow(&self, workload: &Workload) -> FlowDefaults {
+        let scheme = workload.scheme.as_ref().and_then(|name| self.spec.scheme_index(&name.0)).unwrap_or(0);
         let group = self.scenario.groups.iter().position(|g| *g == workload.group.0).unwrap_or(0);
-        let flow = FlowDefaults {
+        FlowDefaults {
             scheme: scheme as u16,
             group: group as u16,
             class: workload.class,
-            rate_cap,
+            rate_cap: if let RateCap::Rate(r) = workload.rate_cap { r.0 } else { 0 },
             ..FlowDefaults::default()
+        }
+    }
+
+    fn rpc(&self, number: usize, p: &Rpc, first: u32, begin: Time, flow: FlowDefaults) -> Result<w::Rpc, InputError> {
+        let field = |key: &str| format!("workloads.{number}.{key}");
+        let clients = self.hosts(&field("clients"), &p.clients, 1)?;
+        let servers = self.hosts(&field("servers"), &p.servers, 1)?;
+        let law = self.sizes(&field("sizes"), &p.sizes)?;
+        let queries = match &p.mode {
+            RpcMode::Closed(mode) => Ok(mode.outstanding),
+            RpcMode::Open(mode) => {
+                let pairs = [(1.0, w::Pairs::uniform(&clients, &servers))];
+                Err(self.rate(number, &mode.load, &law, &clients, &pairs, usize::from(flow.scheme))?)
+            }
         };
+        let config = w::RpcConfig {
+            clients,
+            servers,
+            connections: p.connections,
+            first,
+            queries,
+            sizes: law,
+            response: p.response.0,
+            begin,
+            end: p.end.or_else(|| self.stop()).unwrap_or(Time::NEVER),
+            workload: number as u16,
+            flow,
+        };
+        w::Rpc::new(config).map_err(|e| self.inside(&field(""), e))
+    }
+
+    /// The instant at which the run stops, where it is given.
+    fn stop(&self) -> Option<Time> {
+        if let crate::scenario::Stop::At(t) = self.scenario.stop { Some(t) } else { None }
+    }
+
+    fn workload(&self, number: usize, workload: &Workload, first_connection: u32) -> Result<Made, InputError> {
+        let field = |key: &str| format!("workloads.{number}.{key}");
+        let flow = self.flow(workload);
         let place = |e: InputError| if e.file.is_some() { e } else { self.inside(&field(""), e) };
         let sizes = |s: &Sizes| self.sizes(&field("sizes"), s);
         let end = |end: Option<Time>, duration: Option<Duration>| {
-            let stop = if let crate::scenario::Stop::At(t) = self.scenario.stop { Some(t) } else { None };
-            end.or(duration.map(|d| workload.start + d)).or(stop)
+            end.or(duration.map(|d| workload.start + d)).or(self.stop())
         };
         let (seed, id) = (self.scenario.seed, number as u16);
         let mut made = match &workload.kind {
             WorkloadKind::Poisson(p) => {
                 let law = sizes(&p.sizes)?;
                 let hosts = self.hosts(&field("hosts"), &p.hosts, 2)?;
-                let rate = self.poisson_rate(number, p, &law, &hosts, scheme)?;
+                let pairs = [(1.0, w::Pairs::uniform(&hosts, &hosts))];
+                let rate = self.rate(number, &p.load, &law, &hosts, &pairs, usize::from(flow.scheme))?;
                 let end = end(p.end, p.duration);
                 let config = w::PoissonConfig {
                     sources: hosts.clone(),
@@ -307,7 +347,13 @@ impl Build<'_> {
                     workload: id,
                     flow,
                 };
-                Made { source: Box::new(w::Poisson::new(&config).map_err(place)?), classes: vec![], count: None, end }
+                Made {
+                    source: Box::new(w::Poisson::new(&config).map_err(place)?),
+                    classes: vec![],
+                    count: None,
+                    end,
+                    rpc: None,
+                }
             }
             WorkloadKind::Incast(p) => self.incast(number, workload, p, flow)?,
             WorkloadKind::Permutation(p) => {
@@ -329,7 +375,13 @@ impl Build<'_> {
                     flow,
                 };
                 let end = Some(Time(workload.start.0 + p.period.0 * (p.rounds - 1)));
-                Made { source: Box::new(w::Permutation::new(&config).map_err(place)?), classes: vec![], count, end }
+                Made {
+                    source: Box::new(w::Permutation::new(&config).map_err(place)?),
+                    classes: vec![],
+                    count,
+                    end,
+                    rpc: None,
+                }
             }
             WorkloadKind::AllToAll(p) => {
                 let hosts = self.hosts(&field("hosts"), &p.hosts, 2)?;
@@ -347,9 +399,20 @@ impl Build<'_> {
                 };
                 let end = Some(Time(workload.start.0 + p.period.0 * (p.rounds - 1) + p.step.0 * (n - 2)));
                 let count = Some(n * (n - 1) * p.rounds);
-                Made { source: Box::new(w::AllToAll::new(&config).map_err(place)?), classes: vec![], count, end }
+                Made {
+                    source: Box::new(w::AllToAll::new(&config).map_err(place)?),
+                    classes: vec![],
+                    count,
+                    end,
+                    rpc: None,
+                }
             }
             WorkloadKind::Flows(p) => self.table(number, workload, p, flow)?,
+            WorkloadKind::Rpc(p) => {
+                let rpc = Arc::new(self.rpc(number, p, first_connection, workload.start, flow)?);
+                let source = Box::new(w::Connections::new(Arc::clone(&rpc)));
+                Made { source, classes: vec![], count: Some(0), end: Some(rpc.end), rpc: Some(rpc) }
+            }
         };
         if made.classes.is_empty() {
             made.classes = vec![workload.class];
@@ -416,7 +479,7 @@ impl Build<'_> {
             WorkloadKind::Incast(p) => Some((i, &p.sizes)),
             WorkloadKind::Permutation(p) => Some((i, &p.sizes)),
             WorkloadKind::AllToAll(p) => Some((i, &p.sizes)),
-            WorkloadKind::Flows(_) => None,
+            WorkloadKind::Flows(_) | WorkloadKind::Rpc(_) => None,
         });
         let sizes = laws.map(|(i, sizes)| self.sizes(&format!("workloads.{i}.sizes"), sizes)).transpose()?;
         Ok(Facts {
@@ -424,7 +487,7 @@ impl Build<'_> {
             base_rtt,
             framing: self.scenario.framing,
             sizes,
-            tcp: Arc::new(self.spec.host.tcp.params()),
+            tcp: Arc::new(tcp::Params { probe: Some(Duration(2 * base_rtt.0)), ..self.spec.host.tcp.params() }),
         })
     }
 
@@ -437,22 +500,24 @@ impl Build<'_> {
             LoadMean::Sampled => w::LoadMean::Sampled,
             LoadMean::Nominal => w::LoadMean::Nominal,
         };
-        let telemetry = self.scenario.schemes[scheme].params.telemetry_bytes();
+        let telemetry = self.spec.schemes[scheme].1.cc.telemetry_bytes();
         w::load::mean_bytes(law, bytes, mean, &self.scenario.framing, telemetry)
     }
 
-    fn poisson_rate(
+    /// Arrivals per second at each of `sources`.
+    fn rate(
         &self,
         number: usize,
-        p: &Poisson,
+        load: &Load,
         law: &SizeLaw,
-        hosts: &[NodeId],
+        sources: &[NodeId],
+        pairs: &[(f64, w::Pairs)],
         scheme: usize,
     ) -> Result<f64, InputError> {
         let prefix = format!("workloads.{number}.load.");
-        let mean = self.mean(law, p.load.bytes, p.load.mean, scheme).map_err(|e| self.inside(&prefix, e))?;
-        let of = self.reference(number, &p.load.of, hosts, &[(1.0, w::Pairs::uniform(hosts, hosts))])?;
-        w::rate_for_load(p.load.value, mean, of, hosts.len() as u32).map_err(|e| self.inside(&prefix, e))
+        let mean = self.mean(law, load.bytes, load.mean, scheme).map_err(|e| self.inside(&prefix, e))?;
+        let of = self.reference(number, &load.of, sources, pairs)?;
+        w::rate_for_load(load.value, mean, of, sources.len() as u32).map_err(|e| self.inside(&prefix, e))
     }
 
     fn incast(&self, number: usize, workload: &Workload, p: &Incast, flow: FlowDefaults) -> Result<Made, InputError> {
@@ -488,8 +553,7 @@ impl Build<'_> {
                 periodic(m.count, m.period)
             }
             IncastMode::Poisson(m) => {
-                let stop = if let crate::scenario::Stop::At(t) = self.scenario.stop { Some(t) } else { None };
-                let end = m.end.or(m.duration.map(|d| workload.start + d)).or(stop);
+                let end = m.end.or(m.duration.map(|d| workload.start + d)).or(self.stop());
                 let prefix = field("load.");
                 let mean = self
                     .mean(&law, m.load.bytes, m.load.mean, usize::from(flow.scheme))
@@ -515,7 +579,7 @@ impl Build<'_> {
             flow,
         };
         let source = w::Incast::new(&config).map_err(|e| self.inside(&field(""), e))?;
-        Ok(Made { source: Box::new(source), classes: vec![], count, end })
+        Ok(Made { source: Box::new(source), classes: vec![], count, end, rpc: None })
     }
 
     fn table(&self, number: usize, workload: &Workload, p: &Flows, flow: FlowDefaults) -> Result<Made, InputError> {
@@ -564,7 +628,7 @@ impl Build<'_> {
         classes.sort_unstable();
         classes.dedup();
         let (count, end) = (Some(flows.len() as u64), flows.last().map(|f| f.start));
-        Ok(Made { source: Box::new(w::FlowTable::new(flows)), classes, count, end })
+        Ok(Made { source: Box::new(w::FlowTable::new(flows)), classes, count, end, rpc: None })
     }
 }
 

@@ -57,6 +57,10 @@ pub struct Symptoms {
 impl Symptoms {
     /// Of a network, or of one part.
     pub fn of(net: &Net) -> Self {
+        if net.rpcs.as_ref().is_some_and(|r| r.has_due()) {
+            // Clients that ask seldom.
+            return Self { patience: u64::MAX, waits: waits(net), hopeless: false };
+        }
         if let Some(m) = &net.messages {
             return Self { patience: m.patience(), waits: waits(net), hopeless: false };
         }

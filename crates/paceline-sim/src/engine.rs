@@ -11,7 +11,7 @@ pub mod sequential;
 mod team;
 pub mod windowed;
 
-use crate::record::{FlowRecord, PfcEvent};
+use crate::record::{FlowRecord, PfcEvent, QueryRecord};
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +43,8 @@ pub struct Progress {
 pub trait Observer {
     /// Flows ended, in the engine's order.
     fn flows_ended(&mut self, _records: &[FlowRecord]) {}
+    /// Queries were answered, in the engine's order.
+    fn queries_answered(&mut self, _records: &[QueryRecord]) {}
     /// PFC frames took effect, in the engine's order.
     fn pfc(&mut self, _events: &[PfcEvent]) {}
     /// The reference's queue sampler is due for writing.
@@ -61,6 +63,10 @@ fn report(net: &mut crate::net::Net, observer: &mut dyn Observer) {
     if !net.ended.is_empty() {
         observer.flows_ended(&net.ended);
         net.ended.clear();
+    }
+    if !net.queries.is_empty() {
+        observer.queries_answered(&net.queries);
+        net.queries.clear();
     }
     if !net.pfc_log.is_empty() {
         observer.pfc(&net.pfc_log);

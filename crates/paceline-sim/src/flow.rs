@@ -14,11 +14,14 @@ use crate::routing::{Address, Tuple, ip_of};
 use crate::scenario::{Framing, PathChoice};
 use crate::workload::FlowSpec;
 use crate::workload::load::wire_bytes;
+use crate::workload::rpc::is_query;
 
 /// Bits of a packet's flow field that name the slot; the rest is the slot's generation.
 pub(crate) const SLOT_BITS: u32 = 24;
 /// Pairs of hosts whose flows are counted for their source ports: some 20 MB. All pairs of 1,024 hosts fit.
 const MOST_PAIRS: usize = 1 << 20;
+/// Sets the draws of connections' NICs apart from those of flows.
+const CONNECTION: u64 = 1 << 63;
 /// Mask of the slot.
 pub(crate) const SLOT_MASK: u32 = (1 << SLOT_BITS) - 1;
 
@@ -28,6 +31,8 @@ pub struct Flow {
     pub(crate) tx: Sender,
     /// Place in its NIC's list.
     pub(crate) place: u32,
+    /// The stream it is, plus one; 0 for a message of its own.
+    pub(crate) stream: u32,
     /// Not before this may the next packet go, ps.
     pub(crate) next_avail: u64,
     /// Pacing gap after a packet of `last_size` at the present rate, ps.
@@ -68,6 +73,8 @@ pub struct Receiving {
     pub(crate) path: [u16; INLINE_HOPS],
     /// Bytes of an ACK.
     pub(crate) ack_size: u16,
+    /// The stream that arrives, plus one; 0 for a message of its own.
+    pub(crate) stream: u32,
     /// When the last byte arrived; 0 before.
     pub(crate) done_at: u64,
 }
@@ -127,7 +134,19 @@ impl Net {
 
     /// Global port index of the NIC from which flow `id` will be sent.
     pub(crate) fn nic_port(&self, spec: &FlowSpec, id: u64) -> u32 {
-        self.graph.port_index(spec.src, self.addresses(spec.src, spec.dst, id).0.nic) as u32
+        self.graph.port_index(spec.src, self.ends(spec, id).0.nic) as u32
+    }
+
+    /// The NICs of flow `id` at its source and its destination: those of a connection are the same both ways.
+    pub(crate) fn ends(&self, spec: &FlowSpec, id: u64) -> (Address, Address) {
+        match spec.stream.checked_sub(1) {
+            None => self.addresses(spec.src, spec.dst, id),
+            Some(stream) if is_query(stream) => self.addresses(spec.src, spec.dst, CONNECTION | u64::from(stream)),
+            Some(stream) => {
+                let (client, server) = self.addresses(spec.dst, spec.src, CONNECTION | u64::from(stream - 1));
+                (server, client)
+            }
+        }
     }
 
     /// The source port of a flow: 10000 and up for each pair of hosts, as the reference numbers them. To be asked in the
@@ -148,7 +167,7 @@ impl Net {
     /// Starts flow `id` at its start time. Returns the slot.
     pub(crate) fn start_flow(&mut self, id: u64, spec: FlowSpec, sport: u16) -> Result<u32, InputError> {
         let graph = std::sync::Arc::clone(&self.graph);
-        let (src, dst) = self.addresses(spec.src, spec.dst, id);
+        let (src, dst) = self.ends(&spec, id);
         let there =
             Tuple { src_ip: ip_of(src.host, src.nic), dst_ip: ip_of(dst.host, dst.nic), sport, dport: spec.dport };
         let mut forth = std::mem::take(&mut self.path);
@@ -185,17 +204,16 @@ impl Net {
         let routed = if self.failures.is_some() { ROUTED } else { 0 };
         let flags = flow_flags(&ctx.params) | routed;
         let rate = cap(limits.rate, spec.rate_cap);
-        let packets = spec.bytes.div_ceil(u64::from(framing.payload)).max(1);
+        let (packets, last_payload) = framing.split(spec.bytes);
         let Ok(packets) = u32::try_from(packets) else {
             return Err(InputError::new("flow too large")
                 .field(format!("flow {id}"))
                 .value(spec.bytes)
                 .allowed("fewer than 2^32 packets"));
         };
-        let last_payload = spec.bytes - u64::from(packets - 1) * u64::from(framing.payload);
-        let telemetry = ctx.params.telemetry_bytes();
+        let telemetry = self.scenario.schemes[usize::from(spec.scheme)].telemetry_bytes();
         let min_frame = if self.scenario.quirks.unpadded_data { 0 } else { framing.min_frame };
-        let size = |payload: u64| (payload as u32 + framing.header + telemetry).max(min_frame) as u16;
+        let size = |payload: u32| (payload + framing.header + telemetry).max(min_frame) as u16;
         let sides = |host, ports: &[u16]| ideal::path_sides(&graph, host, ports).0;
         let (way, back) = (sides(src.host, &forth), sides(dst.host, &reverse));
         let line = if self.scenario.routing.choice == PathChoice::Spray {
@@ -212,9 +230,11 @@ impl Net {
             ideal_receiver: line.receiver.0,
             ideal_hpcc: ideal::hpcc_standalone(&pair, spec.bytes, framing.payload) * 1000,
         };
-        let (full_size, short_size) = (size(u64::from(framing.payload)), size(last_payload));
+        let (full_size, short_size) = (size(framing.payload), size(last_payload));
         let flow = Flow {
-            tx: Sender::new(packets),
+            // A stream has nothing to send yet.
+            tx: Sender::new(if spec.stream == 0 { packets } else { 0 }),
+            stream: spec.stream,
             place: 0,
             next_avail: spec.start.0,
             gap: 0,
@@ -241,6 +261,7 @@ impl Net {
             ack_size,
             switches: (reverse.len() - 1) as u8,
             path: inline(&reverse[1..]),
+            stream: spec.stream,
             ..Receiving::default()
         };
         let slot = self.take_slot(flow, info, receiving)?;
@@ -253,16 +274,25 @@ impl Net {
             self.set_long_paths(self.number(slot), [forth[1..].into(), reverse[1..].into()]);
         }
         self.announce(slot, dst.host);
-        let frames = wire_bytes(spec.bytes, &Framing { min_frame, ..framing }, telemetry);
         let mut node = src.host;
-        for port in &forth {
+        let tiers = forth.iter().map(|port| {
             let index = graph.port_index(node, *port);
-            self.offered[usize::from(self.port_tier[index])] += frames;
             node = graph.ports[index].peer;
+            self.port_tier[index]
+        });
+        if let Some(rpcs) = &mut self.rpcs
+            && spec.stream != 0
+        {
+            rpcs.started(spec.stream - 1, slot, [way, back], tiers.collect());
+        } else {
+            let frames = wire_bytes(spec.bytes, &Framing { min_frame, ..framing }, telemetry);
+            for tier in tiers {
+                self.offered[usize::from(tier)] += frames;
+            }
+            self.counters.started += 1;
         }
         self.last_start = self.last_start.max(spec.start.0);
         self.path = forth;
-        self.counters.started += 1;
         Ok(slot)
     }
 
@@ -304,16 +334,17 @@ impl Net {
 
     /// Ends a flow: writes its record and gives its slot back.
     pub(crate) fn end_flow(&mut self, slot: u32, now: u64, status: Status) {
+        if let Some(stream) = self.flows[slot as usize].stream.checked_sub(1) {
+            self.end_stream(stream, slot, now);
+            return;
+        }
         let record = self.record_of(slot, now, status);
         self.last_end = self.last_end.max(now);
         match status {
             Status::Finished => self.counters.finished += 1,
             Status::Failed => {
                 self.counters.failed += 1;
-                let id = self.infos[slot as usize].id;
-                if self.first_failure.as_ref().is_none_or(|(at, first, _)| (now, id) < (*at, *first)) {
-                    self.first_failure = Some((now, id, crate::diagnosis::given_up(self, slot, now)));
-                }
+                self.note_failure(slot, now);
             }
             _ => {}
         }
@@ -332,6 +363,14 @@ impl Net {
         // The reference's NIC still meets ended flows in its scans.
         if !self.scenario.quirks.nic_round_robin {
             self.free_flows.push_back(slot);
+        }
+    }
+
+    /// Remembers the first flow that was given up.
+    pub(crate) fn note_failure(&mut self, slot: u32, now: u64) {
+        let id = self.infos[slot as usize].id;
+        if self.first_failure.as_ref().is_none_or(|(at, first, _)| (now, id) < (*at, *first)) {
+            self.first_failure = Some((now, id, crate::diagnosis::given_up(self, slot, now)));
         }
     }
 
@@ -366,7 +405,8 @@ impl Net {
 
     /// Records of all flows that have started and not ended.
     pub(crate) fn running(&self, now: u64) -> Vec<FlowRecord> {
-        let alive = (0..self.flows.len() as u32).filter(|&s| self.flows[s as usize].alive);
+        let running = |flow: &Flow| flow.alive && flow.stream == 0;
+        let alive = (0..self.flows.len() as u32).filter(|&s| running(&self.flows[s as usize]));
         alive.map(|s| self.record_of(s, now, Status::Running)).collect()
     }
 }

@@ -186,6 +186,11 @@ impl Net {
         let (flow, n) = (&mut self.flows[slot as usize], &mut self.nics[nic as usize]);
         let mut packet = flow.next_packet(number, now, self.clock);
         self.counters.data_made += 1;
+        if flow.stream != 0
+            && let Some(rpcs) = &self.rpcs
+        {
+            rpcs.refit(flow);
+        }
         n.last = place;
         n.avail[place as usize] = Self::availability(flow, self.payload);
         if let Some(rto) = self.host.rto {
@@ -217,7 +222,16 @@ impl Net {
         let number = self.number(slot);
         let packet = self.flows[slot as usize].next_packet(number, now, self.clock);
         self.counters.data_made += 1;
+        self.refit(slot);
         if self.spray { self.sprayed(slot, packet, now) } else { self.alloc_data(packet, now) }
+    }
+
+    /// Has a stream's sender look at the message of its next packet.
+    fn refit(&mut self, slot: u32) {
+        let flow = &mut self.flows[slot as usize];
+        if let (Some(rpcs), true) = (&self.rpcs, flow.stream != 0) {
+            rpcs.refit(flow);
+        }
     }
 
     /// A handle for a data packet, its telemetry word set where it has one.
@@ -315,7 +329,15 @@ impl Net {
         n.flows.push(slot);
         n.avail.push(NEVER);
         self.refresh(slot);
+        self.begin_stream(nic, slot);
         nic
+    }
+
+    /// A started flow that is a stream opens its connection.
+    pub(crate) fn begin_stream(&mut self, nic: u32, slot: u32) {
+        if let Some(stream) = self.flows[slot as usize].stream.checked_sub(1) {
+            self.open_stream(nic, stream, self.infos[slot as usize].spec.start.0);
+        }
     }
 
     /// Takes an ended flow off its NIC.
@@ -383,8 +405,10 @@ impl Net {
         let reply = state.rx.on_data(Time(now), packet.seq, host.nack_interval, host.rto.is_some(), host.chunk);
         if packet.flags & LAST != 0 && state.rx.expected == packet.seq + 1 && before == packet.seq {
             state.done_at = now;
-            if self.share.bits != 0 {
-                let generation = state.generation;
+            let (stream, generation) = (state.stream, state.generation);
+            if stream != 0 {
+                self.stream_arrived(stream - 1, u64::from(packet.seq) + 1, now);
+            } else if self.share.bits != 0 {
                 self.announce_done(number, generation, now);
             }
         }
@@ -422,7 +446,10 @@ impl Net {
         }
         let chunk = self.host.chunk;
         let seq = if chunk > 1 { flow.tx.whole_chunks(packet.seq, chunk) } else { packet.seq };
-        let acked = flow.tx.on_ack(seq);
+        let acked = match &mut self.rpcs {
+            Some(rpcs) if flow.stream != 0 => rpcs.on_ack(flow, seq),
+            _ => flow.tx.on_ack(seq),
+        };
         if acked != Acked::Old {
             self.progress += 1;
             flow.progress_at = now;
@@ -435,17 +462,15 @@ impl Net {
         }
         // Also for the last ACK: with the reference's random numbers other draws would else shift.
         let counts = packet.flags & (PINT | TICKS | ROUTED) == 0 || self.before_ack(h, slot, packet.flags, now);
-        let flow = &mut self.flows[slot as usize];
         if acked == Acked::Finished {
             self.arena.release(h);
             self.end_flow(slot, now, Status::Finished);
             return Answered::Finished(slot);
         }
         if packet.kind == Kind::Nack {
-            let again = flow.tx.rewind();
-            self.infos[slot as usize].retransmitted += again;
-            self.counters.retransmitted += u64::from(again);
+            self.rewind(slot);
         }
+        let flow = &mut self.flows[slot as usize];
         let ctx = &self.contexts[usize::from(flow.context)];
         let int = match packet.flags & (INT | PINT | STAMP) {
             0 => &[],
@@ -462,6 +487,14 @@ impl Net {
         self.arena.release(h);
         self.apply_limits(slot);
         Answered::Running(slot)
+    }
+
+    /// Goes back to a flow's oldest unacknowledged packet.
+    fn rewind(&mut self, slot: u32) {
+        let again = self.flows[slot as usize].tx.rewind();
+        self.infos[slot as usize].retransmitted += again;
+        self.counters.retransmitted += u64::from(again);
+        self.refit(slot);
     }
 
     /// Takes over what the controller now allows. With HPCC a new rate also moves the time of the next packet.
@@ -488,10 +521,14 @@ impl Net {
             self.message_timeout(nic, now);
             return;
         }
-        let Some(rto) = self.host.rto else { return };
         self.begin_at(nic, now);
-        let mut next = NEVER;
+        self.issue_due(nic, now);
+        let mut next = self.queries_due(nic);
         let mut place = 0;
+        let Some(rto) = self.host.rto else {
+            self.nics[nic as usize].timer_at = next;
+            return;
+        };
         while let Some(&slot) = self.nics[nic as usize].flows.get(place) {
             let flow = &mut self.flows[slot as usize];
             if flow.tx.in_flight() == 0 {
@@ -512,9 +549,8 @@ impl Net {
             flow.timeouts += 1;
             flow.progress_at = now;
             self.timeouts += 1;
-            let again = flow.tx.rewind();
-            self.infos[slot as usize].retransmitted += again;
-            self.counters.retransmitted += u64::from(again);
+            self.rewind(slot);
+            let flow = &mut self.flows[slot as usize];
             let ctx = &self.contexts[usize::from(flow.context)];
             flow.cc.on_loss(ctx, Time(now), Loss::Timeout, 0);
             self.apply_limits(slot);

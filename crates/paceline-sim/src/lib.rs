@@ -23,6 +23,7 @@ pub mod port;
 pub mod record;
 pub mod results;
 pub mod routing;
+mod rpc;
 
 pub mod run;
 pub mod scenario;

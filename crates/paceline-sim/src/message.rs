@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use paceline_proto::cc::FlowContext;
 use paceline_proto::rng::{hash3, mix};
-use paceline_proto::telemetry::IntHop;
+use paceline_proto::telemetry::{IntHop, MAX_HOPS};
 use paceline_proto::transport::message::{
     self as proto, AGAIN, Counters, End, Endpoint, Extra, Header, Outcome, TO_SENDER,
 };
@@ -24,7 +24,7 @@ use crate::flow::{Receiving, SLOT_BITS, SLOT_MASK};
 use crate::graph::NodeId;
 use crate::net::parts::Note;
 use crate::net::{Net, Schedule};
-use crate::packet::{CE, Handle, INLINE_HOPS, Kind, LONG, NONE, Packet, UNSCHEDULED};
+use crate::packet::{CE, Handle, INLINE_HOPS, INT, Kind, LONG, NONE, Packet, UNSCHEDULED};
 use crate::record::Status;
 use crate::routing::Address;
 use crate::scenario::{PathChoice, Scenario, Transport};
@@ -294,23 +294,41 @@ impl Net {
             places.sending.push(outbound);
         }
         self.flows[slot as usize].place = place;
-        let message = proto::Message { peer, bytes: info.spec.bytes, id: info.id, scheme: info.spec.scheme };
+        let bytes = if info.spec.stream == 0 { info.spec.bytes } else { proto::STREAM };
+        let message = proto::Message { peer, bytes, id: info.id, scheme: info.spec.scheme };
         endpoint!(&mut m.endpoints, nic, host => host.start(info.spec.start, place, message));
         self.message_changed(nic);
+        self.begin_stream(nic, slot);
         nic
     }
 
     /// Something happened at a NIC's endpoint: it may want to send, and to be called.
     fn message_changed(&mut self, nic: u32) {
-        if let Some(m) = &mut self.messages {
-            self.nics[nic as usize].timer_at = endpoint!(&mut m.endpoints, nic, host => host.next_timeout()).0;
-        }
+        self.list_timer(nic);
         self.may_send(nic, 0);
+    }
+
+    /// The NIC's endpoint, or its clients, may want to be called at another time.
+    fn list_timer(&mut self, nic: u32) {
+        let queries = self.queries_due(nic);
+        if let Some(m) = &mut self.messages {
+            let endpoint = endpoint!(&mut m.endpoints, nic, host => host.next_timeout()).0;
+            self.nics[nic as usize].timer_at = endpoint.min(queries);
+        }
+    }
+
+    /// A message of `bytes` follows on a stream.
+    pub(crate) fn append_message(&mut self, nic: u32, place: u32, bytes: u64, now: u64) {
+        if let Some(m) = &mut self.messages {
+            endpoint!(&mut m.endpoints, nic, host => host.append(Time(now), place, bytes));
+        }
+        self.message_changed(nic);
     }
 
     /// The timeouts due at `now`.
     pub(crate) fn message_timeout(&mut self, nic: u32, now: u64) {
         self.begin_at(nic, now);
+        self.issue_due(nic, now);
         if let Some(m) = &mut self.messages {
             endpoint!(&mut m.endpoints, nic, host => host.on_timeout(Time(now)));
             while let Some(place) = self.failed_message(nic) {
@@ -369,7 +387,8 @@ impl Net {
         let Some(m) = &mut self.messages else { return false };
         let next = endpoint!(&mut m.endpoints, nic, host => host.poll_transmit(Time(now)));
         // Asking may have told it when to be asked again.
-        self.nics[nic as usize].timer_at = endpoint!(&mut m.endpoints, nic, host => host.next_timeout()).0;
+        self.list_timer(nic);
+        let Some(m) = &mut self.messages else { return false };
         let Some(header) = next else { return false };
         let extra = m.is_tcp.then(|| endpoint!(&mut m.endpoints, nic, host => host.extra()));
         let h = self.message_packet(nic, &header, extra);
@@ -403,6 +422,12 @@ impl Net {
         let share = self.share.bits;
         let me = u32::from(self.share.me);
         let Some(m) = &mut self.messages else { return self.arena.alloc(packet) };
+        let collects = m.is_tcp && header.kind == proto::Kind::Probe;
+        if collects {
+            // Switches write their records into data packets.
+            packet.kind = Kind::Data;
+            packet.flags |= INT;
+        }
         let places = &mut m.places[nic as usize];
         let (peer, id, sent) = if back {
             let inbound = &mut places.receiving[header.flow as usize];
@@ -425,7 +450,7 @@ impl Net {
             }
             outbound.sent = outbound.sent.wrapping_add(1);
             let info = &mut self.infos[outbound.slot as usize];
-            if header.kind == proto::Kind::Data {
+            if packet.kind == Kind::Data {
                 self.counters.data_made += 1;
                 if header.is(AGAIN) {
                     info.retransmitted += 1;
@@ -440,8 +465,13 @@ impl Net {
         }
         let h = self.arena.alloc(packet);
         let words = self.arena.int(h);
+        let said = IntHop(header.kind as u64 | u64::from(header.flags) << 8 | u64::from(nic) << 16);
+        if collects {
+            words[0] = said;
+            return h;
+        }
         words[0] = IntHop(header.ext);
-        words[1] = IntHop(header.kind as u64 | u64::from(header.flags) << 8 | u64::from(nic) << 16);
+        words[1] = said;
         if let Some(extra) = extra {
             words[2..].iter_mut().zip(extra).for_each(|(word, e)| *word = IntHop(e));
         }
@@ -473,7 +503,8 @@ impl Net {
     /// A packet arrives at the NIC of its message's sender or receiver.
     pub(crate) fn message_arrival(&mut self, nic: u32, h: Handle, packet: &Packet, now: u64) {
         let words = *self.arena.int(h);
-        let (ext, word) = (words[0].0, words[1].0);
+        let collected = packet.flags & INT != 0;
+        let (ext, word) = if collected { (0, words[0].0) } else { (words[0].0, words[1].0) };
         self.arena.release(h);
         let marked = if packet.flags & CE != 0 { proto::CE } else { 0 };
         let flags = (word >> 8) as u8 | marked;
@@ -507,12 +538,20 @@ impl Net {
         let (priority, size, seq) = (packet.class, packet.size, packet.seq);
         let header = Header { kind, priority, flags, size, flow, peer, seq, ext };
         let Outcome { fresh, end } = if m.is_tcp {
-            let extra = std::array::from_fn(|i| words[2 + i].0);
+            let extra = if collected {
+                // One record per switch, and how many there are.
+                std::array::from_fn(|i| if i < MAX_HOPS { words[1 + i].0 } else { u64::from(packet.hop) })
+            } else {
+                std::array::from_fn(|i| words[2 + i].0)
+            };
             endpoint!(&mut m.endpoints, nic, host => host.on_packet_with(Time(now), &header, &extra))
         } else {
             endpoint!(&mut m.endpoints, nic, host => host.on_packet(Time(now), &header))
         };
         self.progress += u64::from(fresh > 0);
+        if fresh > 0 && self.rpcs.is_some() {
+            self.stream_moved(number, slot, back, fresh, now);
+        }
         match end {
             End::None => {}
             End::Delivered => {
@@ -528,6 +567,17 @@ impl Net {
             }
         }
         self.message_changed(nic);
+    }
+
+    /// Bytes have newly arrived, or were acknowledged (`back`), where there are streams.
+    fn stream_moved(&mut self, number: u32, slot: u32, back: bool, fresh: u32, now: u64) {
+        if !back {
+            if let Some(stream) = self.receiving[number as usize].stream.checked_sub(1) {
+                self.stream_bytes(stream, fresh, now);
+            }
+        } else if let (Some(stream), Some(rpcs)) = (self.flows[slot as usize].stream.checked_sub(1), &mut self.rpcs) {
+            rpcs.acked_bytes(stream, fresh);
+        }
     }
 
     /// A message is over for its sender.

@@ -22,8 +22,9 @@ use crate::message::Messages;
 use crate::packet::{Arena, CE, Handle, INLINE_HOPS, INT, Kind, LONG, NONE, Packet, UNSCHEDULED};
 use crate::pint::Pint;
 use crate::port::{NO_ECN, Port};
-use crate::record::{BINS, Counters, FlowRecord, Pauses, PfcEvent, PortCounts, Sampler, bin};
+use crate::record::{BINS, Counters, FlowRecord, Pauses, PfcEvent, PortCounts, QueryRecord, Sampler, bin};
 use crate::routing::Routes;
+use crate::rpc::Rpcs;
 use crate::scenario::{HostConfig, Scenario};
 use crate::series::Series;
 use crate::special::Special;
@@ -198,6 +199,10 @@ pub struct Net {
     pub(crate) special: Option<Box<Special>>,
     /// Host-wide message transports, where the scheme is one.
     pub(crate) messages: Option<Box<Messages>>,
+    /// Connections with queries and responses, where there are any.
+    pub(crate) rpcs: Option<Box<Rpcs>>,
+    /// Queries answered since someone last took them.
+    pub(crate) queries: Vec<QueryRecord>,
     /// Paths longer than a packet carries, by flow number.
     pub(crate) long_paths: LongPaths,
     /// Which part of a network in parts this is.

@@ -125,6 +125,33 @@ pub struct FlowRecord {
     pub retransmitted: u32,
 }
 
+/// A query and what became of it. Times in picoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct QueryRecord {
+    /// Number of its connection in the run.
+    pub connection: u32,
+    /// Which query of its connection, from 0.
+    pub number: u32,
+    /// Index into the groups.
+    pub group: u16,
+    /// Index into the schemes.
+    pub scheme: u16,
+    /// Host that asks.
+    pub client: NodeId,
+    /// Host that answers.
+    pub server: NodeId,
+    /// Bytes of the query.
+    pub bytes: u64,
+    /// Bytes of the response.
+    pub response_bytes: u64,
+    /// When it was issued.
+    pub start: u64,
+    /// From then to the last byte of the response; 0 if that never came.
+    pub qct: u64,
+    /// Both messages alone in the network, back to back.
+    pub ideal: u64,
+}
+
 /// A PFC frame taking effect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PfcEvent {
@@ -219,12 +246,22 @@ pub struct Counters {
     pub drops_credit: u64,
     /// Of the packets dropped for lack of buffer, unscheduled ones of message transports.
     pub drops_unscheduled: u64,
-    /// Flows started.
+    /// Flows started, and connections opened.
     pub started: u64,
-    /// Flows finished.
+    /// Flows finished, and connections over.
     pub finished: u64,
-    /// Flows given up.
+    /// Flows and connections given up.
     pub failed: u64,
+    /// Of those started, connections.
+    pub connections: u64,
+    /// Of the connections, those that are over in either way.
+    pub connections_ended: u64,
+    /// Of the connections that are over, those given up.
+    pub connections_failed: u64,
+    /// Queries issued.
+    pub queries: u64,
+    /// Queries answered.
+    pub answered: u64,
 }
 
 impl Counters {
@@ -251,6 +288,11 @@ impl Counters {
             started,
             finished,
             failed,
+            connections,
+            connections_ended,
+            connections_failed,
+            queries,
+            answered,
         } = other;
         self.events += events;
         self.ties += ties;
@@ -272,6 +314,11 @@ impl Counters {
         self.started += started;
         self.finished += finished;
         self.failed += failed;
+        self.connections += connections;
+        self.connections_ended += connections_ended;
+        self.connections_failed += connections_failed;
+        self.queries += queries;
+        self.answered += answered;
     }
 
     /// Flows that have started and not ended.

@@ -4,6 +4,7 @@
 //! id; the CSV files are made from it and from the network's counters at the end, or after a kill by [`restore`].
 
 pub mod flow_file;
+pub mod query_file;
 pub mod tables;
 
 use std::fs::{self, File};
@@ -40,6 +41,9 @@ pub struct Summary {
     pub simulated_ps: u64,
     /// Flow counts.
     pub flows: FlowCounts,
+    /// Query counts, where there are connections with queries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queries: Option<QueryCounts>,
     /// Counters.
     pub counters: CounterSummary,
     /// Speed and memory of this run on this machine; not a simulated result.
@@ -90,6 +94,19 @@ pub struct FlowCounts {
     pub failed: u64,
     /// Started and neither.
     pub unfinished: u64,
+}
+
+/// Query counts.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, Default)]
+pub struct QueryCounts {
+    /// Connections opened.
+    pub connections: u64,
+    /// Of these, given up after the last retransmission timeout.
+    pub connections_failed: u64,
+    /// Queries issued.
+    pub issued: u64,
+    /// Queries answered.
+    pub answered: u64,
 }
 
 /// Counters, by the names of the folder.
@@ -296,16 +313,30 @@ pub fn read_summary(folder: &Path) -> io::Result<Summary> {
     serde_json::from_slice(&text).map_err(|e| io::Error::other(format!("summary.json: {e}")))
 }
 
-/// Makes `flows.csv` anew from `flows.bin`, as after a kill. Does nothing where the CSV is there and no older.
+/// Makes `flows.csv` and `queries.csv` anew from what was written while the run went, as after a kill. Does nothing where
+/// the CSV is there and no older.
 pub fn restore(folder: &Path) -> io::Result<()> {
     let age = |name: &str| fs::metadata(folder.join(name)).and_then(|m| m.modified());
-    if let (Ok(csv), Ok(bin)) = (age("flows.csv"), age("flows.bin"))
-        && csv >= bin
-    {
-        return Ok(());
+    let stale = |csv: &str, bin: &str| match (age(csv), age(bin)) {
+        (Ok(csv), Ok(bin)) => csv < bin,
+        _ => true,
+    };
+    let queries = folder.join("queries.bin").exists();
+    if stale("flows.csv", "flows.bin") {
+        let (schemes, groups) = names(&read_summary(folder)?);
+        let bin = folder.join("flows.bin");
+        replace(folder, "flows.csv", |out| flow_file::write_csv(&bin, &schemes, &groups, queries, out))?;
     }
-    let summary = read_summary(folder)?;
-    let schemes: Vec<String> =
-        summary.schemes.iter().map(|s| s["name"].as_str().unwrap_or_default().to_string()).collect();
-    replace(folder, "flows.csv", |out| flow_file::write_csv(&folder.join("flows.bin"), &schemes, &summary.groups, out))
+    if queries && stale("queries.csv", "queries.bin") {
+        let (schemes, groups) = names(&read_summary(folder)?);
+        let bin = folder.join("queries.bin");
+        replace(folder, "queries.csv", |out| query_file::write_csv(&bin, &schemes, &groups, out))?;
+    }
+    Ok(())
+}
+
+/// Names of a run's schemes and groups.
+fn names(summary: &Summary) -> (Vec<String>, Vec<String>) {
+    let schemes = summary.schemes.iter().map(|s| s["name"].as_str().unwrap_or_default().to_string());
+    (schemes.collect(), summary.groups.clone())
 }

@@ -18,10 +18,11 @@ pub use crate::error::RunError;
 use crate::error::InputError;
 use crate::graph::Graph;
 use crate::net::Net;
-use crate::record::FlowRecord;
+use crate::record::{FlowRecord, QueryRecord};
 use crate::results::flow_file::FlowFile;
+use crate::results::query_file::{self, QueryFile};
 use crate::results::{
-    CounterSummary, EngineSummary, FlowCounts, Folder, Measure, SCHEMA_VERSION, Summary, TierLoad, tables,
+    CounterSummary, EngineSummary, FlowCounts, Folder, Measure, QueryCounts, SCHEMA_VERSION, Summary, TierLoad, tables,
 };
 use crate::scenario::{EngineChoice, Scenario};
 use crate::series::Series;
@@ -145,6 +146,7 @@ impl Engine {
 /// Streams ended flows to disk and passes progress on.
 struct Watcher<'a> {
     flows: FlowFile,
+    queries: Option<QueryFile>,
     watch: &'a mut dyn FnMut(&Snapshot) -> bool,
     began: Instant,
     flushed: Instant,
@@ -158,12 +160,17 @@ impl Observer for Watcher<'_> {
         self.flows.add(records);
     }
 
+    fn queries_answered(&mut self, records: &[QueryRecord]) {
+        self.queries.iter_mut().for_each(|file| file.add(records));
+    }
+
     #[allow(clippy::disallowed_methods, reason = "paces writing and the display; no result depends on it")]
     fn progress(&mut self, progress: &Progress) -> bool {
         let now = Instant::now();
         if now.duration_since(self.flushed).as_millis() >= 200 {
             self.flushed = now;
-            if let Err(e) = self.flows.flush() {
+            let queries = self.queries.as_mut().map_or(Ok(()), QueryFile::flush);
+            if let Err(e) = self.flows.flush().and(queries) {
                 self.error = Some(e);
                 return false;
             }
@@ -322,7 +329,9 @@ pub fn run(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) -> Result
         crate::scenario::Stop::Completed => arrivals_end,
     };
     let flows = FlowFile::create(&folder.path().join("flows.bin"))?;
-    let mut watcher = Watcher { flows, watch, began: now, flushed: now, end, flows_total, error: None };
+    let bin = folder.path().join("queries.bin");
+    let queries = if scenario.rpcs.is_empty() { None } else { Some(QueryFile::create(&bin)?) };
+    let mut watcher = Watcher { flows, queries, watch, began: now, flushed: now, end, flows_total, error: None };
     let cpu_before = cpu_seconds();
     let (ending, now_ps) = ready.engine.run(&mut watcher)?;
     summary.machine.cpu_s = cpu_seconds() - cpu_before + ready.engine.others_cpu_s();
@@ -333,11 +342,16 @@ pub fn run(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) -> Result
     let mut flows = watcher.flows;
     let failed_write = watcher.error.take();
     flows.add(&net.running(simulated));
-    let finished_file = flows.finish(net.counters.started);
+    // A connection is two flows in the stream of flows, and counts as one.
+    let finished_file = flows.finish(net.counters.started + net.counters.connections);
     if let Some(e) = failed_write {
         return Err(e.into());
     }
     finished_file?;
+    if let Some(mut queries) = watcher.queries {
+        queries.add(&net.unanswered());
+        queries.flush()?;
+    }
     fill_summary(&mut summary, &spec, net, &ending, simulated);
     write_tables(&folder, &summary, &spec, net, &ready.classes, &ready.chosen_ports, simulated)?;
     folder.write_summary(&summary)?;
@@ -410,12 +424,15 @@ fn fill_summary(summary: &mut Summary, spec: &Resolved, net: &Net, ending: &Endi
         summary.diagnosis = Some(why.clone());
     }
     summary.simulated_ps = simulated;
-    summary.flows = FlowCounts {
-        total: c.started,
-        finished: c.finished,
-        failed: c.failed,
-        unfinished: c.started - c.finished - c.failed,
-    };
+    let finished = c.finished - (c.connections_ended - c.connections_failed);
+    let (total, failed) = (c.started - c.connections, c.failed - c.connections_failed);
+    summary.flows = FlowCounts { total, finished, failed, unfinished: total - finished - failed };
+    summary.queries = net.rpcs.as_ref().map(|_| QueryCounts {
+        connections: c.connections,
+        connections_failed: c.connections_failed,
+        issued: c.queries,
+        answered: c.answered,
+    });
     let hops = net.hops();
     summary.counters = CounterSummary::new(&c, hops, net.timeouts, net.message_counters(), net.buffers.max_buffered);
     summary.machine.peak_rss_mib = peak_rss_mib();
@@ -479,7 +496,12 @@ fn write_tables(
 ) -> std::io::Result<()> {
     let schemes: Vec<String> = spec.schemes.iter().map(|(name, _)| name.clone()).collect();
     let bin = folder.path().join("flows.bin");
-    folder.replace("flows.csv", |out| crate::results::flow_file::write_csv(&bin, &schemes, &summary.groups, out))?;
+    let (groups, rpcs) = (&summary.groups, net.rpcs.is_some());
+    folder.replace("flows.csv", |out| crate::results::flow_file::write_csv(&bin, &schemes, groups, rpcs, out))?;
+    if rpcs {
+        let bin = folder.path().join("queries.bin");
+        folder.replace("queries.csv", |out| query_file::write_csv(&bin, &schemes, groups, out))?;
+    }
     folder.replace("queues.csv", |out| tables::queues(net, classes, end, out))?;
     if spec.records.links {
         folder.replace("links.csv", |out| tables::links(net, out))?;

@@ -30,6 +30,12 @@ impl Framing {
     /// Ethernet with a 1460-byte payload: 1538 bytes on the wire for a full packet, 84 for a small one.
     pub const ETHERNET: Framing =
         Framing { payload: 1460, header: 58, ack_header: 58, min_frame: 64, pfc_frame: 64, wire_overhead: 20 };
+
+    /// Packets of a message, and the payload of the last.
+    pub fn split(&self, bytes: u64) -> (u64, u32) {
+        let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
+        (packets, (bytes - (packets - 1) * u64::from(self.payload)) as u32)
+    }
 }
 
 /// How a switch's packet buffer is divided.
@@ -344,6 +350,11 @@ pub struct Scheme {
 }
 
 impl Scheme {
+    /// Telemetry bytes in each of its data packets, and in what answers them.
+    pub fn telemetry_bytes(&self) -> u32 {
+        if self.transport == Transport::Rdma { self.params.telemetry_bytes() } else { 0 }
+    }
+
     /// Whether its packets have words beside them.
     pub fn uses_words(&self) -> bool {
         self.transport != Transport::Rdma || self.params.telemetry() != paceline_proto::cc::Telemetry::None
@@ -463,6 +474,8 @@ pub struct Scenario {
     pub schemes: Vec<Scheme>,
     /// Names of the flow groups.
     pub groups: Vec<String>,
+    /// Queries and responses, in the order of their connections' numbers.
+    pub rpcs: std::sync::Arc<[std::sync::Arc<crate::workload::rpc::Rpc>]>,
     /// Scale of the INT units; 0: the hosts' rate in steps of 25 Gb/s, at least 1.
     pub int_multiple: u64,
     /// When it ends.

@@ -145,6 +145,7 @@ impl Resolved {
                 WorkloadKind::Incast(w) => &mut w.sizes,
                 WorkloadKind::Permutation(w) => &mut w.sizes,
                 WorkloadKind::AllToAll(w) => &mut w.sizes,
+                WorkloadKind::Rpc(w) => &mut w.sizes,
                 WorkloadKind::Flows(w) => {
                     w.file.iter_mut().for_each(anchor);
                     continue;

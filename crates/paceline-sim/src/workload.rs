@@ -15,6 +15,7 @@ pub mod load;
 pub mod merge;
 pub mod pattern;
 pub mod poisson;
+pub mod rpc;
 pub mod share;
 pub mod table;
 
@@ -25,6 +26,7 @@ pub use load::{LoadBytes, LoadMean, LoadReference, rate_for_load};
 pub use merge::Merge;
 pub use pattern::{AllToAll, AllToAllConfig, Permutation, PermutationConfig, Shuffle};
 pub use poisson::{Poisson, PoissonConfig};
+pub use rpc::{Connections, Rpc, RpcConfig};
 pub use share::{Crossing, Pairs, expected_share};
 pub use table::{TableNames, load_table, read_table, save};
 
@@ -49,6 +51,9 @@ pub struct FlowSpec {
     pub dport: u16,
     /// Upper limit on the sending rate in bit/s; 0 means none.
     pub rate_cap: u64,
+    /// The direction of a connection that this flow is, see [`rpc`]: it stays open and carries the messages it is given.
+    /// 0: a flow of its own.
+    pub stream: u32,
 }
 
 /// A stream of flows in order of start time; equal starts keep the order in which they come.
@@ -85,7 +90,7 @@ impl FlowDefaults {
     /// A flow with these traits.
     pub fn flow(&self, start: Time, src: NodeId, dst: NodeId, bytes: u64) -> FlowSpec {
         let Self { scheme, group, class, dport, rate_cap } = *self;
-        FlowSpec { start, src, dst, bytes, scheme, group, class, dport, rate_cap }
+        FlowSpec { start, src, dst, bytes, scheme, group, class, dport, rate_cap, stream: 0 }
     }
 
     /// Refuses class 0 (control frames) and classes above 7.

@@ -306,6 +306,7 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
                 Window::Bdp,
             ),
         ],
+        rpcs: Arc::default(),
         groups: vec!["all".into()],
         int_multiple: 0,
         stop: Stop::Completed,
@@ -330,6 +331,7 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
                 class: 3 + draw.below(2) as u8,
                 dport: 100,
                 rate_cap: if draw.below(5) == 0 { k.host_rate / 3 } else { 0 },
+                stream: 0,
             }
         })
         .collect();

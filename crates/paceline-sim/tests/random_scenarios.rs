@@ -21,7 +21,7 @@ const FLOWS: usize = 3000;
 const FRAMES: f64 = 100_000.0;
 
 /// Every kind of topology and workload, both schemes, failing links.
-const BASES: [&str; 6] = [
+const BASES: [&str; 7] = [
     r#"
 [topology]
 kind = "star"
@@ -141,6 +141,31 @@ kind = "permutation"
 scheme = "t"
 sizes = "25KB"
 "#,
+    r#"
+[topology]
+kind = "leaf_spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 3
+[[workloads]]
+kind = "rpc"
+scheme = "s"
+clients = ["1-5"]
+servers = [0]
+connections = 2
+outstanding = 7
+[[workloads]]
+kind = "rpc"
+scheme = "t"
+sizes = "9KB"
+response = "2KB"
+mode = "open"
+load = { value = 0.5 }
+[[workloads]]
+kind = "permutation"
+scheme = "s"
+sizes = "40KB"
+"#,
 ];
 
 /// Buffers in which something happens.
@@ -151,7 +176,9 @@ const SWITCHES: [&str; 3] = [
 ];
 
 /// Transports that share a run with no other.
-const ALONE: [&str; 6] = ["new_reno", "cubic", "vegas", "homa", "ndp", "express_pass"];
+const ALONE: [&str; 7] = ["new_reno", "cubic", "vegas", "hpcc_tcp", "homa", "ndp", "express_pass"];
+/// Of these, those without connections that stay open.
+const MESSAGES: [&str; 3] = ["homa", "ndp", "express_pass"];
 
 fn text_of(base: usize, switch: usize, schemes: (&str, &str)) -> String {
     let (s, t) = schemes;
@@ -248,6 +275,8 @@ fn affordable(spec: &Resolved) -> bool {
 
 /// A base with one transport for all its flows, no failing links, and ports that suit it.
 fn alone(base: usize, switch: usize, cc: &str) -> String {
+    let queries = BASES[base].contains("rpc");
+    let base = if queries && MESSAGES.contains(&cc) { 0 } else { base };
     let network = BASES[base].replace("\"t\"\n", "\"s\"\n").replace("scheme = \"t\" }", "scheme = \"s\" }");
     let network = match (network.find("[[failures]]"), network.find("[[workloads]]")) {
         (Some(from), Some(to)) => format!("{}{}", &network[..from], &network[to..]),
@@ -255,6 +284,7 @@ fn alone(base: usize, switch: usize, cc: &str) -> String {
     };
     let ports = match cc {
         "express_pass" => "[switch]\nbuffer = \"60KB\"\nmodel = \"per_port\"\npfc = { enabled = false }\n",
+        "homa" => "[switch]\nbuffer = \"60KB\"\npfc = { enabled = false }\n",
         "ndp" => "[switch]\npfc = { enabled = false }\ntrimming = { enabled = true }\n",
         _ => SWITCHES[switch],
     };
@@ -274,7 +304,7 @@ fn files(spec: &Resolved) -> Option<(String, Files)> {
     let _ = std::fs::remove_dir_all(&out);
     let request = Request { spec: spec.clone(), out: out.clone(), threads: 1, version: "test".into(), git: None };
     let result = run(request, &mut |_| true);
-    let all = ["flows.bin", "flows.csv", "queues.csv", "links.csv", "pauses.csv"];
+    let all = ["flows.bin", "flows.csv", "queries.csv", "queues.csv", "links.csv", "pauses.csv"];
     let read = |name| (name, std::fs::read(out.join(name)).unwrap_or_default());
     let files = match result {
         Ok(summary) => Some((summary.status, all.map(read).to_vec())),

@@ -17,6 +17,7 @@ from paceline.reproduce.model import Experiment
 _MODULES = (
     *(f"hpcc_page.{name}" for name in ("headers", "slowdown", "asymmetry")),
     *(f"aeolus.{name}" for name in ("timeouts", "incast", "goodput", "loads", "guarantees")),
+    *(f"buffer_sizing.{name}" for name in ("flooding", "storage")),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -130,3 +131,59 @@ def sweep(
     written = write_table(tidy(runs), folder)
     if not quiet:
         print(f"{len(runs)} runs; {', '.join(map(str, written))}")
+
+
+def size_buffers(
+    scenarios: Sequence[Path],
+    *,
+    buffers: str | None,
+    vary: Sequence[str],
+    p99: str,
+    drops: str,
+    paused: str,
+    seeds: int,
+    overrides: Sequence[str],
+    out: Path | None,
+    cache: Path,
+    executor: str | None,
+    jobs: int | None,
+    progress: Mode,
+    quiet: bool,
+) -> None:
+    """Runs the scenarios over buffers, writes table and figure and prints the answer."""
+    from paceline import sizing
+    from paceline.reproduce.store import Store
+    from paceline.reproduce.sweep import prepare, run_jobs
+
+    times = p99.endswith("x")
+    limits = sizing.Limits(
+        p99=None if times else _limit("--p99", p99, math.inf),
+        p99_times=_limit("--p99", p99.removesuffix("x"), math.inf) if times else None,
+        drops=_limit("--drops", drops, 1.0),
+        paused=_limit("--paused", paused, 1.0),
+    )
+    chosen = [size.strip() for size in buffers.split(",")] if buffers else []
+    made = prepare(sizing.points(scenarios, chosen, vary, seeds=seeds, overrides=overrides))
+    with _interruptible(), open_executor(executor, jobs) as where:
+        runs = run_jobs(made, executor=where, store=Store(cache), progress=progress, title="size-buffers")
+    found = sizing.curves(runs, limits)
+    folder = Path("results") / f"{scenarios[0].stem}-buffers" if out is None else out
+    written = sizing.write(found, folder)
+    print(sizing.answers(found).plain())
+    if not quiet:
+        print(sizing.everything(found).plain())
+        print(f"{len(runs)} runs; {', '.join(map(str, written))}")
+
+
+def _limit(option: str, text: str, most: float) -> float | None:
+    """A limit as typed; None for ``off``. InputError for what is no number, negative or above ``most``."""
+    if text == "off":
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= most or math.isinf(value):
+        allowed = "off, or a number from 0" + (f" to {most:g}" if math.isfinite(most) else ", such as 20 or 1.1x")
+        raise _native.input_error("not a limit", field=option, value=text, allowed=allowed)
+    return value

@@ -168,12 +168,15 @@ impl Sizes {
     }
 }
 
+/// [`Message::bytes`] of a stream: it is given its bytes by [`Endpoint::append`] and never ends.
+pub const STREAM: u64 = u64::MAX;
+
 /// A message to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message {
     /// Receiving host.
     pub peer: u32,
-    /// Length, bytes. 0 is sent as one packet without payload.
+    /// Length, bytes, or [`STREAM`]. 0 is sent as one packet without payload.
     pub bytes: u64,
     /// Number of the message; orders messages that are otherwise equal.
     pub id: u64,
@@ -266,6 +269,9 @@ pub trait Endpoint {
 
     /// Starts sending a message in a sender's slot that is unused or whose message has finished.
     fn start(&mut self, now: Time, slot: u32, message: Message);
+
+    /// `bytes` more follow in the stream of a sender's slot, as a message of their own. Only where there are streams (TCP).
+    fn append(&mut self, _now: Time, _slot: u32, _bytes: u64) {}
 
     /// A packet arrives, [`Header::flow`] and [`Header::peer`] as this host knows them.
     fn on_packet(&mut self, now: Time, header: &Header) -> Outcome;

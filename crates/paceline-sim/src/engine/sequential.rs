@@ -319,6 +319,7 @@ impl Sequential {
             && self.net.counters.active() == 0
             && self.starting.is_empty()
             && self.net.arena.live() == 0
+            && self.net.unsettled() == 0
             && self.sampling.is_none()
     }
 

@@ -14,7 +14,7 @@ use crate::diagnosis::Symptoms;
 use crate::failures::Carried;
 use crate::net::parts::Note;
 use crate::packet::{Packet, Words};
-use crate::record::{FlowRecord, PfcEvent};
+use crate::record::{FlowRecord, PfcEvent, QueryRecord};
 
 /// Looks at the gate before the thread lets others run: well under a microsecond.
 const SPINS: u32 = 100;
@@ -52,8 +52,9 @@ pub(super) struct Standing {
     pub(super) pending: u64,
     pub(super) progress: u64,
     pub(super) hops: u64,
-    /// Flows that ended and pauses that took effect, for the observer.
+    /// Flows that ended, queries that were answered and pauses that took effect, for the observer.
     pub(super) flows: Vec<FlowRecord>,
+    pub(super) queries: Vec<QueryRecord>,
     pub(super) pfc: Vec<PfcEvent>,
     /// Something is wrong, or the observer wants no more.
     pub(super) quit: bool,

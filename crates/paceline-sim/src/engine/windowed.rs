@@ -15,7 +15,7 @@ use super::{Ending, Observer, Progress};
 use crate::diagnosis::Symptoms;
 use crate::error::InputError;
 use crate::net::Net;
-use crate::record::{FlowRecord, PfcEvent};
+use crate::record::{FlowRecord, PfcEvent, QueryRecord};
 use crate::scenario::{Scenario, Stop};
 use crate::workload::{FlowSource, FlowSpec};
 
@@ -143,6 +143,7 @@ impl<'a> Driver<'a> {
     fn run(&mut self, mut leader: Option<(&mut Feeder, &mut dyn Observer)>) -> Result<Verdict, InputError> {
         let mut ended = Vec::new();
         let mut pfc = Vec::new();
+        let mut queries = Vec::new();
         let mut failure = None;
         loop {
             let mut standing = Standing { quit: failure.is_some(), ..Standing::default() };
@@ -159,7 +160,7 @@ impl<'a> Driver<'a> {
             if let Some((_, observer)) = &mut leader
                 && self.turn.is_multiple_of(REPORT)
             {
-                report(&mut ended, &mut pfc, *observer);
+                report(&mut ended, &mut pfc, &mut queries, *observer);
                 standing.quit |= !observer.progress(&Progress { now: self.now, ..self.seen });
             }
             if self.exchange(standing).is_err() {
@@ -169,6 +170,7 @@ impl<'a> Driver<'a> {
                 for part in 0..self.parts {
                     let mut standing = self.team.standing(self.turn, part);
                     ended.append(&mut standing.flows);
+                    queries.append(&mut standing.queries);
                     pfc.append(&mut standing.pfc);
                 }
             }
@@ -189,7 +191,7 @@ impl<'a> Driver<'a> {
                 }
                 _ => {
                     if let Some((_, observer)) = &mut leader {
-                        report(&mut ended, &mut pfc, *observer);
+                        report(&mut ended, &mut pfc, &mut queries, *observer);
                     }
                     return Ok(verdict);
                 }
@@ -215,13 +217,14 @@ impl<'a> Driver<'a> {
         let c = net.counters();
         (standing.started, standing.ended) = (c.started, c.finished + c.failed);
         standing.packets = u64::from(net.arena.live()) + sent;
-        standing.pending += self.part.pending.len() as u64;
+        standing.pending += self.part.pending.len() as u64 + net.unsettled();
         standing.progress = net.progress;
         if turn.is_multiple_of(REPORT) {
             let (data, control) = net.hops();
             standing.hops = data + control;
         }
         std::mem::swap(&mut standing.flows, &mut net.ended);
+        std::mem::swap(&mut standing.queries, &mut net.queries);
         std::mem::swap(&mut standing.pfc, &mut net.pfc_log);
         *team.standing(turn, me) = standing;
         if !team.meet() {
@@ -302,7 +305,16 @@ impl<'a> Driver<'a> {
 }
 
 /// Hands the observer what has piled up.
-fn report(flows: &mut Vec<FlowRecord>, pfc: &mut Vec<PfcEvent>, observer: &mut dyn Observer) {
+fn report(
+    flows: &mut Vec<FlowRecord>,
+    pfc: &mut Vec<PfcEvent>,
+    queries: &mut Vec<QueryRecord>,
+    observer: &mut dyn Observer,
+) {
+    if !queries.is_empty() {
+        observer.queries_answered(queries);
+        queries.clear();
+    }
     if !flows.is_empty() {
         observer.flows_ended(flows);
         flows.clear();

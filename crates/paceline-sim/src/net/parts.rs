@@ -30,6 +30,8 @@ pub(crate) enum Note {
     },
     /// A message has ended at its sender; `flow` as in its packets.
     Finished { flow: u32, at: u64 },
+    /// A message was appended to a stream, whose end is now there.
+    Appended { stream: u32, end: u64 },
     /// Its last byte has arrived.
     Done { slot: u32, generation: u8, at: u64 },
 }
@@ -101,6 +103,7 @@ impl Net {
                     m.finished(flow, at);
                 }
             }
+            Note::Appended { stream, end } => self.appended(stream, end),
             Note::Opened { slot, receiving, long, incoming } => {
                 if let (Some(m), Some(incoming)) = (&mut self.messages, incoming) {
                     m.open(slot, incoming);
@@ -170,6 +173,7 @@ impl Net {
         if let (Some(mine), Some(theirs)) = (&mut self.messages, &other.messages) {
             mine.absorb(theirs);
         }
+        self.absorb_rpcs(&mut other);
         self.arena.adopt(other.arena.live());
         for (slot, flow) in other.flows.iter().enumerate() {
             self.receiving.push(other.receiving[other.number(slot as u32) as usize]);

@@ -20,6 +20,7 @@ use crate::pint::Pint;
 use crate::port::{NO_ECN, Port};
 use crate::record::{BINS, Counters, PortCounts};
 use crate::routing::Routes;
+use crate::rpc::Rpcs;
 use crate::scenario::{self, PathChoice, QueueRecords, Scenario, Window};
 use crate::series::Series;
 use crate::special::Special;
@@ -133,17 +134,13 @@ impl Net {
             port_tier.push(index as u8);
         }
         let nic_rates: Vec<_> = nics.iter().map(|n: &Nic| graph.ports[n.port as usize].rate).collect();
-        let stream_contexts = scenario.schemes.iter().map(|s| FlowContext {
-            line_rate: nic_rate,
-            base_rtt_ns: network.rtt_ns,
-            window: network.bdp,
-            mtu: scenario.framing.payload,
-            rates,
-            int_multiple,
-            paced: true,
-            params: s.params.clone(),
-        });
-        let stream_contexts: Arc<[FlowContext]> = stream_contexts.collect();
+        let shared = Shared { rates, int_multiple };
+        let (rtt_ns, bdp) = match scenario.host.base_rtt {
+            Some(rtt) => (rtt.as_ns().max(1), (u128::from(nic_rate) * u128::from(rtt.0) / 8_000_000_000_000) as u64),
+            None => (network.rtt_ns, network.bdp),
+        };
+        let contexts = (0..scenario.schemes.len()).map(|i| shared.context(&scenario, i, nic_rate, rtt_ns, bdp));
+        let stream_contexts: Arc<[FlowContext]> = contexts.collect();
         let draw = |purpose| Stream::new(scenario.seed, purpose, 0).at(0);
         let class_slots = if scenario.records.queues == QueueRecords::Off { 0 } else { 8 };
         Ok(Self {
@@ -212,6 +209,8 @@ impl Net {
             selective_mask: if scenario.switch.selective.is_some() { UNSCHEDULED } else { 0 },
             special: Special::new(&scenario, draw(Purpose::Ecn))?,
             messages: Messages::new(&scenario, &nic_rates, stream_contexts, draw(Purpose::Transport))?,
+            rpcs: Rpcs::new(&scenario, nic_rates.len()),
+            queries: Vec::new(),
             pinned: None,
             long_paths: Vec::new(),
             share: super::parts::Share::default(),
@@ -256,14 +255,11 @@ impl Net {
         base_rtt_ns: u64,
         bdp: u64,
     ) -> Result<u16, InputError> {
-        let s = &self.scenario.schemes[usize::from(scheme)];
-        let window = match s.window {
-            Window::Off => 0,
-            Window::Bdp => bdp.max(1),
-            Window::Fixed(b) => b.0,
-        };
+        let shared = Shared { rates: self.rates, int_multiple: self.int_multiple };
+        let window = window_of(self.scenario.schemes[usize::from(scheme)].window, bdp);
+        let params = &self.scenario.schemes[usize::from(scheme)].params;
         let same = |c: &FlowContext| {
-            c.line_rate == line_rate && c.base_rtt_ns == base_rtt_ns && c.window == window && c.params == s.params
+            c.line_rate == line_rate && c.base_rtt_ns == base_rtt_ns && c.window == window && c.params == *params
         };
         if let Some(i) = self.contexts.iter().position(same) {
             return Ok(i as u16);
@@ -274,17 +270,40 @@ impl Net {
                 .value("pair")
                 .allowed("at most 65536 different ones in a run; or base_rtt = \"network\""));
         }
-        self.contexts.push(FlowContext {
+        let context = shared.context(&self.scenario, usize::from(scheme), line_rate, base_rtt_ns, bdp);
+        self.contexts.push(context);
+        Ok((self.contexts.len() - 1) as u16)
+    }
+}
+
+/// What all flows' contexts have in common.
+struct Shared {
+    rates: [u64; MAX_RATES],
+    int_multiple: u64,
+}
+
+impl Shared {
+    fn context(&self, scenario: &Scenario, scheme: usize, line_rate: u64, base_rtt_ns: u64, bdp: u64) -> FlowContext {
+        let scheme = &scenario.schemes[scheme];
+        FlowContext {
             line_rate,
             base_rtt_ns,
-            window,
-            mtu: self.scenario.framing.payload,
+            window: window_of(scheme.window, bdp),
+            mtu: scenario.framing.payload,
             rates: self.rates,
             int_multiple: self.int_multiple,
-            paced: !self.scenario.quirks.line_rate_pacing,
-            params: s.params.clone(),
-        });
-        Ok((self.contexts.len() - 1) as u16)
+            paced: !scenario.quirks.line_rate_pacing,
+            params: scheme.params.clone(),
+        }
+    }
+}
+
+/// A scheme's window at line rate, bytes; 0 for none.
+fn window_of(window: Window, bdp: u64) -> u64 {
+    match window {
+        Window::Off => 0,
+        Window::Bdp => bdp.max(1),
+        Window::Fixed(b) => b.0,
     }
 }
 

@@ -186,14 +186,31 @@ impl Iterator for Records {
     }
 }
 
-/// Writes `flows.csv` from `flows.bin`.
-pub fn write_csv(bin: &Path, schemes: &[String], groups: &[String], out: &mut dyn Write) -> io::Result<()> {
+/// The cell of a name.
+pub(super) fn name_of(names: &[String], i: u16) -> String {
+    names.get(usize::from(i)).map_or_else(|| i.to_string(), |n| quote(n))
+}
+
+/// The cell of a time that may not have come.
+pub(super) fn optional(value: u64) -> String {
+    if value == 0 { String::new() } else { value.to_string() }
+}
+
+/// Writes `flows.csv` from `flows.bin`. With `connections` records without flow are those of connections and left out.
+pub fn write_csv(
+    bin: &Path,
+    schemes: &[String],
+    groups: &[String],
+    connections: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let records = Records::open(bin)?;
     writeln!(out, "{COLUMNS}")?;
-    let name = |names: &[String], i: u16| names.get(usize::from(i)).map_or_else(|| i.to_string(), |n| quote(n));
-    let optional = |value: u64| if value == 0 { String::new() } else { value.to_string() };
     for record in records {
         let r = record?;
+        if connections && r.status == Status::NotStarted {
+            continue;
+        }
         let id = r.id;
         let status = match r.status {
             Status::NotStarted => "not_started",
@@ -204,8 +221,8 @@ pub fn write_csv(bin: &Path, schemes: &[String], groups: &[String], out: &mut dy
         writeln!(
             out,
             "{id},{},{},{},{},{},{},{},{},{},{},{},{},{status},{},{},{}",
-            name(groups, r.group),
-            name(schemes, r.scheme),
+            name_of(groups, r.group),
+            name_of(schemes, r.scheme),
             r.class,
             r.src,
             r.dst,

@@ -17,7 +17,7 @@ use super::section::{Variants as _, nearest};
 use super::switch::NonEct;
 use super::topology::{GraphTopology, TopologyKind, Xgft};
 use super::value::{HostSet, Name};
-use super::workload::{Incast, IncastMode, LoadOf, Receiver, WorkloadKind};
+use super::workload::{Incast, IncastMode, LoadOf, Receiver, Rpc, RpcMode, WorkloadKind};
 
 /// Latest instant a scenario may name.
 const LATEST: Time = Time(1_000 * paceline_proto::units::S);
@@ -281,6 +281,11 @@ fn transports(spec: &Spec, root: &Node) -> Read<()> {
         let error = bad(root, "switch.trimming.enabled", "trimmed packets mean nothing to this scheme");
         return Err(allowed(error, "false, or a scheme with cc = \"ndp\""));
     }
+    if matches!(scheme.cc, Control::Homa(_)) && spec.switch.pfc.enabled {
+        // Its highest priority is the control class, which nobody can pause.
+        let error = bad(root, "switch.pfc.enabled", "pauses cannot hold Homa's highest priority back");
+        return Err(allowed(error, "false with cc = \"homa\""));
+    }
     if let Control::ExpressPass(c) = &scheme.cc {
         let field = |key: &str| format!("schemes.{name}.{key}");
         if c.w_min > c.w_max {
@@ -361,11 +366,12 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
         WorkloadKind::Incast(w) => Some(&w.hosts),
         WorkloadKind::Permutation(w) => Some(&w.hosts),
         WorkloadKind::AllToAll(w) => Some(&w.hosts),
-        WorkloadKind::Flows(_) => None,
+        WorkloadKind::Flows(_) | WorkloadKind::Rpc(_) => None,
     };
     let share_of = match &workload.kind {
         WorkloadKind::Poisson(w) => Some(&w.load.of),
         WorkloadKind::Incast(Incast { mode: IncastMode::Poisson(mode), .. }) => Some(&mode.load.of),
+        WorkloadKind::Rpc(Rpc { mode: RpcMode::Open(mode), .. }) => Some(&mode.load.of),
         _ => None,
     };
     let by_number = matches!(spec.routing.choice, PathChoice::DModK | PathChoice::SModK);
@@ -374,9 +380,15 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
         return Err(allowed(bad(root, &at("load.of"), problem), "\"host\", \"tor_uplink\""));
     }
     let count = spec.topology.kind.hosts();
-    if let Some(HostSet::Ranges(ranges)) = hosts {
-        let highest = ranges.iter().map(|(_, high)| *high).max().unwrap_or(0);
-        host(count, highest, root, &at("hosts"))?;
+    let known_hosts = |set: &HostSet, key: &str| match set {
+        HostSet::All => Ok(()),
+        HostSet::Ranges(ranges) => {
+            let highest = ranges.iter().map(|(_, high)| *high).max().unwrap_or(0);
+            host(count, highest, root, &at(key))
+        }
+    };
+    if let Some(hosts) = hosts {
+        known_hosts(hosts, "hosts")?;
     }
     let mut kind = workload.kind.clone();
     match &mut kind {
@@ -410,10 +422,30 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
                 }
             }
         }
+        WorkloadKind::Rpc(w) => {
+            known_hosts(&w.clients, "clients")?;
+            known_hosts(&w.servers, "servers")?;
+            w.end = window(w.end, w.duration.take(), false, "")?;
+            streams(spec, root, &at("kind"), &scheme)?;
+        }
         WorkloadKind::Permutation(_) | WorkloadKind::AllToAll(_) => {}
     }
     let workload = &mut spec.workloads[index];
     (workload.scheme, workload.kind) = (Some(scheme), kind);
+    Ok(())
+}
+
+/// Refuses connections that stay open where transports know messages only, and where both ends go back together.
+fn streams(spec: &Spec, root: &Node, field: &str, scheme: &Name) -> Read<()> {
+    let control = spec.schemes.iter().find(|(name, _)| *name == scheme.0).map(|(_, s)| &s.cc);
+    if let Some(control) = control.filter(|c| c.is_message_transport()) {
+        let problem = format!("cc = \"{}\" has no connections that stay open", control.word());
+        return Err(allowed(bad(root, field, &problem), "a scheme over RDMA or TCP"));
+    }
+    if spec.quirks.nic_round_robin {
+        let error = bad(root, field, "the reference's NIC knows no connections that stay open");
+        return Err(allowed(error, "quirks.nic_round_robin off"));
+    }
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use super::run::{Interval, MeasureEnd, Stall, Stop};
 use super::scheme::{Control, SendRate, Window};
 use super::topology::Ports;
 use super::value::Value as _;
-use super::workload::{IncastMode, WorkloadKind};
+use super::workload::{IncastMode, Rpc, RpcMode, WorkloadKind};
 
 /// INT bytes of the largest telemetry there is: HPCC's 5 hops of 8 bytes and a count of 2.
 const TELEMETRY: u64 = 42;
@@ -200,6 +200,7 @@ fn load(scenario: &Resolved, out: &mut Vec<String>) {
             IncastMode::Poisson(p) => Some((i, p.load.value, &p.load.of)),
             _ => None,
         },
+        WorkloadKind::Rpc(Rpc { mode: RpcMode::Open(p), .. }) => Some((i, p.load.value, &p.load.of)),
         _ => None,
     });
     let loads: Vec<_> = loads.collect();
@@ -241,6 +242,7 @@ fn times(scenario: &Resolved, out: &mut Vec<String>) {
     }
     let ends = scenario.workloads.iter().map(|w| match &w.kind {
         WorkloadKind::Poisson(p) => p.end,
+        WorkloadKind::Rpc(p) => p.end,
         WorkloadKind::Incast(i) => {
             if let IncastMode::Poisson(p) = &i.mode {
                 p.end

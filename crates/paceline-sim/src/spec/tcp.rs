@@ -34,6 +34,8 @@ choice! {
     pub enum TcpPacing {
         /// At once, as far as the window lets them.
         Off = "off",
+        /// At the controller's rate: with HPCC the window per base RTT, elsewhere that of the NIC.
+        Rate = "rate",
         /// At 200 % of window over round-trip time in slow start, at 120 % after it.
         Window = "window",
     }
@@ -147,6 +149,7 @@ impl Tcp {
             burst: self.burst,
             pacing: match self.pacing {
                 TcpPacing::Off => tcp::Pacing::Off,
+                TcpPacing::Rate => tcp::Pacing::Rate,
                 TcpPacing::Window => tcp::Pacing::Window { slow_start: 200, avoidance: 120 },
             },
             send_buffer: buffer(self.send_buffer, self.send_buffer_max, &base.send_buffer),

@@ -14,7 +14,7 @@ section! {
         /// Name under which results report its flows; workloads may share one.
         group: Name => kind {
             "poisson" => "poisson", "incast" => "incast", "permutation" => "permutation",
-            "all_to_all" => "all_to_all", "flows" => "flows",
+            "all_to_all" => "all_to_all", "flows" => "flows", "rpc" => "rpc",
         }, from "Paceline";
         /// Name of the scheme its flows use; may be left out when there is only one.
         scheme: Option<Name>, from "Paceline";
@@ -44,6 +44,8 @@ variants! {
         AllToAll(AllToAll) = "all_to_all",
         /// A given list.
         Flows(Flows) = "flows",
+        /// Queries from clients to servers and their responses, over connections that stay open.
+        Rpc(Rpc) = "rpc",
     }
 }
 
@@ -359,5 +361,58 @@ section! {
         class: Option<u8>, in "[1, 7]", from "Paceline";
         /// Its rate limit, in place of the workload's.
         rate_cap: Option<RateCap>, in "[1Kbps, 10Tbps]", from "Paceline";
+    }
+}
+
+section! {
+    /// Queries from clients to servers, each answered at once, over connections that stay open. `queries.csv` has a row for
+    /// each. One of `end` and `duration` is needed unless `run.stop` is an instant.
+    pub struct Rpc {
+        /// Hosts that ask.
+        clients: HostSet = "all", from "Paceline";
+        /// Hosts that answer; a host never asks itself.
+        servers: HostSet = "all", from "Paceline";
+        /// Connections from each client to each server. Each has one NIC at either end.
+        connections: u32 = 1, in "[1, 100000]", from "Paceline; buffer-sizing study: 8";
+        /// Query sizes: one size, the name of a distribution, or a file.
+        sizes: Sizes = "4KB", in "[1B, 1TiB]", from "buffer-sizing study: 4 KB";
+        /// Size of a response.
+        response: Bytes = "64B", in "[1B, 1TiB]", from "Paceline; buffer-sizing study: small";
+        /// No query is issued at or after this instant.
+        end: Option<Time>, in "(0s, 1000s]", from "Paceline";
+        /// Time in which queries are issued, in place of `end`.
+        duration: Option<Duration>, in "(0s, 1000s]", from "Paceline";
+        select {
+            /// When a query is issued.
+            mode: RpcMode;
+        }
+    }
+}
+
+variants! {
+    /// When a query is issued.
+    pub enum RpcMode by mode = "closed", from "Paceline" {
+        /// As soon as another one is answered.
+        Closed(ClosedRpc) = "closed",
+        /// At random instants, whatever is outstanding.
+        Open(OpenRpc) = "open",
+    }
+}
+
+section! {
+    /// Each connection has a fixed number of queries outstanding.
+    pub struct ClosedRpc {
+        /// Queries outstanding on each connection.
+        outstanding: u32 = 1, in "[1, 1000000]", from "Paceline; buffer-sizing study: 2 and 64";
+    }
+}
+
+section! {
+    /// Queries of every client arrive as a Poisson process, spread evenly over its connections.
+    pub struct OpenRpc {
+        sections {
+            /// Offered load of the queries.
+            load: Load;
+        }
     }
 }

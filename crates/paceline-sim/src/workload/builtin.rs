@@ -7,7 +7,7 @@
 use crate::InputError;
 use crate::workload::{Cdf, Sampling, clip, nearest};
 
-/// Sixteen distributions with all their points; format in its first lines.
+/// Seventeen distributions with all their points; format in its first lines.
 const DATA: &str = include_str!("sizes.txt");
 
 /// What a name without a source stands for.
@@ -105,6 +105,7 @@ mod tests {
             ("websearch@hpcc", 12, 1_711_250.0, [0.150, 0.542, 0.700]),
             ("hadoop@hpcc", 20, 120_420.8, [0.703, 0.885, 0.975]),
             ("alistorage@hpcc", 9, 40_869.8, [0.721, 0.954, 0.986]),
+            ("alistorage@bs19", 12, 43_499.2, [0.692, 0.954, 0.986]),
             ("googlerpc@hpcc", 843, 2_891.6, [0.972, 0.996, 1.000]),
             ("websearch@xpass", 12, 1_710_004.4, [0.155, 0.543, 0.700]),
             ("datamining@xpass", 7, 7_487_883.7, [0.800, 0.822, 0.912]),

@@ -134,7 +134,7 @@ pub(super) fn mean_gap(per_second: f64, field: &str) -> Result<f64, InputError> 
 
 /// The start after `now`, if it is before `end`.
 #[inline]
-pub(super) fn next_start(now: u64, end: u64, gaps: &mut Stream, mean: f64, carry: &mut f64) -> Option<u64> {
+pub(crate) fn next_start(now: u64, end: u64, gaps: &mut Stream, mean: f64, carry: &mut f64) -> Option<u64> {
     let gap = gaps.exponential(mean) + *carry;
     let whole = gap as u64;
     *carry = gap - whole as f64;

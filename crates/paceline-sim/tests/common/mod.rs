@@ -105,7 +105,18 @@ pub fn run_source(scenario: &Arc<Scenario>, source: Box<dyn FlowSource>, engine:
 
 /// A flow of class 3 and scheme 0.
 pub fn flow(start_ps: u64, src: u32, dst: u32, bytes: u64) -> FlowSpec {
-    FlowSpec { start: Time(start_ps), src, dst, bytes, scheme: 0, group: 0, class: 3, dport: 100, rate_cap: 0 }
+    FlowSpec {
+        start: Time(start_ps),
+        src,
+        dst,
+        bytes,
+        scheme: 0,
+        group: 0,
+        class: 3,
+        dport: 100,
+        rate_cap: 0,
+        stream: 0,
+    }
 }
 
 /// Hosts 0 to n - 1 at switch n, each on a link of its own rate (bit/s) and delay (ps).
@@ -157,6 +168,7 @@ pub fn plain(topology: &Topology) -> Scenario {
             window: Window::Off,
         }],
         groups: vec!["all".into()],
+        rpcs: Arc::default(),
         int_multiple: 0,
         stop: Stop::Completed,
         stall: Duration::from_us(10_000_000),

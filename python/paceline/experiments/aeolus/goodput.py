@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from paceline import plot
-from paceline.experiments.aeolus.judging import Claim, Place, Values, verdicts
 from paceline.experiments.aeolus.measures import Facts, facts
 from paceline.experiments.aeolus.networks import HOST_BPS, spine_leaf
 from paceline.experiments.aeolus.schemes import PAIRS, STACKS, scenario
 from paceline.reproduce import judge
+from paceline.reproduce.claims import Claim, Place, Values, verdicts
 from paceline.reproduce.model import Drawing, Experiment, KeyValue, Point, Runs, Scale, Shown
 from paceline.scenario import IncastLoad, Load, Poisson, PoissonIncast, Run
 from paceline.tables import Cell, Table

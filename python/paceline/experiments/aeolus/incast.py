@@ -9,11 +9,11 @@ from typing import Final
 import numpy as np
 
 from paceline import plot
-from paceline.experiments.aeolus.judging import Claim, Place, Values, ratio, verdicts
 from paceline.experiments.aeolus.measures import facts, nearest_rank, slowdowns
 from paceline.experiments.aeolus.networks import spine_leaf
 from paceline.experiments.aeolus.schemes import PAIRS, STACKS, Stack, scenario
 from paceline.reproduce import judge
+from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
 from paceline.reproduce.model import Drawing, Experiment, KeyValue, Point, Runs, Scale, Shown, Verdict
 from paceline.scenario import Homa, SynchronousIncast
 from paceline.tables import Cell, Table, format_number

@@ -10,11 +10,11 @@ import numpy as np
 
 from paceline import plot
 from paceline.analysis import Sample
-from paceline.experiments.aeolus.judging import Claim, Place, Values, ratio, verdicts
 from paceline.experiments.aeolus.measures import SMALL_BYTES, facts, nearest_rank
 from paceline.experiments.aeolus.networks import fat_tree, flat_spine_leaf
 from paceline.experiments.aeolus.schemes import STACKS, Stack, scenario
 from paceline.reproduce import judge
+from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
 from paceline.reproduce.model import Drawing, Experiment, KeyValue, Point, Runs, Scale, Shown
 from paceline.scenario import Homa, Load, Poisson
 from paceline.tables import Cell, Table, format_number

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from paceline.experiments.aeolus.judging import Claim, Place, Values, ratio, verdicts
 from paceline.experiments.aeolus.measures import facts
 from paceline.experiments.aeolus.networks import fat_tree, single_switch
 from paceline.experiments.aeolus.schemes import STACKS, Stack, priority_queueing, scenario
 from paceline.reproduce import judge
+from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
 from paceline.reproduce.model import Experiment, KeyValue, Point, Runs, Scale, Shown, Verdict
 from paceline.scenario import ExpressPass, FlowRow, Flows, Load, Poisson
 from paceline.tables import Cell, Table, format_number

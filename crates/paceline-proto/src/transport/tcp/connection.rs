@@ -111,8 +111,10 @@ pub(super) struct Undo {
 pub(super) struct Probe {
     /// Number of the last one sent; 0 before the first.
     pub(super) number: u32,
-    /// It has not come back yet.
+    /// It has neither come back nor been given up.
     pub(super) out: bool,
+    /// Number of the newest one that has come back.
+    pub(super) answered: u32,
     /// Number of the peer's one to reflect.
     pub(super) reply: Option<u32>,
 }
@@ -332,9 +334,13 @@ impl Connection {
     }
 
     fn on_probe_reply(&mut self, cx: Context<'_>, now: Time, number: u32, int: &[IntHop]) {
-        if self.probe.out && number == self.probe.number {
+        if number == self.probe.number {
             self.probe.out = false;
             self.timers.clear(Timer::Probe);
+        }
+        // One given up counts when it comes after all: a long queue is why it is late.
+        if number.wrapping_sub(self.probe.answered) as i32 > 0 && !int.is_empty() {
+            self.probe.answered = number;
             // One probe is one round trip to a controller that counts packets.
             self.cc.on_ack(cx.cc, &Ack { now, ack: number, snd_nxt: number, ecn: false, int });
             self.apply_limits(cx);

@@ -8,9 +8,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::{CacheEntry, Connection, Context, Flags, Params, SackBlocks, Segment, State, Timestamps};
-use crate::cc::FlowContext;
+use crate::cc::{FlowContext, hpcc};
+use crate::telemetry::{IntHop, MAX_HOPS};
 use crate::transport::message::{
-    self, AGAIN, CE, Counters, End, Endpoint, Extra, Header, Kind, Message, Outcome, Sizes, TO_SENDER,
+    self, AGAIN, CE, Counters, End, Endpoint, Extra, Header, Kind, Message, Outcome, STREAM, Sizes, TO_SENDER,
 };
 use crate::transport::timers::Timers;
 use crate::units::Time;
@@ -30,6 +31,8 @@ struct Inbound {
     connection: Connection,
     peer: u32,
     delivered: bool,
+    /// What the last probe has collected.
+    collected: Extra,
 }
 
 /// A host's TCP.
@@ -83,7 +86,12 @@ impl Host {
             let again = out.connection.counters().retransmits;
             let Some(segment) = out.connection.poll_transmit(cx, now) else { break };
             let again = if out.connection.counters().retransmits > again { AGAIN } else { 0 };
-            let kind = if segment.len > 0 { Kind::Data } else { Kind::Ack };
+            let kind = match segment.len {
+                0 if segment.flags.has(Flags::PROBE) => Kind::Probe,
+                0 => Kind::Ack,
+                _ => Kind::Data,
+            };
+            self.counters.probes += u64::from(kind == Kind::Probe);
             self.counters.data += u64::from(segment.len > 0);
             self.counters.again += u64::from(again != 0);
             let header = frame(&self.sizes, kind, again, slot, out.peer, out.bytes, &segment);
@@ -99,8 +107,10 @@ impl Host {
         let Some(inbound) = &mut self.receivers[slot as usize] else { return };
         let cx = Self::context(&self.params, &self.contexts, 0);
         while let Some(segment) = inbound.connection.poll_transmit(cx, now) {
-            let header = frame(&self.sizes, Kind::Ack, TO_SENDER, slot, inbound.peer, 0, &segment);
-            self.queue.push_back((header, pack(&segment)));
+            let reply = segment.flags.has(Flags::PROBE_REPLY);
+            let kind = if reply { Kind::ProbeAck } else { Kind::Ack };
+            let header = frame(&self.sizes, kind, TO_SENDER, slot, inbound.peer, 0, &segment);
+            self.queue.push_back((header, if reply { inbound.collected } else { pack(&segment) }));
         }
         if let Some(at) = inbound.connection.next_timeout() {
             self.timers.arm(slot * 2 + 1, at);
@@ -123,10 +133,10 @@ impl Host {
         self.discard(slot, false);
     }
 
-    fn at_sender(&mut self, now: Time, slot: u32, segment: &Segment) -> Outcome {
+    fn at_sender(&mut self, now: Time, slot: u32, segment: &Segment, int: &[IntHop]) -> Outcome {
         let Some(Some(out)) = self.senders.get_mut(slot as usize) else { return Outcome::default() };
         let cx = Self::context(&self.params, &self.contexts, out.scheme);
-        let said = out.connection.on_segment(cx, now, segment, &[]);
+        let said = out.connection.on_segment(cx, now, segment, int);
         if said.acked > 0 && out.connection.acknowledged() >= out.bytes {
             self.end_sender(slot);
             return Outcome { fresh: 0, end: End::Finished };
@@ -136,7 +146,7 @@ impl Host {
         Outcome { fresh: said.acked.min(u64::from(u32::MAX)) as u32, end: End::None }
     }
 
-    fn at_receiver(&mut self, now: Time, header: &Header, segment: &Segment) -> Outcome {
+    fn at_receiver(&mut self, now: Time, header: &Header, segment: &Segment, extra: &Extra) -> Outcome {
         let i = header.flow as usize;
         if self.receivers.len() <= i {
             self.receivers.resize_with(i + 1, || None);
@@ -146,11 +156,15 @@ impl Host {
             connection: Connection::listen(cx, None),
             peer: header.peer,
             delivered: false,
+            collected: Extra::default(),
         });
+        if header.kind == Kind::Probe {
+            inbound.collected = *extra;
+        }
         let said = inbound.connection.on_segment(cx, now, segment, &[]);
-        let done = inbound.connection.delivered() >= header.ext;
+        let done = header.kind == Kind::Data && inbound.connection.delivered() >= header.ext;
         let end = if done && !inbound.delivered { End::Delivered } else { End::None };
-        inbound.delivered = done;
+        inbound.delivered |= done;
         self.counters.duplicates += u64::from(segment.len > 0 && said.delivered == 0);
         self.drain_receiver(now, header.flow);
         Outcome { fresh: said.delivered.min(u64::from(u32::MAX)) as u32, end }
@@ -159,7 +173,8 @@ impl Host {
 
 /// The frame of a segment.
 fn frame(sizes: &Sizes, kind: Kind, flags: u8, flow: u32, peer: u32, bytes: u64, segment: &Segment) -> Header {
-    let size = (segment.len + sizes.header).clamp(sizes.control, u32::from(u16::MAX)) as u16;
+    let telemetry = if matches!(kind, Kind::Probe | Kind::ProbeAck) { hpcc::HEADER_BYTES } else { 0 };
+    let size = (segment.len + sizes.header + telemetry).clamp(sizes.control, u32::from(u16::MAX)) as u16;
     Header { kind, priority: 0, flags, size, flow, peer, seq: segment.seq, ext: bytes }
 }
 
@@ -223,9 +238,18 @@ impl Endpoint for Host {
         let bytes = message.bytes.max(1);
         let cx = Self::context(&self.params, &self.contexts, message.scheme);
         let mut connection = Connection::connect(cx, self.cache.get(&message.peer).copied());
-        connection.write(bytes);
+        if bytes != STREAM {
+            connection.write(bytes);
+        }
         self.senders[i] = Some(Outbound { connection, scheme: message.scheme, peer: message.peer, bytes });
         self.drain_sender(now, slot);
+    }
+
+    fn append(&mut self, now: Time, slot: u32, bytes: u64) {
+        if let Some(Some(out)) = self.senders.get_mut(slot as usize) {
+            out.connection.write(bytes);
+            self.drain_sender(now, slot);
+        }
     }
 
     fn on_packet(&mut self, now: Time, header: &Header) -> Outcome {
@@ -236,11 +260,19 @@ impl Endpoint for Host {
         if header.flow >= message::MAX_SLOTS {
             return Outcome::default();
         }
-        let segment = unpack(header, extra);
-        if header.is(TO_SENDER) {
-            self.at_sender(now, header.flow, &segment)
-        } else {
-            self.at_receiver(now, header, &segment)
+        match header.kind {
+            Kind::Probe => {
+                let segment = Segment { seq: header.seq, flags: Flags::PROBE, ..Segment::default() };
+                self.at_receiver(now, header, &segment, extra)
+            }
+            Kind::ProbeAck => {
+                let segment = Segment { seq: header.seq, flags: Flags::PROBE_REPLY, ..Segment::default() };
+                let hops = (extra[MAX_HOPS] as usize).min(MAX_HOPS);
+                let int: [IntHop; MAX_HOPS] = std::array::from_fn(|i| IntHop(extra[i]));
+                self.at_sender(now, header.flow, &segment, &int[..hops])
+            }
+            _ if header.is(TO_SENDER) => self.at_sender(now, header.flow, &unpack(header, extra), &[]),
+            _ => self.at_receiver(now, header, &unpack(header, extra), extra),
         }
     }
 

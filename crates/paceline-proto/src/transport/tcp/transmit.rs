@@ -100,7 +100,7 @@ impl Connection {
 
     /// A probe per round trip while there is something to control.
     fn poll_probe(&mut self, cx: Context<'_>, now: Time) -> Option<Segment> {
-        let wait = cx.tcp.probe?;
+        let wait = cx.tcp.probe.filter(|_| cx.cc.params.uses_int())?;
         if self.probe.out || self.tx.flight() == 0 && !self.tx.has_new() {
             return None;
         }

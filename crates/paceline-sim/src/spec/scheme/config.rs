@@ -6,6 +6,7 @@ use paceline_proto::units::{BitsPerSec, Duration};
 use std::sync::Arc;
 
 use super::proactive::Facts;
+use super::stream::HpccTcp;
 use super::{Control, Dcqcn, Dctcp, Hpcc, HpccPint, HpccWindow, NoControl, Scheme, SendRate, Timely, Window};
 use crate::scenario::{self, Transport};
 
@@ -34,6 +35,7 @@ impl Control {
             Control::NewReno(c) => Params::NewReno(c.params()),
             Control::Cubic(c) => Params::Cubic(c.params()),
             Control::Vegas(c) => Params::Vegas(c.params()),
+            Control::HpccTcp(c) => Params::Hpcc(c.params()),
             Control::Homa(_) | Control::Ndp(_) | Control::ExpressPass(_) => Params::Fixed(fixed::Params::default()),
         }
     }
@@ -49,9 +51,14 @@ impl Control {
         }
     }
 
+    /// Telemetry bytes in each of its data packets.
+    pub fn telemetry_bytes(&self) -> u32 {
+        if self.is_tcp() { 0 } else { self.params().telemetry_bytes() }
+    }
+
     /// Whether it runs over TCP.
     pub fn is_tcp(&self) -> bool {
-        matches!(self, Control::NewReno(_) | Control::Cubic(_) | Control::Vegas(_))
+        matches!(self, Control::NewReno(_) | Control::Cubic(_) | Control::Vegas(_) | Control::HpccTcp(_))
     }
 
     /// Whether it is a transport with priorities of its own instead of a controller of RDMA or TCP.
@@ -63,7 +70,7 @@ impl Control {
     pub fn window(&self) -> Window {
         match self {
             Control::Fixed(c) => c.window.clone(),
-            Control::Hpcc(c) => match c.window {
+            Control::Hpcc(Hpcc { window, .. }) | Control::HpccTcp(HpccTcp { window, .. }) => match *window {
                 HpccWindow::Bdp => Window::Bdp,
                 HpccWindow::Bytes(bytes) => Window::Bytes(bytes),
             },
@@ -91,6 +98,7 @@ impl Control {
     pub fn min_rate(&self) -> Option<BitsPerSec> {
         match self {
             Control::Hpcc(c) => Some(c.min_rate),
+            Control::HpccTcp(c) => Some(c.min_rate),
             Control::HpccPint(c) => Some(c.min_rate),
             Control::Dcqcn(c) => Some(c.min_rate),
             Control::Timely(c) => Some(c.min_rate),
@@ -103,6 +111,7 @@ impl Control {
     pub fn additive_increase(&self) -> Option<(&'static str, BitsPerSec)> {
         match self {
             Control::Hpcc(c) => Some(("w_ai_rate", c.w_ai_rate)),
+            Control::HpccTcp(c) => Some(("w_ai_rate", c.w_ai_rate)),
             Control::HpccPint(c) => Some(("w_ai_rate", c.w_ai_rate)),
             Control::Dcqcn(c) => Some(("ai_rate", c.ai_rate)),
             Control::Timely(c) => Some(("ai_rate", c.ai_rate)),

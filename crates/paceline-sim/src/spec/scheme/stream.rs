@@ -1,8 +1,10 @@
-//! Schemes over TCP: `NewReno`, CUBIC and Vegas. The stack below them is `[host.tcp]`.
+//! Schemes over TCP: `NewReno`, CUBIC, Vegas and HPCC. The stack below them is `[host.tcp]`.
 
 use paceline_proto::cc::new_reno::Halving;
-use paceline_proto::cc::{cubic, new_reno, vegas};
+use paceline_proto::cc::{cubic, hpcc, new_reno, vegas};
+use paceline_proto::units::BitsPerSec;
 
+use super::HpccWindow;
 use crate::spec::declare::section;
 use crate::spec::value::{choice, either};
 
@@ -85,6 +87,36 @@ section! {
         abc_limit: u32 = 2, in "[1, 1000]", from "RFC 3465: 2";
         /// What a loss halves.
         halving: Halved = "window", from "FreeBSD";
+    }
+}
+
+section! {
+    /// HPCC over TCP: one probe per round trip collects what switches report (INT) and comes back at once; data and ACKs
+    /// carry nothing. Losses are repaired as `NewReno` repairs them, and do not move the window.
+    pub struct HpccTcp {
+        /// Target utilisation of a link.
+        eta: f64 = 0.95, in "(0, 1]", from "HPCC, sec. 5.1";
+        /// Rounds of additive increase before a multiplicative adjustment is forced.
+        max_stage: u32 = 5, in "[0, 1000]", from "HPCC, sec. 5.1";
+        /// Additive increase per round trip, as a rate; the paper's `W_AI` is this times the base RTT.
+        w_ai_rate: BitsPerSec = "50Mbps", in "[0bps, 10Tbps]", from "HPCC reference simulator, RATE_AI (--hpai 50)";
+        /// Lowest rate, which gives the lowest window; `host.tcp.min_window` holds besides.
+        min_rate: BitsPerSec = "100Mbps", in "[1Kbps, 10Tbps]", from "Paceline";
+        /// Window at line rate: base RTT times line rate, or a size.
+        window: HpccWindow = "bdp", in "[1B, 1TiB]", from "HPCC: W_init";
+    }
+}
+
+impl HpccTcp {
+    /// The controller's parameters.
+    pub fn params(&self) -> hpcc::Params {
+        hpcc::Params {
+            eta: self.eta,
+            max_stage: self.max_stage,
+            w_ai_rate: self.w_ai_rate.0,
+            min_rate: self.min_rate.0,
+            ..hpcc::Params::default()
+        }
     }
 }
 

@@ -159,6 +159,8 @@ pub(super) fn all_variants() -> Vec<String> {
         "kind = 'incast'\nmode = 'poisson'\nduration = '1ms'",
         "kind = 'permutation'\nshift = 4\nrate_cap = '10Gbps'",
         "kind = 'all_to_all'\nsizes = '3KB'",
+        "kind = 'rpc'\nduration = '1ms'\nclients = [1]\nservers = [0]\nresponse = '1KB'",
+        "kind = 'rpc'\nmode = 'open'\nend = '1ms'\nload = { value = 0.5 }",
         "kind = 'flows'\nfile = 'f.csv'",
         "kind = 'flows'\nrows = [{ src = 0, dst = 1, bytes = '1B', scheme = 's', class = 2, rate_cap = '1Gbps' }]",
     ];
@@ -173,9 +175,10 @@ pub(super) fn all_variants() -> Vec<String> {
         "cc = 'new_reno'",
         "cc = 'cubic'\n[host.tcp]\nstack = 'freebsd'",
         "cc = 'vegas'\ngamma = 3",
-        "cc = 'homa'\novercommitment = 3",
+        "cc = 'homa'\novercommitment = 3\n[switch]\npfc.enabled = false",
         "cc = 'ndp'\nfirst_window = 30",
         "cc = 'express_pass'\n[switch]\nmodel = 'per_port'\npfc.enabled = false",
+        "cc = 'hpcc_tcp'\nmax_stage = 3",
     ];
     let failures = [
         "link = ['tor0', 'agg1']\nnumber = 1\ndown = '1us'\nup = '2us'",
@@ -250,12 +253,13 @@ fn the_catalogue_lists_parameters_with_their_conditions() {
             "new_reno",
             "cubic",
             "vegas",
+            "hpcc_tcp",
             "homa",
             "ndp",
             "express_pass"
         ]
     );
-    assert_eq!(names("workloads"), ["poisson", "incast", "permutation", "all_to_all", "flows"]);
+    assert_eq!(names("workloads"), ["poisson", "incast", "permutation", "all_to_all", "flows", "rpc"]);
     assert_eq!(names("topologies").len(), 9);
     assert_eq!(list["distributions"][0], "websearch@hpcc");
     let hpcc = &list["schemes"][1]["parameters"][0];
@@ -294,6 +298,7 @@ fn only_what_has_no_sensible_default_is_required() {
             "workloads.*.rows.*.src",
             "workloads.*.rows.*.dst",
             "workloads.*.rows.*.bytes",
+            "workloads.*.sizes.file",
             "schemes.*.cc",
         ]
     );

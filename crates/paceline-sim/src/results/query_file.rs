@@ -1,0 +1,146 @@
+//! `queries.bin`: one record of 64 bytes per answered query, in the order of the answers; and `queries.csv`.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+use super::flow_file::{name_of, optional};
+use crate::record::QueryRecord;
+
+/// Bytes of the header and of a record.
+const RECORD: usize = 64;
+const MAGIC: &[u8; 8] = b"PACELQRY";
+const VERSION: u32 = 1;
+
+/// Columns of `queries.csv`.
+pub const COLUMNS: &str =
+    "connection,query,group,scheme,client,server,size_bytes,response_bytes,start_ps,qct_ps,ideal_qct_ps";
+
+/// The file while a run goes.
+#[derive(Debug)]
+pub struct QueryFile {
+    out: BufWriter<File>,
+    error: Option<io::Error>,
+}
+
+impl QueryFile {
+    /// A new file.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let mut header = [0u8; RECORD];
+        header[..8].copy_from_slice(MAGIC);
+        header[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        header[12..16].copy_from_slice(&(RECORD as u32).to_le_bytes());
+        let mut out = BufWriter::with_capacity(1 << 18, File::create(path)?);
+        out.write_all(&header)?;
+        Ok(Self { out, error: None })
+    }
+
+    /// Adds queries. An error is kept for [`QueryFile::flush`].
+    pub fn add(&mut self, records: &[QueryRecord]) {
+        for r in records {
+            if let Err(e) = self.out.write_all(&encode(r)) {
+                self.error.get_or_insert(e);
+            }
+        }
+    }
+
+    /// Brings everything so far to the file. Reports the first error of all writes, a full disk for one.
+    pub fn flush(&mut self) -> io::Result<()> {
+        if let Some(e) = self.error.take() {
+            return Err(e);
+        }
+        self.out.flush()
+    }
+}
+
+fn encode(r: &QueryRecord) -> [u8; RECORD] {
+    let mut out = [0u8; RECORD];
+    let small = [r.connection, r.number, u32::from(r.group) | u32::from(r.scheme) << 16, r.client, r.server];
+    for (i, word) in small.into_iter().enumerate() {
+        out[4 * i..4 * i + 4].copy_from_slice(&word.to_le_bytes());
+    }
+    for (i, word) in [r.bytes, r.response_bytes, r.start, r.qct, r.ideal].into_iter().enumerate() {
+        out[24 + 8 * i..32 + 8 * i].copy_from_slice(&word.to_le_bytes());
+    }
+    out
+}
+
+fn decode(b: &[u8; RECORD]) -> QueryRecord {
+    let int = |at: usize| u32::from_le_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]]);
+    let word = |i: usize| u64::from(int(24 + 8 * i)) | u64::from(int(28 + 8 * i)) << 32;
+    QueryRecord {
+        connection: int(0),
+        number: int(4),
+        group: int(8) as u16,
+        scheme: (int(8) >> 16) as u16,
+        client: int(12),
+        server: int(16),
+        bytes: word(0),
+        response_bytes: word(1),
+        start: word(2),
+        qct: word(3),
+        ideal: word(4),
+    }
+}
+
+/// The records of a query file. One cut short by a kill is left out.
+fn read(path: &Path) -> io::Result<Vec<QueryRecord>> {
+    let mut file = BufReader::with_capacity(1 << 18, File::open(path)?);
+    let mut record = [0u8; RECORD];
+    file.read_exact(&mut record)?;
+    if &record[..8] != MAGIC || record[8..16] != [VERSION.to_le_bytes(), (RECORD as u32).to_le_bytes()].concat() {
+        return Err(io::Error::other(format!("{}: not a query file of version {VERSION}", path.display())));
+    }
+    let mut records = Vec::new();
+    loop {
+        match file.read_exact(&mut record) {
+            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(records),
+            Err(e) => return Err(e),
+            Ok(()) => records.push(decode(&record)),
+        }
+    }
+}
+
+/// Writes `queries.csv` from `queries.bin`, in the order in which queries were issued: that of the answers depends on the
+/// engine. Needs memory for all records, 64 bytes each.
+pub fn write_csv(bin: &Path, schemes: &[String], groups: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let mut records = read(bin)?;
+    records.sort_unstable_by_key(|r| (r.start, r.connection, r.number));
+    writeln!(out, "{COLUMNS}")?;
+    for r in &records {
+        writeln!(
+            out,
+            "{},{},{},{},{},{},{},{},{},{},{}",
+            r.connection,
+            r.number,
+            name_of(groups, r.group),
+            name_of(schemes, r.scheme),
+            r.client,
+            r.server,
+            r.bytes,
+            r.response_bytes,
+            r.start,
+            optional(r.qct),
+            r.ideal
+        )?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// What is read after a kill is what was written: otherwise restored results would be wrong.
+        #[test]
+        fn records_round_trip(words in prop::array::uniform5(any::<u64>()), ints in prop::array::uniform4(any::<u32>()), small: (u16, u16)) {
+            let r = QueryRecord {
+                connection: ints[0], number: ints[1], client: ints[2], server: ints[3], group: small.0, scheme: small.1,
+                bytes: words[0], response_bytes: words[1], start: words[2], qct: words[3], ideal: words[4],
+            };
+            prop_assert_eq!(decode(&encode(&r)), r);
+        }
+    }
+}

@@ -1,0 +1,439 @@
+//! Clients and servers at the hosts: queries, responses, and the streams that carry them.
+//!
+//! A stream is a flow that never ends by itself: messages are appended to what it has to send. Where one ends is known
+//! to its sender and, as the content of a byte stream would say it, to its receiver: the note about it travels ahead of the
+//! message's packets and is looked at only when they have arrived.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+
+use paceline_proto::rng::{Purpose, Stream};
+use paceline_proto::transport::rdma::Acked;
+
+use crate::flow::Flow;
+use crate::graph::Side;
+use crate::ideal;
+use crate::net::Net;
+use crate::net::parts::Note;
+use crate::packet::NONE;
+use crate::record::QueryRecord;
+use crate::scenario::{Framing, PathChoice, Scenario, Transport};
+use crate::workload::poisson::next_start;
+use crate::workload::rpc::{Queries, Rpc, is_query};
+use crate::workload::stream_id;
+
+/// Never.
+const NEVER: u64 = u64::MAX;
+
+/// A query without response so far.
+#[derive(Clone, Copy, Debug)]
+struct Query {
+    number: u32,
+    issued: u64,
+    bytes: u64,
+}
+
+/// The client of one connection.
+#[derive(Clone, Debug)]
+struct Client {
+    rpc: u16,
+    /// Queries issued so far; numbers them and their draws.
+    issued: u32,
+    outstanding: VecDeque<Query>,
+    gaps: Stream,
+    sizes: Stream,
+    carry: f64,
+    /// Nothing more will be issued.
+    done: bool,
+    /// It is over: all it will ever get has come, or its connection was given up.
+    closed: bool,
+    /// Links of the way to the server and back, and the last ideal QCT with its size.
+    ways: [Box<[Side]>; 2],
+    ideal: (u64, u64),
+}
+
+/// One direction of a connection.
+#[derive(Clone, Debug, Default)]
+struct StreamState {
+    /// Slot of its flow at the sender.
+    slot: u32,
+    /// Tiers of the links on its way.
+    tiers: Box<[u8]>,
+    /// Position of the end of all messages so far: in packets over RDMA, in bytes over TCP.
+    end: u64,
+    /// At the sender: everything below has been acknowledged.
+    acked: u64,
+    /// At the sender, RDMA: end and last packet's size of the messages not wholly acknowledged.
+    unacked: VecDeque<(u32, u16)>,
+    /// At the receiver: ends of messages that have not arrived.
+    expected: VecDeque<u64>,
+    /// At the receiver, TCP: bytes that have arrived in order.
+    arrived: u64,
+}
+
+/// All connections of a run.
+pub(crate) struct Rpcs {
+    rpcs: Arc<[Arc<Rpc>]>,
+    streams: Vec<StreamState>,
+    clients: Vec<Client>,
+    /// Streams whose sender is not told yet that all has arrived.
+    unsettled: u64,
+    /// By NIC: next queries of open-loop clients, and their connections.
+    due: Vec<BinaryHeap<Reverse<(u64, u32)>>>,
+    /// Queries over streams of bytes, not of packets.
+    is_tcp: bool,
+    sprayed: bool,
+}
+
+impl Rpcs {
+    /// The connections of a scenario, where it has any.
+    pub(crate) fn new(scenario: &Scenario, nics: usize) -> Option<Box<Self>> {
+        if scenario.rpcs.is_empty() {
+            return None;
+        }
+        let mut clients = Vec::new();
+        for (number, rpc) in scenario.rpcs.iter().enumerate() {
+            for own in 0..rpc.count() {
+                let stream = |purpose| Stream::new(scenario.seed, purpose, stream_id(rpc.workload, u64::from(own)));
+                clients.push(Client {
+                    rpc: number as u16,
+                    issued: 0,
+                    outstanding: VecDeque::new(),
+                    gaps: stream(Purpose::Arrivals),
+                    sizes: stream(Purpose::Sizes),
+                    carry: 0.0,
+                    done: false,
+                    closed: false,
+                    ways: Default::default(),
+                    ideal: (0, 0),
+                });
+            }
+        }
+        Some(Box::new(Self {
+            rpcs: Arc::clone(&scenario.rpcs),
+            streams: vec![StreamState { slot: NONE, ..StreamState::default() }; clients.len() * 2],
+            clients,
+            unsettled: 0,
+            due: vec![BinaryHeap::new(); nics],
+            is_tcp: scenario.schemes.iter().any(|s| matches!(s.transport, Transport::Tcp(_))),
+            sprayed: scenario.routing.choice == PathChoice::Spray,
+        }))
+    }
+
+    /// When a client at a NIC issues its next query by itself, ps.
+    #[inline]
+    pub(crate) fn next_due(&self, nic: u32) -> u64 {
+        self.due[nic as usize].peek().map_or(NEVER, |Reverse((at, _))| *at)
+    }
+
+    /// All of a stream up to a position has been acknowledged to its sender.
+    fn acked(&mut self, stream: u32, upto: u64) {
+        let state = &mut self.streams[stream as usize];
+        let open = state.acked < state.end;
+        state.acked = state.acked.max(upto);
+        self.unsettled -= u64::from(open && state.acked == state.end);
+    }
+
+    /// Bytes of a stream over TCP have been acknowledged to its sender.
+    pub(crate) fn acked_bytes(&mut self, stream: u32, fresh: u32) {
+        let upto = self.streams[stream as usize].acked + u64::from(fresh);
+        self.acked(stream, upto);
+    }
+
+    /// Streams whose sender is not told yet that all has arrived.
+    pub(crate) fn unsettled(&self) -> u64 {
+        self.unsettled
+    }
+
+    /// Whether clients wait for their next queries.
+    pub(crate) fn has_due(&self) -> bool {
+        self.due.iter().any(|d| !d.is_empty())
+    }
+
+    /// A stream's flow has started here: its slot, the links of its way there and back, and their tiers.
+    pub(crate) fn started(&mut self, stream: u32, slot: u32, ways: [Vec<Side>; 2], tiers: Box<[u8]>) {
+        let state = &mut self.streams[stream as usize];
+        (state.slot, state.tiers) = (slot, tiers);
+        if is_query(stream) {
+            self.clients[stream as usize / 2].ways = ways.map(Vec::into_boxed_slice);
+        }
+    }
+
+    /// An acknowledgement of a stream over RDMA.
+    pub(crate) fn on_ack(&mut self, flow: &mut Flow, seq: u32) -> Acked {
+        let state = &mut self.streams[flow.stream as usize - 1];
+        flow.tx.packets = state.end as u32;
+        let acked = flow.tx.on_ack(seq);
+        while state.unacked.front().is_some_and(|(end, _)| *end <= flow.tx.snd_una) {
+            state.unacked.pop_front();
+        }
+        fit(state, flow);
+        let upto = u64::from(flow.tx.snd_una);
+        self.acked(flow.stream - 1, upto);
+        if acked == Acked::Finished { Acked::Progress } else { acked }
+    }
+
+    /// The next packet of a stream over RDMA has moved: from here on its message decides where the end is.
+    pub(crate) fn refit(&self, flow: &mut Flow) {
+        fit(&self.streams[flow.stream as usize - 1], flow);
+    }
+
+    /// What the ideal QCT of a query of `bytes` is: both messages alone in the network, back to back, ps.
+    fn ideal(&mut self, connection: u32, bytes: u64, framing: &Framing) -> u64 {
+        let client = &mut self.clients[connection as usize];
+        if client.ideal.0 != bytes {
+            let [there, back] = &client.ways;
+            let line = if self.sprayed { ideal::line_rate_sprayed } else { ideal::line_rate };
+            let query = line(bytes, framing, there, back).receiver.0;
+            let response = line(self.rpcs[usize::from(client.rpc)].response, framing, back, there).receiver.0;
+            client.ideal = (bytes, query.saturating_add(response));
+        }
+        client.ideal.1
+    }
+
+    /// A record of a query; `answered` is when its response had arrived.
+    fn record(&mut self, connection: u32, query: Query, answered: Option<u64>, framing: &Framing) -> QueryRecord {
+        let ideal = self.ideal(connection, query.bytes, framing);
+        let rpc = &self.rpcs[usize::from(self.clients[connection as usize].rpc)];
+        let (client, server) = rpc.ends(connection);
+        QueryRecord {
+            connection,
+            number: query.number,
+            group: rpc.flow.group,
+            scheme: rpc.flow.scheme,
+            client,
+            server,
+            bytes: query.bytes,
+            response_bytes: rpc.response,
+            start: query.issued,
+            qct: answered.map_or(0, |at| at - query.issued),
+            ideal,
+        }
+    }
+}
+
+/// Sets a stream's sender to the message its next packet belongs to.
+fn fit(state: &StreamState, flow: &mut Flow) {
+    let at = state.unacked.partition_point(|(end, _)| *end <= flow.tx.snd_nxt);
+    match state.unacked.get(at) {
+        Some((end, short)) => (flow.tx.packets, flow.short_size) = (*end, *short),
+        None => flow.tx.packets = flow.tx.snd_nxt,
+    }
+}
+
+impl Net {
+    /// A stream's flow has been handed to its NIC at `now`: its client begins.
+    pub(crate) fn open_stream(&mut self, nic: u32, stream: u32, now: u64) {
+        if !is_query(stream) {
+            return;
+        }
+        let connection = stream / 2;
+        self.counters.started += 1;
+        self.counters.connections += 1;
+        let Some(r) = &self.rpcs else { return };
+        match r.rpcs[usize::from(r.clients[connection as usize].rpc)].queries {
+            Queries::Outstanding(n) => (0..n).for_each(|_| self.issue(connection, now)),
+            Queries::Poisson(_) => self.plan(nic, connection, now),
+        }
+    }
+
+    /// Plans an open-loop client's next query after `now`.
+    fn plan(&mut self, nic: u32, connection: u32, now: u64) {
+        let Some(r) = &mut self.rpcs else { return };
+        let client = &mut r.clients[connection as usize];
+        let rpc = &r.rpcs[usize::from(client.rpc)];
+        let Queries::Poisson(mean) = rpc.queries else { return };
+        match next_start(now, rpc.end.0, &mut client.gaps, mean, &mut client.carry) {
+            Some(at) => {
+                r.due[nic as usize].push(Reverse((at, connection)));
+                let timer = &mut self.nics[nic as usize].timer_at;
+                *timer = (*timer).min(at);
+            }
+            None => client.done = true,
+        }
+        self.settle_client(connection);
+    }
+
+    /// The queries due at a NIC by `now`.
+    pub(crate) fn issue_due(&mut self, nic: u32, now: u64) {
+        while let Some(r) = &mut self.rpcs
+            && r.next_due(nic) <= now
+            && let Some(Reverse((at, connection))) = r.due[nic as usize].pop()
+        {
+            self.issue(connection, at);
+            self.plan(nic, connection, at);
+        }
+    }
+
+    /// A client issues its next query.
+    fn issue(&mut self, connection: u32, now: u64) {
+        let Some(r) = &mut self.rpcs else { return };
+        let client = &mut r.clients[connection as usize];
+        let bytes = r.rpcs[usize::from(client.rpc)].sizes.draw(client.sizes.next_u64());
+        client.outstanding.push_back(Query { number: client.issued, issued: now, bytes });
+        client.issued += 1;
+        self.counters.queries += 1;
+        self.append(connection * 2, bytes, now);
+    }
+
+    /// A message of `bytes` follows on a stream.
+    fn append(&mut self, stream: u32, bytes: u64, now: u64) {
+        let framing = self.scenario.framing;
+        let Some(r) = &mut self.rpcs else { return };
+        let is_tcp = r.is_tcp;
+        let state = &mut r.streams[stream as usize];
+        let slot = state.slot;
+        // A connection that was given up takes nothing any more.
+        if slot == NONE || !self.flows[slot as usize].alive {
+            return;
+        }
+        let flow = &mut self.flows[slot as usize];
+        let (packets, last) = framing.split(bytes);
+        r.unsettled += u64::from(state.acked == state.end);
+        let telemetry = self.scenario.schemes[usize::from(self.infos[slot as usize].spec.scheme)].telemetry_bytes();
+        if is_tcp {
+            state.end += bytes;
+        } else {
+            state.end += packets;
+            let min_frame = if self.scenario.quirks.unpadded_data { 0 } else { framing.min_frame };
+            state.unacked.push_back((state.end as u32, (last + framing.header + telemetry).max(min_frame) as u16));
+            fit(state, flow);
+        }
+        let end = state.end;
+        let wire = crate::workload::load::wire_bytes(bytes, &framing, telemetry);
+        for tier in &state.tiers {
+            self.offered[usize::from(*tier)] += wire;
+        }
+        let (nic, place, dst) = (self.nic_of_port[flow.nic as usize], flow.place, self.infos[slot as usize].spec.dst);
+        match self.share.part_of.get(dst as usize) {
+            Some(&part) if part != self.share.me => self.notes.push((part, Note::Appended { stream, end })),
+            _ => self.appended(stream, end),
+        }
+        if is_tcp {
+            self.append_message(nic, place, bytes, now);
+        } else {
+            self.refresh(slot);
+        }
+    }
+
+    /// A stream's receiver may expect a message up to this position.
+    pub(crate) fn appended(&mut self, stream: u32, end: u64) {
+        if let Some(r) = &mut self.rpcs {
+            r.streams[stream as usize].expected.push_back(end);
+        }
+    }
+
+    /// Bytes have newly arrived in order on a stream over TCP.
+    pub(crate) fn stream_bytes(&mut self, stream: u32, fresh: u32, now: u64) {
+        let Some(r) = &mut self.rpcs else { return };
+        let state = &mut r.streams[stream as usize];
+        state.arrived += u64::from(fresh);
+        let upto = state.arrived;
+        self.stream_arrived(stream, upto, now);
+    }
+
+    /// All of a stream up to a position has arrived.
+    #[cold]
+    pub(crate) fn stream_arrived(&mut self, stream: u32, upto: u64, now: u64) {
+        while let Some(r) = &mut self.rpcs
+            && let state = &mut r.streams[stream as usize]
+            && state.expected.front().is_some_and(|end| *end <= upto)
+        {
+            state.expected.pop_front();
+            if is_query(stream) {
+                let response = r.rpcs[usize::from(r.clients[stream as usize / 2].rpc)].response;
+                self.append(stream + 1, response, now);
+            } else {
+                self.answered(stream / 2, now);
+            }
+        }
+    }
+
+    /// A response has arrived.
+    fn answered(&mut self, connection: u32, now: u64) {
+        let framing = self.scenario.framing;
+        let Some(r) = &mut self.rpcs else { return };
+        // Connections keep the order of their messages.
+        let Some(query) = r.clients[connection as usize].outstanding.pop_front() else { return };
+        let record = r.record(connection, query, Some(now), &framing);
+        let quirks = &self.scenario.quirks;
+        assert!(
+            record.qct >= record.ideal || quirks.clock_1ns || quirks.unpadded_data || self.failures.is_some(),
+            "a query was answered faster than its ideal: {record:?}"
+        );
+        self.queries.push(record);
+        self.counters.answered += 1;
+        self.last_end = self.last_end.max(now);
+        let client = &mut r.clients[connection as usize];
+        let rpc = &r.rpcs[usize::from(client.rpc)];
+        if let Queries::Outstanding(_) = rpc.queries {
+            if now < rpc.end.0 {
+                self.issue(connection, now);
+            } else {
+                client.done = true;
+            }
+        }
+        self.settle_client(connection);
+    }
+
+    /// Counts a connection as finished once its client is done and has all responses.
+    fn settle_client(&mut self, connection: u32) {
+        let Some(r) = &mut self.rpcs else { return };
+        let client = &mut r.clients[connection as usize];
+        if client.done && client.outstanding.is_empty() && !std::mem::replace(&mut client.closed, true) {
+            self.counters.finished += 1;
+            self.counters.connections_ended += 1;
+        }
+    }
+
+    /// A stream's flow was given up: its connection is over.
+    pub(crate) fn end_stream(&mut self, stream: u32, slot: u32, now: u64) {
+        self.note_failure(slot, now);
+        self.flows[slot as usize].alive = false;
+        let connection = stream / 2;
+        let Some(r) = &mut self.rpcs else { return };
+        r.acked(stream, r.streams[stream as usize].end);
+        let client = &mut r.clients[connection as usize];
+        if is_query(stream) && !std::mem::replace(&mut client.closed, true) {
+            client.done = true;
+            self.counters.failed += 1;
+            self.counters.connections_ended += 1;
+            self.counters.connections_failed += 1;
+        }
+    }
+
+    /// Queries that have not been answered, as they stand.
+    pub(crate) fn unanswered(&mut self) -> Vec<QueryRecord> {
+        let framing = self.scenario.framing;
+        let Some(r) = &mut self.rpcs else { return Vec::new() };
+        let mut open = Vec::new();
+        for connection in 0..r.clients.len() as u32 {
+            for query in r.clients[connection as usize].outstanding.clone() {
+                open.push(r.record(connection, query, None, &framing));
+            }
+        }
+        open
+    }
+
+    /// Takes over the clients of another part, for records.
+    pub(crate) fn absorb_rpcs(&mut self, other: &mut Net) {
+        let (Some(mine), Some(theirs)) = (&mut self.rpcs, &mut other.rpcs) else { return };
+        for (mine, theirs) in mine.clients.iter_mut().zip(&mut theirs.clients) {
+            if theirs.issued > 0 {
+                std::mem::swap(mine, theirs);
+            }
+        }
+    }
+
+    /// Streams of this network whose sender is not told yet that all has arrived: their ACKs may be held back.
+    pub(crate) fn unsettled(&self) -> u64 {
+        self.rpcs.as_ref().map_or(0, |r| r.unsettled())
+    }
+
+    /// When a NIC's clients want to be called, ps.
+    #[inline]
+    pub(crate) fn queries_due(&self, nic: u32) -> u64 {
+        self.rpcs.as_ref().map_or(NEVER, |r| r.next_due(nic))
+    }
+}

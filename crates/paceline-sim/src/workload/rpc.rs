@@ -1,0 +1,166 @@
+//! Queries and responses over connections that stay open.
+//!
+//! A client keeps connections to servers. A query is a message from client to server, answered at once by a message back;
+//! both travel on the same connection, on its two *streams*: numbers `2 c` and `2 c + 1` for connection `c`. A client keeps
+//! a number of queries outstanding on each connection (closed loop) or issues them as a Poisson process, whatever is
+//! outstanding (open loop).
+
+use paceline_proto::units::Time;
+
+use super::poisson::mean_gap;
+use super::{FlowDefaults, FlowSource, FlowSpec, SizeLaw, host_list};
+use crate::InputError;
+use crate::graph::NodeId;
+
+/// Connections of one run.
+pub const MOST_CONNECTIONS: u64 = 1 << 20;
+
+/// When a client issues its queries.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Queries {
+    /// So many are outstanding on each connection all the time.
+    Outstanding(u32),
+    /// As a Poisson process with this mean gap on each connection, ps.
+    Poisson(f64),
+}
+
+/// One RPC workload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rpc {
+    /// Client and server of every pair.
+    pub pairs: Vec<(NodeId, NodeId)>,
+    /// Connections of each pair.
+    pub connections: u32,
+    /// Number of the first connection in the run.
+    pub first: u32,
+    /// When queries are issued.
+    pub queries: Queries,
+    /// Bytes of a query.
+    pub sizes: SizeLaw,
+    /// Bytes of a response.
+    pub response: u64,
+    /// When the connections open.
+    pub begin: Time,
+    /// No query is issued at or after this instant.
+    pub end: Time,
+    /// Number of the workload in the scenario: part of its random streams' names.
+    pub workload: u16,
+    /// Everything else about its messages.
+    pub flow: FlowDefaults,
+}
+
+/// What [`Rpc::new`] is made from.
+#[derive(Clone, Debug)]
+pub struct RpcConfig {
+    /// Hosts that ask; their order has no effect.
+    pub clients: Vec<NodeId>,
+    /// Hosts that answer; a host never asks itself.
+    pub servers: Vec<NodeId>,
+    /// Connections of each pair.
+    pub connections: u32,
+    /// Number of the first connection in the run.
+    pub first: u32,
+    /// Outstanding queries of each connection, or queries per second of each client.
+    pub queries: Result<u32, f64>,
+    /// Bytes of a query.
+    pub sizes: SizeLaw,
+    /// Bytes of a response.
+    pub response: u64,
+    /// When the connections open.
+    pub begin: Time,
+    /// No query is issued at or after this instant.
+    pub end: Time,
+    /// Number of the workload in the scenario.
+    pub workload: u16,
+    /// Everything else about its messages.
+    pub flow: FlowDefaults,
+}
+
+impl Rpc {
+    /// A workload of queries.
+    ///
+    /// # Errors
+    /// An empty or repeating host list, no pair of different hosts, too many connections, a rate that is not above 0 and up
+    /// to 10^12 per second, an end not after `begin`, a class out of range, a size of 0.
+    pub fn new(config: RpcConfig) -> Result<Self, InputError> {
+        let RpcConfig { connections, first, sizes, response, begin, end, workload, flow, .. } = config;
+        let clients = host_list(&config.clients, "clients", 1)?;
+        let servers = host_list(&config.servers, "servers", 1)?;
+        sizes.check()?;
+        flow.check()?;
+        if end <= begin {
+            return Err(InputError::new("ends before it begins")
+                .field("end")
+                .value(end)
+                .allowed(format!("after {begin}")));
+        }
+        let all = clients.len() as u64 * servers.len() as u64 * u64::from(connections) + u64::from(first);
+        if all > MOST_CONNECTIONS {
+            return Err(InputError::new("too many connections in this run")
+                .field("connections")
+                .value(connections)
+                .allowed(format!("{MOST_CONNECTIONS} in all, of every client to every server")));
+        }
+        let mut pairs = Vec::with_capacity(clients.len() * servers.len());
+        for &client in &clients {
+            pairs.extend(servers.iter().filter(|s| **s != client).map(|s| (client, *s)));
+        }
+        if pairs.is_empty() {
+            return Err(InputError::new("the only client would ask itself")
+                .field("servers")
+                .value(servers[0])
+                .allowed("other hosts"));
+        }
+        let queries = match config.queries {
+            Ok(outstanding) => Queries::Outstanding(outstanding),
+            Err(per_client) => {
+                // Each client's process, dealt out evenly over its connections.
+                let of_client = pairs.iter().filter(|(c, _)| *c == pairs[0].0).count() as f64 * f64::from(connections);
+                Queries::Poisson(mean_gap(per_client / of_client, "queries per second")?)
+            }
+        };
+        Ok(Self { pairs, connections, first, queries, sizes, response, begin, end, workload, flow })
+    }
+
+    /// Its connections.
+    pub fn count(&self) -> u32 {
+        self.pairs.len() as u32 * self.connections
+    }
+
+    /// Client and server of a connection, by its number in the run.
+    pub fn ends(&self, connection: u32) -> (NodeId, NodeId) {
+        self.pairs[((connection - self.first) / self.connections) as usize]
+    }
+}
+
+/// The connections of an [`Rpc`] as flows to open: both streams of each.
+pub struct Connections {
+    rpc: std::sync::Arc<Rpc>,
+    /// Streams opened.
+    at: u32,
+}
+
+impl Connections {
+    /// All connections of a workload.
+    pub fn new(rpc: std::sync::Arc<Rpc>) -> Self {
+        Self { rpc, at: 0 }
+    }
+}
+
+impl FlowSource for Connections {
+    fn next_flow(&mut self) -> Option<FlowSpec> {
+        if self.at >= self.rpc.count() * 2 {
+            return None;
+        }
+        let stream = self.rpc.first * 2 + self.at;
+        self.at += 1;
+        let (client, server) = self.rpc.ends(stream / 2);
+        let (src, dst) = if is_query(stream) { (client, server) } else { (server, client) };
+        Some(FlowSpec { stream: stream + 1, ..self.rpc.flow.flow(self.rpc.begin, src, dst, 0) })
+    }
+}
+
+/// Whether a stream carries queries; the other of a connection carries the responses.
+pub fn is_query(stream: u32) -> bool {
+    stream.is_multiple_of(2)
+}

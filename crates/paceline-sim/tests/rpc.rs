@@ -1,0 +1,244 @@
+//! Queries and responses over connections, over RDMA and TCP: both engines and any number of threads agree, every query is
+//! answered in order and no faster than possible.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::sync::Arc;
+
+use paceline_sim::assemble::assemble;
+use paceline_sim::engine::sequential::Sequential;
+use paceline_sim::engine::windowed::Windowed;
+use paceline_sim::engine::{Ending, Observer};
+use paceline_sim::graph::Graph;
+use paceline_sim::net::Net;
+use paceline_sim::record::{Counters, FlowRecord, QueryRecord};
+use paceline_sim::scenario::Scenario;
+use paceline_sim::spec::parse;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+
+#[derive(Default)]
+struct Collect {
+    flows: Vec<FlowRecord>,
+    queries: Vec<QueryRecord>,
+}
+
+impl Observer for Collect {
+    fn flows_ended(&mut self, records: &[FlowRecord]) {
+        self.flows.extend_from_slice(records);
+    }
+
+    fn queries_answered(&mut self, records: &[QueryRecord]) {
+        self.queries.extend_from_slice(records);
+    }
+}
+
+#[derive(PartialEq, Debug)]
+struct Results {
+    flows: Vec<FlowRecord>,
+    queries: Vec<QueryRecord>,
+    counters: Counters,
+    queues: Vec<Vec<u64>>,
+    hops: (u64, u64),
+    ending: Ending,
+}
+
+fn results(net: &Net, Collect { mut flows, mut queries }: Collect, ending: Ending) -> Results {
+    flows.sort_by_key(|f| f.id);
+    queries.sort_by_key(|q| (q.start, q.connection, q.number));
+    Results {
+        flows,
+        queries,
+        counters: Counters { events: 0, ..*net.counters() },
+        queues: (0..net.graph().ports.len() as u32)
+            .flat_map(|p| (0..8).map(move |c| net.queue_time(p, c).to_vec()))
+            .collect(),
+        hops: net.hops(),
+        ending,
+    }
+}
+
+/// With the sequential engine, or on so many threads. Returns also how many packets crossed between threads.
+fn run(toml: &str, loss: f64, threads: Option<usize>) -> (Results, u64) {
+    let spec = parse(toml, "test", &[]).unwrap();
+    let assembled = assemble(&spec).unwrap();
+    let mut scenario: Scenario = (*assembled.scenario).clone();
+    if loss > 0.0 {
+        let mut graph: Graph = (*scenario.graph).clone();
+        graph.ports.iter_mut().for_each(|p| p.error_rate = loss);
+        scenario.graph = Arc::new(graph);
+    }
+    let scenario = Arc::new(scenario);
+    let mut collect = Collect::default();
+    if let Some(threads) = threads {
+        let mut engine = Windowed::on_threads(&scenario, assembled.source, threads).unwrap();
+        engine.nets_mut().for_each(|net| net.record_classes(&assembled.classes));
+        let (ending, _) = engine.run(&mut collect).unwrap();
+        (results(engine.net(), collect, ending), engine.shares().iter().map(|s| s.crossed).sum())
+    } else {
+        let mut engine = Sequential::new(scenario, assembled.source, None).unwrap();
+        engine.net_mut().record_classes(&assembled.classes);
+        let (ending, _) = engine.run(&mut collect).unwrap();
+        (results(engine.net(), collect, ending), 0)
+    }
+}
+
+const SCHEMES: [&str; 8] = [
+    "cc = 'hpcc'",
+    "cc = 'hpcc_pint'",
+    "cc = 'dcqcn'",
+    "cc = 'timely'\nwindow = 'bdp'",
+    "cc = 'none'",
+    "cc = 'new_reno'\n[host.tcp]\nstack = 'user_space'\nrto_initial = '1ms'\nrto_min = '300us'",
+    "cc = 'hpcc_tcp'\n[host.tcp]\nstack = 'user_space'\nrto_initial = '1ms'\nrto_min = '300us'\nmin_window = 3",
+    "cc = 'cubic'\n[host.tcp]\nrto_initial = '1ms'\nrto_min = '300us'\nack_delay = '20us'\npacing = 'rate'",
+];
+
+#[derive(Clone, Debug)]
+struct Knobs {
+    scheme: usize,
+    seed: u64,
+    hosts: u32,
+    dual: bool,
+    delay_ns: u32,
+    buffer_kb: u32,
+    lossless: bool,
+    loss: bool,
+    connections: u32,
+    outstanding: u32,
+    response: u32,
+    load: u32,
+    flows: bool,
+}
+
+fn knobs() -> impl Strategy<Value = Knobs> {
+    let network = (0usize..8, 0u64..1 << 40, 2u32..5, any::<bool>(), 100u32..2000);
+    let switch = (20u32..200, any::<bool>(), prop::bool::weighted(0.3));
+    let load = (1u32..4, 1u32..20, prop::sample::select(vec![1u32, 64, 3000]), 0u32..90, any::<bool>());
+    (network, switch, load).prop_map(
+        |(
+            (scheme, seed, hosts, dual, delay_ns),
+            (buffer_kb, lossless, loss),
+            (connections, outstanding, response, load, flows),
+        )| Knobs {
+            scheme,
+            seed,
+            hosts,
+            dual,
+            delay_ns,
+            buffer_kb,
+            lossless: lossless && scheme < 5,
+            loss,
+            connections,
+            outstanding,
+            response,
+            load,
+            flows,
+        },
+    )
+}
+
+/// Two racks, each host with a link to one or both switches of its rack.
+fn scenario(k: &Knobs) -> String {
+    let hosts: Vec<String> = (0..2 * k.hosts).map(|h| format!("h{h}")).collect();
+    let mut links = Vec::new();
+    for (i, host) in hosts.iter().enumerate() {
+        let rack = i as u32 / k.hosts * 2;
+        for tor in rack..=rack + u32::from(k.dual) {
+            links.push(format!("{{ a = '{host}', b = 't{tor}', rate = '25Gbps', delay = '{}ns' }}", k.delay_ns));
+        }
+    }
+    for tor in 0..4 {
+        for core in 0..2 {
+            links.push(format!("{{ a = 't{tor}', b = 'c{core}', rate = '100Gbps', delay = '{}ns' }}", k.delay_ns + 7));
+        }
+    }
+    let Knobs { seed, buffer_kb, lossless, connections, outstanding, response, load, .. } = k;
+    let first = if *load > 0 {
+        format!("mode = 'open'\nload.value = {}", f64::from(*load) / 100.0)
+    } else {
+        format!("outstanding = {outstanding}")
+    };
+    let flows =
+        if k.flows { "[[workloads]]\nkind = 'permutation'\nsizes = '20KB'\nrounds = 2\nperiod = '30us'" } else { "" };
+    format!(
+        "seed = {seed}\n[topology]\nkind = 'graph'\nhosts = {hosts:?}\nswitches = ['t0', 't1', 't2', 't3', 'c0', 'c1']\n\
+         links = [{}]\n[switch]\nbuffer = '{}KB'\nmodel = '{}'\n[switch.pfc]\nenabled = {lossless}\n\
+         [[workloads]]\nkind = 'rpc'\ngroup = 'all'\nconnections = {connections}\nresponse = '{response}B'\n\
+         sizes = 'googlerpc'\nduration = '100us'\n{first}\n\
+         [[workloads]]\nkind = 'rpc'\ngroup = 'flood'\nservers = [0]\nclients = ['1-{}']\noutstanding = {outstanding}\n\
+         start = '10us'\nduration = '60us'\n{flows}\n[schemes.x]\n{}",
+        links.join(", "),
+        // Headroom of four links at 100 Gb/s, and little more.
+        if *lossless { 150 + k.delay_ns / 9 } else { *buffer_kb },
+        if *lossless { "shared" } else { "per_port" },
+        2 * k.hosts - 1,
+        SCHEMES[k.scheme],
+    )
+}
+
+#[test]
+fn engines_and_threads_agree_and_every_query_is_answered() {
+    let mut runner = TestRunner::new(ProptestConfig { cases: 48, ..ProptestConfig::default() });
+    let (mut seen, mut crossed) = (Counters::default(), 0);
+    let seen = std::cell::RefCell::new((&mut seen, &mut crossed));
+    runner
+        .run(&knobs(), |k| {
+            let toml = scenario(&k);
+            let loss = if k.loss { 0.003 } else { 0.0 };
+            let (expected, _) = run(&toml, loss, None);
+            for threads in [1, 2 + k.seed as usize % 3] {
+                let (got, crossed) = run(&toml, loss, Some(threads));
+                prop_assert!(
+                    got == expected,
+                    "{} threads: {:?} {:?}, {}",
+                    threads,
+                    got.counters,
+                    expected.counters,
+                    toml
+                );
+                *seen.borrow_mut().1 += crossed;
+            }
+            let c = expected.counters;
+            prop_assert_eq!(&expected.ending, &Ending::Completed, "{}", toml);
+            prop_assert_eq!((c.answered, c.connections_ended), (c.queries, c.connections));
+            prop_assert_eq!(c.failed, 0);
+            prop_assert_eq!(expected.queries.len() as u64, c.answered);
+            prop_assert_eq!(c.data_made, c.data_delivered + c.data_dropped);
+            seen.borrow_mut().0.add(&c);
+            Ok(())
+        })
+        .unwrap();
+    let (seen, crossed) = seen.into_inner();
+    assert!(seen.queries > 10_000 && seen.ties > 0 && seen.drops_buffer > 0 && seen.drops_wire > 0, "{seen:?}");
+    assert!(seen.pause_frames > 0 && seen.marks > 0 && seen.retransmitted > 0 && *crossed > 0, "{seen:?}");
+}
+
+/// One client, one query at a time, nothing else: each takes the ideal time and that of the ACKs that leave before it, the
+/// server's before the response, and the client's of the response before.
+#[test]
+fn a_query_alone_takes_the_ideal_time() {
+    let toml = "[topology]\nkind = 'star'\nhosts = 2\n[framing]\npreset = 'ethernet'\n[schemes.x]\ncc = 'none'\nwindow = 'off'\n\
+                [[workloads]]\nkind = 'rpc'\nclients = [0]\nservers = [1]\nsizes = '10KB'\nduration = '1ms'";
+    let (r, _) = run(toml, 0.0, None);
+    assert!(r.queries.len() > 100);
+    let ack = 84 * 80;
+    for q in &r.queries {
+        assert_eq!(q.qct, q.ideal + if q.number == 0 { ack } else { 2 * ack }, "{q:?}");
+    }
+    // Back to back: one is issued when the one before is answered.
+    assert!(r.queries.windows(2).all(|q| q[1].start == q[0].start + q[0].qct && q[1].number == q[0].number + 1));
+}
+
+/// Open-loop load is what it says: queries per second times their size is that share of the client's link.
+#[test]
+fn an_open_loop_offers_its_load() {
+    let toml = "[topology]\nkind = 'star'\nhosts = 3\nhost_rate = '25Gbps'\n[schemes.x]\ncc = 'hpcc'\n\
+                [[workloads]]\nkind = 'rpc'\nclients = [0]\nservers = [1, 2]\nconnections = 3\nsizes = '4KB'\nmode = 'open'\n\
+                load.value = 0.4\nduration = '20ms'";
+    let (r, _) = run(toml, 0.0, None);
+    let expected = 0.4 * 25e9 * 0.02 / 8.0 / 4000.0;
+    let got = r.queries.len() as f64;
+    assert!((got / expected - 1.0).abs() < 4.0 / expected.sqrt(), "{got} queries, {expected} expected");
+    let connections: std::collections::BTreeSet<u32> = r.queries.iter().map(|q| q.connection).collect();
+    assert_eq!(connections.len(), 6);
+}

@@ -1,0 +1,329 @@
+"""E27 to E32: two clients flood a server with queries, a third one is the victim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from paceline import plot
+from paceline.analysis import queue_percentile
+from paceline.experiments.buffer_sizing.measures import facts, percentile, queue, together
+from paceline.experiments.buffer_sizing.testbed import HPCC_STACK, NEW_RENO_STACK, STACKS, Stack, scenario
+from paceline.reproduce import judge
+from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
+from paceline.reproduce.model import Drawing, Experiment, Point, Runs, Scale, Shown, Verdict
+from paceline.scenario import ClosedRpc, Hpcc, Tcp
+from paceline.tables import Cell, Table, format_number
+
+SERVER: Final = 0
+CLIENTS: Final = {"flood_a": (1, 64), "flood_b": (2, 64), "victim": (3, 2)}
+"""Server number and outstanding queries of each of 8 connections: 2 MB, 2 MB and 64 KB in flight."""
+
+_LENGTH_US: Final = {Scale.TINY: 4_000, Scale.QUICK: 300_000, Scale.PAPER: 1_000_000}
+_WARMUP_US: Final = {Scale.TINY: 1_000, Scale.QUICK: 50_000, Scale.PAPER: 50_000}
+_SEEDS: Final = {Scale.TINY: 1, Scale.QUICK: 3, Scale.PAPER: 5}
+
+
+def _tcp(base: Tcp, **settings: Any) -> Tcp:
+    return replace(base, **settings)
+
+
+def _both(**settings: Any) -> dict[str, Stack]:
+    return {
+        "new_reno": replace(STACKS["new_reno"], tcp=_tcp(NEW_RENO_STACK, **settings)),
+        "hpcc_tcp": replace(STACKS["hpcc_tcp"], tcp=_tcp(HPCC_STACK, **settings)),
+    }
+
+
+KNOBS: Final[Mapping[str, Mapping[str, Stack]]] = {
+    "ack_2": _both(ack_segments=2),
+    "ack_16_500us": _both(ack_segments=16, ack_delay="500us"),
+    "ack_8_200us": _both(ack_delay="200us"),
+    "ack_no_push": _both(ack_push=False),
+    "burst_16": _both(burst=16),
+    "sack": _both(sack=True),
+    "initial_window_2": _both(initial_window=2),
+    "clock_2ms": _both(clock="2ms"),
+    "rto_min_200ms": _both(rto_min="200ms", rto_initial="200ms"),
+    "min_window_1": {"hpcc_tcp": replace(STACKS["hpcc_tcp"], tcp=NEW_RENO_STACK)},
+    "min_window_2": {"hpcc_tcp": replace(STACKS["hpcc_tcp"], tcp=_tcp(HPCC_STACK, min_window=2))},
+}
+"""What is unknown of the TCP stack, one setting at a time."""
+
+ETAS: Final = (0.90, 0.95, 1.0)
+BATCHES: Final = (1, 2, 5, 8, 10, 16)
+
+
+def _aiming_at(eta: float) -> Stack:
+    plain = STACKS["hpcc_rdma"]
+    assert isinstance(plain.scheme, Hpcc)
+    return replace(plain, scheme=replace(plain.scheme, eta=eta))
+
+
+VARIANTS: Final[Mapping[str, Mapping[str, Stack]]] = {
+    "default": STACKS,
+    **KNOBS,
+    **{f"eta_{eta:g}": {"hpcc_rdma": _aiming_at(eta)} for eta in ETAS},
+    **{
+        f"batch_{n}{'_paced' if paced else ''}": {
+            "hpcc_tcp": replace(
+                STACKS["hpcc_tcp"], tcp=_tcp(HPCC_STACK, ack_segments=n, pacing="rate" if paced else "off")
+            )
+        }
+        for n in BATCHES
+        for paced in (False, True)
+    },
+}
+
+
+def plan(scale: Scale) -> Sequence[Point]:
+    """The flood under every scheme; the variants with one seed."""
+    found = []
+    stop, warmup = _LENGTH_US[scale], _WARMUP_US[scale]
+    for variant, stacks in VARIANTS.items():
+        for name, stack in stacks.items():
+            workloads = [
+                ClosedRpc(
+                    group=group,
+                    clients=[client],
+                    servers=[SERVER],
+                    connections=8,
+                    outstanding=outstanding,
+                    sizes="4KB",
+                )
+                for group, (client, outstanding) in CLIENTS.items()
+            ]
+            run = scenario(f"flood-{name}-{variant}", stack, workloads, stop_us=stop, warmup_us=warmup, single=[SERVER])
+            seeds = range(1, _SEEDS[scale] + 1) if variant == "default" else (1,)
+            found += [Point(scenario=run, key={"scheme": name, "variant": variant}, seed=seed) for seed in seeds]
+    return found
+
+
+def default(scale: Scale) -> Sequence[Point]:
+    """The runs without variants."""
+    return [p for p in plan(scale) if p.key["variant"] == "default"]
+
+
+def with_knobs(scale: Scale) -> Sequence[Point]:
+    """Those, and one setting of the TCP stack changed."""
+    return [p for p in plan(scale) if p.key["variant"] == "default" or p.key["variant"] in KNOBS]
+
+
+def _starting(scale: Scale, *starts: str) -> Sequence[Point]:
+    return [p for p in plan(scale) if str(p.key["variant"]).startswith(starts)]
+
+
+def measure(runs: Runs) -> Values:
+    """The victim's queries and the bottleneck's queue, by variant and scheme."""
+    found: dict[Place, float] = {}
+    for variant, stacks in VARIANTS.items():
+        for name in stacks:
+            chosen = runs.where(variant=variant, scheme=name)
+            if not len(chosen):
+                continue
+            victim, place = together(chosen, "victim"), (variant, name)
+            found[(*place, "qps")] = victim.per_second
+            found[(*place, "mean_us")] = float(victim.qct_us.mean())
+            for q in (50, 95, 99):
+                found[(*place, f"p{q}_us")] = percentile(victim.qct_us, q)
+            bottleneck = queue(chosen, "busiest")
+            for q in (50, 99):
+                low, high = queue_percentile(bottleneck, q)
+                found[(*place, f"queue_p{q}_kb")] = (low + high) / 2000
+                low, high = queue_percentile(bottleneck, q, busy=True)
+                found[(*place, f"queue_busy_p{q}_kb")] = (low + high) / 2000
+            for what in ("drops", "timeouts", "retransmitted"):
+                found[(*place, what)] = sum(getattr(facts(run), what) for run in chosen) / len(chosen)
+    return found
+
+
+def rate_rule(values: Values) -> list[Claim]:
+    """E27: the victim's rate over TCP; every setting of the stack that is unknown."""
+    over = ratio(values, ("default", "hpcc_tcp", "qps"), ("default", "new_reno", "qps"))
+    text = "victim: queries answered per second, HPCC over NewReno"
+    found = [Claim("ratio", text, over, judge.between(4, 10), published=7)]
+    for variant, stacks in KNOBS.items():
+        under = ("default" if "new_reno" not in stacks else variant, "new_reno", "qps")
+        value = ratio(values, (variant, "hpcc_tcp", "qps"), under)
+        found.append(Claim("ratio", text, value, published=7, variant=variant))
+    return found
+
+
+def rdma_rate_rule(values: Values) -> list[Claim]:
+    """E28: the victim's rate over RDMA."""
+    over = ratio(values, ("default", "hpcc_rdma", "qps"), ("default", "dcqcn", "qps"))
+    text = "victim: queries answered per second, HPCC over DCQCN"
+    return [Claim("ratio", text, over, judge.between(1.2, 2), published=1.5)]
+
+
+def time_rule(values: Values) -> list[Claim]:
+    """E29: the victim's completion times."""
+    found = []
+    for name, stack in STACKS.items():
+        for what in ("mean_us", "p95_us", "p99_us"):
+            value = values.get(("default", name, what), float("nan"))
+            text = f"victim, {stack.title}: {what.removesuffix('_us')} of the QCT, us"
+            limits: judge.Limits | None = None
+            if what == "p99_us":
+                limits = {"new_reno": judge.between(2000, 10_000), "hpcc_tcp": judge.below(200)}.get(name)
+                limits = judge.below(200) if name == "hpcc_rdma" else limits
+            published = 5900 if (name, what) == ("new_reno", "p99_us") else None
+            found.append(Claim(f"{name}.{what}", text, value, limits, published))
+    for variant in KNOBS:
+        value = values.get((variant, "new_reno", "p99_us"), float("nan"))
+        if value == value:
+            text = "victim, NewReno, TCP: p99 of the QCT, us"
+            found.append(Claim("new_reno.p99_us", text, value, published=5900, variant=variant))
+    return found
+
+
+def queue_rule(values: Values) -> list[Claim]:
+    """E30: the queue of the bottleneck."""
+    limits = {
+        ("hpcc_rdma", 50): (judge.below(5), 0),
+        ("hpcc_tcp", 50): (judge.between(15, 45), 29),
+        ("hpcc_tcp", 99): (judge.between(25, 60), 38),
+    }
+    found = []
+    for name, stack in STACKS.items():
+        for q in (50, 99):
+            for when, words in (("queue", "all the time"), ("queue_busy", "while busy")):
+                value = values.get(("default", name, f"{when}_p{q}_kb"), float("nan"))
+                limit, published = limits.get((name, q), (None, None)) if when == "queue" else (None, None)
+                text = f"queue at the victim's bottleneck, {stack.title}: p{q}, {words}, KB"
+                found.append(Claim(f"{name}.{when}_p{q}_kb", text, value, limit, published))
+    return found
+
+
+def eta_rule(values: Values) -> list[Claim]:
+    """E31: room for bursts."""
+    tails = [values.get((f"eta_{eta:g}", "hpcc_rdma", "queue_p99_kb"), float("nan")) for eta in ETAS]
+    found = [
+        Claim(f"eta_{eta:g}.queue_p99_kb", f"HPCC, RDMA, eta {eta:g}: p99 of the bottleneck's queue, KB", tail)
+        for eta, tail in zip(ETAS, tails, strict=True)
+    ]
+    text = "HPCC, RDMA: p99 of the queue, eta 1 over eta 0.95"
+    return [*found, Claim("tail", text, tails[2] / tails[1] if tails[1] else float("nan"), judge.above(1))]
+
+
+def batch_rule(values: Values) -> list[Claim]:
+    """E32: bursts that delayed ACKs make."""
+    found = []
+    for n in BATCHES:
+        for paced in ("", "_paced"):
+            for q in (50, 99):
+                value = values.get((f"batch_{n}{paced}", "hpcc_tcp", f"queue_p{q}_kb"), float("nan"))
+                text = f"HPCC, TCP, an ACK per {n}{', paced' if paced else ''}: p{q} of the bottleneck's queue, KB"
+                found.append(Claim(f"batch_{n}{paced}.queue_p{q}_kb", text, value))
+    over = ratio(values, ("batch_16", "hpcc_tcp", "queue_p50_kb"), ("batch_1", "hpcc_tcp", "queue_p50_kb"))
+    found.append(Claim("growth", "median queue, an ACK per 16 over an ACK each", over, judge.above(1)))
+    over = ratio(values, ("batch_8_paced", "hpcc_tcp", "queue_p50_kb"), ("batch_8", "hpcc_tcp", "queue_p50_kb"))
+    found.append(Claim("pacing", "median queue, paced over not paced", over, judge.below(1)))
+    return found
+
+
+def _table(values: Values) -> Table:
+    rows = []
+    for variant, stacks in VARIANTS.items():
+        for name in stacks:
+            if (variant, name, "qps") not in values:
+                continue
+            parts = ("qps", "mean_us", "p95_us", "p99_us", "queue_p50_kb", "queue_p99_kb", "drops", "timeouts")
+            cells = [Cell(format_number(values[variant, name, what])) for what in parts]
+            rows.append((Cell(f"{STACKS[name].title}, {variant}"), *cells))
+    head = ("Scheme, variant", "Answered/s", "Mean QCT, us", "p95, us", "p99, us", "Queue p50, KB", "p99, KB")
+    return Table("The victim, and the bottleneck's queue", (*head, "Drops", "Timeouts"), rows)
+
+
+def _drawings(runs: Runs, name: str) -> Iterator[Drawing]:
+    curves = {}
+    for scheme, stack in STACKS.items():
+        chosen = runs.where(variant="default", scheme=scheme)
+        if len(chosen):
+            curves[stack.title] = queue(chosen, "busiest")
+    caption = "Bytes waiting at the victim's bottleneck, share of time. The left edge is an empty queue."
+    yield Drawing(f"{name}-queue", plot.queue_cdf(curves), caption)
+
+
+def show(name: str) -> Any:
+    """The queue's distribution and all numbers."""
+
+    def shown(runs: Runs, _scale: Scale) -> Shown:
+        values = measure(runs)
+        drawings = _drawings(runs, name) if name == "E30" else ()
+        return Shown(drawings, [_table(values)], REMARKS)
+
+    return shown
+
+
+REMARKS: Final = [
+    "Three clients of one PoD and a server on one 25 Gb/s link; 8 connections each, 64 outstanding queries of 4 KB on "
+    "each connection of the two floods, 2 on the victim's.",
+    "TCP: 256 KiB for each port. The host stack's time is a part of the host links' delay, so that the base RTT "
+    "between PoDs is 20 us.",
+    "Queries and responses of a connection are acknowledged by packets of their own: nothing is piggybacked.",
+]
+
+
+def _experiment(number: int, title: str, statement: str, rule: Any, points: Any) -> Experiment:
+    name = f"E{number}"
+
+    def judged(runs: Runs, scale: Scale) -> list[Verdict]:
+        return verdicts(name, measure, rule, runs, scale)
+
+    return Experiment(
+        id=name,
+        title=title,
+        statement=statement,
+        source="Buffer sizing with HPCC, BS 2019",
+        plan=points,
+        judge=judged,
+        show=show(name),
+    )
+
+
+EXPERIMENTS = (
+    _experiment(
+        27,
+        "Victim's query rate over TCP",
+        "Beside two floods a client gets 7 times as many queries answered with HPCC as with NewReno.",
+        rate_rule,
+        with_knobs,
+    ),
+    _experiment(
+        28,
+        "Victim's query rate over RDMA",
+        "Beside two floods a client gets 1.5 times as many queries answered with HPCC as with DCQCN.",
+        rdma_rate_rule,
+        default,
+    ),
+    _experiment(
+        29,
+        "Victim's completion times",
+        "With HPCC the victim's completion times are low and steady; with NewReno the p99 is up to 5.9 ms.",
+        time_rule,
+        with_knobs,
+    ),
+    _experiment(
+        30,
+        "Bottleneck's queue",
+        "HPCC over RDMA keeps the queue near zero, over TCP at 29 KB (median) and 38 KB (p99).",
+        queue_rule,
+        default,
+    ),
+    _experiment(
+        31,
+        "Target utilisation and bursts",
+        "The headroom of eta below 1 takes up bursts.",
+        eta_rule,
+        lambda scale: _starting(scale, "eta_"),
+    ),
+    _experiment(
+        32,
+        "Delayed ACKs and pacing",
+        "ACKs for several packets make bursts, so that HPCC over TCP cannot reach an empty queue; pacing would.",
+        batch_rule,
+        lambda scale: _starting(scale, "batch_"),
+    ),
+)

@@ -1,0 +1,104 @@
+"""The testbed of the study, its schemes and its traffic; what is unknown of it is named in ``README.md``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from paceline.scenario import (
+    Dcqcn,
+    Ecn,
+    Framing,
+    GraphLink,
+    GraphTopology,
+    Host,
+    Hpcc,
+    HpccTcp,
+    NewReno,
+    Pfc,
+    Records,
+    Run,
+    Scenario,
+    Scheme,
+    Series,
+    Switch,
+    Tcp,
+    Workload,
+)
+
+HOST_BPS: Final = 25e9
+
+POD: Final = 4
+"""Servers of a PoD; the two ToRs of a PoD have a link to each."""
+
+_RDMA_HOST_NS: Final = 600
+_TCP_HOST_NS: Final = 3500
+_FABRIC_NS: Final = 600
+
+
+def network(host_ns: int, single: Sequence[int] = ()) -> GraphTopology:
+    """Two PoDs of two ToRs and two aggregation switches, two cores, eight servers with a link to each ToR of their PoD.
+
+    Servers at 25 Gb/s, fabric at 100 Gb/s. Those in ``single`` have the first of their two links only.
+    """
+    hosts = [f"server{i}" for i in range(2 * POD)]
+    switches = [*(f"tor{i}" for i in range(4)), *(f"agg{i}" for i in range(4)), "core0", "core1"]
+    links = [
+        GraphLink(a=host, b=f"tor{i // POD * 2 + side}", rate="25Gbps", delay=f"{host_ns}ns")
+        for i, host in enumerate(hosts)
+        for side in range(1 if i in single else 2)
+    ]
+    fabric = [(f"tor{t}", f"agg{t // 2 * 2 + k}") for t in range(4) for k in range(2)]
+    fabric += [(f"agg{a}", f"core{c}") for a in range(4) for c in range(2)]
+    links += [GraphLink(a=a, b=b, rate="100Gbps", delay=f"{_FABRIC_NS}ns") for a, b in fabric]
+    return GraphTopology(hosts=hosts, switches=switches, links=links)
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A scheme with what goes with it at hosts and switches."""
+
+    title: str
+    scheme: Scheme
+    tcp: Tcp | None = None
+    """The TCP stack; without one it is RDMA."""
+
+
+NEW_RENO_STACK: Final = Tcp(stack="user_space")
+HPCC_STACK: Final = Tcp(stack="user_space", min_window=3)
+"""At most one query of 4 KB below one window: with less, HPCC's windows oscillate."""
+
+STACKS: Final[Mapping[str, Stack]] = {
+    "hpcc_tcp": Stack("HPCC, TCP", HpccTcp(w_ai_rate="10Mbps"), HPCC_STACK),
+    "new_reno": Stack("NewReno, TCP", NewReno(), NEW_RENO_STACK),
+    "hpcc_rdma": Stack("HPCC, RDMA", Hpcc(max_stage=5, w_ai_rate="10Mbps", min_rate="100Mbps")),
+    "dcqcn": Stack("DCQCN, RDMA", Dcqcn(ai_rate="5Mbps", hai_rate="50Mbps", min_rate="100Mbps")),
+}
+"""The four schemes of the study."""
+
+
+def scenario(
+    name: str,
+    stack: Stack,
+    workloads: Sequence[Workload],
+    *,
+    stop_us: int,
+    warmup_us: int,
+    single: Sequence[int] = (),
+) -> Scenario:
+    """One run. TCP: 256 KiB for each egress port, drops; RDMA: 16 MB shared, PFC at an eighth of what is free."""
+    lossy = Switch(buffer="256KiB", model="per_port", pfc=Pfc(enabled=False), ecn=Ecn(enabled=False))
+    ecn = Ecn(k_min="100KB", k_max="400KB", p_max=0.2, at="25Gbps")
+    lossless = Switch(buffer="16MB", pfc=Pfc(alpha=0.125, headroom="auto"), ecn=ecn)
+    return Scenario(
+        name=name,
+        topology=network(_TCP_HOST_NS if stack.tcp else _RDMA_HOST_NS, single),
+        framing=Framing(preset="ethernet"),
+        switch=lossy if stack.tcp else lossless,
+        host=Host(base_rtt="20us", tcp=stack.tcp) if stack.tcp else Host(base_rtt="9us"),
+        run=Run(stop=f"{stop_us}us", warmup=f"{warmup_us}us", stall="1s"),
+        records=Records(queues="port", pauses=False, series=Series(interval="off", busiest=0)),
+        schemes={"scheme": stack.scheme},
+        workloads=list(workloads),
+    )

@@ -1,0 +1,104 @@
+"""Queries and responses: completion times, slowdowns and rates, by group.
+
+A query counts when it was issued inside the run's measuring window. One without response when the run ended is
+censored: it enters with its age. The rate of a group is the queries answered inside the window, per second of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from paceline import analysis
+from paceline.analysis import Sample
+from paceline.results import Results
+from paceline.tables import QS, Cell, Table, clean_label, format_number, format_time, run_labels, slowdown_cell
+
+
+@dataclass(frozen=True)
+class Group:
+    """The measured queries of one group of a run."""
+
+    label: str
+    qct: Sample
+    """Query completion times, ps."""
+    slowdown: Sample
+    """QCT over the least possible one."""
+    per_second: float
+    """Queries answered per second."""
+
+
+def groups(run: Results, label: str = "") -> Iterator[Group]:
+    """The groups of a run that issued queries, in the order of the scenario; ``label`` goes before their names.
+
+    Raises :class:`paceline.errors.ResultsError` when ``queries.csv`` is malformed.
+    """
+    q = run.queries
+    if q.rows == 0:
+        return
+    window = run.summary["measure"]
+    begin = int(window.get("warmup_ps") or 0)
+    end = min(int(window.get("end_ps") or run.simulated_ps), run.simulated_ps)
+    start, qct, ideal = (q[name].astype(float) for name in ("start_ps", "qct_ps", "ideal_qct_ps"))
+    answered = qct > 0
+    age = np.maximum(run.simulated_ps - start, 0.0)
+    value = np.where(answered, qct, age)
+    inside = (start >= begin) & (start < end)
+    done = answered & (start + qct >= begin) & (start + qct < end)
+    names = q["group"]
+    for name in run.summary["groups"]:
+        own = names == name
+        if not own.any():
+            continue
+        mask = own & inside
+        size, open_ = q["size_bytes"][mask].astype(np.int64), ~answered[mask]
+        failed = np.zeros(len(size), dtype=bool)
+        times = Sample(size, value[mask], open_, failed)
+        ratio = Sample(size, np.maximum(value[mask] / np.maximum(ideal[mask], 1.0), 1.0), open_, failed)
+        seconds = max(end - begin, 1) * 1e-12
+        text = clean_label(f"{label}: {name}" if label else name)
+        yield Group(text, times, ratio, float((own & done).sum()) / seconds)
+
+
+def all_groups(runs: Sequence[Results]) -> list[Group]:
+    """The groups of several runs."""
+    several = len(runs) > 1
+    return [g for run, label in zip(runs, run_labels(runs), strict=True) for g in groups(run, label if several else "")]
+
+
+def tables(found: Sequence[Group]) -> list[Table]:
+    """Rates, completion times and slowdowns by group, and slowdowns by query size."""
+    rows = []
+    for g in found:
+        times = [_time(p) for p in analysis.percentiles(g.qct, QS)]
+        ratios = [slowdown_cell(p) for p in analysis.percentiles(g.slowdown, QS)]
+        mean = float(g.qct.value.mean()) if len(g.qct) else float("nan")
+        cells = (Cell(format_number(g.per_second)), Cell(f"{len(g.qct):,}"), Cell(format_time(mean)), *times, *ratios)
+        rows.append((Cell(g.label), *cells))
+    quantiles = [f"p{q:g}" for q in QS]
+    head = ("Group", "Answered/s", "Queries", "Mean QCT", *(f"{q} QCT" for q in quantiles))
+    head += tuple(f"{q} slowdown" for q in quantiles)
+    made = [Table("Queries by group", head, rows)]
+    for g in found:
+        sizes = np.unique(g.qct.size_bytes)
+        if len(sizes) > 1:
+            made.append(_by_size(g))
+    return made
+
+
+def _by_size(g: Group) -> Table:
+    bins = analysis.bins_from_sizes(g.slowdown.size_bytes, analysis.DECILES)
+    curves = analysis.percentile_curves(g.slowdown, bins, QS)
+    rows = []
+    index = bins.index(g.slowdown.size_bytes)
+    for k, upper in enumerate(bins.upper_bytes):
+        part = g.slowdown.where(index == k)
+        cells = [slowdown_cell(p) for p in analysis.percentiles(part, QS)]
+        rows.append((Cell(f"up to {int(upper):,} B"), Cell(f"{int(curves[0].count[k]):,}"), *cells))
+    return Table(f"Slowdown of queries by size: {g.label}", ("Query size", "Queries", *(f"p{q:g}" for q in QS)), rows)
+
+
+def _time(p: analysis.Percentile) -> Cell:
+    return Cell(("≥ " if p.at_least else "") + format_time(p.value)) if p.count else Cell("–")
