@@ -87,6 +87,12 @@ def config(name: str, change: dict[str, str], *, net: str = NET, flow: str = FLO
     return Case(name, files, ("hpcc", "config.txt"), {"file": "config.txt", **told})
 
 
+def matrix(name: str, text: str, **told: str | int) -> Case:
+    """A mistake in a connection matrix of htsim, whose header is complete."""
+    files: dict[str, str | bytes] = {"conn.cm": f"Nodes 16\nConnections 1\n{text}\n"}
+    return Case(name, files, ("htsim", "conn.cm", "--out", "out/s.toml"), {"file": "conn.cm", "line": 3, **told})
+
+
 def line(name: str, command: str, **told: str | int) -> Case:
     """A mistake on the command line."""
     return Case(name, {"s.toml": GOOD}, tuple(command.split()), told)
@@ -389,4 +395,23 @@ CASES = [
     line("progress", "run s.toml --progress loud", field="--progress", value="loud", allowed="auto, plain, none"),
     config("HPCC without a window", {"HAS_WIN": "HAS_WIN 0"}, field="HAS_WIN", value="0", allowed="1 with CC_MODE 3"),
     line("engine", "hpcc s.toml --engine fast", field="engine", value="fast", allowed="sequential, windowed"),
+    matrix("host", "0->16 start 0 size 1", field="dst", value="16", allowed="a whole number from 0 to 15"),
+    matrix("itself", "2->2 start 0 size 1", field="dst", value="2", allowed="another host"),
+    matrix("start in us", "0->1 start 0.5 size 1", field="start", value="0.5", allowed="a whole number from 0"),
+    matrix("no size", "0->1 start 0", field="size", allowed="bytes"),
+    matrix("endless flow", "0->1 start 0 size 0", field="size", value="0", allowed="a whole number from 1"),
+    matrix("attribute", "0->1 strat 0 size 1", field="strat", value="0", allowed="id, start, size"),
+    matrix("trigger", "0->1 trigger 7 size 1", field="trigger", value="7", problem="cannot be run"),
+    matrix("triggers", "Triggers 2", field="Triggers", value="2", allowed="0, or no such line"),
+    matrix("end trigger", "0->1 start 0 size 1 send_done_trigger 3", field="send_done_trigger", value="3"),
+    matrix("failure", "failure switch_type AGG switch_id 0 link_id 0", field="failure", allowed="only connections"),
+    matrix("priority", "0->1 start 0 size 1 prio 2", field="prio", value="2", problem="cannot be run"),
+    matrix("id twice", "0->1 id 5 start 0 size 1\n1->2 id 5 start 0 size 1", line=4, field="Connections", value="2"),
+    matrix("too few", "# none", line=2, field="Connections", allowed="1, as the header says"),
+    matrix("not a line", "hello", field="hello", allowed="0->1"),
+    line("no matrix", "htsim nowhere.cm", file="nowhere.cm", allowed="a connection matrix of htsim"),
+    line("mtu", "htsim s.toml --mtu 9", field="--mtu", value="9", allowed="a whole number from 64 to 9216"),
+    line(
+        "two rates", "htsim s.toml --topo x --linkspeed 5", field="--linkspeed", value="5", allowed="not together with"
+    ),
 ]

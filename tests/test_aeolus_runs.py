@@ -10,13 +10,13 @@ import pytest
 
 from paceline import experiments
 from paceline.experiments.aeolus import goodput, guarantees, incast, timeouts
-from paceline.reproduce.claims import Claim, Values, verdicts
 from paceline.experiments.aeolus.measures import facts, nearest_rank
 from paceline.experiments.aeolus.networks import fat_tree, flat_spine_leaf, spine_leaf
 from paceline.experiments.aeolus.schemes import STACKS, priority_queueing, scenario
 from paceline.progress import Mode
 from paceline.reproduce import judge
 from paceline.reproduce.catalogue import reproduce
+from paceline.reproduce.claims import Claim, Values, verdicts
 from paceline.reproduce.model import Outcome, Point, Run, Runs, Scale
 from paceline.reproduce.sweep import prepare
 from paceline.run import simulate

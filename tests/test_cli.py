@@ -12,7 +12,7 @@ import pytest
 
 from paceline import _native, bench, parquet
 
-COMMANDS = ["run", "report", "hpcc", "check", "explain", "init", "list", "bench", "reproduce", "sweep"]
+COMMANDS = ["run", "report", "hpcc", "htsim", "check", "explain", "init", "list", "bench", "reproduce", "sweep"]
 SUMMARY = {
     "name": "incast",
     "status": "completed",

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from paceline.htsim import convert
 from paceline.results import Results
 from paceline.run import simulate
 from paceline.scenario import (
@@ -259,18 +261,12 @@ INCAST_SENDERS = (5, 15, 22, 37, 39, 42, 44, 46, 51, 86, 95, 96, 113, 122, 124, 
 
 
 def htsim(rows: Rows) -> Results:
-    """Full-sized last packets, headers before nearly all data, none returned, pulls at 0.99 of line rate."""
-    sizes = dict.fromkeys(("header", "ack_header", "min_frame"), "64B")
-    return run(
-        Ndp(first_window=30, pull_spacing=1 / 0.99, pad_last=True, rto="50ms"),
-        rows,
-        topology=FatTree(k=8),
-        trimming=Trimming(
-            enabled=True, data_packets=8, header_packets=16, headers_per_data=100_000, return_to_sender=False
-        ),
-        framing=Framing(preset="ethernet", payload="9000B", wire_overhead="0B", **sizes),
-        spray=True,
-    )
+    """What `paceline htsim` makes of flows in a fat tree of 128 hosts."""
+    flows = [row if isinstance(row, FlowRow) else FlowRow(src=row[0], dst=row[1], bytes=row[2]) for row in rows]
+    made = convert.scenario("htsim", FatTree(k=8), "0s", "", convert.Options())
+    results = simulate(replace(made, workloads=[Flows(rows=flows)]), progress="none")
+    assert results.status == "completed"
+    return results
 
 
 def test_one_ndp_flow_takes_as_long_as_in_htsim() -> None:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -158,6 +159,14 @@ def test_the_predicted_cost_counts_a_shared_run_once():
     assert one > 0
     assert predicted_cpu_s([incast(8), incast(8, other=1)]) == one
     assert predicted_cpu_s([incast(8), incast(8, seed=2)]) == 2 * one
+
+
+def test_the_predicted_cost_is_that_of_the_transport():
+    """NDP's ports take more steps than HPCC's: a sweep of it must not be promised in half the time."""
+    point = incast(8)
+    off = pl.Switch(pfc=pl.Pfc(enabled=False), trimming=pl.Trimming(enabled=True))
+    ndp = replace(point.scenario, schemes={"ndp": pl.Ndp()}, switch=off, routing=pl.Routing(choice="spray"))
+    assert predicted_cpu_s([replace(point, scenario=ndp)]) == pytest.approx(2.2 * predicted_cpu_s([point]), rel=0.01)
 
 
 def start_sweep(folder: Path, *more: str) -> subprocess.Popen[str]:

@@ -5,12 +5,24 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, get_args
 
 import typer
 
 from paceline import _native, errors
 from paceline.errors import Failure, Interrupted
+from paceline.options import (
+    AsJson,
+    Baseline,
+    Cache,
+    ExecutorName,
+    Jobs,
+    JsonErrors,
+    Overrides,
+    Progress,
+    Quiet,
+    ScenarioFile,
+)
 from paceline.progress import Mode
 
 app = typer.Typer(
@@ -22,50 +34,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 done, 1 failure, 2 bad input, 130 interrupted (what was simulated until then is kept).",
 )
-
-ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO.toml", show_default=False, help="Scenario file.")]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="KEY=VALUE", show_default=False, help="Overrides a field of the scenario; may be repeated."
-    ),
-]
-Progress = Annotated[
-    Mode,
-    typer.Option(
-        "--progress",
-        metavar="auto|plain|none",
-        help="Progress on standard error: a bar on a terminal, else a line every 5 s; always lines; nothing.",
-    ),
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor summary; errors only.")]
-# Read by errors.take_json_flag before typer sees the arguments; declared so that the help shows it.
-JsonErrors = Annotated[bool, typer.Option(errors.JSON_FLAG, help="Errors as one line of JSON on standard error.")]
-Baseline = Literal["line_rate", "hpcc", "alone"]
-AsJson = Annotated[bool, typer.Option("--json", help="Prints JSON.")]
-Cache = Annotated[
-    Path,
-    typer.Option(
-        "--cache",
-        metavar="DIR",
-        envvar="PACELINE_CACHE",
-        show_envvar=False,
-        help="Where finished runs are kept (PACELINE_CACHE).",
-    ),
-]
-ExecutorName = Annotated[
-    str | None,
-    typer.Option(
-        "--executor",
-        metavar="local|dask://HOST:PORT",
-        show_default="local",
-        help="Processes here, or the workers of a Dask cluster that see --cache.",
-    ),
-]
-Jobs = Annotated[
-    int | None,
-    typer.Option("--jobs", "-j", metavar="N", min=1, show_default="cores", help="Runs at a time, memory permitting."),
-]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -281,6 +249,44 @@ def hpcc(
     if not quiet:
         _tell_summary(summary, to_stderr=True)
     _raise_unless_ended(summary, "the files hold what was simulated until then")
+
+
+@app.command()
+def htsim(
+    matrix: Annotated[Path, typer.Argument(metavar="FILE.cm", show_default=False, help="Connection matrix of htsim.")],
+    topo: Annotated[
+        Path | None,
+        typer.Option("--topo", metavar="FILE.topo", show_default="fat tree", help="Topology of htsim."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="NAME.toml", show_default="FILE.toml", help="The scenario to write."),
+    ] = None,
+    mtu: Annotated[int, typer.Option("--mtu", metavar="BYTES", help="Payload of a full packet.")] = 9000,
+    cwnd: Annotated[int, typer.Option("--cwnd", metavar="N", help="First window, packets.")] = 30,
+    queue: Annotated[int, typer.Option("--queue", metavar="N", help="Packets that wait before a port trims.")] = 8,
+    linkspeed: Annotated[
+        int | None,
+        typer.Option("--linkspeed", metavar="MBPS", show_default="100000", help="Rate of all links; without --topo."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replaces files that are there.")] = False,
+    _json_errors: JsonErrors = False,
+) -> None:
+    """Turns htsim's connection matrix into a scenario.
+
+    Writes NAME.toml and the flow table NAME-flows.csv; NDP has htsim's settings. Triggers, failures and priorities
+    of connections are refused.
+
+    \b
+    Examples:
+      paceline htsim perm.cm && paceline run perm.toml
+      paceline htsim perm.cm --topo leaf_spine.topo --mtu 1500 --out spine.toml
+    """
+    from paceline.htsim.convert import Options, convert
+
+    made = convert(matrix, topo, out, Options(mtu, cwnd, queue, linkspeed), force=force)
+    print(f"{made.hosts:,} hosts, {made.connections:,} flows")
+    print(f"{made.scenario} and {made.flows} written; `paceline run {made.scenario}` runs them")
 
 
 @app.command()

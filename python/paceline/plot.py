@@ -388,32 +388,6 @@ def timeline(
     return figure
 
 
-@_style()
-def curves(
-    series: Mapping[str, tuple[Sequence[float], Sequence[float]]], xlabel: str, ylabel: str, *, log: bool = False
-) -> Figure:
-    """One quantity over another, a few points each: label to (x, y); both axes logarithmic with ``log``."""
-    figure, ax = _figure()
-    handles = []
-    for i, (label, (x, y)) in enumerate(series.items()):
-        look = _look(i) | {"marker": "osD^vx*"[i % 7], "markersize": 3, "linewidth": 0.9}
-        handles += ax.plot(x, y, label=clean_label(label), **look)
-    found = [
-        np.concatenate([np.asarray(pair[k], dtype=float) for pair in series.values()] or [np.ones(1)]) for k in (0, 1)
-    ]
-    if log:
-        for axis, scale, values in ((ax.xaxis, ax.set_xscale, found[0]), (ax.yaxis, ax.set_yscale, found[1])):
-            scale("log")
-            _plain_log(axis, float(values.min()), float(values.max()), "{:g}".format)
-        ax.set_xticks(np.unique(found[0]))
-    else:
-        ax.set_ylim(bottom=0)
-    ax.set_xlabel(xlabel)
-    ax.set_ylabel(ylabel)
-    _legend(figure, handles, [clean_label(label) for label in series])
-    return figure
-
-
 @dataclass(frozen=True)
 class FlowTimeline:
     """Rate and window of one flow over time: times in ps, ascending, and values; the window may have none."""

@@ -876,6 +876,12 @@ class Host(Section):
     InfiniBand: retry count of 3 bits.
     """
 
+    idle_restart: str = "off"
+    """A connection that stays open (`kind = "rpc"`) with nothing to send and nothing in flight
+    for longer than this begins anew at the next message, with the rate and window of a new flow.
+    Over RDMA only. Unit: time. Range [1ns, 100s]. Source: Paceline; HPCC: flows start at line rate.
+    """
+
     base_rtt: str = "network"
     """The base RTT that windows and rates derive from: the largest in the network, that of the
     flow's own pair, or a time. Unit: time. Range [1ns, 10s]. Source: HPCC reference simulator,
@@ -1661,6 +1667,11 @@ class OpenRpc(Section):
     duration: str | None = None
     """Time in which queries are issued, in place of `end`. Unit: time. Range (0s, 1000s].
     Source: Paceline.
+    """
+
+    pick: Literal["random", "idle"] = "random"
+    """Which connection to the server gets a query: any, or one with the fewest outstanding, so
+    that short queries seldom wait behind long ones. Source: Paceline.
     """
 
     load: Load = Load()

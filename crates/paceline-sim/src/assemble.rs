@@ -19,12 +19,12 @@ use crate::ideal;
 use crate::routing::Routes;
 use crate::scenario::{HostConfig, QueueRecords, RecordConfig, Rto, Scenario, Scheme, Transport};
 use crate::spec::Resolved;
-use crate::spec::host::{BaseRtt, Rto as RtoSpec};
+use crate::spec::host::{BaseRtt, IdleRestart, Rto as RtoSpec};
 use crate::spec::run::{Interval, QueueRecords as QueueSpec, Stall};
 use crate::spec::scheme::proactive::Facts;
 use crate::spec::topology::{GraphTopology, TopologyKind};
 use crate::spec::workload::{
-    Flows, Incast, IncastMode, Load, LoadBytes, LoadMean, RateCap, Receiver, Rpc, RpcMode, Sampling, Shift, Sizes,
+    Flows, Incast, IncastMode, Load, LoadBytes, LoadMean, Pick as PickSpec, RateCap, Receiver, Rpc, RpcMode, Sampling, Shift, Sizes,
     Workload, WorkloadKind,
 };
 use crate::topology;
@@ -97,6 +97,7 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         rto: initial.map(|initial| Rto { initial, tries: spec.host.rto_tries }),
         own_base_rtt: spec.host.base_rtt == BaseRtt::Pair,
         base_rtt: if let BaseRtt::Fixed(d) = spec.host.base_rtt { Some(d) } else { None },
+        idle_restart: if let IdleRestart::After(d) = spec.host.idle_restart { Some(d) } else { None },
         chunk: 0,
     };
     let queues = match spec.records.queues {
@@ -291,11 +292,13 @@ impl Build<'_> {
         let clients = self.hosts(&field("clients"), &p.clients, 1)?;
         let servers = self.hosts(&field("servers"), &p.servers, 1)?;
         let law = self.sizes(&field("sizes"), &p.sizes)?;
-        let queries = match &p.mode {
-            RpcMode::Closed(mode) => Ok(mode.outstanding),
+        let asks = match &p.mode {
+            RpcMode::Closed(mode) => w::Asks::Outstanding(mode.outstanding),
             RpcMode::Open(mode) => {
                 let pairs = [(1.0, w::Pairs::uniform(&clients, &servers))];
-                Err(self.rate(number, &mode.load, &law, &clients, &pairs, usize::from(flow.scheme))?)
+                let rate = self.rate(number, &mode.load, &law, &clients, &pairs, usize::from(flow.scheme))?;
+                let pick = if mode.pick == PickSpec::Idle { w::Pick::Idle } else { w::Pick::Random };
+                w::Asks::PerSecond(rate, pick)
             }
         };
         let config = w::RpcConfig {
@@ -303,7 +306,7 @@ impl Build<'_> {
             servers,
             connections: p.connections,
             first,
-            queries,
+            asks,
             sizes: law,
             response: p.response.0,
             begin,

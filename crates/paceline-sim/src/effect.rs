@@ -58,14 +58,22 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
     ecn(spec, net, &mut note);
     let tcp = s.schemes.iter().any(|s| matches!(s.transport, Transport::Tcp(_)));
     if tcp {
-        note("host.nack_interval, host.rto, host.rto_tries, host.base_rtt", "TCP has timeouts of its own (host.tcp)");
+        note("host.nack_interval, host.rto, host.rto_tries, host.idle_restart", "TCP has its own (host.tcp)");
+        if !s.schemes.iter().any(|s| s.params.uses_int()) {
+            note("host.base_rtt", "TCP measures its round trips");
+        }
         note("workloads.rate_cap", "TCP chooses its rates");
-        note("host.tcp.idle_restart", "a connection carries one flow, which never pauses");
+        if s.rpcs.is_empty() {
+            note("host.tcp.idle_restart", "a connection carries one flow, which never pauses");
+        }
     } else if messages {
         note("host", "the transport has timeouts, windows and priorities of its own");
         note("workloads.class, workloads.rate_cap", "the transport chooses classes and rates");
     } else {
         note("host.tcp", "no scheme of this run is over TCP");
+        if s.rpcs.is_empty() {
+            note("host.idle_restart", "no connection stays open (kind = \"rpc\")");
+        }
     }
     let express = s.schemes.iter().find(|s| matches!(s.transport, Transport::ExpressPass { .. }));
     if let (Some(scheme), Some(0)) = (express, net.message_counters().map(|c| c.blind_stops)) {

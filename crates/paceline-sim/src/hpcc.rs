@@ -228,6 +228,7 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
             rto: None,
             own_base_rtt: !config.global_t,
             base_rtt: None,
+            idle_restart: None,
             chunk,
         },
         failures,

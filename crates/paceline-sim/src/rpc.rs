@@ -5,14 +5,15 @@
 //! message's packets and is looked at only when they have arrived.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 
+use paceline_proto::cc::Controller;
 use paceline_proto::rng::{Purpose, Stream};
 use paceline_proto::transport::rdma::Acked;
 
 use crate::flow::Flow;
-use crate::graph::Side;
+use crate::graph::{NodeId, Side};
 use crate::ideal;
 use crate::net::Net;
 use crate::net::parts::Note;
@@ -20,7 +21,7 @@ use crate::packet::NONE;
 use crate::record::QueryRecord;
 use crate::scenario::{Framing, PathChoice, Scenario, Transport};
 use crate::workload::poisson::next_start;
-use crate::workload::rpc::{Queries, Rpc, is_query};
+use crate::workload::rpc::{Pick, Queries, Rpc, is_query};
 use crate::workload::stream_id;
 
 /// Never.
@@ -81,6 +82,8 @@ pub(crate) struct Rpcs {
     unsettled: u64,
     /// By NIC: next queries of open-loop clients, and their connections.
     due: Vec<BinaryHeap<Reverse<(u64, u32)>>>,
+    /// By NIC, workload and pair of hosts: connections, where queries go to idle ones.
+    pools: BTreeMap<(u32, u16, NodeId, NodeId), Vec<u32>>,
     /// Queries over streams of bytes, not of packets.
     is_tcp: bool,
     sprayed: bool,
@@ -115,6 +118,7 @@ impl Rpcs {
             streams: vec![StreamState { slot: NONE, ..StreamState::default() }; clients.len() * 2],
             clients,
             unsettled: 0,
+            pools: BTreeMap::new(),
             due: vec![BinaryHeap::new(); nics],
             is_tcp: scenario.schemes.iter().any(|s| matches!(s.transport, Transport::Tcp(_))),
             sprayed: scenario.routing.choice == PathChoice::Spray,
@@ -179,6 +183,22 @@ impl Rpcs {
         fit(&self.streams[flow.stream as usize - 1], flow);
     }
 
+    /// The connections at a NIC that share their queries with this one.
+    fn pool_of(&self, nic: u32, connection: u32) -> (u32, u16, NodeId, NodeId) {
+        let rpc = self.clients[connection as usize].rpc;
+        let (client, server) = self.rpcs[usize::from(rpc)].ends(connection);
+        (nic, rpc, client, server)
+    }
+
+    /// The connection that gets a query whose turn it is on `connection`: that one, or the one with the fewest outstanding.
+    fn pick(&self, nic: u32, connection: u32) -> u32 {
+        let Some(pool) = self.pools.get(&self.pool_of(nic, connection)) else { return connection };
+        let outstanding = |c: u32| self.clients[c as usize].outstanding.len();
+        let open = pool.iter().copied().filter(|c| !self.clients[*c as usize].closed);
+        // Its own first among equals, then the lowest number.
+        open.min_by_key(|c| (outstanding(*c), *c != connection, *c)).unwrap_or(connection)
+    }
+
     /// What the ideal QCT of a query of `bytes` is: both messages alone in the network, back to back, ps.
     fn ideal(&mut self, connection: u32, bytes: u64, framing: &Framing) -> u64 {
         let client = &mut self.clients[connection as usize];
@@ -231,10 +251,16 @@ impl Net {
         let connection = stream / 2;
         self.counters.started += 1;
         self.counters.connections += 1;
-        let Some(r) = &self.rpcs else { return };
+        let Some(r) = &mut self.rpcs else { return };
         match r.rpcs[usize::from(r.clients[connection as usize].rpc)].queries {
             Queries::Outstanding(n) => (0..n).for_each(|_| self.issue(connection, now)),
-            Queries::Poisson(_) => self.plan(nic, connection, now),
+            Queries::Poisson(_, pick) => {
+                if pick == Pick::Idle {
+                    let key = r.pool_of(nic, connection);
+                    r.pools.entry(key).or_default().push(connection);
+                }
+                self.plan(nic, connection, now);
+            }
         }
     }
 
@@ -243,7 +269,7 @@ impl Net {
         let Some(r) = &mut self.rpcs else { return };
         let client = &mut r.clients[connection as usize];
         let rpc = &r.rpcs[usize::from(client.rpc)];
-        let Queries::Poisson(mean) = rpc.queries else { return };
+        let Queries::Poisson(mean, _) = rpc.queries else { return };
         match next_start(now, rpc.end.0, &mut client.gaps, mean, &mut client.carry) {
             Some(at) => {
                 r.due[nic as usize].push(Reverse((at, connection)));
@@ -261,7 +287,8 @@ impl Net {
             && r.next_due(nic) <= now
             && let Some(Reverse((at, connection))) = r.due[nic as usize].pop()
         {
-            self.issue(connection, at);
+            let chosen = r.pick(nic, connection);
+            self.issue(chosen, at);
             self.plan(nic, connection, at);
         }
     }
@@ -277,17 +304,32 @@ impl Net {
         self.append(connection * 2, bytes, now);
     }
 
+    /// A stream over RDMA that has been idle for so long that it is to begin as a new flow does so.
+    fn restart_idle(&mut self, slot: u32, now: u64) {
+        let Some(idle) = self.host.idle_restart else { return };
+        let flow = &mut self.flows[slot as usize];
+        if flow.tx.in_flight() == 0 && !flow.tx.has_data() && now.saturating_sub(flow.progress_at) > idle.0 {
+            flow.cc = Controller::new(&self.contexts[usize::from(flow.context)]);
+            self.apply_limits(slot);
+            self.flows[slot as usize].next_avail = now;
+        }
+    }
+
     /// A message of `bytes` follows on a stream.
     fn append(&mut self, stream: u32, bytes: u64, now: u64) {
         let framing = self.scenario.framing;
         let Some(r) = &mut self.rpcs else { return };
         let is_tcp = r.is_tcp;
-        let state = &mut r.streams[stream as usize];
-        let slot = state.slot;
+        let slot = r.streams[stream as usize].slot;
         // A connection that was given up takes nothing any more.
         if slot == NONE || !self.flows[slot as usize].alive {
             return;
         }
+        if !is_tcp {
+            self.restart_idle(slot, now);
+        }
+        let Some(r) = &mut self.rpcs else { return };
+        let state = &mut r.streams[stream as usize];
         let flow = &mut self.flows[slot as usize];
         let (packets, last) = framing.split(bytes);
         r.unsettled += u64::from(state.acked == state.end);

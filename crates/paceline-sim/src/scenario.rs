@@ -137,6 +137,8 @@ pub struct HostConfig {
     pub own_base_rtt: bool,
     /// A base RTT for all flows in place of the network's.
     pub base_rtt: Option<Duration>,
+    /// A stream idle for longer than this begins anew.
+    pub idle_restart: Option<Duration>,
     /// A loss sends both ends back to a multiple of this many packets; 0 and 1: to the lost packet.
     pub chunk: u32,
 }

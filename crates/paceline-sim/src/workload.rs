@@ -26,7 +26,7 @@ pub use load::{LoadBytes, LoadMean, LoadReference, rate_for_load};
 pub use merge::Merge;
 pub use pattern::{AllToAll, AllToAllConfig, Permutation, PermutationConfig, Shuffle};
 pub use poisson::{Poisson, PoissonConfig};
-pub use rpc::{Connections, Rpc, RpcConfig};
+pub use rpc::{Asks, Connections, Pick, Rpc, RpcConfig};
 pub use share::{Crossing, Pairs, expected_share};
 pub use table::{TableNames, load_table, read_table, save};
 

@@ -230,6 +230,7 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
             rto: Some(Rto { initial: Duration::from_us(300), tries: 7 }),
             own_base_rtt: k.seed & 2 == 0,
             base_rtt: None,
+            idle_restart: None,
             chunk: 0,
         },
         routing: RoutingConfig {

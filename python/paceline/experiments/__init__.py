@@ -1,4 +1,4 @@
-"""The published results this project regenerates.
+"""The published results this project regenerates, and comparisons of its own.
 
 They are a part of the package, so that an installed one can reproduce as well as a checkout. Each module below offers
 ``EXPERIMENTS``; a new one is a line here.
@@ -18,6 +18,7 @@ _MODULES = (
     *(f"hpcc_page.{name}" for name in ("headers", "slowdown", "asymmetry")),
     *(f"aeolus.{name}" for name in ("timeouts", "incast", "goodput", "loads", "guarantees")),
     *(f"buffer_sizing.{name}" for name in ("flooding", "storage")),
+    "comparison.families",
 )
 
 

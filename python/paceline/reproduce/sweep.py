@@ -19,7 +19,7 @@ from paceline.reproduce.executors import LocalProcesses, cores, free_memory_mib
 from paceline.reproduce.model import Point, Run, Runs
 from paceline.reproduce.store import DEFAULT, Store, key_of
 from paceline.reproduce.worker import Task, run_task
-from paceline.run import Source, check_numbers, check_overrides
+from paceline.run import Source, check_numbers, check_overrides, size_up
 
 POLL_S = 0.25
 """Wall seconds between two looks at what goes on."""
@@ -85,7 +85,7 @@ def _job(point: Point) -> Job:
 
 @lru_cache(maxsize=4096)
 def _checked(source: Source, overrides: tuple[str, ...]) -> dict[str, Any]:
-    return _native.check(source.text, source.name, list(overrides), source.base)
+    return size_up(source.text, source.name, overrides, source.base)
 
 
 def sweep(

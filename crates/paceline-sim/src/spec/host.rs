@@ -66,6 +66,17 @@ either! {
 }
 
 either! {
+    /// When a connection that stays open begins anew.
+    pub enum IdleRestart {
+        /// Never: its controller keeps what it knows.
+        Off = "off",
+        ;
+        /// After this long without anything to send or in flight.
+        After(Duration),
+    }
+}
+
+either! {
     /// The base RTT that windows and rates derive from.
     pub enum BaseRtt {
         /// The largest of all pairs of hosts.
@@ -90,6 +101,9 @@ section! {
         rto: Rto = "auto", in "[1us, 100s]", from "Paceline; the HPCC reference simulator has none";
         /// Timeouts in a row after which a flow is given up as failed.
         rto_tries: u32 = 7, in "[1, 20]", from "InfiniBand: retry count of 3 bits";
+        /// A connection that stays open (`kind = "rpc"`) with nothing to send and nothing in flight for longer than this begins
+        /// anew at the next message, with the rate and window of a new flow. Over RDMA only.
+        idle_restart: IdleRestart = "off", in "[1ns, 100s]", from "Paceline; HPCC: flows start at line rate";
         /// The base RTT that windows and rates derive from: the largest in the network, that of the flow's own pair, or a time.
         base_rtt: BaseRtt = "network", in "[1ns, 10s]", from "HPCC reference simulator, GLOBAL_T 1";
         sections {

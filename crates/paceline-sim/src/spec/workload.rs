@@ -407,9 +407,22 @@ section! {
     }
 }
 
+choice! {
+    /// Which of a client's connections to a server gets a query.
+    pub enum Pick {
+        /// Any.
+        Random = "random",
+        /// One with the fewest outstanding, of those at the same NIC.
+        Idle = "idle",
+    }
+}
+
 section! {
     /// Queries of every client arrive as a Poisson process, spread evenly over its connections.
     pub struct OpenRpc {
+        /// Which connection to the server gets a query: any, or one with the fewest outstanding, so that short queries seldom
+        /// wait behind long ones.
+        pick: Pick = "random", from "Paceline";
         sections {
             /// Offered load of the queries.
             load: Load;

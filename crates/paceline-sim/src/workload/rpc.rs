@@ -20,8 +20,17 @@ pub const MOST_CONNECTIONS: u64 = 1 << 20;
 pub enum Queries {
     /// So many are outstanding on each connection all the time.
     Outstanding(u32),
-    /// As a Poisson process with this mean gap on each connection, ps.
-    Poisson(f64),
+    /// As a Poisson process with this mean gap for each connection, ps.
+    Poisson(f64, Pick),
+}
+
+/// Which of a client's connections to a server gets a query that is issued at a random instant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pick {
+    /// Any, whatever is outstanding on it.
+    Random,
+    /// One with the fewest queries outstanding, of those at the same NIC.
+    Idle,
 }
 
 /// One RPC workload.
@@ -60,8 +69,8 @@ pub struct RpcConfig {
     pub connections: u32,
     /// Number of the first connection in the run.
     pub first: u32,
-    /// Outstanding queries of each connection, or queries per second of each client.
-    pub queries: Result<u32, f64>,
+    /// When queries are issued.
+    pub asks: Asks,
     /// Bytes of a query.
     pub sizes: SizeLaw,
     /// Bytes of a response.
@@ -74,6 +83,15 @@ pub struct RpcConfig {
     pub workload: u16,
     /// Everything else about its messages.
     pub flow: FlowDefaults,
+}
+
+/// When the clients of an [`RpcConfig`] issue queries.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Asks {
+    /// So many are outstanding on each connection.
+    Outstanding(u32),
+    /// So many per second for each client, at random instants.
+    PerSecond(f64, Pick),
 }
 
 impl Rpc {
@@ -111,12 +129,12 @@ impl Rpc {
                 .value(servers[0])
                 .allowed("other hosts"));
         }
-        let queries = match config.queries {
-            Ok(outstanding) => Queries::Outstanding(outstanding),
-            Err(per_client) => {
+        let queries = match config.asks {
+            Asks::Outstanding(n) => Queries::Outstanding(n),
+            Asks::PerSecond(rate, pick) => {
                 // Each client's process, dealt out evenly over its connections.
                 let of_client = pairs.iter().filter(|(c, _)| *c == pairs[0].0).count() as f64 * f64::from(connections);
-                Queries::Poisson(mean_gap(per_client / of_client, "queries per second")?)
+                Queries::Poisson(mean_gap(rate / of_client, "queries per second")?, pick)
             }
         };
         Ok(Self { pairs, connections, first, queries, sizes, response, begin, end, workload, flow })

@@ -157,6 +157,7 @@ pub fn plain(topology: &Topology) -> Scenario {
             rto: None,
             own_base_rtt: true,
             base_rtt: None,
+            idle_restart: None,
             chunk: 0,
         },
         routing: RoutingConfig { choice: PathChoice::FlowHash, order: NextHopOrder::Port, salt: 0 },

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from paceline import plot
+from paceline import multiples
 from paceline.experiments.aeolus.measures import Facts, facts
 from paceline.experiments.aeolus.networks import HOST_BPS, spine_leaf
-from paceline.experiments.aeolus.schemes import PAIRS, STACKS, scenario
+from paceline.experiments.aeolus.schemes import AEOLUS_OF, PAIRS, STACKS, scenario
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, verdicts
 from paceline.reproduce.model import Drawing, Experiment, KeyValue, Point, Runs, Scale, Shown
@@ -138,7 +138,8 @@ def _drawings(values: Values, loads: Sequence[float]) -> Iterator[Drawing]:
     }
     said = ", ".join(f"{STACKS[name].title} {value:.0%}" for name, value in PUBLISHED.items())
     caption = f"Figure 18: goodput over load, both as shares of the hosts' links. Published maxima: {said}."
-    yield Drawing("A4-goodput", plot.curves(curves, "Offered load", "Goodput"), caption)
+    chart = multiples.Chart("", curves, "Offered load", "Goodput", scale="linear")
+    yield Drawing("A4-goodput", multiples.charts([[chart]], AEOLUS_OF), caption)
 
 
 def show(runs: Runs, scale: Scale) -> Shown:

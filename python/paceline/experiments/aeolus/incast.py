@@ -8,10 +8,10 @@ from typing import Final
 
 import numpy as np
 
-from paceline import plot
+from paceline import multiples
 from paceline.experiments.aeolus.measures import facts, nearest_rank, slowdowns
 from paceline.experiments.aeolus.networks import spine_leaf
-from paceline.experiments.aeolus.schemes import PAIRS, STACKS, Stack, scenario
+from paceline.experiments.aeolus.schemes import AEOLUS_OF, PAIRS, STACKS, Stack, scenario
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
 from paceline.reproduce.model import Drawing, Experiment, KeyValue, Point, Runs, Scale, Shown, Verdict
@@ -159,8 +159,8 @@ def _drawings(values: Values) -> Iterator[Drawing]:
             at = [n for n in FAN_IN if ("default", name, n, what) in values]
             curves[stack.title] = (at, [values["default", name, n, what] for n in at])
         caption = f"Figure 17{letter}: {what} slowdown against line rate. No published points in the text at hand."
-        figure = plot.curves(curves, "Senders", f"Slowdown, {what}", log=True)
-        yield Drawing(f"A3-{what}", figure, caption)
+        chart = multiples.Chart("", curves, "Senders", f"Slowdown, {what}", log_x=True)
+        yield Drawing(f"A3-{what}", multiples.charts([[chart]], AEOLUS_OF), caption)
 
 
 def show(runs: Runs, _scale: Scale) -> Shown:

@@ -53,6 +53,9 @@ STACKS: Final[Mapping[str, Stack]] = {
 PAIRS: Final = {"express_pass": "express_pass_aeolus", "homa": "homa_aeolus", "ndp": "ndp_aeolus"}
 """Each scheme and the same over Aeolus."""
 
+AEOLUS_OF: Final = {STACKS[aeolus].title: STACKS[plain].title for plain, aeolus in PAIRS.items()}
+"""The same by their names in legends, the other way round."""
+
 
 def priority_queueing(unscheduled: str, scheduled: str = "10ms") -> Stack:
     """ExpressPass whose unscheduled packets go at low priority, with its two timeouts; no selective dropping."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from paceline import plot
+from paceline import multiples, plot
 from paceline.analysis import queue_percentile
 from paceline.experiments.buffer_sizing.measures import percentile, queue, together
 from paceline.experiments.buffer_sizing.testbed import STACKS, scenario
@@ -193,8 +193,13 @@ def _drawings(runs: Runs, name: str) -> Iterator[Drawing]:
         stack.title: (list(SIZES), [values.get((scheme, size, q), float("nan")) for size in SIZES])
         for scheme, stack in STACKS.items()
     }
-    figure = plot.curves(lines, "Query size, bytes", "Median slowdown" if q == 50 else "p99 slowdown", log=True)
-    yield Drawing(f"{name}-slowdown", figure, f"{'Median' if q == 50 else 'p99'} slowdown of queries by size.")
+    label = "Median slowdown" if q == 50 else "p99 slowdown"
+    chart = multiples.Chart("", lines, "Query size, bytes", label, log_x=True)
+    yield Drawing(
+        f"{name}-slowdown",
+        multiples.charts([[chart]]),
+        f"{'Median' if q == 50 else 'p99'} slowdown of queries by size.",
+    )
 
 
 REMARKS: Final = [
@@ -210,7 +215,7 @@ def _experiment(number: int, title: str, statement: str, rule: Any) -> Experimen
     name = f"E{number}"
 
     def judged(runs: Runs, scale: Scale) -> list[Verdict]:
-        return verdicts(name, measure, rule, runs, scale)
+        return verdicts(name, measure, rule, runs, scale, pooled=True)
 
     def show(runs: Runs, _scale: Scale) -> Shown:
         return Shown(_drawings(runs, name) if number != 38 else (), [_table(measure(runs))], REMARKS)

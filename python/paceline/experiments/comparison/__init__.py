@@ -1,0 +1,1 @@
+"""Transports of all families side by side, on one network; see docs/comparison.md."""

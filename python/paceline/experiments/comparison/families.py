@@ -1,0 +1,178 @@
+"""C1: HPCC, DCTCP, NDP, Homa and ExpressPass side by side, the last three with Aeolus as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from paceline import multiples
+from paceline.experiments.aeolus.schemes import AEOLUS_OF
+from paceline.experiments.comparison.measures import KINDS, SPANS, by_size, losses, measure
+from paceline.experiments.comparison.setup import (
+    BUFFER,
+    GOODPUT_LOAD,
+    GOODPUT_WORKLOAD,
+    LOADS,
+    SCHEMES,
+    WINDOWS,
+    WORKLOADS,
+    plan,
+)
+from paceline.reproduce.claims import Claim, Values, verdicts
+from paceline.reproduce.model import Drawing, Experiment, Runs, Scale, Shown
+from paceline.tables import Cell, Table, format_number, format_size
+
+TITLES: Final = {name: stack.title for name, stack in SCHEMES.items()}
+GOODPUT_TITLE: Final = WORKLOADS[GOODPUT_WORKLOAD].lower()
+NAN: Final = float("nan")
+LOSSES: Final = {
+    "unscheduled": "Unscheduled lost, %",
+    "others": "Others lost, %",
+    "trimmed": "Trimmed, %",
+    "again": "Sent again, %",
+    "timeouts": "Timeouts",
+    "pauses": "Pauses",
+    "credits_lost": "Credits lost",
+    "buffer": "Most in a switch",
+}
+
+
+def rule(values: Values) -> list[Claim]:
+    """Nobody published these numbers: all are reports."""
+    found = []
+    for workload, title in WORKLOADS.items():
+        for load in LOADS:
+            for scheme in SCHEMES:
+                for span in SPANS:
+                    for kind in ("mean", "p99"):
+                        text = f"{title}, load {load:g}, {TITLES[scheme]}: {kind} slowdown of {SPANS[span]}"
+                        value = values.get((workload, load, scheme, span, kind), NAN)
+                        found.append(Claim(f"{workload}{round(load * 100)}.{scheme}.{span}.{kind}", text, value))
+    for scheme in SCHEMES:
+        text = f"{TITLES[scheme]}: goodput at {GOODPUT_TITLE}, load {GOODPUT_LOAD:g}"
+        found.append(Claim(f"goodput.{scheme}", text, values.get(("goodput", GOODPUT_LOAD, scheme), NAN)))
+    return found
+
+
+def _over_size(runs: Runs, load: float) -> Drawing:
+    rows = []
+    for workload, title in WORKLOADS.items():
+        bins, found = by_size(runs, workload, load)
+        at = [float(x) for x in bins.position]
+        ticks = {
+            x: format_size(size) for x, size in list(zip(at, bins.upper_bytes.tolist(), strict=True))[1 :: len(at) // 4]
+        }
+        rows.append(
+            [
+                multiples.Chart(
+                    f"{title}, load {load:g}: {KINDS[kind]}",
+                    {TITLES[scheme]: (at, values.tolist()) for scheme, values in found[kind].items()},
+                    "Flow size (bytes)",
+                    "Slowdown",
+                    ticks,
+                )
+                for kind in KINDS
+            ]
+        )
+    caption = f"Slowdown by tenth of the flow sizes, load {load:g}; each point stands for flows up to its size."
+    return Drawing(f"C1-sizes-{round(load * 100)}", multiples.charts(rows, AEOLUS_OF), caption)
+
+
+def _over_load(values: Values, span: str) -> Drawing:
+    rows = [
+        [
+            multiples.Chart(
+                f"{title}, {SPANS[span]}: {KINDS[kind]}",
+                {
+                    TITLES[scheme]: (LOADS, [values.get((workload, load, scheme, span, kind), NAN) for load in LOADS])
+                    for scheme in SCHEMES
+                },
+                "Load",
+                "Slowdown",
+            )
+            for kind in KINDS
+        ]
+        for workload, title in WORKLOADS.items()
+    ]
+    return Drawing(f"C1-loads-{span}", multiples.charts(rows, AEOLUS_OF), f"Slowdown over load, {SPANS[span]}.")
+
+
+def _drawings(runs: Runs, values: Values) -> Iterator[Drawing]:
+    yield from (_over_load(values, span) for span in ("small", "all"))
+    yield from (_over_size(runs, load) for load in LOADS[1:])
+    goodput = {TITLES[scheme]: values.get(("goodput", GOODPUT_LOAD, scheme), NAN) for scheme in SCHEMES}
+    caption = (
+        f"Payload delivered, each byte once, as a share of the hosts' links; {GOODPUT_TITLE}, load {GOODPUT_LOAD:g}."
+    )
+    yield Drawing("C1-goodput", multiples.bars(goodput, "Goodput", AEOLUS_OF), caption)
+
+
+def _tables(runs: Runs, values: Values) -> Iterator[Table]:
+    for workload, title in WORKLOADS.items():
+        rows = []
+        for scheme in SCHEMES:
+            cells = [TITLES[scheme]]
+            for span in ("small", "all"):
+                for load in LOADS:
+                    trio = (values.get((workload, load, scheme, span, kind), NAN) for kind in KINDS)
+                    cells.append(" / ".join(format_number(value) for value in trio))
+            rows.append(tuple(Cell(text) for text in cells))
+        spans = ("up to 100 KB", "all")
+        head = ("Scheme", *(f"{span}, {load:g}" for span in spans for load in LOADS))
+        yield Table(f"Slowdown, {title}: mean / median / p99 by flows and load", head, rows)
+    for workload, title in WORKLOADS.items():
+        rows = []
+        for scheme in SCHEMES:
+            found = losses(runs, workload, LOADS[-1], scheme)
+            numbers = [_number(name, found.get(name, NAN)) for name in LOSSES]
+            rows.append(tuple(Cell(text) for text in (TITLES[scheme], *numbers)))
+        yield Table(
+            f"Losses, {title}, load {LOADS[-1]:g}; shares of the data packets", ("Scheme", *LOSSES.values()), rows
+        )
+    rows = [
+        (Cell(TITLES[scheme]), Cell(f"{values.get(('goodput', GOODPUT_LOAD, scheme), NAN):.3f}")) for scheme in SCHEMES
+    ]
+    yield Table(f"Goodput, {GOODPUT_TITLE}, load {GOODPUT_LOAD:g}", ("Scheme", "Share of the hosts' links"), rows)
+
+
+def _number(name: str, value: float) -> str:
+    if name == "buffer":
+        return f"{format_size(value)}B"
+    return f"{value:.2f}" if LOSSES[name].endswith("%") else f"{value:,.0f}"
+
+
+def show(runs: Runs, scale: Scale) -> Shown:
+    """Slowdown over load and size, goodput, and what was lost."""
+    values, window = measure(runs), WINDOWS[scale]
+    spans = {name: (window.arrivals_us[name] / 1000, window.warmup_us[name] / 1000) for name in WORKLOADS}
+    arrivals = "; ".join(
+        f"{title}: {of:g} ms of arrivals, measured from {since:g} ms on"
+        for title, (of, since) in zip(WORKLOADS.values(), spans.values(), strict=True)
+    )
+    first, last = window.goodput_us
+    remarks = [
+        "4 spines, 9 leaves, 144 hosts at 100 Gb/s, 400 Gb/s between switches, 0.2 us per link, 0.25 us through a "
+        "switch: a round trip of 3.4 us, nothing oversubscribed.",
+        f"{BUFFER} per port, no PFC; NDP's ports trim, with 8 packets of data and the room of 8 for headers. Ethernet "
+        "frames with 1460 B of payload; HPCC's carry up to 42 B of telemetry besides.",
+        "FCT: creation to the last byte at the receiver. Slowdown: over line rate through the empty network on the "
+        "same path. All schemes have the same flows.",
+        f"{arrivals}. Every flow finishes; after the arrivals the load falls.",
+        f"Goodput: payload delivered from {first / 1000:g} to {last / 1000:g} ms after an empty start.",
+        "HPCC, DCTCP and ExpressPass keep a flow on one path; NDP and Homa spray packets over all.",
+    ]
+    return Shown(_drawings(runs, values), list(_tables(runs, values)), remarks)
+
+
+EXPERIMENTS = (
+    Experiment(
+        id="C1",
+        title="Transports of five families side by side",
+        statement="No claim: HPCC, DCTCP, NDP, Homa and ExpressPass, plain and over Aeolus, with the same flows, "
+        "network, frames and buffers.",
+        source="no publication; docs/comparison.md",
+        plan=plan,
+        judge=lambda runs, scale: verdicts("C1", measure, rule, runs, scale, pooled=True),
+        show=show,
+    ),
+)

@@ -1,0 +1,1 @@
+"""Files of htsim (Broadcom/csg-htsim): connection matrices and topologies, turned into scenarios."""

@@ -1,0 +1,130 @@
+"""Small multiples of curves of a few points each, as comparisons of many schemes need: one legend, shared looks.
+
+Figures are made as those of :mod:`paceline.plot`, which saves them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
+
+from paceline.plot import COLUMN_INCHES, PALETTE, _legend, _plain_log, _style
+from paceline.tables import clean_label
+
+_MARKERS = "osD^vPX"
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One of several: label to (x, y). Values that are not finite are left out."""
+
+    title: str
+    series: Mapping[str, tuple[Sequence[float], Sequence[float]]]
+    xlabel: str
+    ylabel: str
+    ticks: Mapping[float, str] = field(default_factory=dict)
+    """Places on the x axis and what stands there; the x of the curves when left out."""
+    scale: Literal["log", "linear"] = "log"
+    """Of the y axis, which covers the values."""
+    log_x: bool = False
+
+
+@_style()
+def charts(rows: Sequence[Sequence[Chart]], variants: Mapping[str, str] | None = None) -> Figure:
+    """Charts row by row with one legend over all of them: two columns of a paper wide, one where they stand alone.
+
+    ``variants`` maps a label to the one it is a variant of: it gets the colour of that, dashed and hollow.
+    """
+    variants = variants or {}
+    labels = list(dict.fromkeys(label for row in rows for chart in row for label in chart.series))
+    looks = _looks(labels, variants)
+    wide = max((len(row) for row in rows), default=1)
+    columns = 2.13 if wide > 1 else 1
+    figure = Figure(figsize=(columns * COLUMN_INCHES, 0.35 + 1.8 * max(len(rows), 1)))
+    FigureCanvasAgg(figure)
+    handles: dict[str, Any] = {}
+    for i, row in enumerate(rows):
+        for j, chart in enumerate(row):
+            ax = figure.add_subplot(len(rows), wide, i * wide + j + 1)
+            handles |= _draw(ax, chart, looks)
+            if j and chart.ylabel == row[0].ylabel:
+                ax.set_ylabel("")
+    _legend(
+        figure, [handles[label] for label in labels], [clean_label(label) for label in labels], room=round(70 * columns)
+    )
+    return figure
+
+
+def _looks(labels: Sequence[str], variants: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    plain = [label for label in labels if variants.get(label) not in labels]
+    found = {}
+    for label in labels:
+        i = plain.index(label if label in plain else variants[label])
+        colour = PALETTE[i % len(PALETTE)]
+        found[label] = {
+            "color": colour,
+            "marker": _MARKERS[i % len(_MARKERS)],
+            "markersize": 2.6,
+            "linewidth": 0.9,
+            "linestyle": "-" if label in plain else (0, (4, 1.6)),
+            "markerfacecolor": colour if label in plain else "#ffffff",
+            "zorder": 3 if label in plain else 4,
+        }
+    return found
+
+
+def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    handles: dict[str, Any] = {}
+    drawn = [np.ones(0)]
+    places: set[float] = set()
+    for label, (x, y) in chart.series.items():
+        xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+        seen = np.isfinite(ys)
+        handles[label] = ax.plot(xs[seen], ys[seen], label=clean_label(label), clip_on=False, **looks[label])[0]
+        drawn.append(ys[seen])
+        places.update(xs.tolist())
+    values = np.concatenate(drawn)
+    if chart.scale == "log":
+        low, high = (float(values.min()), float(values.max())) if len(values) else (1.0, 2.0)
+        low, high = low / 1.06, max(high * 1.06, low * 1.3)
+        ax.set_yscale("log")
+        ax.set_ylim(low, high)
+        _plain_log(ax.yaxis, low, high, "{:g}".format)
+    if chart.log_x:
+        ax.set_xscale("log")
+        ax.xaxis.set_minor_locator(NullLocator())
+    ticks = chart.ticks or {place: f"{place:g}" for place in sorted(places)}
+    ax.set_xticks(list(ticks), list(ticks.values()))
+    if chart.title:
+        ax.set_title(clean_label(chart.title, 60), fontsize=7, pad=3)
+    ax.set_xlabel(chart.xlabel)
+    ax.set_ylabel(chart.ylabel)
+    return handles
+
+
+@_style()
+def bars(values: Mapping[str, float], xlabel: str, variants: Mapping[str, str] | None = None) -> Figure:
+    """One value per label as horizontal bars from 0, with the number at each; ``variants`` as in :func:`charts`."""
+    labels = list(values)
+    looks = _looks(labels, variants or {})
+    figure = Figure(figsize=(COLUMN_INCHES, 0.5 + 0.19 * max(len(labels), 1)))
+    FigureCanvasAgg(figure)
+    ax = figure.add_subplot()
+    for place, (label, value) in enumerate(values.items()):
+        colour, plain = looks[label]["color"], looks[label]["linestyle"] == "-"
+        ax.barh(place, value, height=0.66, color=colour if plain else "#ffffff", edgecolor=colour, linewidth=0.9)
+        if np.isfinite(value):
+            ax.annotate(f"{value:.3f}", (value, place), (2, 0), textcoords="offset points", va="center", fontsize=6)
+    ax.set_yticks(range(len(labels)), [clean_label(label) for label in labels])
+    ax.invert_yaxis()
+    ax.grid(axis="y", visible=False)
+    ax.set_xlabel(xlabel)
+    ax.margins(x=0.12)
+    return figure

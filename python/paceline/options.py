@@ -1,0 +1,53 @@
+"""Options and arguments that several commands share."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from paceline import errors
+from paceline.progress import Mode
+
+ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO.toml", show_default=False, help="Scenario file.")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", show_default=False, help="Overrides a field of the scenario; may be repeated."
+    ),
+]
+Progress = Annotated[
+    Mode,
+    typer.Option(
+        "--progress",
+        metavar="auto|plain|none",
+        help="Progress on standard error: a bar on a terminal, else a line every 5 s; always lines; nothing.",
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor summary; errors only.")]
+# Read by errors.take_json_flag before typer sees the arguments; declared so that the help shows it.
+JsonErrors = Annotated[bool, typer.Option(errors.JSON_FLAG, help="Errors as one line of JSON on standard error.")]
+Baseline = Literal["line_rate", "hpcc", "alone"]
+AsJson = Annotated[bool, typer.Option("--json", help="Prints JSON.")]
+Cache = Annotated[
+    Path,
+    typer.Option(
+        "--cache",
+        metavar="DIR",
+        envvar="PACELINE_CACHE",
+        show_envvar=False,
+        help="Where finished runs are kept (PACELINE_CACHE).",
+    ),
+]
+ExecutorName = Annotated[
+    str | None,
+    typer.Option(
+        "--executor",
+        metavar="local|dask://HOST:PORT",
+        show_default="local",
+        help="Processes here, or the workers of a Dask cluster that see --cache.",
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", metavar="N", min=1, show_default="cores", help="Runs at a time, memory permitting."),
+]

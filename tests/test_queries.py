@@ -1,0 +1,137 @@
+"""Queries in results, reports and the tool that sizes buffers."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paceline import sizing
+from paceline.cli import main
+from paceline.queries import groups
+from paceline.report import write_report
+from paceline.results import QUERY_RECORD, Results
+from paceline.run import simulate
+
+SCENARIO = """
+[topology]
+kind = "star"
+hosts = 5
+host_rate = "25Gbps"
+[switch]
+buffer = "256KB"
+model = "per_port"
+pfc = { enabled = false }
+[schemes.tcp]
+cc = "new_reno"
+[host.tcp]
+stack = "user_space"
+[[workloads]]
+kind = "rpc"
+group = "many"
+clients = ["1-4"]
+servers = [0]
+connections = 4
+outstanding = 4
+[[workloads]]
+kind = "rpc"
+group = "few"
+clients = [1]
+servers = [2]
+sizes = "alistorage@bs19"
+mode = "open"
+load = { value = 0.1 }
+[run]
+stop = "3ms"
+warmup = "1ms"
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("queries")
+    (path / "run.toml").write_text(SCENARIO)
+    simulate(path / "run.toml", out=path / "out", progress="none")
+    return path
+
+
+def test_rates_and_times_are_those_of_the_rows(folder: Path) -> None:
+    """Every number of the page follows from queries.csv: a rate counts answers after the warm-up."""
+    results = Results.load(folder / "out")
+    with (folder / "out" / "queries.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert results.queries.rows == len(rows) == results.summary["queries"]["issued"]
+    many, few = groups(results)
+    assert (many.label, few.label) == ("many", "few")
+    own = [r for r in rows if r["group"] == "many"]
+    answered = [int(r["start_ps"]) + int(r["qct_ps"]) for r in own if r["qct_ps"]]
+    inside = [at for at in answered if 1e9 <= at < results.simulated_ps]
+    assert many.per_second == pytest.approx(len(inside) / ((results.simulated_ps - 1e9) * 1e-12))
+    measured = [r for r in own if int(r["start_ps"]) >= 1e9]
+    assert len(many.qct) == len(measured)
+    assert many.qct.censored.sum() == sum(not r["qct_ps"] for r in measured)
+    assert min(few.slowdown.value.min(), many.slowdown.value.min()) >= 1
+    assert not results.flows.rows, "connections are no flows"
+    assert results.flow_counts() == {"not_started": 0, "running": 0, "finished": 0, "failed": 0}
+
+
+def test_a_page_of_queries_names_its_groups(folder: Path) -> None:
+    page = write_report([folder / "out"], folder / "report.html", paper_figures=False).read_text()
+    for text in ("Queries by group", "Answered/s", "many", "few", "Query completion time"):
+        assert text in page
+
+
+def test_a_file_cut_short_by_a_kill_reads_up_to_there(folder: Path) -> None:
+    data = (folder / "out" / "queries.bin").read_bytes()
+    cut = folder / "cut"
+    cut.mkdir()
+    summary = json.loads((folder / "out" / "summary.json").read_text())
+    (cut / "summary.json").write_text(json.dumps(summary | {"status": "running"}))
+    (cut / "queries.bin").write_bytes(data[: 64 * 10 + 17])
+    found = Results.load(cut).queries
+    assert found.rows == 9
+    assert np.all(np.diff(found["start_ps"].astype(np.int64)) >= 0)
+    assert QUERY_RECORD.itemsize == 64
+
+
+def test_the_smallest_buffer_is_the_last_before_one_that_breaks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A buffer counts only if all larger ones keep the limits too."""
+    (tmp_path / "run.toml").write_text(SCENARIO)
+    arguments = ["size-buffers", str(tmp_path / "run.toml"), "--buffers", "16KB,64KB,256KB,1MB", "--p99", "off"]
+    arguments += ["--drops", "0.001", "--out", str(tmp_path / "out"), "--cache", str(tmp_path / "cache"), "-j", "1"]
+    assert main([*arguments, "--progress", "none"]) == 0
+    said = capsys.readouterr().out
+    assert "How small the buffer may be" in said
+    with (tmp_path / "out" / "buffers.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [int(r["buffer_bytes"]) for r in rows] == [16_000, 64_000, 256_000, 1_000_000]
+    drops = [float(r["dropped_share"]) for r in rows]
+    assert min(drops[:2]) > 0.001
+    assert drops[2:] == [0.0, 0.0]
+    assert [bool(r["breaks"]) for r in rows] == [share > 0.001 for share in drops]
+    assert (tmp_path / "out" / "buffers.png").stat().st_size > 10_000
+
+
+def test_a_hole_among_the_buffers_does_not_count() -> None:
+    tried = tuple(sizing.Tried(b, 1.0, 0.0, 0.0, 0, 1) for b in (1, 2, 4, 8))
+    curve = sizing.Curve("x", tried, ((), ("drops",), (), ()))
+    assert curve.smallest is not None
+    assert curve.smallest.buffer_bytes == 4
+    none = sizing.Curve("x", tried, ((), (), (), ("drops",)))
+    assert none.smallest is None
+    assert "none of these" in sizing.answers([none]).plain()
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--p99", "abcx"), ("--drops", "2"), ("--paused", "-1"), ("--buffers", "64KB,")]
+)
+def test_wrong_limits_are_refused(tmp_path: Path, option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "run.toml").write_text(SCENARIO)
+    assert main(["size-buffers", str(tmp_path / "run.toml"), option, value, "--out", str(tmp_path / "out")]) == 2
+    assert "allowed" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
