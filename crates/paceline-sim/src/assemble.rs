@@ -24,8 +24,8 @@ use crate::spec::run::{Interval, QueueRecords as QueueSpec, Stall};
 use crate::spec::scheme::proactive::Facts;
 use crate::spec::topology::{GraphTopology, TopologyKind};
 use crate::spec::workload::{
-    Flows, Incast, IncastMode, Load, LoadBytes, LoadMean, Pick as PickSpec, RateCap, Receiver, Rpc, RpcMode, Sampling, Shift, Sizes,
-    Workload, WorkloadKind,
+    Flows, Incast, IncastMode, Load, LoadBytes, LoadMean, Pick as PickSpec, RateCap, Receiver, Rpc, RpcMode, Sampling,
+    Shift, Sizes, Workload, WorkloadKind,
 };
 use crate::topology;
 use crate::workload::{self as w, FlowDefaults, FlowSource, FlowSpec, SizeLaw, TableNames};
