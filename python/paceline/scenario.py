@@ -54,6 +54,7 @@ __all__ = [
     "Quirks",
     "RandomFailures",
     "Records",
+    "Red",
     "Routing",
     "Run",
     "Scenario",
@@ -72,6 +73,7 @@ __all__ = [
     "Trimming",
     "Vegas",
     "Workload",
+    "Xgft",
 ]
 
 
@@ -314,6 +316,37 @@ class FatTree(Section):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Xgft(Section):
+    """The extended generalised fat-tree XGFT(h; m1, ..., mh; w1, ..., wh): any tree of h levels
+    of switches. Lists go from the hosts up.
+    """
+
+    kind: ClassVar[Literal["xgft"]] = "xgft"
+    chosen: ClassVar[tuple[str, ...]] = ("kind",)
+
+    children: Sequence[int] = (8, 8)
+    """Nodes below a switch (m1, ..., mh), level by level; their product is the number of hosts.
+    Range [1, 65535]. Source: Oehring et al., IPPS 1995.
+    """
+
+    parents: Sequence[int] = (1, 8)
+    """Nodes above a node (w1, ..., wh), level by level: NICs of a host, then uplinks of a
+    switch. Between hosts that meet at level l there are w1 ... wl shortest paths. Range [1, 65535].
+    Source: Oehring et al., IPPS 1995.
+    """
+
+    rates: Sequence[str] = ("100Gbps",)
+    """Rates of the links, level by level; or one for all. Unit: bit/s. Range [1Mbps, 10Tbps].
+    Source: HPCC, sec. 5.1.
+    """
+
+    delays: Sequence[str] = ("1us",)
+    """Propagation delays of the links, level by level; or one for all. Unit: time. Range [0s,
+    1s]. Source: HPCC, sec. 5.1.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class HpccFat320(Section):
     """The tree of the HPCC evaluation as it is: 320 hosts at 100 Gb/s, 20 top-of-rack, 20
     aggregation and 16 core switches, 400 Gb/s between switches, 1 us per link.
@@ -386,7 +419,15 @@ class GraphTopology(Section):
 
 
 Topology = (
-    Star | Dumbbell | ParkingLot | LeafSpine | FatTree | HpccFat320 | TopologyFile | GraphTopology
+    Star
+    | Dumbbell
+    | ParkingLot
+    | LeafSpine
+    | FatTree
+    | Xgft
+    | HpccFat320
+    | TopologyFile
+    | GraphTopology
 )
 """Hosts, switches and links. Node ids: hosts first, from 0, then switches."""
 
@@ -446,10 +487,11 @@ class Pfc(Section):
     """
 
     headroom: str = "3x"
-    """Bytes set aside per port and class in use for what arrives after a pause was sent:
-    `"auto"` (two times rate times delay, two full packets and a pause frame), a size, or a multiple
-    of rate times delay. Unit: bytes. Range [0B, 1GiB]. Source: HPCC reference simulator (fixed
-    there).
+    """Bytes set aside per port and class in use for what arrives after a pause was sent: a size,
+    a multiple of rate times delay, or `"auto"`, what may arrive at most: rate times the delay there
+    and back, three largest frames (one over the threshold, one begun at either end) and eight pause
+    frames. `paceline check` warns of less. Unit: bytes. Range [0B, 1GiB]. Source: HPCC reference
+    simulator (fixed there).
     """
 
     alpha: float = 0.125
@@ -530,6 +572,58 @@ class Ecn(Section):
 
     by_rate: Sequence[EcnAtRate] = ()
     """Thresholds of ports of a certain rate, in place of the scaled ones."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Red(Section):
+    """Random early detection on the average queue, at arrivals, in place of `switch.ecn`: bursts
+    pass, standing queues do not. The defaults are those of `HotI` 2011 at 10 Gb/s.
+    """
+
+    enabled: bool = False
+    """Whether ports have RED; needs `switch.ecn.enabled = false`. Source: Floyd and Jacobson,
+    ToN 1993.
+    """
+
+    per: Literal["class", "port"] = "class"
+    """Which queue is averaged: that of the packet's class or that of the whole port. Source:
+    Paceline.
+    """
+
+    min: str = "25600B"
+    """Nothing is marked while the average is below. Unit: bytes. Range [0B, 1GiB]. Source: HotI
+    2011: 25.6 KB.
+    """
+
+    max: str = "76800B"
+    """Everything is marked while the average is at it or above. Unit: bytes. Range [1B, 1GiB].
+    Source: HotI 2011: 76.8 KB.
+    """
+
+    weight: float = 0.002
+    """Weight of the newest queue in the average; 1 is the queue as it is. Range (0, 1]. Source:
+    Floyd and Jacobson, ToN 1993, sec. 6; HotI 2011.
+    """
+
+    p_max: float = 0.02
+    """Probability of a mark as the average nears `max`. Range [0, 1]. Source: Floyd and
+    Jacobson, ToN 1993, sec. 7; HotI 2011.
+    """
+
+    packet: str = "1500B"
+    """Packets that an idle link is taken to send meanwhile, on the wire. Unit: bytes. Range [1B,
+    64KB]. Source: HotI 2011: frames of 1500 B.
+    """
+
+    gentle: bool = False
+    """From `max` to twice `max` the probability rises from `p_max` to 1, instead of being 1 at
+    once. Source: Floyd 2000.
+    """
+
+    non_ect: Literal["pass", "drop"] = "pass"
+    """What becomes of a packet without ECN in place of a mark; `"drop"` only without PFC.
+    Source: HotI 2011: only data feel RED (inferred); RFC 3168, sec. 7: "drop".
+    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -614,6 +708,9 @@ class Switch(Section):
 
     ecn: Ecn = Ecn()
     """ECN marking."""
+
+    red: Red = Red()
+    """RED on the average queue."""
 
     selective_drop: SelectiveDrop = SelectiveDrop()
     """Dropping of unscheduled packets before others."""
@@ -799,9 +896,11 @@ class Host(Section):
 class Routing(Section):
     """Choice among shortest paths."""
 
-    choice: Literal["flow_hash", "spray"] = "flow_hash"
+    choice: Literal["flow_hash", "spray", "d_mod_k", "s_mod_k"] = "flow_hash"
     """Per flow by a hash of its addresses and ports, salted per switch; or per packet, drawn at
-    the source. Source: HPCC reference simulator: per-flow ECMP.
+    the source. In trees also per flow by the number of its destination (D-mod-k) or source
+    (S-mod-k): on the way up a node takes the uplink of that number, divided by the product of all
+    uplinks below it, modulo its own uplinks. Source: HPCC reference simulator: per-flow ECMP.
     """
 
     order: Literal["port", "descending_id"] = "port"

@@ -68,6 +68,8 @@ pub enum Purpose {
     Failures = 15,
     /// Anything a topology generator draws.
     Topology = 16,
+    /// Sampling intervals and recovery stages of QCN, per queue and per rate limiter.
+    Qcn = 17,
 }
 
 /// A uniform number in [0, 1) from 64 random bits: multiples of 2^-53.

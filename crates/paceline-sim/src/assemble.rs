@@ -24,8 +24,8 @@ use crate::spec::run::{Interval, QueueRecords as QueueSpec, Stall};
 use crate::spec::scheme::proactive::Facts;
 use crate::spec::topology::{GraphTopology, TopologyKind};
 use crate::spec::workload::{
-    Flows, Incast, IncastMode, Load, LoadBytes, LoadMean, Pick as PickSpec, RateCap, Receiver, Rpc, RpcMode, Sampling, Shift, Sizes,
-    Workload, WorkloadKind,
+    Flows, Incast, IncastMode, Load, LoadBytes, LoadMean, Pick as PickSpec, RateCap, Receiver, Rpc, RpcMode, Sampling,
+    Shift, Sizes, Workload, WorkloadKind,
 };
 use crate::topology;
 use crate::workload::{self as w, FlowDefaults, FlowSource, FlowSpec, SizeLaw, TableNames};
@@ -60,6 +60,10 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
     let mut network = build_topology(spec, &mut warnings)?;
     topology::delay_at_switches(&mut network, spec.switch.delay);
     let graph = Arc::new(Graph::new(&network));
+    crate::routing::choice::check(&graph, spec.routing.config()).map_err(|e| {
+        let error = spec.error("routing.choice", &e.problem);
+        InputError { value: e.value, allowed: e.allowed, ..error }
+    })?;
     let rates: Vec<BitsPerSec> = graph.ports.iter().filter(|p| !graph.is_host(p.node)).map(|p| p.rate).collect();
     let framing = spec.framing.config();
     let messages = spec.schemes.iter().any(|(_, s)| s.cc.is_message_transport());
@@ -109,9 +113,14 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
             groups.push(workload.group.0.clone());
         }
     }
+    let names = match &spec.topology.kind {
+        TopologyKind::Graph(graph) => graph.hosts.iter().chain(&graph.switches).map(|n| n.0.clone()).collect(),
+        _ => Vec::new(),
+    };
     let mut scenario = Scenario {
         seed: spec.seed,
         graph: Arc::clone(&graph),
+        names,
         framing,
         switch,
         host,
@@ -156,6 +165,7 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
     if let Some(pfc) = &mut scenario.switch.pfc {
         pfc.classes = classes.len().clamp(1, 8) as u8;
     }
+    warnings.extend(crate::switch::lack_of_headroom(&scenario));
     let source = match sources.len() {
         1 => sources.remove(0),
         _ => Box::new(w::Merge::new(sources)),
@@ -203,6 +213,7 @@ fn build_topology(spec: &Resolved, warnings: &mut Vec<String>) -> Result<Topolog
             t.links_per_pair,
         ),
         TopologyKind::FatTree(t) => topology::fat_tree(t.k, t.host_rate, t.fabric_rate, t.link_delay, t.hosts_per_edge),
+        TopologyKind::Xgft(t) => topology::xgft(&t.levels()),
         TopologyKind::HpccFat320(_) => topology::hpcc_fat320(),
         TopologyKind::File(t) => {
             let text = read_text(spec, "topology.file", &t.file.0)?;

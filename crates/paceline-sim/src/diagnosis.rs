@@ -1,20 +1,55 @@
 //! Why nothing moves any more: who waits for whom.
 
+mod cycle;
+
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
+
+pub use cycle::find_cycle;
 
 use crate::net::Net;
 use crate::packet::NONE;
 
-/// Paused ports that a message lists at most.
+/// Paused ports, or flows, that a message lists at most.
 const LISTED: usize = 6;
+/// Ports of a cycle that a message lists at most.
+const LISTED_OF_CYCLE: usize = 16;
+
+/// A class of an egress port (global index), at which packets wait because it is paused. It waits for another one if packets that it
+/// sent stand there: the pause ends only when enough of them have left.
+pub type PausedQueue = (u32, u8);
+
+/// Who waits for whom among the paused queues of a network, or of one part.
+pub fn waits(net: &Net) -> Vec<(PausedQueue, PausedQueue)> {
+    let mut waits = Vec::new();
+    for (number, port) in (0..).zip(&net.ports).filter(|(i, _)| net.nic_of_port[*i as usize] == NONE) {
+        let blocked = port.paused & port.waiting;
+        let node = net.port_node[number as usize];
+        for class in (0..8).filter(|class| blocked & 1 << class != 0) {
+            let (mut packet, mut entries) = (port.head(class), BTreeSet::new());
+            while packet != NONE {
+                let p = &net.arena[packet];
+                entries.insert(p.in_port);
+                packet = p.next;
+            }
+            // The port at the other end of the wire the packets came by.
+            let senders = entries.into_iter().filter_map(|entry| {
+                let ingress = net.ports.get((net.first[node as usize] + u32::from(entry)) as usize)?;
+                Some(ingress.peer_base + u32::from(ingress.peer_port))
+            });
+            waits.extend(senders.map(|sender| ((sender, class), (number, class))));
+        }
+    }
+    waits
+}
 
 /// What a part of the network knows of a standstill.
 #[derive(Clone, Debug, Default)]
 pub struct Symptoms {
     /// Longest retransmission timeout that runs, ps.
     patience: u64,
-    /// Switch ports that are paused with packets waiting.
-    blocked: Vec<u32>,
+    /// Who waits for whom among the paused queues.
+    waits: Vec<(PausedQueue, PausedQueue)>,
     /// There are no timeouts.
     hopeless: bool,
 }
@@ -24,33 +59,33 @@ impl Symptoms {
     pub fn of(net: &Net) -> Self {
         if net.rpcs.as_ref().is_some_and(|r| r.has_due()) {
             // Clients that ask seldom.
-            return Self { patience: u64::MAX, blocked: blocked(net), hopeless: false };
+            return Self { patience: u64::MAX, waits: waits(net), hopeless: false };
         }
         if let Some(m) = &net.messages {
-            return Self { patience: m.patience(), blocked: blocked(net), hopeless: false };
+            return Self { patience: m.patience(), waits: waits(net), hopeless: false };
         }
         let Some(rto) = net.scenario.host.rto else { return Self { hopeless: true, ..Self::default() } };
         let waiting = net.flows.iter().filter(|f| f.alive).map(|f| rto.initial.0 << f.timeouts).max();
-        Self { patience: waiting.unwrap_or(0), blocked: blocked(net), hopeless: false }
+        Self { patience: waiting.unwrap_or(0), waits: waits(net), hopeless: false }
     }
 
     /// Adds those of another part.
     pub fn add(&mut self, other: &Symptoms) {
         self.patience = self.patience.max(other.patience);
-        self.blocked.extend_from_slice(&other.blocked);
+        self.waits.extend_from_slice(&other.waits);
         self.hopeless |= other.hopeless;
     }
 
     /// Whether a run without progress for `idle` ps, longer than `stall`, is stuck: no timeout that still runs explains
     /// it.
-    pub fn is_stuck(&self, net: &Net, idle: u64, stall: u64) -> bool {
-        self.hopeless || idle > stall.saturating_add(self.patience) || pause_cycle(net, &self.blocked).is_some()
+    pub fn is_stuck(&self, idle: u64, stall: u64) -> bool {
+        self.hopeless || idle > stall.saturating_add(self.patience) || find_cycle(&self.waits).is_some()
     }
 }
 
 /// Whether a run without progress since `since` is stuck.
 pub fn is_stuck(net: &Net, since: u64, now: u64, stall: u64) -> bool {
-    now - since > stall && Symptoms::of(net).is_stuck(net, now - since, stall)
+    now - since > stall && Symptoms::of(net).is_stuck(now - since, stall)
 }
 
 /// How a flow was given up.
@@ -69,30 +104,31 @@ pub fn given_up(net: &Net, slot: u32, now: u64) -> String {
     )
 }
 
-/// Explains a standstill: a cycle of pauses if there is one, else the paused ports and the flows that wait.
-pub fn diagnose(net: &Net, now: u64) -> String {
+/// A port as messages name it: the link it is at the beginning of, node and number.
+fn name(net: &Net, port: u32) -> String {
+    let (node, peer) = (net.port_node[port as usize], net.ports[port as usize].peer);
+    let [from, to] = [node, peer].map(|n| net.scenario.node_name(n));
+    format!("{from}->{to} (port {node}:{})", port - net.first[node as usize])
+}
+
+/// Explains a standstill: a cycle of pauses if there is one among `waits` ([`waits`] of all parts of the network), else the paused
+/// ports and the flows that wait.
+pub fn diagnose(net: &Net, waits: &[(PausedQueue, PausedQueue)], now: u64) -> String {
     let time = paceline_proto::units::Time(now);
     let running = net.flows.iter().filter(|f| f.alive).count();
     let mut text = format!("no flow has made progress; at {time} {running} flows are unfinished");
-    if let Some(cycle) = pause_cycle(net, &blocked(net)) {
-        let names: Vec<String> = cycle.iter().map(|n| format!("node {n}")).collect();
-        let _ = write!(text, "; PFC deadlock: {} -> {}", names.join(" -> "), names[0]);
+    if let Some(cycle) = find_cycle(waits) {
+        let mut names: Vec<String> = cycle.iter().take(LISTED_OF_CYCLE).map(|(port, _)| name(net, *port)).collect();
+        if cycle.len() > names.len() {
+            names.push(format!("{} more", cycle.len() - names.len()));
+        }
+        let (ports, class, ring) = (cycle.len(), cycle[0].1, names.join(", which waits for "));
+        let _ =
+            write!(text, "; PFC deadlock of {ports} paused ports in class {class}: {ring}, which waits for the first");
         return text;
     }
-    let paused: Vec<String> = net
-        .ports
-        .iter()
-        .enumerate()
-        .filter(|(_, p)| p.paused != 0)
-        .map(|(i, p)| {
-            format!(
-                "node {} port {} (paused by node {})",
-                net.port_node[i],
-                i as u32 - net.first[net.port_node[i] as usize],
-                p.peer
-            )
-        })
-        .collect();
+    let paused: Vec<String> =
+        net.ports.iter().enumerate().filter(|(_, p)| p.paused != 0).map(|(i, _)| name(net, i as u32)).collect();
     let down = (0..net.ports.len() as u32).filter(|port| net.link_is_down(*port, now)).count() / 2;
     if down > 0 {
         let _ = write!(text, "; links down: {down}");
@@ -120,52 +156,4 @@ pub fn diagnose(net: &Net, now: u64) -> String {
         })
         .collect();
     text + "; " + &waiting.join(", ")
-}
-
-/// Switch ports that are paused with packets waiting.
-fn blocked(net: &Net) -> Vec<u32> {
-    let ports = net.ports.iter().zip(&net.nic_of_port).enumerate();
-    ports.filter(|(_, (p, nic))| **nic == NONE && p.paused & p.waiting != 0).map(|(i, _)| i as u32).collect()
-}
-
-/// Nodes of a cycle in which each waits for the next: a port that is paused with packets waiting waits for its peer.
-fn pause_cycle(net: &Net, blocked: &[u32]) -> Option<Vec<u32>> {
-    let nodes = net.graph.nodes();
-    let mut waiting = vec![false; net.ports.len()];
-    for port in blocked {
-        waiting[*port as usize] = true;
-    }
-    let waits = |node: u32| {
-        let range = net.first[node as usize]..net.first[node as usize + 1];
-        range.filter(|p| waiting[*p as usize])
-    };
-    // Depth-first search with an explicit stack; state 0 new, 1 on the path, 2 done.
-    let mut state = vec![0u8; nodes];
-    for root in 0..nodes as u32 {
-        let mut path: Vec<(u32, Vec<u32>)> = Vec::new();
-        if state[root as usize] == 0 {
-            path.push((root, waits(root).map(|p| net.ports[p as usize].peer).collect()));
-            state[root as usize] = 1;
-        }
-        while let Some((node, next)) = path.last_mut() {
-            let Some(peer) = next.pop() else {
-                state[*node as usize] = 2;
-                path.pop();
-                continue;
-            };
-            match state[peer as usize] {
-                0 => {
-                    state[peer as usize] = 1;
-                    let next = waits(peer).map(|p| net.ports[p as usize].peer).collect();
-                    path.push((peer, next));
-                }
-                1 => {
-                    let from = path.iter().position(|(n, _)| *n == peer)?;
-                    return Some(path[from..].iter().map(|(n, _)| *n).collect());
-                }
-                _ => {}
-            }
-        }
-    }
-    None
 }

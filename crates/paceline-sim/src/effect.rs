@@ -86,10 +86,11 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
     if c.retransmitted == 0 && !messages {
         note("host.nack_interval", "no packet was missing");
     }
-    if s.routing.choice == PathChoice::FlowHash && !net.routes.has_choice() {
-        note("routing", "every pair of hosts has one shortest path");
-    } else if s.routing.choice == PathChoice::Spray {
-        note("routing.salt, routing.order", "sprayed packets draw their path");
+    match s.routing.choice {
+        PathChoice::Spray => note("routing.salt, routing.order", "sprayed packets draw their path"),
+        _ if !net.routes.has_choice() => note("routing", "every pair of hosts has one shortest path"),
+        PathChoice::DModK | PathChoice::SModK => note("routing.salt", "the numbers of hosts choose paths, no hash"),
+        PathChoice::FlowHash => {}
     }
     if let Some(failures) = &net.failures {
         let end = Time(net.last_end);
@@ -126,6 +127,9 @@ fn ecn(spec: &Resolved, net: &Net, note: &mut impl FnMut(&str, &str)) {
             "switch.ecn.per, switch.ecn.k_min, switch.ecn.k_max, switch.ecn.p_max, switch.ecn.at, switch.ecn.by_rate",
             "switch.ecn.enabled is false",
         );
+        if s.switch.red.is_some() && net.counters.marks == 0 {
+            note("switch.red", "no packet was marked: none had ECN, or no average queue reached min");
+        }
         return;
     }
     let listens = |p: &Params| matches!(p, Params::Dcqcn(_) | Params::Dctcp(_));

@@ -22,6 +22,7 @@ use paceline_proto::units::Time;
 use crate::graph::{Graph, NodeId};
 use crate::net::Net;
 use crate::packet::{Handle, Kind, NONE, Packet};
+use crate::routing::choice::Choice;
 use crate::routing::{Address, Routes, Tuple, ip_of};
 use crate::scenario::{PathChoice, RoutingConfig, Scenario};
 use schedule::Schedule;
@@ -46,6 +47,7 @@ pub(crate) struct Carried {
 pub(crate) struct Failures {
     graph: Arc<Graph>,
     routing: RoutingConfig,
+    choice: Choice,
     schedule: Schedule,
     /// The two ports of every link.
     ends: Vec<[u32; 2]>,
@@ -79,6 +81,7 @@ impl Failures {
         }
         Some(Box::new(Self {
             next: schedule.next(0),
+            choice: Choice::new(&graph, scenario.routing),
             graph,
             routing: scenario.routing,
             schedule,
@@ -160,7 +163,8 @@ impl Failures {
                 let ip = |a: Address| ip_of(a.host, a.nic);
                 let (sport, dport) = (carried.sport, carried.dport);
                 let tuple = Tuple { src_ip: ip(carried.from), dst_ip: ip(carried.to), sport, dport };
-                tuple.hash(node.wrapping_add(self.routing.salt)) % n
+                let tier = self.graph.tiers[node as usize];
+                self.choice.pick(node, tier, [carried.from, carried.to], &tuple, n)
             }
         };
         hops.get(choice as usize).map(|port| u32::from(*port))
@@ -210,7 +214,7 @@ impl Net {
         let flow = &mut self.flows[slot];
         flow.switches = carried.switches;
         // The reference simulator knows no path ids, and sprayed packets take another path each time.
-        let ids = !self.scenario.quirks.link_down && failures.routing.choice == PathChoice::FlowHash;
+        let ids = !self.scenario.quirks.link_down && failures.routing.choice != PathChoice::Spray;
         if ids && before != 0 && before != carried.path {
             flow.cc.on_new_path();
         }

@@ -351,7 +351,7 @@ impl Net {
         // On a path of its own a flow cannot beat the line. Sprayed and rerouted flows use paths whose delays may differ,
         // and two of the reference's quirks make frames shorter than they are.
         let quirks = &self.scenario.quirks;
-        let own_path = self.scenario.routing.choice == PathChoice::FlowHash && self.failures.is_none();
+        let own_path = self.scenario.routing.choice != PathChoice::Spray && self.failures.is_none();
         let bounded = own_path && !quirks.clock_1ns && !quirks.unpadded_data;
         assert!(
             status != Status::Finished || !bounded || record.fct_sender >= record.ideal_sender,

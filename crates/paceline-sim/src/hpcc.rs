@@ -202,11 +202,13 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
     Ok(Scenario {
         seed: 1,
         graph: Arc::new(graph),
+        names: Vec::new(),
         framing: Framing { payload: config.packet_payload_size, ..Framing::HPCC },
         switch: SwitchConfig {
             strict: false,
             selective: None,
             trimming: None,
+            red: None,
             buffer: config.buffer(),
             model: BufferModel::Shared,
             pfc: Some(Pfc {

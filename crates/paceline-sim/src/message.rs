@@ -137,6 +137,11 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
+    /// Whether the transport is TCP.
+    pub(crate) fn is_tcp(&self) -> bool {
+        self.is_tcp
+    }
+
     /// The endpoints of a scenario whose scheme is a message transport. `rates`: of the NICs' links; `contexts`: of each
     /// scheme's flows; `key`: of their random draws.
     pub(crate) fn new(

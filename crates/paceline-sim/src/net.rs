@@ -400,8 +400,7 @@ impl Net {
 
     /// A switch port starts its next packet, if one may go. Exact order.
     pub(crate) fn depart<S: Schedule>(&mut self, port: u32, now: u64, s: &mut S) {
-        if self.special.is_some() {
-            self.special_depart(port, now, s);
+        if self.special.is_some() && self.special_depart(port, now, s) {
             return;
         }
         let Some(class) = self.ports[port as usize].pick() else { return };
@@ -519,8 +518,7 @@ impl Net {
             }
             return;
         }
-        if self.special.is_some() {
-            self.special_arrival(port, h, now, s);
+        if self.special.is_some() && self.special_arrival(port, h, now, s) {
             return;
         }
         if packet.flags & self.selective_mask != 0 && self.refuses(port, &packet) {
@@ -629,6 +627,6 @@ impl Net {
 
     /// Why nothing moves: who waits for whom.
     pub fn diagnose(&self, now: u64) -> String {
-        crate::diagnosis::diagnose(self, now)
+        crate::diagnosis::diagnose(self, &crate::diagnosis::waits(self), now)
     }
 }

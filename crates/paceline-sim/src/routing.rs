@@ -3,6 +3,7 @@
 //! A path ends at an [`Address`], a host and one of its NICs. Hosts never forward, so all NICs on one switch share that switch's routes;
 //! these are found by one breadth-first search over the switches when a destination is first used.
 
+pub(crate) mod choice;
 pub mod murmur;
 mod planes;
 mod tables;
@@ -14,6 +15,7 @@ use paceline_proto::rng::{below, hash3};
 use crate::InputError;
 use crate::graph::{Graph, NodeId, PortInfo, PortNo};
 use crate::scenario::RoutingConfig;
+use choice::Choice;
 use planes::Planes;
 use tables::{Fabric, Lists, NONE, Tables};
 
@@ -70,7 +72,7 @@ const MAX_LINKS_OF_PATH: usize = 255;
 /// Shortest-path routes of a network, found as they are asked for.
 pub struct Routes {
     graph: Arc<Graph>,
-    config: RoutingConfig,
+    choice: Choice,
     /// Links taken out, by link number.
     down: Vec<bool>,
     planes: Planes,
@@ -92,7 +94,8 @@ impl Routes {
     pub(crate) fn without(graph: Arc<Graph>, config: RoutingConfig, down: Vec<bool>) -> Self {
         let fabric = Fabric::new(&graph, config.order, &down);
         let planes = Planes::new(&graph, &down);
-        Self { graph, config, down, planes, fabric, lists: Lists::new(), tables: Tables::new(), chose: false }
+        let choice = Choice::new(&graph, config);
+        Self { graph, choice, down, planes, fabric, lists: Lists::new(), tables: Tables::new(), chose: false }
     }
 
     /// The network.
@@ -111,8 +114,10 @@ impl Routes {
     }
 
     /// The NICs of a flow from host `src` to host `dst`: of the NICs of `src` that reach `dst`, and of the NICs of `dst` that
-    /// this one reaches, those numbered by `draws` modulo their count. First NICs where no two reach each other.
-    pub fn choose_nics(&self, src: NodeId, dst: NodeId, draws: [u64; 2]) -> (Address, Address) {
+    /// this one reaches, those numbered by `draws` modulo their count. First NICs where no two reach each other. With D-mod-k and
+    /// S-mod-k the sender's NIC is its first uplink, chosen as all others are.
+    pub fn choose_nics(&self, src: NodeId, dst: NodeId, mut draws: [u64; 2]) -> (Address, Address) {
+        draws[0] = self.choice.nic(src, dst).unwrap_or(draws[0]);
         self.planes.choose(&self.graph, src, dst, draws)
     }
 
@@ -151,7 +156,8 @@ impl Routes {
 
     /// Path of a flow from `src` to `dst` into `out` (cleared first): the egress port of the sending NIC, then one per switch.
     ///
-    /// Among n next hops a switch takes number `hash(tuple, seed = its node id + salt) mod n`.
+    /// Among n next hops a switch takes number `hash(tuple, seed = its node id + salt) mod n`, or what
+    /// [`crate::scenario::PathChoice`] says.
     ///
     /// # Errors
     /// An address that is no NIC or whose link is out, no path, or a path of more than 255 links.
@@ -162,8 +168,9 @@ impl Routes {
         tuple: &Tuple,
         out: &mut Vec<PortNo>,
     ) -> Result<(), InputError> {
-        let salt = self.config.salt;
-        self.path(src, dst, out, &mut |switch, n| tuple.hash(switch.wrapping_add(salt)) % n)
+        let (graph, choice) = (Arc::clone(&self.graph), self.choice.clone());
+        let tier = |switch: NodeId| graph.tiers[switch as usize];
+        self.path(src, dst, out, &mut |switch, n| choice.pick(switch, tier(switch), [src, dst], tuple, n))
     }
 
     /// Path of one sprayed packet from `src` to `dst` into `out` (cleared first), in the form of [`Routes::flow_path`].

@@ -1,6 +1,10 @@
 //! A validated run: what the engines work from. Built by [`crate::spec`] from TOML or Python, or by `hpcc_format` from the files of
 //! the HPCC reference simulator. Everything is resolved: no default is left to fill in.
 
+mod headroom;
+
+pub use headroom::{Headroom, PausedLink};
+
 use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time};
 use serde::{Deserialize, Serialize};
 
@@ -48,17 +52,6 @@ pub enum BufferModel {
     PerPort,
 }
 
-/// How much buffer is set aside per port for what arrives after a pause was sent.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Headroom {
-    /// Two times rate times delay, three largest frames and eight pause frames: what can arrive at most.
-    Auto,
-    /// `factor` times rate times delay (the reference simulator uses 3).
-    RateDelay(u32),
-    /// A fixed number of bytes.
-    Fixed(Bytes),
-}
-
 /// Priority flow control of a switch.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Pfc {
@@ -98,6 +91,15 @@ pub struct EcnThresholds {
     pub p_max: f64,
 }
 
+/// RED at switch ports.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RedQueues {
+    /// Of every queue.
+    pub params: paceline_proto::red::Params,
+    /// One queue per port, all classes together, instead of one per class.
+    pub per_port: bool,
+}
+
 /// A switch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchConfig {
@@ -116,6 +118,8 @@ pub struct SwitchConfig {
     /// Ports drop unscheduled packets of message transports over a threshold. Its `limit` is out of reach: `buffer` is the
     /// limit.
     pub selective: Option<paceline_proto::transport::selective_drop::SelectiveDrop>,
+    /// RED on the average queue of every port.
+    pub red: Option<RedQueues>,
     /// Ports cut payloads off instead of dropping packets.
     pub trimming: Option<paceline_proto::transport::ndp::switch::TrimmingPort>,
 }
@@ -176,6 +180,10 @@ pub enum PathChoice {
     FlowHash,
     /// Per-packet spraying, drawn at the source.
     Spray,
+    /// Per flow by the number of the destination among the hosts: flows to one host meet at one switch of the top.
+    DModK,
+    /// Per flow by the number of the source among the hosts.
+    SModK,
 }
 
 /// Order in which equal next hops are numbered.
@@ -407,6 +415,8 @@ pub struct Scenario {
     pub seed: u64,
     /// The network.
     pub graph: std::sync::Arc<crate::graph::Graph>,
+    /// Names of its nodes, for messages. Empty: by tier and number in it.
+    pub names: Vec<String>,
     /// Sizes on the wire.
     pub framing: Framing,
     /// Switches.
@@ -435,4 +445,22 @@ pub struct Scenario {
     pub records: RecordConfig,
     /// Compatibility behaviours.
     pub quirks: Quirks,
+}
+
+impl Scenario {
+    /// Largest frame there is, bytes.
+    pub fn max_frame(&self) -> u32 {
+        let f = &self.framing;
+        let telemetry = self.schemes.iter().map(|s| s.params.telemetry_bytes()).max().unwrap_or(0);
+        (f.payload + f.header + telemetry).max(f.ack_header + telemetry).max(f.min_frame).max(f.pfc_frame)
+    }
+
+    /// Name of a node, for messages.
+    pub fn node_name(&self, node: crate::graph::NodeId) -> String {
+        let tier = self.graph.tiers[node as usize];
+        let before = &self.graph.tiers[..node as usize];
+        let number = || before.iter().map(|t| u64::from(*t == tier)).sum::<u64>();
+        let by_tier = || format!("{}{}", crate::topology::tier_name(tier), number());
+        self.names.get(node as usize).cloned().unwrap_or_else(by_tier)
+    }
 }

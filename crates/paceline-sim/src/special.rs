@@ -1,13 +1,15 @@
-//! Switch ports with rules of their own: those that trim (NDP) and those that shape credits (ExpressPass). A port needs no
+//! Switch ports with rules of their own: those that trim (NDP), shape credits (ExpressPass) or have RED. A port needs no
 //! other port of its switch, so a window is run port by port; in both engines a port goes through the same steps.
 
 pub(crate) mod credits;
+pub(crate) mod red;
 pub(crate) mod trimming;
 
 use crate::net::{Lane, Net, Schedule};
 use crate::packet::{Handle, UNSCHEDULED};
 use crate::scenario::{Scenario, Transport};
 use credits::Credits;
+use red::RedPorts;
 use trimming::Trimming;
 
 /// The rules of a run's switch ports, where they are special.
@@ -16,6 +18,8 @@ pub(crate) enum Special {
     Trimming(Trimming),
     /// ExpressPass's.
     Credits(Credits),
+    /// RED before the rules of ordinary ports.
+    Red(RedPorts),
 }
 
 impl Special {
@@ -23,6 +27,9 @@ impl Special {
     pub(crate) fn new(scenario: &Scenario, key: u64) -> Result<Option<Box<Self>>, crate::InputError> {
         if let Some(settings) = scenario.switch.trimming {
             return Ok(Some(Box::new(Special::Trimming(Trimming::new(scenario, settings, key)?))));
+        }
+        if let Some(red) = &scenario.switch.red {
+            return Ok(Some(Box::new(Special::Red(RedPorts::new(scenario, red, key)))));
         }
         let credits = scenario.schemes.iter().find_map(|s| match &s.transport {
             Transport::ExpressPass { params, shaper } => Some((params.framing, *shaper)),
@@ -61,6 +68,10 @@ impl Net {
         end: u64,
         lane: &mut L,
     ) {
+        if matches!(self.special.as_deref(), Some(Special::Red(_))) {
+            self.run_red(port, arrivals, end, lane);
+            return;
+        }
         let mut quiet = Quiet(lane);
         for (now, h) in arrivals {
             self.special_departures(port, now + 1, &mut quiet);
@@ -91,8 +102,19 @@ impl Net {
         }
     }
 
-    /// The port starts its next packet, if one may go.
-    pub(crate) fn special_depart<S: Schedule>(&mut self, port: u32, now: u64, s: &mut S) {
+    /// The port starts its next packet, if one may go. False where ordinary rules decide.
+    pub(crate) fn special_depart<S: Schedule>(&mut self, port: u32, now: u64, s: &mut S) -> bool {
+        if let Some(Special::Red(red)) = self.special.as_deref_mut() {
+            if let Some(class) = self.ports[port as usize].pick() {
+                red.leaves(port, class, now);
+            }
+            return false;
+        }
+        self.special_start(port, now, s);
+        true
+    }
+
+    fn special_start<S: Schedule>(&mut self, port: u32, now: u64, s: &mut S) {
         let next = self.next_special(port);
         if let Some(at) = next.filter(|at| *at > now) {
             s.waiting(port, at);
@@ -104,7 +126,7 @@ impl Net {
         let class = match self.special.as_deref_mut() {
             Some(Special::Trimming(t)) => t.pick(port, p),
             Some(Special::Credits(c)) => c.pick(port, p, &self.arena, now),
-            None => None,
+            Some(Special::Red(_)) | None => None,
         };
         let Some(class) = class else { return };
         if self.is_recorded(class) {
@@ -122,14 +144,22 @@ impl Net {
         }
     }
 
-    /// A packet arrives for the port.
-    pub(crate) fn special_arrival<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
+    /// A packet arrives for the port. False where ordinary rules decide what becomes of it.
+    pub(crate) fn special_arrival<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) -> bool {
+        if matches!(self.special.as_deref(), Some(Special::Red(_))) {
+            let refused = self.red_refuses(port, h, now);
+            if refused {
+                let packet = self.arena[h];
+                self.drop_packet(port, h, &packet, now);
+            }
+            return refused;
+        }
         let p = &self.ports[port as usize];
         let idle = s.idle(port, p.free, now);
         match self.special.as_deref() {
             Some(Special::Trimming(_)) if idle && p.waiting == 0 => {
                 self.launch(port, h, true, now, s);
-                return;
+                return true;
             }
             Some(Special::Trimming(_)) => self.trimming_arrival(port, h, now, s),
             _ => self.credits_arrival(port, h, now),
@@ -143,6 +173,7 @@ impl Net {
             let free = p.free;
             s.waiting(port, free);
         }
+        true
     }
 
     /// Into a queue.

@@ -5,7 +5,8 @@
 
 use paceline_proto::units::Duration;
 
-use crate::scenario::{BufferModel, Headroom, SwitchConfig};
+use crate::graph::{Graph, PortInfo};
+use crate::scenario::{BufferModel, Headroom, PausedLink, Scenario, SwitchConfig};
 
 /// Bytes held for one ingress port, by class.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,6 +17,35 @@ pub struct Ingress {
     headroom: [u32; 8],
     /// Classes paused upstream.
     paused: u8,
+}
+
+/// The link into a switch port: its rate is that of the other direction, its delay that of both.
+fn paused_link(graph: &Graph, port: &PortInfo, frames: [u32; 2]) -> PausedLink {
+    let back = &graph.ports_of(port.peer)[port.peer_port as usize];
+    PausedLink { rate: back.rate, round_trip: Duration(port.delay.0 + back.delay.0), frames }
+}
+
+/// The switch port that lacks most headroom for what may arrive after a pause, told; `None` where all have enough.
+pub fn lack_of_headroom(scenario: &Scenario) -> Option<String> {
+    let (graph, headroom) = (&scenario.graph, scenario.switch.pfc?.headroom);
+    let frames = [scenario.max_frame(), scenario.framing.pfc_frame];
+    let links = graph.ports.iter().filter(|p| !graph.is_host(p.node)).map(|p| (p, paused_link(graph, p, frames)));
+    let lack = |link: &PausedLink| link.in_flight().saturating_sub(headroom.bytes(link));
+    let (port, link) = links.filter(|(_, link)| lack(link) > 0).rev().max_by_key(|(_, link)| lack(link))?;
+    let [from, to] = [port.peer, port.node].map(|n| scenario.node_name(n));
+    let [frame, pause] = frames;
+    // As a multiple it may be out of the range of the setting.
+    let multiple = link.in_flight().checked_div(Headroom::RateDelay(1).bytes(&link)).filter(|n| *n < 1000);
+    let multiple = multiple.map(|n| format!(" or \"{}x\"", n + 1)).unwrap_or_default();
+    Some(format!(
+        "switch.pfc.headroom sets {} bytes aside for the link {from}->{to}, over which {} may arrive after a pause \
+         ({} and back in {}, three frames of {frame} bytes, eight pause frames of {pause}): packets may be lost; enough is \
+         headroom = \"auto\"{multiple}",
+        headroom.bytes(&link),
+        link.in_flight(),
+        link.rate,
+        link.round_trip,
+    ))
 }
 
 /// Fixed numbers of one port.
@@ -112,13 +142,7 @@ pub struct Place {
 impl Buffers {
     /// Buffers for the switches of `graph`. `nic_rate`: the hosts' rate, for thresholds that grow with port speed;
     /// `max_frame`: largest frame; `pfc_frame`: a pause frame, both in bytes.
-    pub fn new(
-        graph: &crate::graph::Graph,
-        config: &SwitchConfig,
-        nic_rate: u64,
-        max_frame: u32,
-        pfc_frame: u32,
-    ) -> Self {
+    pub fn new(graph: &Graph, config: &SwitchConfig, nic_rate: u64, max_frame: u32, pfc_frame: u32) -> Self {
         let pfc = config.pfc;
         let mut share = vec![PortShare::default(); graph.ports.len()];
         let mut pools = vec![Pool::default(); graph.nodes()];
@@ -137,23 +161,8 @@ impl Buffers {
             let mut set_aside = 0u64;
             for (i, port) in ports.iter().enumerate() {
                 let Some(pfc) = pfc else { continue };
-                // What is paused comes in: the rate is that of the other direction, the delay that of both.
-                let rate = graph.ports_of(port.peer)[port.peer_port as usize].rate.0;
-                let round_trip = port.delay.0 + graph.ports_of(port.peer)[port.peer_port as usize].delay.0;
-                let in_flight = |factor: u64| {
-                    let delay = Duration(round_trip / 2).as_ns();
-                    (u128::from(rate) * u128::from(delay) / 8 / 1_000_000_000) as u64 * factor
-                };
-                let headroom = match pfc.headroom {
-                    Headroom::Auto => {
-                        // Delay both ways; the frame that finds the threshold lowered by other ports, one that has
-                        // just started at either end; pause frames of every class before ours.
-                        let flight = u128::from(rate) * u128::from(round_trip);
-                        flight.div_ceil(8_000_000_000_000) as u64 + 3 * u64::from(max_frame) + 8 * u64::from(pfc_frame)
-                    }
-                    Headroom::RateDelay(factor) => in_flight(u64::from(factor)),
-                    Headroom::Fixed(bytes) => bytes.0,
-                };
+                let link = paused_link(graph, port, [max_frame, pfc_frame]);
+                let (rate, headroom) = (link.rate.0, pfc.headroom.bytes(&link));
                 let doublings = if pfc.alpha_scales { (rate / nic_rate.max(1)).max(1).ilog2() } else { 0 };
                 let alpha = (u64::from(pfc.alpha_q16) << doublings).min(1 << 16);
                 share[pool.first as usize + i] =

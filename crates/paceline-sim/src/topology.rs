@@ -12,6 +12,7 @@ mod parking_lot;
 mod star;
 mod tiers;
 mod validate;
+mod xgft;
 
 pub use dumbbell::dumbbell;
 pub use fat_tree::{ThreeTier, fat_tree, three_tier};
@@ -21,6 +22,7 @@ pub use parking_lot::parking_lot;
 pub use star::star;
 pub use tiers::{tier_by_distance, tier_name};
 pub use validate::validate_topology;
+pub use xgft::{Level, MAX_LEVELS, xgft};
 
 use crate::graph::{Link, NodeId, NodeKind, Side, Topology};
 use paceline_proto::units::{BitsPerSec, Duration, S};

@@ -36,9 +36,11 @@ fn computed(out: &Path, threads: usize) -> Vec<(u64, u64)> {
     (64..bytes.len()).step_by(16).map(|at| (word(at), word(at + 8))).collect()
 }
 
-const NETWORKS: [&str; 4] = [
+const NETWORKS: [&str; 5] = [
     "kind = 'leaf_spine'\nleaves = 3\nspines = 2\nhosts_per_leaf = 4\nhost_rate = '25Gbps'\nfabric_rate = '100Gbps'",
     "kind = 'fat_tree'\nk = 4",
+    // Slim, and two NICs per host in two planes.
+    "kind = 'xgft'\nchildren = [2, 3, 2]\nparents = [2, 1, 2]\nrates = ['25Gbps', '40Gbps', '50Gbps']\ndelays = ['1us', '2us', '500ns']",
     // Slow links in the middle, where queues build up even for one flow.
     "kind = 'dumbbell'\nleft = 3\nright = 3\nbottleneck_rate = '10Gbps'\nbottleneck_delay = '3us'",
     // Two NICs per host in two planes, of different rates; directions differ.
@@ -58,6 +60,7 @@ fn a_flow_that_was_alone_took_as_long() {
     for (n, network) in NETWORKS.iter().enumerate() {
         for (s, scheme) in SCHEMES.iter().enumerate().filter(|(s, _)| n < 2 || *s < 2) {
             for (r, routing) in ["flow_hash", "spray"].iter().enumerate().filter(|(r, _)| *r == 0 || n < 2) {
+                let routing = if network.contains("xgft") { "d_mod_k" } else { *routing };
                 let text = format!(
                     "host.base_rtt = '{}'\nrouting.choice = '{routing}'\n[topology]\n{network}\n[schemes.x]\n{scheme}\n[[workloads]]\nkind = 'flows'\nrows = [\
                      {{ src = 0, dst = 2, bytes = '200KB' }},\

@@ -429,6 +429,8 @@ fn switches() {
     for cc in ["homa", "ndp"] {
         all.extend(alone_for("switch", cc).expect("benches"));
     }
+    let red = "[schemes.two]\ncc = 'dctcp'\n[switch.ecn]\nenabled = false\n[switch.red]\nenabled = true\nmin = '4KB'\nmax = '30KB'\nweight = 0.1\np_max = 0.2\n";
+    all.extend(alone("switch-red", &[&format!("{PORTS}{red}")]));
     assert_eq!(unexplained(&all, &fields_under("switch")), Vec::<String>::new());
 }
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use paceline_proto::cc::{Params, dcqcn, dctcp, fixed, hpcc, hpcc_pint, timely};
+use paceline_proto::red;
 use paceline_proto::rng::{Purpose, Stream};
 use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time, US};
 use paceline_sim::engine::sequential::Sequential;
@@ -185,14 +186,29 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
     by_rate.dedup_by_key(|t| t.rate);
     let dcqcn = |p: dcqcn::Params| dcqcn::Params { min_rate: 100_000_000, ..p };
     let scheme = |name: &str, params, window| Scheme { name: name.into(), params, window, transport: Transport::Rdma };
+    // In a quarter of the cases RED, quick enough for short runs.
+    let red = (k.seed >> 10 & 3 == 1).then(|| RedQueues {
+        params: red::Params {
+            min: 5_000,
+            max: 30_000,
+            weight: 0.05,
+            p_max: 0.2,
+            gentle: k.seed >> 12 & 1 == 0,
+            drop_non_ect: !lossless && k.seed >> 13 & 1 == 0,
+            ..red::Params::default()
+        },
+        per_port: k.seed >> 14 & 1 == 0,
+    });
     let scenario = Scenario {
         seed: k.seed,
         graph: Arc::new(Graph::new(&t)),
+        names: Vec::new(),
         framing: Framing::HPCC,
         switch: SwitchConfig {
             strict: false,
             selective: None,
             trimming: None,
+            red: red.clone(),
             buffer: Bytes(
                 if k.mode == 3 { k.buffer_kib << 7 } else { k.buffer_kib << 10 } + if lossless { set_aside } else { 0 },
             ),
@@ -206,7 +222,7 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
                 classes: 2,
             }),
             egress_alpha_q16: 1 << 15,
-            ecn: Some(Ecn { by_rate, per_port: k.seed & 1 == 0 }),
+            ecn: if red.is_none() { Some(Ecn { by_rate, per_port: k.seed & 1 == 0 }) } else { None },
         },
         host: HostConfig {
             ack_priority: k.ack_priority,
@@ -218,7 +234,12 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
             chunk: 0,
         },
         routing: RoutingConfig {
-            choice: if k.spray { PathChoice::Spray } else { PathChoice::FlowHash },
+            choice: match k.seed >> 8 & 3 {
+                _ if k.spray => PathChoice::Spray,
+                0 => PathChoice::DModK,
+                1 => PathChoice::SModK,
+                _ => PathChoice::FlowHash,
+            },
             order: NextHopOrder::Port,
             salt: 7,
         },

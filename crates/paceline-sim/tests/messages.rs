@@ -76,7 +76,7 @@ fn run(toml: &str, loss: f64, threads: Option<usize>) -> (Results, u64) {
 }
 
 /// The transports, with what their switches need.
-const TRANSPORTS: [&str; 16] = [
+const TRANSPORTS: [&str; 18] = [
     "[schemes.x]\ncc = 'express_pass'",
     "[schemes.x]\ncc = 'express_pass'\nfirst_rtt = 'aeolus'\nretransmit_timeout = '200us'\ncredit_timeout = '300us'
      [switch.selective_drop]\nenabled = true",
@@ -98,6 +98,10 @@ const TRANSPORTS: [&str; 16] = [
      [host.tcp]\nrto_initial = '1ms'\nrto_min = '300us'\nsack = false\npacing = 'window'\nack_segments = 4\nack_delay = '20us'\ninherit_cwnd = 'half'",
     "[schemes.x]\ncc = 'vegas'\n[host.tcp]\nstack = 'freebsd'\nrto_min = '100us'\nrto_slop = '200us'\necn = true\n[switch.ecn]\nk_min = '10KB'\nk_max = '10KB'\np_max = 1.0",
     "[schemes.x]\ncc = 'new_reno'\n[host.tcp]\nstack = 'user_space'\necn = true\nburst = 4\n[switch.ecn]\nk_min = '5KB'\nk_max = '30KB'",
+    "[schemes.x]\ncc = 'new_reno'\n[host.tcp]\nstack = 'freebsd'\nrto_min = '100us'\nrto_slop = '200us'\necn = true
+     [switch.ecn]\nenabled = false\n[switch.red]\nenabled = true\nmin = '3KB'\nmax = '20KB'\nweight = 0.02",
+    "[schemes.x]\ncc = 'cubic'\n[host.tcp]\nrto_initial = '1ms'\nrto_min = '300us'\necn = true
+     [switch.ecn]\nenabled = false\n[switch.red]\nenabled = true\nmin = '3KB'\nmax = '9KB'\nweight = 1.0\ngentle = true\nper = 'port'\nnon_ect = 'drop'",
 ];
 
 #[derive(Clone, Debug)]
@@ -118,7 +122,7 @@ struct Knobs {
 
 fn knobs() -> impl Strategy<Value = Knobs> {
     (
-        (0usize..16, 0u64..1 << 40, (2u32..5, 1u32..4, 1u32..5)),
+        (0usize..18, 0u64..1 << 40, (2u32..5, 1u32..4, 1u32..5)),
         (prop::sample::select(vec![(10u32, 10u32), (25, 100), (100, 100), (100, 400)]), 100u32..3000, 0u32..500),
         (20u32..300, any::<bool>(), any::<bool>(), prop::bool::weighted(0.25)),
         (1u32..40, 1u32..25),
@@ -180,7 +184,7 @@ fn toml(k: &Knobs) -> String {
 
 #[test]
 fn engines_and_threads_agree_and_every_message_arrives() {
-    let config = ProptestConfig { cases: 130, failure_persistence: None, ..ProptestConfig::default() };
+    let config = ProptestConfig { cases: 146, failure_persistence: None, ..ProptestConfig::default() };
     let met = std::cell::RefCell::new([0u64; 9]);
     let result = TestRunner::new(config).run(&knobs(), |k| {
         let text = toml(&k);

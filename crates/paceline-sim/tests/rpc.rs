@@ -188,7 +188,14 @@ fn engines_and_threads_agree_and_every_query_is_answered() {
             let (expected, _) = run(&toml, loss, None);
             for threads in [1, 2 + k.seed as usize % 3] {
                 let (got, crossed) = run(&toml, loss, Some(threads));
-                prop_assert!(got == expected, "{} threads: {:?} {:?}, {}", threads, got.counters, expected.counters, toml);
+                prop_assert!(
+                    got == expected,
+                    "{} threads: {:?} {:?}, {}",
+                    threads,
+                    got.counters,
+                    expected.counters,
+                    toml
+                );
                 *seen.borrow_mut().1 += crossed;
             }
             let c = expected.counters;

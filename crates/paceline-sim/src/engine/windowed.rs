@@ -300,7 +300,7 @@ impl<'a> Driver<'a> {
         for part in 0..self.parts {
             all.add(&self.team.standing(self.turn, part).symptoms);
         }
-        all.is_stuck(&self.part.net, self.now - self.progress_at, self.stall)
+        all.is_stuck(self.now - self.progress_at, self.stall)
     }
 }
 
@@ -446,6 +446,10 @@ impl Windowed {
         }
         let shares = self.parts.iter().map(|p| Share { events: p.net.counters.events, crossed: p.crossed });
         self.shares = shares.collect();
+        // The parts' packets are not brought together, and these stand in queues.
+        let stalled = matches!(outcome, Ok(Verdict::Stalled));
+        let waits: Vec<_> =
+            self.parts.iter().filter(|_| stalled).flat_map(|p| crate::diagnosis::waits(&p.net)).collect();
         let mut parts = std::mem::take(&mut self.parts).into_iter();
         if let Some(mut all) = parts.next() {
             all.net.settle();
@@ -462,7 +466,7 @@ impl Windowed {
         Ok(match verdict {
             Verdict::Stopped => (Ending::Stopped, stop),
             Verdict::Interrupted => (Ending::Interrupted, now),
-            Verdict::Stalled => (Ending::Stalled(self.net().diagnose(now)), now),
+            Verdict::Stalled => (Ending::Stalled(crate::diagnosis::diagnose(self.net(), &waits, now)), now),
             Verdict::Completed | Verdict::Draw | Verdict::Window(_) => (Ending::Completed, now),
         })
     }

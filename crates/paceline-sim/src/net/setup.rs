@@ -36,10 +36,7 @@ impl Net {
     pub(crate) fn part(scenario: Arc<Scenario>, whole: Option<Whole>) -> Result<Self, InputError> {
         let graph = Arc::clone(&scenario.graph);
         let clock = if scenario.quirks.clock_1ns { Clock::TruncatedNs } else { Clock::Exact };
-        let telemetry = scenario.schemes.iter().map(|s| s.params.telemetry_bytes()).max().unwrap_or(0);
-        let f = &scenario.framing;
-        let max_frame =
-            (f.payload + f.header + telemetry).max(f.ack_header + telemetry).max(f.min_frame).max(f.pfc_frame);
+        let (f, max_frame) = (&scenario.framing, scenario.max_frame());
         if max_frame > u32::from(u16::MAX) {
             return Err(InputError::new("a full frame does not fit its 16-bit size")
                 .field("framing")
@@ -106,6 +103,7 @@ impl Net {
             }
             ports.push(port);
         }
+        crate::routing::choice::check(&graph, scenario.routing)?;
         let mut routes = Routes::new(Arc::clone(&graph), scenario.routing);
         let network = whole.map_or_else(|| ideal::max_base_rtt(&mut routes, scenario.framing.payload), |w| w.network);
         let buffers = Buffers::new(&graph, &scenario.switch, nic_rate, max_frame, f.pfc_frame);

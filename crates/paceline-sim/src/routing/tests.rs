@@ -5,15 +5,16 @@ use paceline_proto::units::{BitsPerSec, Duration};
 use proptest::prelude::*;
 
 use super::*;
-use crate::graph::{Link, NodeKind, Topology};
+use crate::graph::{Link, NodeKind, Side, Topology};
 use crate::scenario::{NextHopOrder, PathChoice};
-use crate::topology::{fat_tree, hpcc_fat320, leaf_spine};
+use crate::topology::{Level, dumbbell, fat_tree, hpcc_fat320, leaf_spine, xgft};
 
 const RATE: BitsPerSec = BitsPerSec(100_000_000_000);
 
+const BY_PORT: RoutingConfig = RoutingConfig { choice: PathChoice::FlowHash, order: NextHopOrder::Port, salt: 0 };
+
 fn routes(topology: &Topology, order: NextHopOrder) -> Routes {
-    let config = RoutingConfig { choice: PathChoice::FlowHash, order, salt: 0 };
-    Routes::new(Arc::new(Graph::new(topology)), config)
+    Routes::new(Arc::new(Graph::new(topology)), RoutingConfig { order, ..BY_PORT })
 }
 
 fn at(host: NodeId) -> Address {
@@ -118,7 +119,7 @@ fn a_removed_link_is_avoided() {
     let whole = routes(&leaf_spine(2, 2, 1, RATE, RATE, Duration(0), 1).unwrap(), NextHopOrder::Port);
     let without = |links: &[usize]| {
         let down = (0..6).map(|link| links.contains(&link)).collect();
-        Routes::without(whole.graph().clone(), whole.config, down)
+        Routes::without(whole.graph().clone(), BY_PORT, down)
     };
     let mut routes = without(&[]);
     assert_eq!(routes.next_hops(2, 3), [1, 2]);
@@ -141,10 +142,116 @@ fn impossible_paths_are_refused_by_name() {
     assert!(refused(at(0), Address { host: 1, nic: 1 }).starts_with("destination = host 1, nic 1: no such NIC"));
     assert!(refused(at(1), at(1)).contains("same host"));
     let down = vec![false, false, false, true];
-    let mut routes = Routes::without(routes.graph().clone(), routes.config, down);
+    let mut routes = Routes::without(routes.graph().clone(), BY_PORT, down);
     let text = routes.first_path(at(0), at(1), &mut out).unwrap_err().to_string();
     assert_eq!(text, "path = host 0 nic 0 to host 1 nic 0: no path");
     assert!(routes.next_hops(0, 3).is_empty() && routes.next_hops(2, 77).is_empty());
+}
+
+fn tree(levels: &[[u32; 2]]) -> Topology {
+    let wire = Side { rate: RATE, delay: Duration(0) };
+    xgft(&levels.iter().map(|&[children, parents]| Level { children, parents, wire }).collect::<Vec<_>>()).unwrap()
+}
+
+/// Links between switches, and NICs, that more than one flow of a shift of all hosts by `shift` uses; flows use the ports in
+/// their own direction.
+fn shared_links(topology: &Topology, choice: PathChoice, shift: u32) -> usize {
+    let mut routes = Routes::new(Arc::new(Graph::new(topology)), RoutingConfig { choice, ..BY_PORT });
+    let (graph, mut out, mut used) = (routes.graph().clone(), Vec::new(), BTreeSet::new());
+    let hosts = graph.hosts().count() as u32;
+    let mut shared = 0;
+    for src in 0..hosts {
+        let dst = (src + shift) % hosts;
+        let (from, to) = routes.choose_nics(src, dst, [77, 77]);
+        routes.flow_path(from, to, &tuple(src, dst, 10_000, 100), &mut out).unwrap();
+        let nodes = nodes_of(&graph, src, &out);
+        assert_eq!(nodes.last(), Some(&dst));
+        let ports = nodes.iter().zip(&out).map(|(node, port)| (*node, *port));
+        shared += ports.filter(|port| !used.insert(*port)).count();
+    }
+    shared
+}
+
+/// On trees with as many links up as down at every switch, both ways of choosing by number bring every shift of the hosts
+/// through without two flows on a link, as their authors promise; a hash does not.
+#[test]
+fn shifts_meet_nowhere_with_d_mod_k() {
+    for levels in [&[[4, 1], [4, 4]][..], &[[4, 1], [4, 4], [3, 4]], &[[2, 2], [3, 2], [4, 3]], &[[5, 1]]] {
+        let t = tree(levels);
+        let hosts: u32 = levels.iter().map(|l| l[0]).product();
+        for shift in 1..hosts {
+            // The last level's wrap-around is a shift only of the whole.
+            for choice in [PathChoice::DModK, PathChoice::SModK] {
+                assert_eq!(shared_links(&t, choice, shift), 0, "{levels:?}, {choice:?}, shift by {shift}");
+            }
+        }
+    }
+    assert!(shared_links(&tree(&[[4, 1], [4, 4]]), PathChoice::FlowHash, 4) > 0);
+    // The same holds for the fat-trees with other names for the same thing.
+    for t in [fat_tree(4, RATE, RATE, Duration(0), None), leaf_spine(5, 4, 4, RATE, RATE, Duration(0), 1)] {
+        assert_eq!(shared_links(&t.unwrap(), PathChoice::DModK, 7), 0);
+    }
+}
+
+/// All packets to a host meet at one switch of the top with D-mod-k; those of a host leave through one with S-mod-k.
+#[test]
+fn destinations_and_sources_have_a_switch_of_their_own() {
+    let t = tree(&[[3, 1], [3, 2], [3, 2]]);
+    for (choice, by_source) in [(PathChoice::DModK, false), (PathChoice::SModK, true)] {
+        let mut routes = Routes::new(Arc::new(Graph::new(&t)), RoutingConfig { choice, ..BY_PORT });
+        let (graph, mut out) = (routes.graph().clone(), Vec::new());
+        let mut tops: Vec<BTreeSet<NodeId>> = vec![BTreeSet::new(); 27];
+        for (src, dst) in (0..27).flat_map(|a| (0..27).map(move |b| (a, b))).filter(|(a, b)| a / 9 != b / 9) {
+            routes.flow_path(at(src), at(dst), &tuple(src, dst, 1, 1), &mut out).unwrap();
+            let key = if by_source { src } else { dst };
+            tops[key as usize].insert(nodes_of(&graph, src, &out)[3]);
+        }
+        assert!(tops.iter().all(|t| t.len() == 1));
+        assert_eq!(tops.into_iter().flatten().collect::<BTreeSet<_>>().len(), 4, "all of the top is used");
+    }
+}
+
+#[test]
+fn choice_by_number_is_refused_off_trees() {
+    let refused = |t: &Topology| {
+        let config = RoutingConfig { choice: PathChoice::DModK, ..BY_PORT };
+        choice::check(&Graph::new(t), config).map_err(|e| e.to_string())
+    };
+    let slow = Duration(0);
+    assert_eq!(refused(&hpcc_fat320().unwrap()), Ok(()));
+    let mut uneven = tree(&[[2, 1], [2, 2]]);
+    uneven.links.pop();
+    for (t, why) in [
+        (dumbbell(2, 2, RATE, RATE, slow, slow).unwrap(), "nodes 4 and 5 are linked across or within tiers"),
+        (leaf_spine(2, 2, 2, RATE, RATE, slow, 2).unwrap(), "nodes 4 and 6 have more than one link"),
+        (uneven, "node 5 has 1 uplinks, others of its tier 2"),
+    ] {
+        let text = refused(&t).unwrap_err();
+        assert!(text.starts_with("routing.choice = \"d_mod_k\": not defined in this network: "), "{text}");
+        assert!(text.contains(why) && text.contains("; allowed: \"flow_hash\""), "{text}");
+    }
+}
+
+/// Shortest paths between hosts whose lowest common ancestors are of level l: the product of the parents up to l.
+#[test]
+fn shortest_paths_of_a_tree_multiply() {
+    let levels = [[2, 2], [3, 2], [2, 3]];
+    let t = tree(&levels);
+    let mut routes = routes(&t, NextHopOrder::Port);
+    let graph = routes.graph().clone();
+    for (dst, count) in [(1, 2), (2, 4), (5, 4), (6, 12), (11, 12)] {
+        let mut paths = 0;
+        for nic in 0..2 {
+            let ([from, to], mut stack) = ([0, dst].map(|h| graph.ports_of(h)[nic].peer), Vec::new());
+            stack.push(from);
+            while let Some(at) = stack.pop() {
+                paths += u32::from(at == to);
+                let next = routes.next_hops(at, to).to_vec();
+                stack.extend(next.iter().map(|port| graph.ports_of(at)[*port as usize].peer));
+            }
+        }
+        assert_eq!(paths, count, "0 to {dst}");
+    }
 }
 
 #[test]

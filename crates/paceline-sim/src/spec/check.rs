@@ -6,6 +6,7 @@ use paceline_proto::units::{Bytes, Duration, Time};
 
 use crate::InputError;
 use crate::scenario::{BufferModel, PathChoice};
+use crate::topology::MAX_LEVELS;
 
 use super::Spec;
 use super::failure::FailureKind;
@@ -13,9 +14,10 @@ use super::node::{Bad, Node, Read, clip};
 use super::run::Stop;
 use super::scheme::Control;
 use super::section::{Variants as _, nearest};
-use super::topology::{GraphTopology, TopologyKind};
+use super::switch::NonEct;
+use super::topology::{GraphTopology, TopologyKind, Xgft};
 use super::value::{HostSet, Name};
-use super::workload::{IncastMode, Receiver, WorkloadKind};
+use super::workload::{Incast, IncastMode, LoadOf, Receiver, Rpc, RpcMode, WorkloadKind};
 
 /// Latest instant a scenario may name.
 const LATEST: Time = Time(1_000 * paceline_proto::units::S);
@@ -57,6 +59,7 @@ pub(crate) fn check(spec: &mut Spec, root: &Node) -> Read<()> {
     }
     topology(spec, root)?;
     ecn(spec, root)?;
+    red(spec, root)?;
     let (frame, limit) = (spec.framing.payload.0 + spec.framing.header.0, u64::from(u16::MAX));
     if frame > limit {
         let problem = "payload and header together are too long";
@@ -99,9 +102,30 @@ fn topology(spec: &Spec, root: &Node) -> Read<()> {
         TopologyKind::FatTree(tree) if tree.k % 2 == 1 => {
             Err(allowed(bad(root, "topology.k", "odd"), "an even whole number, 2 to 128"))
         }
+        TopologyKind::Xgft(tree) => levels(tree, root),
         TopologyKind::Graph(graph) => nodes_of(graph, root),
         _ => Ok(()),
     }
+}
+
+fn levels(tree: &Xgft, root: &Node) -> Read<()> {
+    let h = tree.children.len();
+    if h == 0 || h > MAX_LEVELS {
+        let error = bad(root, "topology.children", "not a tree");
+        return Err(allowed(error, format!("a number for each of 1 to {MAX_LEVELS} levels of switches")));
+    }
+    let lists = [
+        ("parents", tree.parents.len(), false),
+        ("rates", tree.rates.len(), true),
+        ("delays", tree.delays.len(), true),
+    ];
+    for (key, length, one) in lists {
+        if length != h && !(one && length == 1) {
+            let error = bad(root, &format!("topology.{key}"), "not as many as topology.children");
+            return Err(allowed(error, format!("{h} of them{}", if one { ", or one for all levels" } else { "" })));
+        }
+    }
+    Ok(())
 }
 
 fn nodes_of(graph: &GraphTopology, root: &Node) -> Read<()> {
@@ -133,6 +157,32 @@ fn nodes_of(graph: &GraphTopology, root: &Node) -> Read<()> {
             let field = format!("topology.links.{i}.b");
             return Err(allowed(bad(root, &field, "link from a node to itself"), "another node"));
         }
+    }
+    Ok(())
+}
+
+fn red(spec: &Spec, root: &Node) -> Read<()> {
+    let red = &spec.switch.red;
+    if !red.enabled {
+        return Ok(());
+    }
+    let no = |problem: &str, needed: &str| Err(allowed(bad(root, "switch.red.enabled", problem), needed));
+    if spec.switch.ecn.enabled {
+        return no("two rules for marks", "one of switch.red.enabled and switch.ecn.enabled, which is true unless set");
+    }
+    if spec.switch.trimming.enabled {
+        return no("a port that trims has no RED", "one of switch.red.enabled and switch.trimming.enabled");
+    }
+    if spec.schemes.iter().any(|(_, s)| matches!(s.cc, Control::ExpressPass(_))) {
+        return no("a port that shapes credits has no RED", "false with cc = \"express_pass\"");
+    }
+    if red.min >= red.max {
+        let problem = format!("min ({}) is not below max ({})", red.min, red.max);
+        return Err(allowed(bad(root, "switch.red.min", &problem), "min below max"));
+    }
+    if red.non_ect == NonEct::Drop && spec.switch.pfc.enabled {
+        let error = bad(root, "switch.red.non_ect", "with PFC nothing is dropped");
+        return Err(allowed(error, "\"pass\", or switch.pfc.enabled = false"));
     }
     Ok(())
 }
@@ -318,6 +368,17 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
         WorkloadKind::AllToAll(w) => Some(&w.hosts),
         WorkloadKind::Flows(_) | WorkloadKind::Rpc(_) => None,
     };
+    let share_of = match &workload.kind {
+        WorkloadKind::Poisson(w) => Some(&w.load.of),
+        WorkloadKind::Incast(Incast { mode: IncastMode::Poisson(mode), .. }) => Some(&mode.load.of),
+        WorkloadKind::Rpc(Rpc { mode: RpcMode::Open(mode), .. }) => Some(&mode.load.of),
+        _ => None,
+    };
+    let by_number = matches!(spec.routing.choice, PathChoice::DModK | PathChoice::SModK);
+    if by_number && matches!(share_of, Some(LoadOf::Link(_))) {
+        let problem = "the share of a link is worked out for paths by chance, and routing.choice takes them by number";
+        return Err(allowed(bad(root, &at("load.of"), problem), "\"host\", \"tor_uplink\""));
+    }
     let count = spec.topology.kind.hosts();
     let known_hosts = |set: &HostSet, key: &str| match set {
         HostSet::All => Ok(()),

@@ -113,13 +113,15 @@ section! {
     }
 }
 
-choice! { PathChoice { FlowHash = "flow_hash", Spray = "spray", } }
+choice! { PathChoice { FlowHash = "flow_hash", Spray = "spray", DModK = "d_mod_k", SModK = "s_mod_k", } }
 choice! { NextHopOrder { Port = "port", DescendingId = "descending_id", } }
 
 section! {
     /// Choice among shortest paths.
     pub struct Routing {
-        /// Per flow by a hash of its addresses and ports, salted per switch; or per packet, drawn at the source.
+        /// Per flow by a hash of its addresses and ports, salted per switch; or per packet, drawn at the source. In trees also
+        /// per flow by the number of its destination (D-mod-k) or source (S-mod-k): on the way up a node takes the uplink of that
+        /// number, divided by the product of all uplinks below it, modulo its own uplinks.
         choice: PathChoice = "flow_hash", from "HPCC reference simulator: per-flow ECMP";
         /// How equal next hops are numbered: by port, or by descending node id as the reference simulator happens to do.
         order: NextHopOrder = "port", from "Paceline";

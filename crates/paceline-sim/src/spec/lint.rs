@@ -2,15 +2,14 @@
 
 use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time};
 
-use crate::scenario::{BufferModel, EcnThresholds};
+use crate::scenario::{BufferModel, EcnThresholds, PausedLink};
 
 use super::Resolved;
 use super::host::{BaseRtt, Rto};
 use super::run::{Interval, MeasureEnd, Stall, Stop};
 use super::scheme::{Control, SendRate, Window};
-use super::switch::Headroom;
 use super::topology::Ports;
-use super::value::{Multiple, Value as _};
+use super::value::Value as _;
 use super::workload::{IncastMode, Rpc, RpcMode, WorkloadKind};
 
 /// INT bytes of the largest telemetry there is: HPCC's 5 hops of 8 bytes and a count of 2.
@@ -107,51 +106,17 @@ fn marks_after_pauses(scenario: &Resolved, thresholds: &[EcnThresholds], out: &m
 
 /// Bytes set aside at a port.
 fn headroom(scenario: &Resolved, port: &Ports) -> u64 {
-    match scenario.switch.pfc.headroom {
-        Headroom::Auto => most_in_flight(scenario, port),
-        Headroom::Bytes(bytes) => bytes.0,
-        Headroom::RateDelay(Multiple(factor)) => {
-            let delay = Duration(port.out.delay.0.midpoint(port.back.delay.0));
-            on_the_wire(port.back.rate, delay).saturating_mul(u64::from(factor))
-        }
-    }
-}
-
-/// Bytes on a wire of this rate and delay.
-fn on_the_wire(rate: BitsPerSec, delay: Duration) -> u64 {
-    let bytes = u128::from(rate.0) * u128::from(delay.0) / u128::from(8 * paceline_proto::units::S);
-    u64::try_from(bytes).unwrap_or(u64::MAX)
-}
-
-/// What can arrive after a pause was sent: one round trip, a packet at either end and the pause frame.
-fn most_in_flight(scenario: &Resolved, port: &Ports) -> u64 {
     let framing = &scenario.framing;
-    let packet = framing.payload.0 + framing.header.0 + TELEMETRY;
-    let round_trip = on_the_wire(port.back.rate, Duration(port.out.delay.0 + port.back.delay.0));
-    round_trip.saturating_add(2 * packet + framing.pfc_frame.0)
+    let frames = [framing.payload.0 + framing.header.0 + TELEMETRY, framing.pfc_frame.0];
+    let round_trip = Duration(port.out.delay.0 + port.back.delay.0);
+    let frames = frames.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+    scenario.switch.pfc.headroom.config().bytes(&PausedLink { rate: port.back.rate, round_trip, frames })
 }
 
 fn pfc(scenario: &Resolved, out: &mut Vec<String>) {
-    let pfc = &scenario.switch.pfc;
-    if !pfc.enabled {
-        if scenario.host.rto == Rto::Off {
-            out.push(
-                "host.rto is off and switch.pfc.enabled is false: a flow whose last packets are dropped never ends"
-                    .to_string(),
-            );
-        }
-        return;
-    }
-    let ports = scenario.topology.kind.switches();
-    let short = ports.iter().flatten().find(|p| headroom(scenario, p) < most_in_flight(scenario, p));
-    if let Some(port) = short {
-        let (rate, delay) = (port.back.rate, port.back.delay);
-        out.push(format!(
-            "switch.pfc.headroom is {} bytes on links of {rate} and {delay}, but {} may arrive in the round trip after a pause: \
-             packets may be lost; \"auto\" is enough",
-            headroom(scenario, port),
-            most_in_flight(scenario, port)
-        ));
+    if !scenario.switch.pfc.enabled && scenario.host.rto == Rto::Off {
+        let text = "host.rto is off and switch.pfc.enabled is false: a flow whose last packets are dropped never ends";
+        out.push(text.to_string());
     }
 }
 
@@ -184,11 +149,12 @@ fn schemes(scenario: &Resolved, out: &mut Vec<String>) {
 
 /// Whether anything can make a scheme slow down.
 fn slows_down(scenario: &Resolved, name: &str, cc: &Control, out: &mut Vec<String>) {
-    if cc.needs_marks() && !scenario.switch.ecn.enabled {
+    let marks = scenario.switch.ecn.enabled || scenario.switch.red.enabled;
+    if cc.needs_marks() && !marks {
         out.push(format!(
             "schemes.{name} never slows down: it reacts to congestion marks only, and switch.ecn.enabled is false"
         ));
-    } else if matches!(cc, Control::Dctcp(_)) {
+    } else if matches!(cc, Control::Dctcp(_)) && scenario.switch.ecn.enabled {
         step(scenario, name, out);
     }
     if scenario.quirks.line_rate_pacing

@@ -1,5 +1,6 @@
 //! `[switch]`: packet buffer, PFC and ECN marking.
 
+use paceline_proto::red;
 use paceline_proto::transport::ndp::switch::TrimmingPort;
 use paceline_proto::transport::selective_drop;
 use paceline_proto::units::{BitsPerSec, Bytes, Duration};
@@ -29,6 +30,8 @@ section! {
             pfc: Pfc;
             /// ECN marking.
             ecn: Ecn;
+            /// RED on the average queue.
+            red: Red;
             /// Dropping of unscheduled packets before others.
             selective_drop: SelectiveDrop;
             /// Trimming in place of dropping.
@@ -95,13 +98,24 @@ section! {
 either! {
     /// How much buffer is set aside per port for what arrives after a pause was sent.
     pub enum Headroom {
-        /// What can arrive at most: two times rate times delay, two full packets and a pause frame.
+        /// What can arrive at most.
         Auto = "auto",
         ;
         /// This many bytes.
         Bytes(Bytes),
         /// This many times rate times delay.
         RateDelay(Multiple),
+    }
+}
+
+impl Headroom {
+    /// The engine's form.
+    pub(crate) fn config(&self) -> scenario::Headroom {
+        match *self {
+            Headroom::Auto => scenario::Headroom::Auto,
+            Headroom::Bytes(bytes) => scenario::Headroom::Fixed(bytes),
+            Headroom::RateDelay(Multiple(factor)) => scenario::Headroom::RateDelay(factor),
+        }
     }
 }
 
@@ -112,8 +126,9 @@ section! {
         enabled: bool = true, from "HPCC, sec. 5.1";
         /// Bytes every (ingress port, class) may hold before it draws on the shared pool.
         reserve: Bytes = "4096B", in "[0B, 1GiB]", from "HPCC reference simulator (fixed there)";
-        /// Bytes set aside per port and class in use for what arrives after a pause was sent: `"auto"` (two times rate times delay, two full
-        /// packets and a pause frame), a size, or a multiple of rate times delay.
+        /// Bytes set aside per port and class in use for what arrives after a pause was sent: a size, a multiple of rate times
+        /// delay, or `"auto"`, what may arrive at most: rate times the delay there and back, three largest frames (one over the
+        /// threshold, one begun at either end) and eight pause frames. `paceline check` warns of less.
         headroom: Headroom = "3x", in "[0B, 1GiB]", from "HPCC reference simulator (fixed there)";
         /// An (ingress port, class) at host speed is paused when it holds this share of what is free in the pool.
         alpha: f64 = 0.125, in "(0, 1]", from "HPCC reference simulator: 1/8 (fixed there)";
@@ -158,6 +173,41 @@ section! {
     }
 }
 
+choice! {
+    /// What RED does to a packet without ECN that it would mark.
+    pub enum NonEct {
+        /// Nothing.
+        Pass = "pass",
+        /// Drops it.
+        Drop = "drop",
+    }
+}
+
+section! {
+    /// Random early detection on the average queue, at arrivals, in place of `switch.ecn`: bursts pass, standing queues do not.
+    /// The defaults are those of `HotI` 2011 at 10 Gb/s.
+    pub struct Red {
+        /// Whether ports have RED; needs `switch.ecn.enabled = false`.
+        enabled: bool = false, from "Floyd and Jacobson, ToN 1993";
+        /// Which queue is averaged: that of the packet's class or that of the whole port.
+        per: EcnQueue = "class", from "Paceline";
+        /// Nothing is marked while the average is below.
+        min: Bytes = "25600B", in "[0B, 1GiB]", from "HotI 2011: 25.6 KB";
+        /// Everything is marked while the average is at it or above.
+        max: Bytes = "76800B", in "[1B, 1GiB]", from "HotI 2011: 76.8 KB";
+        /// Weight of the newest queue in the average; 1 is the queue as it is.
+        weight: f64 = 0.002, in "(0, 1]", from "Floyd and Jacobson, ToN 1993, sec. 6; HotI 2011";
+        /// Probability of a mark as the average nears `max`.
+        p_max: f64 = 0.02, in "[0, 1]", from "Floyd and Jacobson, ToN 1993, sec. 7; HotI 2011";
+        /// Packets that an idle link is taken to send meanwhile, on the wire.
+        packet: Bytes = "1500B", in "[1B, 64KB]", from "HotI 2011: frames of 1500 B";
+        /// From `max` to twice `max` the probability rises from `p_max` to 1, instead of being 1 at once.
+        gentle: bool = false, from "Floyd 2000";
+        /// What becomes of a packet without ECN in place of a mark; `"drop"` only without PFC.
+        non_ect: NonEct = "pass", from "HotI 2011: only data feel RED (inferred); RFC 3168, sec. 7: \"drop\"";
+    }
+}
+
 section! {
     /// Thresholds of the ports of one rate.
     pub struct EcnAtRate {
@@ -197,11 +247,7 @@ impl Switch {
         let q16 = |alpha: f64| (alpha * 65536.0).round() as u32;
         let pfc = self.pfc.enabled.then(|| scenario::Pfc {
             reserve: self.pfc.reserve,
-            headroom: match self.pfc.headroom {
-                Headroom::Auto => scenario::Headroom::Auto,
-                Headroom::Bytes(bytes) => scenario::Headroom::Fixed(bytes),
-                Headroom::RateDelay(Multiple(factor)) => scenario::Headroom::RateDelay(factor),
-            },
+            headroom: self.pfc.headroom.config(),
             // The engine counts in 1/65536; the least share it knows is one of them.
             alpha_q16: q16(self.pfc.alpha).max(1),
             alpha_scales: self.pfc.alpha_scales,
@@ -225,6 +271,18 @@ impl Switch {
                 EcnQueue::Class => selective_drop::Scope::Queue,
             },
         });
+        let red = self.red.enabled.then(|| scenario::RedQueues {
+            params: red::Params {
+                min: self.red.min.0 as u32,
+                max: self.red.max.0 as u32,
+                weight: self.red.weight,
+                p_max: self.red.p_max,
+                packet: self.red.packet.0 as u32,
+                gentle: self.red.gentle,
+                drop_non_ect: self.red.non_ect == NonEct::Drop,
+            },
+            per_port: self.red.per == EcnQueue::Port,
+        });
         let full = framing.payload + framing.header;
         let trimming = self.trimming.enabled.then(|| TrimmingPort {
             data_limit: self.trimming.data_packets.saturating_mul(full),
@@ -238,6 +296,6 @@ impl Switch {
             Scheduler::Strict => true,
         };
         let (buffer, model) = (self.buffer, self.model);
-        scenario::SwitchConfig { buffer, model, pfc, egress_alpha_q16, ecn, strict, selective, trimming }
+        scenario::SwitchConfig { buffer, model, pfc, egress_alpha_q16, ecn, strict, selective, red, trimming }
     }
 }

@@ -5,6 +5,7 @@ use paceline_proto::units::{BitsPerSec, Duration};
 use super::declare::{section, variants};
 use super::value::{File, Name};
 use crate::graph::Side;
+use crate::topology::Level;
 
 section! {
     /// Hosts, switches and links. Node ids: hosts first, from 0, then switches.
@@ -29,6 +30,8 @@ variants! {
         LeafSpine(LeafSpine) = "leaf_spine",
         /// A k-ary fat-tree.
         FatTree(FatTree) = "fat_tree",
+        /// An extended generalised fat-tree.
+        Xgft(Xgft) = "xgft",
         /// The HPCC paper's tree.
         HpccFat320(HpccFat320) = "hpcc_fat320",
         /// A topology file.
@@ -122,6 +125,22 @@ section! {
 }
 
 section! {
+    /// The extended generalised fat-tree XGFT(h; m1, ..., mh; w1, ..., wh): any tree of h levels of switches. Lists go from the
+    /// hosts up.
+    pub struct Xgft {
+        /// Nodes below a switch (m1, ..., mh), level by level; their product is the number of hosts.
+        children: Vec<u32> = [8, 8], in "[1, 65535]", from "Oehring et al., IPPS 1995";
+        /// Nodes above a node (w1, ..., wh), level by level: NICs of a host, then uplinks of a switch. Between hosts that meet at
+        /// level l there are w1 ... wl shortest paths.
+        parents: Vec<u32> = [1, 8], in "[1, 65535]", from "Oehring et al., IPPS 1995";
+        /// Rates of the links, level by level; or one for all.
+        rates: Vec<BitsPerSec> = ["100Gbps"], in "[1Mbps, 10Tbps]", from "HPCC, sec. 5.1";
+        /// Propagation delays of the links, level by level; or one for all.
+        delays: Vec<Duration> = ["1us"], in "[0s, 1s]", from "HPCC, sec. 5.1";
+    }
+}
+
+section! {
     /// The tree of the HPCC evaluation as it is: 320 hosts at 100 Gb/s, 20 top-of-rack, 20 aggregation and 16 core
     /// switches, 400 Gb/s between switches, 1 us per link.
     pub struct HpccFat320 {}
@@ -206,6 +225,7 @@ impl TopologyKind {
             TopologyKind::ParkingLot(t) => Some(t.host_rate),
             TopologyKind::LeafSpine(t) => Some(t.host_rate),
             TopologyKind::FatTree(t) => Some(t.host_rate),
+            TopologyKind::Xgft(t) => t.rates.first().copied(),
             TopologyKind::HpccFat320(_) => Some(BitsPerSec(100_000_000_000)),
             TopologyKind::File(_) => None,
             TopologyKind::Graph(g) => {
@@ -225,6 +245,7 @@ impl TopologyKind {
             TopologyKind::ParkingLot(t) => Some(2 + 2 * u64::from(t.hops)),
             TopologyKind::LeafSpine(t) => Some(u64::from(t.leaves) * u64::from(t.hosts_per_leaf)),
             TopologyKind::FatTree(t) => Some(u64::from(t.k).pow(2) / 2 * u64::from(t.edge_hosts())),
+            TopologyKind::Xgft(t) => Some(t.children.iter().fold(1, |n, m| n.saturating_mul(u64::from(*m)))),
             TopologyKind::HpccFat320(_) => Some(320),
             TopologyKind::File(_) => None,
             TopologyKind::Graph(g) => Some(g.hosts.len() as u64),
@@ -258,6 +279,17 @@ impl TopologyKind {
                 ],
                 vec![Ports::new(t.k, t.fabric_rate, t.link_delay)],
             ],
+            TopologyKind::Xgft(t) => {
+                let levels = t.levels();
+                let above = levels.iter().skip(1).map(|l| Some((l.parents, l.wire))).chain([None]);
+                let ports = |count, wire: Side| Ports::new(count, wire.rate, wire.delay);
+                let both = levels.iter().zip(above);
+                both.map(|(l, up)| {
+                    let up = up.map(|(parents, wire)| ports(parents, wire));
+                    [Some(ports(l.children, l.wire)), up].into_iter().flatten().collect()
+                })
+                .collect()
+            }
             TopologyKind::HpccFat320(_) => {
                 let fabric = |count| Ports::new(count, fabric, us);
                 vec![vec![Ports::new(16, host, us), fabric(4)], vec![fabric(8)], vec![fabric(5)]]
@@ -277,6 +309,19 @@ impl TopologyKind {
                 ports.into_values().collect()
             }
         }
+    }
+}
+
+impl Xgft {
+    /// The levels from the hosts up; as many as the shortest list says, where lists of one count for all.
+    pub(crate) fn levels(&self) -> Vec<Level> {
+        let each = |i: usize| {
+            let rate = *self.rates.get(if self.rates.len() == 1 { 0 } else { i })?;
+            let delay = *self.delays.get(if self.delays.len() == 1 { 0 } else { i })?;
+            let (children, parents) = (*self.children.get(i)?, *self.parents.get(i)?);
+            Some(Level { children, parents, wire: Side { rate, delay } })
+        };
+        (0..self.children.len()).map_while(each).collect()
     }
 }
 

@@ -38,6 +38,8 @@ fn every_generator_gives_a_valid_network_with_its_tiers() {
         fat_tree(2, SLOW, SLOW, US, None),
         fat_tree(4, SLOW, FAST, US, Some(5)),
         hpcc_fat320(),
+        levels(&[[4, 1]]),
+        levels(&[[3, 2], [2, 2], [4, 1], [2, 3]]),
     ];
     for tree in trees {
         let tree = tree.unwrap();
@@ -78,6 +80,46 @@ fn fat_tree_counts() {
     }
 }
 
+/// An XGFT of these children and parents.
+fn levels(counts: &[[u32; 2]]) -> Result<Topology, crate::InputError> {
+    let wire = Side { rate: SLOW, delay: US };
+    xgft(&counts.iter().map(|&[children, parents]| Level { children, parents, wire }).collect::<Vec<_>>())
+}
+
+/// XGFT(3; 2, 3, 2; 1, 2, 2): counts per level, ports, and that neighbours differ in the digit of the upper level alone.
+#[test]
+fn xgft_is_wired_by_digits() {
+    let (m, w) = ([2, 3, 2], [1, 2, 2]);
+    let t = levels(&[[2, 1], [3, 2], [2, 2]]).unwrap();
+    let count = |tier| t.tiers.iter().map(|&x| u32::from(x == tier)).sum::<u32>();
+    assert_eq!([0, 1, 2, 3].map(count), [12, 6, 4, 4]);
+    assert_eq!(t.links.len(), 12 + 6 * 2 + 4 * 2);
+    let first = [0, 12, 18, 22];
+    // Digits of a node, the topmost first: children above its level, parents up to it.
+    let digits = |node: u32| {
+        let level = usize::from(t.tiers[node as usize]);
+        let mut rest = node - first[level];
+        let mut digits = [0; 3];
+        for i in 0..3 {
+            let (place, base) = if i < level { (2 - i, w[i]) } else { (2 - i, m[i]) };
+            digits[place] = rest % base;
+            rest /= base;
+        }
+        digits
+    };
+    for link in &t.links {
+        let (lower, upper) = (digits(link.a), digits(link.b));
+        let level = usize::from(t.tiers[link.b as usize]);
+        assert_eq!(usize::from(t.tiers[link.a as usize]) + 1, level);
+        let differing: Vec<usize> = (0..3).filter(|&i| lower[i] != upper[i]).collect();
+        assert!(differing.is_empty() || differing == [3 - level], "{} {lower:?} - {} {upper:?}", link.a, link.b);
+    }
+    // A two-level tree is a leaf-spine, a binary fat-tree the one of four ports.
+    assert_eq!(levels(&[[3, 1], [4, 2]]).unwrap(), leaf_spine(4, 2, 3, SLOW, SLOW, US, 1).unwrap());
+    let sizes = |t: Topology| (t.tiers, t.links.len());
+    assert_eq!(sizes(levels(&[[2, 1], [2, 2], [4, 2]]).unwrap()), sizes(fat_tree(4, SLOW, SLOW, US, None).unwrap()));
+}
+
 #[test]
 fn bad_arguments_are_named() {
     let zero = BitsPerSec(0);
@@ -106,6 +148,15 @@ fn bad_arguments_are_named() {
         (fat_tree(4, SLOW, zero, US, None), "fabric_rate = 0bps"),
         (fat_tree(1000, SLOW, SLOW, US, None), "hosts and switches = 251250000"),
         (fat_tree(big - 1, SLOW, SLOW, US, None), "k = 4294967294"),
+        (levels(&[]), "levels = 0"),
+        (levels(&[[2, 1]; 9]), "levels = 9"),
+        (levels(&[[1, 1], [1, 3]]), "hosts, the product of all children = 1"),
+        (levels(&[[2, 1], [0, 3]]), "children, level 2 = 0"),
+        (levels(&[[2, 0], [2, 3]]), "parents, level 1 = 0"),
+        (levels(&[[60_000, 1], [2, 60_000]]), "children of a switch of level 1 and its parents = 120000"),
+        (levels(&[[60_000, 1], [60_000, 1]]), "links below level 1 = 3600000000"),
+        (levels(&[[65_535, 65_535]; 8]), "children of a switch of level 1 and its parents = 131070"),
+        (xgft(&[Level { children: 2, parents: 1, wire: Side { rate: zero, delay: US } }]), "rate, level 1 = 0bps"),
     ];
     for (result, start) in cases {
         let text = result.unwrap_err().to_string();

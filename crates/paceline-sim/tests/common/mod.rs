@@ -138,11 +138,13 @@ pub fn plain(topology: &Topology) -> Scenario {
     Scenario {
         seed: 1,
         graph: Arc::new(Graph::new(topology)),
+        names: Vec::new(),
         framing: Framing::HPCC,
         switch: SwitchConfig {
             strict: false,
             selective: None,
             trimming: None,
+            red: None,
             buffer: Bytes(1 << 30),
             model: BufferModel::PerPort,
             pfc: None,

@@ -221,6 +221,11 @@ fn unpack(header: &Header, extra: &Extra) -> Segment {
     }
 }
 
+/// Whether a segment understands congestion marks, by the second word of what a packet carries of it ([`Extra`]).
+pub fn is_ect(second: u64) -> bool {
+    Flags((second >> 32) as u16).has(Flags::ECT)
+}
+
 impl Endpoint for Host {
     const EXTRA: bool = true;
 
@@ -347,6 +352,7 @@ mod tests {
             let s = Segment { seq, ack, len, window, flags: Flags(flags), timestamps, sack };
             let header = frame(&Sizes::ETHERNET, Kind::Data, 0, 1, 2, 3, &s);
             prop_assert_eq!(unpack(&header, &pack(&s)), s);
+            prop_assert_eq!(is_ect(pack(&s)[1]), s.flags.has(Flags::ECT));
             let marked = unpack(&Header { flags: CE, ..header }, &pack(&s));
             prop_assert!(marked.flags.has(Flags::CE));
         }

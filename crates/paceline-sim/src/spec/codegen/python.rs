@@ -160,6 +160,11 @@ fn literal(text: &str) -> String {
         "true" => "True".to_string(),
         "false" => "False".to_string(),
         "[]" => "()".to_string(),
+        // A tuple: dataclasses refuse lists, which all instances would share.
+        list if list.starts_with('[') => {
+            let items = list.trim_matches(['[', ']']);
+            if items.contains(',') { format!("({items})") } else { format!("({items},)") }
+        }
         other => other.to_string(),
     }
 }

@@ -146,6 +146,7 @@ pub(super) fn all_variants() -> Vec<String> {
         "kind = 'parking_lot'",
         "kind = 'leaf_spine'",
         "kind = 'fat_tree'\nhosts_per_edge = 3",
+        "kind = 'xgft'",
         "kind = 'hpcc_fat320'",
         "kind = 'file'\nfile = 'a b.txt'",
         "kind = 'graph'\nhosts = ['a', 'b']\nswitches = ['s']\nlinks = [{ a = 'a', b = 's' }, { a = 'b', b = 's', rate = '1Gbps', rate_back = '2Gbps', delay_back = '3us' }]",
@@ -259,7 +260,7 @@ fn the_catalogue_lists_parameters_with_their_conditions() {
         ]
     );
     assert_eq!(names("workloads"), ["poisson", "incast", "permutation", "all_to_all", "flows", "rpc"]);
-    assert_eq!(names("topologies").len(), 8);
+    assert_eq!(names("topologies").len(), 9);
     assert_eq!(list["distributions"][0], "websearch@hpcc");
     let hpcc = &list["schemes"][1]["parameters"][0];
     assert_eq!((hpcc["name"].as_str(), hpcc["default"].as_str()), (Some("eta"), Some("0.95")));

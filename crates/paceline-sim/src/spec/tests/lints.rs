@@ -9,8 +9,6 @@ const WARNINGS: &[(&[&str], &str)] = &[
     (&["switch.ecn.by_rate=[{ rate = '400Gbps', k_min = '1KB', k_max = '2KB' }]"], "switch.ecn: ports of 100Gbps mark at 400KB to 1600KB, faster ones of 400Gbps already at 1KB to 2KB"),
     (&["switch.ecn.k_max=5MB"], "switch.ecn.k_max (5MB on ports of 100Gbps) is above the PFC threshold"),
     (&["switch.ecn.k_max=40MB", "switch.pfc.enabled=false"], "switch.ecn.k_max (40MB on ports of 100Gbps) is above switch.buffer"),
-    (&["switch.pfc.headroom=1x"], "switch.pfc.headroom is 12500 bytes on links of 100Gbps and 1us, but 27223 may arrive"),
-    (&["topology.link_delay=10ns"], "switch.pfc.headroom is 375 bytes"),
     (&["switch.buffer=100KB"], "switch.ecn.k_max"),
     (&["switch.pfc.enabled=false", "host.rto=off"], "host.rto is off and switch.pfc.enabled is false"),
     (&["schemes.hpcc.window=500B"], "schemes.hpcc.window (500B) is below one packet (1KB)"),
@@ -68,6 +66,36 @@ fn a_stall_within_a_round_trip_is_told() {
     assert!(told(&["host.rto=off", "run.stall=1us", "host.base_rtt=1ns"]), "what flows assume is not what they see");
     assert!(!told(&["run.stall=1us"]), "a timeout is waited for");
     assert!(!told(&["host.rto=off", "run.stall=1ms"]));
+}
+
+/// By hand for 100 Gb/s and 1 us each way: 25,000 bytes in the round trip, three frames of 1000 + 48 + 42 bytes and eight pause
+/// frames of 43.
+#[test]
+fn missing_headroom_is_reckoned_up() {
+    let told = |changes: &[&str]| {
+        let warnings = crate::assemble::assemble(&least(changes)).unwrap().warnings;
+        warnings.into_iter().find(|w| w.starts_with("switch.pfc.headroom"))
+    };
+    let text = told(&["switch.pfc.headroom=1x"]).unwrap();
+    assert_eq!(
+        text,
+        "switch.pfc.headroom sets 12500 bytes aside for the link host0->tor0, over which 28614 may arrive after a pause \
+         (100Gbps and back in 2us, three frames of 1090 bytes, eight pause frames of 43): packets may be lost; enough is \
+         headroom = \"auto\" or \"3x\""
+    );
+    assert!(told(&["topology.link_delay=10ns"]).is_some_and(|w| w.contains("sets 375 bytes") && w.contains("\"31x\"")));
+    let fine: [&[&str]; 4] = [
+        &[],
+        &["switch.pfc.headroom=28614B"],
+        &["switch.pfc.headroom=auto"],
+        &["switch.pfc.enabled=false", "switch.pfc.headroom=1x"],
+    ];
+    for changes in fine {
+        assert_eq!(told(changes), None, "{changes:?}");
+    }
+    assert!(told(&["switch.pfc.headroom=28613B"]).is_some());
+    // The time through the switch counts as delay of what leaves it, the pause too.
+    assert!(told(&["switch.delay=1us", "switch.pfc.headroom=1x"]).is_some_and(|w| w.contains("41114 may arrive")));
 }
 
 #[test]

@@ -1,0 +1,138 @@
+//! The switch's side: when a frame is sampled, and what its sender is told.
+
+use super::{Feedback, MAX_LEVEL, around};
+use crate::rng::Stream;
+
+/// How congestion becomes six bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Quantiser {
+    /// In proportion to the largest value there can be: `floor(63 Psi / (Qeq (2 w + 1)))` (standard).
+    #[default]
+    Proportional,
+    /// The top six bits of the largest value there can be (pseudo-code): as coarse, but up to twice as gentle, since that
+    /// value seldom is a power of two.
+    TopBits,
+}
+
+/// Parameters of a congestion point.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CongestionPointParams {
+    /// Queue at which the loop shall settle (Qeq), bytes, 1 to 2^30. MIB: 26,000; `HotI` 2011: 20,480 and 67,584 (20 % and
+    /// 66 % of a port's buffer).
+    pub set_point: u32,
+    /// Weight w of the queue's growth, in 1/1024, 0 to 2^20. The standard has powers of two from 2^-10 to 2^10; default 2048,
+    /// w = 2 (MIB, `HotI` 2011).
+    pub weight_q10: u32,
+    /// Bytes between two samples without congestion, 1 to 2^30. Default 150,000 (MIB).
+    pub sample_base: u32,
+    /// Each interval is drawn from this many percent around its value, 0 to 100. Default 15 (pseudo-code).
+    pub jitter: u8,
+    /// How congestion becomes six bits.
+    pub quantiser: Quantiser,
+    /// The queue is averaged with weight `2^-average_shift` per arriving frame, 0 to 16; 0 is the queue as it is (standard).
+    /// 9 averages about as RED does with 0.002.
+    pub average_shift: u8,
+}
+
+impl Default for CongestionPointParams {
+    fn default() -> Self {
+        Self {
+            set_point: 26_000,
+            weight_q10: 2048,
+            sample_base: 150_000,
+            jitter: 15,
+            quantiser: Quantiser::Proportional,
+            average_shift: 0,
+        }
+    }
+}
+
+/// Sampling intervals by the upper three bits of the feedback, in 1/300 of the base: 150, 75, 50, 37.5, 30, 25, 21.5 and
+/// 18.5 KB of 150 KB.
+const INTERVALS: [u64; 8] = [300, 150, 100, 75, 60, 50, 43, 37];
+
+impl CongestionPointParams {
+    /// Congestion times 1024, cut off below 0 and above its largest value, and that value.
+    fn congestion(&self, queue: u32, old: u32) -> (u64, u64) {
+        let (set_point, weight) = (i64::from(self.set_point.min(1 << 30)), i64::from(self.weight_q10.min(1 << 20)));
+        let most = set_point * (1024 + 2 * weight);
+        let psi = (i64::from(queue) - set_point) * 1024 + weight * (i64::from(queue) - i64::from(old));
+        (psi.clamp(0, most) as u64, most as u64)
+    }
+
+    /// The feedback for a queue that was `old` bytes long at the sample before: 0 for none, up to [`MAX_LEVEL`].
+    pub fn level(&self, queue: u32, old: u32) -> u8 {
+        let (psi, most) = self.congestion(queue, old);
+        match self.quantiser {
+            Quantiser::Proportional => (u128::from(MAX_LEVEL) * u128::from(psi) / u128::from(most.max(1))) as u8,
+            Quantiser::TopBits => {
+                let bits = u64::BITS - (most >> 10).leading_zeros();
+                let psi = psi >> 10;
+                if bits > 6 { (psi >> (bits - 6)) as u8 } else { psi as u8 }
+            }
+        }
+    }
+
+    /// Bytes to the next sample after feedback of a level, before jitter.
+    pub fn interval(&self, level: u8) -> u64 {
+        u64::from(self.sample_base.min(1 << 30)) * INTERVALS[usize::from(level >> 3).min(7)] / 300
+    }
+}
+
+/// A congestion point: one output queue of one priority.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CongestionPoint {
+    /// Bytes that may still arrive before the next sample.
+    left: i64,
+    /// Queue at the last sample, bytes.
+    old: u32,
+    /// Average of the queue, bytes times 65,536.
+    average_q16: i64,
+    /// Feedback that has not met a frame to answer yet.
+    pending: Option<Feedback>,
+    stream: Stream,
+}
+
+impl CongestionPoint {
+    /// An empty queue. `stream`: random numbers of this queue alone ([`crate::rng::Purpose::Qcn`]).
+    pub fn new(p: &CongestionPointParams, stream: Stream) -> Self {
+        Self { left: i64::from(p.sample_base.min(1 << 30)), old: 0, average_q16: 0, pending: None, stream }
+    }
+
+    /// A frame of `len` bytes arrives and makes the queue `queue` bytes long. Feedback goes to the sender of this frame.
+    ///
+    /// `answerable`: the frame's sender can be told. Other frames count, and feedback they would get goes to the next answerable
+    /// one, unless a newer sample comes first.
+    #[inline]
+    pub fn on_arrival(
+        &mut self,
+        p: &CongestionPointParams,
+        queue: u32,
+        len: u32,
+        answerable: bool,
+    ) -> Option<Feedback> {
+        if p.average_shift > 0 {
+            self.average_q16 += ((i64::from(queue) << 16) - self.average_q16) >> p.average_shift.min(16);
+        }
+        self.left -= i64::from(len);
+        if self.left < 0 {
+            self.sample(p, queue);
+        }
+        if answerable { self.pending.take() } else { None }
+    }
+
+    /// Bytes that may arrive before a frame is sampled: no frame within so many gets a feedback, if none is pending.
+    pub fn quiet_bytes(&self) -> u64 {
+        if self.pending.is_some() { 0 } else { self.left.max(0) as u64 }
+    }
+
+    #[cold]
+    fn sample(&mut self, p: &CongestionPointParams, queue: u32) {
+        let queue = if p.average_shift > 0 { (self.average_q16 >> 16) as u32 } else { queue };
+        let level = p.level(queue, self.old);
+        let (offset, delta) = (i64::from(p.set_point) - i64::from(queue), i64::from(queue) - i64::from(self.old));
+        self.pending = (level > 0).then_some(Feedback { level, offset, delta });
+        self.old = queue;
+        self.left = around(p.interval(level), p.jitter, self.stream.next_u64()) as i64;
+    }
+}

@@ -1,0 +1,52 @@
+//! Buffer for what arrives after a pause was sent: how much is needed, how much there is.
+
+use paceline_proto::units::{BitsPerSec, Bytes, Duration};
+
+/// How much buffer is set aside per port for what arrives after a pause was sent.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Headroom {
+    /// What can arrive at most: [`PausedLink::in_flight`].
+    Auto,
+    /// `factor` times rate times delay (the reference simulator uses 3).
+    RateDelay(u32),
+    /// A fixed number of bytes.
+    Fixed(Bytes),
+}
+
+/// A link into a switch, for what may still come by it when it is paused.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PausedLink {
+    /// Rate of what comes in.
+    pub rate: BitsPerSec,
+    /// Delay both ways: the pause goes out, and what left before its arrival comes in.
+    pub round_trip: Duration,
+    /// Largest frame and a pause frame, bytes.
+    pub frames: [u32; 2],
+}
+
+impl PausedLink {
+    /// Bytes that may arrive after a pause became due (802.1Qbb, annex O): what is sent in a round trip; the frame that found the
+    /// threshold lowered by other ports, and one that had just started at either end; pause frames of all eight classes before
+    /// ours. Hosts and switches stop at once.
+    pub fn in_flight(&self) -> u64 {
+        let [frame, pause] = self.frames.map(u64::from);
+        let flight = u128::from(self.rate.0) * u128::from(self.round_trip.0);
+        u64::try_from(flight.div_ceil(8_000_000_000_000)).unwrap_or(u64::MAX).saturating_add(3 * frame + 8 * pause)
+    }
+}
+
+impl Headroom {
+    /// Bytes set aside for a link.
+    pub fn bytes(self, link: &PausedLink) -> u64 {
+        match self {
+            Headroom::Auto => link.in_flight(),
+            Headroom::RateDelay(factor) => {
+                // The reference simulator counts in whole nanoseconds.
+                let delay = Duration(link.round_trip.0 / 2).as_ns();
+                let bytes = u128::from(link.rate.0) * u128::from(delay) / 8 / 1_000_000_000;
+                (bytes as u64).saturating_mul(u64::from(factor))
+            }
+            Headroom::Fixed(bytes) => bytes.0,
+        }
+    }
+}
