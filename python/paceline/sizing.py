@@ -54,8 +54,6 @@ class Tried:
     """Of the flows' slowdown, or of the queries' where there are no flows."""
     drops: float
     paused: float
-    fullest_bytes: int
-    """Most bytes that any switch held."""
     seeds: int
 
 
@@ -135,11 +133,11 @@ def curves(runs: Runs, limits: Limits) -> list[Curve]:
 
 def _tried(size: int, runs: Sequence[Run]) -> Tried:
     all_of_it = [_measured(run.results()) for run in runs]
-    p99, drops, paused, fullest = (float(np.mean([m[i] for m in all_of_it])) for i in range(4))
-    return Tried(size, p99, drops, paused, int(fullest), len(runs))
+    p99, drops, paused = (float(np.mean([m[i] for m in all_of_it])) for i in range(3))
+    return Tried(size, p99, drops, paused, len(runs))
 
 
-def _measured(results: Results) -> tuple[float, float, float, float]:
+def _measured(results: Results) -> tuple[float, float, float]:
     asked = list(queries.groups(results))
     flows = results.slowdown()
     p99 = [percentiles(s, (99.0,))[0].value for s in (flows, *(g.slowdown for g in asked)) if len(s)]
@@ -150,7 +148,6 @@ def _measured(results: Results) -> tuple[float, float, float, float]:
         max(p99, default=math.nan),
         c["drops_buffer"] / max(c["data_packets"], 1),
         longest / max(results.simulated_ps, 1),
-        float(c["max_buffer_bytes"]),
     )
 
 
@@ -195,10 +192,9 @@ def everything(found: Sequence[Curve]) -> Table:
                 format_number(t.p99),
                 _share(t.drops),
                 _share(t.paused),
-                _size(t.fullest_bytes),
             )
             rows.append((Cell(curve.label), *(Cell(c) for c in cells), Cell(", ".join(broken) or "–")))
-    head = ("Curve", "Buffer", "p99 slowdown", "Dropped", "Worst port paused", "Fullest switch", "Breaks")
+    head = ("Curve", "Buffer", "p99 slowdown", "Dropped", "Worst port paused", "Breaks")
     return Table("All buffers tried", head, rows)
 
 
@@ -222,7 +218,6 @@ def write(found: Sequence[Curve], folder: Path) -> list[Path]:
         "slowdown_p99",
         "dropped_share",
         "paused_share",
-        "fullest_bytes",
         "seeds",
         "breaks",
     ]
@@ -230,7 +225,7 @@ def write(found: Sequence[Curve], folder: Path) -> list[Path]:
     writer.writerow(columns)
     for curve in found:
         for t, broken in zip(curve.tried, curve.broken, strict=True):
-            values: list[Any] = [t.buffer_bytes, t.p99, t.drops, t.paused, t.fullest_bytes, t.seeds]
+            values: list[Any] = [t.buffer_bytes, t.p99, t.drops, t.paused, t.seeds]
             writer.writerow([curve.label, *values, ";".join(broken)])
     part = folder / ".buffers.csv.part"
     part.write_text(text.getvalue(), encoding="utf-8")
