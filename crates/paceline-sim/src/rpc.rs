@@ -75,7 +75,7 @@ struct StreamState {
 
 /// All connections of a run.
 pub(crate) struct Rpcs {
-    rpcs: Arc<[Arc<Rpc>]>,
+    workloads: Arc<[Arc<Rpc>]>,
     streams: Vec<StreamState>,
     clients: Vec<Client>,
     /// Streams whose sender is not told yet that all has arrived.
@@ -114,7 +114,7 @@ impl Rpcs {
             }
         }
         Some(Box::new(Self {
-            rpcs: Arc::clone(&scenario.rpcs),
+            workloads: Arc::clone(&scenario.rpcs),
             streams: vec![StreamState { slot: NONE, ..StreamState::default() }; clients.len() * 2],
             clients,
             unsettled: 0,
@@ -186,7 +186,7 @@ impl Rpcs {
     /// The connections at a NIC that share their queries with this one.
     fn pool_of(&self, nic: u32, connection: u32) -> (u32, u16, NodeId, NodeId) {
         let rpc = self.clients[connection as usize].rpc;
-        let (client, server) = self.rpcs[usize::from(rpc)].ends(connection);
+        let (client, server) = self.workloads[usize::from(rpc)].ends(connection);
         (nic, rpc, client, server)
     }
 
@@ -206,7 +206,7 @@ impl Rpcs {
             let [there, back] = &client.ways;
             let line = if self.sprayed { ideal::line_rate_sprayed } else { ideal::line_rate };
             let query = line(bytes, framing, there, back).receiver.0;
-            let response = line(self.rpcs[usize::from(client.rpc)].response, framing, back, there).receiver.0;
+            let response = line(self.workloads[usize::from(client.rpc)].response, framing, back, there).receiver.0;
             client.ideal = (bytes, query.saturating_add(response));
         }
         client.ideal.1
@@ -215,7 +215,7 @@ impl Rpcs {
     /// A record of a query; `answered` is when its response had arrived.
     fn record(&mut self, connection: u32, query: Query, answered: Option<u64>, framing: &Framing) -> QueryRecord {
         let ideal = self.ideal(connection, query.bytes, framing);
-        let rpc = &self.rpcs[usize::from(self.clients[connection as usize].rpc)];
+        let rpc = &self.workloads[usize::from(self.clients[connection as usize].rpc)];
         let (client, server) = rpc.ends(connection);
         QueryRecord {
             connection,
@@ -252,7 +252,7 @@ impl Net {
         self.counters.started += 1;
         self.counters.connections += 1;
         let Some(r) = &mut self.rpcs else { return };
-        match r.rpcs[usize::from(r.clients[connection as usize].rpc)].queries {
+        match r.workloads[usize::from(r.clients[connection as usize].rpc)].queries {
             Queries::Outstanding(n) => (0..n).for_each(|_| self.issue(connection, now)),
             Queries::Poisson(_, pick) => {
                 if pick == Pick::Idle {
@@ -268,7 +268,7 @@ impl Net {
     fn plan(&mut self, nic: u32, connection: u32, now: u64) {
         let Some(r) = &mut self.rpcs else { return };
         let client = &mut r.clients[connection as usize];
-        let rpc = &r.rpcs[usize::from(client.rpc)];
+        let rpc = &r.workloads[usize::from(client.rpc)];
         let Queries::Poisson(mean, _) = rpc.queries else { return };
         match next_start(now, rpc.end.0, &mut client.gaps, mean, &mut client.carry) {
             Some(at) => {
@@ -297,7 +297,7 @@ impl Net {
     fn issue(&mut self, connection: u32, now: u64) {
         let Some(r) = &mut self.rpcs else { return };
         let client = &mut r.clients[connection as usize];
-        let bytes = r.rpcs[usize::from(client.rpc)].sizes.draw(client.sizes.next_u64());
+        let bytes = r.workloads[usize::from(client.rpc)].sizes.draw(client.sizes.next_u64());
         client.outstanding.push_back(Query { number: client.issued, issued: now, bytes });
         client.issued += 1;
         self.counters.queries += 1;
@@ -384,7 +384,7 @@ impl Net {
         {
             state.expected.pop_front();
             if is_query(stream) {
-                let response = r.rpcs[usize::from(r.clients[stream as usize / 2].rpc)].response;
+                let response = r.workloads[usize::from(r.clients[stream as usize / 2].rpc)].response;
                 self.append(stream + 1, response, now);
             } else {
                 self.answered(stream / 2, now);
@@ -408,7 +408,7 @@ impl Net {
         self.counters.answered += 1;
         self.last_end = self.last_end.max(now);
         let client = &mut r.clients[connection as usize];
-        let rpc = &r.rpcs[usize::from(client.rpc)];
+        let rpc = &r.workloads[usize::from(client.rpc)];
         if let Queries::Outstanding(_) = rpc.queries {
             if now < rpc.end.0 {
                 self.issue(connection, now);
