@@ -1754,6 +1754,11 @@ class Hpcc(Section):
     1TiB]. Source: HPCC: W_init; reference simulator, HAS_WIN 1.
     """
 
+    start: float = 1.0
+    """Rate of a new flow as a share of the line rate. Range [0.0001, 1]. Source: HPCC, sec. 3:
+    flows start at line rate.
+    """
+
     multi_rate: bool = False
     """Keep utilisation and rate per hop and send at the lowest, instead of following the busiest
     hop. Not in the paper. Source: HPCC reference simulator, MULTI_RATE 0 in its scripts; not

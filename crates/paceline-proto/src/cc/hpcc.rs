@@ -34,6 +34,8 @@ pub struct Params {
     ///
     /// [`HpccMultiRate`]: super::hpcc_multi_rate::HpccMultiRate
     pub multi_rate: bool,
+    /// Rate at first as a share of the line rate, above 0, at most 1. The paper's flows start at line rate.
+    pub start: f64,
     /// ACKs within a round trip leave out hops whose queue is empty. Off in the paper.
     pub sample_feedback: bool,
 }
@@ -48,6 +50,7 @@ impl Default for Params {
             fast_reaction: true,
             variable_window: true,
             multi_rate: false,
+            start: 1.0,
             sample_feedback: false,
         }
     }
@@ -69,17 +72,21 @@ pub struct Hpcc {
     stage: u32,
 }
 
-impl Hpcc {
-    /// A fresh flow: line rate, utilisation 1.
-    pub fn new(ctx: &FlowContext) -> Self {
-        Self {
-            last: [IntHop::default(); MAX_HOPS],
-            u: 1.0,
-            reference_rate: ctx.line_rate,
-            rate: ctx.line_rate,
-            last_update_seq: 0,
-            stage: 0,
+/// Rate of a fresh flow: line rate, or the share of it that the parameters say.
+pub(super) fn first_rate(ctx: &FlowContext) -> u64 {
+    match &ctx.params {
+        super::Params::Hpcc(p) if p.start < 1.0 => {
+            ((float(ctx.line_rate) * p.start) as u64).max(p.min_rate).min(ctx.line_rate)
         }
+        _ => ctx.line_rate,
+    }
+}
+
+impl Hpcc {
+    /// A fresh flow: its first rate, utilisation 1.
+    pub fn new(ctx: &FlowContext) -> Self {
+        let rate = first_rate(ctx);
+        Self { last: [IntHop::default(); MAX_HOPS], u: 1.0, reference_rate: rate, rate, last_update_seq: 0, stage: 0 }
     }
 
     /// Folds the records into `u` (`MeasureInflight` of Algorithm 1). The order of the operations is that of the

@@ -6,7 +6,7 @@
 //! *Not checked* against the simulator's output, which was only read about; how hops left out by `sample_feedback` enter
 //! the minimum (here: not at all) is our reading.
 
-use super::hpcc::{self, adjusted, average, hop_utilisation};
+use super::hpcc::{self, adjusted, average, first_rate, hop_utilisation};
 use super::{Ack, CongestionControl, FlowContext, Limits, scaled_window};
 use crate::telemetry::{IntHop, MAX_HOPS};
 
@@ -30,10 +30,11 @@ pub struct HpccMultiRate {
 }
 
 impl HpccMultiRate {
-    /// A fresh flow: line rate, utilisation 1 at every hop.
+    /// A fresh flow: its first rate, utilisation 1 at every hop.
     pub fn new(ctx: &FlowContext) -> Self {
-        let hop = Hop { last: IntHop::default(), u: 1.0, reference_rate: ctx.line_rate, stage: 0 };
-        Self { hops: [hop; MAX_HOPS], rate: ctx.line_rate, last_update_seq: 0 }
+        let rate = first_rate(ctx);
+        let hop = Hop { last: IntHop::default(), u: 1.0, reference_rate: rate, stage: 0 };
+        Self { hops: [hop; MAX_HOPS], rate, last_update_seq: 0 }
     }
 
     fn adjust(&mut self, ctx: &FlowContext, p: &hpcc::Params, int: &[IntHop], opens_round: bool) {

@@ -17,6 +17,7 @@ pub(super) fn params(config: &HpccConfig) -> Params {
             fast_reaction: config.fast_react,
             variable_window,
             multi_rate: config.multi_rate,
+            start: 1.0,
             sample_feedback: config.sample_feedback,
         }),
         CcMode::HpccPint => Params::HpccPint(hpcc_pint::Params {

@@ -116,6 +116,8 @@ section! {
         variable_window: bool = true, from "HPCC reference simulator, VAR_WIN 1";
         /// Bytes in flight at line rate: base RTT times line rate, or a size.
         window: HpccWindow = "bdp", in "[1B, 1TiB]", from "HPCC: W_init; reference simulator, HAS_WIN 1";
+        /// Rate of a new flow as a share of the line rate.
+        start: f64 = 1.0, in "[0.0001, 1]", from "HPCC, sec. 3: flows start at line rate";
         /// Keep utilisation and rate per hop and send at the lowest, instead of following the busiest hop. Not in the paper.
         multi_rate: bool = false, from "HPCC reference simulator, MULTI_RATE 0 in its scripts; not compared with its output";
         /// ACKs within a round trip leave out hops whose queue is empty. Not in the paper.

@@ -1,4 +1,4 @@
-"""E27 to E32: two clients flood a server with queries, a third one is the victim."""
+"""E27 to E30 and E32: two clients flood a server with queries, a third one is the victim."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from paceline.experiments.buffer_sizing.testbed import HPCC_STACK, NEW_RENO_STAC
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Point, Runs, Scale, Shown, Verdict
-from paceline.scenario import ClosedRpc, Hpcc, Tcp
+from paceline.scenario import ClosedRpc, Tcp
 from paceline.tables import Cell, Table, format_number
 
 SERVER: Final = 0
@@ -54,20 +54,12 @@ KNOBS: Final[Mapping[str, Mapping[str, Stack]]] = {
 }
 """What is unknown of the TCP stack, one setting at a time."""
 
-ETAS: Final = (0.90, 0.95, 1.0)
 BATCHES: Final = (1, 2, 5, 8, 10, 16)
-
-
-def _aiming_at(eta: float) -> Stack:
-    plain = STACKS["hpcc_rdma"]
-    assert isinstance(plain.scheme, Hpcc)
-    return replace(plain, scheme=replace(plain.scheme, eta=eta))
 
 
 VARIANTS: Final[Mapping[str, Mapping[str, Stack]]] = {
     "default": STACKS,
     **KNOBS,
-    **{f"eta_{eta:g}": {"hpcc_rdma": _aiming_at(eta)} for eta in ETAS},
     **{
         f"batch_{n}{'_paced' if paced else ''}": {
             "hpcc_tcp": replace(
@@ -198,17 +190,6 @@ def queue_rule(values: Values) -> list[Claim]:
     return found
 
 
-def eta_rule(values: Values) -> list[Claim]:
-    """E31: room for bursts."""
-    tails = [values.get((f"eta_{eta:g}", "hpcc_rdma", "queue_p99_kb"), float("nan")) for eta in ETAS]
-    found = [
-        Claim(f"eta_{eta:g}.queue_p99_kb", f"HPCC, RDMA, eta {eta:g}: p99 of the bottleneck's queue, KB", tail)
-        for eta, tail in zip(ETAS, tails, strict=True)
-    ]
-    text = "HPCC, RDMA: p99 of the queue, eta 1 over eta 0.95"
-    return [*found, Claim("tail", text, tails[2] / tails[1] if tails[1] else float("nan"), judge.above(1))]
-
-
 def batch_rule(values: Values) -> list[Claim]:
     """E32: bursts that delayed ACKs make."""
     found = []
@@ -313,13 +294,6 @@ EXPERIMENTS = (
         "HPCC over RDMA keeps the queue near zero, over TCP at 29 KB (median) and 38 KB (p99).",
         queue_rule,
         default,
-    ),
-    _experiment(
-        31,
-        "Target utilisation and bursts",
-        "The headroom of eta below 1 takes up bursts.",
-        eta_rule,
-        lambda scale: _starting(scale, "eta_"),
     ),
     _experiment(
         32,

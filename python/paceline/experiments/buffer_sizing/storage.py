@@ -1,8 +1,8 @@
-"""E33 to E38: storage traffic between all servers at 80 % load."""
+"""E31 and E33 to E38: storage traffic between all servers at 80 % load."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
@@ -15,7 +15,7 @@ from paceline.experiments.buffer_sizing.testbed import STACKS, scenario
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Point, Runs, Scale, Shown, Verdict
-from paceline.scenario import Load, OpenRpc
+from paceline.scenario import Hpcc, Load, OpenRpc
 from paceline.tables import Cell, Table, format_number
 
 SIZES: Final = (4_000, 8_000, 16_000, 32_000)
@@ -52,7 +52,15 @@ VARIANTS: Final = {
     "load_70": Setup(load=Load(value=0.66, bytes="wire")),
 }
 
+HPCC: Final[Mapping[str, Mapping[str, Any]]] = {
+    "eta_0.9": {"eta": 0.9},
+    "eta_1": {"eta": 1.0},
+    "slow_start": {"start": 0.1},
+}
+"""Settings of HPCC over RDMA that decide how new connections meet."""
+
 ABOUT: Final = {
+    "slow_start": "HPCC's new connections begin at a tenth of the line rate",
     "connections_8": "8 connections of each pair: hashing loads the two NICs of a server unevenly",
     "any_connection": "a query takes any connection, and may wait behind a long one",
     "no_restart": "over RDMA an idle connection keeps its rate",
@@ -74,7 +82,20 @@ def plan(scale: Scale) -> Sequence[Point]:
             run = scenario(f"storage-{name}-{variant}", stack, [work], stop_us=stop, warmup_us=warmup)
             seeds = range(1, _SEEDS[scale] + 1) if variant == "default" else (1,)
             found += [Point(scenario=run, key={"scheme": name, "variant": variant}, seed=seed) for seed in seeds]
+    plain = STACKS["hpcc_rdma"]
+    assert isinstance(plain.scheme, Hpcc)
+    work = OpenRpc(group="storage", connections=32, sizes="alistorage@bs19", pick="idle", load=Setup().load)
+    for variant, settings in HPCC.items():
+        stack = replace(plain, scheme=replace(plain.scheme, **settings))
+        run = scenario(f"storage-hpcc_rdma-{variant}", stack, [work], stop_us=stop, warmup_us=warmup)
+        key = {"scheme": "hpcc_rdma", "variant": variant}
+        found += [Point(scenario=run, key=key, seed=seed) for seed in range(1, _SEEDS[scale] + 1)]
     return found
+
+
+def of_hpcc(scale: Scale) -> Sequence[Point]:
+    """HPCC over RDMA as it is, and with the settings that decide how new connections meet."""
+    return [p for p in plan(scale) if p.key["variant"] in ("default", *HPCC) and p.key["scheme"] == "hpcc_rdma"]
 
 
 def default(scale: Scale) -> Sequence[Point]:
@@ -110,6 +131,30 @@ def _measure(runs: Runs) -> Values:
                 for busy in (False, True):
                     low, high = queue_percentile(histogram, q, busy=busy)
                     found[name, where, q, "busy" if busy else "all"] = (low + high) / 2000
+    return found
+
+
+def measure_hpcc(runs: Runs) -> Values:
+    """p99 queue at the ports to servers while busy, KB, and p99 slowdown of short queries, by setting of HPCC."""
+    found: dict[Place, float] = {}
+    for variant in ("default", *HPCC):
+        values = _measure(runs.where(variant=variant))
+        for what, place in (("queue", (_HOST_PORTS, 99, "busy")), ("slowdown", ("short", 99))):
+            if ("hpcc_rdma", *place) in values:
+                found[variant, what] = values["hpcc_rdma", *place]
+    return found
+
+
+def burst_rule(values: Values) -> list[Claim]:
+    """E31: bursts come from new connections at line rate; headroom below the line takes them up."""
+    found = []
+    for variant in ("default", *HPCC):
+        for what, words in (("queue", "p99 of the queue while busy, KB"), ("slowdown", "p99 slowdown up to 32 KB")):
+            value = values.get((variant, what), float("nan"))
+            found.append(Claim(f"{variant}.{what}", f"HPCC, RDMA, {variant}: {words}", value))
+    for over, under in (("eta_1", "default"), ("default", "eta_0.9"), ("default", "slow_start")):
+        value = ratio(values, (over, "queue"), (under, "queue"))
+        found.append(Claim(f"{over}_over_{under}", f"p99 of the queue, {over} over {under}", value, judge.above(1)))
     return found
 
 
@@ -209,7 +254,7 @@ def size_rule(values: Values) -> list[Claim]:
 
 def _table(runs: Runs) -> Table:
     rows = []
-    for variant in VARIANTS:
+    for variant in (*VARIANTS, *HPCC):
         values = _measure(runs.where(variant=variant))
         for name, stack in STACKS.items():
             if (name, "qps") not in values:
@@ -257,15 +302,17 @@ REMARKS: Final = [
 ]
 
 
-def _experiment(number: int, title: str, statement: str, rule: Any, points: Any = default) -> Experiment:
+def _experiment(
+    number: int, title: str, statement: str, rule: Any, points: Any = default, measured: Any = measure
+) -> Experiment:
     name = f"E{number}"
 
     def judged(runs: Runs, scale: Scale) -> list[Verdict]:
-        return verdicts(name, measure, rule, runs, scale, pooled=True)
+        return verdicts(name, measured, rule, runs, scale, pooled=True)
 
     def show(runs: Runs, _scale: Scale) -> Shown:
         return Shown(
-            _drawings(runs, name) if number != 38 else (),
+            _drawings(runs, name) if number not in (31, 38) else (),
             [_table(runs)],
             [*REMARKS, *(f"Variant {n}: {t}." for n, t in ABOUT.items())],
         )
@@ -282,6 +329,14 @@ def _experiment(number: int, title: str, statement: str, rule: Any, points: Any 
 
 
 EXPERIMENTS = (
+    _experiment(
+        31,
+        "Target utilisation and new connections",
+        "Bursts come from new connections at line rate; the headroom of eta below 1 takes them up.",
+        burst_rule,
+        of_hpcc,
+        measure_hpcc,
+    ),
     _experiment(
         33,
         "Storage queries, median slowdown",

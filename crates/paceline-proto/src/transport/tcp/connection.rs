@@ -113,6 +113,8 @@ pub(super) struct Probe {
     pub(super) number: u32,
     /// It has neither come back nor been given up.
     pub(super) out: bool,
+    /// Data have left since.
+    pub(super) due: bool,
     /// Number of the newest one that has come back.
     pub(super) answered: u32,
     /// Number of the peer's one to reflect.

@@ -98,13 +98,14 @@ impl Connection {
         Some(Segment { seq, flags: Flags::PROBE_REPLY, ..Segment::default() })
     }
 
-    /// A probe per round trip while there is something to control.
+    /// A probe per round trip while there is something to control: data have left since the last one. A sender that waits for its
+    /// retransmission timer asks nothing.
     fn poll_probe(&mut self, cx: Context<'_>, now: Time) -> Option<Segment> {
         let wait = cx.tcp.probe.filter(|_| cx.cc.params.uses_int())?;
-        if self.probe.out || self.tx.flight() == 0 && !self.tx.has_new() {
+        if self.probe.out || !self.probe.due {
             return None;
         }
-        self.probe.out = true;
+        (self.probe.out, self.probe.due) = (true, false);
         self.probe.number = self.probe.number.wrapping_add(1).max(1);
         self.timers.set(Timer::Probe, now + wait);
         Some(Segment { seq: self.probe.number, flags: Flags::PROBE, ..Segment::default() })
@@ -259,6 +260,7 @@ impl Connection {
         }
         self.tx.max = self.tx.max.max(end);
         self.tx.last_sent = now;
+        self.probe.due = true;
         if why == Why::Persist {
             self.probe_window = false;
             self.persists = self.persists.saturating_add(1);

@@ -142,6 +142,7 @@ impl Hpcc {
             fast_reaction: self.fast_reaction,
             variable_window: self.variable_window,
             multi_rate: self.multi_rate,
+            start: self.start,
             sample_feedback: self.sample_feedback,
         }
     }

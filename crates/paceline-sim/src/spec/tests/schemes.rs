@@ -42,7 +42,7 @@ fn fields_reach_the_controllers() {
     for (table, params) in [
         (
             "cc = 'hpcc', eta = 0.5, max_stage = 4, w_ai_rate = '1Gbps', fast_reaction = false, multi_rate = true, \
-             sample_feedback = true"
+             sample_feedback = true, start = 0.5"
                 .to_string(),
             Params::Hpcc(hpcc::Params {
                 eta: 0.5,
@@ -52,6 +52,7 @@ fn fields_reach_the_controllers() {
                 fast_reaction: false,
                 variable_window,
                 multi_rate: true,
+                start: 0.5,
                 sample_feedback: true,
             }),
         ),
