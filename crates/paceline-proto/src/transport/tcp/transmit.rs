@@ -98,11 +98,11 @@ impl Connection {
         Some(Segment { seq, flags: Flags::PROBE_REPLY, ..Segment::default() })
     }
 
-    /// A probe per round trip while there is something to control: data have left since the last one. A sender that waits for its
-    /// retransmission timer asks nothing.
+    /// A probe per round trip while anything is under way, but one for each retransmission while the timer backs off.
     fn poll_probe(&mut self, cx: Context<'_>, now: Time) -> Option<Segment> {
         let wait = cx.tcp.probe.filter(|_| cx.cc.params.uses_int())?;
-        if self.probe.out || !self.probe.due {
+        let under_way = self.tx.flight() > 0 && self.tries == 0;
+        if self.probe.out || !(self.probe.due || under_way) {
             return None;
         }
         (self.probe.out, self.probe.due) = (true, false);
