@@ -113,8 +113,8 @@ pub(super) struct Probe {
     pub(super) number: u32,
     /// It has neither come back nor been given up.
     pub(super) out: bool,
-    /// Data have left since.
-    pub(super) due: bool,
+    /// Probes that may still be sent before data leave again.
+    pub(super) left: u8,
     /// Number of the newest one that has come back.
     pub(super) answered: u32,
     /// Number of the peer's one to reflect.

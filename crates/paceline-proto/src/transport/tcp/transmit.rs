@@ -10,6 +10,9 @@ use super::sack::NextSeg;
 use super::segment::{Flags, ISS, Segment, Timestamps};
 use super::timers::Timer;
 
+/// Probes without data between them.
+const PROBES_AFTER_DATA: u8 = 3;
+
 /// A stretch of the stream chosen to be sent; the FIN is the position after the data.
 #[derive(Clone, Copy, Debug)]
 struct Chosen {
@@ -98,14 +101,14 @@ impl Connection {
         Some(Segment { seq, flags: Flags::PROBE_REPLY, ..Segment::default() })
     }
 
-    /// A probe per round trip while anything is under way, but one for each retransmission while the timer backs off.
+    /// A probe per round trip while data leave, and a few after the last: a sender that waits for its timer asks nothing.
     fn poll_probe(&mut self, cx: Context<'_>, now: Time) -> Option<Segment> {
         let wait = cx.tcp.probe.filter(|_| cx.cc.params.uses_int())?;
-        let under_way = self.tx.flight() > 0 && self.tries == 0;
-        if self.probe.out || !(self.probe.due || under_way) {
+        if self.probe.out || self.probe.left == 0 {
             return None;
         }
-        (self.probe.out, self.probe.due) = (true, false);
+        self.probe.out = true;
+        self.probe.left -= 1;
         self.probe.number = self.probe.number.wrapping_add(1).max(1);
         self.timers.set(Timer::Probe, now + wait);
         Some(Segment { seq: self.probe.number, flags: Flags::PROBE, ..Segment::default() })
@@ -260,7 +263,7 @@ impl Connection {
         }
         self.tx.max = self.tx.max.max(end);
         self.tx.last_sent = now;
-        self.probe.due = true;
+        self.probe.left = PROBES_AFTER_DATA;
         if why == Why::Persist {
             self.probe_window = false;
             self.persists = self.persists.saturating_add(1);
