@@ -23,7 +23,10 @@ def folder(tmp_path_factory) -> Path:
         topology=pl.Star(hosts=9),
         switch=pl.Switch(buffer="500KB"),
         schemes={"none": pl.NoControl()},
-        workloads=[pl.SynchronousIncast(senders=8)],
+        workloads=[
+            pl.SynchronousIncast(senders=8),
+            pl.ClosedRpc(clients=[1], servers=[2], start="100us", duration="50us"),
+        ],
         run=pl.Run(stop="200us"),
         records=pl.Records(series=pl.Series(flows=[0])),
     )

@@ -462,7 +462,9 @@ def size_buffers(
     quiet: Quiet = False,
     _json_errors: JsonErrors = False,
 ) -> None:
-    """Finds the smallest switch buffer that keeps slowdown, drops and pauses within limits.
+    """Finds the smallest switch buffer that will do.
+
+    That is one with which slowdown, drops and pauses keep within limits, as with all larger ones tried.
 
     Runs the scenarios with buffers of several sizes; writes a table (buffers.csv) and a figure. Finished runs are kept
     and not run again.
