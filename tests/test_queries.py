@@ -135,3 +135,17 @@ def test_wrong_limits_are_refused(tmp_path: Path, option: str, value: str, capsy
     assert main(["size-buffers", str(tmp_path / "run.toml"), option, value, "--out", str(tmp_path / "out")]) == 2
     assert "allowed" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_the_baseline_alone_is_refused_for_queries(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(folder / "out"), "--baseline", "alone"]) == 2
+    assert "not simulated alone" in capsys.readouterr().err
+
+
+def test_the_terminal_shows_queries_and_no_empty_table_of_flows(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", str(folder / "out"), "--out", str(folder / "page")]) == 0
+    said = capsys.readouterr().out
+    assert "Queries by group" in said
+    assert "Slowdown by flow size" not in said

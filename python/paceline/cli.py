@@ -165,7 +165,7 @@ def report(
     for folder in folders:
         restore(folder)
 
-    from paceline import tables
+    from paceline import queries, tables
     from paceline.report import write_report
     from paceline.results import Results
 
@@ -177,7 +177,11 @@ def report(
             alone.load(run.path, run.flows.rows, threads=threads, progress=Mode.NONE if quiet else progress)
     page = write_report(folders, (out or folders[0]) / "report.html", baseline=baseline)
     if not quiet:
-        print(tables.slowdown_table(runs, baseline=baseline))
+        found = queries.all_groups(runs)
+        if found:
+            print("\n".join(table.plain() for table in queries.tables(found)))
+        if not found or any(run.measured.any() for run in runs):
+            print(tables.slowdown_table(runs, baseline=baseline))
         print(tables.figures_table(runs))
         print(page)
 
