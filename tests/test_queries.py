@@ -89,10 +89,11 @@ def test_a_file_cut_short_by_a_kill_reads_up_to_there(folder: Path) -> None:
     cut = folder / "cut"
     cut.mkdir()
     summary = json.loads((folder / "out" / "summary.json").read_text())
-    (cut / "summary.json").write_text(json.dumps(summary | {"status": "running"}))
+    (cut / "summary.json").write_text(json.dumps(summary | {"status": "running", "simulated_ps": 0}))
     (cut / "queries.bin").write_bytes(data[: 64 * 10 + 17])
     found = Results.load(cut).queries
     assert found.rows == 9
+    assert Results.load(cut).simulated_ps == int((found["start_ps"] + found["qct_ps"]).max())
     assert np.all(np.diff(found["start_ps"].astype(np.int64)) >= 0)
     assert QUERY_RECORD.itemsize == 64
 

@@ -75,7 +75,8 @@ def tables(found: Sequence[Group]) -> list[Table]:
         times = [_time(p) for p in analysis.percentiles(g.qct, QS)]
         ratios = [slowdown_cell(p) for p in analysis.percentiles(g.slowdown, QS)]
         mean = float(g.qct.value.mean()) if len(g.qct) else float("nan")
-        cells = (Cell(format_number(g.per_second)), Cell(f"{len(g.qct):,}"), Cell(format_time(mean)), *times, *ratios)
+        mean_qct = format_time(mean) if len(g.qct) else "–"
+        cells = (Cell(format_number(g.per_second)), Cell(f"{len(g.qct):,}"), Cell(mean_qct), *times, *ratios)
         rows.append((Cell(g.label), *cells))
     quantiles = [f"p{q:g}" for q in QS]
     head = ("Group", "Answered/s", "Queries", "Mean QCT", *(f"{q} QCT" for q in quantiles))

@@ -245,10 +245,12 @@ class Results:
 
     @cached_property
     def simulated_ps(self) -> int:
-        """Simulated time in ps; for a killed run, the last instant its flow records know of."""
+        """Simulated time in ps; for a killed run, the last instant its records know of."""
         stated = int(self.summary["simulated_ps"])
         r = self._records[self._records["status"] > 0]
         known = int((r["start_ps"] + np.maximum(r["fct_sender_ps"], r["fct_receiver_ps"])).max()) if len(r) else 0
+        if self.status == "running" and self.queries.rows:
+            known = max(known, int((self.queries["start_ps"] + self.queries["qct_ps"]).max()))
         return max(stated, known) if self.status == "running" else stated
 
     @property
