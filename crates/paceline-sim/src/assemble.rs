@@ -180,6 +180,9 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
     })
 }
 
+/// Packets a connection over RDMA may be asked to carry: half of what its numbers hold.
+const MOST_PACKETS: f64 = 2_147_483_648.0;
+
 /// Largest input file that is read.
 const MOST_BYTES: u64 = 256 << 20;
 
@@ -314,7 +317,16 @@ impl Build<'_> {
             workload: number as u16,
             flow,
         };
-        w::Rpc::new(config).map_err(|e| self.inside(&field(""), e))
+        let rpc = w::Rpc::new(config).map_err(|e| self.inside(&field(""), e))?;
+        let tcp = self.spec.schemes[usize::from(flow.scheme)].1.cc.is_tcp();
+        let (packets, key) = rpc.packets_ahead(self.scenario.framing.payload);
+        if !tcp && packets > MOST_PACKETS {
+            return Err(self
+                .spec
+                .error(&field(key), "too many packets on one connection over RDMA, which numbers them in 32 bits")
+                .allowed(format!("at most {MOST_PACKETS} packets asked for on a connection, or a scheme over TCP")));
+        }
+        Ok(rpc)
     }
 
     /// The instant at which the run stops, where it is given.

@@ -242,3 +242,19 @@ fn an_open_loop_offers_its_load() {
     let connections: std::collections::BTreeSet<u32> = r.queries.iter().map(|q| q.connection).collect();
     assert_eq!(connections.len(), 6);
 }
+
+/// A connection over RDMA numbers its packets in 32 bits: what would wrap is refused, not run wrongly.
+#[test]
+fn more_packets_than_a_connection_can_number_are_refused() {
+    let toml = |cc: &str, rest: &str| {
+        format!(
+            "[topology]\nkind = 'star'\nhosts = 3\n[schemes.x]\ncc = '{cc}'\n\
+             [[workloads]]\nkind = 'rpc'\nduration = '1s'\nsizes = '1TiB'\n{rest}"
+        )
+    };
+    let problem = |text: &str| assemble(&parse(text, "test", &[]).unwrap()).err().map(|e| e.to_string());
+    assert_eq!(problem(&toml("hpcc", "outstanding = 1")), None);
+    let refused = problem(&toml("hpcc", "outstanding = 4")).unwrap();
+    assert!(refused.contains("workloads.0.outstanding") && refused.contains("32 bits"), "{refused}");
+    assert_eq!(problem(&toml("new_reno", "outstanding = 4")), None);
+}

@@ -269,6 +269,14 @@ impl SizeLaw {
         }
     }
 
+    /// Largest size in bytes.
+    pub fn largest(&self) -> u64 {
+        match self {
+            SizeLaw::Fixed(bytes) => *bytes,
+            SizeLaw::Drawn(cdf) => cdf.points().last().map_or(0, |p| p.0),
+        }
+    }
+
     /// Refuses flows without bytes.
     pub(crate) fn check(&self) -> Result<(), InputError> {
         match self {

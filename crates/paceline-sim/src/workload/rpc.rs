@@ -5,7 +5,7 @@
 //! a number of queries outstanding on each connection (closed loop) or issues them as a Poisson process, whatever is
 //! outstanding (open loop).
 
-use paceline_proto::units::Time;
+use paceline_proto::units::{S, Time};
 
 use super::poisson::mean_gap;
 use super::{FlowDefaults, FlowSource, FlowSpec, SizeLaw, host_list};
@@ -143,6 +143,19 @@ impl Rpc {
     /// Its connections.
     pub fn count(&self) -> u32 {
         self.pairs.len() as u32 * self.connections
+    }
+
+    /// Packets that a connection is asked to carry at once (closed loop, the largest queries) or, expected, in the whole run (open
+    /// loop), and the field that decides.
+    pub fn packets_ahead(&self, payload: u32) -> (f64, &'static str) {
+        let packets = |bytes: f64| (bytes / f64::from(payload.max(1))).ceil().max(1.0);
+        match self.queries {
+            Queries::Outstanding(n) => (f64::from(n) * packets(self.sizes.largest() as f64), "outstanding"),
+            Queries::Poisson(gap, _) => {
+                let span = self.end.0.min(1000 * S) - self.begin.0.min(1000 * S);
+                (span as f64 / gap * packets(self.sizes.mean()), "load.value")
+            }
+        }
     }
 
     /// Client and server of a connection, by its number in the run.
