@@ -7,6 +7,7 @@ use crate::clock::Clock;
 use crate::error::InputError;
 use crate::graph::NodeId;
 use crate::ideal;
+use crate::net::parts::Note;
 use crate::net::{Net, Pinned};
 use crate::packet::{INLINE_HOPS, INT, Kind, LAST, LONG, NONE, PINT, Packet, ROUTED, STAMP, TICKS};
 use crate::record::{FlowRecord, Status};
@@ -283,7 +284,14 @@ impl Net {
         if let Some(rpcs) = &mut self.rpcs
             && spec.stream != 0
         {
-            rpcs.started(spec.stream - 1, slot, [way, back], tiers.collect());
+            let stream = spec.stream - 1;
+            if let Some(least) = rpcs.started(stream, slot, way, tiers.collect(), &framing) {
+                // The client is where its responses go.
+                match self.share.part_of.get(dst.host as usize) {
+                    Some(&part) if part != self.share.me => self.notes.push((part, Note::Answers { stream, least })),
+                    _ => rpcs.learn_response(stream / 2, least),
+                }
+            }
         } else {
             let frames = wire_bytes(spec.bytes, &Framing { min_frame, ..framing }, telemetry);
             for tier in tiers {

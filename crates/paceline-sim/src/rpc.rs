@@ -49,9 +49,10 @@ struct Client {
     done: bool,
     /// It is over: all it will ever get has come, or its connection was given up.
     closed: bool,
-    /// Links of the way to the server and back, and the last ideal QCT with its size.
-    ways: [Box<[Side]>; 2],
-    ideal: (u64, u64),
+    /// Links of the way to the server.
+    way: Box<[Side]>,
+    /// Least time of a response on the way its stream takes, ps; told by the server's end.
+    response: u64,
 }
 
 /// One direction of a connection.
@@ -108,8 +109,8 @@ impl Rpcs {
                     carry: 0.0,
                     done: false,
                     closed: false,
-                    ways: Default::default(),
-                    ideal: (0, 0),
+                    way: Box::default(),
+                    response: 0,
                 });
             }
         }
@@ -155,13 +156,36 @@ impl Rpcs {
         self.due.iter().any(|d| !d.is_empty())
     }
 
-    /// A stream's flow has started here: its slot, the links of its way there and back, and their tiers.
-    pub(crate) fn started(&mut self, stream: u32, slot: u32, ways: [Vec<Side>; 2], tiers: Box<[u8]>) {
+    /// A stream's flow has started here: its slot, the links of its way and their tiers. Of a response's stream returns the least
+    /// time of a response, ps, which its client must know.
+    pub(crate) fn started(
+        &mut self,
+        stream: u32,
+        slot: u32,
+        way: Vec<Side>,
+        tiers: Box<[u8]>,
+        framing: &Framing,
+    ) -> Option<u64> {
         let state = &mut self.streams[stream as usize];
         (state.slot, state.tiers) = (slot, tiers);
+        let client = &mut self.clients[stream as usize / 2];
         if is_query(stream) {
-            self.clients[stream as usize / 2].ways = ways.map(Vec::into_boxed_slice);
+            client.way = way.into_boxed_slice();
+            return None;
         }
+        let response = self.workloads[usize::from(client.rpc)].response;
+        Some(self.least(response, framing, &way))
+    }
+
+    /// A connection's client learns the least time of a response, ps.
+    pub(crate) fn learn_response(&mut self, connection: u32, least: u64) {
+        self.clients[connection as usize].response = least;
+    }
+
+    /// The least time of a message: alone on its way, ps.
+    fn least(&self, bytes: u64, framing: &Framing, way: &[Side]) -> u64 {
+        let line = if self.sprayed { ideal::line_rate_sprayed } else { ideal::line_rate };
+        line(bytes, framing, way, &[]).receiver.0
     }
 
     /// An acknowledgement of a stream over RDMA.
@@ -199,23 +223,11 @@ impl Rpcs {
         open.min_by_key(|c| (outstanding(*c), *c != connection, *c)).unwrap_or(connection)
     }
 
-    /// What the ideal QCT of a query of `bytes` is: both messages alone in the network, back to back, ps.
-    fn ideal(&mut self, connection: u32, bytes: u64, framing: &Framing) -> u64 {
-        let client = &mut self.clients[connection as usize];
-        if client.ideal.0 != bytes {
-            let [there, back] = &client.ways;
-            let line = if self.sprayed { ideal::line_rate_sprayed } else { ideal::line_rate };
-            let query = line(bytes, framing, there, back).receiver.0;
-            let response = line(self.workloads[usize::from(client.rpc)].response, framing, back, there).receiver.0;
-            client.ideal = (bytes, query.saturating_add(response));
-        }
-        client.ideal.1
-    }
-
     /// A record of a query; `answered` is when its response had arrived.
-    fn record(&mut self, connection: u32, query: Query, answered: Option<u64>, framing: &Framing) -> QueryRecord {
-        let ideal = self.ideal(connection, query.bytes, framing);
-        let rpc = &self.workloads[usize::from(self.clients[connection as usize].rpc)];
+    fn record(&self, connection: u32, query: Query, answered: Option<u64>, framing: &Framing) -> QueryRecord {
+        let of = &self.clients[connection as usize];
+        let ideal = self.least(query.bytes, framing, &of.way).saturating_add(of.response);
+        let rpc = &self.workloads[usize::from(of.rpc)];
         let (client, server) = rpc.ends(connection);
         QueryRecord {
             connection,
@@ -446,16 +458,13 @@ impl Net {
     }
 
     /// Queries that have not been answered, as they stand.
-    pub(crate) fn unanswered(&mut self) -> Vec<QueryRecord> {
-        let framing = self.scenario.framing;
-        let Some(r) = &mut self.rpcs else { return Vec::new() };
-        let mut open = Vec::new();
-        for connection in 0..r.clients.len() as u32 {
-            for query in r.clients[connection as usize].outstanding.clone() {
-                open.push(r.record(connection, query, None, &framing));
-            }
-        }
-        open
+    pub(crate) fn unanswered(&self) -> Vec<QueryRecord> {
+        let Some(r) = &self.rpcs else { return Vec::new() };
+        let open = |(i, client): (usize, &Client)| {
+            let record = |query: &Query| r.record(i as u32, *query, None, &self.scenario.framing);
+            client.outstanding.iter().map(record).collect::<Vec<_>>()
+        };
+        r.clients.iter().enumerate().flat_map(open).collect()
     }
 
     /// Takes over the clients of another part, for records.

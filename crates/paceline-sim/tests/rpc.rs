@@ -108,17 +108,20 @@ struct Knobs {
     response: u32,
     load: u32,
     flows: bool,
+    /// What one of the two equally long ways is slower by at each link, ns.
+    unequal: u32,
 }
 
 fn knobs() -> impl Strategy<Value = Knobs> {
     let network = (0usize..8, 0u64..1 << 40, 2u32..5, any::<bool>(), 100u32..2000);
     let switch = (20u32..200, any::<bool>(), prop::bool::weighted(0.3));
-    let load = (1u32..4, 1u32..20, prop::sample::select(vec![1u32, 64, 3000]), 0u32..90, any::<bool>());
+    let unequal = prop::sample::select(vec![0u32, 5000]);
+    let load = (1u32..4, 1u32..20, prop::sample::select(vec![1u32, 64, 3000]), 0u32..90, any::<bool>(), unequal);
     (network, switch, load).prop_map(
         |(
             (scheme, seed, hosts, dual, delay_ns),
             (buffer_kb, lossless, loss),
-            (connections, outstanding, response, load, flows),
+            (connections, outstanding, response, load, flows, unequal),
         )| Knobs {
             scheme,
             seed,
@@ -133,6 +136,7 @@ fn knobs() -> impl Strategy<Value = Knobs> {
             response,
             load,
             flows,
+            unequal,
         },
     )
 }
@@ -149,7 +153,10 @@ fn scenario(k: &Knobs) -> String {
     }
     for tor in 0..4 {
         for core in 0..2 {
-            links.push(format!("{{ a = 't{tor}', b = 'c{core}', rate = '100Gbps', delay = '{}ns' }}", k.delay_ns + 7));
+            links.push(format!(
+                "{{ a = 't{tor}', b = 'c{core}', rate = '100Gbps', delay = '{}ns' }}",
+                k.delay_ns + 7 + core * k.unequal
+            ));
         }
     }
     let Knobs { seed, buffer_kb, lossless, connections, outstanding, response, load, .. } = k;
@@ -169,7 +176,7 @@ fn scenario(k: &Knobs) -> String {
          start = '10us'\nduration = '60us'\n{flows}\n[schemes.x]\n{}",
         links.join(", "),
         // Headroom of four links at 100 Gb/s, and little more.
-        if *lossless { 150 + k.delay_ns / 9 } else { *buffer_kb },
+        if *lossless { 150 + (k.delay_ns + k.unequal) / 6 } else { *buffer_kb },
         if *lossless { "shared" } else { "per_port" },
         2 * k.hosts - 1,
         SCHEMES[k.scheme],

@@ -30,6 +30,8 @@ pub(crate) enum Note {
     },
     /// A message has ended at its sender; `flow` as in its packets.
     Finished { flow: u32, at: u64 },
+    /// A stream of responses has started: the least time of one, ps.
+    Answers { stream: u32, least: u64 },
     /// A message was appended to a stream, whose end is now there.
     Appended { stream: u32, end: u64 },
     /// Its last byte has arrived.
@@ -101,6 +103,11 @@ impl Net {
             Note::Finished { flow, at } => {
                 if let Some(m) = &mut self.messages {
                     m.finished(flow, at);
+                }
+            }
+            Note::Answers { stream, least } => {
+                if let Some(rpcs) = &mut self.rpcs {
+                    rpcs.learn_response(stream / 2, least);
                 }
             }
             Note::Appended { stream, end } => self.appended(stream, end),
