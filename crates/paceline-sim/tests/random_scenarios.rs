@@ -357,6 +357,7 @@ fn found_before() {
         (0, 1, ("none", "none"), sets(&["topology.link_delay=7us", "topology.hosts=3"])),
         (3, 0, ("none", "none"), sets(&["topology.link_delay=47ms"])),
         (5, 2, ("none", "none"), sets(&["host.rto=off", "seed=11"])),
+        (0, 0, ("none", "none"), sets(&["workloads.0.load.value=0.11126428102265513"])),
     ] {
         try_out(&text_of(base, switch, schemes), &set).unwrap();
     }

@@ -264,6 +264,10 @@ impl<'a> Driver<'a> {
         } else if self.now - self.progress_at > self.stall && self.is_stuck() {
             return Verdict::Stalled;
         }
+        // Whatever idle timers remain, also in a window that the stop cuts short.
+        if next_flow.is_none() && pending + active + packets == 0 {
+            return Verdict::Completed;
+        }
         // What is due in the rest of a window cut short would have it run again and again.
         if self.windows > 0 && self.now == self.stop && (next.is_some() || next_flow.is_some()) {
             return Verdict::Stopped;
@@ -275,9 +279,6 @@ impl<'a> Driver<'a> {
             } else {
                 Verdict::Draw
             };
-        }
-        if next_flow.is_none() && pending + active + packets == 0 {
-            return Verdict::Completed;
         }
         match next {
             Some(w) if w.saturating_mul(self.width) >= self.stop => Verdict::Stopped,
