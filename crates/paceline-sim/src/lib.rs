@@ -3,6 +3,7 @@
 pub mod alone;
 pub mod assemble;
 pub mod clock;
+mod datagrams;
 pub mod diagnosis;
 pub mod effect;
 pub mod engine;

@@ -147,6 +147,7 @@ pub fn plain(topology: &Topology) -> Scenario {
             red: None,
             buffer: Bytes(1 << 30),
             model: BufferModel::PerPort,
+            accounting: Accounting::Output,
             pfc: None,
             egress_alpha_q16: 1 << 16,
             ecn: None,
