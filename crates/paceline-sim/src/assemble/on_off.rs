@@ -66,8 +66,7 @@ impl Build<'_> {
             workload: number as u16,
             flow,
         };
-        let source = Box::new(w::OnOff::new(&config).map_err(place)?);
-        Ok(Made { source, classes: vec![], count: None, end, rpc: None })
+        Ok(Made::flows(w::OnOff::new(&config).map_err(place)?, None, end))
     }
 }
 

@@ -248,6 +248,7 @@ fn times(scenario: &Resolved, out: &mut Vec<String>) {
         WorkloadKind::Poisson(p) => p.end,
         WorkloadKind::OnOff(p) => p.end,
         WorkloadKind::Rpc(p) => p.end,
+        WorkloadKind::ScatterGather(p) => p.end,
         WorkloadKind::Incast(i) => {
             if let IncastMode::Poisson(p) = &i.mode {
                 p.end
