@@ -170,8 +170,8 @@ SATURATION = Table(
 SERIES = Table(
     "series",
     "Samples over time, one value per row. `kind` is `queue_bytes` (bytes waiting at port `id`, written `node:port`), "
-    "`rate_bps` and `cwnd_bytes` (sending rate in bit/s and window in bytes of flow `id`), `active_flows` or "
-    "`finished_flows` (without `id`).",
+    "`rate_bps`, `cwnd_bytes` and `acked_bytes` (sending rate in bit/s, window and payload acknowledged so far in bytes of "
+    "flow `id`, where its transport has them: TCP has no rate), `active_flows` or `finished_flows` (without `id`).",
     (
         Column("time_ps", int, "ps", "Simulated instant of the sample."),
         Column("kind", str, "", "What was sampled."),
@@ -270,6 +270,14 @@ SUMMARY = (
     Column("counters.drops_credit", int, "packets", "Credits dropped by switch ports (ExpressPass)."),
     Column("counters.probes", int, "packets", "Probes behind unscheduled packets (Aeolus)."),
     Column("counters.timeouts", int, "timeouts", "Timeouts that made a host send."),
+    Column("counters.fast_retransmits", int, "", "Losses repaired at the third duplicate ACK (TCP)."),
+    Column(
+        "counters.ignored_duplicates",
+        int,
+        "",
+        "Third duplicate ACKs that repaired nothing, since an earlier reduction covers what they acknowledge (TCP).",
+    ),
+    Column("counters.ecn_reductions", int, "", "Windows reduced for congestion marks (TCP)."),
     Column("counters.max_buffer_bytes", int, "bytes", "Most bytes ever in the buffer of one switch."),
     Column(
         "traffic",

@@ -383,18 +383,21 @@ def _queue_series(run: Results, count: int) -> dict[str, tuple[NDArray[Any], NDA
 
 
 def _flow_series(run: Results) -> dict[str, plot.FlowTimeline]:
-    """Rate and window over time of the followed flows, by id."""
+    """Rate and window over time of the followed flows, by id; without a rate that of the acknowledgements."""
     table = run.series
-    ours = np.isin(table["kind"], ("rate_bps", "cwnd_bytes"))
+    ours = np.isin(table["kind"], ("rate_bps", "cwnd_bytes", "acked_bytes"))
     kind, name, time, value = (table[column][ours] for column in ("kind", "id", "time_ps", "value"))
     found = {}
     for flow in sorted({str(n) for n in name}, key=lambda n: (len(n), n)):
         curves = []
-        for what in ("rate_bps", "cwnd_bytes"):
+        for what in ("rate_bps", "cwnd_bytes", "acked_bytes"):
             mine = (name == flow) & (kind == what)
             order = np.argsort(time[mine], kind="stable")
             curves.append((time[mine][order], value[mine][order]))
-        found[_flow_label(run, flow)] = plot.FlowTimeline(*curves)
+        rate, window, (when, acked) = curves
+        if not len(rate[0]) and len(when) > 1:
+            rate = (when[1:], np.diff(acked) * 8e12 / np.diff(when))
+        found[_flow_label(run, flow)] = plot.FlowTimeline(rate, window)
     return found
 
 
