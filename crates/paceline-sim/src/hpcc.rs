@@ -209,6 +209,7 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
             selective: None,
             trimming: None,
             red: None,
+            qcn: None,
             buffer: config.buffer(),
             model: BufferModel::Shared,
             pfc: Some(Pfc {
@@ -241,6 +242,7 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
         }],
         rpcs: std::sync::Arc::default(),
         programs: std::sync::Arc::default(),
+        adapter: None,
         groups: vec!["flows".into()],
         int_multiple: u64::from(config.int_multi),
         stop: Stop::At(Time(config.stop_ns() * NS)),
