@@ -513,6 +513,24 @@ class Pfc(Section):
     1GiB]. Source: HPCC reference simulator (fixed there).
     """
 
+    xoff: str = "auto"
+    """With `model = "per_port"`: bytes of a class at the port they came by that a pause keeps
+    to: it is sent when one more largest frame could take them above. `"auto"`: the port's buffer,
+    an equal share for each class in use, less `headroom`. Unit: bytes. Range [1B, 1GiB]. Source:
+    HotI 2011: 97 KB of 100 KB (99328 of 102400 bytes).
+    """
+
+    xon: str = "auto"
+    """With `model = "per_port"`: a paused class resumes at this many bytes. `"auto"`:
+    `resume_offset` under `xoff`. Unit: bytes. Range [0B, 1GiB]. Source: HotI 2011: 80 KB of 100 KB
+    (81920 of 102400 bytes).
+    """
+
+    reaction: str = "0s"
+    """From the arrival of a pause or resume frame to its effect. Unit: time. Range [0s, 1ms].
+    Source: Paceline; 802.1Qbb allows some 0.6 us at 10 Gb/s.
+    """
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EcnAtRate(Section):
@@ -724,13 +742,19 @@ class Switch(Section):
     """Every switch."""
 
     buffer: str = "32MiB"
-    """Packet buffer: of the switch (`model = "shared"`) or of each egress port (`"per_port"`).
-    Unit: bytes. Range [1KB, 1TiB]. Source: HPCC, sec. 5.1; reference simulator, BUFFER_SIZE 32.
+    """Packet buffer: of the switch (`model = "shared"`) or of each port (`"per_port"`). Unit:
+    bytes. Range [1KB, 1TiB]. Source: HPCC, sec. 5.1; reference simulator, BUFFER_SIZE 32.
     """
 
     model: Literal["shared", "per_port"] = "shared"
-    """How the buffer is divided: one pool for all ports, or a fixed part per egress port.
-    Source: HPCC reference simulator.
+    """How the buffer is divided: one pool for all ports, or a fixed part per port. Source: HPCC
+    reference simulator.
+    """
+
+    accounting: Literal["auto", "output", "input", "both"] = "auto"
+    """With `model = "per_port"`: at which port a packet takes room. `"auto"`: with PFC at the
+    port it came by, without at the port by which it will leave. Source: Paceline; 802.1Qbb pauses
+    ingress ports.
     """
 
     scheduler: Literal["auto", "round_robin", "strict"] = "auto"
@@ -1135,7 +1159,9 @@ class Records(Section):
     """Counters of every link. Source: Paceline."""
 
     pauses: bool = True
-    """Pause counters of every port that was paused. Source: Paceline."""
+    """Pause counters of every port that was paused, and over time how far pauses spread (at the
+    samples of `series`). Source: Paceline.
+    """
 
     series: Series = Series()
     """Time series."""

@@ -5,6 +5,7 @@ pub mod alone;
 pub mod assemble;
 pub mod clock;
 mod congestion;
+mod datagrams;
 pub mod diagnosis;
 pub mod effect;
 pub mod engine;

@@ -10,13 +10,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use paceline_proto::cc::FlowContext;
+use paceline_proto::cc::{FlowContext, Params};
 use paceline_proto::rng::{hash3, mix};
 use paceline_proto::telemetry::{IntHop, MAX_HOPS};
 use paceline_proto::transport::message::{
     self as proto, AGAIN, Counters, End, Endpoint, Extra, Header, Outcome, TO_SENDER,
 };
-use paceline_proto::transport::{express_pass, homa, ndp, tcp};
+use paceline_proto::transport::{express_pass, homa, ndp, tcp, udp};
 use paceline_proto::units::{BitsPerSec, MS, Time};
 
 use crate::error::InputError;
@@ -27,7 +27,7 @@ use crate::net::{Net, Schedule};
 use crate::packet::{CE, Handle, INLINE_HOPS, INT, Kind, LONG, NONE, Packet, UNSCHEDULED};
 use crate::record::Status;
 use crate::routing::Address;
-use crate::scenario::{PathChoice, Scenario, Transport};
+use crate::scenario::{PathChoice, Scenario, Scheme, Transport};
 
 /// Never.
 const NEVER: u64 = u64::MAX;
@@ -39,7 +39,8 @@ enum Endpoints {
     Homa(Vec<homa::Host>),
     Ndp(Vec<ndp::Host>),
     ExpressPass(Vec<express_pass::Host>),
-    Tcp(Vec<tcp::Host>),
+    /// And UDP.
+    Tcp(Vec<udp::Host>),
 }
 
 /// Calls the endpoint of a NIC, whatever transport it speaks.
@@ -137,7 +138,7 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// Whether the transport is TCP.
+    /// Whether the transport is TCP, or UDP beside it.
     pub(crate) fn is_tcp(&self) -> bool {
         self.is_tcp
     }
@@ -161,12 +162,18 @@ impl Messages {
             Some(Transport::Ndp(p)) => {
                 (Endpoints::Ndp((0..nics as u64).map(|nic| ndp::Host::new(*p, hash3(key, nic, 0))).collect()), p.rto.0)
             }
-            Some(Transport::Tcp(params)) => {
+            Some(Transport::Tcp(params) | Transport::Udp(params)) => {
                 let f = &scenario.framing;
                 let control = f.ack_header.max(f.min_frame);
                 let sizes = proto::Sizes { payload: f.payload, header: f.header, control, full_last: false };
-                let host = tcp::Host::new(Arc::clone(params), contexts, sizes);
-                (Endpoints::Tcp(vec![host; nics]), params.rto.max.0)
+                let tcp = tcp::Host::new(Arc::clone(params), contexts, sizes);
+                let host = |line: &BitsPerSec| {
+                    udp::Host::new(tcp.clone(), datagram_rates(scenario, *line), sizes, f.wire_overhead)
+                };
+                let slowest = rates.iter().flat_map(|line| datagram_rates(scenario, *line).to_vec()).flatten().min();
+                let frame = u64::from(sizes.full() + f.wire_overhead);
+                let gap = slowest.map_or(0, |rate| rate.serialisation(frame).0);
+                (Endpoints::Tcp(rates.iter().map(host).collect()), params.rto.max.0.max(gap))
             }
             Some(Transport::ExpressPass { params, shaper }) => {
                 let host = |(nic, rate): (usize, &BitsPerSec)| {
@@ -268,6 +275,16 @@ impl Messages {
         self.incoming[number as usize].place = place;
         place
     }
+}
+
+/// By scheme, the rate of a flow's datagrams at a NIC of this rate; `None` for schemes over TCP.
+fn datagram_rates(scenario: &Scenario, line: BitsPerSec) -> Arc<[Option<BitsPerSec>]> {
+    let rate = |scheme: &Scheme| match (&scheme.transport, &scheme.params) {
+        (Transport::Udp(_), Params::Fixed(p)) if p.rate > 0 => Some(BitsPerSec(p.rate.min(line.0))),
+        (Transport::Udp(_), _) => Some(line),
+        _ => None,
+    };
+    scenario.schemes.iter().map(rate).collect()
 }
 
 impl Net {
@@ -410,7 +427,20 @@ impl Net {
         let m = self.messages.as_mut()?;
         let header = next?;
         let extra = m.is_tcp.then(|| endpoint!(&mut m.endpoints, nic, host => host.extra()));
-        Some((self.message_packet(nic, &header, extra), header.peer))
+        let h = self.message_packet(nic, &header, extra);
+        if header.kind == proto::Kind::Datagram && header.is(proto::LAST) {
+            self.end_datagrams(nic, header.flow, now);
+        }
+        Some((h, header.peer))
+    }
+
+    /// The last datagram of a sender's place goes at `now`.
+    fn end_datagrams(&mut self, nic: u32, place: u32, now: u64) {
+        let Some(m) = &mut self.messages else { return };
+        let places = &mut m.places[nic as usize];
+        places.free.push(place);
+        let slot = places.sending[place as usize].slot;
+        self.datagrams_gone(slot, now);
     }
 
     /// The packet of a header.
@@ -424,7 +454,7 @@ impl Net {
             // An answer to an unscheduled packet is no burst of anybody's.
             flags: if header.kind == proto::Kind::Data && header.is(proto::UNSCHEDULED) { UNSCHEDULED } else { 0 },
             kind: match (header.kind, back) {
-                (proto::Kind::Data, false) => Kind::Data,
+                (proto::Kind::Data | proto::Kind::Datagram, false) => Kind::Data,
                 (_, false) => Kind::Control,
                 (_, true) => Kind::Answer,
             },
@@ -440,6 +470,7 @@ impl Net {
             packet.flags |= INT;
         }
         let places = &mut m.places[nic as usize];
+        let mut scheme = 0;
         let (peer, id, sent) = if back {
             let inbound = &mut places.receiving[header.flow as usize];
             packet.flow = inbound.flow;
@@ -461,6 +492,14 @@ impl Net {
             }
             outbound.sent = outbound.sent.wrapping_add(1);
             let info = &mut self.infos[outbound.slot as usize];
+            scheme = info.spec.scheme;
+            if packet.kind == Kind::Data && !collects {
+                let traffic = &mut self.traffic[usize::from(scheme)];
+                traffic.packets += 1;
+                traffic.frame_bytes += u64::from(header.size);
+                self.progress += u64::from(header.kind == proto::Kind::Datagram);
+                info.datagrams.pending += u32::from(header.kind == proto::Kind::Datagram);
+            }
             if packet.kind == Kind::Data {
                 self.counters.data_made += 1;
                 if header.is(AGAIN) {
@@ -476,7 +515,8 @@ impl Net {
         }
         let h = self.arena.alloc(packet);
         let words = self.arena.int(h);
-        let said = IntHop(header.kind as u64 | u64::from(header.flags) << 8 | u64::from(nic) << 16);
+        let said = header.kind as u64 | u64::from(header.flags) << 8 | u64::from(nic) << 16;
+        let said = IntHop(said | u64::from(scheme) << 48);
         if collects {
             words[0] = said;
             return h;
@@ -541,10 +581,20 @@ impl Net {
             self.counters.data_delivered += 1;
         }
         let back = flags & TO_SENDER != 0;
+        let scheme = usize::from((word >> 48) as u16);
+        if kind == proto::Kind::Datagram {
+            let payload = u64::from(self.scenario.framing.payload);
+            let fresh = ext.saturating_sub(u64::from(packet.seq) * payload).min(payload);
+            self.traffic[scheme].delivered_bytes += fresh;
+            self.progress += 1;
+            self.datagram_over(packet.flow, Some(now));
+            return;
+        }
         let number = packet.flow & SLOT_MASK;
         let generation = packet.flow >> SLOT_BITS;
         let slot = number >> self.share.bits;
         let Some(m) = &mut self.messages else { return };
+        let is_tcp = m.is_tcp;
         let (flow, peer) = if back {
             let f = &self.flows[slot as usize];
             if !f.alive || u32::from(f.generation) != generation {
@@ -577,6 +627,9 @@ impl Net {
             endpoint!(&mut m.endpoints, nic, host => host.on_packet(Time(now), &header))
         };
         self.progress += u64::from(fresh > 0);
+        if !back && is_tcp {
+            self.traffic[scheme].delivered_bytes += u64::from(fresh);
+        }
         if fresh > 0 && self.rpcs.is_some() {
             self.stream_moved(number, slot, back, fresh, now);
         }

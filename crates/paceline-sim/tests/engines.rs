@@ -214,6 +214,7 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
                 if k.mode == 3 { k.buffer_kib << 7 } else { k.buffer_kib << 10 } + if lossless { set_aside } else { 0 },
             ),
             model: if k.mode == 3 { BufferModel::PerPort } else { BufferModel::Shared },
+            accounting: [Accounting::Output, Accounting::Input, Accounting::Both][k.seed as usize % 3],
             pfc: lossless.then_some(Pfc {
                 reserve: Bytes(2048),
                 headroom: Headroom::Auto,
@@ -221,6 +222,9 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
                 alpha_scales: k.mode == 0,
                 resume_offset: Bytes(3072),
                 classes: 2,
+                xoff: None,
+                xon: None,
+                reaction: Duration(0),
             }),
             egress_alpha_q16: 1 << 15,
             ecn: if red.is_none() { Some(Ecn { by_rate, per_port: k.seed & 1 == 0 }) } else { None },

@@ -49,6 +49,7 @@ fn lossless(buffer: u64) -> SwitchConfig {
         qcn: None,
         buffer: Bytes(buffer + u64::from(2 + HOSTS_PER_SWITCH) * (headroom + 2048)),
         model: BufferModel::Shared,
+        accounting: Accounting::Output,
         pfc: Some(Pfc {
             reserve: Bytes(2048),
             headroom: Headroom::Fixed(Bytes(headroom)),
@@ -56,6 +57,9 @@ fn lossless(buffer: u64) -> SwitchConfig {
             alpha_scales: false,
             resume_offset: Bytes(3072),
             classes: 1,
+            xoff: None,
+            xon: None,
+            reaction: Duration(0),
         }),
         egress_alpha_q16: 1 << 16,
         ecn: None,

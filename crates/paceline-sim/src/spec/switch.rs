@@ -15,10 +15,13 @@ choice! { BufferModel { Shared = "shared", PerPort = "per_port", } }
 section! {
     /// Every switch.
     pub struct Switch {
-        /// Packet buffer: of the switch (`model = "shared"`) or of each egress port (`"per_port"`).
+        /// Packet buffer: of the switch (`model = "shared"`) or of each port (`"per_port"`).
         buffer: Bytes = "32MiB", in "[1KB, 1TiB]", from "HPCC, sec. 5.1; reference simulator, BUFFER_SIZE 32";
-        /// How the buffer is divided: one pool for all ports, or a fixed part per egress port.
+        /// How the buffer is divided: one pool for all ports, or a fixed part per port.
         model: BufferModel = "shared", from "HPCC reference simulator";
+        /// With `model = "per_port"`: at which port a packet takes room. `"auto"`: with PFC at the port it came by, without at the port
+        /// by which it will leave.
+        accounting: Accounting = "auto", from "Paceline; 802.1Qbb pauses ingress ports";
         /// Who goes next at a port where several classes wait.
         scheduler: Scheduler = "auto", from "Paceline";
         /// Time through the switch, added to what leaves it.
@@ -39,6 +42,20 @@ section! {
             /// Trimming in place of dropping.
             trimming: Trimming;
         }
+    }
+}
+
+choice! {
+    /// At which port of a switch a packet takes room.
+    pub enum Accounting {
+        /// With PFC `input`, without `output`.
+        Auto = "auto",
+        /// That by which it will leave.
+        Output = "output",
+        /// That by which it came.
+        Input = "input",
+        /// Both: it is dropped where either is full.
+        Both = "both",
     }
 }
 
@@ -110,6 +127,23 @@ either! {
     }
 }
 
+either! {
+    /// At how many bytes a class pauses or resumes.
+    pub enum Threshold {
+        /// By `headroom` and `resume_offset`.
+        Auto = "auto",
+        ;
+        /// This many bytes.
+        Bytes(Bytes),
+    }
+}
+
+impl Threshold {
+    fn given(&self) -> Option<Bytes> {
+        if let Threshold::Bytes(bytes) = self { Some(*bytes) } else { None }
+    }
+}
+
 impl Headroom {
     /// The engine's form.
     pub(crate) fn config(&self) -> scenario::Headroom {
@@ -138,6 +172,13 @@ section! {
         alpha_scales: bool = true, from "HPCC reference simulator (fixed there)";
         /// A paused class resumes when it is this far under its threshold.
         resume_offset: Bytes = "3072B", in "[0B, 1GiB]", from "HPCC reference simulator (fixed there)";
+        /// With `model = "per_port"`: bytes of a class at the port they came by that a pause keeps to: it is sent when one more largest
+        /// frame could take them above. `"auto"`: the port's buffer, an equal share for each class in use, less `headroom`.
+        xoff: Threshold = "auto", in "[1B, 1GiB]", from "HotI 2011: 97 KB of 100 KB (99328 of 102400 bytes)";
+        /// With `model = "per_port"`: a paused class resumes at this many bytes. `"auto"`: `resume_offset` under `xoff`.
+        xon: Threshold = "auto", in "[0B, 1GiB]", from "HotI 2011: 80 KB of 100 KB (81920 of 102400 bytes)";
+        /// From the arrival of a pause or resume frame to its effect.
+        reaction: Duration = "0s", in "[0s, 1ms]", from "Paceline; 802.1Qbb allows some 0.6 us at 10 Gb/s";
     }
 }
 
@@ -286,6 +327,9 @@ impl Switch {
             alpha_scales: self.pfc.alpha_scales,
             resume_offset: self.pfc.resume_offset,
             classes: 1,
+            xoff: self.pfc.xoff.given(),
+            xon: self.pfc.xon.given(),
+            reaction: self.pfc.reaction,
         });
         let ecn = self.ecn.enabled.then(|| scenario::Ecn {
             by_rate: rates.iter().map(|rate| self.ecn.thresholds(*rate)).collect(),
@@ -340,6 +384,24 @@ impl Switch {
             Scheduler::Strict => true,
         };
         let (buffer, model) = (self.buffer, self.model);
-        scenario::SwitchConfig { buffer, model, pfc, egress_alpha_q16, ecn, strict, selective, red, qcn, trimming }
+        let accounting = match self.accounting {
+            Accounting::Auto if self.pfc.enabled => scenario::Accounting::Input,
+            Accounting::Auto | Accounting::Output => scenario::Accounting::Output,
+            Accounting::Input => scenario::Accounting::Input,
+            Accounting::Both => scenario::Accounting::Both,
+        };
+        scenario::SwitchConfig {
+            buffer,
+            model,
+            accounting,
+            pfc,
+            egress_alpha_q16,
+            ecn,
+            strict,
+            selective,
+            red,
+            qcn,
+            trimming,
+        }
     }
 }

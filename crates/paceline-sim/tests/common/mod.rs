@@ -148,6 +148,7 @@ pub fn plain(topology: &Topology) -> Scenario {
             qcn: None,
             buffer: Bytes(1 << 30),
             model: BufferModel::PerPort,
+            accounting: Accounting::Output,
             pfc: None,
             egress_alpha_q16: 1 << 16,
             ecn: None,
