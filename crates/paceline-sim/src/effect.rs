@@ -79,6 +79,9 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
         note("framing.pfc_frame", "no pause frame was sent");
     }
     ecn(spec, net, &mut note);
+    if s.switch.qcn.is_some() && c.notifications == 0 {
+        note("switch.qcn, host.qcn", "no frame that was sampled found a queue above the set point");
+    }
     let stays_open = !s.rpcs.is_empty() || s.programs.iter().any(|p| p.connections == Connections::Open);
     let tcp = s.schemes.iter().any(|s| matches!(s.transport, Transport::Tcp(_)));
     let udp = s.schemes.iter().any(|s| matches!(s.transport, Transport::Udp(_)));

@@ -221,7 +221,14 @@ impl Net {
         let min_frame = if self.scenario.quirks.unpadded_data { 0 } else { framing.min_frame };
         let size = |payload: u32| (payload + framing.header + telemetry).max(min_frame) as u16;
         let sides = |host, ports: &[u16]| ideal::path_sides(&graph, host, ports).0;
-        let (way, back) = (sides(src.host, &forth), sides(dst.host, &reverse));
+        let (mut way, mut back) = (sides(src.host, &forth), sides(dst.host, &reverse));
+        if let Some(adapter) = &self.scenario.adapter {
+            // Time inside the hosts at both ends is like time on their links.
+            for links in [&mut way, &mut back] {
+                links.first_mut().into_iter().for_each(|link| link.delay.0 += adapter.down.0);
+                links.last_mut().into_iter().for_each(|link| link.delay.0 += adapter.up.0);
+            }
+        }
         let line = if self.scenario.routing.choice == PathChoice::Spray {
             ideal::line_rate_sprayed(spec.bytes, &framing, &way, &back)
         } else {

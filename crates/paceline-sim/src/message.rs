@@ -323,14 +323,19 @@ impl Net {
         let bytes = if info.spec.stream == 0 { info.spec.bytes } else { proto::STREAM };
         let message = proto::Message { peer, bytes, id: info.id, scheme: info.spec.scheme };
         endpoint!(&mut m.endpoints, nic, host => host.start(info.spec.start, place, message));
-        self.message_changed(nic);
+        self.message_changed(nic, self.infos[slot as usize].spec.start.0);
         self.begin_stream(nic, slot);
         nic
     }
 
     /// Something happened at a NIC's endpoint: it may want to send, and to be called.
-    fn message_changed(&mut self, nic: u32) {
+    fn message_changed(&mut self, nic: u32, now: u64) {
         self.list_timer(nic);
+        if let Some(adapters) = &mut self.adapters {
+            adapters.poll(nic, now);
+            self.nics[nic as usize].next_at = 0;
+            return;
+        }
         self.may_send(nic, 0);
     }
 
@@ -348,7 +353,7 @@ impl Net {
         if let Some(m) = &mut self.messages {
             endpoint!(&mut m.endpoints, nic, host => host.append(Time(now), place, bytes));
         }
-        self.message_changed(nic);
+        self.message_changed(nic, now);
     }
 
     /// The timeouts due at `now`.
@@ -363,7 +368,7 @@ impl Net {
                 self.end_message(nic, slot, flow, place, Status::Failed, now);
             }
         }
-        self.message_changed(nic);
+        self.message_changed(nic, now);
     }
 
     /// A sender's place whose message has just been given up.
@@ -410,25 +415,32 @@ impl Net {
             self.nic_launch(port, h, now, s);
             return true;
         }
-        let Some(m) = &mut self.messages else { return false };
-        let next = endpoint!(&mut m.endpoints, nic, host => host.poll_transmit(Time(now)));
-        // Asking may have told it when to be asked again.
-        self.list_timer(nic);
-        let Some(m) = &mut self.messages else { return false };
-        let Some(header) = next else { return false };
-        let extra = m.is_tcp.then(|| endpoint!(&mut m.endpoints, nic, host => host.extra()));
-        let h = self.message_packet(nic, &header, extra);
+        let Some((h, _)) = self.next_message_packet(nic, now) else { return false };
         let class = self.arena[h].class;
         let p = &mut self.ports[port as usize];
         if p.paused & !1 & (1 << class) != 0 {
-            p.push(self.arena.split().0, h, class, header.size);
+            let size = self.arena[h].size;
+            p.push(self.arena.split().0, h, class, size);
         } else {
             self.nic_launch(port, h, now, s);
         }
+        true
+    }
+
+    /// The next packet of a NIC's endpoint, and the NIC that it is for.
+    pub(crate) fn next_message_packet(&mut self, nic: u32, now: u64) -> Option<(Handle, u32)> {
+        let m = self.messages.as_mut()?;
+        let next = endpoint!(&mut m.endpoints, nic, host => host.poll_transmit(Time(now)));
+        // Asking may have told it when to be asked again.
+        self.list_timer(nic);
+        let m = self.messages.as_mut()?;
+        let header = next?;
+        let extra = m.is_tcp.then(|| endpoint!(&mut m.endpoints, nic, host => host.extra()));
+        let h = self.message_packet(nic, &header, extra);
         if header.kind == proto::Kind::Datagram && header.is(proto::LAST) {
             self.end_datagrams(nic, header.flow, now);
         }
-        true
+        Some((h, header.peer))
     }
 
     /// The last datagram of a sender's place goes at `now`.
@@ -550,6 +562,23 @@ impl Net {
 
     /// A packet arrives at the NIC of its message's sender or receiver.
     pub(crate) fn message_arrival(&mut self, nic: u32, h: Handle, packet: &Packet, now: u64) {
+        if let Some(adapters) = &mut self.adapters {
+            adapters.arrived(nic, h, now);
+            self.nics[nic as usize].next_at = 0;
+            return;
+        }
+        self.message_delivered(nic, h, packet, now);
+    }
+
+    /// The NICs of a packet's sender and receiver, where it is of a message.
+    pub(crate) fn ends_of_packet(&self, packet: &Packet) -> Option<(u32, u32)> {
+        let m = self.messages.as_ref()?;
+        let Incoming { from, to, .. } = *m.incoming.get((packet.flow & SLOT_MASK) as usize)?;
+        Some(if packet.kind.is_back() { (to, from) } else { (from, to) })
+    }
+
+    /// A packet has come to the endpoint of a NIC.
+    pub(crate) fn message_delivered(&mut self, nic: u32, h: Handle, packet: &Packet, now: u64) {
         let words = *self.arena.int(h);
         let collected = packet.flags & INT != 0;
         let (ext, word) = if collected { (0, words[0].0) } else { (words[0].0, words[1].0) };
@@ -629,7 +658,7 @@ impl Net {
                 self.end_message(nic, slot, packet.flow, flow, Status::Finished, now);
             }
         }
-        self.message_changed(nic);
+        self.message_changed(nic, now);
     }
 
     /// Bytes have newly arrived, or were acknowledged (`back`), where there are streams.

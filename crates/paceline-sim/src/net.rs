@@ -11,7 +11,9 @@ use paceline_proto::rng::{hash3, unit};
 use paceline_proto::telemetry::{IntUnits, MAX_HOPS, MAX_RATES};
 use paceline_proto::units::Time;
 
+use crate::adapter::Adapters;
 use crate::clock::{Clock, Wire};
+use crate::congestion::CongestionPoints;
 use crate::engine::reference_random::ReferenceRandom;
 use crate::failures::Failures;
 use crate::flow::{Flow, FlowInfo, Receiving, SLOT_MASK};
@@ -209,6 +211,10 @@ pub struct Net {
     pub(crate) messages: Option<Box<Messages>>,
     /// Connections with queries and responses, where there are any.
     pub(crate) rpcs: Option<Box<Rpcs>>,
+    /// Adapters between transports and links, where hosts have them.
+    pub(crate) adapters: Option<Box<Adapters>>,
+    /// QCN at switches, where they have it.
+    pub(crate) congestion: Option<Box<CongestionPoints>>,
     /// Programs at the hosts, where there are any.
     pub(crate) programs: Option<Box<Programs>>,
     /// Queries answered since someone last took them.
@@ -547,6 +553,9 @@ impl Net {
         }
         let node = self.port_node[port as usize];
         if self.buffers.choose(node) {
+            if self.congestion.is_some() {
+                self.sample_congestion(port, &packet, now, s);
+            }
             let p = &mut self.ports[port as usize];
             if p.waiting | p.paused == 0 && s.idle(port, p.free, now) {
                 // In and out in the same instant: the buffer never holds it.
@@ -568,6 +577,9 @@ impl Net {
             }
             Admit::Keep => {}
             Admit::KeepAndPause => self.send_pfc(place.ingress, packet.class, Kind::Pause, now, s),
+        }
+        if self.congestion.is_some() {
+            self.sample_congestion(port, &packet, now, s);
         }
         self.enqueue(port, h, &packet, now);
         self.start(port, now, s);

@@ -257,6 +257,8 @@ pub struct Counters {
     pub pause_frames: u64,
     /// Resume frames sent.
     pub resume_frames: u64,
+    /// Congestion notifications that switches have made (QCN).
+    pub notifications: u64,
     /// Packets sent again.
     pub retransmitted: u64,
     /// Congestion marks set.
@@ -305,6 +307,7 @@ impl Counters {
             drops_link_down,
             pause_frames,
             resume_frames,
+            notifications,
             retransmitted,
             marks,
             data_made,
@@ -331,6 +334,7 @@ impl Counters {
         self.drops_link_down += drops_link_down;
         self.pause_frames += pause_frames;
         self.resume_frames += resume_frames;
+        self.notifications += notifications;
         self.retransmitted += retransmitted;
         self.marks += marks;
         self.data_made += data_made;

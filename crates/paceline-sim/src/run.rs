@@ -83,6 +83,12 @@ pub fn choose_engine(scenario: &Scenario) -> Result<(EngineChoice, String), Inpu
         let why = "programs at the hosts start flows at the instants at which others end".into();
         return Ok((EngineChoice::Sequential, why));
     }
+    if scenario.switch.qcn.is_some() {
+        return Ok((
+            EngineChoice::Sequential,
+            "notifications leave a switch by another port at once (switch.qcn)".into(),
+        ));
+    }
     if let Some(rto) = scenario.host.rto.filter(|rto| rto.initial.0 < ahead) {
         let why = format!("host.rto {} is shorter than the lookahead of {}", rto.initial, Duration(ahead));
         return Ok((EngineChoice::Sequential, why));

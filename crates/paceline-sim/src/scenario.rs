@@ -140,6 +140,8 @@ pub struct SwitchConfig {
     pub selective: Option<paceline_proto::transport::selective_drop::SelectiveDrop>,
     /// RED on the average queue of every port.
     pub red: Option<RedQueues>,
+    /// QCN at every port.
+    pub qcn: Option<paceline_proto::qcn::CongestionPointParams>,
     /// Ports cut payloads off instead of dropping packets.
     pub trimming: Option<paceline_proto::transport::ndp::switch::TrimmingPort>,
 }
@@ -161,6 +163,32 @@ pub struct HostConfig {
     pub idle_restart: Option<Duration>,
     /// A loss sends both ends back to a multiple of this many packets; 0 and 1: to the lost packet.
     pub chunk: u32,
+}
+
+/// What lies between a message transport and its link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Adapter {
+    /// Bytes of frames it holds.
+    pub buffer: paceline_proto::units::Bytes,
+    /// Time of a frame from the transport to the adapter's queues, and from the link to the transport.
+    pub down: Duration,
+    /// See `down`.
+    pub up: Duration,
+    /// Rate limiters that QCN drives.
+    pub limiter: Option<paceline_proto::qcn::ReactionPointParams>,
+    /// Which frames share one.
+    pub limiter_of: LimiterOf,
+}
+
+/// Which frames share a rate limiter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimiterOf {
+    /// All to one host, or to one of its NICs if it has several.
+    Destination,
+    /// All of one flow in one direction.
+    Flow,
+    /// All.
+    Nic,
 }
 
 /// Retransmission timeout of the RDMA transport.
@@ -456,6 +484,8 @@ pub struct Scenario {
     pub groups: Vec<String>,
     /// Queries and responses, in the order of their connections' numbers.
     pub rpcs: std::sync::Arc<[std::sync::Arc<crate::workload::rpc::Rpc>]>,
+    /// What lies between message transports and links, where it takes time or room.
+    pub adapter: Option<Adapter>,
     /// Programs at the hosts.
     pub programs: std::sync::Arc<[std::sync::Arc<crate::programs::Program>]>,
     /// Scale of the INT units; 0: the hosts' rate in steps of 25 Gb/s, at least 1.

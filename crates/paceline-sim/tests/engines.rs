@@ -209,6 +209,7 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
             selective: None,
             trimming: None,
             red: red.clone(),
+            qcn: None,
             buffer: Bytes(
                 if k.mode == 3 { k.buffer_kib << 7 } else { k.buffer_kib << 10 } + if lossless { set_aside } else { 0 },
             ),
@@ -313,6 +314,7 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
         ],
         rpcs: Arc::default(),
         programs: Arc::default(),
+        adapter: None,
         groups: vec!["all".into()],
         int_multiple: 0,
         stop: Stop::Completed,

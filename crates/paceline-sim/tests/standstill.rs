@@ -46,6 +46,7 @@ fn lossless(buffer: u64) -> SwitchConfig {
         selective: None,
         trimming: None,
         red: None,
+        qcn: None,
         buffer: Bytes(buffer + u64::from(2 + HOSTS_PER_SWITCH) * (headroom + 2048)),
         model: BufferModel::Shared,
         accounting: Accounting::Output,

@@ -8,7 +8,9 @@ use paceline_proto::telemetry::{IntUnits, MAX_RATES};
 use paceline_proto::units::Duration;
 
 use super::{Draws, EcnPoint, Net, Whole};
+use crate::adapter::Adapters;
 use crate::clock::{Clock, Wire};
+use crate::congestion::CongestionPoints;
 use crate::engine::reference_random::ReferenceRandom;
 use crate::error::InputError;
 use crate::failures::Failures;
@@ -203,6 +205,8 @@ impl Net {
             special: Special::new(&scenario, draw(Purpose::Ecn))?,
             messages: Messages::new(&scenario, &nic_rates, stream_contexts, draw(Purpose::Transport))?,
             rpcs: Rpcs::new(&scenario, nic_rates.len()),
+            adapters: Adapters::new(&scenario, &nic_rates),
+            congestion: CongestionPoints::new(&scenario),
             programs: Programs::new(&scenario),
             queries: Vec::new(),
             pinned: None,

@@ -68,6 +68,7 @@ pub(crate) fn check(spec: &mut Spec, root: &Node) -> Read<()> {
     }
     schemes(spec, root)?;
     transports(spec, root)?;
+    adapters(spec, root)?;
     for index in 0..spec.workloads.len() {
         workload(spec, root, index)?;
     }
@@ -359,6 +360,24 @@ fn transports(spec: &Spec, root: &Node) -> Read<()> {
     if trimming && spec.switch.pfc.enabled {
         let error = bad(root, "switch.pfc.enabled", "a port that trims never pauses anyone");
         return Err(allowed(error, "false with switch.trimming.enabled"));
+    }
+    Ok(())
+}
+
+/// What adapters and their rate limiters need.
+fn adapters(spec: &Spec, root: &Node) -> Read<()> {
+    if spec.host.adapter.enabled {
+        if let Some((name, scheme)) = spec.schemes.iter().find(|(_, s)| !s.cc.is_tcp()) {
+            let problem = format!("schemes.{name} (cc = \"{}\") does not go through adapters", scheme.cc.word());
+            return Err(allowed(bad(root, "host.adapter.enabled", &problem), "false, or schemes over TCP"));
+        }
+    } else if spec.switch.qcn.enabled {
+        let error = bad(root, "switch.qcn.enabled", "there are no rate limiters to notify");
+        return Err(allowed(error, "false, or host.adapter.enabled = true"));
+    }
+    if spec.switch.qcn.enabled && spec.run.engine == EngineChoice::Windowed {
+        let error = bad(root, "run.engine", "notifications leave a switch by another port at once (switch.qcn)");
+        return Err(allowed(error, "\"auto\" or \"sequential\""));
     }
     Ok(())
 }

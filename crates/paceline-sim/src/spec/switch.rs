@@ -1,9 +1,9 @@
 //! `[switch]`: packet buffer, PFC and ECN marking.
 
-use paceline_proto::red;
 use paceline_proto::transport::ndp::switch::TrimmingPort;
 use paceline_proto::transport::selective_drop;
 use paceline_proto::units::{BitsPerSec, Bytes, Duration};
+use paceline_proto::{qcn, red};
 
 use crate::scenario::{self, BufferModel, EcnThresholds, Framing};
 
@@ -35,6 +35,8 @@ section! {
             ecn: Ecn;
             /// RED on the average queue.
             red: Red;
+            /// Congestion notifications to the senders' adapters.
+            qcn: Qcn;
             /// Dropping of unscheduled packets before others.
             selective_drop: SelectiveDrop;
             /// Trimming in place of dropping.
@@ -249,6 +251,37 @@ section! {
     }
 }
 
+choice! {
+    /// How congestion becomes the six bits of a notification.
+    pub enum Quantiser {
+        /// In proportion to the largest value there can be.
+        Proportional = "proportional",
+        /// The top six bits of the largest value there can be.
+        TopBits = "top_bits",
+    }
+}
+
+section! {
+    /// Quantized congestion notification (IEEE 802.1Qau): switches sample frames of data classes, and tell the senders of some how
+    /// congested the queue is; the limiters of their adapters (`host.qcn`) slow them down. Over TCP; runs in the sequential engine.
+    pub struct Qcn {
+        /// Whether switches notify; needs `host.adapter.enabled`.
+        enabled: bool = false, from "IEEE 802.1Qau";
+        /// Queue at which the loop shall settle (Qeq).
+        set_point: Bytes = "20480B", in "[1B, 1GiB]", from "HotI 2011: 20 KB or 66 KB of a port's 100; IEEE8021-CN-MIB: 26,000 B";
+        /// Weight w of the queue's growth since the last sample.
+        weight: f64 = 2.0, in "[0, 1024]", from "HotI 2011; IEEE8021-CN-MIB";
+        /// Bytes between two samples where there is no congestion; an eighth of it where there is most.
+        sample_base: Bytes = "150000B", in "[1B, 1GiB]", from "HotI 2011; IEEE8021-CN-MIB";
+        /// Each interval is drawn from this share of it around it.
+        jitter: f64 = 0.15, in "[0, 1]", from "QCN pseudo-code 2.x";
+        /// How congestion becomes six bits.
+        quantiser: Quantiser = "proportional", from "IEEE 802.1Qau; QCN pseudo-code: \"top_bits\"";
+        /// The queue is averaged with a weight of 2 to the power of minus this for each frame; 0 is the queue as it is.
+        average_shift: u8 = 0, in "[0, 16]", from "IEEE 802.1Qau; 9 averages as RED does with 0.002";
+    }
+}
+
 section! {
     /// Thresholds of the ports of one rate.
     pub struct EcnAtRate {
@@ -327,6 +360,17 @@ impl Switch {
             },
             per_port: self.red.per == EcnQueue::Port,
         });
+        let qcn = self.qcn.enabled.then(|| qcn::CongestionPointParams {
+            set_point: self.qcn.set_point.0 as u32,
+            weight_q10: (self.qcn.weight * 1024.0).round() as u32,
+            sample_base: self.qcn.sample_base.0 as u32,
+            jitter: (self.qcn.jitter * 100.0).round() as u8,
+            quantiser: match self.qcn.quantiser {
+                Quantiser::Proportional => qcn::Quantiser::Proportional,
+                Quantiser::TopBits => qcn::Quantiser::TopBits,
+            },
+            average_shift: self.qcn.average_shift,
+        });
         let full = framing.payload + framing.header;
         let trimming = self.trimming.enabled.then(|| TrimmingPort {
             data_limit: self.trimming.data_packets.saturating_mul(full),
@@ -356,6 +400,7 @@ impl Switch {
             strict,
             selective,
             red,
+            qcn,
             trimming,
         }
     }
