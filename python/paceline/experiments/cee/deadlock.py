@@ -10,11 +10,11 @@ from paceline.experiments.cee.measures import facts
 from paceline.experiments.cee.setup import FRAMING, switch
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, verdicts
-from paceline.reproduce.model import Experiment, Point, Runs, Scale, Shown, Verdict
+from paceline.reproduce.model import Experiment, Outcome, Point, Runs, Scale, Shown, Verdict
 from paceline.scenario import (
     FatTree,
-    Flows,
     FlowRow,
+    Flows,
     GraphLink,
     GraphTopology,
     Host,
@@ -92,13 +92,25 @@ def rule(values: Values) -> list[Claim]:
     return [
         Claim("ring", "a ring with PFC deadlocks", at("ring", 1, "deadlock"), judge.between(1, 1)),
         Claim("ring_cycle", "and the samples show the cycle", at("ring", 1, "cycle"), judge.between(1, 1)),
-        Claim("ring_depth", "links that wait for each other, and those before them", at("ring", 1, "depth"), judge.at_least(RING)),
+        Claim(
+            "ring_depth",
+            "links that wait for each other, and those before them",
+            at("ring", 1, "depth"),
+            judge.at_least(RING),
+        ),
         Claim("ring_drops", "packets lost in it", at("ring", 1, "drops"), judge.at_most(0)),
         Claim("ring_off", "without PFC it does not", at("ring", 0, "deadlock"), judge.between(0, 0)),
         Claim("ring_off_unfinished", "flows unfinished without PFC", at("ring", 0, "unfinished"), judge.at_most(0)),
-        Claim("tree", "a fat tree with PFC does not", at("tree", 1, "deadlock") + at("tree", 1, "unfinished"), judge.between(0, 0)),
+        Claim(
+            "tree",
+            "a fat tree with PFC does not",
+            at("tree", 1, "deadlock") + at("tree", 1, "unfinished"),
+            judge.between(0, 0),
+        ),
         Claim("tree_drops", "packets lost in it", at("tree", 1, "drops"), judge.at_most(0)),
-        Claim("tree_depth", "longest chain of paused links in the fat tree", at("tree", 1, "depth"), judge.between(2, 6)),
+        Claim(
+            "tree_depth", "longest chain of paused links in the fat tree", at("tree", 1, "depth"), judge.between(2, 6)
+        ),
     ]
 
 
@@ -106,7 +118,7 @@ def _judge(runs: Runs, scale: Scale) -> list[Verdict]:
     """Nothing here is left to chance: one run decides, at every scale."""
     found = []
     for v, claim in zip(verdicts("E26", measure, rule, runs, scale), rule(measure(runs)), strict=True):
-        outcome = judge.Outcome.PASS if claim.holds else judge.Outcome.FAIL
+        outcome = Outcome.PASS if claim.holds else Outcome.FAIL
         found.append(
             Verdict(
                 id=v.id,
@@ -125,11 +137,17 @@ def _show(runs: Runs, _scale: Scale) -> Shown:
     values = measure(runs)
     parts = ("deadlock", "cycle", "depth", "pauses", "drops", "unfinished")
     rows = [
-        (Cell(f"{network}, {'PFC' if pfc else 'no PFC'}"), *(Cell(format_number(values[network, pfc, p])) for p in parts))
+        (
+            Cell(f"{network}, {'PFC' if pfc else 'no PFC'}"),
+            *(Cell(format_number(values[network, pfc, p])) for p in parts),
+        )
         for network, pfc in dict.fromkeys((key[0], key[1]) for key in values)
     ]
     head = ("Network", "Deadlock", "Cycle seen", "Depth", "Pause frames", "Drops", "Flows unfinished")
-    remarks = ["A ring of five switches, each host sends to one two switches on. In a ring of three, shortest paths never go two links one way."]
+    remarks = [
+        "A ring of five switches, each host sends to one two switches on. In a ring of three, shortest paths never "
+        "go two links one way."
+    ]
     return Shown((), [Table("Deadlocks and saturation trees", head, rows)], remarks)
 
 

@@ -1,4 +1,4 @@
-"""E1, E2, E4, E17 and E23: flows of 7 hosts, or 16 or 32, to one, at one switch."""
+"""E1, E3, E4, E17, E23, E24 and a part of E2: flows of 7 hosts, or 16 or 32, to one, at one switch."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from typing import Any, Final
 import numpy as np
 
 from paceline import plot
-from paceline.analysis import queue_percentile
+from paceline.analysis import jain_index, queue_percentile
 from paceline.experiments.cee.measures import (
     cycles,
     facts,
     largest_share,
     share_between,
     time_to_fairness,
+    used,
 )
 from paceline.experiments.cee.setup import CELLS, FRAME, PORT, SCHEMES, STACK_US, TITLES, XOFF, XON, star
 from paceline.reproduce import judge
@@ -31,6 +32,7 @@ _FINITE: Final = {Scale.TINY: 300_000, Scale.QUICK: 4_000_000, Scale.PAPER: 20_0
 """Bytes of a flow that ends."""
 
 CROWDS: Final = (7, 16, 32)
+SWEEP: Final = (2, 4, 8, 16, 32)
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Kind:
 
 
 KINDS: Final[Mapping[str, Kind]] = {
-    **{f"greedy_{n}": Kind(n) for n in CROWDS},
+    **{f"greedy_{n}": Kind(n) for n in (7, *SWEEP)},
     **{f"ends_{n}": Kind(n, ends=True) for n in CROWDS},
     "late_7": Kind(7, late=True),
     "ping_32": Kind(32, ping=True),
@@ -123,6 +125,7 @@ def measure(runs: Runs) -> Values:
         for what in ("drops", "pauses", "timeouts", "fast_retransmits", "ignored_duplicates", "depth"):
             found[(*place, what)] = mean([float(getattr(f, what)) for f in chosen])
         found[(*place, "fct_ms")] = mean([float(f.fct_ms.mean()) for f in chosen if len(f.fct_ms)])
+        found[(*place, "last_ms")] = mean([float(f.fct_ms.max()) for f in chosen if len(f.fct_ms)])
         for q in (1, 50, 99):
             found[(*place, f"queue_p{q}_kb")] = mean([sum(queue_percentile(f.queue, q)) / 2000 for f in chosen])
         held = [share_between(f.queue, k.senders * XON, k.senders * (XOFF + 2 * FRAME)) for f in chosen]
@@ -132,13 +135,22 @@ def measure(runs: Runs) -> Values:
         if k.late:
             start = max((float(t[0]) for f in chosen for t, _ in f.flows.values()), default=0.0)
             found[(*place, "fair_ms")] = mean([time_to_fairness(f.flows, 2000, start) for f in chosen])
-        if chosen[0].flows:
+        if chosen[0].flows and not k.late:
+            found[(*place, "jain")] = mean([jain_index([acked[-1] for _, acked in f.flows.values()]) for f in chosen])
+            found[(*place, "use")] = mean([used(f.flows) for f in chosen])
+            found[(*place, "overall")] = mean([largest_share(f.flows, 1e9) for f in chosen])
+            found[(*place, "blame")] = mean([f.winner_losses for f in chosen])
             found[(*place, "share")] = mean([largest_share(f.flows, 10_000) for f in chosen])
         for q in (1, 50, 99) if k.ping else ():
             found[(*place, f"rtt_p{q}_us")] = mean(
                 [float(np.percentile(f.qct_us, q)) - STACK_US for f in chosen if len(f.qct_us)]
             )
     return found
+
+
+def crowds_under_red(scale: Scale) -> Sequence[Point]:
+    """Flows that end, under RED, with and without PFC."""
+    return _plan(*((f"ends_{n}", "red", "new_reno", pfc) for n in CROWDS for pfc in (0, 1)))(scale)
 
 
 def _at(values: Values, *place: str | float) -> float:
@@ -150,7 +162,12 @@ def sawtooth_rule(values: Values) -> list[Claim]:
     off, on = ("greedy_7", "base", "new_reno", 0.0), ("greedy_7", "base", "new_reno", 1.0)
     plateau = "of the time in which the queue lies between 7 times XON and 7 times XOFF and two frames, with PFC"
     return [
-        Claim("teeth", "falls of the queue from over 80 KB to under 50 KB, without PFC", _at(values, *off, "teeth"), judge.at_least(3)),
+        Claim(
+            "teeth",
+            "falls of the queue from over 80 KB to under 50 KB, without PFC",
+            _at(values, *off, "teeth"),
+            judge.at_least(3),
+        ),
         Claim("drops_off", "packets dropped without PFC", _at(values, *off, "drops"), judge.above(0)),
         Claim("drops_on", "packets dropped with PFC", _at(values, *on, "drops"), judge.at_most(0)),
         Claim(
@@ -170,7 +187,12 @@ def ecn_rule(values: Values) -> list[Claim]:
         off, on = (f"ends_{n}", "red", "new_reno", 0.0), (f"ends_{n}", "red", "new_reno", 1.0)
         over = ratio(values, (*off, "fct_ms"), (*on, "fct_ms"))
         found += [
-            Claim(f"n{n}.fct", f"{n} flows under RED: mean FCT without PFC over that with it", over, judge.above(1) if n >= 16 else None),
+            Claim(f"n{n}.fct", f"{n} flows under RED: mean FCT without PFC over that with it", over),
+            Claim(
+                f"n{n}.last",
+                f"{n} flows under RED: the last one's FCT without PFC over that with it",
+                ratio(values, (*off, "last_ms"), (*on, "last_ms")),
+            ),
             Claim(
                 f"n{n}.ignored",
                 f"{n} flows under RED without PFC: third duplicate ACKs ignored",
@@ -184,7 +206,12 @@ def ecn_rule(values: Values) -> list[Claim]:
                 _at(values, *on, "ignored_duplicates"),
                 judge.at_most(0),
             ),
-            Claim(f"n{n}.timeouts_on", f"{n} flows under RED with PFC: timeouts", _at(values, *on, "timeouts"), judge.at_most(0)),
+            Claim(
+                f"n{n}.timeouts_on",
+                f"{n} flows under RED with PFC: timeouts",
+                _at(values, *on, "timeouts"),
+                judge.at_most(0),
+            ),
         ]
     return found
 
@@ -192,11 +219,16 @@ def ecn_rule(values: Values) -> list[Claim]:
 def vegas_rule(values: Values) -> list[Claim]:
     """E4: Vegas keeps the queue short, so that PFC does not matter."""
     found = []
-    for cell in ("base", "red"):
+    for cell in CELLS:
         off, on = (("ends_7", cell, "vegas", pfc) for pfc in (0.0, 1.0))
         title = CELLS[cell].title
         found += [
-            Claim(f"{cell}.queue", f"Vegas, {title}: p99 of the queue, KB", _at(values, *off, "queue_p99_kb"), judge.below(80)),
+            Claim(
+                f"{cell}.queue",
+                f"Vegas, {title}: p99 of the queue, KB",
+                _at(values, *off, "queue_p99_kb"),
+                judge.below(80),
+            ),
             Claim(
                 f"{cell}.drops",
                 f"Vegas, {title}, without PFC: packets dropped",
@@ -213,17 +245,70 @@ def vegas_rule(values: Values) -> list[Claim]:
     return found
 
 
+def winner_rule(values: Values) -> list[Claim]:
+    """E3: one flow takes the link."""
+    place = ("greedy_7", "qcn66", "new_reno", 0.0)
+    return [
+        Claim(
+            "share",
+            "largest share of one of seven flows in 10 ms, QCN 66 without PFC; fair is 0.143",
+            _at(values, *place, "share"),
+            judge.above(0.4),
+            0.4,
+        ),
+        Claim("overall", "its share over the whole run", _at(values, *place, "overall")),
+        Claim("blame", "the winner's part of all packets sent again", _at(values, *place, "blame")),
+        Claim("base", "largest share in 10 ms without QCN", _at(values, "greedy_7", "base", "new_reno", 0.0, "share")),
+    ]
+
+
+def sweep_rule(values: Values) -> list[Claim]:
+    """E24: QCN over the number of flows."""
+    found = []
+    for cell in ("qcn20", "qcn66"):
+        for pfc in (0.0, 1.0):
+            for n in SWEEP:
+                place = (f"greedy_{n}", cell, "new_reno", pfc)
+                title = f"{n} flows, {CELLS[cell].title}, {'PFC' if pfc else 'no PFC'}"
+                for what, text in (
+                    ("jain", "Jain's index"),
+                    ("use", "share of the link used"),
+                    ("queue_p50_kb", "median queue, KB"),
+                ):
+                    found.append(Claim(f"{cell}.pfc{pfc:g}.n{n}.{what}", f"{title}: {text}", _at(values, *place, what)))
+    return found
+
+
 def convergence_rule(values: Values) -> list[Claim]:
     """E17: CUBIC yields slowly and loses more."""
     reno, cubic, half = (("late_7", "base", s, 0.0) for s in ("new_reno", "cubic", "cubic_half"))
     found = [
-        Claim(f"{name}.fair_ms", f"{_TITLES[name]}: until Jain's index stays above 0.9 after a seventh flow, ms", _at(values, *p, "fair_ms"))
+        Claim(
+            f"{name}.fair_ms",
+            f"{_TITLES[name]}: until Jain's index stays above 0.9 after a seventh flow, ms",
+            _at(values, *p, "fair_ms"),
+        )
         for name, p in (("new_reno", reno), ("cubic", cubic), ("cubic_half", half))
     ]
     found += [
-        Claim("fair", "the same, CUBIC over NewReno", ratio(values, (*cubic, "fair_ms"), (*reno, "fair_ms")), judge.above(1)),
-        Claim("drops", "packets dropped, CUBIC over NewReno", ratio(values, (*cubic, "drops"), (*reno, "drops")), judge.above(1)),
-        Claim("half", "packets dropped, CUBIC that halves over CUBIC", ratio(values, (*half, "drops"), (*cubic, "drops")), judge.below(1)),
+        Claim(
+            "fair",
+            "the same, CUBIC over NewReno",
+            ratio(values, (*cubic, "fair_ms"), (*reno, "fair_ms")),
+            judge.above(1),
+        ),
+        Claim(
+            "drops",
+            "packets dropped, CUBIC over NewReno",
+            ratio(values, (*cubic, "drops"), (*reno, "drops")),
+            judge.above(1),
+        ),
+        Claim(
+            "half",
+            "packets dropped, CUBIC that halves over CUBIC",
+            ratio(values, (*half, "drops"), (*cubic, "drops")),
+            judge.below(1),
+        ),
     ]
     return found
 
@@ -236,14 +321,25 @@ def rtt_rule(values: Values) -> list[Claim]:
         ("ping_32", "base", "new_reno", 1.0),
     )
     return [
-        Claim("alone", "alone: median round trip in the network, us", _at(values, *alone, "rtt_p50_us"), judge.between(1, 50)),
+        Claim(
+            "alone",
+            "alone: median round trip in the network, us",
+            _at(values, *alone, "rtt_p50_us"),
+            judge.between(1, 50),
+        ),
         Claim("base", "beside 32 flows without PFC: median, us", _at(values, *base, "rtt_p50_us")),
         Claim("pfc", "beside 32 flows with PFC: median, us", _at(values, *pfc, "rtt_p50_us"), judge.above(1000)),
-        Claim("grows", "with PFC, over the one alone", ratio(values, (*pfc, "rtt_p50_us"), (*alone, "rtt_p50_us")), judge.at_least(100)),
+        Claim(
+            "grows",
+            "with PFC, over the one alone",
+            ratio(values, (*pfc, "rtt_p50_us"), (*alone, "rtt_p50_us")),
+            judge.at_least(100),
+        ),
     ]
 
 
-def _table(values: Values) -> Table:
+def table(values: Values) -> Table:
+    """The numbers of :func:`measure`."""
     parts = ("queue_p1_kb", "queue_p50_kb", "queue_p99_kb", "drops", "timeouts", "ignored_duplicates", "fct_ms")
     rows = []
     for place in dict.fromkeys(key[:4] for key in values):
@@ -262,7 +358,9 @@ def _queues(runs: Runs) -> Iterator[Drawing]:
             f = facts(run)
             series[title] = (f.queue_us * 1e6, f.queue_bytes)
     if series:
-        yield Drawing("E1-queue", plot.queue_timeline(series), "Bytes waiting at the receiver's port, seven NewReno flows.")
+        yield Drawing(
+            "E1-queue", plot.queue_timeline(series), "Bytes waiting at the receiver's port, seven NewReno flows."
+        )
 
 
 def _experiment(number: int, title: str, statement: str, rule: Any, plan: Any) -> Experiment:
@@ -272,7 +370,7 @@ def _experiment(number: int, title: str, statement: str, rule: Any, plan: Any) -
         return verdicts(name, measure, rule, runs, scale)
 
     def show(runs: Runs, _scale: Scale) -> Shown:
-        return Shown(_queues(runs) if name == "E1" else (), [_table(measure(runs))], REMARKS)
+        return Shown(_queues(runs) if name == "E1" else (), [table(measure(runs))], REMARKS)
 
     return Experiment(
         id=name,
@@ -299,19 +397,18 @@ EXPERIMENTS = (
         _plan(*(("greedy_7", "base", "new_reno", pfc) for pfc in (0, 1))),
     ),
     _experiment(
-        2,
-        "RED without PFC",
-        "Under RED losses beside marks are repaired by timeouts only: duplicate ACKs are ignored after an ECN reduction. With PFC "
-        "there are no losses.",
-        ecn_rule,
-        _plan(*((f"ends_{n}", "red", "new_reno", pfc) for n in CROWDS for pfc in (0, 1))),
+        3,
+        "The winner under QCN",
+        "Under QCN at 66 KB without PFC one flow of seven takes more than 40 % of the link, and only it loses frames.",
+        winner_rule,
+        _plan(("greedy_7", "qcn66", "new_reno", 0), ("greedy_7", "base", "new_reno", 0)),
     ),
     _experiment(
         4,
         "Vegas and PFC",
         "Vegas keeps the queue short, so that PFC changes nothing.",
         vegas_rule,
-        _plan(*(("ends_7", cell, "vegas", pfc) for cell in ("base", "red") for pfc in (0, 1))),
+        _plan(*(("ends_7", cell, "vegas", pfc) for cell in CELLS for pfc in (0, 1))),
     ),
     _experiment(
         17,
@@ -326,5 +423,14 @@ EXPERIMENTS = (
         "A round trip takes a few us in an idle network and milliseconds in a congested one.",
         rtt_rule,
         _plan(*((kind, "base", "new_reno", pfc) for kind, pfc in (("ping_alone", 0), ("ping_32", 0), ("ping_32", 1)))),
+    ),
+    _experiment(
+        24,
+        "QCN over the number of flows",
+        "QCN's fairness and adaptivity are open questions.",
+        sweep_rule,
+        _plan(
+            *((f"greedy_{n}", cell, "new_reno", pfc) for cell in ("qcn20", "qcn66") for pfc in (0, 1) for n in SWEEP)
+        ),
     ),
 )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paceline.analysis import F8, QueueHistogram, jain_index
+from paceline.experiments.cee.setup import LINE_BPS
 from paceline.reproduce.model import Run
 
 
@@ -39,6 +40,8 @@ class Facts:
     """Longest chain of paused links at any sample."""
     cycle: bool
     """Paused links waited for each other at a sample."""
+    winner_losses: float
+    """Part of the packets sent again that are of the flow that had most acknowledged; nan where none was sent again."""
     qct_us: F8
     """Completion times of queries, us."""
 
@@ -67,6 +70,8 @@ def _facts(folder: Path) -> Facts:
         found[int(flow)] = (series["time_ps"][mine] / 1e6, series["value"][mine].astype(float))
     flows, spread = results.flows, results.saturation
     done = flows["fct_sender_ps"][flows["status"] == "finished"]
+    again = flows["retransmitted_packets"]
+    winner = max(found, key=lambda flow: found[flow][1][-1], default=0)
     queries = results.queries
     return Facts(
         status=results.status,
@@ -85,6 +90,7 @@ def _facts(folder: Path) -> Facts:
         flows=found,
         depth=int(spread["depth"].max()) if spread.rows else 0,
         cycle=bool(spread["cycle"].max()) if spread.rows else False,
+        winner_losses=float(again[winner] / again.sum()) if again.sum() else float("nan"),
         qct_us=queries["qct_ps"][queries["qct_ps"] > 0] / 1e6 if queries.rows else np.zeros(0),
     )
 
@@ -114,6 +120,13 @@ def shares(flows: dict[int, tuple[F8, F8]], window_us: float, start_us: float = 
     edges = np.arange(start_us, end + 1e-9, window_us)
     columns = [np.diff(np.interp(edges, times, acked)) for _, (times, acked) in sorted(flows.items())]
     return np.array(columns).T
+
+
+def used(flows: dict[int, tuple[F8, F8]]) -> float:
+    """Payload that all flows together had acknowledged until the last sample, as a share of a link of 10 Gb/s."""
+    acked = sum(float(acked[-1]) for _, acked in flows.values())
+    span = max(float(times[-1]) for times, _ in flows.values())
+    return acked * 8 / (span * 1e-6 * LINE_BPS)
 
 
 def largest_share(flows: dict[int, tuple[F8, F8]], window_us: float, start_us: float = 0.0) -> float:

@@ -98,7 +98,7 @@ FRAMING: Final = Framing(
 
 
 def host(cell: str, tcp: Tcp | None = None) -> Host:
-    """A host: FreeBSD's TCP with the study's timers, 67 us of stack and adapter in a round trip, 512 KB in the adapter."""
+    """A host: FreeBSD's TCP with the study's timers, and an adapter of 512 KB; they take 67 us of a round trip."""
     stack = Tcp(stack="freebsd", ecn=CELLS[cell].red) if tcp is None else tcp
     return Host(tcp=stack, adapter=Adapter(enabled=True))
 
@@ -126,7 +126,9 @@ def star(
         run=Run(stop=f"{stop_us}us", stall="10s"),
         records=Records(
             queues="port",
-            series=Series(interval=f"{sample_us:g}us", busiest=0, ports=[f"{senders + 1}:{senders}"], flows=list(follow)),
+            series=Series(
+                interval=f"{sample_us:g}us", busiest=0, ports=[f"{senders + 1}:{senders}"], flows=list(follow)
+            ),
         ),
         schemes={"tcp": scheme},
         workloads=list(workloads),
