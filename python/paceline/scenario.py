@@ -1995,9 +1995,9 @@ class OnOffFlows(Section):
     [1B, 1TiB]. Source: TrafPy, benchmark set v001.
     """
 
-    gap_median: str = "100us"
-    """Median gap. Unit: time. Range [1ns, 100s]. Source: Paceline; Benson et al., WREN 2009:
-    lognormal.
+    gap_median: str = "auto"
+    """Median gap. `"auto"`: as long as it takes for hosts to be on a third of the time. Unit:
+    time. Range [1ns, 100s]. Source: Paceline; Benson et al., WREN 2009: lognormal.
     """
 
     gap_sigma: float = 1.0

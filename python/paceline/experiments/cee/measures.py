@@ -122,6 +122,12 @@ def shares(flows: dict[int, tuple[F8, F8]], window_us: float, start_us: float = 
     return np.array(columns).T
 
 
+def whole_share(flows: dict[int, tuple[F8, F8]]) -> float:
+    """Largest part of all bytes acknowledged until the last sample that one flow had."""
+    acked = [float(acked[-1]) for _, acked in flows.values()]
+    return max(acked) / sum(acked) if sum(acked) else float("nan")
+
+
 def used(flows: dict[int, tuple[F8, F8]]) -> float:
     """Payload that all flows together had acknowledged until the last sample, as a share of a link of 10 Gb/s."""
     acked = sum(float(acked[-1]) for _, acked in flows.values())
