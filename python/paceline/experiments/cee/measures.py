@@ -27,7 +27,7 @@ class Facts:
     fast_retransmits: int
     ignored_duplicates: int
     fct_ms: F8
-    """Of the flows that finished."""
+    """Of the flows that finished, to the last byte at the receiver: acknowledgements may be delayed by 10 ms."""
     unfinished: int
     queue: QueueHistogram
     """At the busiest egress port of a switch."""
@@ -69,7 +69,7 @@ def _facts(folder: Path) -> Facts:
         mine = acked & (series["id"] == flow)
         found[int(flow)] = (series["time_ps"][mine] / 1e6, series["value"][mine].astype(float))
     flows, spread = results.flows, results.saturation
-    done = flows["fct_sender_ps"][flows["status"] == "finished"]
+    done = flows["fct_receiver_ps"][flows["status"] == "finished"]
     again = flows["retransmitted_packets"]
     winner = max(found, key=lambda flow: found[flow][1][-1], default=0)
     queries = results.queries
