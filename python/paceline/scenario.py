@@ -47,6 +47,8 @@ __all__ = [
     "Ndp",
     "NewReno",
     "NoControl",
+    "OnOffCbr",
+    "OnOffFlows",
     "OpenRpc",
     "ParkingLot",
     "Permutation",
@@ -75,6 +77,7 @@ __all__ = [
     "Topology",
     "TopologyFile",
     "Trimming",
+    "Udp",
     "Vegas",
     "Workload",
     "Xgft",
@@ -686,6 +689,11 @@ class Qcn(Section):
     the queue as it is. Range [0, 16]. Source: IEEE 802.1Qau; 9 averages as RED does with 0.002.
     """
 
+    exempt_syn: bool = False
+    """Frames that open a connection (SYN and its answer) are neither sampled nor limited.
+    Source: IEEE 802.1Qau knows no TCP; for comparison.
+    """
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SelectiveDrop(Section):
@@ -959,6 +967,9 @@ class HostQcn(Section):
     """Frames that share a limiter: all to one destination, all of one flow, or all. Source: HotI
     2011 (inferred: QCN delays SYNs); IEEE 802.1Qau: "nic".
     """
+
+    reaction: Literal["limiter", "window"] = "limiter"
+    """What a notification does. Source: IEEE 802.1Qau; "window" for comparison."""
 
     timer: str = "15ms"
     """A stage of the timer. Unit: time. Range [1us, 100s]. Source: HotI 2011; IEEE8021-CN-MIB."""
@@ -1925,6 +1936,156 @@ class ScatterGather(Section):
     """At most this many queries. Range [1, 1000000000]. Source: Paceline."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OnOffFlows(Section):
+    """Flows start with lognormal gaps while a host is on."""
+
+    kind: ClassVar[Literal["on_off"]] = "on_off"
+    mode: ClassVar[Literal["flows"]] = "flows"
+    chosen: ClassVar[tuple[str, ...]] = ("kind", "mode")
+
+    group: str | None = None
+    """Name under which results report its flows; workloads may share one. Default: that of
+    `kind`. Source: Paceline.
+    """
+
+    scheme: str | None = None
+    """Name of the scheme its flows use; may be left out when there is only one. Source:
+    Paceline.
+    """
+
+    class_: int = 3
+    """Traffic class; 0 is kept for control frames. Range [1, 7]. Source: HPCC reference
+    simulator: priority group 3.
+    """
+
+    start: str = "0s"
+    """When it begins; added to every start of a flow table. Unit: time. Range [0s, 1000s].
+    Source: Paceline.
+    """
+
+    rate_cap: str = "off"
+    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
+    Paceline.
+    """
+
+    hosts: Literal["all"] | Sequence[int | str] = "all"
+    """Hosts that send and receive. Source: Paceline."""
+
+    local: float = 0.7
+    """Probability that a flow goes to a host of the same rack; else to one of any other rack.
+    Range [0, 1]. Source: HotI 2011: inter-rack to intra-rack 3:7.
+    """
+
+    on_median: str = "1ms"
+    """Median length of an on period, lognormal. Unit: time. Range [1ns, 100s]. Source: Paceline;
+    Benson et al., WREN 2009: lognormal.
+    """
+
+    on_sigma: float = 1.0
+    """Standard deviation of its logarithm. Range [0, 4]. Source: Paceline."""
+
+    off_sigma: float = 1.0
+    """The same of an off period, whose mean follows from the load. Range [0, 4]. Source:
+    Paceline.
+    """
+
+    end: str | None = None
+    """No flow starts at or after this instant. Unit: time. Range (0s, 1000s]. Source: Paceline."""
+
+    duration: str | None = None
+    """Length of the arrivals, in place of `end`. Unit: time. Range (0s, 1000s]. Source:
+    Paceline.
+    """
+
+    sizes: str | SizeFile = "university@trafpy"
+    """Flow sizes: the name of a distribution, one size for all, or a file. Unit: bytes. Range
+    [1B, 1TiB]. Source: TrafPy, benchmark set v001.
+    """
+
+    gap_median: str = "100us"
+    """Median gap. Unit: time. Range [1ns, 100s]. Source: Paceline; Benson et al., WREN 2009:
+    lognormal.
+    """
+
+    gap_sigma: float = 1.0
+    """Standard deviation of its logarithm. Range [0, 4]. Source: Paceline."""
+
+    load: Load = Load()
+    """Offered load; not of one link."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OnOffCbr(Section):
+    """One flow for each on period, as many bytes as it sends in that time; meant for a scheme
+    over UDP of the same `rate`.
+    """
+
+    kind: ClassVar[Literal["on_off"]] = "on_off"
+    mode: ClassVar[Literal["cbr"]] = "cbr"
+    chosen: ClassVar[tuple[str, ...]] = ("kind", "mode")
+
+    group: str | None = None
+    """Name under which results report its flows; workloads may share one. Default: that of
+    `kind`. Source: Paceline.
+    """
+
+    scheme: str | None = None
+    """Name of the scheme its flows use; may be left out when there is only one. Source:
+    Paceline.
+    """
+
+    class_: int = 3
+    """Traffic class; 0 is kept for control frames. Range [1, 7]. Source: HPCC reference
+    simulator: priority group 3.
+    """
+
+    start: str = "0s"
+    """When it begins; added to every start of a flow table. Unit: time. Range [0s, 1000s].
+    Source: Paceline.
+    """
+
+    rate_cap: str = "off"
+    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
+    Paceline.
+    """
+
+    hosts: Literal["all"] | Sequence[int | str] = "all"
+    """Hosts that send and receive. Source: Paceline."""
+
+    local: float = 0.7
+    """Probability that a flow goes to a host of the same rack; else to one of any other rack.
+    Range [0, 1]. Source: HotI 2011: inter-rack to intra-rack 3:7.
+    """
+
+    on_median: str = "1ms"
+    """Median length of an on period, lognormal. Unit: time. Range [1ns, 100s]. Source: Paceline;
+    Benson et al., WREN 2009: lognormal.
+    """
+
+    on_sigma: float = 1.0
+    """Standard deviation of its logarithm. Range [0, 4]. Source: Paceline."""
+
+    off_sigma: float = 1.0
+    """The same of an off period, whose mean follows from the load. Range [0, 4]. Source:
+    Paceline.
+    """
+
+    end: str | None = None
+    """No flow starts at or after this instant. Unit: time. Range (0s, 1000s]. Source: Paceline."""
+
+    duration: str | None = None
+    """Length of the arrivals, in place of `end`. Unit: time. Range (0s, 1000s]. Source:
+    Paceline.
+    """
+
+    rate: str = "1Gbps"
+    """Rate while on, on the wire. Unit: bit/s. Range [1Kbps, 10Tbps]. Source: Paceline."""
+
+    load: Load = Load()
+    """Offered load; not of one link."""
+
+
 Workload = (
     Poisson
     | SynchronousIncast
@@ -1936,6 +2097,8 @@ Workload = (
     | ClosedRpc
     | OpenRpc
     | ScatterGather
+    | OnOffFlows
+    | OnOffCbr
 )
 """Traffic of one kind and one scheme."""
 
@@ -2371,6 +2534,22 @@ class HpccTcp(Section):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Udp(Section):
+    """UDP: datagrams at a fixed rate, delivered or lost. No window, no answers, no repair, no
+    ECN; PFC holds them up. A flow is over for its sender when the last datagram has gone. Shares a
+    run with schemes over TCP, packet by packet in turn at a host.
+    """
+
+    cc: ClassVar[Literal["udp"]] = "udp"
+    chosen: ClassVar[tuple[str, ...]] = ("cc",)
+
+    rate: str = "line"
+    """Rate of a flow on the wire: that of the NIC, or a rate up to that. Unit: bit/s. Range
+    [1Kbps, 10Tbps]. Source: Paceline.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Homa(Section):
     """Homa: short messages at once, long ones as their receiver grants, shortest first, in eight
     priorities. Homa assumes large buffers; over small ones losses are repaired by timeouts, or by
@@ -2680,6 +2859,7 @@ Scheme = (
     | Cubic
     | Vegas
     | HpccTcp
+    | Udp
     | Homa
     | Ndp
     | ExpressPass

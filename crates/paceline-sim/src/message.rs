@@ -561,6 +561,26 @@ impl Net {
         self.message_delivered(nic, h, packet, now);
     }
 
+    /// Whether a packet opens a connection.
+    pub(crate) fn opens_connection(&self, h: Handle) -> bool {
+        // Where switches write records, the words say nothing else.
+        let words = self.arena.words(h).filter(|_| self.arena[h].flags & INT == 0);
+        self.messages.as_ref().is_some_and(|m| m.is_tcp) && words.is_some_and(|w| tcp::is_opening(w.0[3].0))
+    }
+
+    /// A switch has told of congestion that a packet of a flow met: its sender's window shrinks.
+    pub(crate) fn congested(&mut self, nic: u32, flow: u32, now: u64) {
+        let slot = (flow & SLOT_MASK) >> self.share.bits;
+        let f = &self.flows[slot as usize];
+        if f.alive && u32::from(f.generation) == flow >> SLOT_BITS {
+            let place = f.place;
+            if let Some(m) = &mut self.messages {
+                endpoint!(&mut m.endpoints, nic, host => host.congested(Time(now), place));
+            }
+            self.message_changed(nic, now);
+        }
+    }
+
     /// The NICs of a packet's sender and receiver, where it is of a message.
     pub(crate) fn ends_of_packet(&self, packet: &Packet) -> Option<(u32, u32)> {
         let m = self.messages.as_ref()?;

@@ -554,7 +554,7 @@ impl Net {
         let node = self.port_node[port as usize];
         if self.buffers.choose(node) {
             if self.congestion.is_some() {
-                self.sample_congestion(port, &packet, now, s);
+                self.sample_congestion(port, h, &packet, now, s);
             }
             let p = &mut self.ports[port as usize];
             if p.waiting | p.paused == 0 && s.idle(port, p.free, now) {
@@ -579,7 +579,7 @@ impl Net {
             Admit::KeepAndPause => self.send_pfc(place.ingress, packet.class, Kind::Pause, now, s),
         }
         if self.congestion.is_some() {
-            self.sample_congestion(port, &packet, now, s);
+            self.sample_congestion(port, h, &packet, now, s);
         }
         self.enqueue(port, h, &packet, now);
         self.start(port, now, s);

@@ -284,6 +284,9 @@ pub trait Endpoint {
         self.on_packet(now, header)
     }
 
+    /// A switch has told of congestion that a packet of a sender's slot met, in place of a mark. Only where windows can shrink (TCP).
+    fn congested(&mut self, _now: Time, _slot: u32) {}
+
     /// The words beside the packet that [`poll_transmit`](Endpoint::poll_transmit) gave last.
     fn extra(&self) -> Extra {
         Extra::default()
