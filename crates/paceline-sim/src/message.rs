@@ -217,9 +217,18 @@ impl Messages {
             Endpoints::Homa(hosts) => hosts.iter().for_each(|h| sum.add(h.counters())),
             Endpoints::Ndp(hosts) => hosts.iter().for_each(|h| sum.add(h.counters())),
             Endpoints::ExpressPass(hosts) => hosts.iter().for_each(|h| sum.add(h.counters())),
-            Endpoints::Tcp(hosts) => hosts.iter().for_each(|h| sum.add(h.counters())),
+            Endpoints::Tcp(hosts) => hosts.iter().for_each(|h| {
+                sum.add(h.counters());
+                sum.add(&h.tcp().under_way());
+            }),
         }
         sum
+    }
+
+    /// Bytes acknowledged and window of the flow at a sender's place, over TCP.
+    pub(crate) fn progress(&self, nic: u32, place: u32) -> Option<(u64, u64)> {
+        let Endpoints::Tcp(hosts) = &self.endpoints else { return None };
+        hosts[nic as usize].tcp().progress(place)
     }
 
     /// Takes over what another part has counted.

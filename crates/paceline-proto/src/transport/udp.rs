@@ -58,6 +58,11 @@ impl Host {
         }
     }
 
+    /// The host's TCP.
+    pub fn tcp(&self) -> &tcp::Host {
+        &self.tcp
+    }
+
     /// Whether a slot's flow is one of datagrams.
     pub fn is_udp(&self, slot: u32) -> bool {
         self.flows.get(slot as usize).is_some_and(Option::is_some)

@@ -165,11 +165,11 @@ pub fn series(net: &Net, chosen: &[u32], busiest: usize, out: &mut dyn Write) ->
             writeln!(out, "{time},queue_bytes,{node}:{number},{}", s.queues[i][p])?;
         }
         for (state, id) in s.flows.get(i).into_iter().flatten().zip(&s.followed) {
-            if let Some((rate, window)) = state {
-                writeln!(out, "{time},rate_bps,{id},{rate}")?;
-                if *window != u64::MAX {
-                    writeln!(out, "{time},cwnd_bytes,{id},{window}")?;
-                }
+            let Some(state) = state else { continue };
+            let window = state.window.filter(|w| *w != u64::MAX);
+            let values = [("rate_bps", state.rate), ("cwnd_bytes", window), ("acked_bytes", state.acknowledged)];
+            for (kind, value) in values.into_iter().filter_map(|(kind, value)| Some((kind, value?))) {
+                writeln!(out, "{time},{kind},{id},{value}")?;
             }
         }
     }

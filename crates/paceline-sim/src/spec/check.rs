@@ -367,9 +367,9 @@ fn transports(spec: &Spec, root: &Node) -> Read<()> {
 /// What adapters and their rate limiters need.
 fn adapters(spec: &Spec, root: &Node) -> Read<()> {
     if spec.host.adapter.enabled {
-        if let Some((name, scheme)) = spec.schemes.iter().find(|(_, s)| !s.cc.is_tcp()) {
+        if let Some((name, scheme)) = spec.schemes.iter().find(|(_, s)| !s.cc.is_tcp() && !s.cc.is_udp()) {
             let problem = format!("schemes.{name} (cc = \"{}\") does not go through adapters", scheme.cc.word());
-            return Err(allowed(bad(root, "host.adapter.enabled", &problem), "false, or schemes over TCP"));
+            return Err(allowed(bad(root, "host.adapter.enabled", &problem), "false, or schemes over TCP or UDP"));
         }
     } else if spec.switch.qcn.enabled {
         let error = bad(root, "switch.qcn.enabled", "there are no rate limiters to notify");

@@ -73,6 +73,19 @@ impl Host {
         }
     }
 
+    /// What the connections under way have counted, beside [`Endpoint::counters`].
+    pub fn under_way(&self) -> Counters {
+        let mut sum = Counters::default();
+        self.senders.iter().flatten().for_each(|out| sum.add(&counted(&out.connection)));
+        sum
+    }
+
+    /// Bytes acknowledged and window of a sender's slot, bytes.
+    pub fn progress(&self, slot: u32) -> Option<(u64, u64)> {
+        let out = self.senders.get(slot as usize)?.as_ref()?;
+        Some((out.connection.acknowledged(), out.connection.cwnd()))
+    }
+
     /// A datagram was sent beside the connections.
     pub(crate) fn count_datagram(&mut self) {
         self.counters.data += 1;
@@ -130,8 +143,7 @@ impl Host {
     /// A message is over for its sender.
     fn end_sender(&mut self, slot: u32) {
         let Some(out) = self.senders[slot as usize].take() else { return };
-        let c = out.connection.counters();
-        self.counters.timeouts += c.timeouts;
+        self.counters.add(&counted(&out.connection));
         if let Some(newer) = out.connection.cache_entry() {
             self.cache.entry(out.peer).and_modify(|e| *e = e.merged(newer)).or_insert(newer);
         }
@@ -173,6 +185,18 @@ impl Host {
         self.counters.duplicates += u64::from(segment.len > 0 && said.delivered == 0);
         self.drain_receiver(now, header.flow);
         Outcome { fresh: said.delivered.min(u64::from(u32::MAX)) as u32, end }
+    }
+}
+
+/// What a sender's connection has counted.
+fn counted(connection: &Connection) -> Counters {
+    let c = connection.counters();
+    Counters {
+        timeouts: c.timeouts,
+        fast_retransmits: c.fast_retransmits,
+        ignored_duplicates: c.ignored_duplicates,
+        ecn_reductions: c.ecn_reductions,
+        ..Counters::default()
     }
 }
 
