@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use paceline_proto::units::{Bytes, Duration, Time};
 
 use crate::InputError;
-use crate::scenario::{BufferModel, PathChoice};
+use crate::scenario::PathChoice;
 use crate::topology::MAX_LEVELS;
 
 use super::Spec;
@@ -245,16 +245,11 @@ fn schemes(spec: &Spec, root: &Node) -> Read<()> {
 
 /// What message transports cannot share, and what their switches need.
 fn transports(spec: &Spec, root: &Node) -> Read<()> {
-    if let Some((name, scheme)) = spec.schemes.iter().find(|(_, s)| s.cc.is_tcp()) {
-        if let Some((other, _)) = spec.schemes.iter().find(|(_, s)| !s.cc.is_tcp()) {
-            let problem = format!("schemes.{name} is TCP, which shares no run with other transports yet");
-            return Err(allowed(bad(root, &format!("schemes.{other}"), &problem), "schemes over TCP, or none"));
-        }
-        if !spec.failures.is_empty() {
-            let word = scheme.cc.word();
-            let error = bad(root, "failures", &format!("links cannot fail under cc = \"{word}\" yet"));
-            return Err(allowed(error, "no failures, or an RDMA scheme"));
-        }
+    if let Some((name, _)) = spec.schemes.iter().find(|(_, s)| s.cc.is_tcp())
+        && let Some((other, _)) = spec.schemes.iter().find(|(_, s)| !s.cc.is_tcp())
+    {
+        let problem = format!("schemes.{name} is TCP, which shares no run with other transports yet");
+        return Err(allowed(bad(root, &format!("schemes.{other}"), &problem), "schemes over TCP, or none"));
     }
     let message = spec.schemes.iter().find(|(_, s)| s.cc.is_message_transport());
     let trimming = spec.switch.trimming.enabled;
@@ -271,11 +266,6 @@ fn transports(spec: &Spec, root: &Node) -> Read<()> {
             bad(root, &format!("schemes.{other}"), &problem),
             "one scheme; other ones in runs of their own",
         ));
-    }
-    if !spec.failures.is_empty() {
-        let word = scheme.cc.word();
-        let error = bad(root, "failures", &format!("links cannot fail under cc = \"{word}\" yet"));
-        return Err(allowed(error, "no failures, or an RDMA scheme"));
     }
     if trimming && !matches!(scheme.cc, Control::Ndp(_)) {
         let error = bad(root, "switch.trimming.enabled", "trimmed packets mean nothing to this scheme");
@@ -299,10 +289,6 @@ fn transports(spec: &Spec, root: &Node) -> Read<()> {
         if spec.switch.pfc.enabled {
             let error = bad(root, "switch.pfc.enabled", "a port that shapes credits never pauses anyone");
             return Err(allowed(error, "false with cc = \"express_pass\""));
-        }
-        if spec.switch.model == BufferModel::Shared {
-            let error = bad(root, "switch.model", "ports that shape credits have buffers of their own");
-            return Err(allowed(error, "\"per_port\" with cc = \"express_pass\""));
         }
         if spec.routing.choice == PathChoice::Spray {
             let error = bad(root, "routing.choice", "credits must take the way of the data backwards");
