@@ -117,7 +117,10 @@ def table(name: str, flows: int, seeds: int) -> str:
         Poisson(sizes="webserver@xpass", max_flows=flows, duration="1s", load=Load(value=0.6, mean="nominal"))
     ]
     usual = range(1, seeds + 1)
-    rows = {"defaults": (usual, []), "chance: other seeds": (range(seeds + 1, 2 * seeds + 1), [])}
+    rows: dict[str, tuple[range, list[str]]] = {
+        "defaults": (usual, []),
+        "chance: other seeds": (range(seeds + 1, 2 * seeds + 1), []),
+    }
     rows |= {text: (usual, sets) for text, sets in (COMMON | QUESTIONS[name]).items()}
     head = ["taken: instead", "incast, mean", "p99", "load, mean", "p99", "unscheduled lost", "others lost"]
     lines, base = [head, ["---"] * len(head)], None
