@@ -111,6 +111,14 @@ def outcome(name: str, workloads: list[AnyWorkload], seeds: range, overrides: li
     return Outcome(np.concatenate(fct), unscheduled, other)
 
 
+def moved(ratio: float) -> str:
+    """How a value compares with that of the defaults."""
+    if ratio >= 2:
+        return f"{ratio:.1f} times"
+    percent = round(100 * (ratio - 1), 1)
+    return f"{percent:+.1f} %" if percent else "0"
+
+
 def table(name: str, flows: int, seeds: int) -> str:
     """The table of one transport."""
     load: list[AnyWorkload] = [
@@ -131,8 +139,7 @@ def table(name: str, flows: int, seeds: int) -> str:
             cells = [f"{value:.1f} us" for value in values]
             base = values
         else:
-            moved = [100 * (value / of - 1) for value, of in zip(values, base, strict=True)]
-            cells = [f"{x:+.1f} %" if round(x, 1) else "0" for x in moved]
+            cells = [moved(value / of) for value, of in zip(values, base, strict=True)]
         lost = [str(sum(getattr(o, kind) for o in pair)) for kind in ("unscheduled_drops", "other_drops")]
         lines.append([text, *cells, *lost])
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

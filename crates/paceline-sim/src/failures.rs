@@ -175,8 +175,9 @@ impl Failures {
     /// and `from` of the answers that take their way backwards.
     fn backwards(&mut self, node: NodeId, answer: &Carried, epoch: usize) -> Option<u32> {
         let data = answer.reversed();
-        let [start, end] =
-            [data.from, data.to].map(|a| self.graph.ports_of(a.host)[usize::from(a.nic)]).map(|p| (p.peer, p.peer_port));
+        let [start, end] = [data.from, data.to]
+            .map(|a| self.graph.ports_of(a.host)[usize::from(a.nic)])
+            .map(|p| (p.peer, p.peer_port));
         let (mut at, mut by) = start;
         while at != node && at != end.0 {
             let hops = self.routes.get_mut(&epoch)?.next_hops(at, end.0);

@@ -7,7 +7,8 @@
 //!
 //! What a header says beyond the packet's own fields travels in the packet's telemetry words: two, and six more for TCP.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use paceline_proto::cc::FlowContext;
@@ -119,8 +120,8 @@ struct Places {
     sending: Vec<Outbound>,
     free: Vec<u32>,
     receiving: Vec<Inbound>,
-    /// Receivers' places whose messages are finished, and since when.
-    resting: VecDeque<(u64, u32)>,
+    /// Receivers' places whose messages are finished, and since when; the oldest first, in whatever order they are told of.
+    resting: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 /// The message transport of a run.
@@ -246,7 +247,7 @@ impl Messages {
         if place != NONE {
             let places = &mut self.places[to as usize];
             if places.receiving[place as usize].flow == flow {
-                places.resting.push_back((now, place));
+                places.resting.push(Reverse((now, place)));
             }
         }
     }
@@ -262,10 +263,11 @@ impl Messages {
         let long = usize::from(receiving.switches) > INLINE_HOPS;
         let ports = [dport, sport];
         let inbound = Inbound { flow, peer: from, id, class, ports, path: receiving.path, long, sent: 0 };
-        let rested = places.resting.front().filter(|(since, _)| since + self.rest <= now).map(|(_, place)| *place);
+        let rested = places.resting.peek().filter(|Reverse((since, _))| since + self.rest <= now);
+        let rested = rested.map(|Reverse((_, place))| *place);
         let place = rested.unwrap_or(places.receiving.len() as u32);
         if rested.is_some() {
-            places.resting.pop_front();
+            places.resting.pop();
             places.receiving[place as usize] = inbound;
             endpoint!(&mut self.endpoints, nic, host => host.forget(place));
         } else {

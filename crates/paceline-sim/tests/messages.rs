@@ -259,6 +259,29 @@ fn engines_and_threads_agree_and_every_message_arrives() {
     );
 }
 
+/// Receivers use their places for messages again in the order in which these ended, whatever the order in which an engine looks at
+/// their senders: the order of timers that run out together follows from it.
+#[test]
+fn places_are_used_again_in_order() {
+    let text = toml(&Knobs {
+        transport: 15,
+        seed: 83_531_773_197,
+        shape: (3, 1, 1),
+        rates: (25, 100),
+        delay_ns: 1088,
+        switch_ns: 311,
+        buffer_kb: 95,
+        spray: false,
+        ethernet: false,
+        loss: false,
+        incast: 24,
+        flows: 3,
+        shared: false,
+        failures: (0, 0),
+    });
+    assert_eq!(run(&text, 0.0, None).0.flows, run(&text, 0.0, Some(1)).0.flows);
+}
+
 /// The same while links fail and come back: the transports' own timers and repairs bring everything to an end.
 #[test]
 fn every_message_arrives_although_links_fail() {
