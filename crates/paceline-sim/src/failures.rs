@@ -376,6 +376,7 @@ impl Net {
 
     /// A packet is lost because a link is down, at a port.
     pub(crate) fn lose_to_failure(&mut self, port: u32, h: Handle) {
+        self.note_loss(h);
         self.counters.drops_link_down += 1;
         self.port_counts[port as usize].drops_link_down += 1;
         self.counters.data_dropped += u64::from(self.arena[h].kind == Kind::Data);
