@@ -132,6 +132,8 @@ LINKS = Table(
         Column("drops_link_down", int, "packets", "Packets lost to a link that was down or led nowhere."),
         Column("trims", int, "packets", "Packets for this port whose payload was cut off (NDP)."),
         Column("drops_credit", int, "packets", "Credits that the port's shaper dropped (ExpressPass)."),
+        Column("drops_unscheduled", int, "packets", "Of `drops_buffer`, unscheduled packets (Homa, NDP, ExpressPass)."),
+        Column("drops_control", int, "packets", "Of `drops_buffer`, packets without payload."),
     ),
 )
 

@@ -2697,12 +2697,25 @@ class Ndp(Section):
     thrown away; Aeolus needs them for repair.
     """
 
+    pull_limit: Literal["off", "auto"] | int | None = None
+    """Pulls that a receiver may have outstanding over all its messages: so many, three first
+    windows, or any number: then each message has a window of its own, and senders that were held up
+    elsewhere send all of theirs together. Range [1, 1000000]. Default: `"off"` (first_rtt `burst`),
+    `"auto"` (first_rtt `aeolus`), `"off"` (first_rtt `wait`). Source: NDP has none, its ports trim;
+    Aeolus needs it to promise that scheduled packets are not lost.
+    """
+
     pull_missing: bool = True
     """After a probe the receiver pulls once for every packet it lacks. Source: Aeolus."""
 
     verdict_delay: str = "0s"
     """After a probe's answer packets of unknown fate count as lost only after this long: on
     sprayed paths they may be late. Unit: time. Range [0s, 1s]. Source: Paceline.
+    """
+
+    stop: Literal["first_credit", "never"] = "never"
+    """What ends the burst early. Source: NDP, sec. 3.2; of Aeolus over NDP the text at hand does
+    not say.
     """
 
     repair: Literal["lost_first", "new_first"] = "lost_first"

@@ -509,10 +509,13 @@ impl Net {
     /// A packet has no room at a switch.
     pub(crate) fn drop_packet(&mut self, port: u32, h: Handle, packet: &Packet, now: u64) {
         self.counters.drops_buffer += 1;
-        self.port_counts[port as usize].drops_buffer += 1;
         self.counters.data_dropped += u64::from(packet.kind == Kind::Data);
+        let counts = &mut self.port_counts[port as usize];
+        counts.drops_buffer += 1;
+        counts.drops_control += u64::from(packet.kind != Kind::Data);
         if self.messages.is_some() && packet.flags & UNSCHEDULED != 0 {
             self.counters.drops_unscheduled += 1;
+            counts.drops_unscheduled += 1;
         }
         self.note_loss(h);
         if self.buffers.lossless() {

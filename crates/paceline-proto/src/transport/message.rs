@@ -27,7 +27,7 @@ pub enum Kind {
     Busy,
     /// Has all of it arrived? (Homa sender: unused, message length).
     NeedAck,
-    /// All of it has arrived (Homa receiver: unused).
+    /// All of it has arrived (Homa receiver: unused; NDP receiver, to what comes after that: packet).
     Done,
     /// End of the unscheduled packets, or a request where there are none (sender: how many there were, message length).
     Probe,
