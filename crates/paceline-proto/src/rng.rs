@@ -70,6 +70,8 @@ pub enum Purpose {
     Topology = 16,
     /// Sampling intervals and recovery stages of QCN, per queue and per rate limiter.
     Qcn = 17,
+    /// What message-passing programs draw, per pair of ranks.
+    Programs = 18,
 }
 
 /// A uniform number in [0, 1) from 64 random bits: multiples of 2^-53.
