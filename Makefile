@@ -43,10 +43,19 @@ demo: setup ## Runs HPCC against a fixed window on 320 hosts and draws the compa
 	  --out results/demo/fixed-window
 	$(BIN)/paceline report results/demo/hpcc results/demo/fixed-window --out results/demo
 
+# Property tests draw the same cases every time, so that one commit always passes or always fails.
+PROPTEST_RNG_SEED ?= 1
+
 .PHONY: test
 test: setup ## Runs all tests, of Rust and of Python
-	$(CARGO) test --workspace --locked --quiet
+	PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) $(CARGO) test --workspace --locked --quiet
 	$(BIN)/python -m pytest
+
+# New cases each time, and many of them.
+.PHONY: fuzz
+fuzz: ## Runs the property tests of the engines on new cases, for about ten minutes
+	PROPTEST_CASES=3000 $(CARGO) test --workspace --locked --quiet --test random_scenarios --test messages --test rpc \
+	  --test engines
 
 .PHONY: parity
 parity: tools ## Compares all carried runs of the HPCC reference simulator, byte for byte

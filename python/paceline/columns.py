@@ -67,19 +67,33 @@ FLOWS = Table(
 
 QUERIES = Table(
     "queries",
-    'One row per query, in the order in which they were issued. Only where a workload asks queries (`kind = "rpc"`).',
+    "One row per query, in the order in which they were issued. Only where a workload asks queries (`kind` `rpc` or `scatter_gather`).",
     (
-        Column("connection", int, "", "Number of the connection in the run, from 0."),
-        Column("query", int, "", "Number of the query on its connection, from 0."),
+        Column(
+            "connection",
+            int,
+            "",
+            "Number of the connection in the run, from 0; with `scatter_gather` of the client among its hosts.",
+        ),
+        Column(
+            "query", int, "", "Number of the query on its connection, from 0; with `scatter_gather` in the workload."
+        ),
         Column("group", str, "", "Group of the workload."),
         Column("scheme", str, "", "Congestion-control scheme, by its name in the scenario."),
         Column("client", int, "", "Host that asks."),
-        Column("server", int, "", "Host that answers."),
-        Column("size_bytes", int, "bytes", "Payload of the query."),
-        Column("response_bytes", int, "bytes", "Payload of the response."),
+        Column(
+            "server", int, "", "Host that answers; with `scatter_gather` the host that the query came to, as `client`."
+        ),
+        Column("size_bytes", int, "bytes", "Payload of the query; with `scatter_gather` of all its requests."),
+        Column("response_bytes", int, "bytes", "Payload of the response; with `scatter_gather` of all replies."),
         Column("start_ps", int, "ps", "Simulated instant at which the query was issued."),
         Column("qct_ps", int, "ps", "From then to the last byte of the response at the client; empty without."),
-        Column("ideal_qct_ps", int, "ps", "Least possible `qct_ps`: both messages alone, at line rate."),
+        Column(
+            "ideal_qct_ps",
+            int,
+            "ps",
+            "Least possible `qct_ps`: every message of the longest chain alone, at line rate.",
+        ),
     ),
 )
 

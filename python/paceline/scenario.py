@@ -57,6 +57,7 @@ __all__ = [
     "Red",
     "Routing",
     "Run",
+    "ScatterGather",
     "Scenario",
     "Scheme",
     "SelectiveDrop",
@@ -1678,6 +1679,75 @@ class OpenRpc(Section):
     """Offered load of the queries."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScatterGather(Section):
+    """Queries come to random hosts; each asks a random host in every rack, which asks all other
+    hosts of its rack, gathers their replies and answers. `queries.csv` has a row for each. Runs in
+    the sequential engine. One of `end`, `duration` and `max_queries` is needed unless `run.stop` is
+    an instant.
+    """
+
+    kind: ClassVar[Literal["scatter_gather"]] = "scatter_gather"
+    chosen: ClassVar[tuple[str, ...]] = ("kind",)
+
+    group: str | None = None
+    """Name under which results report its flows; workloads may share one. Default: that of
+    `kind`. Source: Paceline.
+    """
+
+    scheme: str | None = None
+    """Name of the scheme its flows use; may be left out when there is only one. Source:
+    Paceline.
+    """
+
+    class_: int = 3
+    """Traffic class; 0 is kept for control frames. Range [1, 7]. Source: HPCC reference
+    simulator: priority group 3.
+    """
+
+    start: str = "0s"
+    """When it begins; added to every start of a flow table. Unit: time. Range [0s, 1000s].
+    Source: Paceline.
+    """
+
+    rate_cap: str = "off"
+    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
+    Paceline.
+    """
+
+    hosts: Literal["all"] | Sequence[int | str] = "all"
+    """Hosts that take part; hosts at the same switch are a rack. Source: HotI 2011."""
+
+    interval: str = "1ms"
+    """Mean time between two queries to all hosts together; at random instants. Unit: time. Range
+    [1ns, 1000s]. Source: HotI 2011: swept; random instants inferred.
+    """
+
+    request: str = "20KiB"
+    """Size of every request. Unit: bytes. Range [1B, 1TiB]. Source: HotI 2011: queries of 20 KB;
+    that requests are so long is inferred.
+    """
+
+    response: str = "20KiB"
+    """Size of every reply. Unit: bytes. Range [1B, 1TiB]. Source: HotI 2011: 20 KB."""
+
+    connections: Literal["new", "open"] = "new"
+    """Which connections carry requests and replies. Source: HotI 2011 (inferred: queries suffer
+    from lost SYNs).
+    """
+
+    end: str | None = None
+    """No query comes at or after this instant. Unit: time. Range (0s, 1000s]. Source: Paceline."""
+
+    duration: str | None = None
+    """Time in which queries come, in place of `end`. Unit: time. Range (0s, 1000s]. Source:
+    Paceline.
+    """
+
+    max_queries: int | None = None
+    """At most this many queries. Range [1, 1000000000]. Source: Paceline."""
+
+
 Workload = (
     Poisson
     | SynchronousIncast
@@ -1688,6 +1758,7 @@ Workload = (
     | Flows
     | ClosedRpc
     | OpenRpc
+    | ScatterGather
 )
 """Traffic of one kind and one scheme."""
 

@@ -3,6 +3,7 @@
 mod failures;
 mod load;
 mod names;
+mod programs;
 
 use std::collections::BTreeSet;
 use std::io::BufReader;
@@ -16,6 +17,7 @@ use crate::clock::Clock;
 use crate::error::InputError;
 use crate::graph::{Graph, Link, NodeId, NodeKind, Topology};
 use crate::ideal;
+use crate::programs::Program;
 use crate::routing::Routes;
 use crate::scenario::{HostConfig, QueueRecords, RecordConfig, Rto, Scenario, Scheme, Transport};
 use crate::spec::Resolved;
@@ -129,6 +131,7 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         schemes,
         groups,
         rpcs: Arc::default(),
+        programs: Arc::default(),
         int_multiple: 0,
         stop: spec.run.stop(),
         stall: match spec.run.stall {
@@ -145,9 +148,11 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
     let mut classes = BTreeSet::new();
     let (mut flow_count, mut arrivals_end) = (Some(0u64), Some(Time(0)));
     let mut rpcs: Vec<Arc<w::Rpc>> = Vec::new();
+    let mut programs = Vec::new();
     for (number, workload) in spec.workloads.iter().enumerate() {
         let made = build.workload(number, workload, rpcs.last().map_or(0, |r| r.first + r.count()))?;
         rpcs.extend(made.rpc);
+        programs.extend(made.program.map(Arc::new));
         classes.extend(made.classes);
         flow_count = flow_count.zip(made.count).map(|(a, b)| a + b);
         arrivals_end = arrivals_end.zip(made.end).map(|(a, b)| a.max(b));
@@ -155,6 +160,7 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
     }
     let facts = build.facts(host_rate, base_rtt)?;
     scenario.rpcs = rpcs.into();
+    scenario.programs = programs.into();
     let transports: Vec<Transport> = spec.schemes.iter().map(|(_, s)| s.cc.transport(&facts)).collect();
     for (scheme, transport) in scenario.schemes.iter_mut().zip(transports) {
         if let Some(all) = transport.classes() {
@@ -267,6 +273,14 @@ struct Made {
     count: Option<u64>,
     end: Option<Time>,
     rpc: Option<Arc<w::Rpc>>,
+    program: Option<Program>,
+}
+
+impl Made {
+    /// Flows of the workload's class, `count` of them and the last at `end`, as far as known.
+    fn flows(source: impl FlowSource + 'static, count: Option<u64>, end: Option<Time>) -> Self {
+        Self { source: Box::new(source), classes: vec![], count, end, rpc: None, program: None }
+    }
 }
 
 /// What workloads are made from.
@@ -362,13 +376,7 @@ impl Build<'_> {
                     workload: id,
                     flow,
                 };
-                Made {
-                    source: Box::new(w::Poisson::new(&config).map_err(place)?),
-                    classes: vec![],
-                    count: None,
-                    end,
-                    rpc: None,
-                }
+                Made::flows(w::Poisson::new(&config).map_err(place)?, None, end)
             }
             WorkloadKind::Incast(p) => self.incast(number, workload, p, flow)?,
             WorkloadKind::Permutation(p) => {
@@ -390,13 +398,7 @@ impl Build<'_> {
                     flow,
                 };
                 let end = Some(Time(workload.start.0 + p.period.0 * (p.rounds - 1)));
-                Made {
-                    source: Box::new(w::Permutation::new(&config).map_err(place)?),
-                    classes: vec![],
-                    count,
-                    end,
-                    rpc: None,
-                }
+                Made::flows(w::Permutation::new(&config).map_err(place)?, count, end)
             }
             WorkloadKind::AllToAll(p) => {
                 let hosts = self.hosts(&field("hosts"), &p.hosts, 2)?;
@@ -414,19 +416,18 @@ impl Build<'_> {
                 };
                 let end = Some(Time(workload.start.0 + p.period.0 * (p.rounds - 1) + p.step.0 * (n - 2)));
                 let count = Some(n * (n - 1) * p.rounds);
-                Made {
-                    source: Box::new(w::AllToAll::new(&config).map_err(place)?),
-                    classes: vec![],
-                    count,
-                    end,
-                    rpc: None,
-                }
+                Made::flows(w::AllToAll::new(&config).map_err(place)?, count, end)
             }
             WorkloadKind::Flows(p) => self.table(number, workload, p, flow)?,
             WorkloadKind::Rpc(p) => {
                 let rpc = Arc::new(self.rpc(number, p, first_connection, workload.start, flow)?);
-                let source = Box::new(w::Connections::new(Arc::clone(&rpc)));
-                Made { source, classes: vec![], count: Some(0), end: Some(rpc.end), rpc: Some(rpc) }
+                let made = Made::flows(w::Connections::new(Arc::clone(&rpc)), Some(0), Some(rpc.end));
+                Made { rpc: Some(rpc), ..made }
+            }
+            WorkloadKind::ScatterGather(p) => {
+                let end = p.end.or(self.stop());
+                let program = self.scatter_gather(number, p, workload.start, flow)?;
+                Made { program: Some(program), ..Made::flows(w::FlowTable::new(vec![]), None, end) }
             }
         };
         if made.classes.is_empty() {
@@ -494,7 +495,7 @@ impl Build<'_> {
             WorkloadKind::Incast(p) => Some((i, &p.sizes)),
             WorkloadKind::Permutation(p) => Some((i, &p.sizes)),
             WorkloadKind::AllToAll(p) => Some((i, &p.sizes)),
-            WorkloadKind::Flows(_) | WorkloadKind::Rpc(_) => None,
+            WorkloadKind::Flows(_) | WorkloadKind::Rpc(_) | WorkloadKind::ScatterGather(_) => None,
         });
         let sizes = laws.map(|(i, sizes)| self.sizes(&format!("workloads.{i}.sizes"), sizes)).transpose()?;
         Ok(Facts {
@@ -594,7 +595,7 @@ impl Build<'_> {
             flow,
         };
         let source = w::Incast::new(&config).map_err(|e| self.inside(&field(""), e))?;
-        Ok(Made { source: Box::new(source), classes: vec![], count, end, rpc: None })
+        Ok(Made::flows(source, count, end))
     }
 
     fn table(&self, number: usize, workload: &Workload, p: &Flows, flow: FlowDefaults) -> Result<Made, InputError> {
@@ -643,7 +644,7 @@ impl Build<'_> {
         classes.sort_unstable();
         classes.dedup();
         let (count, end) = (Some(flows.len() as u64), flows.last().map(|f| f.start));
-        Ok(Made { source: Box::new(w::FlowTable::new(flows)), classes, count, end, rpc: None })
+        Ok(Made { classes, ..Made::flows(w::FlowTable::new(flows), count, end) })
     }
 }
 

@@ -57,8 +57,9 @@ pub struct Symptoms {
 impl Symptoms {
     /// Of a network, or of one part.
     pub fn of(net: &Net) -> Self {
-        if net.rpcs.as_ref().is_some_and(|r| r.has_due()) {
-            // Clients that ask seldom.
+        let calls = net.programs.as_ref().is_some_and(|p| p.has_wakes());
+        if calls || net.rpcs.as_ref().is_some_and(|r| r.has_due()) {
+            // Clients that ask seldom, programs that wait.
             return Self { patience: u64::MAX, waits: waits(net), hopeless: false };
         }
         if let Some(m) = &net.messages {

@@ -4,6 +4,7 @@ use paceline_proto::cc::Params;
 use paceline_proto::units::Time;
 
 use crate::net::Net;
+use crate::programs::Connections;
 use crate::scenario::{BufferModel, PathChoice, Transport};
 use crate::spec::Resolved;
 use crate::spec::scheme::Window;
@@ -56,6 +57,7 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
         note("framing.pfc_frame", "no pause frame was sent");
     }
     ecn(spec, net, &mut note);
+    let stays_open = !s.rpcs.is_empty() || s.programs.iter().any(|p| p.connections == Connections::Open);
     let tcp = s.schemes.iter().any(|s| matches!(s.transport, Transport::Tcp(_)));
     if tcp {
         note("host.nack_interval, host.rto, host.rto_tries, host.idle_restart", "TCP has its own (host.tcp)");
@@ -63,7 +65,7 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
             note("host.base_rtt", "TCP measures its round trips");
         }
         note("workloads.rate_cap", "TCP chooses its rates");
-        if s.rpcs.is_empty() {
+        if !stays_open {
             note("host.tcp.idle_restart", "a connection carries one flow, which never pauses");
         }
     } else if messages {
@@ -71,7 +73,7 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
         note("workloads.class, workloads.rate_cap", "the transport chooses classes and rates");
     } else {
         note("host.tcp", "no scheme of this run is over TCP");
-        if s.rpcs.is_empty() {
+        if !stays_open {
             note("host.idle_restart", "no connection stays open (kind = \"rpc\")");
         }
     }

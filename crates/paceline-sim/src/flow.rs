@@ -142,7 +142,9 @@ impl Net {
     pub(crate) fn ends(&self, spec: &FlowSpec, id: u64) -> (Address, Address) {
         match spec.stream.checked_sub(1) {
             None => self.addresses(spec.src, spec.dst, id),
-            Some(stream) if is_query(stream) => self.addresses(spec.src, spec.dst, CONNECTION | u64::from(stream)),
+            Some(stream) if is_query(stream) || self.programs.as_ref().is_some_and(|p| p.has_stream(stream)) => {
+                self.addresses(spec.src, spec.dst, CONNECTION | u64::from(stream))
+            }
             Some(stream) => {
                 let (client, server) = self.addresses(spec.dst, spec.src, CONNECTION | u64::from(stream - 1));
                 (server, client)
@@ -285,6 +287,9 @@ impl Net {
             && spec.stream != 0
         {
             let stream = spec.stream - 1;
+            if let Some(programs) = self.programs.as_mut().filter(|p| p.has_stream(stream)) {
+                programs.opened(stream, way.clone());
+            }
             if let Some(least) = rpcs.started(stream, slot, way, tiers.collect(), &framing) {
                 // The client is where its responses go.
                 match self.share.part_of.get(dst.host as usize) {

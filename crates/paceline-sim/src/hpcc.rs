@@ -240,6 +240,7 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
             window: if config.has_win { Window::Bdp } else { Window::Off },
         }],
         rpcs: std::sync::Arc::default(),
+        programs: std::sync::Arc::default(),
         groups: vec!["flows".into()],
         int_multiple: u64::from(config.int_multi),
         stop: Stop::At(Time(config.stop_ns() * NS)),

@@ -21,6 +21,7 @@ pub mod net;
 pub mod packet;
 mod pint;
 pub mod port;
+pub mod programs;
 pub mod record;
 pub mod results;
 pub mod routing;

@@ -22,6 +22,7 @@ use crate::message::Messages;
 use crate::packet::{Arena, CE, Handle, INLINE_HOPS, INT, Kind, LONG, NONE, Packet, UNSCHEDULED};
 use crate::pint::Pint;
 use crate::port::{NO_ECN, Port};
+use crate::programs::Programs;
 use crate::record::{BINS, Counters, FlowRecord, Pauses, PfcEvent, PortCounts, QueryRecord, Sampler, bin};
 use crate::routing::Routes;
 use crate::rpc::Rpcs;
@@ -201,6 +202,8 @@ pub struct Net {
     pub(crate) messages: Option<Box<Messages>>,
     /// Connections with queries and responses, where there are any.
     pub(crate) rpcs: Option<Box<Rpcs>>,
+    /// Programs at the hosts, where there are any.
+    pub(crate) programs: Option<Box<Programs>>,
     /// Queries answered since someone last took them.
     pub(crate) queries: Vec<QueryRecord>,
     /// Paths longer than a packet carries, by flow number.

@@ -18,6 +18,7 @@ use crate::ideal;
 use crate::net::Net;
 use crate::net::parts::Note;
 use crate::packet::NONE;
+use crate::programs::Connections;
 use crate::record::QueryRecord;
 use crate::scenario::{Framing, PathChoice, Scenario, Transport};
 use crate::workload::poisson::next_start;
@@ -93,7 +94,8 @@ pub(crate) struct Rpcs {
 impl Rpcs {
     /// The connections of a scenario, where it has any.
     pub(crate) fn new(scenario: &Scenario, nics: usize) -> Option<Box<Self>> {
-        if scenario.rpcs.is_empty() {
+        let has_streams = scenario.programs.iter().any(|p| p.connections == Connections::Open);
+        if scenario.rpcs.is_empty() && !has_streams {
             return None;
         }
         let mut clients = Vec::new();
@@ -146,6 +148,12 @@ impl Rpcs {
         self.acked(stream, upto);
     }
 
+    /// The slot of a stream's sender, and its packets so far (over RDMA).
+    pub(crate) fn sender_of(&self, stream: u32) -> Option<(u32, u64)> {
+        let state = self.streams.get(stream as usize).filter(|s| s.slot != NONE)?;
+        Some((state.slot, if self.is_tcp { 0 } else { state.end }))
+    }
+
     /// Streams whose sender is not told yet that all has arrived.
     pub(crate) fn unsettled(&self) -> u64 {
         self.unsettled
@@ -166,9 +174,13 @@ impl Rpcs {
         tiers: Box<[u8]>,
         framing: &Framing,
     ) -> Option<u64> {
+        if self.streams.len() <= stream as usize {
+            // A program has opened it.
+            self.streams.resize(stream as usize + 1, StreamState { slot: NONE, ..StreamState::default() });
+        }
         let state = &mut self.streams[stream as usize];
         (state.slot, state.tiers) = (slot, tiers);
-        let client = &mut self.clients[stream as usize / 2];
+        let client = self.clients.get_mut(stream as usize / 2)?;
         if is_query(stream) {
             client.way = way.into_boxed_slice();
             return None;
@@ -184,8 +196,7 @@ impl Rpcs {
 
     /// The least time of a message: alone on its way, ps.
     fn least(&self, bytes: u64, framing: &Framing, way: &[Side]) -> u64 {
-        let line = if self.sprayed { ideal::line_rate_sprayed } else { ideal::line_rate };
-        line(bytes, framing, way, &[]).receiver.0
+        ideal::least_time(bytes, framing, way, self.sprayed)
     }
 
     /// An acknowledgement of a stream over RDMA.
@@ -257,7 +268,7 @@ fn fit(state: &StreamState, flow: &mut Flow) {
 impl Net {
     /// A stream's flow has been handed to its NIC at `now`: its client begins.
     pub(crate) fn open_stream(&mut self, nic: u32, stream: u32, now: u64) {
-        if !is_query(stream) {
+        if !is_query(stream) || self.is_program_stream(stream) {
             return;
         }
         let connection = stream / 2;
@@ -328,7 +339,7 @@ impl Net {
     }
 
     /// A message of `bytes` follows on a stream.
-    fn append(&mut self, stream: u32, bytes: u64, now: u64) {
+    pub(crate) fn append(&mut self, stream: u32, bytes: u64, now: u64) {
         let framing = self.scenario.framing;
         let Some(r) = &mut self.rpcs else { return };
         let is_tcp = r.is_tcp;
@@ -395,7 +406,10 @@ impl Net {
             && state.expected.front().is_some_and(|end| *end <= upto)
         {
             state.expected.pop_front();
-            if is_query(stream) {
+            if self.is_program_stream(stream) {
+                self.program_stream_arrived(stream, now);
+            } else if is_query(stream) {
+                let Some(r) = &self.rpcs else { return };
                 let response = r.workloads[usize::from(r.clients[stream as usize / 2].rpc)].response;
                 self.append(stream + 1, response, now);
             } else {
@@ -411,14 +425,8 @@ impl Net {
         // Connections keep the order of their messages.
         let Some(query) = r.clients[connection as usize].outstanding.pop_front() else { return };
         let record = r.record(connection, query, Some(now), &framing);
-        let quirks = &self.scenario.quirks;
-        assert!(
-            record.qct >= record.ideal || quirks.clock_1ns || quirks.unpadded_data || self.failures.is_some(),
-            "a query was answered faster than its ideal: {record:?}"
-        );
-        self.queries.push(record);
-        self.counters.answered += 1;
-        self.last_end = self.last_end.max(now);
+        self.note_answer(record, now);
+        let Some(r) = &mut self.rpcs else { return };
         let client = &mut r.clients[connection as usize];
         let rpc = &r.workloads[usize::from(client.rpc)];
         if let Queries::Outstanding(_) = rpc.queries {
@@ -429,6 +437,23 @@ impl Net {
             }
         }
         self.settle_client(connection);
+    }
+
+    /// A query is done.
+    pub(crate) fn note_answer(&mut self, record: QueryRecord, now: u64) {
+        let quirks = &self.scenario.quirks;
+        assert!(
+            record.qct >= record.ideal || quirks.clock_1ns || quirks.unpadded_data || self.failures.is_some(),
+            "a query was answered faster than its ideal: {record:?}"
+        );
+        self.queries.push(record);
+        self.counters.answered += 1;
+        self.last_end = self.last_end.max(now);
+    }
+
+    /// Whether a stream carries the messages of a program, not queries or responses.
+    fn is_program_stream(&self, stream: u32) -> bool {
+        self.programs.as_ref().is_some_and(|p| p.has_stream(stream))
     }
 
     /// Counts a connection as finished once its client is done and has all responses.
@@ -446,8 +471,12 @@ impl Net {
         self.note_failure(slot, now);
         self.flows[slot as usize].alive = false;
         let connection = stream / 2;
+        let is_program = self.is_program_stream(stream);
         let Some(r) = &mut self.rpcs else { return };
         r.acked(stream, r.streams[stream as usize].end);
+        if is_program {
+            return;
+        }
         let client = &mut r.clients[connection as usize];
         if is_query(stream) && !std::mem::replace(&mut client.closed, true) {
             client.done = true;

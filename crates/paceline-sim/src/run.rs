@@ -78,6 +78,10 @@ pub fn choose_engine(scenario: &Scenario) -> Result<(EngineChoice, String), Inpu
     if scenario.quirks.insertion_order || scenario.quirks.nic_round_robin || scenario.quirks.reference_random {
         return Ok((EngineChoice::Sequential, "the reference's event order was asked for (quirks)".into()));
     }
+    if !scenario.programs.is_empty() {
+        let why = "programs at the hosts start flows at the instants at which others end".into();
+        return Ok((EngineChoice::Sequential, why));
+    }
     if let Some(rto) = scenario.host.rto.filter(|rto| rto.initial.0 < ahead) {
         let why = format!("host.rto {} is shorter than the lookahead of {}", rto.initial, Duration(ahead));
         return Ok((EngineChoice::Sequential, why));
@@ -330,7 +334,8 @@ pub fn run(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) -> Result
     };
     let flows = FlowFile::create(&folder.path().join("flows.bin"))?;
     let bin = folder.path().join("queries.bin");
-    let queries = if scenario.rpcs.is_empty() { None } else { Some(QueryFile::create(&bin)?) };
+    let asks = !scenario.rpcs.is_empty() || !scenario.programs.is_empty();
+    let queries = if asks { Some(QueryFile::create(&bin)?) } else { None };
     let mut watcher = Watcher { flows, queries, watch, began: now, flushed: now, end, flows_total, error: None };
     let cpu_before = cpu_seconds();
     let (ending, now_ps) = ready.engine.run(&mut watcher)?;
@@ -350,6 +355,7 @@ pub fn run(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) -> Result
     finished_file?;
     if let Some(mut queries) = watcher.queries {
         queries.add(&net.unanswered());
+        queries.add(&net.unanswered_of_programs());
         queries.flush()?;
     }
     fill_summary(&mut summary, &spec, net, &ending, simulated);
@@ -411,6 +417,11 @@ fn first_summary(
     }
 }
 
+/// Whether hosts ask one another.
+fn has_queries(net: &Net) -> bool {
+    net.rpcs.is_some() || net.programs.is_some()
+}
+
 fn fill_summary(summary: &mut Summary, spec: &Resolved, net: &Net, ending: &Ending, simulated: u64) {
     let c = net.counters;
     summary.status = match ending {
@@ -427,10 +438,10 @@ fn fill_summary(summary: &mut Summary, spec: &Resolved, net: &Net, ending: &Endi
     let finished = c.finished - (c.connections_ended - c.connections_failed);
     let (total, failed) = (c.started - c.connections, c.failed - c.connections_failed);
     summary.flows = FlowCounts { total, finished, failed, unfinished: total - finished - failed };
-    summary.queries = net.rpcs.as_ref().map(|_| QueryCounts {
+    summary.queries = has_queries(net).then(|| QueryCounts {
         connections: c.connections,
         connections_failed: c.connections_failed,
-        issued: c.queries,
+        issued: c.queries + net.programs.as_ref().map_or(0, |p| p.issued()),
         answered: c.answered,
     });
     let hops = net.hops();
@@ -496,7 +507,7 @@ fn write_tables(
 ) -> std::io::Result<()> {
     let schemes: Vec<String> = spec.schemes.iter().map(|(name, _)| name.clone()).collect();
     let bin = folder.path().join("flows.bin");
-    let (groups, rpcs) = (&summary.groups, net.rpcs.is_some());
+    let (groups, rpcs) = (&summary.groups, has_queries(net));
     folder.replace("flows.csv", |out| crate::results::flow_file::write_csv(&bin, &schemes, groups, rpcs, out))?;
     if rpcs {
         let bin = folder.path().join("queries.bin");

@@ -433,6 +433,8 @@ pub struct Scenario {
     pub groups: Vec<String>,
     /// Queries and responses, in the order of their connections' numbers.
     pub rpcs: std::sync::Arc<[std::sync::Arc<crate::workload::rpc::Rpc>]>,
+    /// Programs at the hosts.
+    pub programs: std::sync::Arc<[std::sync::Arc<crate::programs::Program>]>,
     /// Scale of the INT units; 0: the hosts' rate in steps of 25 Gb/s, at least 1.
     pub int_multiple: u64,
     /// When it ends.

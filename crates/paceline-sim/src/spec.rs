@@ -150,6 +150,7 @@ impl Resolved {
                     w.file.iter_mut().for_each(anchor);
                     continue;
                 }
+                WorkloadKind::ScatterGather(_) => continue,
             };
             if let Sizes::File(f) = sizes {
                 anchor(&mut f.file);

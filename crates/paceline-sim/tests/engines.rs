@@ -308,6 +308,7 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
             ),
         ],
         rpcs: Arc::default(),
+        programs: Arc::default(),
         groups: vec!["all".into()],
         int_multiple: 0,
         stop: Stop::Completed,

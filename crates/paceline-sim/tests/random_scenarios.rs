@@ -21,7 +21,7 @@ const FLOWS: usize = 3000;
 const FRAMES: f64 = 100_000.0;
 
 /// Every kind of topology and workload, both schemes, failing links.
-const BASES: [&str; 7] = [
+const BASES: [&str; 8] = [
     r#"
 [topology]
 kind = "star"
@@ -165,6 +165,23 @@ load = { value = 0.5 }
 kind = "permutation"
 scheme = "s"
 sizes = "40KB"
+"#,
+    r#"
+[topology]
+kind = "leaf_spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 3
+[[workloads]]
+kind = "scatter_gather"
+scheme = "s"
+interval = "9us"
+request = "3KB"
+response = "7KB"
+[[workloads]]
+kind = "poisson"
+scheme = "t"
+sizes = "20KB"
 "#,
 ];
 

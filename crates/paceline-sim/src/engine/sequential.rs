@@ -14,6 +14,7 @@ use super::{Ending, Observer, progress, report};
 use crate::error::InputError;
 use crate::net::{Net, Schedule};
 use crate::packet::{Handle, NONE};
+use crate::programs::{Act, Carrier};
 use crate::record::Sampler;
 use crate::scenario::{Scenario, Stop};
 use crate::workload::{FlowSource, FlowSpec};
@@ -46,9 +47,17 @@ pub(super) enum What {
     Tick,
     /// Links fail or routes change; done before anything else at that instant.
     Links,
+    /// A program begins or has asked for this; place: program, detail: which.
+    Program,
 }
 
-const KINDS: [What; 11] = [
+/// Detail of [`What::Program`]: it begins.
+const BEGIN: u32 = u32::MAX;
+
+/// Numbers of the flows that are a program's streams, above those of all other flows.
+const STREAMS: u64 = 1 << 48;
+
+const KINDS: [What; 12] = [
     What::Arrival,
     What::Departure,
     What::Wake,
@@ -60,6 +69,7 @@ const KINDS: [What; 11] = [
     What::Sample,
     What::Tick,
     What::Links,
+    What::Program,
 ];
 
 /// Width of the event list's buckets, ps: a few events each when a tenth of the links are busy with full frames.
@@ -262,6 +272,10 @@ impl Sequential {
             self.events.push(flow.start.0, Rank::Start, What::Flows, 0, 0);
         }
         self.list_link_change();
+        let begins: Vec<u64> = self.net.programs.iter().flat_map(|p| p.begins()).collect();
+        for (program, at) in begins.into_iter().enumerate() {
+            self.events.push(at, Rank::Start, What::Program, program as u32, BEGIN);
+        }
         if let Some(s) = self.sampling {
             self.events.push(s.start, Rank::Start, What::Sample, 0, 0);
         }
@@ -285,6 +299,9 @@ impl Sequential {
             let was_idle = self.net.counters.active() == 0;
             let what = KINDS[(payload >> 60) as usize];
             self.handle(what, (payload >> 32) as u32 & 0x0fff_ffff, payload as u32, at, observer)?;
+            if self.net.programs.is_some() {
+                self.serve_programs(now)?;
+            }
             if self.net.counters.events.is_multiple_of(1 << 14) {
                 report(&mut self.net, observer);
                 if !observer.progress(&progress(&self.net, now)) {
@@ -310,6 +327,9 @@ impl Sequential {
         if self.net.counters.active() > 0 {
             return Ok((Ending::Stalled(self.net.diagnose(now)), now));
         }
+        if let Some(programs) = self.net.programs.as_ref().filter(|p| !p.is_idle()) {
+            return Ok((Ending::Stalled(programs.stuck()), now));
+        }
         Ok((Ending::Completed, now))
     }
 
@@ -320,6 +340,7 @@ impl Sequential {
             && self.starting.is_empty()
             && self.net.arena.live() == 0
             && self.net.unsettled() == 0
+            && self.net.programs.as_ref().is_none_or(|p| p.is_idle())
             && self.sampling.is_none()
     }
 
@@ -391,6 +412,8 @@ impl Sequential {
                 self.sample(now, observer);
             }
             What::Links => {}
+            What::Program if detail == BEGIN => self.net.begin_program(place as u16, now),
+            What::Program => self.net.wake_program(place as u16, detail, now),
         }
         Ok(())
     }
@@ -469,6 +492,42 @@ impl Sequential {
         self.net.nic_advance(nic, now, true, &mut self.events);
         self.net.begin_at(nic, now);
         self.net.add_to_nic(slot);
+        self.settle(nic, now);
+        Ok(())
+    }
+
+    /// Does what programs want.
+    fn serve_programs(&mut self, now: u64) -> Result<(), InputError> {
+        while let Some(programs) = &mut self.net.programs
+            && let Some((program, act)) = programs.next_act()
+        {
+            match act {
+                Act::Wake { at, token } => {
+                    self.events.push(at, Rank::Start, What::Program, u32::from(program), token);
+                }
+                Act::Send { message, from, to, bytes } => match programs.carrier(program, [from, to], bytes, now) {
+                    Carrier::Flow(spec) => {
+                        programs.goes_by_flow(self.next_id, program, message);
+                        self.next_id += 1;
+                        self.start(self.next_id - 1, spec, now)?;
+                    }
+                    Carrier::Stream(stream) => self.append(stream, message, bytes, now)?,
+                    Carrier::NewStream(stream, spec) => {
+                        self.start(STREAMS | u64::from(stream), spec, now)?;
+                        self.append(stream, message, bytes, now)?;
+                    }
+                },
+            }
+        }
+        Ok(())
+    }
+
+    /// A program's message follows on a stream.
+    fn append(&mut self, stream: u32, message: u32, bytes: u64, now: u64) -> Result<(), InputError> {
+        let Some(nic) = self.net.append_program(stream, message, bytes)? else { return Ok(()) };
+        self.net.nic_advance(nic, now, true, &mut self.events);
+        self.net.begin_at(nic, now);
+        self.net.append(stream, bytes, now);
         self.settle(nic, now);
         Ok(())
     }

@@ -64,6 +64,12 @@ pub fn line_rate(bytes: u64, framing: &Framing, forward: &[Side], reverse: &[Sid
     IdealFct { receiver: cut(rest_arrived), sender: cut(rest_arrived + back) }
 }
 
+/// The least time in which a message alone on its way has arrived, ps.
+pub fn least_time(bytes: u64, framing: &Framing, way: &[Side], sprayed: bool) -> u64 {
+    let line = if sprayed { line_rate_sprayed } else { line_rate };
+    line(bytes, framing, way, &[]).receiver.0
+}
+
 /// Ideal FCT of a flow whose packets are sprayed over parallel paths like `forward`, all shared links being the first and
 /// the last: the links between hold up each packet for its own serialisation only.
 ///

@@ -18,6 +18,7 @@ use crate::message::Messages;
 use crate::packet::{Arena, NONE, UNSCHEDULED};
 use crate::pint::Pint;
 use crate::port::{NO_ECN, Port};
+use crate::programs::Programs;
 use crate::record::{BINS, Counters, PortCounts};
 use crate::routing::Routes;
 use crate::rpc::Rpcs;
@@ -210,6 +211,7 @@ impl Net {
             special: Special::new(&scenario, draw(Purpose::Ecn))?,
             messages: Messages::new(&scenario, &nic_rates, stream_contexts, draw(Purpose::Transport))?,
             rpcs: Rpcs::new(&scenario, nic_rates.len()),
+            programs: Programs::new(&scenario),
             queries: Vec::new(),
             pinned: None,
             long_paths: Vec::new(),

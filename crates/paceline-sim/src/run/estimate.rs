@@ -11,6 +11,7 @@ use crate::engine::windowed::lookahead;
 use crate::error::InputError;
 use crate::graph::NodeId;
 use crate::net::Net;
+use crate::programs::{Kind, Program};
 use crate::record::BINS;
 use crate::scenario::{EngineChoice, QueueRecords, Scenario, Stop};
 use crate::spec::{Resolved, lint};
@@ -155,6 +156,9 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
     for rpc in scenario.rpcs.iter() {
         traffic.add(&queries(rpc, &mut net, horizon)?);
     }
+    for program in scenario.programs.iter() {
+        traffic.add(&messages(program, &mut net, horizon)?);
+    }
     let windowed = engine == EngineChoice::Windowed;
     let rtt_s = net.network.rtt_ns as f64 * 1e-9;
     let under_way = traffic.under_way(&scenario, rtt_s);
@@ -207,6 +211,27 @@ fn queries(rpc: &Rpc, net: &mut Net, horizon: u64) -> Result<Traffic, InputError
         data_hops: count * (packets(query) + packets(response)) * path.len() as f64,
         last_start: end,
         largest: query as u64,
+    })
+}
+
+/// What the messages of a program amount to, about.
+fn messages(program: &Program, net: &mut Net, horizon: u64) -> Result<Traffic, InputError> {
+    let Kind::ScatterGather(w) = &program.kind;
+    let end = w.end.0.min(horizon);
+    let ends = end.saturating_sub(w.begin.0) as f64 / w.mean_gap;
+    let queries = w.count.map_or(ends, |n| ends.min(n as f64));
+    // One pair of messages for every host but the one asked, with each rack's through its aggregator.
+    let pairs = queries * program.hosts.len() as f64;
+    let mut path = Vec::new();
+    let (src, dst) = net.addresses(program.hosts[0], program.hosts[1], 0);
+    net.routes.first_path(src, dst, &mut path)?;
+    let packets = |bytes: u64| bytes.div_ceil(u64::from(net.scenario.framing.payload)) as f64;
+    Ok(Traffic {
+        flows: (2.0 * pairs) as u64,
+        bytes: pairs * (w.request + w.response) as f64,
+        data_hops: pairs * (packets(w.request) + packets(w.response)) * path.len() as f64,
+        last_start: (w.begin.0 as f64 + queries * w.mean_gap).min(end as f64) as u64,
+        largest: w.request.max(w.response),
     })
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use paceline_proto::units::{Bytes, Duration, Time};
 
 use crate::InputError;
-use crate::scenario::{BufferModel, PathChoice};
+use crate::scenario::{BufferModel, EngineChoice, PathChoice};
 use crate::topology::MAX_LEVELS;
 
 use super::Spec;
@@ -17,7 +17,7 @@ use super::section::{Variants as _, nearest};
 use super::switch::NonEct;
 use super::topology::{GraphTopology, TopologyKind, Xgft};
 use super::value::{HostSet, Name};
-use super::workload::{Incast, IncastMode, LoadOf, Receiver, Rpc, RpcMode, WorkloadKind};
+use super::workload::{Connections, Incast, IncastMode, LoadOf, Receiver, Rpc, RpcMode, WorkloadKind};
 
 /// Latest instant a scenario may name.
 const LATEST: Time = Time(1_000 * paceline_proto::units::S);
@@ -366,6 +366,7 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
         WorkloadKind::Incast(w) => Some(&w.hosts),
         WorkloadKind::Permutation(w) => Some(&w.hosts),
         WorkloadKind::AllToAll(w) => Some(&w.hosts),
+        WorkloadKind::ScatterGather(w) => Some(&w.hosts),
         WorkloadKind::Flows(_) | WorkloadKind::Rpc(_) => None,
     };
     let share_of = match &workload.kind {
@@ -428,6 +429,13 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
             w.end = window(w.end, w.duration.take(), false, "")?;
             streams(spec, root, &at("kind"), &scheme)?;
         }
+        WorkloadKind::ScatterGather(w) => {
+            w.end = window(w.end, w.duration.take(), w.max_queries.is_some(), ", max_queries")?;
+            if w.connections == Connections::Open {
+                streams(spec, root, &at("connections"), &scheme)?;
+            }
+            sequential(spec, root, &at("kind"))?;
+        }
         WorkloadKind::Permutation(_) | WorkloadKind::AllToAll(_) => {}
     }
     let workload = &mut spec.workloads[index];
@@ -445,6 +453,19 @@ fn streams(spec: &Spec, root: &Node, field: &str, scheme: &Name) -> Read<()> {
     if spec.quirks.nic_round_robin {
         let error = bad(root, field, "the reference's NIC knows no connections that stay open");
         return Err(allowed(error, "quirks.nic_round_robin off"));
+    }
+    Ok(())
+}
+
+/// Refuses programs at the hosts where flows cannot start at any instant.
+fn sequential(spec: &Spec, root: &Node, field: &str) -> Read<()> {
+    if spec.quirks.nic_round_robin {
+        let error = bad(root, field, "flows at the reference's NIC are known beforehand");
+        return Err(allowed(error, "quirks.nic_round_robin off"));
+    }
+    if spec.run.engine == EngineChoice::Windowed {
+        let error = bad(root, "run.engine", "programs at the hosts start flows at the instants at which others end");
+        return Err(allowed(error, "\"auto\" or \"sequential\""));
     }
     Ok(())
 }

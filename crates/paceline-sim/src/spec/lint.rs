@@ -243,6 +243,7 @@ fn times(scenario: &Resolved, out: &mut Vec<String>) {
     let ends = scenario.workloads.iter().map(|w| match &w.kind {
         WorkloadKind::Poisson(p) => p.end,
         WorkloadKind::Rpc(p) => p.end,
+        WorkloadKind::ScatterGather(p) => p.end,
         WorkloadKind::Incast(i) => {
             if let IncastMode::Poisson(p) = &i.mode {
                 p.end

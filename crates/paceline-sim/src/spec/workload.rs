@@ -15,6 +15,7 @@ section! {
         group: Name => kind {
             "poisson" => "poisson", "incast" => "incast", "permutation" => "permutation",
             "all_to_all" => "all_to_all", "flows" => "flows", "rpc" => "rpc",
+            "scatter_gather" => "scatter_gather",
         }, from "Paceline";
         /// Name of the scheme its flows use; may be left out when there is only one.
         scheme: Option<Name>, from "Paceline";
@@ -46,6 +47,8 @@ variants! {
         Flows(Flows) = "flows",
         /// Queries from clients to servers and their responses, over connections that stay open.
         Rpc(Rpc) = "rpc",
+        /// Queries that spread from a host over all racks and come together again.
+        ScatterGather(ScatterGather) = "scatter_gather",
     }
 }
 
@@ -427,5 +430,39 @@ section! {
             /// Offered load of the queries.
             load: Load;
         }
+    }
+}
+
+choice! {
+    /// Which connections carry the messages of a program.
+    pub enum Connections {
+        /// A new one for each message.
+        New = "new",
+        /// One from each host to each other, opened when it is first used and kept.
+        Open = "open",
+    }
+}
+
+section! {
+    /// Queries come to random hosts; each asks a random host in every rack, which asks all other hosts of its rack, gathers their
+    /// replies and answers. `queries.csv` has a row for each. Runs in the sequential engine. One of `end`, `duration` and
+    /// `max_queries` is needed unless `run.stop` is an instant.
+    pub struct ScatterGather {
+        /// Hosts that take part; hosts at the same switch are a rack.
+        hosts: HostSet = "all", from "HotI 2011";
+        /// Mean time between two queries to all hosts together; at random instants.
+        interval: Duration = "1ms", in "[1ns, 1000s]", from "HotI 2011: swept; random instants inferred";
+        /// Size of every request.
+        request: Bytes = "20KiB", in "[1B, 1TiB]", from "HotI 2011: queries of 20 KB; that requests are so long is inferred";
+        /// Size of every reply.
+        response: Bytes = "20KiB", in "[1B, 1TiB]", from "HotI 2011: 20 KB";
+        /// Which connections carry requests and replies.
+        connections: Connections = "new", from "HotI 2011 (inferred: queries suffer from lost SYNs)";
+        /// No query comes at or after this instant.
+        end: Option<Time>, in "(0s, 1000s]", from "Paceline";
+        /// Time in which queries come, in place of `end`.
+        duration: Option<Duration>, in "(0s, 1000s]", from "Paceline";
+        /// At most this many queries.
+        max_queries: Option<u64>, in "[1, 1000000000]", from "Paceline";
     }
 }

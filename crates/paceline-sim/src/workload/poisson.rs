@@ -125,7 +125,7 @@ impl Poisson {
 }
 
 /// Mean gap in picoseconds between events of this rate.
-pub(super) fn mean_gap(per_second: f64, field: &str) -> Result<f64, InputError> {
+pub(crate) fn mean_gap(per_second: f64, field: &str) -> Result<f64, InputError> {
     if per_second > 0.0 && per_second <= 1e12 {
         return Ok(S as f64 / per_second);
     }

@@ -170,6 +170,7 @@ pub fn plain(topology: &Topology) -> Scenario {
         }],
         groups: vec!["all".into()],
         rpcs: Arc::default(),
+        programs: Arc::default(),
         int_multiple: 0,
         stop: Stop::Completed,
         stall: Duration::from_us(10_000_000),

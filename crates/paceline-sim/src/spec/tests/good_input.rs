@@ -161,6 +161,7 @@ pub(super) fn all_variants() -> Vec<String> {
         "kind = 'all_to_all'\nsizes = '3KB'",
         "kind = 'rpc'\nduration = '1ms'\nclients = [1]\nservers = [0]\nresponse = '1KB'",
         "kind = 'rpc'\nmode = 'open'\nend = '1ms'\nload = { value = 0.5 }",
+        "kind = 'scatter_gather'\nduration = '1ms'\nconnections = 'open'\nresponse = '1600B'",
         "kind = 'flows'\nfile = 'f.csv'",
         "kind = 'flows'\nrows = [{ src = 0, dst = 1, bytes = '1B', scheme = 's', class = 2, rate_cap = '1Gbps' }]",
     ];
@@ -259,7 +260,10 @@ fn the_catalogue_lists_parameters_with_their_conditions() {
             "express_pass"
         ]
     );
-    assert_eq!(names("workloads"), ["poisson", "incast", "permutation", "all_to_all", "flows", "rpc"]);
+    assert_eq!(
+        names("workloads"),
+        ["poisson", "incast", "permutation", "all_to_all", "flows", "rpc", "scatter_gather"]
+    );
     assert_eq!(names("topologies").len(), 9);
     assert_eq!(list["distributions"][0], "websearch@hpcc");
     let hpcc = &list["schemes"][1]["parameters"][0];
