@@ -2,6 +2,7 @@
 
 mod failures;
 mod load;
+mod mpi;
 mod names;
 mod programs;
 
@@ -429,6 +430,10 @@ impl Build<'_> {
                 let program = self.scatter_gather(number, p, workload.start, flow)?;
                 Made { program: Some(program), ..Made::flows(w::FlowTable::new(vec![]), None, end) }
             }
+            WorkloadKind::Mpi(p) => {
+                let program = self.mpi(number, p, workload.start, flow)?;
+                Made { program: Some(program), ..Made::flows(w::FlowTable::new(vec![]), None, None) }
+            }
         };
         if made.classes.is_empty() {
             made.classes = vec![workload.class];
@@ -495,7 +500,7 @@ impl Build<'_> {
             WorkloadKind::Incast(p) => Some((i, &p.sizes)),
             WorkloadKind::Permutation(p) => Some((i, &p.sizes)),
             WorkloadKind::AllToAll(p) => Some((i, &p.sizes)),
-            WorkloadKind::Flows(_) | WorkloadKind::Rpc(_) | WorkloadKind::ScatterGather(_) => None,
+            WorkloadKind::Flows(_) | WorkloadKind::Rpc(_) | WorkloadKind::ScatterGather(_) | WorkloadKind::Mpi(_) => None,
         });
         let sizes = laws.map(|(i, sizes)| self.sizes(&format!("workloads.{i}.sizes"), sizes)).transpose()?;
         Ok(Facts {

@@ -11,6 +11,7 @@ pub mod codegen;
 pub mod failure;
 pub mod field;
 pub mod host;
+pub mod mpi;
 pub mod run;
 pub mod scheme;
 pub mod switch;
@@ -148,6 +149,12 @@ impl Resolved {
                 WorkloadKind::Rpc(w) => &mut w.sizes,
                 WorkloadKind::Flows(w) => {
                     w.file.iter_mut().for_each(anchor);
+                    continue;
+                }
+                WorkloadKind::Mpi(w) => {
+                    if let mpi::MpiProgram::Goal(goal) = &mut w.program {
+                        anchor(&mut goal.file);
+                    }
                     continue;
                 }
                 WorkloadKind::ScatterGather(_) => continue,

@@ -1,7 +1,8 @@
 //! An ideal network: the time a program takes when only the links of the hosts cost anything.
 //!
-//! Every rank has a link to a switch without limits. A message occupies its sender's link, then, a latency later, its receiver's, in
-//! order of arrival and without gaps; nothing is lost and nothing else is sent. This is the denominator of a slowdown.
+//! Every rank has a link to a switch without limits that stores and forwards packets. A message occupies its sender's link; once the
+//! latency and its first packet are over it occupies its receiver's, in order of arrival and without gaps. Nothing is lost
+//! and nothing else is sent. A send of a large message is over when the message has arrived. This is the denominator of slowdowns.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,7 +18,7 @@ use super::program::Program;
 pub struct Crossbar {
     /// Rate of the links; `None`: messages take no time.
     pub rate: Option<BitsPerSec>,
-    /// From the first bit at the sender to the first bit at the receiver, ps.
+    /// Propagation from sender to receiver, ps.
     pub latency_ps: u64,
     /// Payload of a packet, bytes.
     pub payload: u32,
@@ -58,8 +59,7 @@ enum Event {
         rank: u32,
         token: u32,
     },
-    Sent(Message),
-    /// The first bit is at the receiver's link.
+    /// The first packet is at the receiver's link.
     Reached {
         message: Message,
         to: u32,
@@ -93,8 +93,9 @@ pub fn replay(program: &Arc<Program>, config: MachineConfig, network: &Crossbar)
                     let free = &mut sender_free[from as usize];
                     let start = now.max(*free);
                     *free = start.saturating_add(network.time(bytes));
-                    push(*free, Event::Sent(message));
-                    push(start.saturating_add(network.latency_ps), Event::Reached { message, to, bytes });
+                    let first = network.time(bytes.min(u64::from(network.payload)));
+                    let reached = start.saturating_add(network.latency_ps).saturating_add(first);
+                    push(reached, Event::Reached { message, to, bytes });
                 }
             }
         }
@@ -102,8 +103,10 @@ pub fn replay(program: &Arc<Program>, config: MachineConfig, network: &Crossbar)
         now = at;
         match event {
             Event::Wake { rank, token } => machine.woken(rank, token, now, &mut acts),
-            Event::Sent(message) => machine.sent(message, now, &mut acts),
-            Event::Received(message) => machine.received(message, now, &mut acts),
+            Event::Received(message) => {
+                machine.received(message, now, &mut acts);
+                machine.sent(message, now, &mut acts);
+            }
             Event::Reached { message, to, bytes } => {
                 let free = &mut receiver_free[to as usize];
                 *free = now.max(*free).saturating_add(network.time(bytes));

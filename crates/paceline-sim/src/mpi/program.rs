@@ -243,7 +243,7 @@ pub struct Totals {
     pub bytes: u64,
     /// Largest message, bytes.
     pub largest: u64,
-    /// Longest computation of one rank in all, as if on one processor, ns.
+    /// Longest computation of one rank in all, as if on one processor, units.
     pub longest_calc: u64,
 }
 
@@ -306,26 +306,38 @@ impl Program {
 
     /// Operations, messages and bytes in all.
     pub fn totals(&self) -> Totals {
+        let mut all = Totals::default();
+        for rank in 0..self.len() {
+            let own = self.totals_of(rank);
+            all.operations += own.operations;
+            all.messages += own.messages;
+            all.bytes = all.bytes.saturating_add(own.bytes);
+            all.largest = all.largest.max(own.largest);
+            all.longest_calc = all.longest_calc.max(own.longest_calc);
+        }
+        all
+    }
+
+    /// The same of one rank.
+    pub fn totals_of(&self, rank: u32) -> Totals {
+        let rank = &self.ranks[rank as usize];
         let mut t = Totals::default();
-        for rank in &self.ranks {
-            let mut calc = 0u64;
-            for part in &rank.parts {
-                let times = u64::from(part.times);
-                let ops = &rank.blocks[part.block as usize].ops;
-                t.operations += ops.len() as u64 * times;
-                for op in ops {
-                    match op.kind {
-                        OpKind::Send => {
-                            t.messages += times;
-                            t.bytes = t.bytes.saturating_add(op.size.saturating_mul(times));
-                            t.largest = t.largest.max(op.size);
-                        }
-                        OpKind::Calc => calc = calc.saturating_add(op.size.saturating_mul(times)),
-                        OpKind::Recv => {}
+        for part in &rank.parts {
+            let times = u64::from(part.times);
+            let ops = &rank.blocks[part.block as usize].ops;
+            t.operations += ops.len() as u64 * times;
+            for op in ops {
+                let all = op.size.saturating_mul(times);
+                match op.kind {
+                    OpKind::Send => {
+                        t.messages += times;
+                        t.bytes = t.bytes.saturating_add(all);
+                        t.largest = t.largest.max(op.size);
                     }
+                    OpKind::Calc => t.longest_calc = t.longest_calc.saturating_add(all),
+                    OpKind::Recv => {}
                 }
             }
-            t.longest_calc = t.longest_calc.max(calc);
         }
         t
     }

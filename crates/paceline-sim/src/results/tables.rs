@@ -7,8 +7,17 @@ use crate::packet::NONE;
 use crate::record::bin_range;
 
 /// Files of a result folder besides summary, scenario and report.
-pub const FILES: [&str; 8] =
-    ["flows.bin", "flows.csv", "queries.bin", "queries.csv", "queues.csv", "links.csv", "pauses.csv", "series.csv"];
+pub const FILES: [&str; 9] = [
+    "flows.bin",
+    "flows.csv",
+    "queries.bin",
+    "queries.csv",
+    "ranks.csv",
+    "queues.csv",
+    "links.csv",
+    "pauses.csv",
+    "series.csv",
+];
 
 /// Where a port is: node, port number, peer, tier of the link.
 fn place(net: &Net, port: u32) -> (u32, u32, u32, String) {

@@ -367,6 +367,7 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
         WorkloadKind::Permutation(w) => Some(&w.hosts),
         WorkloadKind::AllToAll(w) => Some(&w.hosts),
         WorkloadKind::ScatterGather(w) => Some(&w.hosts),
+        WorkloadKind::Mpi(w) => Some(&w.hosts),
         WorkloadKind::Flows(_) | WorkloadKind::Rpc(_) => None,
     };
     let share_of = match &workload.kind {
@@ -431,6 +432,12 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
         }
         WorkloadKind::ScatterGather(w) => {
             w.end = window(w.end, w.duration.take(), w.max_queries.is_some(), ", max_queries")?;
+            if w.connections == Connections::Open {
+                streams(spec, root, &at("connections"), &scheme)?;
+            }
+            sequential(spec, root, &at("kind"))?;
+        }
+        WorkloadKind::Mpi(w) => {
             if w.connections == Connections::Open {
                 streams(spec, root, &at("connections"), &scheme)?;
             }

@@ -1,11 +1,14 @@
 //! From GOAL text to a program.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 
 use super::words::{Word, Words};
 use crate::InputError;
 use crate::mpi::program::{ANY, Block, Edge, MOST_RANKS, MOST_STORED, Op, OpKind, Program, RankProgram};
 
+/// Largest file, bytes.
+const MOST_TEXT: u64 = 256 << 20;
 /// Largest message, bytes.
 const MOST_BYTES: u64 = 1 << 40;
 /// Longest computation, units: 1000 s of them in ns.
@@ -54,6 +57,21 @@ pub fn read(text: &str, file: &str) -> Result<Program, InputError> {
             .allowed(format!("a block for each of the {} ranks", reader.count)));
     }
     Program::new(blocks.into_values().collect()).map_err(|e| e.file(file))
+}
+
+/// Reads the schedule in a file.
+///
+/// # Errors
+/// A file that cannot be read, is larger than 256 MiB or not UTF-8; what [`read`] refuses.
+pub fn load(path: &Path) -> Result<Program, InputError> {
+    let file = path.display().to_string();
+    let fail = |why: String| InputError::new(why).file(&file).allowed("a readable file of up to 256 MiB");
+    let size = std::fs::metadata(path).map_err(|e| fail(format!("cannot be read: {e}")))?.len();
+    if size > MOST_TEXT {
+        return Err(fail(format!("too large: {size} B")));
+    }
+    let bytes = std::fs::read(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
+    read(crate::hpcc_format::utf8(&bytes, &file)?, &file)
 }
 
 struct Reader<'a> {

@@ -27,23 +27,23 @@ fn sends(acts: &[Act]) -> Vec<(Message, u32, u32, u64)> {
     acts.iter().filter_map(send).collect()
 }
 
-/// 1250 B at 100 Gb/s last 100 ns on each of two links, and the first bit is under way for 1 us.
+/// 1250 B at 100 Gb/s last 100 ns; the first 1000 of them, 80 ns, are stored at the switch, and the way is 1 us.
 #[test]
 fn an_eager_message_takes_latency_and_its_time_on_the_receivers_link() {
     let program = sequential(&[&[Op::send(1, 1250, 0)], &[Op::recv(0, 1250, 0), Op::calc(2_000)]]);
     let result = finishes(&program);
-    assert_eq!(result.runtime_ps, Some(US + US / 10 + 2 * US));
+    assert_eq!(result.runtime_ps, Some(US + US / 10 + 80_000 + 2 * US));
     assert_eq!((result.messages, result.bytes), (1, 1250));
 }
 
-/// Request and grant of 64 B (5.12 ns each) go before the data; the sender is over when its link is.
+/// Request and grant of 64 B (5.12 ns on each of two links) go before the data, and the send is over when these have arrived.
 #[test]
 fn a_large_message_waits_for_its_receive() {
     let program =
         sequential(&[&[Op::send(1, 125_000, 0)], &[Op::calc(50_000), Op::recv(0, 125_000, 0)], &[Op::calc(1)]]);
     let result = finishes(&program);
     assert_eq!((result.messages, result.bytes), (3, 125_000 + 128));
-    assert_eq!(result.runtime_ps, Some(50 * US + US + 5_120 + US + 10 * US));
+    assert_eq!(result.runtime_ps, Some(50 * US + US + 2 * 5_120 + US + 80_000 + 10 * US));
     let (mut machine, mut acts) = begun(&program);
     let request = sends(&acts)[0];
     assert_eq!((request.1, request.2, request.3), (0, 1, 64));

@@ -162,6 +162,13 @@ pub(super) fn all_variants() -> Vec<String> {
         "kind = 'rpc'\nduration = '1ms'\nclients = [1]\nservers = [0]\nresponse = '1KB'",
         "kind = 'rpc'\nmode = 'open'\nend = '1ms'\nload = { value = 0.5 }",
         "kind = 'scatter_gather'\nduration = '1ms'\nconnections = 'open'\nresponse = '1600B'",
+        "kind = 'mpi'\nprogram = 'bt'\nranks = 4\nplacement = 'random'",
+        "kind = 'mpi'\nprogram = 'cg'\neager = '8KiB'",
+        "kind = 'mpi'\nprogram = 'ft'\nclass = 'S'\nalltoall = 'posted'\nconnections = 'new'",
+        "kind = 'mpi'\nprogram = 'is'\nallreduce = 'reduce_scatter'\niterations = 3",
+        "kind = 'mpi'\nprogram = 'mg'\nhosts = [3, '0-2']",
+        "kind = 'mpi'\nprogram = 'wrf'\ncompute = '1ms'\ncolumns = 2",
+        "kind = 'mpi'\nprogram = 'goal'\nfile = 'f.goal'",
         "kind = 'flows'\nfile = 'f.csv'",
         "kind = 'flows'\nrows = [{ src = 0, dst = 1, bytes = '1B', scheme = 's', class = 2, rate_cap = '1Gbps' }]",
     ];
@@ -262,7 +269,7 @@ fn the_catalogue_lists_parameters_with_their_conditions() {
     );
     assert_eq!(
         names("workloads"),
-        ["poisson", "incast", "permutation", "all_to_all", "flows", "rpc", "scatter_gather"]
+        ["poisson", "incast", "permutation", "all_to_all", "flows", "rpc", "scatter_gather", "mpi"]
     );
     assert_eq!(names("topologies").len(), 9);
     assert_eq!(list["distributions"][0], "websearch@hpcc");
