@@ -26,7 +26,7 @@ def folder(tmp_path_factory) -> Path:
         workloads=[
             pl.SynchronousIncast(senders=8),
             pl.ClosedRpc(clients=[1], servers=[2], start="100us", duration="50us"),
-            pl.Cg(class_="S", hosts=["3-6"]),
+            pl.Cg(problem_class="S", hosts=["3-6"]),
         ],
         run=pl.Run(stop="200us"),
         records=pl.Records(series=pl.Series(flows=[0])),

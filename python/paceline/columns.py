@@ -67,7 +67,8 @@ FLOWS = Table(
 
 QUERIES = Table(
     "queries",
-    "One row per query, in the order in which they were issued. Only where a workload asks queries (`kind` `rpc` or `scatter_gather`).",
+    "One row per query, in the order in which they were issued. Only where a workload asks queries "
+    "(`kind` `rpc` or `scatter_gather`).",
     (
         Column(
             "connection",

@@ -27,8 +27,8 @@ def export(
 ) -> tuple[Path, dict[str, Any]]:
     """Writes ``program`` as GOAL text to ``out`` (default: ``PROGRAM.goal``) and returns the file and what is in it.
 
-    ``problem_class`` is one of S, W, A, B, C, D, and nothing for ``wrf``; ``iterations`` as many as the class has if not
-    given; ``compute_rate`` operations per second of a rank; times in the schedule are ns.
+    ``problem_class`` is one of S, W, A, B, C, D, and nothing for ``wrf``; ``iterations`` as many as the class has
+    if not given; ``compute_rate`` operations per second of a rank; times in the schedule are ns.
 
     Raises InputError for what the program does not run with, :class:`paceline.errors.Failure` when the file is there.
     """
@@ -65,8 +65,7 @@ def lines(found: dict[str, Any]) -> list[str]:
         f"{found['sends']:,} sends, {found['receives']:,} receives, {found['message_bytes']:,} B{largest}",
     ]
     if found["least_runtime"] is not None:
-        said.append(
-            f"longest computing of a rank {found['longest_compute']:,}, least time of all {found['least_runtime']:,} units"
-        )
+        least = found["least_runtime"]
+        said.append(f"a rank computes up to {found['longest_compute']:,} units, all together take {least:,} or more")
     matched = {True: "every message is received", False: f"does not match: {found['why']}", None: "too long to try out"}
     return [*said, matched[found["matched"]]]

@@ -500,7 +500,9 @@ impl Build<'_> {
             WorkloadKind::Incast(p) => Some((i, &p.sizes)),
             WorkloadKind::Permutation(p) => Some((i, &p.sizes)),
             WorkloadKind::AllToAll(p) => Some((i, &p.sizes)),
-            WorkloadKind::Flows(_) | WorkloadKind::Rpc(_) | WorkloadKind::ScatterGather(_) | WorkloadKind::Mpi(_) => None,
+            WorkloadKind::Flows(_) | WorkloadKind::Rpc(_) | WorkloadKind::ScatterGather(_) | WorkloadKind::Mpi(_) => {
+                None
+            }
         });
         let sizes = laws.map(|(i, sizes)| self.sizes(&format!("workloads.{i}.sizes"), sizes)).transpose()?;
         Ok(Facts {

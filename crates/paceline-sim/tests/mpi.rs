@@ -70,7 +70,7 @@ fn programs_end_over_every_transport() {
     for (cc, connections) in
         [("hpcc", "open"), ("new_reno", "open"), ("hpcc", "new"), ("new_reno", "new"), ("homa", "new"), ("ndp", "new")]
     {
-        for program in ["'ft'\nclass = 'S'\niterations = 2", "'cg'\nclass = 'S'\niterations = 1"] {
+        for program in ["'ft'\nproblem_class = 'S'\niterations = 2", "'cg'\nproblem_class = 'S'\niterations = 1"] {
             let o = run(cc, &format!("program = {program}\nconnections = '{connections}'\n{}", ports(cc)));
             let what = format!("{cc} {connections} {program}");
             assert_eq!((o.ending, o.warnings), (Ending::Completed, vec![]), "{what}");
@@ -94,7 +94,9 @@ fn programs_end_over_every_transport() {
 /// The same scenario gives the same, to the picosecond.
 #[test]
 fn runs_repeat() {
-    let once = || run("new_reno", &format!("program = 'is'\nclass = 'S'\niterations = 2\nconnections = 'new'\n{NO_PFC}"));
+    let once = || {
+        run("new_reno", &format!("program = 'is'\nproblem_class = 'S'\niterations = 2\nconnections = 'new'\n{NO_PFC}"))
+    };
     let (a, b) = (once(), once());
     assert_eq!((a.ranks, a.flows), (b.ranks, b.flows));
 }
@@ -103,9 +105,9 @@ fn runs_repeat() {
 #[test]
 fn every_program_runs() {
     for program in [
-        "'bt'\nclass = 'S'\niterations = 2\nranks = 9",
-        "'is'\nclass = 'W'\niterations = 1",
-        "'mg'\nclass = 'S'\niterations = 1\nranks = 8",
+        "'bt'\nproblem_class = 'S'\niterations = 2\nranks = 9",
+        "'is'\nproblem_class = 'W'\niterations = 1",
+        "'mg'\nproblem_class = 'S'\niterations = 1\nranks = 8",
         "'wrf'\niterations = 1\ncompute = '1ms'\nranks = 15",
     ] {
         let o = run("hpcc", &format!("program = {program}\nplacement = 'random'\n"));
@@ -150,7 +152,10 @@ fn what_cannot_end_is_explained() {
     let file = goal("stuck.goal", "num_ranks 2\nrank 0 {\nsend 9b to 1 tag 1\n}\nrank 1 {\nrecv 9b from 0 tag 2\n}\n");
     let o = run("hpcc", &file);
     let Ending::Stalled(why) = o.ending else { panic!("{:?}", o.ending) };
-    assert!(why.contains("rank 1, operation 1 (`recv 9b from 0 tag 2`): no message fits; there is one from 0 with tag 1"), "{why}");
+    assert!(
+        why.contains("rank 1, operation 1 (`recv 9b from 0 tag 2`): no message fits; there is one from 0 with tag 1"),
+        "{why}"
+    );
     assert_eq!((o.run.runtime_ps, o.run.slowdown), (None, None));
     assert_eq!(o.warnings, ["workloads.0: 1 messages arrived and were not received"]);
 }
@@ -171,7 +176,7 @@ fn bad_input_is_told() {
         "program = 'ft'\nranks = 8",
         "program = 'bt'\nranks = 3",
         "program = 'ft'\nranks = 3",
-        "program = 'ft'\nclass = 'E'",
+        "program = 'ft'\nproblem_class = 'E'",
         "program = 'ft'\nallreduce = 'auto'",
         "program = 'wrf'\ncolumns = 3",
         "program = 'cg'\nhosts = [0, '0-2']",

@@ -86,20 +86,26 @@ impl Build<'_> {
                 let text = read_text(self.spec, &format!("{field}file"), &g.file.0)?;
                 return goal::read(&text, &g.file.0);
             }
-            MpiProgram::Bt(w) => (Generator::Bt(w.class), setting(w.ranks, w.iterations, w.compute_rate)),
-            MpiProgram::Cg(w) => (Generator::Cg(w.class), setting(w.ranks, w.iterations, w.compute_rate)),
+            MpiProgram::Bt(w) => (Generator::Bt(w.problem_class), setting(w.ranks, w.iterations, w.compute_rate)),
+            MpiProgram::Cg(w) => (Generator::Cg(w.problem_class), setting(w.ranks, w.iterations, w.compute_rate)),
             MpiProgram::Ft(w) => {
                 let algorithms = Algorithms { alltoall: w.alltoall, ..Algorithms::default() };
-                (Generator::Ft(w.class), Setting { algorithms, ..setting(w.ranks, w.iterations, w.compute_rate) })
+                (
+                    Generator::Ft(w.problem_class),
+                    Setting { algorithms, ..setting(w.ranks, w.iterations, w.compute_rate) },
+                )
             }
             MpiProgram::Is(w) => {
                 let algorithms = Algorithms { alltoall: w.alltoall, allreduce: w.allreduce, ..Algorithms::default() };
                 let setting = Setting { algorithms, ..setting(w.ranks, w.iterations, w.compute_rate) };
-                (Generator::Is(w.class, w.noise), setting)
+                (Generator::Is(w.problem_class, w.noise), setting)
             }
             MpiProgram::Mg(w) => {
                 let algorithms = Algorithms { allreduce: w.allreduce, ..Algorithms::default() };
-                (Generator::Mg(w.class), Setting { algorithms, ..setting(w.ranks, w.iterations, w.compute_rate) })
+                (
+                    Generator::Mg(w.problem_class),
+                    Setting { algorithms, ..setting(w.ranks, w.iterations, w.compute_rate) },
+                )
             }
             MpiProgram::Wrf(w) => {
                 let model = Halo {

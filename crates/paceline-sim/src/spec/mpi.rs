@@ -68,7 +68,7 @@ section! {
     /// NAS BT on a square number of ranks.
     pub struct Bt {
         /// Problem class.
-        class: Class = "A", from "NPB 3.4";
+        problem_class: Class = "A", from "NPB 3.4";
         /// Ranks; as many as hosts where left out.
         ranks: Option<u32>, in "[1, 1048576]", from "Paceline";
         /// Time steps; as many as the class has where left out.
@@ -82,7 +82,7 @@ section! {
     /// NAS CG on a power of 2 of ranks.
     pub struct Cg {
         /// Problem class.
-        class: Class = "A", from "NPB 3.4";
+        problem_class: Class = "A", from "NPB 3.4";
         /// Ranks; as many as hosts where left out.
         ranks: Option<u32>, in "[1, 1048576]", from "Paceline";
         /// Outer iterations of 25 steps; as many as the class has where left out.
@@ -96,7 +96,7 @@ section! {
     /// NAS FT on a power of 2 of ranks.
     pub struct Ft {
         /// Problem class.
-        class: Class = "A", from "NPB 3.4";
+        problem_class: Class = "A", from "NPB 3.4";
         /// Ranks; as many as hosts where left out.
         ranks: Option<u32>, in "[1, 1048576]", from "Paceline";
         /// Iterations after the first transform; as many as the class has where left out.
@@ -112,7 +112,7 @@ section! {
     /// NAS IS on a power of 2 of ranks.
     pub struct Is {
         /// Problem class.
-        class: Class = "A", from "NPB 3.4";
+        problem_class: Class = "A", from "NPB 3.4";
         /// Ranks; as many as hosts where left out.
         ranks: Option<u32>, in "[1, 1048576]", from "Paceline";
         /// Iterations, the warm-up among them; as many as the class has where left out.
@@ -132,7 +132,7 @@ section! {
     /// NAS MG on a power of 2 of ranks.
     pub struct Mg {
         /// Problem class.
-        class: Class = "A", from "NPB 3.4";
+        problem_class: Class = "A", from "NPB 3.4";
         /// Ranks; as many as hosts where left out.
         ranks: Option<u32>, in "[1, 1048576]", from "Paceline";
         /// V-cycles; as many as the class has where left out.

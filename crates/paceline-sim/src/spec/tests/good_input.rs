@@ -164,7 +164,7 @@ pub(super) fn all_variants() -> Vec<String> {
         "kind = 'scatter_gather'\nduration = '1ms'\nconnections = 'open'\nresponse = '1600B'",
         "kind = 'mpi'\nprogram = 'bt'\nranks = 4\nplacement = 'random'",
         "kind = 'mpi'\nprogram = 'cg'\neager = '8KiB'",
-        "kind = 'mpi'\nprogram = 'ft'\nclass = 'S'\nalltoall = 'posted'\nconnections = 'new'",
+        "kind = 'mpi'\nprogram = 'ft'\nproblem_class = 'S'\nalltoall = 'posted'\nconnections = 'new'",
         "kind = 'mpi'\nprogram = 'is'\nallreduce = 'reduce_scatter'\niterations = 3",
         "kind = 'mpi'\nprogram = 'mg'\nhosts = [3, '0-2']",
         "kind = 'mpi'\nprogram = 'wrf'\ncompute = '1ms'\ncolumns = 2",
