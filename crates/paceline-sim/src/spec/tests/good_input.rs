@@ -162,13 +162,13 @@ pub(super) fn all_variants() -> Vec<String> {
         "kind = 'rpc'\nduration = '1ms'\nclients = [1]\nservers = [0]\nresponse = '1KB'",
         "kind = 'rpc'\nmode = 'open'\nend = '1ms'\nload = { value = 0.5 }",
         "kind = 'scatter_gather'\nduration = '1ms'\nconnections = 'open'\nresponse = '1600B'",
-        "kind = 'mpi'\nprogram = 'bt'\nranks = 4\nplacement = 'random'",
-        "kind = 'mpi'\nprogram = 'cg'\neager = '8KiB'",
+        "kind = 'mpi'\nprogram = 'bt'\nranks = 4\nplacement = 'random'\nconnections = 'new'",
+        "kind = 'mpi'\nprogram = 'cg'\nconnections = 'new'\neager = '8KiB'",
         "kind = 'mpi'\nprogram = 'ft'\nproblem_class = 'S'\nalltoall = 'posted'\nconnections = 'new'",
-        "kind = 'mpi'\nprogram = 'is'\nallreduce = 'reduce_scatter'\niterations = 3",
-        "kind = 'mpi'\nprogram = 'mg'\nhosts = [3, '0-2']",
-        "kind = 'mpi'\nprogram = 'wrf'\ncompute = '1ms'\ncolumns = 2",
-        "kind = 'mpi'\nprogram = 'goal'\nfile = 'f.goal'",
+        "kind = 'mpi'\nprogram = 'is'\nconnections = 'new'\nallreduce = 'reduce_scatter'\niterations = 3",
+        "kind = 'mpi'\nprogram = 'mg'\nconnections = 'new'\nhosts = [3, '0-2']",
+        "kind = 'mpi'\nprogram = 'wrf'\nconnections = 'new'\ncompute = '1ms'\ncolumns = 2",
+        "kind = 'mpi'\nprogram = 'goal'\nconnections = 'new'\nfile = 'f.goal'",
         "kind = 'flows'\nfile = 'f.csv'",
         "kind = 'flows'\nrows = [{ src = 0, dst = 1, bytes = '1B', scheme = 's', class = 2, rate_cap = '1Gbps' }]",
     ];
@@ -310,6 +310,8 @@ fn only_what_has_no_sensible_default_is_required() {
             "workloads.*.rows.*.dst",
             "workloads.*.rows.*.bytes",
             "workloads.*.sizes.file",
+            "workloads.*.program",
+            "workloads.*.file",
             "schemes.*.cc",
         ]
     );
