@@ -192,9 +192,9 @@ def write_run(
         )
     head += ",busy_ps,marks,drops_buffer,drops_wire,drops_link_down,trims,drops_credit"
     (folder / "links.csv").write_text("\n".join([head, *links]) + "\n")
-    head = "node,port,peer,tier,class,pause_frames,resume_frames,paused_ps"
+    head = "node,port,peer,tier,class,pause_frames,resume_frames,paused_ps,paused_share"
     pauses = [
-        f"{node},{port},{peer},{tier},3,{n},{n},{n * 4_000_000}"
+        f"{node},{port},{peer},{tier},3,{n},{n},{n * 4_000_000},{n * 4_000_000 / SPAN_PS:.6f}"
         for (node, port, peer, tier, _), n in zip(ports, rng.poisson(3, len(ports)), strict=True)
         if n > 0 and tier in ("host->tor", "agg->tor")
     ]

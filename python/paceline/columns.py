@@ -62,6 +62,7 @@ FLOWS = Table(
         Column("retransmitted_packets", int, "packets", "Data packets sent again."),
         Column("hops", int, "links", "Links on the data path; 0 where it is not known (sprayed packets)."),
         Column("failed_after_ps", int, "ps", "Creation to the instant its transport gave the flow up; empty without."),
+        Column("lost_packets", int, "packets", "Datagrams that never arrived, over UDP; 0 over other transports."),
     ),
 )
 
@@ -158,6 +159,27 @@ PAUSES = Table(
         Column("pause_frames", int, "frames", "PFC pause frames received."),
         Column("resume_frames", int, "frames", "PFC resume frames received."),
         Column("paused_ps", int, "ps", "Simulated time the class was paused here."),
+        Column("paused_share", float, "", "The same as a share of the simulated time of the run."),
+    ),
+)
+
+SATURATION = Table(
+    "saturation",
+    "How far pauses had spread, at the instants of `series.csv`; no row where nothing was ever paused at one of them, and "
+    "no file without PFC. A paused link is a transmitting port and class that the switch at the far end pauses. It waits for "
+    "the egress ports of that switch at which its packets stand. One that is not paused itself is the root of a tree; links "
+    "that wait for it have depth 1, links that wait for those depth 2. Links that wait for each other in a cycle (a deadlock) "
+    "are one root, as deep as they are many.",
+    (
+        Column("time_ps", int, "ps", "Simulated instant of the sample."),
+        Column("paused_links", int, "", "Paused links, one counted once for each of its classes."),
+        Column("paused_hosts", int, "hosts", "Hosts on paused links."),
+        Column("trees", int, "", "Roots, cycles included."),
+        Column("depth", int, "links", "Longest chain of paused links that leads to a root; 0 without pauses."),
+        Column("root", str, "", "Where that chain leads, as `node:port`; empty without pauses."),
+        Column("class", int, "", "Its traffic class."),
+        Column("hosts", int, "hosts", "Hosts on paused links of its tree."),
+        Column("cycle", int, "", "1 where paused links wait for each other, else 0."),
     ),
 )
 
@@ -194,7 +216,7 @@ percentile they could still raise is marked. The age of a flow that was still ru
 of a failed flow it is `failed_after_ps`, as long as it was observed: how much longer the run went on says nothing
 about it."""
 
-TABLES = (FLOWS, QUERIES, RANKS, QUEUES, LINKS, PAUSES, SERIES)
+TABLES = (FLOWS, QUERIES, RANKS, QUEUES, LINKS, PAUSES, SATURATION, SERIES)
 """The CSV files of a result folder."""
 
 FILES = (
@@ -203,7 +225,7 @@ FILES = (
     ("flows.bin", "Flows as 80-byte records, written while the run goes; `flows.csv` is made from it."),
     ("queries.bin", "Queries as 64-byte records in the order of the answers; `queries.csv` is made from it."),
     (
-        "flows.csv, queries.csv, ranks.csv, queues.csv, links.csv, pauses.csv, series.csv",
+        "flows.csv, queries.csv, ranks.csv, queues.csv, links.csv, pauses.csv, saturation.csv, series.csv",
         "Tables; below. Written when the run ends.",
     ),
     ("flows.parquet", "`flows.csv` with types, units in the schema and nulls; where pyarrow is installed."),
@@ -273,6 +295,14 @@ SUMMARY = (
     Column("counters.probes", int, "packets", "Probes behind unscheduled packets (Aeolus)."),
     Column("counters.timeouts", int, "timeouts", "Timeouts that made a host send."),
     Column("counters.max_buffer_bytes", int, "bytes", "Most bytes ever in the buffer of one switch."),
+    Column(
+        "traffic",
+        list,
+        "",
+        "Over TCP and UDP only, for each scheme: `scheme`, its name; `packets` and `frame_bytes`, data packets sent, copies "
+        "included; `delivered_bytes`, payload that arrived for the first time; `dropped_packets` and `dropped_bytes`, data "
+        "packets lost anywhere.",
+    ),
     Column("machine.setup_s", float, "s", "Wall time before the first event."),
     Column("machine.run_s", float, "s", "Wall time of the event loop."),
     Column("machine.cpu_s", float, "s", "CPU time of the event loop."),

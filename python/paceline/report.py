@@ -237,6 +237,7 @@ class _Page:
         if any(paused.values()):
             caption = "Share of time the ports of a tier were paused: mean, and from the least to the most paused."
             section.figures.append(self.draw(plot.pause_time(paused), "pause_time", caption))
+            self.saturation(section)
         elif any(run.links.rows for run in self.runs):
             section.text = "No port was paused."
         rows: list[tuple[Cell, ...]] = []
@@ -250,7 +251,30 @@ class _Page:
         if rows:
             head = ("Tier", "Links", "Used, mean", "Least", "Most", "Paused, mean", "Most")
             section.tables.append(Table("Time transmitting and time paused, by tier", head, rows))
+        rows = []
+        for run, label in pairs:
+            for t in run.summary.get("traffic", []) if len(run.summary.get("traffic", [])) > 1 else []:
+                name = str(t["scheme"]) if len(self.runs) == 1 else f"{label}: {t['scheme']}"
+                lost = t["dropped_packets"] / t["packets"] if t["packets"] else 0.0
+                cells = (f"{t['packets']:,}", format_size(t["delivered_bytes"]), f"{t['dropped_packets']:,}", _share(lost))
+                rows.append((Cell(name), *(Cell(c) for c in cells)))
+        if rows:
+            head = ("Scheme", "Data packets sent", "Payload delivered", "Packets lost", "Share")
+            section.tables.append(Table("What the schemes sent and lost", head, rows))
         return section
+
+    def saturation(self, section: Section) -> None:
+        """How far pauses spread, where samples saw any."""
+        shown = {
+            label: run.saturation for run, label in zip(self.runs, run_labels(self.runs), strict=True) if run.saturation.rows
+        }
+        kinds = (
+            ("depth", "saturation_depth", "Depth, links", "Longest chain of paused links that leads to a congested port"),
+            ("paused_hosts", "paused_hosts", "Hosts", "Hosts whose link was paused"),
+        )
+        for column, name, axis, caption in kinds if shown else ():
+            lines = {label: (table["time_ps"], table[column]) for label, table in shown.items()}
+            section.figures.append(self.draw(plot.timeline(lines, axis), name, f"{caption}, over time."))
 
     def by_run(self, caption: str, head: tuple[str, ...], rows: list[tuple[Cell, ...]]) -> Table:
         """A table of words whose first column names the run, left out when there is only one."""

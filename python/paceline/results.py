@@ -50,7 +50,7 @@ FLOW_RECORD = np.dtype(
         ("ideal_receiver_ps", "<u8"),
         ("ideal_hpcc_ps", "<u8"),
         ("retransmitted_packets", "<u4"),
-        ("spare", "<u4"),
+        ("lost_packets", "<u4"),
     ]
 )
 """One record of ``flows.bin``; the flow id is its index. An FCT of 0 means that the flow did not get that far; of a
@@ -264,7 +264,7 @@ class Results:
     def flows(self) -> Columns:
         """All flows, columns as in ``flows.csv``; an FCT that does not exist is 0."""
         found: dict[str, NDArray[Any]] = {"flow_id": np.arange(len(self._records))}
-        found |= {name: self._records[name] for name in FLOW_RECORD.names or () if name != "spare"}
+        found |= {name: self._records[name] for name in FLOW_RECORD.names or ()}
         found |= {"fct_sender_ps": self._sender_word(failed=False), "failed_after_ps": self._sender_word(failed=True)}
         if self.summary.get("queries"):
             # The two directions of a connection have numbers in the stream of flows, and no flow.
@@ -319,6 +319,11 @@ class Results:
     def pauses(self) -> Columns:
         """Transmitting ports that were paused (``pauses.csv``)."""
         return self._table("pauses")
+
+    @cached_property
+    def saturation(self) -> Columns:
+        """How far pauses had spread over time (``saturation.csv``); empty where nothing was paused."""
+        return self._table("saturation")
 
     @cached_property
     def series(self) -> Columns:

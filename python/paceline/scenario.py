@@ -16,6 +16,7 @@ from numbers import Integral, Real
 from typing import ClassVar, Literal
 
 __all__ = [
+    "Adapter",
     "AllToAll",
     "Bt",
     "Cg",
@@ -38,6 +39,7 @@ __all__ = [
     "GraphTopology",
     "Homa",
     "Host",
+    "HostQcn",
     "Hpcc",
     "HpccFat320",
     "HpccPint",
@@ -51,12 +53,15 @@ __all__ = [
     "Ndp",
     "NewReno",
     "NoControl",
+    "OnOffCbr",
+    "OnOffFlows",
     "OpenRpc",
     "ParkingLot",
     "Permutation",
     "Pfc",
     "Poisson",
     "PoissonIncast",
+    "Qcn",
     "Quirks",
     "RandomFailures",
     "Records",
@@ -78,6 +83,7 @@ __all__ = [
     "Topology",
     "TopologyFile",
     "Trimming",
+    "Udp",
     "Vegas",
     "Workload",
     "Wrf",
@@ -517,6 +523,24 @@ class Pfc(Section):
     1GiB]. Source: HPCC reference simulator (fixed there).
     """
 
+    xoff: str = "auto"
+    """With `model = "per_port"`: bytes of a class at the port they came by that a pause keeps
+    to: it is sent when one more largest frame could take them above. `"auto"`: the port's buffer,
+    an equal share for each class in use, less `headroom`. Unit: bytes. Range [1B, 1GiB]. Source:
+    HotI 2011: 97 KB of 100 KB (99328 of 102400 bytes).
+    """
+
+    xon: str = "auto"
+    """With `model = "per_port"`: a paused class resumes at this many bytes. `"auto"`:
+    `resume_offset` under `xoff`. Unit: bytes. Range [0B, 1GiB]. Source: HotI 2011: 80 KB of 100 KB
+    (81920 of 102400 bytes).
+    """
+
+    reaction: str = "0s"
+    """From the arrival of a pause or resume frame to its effect. Unit: time. Range [0s, 1ms].
+    Source: Paceline; 802.1Qbb allows some 0.6 us at 10 Gb/s.
+    """
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EcnAtRate(Section):
@@ -635,6 +659,45 @@ class Red(Section):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Qcn(Section):
+    """Quantized congestion notification (IEEE 802.1Qau): switches sample frames of data classes,
+    and tell the senders of some how congested the queue is; the limiters of their adapters
+    (`host.qcn`) slow them down. Over TCP; runs in the sequential engine.
+    """
+
+    enabled: bool = False
+    """Whether switches notify; needs `host.adapter.enabled`. Source: IEEE 802.1Qau."""
+
+    set_point: str = "20480B"
+    """Queue at which the loop shall settle (Qeq). Unit: bytes. Range [1B, 1GiB]. Source: HotI
+    2011: 20 KB or 66 KB of a port's 100; IEEE8021-CN-MIB: 26,000 B.
+    """
+
+    weight: float = 2.0
+    """Weight w of the queue's growth since the last sample. Range [0, 1024]. Source: HotI 2011;
+    IEEE8021-CN-MIB.
+    """
+
+    sample_base: str = "150000B"
+    """Bytes between two samples where there is no congestion; an eighth of it where there is
+    most. Unit: bytes. Range [1B, 1GiB]. Source: HotI 2011; IEEE8021-CN-MIB.
+    """
+
+    jitter: float = 0.15
+    """Each interval is drawn from this share of it around it. Range [0, 1]. Source: QCN
+    pseudo-code 2.x.
+    """
+
+    quantiser: Literal["proportional", "top_bits"] = "proportional"
+    """How congestion becomes six bits. Source: IEEE 802.1Qau; QCN pseudo-code: "top_bits"."""
+
+    average_shift: int = 0
+    """The queue is averaged with a weight of 2 to the power of minus this for each frame; 0 is
+    the queue as it is. Range [0, 16]. Source: IEEE 802.1Qau; 9 averages as RED does with 0.002.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SelectiveDrop(Section):
     """Aeolus' rule: an unscheduled packet is dropped where the queue is over a small threshold,
     all others only where the buffer is full. What a commodity switch does with RED, both thresholds
@@ -689,13 +752,19 @@ class Switch(Section):
     """Every switch."""
 
     buffer: str = "32MiB"
-    """Packet buffer: of the switch (`model = "shared"`) or of each egress port (`"per_port"`).
-    Unit: bytes. Range [1KB, 1TiB]. Source: HPCC, sec. 5.1; reference simulator, BUFFER_SIZE 32.
+    """Packet buffer: of the switch (`model = "shared"`) or of each port (`"per_port"`). Unit:
+    bytes. Range [1KB, 1TiB]. Source: HPCC, sec. 5.1; reference simulator, BUFFER_SIZE 32.
     """
 
     model: Literal["shared", "per_port"] = "shared"
-    """How the buffer is divided: one pool for all ports, or a fixed part per egress port.
-    Source: HPCC reference simulator.
+    """How the buffer is divided: one pool for all ports, or a fixed part per port. Source: HPCC
+    reference simulator.
+    """
+
+    accounting: Literal["auto", "output", "input", "both"] = "auto"
+    """With `model = "per_port"`: at which port a packet takes room. `"auto"`: with PFC at the
+    port it came by, without at the port by which it will leave. Source: Paceline; 802.1Qbb pauses
+    ingress ports.
     """
 
     scheduler: Literal["auto", "round_robin", "strict"] = "auto"
@@ -719,6 +788,9 @@ class Switch(Section):
 
     red: Red = Red()
     """RED on the average queue."""
+
+    qcn: Qcn = Qcn()
+    """Congestion notifications to the senders' adapters."""
 
     selective_drop: SelectiveDrop = SelectiveDrop()
     """Dropping of unscheduled packets before others."""
@@ -859,6 +931,106 @@ class Tcp(Section):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Adapter(Section):
+    """What lies between TCP and the link. Frames leave the stack as the windows open and wait in
+    the adapter for the link; a full adapter holds the stack back. Without it TCP is asked for a
+    frame whenever the link is idle, and hosts take no time.
+    """
+
+    enabled: bool = False
+    """Whether hosts have one. Source: Paceline."""
+
+    buffer: str = "512KiB"
+    """Frames on their way to the link. Unit: bytes. Range [16KiB, 1GiB]. Source: HotI 2011: 512
+    KB.
+    """
+
+    delay: str = "500ns"
+    """Through the adapter, each way. Unit: time. Range [0s, 1s]. Source: HotI 2011: network
+    delay 500 ns, taken as the adapter's.
+    """
+
+    tx_delay: str = "9500ns"
+    """Through the stack, from TCP to the adapter. Unit: time. Range [0s, 1s]. Source: HotI 2011:
+    9.5 us.
+    """
+
+    rx_delay: str = "24us"
+    """Through the stack, from the adapter to TCP. Unit: time. Range [0s, 1s]. Source: HotI 2011:
+    24 us.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HostQcn(Section):
+    """QCN's reaction points: rate limiters in the adapter."""
+
+    limiter: Literal["destination", "flow", "nic"] = "destination"
+    """Frames that share a limiter: all to one destination, all of one flow, or all. Source: HotI
+    2011 (inferred: QCN delays SYNs); IEEE 802.1Qau: "nic".
+    """
+
+    timer: str = "15ms"
+    """A stage of the timer. Unit: time. Range [1us, 100s]. Source: HotI 2011; IEEE8021-CN-MIB."""
+
+    byte_limit: str = "150000B"
+    """A stage of the byte counter. Unit: bytes. Range [1B, 1GiB]. Source: HotI 2011;
+    IEEE8021-CN-MIB.
+    """
+
+    jitter: float = 0.15
+    """Each stage but the first is drawn from this share of it around it. Range [0, 1]. Source:
+    QCN pseudo-code 2.x.
+    """
+
+    threshold: int = 5
+    """Stages of fast recovery. Range [1, 255]. Source: HotI 2011; IEEE8021-CN-MIB."""
+
+    ai_rate: str = "5Mbps"
+    """Step of the target rate in active increase. Unit: bit/s. Range [1Kbps, 1Tbps]. Source:
+    HotI 2011; IEEE8021-CN-MIB.
+    """
+
+    hai_rate: str = "50Mbps"
+    """Step of the target rate in hyper-active increase. Unit: bit/s. Range [1Kbps, 1Tbps].
+    Source: HotI 2011; IEEE8021-CN-MIB.
+    """
+
+    min_rate: str = "100Kbps"
+    """Lowest rate. Unit: bit/s. Range [1Kbps, 1Tbps]. Source: HotI 2011; IEEE8021-CN-MIB: 5
+    Mb/s.
+    """
+
+    gain: float = 0.0078125
+    """Share of the rate that a unit of feedback (1 to 63) takes. Range [0, 1]. Source:
+    IEEE8021-CN-MIB: 2^-7; HotI 2011: 0.5 for feedback up to 1.
+    """
+
+    min_decrease: float = 0.5
+    """Smallest share of the rate that one feedback leaves. Range [0, 1]. Source: HotI 2011;
+    IEEE8021-CN-MIB.
+    """
+
+    keep_target: bool = True
+    """Feedback in the first byte stage leaves target and byte counter alone. Source: QCN
+    pseudo-code 2.x; HotI 2011: extra fast recovery (inferred).
+    """
+
+    clamp_target: bool = True
+    """In a first stage a target above ten times the rate falls to an eighth. Source: QCN
+    pseudo-code 2.x; HotI 2011: extra fast recovery (inferred).
+    """
+
+    start_above_set_point: bool = False
+    """Only feedback of a queue above its set point starts a limiter. Source: IEEE 802.1Qau."""
+
+    stages: Literal["pseudo_code", "standard"] = "pseudo_code"
+    """When a stage counts as past the threshold. Source: QCN pseudo-code 2.x; IEEE 802.1Qau:
+    "standard".
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Host(Section):
     """Every host and its NIC."""
 
@@ -898,6 +1070,12 @@ class Host(Section):
 
     tcp: Tcp = Tcp()
     """The TCP stack."""
+
+    adapter: Adapter = Adapter()
+    """The time through stack and adapter, and the adapter's buffer."""
+
+    qcn: HostQcn = HostQcn()
+    """The adapter's rate limiters."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -991,7 +1169,9 @@ class Records(Section):
     """Counters of every link. Source: Paceline."""
 
     pauses: bool = True
-    """Pause counters of every port that was paused. Source: Paceline."""
+    """Pause counters of every port that was paused, and over time how far pauses spread (at the
+    samples of `series`). Source: Paceline.
+    """
 
     series: Series = Series()
     """Time series."""
@@ -1756,6 +1936,156 @@ class ScatterGather(Section):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class OnOffFlows(Section):
+    """Flows start with lognormal gaps while a host is on."""
+
+    kind: ClassVar[Literal["on_off"]] = "on_off"
+    mode: ClassVar[Literal["flows"]] = "flows"
+    chosen: ClassVar[tuple[str, ...]] = ("kind", "mode")
+
+    group: str | None = None
+    """Name under which results report its flows; workloads may share one. Default: that of
+    `kind`. Source: Paceline.
+    """
+
+    scheme: str | None = None
+    """Name of the scheme its flows use; may be left out when there is only one. Source:
+    Paceline.
+    """
+
+    class_: int = 3
+    """Traffic class; 0 is kept for control frames. Range [1, 7]. Source: HPCC reference
+    simulator: priority group 3.
+    """
+
+    start: str = "0s"
+    """When it begins; added to every start of a flow table. Unit: time. Range [0s, 1000s].
+    Source: Paceline.
+    """
+
+    rate_cap: str = "off"
+    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
+    Paceline.
+    """
+
+    hosts: Literal["all"] | Sequence[int | str] = "all"
+    """Hosts that send and receive. Source: Paceline."""
+
+    local: float = 0.7
+    """Probability that a flow goes to a host of the same rack; else to one of any other rack.
+    Range [0, 1]. Source: HotI 2011: inter-rack to intra-rack 3:7.
+    """
+
+    on_median: str = "1ms"
+    """Median length of an on period, lognormal. Unit: time. Range [1ns, 100s]. Source: Paceline;
+    Benson et al., WREN 2009: lognormal.
+    """
+
+    on_sigma: float = 1.0
+    """Standard deviation of its logarithm. Range [0, 4]. Source: Paceline."""
+
+    off_sigma: float = 1.0
+    """The same of an off period, whose mean follows from the load. Range [0, 4]. Source:
+    Paceline.
+    """
+
+    end: str | None = None
+    """No flow starts at or after this instant. Unit: time. Range (0s, 1000s]. Source: Paceline."""
+
+    duration: str | None = None
+    """Length of the arrivals, in place of `end`. Unit: time. Range (0s, 1000s]. Source:
+    Paceline.
+    """
+
+    sizes: str | SizeFile = "university@trafpy"
+    """Flow sizes: the name of a distribution, one size for all, or a file. Unit: bytes. Range
+    [1B, 1TiB]. Source: TrafPy, benchmark set v001.
+    """
+
+    gap_median: str = "100us"
+    """Median gap. Unit: time. Range [1ns, 100s]. Source: Paceline; Benson et al., WREN 2009:
+    lognormal.
+    """
+
+    gap_sigma: float = 1.0
+    """Standard deviation of its logarithm. Range [0, 4]. Source: Paceline."""
+
+    load: Load = Load()
+    """Offered load; not of one link."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OnOffCbr(Section):
+    """One flow for each on period, as many bytes as it sends in that time; meant for a scheme
+    over UDP of the same `rate`.
+    """
+
+    kind: ClassVar[Literal["on_off"]] = "on_off"
+    mode: ClassVar[Literal["cbr"]] = "cbr"
+    chosen: ClassVar[tuple[str, ...]] = ("kind", "mode")
+
+    group: str | None = None
+    """Name under which results report its flows; workloads may share one. Default: that of
+    `kind`. Source: Paceline.
+    """
+
+    scheme: str | None = None
+    """Name of the scheme its flows use; may be left out when there is only one. Source:
+    Paceline.
+    """
+
+    class_: int = 3
+    """Traffic class; 0 is kept for control frames. Range [1, 7]. Source: HPCC reference
+    simulator: priority group 3.
+    """
+
+    start: str = "0s"
+    """When it begins; added to every start of a flow table. Unit: time. Range [0s, 1000s].
+    Source: Paceline.
+    """
+
+    rate_cap: str = "off"
+    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
+    Paceline.
+    """
+
+    hosts: Literal["all"] | Sequence[int | str] = "all"
+    """Hosts that send and receive. Source: Paceline."""
+
+    local: float = 0.7
+    """Probability that a flow goes to a host of the same rack; else to one of any other rack.
+    Range [0, 1]. Source: HotI 2011: inter-rack to intra-rack 3:7.
+    """
+
+    on_median: str = "1ms"
+    """Median length of an on period, lognormal. Unit: time. Range [1ns, 100s]. Source: Paceline;
+    Benson et al., WREN 2009: lognormal.
+    """
+
+    on_sigma: float = 1.0
+    """Standard deviation of its logarithm. Range [0, 4]. Source: Paceline."""
+
+    off_sigma: float = 1.0
+    """The same of an off period, whose mean follows from the load. Range [0, 4]. Source:
+    Paceline.
+    """
+
+    end: str | None = None
+    """No flow starts at or after this instant. Unit: time. Range (0s, 1000s]. Source: Paceline."""
+
+    duration: str | None = None
+    """Length of the arrivals, in place of `end`. Unit: time. Range (0s, 1000s]. Source:
+    Paceline.
+    """
+
+    rate: str = "1Gbps"
+    """Rate while on, on the wire. Unit: bit/s. Range [1Kbps, 10Tbps]. Source: Paceline."""
+
+    load: Load = Load()
+    """Offered load; not of one link."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Bt(Section):
     """NAS BT on a square number of ranks."""
 
@@ -2268,6 +2598,8 @@ Workload = (
     | ClosedRpc
     | OpenRpc
     | ScatterGather
+    | OnOffFlows
+    | OnOffCbr
     | Bt
     | Cg
     | Ft
@@ -2710,6 +3042,22 @@ class HpccTcp(Section):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Udp(Section):
+    """UDP: datagrams at a fixed rate, delivered or lost. No window, no answers, no repair, no
+    ECN; PFC holds them up. A flow is over for its sender when the last datagram has gone. Shares a
+    run with schemes over TCP, packet by packet in turn at a host.
+    """
+
+    cc: ClassVar[Literal["udp"]] = "udp"
+    chosen: ClassVar[tuple[str, ...]] = ("cc",)
+
+    rate: str = "line"
+    """Rate of a flow on the wire: that of the NIC, or a rate up to that. Unit: bit/s. Range
+    [1Kbps, 10Tbps]. Source: Paceline.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Homa(Section):
     """Homa: short messages at once, long ones as their receiver grants, shortest first, in eight
     priorities. Homa assumes large buffers; over small ones losses are repaired by timeouts, or by
@@ -3019,6 +3367,7 @@ Scheme = (
     | Cubic
     | Vegas
     | HpccTcp
+    | Udp
     | Homa
     | Ndp
     | ExpressPass

@@ -70,8 +70,10 @@ pub enum Purpose {
     Topology = 16,
     /// Sampling intervals and recovery stages of QCN, per queue and per rate limiter.
     Qcn = 17,
+    /// Lengths of on and off periods, per workload and host.
+    OnOff = 18,
     /// What message-passing programs draw, per pair of ranks.
-    Programs = 18,
+    Programs = 19,
 }
 
 /// A uniform number in [0, 1) from 64 random bits: multiples of 2^-53.
@@ -93,6 +95,49 @@ pub fn below(bits: u64, n: u32) -> u32 {
 #[inline]
 pub fn exponential(bits: u64, mean: f64) -> f64 {
     -mean * libm::log(1.0 - unit(bits))
+}
+
+/// A standard normal variate from two words of 64 random bits (Box and Muller 1958), within 8.6 of 0.
+#[inline]
+pub fn normal(bits: u64, more: u64) -> f64 {
+    libm::sqrt(-2.0 * libm::log(1.0 - unit(bits))) * libm::cos(std::f64::consts::TAU * unit(more))
+}
+
+/// A lognormal law: `exp(mu + sigma * z)` with a standard normal `z`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Lognormal {
+    mu: f64,
+    sigma: f64,
+}
+
+impl Lognormal {
+    /// That of this median, above 0.
+    pub fn of_median(median: f64, sigma: f64) -> Self {
+        Self { mu: libm::log(median), sigma }
+    }
+
+    /// That of this mean, above 0.
+    pub fn of_mean(mean: f64, sigma: f64) -> Self {
+        Self { mu: libm::log(mean) - sigma * sigma / 2.0, sigma }
+    }
+
+    /// Its mean.
+    pub fn mean(&self) -> f64 {
+        libm::exp(self.mu + self.sigma * self.sigma / 2.0)
+    }
+
+    /// The law of a length met at a random instant, where lengths follow one another: each weighed by itself.
+    #[must_use]
+    pub fn by_length(&self) -> Self {
+        Self { mu: self.mu + self.sigma * self.sigma, sigma: self.sigma }
+    }
+
+    /// A variate; takes two numbers of the stream.
+    #[inline]
+    pub fn draw(&self, stream: &mut Stream) -> f64 {
+        let (bits, more) = (stream.next_u64(), stream.next_u64());
+        libm::exp(self.mu + self.sigma * normal(bits, more))
+    }
 }
 
 /// A random stream. Its `n`-th number is the same whether reached by [`Stream::next_u64`] or by [`Stream::at`].
@@ -252,6 +297,25 @@ mod tests {
         }
         assert!(count.iter().all(|c| (9_500..10_500).contains(c)), "{count:?}");
         assert_eq!((below(u64::MAX, u32::MAX), below(u64::MAX, 1), below(u64::MAX, 0)), (u32::MAX - 1, 0, 0));
+    }
+
+    /// Mean, spread and tail of the logarithm; mean and median of the variate; and lengths weighed by themselves.
+    #[test]
+    fn lognormal_has_its_moments() {
+        for law in [Lognormal::of_median(3.0, 0.5), Lognormal::of_mean(3.0 * (0.125f64).exp(), 0.5)] {
+            let mut s = Stream::new(3, Purpose::OnOff, 0);
+            let drawn: Vec<f64> = (0..N).map(|_| law.draw(&mut s)).collect();
+            let n = N as f64;
+            let mean = drawn.iter().sum::<f64>() / n;
+            assert!((mean / law.mean() - 1.0).abs() < 0.006, "{mean}");
+            let below = drawn.iter().filter(|x| **x < 3.0).count() as f64 / n;
+            assert!((below - 0.5).abs() < 0.006, "{below}");
+            let far = drawn.iter().filter(|x| **x > 3.0 * 1f64.exp()).count() as f64 / n;
+            assert!((far - 0.022_75).abs() < 0.0017, "beyond two sigma: {far}");
+            let squares = drawn.iter().map(|x| x * x).sum::<f64>() / n;
+            assert!((squares / mean / law.by_length().mean() - 1.0).abs() < 0.02);
+        }
+        assert!(normal(u64::MAX, 0) < 8.7 && normal(0, 7).abs() < 1e-9);
     }
 
     #[test]

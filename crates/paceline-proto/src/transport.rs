@@ -14,4 +14,5 @@ pub mod selective_drop;
 mod star;
 pub mod tcp;
 pub mod timers;
+pub mod udp;
 pub mod unscheduled;

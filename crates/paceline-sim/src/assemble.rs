@@ -4,6 +4,7 @@ mod failures;
 mod load;
 mod mpi;
 mod names;
+mod on_off;
 mod programs;
 
 use std::collections::BTreeSet;
@@ -27,8 +28,8 @@ use crate::spec::run::{Interval, QueueRecords as QueueSpec, Stall};
 use crate::spec::scheme::proactive::Facts;
 use crate::spec::topology::{GraphTopology, TopologyKind};
 use crate::spec::workload::{
-    Flows, Incast, IncastMode, Load, LoadBytes, LoadMean, Pick as PickSpec, RateCap, Receiver, Rpc, RpcMode, Sampling,
-    Shift, Sizes, Workload, WorkloadKind,
+    Flows, Incast, IncastMode, Load, LoadBytes, LoadMean, OnOff, OnOffMode, Pick as PickSpec, RateCap, Receiver, Rpc,
+    RpcMode, Sampling, Shift, Sizes, Workload, WorkloadKind,
 };
 use crate::topology;
 use crate::workload::{self as w, FlowDefaults, FlowSource, FlowSpec, SizeLaw, TableNames};
@@ -133,6 +134,7 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         groups,
         rpcs: Arc::default(),
         programs: Arc::default(),
+        adapter: spec.host.adapter(spec.switch.qcn.enabled),
         int_multiple: 0,
         stop: spec.run.stop(),
         stall: match spec.run.stall {
@@ -379,6 +381,7 @@ impl Build<'_> {
                 };
                 Made::flows(w::Poisson::new(&config).map_err(place)?, None, end)
             }
+            WorkloadKind::OnOff(p) => self.on_off(number, workload, p, flow)?,
             WorkloadKind::Incast(p) => self.incast(number, workload, p, flow)?,
             WorkloadKind::Permutation(p) => {
                 let hosts = self.hosts(&field("hosts"), &p.hosts, 2)?;
@@ -500,9 +503,12 @@ impl Build<'_> {
             WorkloadKind::Incast(p) => Some((i, &p.sizes)),
             WorkloadKind::Permutation(p) => Some((i, &p.sizes)),
             WorkloadKind::AllToAll(p) => Some((i, &p.sizes)),
-            WorkloadKind::Flows(_) | WorkloadKind::Rpc(_) | WorkloadKind::ScatterGather(_) | WorkloadKind::Mpi(_) => {
-                None
-            }
+            WorkloadKind::OnOff(OnOff { mode: OnOffMode::Flows(mode), .. }) => Some((i, &mode.sizes)),
+            WorkloadKind::OnOff(_)
+            | WorkloadKind::Flows(_)
+            | WorkloadKind::Rpc(_)
+            | WorkloadKind::ScatterGather(_)
+            | WorkloadKind::Mpi(_) => None,
         });
         let sizes = laws.map(|(i, sizes)| self.sizes(&format!("workloads.{i}.sizes"), sizes)).transpose()?;
         Ok(Facts {

@@ -1,6 +1,7 @@
 //! Why nothing moves any more: who waits for whom.
 
 mod cycle;
+pub mod saturation;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -19,25 +20,30 @@ const LISTED_OF_CYCLE: usize = 16;
 /// sent stand there: the pause ends only when enough of them have left.
 pub type PausedQueue = (u32, u8);
 
+/// Where the packets of a class that wait at an egress port came in, and the far ends of the wires they came by; all by global
+/// index, each once.
+fn senders(net: &Net, port: u32, class: u8) -> impl Iterator<Item = (u32, u32)> {
+    let first = net.first[net.port_node[port as usize] as usize];
+    let (mut packet, mut entries) = (net.ports[port as usize].head(class), BTreeSet::new());
+    while packet != NONE {
+        let p = &net.arena[packet];
+        entries.insert(p.in_port);
+        packet = p.next;
+    }
+    entries.into_iter().filter_map(move |entry| {
+        let ingress = first + u32::from(entry);
+        let wire = net.ports.get(ingress as usize)?;
+        Some((ingress, wire.peer_base + u32::from(wire.peer_port)))
+    })
+}
+
 /// Who waits for whom among the paused queues of a network, or of one part.
 pub fn waits(net: &Net) -> Vec<(PausedQueue, PausedQueue)> {
     let mut waits = Vec::new();
     for (number, port) in (0..).zip(&net.ports).filter(|(i, _)| net.nic_of_port[*i as usize] == NONE) {
         let blocked = port.paused & port.waiting;
-        let node = net.port_node[number as usize];
         for class in (0..8).filter(|class| blocked & 1 << class != 0) {
-            let (mut packet, mut entries) = (port.head(class), BTreeSet::new());
-            while packet != NONE {
-                let p = &net.arena[packet];
-                entries.insert(p.in_port);
-                packet = p.next;
-            }
-            // The port at the other end of the wire the packets came by.
-            let senders = entries.into_iter().filter_map(|entry| {
-                let ingress = net.ports.get((net.first[node as usize] + u32::from(entry)) as usize)?;
-                Some(ingress.peer_base + u32::from(ingress.peer_port))
-            });
-            waits.extend(senders.map(|sender| ((sender, class), (number, class))));
+            waits.extend(senders(net, number, class).map(|(_, sender)| ((sender, class), (number, class))));
         }
     }
     waits

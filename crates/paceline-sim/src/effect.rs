@@ -30,25 +30,47 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
     }
     if s.switch.trimming.is_some() {
         note(
-            "switch.buffer, switch.model, switch.egress_alpha, switch.pfc",
+            "switch.buffer, switch.model, switch.accounting, switch.egress_alpha, switch.pfc",
             "ports that trim have queues of their own",
         );
         if c.data_trimmed == 0 {
             note("switch.trimming (its limits)", "no packet was trimmed");
         }
-    } else if s.switch.pfc.is_some() {
+    } else if let Some(pfc) = &s.switch.pfc {
         if c.pause_frames == 0 && c.drops_buffer == 0 {
             note("switch.pfc (all thresholds), switch.buffer", "no threshold was reached: no pause, no drop");
         }
-        note("switch.model, switch.egress_alpha", "PFC divides the buffer by ingress port");
+        note("switch.egress_alpha", "with PFC the buffer belongs to ingress ports");
+        let per_port = s.switch.model == BufferModel::PerPort;
+        if per_port {
+            let why = "each port has its own buffer (switch.model), with fixed thresholds";
+            note("switch.pfc.reserve, switch.pfc.alpha, switch.pfc.alpha_scales", why);
+        } else {
+            note(
+                "switch.accounting, switch.pfc.xoff, switch.pfc.xon",
+                "the buffer is shared by all ports (switch.model)",
+            );
+        }
+        if per_port && pfc.xoff.is_some() {
+            note("switch.pfc.headroom", "switch.pfc.xoff says what is set aside");
+        }
+        if per_port && pfc.xon.is_some() {
+            note("switch.pfc.resume_offset", "switch.pfc.xon says when a class resumes");
+        }
+        if c.pause_frames == 0 {
+            note("switch.pfc.reaction", "no pause frame was sent");
+        }
     } else {
         note(
             "switch.pfc.reserve, switch.pfc.headroom, switch.pfc.alpha, switch.pfc.alpha_scales, \
-             switch.pfc.resume_offset",
+             switch.pfc.resume_offset, switch.pfc.xoff, switch.pfc.xon, switch.pfc.reaction",
             "switch.pfc.enabled is false",
         );
+        if s.switch.model == BufferModel::Shared {
+            note("switch.accounting", "the buffer is shared by all ports (switch.model)");
+        }
         if c.drops_buffer == 0 {
-            note("switch.buffer, switch.model, switch.egress_alpha", "nothing was dropped");
+            note("switch.buffer, switch.model, switch.accounting, switch.egress_alpha", "nothing was dropped");
         } else if s.switch.model == BufferModel::PerPort {
             note("switch.egress_alpha", "the buffer is divided by port");
         }
@@ -57,9 +79,16 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
         note("framing.pfc_frame", "no pause frame was sent");
     }
     ecn(spec, net, &mut note);
+    if s.switch.qcn.is_some() && c.notifications == 0 {
+        note("switch.qcn, host.qcn", "no frame that was sampled found a queue above the set point");
+    }
     let stays_open = !s.rpcs.is_empty() || s.programs.iter().any(|p| p.connections == Connections::Open);
     let tcp = s.schemes.iter().any(|s| matches!(s.transport, Transport::Tcp(_)));
-    if tcp {
+    let udp = s.schemes.iter().any(|s| matches!(s.transport, Transport::Udp(_)));
+    if udp && !tcp {
+        note("host", "UDP answers nothing and repeats nothing");
+        note("workloads.rate_cap", "a scheme over UDP has its rate");
+    } else if tcp {
         note("host.nack_interval, host.rto, host.rto_tries, host.idle_restart", "TCP has its own (host.tcp)");
         if !s.schemes.iter().any(|s| s.params.uses_int()) {
             note("host.base_rtt", "TCP measures its round trips");

@@ -4,6 +4,7 @@ use paceline_proto::cc::{CongestionControl, Controller, Params, Telemetry};
 use paceline_proto::transport::rdma::{Receiver, Sender};
 
 use crate::clock::Clock;
+use crate::datagrams::Datagrams;
 use crate::error::InputError;
 use crate::graph::NodeId;
 use crate::ideal;
@@ -12,7 +13,7 @@ use crate::net::{Net, Pinned};
 use crate::packet::{INLINE_HOPS, INT, Kind, LAST, LONG, NONE, PINT, Packet, ROUTED, STAMP, TICKS};
 use crate::record::{FlowRecord, Status};
 use crate::routing::{Address, Tuple, ip_of};
-use crate::scenario::{Framing, PathChoice};
+use crate::scenario::{Framing, PathChoice, Transport};
 use crate::workload::FlowSpec;
 use crate::workload::load::wire_bytes;
 use crate::workload::rpc::is_query;
@@ -90,6 +91,8 @@ pub struct FlowInfo {
     pub(crate) ideal_sender: u64,
     pub(crate) ideal_receiver: u64,
     pub(crate) ideal_hpcc: u64,
+    /// Of a flow over UDP.
+    pub(crate) datagrams: Datagrams,
 }
 
 impl Flow {
@@ -218,13 +221,20 @@ impl Net {
         let min_frame = if self.scenario.quirks.unpadded_data { 0 } else { framing.min_frame };
         let size = |payload: u32| (payload + framing.header + telemetry).max(min_frame) as u16;
         let sides = |host, ports: &[u16]| ideal::path_sides(&graph, host, ports).0;
-        let (way, back) = (sides(src.host, &forth), sides(dst.host, &reverse));
+        let (mut way, mut back) = (sides(src.host, &forth), sides(dst.host, &reverse));
+        if let Some(adapter) = &self.scenario.adapter {
+            // Time inside the hosts at both ends is like time on their links.
+            for links in [&mut way, &mut back] {
+                links.first_mut().into_iter().for_each(|link| link.delay.0 += adapter.down.0);
+                links.last_mut().into_iter().for_each(|link| link.delay.0 += adapter.up.0);
+            }
+        }
         let line = if self.scenario.routing.choice == PathChoice::Spray {
             ideal::line_rate_sprayed(spec.bytes, &framing, &way, &back)
         } else {
             ideal::line_rate(spec.bytes, &framing, &way, &back)
         };
-        let info = FlowInfo {
+        let mut info = FlowInfo {
             spec,
             id,
             sport,
@@ -232,8 +242,15 @@ impl Net {
             ideal_sender: line.sender.0,
             ideal_receiver: line.receiver.0,
             ideal_hpcc: ideal::hpcc_standalone(&pair, spec.bytes, framing.payload) * 1000,
+            datagrams: Datagrams::default(),
         };
         let (full_size, short_size) = (size(framing.payload), size(last_payload));
+        if matches!(self.scenario.schemes[usize::from(spec.scheme)].transport, Transport::Udp(_)) {
+            // Nothing comes back: it is over when the last bit has gone.
+            let port = &self.ports[nic as usize];
+            let full = port.wire_ps(full_size, &self.wires) * u64::from(packets - 1);
+            info.ideal_sender = full + port.wire_ps(short_size, &self.wires);
+        }
         let flow = Flow {
             // A stream has nothing to send yet.
             tx: Sender::new(if spec.stream == 0 { packets } else { 0 }),
@@ -361,13 +378,8 @@ impl Net {
             }
             _ => {}
         }
-        // On a path of its own a flow cannot beat the line. Sprayed and rerouted flows use paths whose delays may differ,
-        // and two of the reference's quirks make frames shorter than they are.
-        let quirks = &self.scenario.quirks;
-        let own_path = self.scenario.routing.choice != PathChoice::Spray && self.failures.is_none();
-        let bounded = own_path && !quirks.clock_1ns && !quirks.unpadded_data;
         assert!(
-            status != Status::Finished || !bounded || record.fct_sender >= record.ideal_sender,
+            status != Status::Finished || !self.has_own_paths() || record.fct_sender >= record.ideal_sender,
             "flow {} finished faster than its ideal: {record:?}",
             record.id
         );
@@ -377,6 +389,14 @@ impl Net {
         if !self.scenario.quirks.nic_round_robin {
             self.free_flows.push_back(slot);
         }
+    }
+
+    /// Whether a flow keeps to its path, so that it cannot beat the line: sprayed and rerouted flows use paths whose delays may
+    /// differ, and two of the reference's quirks make frames shorter than they are.
+    pub(crate) fn has_own_paths(&self) -> bool {
+        let quirks = &self.scenario.quirks;
+        let own_path = self.scenario.routing.choice != PathChoice::Spray && self.failures.is_none();
+        own_path && !quirks.clock_1ns && !quirks.unpadded_data
     }
 
     /// Remembers the first flow that was given up.
@@ -413,6 +433,7 @@ impl Net {
             ideal_receiver: info.ideal_receiver,
             ideal_hpcc: info.ideal_hpcc,
             retransmitted: info.retransmitted,
+            lost: info.datagrams.lost,
         }
     }
 
@@ -420,7 +441,8 @@ impl Net {
     pub(crate) fn running(&self, now: u64) -> Vec<FlowRecord> {
         let running = |flow: &Flow| flow.alive && flow.stream == 0;
         let alive = (0..self.flows.len() as u32).filter(|&s| running(&self.flows[s as usize]));
-        alive.map(|s| self.record_of(s, now, Status::Running)).collect()
+        let running = alive.map(|s| self.record_of(s, now, Status::Running));
+        running.chain(self.under_way()).collect()
     }
 }
 

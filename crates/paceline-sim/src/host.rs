@@ -115,6 +115,9 @@ impl Net {
 
     /// The rest of [`Net::nic_advance`], when there is something to look at.
     fn nic_work<S: Schedule>(&mut self, nic: u32, end: u64, inclusive: bool, s: &mut S) -> u64 {
+        if self.adapters.is_some() {
+            return self.adapter_work(nic, end, inclusive, s);
+        }
         if self.messages.is_some() {
             return self.message_work(nic, end, inclusive, s);
         }
@@ -383,6 +386,7 @@ impl Net {
                 Answered::Finished(slot) => self.remove_from_nic(slot),
                 Answered::Unknown => {}
             },
+            Kind::Notification => self.notified(nic, h, &packet, now),
             Kind::Pause | Kind::Resume => {
                 self.apply_pfc(port, h, &packet, now);
                 self.may_send(nic, 0);

@@ -30,8 +30,9 @@ use crate::net::Net;
 use crate::packet::NONE;
 use crate::record::{FlowRecord, PfcEvent, Status};
 use crate::scenario::{
-    BufferModel, Ecn, EngineChoice, FailureConfig, Framing, Headroom, HostConfig, NextHopOrder, Outage, PathChoice,
-    Pfc, QueueRecords, Quirks, RecordConfig, RoutingConfig, Scenario, Scheme, Stop, SwitchConfig, Transport, Window,
+    Accounting, BufferModel, Ecn, EngineChoice, FailureConfig, Framing, Headroom, HostConfig, NextHopOrder, Outage,
+    PathChoice, Pfc, QueueRecords, Quirks, RecordConfig, RoutingConfig, Scenario, Scheme, Stop, SwitchConfig,
+    Transport, Window,
 };
 use crate::workload::FlowTable;
 
@@ -209,8 +210,10 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
             selective: None,
             trimming: None,
             red: None,
+            qcn: None,
             buffer: config.buffer(),
             model: BufferModel::Shared,
+            accounting: Accounting::Output,
             pfc: Some(Pfc {
                 reserve: Bytes(4096),
                 headroom: Headroom::RateDelay(3),
@@ -218,6 +221,9 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
                 alpha_scales: true,
                 resume_offset: Bytes(3072),
                 classes: 1,
+                xoff: None,
+                xon: None,
+                reaction: Duration(0),
             }),
             egress_alpha_q16: 1 << 16,
             ecn: config.enable_qcn.then(|| Ecn { by_rate: config.ecn(), per_port: false }),
@@ -241,6 +247,7 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
         }],
         rpcs: std::sync::Arc::default(),
         programs: std::sync::Arc::default(),
+        adapter: None,
         groups: vec!["flows".into()],
         int_multiple: u64::from(config.int_multi),
         stop: Stop::At(Time(config.stop_ns() * NS)),

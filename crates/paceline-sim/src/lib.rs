@@ -1,8 +1,11 @@
 //! The network around the protocols: topologies, switches, hosts, workloads, engines and records.
 
+mod adapter;
 pub mod alone;
 pub mod assemble;
 pub mod clock;
+mod congestion;
+mod datagrams;
 pub mod diagnosis;
 pub mod effect;
 pub mod engine;

@@ -10,12 +10,11 @@ use paceline_proto::units::Time;
 use crate::clock::Wire;
 use crate::failures::Failures;
 use crate::net::parts::Cut;
-use crate::net::{EcnPoint, Lane, LongPaths, Net, long_hop};
+use crate::net::{EcnPoint, Lane, LongPaths, Net, REACTING, long_hop};
 use crate::packet::{CE, Handle, INT, Kind, Packet, Words};
 use crate::pint::Pint;
 use crate::port::{NO_ECN, Port};
 use crate::record::{BINS, bin};
-use crate::scenario::BufferModel;
 use crate::switch::LocalAccount;
 
 /// What stays as it is during a window.
@@ -37,6 +36,8 @@ struct Fixed<'a> {
     across: Option<u8>,
     /// Bytes that may wait.
     limit: u64,
+    /// From the arrival of a PFC frame to its effect, ps.
+    reaction: u64,
     /// Flag of the packets dropped selectively, and the rule.
     selective_mask: u8,
     selective: Option<SelectiveDrop>,
@@ -84,11 +85,7 @@ impl Net {
             return;
         }
         let i = port as usize;
-        let limit = if !self.buffers.lossless() && self.scenario.switch.model == BufferModel::PerPort {
-            self.scenario.switch.buffer.0
-        } else {
-            u64::MAX
-        };
+        let limit = self.buffers.egress_limit();
         let across = if self.ports[i].watched { self.part_across(port) } else { None };
         loop {
             let (packets, int) = self.arena.split();
@@ -108,6 +105,7 @@ impl Net {
                 loss_key: self.draws.loss,
                 across,
                 limit,
+                reaction: self.pfc_reaction,
                 selective_mask: self.selective_mask,
                 selective: self.scenario.switch.selective,
             };
@@ -262,7 +260,12 @@ fn send<L: Lane>(
     packet.in_port = p.peer_port;
     let hop = usize::from(packet.hop);
     let control = packet.kind != Kind::Data;
+    let mut arrival = p.free + p.delay;
     let to = if p.peer_is_host || packet.kind.is_pfc() {
+        if fixed.reaction != 0 && packet.kind.is_pfc() {
+            arrival += fixed.reaction;
+            packet.in_port |= REACTING;
+        }
         p.peer_port
     } else {
         packet.hop += 1;
@@ -277,7 +280,7 @@ fn send<L: Lane>(
     } else if packet.flags & INT != 0 && hop <= MAX_HOPS {
         int[h as usize].0[hop & 7] = fixed.units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code);
     }
-    let (inbox, arrival) = (p.peer_base + u32::from(to), p.free + p.delay);
+    let inbox = p.peer_base + u32::from(to);
     if p.watched {
         if let Some(inbox) = watch(fixed, p, packet, int, rare, (h, inbox), (now, arrival)) {
             lane.put(inbox, arrival, h);

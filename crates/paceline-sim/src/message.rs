@@ -10,13 +10,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use paceline_proto::cc::FlowContext;
+use paceline_proto::cc::{FlowContext, Params};
 use paceline_proto::rng::{hash3, mix};
 use paceline_proto::telemetry::{IntHop, MAX_HOPS};
 use paceline_proto::transport::message::{
     self as proto, AGAIN, Counters, End, Endpoint, Extra, Header, Outcome, TO_SENDER,
 };
-use paceline_proto::transport::{express_pass, homa, ndp, tcp};
+use paceline_proto::transport::{express_pass, homa, ndp, tcp, udp};
 use paceline_proto::units::{BitsPerSec, MS, Time};
 
 use crate::error::InputError;
@@ -27,7 +27,7 @@ use crate::net::{Net, Schedule};
 use crate::packet::{CE, Handle, INLINE_HOPS, INT, Kind, LONG, NONE, Packet, UNSCHEDULED};
 use crate::record::Status;
 use crate::routing::Address;
-use crate::scenario::{PathChoice, Scenario, Transport};
+use crate::scenario::{PathChoice, Scenario, Scheme, Transport};
 
 /// Never.
 const NEVER: u64 = u64::MAX;
@@ -39,7 +39,8 @@ enum Endpoints {
     Homa(Vec<homa::Host>),
     Ndp(Vec<ndp::Host>),
     ExpressPass(Vec<express_pass::Host>),
-    Tcp(Vec<tcp::Host>),
+    /// And UDP.
+    Tcp(Vec<udp::Host>),
 }
 
 /// Calls the endpoint of a NIC, whatever transport it speaks.
@@ -137,7 +138,7 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// Whether the transport is TCP.
+    /// Whether the transport is TCP, or UDP beside it.
     pub(crate) fn is_tcp(&self) -> bool {
         self.is_tcp
     }
@@ -161,12 +162,18 @@ impl Messages {
             Some(Transport::Ndp(p)) => {
                 (Endpoints::Ndp((0..nics as u64).map(|nic| ndp::Host::new(*p, hash3(key, nic, 0))).collect()), p.rto.0)
             }
-            Some(Transport::Tcp(params)) => {
+            Some(Transport::Tcp(params) | Transport::Udp(params)) => {
                 let f = &scenario.framing;
                 let control = f.ack_header.max(f.min_frame);
                 let sizes = proto::Sizes { payload: f.payload, header: f.header, control, full_last: false };
-                let host = tcp::Host::new(Arc::clone(params), contexts, sizes);
-                (Endpoints::Tcp(vec![host; nics]), params.rto.max.0)
+                let tcp = tcp::Host::new(Arc::clone(params), contexts, sizes);
+                let host = |line: &BitsPerSec| {
+                    udp::Host::new(tcp.clone(), datagram_rates(scenario, *line), sizes, f.wire_overhead)
+                };
+                let slowest = rates.iter().flat_map(|line| datagram_rates(scenario, *line).to_vec()).flatten().min();
+                let frame = u64::from(sizes.full() + f.wire_overhead);
+                let gap = slowest.map_or(0, |rate| rate.serialisation(frame).0);
+                (Endpoints::Tcp(rates.iter().map(host).collect()), params.rto.max.0.max(gap))
             }
             Some(Transport::ExpressPass { params, shaper }) => {
                 let host = |(nic, rate): (usize, &BitsPerSec)| {
@@ -270,6 +277,16 @@ impl Messages {
     }
 }
 
+/// By scheme, the rate of a flow's datagrams at a NIC of this rate; `None` for schemes over TCP.
+fn datagram_rates(scenario: &Scenario, line: BitsPerSec) -> Arc<[Option<BitsPerSec>]> {
+    let rate = |scheme: &Scheme| match (&scheme.transport, &scheme.params) {
+        (Transport::Udp(_), Params::Fixed(p)) if p.rate > 0 => Some(BitsPerSec(p.rate.min(line.0))),
+        (Transport::Udp(_), _) => Some(line),
+        _ => None,
+    };
+    scenario.schemes.iter().map(rate).collect()
+}
+
 impl Net {
     /// The two ends of a message, and what its receiver's NIC must know.
     pub(crate) fn incoming(&self, src: Address, dst: Address, id: u64, class: u8) -> Incoming {
@@ -297,14 +314,19 @@ impl Net {
         let bytes = if info.spec.stream == 0 { info.spec.bytes } else { proto::STREAM };
         let message = proto::Message { peer, bytes, id: info.id, scheme: info.spec.scheme };
         endpoint!(&mut m.endpoints, nic, host => host.start(info.spec.start, place, message));
-        self.message_changed(nic);
+        self.message_changed(nic, self.infos[slot as usize].spec.start.0);
         self.begin_stream(nic, slot);
         nic
     }
 
     /// Something happened at a NIC's endpoint: it may want to send, and to be called.
-    fn message_changed(&mut self, nic: u32) {
+    fn message_changed(&mut self, nic: u32, now: u64) {
         self.list_timer(nic);
+        if let Some(adapters) = &mut self.adapters {
+            adapters.poll(nic, now);
+            self.nics[nic as usize].next_at = 0;
+            return;
+        }
         self.may_send(nic, 0);
     }
 
@@ -322,7 +344,7 @@ impl Net {
         if let Some(m) = &mut self.messages {
             endpoint!(&mut m.endpoints, nic, host => host.append(Time(now), place, bytes));
         }
-        self.message_changed(nic);
+        self.message_changed(nic, now);
     }
 
     /// The timeouts due at `now`.
@@ -337,7 +359,7 @@ impl Net {
                 self.end_message(nic, slot, flow, place, Status::Failed, now);
             }
         }
-        self.message_changed(nic);
+        self.message_changed(nic, now);
     }
 
     /// A sender's place whose message has just been given up.
@@ -384,22 +406,41 @@ impl Net {
             self.nic_launch(port, h, now, s);
             return true;
         }
-        let Some(m) = &mut self.messages else { return false };
-        let next = endpoint!(&mut m.endpoints, nic, host => host.poll_transmit(Time(now)));
-        // Asking may have told it when to be asked again.
-        self.list_timer(nic);
-        let Some(m) = &mut self.messages else { return false };
-        let Some(header) = next else { return false };
-        let extra = m.is_tcp.then(|| endpoint!(&mut m.endpoints, nic, host => host.extra()));
-        let h = self.message_packet(nic, &header, extra);
+        let Some((h, _)) = self.next_message_packet(nic, now) else { return false };
         let class = self.arena[h].class;
         let p = &mut self.ports[port as usize];
         if p.paused & !1 & (1 << class) != 0 {
-            p.push(self.arena.split().0, h, class, header.size);
+            let size = self.arena[h].size;
+            p.push(self.arena.split().0, h, class, size);
         } else {
             self.nic_launch(port, h, now, s);
         }
         true
+    }
+
+    /// The next packet of a NIC's endpoint, and the NIC that it is for.
+    pub(crate) fn next_message_packet(&mut self, nic: u32, now: u64) -> Option<(Handle, u32)> {
+        let m = self.messages.as_mut()?;
+        let next = endpoint!(&mut m.endpoints, nic, host => host.poll_transmit(Time(now)));
+        // Asking may have told it when to be asked again.
+        self.list_timer(nic);
+        let m = self.messages.as_mut()?;
+        let header = next?;
+        let extra = m.is_tcp.then(|| endpoint!(&mut m.endpoints, nic, host => host.extra()));
+        let h = self.message_packet(nic, &header, extra);
+        if header.kind == proto::Kind::Datagram && header.is(proto::LAST) {
+            self.end_datagrams(nic, header.flow, now);
+        }
+        Some((h, header.peer))
+    }
+
+    /// The last datagram of a sender's place goes at `now`.
+    fn end_datagrams(&mut self, nic: u32, place: u32, now: u64) {
+        let Some(m) = &mut self.messages else { return };
+        let places = &mut m.places[nic as usize];
+        places.free.push(place);
+        let slot = places.sending[place as usize].slot;
+        self.datagrams_gone(slot, now);
     }
 
     /// The packet of a header.
@@ -413,7 +454,7 @@ impl Net {
             // An answer to an unscheduled packet is no burst of anybody's.
             flags: if header.kind == proto::Kind::Data && header.is(proto::UNSCHEDULED) { UNSCHEDULED } else { 0 },
             kind: match (header.kind, back) {
-                (proto::Kind::Data, false) => Kind::Data,
+                (proto::Kind::Data | proto::Kind::Datagram, false) => Kind::Data,
                 (_, false) => Kind::Control,
                 (_, true) => Kind::Answer,
             },
@@ -429,6 +470,7 @@ impl Net {
             packet.flags |= INT;
         }
         let places = &mut m.places[nic as usize];
+        let mut scheme = 0;
         let (peer, id, sent) = if back {
             let inbound = &mut places.receiving[header.flow as usize];
             packet.flow = inbound.flow;
@@ -450,6 +492,14 @@ impl Net {
             }
             outbound.sent = outbound.sent.wrapping_add(1);
             let info = &mut self.infos[outbound.slot as usize];
+            scheme = info.spec.scheme;
+            if packet.kind == Kind::Data && !collects {
+                let traffic = &mut self.traffic[usize::from(scheme)];
+                traffic.packets += 1;
+                traffic.frame_bytes += u64::from(header.size);
+                self.progress += u64::from(header.kind == proto::Kind::Datagram);
+                info.datagrams.pending += u32::from(header.kind == proto::Kind::Datagram);
+            }
             if packet.kind == Kind::Data {
                 self.counters.data_made += 1;
                 if header.is(AGAIN) {
@@ -465,7 +515,8 @@ impl Net {
         }
         let h = self.arena.alloc(packet);
         let words = self.arena.int(h);
-        let said = IntHop(header.kind as u64 | u64::from(header.flags) << 8 | u64::from(nic) << 16);
+        let said = header.kind as u64 | u64::from(header.flags) << 8 | u64::from(nic) << 16;
+        let said = IntHop(said | u64::from(scheme) << 48);
         if collects {
             words[0] = said;
             return h;
@@ -502,6 +553,23 @@ impl Net {
 
     /// A packet arrives at the NIC of its message's sender or receiver.
     pub(crate) fn message_arrival(&mut self, nic: u32, h: Handle, packet: &Packet, now: u64) {
+        if let Some(adapters) = &mut self.adapters {
+            adapters.arrived(nic, h, now);
+            self.nics[nic as usize].next_at = 0;
+            return;
+        }
+        self.message_delivered(nic, h, packet, now);
+    }
+
+    /// The NICs of a packet's sender and receiver, where it is of a message.
+    pub(crate) fn ends_of_packet(&self, packet: &Packet) -> Option<(u32, u32)> {
+        let m = self.messages.as_ref()?;
+        let Incoming { from, to, .. } = *m.incoming.get((packet.flow & SLOT_MASK) as usize)?;
+        Some(if packet.kind.is_back() { (to, from) } else { (from, to) })
+    }
+
+    /// A packet has come to the endpoint of a NIC.
+    pub(crate) fn message_delivered(&mut self, nic: u32, h: Handle, packet: &Packet, now: u64) {
         let words = *self.arena.int(h);
         let collected = packet.flags & INT != 0;
         let (ext, word) = if collected { (0, words[0].0) } else { (words[0].0, words[1].0) };
@@ -513,10 +581,20 @@ impl Net {
             self.counters.data_delivered += 1;
         }
         let back = flags & TO_SENDER != 0;
+        let scheme = usize::from((word >> 48) as u16);
+        if kind == proto::Kind::Datagram {
+            let payload = u64::from(self.scenario.framing.payload);
+            let fresh = ext.saturating_sub(u64::from(packet.seq) * payload).min(payload);
+            self.traffic[scheme].delivered_bytes += fresh;
+            self.progress += 1;
+            self.datagram_over(packet.flow, Some(now));
+            return;
+        }
         let number = packet.flow & SLOT_MASK;
         let generation = packet.flow >> SLOT_BITS;
         let slot = number >> self.share.bits;
         let Some(m) = &mut self.messages else { return };
+        let is_tcp = m.is_tcp;
         let (flow, peer) = if back {
             let f = &self.flows[slot as usize];
             if !f.alive || u32::from(f.generation) != generation {
@@ -549,6 +627,9 @@ impl Net {
             endpoint!(&mut m.endpoints, nic, host => host.on_packet(Time(now), &header))
         };
         self.progress += u64::from(fresh > 0);
+        if !back && is_tcp {
+            self.traffic[scheme].delivered_bytes += u64::from(fresh);
+        }
         if fresh > 0 && self.rpcs.is_some() {
             self.stream_moved(number, slot, back, fresh, now);
         }
@@ -568,7 +649,7 @@ impl Net {
                 self.end_message(nic, slot, packet.flow, flow, Status::Finished, now);
             }
         }
-        self.message_changed(nic);
+        self.message_changed(nic, now);
     }
 
     /// Bytes have newly arrived, or were acknowledged (`back`), where there are streams.

@@ -11,7 +11,9 @@ use paceline_proto::rng::{hash3, unit};
 use paceline_proto::telemetry::{IntUnits, MAX_HOPS, MAX_RATES};
 use paceline_proto::units::Time;
 
+use crate::adapter::Adapters;
 use crate::clock::{Clock, Wire};
+use crate::congestion::CongestionPoints;
 use crate::engine::reference_random::ReferenceRandom;
 use crate::failures::Failures;
 use crate::flow::{Flow, FlowInfo, Receiving, SLOT_MASK};
@@ -23,7 +25,7 @@ use crate::packet::{Arena, CE, Handle, INLINE_HOPS, INT, Kind, LONG, NONE, Packe
 use crate::pint::Pint;
 use crate::port::{NO_ECN, Port};
 use crate::programs::Programs;
-use crate::record::{BINS, Counters, FlowRecord, Pauses, PfcEvent, PortCounts, QueryRecord, Sampler, bin};
+use crate::record::{BINS, Counters, FlowRecord, Pauses, PfcEvent, PortCounts, QueryRecord, Sampler, Traffic, bin};
 use crate::routing::Routes;
 use crate::rpc::Rpcs;
 use crate::scenario::{HostConfig, Scenario};
@@ -50,6 +52,9 @@ pub trait Lane: Schedule {
     /// A packet reaches `inbox` (global port index) at `arrival`.
     fn put(&mut self, inbox: u32, arrival: u64, handle: Handle);
 }
+
+/// In [`Packet::in_port`] of a PFC frame that takes effect some time after its arrival: orders it among packets that arrive meanwhile.
+pub(crate) const REACTING: u16 = 1 << 15;
 
 /// In [`Net::class_slot`]: no histograms.
 pub(crate) const UNRECORDED: u8 = u8::MAX;
@@ -130,6 +135,8 @@ pub struct Net {
     pub(crate) ecn: Vec<EcnPoint>,
     pub(crate) ecn_per_port: bool,
     pub(crate) buffers: Buffers,
+    /// From the arrival of a PFC frame to its effect, ps.
+    pub(crate) pfc_reaction: u64,
     int_multiple: u64,
     pub(crate) int_units: IntUnits,
     /// State of probabilistic telemetry, where some scheme uses it.
@@ -171,6 +178,8 @@ pub struct Net {
     pub(crate) series: Series,
     pub(crate) pauses: Vec<Option<Box<Pauses>>>,
     pub(crate) counters: Counters,
+    /// By scheme; kept for TCP and UDP.
+    pub(crate) traffic: Vec<Traffic>,
     /// Marks and drops by port.
     pub(crate) port_counts: Vec<PortCounts>,
     /// Flows that ended since someone last took them.
@@ -202,6 +211,10 @@ pub struct Net {
     pub(crate) messages: Option<Box<Messages>>,
     /// Connections with queries and responses, where there are any.
     pub(crate) rpcs: Option<Box<Rpcs>>,
+    /// Adapters between transports and links, where hosts have them.
+    pub(crate) adapters: Option<Box<Adapters>>,
+    /// QCN at switches, where they have it.
+    pub(crate) congestion: Option<Box<CongestionPoints>>,
     /// Programs at the hosts, where there are any.
     pub(crate) programs: Option<Box<Programs>>,
     /// Queries answered since someone last took them.
@@ -292,8 +305,12 @@ impl Net {
             p.tx_control_bytes += u64::from(size);
         }
         p.free = now + p.wire_ps(size, &self.wires);
-        let arrival = p.free + p.delay;
+        let mut arrival = p.free + p.delay;
         packet.in_port = p.peer_port;
+        if packet.kind.is_pfc() && self.pfc_reaction != 0 {
+            arrival += self.pfc_reaction;
+            packet.in_port |= REACTING;
+        }
         let inbox = if p.peer_is_host || packet.kind.is_pfc() {
             p.peer_base + u32::from(p.peer_port)
         } else {
@@ -365,6 +382,7 @@ impl Net {
         self.counters.drops_wire += 1;
         self.port_counts[port as usize].drops_wire += 1;
         self.counters.data_dropped += u64::from(self.arena[h].kind == Kind::Data);
+        self.note_loss(h);
         self.arena.release(h);
     }
 
@@ -375,6 +393,10 @@ impl Net {
         let mut to = (h, inbox);
         if self.ports[port as usize].watched {
             to = self.watch(port, h, inbox, now, arrival);
+        }
+        if self.pfc_reaction != 0 && to.0 != NONE && self.arena[h].kind.is_pfc() {
+            s.turned(h, self.arena[h].in_port, inbox, arrival);
+            to.0 = NONE;
         }
         s.started(port, free, to.0, to.1, arrival);
     }
@@ -492,6 +514,7 @@ impl Net {
         if self.messages.is_some() && packet.flags & UNSCHEDULED != 0 {
             self.counters.drops_unscheduled += 1;
         }
+        self.note_loss(h);
         if self.buffers.lossless() {
             self.counters.lossless_drops += 1;
             if self.first_drop.as_ref().is_none_or(|(at, place, _)| (now, u64::from(port)) < (*at, *place)) {
@@ -530,6 +553,9 @@ impl Net {
         }
         let node = self.port_node[port as usize];
         if self.buffers.choose(node) {
+            if self.congestion.is_some() {
+                self.sample_congestion(port, &packet, now, s);
+            }
             let p = &mut self.ports[port as usize];
             if p.waiting | p.paused == 0 && s.idle(port, p.free, now) {
                 // In and out in the same instant: the buffer never holds it.
@@ -551,6 +577,9 @@ impl Net {
             }
             Admit::Keep => {}
             Admit::KeepAndPause => self.send_pfc(place.ingress, packet.class, Kind::Pause, now, s),
+        }
+        if self.congestion.is_some() {
+            self.sample_congestion(port, &packet, now, s);
         }
         self.enqueue(port, h, &packet, now);
         self.start(port, now, s);
@@ -583,6 +612,11 @@ impl Net {
     /// Sums over the run so far.
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// What each scheme has sent so far, where schemes are over TCP and UDP.
+    pub fn traffic(&self) -> &[Traffic] {
+        &self.traffic
     }
 
     /// What the endpoints of a message transport have counted; `None` with RDMA.

@@ -29,6 +29,8 @@ pub enum Kind {
     Control,
     /// The same, on its way to the message's sender.
     Answer,
+    /// QCN: a switch tells the sender of a frame of congestion.
+    Notification,
     /// PFC: stop one class.
     Pause,
     /// PFC: go on with one class.

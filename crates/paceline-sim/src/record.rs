@@ -123,6 +123,35 @@ pub struct FlowRecord {
     pub ideal_hpcc: u64,
     /// Packets sent more than once.
     pub retransmitted: u32,
+    /// Datagrams that never arrived, of flows over UDP whose last one has gone.
+    pub lost: u32,
+}
+
+/// What a scheme has sent and what became of it. Data packets only.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Traffic {
+    /// Packets sent, copies included.
+    pub packets: u64,
+    /// Bytes of their frames.
+    pub frame_bytes: u64,
+    /// Payload bytes that arrived for the first time.
+    pub delivered_bytes: u64,
+    /// Packets dropped or lost on their way.
+    pub dropped_packets: u64,
+    /// Bytes of their frames.
+    pub dropped_bytes: u64,
+}
+
+impl Traffic {
+    /// Adds that of another part of the network.
+    pub fn add(&mut self, other: &Traffic) {
+        let Traffic { packets, frame_bytes, delivered_bytes, dropped_packets, dropped_bytes } = other;
+        self.packets += packets;
+        self.frame_bytes += frame_bytes;
+        self.delivered_bytes += delivered_bytes;
+        self.dropped_packets += dropped_packets;
+        self.dropped_bytes += dropped_bytes;
+    }
 }
 
 /// A query and what became of it. Times in picoseconds.
@@ -228,6 +257,8 @@ pub struct Counters {
     pub pause_frames: u64,
     /// Resume frames sent.
     pub resume_frames: u64,
+    /// Congestion notifications that switches have made (QCN).
+    pub notifications: u64,
     /// Packets sent again.
     pub retransmitted: u64,
     /// Congestion marks set.
@@ -276,6 +307,7 @@ impl Counters {
             drops_link_down,
             pause_frames,
             resume_frames,
+            notifications,
             retransmitted,
             marks,
             data_made,
@@ -302,6 +334,7 @@ impl Counters {
         self.drops_link_down += drops_link_down;
         self.pause_frames += pause_frames;
         self.resume_frames += resume_frames;
+        self.notifications += notifications;
         self.retransmitted += retransmitted;
         self.marks += marks;
         self.data_made += data_made;

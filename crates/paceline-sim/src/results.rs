@@ -16,7 +16,7 @@ use paceline_proto::transport::message::Counters as MessageCounters;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{InputError, RunError};
-use crate::record::Counters;
+use crate::record::{Counters, Traffic};
 
 /// Version of the folder's layout.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -50,6 +50,9 @@ pub struct Summary {
     pub mpi: Vec<mpi::MpiRun>,
     /// Counters.
     pub counters: CounterSummary,
+    /// What the schemes over TCP and UDP have sent, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traffic: Vec<SchemeTraffic>,
     /// Speed and memory of this run on this machine; not a simulated result.
     pub machine: Machine,
     /// Load by tier.
@@ -125,6 +128,7 @@ pub struct CounterSummary {
     pub drops_link_down: u64,
     pub lossless_drops: u64,
     pub marks: u64,
+    pub notifications: u64,
     pub pause_frames: u64,
     pub resume_frames: u64,
     pub ties: u64,
@@ -160,6 +164,7 @@ impl CounterSummary {
             drops_link_down: c.drops_link_down,
             lossless_drops: c.lossless_drops,
             marks: c.marks,
+            notifications: c.notifications,
             pause_frames: c.pause_frames,
             resume_frames: c.resume_frames,
             ties: c.ties,
@@ -175,6 +180,28 @@ impl CounterSummary {
             timeouts: timeouts + m.timeouts,
             max_buffer_bytes,
         }
+    }
+}
+
+/// What a scheme has sent and what became of it; data packets only.
+#[derive(Clone, Debug, Serialize, Deserialize, Default)]
+#[allow(missing_docs, reason = "the names are those of record::Traffic, which explains them")]
+pub struct SchemeTraffic {
+    /// Its name.
+    pub scheme: String,
+    pub packets: u64,
+    pub frame_bytes: u64,
+    pub delivered_bytes: u64,
+    pub dropped_packets: u64,
+    pub dropped_bytes: u64,
+}
+
+impl SchemeTraffic {
+    /// From what was counted.
+    pub fn new(scheme: &str, t: &Traffic) -> Self {
+        let Traffic { packets, frame_bytes, delivered_bytes, dropped_packets, dropped_bytes } = *t;
+        let scheme = scheme.to_string();
+        Self { scheme, packets, frame_bytes, delivered_bytes, dropped_packets, dropped_bytes }
     }
 }
 

@@ -23,7 +23,8 @@ use crate::results::flow_file::FlowFile;
 use crate::results::mpi;
 use crate::results::query_file::{self, QueryFile};
 use crate::results::{
-    CounterSummary, EngineSummary, FlowCounts, Folder, Measure, QueryCounts, SCHEMA_VERSION, Summary, TierLoad, tables,
+    CounterSummary, EngineSummary, FlowCounts, Folder, Measure, QueryCounts, SCHEMA_VERSION, SchemeTraffic, Summary,
+    TierLoad, tables,
 };
 use crate::scenario::{EngineChoice, Scenario};
 use crate::series::Series;
@@ -83,6 +84,12 @@ pub fn choose_engine(scenario: &Scenario) -> Result<(EngineChoice, String), Inpu
         let why = "programs at the hosts start flows at the instants at which others end".into();
         return Ok((EngineChoice::Sequential, why));
     }
+    if scenario.switch.qcn.is_some() {
+        return Ok((
+            EngineChoice::Sequential,
+            "notifications leave a switch by another port at once (switch.qcn)".into(),
+        ));
+    }
     if let Some(rto) = scenario.host.rto.filter(|rto| rto.initial.0 < ahead) {
         let why = format!("host.rto {} is shorter than the lookahead of {}", rto.initial, Duration(ahead));
         return Ok((EngineChoice::Sequential, why));
@@ -96,7 +103,8 @@ pub fn choose_engine(scenario: &Scenario) -> Result<(EngineChoice, String), Inpu
             format!("lookahead {}: {frames:.2} frames per port and window, fewer than {LEAST_FRAMES}", Duration(ahead));
         return Ok((EngineChoice::Sequential, why));
     }
-    let longest = graph.ports.iter().map(|p| p.delay.0).max().unwrap_or(0);
+    let reaction = scenario.switch.pfc.map_or(0, |p| p.reaction.0);
+    let longest = graph.ports.iter().map(|p| p.delay.0).max().unwrap_or(0).max(reaction);
     if longest / ahead > MOST_SPREAD || ahead > u64::from(u32::MAX) {
         let why = format!("longest link {} against a lookahead of {}", Duration(longest), Duration(ahead));
         return Ok((EngineChoice::Sequential, why));
@@ -448,6 +456,10 @@ fn fill_summary(summary: &mut Summary, spec: &Resolved, net: &Net, ending: &Endi
     summary.mpi = mpi::runs(net, &summary.groups, &mut summary.warnings);
     let hops = net.hops();
     summary.counters = CounterSummary::new(&c, hops, net.timeouts, net.message_counters(), net.buffers.max_buffered);
+    if net.messages.as_ref().is_some_and(|m| m.is_tcp()) {
+        let named = net.scenario.schemes.iter().zip(&net.traffic);
+        summary.traffic = named.map(|(s, t)| SchemeTraffic::new(&s.name, t)).collect();
+    }
     summary.machine.peak_rss_mib = peak_rss_mib();
     let busy = if summary.machine.cpu_s > 0.0 { summary.machine.cpu_s } else { summary.machine.run_s };
     summary.machine.hops_per_s = if busy > 0.0 { (hops.0 + hops.1) as f64 / busy } else { 0.0 };
@@ -524,6 +536,9 @@ fn write_tables(
     }
     if spec.records.pauses {
         folder.replace("pauses.csv", |out| tables::pauses(net, end, out))?;
+    }
+    if spec.records.pauses && net.buffers.lossless() {
+        folder.replace("saturation.csv", |out| tables::saturation(net, out))?;
     }
     let busiest = spec.records.series.busiest as usize;
     folder.replace("series.csv", |out| tables::series(net, chosen, busiest, out))

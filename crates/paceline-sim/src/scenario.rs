@@ -48,8 +48,19 @@ impl Framing {
 pub enum BufferModel {
     /// One pool shared by all ports.
     Shared,
-    /// A fixed limit per egress port; `buffer` is that limit.
+    /// A fixed limit per port; `buffer` is that limit.
     PerPort,
+}
+
+/// Which port of a switch a packet's bytes count at, with [`BufferModel::PerPort`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Accounting {
+    /// That by which it will leave.
+    Output,
+    /// That by which it came.
+    Input,
+    /// Both: either may have no room.
+    Both,
 }
 
 /// Priority flow control of a switch.
@@ -67,6 +78,13 @@ pub struct Pfc {
     pub resume_offset: Bytes,
     /// Lossless classes in use: reserve and headroom are set aside for each of them. 1 as in the reference simulator.
     pub classes: u8,
+    /// With a buffer per port, bytes of a class at an ingress port beyond which it is paused; `None`: the port's share of the class less
+    /// the headroom.
+    pub xoff: Option<Bytes>,
+    /// At or below this it resumes; `None`: `resume_offset` under `xoff`.
+    pub xon: Option<Bytes>,
+    /// From the arrival of a pause or resume frame to its effect.
+    pub reaction: Duration,
 }
 
 /// ECN marking of a switch port: by the queue left behind at departure.
@@ -103,10 +121,12 @@ pub struct RedQueues {
 /// A switch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchConfig {
-    /// Packet buffer: of the switch (`Shared`) or of each egress port (`PerPort`).
+    /// Packet buffer: of the switch (`Shared`) or of each port (`PerPort`).
     pub buffer: Bytes,
     /// How it is divided.
     pub model: BufferModel,
+    /// Where bytes count when it is divided by port; with PFC at the ingress port.
+    pub accounting: Accounting,
     /// Priority flow control; without it a full buffer drops.
     pub pfc: Option<Pfc>,
     /// Without PFC and with a shared buffer: share of the free pool one egress queue may take, in 1/65536.
@@ -120,6 +140,8 @@ pub struct SwitchConfig {
     pub selective: Option<paceline_proto::transport::selective_drop::SelectiveDrop>,
     /// RED on the average queue of every port.
     pub red: Option<RedQueues>,
+    /// QCN at every port.
+    pub qcn: Option<paceline_proto::qcn::CongestionPointParams>,
     /// Ports cut payloads off instead of dropping packets.
     pub trimming: Option<paceline_proto::transport::ndp::switch::TrimmingPort>,
 }
@@ -141,6 +163,32 @@ pub struct HostConfig {
     pub idle_restart: Option<Duration>,
     /// A loss sends both ends back to a multiple of this many packets; 0 and 1: to the lost packet.
     pub chunk: u32,
+}
+
+/// What lies between a message transport and its link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Adapter {
+    /// Bytes of frames it holds.
+    pub buffer: paceline_proto::units::Bytes,
+    /// Time of a frame from the transport to the adapter's queues, and from the link to the transport.
+    pub down: Duration,
+    /// See `down`.
+    pub up: Duration,
+    /// Rate limiters that QCN drives.
+    pub limiter: Option<paceline_proto::qcn::ReactionPointParams>,
+    /// Which frames share one.
+    pub limiter_of: LimiterOf,
+}
+
+/// Which frames share a rate limiter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimiterOf {
+    /// All to one host, or to one of its NICs if it has several.
+    Destination,
+    /// All of one flow in one direction.
+    Flow,
+    /// All.
+    Nic,
 }
 
 /// Retransmission timeout of the RDMA transport.
@@ -326,6 +374,9 @@ pub enum Transport {
     Rdma,
     /// TCP under the scheme's congestion control, with the stack of all hosts.
     Tcp(std::sync::Arc<paceline_proto::transport::tcp::Params>),
+    /// UDP, which knows neither windows nor answers, at the rate of the scheme. Beside it hosts have the stack of
+    /// [`Transport::Tcp`].
+    Udp(std::sync::Arc<paceline_proto::transport::tcp::Params>),
     /// Homa. The same for all flows of a run.
     Homa(paceline_proto::transport::homa::Params),
     /// NDP. The same for all flows of a run.
@@ -364,7 +415,7 @@ impl Transport {
         match self {
             Transport::Rdma => true,
             Transport::Tcp(p) => p.ecn,
-            Transport::Homa(_) | Transport::Ndp(_) | Transport::ExpressPass { .. } => false,
+            Transport::Udp(_) | Transport::Homa(_) | Transport::Ndp(_) | Transport::ExpressPass { .. } => false,
         }
     }
 
@@ -376,7 +427,7 @@ impl Transport {
     /// Classes its packets travel in; `None` where workloads say so.
     pub fn classes(&self) -> Option<std::ops::RangeInclusive<u8>> {
         match self {
-            Transport::Rdma | Transport::Tcp(_) => None,
+            Transport::Rdma | Transport::Tcp(_) | Transport::Udp(_) => None,
             Transport::Homa(p) => Some(0..=p.levels - 1),
             Transport::Ndp(p) => Some(0..=p.data_priority),
             Transport::ExpressPass { params, .. } => {
@@ -433,6 +484,8 @@ pub struct Scenario {
     pub groups: Vec<String>,
     /// Queries and responses, in the order of their connections' numbers.
     pub rpcs: std::sync::Arc<[std::sync::Arc<crate::workload::rpc::Rpc>]>,
+    /// What lies between message transports and links, where it takes time or room.
+    pub adapter: Option<Adapter>,
     /// Programs at the hosts.
     pub programs: std::sync::Arc<[std::sync::Arc<crate::programs::Program>]>,
     /// Scale of the INT units; 0: the hosts' rate in steps of 25 Gb/s, at least 1.

@@ -1,5 +1,7 @@
 //! Time series in bounded memory: the interval doubles and every other sample goes whenever the space is full.
 
+use crate::diagnosis::saturation::{Spread, Wait, paused_links, spread};
+use crate::graph::NodeId;
 use crate::net::Net;
 use crate::packet::NONE;
 
@@ -27,6 +29,8 @@ pub struct Series {
     pub followed: Vec<u64>,
     /// Rate (bit/s) and window (bytes) of each followed flow, by sample; `None` while it does not run.
     pub flows: Vec<Vec<Option<(u64, u64)>>>,
+    /// The paused links and what they wait for, by sample.
+    pub waits: Vec<Vec<Wait>>,
 }
 
 impl Series {
@@ -43,6 +47,14 @@ impl Net {
     /// Bytes a port (global index) has sent so far, frames of all kinds; of two instants they give the rate in between.
     pub fn sent_bytes(&self, port: u32) -> u64 {
         self.ports[port as usize].tx_bytes
+    }
+
+    /// How far pauses had spread at each sample.
+    pub fn spreads(&self) -> impl Iterator<Item = (u64, Spread)> {
+        let host = |link: u32| -> Option<NodeId> {
+            (self.nic_of_port[link as usize] != NONE).then(|| self.port_node[link as usize])
+        };
+        self.series.times.iter().zip(&self.series.waits).map(move |(time, waits)| (*time, spread(waits, host)))
     }
 
     /// Takes the samples due up to and including `now`; called before anything at `now` happens.
@@ -70,6 +82,7 @@ impl Net {
                 });
                 series.flows.push(states.collect());
             }
+            series.waits.push(paused_links(self));
             for node in 0..self.graph.nodes() as u32 {
                 self.buffers.note_level(node);
             }
@@ -94,6 +107,9 @@ impl Series {
         for (mine, theirs) in self.flows.iter_mut().zip(&other.flows) {
             mine.iter_mut().zip(theirs).for_each(|(a, b)| *a = a.or(*b));
         }
+        for (mine, theirs) in self.waits.iter_mut().zip(&other.waits) {
+            mine.extend_from_slice(theirs);
+        }
     }
 
     /// Keeps every other sample.
@@ -110,6 +126,7 @@ impl Series {
         halve(&mut self.active);
         halve(&mut self.finished);
         halve(&mut self.flows);
+        halve(&mut self.waits);
         self.interval *= 2;
         self.next = self.times.last().map_or(0, |t| t + self.interval);
     }

@@ -147,6 +147,10 @@ impl Resolved {
                 WorkloadKind::Permutation(w) => &mut w.sizes,
                 WorkloadKind::AllToAll(w) => &mut w.sizes,
                 WorkloadKind::Rpc(w) => &mut w.sizes,
+                WorkloadKind::OnOff(w) => match &mut w.mode {
+                    workload::OnOffMode::Flows(mode) => &mut mode.sizes,
+                    workload::OnOffMode::Cbr(_) => continue,
+                },
                 WorkloadKind::Flows(w) => {
                     w.file.iter_mut().for_each(anchor);
                     continue;

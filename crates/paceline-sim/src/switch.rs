@@ -1,12 +1,17 @@
 //! The switch's memory: who may stay, who must pause.
 //!
 //! Source of the shared-buffer rules: behaviour of the HPCC authors' simulator (hpcc-ns3 facts, section 4.7): per
-//! (ingress port, class) a reserve, then a shared pool under a dynamic threshold, then per-port headroom.
+//! (ingress port, class) a reserve, then a shared pool under a dynamic threshold, then per-port headroom. Buffers divided by port:
+//! `switch/per_port.rs`.
+
+mod lack;
+mod per_port;
 
 use paceline_proto::units::Duration;
 
 use crate::graph::{Graph, PortInfo};
-use crate::scenario::{BufferModel, Headroom, PausedLink, Scenario, SwitchConfig};
+use crate::scenario::{Accounting, BufferModel, PausedLink, Pfc, SwitchConfig};
+pub use lack::lack_of_headroom;
 
 /// Bytes held for one ingress port, by class.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,33 +24,16 @@ pub struct Ingress {
     paused: u8,
 }
 
-/// The link into a switch port: its rate is that of the other direction, its delay that of both.
-fn paused_link(graph: &Graph, port: &PortInfo, frames: [u32; 2]) -> PausedLink {
+/// The link into a switch port: its rate is that of the other direction, its delay that of both and of the peer's reaction.
+/// `frames`: the largest frame and a pause frame, bytes.
+fn paused_link(graph: &Graph, port: &PortInfo, config: &SwitchConfig, pfc: &Pfc, frames: [u32; 2]) -> PausedLink {
     let back = &graph.ports_of(port.peer)[port.peer_port as usize];
-    PausedLink { rate: back.rate, round_trip: Duration(port.delay.0 + back.delay.0), frames }
-}
-
-/// The switch port that lacks most headroom for what may arrive after a pause, told; `None` where all have enough.
-pub fn lack_of_headroom(scenario: &Scenario) -> Option<String> {
-    let (graph, headroom) = (&scenario.graph, scenario.switch.pfc?.headroom);
-    let frames = [scenario.max_frame(), scenario.framing.pfc_frame];
-    let links = graph.ports.iter().filter(|p| !graph.is_host(p.node)).map(|p| (p, paused_link(graph, p, frames)));
-    let lack = |link: &PausedLink| link.in_flight().saturating_sub(headroom.bytes(link));
-    let (port, link) = links.filter(|(_, link)| lack(link) > 0).rev().max_by_key(|(_, link)| lack(link))?;
-    let [from, to] = [port.peer, port.node].map(|n| scenario.node_name(n));
-    let [frame, pause] = frames;
-    // As a multiple it may be out of the range of the setting.
-    let multiple = link.in_flight().checked_div(Headroom::RateDelay(1).bytes(&link)).filter(|n| *n < 1000);
-    let multiple = multiple.map(|n| format!(" or \"{}x\"", n + 1)).unwrap_or_default();
-    Some(format!(
-        "switch.pfc.headroom sets {} bytes aside for the link {from}->{to}, over which {} may arrive after a pause \
-         ({} and back in {}, three frames of {frame} bytes, eight pause frames of {pause}): packets may be lost; enough is \
-         headroom = \"auto\"{multiple}",
-        headroom.bytes(&link),
-        link.in_flight(),
-        link.rate,
-        link.round_trip,
-    ))
+    let round_trip = Duration(port.delay.0 + back.delay.0 + pfc.reaction.0);
+    let count = match config.model {
+        BufferModel::Shared => PausedLink::SHARED,
+        BufferModel::PerPort => [2, u32::from(pfc.classes)],
+    };
+    PausedLink { rate: back.rate, round_trip, frames, count }
 }
 
 /// Fixed numbers of one port.
@@ -53,14 +41,17 @@ pub fn lack_of_headroom(scenario: &Scenario) -> Option<String> {
 struct PortShare {
     headroom: u32,
     alpha_q16: u32,
+    /// Bytes of a class at which it pauses and resumes, where ports have buffers of their own.
+    xoff: u32,
+    xon: u32,
 }
 
 /// One switch.
 #[derive(Clone, Debug, Default)]
 struct Pool {
-    /// Buffer less reserves and headrooms.
+    /// Buffer less reserves and headrooms; the smallest `xoff` where ports have buffers of their own.
     shareable: u64,
-    /// Whole buffer.
+    /// Whole buffer, or that of a port.
     buffer: u64,
     /// Bytes of the pool in use. Kept in exact mode only.
     shared: u64,
@@ -99,6 +90,9 @@ pub struct Buffers {
     egress_alpha_q16: u64,
     pfc: bool,
     model: BufferModel,
+    accounting: Accounting,
+    port_buffer: u64,
+    max_frame: u32,
     /// Largest number of bytes one switch held at a sampling instant.
     pub max_buffered: u64,
 }
@@ -159,18 +153,28 @@ impl Buffers {
                 continue;
             }
             let mut set_aside = 0u64;
+            let mut least_xoff = u64::MAX;
             for (i, port) in ports.iter().enumerate() {
-                let Some(pfc) = pfc else { continue };
-                let link = paused_link(graph, port, [max_frame, pfc_frame]);
+                let Some(pfc) = &pfc else { continue };
+                let link = paused_link(graph, port, config, pfc, [max_frame, pfc_frame]);
                 let (rate, headroom) = (link.rate.0, pfc.headroom.bytes(&link));
+                let (xoff, xon) = per_port::thresholds(config.buffer, pfc, &link);
+                least_xoff = least_xoff.min(u64::from(xoff));
                 let doublings = if pfc.alpha_scales { (rate / nic_rate.max(1)).max(1).ilog2() } else { 0 };
                 let alpha = (u64::from(pfc.alpha_q16) << doublings).min(1 << 16);
-                share[pool.first as usize + i] =
-                    PortShare { headroom: headroom.min(u64::from(u32::MAX)) as u32, alpha_q16: alpha as u32 };
+                share[pool.first as usize + i] = PortShare {
+                    headroom: headroom.min(u64::from(u32::MAX)) as u32,
+                    alpha_q16: alpha as u32,
+                    xoff,
+                    xon,
+                };
                 pool.min_alpha_q16 = pool.min_alpha_q16.min(alpha);
-                set_aside += (headroom + pfc.reserve.0) * u64::from(pfc.classes);
+                set_aside += headroom.saturating_add(pfc.reserve.0).saturating_mul(u64::from(pfc.classes));
             }
-            pool.shareable = config.buffer.0.saturating_sub(set_aside);
+            pool.shareable = match config.model {
+                BufferModel::Shared => config.buffer.0.saturating_sub(set_aside),
+                BufferModel::PerPort => least_xoff,
+            };
         }
         Self {
             ingress: vec![Ingress::default(); graph.ports.len()],
@@ -181,6 +185,9 @@ impl Buffers {
             egress_alpha_q16: u64::from(config.egress_alpha_q16),
             pfc: pfc.is_some(),
             model: config.model,
+            accounting: config.accounting,
+            port_buffer: config.buffer.0,
+            max_frame,
             max_buffered: 0,
         }
     }
@@ -190,14 +197,31 @@ impl Buffers {
         self.pfc
     }
 
-    /// Bytes a switch may hold before its ports' reserves and headrooms eat the whole buffer: 0 means PFC cannot work.
+    /// Bytes of a switch's buffer that its ports' reserves and headrooms leave to be used, of a port's where each has its own: 0
+    /// means PFC cannot work.
     pub fn pool_of(&self, node: u32) -> u64 {
         self.pools[node as usize].shareable
+    }
+
+    /// Bytes that may wait at one egress port by a limit of its own; out of reach where it has none.
+    pub fn egress_limit(&self) -> u64 {
+        let own = !self.pfc && self.model == BufferModel::PerPort && self.accounting != Accounting::Input;
+        if own { self.port_buffer } else { u64::MAX }
     }
 
     /// Headroom of a port (global index), bytes.
     pub fn headroom_of(&self, port: u32) -> u32 {
         self.share[port as usize].headroom
+    }
+
+    /// Whether a switch pauses anything upstream, or uses headroom.
+    pub fn pauses_any(&self, node: u32) -> bool {
+        self.pools[node as usize].pressed != 0
+    }
+
+    /// Whether the peer of an ingress port (global index) is told to pause a class.
+    pub fn pauses(&self, port: u32, class: u8) -> bool {
+        self.ingress[port as usize].paused & (1 << class) != 0
     }
 
     /// Tells how many bytes can arrive at a switch during one window.
@@ -226,8 +250,11 @@ impl Buffers {
         // Coming back from exact order takes more room than staying: the change costs a sum over all ports.
         let most = (p.buffered + p.burst) << u32::from(p.exact);
         match (self.pfc, self.model) {
-            (true, _) => most < (p.shareable.saturating_sub(most) * p.min_alpha_q16) >> 16,
-            (false, BufferModel::PerPort) => true,
+            (true, BufferModel::Shared) => most < (p.shareable.saturating_sub(most) * p.min_alpha_q16) >> 16,
+            (true, BufferModel::PerPort) => {
+                most.saturating_add(u64::from(self.max_frame)) <= p.shareable && most <= p.buffer
+            }
+            (false, BufferModel::PerPort) => self.accounting == Accounting::Output || most <= p.buffer,
             (false, BufferModel::Shared) => {
                 most < ((p.buffer.saturating_sub(most)).saturating_mul(self.egress_alpha_q16) >> 16) && most < p.buffer
             }
@@ -280,16 +307,14 @@ impl Buffers {
     /// A packet arrived, in exact order. `egress_bytes`: what waits at its egress queue (class) and port.
     pub fn admit(&mut self, at: Place, egress_class: u32, egress_port: u32) -> Admit {
         let (class, size) = (usize::from(at.class), at.size);
+        if self.model == BufferModel::PerPort {
+            return self.admit_per_port(at, egress_port);
+        }
         let pool = &self.pools[at.node as usize];
         if !self.pfc {
-            let fits = match self.model {
-                BufferModel::PerPort => u64::from(egress_port) + u64::from(size) <= pool.buffer,
-                BufferModel::Shared => {
-                    let free = pool.buffer.saturating_sub(pool.buffered);
-                    u64::from(size) <= free
-                        && u64::from(egress_class) + u64::from(size) <= free.saturating_mul(self.egress_alpha_q16) >> 16
-                }
-            };
+            let free = pool.buffer.saturating_sub(pool.buffered);
+            let fits = u64::from(size) <= free
+                && u64::from(egress_class) + u64::from(size) <= free.saturating_mul(self.egress_alpha_q16) >> 16;
             if !fits {
                 return Admit::Drop;
             }
@@ -340,6 +365,9 @@ impl Buffers {
             held.bytes[class] -= size;
             return false;
         }
+        if self.model == BufferModel::PerPort {
+            return self.release_per_port(at);
+        }
         let pressed_before = held.headroom[class] > 0 || held.paused & (1 << class) != 0;
         let from_headroom = held.headroom[class].min(size);
         let shared = held.bytes[class].saturating_sub(self.reserve);
@@ -375,6 +403,9 @@ impl Buffers {
     pub fn explain(&self, node: u32, port: u32, class: u8) -> String {
         let pool = &self.pools[node as usize];
         let held = &self.ingress[port as usize];
+        if self.model == BufferModel::PerPort {
+            return self.explain_per_port(pool, port, class);
+        }
         format!(
             "buffer {} B, pool {} B, of it in use {} B; ingress holds {} B and {} of {} B headroom",
             pool.buffer,

@@ -185,6 +185,9 @@ fn headroom_is_for_the_incoming_direction() {
         alpha_scales: false,
         resume_offset: Bytes(2_000),
         classes: 1,
+        xoff: None,
+        xon: None,
+        reaction: Duration(0),
     });
     let scenario = Arc::new(scenario);
     for engine in ENGINES {
@@ -384,6 +387,7 @@ fn pauses_are_exact() {
         trimming: None,
         buffer: Bytes(20_000 + 2 * headroom),
         model: BufferModel::Shared,
+        accounting: Accounting::Output,
         pfc: Some(Pfc {
             reserve: Bytes(0),
             headroom: Headroom::Fixed(Bytes(headroom)),
@@ -391,6 +395,9 @@ fn pauses_are_exact() {
             alpha_scales: false,
             resume_offset: Bytes(4000),
             classes: 1,
+            xoff: None,
+            xon: None,
+            reaction: Duration(0),
         }),
         ..scenario.switch
     };

@@ -334,11 +334,12 @@ fn far(test: &str, buffer: u64, variant: &str) -> (&'static str, Bench) {
 const PORTS: &str = "[switch]\nmodel = 'per_port'\nbuffer = '60KB'\npfc = { enabled = false }\n";
 
 /// The transports that share a run with no other, each in the forms in which its parameters matter.
-const ALONE: [(&str, &[&str]); 7] = [
+const ALONE: [(&str, &[&str]); 8] = [
     ("new_reno", &["[schemes.two]\ncc = 'new_reno'\n[host.tcp]\nrto_min = '100us'\nack_delay = '50us'\n"]),
     ("cubic", &["[schemes.two]\ncc = 'cubic'\n[host.tcp]\nrto_min = '100us'\nack_delay = '50us'\n"]),
     ("vegas", &["[schemes.two]\ncc = 'vegas'\n[host.tcp]\nrto_min = '100us'\nack_delay = '50us'\n"]),
     ("hpcc_tcp", &["[schemes.two]\ncc = 'hpcc_tcp'\n[host.tcp]\nrto_min = '100us'\nack_delay = '50us'\n"]),
+    ("udp", &["[schemes.two]\ncc = 'udp'\nrate = '5Gbps'\n"]),
     (
         "homa",
         &[

@@ -139,6 +139,9 @@ fn pauses_end_with_the_link() {
         alpha_scales: false,
         resume_offset: Bytes(3000),
         classes: 1,
+        xoff: None,
+        xon: None,
+        reaction: Duration(0),
     });
     let flows = [flow(0, 0, 2, 400_000), flow(0, 1, 2, 400_000)];
     let cut = [0, 1].map(|link| outage(link, 30 * US, Some(150 * US)));

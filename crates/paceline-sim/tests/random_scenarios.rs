@@ -21,7 +21,7 @@ const FLOWS: usize = 3000;
 const FRAMES: f64 = 100_000.0;
 
 /// Every kind of topology and workload, both schemes, failing links.
-const BASES: [&str; 8] = [
+const BASES: [&str; 9] = [
     r#"
 [topology]
 kind = "star"
@@ -183,6 +183,27 @@ kind = "poisson"
 scheme = "t"
 sizes = "20KB"
 "#,
+    r#"
+[topology]
+kind = "leaf_spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 4
+[[workloads]]
+kind = "on_off"
+scheme = "s"
+on_median = "10us"
+gap_median = "1us"
+sizes = "4KB"
+load = { value = 0.4 }
+[[workloads]]
+kind = "on_off"
+scheme = "t"
+on_median = "10us"
+mode = "cbr"
+rate = "60Gbps"
+load = { value = 0.3 }
+"#,
 ];
 
 /// Buffers in which something happens.
@@ -193,9 +214,9 @@ const SWITCHES: [&str; 3] = [
 ];
 
 /// Transports that share a run with no other.
-const ALONE: [&str; 7] = ["new_reno", "cubic", "vegas", "hpcc_tcp", "homa", "ndp", "express_pass"];
+const ALONE: [&str; 8] = ["new_reno", "cubic", "vegas", "hpcc_tcp", "udp", "homa", "ndp", "express_pass"];
 /// Of these, those without connections that stay open.
-const MESSAGES: [&str; 3] = ["homa", "ndp", "express_pass"];
+const MESSAGES: [&str; 4] = ["udp", "homa", "ndp", "express_pass"];
 
 fn text_of(base: usize, switch: usize, schemes: (&str, &str)) -> String {
     let (s, t) = schemes;

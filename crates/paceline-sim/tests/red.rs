@@ -25,6 +25,9 @@ fn two_to_one(bytes: u64, red: red::Params, pfc: bool) -> Outcome {
             alpha_scales: false,
             resume_offset: Bytes(3072),
             classes: 1,
+            xoff: None,
+            xon: None,
+            reaction: Duration(0),
         });
     }
     scenario.host.rto = Some(Rto { initial: Duration::from_us(1000), tries: 7 });

@@ -39,11 +39,13 @@ pub enum Kind {
     Credit,
     /// Asks for no more credits (ExpressPass sender).
     CreditStop,
+    /// Payload that nobody answers (UDP sender: datagram, bytes of all datagrams of the flow).
+    Datagram,
 }
 
 impl Kind {
     /// All kinds, each at the place of its number.
-    pub const ALL: [Kind; 14] = [
+    pub const ALL: [Kind; 15] = [
         Kind::Data,
         Kind::Ack,
         Kind::Nack,
@@ -58,6 +60,7 @@ impl Kind {
         Kind::CreditRequest,
         Kind::Credit,
         Kind::CreditStop,
+        Kind::Datagram,
     ];
 }
 

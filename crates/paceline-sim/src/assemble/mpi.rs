@@ -121,13 +121,15 @@ impl Build<'_> {
         generator.build(&setting).map_err(|e| self.inside(&field, e))
     }
 
-    /// The ideal network of the hosts: their slowest link to a switch that does everything at once, and its delay twice.
+    /// The ideal network of the hosts: their slowest link to a switch that does everything at once, its delay twice, and the time
+    /// in the stacks and adapters of both ends.
     fn crossbar(&self, hosts: &[NodeId]) -> Crossbar {
         let links = || hosts.iter().flat_map(|h| self.scenario.graph.ports_of(*h));
         let framing = &self.scenario.framing;
+        let stacks = self.scenario.adapter.as_ref().map_or(0, |a| a.down.0 + a.up.0);
         Crossbar {
             rate: links().map(|p| p.rate).min(),
-            latency_ps: 2 * links().map(|p| p.delay.0).min().unwrap_or(0),
+            latency_ps: 2 * links().map(|p| p.delay.0).min().unwrap_or(0) + stacks,
             payload: framing.payload,
             overhead: framing.header + framing.wire_overhead,
         }

@@ -390,10 +390,14 @@ impl Part {
 
     /// A NIC: arrivals, timers and flow starts in order, and what it sends in between.
     fn run_nic(&mut self, nic: u32, port: u32, end: u64) -> Result<(), InputError> {
-        // They come over one wire, one after the other.
-        self.lanes.inboxes.drain(port, &mut self.keys);
-        if self.beyond != Key::MAX {
-            self.keep_beyond(port);
+        if self.net.pfc_reaction == 0 {
+            // They come over one wire, one after the other.
+            self.lanes.inboxes.drain(port, &mut self.keys);
+            if self.beyond != Key::MAX {
+                self.keep_beyond(port);
+            }
+        } else {
+            self.sort_arrivals(port);
         }
         let start = self.lanes.inboxes.start();
         let keys = std::mem::take(&mut self.keys);

@@ -132,7 +132,7 @@ impl ReferenceNics {
                     self.trigger(net, events, nic, now);
                 }
             }
-            Kind::Control | Kind::Answer => net.message_arrival(nic, h, &packet, now),
+            Kind::Control | Kind::Answer | Kind::Notification => net.message_arrival(nic, h, &packet, now),
             Kind::Ack | Kind::Nack => {
                 if let Answered::Running(slot) = net.receive_ack(h, &packet, now) {
                     self.list_ticks(net, events, slot);

@@ -361,11 +361,11 @@ impl Windowed {
                 net.become_part(me as u8, parts, &part_of);
             }
             let largest = |p: &crate::port::Port| net.wires[usize::from(p.wire)].longest() + p.delay;
-            let span = net.ports.iter().map(largest).max().unwrap_or(0) + width;
+            let span = net.ports.iter().map(largest).max().unwrap_or(0) + net.pfc_reaction + width;
             if span / width > 4096 {
-                return Err(InputError::new("link delays too unequal for the windowed engine")
+                return Err(InputError::new("link delays, or PFC's reaction, too long for the windowed engine")
                     .field("run.engine")
-                    .value(format!("longest {span} ps, shortest {width} ps"))
+                    .value(format!("longest {span} ps, lookahead {width} ps"))
                     .allowed("a ratio of at most 4096; or engine = \"sequential\""));
             }
             for node in 0..net.graph.nodes() as u32 {

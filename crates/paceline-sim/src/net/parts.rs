@@ -28,6 +28,8 @@ pub(crate) enum Note {
         /// What the receiver's NIC must know of a message.
         incoming: Option<Incoming>,
     },
+    /// A datagram has arrived at `at`, or was lost; `flow` as in its packets.
+    Datagram { flow: u32, arrived: Option<u64> },
     /// A message has ended at its sender; `flow` as in its packets.
     Finished { flow: u32, at: u64 },
     /// A stream of responses has started: the least time of one, ps.
@@ -105,6 +107,7 @@ impl Net {
                     m.finished(flow, at);
                 }
             }
+            Note::Datagram { flow, arrived } => self.datagram_over(flow, arrived),
             Note::Answers { stream, least } => {
                 if let Some(rpcs) = &mut self.rpcs {
                     rpcs.learn_response(stream / 2, least);
@@ -157,6 +160,7 @@ impl Net {
         self.buffers.max_buffered = self.buffers.max_buffered.max(other.buffers.max_buffered);
         self.series.absorb(&other.series);
         self.counters.add(&other.counters);
+        self.traffic.iter_mut().zip(&other.traffic).for_each(|(mine, theirs)| mine.add(theirs));
         self.offered.iter_mut().zip(&other.offered).for_each(|(a, b)| *a += b);
         self.last_start = self.last_start.max(other.last_start);
         self.last_end = self.last_end.max(other.last_end);

@@ -8,7 +8,9 @@ use paceline_proto::telemetry::{IntUnits, MAX_RATES};
 use paceline_proto::units::Duration;
 
 use super::{Draws, EcnPoint, Net, Whole};
+use crate::adapter::Adapters;
 use crate::clock::{Clock, Wire};
+use crate::congestion::CongestionPoints;
 use crate::engine::reference_random::ReferenceRandom;
 use crate::error::InputError;
 use crate::failures::Failures;
@@ -19,10 +21,10 @@ use crate::packet::{Arena, NONE, UNSCHEDULED};
 use crate::pint::Pint;
 use crate::port::{NO_ECN, Port};
 use crate::programs::Programs;
-use crate::record::{BINS, Counters, PortCounts};
+use crate::record::{BINS, Counters, PortCounts, Traffic};
 use crate::routing::Routes;
 use crate::rpc::Rpcs;
-use crate::scenario::{self, PathChoice, QueueRecords, Scenario, Window};
+use crate::scenario::{self, BufferModel, PathChoice, QueueRecords, Scenario, Window};
 use crate::series::Series;
 use crate::special::Special;
 use crate::switch::Buffers;
@@ -108,18 +110,8 @@ impl Net {
         let mut routes = Routes::new(Arc::clone(&graph), scenario.routing);
         let network = whole.map_or_else(|| ideal::max_base_rtt(&mut routes, scenario.framing.payload), |w| w.network);
         let buffers = Buffers::new(&graph, &scenario.switch, nic_rate, max_frame, f.pfc_frame);
-        if scenario.switch.pfc.is_some()
-            && let Some(node) = (0..graph.nodes() as u32).find(|&n| !graph.is_host(n) && buffers.pool_of(n) == 0)
-        {
-            let ports = graph.first[node as usize]..graph.first[node as usize + 1];
-            let headroom: u64 = ports.clone().map(|p| u64::from(buffers.headroom_of(p))).sum();
-            return Err(InputError::new(format!(
-                "the headroom ({headroom} B a class) and reserves of the {} ports of switch {node} leave nothing to share",
-                ports.len()
-            ))
-            .field("switch.buffer")
-            .value(scenario.switch.buffer)
-            .allowed("a larger buffer, shorter links, or a smaller switch.pfc.headroom"));
+        if let Some(pfc) = &scenario.switch.pfc {
+            check_pfc(&scenario, pfc, &buffers)?;
         }
         let int_multiple =
             if scenario.int_multiple == 0 { (nic_rate / 25_000_000_000).max(1) } else { scenario.int_multiple };
@@ -166,6 +158,7 @@ impl Net {
             ecn,
             ecn_per_port: scenario.switch.ecn.as_ref().is_some_and(|e| e.per_port),
             buffers,
+            pfc_reaction: scenario.switch.pfc.map_or(0, |p| p.reaction.0),
             int_multiple,
             int_units: IntUnits::new(int_multiple),
             payload: u64::from(scenario.framing.payload),
@@ -193,6 +186,7 @@ impl Net {
             pauses: (0..graph.ports.len()).map(|_| None).collect(),
             ports,
             counters: Counters::default(),
+            traffic: vec![Traffic::default(); scenario.schemes.len()],
             port_counts: vec![PortCounts::default(); graph.ports.len()],
             ended: Vec::new(),
             pfc_log: Vec::new(),
@@ -211,6 +205,8 @@ impl Net {
             special: Special::new(&scenario, draw(Purpose::Ecn))?,
             messages: Messages::new(&scenario, &nic_rates, stream_contexts, draw(Purpose::Transport))?,
             rpcs: Rpcs::new(&scenario, nic_rates.len()),
+            adapters: Adapters::new(&scenario, &nic_rates),
+            congestion: CongestionPoints::new(&scenario),
             programs: Programs::new(&scenario),
             queries: Vec::new(),
             pinned: None,
@@ -276,6 +272,49 @@ impl Net {
         self.contexts.push(context);
         Ok((self.contexts.len() - 1) as u16)
     }
+}
+
+/// Refuses PFC without buffer to pause in.
+fn check_pfc(scenario: &Scenario, pfc: &scenario::Pfc, buffers: &Buffers) -> Result<(), InputError> {
+    let graph = &scenario.graph;
+    if let Some(node) = (0..graph.nodes() as u32).find(|&n| !graph.is_host(n) && buffers.pool_of(n) == 0) {
+        let ports = graph.first[node as usize]..graph.first[node as usize + 1];
+        let error = match scenario.switch.model {
+            BufferModel::Shared => {
+                let headroom: u64 = ports.clone().map(|p| u64::from(buffers.headroom_of(p))).sum();
+                InputError::new(format!(
+                    "the headroom ({headroom} B a class) and reserves of the {} ports of switch {node} leave nothing to share",
+                    ports.len()
+                ))
+            }
+            BufferModel::PerPort => {
+                let headroom = ports.map(|p| buffers.headroom_of(p)).max().unwrap_or(0);
+                InputError::new(format!(
+                    "the headroom of a port of switch {node}, {headroom} B for each of {} classes, leaves nothing of its buffer",
+                    pfc.classes
+                ))
+            }
+        };
+        return Err(error
+            .field("switch.buffer")
+            .value(scenario.switch.buffer)
+            .allowed("a larger buffer, shorter links, or a smaller switch.pfc.headroom"));
+    }
+    let xoff = (0..graph.nodes() as u32).filter(|n| !graph.is_host(*n)).map(|n| buffers.pool_of(n)).min().unwrap_or(0);
+    if let Some(xon) = pfc.xon.filter(|xon| xon.0 > xoff) {
+        return Err(InputError::new(format!("above xoff, which follows from the headroom ({xoff} B)"))
+            .field("switch.pfc.xon")
+            .value(xon)
+            .allowed("at most xoff"));
+    }
+    let most = (0..graph.nodes() as u32).map(|n| graph.ports_of(n).len()).max().unwrap_or(0);
+    if pfc.reaction.0 > 0 && most > usize::from(super::REACTING) {
+        return Err(InputError::new("a node has too many ports for pauses that take time")
+            .field("switch.pfc.reaction")
+            .value(pfc.reaction)
+            .allowed(format!("0s, or at most {} ports at a node", super::REACTING)));
+    }
+    Ok(())
 }
 
 /// What all flows' contexts have in common.

@@ -111,6 +111,7 @@ fn encode(r: &FlowRecord) -> [u8; RECORD] {
         out[16 + 8 * i..24 + 8 * i].copy_from_slice(&word.to_le_bytes());
     }
     out[72..76].copy_from_slice(&r.retransmitted.to_le_bytes());
+    out[76..80].copy_from_slice(&r.lost.to_le_bytes());
     out
 }
 
@@ -144,12 +145,13 @@ fn decode(b: &[u8; RECORD]) -> FlowRecord {
         ideal_receiver: word(5),
         ideal_hpcc: word(6),
         retransmitted: int(72),
+        lost: int(76),
     }
 }
 
 /// Columns of `flows.csv`.
 pub const COLUMNS: &str = "flow_id,group,scheme,class,src,dst,size_bytes,start_ps,fct_sender_ps,fct_receiver_ps,\
-    ideal_sender_ps,ideal_receiver_ps,ideal_hpcc_ps,status,retransmitted_packets,hops,failed_after_ps";
+    ideal_sender_ps,ideal_receiver_ps,ideal_hpcc_ps,status,retransmitted_packets,hops,failed_after_ps,lost_packets";
 
 /// The records of a flow file, by id. One cut short by a kill is left out.
 pub struct Records {
@@ -220,7 +222,7 @@ pub fn write_csv(
         };
         writeln!(
             out,
-            "{id},{},{},{},{},{},{},{},{},{},{},{},{},{status},{},{},{}",
+            "{id},{},{},{},{},{},{},{},{},{},{},{},{},{status},{},{},{},{}",
             name_of(groups, r.group),
             name_of(schemes, r.scheme),
             r.class,
@@ -235,7 +237,8 @@ pub fn write_csv(
             r.ideal_hpcc,
             r.retransmitted,
             r.hops,
-            optional(r.failed_after)
+            optional(r.failed_after),
+            r.lost
         )?;
     }
     Ok(())
@@ -258,7 +261,7 @@ mod tests {
             let r = FlowRecord {
                 status: Status::Finished, scheme: small.0, group: small.1, hops: small.2, src: small.3, dst: small.4,
                 class: small.5, bytes: words[0], start: words[1], fct_sender: words[2], fct_receiver: words[3],
-                ideal_sender: words[4], ideal_receiver: words[5], ideal_hpcc: words[6], retransmitted: small.4,
+                ideal_sender: words[4], ideal_receiver: words[5], ideal_hpcc: words[6], retransmitted: small.4, lost: small.3,
                 ..FlowRecord::default()
             };
             prop_assert_eq!(decode(&encode(&r)), r);

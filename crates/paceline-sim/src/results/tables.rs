@@ -7,7 +7,7 @@ use crate::packet::NONE;
 use crate::record::bin_range;
 
 /// Files of a result folder besides summary, scenario and report.
-pub const FILES: [&str; 9] = [
+pub const FILES: [&str; 10] = [
     "flows.bin",
     "flows.csv",
     "queries.bin",
@@ -16,6 +16,7 @@ pub const FILES: [&str; 9] = [
     "queues.csv",
     "links.csv",
     "pauses.csv",
+    "saturation.csv",
     "series.csv",
 ];
 
@@ -107,7 +108,7 @@ pub fn links(net: &Net, out: &mut dyn Write) -> io::Result<()> {
 
 /// `pauses.csv`: the ports that were paused.
 pub fn pauses(net: &Net, end: u64, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "node,port,peer,tier,class,pause_frames,resume_frames,paused_ps")?;
+    writeln!(out, "node,port,peer,tier,class,pause_frames,resume_frames,paused_ps,paused_share")?;
     for port in 0..net.ports.len() as u32 {
         let Some(p) = net.pauses(port) else { continue };
         let (node, number, peer, tier) = place(net, port);
@@ -117,8 +118,30 @@ pub fn pauses(net: &Net, end: u64, out: &mut dyn Write) -> io::Result<()> {
             }
             let still = net.ports[port as usize].paused & (1 << class) != 0;
             let paused = p.time[class] + if still { end.saturating_sub(p.since[class]) } else { 0 };
-            writeln!(out, "{node},{number},{peer},{tier},{class},{},{},{paused}", p.pauses[class], p.resumes[class])?;
+            let share = paused as f64 / end.max(1) as f64;
+            let (pauses, resumes) = (p.pauses[class], p.resumes[class]);
+            writeln!(out, "{node},{number},{peer},{tier},{class},{pauses},{resumes},{paused},{share:.6}")?;
         }
+    }
+    Ok(())
+}
+
+/// `saturation.csv`: how far pauses had spread, by sample of the series; nothing but the head where nothing was paused.
+pub fn saturation(net: &Net, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "time_ps,paused_links,paused_hosts,trees,depth,root,class,hosts,cycle")?;
+    if net.series.waits.iter().all(Vec::is_empty) {
+        return Ok(());
+    }
+    for (time, s) in net.spreads() {
+        write!(out, "{time},{},{},{},{},", s.links, s.hosts, s.trees, s.depth)?;
+        match s.root {
+            Some(((port, class), hosts)) => {
+                let (node, number, _, _) = place(net, port);
+                write!(out, "{node}:{number},{class},{hosts}")?;
+            }
+            None => write!(out, ",0,0")?,
+        }
+        writeln!(out, ",{}", u8::from(s.cycle))?;
     }
     Ok(())
 }

@@ -18,20 +18,25 @@ pub enum Headroom {
 pub struct PausedLink {
     /// Rate of what comes in.
     pub rate: BitsPerSec,
-    /// Delay both ways: the pause goes out, and what left before its arrival comes in.
+    /// Delay both ways: the pause goes out, takes effect, and what left before comes in.
     pub round_trip: Duration,
     /// Largest frame and a pause frame, bytes.
     pub frames: [u32; 2],
+    /// How many of each count: [`Self::SHARED`], or two and the pauses of the classes in use under fixed thresholds.
+    pub count: [u32; 2],
 }
 
 impl PausedLink {
-    /// Bytes that may arrive after a pause became due (802.1Qbb, annex O): what is sent in a round trip; the frame that found the
-    /// threshold lowered by other ports, and one that had just started at either end; pause frames of all eight classes before
-    /// ours. Hosts and switches stop at once.
+    /// Under thresholds that move: the frame that found its threshold lowered by other ports, and one that had just started at
+    /// either end; pause frames of all eight classes, ours the last.
+    pub const SHARED: [u32; 2] = [3, 8];
+
+    /// Bytes that may arrive after a pause became due (802.1Qbb, annex O): what is sent in a round trip, and the frames that
+    /// [`count`](Self::count).
     pub fn in_flight(&self) -> u64 {
-        let [frame, pause] = self.frames.map(u64::from);
+        let bytes: u64 = self.frames.iter().zip(self.count).map(|(bytes, n)| u64::from(*bytes) * u64::from(n)).sum();
         let flight = u128::from(self.rate.0) * u128::from(self.round_trip.0);
-        u64::try_from(flight.div_ceil(8_000_000_000_000)).unwrap_or(u64::MAX).saturating_add(3 * frame + 8 * pause)
+        u64::try_from(flight.div_ceil(8_000_000_000_000)).unwrap_or(u64::MAX).saturating_add(bytes)
     }
 }
 

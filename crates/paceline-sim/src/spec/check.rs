@@ -14,7 +14,7 @@ use super::node::{Bad, Node, Read, clip};
 use super::run::Stop;
 use super::scheme::Control;
 use super::section::{Variants as _, nearest};
-use super::switch::NonEct;
+use super::switch::{Accounting, NonEct, Threshold};
 use super::topology::{GraphTopology, TopologyKind, Xgft};
 use super::value::{HostSet, Name};
 use super::workload::{Connections, Incast, IncastMode, LoadOf, Receiver, Rpc, RpcMode, WorkloadKind};
@@ -58,6 +58,7 @@ pub(crate) fn check(spec: &mut Spec, root: &Node) -> Read<()> {
         return Err(allowed(bad(root, "workloads", "missing"), example));
     }
     topology(spec, root)?;
+    buffers(spec, root)?;
     ecn(spec, root)?;
     red(spec, root)?;
     let (frame, limit) = (spec.framing.payload.0 + spec.framing.header.0, u64::from(u16::MAX));
@@ -67,6 +68,7 @@ pub(crate) fn check(spec: &mut Spec, root: &Node) -> Read<()> {
     }
     schemes(spec, root)?;
     transports(spec, root)?;
+    adapters(spec, root)?;
     for index in 0..spec.workloads.len() {
         workload(spec, root, index)?;
     }
@@ -161,6 +163,45 @@ fn nodes_of(graph: &GraphTopology, root: &Node) -> Read<()> {
     Ok(())
 }
 
+fn buffers(spec: &Spec, root: &Node) -> Read<()> {
+    let (switch, pfc) = (&spec.switch, &spec.switch.pfc);
+    let thresholds = [("xoff", &pfc.xoff), ("xon", &pfc.xon)];
+    if switch.model == BufferModel::Shared {
+        if switch.accounting != Accounting::Auto {
+            let error = bad(root, "switch.accounting", "a shared buffer counts neither at one port nor at the other");
+            return Err(allowed(error, "\"auto\", or switch.model = \"per_port\""));
+        }
+        if let Some((name, _)) = thresholds.into_iter().find(|(_, t)| **t != Threshold::Auto) {
+            let problem = "the thresholds of a shared buffer move with what is free (switch.pfc.alpha)";
+            let error = bad(root, &format!("switch.pfc.{name}"), problem);
+            return Err(allowed(error, "\"auto\", or switch.model = \"per_port\""));
+        }
+        return Ok(());
+    }
+    let by_output = matches!(switch.accounting, Accounting::Output | Accounting::Both);
+    if pfc.enabled && by_output {
+        let error =
+            bad(root, "switch.accounting", "pauses hold back an ingress port, not what waits at an egress port");
+        return Err(allowed(error, "\"auto\" or \"input\", or switch.pfc.enabled = false"));
+    }
+    if let Threshold::Bytes(xoff) = pfc.xoff {
+        if xoff > switch.buffer {
+            let problem = format!("above the buffer of a port ({})", switch.buffer);
+            return Err(allowed(
+                bad(root, "switch.pfc.xoff", &problem),
+                "at most switch.buffer, less what comes after a pause",
+            ));
+        }
+        if let Threshold::Bytes(xon) = pfc.xon
+            && xon > xoff
+        {
+            let problem = format!("above xoff ({xoff})");
+            return Err(allowed(bad(root, "switch.pfc.xon", &problem), "at most xoff"));
+        }
+    }
+    Ok(())
+}
+
 fn red(spec: &Spec, root: &Node) -> Read<()> {
     let red = &spec.switch.red;
     if !red.enabled {
@@ -245,10 +286,13 @@ fn schemes(spec: &Spec, root: &Node) -> Read<()> {
 
 /// What message transports cannot share, and what their switches need.
 fn transports(spec: &Spec, root: &Node) -> Read<()> {
-    if let Some((name, scheme)) = spec.schemes.iter().find(|(_, s)| s.cc.is_tcp()) {
-        if let Some((other, _)) = spec.schemes.iter().find(|(_, s)| !s.cc.is_tcp()) {
-            let problem = format!("schemes.{name} is TCP, which shares no run with other transports yet");
-            return Err(allowed(bad(root, &format!("schemes.{other}"), &problem), "schemes over TCP, or none"));
+    let over_ip = |cc: &Control| cc.is_tcp() || cc.is_udp();
+    if let Some((name, scheme)) = spec.schemes.iter().find(|(_, s)| over_ip(&s.cc)) {
+        if let Some((other, _)) = spec.schemes.iter().find(|(_, s)| !over_ip(&s.cc)) {
+            let word = if scheme.cc.is_udp() { "UDP" } else { "TCP" };
+            let problem =
+                format!("schemes.{name} is {word}, which shares no run with transports other than TCP and UDP yet");
+            return Err(allowed(bad(root, &format!("schemes.{other}"), &problem), "schemes over TCP or UDP, or none"));
         }
         if !spec.failures.is_empty() {
             let word = scheme.cc.word();
@@ -304,6 +348,10 @@ fn transports(spec: &Spec, root: &Node) -> Read<()> {
             let error = bad(root, "switch.model", "ports that shape credits have buffers of their own");
             return Err(allowed(error, "\"per_port\" with cc = \"express_pass\""));
         }
+        if matches!(spec.switch.accounting, Accounting::Input | Accounting::Both) {
+            let error = bad(root, "switch.accounting", "ports that shape credits have queues of their own");
+            return Err(allowed(error, "\"output\" with cc = \"express_pass\""));
+        }
         if spec.routing.choice == PathChoice::Spray {
             let error = bad(root, "routing.choice", "credits must take the way of the data backwards");
             return Err(allowed(error, "\"flow_hash\" with cc = \"express_pass\""));
@@ -312,6 +360,24 @@ fn transports(spec: &Spec, root: &Node) -> Read<()> {
     if trimming && spec.switch.pfc.enabled {
         let error = bad(root, "switch.pfc.enabled", "a port that trims never pauses anyone");
         return Err(allowed(error, "false with switch.trimming.enabled"));
+    }
+    Ok(())
+}
+
+/// What adapters and their rate limiters need.
+fn adapters(spec: &Spec, root: &Node) -> Read<()> {
+    if spec.host.adapter.enabled {
+        if let Some((name, scheme)) = spec.schemes.iter().find(|(_, s)| !s.cc.is_tcp()) {
+            let problem = format!("schemes.{name} (cc = \"{}\") does not go through adapters", scheme.cc.word());
+            return Err(allowed(bad(root, "host.adapter.enabled", &problem), "false, or schemes over TCP"));
+        }
+    } else if spec.switch.qcn.enabled {
+        let error = bad(root, "switch.qcn.enabled", "there are no rate limiters to notify");
+        return Err(allowed(error, "false, or host.adapter.enabled = true"));
+    }
+    if spec.switch.qcn.enabled && spec.run.engine == EngineChoice::Windowed {
+        let error = bad(root, "run.engine", "notifications leave a switch by another port at once (switch.qcn)");
+        return Err(allowed(error, "\"auto\" or \"sequential\""));
     }
     Ok(())
 }
@@ -363,6 +429,7 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
     };
     let hosts = match &workload.kind {
         WorkloadKind::Poisson(w) => Some(&w.hosts),
+        WorkloadKind::OnOff(w) => Some(&w.hosts),
         WorkloadKind::Incast(w) => Some(&w.hosts),
         WorkloadKind::Permutation(w) => Some(&w.hosts),
         WorkloadKind::AllToAll(w) => Some(&w.hosts),
@@ -376,6 +443,12 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
         WorkloadKind::Rpc(Rpc { mode: RpcMode::Open(mode), .. }) => Some(&mode.load.of),
         _ => None,
     };
+    if let WorkloadKind::OnOff(w) = &workload.kind
+        && matches!(w.load.of, LoadOf::Link(_))
+    {
+        let problem = "the share of a link is not worked out for traffic that prefers its rack";
+        return Err(allowed(bad(root, &at("load.of"), problem), "\"host\", \"tor_uplink\""));
+    }
     let by_number = matches!(spec.routing.choice, PathChoice::DModK | PathChoice::SModK);
     if by_number && matches!(share_of, Some(LoadOf::Link(_))) {
         let problem = "the share of a link is worked out for paths by chance, and routing.choice takes them by number";
@@ -424,6 +497,9 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
                 }
             }
         }
+        WorkloadKind::OnOff(w) => {
+            w.end = window(w.end, w.duration.take(), false, "")?;
+        }
         WorkloadKind::Rpc(w) => {
             known_hosts(&w.clients, "clients")?;
             known_hosts(&w.servers, "servers")?;
@@ -434,6 +510,10 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
             w.end = window(w.end, w.duration.take(), w.max_queries.is_some(), ", max_queries")?;
             if w.connections == Connections::Open {
                 streams(spec, root, &at("connections"), &scheme)?;
+            }
+            if spec.schemes.iter().any(|(name, s)| *name == scheme.0 && s.cc.is_udp()) {
+                let error = bad(root, &at("scheme"), "what a query loses over UDP would never be asked for again");
+                return Err(allowed(error, "a scheme over another transport"));
             }
             sequential(spec, root, &at("kind"))?;
         }
@@ -453,7 +533,7 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
 /// Refuses connections that stay open where transports know messages only, and where both ends go back together.
 fn streams(spec: &Spec, root: &Node, field: &str, scheme: &Name) -> Read<()> {
     let control = spec.schemes.iter().find(|(name, _)| *name == scheme.0).map(|(_, s)| &s.cc);
-    if let Some(control) = control.filter(|c| c.is_message_transport()) {
+    if let Some(control) = control.filter(|c| c.is_message_transport() || c.is_udp()) {
         let problem = format!("cc = \"{}\" has no connections that stay open", control.word());
         return Err(allowed(bad(root, field, &problem), "a scheme over RDMA or TCP"));
     }

@@ -1,8 +1,9 @@
 //! `[framing]`, `[host]` and `[routing]`.
 
-use paceline_proto::units::{Bytes, Duration};
+use paceline_proto::qcn;
+use paceline_proto::units::{BitsPerSec, Bytes, Duration};
 
-use crate::scenario::{self, NextHopOrder, PathChoice};
+use crate::scenario::{self, LimiterOf, NextHopOrder, PathChoice};
 
 use super::declare::section;
 use super::tcp::Tcp;
@@ -109,7 +110,107 @@ section! {
         sections {
             /// The TCP stack.
             tcp: Tcp;
+            /// The time through stack and adapter, and the adapter's buffer.
+            adapter: Adapter;
+            /// The adapter's rate limiters.
+            qcn: HostQcn;
         }
+    }
+}
+
+section! {
+    /// What lies between TCP and the link. Frames leave the stack as the windows open and wait in the adapter for the link; a full
+    /// adapter holds the stack back. Without it TCP is asked for a frame whenever the link is idle, and hosts take no time.
+    pub struct Adapter {
+        /// Whether hosts have one.
+        enabled: bool = false, from "Paceline";
+        /// Frames on their way to the link.
+        buffer: Bytes = "512KiB", in "[16KiB, 1GiB]", from "HotI 2011: 512 KB";
+        /// Through the adapter, each way.
+        delay: Duration = "500ns", in "[0s, 1s]", from "HotI 2011: network delay 500 ns, taken as the adapter's";
+        /// Through the stack, from TCP to the adapter.
+        tx_delay: Duration = "9500ns", in "[0s, 1s]", from "HotI 2011: 9.5 us";
+        /// Through the stack, from the adapter to TCP.
+        rx_delay: Duration = "24us", in "[0s, 1s]", from "HotI 2011: 24 us";
+    }
+}
+
+choice! {
+    LimiterOf { Destination = "destination", Flow = "flow", Nic = "nic", }
+}
+
+choice! {
+    /// When a stage of recovery counts as past the threshold.
+    pub enum Stages {
+        /// Above it.
+        PseudoCode = "pseudo_code",
+        /// At it and above.
+        Standard = "standard",
+    }
+}
+
+section! {
+    /// QCN's reaction points: rate limiters in the adapter.
+    pub struct HostQcn {
+        /// Frames that share a limiter: all to one destination, all of one flow, or all.
+        limiter: LimiterOf = "destination", from "HotI 2011 (inferred: QCN delays SYNs); IEEE 802.1Qau: \"nic\"";
+        /// A stage of the timer.
+        timer: Duration = "15ms", in "[1us, 100s]", from "HotI 2011; IEEE8021-CN-MIB";
+        /// A stage of the byte counter.
+        byte_limit: Bytes = "150000B", in "[1B, 1GiB]", from "HotI 2011; IEEE8021-CN-MIB";
+        /// Each stage but the first is drawn from this share of it around it.
+        jitter: f64 = 0.15, in "[0, 1]", from "QCN pseudo-code 2.x";
+        /// Stages of fast recovery.
+        threshold: u32 = 5, in "[1, 255]", from "HotI 2011; IEEE8021-CN-MIB";
+        /// Step of the target rate in active increase.
+        ai_rate: BitsPerSec = "5Mbps", in "[1Kbps, 1Tbps]", from "HotI 2011; IEEE8021-CN-MIB";
+        /// Step of the target rate in hyper-active increase.
+        hai_rate: BitsPerSec = "50Mbps", in "[1Kbps, 1Tbps]", from "HotI 2011; IEEE8021-CN-MIB";
+        /// Lowest rate.
+        min_rate: BitsPerSec = "100Kbps", in "[1Kbps, 1Tbps]", from "HotI 2011; IEEE8021-CN-MIB: 5 Mb/s";
+        /// Share of the rate that a unit of feedback (1 to 63) takes.
+        gain: f64 = 0.0078125, in "[0, 1]", from "IEEE8021-CN-MIB: 2^-7; HotI 2011: 0.5 for feedback up to 1";
+        /// Smallest share of the rate that one feedback leaves.
+        min_decrease: f64 = 0.5, in "[0, 1]", from "HotI 2011; IEEE8021-CN-MIB";
+        /// Feedback in the first byte stage leaves target and byte counter alone.
+        keep_target: bool = true, from "QCN pseudo-code 2.x; HotI 2011: extra fast recovery (inferred)";
+        /// In a first stage a target above ten times the rate falls to an eighth.
+        clamp_target: bool = true, from "QCN pseudo-code 2.x; HotI 2011: extra fast recovery (inferred)";
+        /// Only feedback of a queue above its set point starts a limiter.
+        start_above_set_point: bool = false, from "IEEE 802.1Qau";
+        /// When a stage counts as past the threshold.
+        stages: Stages = "pseudo_code", from "QCN pseudo-code 2.x; IEEE 802.1Qau: \"standard\"";
+    }
+}
+
+impl Host {
+    /// What lies between transports and links; `limits`: switches notify.
+    pub fn adapter(&self, limits: bool) -> Option<scenario::Adapter> {
+        let (a, q) = (&self.adapter, &self.qcn);
+        a.enabled.then(|| scenario::Adapter {
+            buffer: a.buffer,
+            down: Duration(a.tx_delay.0 + a.delay.0),
+            up: Duration(a.delay.0 + a.rx_delay.0),
+            limiter: limits.then(|| qcn::ReactionPointParams {
+                timer: q.timer,
+                byte_limit: q.byte_limit.0,
+                jitter: (q.jitter * 100.0).round() as u8,
+                threshold: q.threshold,
+                ai_rate: q.ai_rate.0,
+                hai_rate: q.hai_rate.0,
+                min_rate: q.min_rate.0,
+                gain: q.gain,
+                min_decrease: q.min_decrease,
+                keep_target: q.keep_target,
+                clamp_target: q.clamp_target,
+                start_above_set_point: q.start_above_set_point,
+                stages: match q.stages {
+                    Stages::PseudoCode => qcn::Stages::PseudoCode,
+                    Stages::Standard => qcn::Stages::Standard,
+                },
+            }),
+            limiter_of: q.limiter,
+        })
     }
 }
 

@@ -18,7 +18,7 @@ const TELEMETRY: u64 = 42;
 /// What looks like a mistake in a scenario, one sentence each, with the fields it is about. Nothing here stops a run.
 pub fn lint(scenario: &Resolved) -> Vec<String> {
     let mut warnings = Vec::new();
-    let deaf = |cc: &Control| cc.is_message_transport() || cc.is_tcp() && !scenario.host.tcp.ecn;
+    let deaf = |cc: &Control| cc.is_message_transport() || cc.is_udp() || cc.is_tcp() && !scenario.host.tcp.ecn;
     if !scenario.schemes.iter().all(|(_, s)| deaf(&s.cc)) {
         ecn(scenario, &mut warnings);
     }
@@ -58,7 +58,9 @@ fn ecn(scenario: &Resolved, out: &mut Vec<String>) {
             ));
         }
     }
-    if let Some(last) = thresholds.iter().find(|t| t.k_max > scenario.switch.buffer) {
+    // Where ingress ports have the buffer, an egress queue may hold that of several.
+    let by_ingress = scenario.switch.model == BufferModel::PerPort && scenario.switch.pfc.enabled;
+    if let Some(last) = thresholds.iter().find(|t| t.k_max > scenario.switch.buffer && !by_ingress) {
         let (k_max, buffer) = (last.k_max, scenario.switch.buffer);
         out.push(format!("switch.ecn.k_max ({k_max} on ports of {}) is above switch.buffer ({buffer})", last.rate));
     }
@@ -108,9 +110,10 @@ fn marks_after_pauses(scenario: &Resolved, thresholds: &[EcnThresholds], out: &m
 fn headroom(scenario: &Resolved, port: &Ports) -> u64 {
     let framing = &scenario.framing;
     let frames = [framing.payload.0 + framing.header.0 + TELEMETRY, framing.pfc_frame.0];
-    let round_trip = Duration(port.out.delay.0 + port.back.delay.0);
+    let round_trip = Duration(port.out.delay.0 + port.back.delay.0 + scenario.switch.pfc.reaction.0);
     let frames = frames.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
-    scenario.switch.pfc.headroom.config().bytes(&PausedLink { rate: port.back.rate, round_trip, frames })
+    let (rate, count) = (port.back.rate, PausedLink::SHARED);
+    scenario.switch.pfc.headroom.config().bytes(&PausedLink { rate, round_trip, frames, count })
 }
 
 fn pfc(scenario: &Resolved, out: &mut Vec<String>) {
@@ -196,6 +199,7 @@ fn quirks(scenario: &Resolved, out: &mut Vec<String>) {
 fn load(scenario: &Resolved, out: &mut Vec<String>) {
     let loads = scenario.workloads.iter().enumerate().filter_map(|(i, w)| match &w.kind {
         WorkloadKind::Poisson(p) => Some((i, p.load.value, &p.load.of)),
+        WorkloadKind::OnOff(p) => Some((i, p.load.value, &p.load.of)),
         WorkloadKind::Incast(incast) => match &incast.mode {
             IncastMode::Poisson(p) => Some((i, p.load.value, &p.load.of)),
             _ => None,
@@ -242,6 +246,7 @@ fn times(scenario: &Resolved, out: &mut Vec<String>) {
     }
     let ends = scenario.workloads.iter().map(|w| match &w.kind {
         WorkloadKind::Poisson(p) => p.end,
+        WorkloadKind::OnOff(p) => p.end,
         WorkloadKind::Rpc(p) => p.end,
         WorkloadKind::ScatterGather(p) => p.end,
         WorkloadKind::Incast(i) => {

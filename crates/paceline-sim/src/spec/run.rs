@@ -92,7 +92,7 @@ section! {
         queues: QueueRecords = "auto", from "Paceline";
         /// Counters of every link.
         links: bool = true, from "Paceline";
-        /// Pause counters of every port that was paused.
+        /// Pause counters of every port that was paused, and over time how far pauses spread (at the samples of `series`).
         pauses: bool = true, from "Paceline";
         sections {
             /// Time series.

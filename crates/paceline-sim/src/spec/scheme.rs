@@ -10,7 +10,7 @@ use paceline_proto::units::{BitsPerSec, Bytes, Duration};
 use super::declare::{section, variants};
 use super::value::{choice, either};
 use proactive::{ExpressPass, Homa, Ndp};
-use stream::{Cubic, HpccTcp, NewReno, Vegas};
+use stream::{Cubic, HpccTcp, NewReno, Udp, Vegas};
 
 section! {
     /// A congestion control with its parameters. Several schemes may share a network; each workload names the one it uses.
@@ -45,6 +45,8 @@ variants! {
         Vegas(Vegas) = "vegas",
         /// HPCC over TCP.
         HpccTcp(HpccTcp) = "hpcc_tcp",
+        /// UDP.
+        Udp(Udp) = "udp",
         /// Homa.
         Homa(Homa) = "homa",
         /// NDP.

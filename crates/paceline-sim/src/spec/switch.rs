@@ -1,9 +1,9 @@
 //! `[switch]`: packet buffer, PFC and ECN marking.
 
-use paceline_proto::red;
 use paceline_proto::transport::ndp::switch::TrimmingPort;
 use paceline_proto::transport::selective_drop;
 use paceline_proto::units::{BitsPerSec, Bytes, Duration};
+use paceline_proto::{qcn, red};
 
 use crate::scenario::{self, BufferModel, EcnThresholds, Framing};
 
@@ -15,10 +15,13 @@ choice! { BufferModel { Shared = "shared", PerPort = "per_port", } }
 section! {
     /// Every switch.
     pub struct Switch {
-        /// Packet buffer: of the switch (`model = "shared"`) or of each egress port (`"per_port"`).
+        /// Packet buffer: of the switch (`model = "shared"`) or of each port (`"per_port"`).
         buffer: Bytes = "32MiB", in "[1KB, 1TiB]", from "HPCC, sec. 5.1; reference simulator, BUFFER_SIZE 32";
-        /// How the buffer is divided: one pool for all ports, or a fixed part per egress port.
+        /// How the buffer is divided: one pool for all ports, or a fixed part per port.
         model: BufferModel = "shared", from "HPCC reference simulator";
+        /// With `model = "per_port"`: at which port a packet takes room. `"auto"`: with PFC at the port it came by, without at the port
+        /// by which it will leave.
+        accounting: Accounting = "auto", from "Paceline; 802.1Qbb pauses ingress ports";
         /// Who goes next at a port where several classes wait.
         scheduler: Scheduler = "auto", from "Paceline";
         /// Time through the switch, added to what leaves it.
@@ -32,11 +35,27 @@ section! {
             ecn: Ecn;
             /// RED on the average queue.
             red: Red;
+            /// Congestion notifications to the senders' adapters.
+            qcn: Qcn;
             /// Dropping of unscheduled packets before others.
             selective_drop: SelectiveDrop;
             /// Trimming in place of dropping.
             trimming: Trimming;
         }
+    }
+}
+
+choice! {
+    /// At which port of a switch a packet takes room.
+    pub enum Accounting {
+        /// With PFC `input`, without `output`.
+        Auto = "auto",
+        /// That by which it will leave.
+        Output = "output",
+        /// That by which it came.
+        Input = "input",
+        /// Both: it is dropped where either is full.
+        Both = "both",
     }
 }
 
@@ -108,6 +127,23 @@ either! {
     }
 }
 
+either! {
+    /// At how many bytes a class pauses or resumes.
+    pub enum Threshold {
+        /// By `headroom` and `resume_offset`.
+        Auto = "auto",
+        ;
+        /// This many bytes.
+        Bytes(Bytes),
+    }
+}
+
+impl Threshold {
+    fn given(&self) -> Option<Bytes> {
+        if let Threshold::Bytes(bytes) = self { Some(*bytes) } else { None }
+    }
+}
+
 impl Headroom {
     /// The engine's form.
     pub(crate) fn config(&self) -> scenario::Headroom {
@@ -136,6 +172,13 @@ section! {
         alpha_scales: bool = true, from "HPCC reference simulator (fixed there)";
         /// A paused class resumes when it is this far under its threshold.
         resume_offset: Bytes = "3072B", in "[0B, 1GiB]", from "HPCC reference simulator (fixed there)";
+        /// With `model = "per_port"`: bytes of a class at the port they came by that a pause keeps to: it is sent when one more largest
+        /// frame could take them above. `"auto"`: the port's buffer, an equal share for each class in use, less `headroom`.
+        xoff: Threshold = "auto", in "[1B, 1GiB]", from "HotI 2011: 97 KB of 100 KB (99328 of 102400 bytes)";
+        /// With `model = "per_port"`: a paused class resumes at this many bytes. `"auto"`: `resume_offset` under `xoff`.
+        xon: Threshold = "auto", in "[0B, 1GiB]", from "HotI 2011: 80 KB of 100 KB (81920 of 102400 bytes)";
+        /// From the arrival of a pause or resume frame to its effect.
+        reaction: Duration = "0s", in "[0s, 1ms]", from "Paceline; 802.1Qbb allows some 0.6 us at 10 Gb/s";
     }
 }
 
@@ -208,6 +251,37 @@ section! {
     }
 }
 
+choice! {
+    /// How congestion becomes the six bits of a notification.
+    pub enum Quantiser {
+        /// In proportion to the largest value there can be.
+        Proportional = "proportional",
+        /// The top six bits of the largest value there can be.
+        TopBits = "top_bits",
+    }
+}
+
+section! {
+    /// Quantized congestion notification (IEEE 802.1Qau): switches sample frames of data classes, and tell the senders of some how
+    /// congested the queue is; the limiters of their adapters (`host.qcn`) slow them down. Over TCP; runs in the sequential engine.
+    pub struct Qcn {
+        /// Whether switches notify; needs `host.adapter.enabled`.
+        enabled: bool = false, from "IEEE 802.1Qau";
+        /// Queue at which the loop shall settle (Qeq).
+        set_point: Bytes = "20480B", in "[1B, 1GiB]", from "HotI 2011: 20 KB or 66 KB of a port's 100; IEEE8021-CN-MIB: 26,000 B";
+        /// Weight w of the queue's growth since the last sample.
+        weight: f64 = 2.0, in "[0, 1024]", from "HotI 2011; IEEE8021-CN-MIB";
+        /// Bytes between two samples where there is no congestion; an eighth of it where there is most.
+        sample_base: Bytes = "150000B", in "[1B, 1GiB]", from "HotI 2011; IEEE8021-CN-MIB";
+        /// Each interval is drawn from this share of it around it.
+        jitter: f64 = 0.15, in "[0, 1]", from "QCN pseudo-code 2.x";
+        /// How congestion becomes six bits.
+        quantiser: Quantiser = "proportional", from "IEEE 802.1Qau; QCN pseudo-code: \"top_bits\"";
+        /// The queue is averaged with a weight of 2 to the power of minus this for each frame; 0 is the queue as it is.
+        average_shift: u8 = 0, in "[0, 16]", from "IEEE 802.1Qau; 9 averages as RED does with 0.002";
+    }
+}
+
 section! {
     /// Thresholds of the ports of one rate.
     pub struct EcnAtRate {
@@ -253,6 +327,9 @@ impl Switch {
             alpha_scales: self.pfc.alpha_scales,
             resume_offset: self.pfc.resume_offset,
             classes: 1,
+            xoff: self.pfc.xoff.given(),
+            xon: self.pfc.xon.given(),
+            reaction: self.pfc.reaction,
         });
         let ecn = self.ecn.enabled.then(|| scenario::Ecn {
             by_rate: rates.iter().map(|rate| self.ecn.thresholds(*rate)).collect(),
@@ -283,6 +360,17 @@ impl Switch {
             },
             per_port: self.red.per == EcnQueue::Port,
         });
+        let qcn = self.qcn.enabled.then(|| qcn::CongestionPointParams {
+            set_point: self.qcn.set_point.0 as u32,
+            weight_q10: (self.qcn.weight * 1024.0).round() as u32,
+            sample_base: self.qcn.sample_base.0 as u32,
+            jitter: (self.qcn.jitter * 100.0).round() as u8,
+            quantiser: match self.qcn.quantiser {
+                Quantiser::Proportional => qcn::Quantiser::Proportional,
+                Quantiser::TopBits => qcn::Quantiser::TopBits,
+            },
+            average_shift: self.qcn.average_shift,
+        });
         let full = framing.payload + framing.header;
         let trimming = self.trimming.enabled.then(|| TrimmingPort {
             data_limit: self.trimming.data_packets.saturating_mul(full),
@@ -296,6 +384,24 @@ impl Switch {
             Scheduler::Strict => true,
         };
         let (buffer, model) = (self.buffer, self.model);
-        scenario::SwitchConfig { buffer, model, pfc, egress_alpha_q16, ecn, strict, selective, red, trimming }
+        let accounting = match self.accounting {
+            Accounting::Auto if self.pfc.enabled => scenario::Accounting::Input,
+            Accounting::Auto | Accounting::Output => scenario::Accounting::Output,
+            Accounting::Input => scenario::Accounting::Input,
+            Accounting::Both => scenario::Accounting::Both,
+        };
+        scenario::SwitchConfig {
+            buffer,
+            model,
+            accounting,
+            pfc,
+            egress_alpha_q16,
+            ecn,
+            strict,
+            selective,
+            red,
+            qcn,
+            trimming,
+        }
     }
 }

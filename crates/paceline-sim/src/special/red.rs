@@ -12,7 +12,7 @@ use paceline_proto::units::Duration;
 use crate::net::{Lane, Net, Schedule};
 use crate::packet::{CE, Handle, Kind};
 use crate::port::Port;
-use crate::scenario::{BufferModel, RedQueues, Scenario};
+use crate::scenario::{RedQueues, Scenario};
 
 use super::{Quiet, Special};
 
@@ -109,8 +109,7 @@ impl Net {
         let mut quiet = Quiet(lane);
         let node = self.port_node[port as usize];
         self.buffers.local(node);
-        let by_port = !self.buffers.lossless() && self.scenario.switch.model == BufferModel::PerPort;
-        let limit = if by_port { self.scenario.switch.buffer.0 } else { u64::MAX };
+        let limit = self.buffers.egress_limit();
         for (now, h) in arrivals {
             self.red_departures(port, now + 1, &mut quiet);
             let packet = self.arena[h];

@@ -7,7 +7,7 @@
 use crate::InputError;
 use crate::workload::{Cdf, Sampling, clip, nearest};
 
-/// Seventeen distributions with all their points; format in its first lines.
+/// Eighteen distributions with all their points; format in its first lines.
 const DATA: &str = include_str!("sizes.txt");
 
 /// What a name without a source stands for.
@@ -19,6 +19,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("cachefollower", "cachefollower@xpass"),
     ("webserver", "webserver@xpass"),
     ("datamining", "datamining@vl2"),
+    ("university", "university@trafpy"),
     ("w1", "w1@homa"),
     ("w2", "w2@homa"),
     ("w3", "w3@homa"),
@@ -119,6 +120,7 @@ mod tests {
             ("w5@homa", 400, 2_515_863.3, [0.150, 0.544, 0.703]),
             ("webserver@homa", 441, 62_874.3, [0.652, 0.815, 1.000]),
             ("cachefollower@homa", 331, 692_975.6, [0.478, 0.532, 0.718]),
+            ("university@trafpy", 219, 23_109.4, [0.811, 0.964, 0.997]),
         ];
         assert!(names().eq(facts.iter().map(|f| f.0)));
         for (name, points, mean, shares) in facts {

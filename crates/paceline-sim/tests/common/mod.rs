@@ -51,7 +51,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    fn new(net: &Net, collect: Collect, ending: Ending, classes: &[u8]) -> Self {
+    pub fn of(net: &Net, collect: Collect, ending: Ending, classes: &[u8]) -> Self {
         let Collect { mut flows, pfc } = collect;
         flows.sort_by_key(|f| f.id);
         let mut pfc: Vec<_> = pfc.iter().map(|e| (e.now, e.node, e.port, e.pause)).collect();
@@ -100,7 +100,7 @@ pub fn run(scenario: &Arc<Scenario>, flows: &[FlowSpec], engine: EngineChoice) -
 
 /// The same for any source of flows.
 pub fn run_source(scenario: &Arc<Scenario>, source: Box<dyn FlowSource>, engine: EngineChoice) -> Outcome {
-    run_net(scenario, source, &[3], engine, |net, collect, ending, _| Outcome::new(net, collect, ending, &[3]))
+    run_net(scenario, source, &[3], engine, |net, collect, ending, _| Outcome::of(net, collect, ending, &[3]))
 }
 
 /// A flow of class 3 and scheme 0.
@@ -145,8 +145,10 @@ pub fn plain(topology: &Topology) -> Scenario {
             selective: None,
             trimming: None,
             red: None,
+            qcn: None,
             buffer: Bytes(1 << 30),
             model: BufferModel::PerPort,
+            accounting: Accounting::Output,
             pfc: None,
             egress_alpha_q16: 1 << 16,
             ecn: None,
@@ -171,6 +173,7 @@ pub fn plain(topology: &Topology) -> Scenario {
         groups: vec!["all".into()],
         rpcs: Arc::default(),
         programs: Arc::default(),
+        adapter: None,
         int_multiple: 0,
         stop: Stop::Completed,
         stall: Duration::from_us(10_000_000),

@@ -73,6 +73,11 @@ impl Host {
         }
     }
 
+    /// A datagram was sent beside the connections.
+    pub(crate) fn count_datagram(&mut self) {
+        self.counters.data += 1;
+    }
+
     /// What a scheme's connections share; the first scheme's for a scheme there is none of.
     fn context<'a>(params: &'a Params, contexts: &'a [FlowContext], scheme: u16) -> Context<'a> {
         Context { tcp: params, cc: contexts.get(usize::from(scheme)).unwrap_or(&contexts[0]) }

@@ -36,6 +36,7 @@ impl Control {
             Control::Cubic(c) => Params::Cubic(c.params()),
             Control::Vegas(c) => Params::Vegas(c.params()),
             Control::HpccTcp(c) => Params::Hpcc(c.params()),
+            Control::Udp(c) => Params::Fixed(c.params()),
             Control::Homa(_) | Control::Ndp(_) | Control::ExpressPass(_) => Params::Fixed(fixed::Params::default()),
         }
     }
@@ -46,6 +47,7 @@ impl Control {
             Control::Homa(c) => c.transport(facts),
             Control::Ndp(c) => c.transport(facts),
             Control::ExpressPass(c) => c.transport(facts),
+            Control::Udp(_) => Transport::Udp(Arc::clone(&facts.tcp)),
             _ if self.is_tcp() => Transport::Tcp(Arc::clone(&facts.tcp)),
             _ => Transport::Rdma,
         }
@@ -59,6 +61,11 @@ impl Control {
     /// Whether it runs over TCP.
     pub fn is_tcp(&self) -> bool {
         matches!(self, Control::NewReno(_) | Control::Cubic(_) | Control::Vegas(_) | Control::HpccTcp(_))
+    }
+
+    /// Whether it is UDP.
+    pub fn is_udp(&self) -> bool {
+        matches!(self, Control::Udp(_))
     }
 
     /// Whether it is a transport with priorities of its own instead of a controller of RDMA or TCP.

@@ -1,10 +1,10 @@
-//! Schemes over TCP: `NewReno`, CUBIC, Vegas and HPCC. The stack below them is `[host.tcp]`.
+//! Schemes over TCP: `NewReno`, CUBIC, Vegas and HPCC. The stack below them is `[host.tcp]`. And UDP.
 
 use paceline_proto::cc::new_reno::Halving;
-use paceline_proto::cc::{cubic, hpcc, new_reno, vegas};
+use paceline_proto::cc::{cubic, fixed, hpcc, new_reno, vegas};
 use paceline_proto::units::BitsPerSec;
 
-use super::HpccWindow;
+use super::{HpccWindow, SendRate};
 use crate::spec::declare::section;
 use crate::spec::value::{choice, either};
 
@@ -104,6 +104,22 @@ section! {
         min_rate: BitsPerSec = "100Mbps", in "[1Kbps, 10Tbps]", from "Paceline";
         /// Window at line rate: base RTT times line rate, or a size.
         window: HpccWindow = "bdp", in "[1B, 1TiB]", from "HPCC: W_init";
+    }
+}
+
+section! {
+    /// UDP: datagrams at a fixed rate, delivered or lost. No window, no answers, no repair, no ECN; PFC holds them up. A flow is over
+    /// for its sender when the last datagram has gone. Shares a run with schemes over TCP, packet by packet in turn at a host.
+    pub struct Udp {
+        /// Rate of a flow on the wire: that of the NIC, or a rate up to that.
+        rate: SendRate = "line", in "[1Kbps, 10Tbps]", from "Paceline";
+    }
+}
+
+impl Udp {
+    /// What stands for the controller: it never changes its pace.
+    pub fn params(&self) -> fixed::Params {
+        fixed::Params { rate: if let SendRate::Rate(rate) = self.rate { rate.0 } else { 0 } }
     }
 }
 

@@ -269,7 +269,7 @@ fn the_catalogue_lists_parameters_with_their_conditions() {
     );
     assert_eq!(
         names("workloads"),
-        ["poisson", "incast", "permutation", "all_to_all", "flows", "rpc", "scatter_gather", "mpi"]
+        ["poisson", "incast", "permutation", "all_to_all", "flows", "rpc", "scatter_gather", "on_off", "mpi"]
     );
     assert_eq!(names("topologies").len(), 9);
     assert_eq!(list["distributions"][0], "websearch@hpcc");

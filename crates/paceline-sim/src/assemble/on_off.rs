@@ -1,0 +1,81 @@
+//! On-off sources of a scenario.
+
+use std::collections::BTreeMap;
+
+use paceline_proto::rng::Lognormal;
+use paceline_proto::units::{Duration, Time};
+
+use super::{Build, Made};
+use crate::error::InputError;
+use crate::graph::NodeId;
+use crate::spec::workload::{LoadBytes, LoadOf, OnOff, OnOffMode, Workload};
+use crate::workload::{self as w, FlowDefaults};
+
+impl Build<'_> {
+    pub(super) fn on_off(
+        &self,
+        number: usize,
+        workload: &Workload,
+        p: &OnOff,
+        flow: FlowDefaults,
+    ) -> Result<Made, InputError> {
+        let field = |key: &str| format!("workloads.{number}.{key}");
+        let place = |e: InputError| if e.file.is_some() { e } else { self.inside(&field(""), e) };
+        let graph = &self.scenario.graph;
+        let nodes = self.hosts(&field("hosts"), &p.hosts, 2)?;
+        let hosts: Vec<_> = nodes.iter().map(|h| (*h, graph.ports_of(*h)[0].peer)).collect();
+        let law = |median: Duration, sigma: f64| Lognormal::of_median(median.0 as f64, sigma);
+        let on = law(p.on_median, p.on_sigma);
+        let (while_on, mean) = match &p.mode {
+            OnOffMode::Flows(mode) => {
+                let sizes = self.sizes(&field("sizes"), &mode.sizes)?;
+                let mean = self.mean(&sizes, p.load.bytes, p.load.mean, usize::from(flow.scheme));
+                let gaps = law(mode.gap_median, mode.gap_sigma);
+                (w::WhileOn::Flows { sizes, gaps }, mean.map_err(|e| self.inside(&field("load."), e))?)
+            }
+            OnOffMode::Cbr(mode) => {
+                let framing = &self.scenario.framing;
+                let full = w::load::wire_bytes(u64::from(framing.payload), framing, 0) as f64;
+                let wire_per_second = mode.rate.0 as f64 / 8.0;
+                let payload_per_second = wire_per_second * f64::from(framing.payload) / full;
+                let counted = match p.load.bytes {
+                    LoadBytes::Payload => payload_per_second,
+                    LoadBytes::Wire => wire_per_second,
+                };
+                (w::WhileOn::Rate(payload_per_second), counted * on.mean() * 1e-12)
+            }
+        };
+        let pairs = [(1.0, w::Pairs::uniform(&nodes, &nodes))];
+        let mut of = self.reference(number, &p.load.of, &nodes, &pairs)?;
+        if p.load.of == LoadOf::TorUplink {
+            of.crossing = crossing(&hosts, p.local);
+        }
+        let flows_per_second = w::rate_for_load(p.load.value, mean, of, nodes.len() as u32)
+            .map_err(|e| self.inside(&field("load."), e))?;
+        let end = p.end.or_else(|| self.stop());
+        let config = w::OnOffConfig {
+            hosts,
+            local: p.local,
+            on,
+            off_sigma: p.off_sigma,
+            while_on,
+            flows_per_second,
+            begin: workload.start,
+            end: end.unwrap_or(Time::NEVER),
+            seed: self.scenario.seed,
+            workload: number as u16,
+            flow,
+        };
+        Ok(Made::flows(w::OnOff::new(&config).map_err(place)?, None, end))
+    }
+}
+
+/// Share of the flows that leave their rack; those of hosts without others in theirs all do.
+fn crossing(hosts: &[(NodeId, NodeId)], local: f64) -> f64 {
+    let mut racks: BTreeMap<NodeId, u32> = BTreeMap::new();
+    for (_, rack) in hosts {
+        *racks.entry(*rack).or_default() += 1;
+    }
+    let alone = racks.values().filter(|n| **n == 1).count() as f64 / hosts.len() as f64;
+    alone + (1.0 - alone) * (1.0 - local)
+}

@@ -1,0 +1,131 @@
+//! Hosts whose stack and adapter take time, and QCN's rate limiters in them: engines agree, nothing is faster than possible, the
+//! queue settles at its set point, and what notifications slow down recovers.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+mod common;
+
+use common::{Collect, Outcome};
+use paceline_sim::assemble::assemble;
+use paceline_sim::engine::Ending;
+use paceline_sim::net::Net;
+use paceline_sim::record::BINS;
+use paceline_sim::scenario::EngineChoice;
+use paceline_sim::spec::parse;
+use proptest::prelude::*;
+
+fn run_text<T>(text: &str, engine: EngineChoice, look: impl FnOnce(&Net, Collect, Ending, u64) -> T) -> T {
+    let assembled = assemble(&parse(text, "adapters.toml", &[]).unwrap()).unwrap();
+    common::run_net(&assembled.scenario, assembled.source, &assembled.classes, engine, look)
+}
+
+/// Seven hosts send to one over a port of 100 KB, as in the study of TCP in converged Ethernet.
+fn seven_to_one(cc: &str, pfc: bool, more: &str) -> String {
+    let buffer = if pfc { "model = 'shared'\nbuffer = '3MB'" } else { "model = 'per_port'\nbuffer = '102400B'" };
+    format!(
+        "[topology]\nkind = 'star'\nhosts = 8\nhost_rate = '10Gbps'\nlink_delay = '0s'\n\
+         [framing]\npreset = 'ethernet'\npayload = '1448B'\nheader = '70B'\nack_header = '70B'\n\
+         [switch]\n{buffer}\npfc = {{ enabled = {pfc} }}\necn = {{ enabled = false }}\n\
+         [schemes.s]\ncc = '{cc}'\n[host.tcp]\nstack = 'freebsd'\n\
+         [[workloads]]\nkind = 'incast'\nsenders = 7\nreceiver = 7\nrandom_senders = false\nsizes = '20MB'\n\
+         mode = 'staggered'\nstep = '100us'\n[run]\nstop = '60ms'\n[host.adapter]\nenabled = true\n{more}"
+    )
+}
+
+/// Bytes that the receiver's port holds at most in the given share of the time.
+fn quantile(net: &Net, port: u32, share: f64) -> usize {
+    let time = net.queue_time(port, 3);
+    let sum: u64 = time.iter().sum();
+    let mut seen = 0;
+    for (bin, t) in time.iter().enumerate() {
+        seen += t;
+        if seen as f64 >= share * sum as f64 {
+            return paceline_sim::record::bin_range(bin).1 as usize;
+        }
+    }
+    BINS
+}
+
+fn receiver_port(net: &Net) -> u32 {
+    let ports = &net.graph().ports;
+    (0..ports.len() as u32).find(|p| ports[*p as usize].peer == 7).unwrap()
+}
+
+/// QCN holds the queue at its set point, whatever it is, without loss where switches pause: else its senders would not react, or
+/// react to something else.
+#[test]
+fn the_queue_settles_at_the_set_point() {
+    for (set_point, low, high) in [(20_480, 10_000, 30_000), (67_584, 50_000, 85_000)] {
+        let more = format!("[switch.qcn]\nenabled = true\nset_point = '{set_point}B'\n");
+        run_text(&seven_to_one("new_reno", true, &more), EngineChoice::Sequential, |net, _, ending, _| {
+            assert_eq!(ending, Ending::Stopped);
+            assert!(net.counters().notifications > 50, "{}", net.counters().notifications);
+            assert_eq!(net.counters().drops_buffer, 0);
+            let median = quantile(net, receiver_port(net), 0.5);
+            assert!((low..high).contains(&median), "median {median} at a set point of {set_point}");
+        });
+    }
+}
+
+/// Without notifications the queue is as long as windows and buffers let it.
+#[test]
+fn without_qcn_the_queue_is_longer() {
+    run_text(&seven_to_one("new_reno", true, ""), EngineChoice::Sequential, |net, _, _, _| {
+        assert_eq!(net.counters().notifications, 0);
+        assert!(quantile(net, receiver_port(net), 0.5) > 200_000);
+    });
+}
+
+/// A single flow of one segment takes its times through stack and adapter, at both ends and for the handshake.
+#[test]
+fn time_in_the_host_is_part_of_the_completion_time() {
+    let fct = |adapter: &str| {
+        let text = format!(
+            "[topology]\nkind = 'star'\nhosts = 2\nhost_rate = '10Gbps'\n[switch]\npfc = {{ enabled = false }}\n\
+             [schemes.s]\ncc = 'new_reno'\n[[workloads]]\nkind = 'flows'\nrows = [{{ src = 0, dst = 1, bytes = '1KB' }}]\n{adapter}"
+        );
+        run_text(&text, EngineChoice::Sequential, |_, c, ending, _| {
+            assert_eq!(ending, Ending::Completed);
+            (c.flows[0].fct_receiver, c.flows[0].ideal_receiver)
+        })
+    };
+    let (plain, ideal) = fct("");
+    let (slow, slow_ideal) =
+        fct("[host.adapter]\nenabled = true\ndelay = '1us'\ntx_delay = '10us'\nrx_delay = '20us'\n");
+    // SYN, its answer, data: 32 us each.
+    assert_eq!((slow - plain, slow_ideal - ideal), (3 * 32_000_000, 32_000_000));
+}
+
+fn text_of(cc: &str, pfc: bool, buffer: u32, hosts: u32, sizes: u32, delays: [u32; 3], seed: u32) -> String {
+    let [tx, rx, through] = delays;
+    format!(
+        "seed = {seed}\n[topology]\nkind = 'leaf_spine'\nleaves = 2\nspines = 2\nhosts_per_leaf = {hosts}\nhost_rate = '10Gbps'\n\
+         fabric_rate = '10Gbps'\n[switch]\nbuffer = '{}KB'\npfc = {{ enabled = {pfc}, headroom = 'auto' }}\n[schemes.s]\ncc = '{cc}'\n\
+         [host.tcp]\nrto_min = '200us'\n[host.adapter]\nenabled = true\nbuffer = '{buffer}KiB'\ntx_delay = '{tx}ns'\n\
+         rx_delay = '{rx}ns'\ndelay = '{through}ns'\n[[workloads]]\nkind = 'all_to_all'\nsizes = '{sizes}B'\n\
+         [[workloads]]\nkind = 'incast'\nsenders = {hosts}\nsizes = '60KB'\n",
+        if pfc { 1500 } else { 60 },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// What happens inside a host does not depend on when it is looked at.
+    #[test]
+    fn engines_agree(
+        cc in prop::sample::select(vec!["new_reno", "cubic", "vegas"]),
+        pfc: bool, buffer in 16u32..80, hosts in 2u32..4, sizes in 1u32..90_000,
+        delays in prop::array::uniform3(0u32..30_000), seed in 0u32..1000,
+    ) {
+        let text = text_of(cc, pfc, buffer, hosts, sizes, delays, seed);
+        let look = |net: &Net, collect, ending, _| {
+            assert_eq!((net.packets_alive(), &ending), (0, &Ending::Completed), "{text}");
+            let c = net.counters();
+            assert_eq!(c.data_made, c.data_delivered + c.data_dropped, "{text}");
+            Outcome::of(net, collect, ending, &[3])
+        };
+        let sequential = run_text(&text, EngineChoice::Sequential, look);
+        let windowed = run_text(&text, EngineChoice::Windowed, look);
+        prop_assert!(sequential == windowed, "engines differ:\n{}", text);
+    }
+}

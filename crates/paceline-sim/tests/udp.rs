@@ -1,0 +1,157 @@
+//! UDP beside TCP in whole networks: rates, what is lost and who loses it, in both engines and on any number of threads.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+mod common;
+
+use std::fmt::Write as _;
+
+use common::Collect;
+use paceline_sim::assemble::assemble;
+use paceline_sim::engine::Ending;
+use paceline_sim::engine::sequential::Sequential;
+use paceline_sim::engine::windowed::Windowed;
+use paceline_sim::net::Net;
+use paceline_sim::record::{Counters, FlowRecord, Status, Traffic};
+use paceline_sim::spec::parse;
+use proptest::prelude::*;
+
+#[derive(PartialEq, Debug)]
+struct Results {
+    flows: Vec<FlowRecord>,
+    counters: Counters,
+    traffic: Vec<Traffic>,
+    pauses: Vec<[u64; 8]>,
+    alive: u32,
+    ending: Ending,
+}
+
+fn results(net: &Net, collect: Collect, ending: Ending) -> Results {
+    let mut flows = collect.flows;
+    flows.sort_by_key(|f| f.id);
+    Results {
+        flows,
+        counters: Counters { events: 0, ..*net.counters() },
+        traffic: net.traffic().to_vec(),
+        pauses: (0..net.graph().ports.len() as u32).map(|p| net.pauses(p).map_or([0; 8], |x| x.time)).collect(),
+        alive: net.packets_alive(),
+        ending,
+    }
+}
+
+/// The results of both engines, the windowed one on one thread and on three, which agree.
+fn run(text: &str) -> Results {
+    let all = [None, Some(1), Some(3)].map(|threads| {
+        let assembled = assemble(&parse(text, "test", &[]).unwrap_or_else(|e| panic!("{e}\n{text}"))).unwrap();
+        let mut collect = Collect::default();
+        if let Some(threads) = threads {
+            let mut engine = Windowed::on_threads(&assembled.scenario, assembled.source, threads).unwrap();
+            let (ending, _) = engine.run(&mut collect).unwrap();
+            results(engine.net(), collect, ending)
+        } else {
+            let mut engine = Sequential::new(assembled.scenario, assembled.source, None).unwrap();
+            let (ending, _) = engine.run(&mut collect).unwrap();
+            results(engine.net(), collect, ending)
+        }
+    });
+    let [sequential, one, three] = all;
+    assert_eq!(sequential, one, "engines differ\n{text}");
+    assert_eq!(one, three, "threads differ\n{text}");
+    let (sum, c) =
+        (sequential.traffic.iter().fold((0, 0), |s, t| (s.0 + t.packets, s.1 + t.dropped_packets)), &one.counters);
+    assert_eq!((sum.0, sum.1), (c.data_made, c.data_dropped), "every data packet belongs to a scheme");
+    assert_eq!(c.data_made, c.data_delivered + c.data_dropped, "packets are conserved at the end");
+    sequential
+}
+
+const STAR: &str = "[topology]\nkind = 'star'\nhosts = 5\nhost_rate = '10Gbps'\nlink_delay = '1us'\n
+[framing]\npayload = '1448B'\nheader = '52B'\nack_header = '52B'\nmin_frame = '64B'\npfc_frame = '64B'\nwire_overhead = '20B'\n
+[switch]\nmodel = 'per_port'\nbuffer = '102400B'\necn = { enabled = false }\n
+[schemes.udp]\ncc = 'udp'\nRATE\n[schemes.tcp]\ncc = 'new_reno'\n";
+
+fn star(rate: &str, pfc: bool, rows: &str) -> Results {
+    let pfc = format!("[switch.pfc]\nenabled = {pfc}\nheadroom = 'auto'\n");
+    let flows = format!("[[workloads]]\nkind = 'flows'\nscheme = 'udp'\nrows = [{rows}]\n");
+    run(&format!("{}{pfc}{flows}", STAR.replace("RATE", rate)))
+}
+
+/// By hand: 4000 bytes at 1 Gb/s are two full datagrams of 1520 bytes on the wire, 12.16 us each, and one of 1104 + 72, which the
+/// host's link of 10 Gb/s takes 940.8 ns to send; it arrives 1 us, 940.8 ns and 1 us later.
+#[test]
+fn a_flow_alone_takes_its_time() {
+    let alone = star("rate = '1Gbps'", true, "{ src = 0, dst = 1, bytes = '4000B' }");
+    let f = alone.flows[0];
+    assert_eq!((f.status, f.lost, f.retransmitted), (Status::Finished, 0, 0));
+    assert_eq!((f.fct_sender, f.fct_receiver), (24_320_000 + 940_800, 24_320_000 + 2 * 940_800 + 2_000_000));
+    // The ideals are those of a flow at line rate: full datagrams in 1216 ns.
+    assert_eq!((f.ideal_sender, f.ideal_receiver), (2 * 1_216_000 + 940_800, 2 * 1_216_000 + 2 * 940_800 + 2_000_000));
+    let line = star("", true, "{ src = 0, dst = 1, bytes = '4000B' }").flows[0];
+    assert_eq!((line.fct_sender, line.fct_receiver), (line.ideal_sender, line.ideal_receiver));
+}
+
+/// Three hosts at line rate into one: two thirds are lost at a switch that drops, evenly enough; beside them a TCP flow loses less of
+/// what it sends. Under PFC everything arrives, only later.
+#[test]
+fn overload_is_lost_or_held_up() {
+    let row = |src: u32, scheme: &str, bytes: &str| {
+        format!("{{ src = {src}, dst = 4, bytes = '{bytes}', scheme = '{scheme}' }}")
+    };
+    let rows: Vec<_> = (0..3).map(|h| row(h, "udp", "3MB")).chain([row(3, "tcp", "500KB")]).collect();
+    let lossy = star("", false, &rows.join(", "));
+    let [udp, tcp] = [lossy.traffic[0], lossy.traffic[1]];
+    let sent = 3 * 3_000_000u64.div_ceil(1448);
+    assert_eq!(udp.packets, sent);
+    assert!(udp.dropped_packets * 10 > sent * 5 && udp.dropped_packets * 10 < sent * 7, "{udp:?}");
+    assert_eq!(lossy.flows.iter().map(|f| u64::from(f.lost)).sum::<u64>(), udp.dropped_packets);
+    assert!(tcp.dropped_packets > 0 && tcp.delivered_bytes == 500_000, "{tcp:?}");
+    for f in &lossy.flows[..3] {
+        assert_eq!((f.status, f.fct_receiver), (Status::Finished, 0), "not all of it arrived");
+        assert!(f.fct_sender < 2_600_000_000, "nothing holds a sender up");
+    }
+    let lossless = star("", true, &rows.join(", "));
+    assert_eq!((lossless.counters.drops_buffer, lossless.traffic[0].delivered_bytes), (0, 9_000_000));
+    assert!(lossless.flows[..3].iter().all(|f| f.lost == 0 && f.fct_receiver > 6_000_000_000));
+}
+
+/// Racks with TCP and UDP flows between them, of any size.
+fn mixed() -> impl Strategy<Value = String> {
+    let flows = prop::collection::vec((0u64..40, 0u32..9, 1u32..9, 1u64..200_000, any::<bool>(), 3u8..5), 1..30);
+    let rate = prop::sample::select(vec!["", "rate = '300Mbps'", "rate = '4Gbps'"]);
+    (flows, rate, any::<[bool; 2]>(), 0u64..100).prop_map(|(mut flows, rate, [pfc, red], seed)| {
+        flows.sort_by_key(|f| f.0);
+        let mut text = format!(
+            "seed = {seed}\n[topology]\nkind = 'leaf_spine'\nleaves = 3\nspines = 2\nhosts_per_leaf = 3\nhost_rate = '10Gbps'\n\
+             fabric_rate = '10Gbps'\n[switch]\nmodel = 'per_port'\nbuffer = '40KB'\necn = {{ enabled = false }}\n\
+             red = {{ enabled = {red}, min = '4KB', max = '20KB', weight = 0.1 }}\n\
+             [switch.pfc]\nenabled = {pfc}\nheadroom = 'auto'\n[host.tcp]\nrto_min = '1ms'\necn = {red}\n\
+             [schemes.udp]\ncc = 'udp'\n{rate}\n[schemes.tcp]\ncc = 'new_reno'\n[[workloads]]\nkind = 'flows'\nscheme = 'udp'\nrows = [\n"
+        );
+        for (us, src, by, bytes, tcp, class) in flows {
+            let scheme = if tcp { "tcp" } else { "udp" };
+            let dst = (src + by) % 9;
+            if dst != src {
+                let _ = writeln!(
+                    text,
+                    "{{ start = '{us}us', src = {src}, dst = {dst}, bytes = '{bytes}B', scheme = '{scheme}', class = {class} }},"
+                );
+            }
+        }
+        text + "{ src = 0, dst = 8, bytes = '1B' }]\n"
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 30, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn engines_and_threads_agree(text in mixed()) {
+        let r = run(&text);
+        prop_assert_eq!((&r.ending, r.alive), (&Ending::Completed, 0));
+        let lost: u64 = r.flows.iter().map(|f| u64::from(f.lost)).sum();
+        prop_assert_eq!(lost, r.traffic[0].dropped_packets);
+        let udp = r.flows.iter().filter(|f| f.scheme == 0);
+        for f in udp {
+            prop_assert_eq!(f.status, Status::Finished);
+            prop_assert_eq!(f.fct_receiver > 0, f.lost == 0);
+        }
+    }
+}
