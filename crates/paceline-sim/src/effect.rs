@@ -79,7 +79,11 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
         note("framing.pfc_frame", "no pause frame was sent");
     }
     ecn(spec, net, &mut note);
-    if s.switch.qcn.is_some() && c.notifications == 0 {
+    if s.switch.qcn.is_none() {
+        if s.adapter.is_some() {
+            note("host.qcn", "switch.qcn.enabled is false");
+        }
+    } else if c.notifications == 0 {
         note("switch.qcn, host.qcn", "no frame that was sampled found a queue above the set point");
     }
     let stays_open = !s.rpcs.is_empty() || s.programs.iter().any(|p| p.connections == Connections::Open);
@@ -101,7 +105,7 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
         note("host", "the transport has timeouts, windows and priorities of its own");
         note("workloads.class, workloads.rate_cap", "the transport chooses classes and rates");
     } else {
-        note("host.tcp", "no scheme of this run is over TCP");
+        note("host.tcp, host.adapter, host.qcn", "no scheme of this run is over TCP");
         if !stays_open {
             note("host.idle_restart", "no connection stays open (kind = \"rpc\")");
         }

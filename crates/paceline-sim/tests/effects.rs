@@ -432,7 +432,27 @@ fn switches() {
     }
     let red = "[schemes.two]\ncc = 'dctcp'\n[switch.ecn]\nenabled = false\n[switch.red]\nenabled = true\nmin = '4KB'\nmax = '30KB'\nweight = 0.1\np_max = 0.2\n";
     all.extend(alone("switch-red", &[&format!("{PORTS}{red}")]));
-    assert_eq!(unexplained(&all, &fields_under("switch")), Vec::<String>::new());
+    let fields: Vec<_> = fields_under("switch").into_iter().filter(|(path, _)| !path.contains(".qcn.")).collect();
+    assert_eq!(unexplained(&all, &fields), Vec::<String>::new());
+}
+
+/// Every setting of stacks and adapters that take time, and of QCN in switches and adapters.
+#[test]
+fn adapters() {
+    let fields = [fields_under("switch"), fields_under("host")].concat();
+    let fields: Vec<_> = fields.into_iter().filter(|(p, _)| p.contains(".qcn.") || p.contains(".adapter.")).collect();
+    assert!(fields.len() > 20);
+    let tcp = "[schemes.two]\ncc = 'new_reno'\n[host.tcp]\nrto_min = '100us'\nack_delay = '50us'\n[host.adapter]\nenabled = true\n\
+               buffer = '32KiB'\ntx_delay = '1us'\nrx_delay = '2us'\n";
+    let qcn = "[host.qcn]\ntimer = '20us'\nbyte_limit = '8KB'\nthreshold = 1\nmin_rate = '100Mbps'\nai_rate = '500Mbps'\n\
+               hai_rate = '2Gbps'\n[switch.qcn]\nenabled = true\nset_point = '6KB'\nsample_base = '5KB'\n";
+    // Few flows for long show what the later stages of recovery do.
+    let far = "[topology]\nkind = 'dumbbell'\nleft = 2\nright = 2\n[[workloads]]\nkind = 'flows'\nscheme = 'two'\nrows = [\
+               { src = 0, dst = 2, bytes = '4MB' }, { src = 1, dst = 3, bytes = '4MB' }, { src = 1, dst = 2, bytes = '1MB' }]\n";
+    let few = format!("{far}{PORTS}{tcp}{qcn}[records.series]\ninterval = 'off'\n");
+    let mut all = alone("adapter", &[&format!("{PORTS}{tcp}{qcn}"), &format!("{PORTS}{tcp}")]);
+    all.push(("few", Bench::new("adapter-few", few)));
+    assert_eq!(unexplained(&all, &fields), Vec::<String>::new());
 }
 
 #[test]
