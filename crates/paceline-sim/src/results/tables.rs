@@ -7,11 +7,12 @@ use crate::packet::NONE;
 use crate::record::bin_range;
 
 /// Files of a result folder besides summary, scenario and report.
-pub const FILES: [&str; 9] = [
+pub const FILES: [&str; 10] = [
     "flows.bin",
     "flows.csv",
     "queries.bin",
     "queries.csv",
+    "ranks.csv",
     "queues.csv",
     "links.csv",
     "pauses.csv",

@@ -420,6 +420,7 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
         WorkloadKind::Permutation(w) => Some(&w.hosts),
         WorkloadKind::AllToAll(w) => Some(&w.hosts),
         WorkloadKind::ScatterGather(w) => Some(&w.hosts),
+        WorkloadKind::Mpi(w) => Some(&w.hosts),
         WorkloadKind::Flows(_) | WorkloadKind::Rpc(_) => None,
     };
     let share_of = match &workload.kind {
@@ -499,6 +500,12 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
             if spec.schemes.iter().any(|(name, s)| *name == scheme.0 && s.cc.is_udp()) {
                 let error = bad(root, &at("scheme"), "what a query loses over UDP would never be asked for again");
                 return Err(allowed(error, "a scheme over another transport"));
+            }
+            sequential(spec, root, &at("kind"))?;
+        }
+        WorkloadKind::Mpi(w) => {
+            if w.connections == Connections::Open {
+                streams(spec, root, &at("connections"), &scheme)?;
             }
             sequential(spec, root, &at("kind"))?;
         }
