@@ -26,6 +26,7 @@ def folder(tmp_path_factory) -> Path:
         workloads=[
             pl.SynchronousIncast(senders=8),
             pl.ClosedRpc(clients=[1], servers=[2], start="100us", duration="50us"),
+            pl.Cg(problem_class="S", hosts=["3-6"]),
         ],
         run=pl.Run(stop="200us"),
         records=pl.Records(series=pl.Series(flows=[0])),
@@ -54,8 +55,9 @@ def test_tables_have_the_columns_of_the_dictionary(folder, table):
 def test_the_summary_has_the_values_of_the_dictionary(folder):
     found = set()
     for key, value in json.loads((folder / "summary.json").read_text()).items():
-        inner = value[0] if key == "load" else value
-        dot = f"{key}[]." if key == "load" else f"{key}."
+        listed = key in ("load", "mpi")
+        inner = value[0] if listed else value
+        dot = f"{key}[]." if listed else f"{key}."
         found |= {f"{dot}{k}" for k in inner} if isinstance(inner, dict) else {key}
     # Traffic by scheme is kept over TCP and UDP.
     assert found == {c.name for c in columns.SUMMARY} - {"traffic"}

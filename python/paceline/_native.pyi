@@ -1,6 +1,7 @@
 """The engine, in Rust (crates/paceline-py). Private: use the functions of the package."""
 
 from collections.abc import Callable
+from os import PathLike
 from typing import Any
 
 from paceline.progress import Snapshot
@@ -14,6 +15,8 @@ __all__ = [
     "git_revision",
     "hpcc",
     "input_error",
+    "mpi_export",
+    "mpi_info",
     "restore_csv",
     "run",
     "source_digest",
@@ -72,3 +75,15 @@ def hpcc(
 def catalogue() -> dict[str, Any]: ...
 def template(name: str) -> str: ...
 def restore_csv(dir: str) -> None: ...
+def mpi_export(
+    program: str,
+    out: str | PathLike[str],
+    ranks: int,
+    problem_class: str | None = None,
+    iterations: int | None = None,
+    compute_rate: float = 1e9,
+    seed: int = 1,
+    alltoall: str = "auto",
+    allreduce: str = "auto",
+) -> dict[str, Any]: ...
+def mpi_info(path: str | PathLike[str]) -> dict[str, Any]: ...

@@ -99,6 +99,21 @@ QUERIES = Table(
     ),
 )
 
+RANKS = Table(
+    "ranks",
+    'One row per rank of message-passing programs (`kind = "mpi"`), by workload. Only where there are any.',
+    (
+        Column("group", str, "", "Group of the workload."),
+        Column("rank", int, "", "Number of the rank in its program, from 0."),
+        Column("host", int, "", "Host that it is on."),
+        Column("start_ps", int, "ps", "Simulated instant at which the program began."),
+        Column("runtime_ps", int, "ps", "From then until the rank was through; empty without."),
+        Column("compute_ps", int, "ps", "Time of all its computations."),
+        Column("messages", int, "messages", "Messages that it sends, requests and grants not counted."),
+        Column("message_bytes", int, "bytes", "Their payload."),
+    ),
+)
+
 QUEUES = Table(
     "queues",
     "Exact time-weighted histograms of the bytes waiting at egress ports of switches, the packet on the wire not "
@@ -132,6 +147,8 @@ LINKS = Table(
         Column("drops_link_down", int, "packets", "Packets lost to a link that was down or led nowhere."),
         Column("trims", int, "packets", "Packets for this port whose payload was cut off (NDP)."),
         Column("drops_credit", int, "packets", "Credits that the port's shaper dropped (ExpressPass)."),
+        Column("drops_unscheduled", int, "packets", "Of `drops_buffer`, unscheduled packets (Homa, NDP, ExpressPass)."),
+        Column("drops_control", int, "packets", "Of `drops_buffer`, packets without payload."),
     ),
 )
 
@@ -202,7 +219,7 @@ percentile they could still raise is marked. The age of a flow that was still ru
 of a failed flow it is `failed_after_ps`, as long as it was observed: how much longer the run went on says nothing
 about it."""
 
-TABLES = (FLOWS, QUERIES, QUEUES, LINKS, PAUSES, SATURATION, SERIES)
+TABLES = (FLOWS, QUERIES, RANKS, QUEUES, LINKS, PAUSES, SATURATION, SERIES)
 """The CSV files of a result folder."""
 
 FILES = (
@@ -211,7 +228,7 @@ FILES = (
     ("flows.bin", "Flows as 80-byte records, written while the run goes; `flows.csv` is made from it."),
     ("queries.bin", "Queries as 64-byte records in the order of the answers; `queries.csv` is made from it."),
     (
-        "flows.csv, queries.csv, queues.csv, links.csv, pauses.csv, saturation.csv, series.csv",
+        "flows.csv, queries.csv, ranks.csv, queues.csv, links.csv, pauses.csv, saturation.csv, series.csv",
         "Tables; below. Written when the run ends.",
     ),
     ("flows.parquet", "`flows.csv` with types, units in the schema and nulls; where pyarrow is installed."),
@@ -249,6 +266,14 @@ SUMMARY = (
     Column("queries.connections_failed", int, "", "Of them, given up after the last retransmission timeout."),
     Column("queries.issued", int, "", "Queries issued."),
     Column("queries.answered", int, "", "Of them, answered."),
+    Column("mpi[].group", str, "", "Group; the part is there only with message-passing programs, one entry for each."),
+    Column("mpi[].scheme", str, "", "Congestion-control scheme of its messages."),
+    Column("mpi[].ranks", int, "", "Number of ranks."),
+    Column("mpi[].messages", int, "messages", "Messages that it sends, requests and grants not counted."),
+    Column("mpi[].message_bytes", int, "bytes", "Their payload."),
+    Column("mpi[].runtime_ps", int, "ps", "From its beginning until the last rank was through; null: not yet."),
+    Column("mpi[].ideal_ps", int, "ps", "The same on an ideal network of the hosts' slowest link (docs/mpi.md)."),
+    Column("mpi[].slowdown", float, "", "`runtime_ps` over `ideal_ps`."),
     Column("counters.events", int, "events", "Events the engine worked off."),
     Column("counters.data_hops", int, "packets", "Links crossed by packets with payload."),
     Column("counters.control_hops", int, "packets", "Links crossed by other packets."),

@@ -22,6 +22,7 @@ from paceline.analysis import Sample
 from paceline.columns import TABLES
 from paceline.csvfile import read_csv
 from paceline.errors import ResultsError
+from paceline.summary import mpi_lines
 
 Baseline = Literal["line_rate", "hpcc", "alone"]
 Side = Literal["sender", "receiver"]
@@ -305,6 +306,11 @@ class Results:
         return Columns("queries", {name: records[name] for name in _TABLES["queries"]}, names)
 
     @cached_property
+    def ranks(self) -> Columns:
+        """Ranks of message-passing programs (``ranks.csv``); no rows without any."""
+        return self._table("ranks")
+
+    @cached_property
     def links(self) -> Columns:
         """Counters of every link direction (``links.csv``)."""
         return self._table("links")
@@ -423,6 +429,7 @@ class Results:
         if queries:
             said = f"{queries['answered']:,} of {queries['issued']:,} answered, {queries['connections']:,} connections"
             facts.append(("queries", said))
+        facts += [("programs", said) for said in mpi_lines(self.summary)]
         remarks = len(self.summary["warnings"])
         facts += [("warnings", f"{remarks}, in .summary['warnings']")] if remarks else []
         facts += [("diagnosis", str(self.summary["diagnosis"]))] if self.summary["diagnosis"] else []

@@ -18,6 +18,8 @@ from typing import ClassVar, Literal
 __all__ = [
     "Adapter",
     "AllToAll",
+    "Bt",
+    "Cg",
     "ClosedRpc",
     "Cubic",
     "Dcqcn",
@@ -31,6 +33,8 @@ __all__ = [
     "FlowRow",
     "Flows",
     "Framing",
+    "Ft",
+    "Goal",
     "GraphLink",
     "GraphTopology",
     "Homa",
@@ -41,9 +45,11 @@ __all__ = [
     "HpccPint",
     "HpccTcp",
     "IncastLoad",
+    "Is",
     "LeafSpine",
     "LinkFailure",
     "Load",
+    "Mg",
     "Ndp",
     "NewReno",
     "NoControl",
@@ -80,6 +86,7 @@ __all__ = [
     "Udp",
     "Vegas",
     "Workload",
+    "Wrf",
     "Xgft",
 ]
 
@@ -689,6 +696,11 @@ class Qcn(Section):
     the queue as it is. Range [0, 16]. Source: IEEE 802.1Qau; 9 averages as RED does with 0.002.
     """
 
+    exempt_syn: bool = False
+    """Frames that open a connection (SYN and its answer) are neither sampled nor limited.
+    Source: IEEE 802.1Qau knows no TCP; for comparison.
+    """
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SelectiveDrop(Section):
@@ -962,6 +974,9 @@ class HostQcn(Section):
     """Frames that share a limiter: all to one destination, all of one flow, or all. Source: HotI
     2011 (inferred: QCN delays SYNs); IEEE 802.1Qau: "nic".
     """
+
+    reaction: Literal["limiter", "window"] = "limiter"
+    """What a notification does. Source: IEEE 802.1Qau; "window" for comparison."""
 
     timer: str = "15ms"
     """A stage of the timer. Unit: time. Range [1us, 100s]. Source: HotI 2011; IEEE8021-CN-MIB."""
@@ -2078,6 +2093,508 @@ class OnOffCbr(Section):
     """Offered load; not of one link."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bt(Section):
+    """NAS BT on a square number of ranks."""
+
+    kind: ClassVar[Literal["mpi"]] = "mpi"
+    program: ClassVar[Literal["bt"]] = "bt"
+    chosen: ClassVar[tuple[str, ...]] = ("kind", "program")
+
+    group: str | None = None
+    """Name under which results report its flows; workloads may share one. Default: that of
+    `kind`. Source: Paceline.
+    """
+
+    scheme: str | None = None
+    """Name of the scheme its flows use; may be left out when there is only one. Source:
+    Paceline.
+    """
+
+    class_: int = 3
+    """Traffic class; 0 is kept for control frames. Range [1, 7]. Source: HPCC reference
+    simulator: priority group 3.
+    """
+
+    start: str = "0s"
+    """When it begins; added to every start of a flow table. Unit: time. Range [0s, 1000s].
+    Source: Paceline.
+    """
+
+    rate_cap: str = "off"
+    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
+    Paceline.
+    """
+
+    hosts: Literal["all"] | Sequence[int | str] = "all"
+    """Hosts of the ranks in the order in which they are given; a host has one rank. Source:
+    Paceline.
+    """
+
+    placement: Literal["in_order", "random"] = "in_order"
+    """Which host a rank is on: the i-th has rank i, or they are shuffled. Source: Paceline."""
+
+    eager: str = "32KiB"
+    """Largest message that is sent without being asked for. Larger ones are preceded by a
+    request and its grant, which are messages too. Unit: bytes. Range [0B, 1TiB]. Source: Paceline;
+    customary in MPI over sockets and RDMA: 8 to 64 KiB.
+    """
+
+    control: str = "64B"
+    """Size of a request and of a grant. Unit: bytes. Range [1B, 1MiB]. Source: Paceline."""
+
+    connections: Literal["new", "open"] = "open"
+    """Which connections carry messages. Source: MPI implementations."""
+
+    problem_class: Literal["S", "W", "A", "B", "C", "D"] = "A"
+    """Problem class. Source: NPB 3.4."""
+
+    ranks: int | None = None
+    """Ranks; as many as hosts where left out. Range [1, 1048576]. Source: Paceline."""
+
+    iterations: int | None = None
+    """Time steps; as many as the class has where left out. Range [1, 1000000]. Source: NPB 3.4."""
+
+    compute_rate: float = 1e9
+    """Operations per second that a rank computes. Range [1, 1e18]. Source: Paceline: 1 Gop/s."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cg(Section):
+    """NAS CG on a power of 2 of ranks."""
+
+    kind: ClassVar[Literal["mpi"]] = "mpi"
+    program: ClassVar[Literal["cg"]] = "cg"
+    chosen: ClassVar[tuple[str, ...]] = ("kind", "program")
+
+    group: str | None = None
+    """Name under which results report its flows; workloads may share one. Default: that of
+    `kind`. Source: Paceline.
+    """
+
+    scheme: str | None = None
+    """Name of the scheme its flows use; may be left out when there is only one. Source:
+    Paceline.
+    """
+
+    class_: int = 3
+    """Traffic class; 0 is kept for control frames. Range [1, 7]. Source: HPCC reference
+    simulator: priority group 3.
+    """
+
+    start: str = "0s"
+    """When it begins; added to every start of a flow table. Unit: time. Range [0s, 1000s].
+    Source: Paceline.
+    """
+
+    rate_cap: str = "off"
+    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
+    Paceline.
+    """
+
+    hosts: Literal["all"] | Sequence[int | str] = "all"
+    """Hosts of the ranks in the order in which they are given; a host has one rank. Source:
+    Paceline.
+    """
+
+    placement: Literal["in_order", "random"] = "in_order"
+    """Which host a rank is on: the i-th has rank i, or they are shuffled. Source: Paceline."""
+
+    eager: str = "32KiB"
+    """Largest message that is sent without being asked for. Larger ones are preceded by a
+    request and its grant, which are messages too. Unit: bytes. Range [0B, 1TiB]. Source: Paceline;
+    customary in MPI over sockets and RDMA: 8 to 64 KiB.
+    """
+
+    control: str = "64B"
+    """Size of a request and of a grant. Unit: bytes. Range [1B, 1MiB]. Source: Paceline."""
+
+    connections: Literal["new", "open"] = "open"
+    """Which connections carry messages. Source: MPI implementations."""
+
+    problem_class: Literal["S", "W", "A", "B", "C", "D"] = "A"
+    """Problem class. Source: NPB 3.4."""
+
+    ranks: int | None = None
+    """Ranks; as many as hosts where left out. Range [1, 1048576]. Source: Paceline."""
+
+    iterations: int | None = None
+    """Outer iterations of 25 steps; as many as the class has where left out. Range [1, 1000000].
+    Source: NPB 3.4.
+    """
+
+    compute_rate: float = 1e9
+    """Operations per second that a rank computes. Range [1, 1e18]. Source: Paceline: 1 Gop/s."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ft(Section):
+    """NAS FT on a power of 2 of ranks."""
+
+    kind: ClassVar[Literal["mpi"]] = "mpi"
+    program: ClassVar[Literal["ft"]] = "ft"
+    chosen: ClassVar[tuple[str, ...]] = ("kind", "program")
+
+    group: str | None = None
+    """Name under which results report its flows; workloads may share one. Default: that of
+    `kind`. Source: Paceline.
+    """
+
+    scheme: str | None = None
+    """Name of the scheme its flows use; may be left out when there is only one. Source:
+    Paceline.
+    """
+
+    class_: int = 3
+    """Traffic class; 0 is kept for control frames. Range [1, 7]. Source: HPCC reference
+    simulator: priority group 3.
+    """
+
+    start: str = "0s"
+    """When it begins; added to every start of a flow table. Unit: time. Range [0s, 1000s].
+    Source: Paceline.
+    """
+
+    rate_cap: str = "off"
+    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
+    Paceline.
+    """
+
+    hosts: Literal["all"] | Sequence[int | str] = "all"
+    """Hosts of the ranks in the order in which they are given; a host has one rank. Source:
+    Paceline.
+    """
+
+    placement: Literal["in_order", "random"] = "in_order"
+    """Which host a rank is on: the i-th has rank i, or they are shuffled. Source: Paceline."""
+
+    eager: str = "32KiB"
+    """Largest message that is sent without being asked for. Larger ones are preceded by a
+    request and its grant, which are messages too. Unit: bytes. Range [0B, 1TiB]. Source: Paceline;
+    customary in MPI over sockets and RDMA: 8 to 64 KiB.
+    """
+
+    control: str = "64B"
+    """Size of a request and of a grant. Unit: bytes. Range [1B, 1MiB]. Source: Paceline."""
+
+    connections: Literal["new", "open"] = "open"
+    """Which connections carry messages. Source: MPI implementations."""
+
+    problem_class: Literal["S", "W", "A", "B", "C", "D"] = "A"
+    """Problem class. Source: NPB 3.4."""
+
+    ranks: int | None = None
+    """Ranks; as many as hosts where left out. Range [1, 1048576]. Source: Paceline."""
+
+    iterations: int | None = None
+    """Iterations after the first transform; as many as the class has where left out. Range [1,
+    1000000]. Source: NPB 3.4.
+    """
+
+    compute_rate: float = 1e9
+    """Operations per second that a rank computes. Range [1, 1e18]. Source: Paceline: 1 Gop/s."""
+
+    alltoall: Literal["auto", "bruck", "posted", "pairwise"] = "auto"
+    """Algorithm of the transpose; by size with `auto`. Source: MPICH."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Is(Section):
+    """NAS IS on a power of 2 of ranks."""
+
+    kind: ClassVar[Literal["mpi"]] = "mpi"
+    program: ClassVar[Literal["is"]] = "is"
+    chosen: ClassVar[tuple[str, ...]] = ("kind", "program")
+
+    group: str | None = None
+    """Name under which results report its flows; workloads may share one. Default: that of
+    `kind`. Source: Paceline.
+    """
+
+    scheme: str | None = None
+    """Name of the scheme its flows use; may be left out when there is only one. Source:
+    Paceline.
+    """
+
+    class_: int = 3
+    """Traffic class; 0 is kept for control frames. Range [1, 7]. Source: HPCC reference
+    simulator: priority group 3.
+    """
+
+    start: str = "0s"
+    """When it begins; added to every start of a flow table. Unit: time. Range [0s, 1000s].
+    Source: Paceline.
+    """
+
+    rate_cap: str = "off"
+    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
+    Paceline.
+    """
+
+    hosts: Literal["all"] | Sequence[int | str] = "all"
+    """Hosts of the ranks in the order in which they are given; a host has one rank. Source:
+    Paceline.
+    """
+
+    placement: Literal["in_order", "random"] = "in_order"
+    """Which host a rank is on: the i-th has rank i, or they are shuffled. Source: Paceline."""
+
+    eager: str = "32KiB"
+    """Largest message that is sent without being asked for. Larger ones are preceded by a
+    request and its grant, which are messages too. Unit: bytes. Range [0B, 1TiB]. Source: Paceline;
+    customary in MPI over sockets and RDMA: 8 to 64 KiB.
+    """
+
+    control: str = "64B"
+    """Size of a request and of a grant. Unit: bytes. Range [1B, 1MiB]. Source: Paceline."""
+
+    connections: Literal["new", "open"] = "open"
+    """Which connections carry messages. Source: MPI implementations."""
+
+    problem_class: Literal["S", "W", "A", "B", "C", "D"] = "A"
+    """Problem class. Source: NPB 3.4."""
+
+    ranks: int | None = None
+    """Ranks; as many as hosts where left out. Range [1, 1048576]. Source: Paceline."""
+
+    iterations: int | None = None
+    """Iterations, the warm-up among them; as many as the class has where left out. Range [1,
+    1000000]. Source: NPB 3.4.
+    """
+
+    compute_rate: float = 1e9
+    """Operations per second that a rank computes. Range [1, 1e18]. Source: Paceline: 1 Gop/s."""
+
+    alltoall: Literal["auto", "bruck", "posted", "pairwise"] = "auto"
+    """Algorithm by which ranks tell each other how many keys come; by size with `auto`. Source:
+    MPICH.
+    """
+
+    allreduce: Literal["auto", "recursive_doubling", "reduce_scatter"] = "auto"
+    """Algorithm by which the sizes of buckets are added up; by size with `auto`. Source: MPICH."""
+
+    noise: float = 0.03
+    """Largest deviation of a pair's keys from the mean, as a share. Range [0, 1]. Source:
+    Paceline.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Mg(Section):
+    """NAS MG on a power of 2 of ranks."""
+
+    kind: ClassVar[Literal["mpi"]] = "mpi"
+    program: ClassVar[Literal["mg"]] = "mg"
+    chosen: ClassVar[tuple[str, ...]] = ("kind", "program")
+
+    group: str | None = None
+    """Name under which results report its flows; workloads may share one. Default: that of
+    `kind`. Source: Paceline.
+    """
+
+    scheme: str | None = None
+    """Name of the scheme its flows use; may be left out when there is only one. Source:
+    Paceline.
+    """
+
+    class_: int = 3
+    """Traffic class; 0 is kept for control frames. Range [1, 7]. Source: HPCC reference
+    simulator: priority group 3.
+    """
+
+    start: str = "0s"
+    """When it begins; added to every start of a flow table. Unit: time. Range [0s, 1000s].
+    Source: Paceline.
+    """
+
+    rate_cap: str = "off"
+    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
+    Paceline.
+    """
+
+    hosts: Literal["all"] | Sequence[int | str] = "all"
+    """Hosts of the ranks in the order in which they are given; a host has one rank. Source:
+    Paceline.
+    """
+
+    placement: Literal["in_order", "random"] = "in_order"
+    """Which host a rank is on: the i-th has rank i, or they are shuffled. Source: Paceline."""
+
+    eager: str = "32KiB"
+    """Largest message that is sent without being asked for. Larger ones are preceded by a
+    request and its grant, which are messages too. Unit: bytes. Range [0B, 1TiB]. Source: Paceline;
+    customary in MPI over sockets and RDMA: 8 to 64 KiB.
+    """
+
+    control: str = "64B"
+    """Size of a request and of a grant. Unit: bytes. Range [1B, 1MiB]. Source: Paceline."""
+
+    connections: Literal["new", "open"] = "open"
+    """Which connections carry messages. Source: MPI implementations."""
+
+    problem_class: Literal["S", "W", "A", "B", "C", "D"] = "A"
+    """Problem class. Source: NPB 3.4."""
+
+    ranks: int | None = None
+    """Ranks; as many as hosts where left out. Range [1, 1048576]. Source: Paceline."""
+
+    iterations: int | None = None
+    """V-cycles; as many as the class has where left out. Range [1, 1000000]. Source: NPB 3.4."""
+
+    compute_rate: float = 1e9
+    """Operations per second that a rank computes. Range [1, 1e18]. Source: Paceline: 1 Gop/s."""
+
+    allreduce: Literal["auto", "recursive_doubling", "reduce_scatter"] = "auto"
+    """Algorithm of the norms' sums; by size with `auto`. Source: MPICH."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wrf(Section):
+    """Ranks in a mesh that does not go round compute, then exchange boundaries with their
+    neighbours, several times per step.
+    """
+
+    kind: ClassVar[Literal["mpi"]] = "mpi"
+    program: ClassVar[Literal["wrf"]] = "wrf"
+    chosen: ClassVar[tuple[str, ...]] = ("kind", "program")
+
+    group: str | None = None
+    """Name under which results report its flows; workloads may share one. Default: that of
+    `kind`. Source: Paceline.
+    """
+
+    scheme: str | None = None
+    """Name of the scheme its flows use; may be left out when there is only one. Source:
+    Paceline.
+    """
+
+    class_: int = 3
+    """Traffic class; 0 is kept for control frames. Range [1, 7]. Source: HPCC reference
+    simulator: priority group 3.
+    """
+
+    start: str = "0s"
+    """When it begins; added to every start of a flow table. Unit: time. Range [0s, 1000s].
+    Source: Paceline.
+    """
+
+    rate_cap: str = "off"
+    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
+    Paceline.
+    """
+
+    hosts: Literal["all"] | Sequence[int | str] = "all"
+    """Hosts of the ranks in the order in which they are given; a host has one rank. Source:
+    Paceline.
+    """
+
+    placement: Literal["in_order", "random"] = "in_order"
+    """Which host a rank is on: the i-th has rank i, or they are shuffled. Source: Paceline."""
+
+    eager: str = "32KiB"
+    """Largest message that is sent without being asked for. Larger ones are preceded by a
+    request and its grant, which are messages too. Unit: bytes. Range [0B, 1TiB]. Source: Paceline;
+    customary in MPI over sockets and RDMA: 8 to 64 KiB.
+    """
+
+    control: str = "64B"
+    """Size of a request and of a grant. Unit: bytes. Range [1B, 1MiB]. Source: Paceline."""
+
+    connections: Literal["new", "open"] = "open"
+    """Which connections carry messages. Source: MPI implementations."""
+
+    ranks: int | None = None
+    """Ranks; as many as hosts where left out. Range [1, 1048576]. Source: Paceline."""
+
+    iterations: int = 10
+    """Steps. Range [1, 1000000]. Source: Paceline."""
+
+    columns: int | None = None
+    """Ranks in a row, east to west; nearest to a square where left out. Range [1, 1048576].
+    Source: studies of WRF's traces: 16 of 256 ranks.
+    """
+
+    north_south: str = "512KiB"
+    """Size of a message to a neighbour north or south. Unit: bytes. Range [0B, 1TiB]. Source:
+    Paceline, after studies of WRF's traces: some 100 KB.
+    """
+
+    east_west: str = "64KiB"
+    """Size of a message to a neighbour east or west. Unit: bytes. Range [0B, 1TiB]. Source:
+    Paceline.
+    """
+
+    rounds: int = 4
+    """Exchanges per step. Range [1, 1000]. Source: Paceline."""
+
+    compute: str = "20ms"
+    """Computing per step, shared out over its exchanges. Unit: time. Range [0s, 1000s]. Source:
+    Paceline: 10 to 50 ms.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Goal(Section):
+    """A schedule in GOAL text, as LogGOPSim and ATLAHS have it."""
+
+    kind: ClassVar[Literal["mpi"]] = "mpi"
+    program: ClassVar[Literal["goal"]] = "goal"
+    chosen: ClassVar[tuple[str, ...]] = ("kind", "program")
+
+    group: str | None = None
+    """Name under which results report its flows; workloads may share one. Default: that of
+    `kind`. Source: Paceline.
+    """
+
+    scheme: str | None = None
+    """Name of the scheme its flows use; may be left out when there is only one. Source:
+    Paceline.
+    """
+
+    class_: int = 3
+    """Traffic class; 0 is kept for control frames. Range [1, 7]. Source: HPCC reference
+    simulator: priority group 3.
+    """
+
+    start: str = "0s"
+    """When it begins; added to every start of a flow table. Unit: time. Range [0s, 1000s].
+    Source: Paceline.
+    """
+
+    rate_cap: str = "off"
+    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
+    Paceline.
+    """
+
+    hosts: Literal["all"] | Sequence[int | str] = "all"
+    """Hosts of the ranks in the order in which they are given; a host has one rank. Source:
+    Paceline.
+    """
+
+    placement: Literal["in_order", "random"] = "in_order"
+    """Which host a rank is on: the i-th has rank i, or they are shuffled. Source: Paceline."""
+
+    eager: str = "32KiB"
+    """Largest message that is sent without being asked for. Larger ones are preceded by a
+    request and its grant, which are messages too. Unit: bytes. Range [0B, 1TiB]. Source: Paceline;
+    customary in MPI over sockets and RDMA: 8 to 64 KiB.
+    """
+
+    control: str = "64B"
+    """Size of a request and of a grant. Unit: bytes. Range [1B, 1MiB]. Source: Paceline."""
+
+    connections: Literal["new", "open"] = "open"
+    """Which connections carry messages. Source: MPI implementations."""
+
+    file: str
+    """The file. Source: Paceline."""
+
+    calc_unit: str = "1ns"
+    """Length of one unit of `calc`. Unit: time. Range [1ps, 1s]. Source: LogGOPSim: ns by
+    custom.
+    """
+
+
 Workload = (
     Poisson
     | SynchronousIncast
@@ -2091,6 +2608,13 @@ Workload = (
     | ScatterGather
     | OnOffFlows
     | OnOffCbr
+    | Bt
+    | Cg
+    | Ft
+    | Is
+    | Mg
+    | Wrf
+    | Goal
 )
 """Traffic of one kind and one scheme."""
 
@@ -2689,12 +3213,25 @@ class Ndp(Section):
     thrown away; Aeolus needs them for repair.
     """
 
+    pull_limit: Literal["off", "auto"] | int | None = None
+    """Pulls that a receiver may have outstanding over all its messages: so many, three first
+    windows, or any number: then each message has a window of its own, and senders that were held up
+    elsewhere send all of theirs together. Range [1, 1000000]. Default: `"off"` (first_rtt `burst`),
+    `"auto"` (first_rtt `aeolus`), `"off"` (first_rtt `wait`). Source: NDP has none, its ports trim;
+    Aeolus needs it to promise that scheduled packets are not lost.
+    """
+
     pull_missing: bool = True
     """After a probe the receiver pulls once for every packet it lacks. Source: Aeolus."""
 
     verdict_delay: str = "0s"
     """After a probe's answer packets of unknown fate count as lost only after this long: on
     sprayed paths they may be late. Unit: time. Range [0s, 1s]. Source: Paceline.
+    """
+
+    stop: Literal["first_credit", "never"] = "never"
+    """What ends the burst early. Source: NDP, sec. 3.2; of Aeolus over NDP the text at hand does
+    not say.
     """
 
     repair: Literal["lost_first", "new_first"] = "lost_first"

@@ -21,7 +21,7 @@ _NOTABLE = {
 
 def lines(summary: dict[str, Any]) -> list[str]:
     """How the run ended, what happened in it and how fast it was; what the summary lacks is left out."""
-    return [*_ending(summary), *_counts(summary), *_speed(summary), *_remarks(summary)]
+    return [*_ending(summary), *mpi_lines(summary), *_counts(summary), *_speed(summary), *_remarks(summary)]
 
 
 def _ending(summary: dict[str, Any]) -> list[str]:
@@ -34,6 +34,19 @@ def _ending(summary: dict[str, Any]) -> list[str]:
     failed = f", {flows['failed']:,} failed" if flows.get("failed") else ""
     at = f" after {simulated(summary['simulated_ps'])} simulated" if "simulated_ps" in summary else ""
     return [f"{summary.get('name', 'run')}: {summary.get('status', 'ended')}{at}{finished}{failed}"]
+
+
+def mpi_lines(summary: dict[str, Any]) -> list[str]:
+    """How the message-passing programs of a run went, a line each."""
+    said = []
+    for run in summary.get("mpi", []):
+        name = f"{run['group']} on {run['ranks']:,} ranks over {run['scheme']}"
+        if run["runtime_ps"] is None:
+            said.append(f"{name}: not through")
+            continue
+        slowdown = f", {run['slowdown']:.3f} times the ideal network's" if run["slowdown"] else ""
+        said.append(f"{name}: {simulated(run['runtime_ps'])}{slowdown}")
+    return said
 
 
 def _counts(summary: dict[str, Any]) -> list[str]:

@@ -72,6 +72,8 @@ pub enum Purpose {
     Qcn = 17,
     /// Lengths of on and off periods, per workload and host.
     OnOff = 18,
+    /// What message-passing programs draw, per pair of ranks.
+    Programs = 19,
 }
 
 /// A uniform number in [0, 1) from 64 random bits: multiples of 2^-53.

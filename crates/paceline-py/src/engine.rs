@@ -16,7 +16,7 @@ use crate::error::to_py;
 use crate::progress::{Reporter, Snapshot};
 
 /// A JSON value as Python objects.
-fn to_python<T: serde::Serialize>(py: Python<'_>, value: &T) -> PyResult<Py<PyAny>> {
+pub(crate) fn to_python<T: serde::Serialize>(py: Python<'_>, value: &T) -> PyResult<Py<PyAny>> {
     let text = serde_json::to_string(value).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
     Ok(py.import("json")?.call_method1("loads", (text,))?.unbind())
 }

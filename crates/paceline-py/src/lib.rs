@@ -3,6 +3,7 @@
 
 mod engine;
 mod error;
+mod mpi;
 mod progress;
 
 use pyo3::prelude::*;
@@ -14,6 +15,8 @@ mod _native {
     use super::engine::{alone, catalogue, check, explain, hpcc, restore_csv, run, template};
     #[pymodule_export]
     use super::error::input_error;
+    #[pymodule_export]
+    use super::mpi::{mpi_export, mpi_info};
     #[pymodule_export]
     use super::{git_revision, source_digest, version};
 

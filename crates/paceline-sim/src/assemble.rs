@@ -2,6 +2,7 @@
 
 mod failures;
 mod load;
+mod mpi;
 mod names;
 mod on_off;
 mod programs;
@@ -133,7 +134,7 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         groups,
         rpcs: Arc::default(),
         programs: Arc::default(),
-        adapter: spec.host.adapter(spec.switch.qcn.enabled),
+        adapter: spec.host.adapter(spec.switch.qcn.enabled, spec.switch.qcn.exempt_syn),
         int_multiple: 0,
         stop: spec.run.stop(),
         stall: match spec.run.stall {
@@ -432,6 +433,10 @@ impl Build<'_> {
                 let program = self.scatter_gather(number, p, workload.start, flow)?;
                 Made { program: Some(program), ..Made::flows(w::FlowTable::new(vec![]), None, end) }
             }
+            WorkloadKind::Mpi(p) => {
+                let program = self.mpi(number, p, workload.start, flow)?;
+                Made { program: Some(program), ..Made::flows(w::FlowTable::new(vec![]), None, None) }
+            }
         };
         if made.classes.is_empty() {
             made.classes = vec![workload.class];
@@ -499,9 +504,11 @@ impl Build<'_> {
             WorkloadKind::Permutation(p) => Some((i, &p.sizes)),
             WorkloadKind::AllToAll(p) => Some((i, &p.sizes)),
             WorkloadKind::OnOff(OnOff { mode: OnOffMode::Flows(mode), .. }) => Some((i, &mode.sizes)),
-            WorkloadKind::OnOff(_) | WorkloadKind::Flows(_) | WorkloadKind::Rpc(_) | WorkloadKind::ScatterGather(_) => {
-                None
-            }
+            WorkloadKind::OnOff(_)
+            | WorkloadKind::Flows(_)
+            | WorkloadKind::Rpc(_)
+            | WorkloadKind::ScatterGather(_)
+            | WorkloadKind::Mpi(_) => None,
         });
         let sizes = laws.map(|(i, sizes)| self.sizes(&format!("workloads.{i}.sizes"), sizes)).transpose()?;
         Ok(Facts {

@@ -19,6 +19,7 @@ pub mod hpcc_format;
 pub mod ideal;
 mod local;
 mod message;
+pub mod mpi;
 pub mod net;
 pub mod packet;
 mod pint;

@@ -1,11 +1,12 @@
 //! Programs at the hosts: what sends a message because another one has arrived, or because some time has passed.
 //!
-//! A program is a pure machine ([`scatter_gather::Machine`]): it is told what has arrived ([`Machine::received`]) and that a time
+//! A program is a pure machine ([`scatter_gather::Machine`], [`mpi::Machine`]): it is told what has arrived ([`Machine::received`]) and that a time
 //! it asked for has come, and says what it wants ([`Act`]). This file carries its messages, each as a flow of its own
 //! or over a connection that stays open between each pair of places (its streams: `rpc.rs`).
 //!
 //! A message may start a flow anywhere at the very instant another one arrives, so programs run in the sequential engine.
 
+pub mod mpi;
 pub mod scatter_gather;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -77,6 +78,8 @@ pub enum Connections {
 pub enum Kind {
     /// Queries that spread over racks.
     ScatterGather(ScatterGather),
+    /// Ranks that pass messages.
+    Mpi(mpi::Mpi),
 }
 
 /// A program of a scenario.
@@ -96,10 +99,18 @@ pub struct Program {
     pub workload: u16,
 }
 
+impl Program {
+    /// Whether it asks queries.
+    pub fn asks(&self) -> bool {
+        matches!(self.kind, Kind::ScatterGather(_))
+    }
+}
+
 /// The machines, as one.
 #[derive(Clone, Debug)]
 enum Machine {
     ScatterGather(scatter_gather::Machine),
+    Mpi(mpi::Machine),
 }
 
 impl Machine {
@@ -108,18 +119,21 @@ impl Machine {
             Kind::ScatterGather(w) => {
                 Machine::ScatterGather(scatter_gather::Machine::new(w.clone(), seed, program.workload))
             }
+            Kind::Mpi(w) => Machine::Mpi(mpi::Machine::new(w)),
         }
     }
 
     fn begin(&mut self, now: u64, acts: &mut Vec<Act>) {
         match self {
             Machine::ScatterGather(m) => m.begin(now, acts),
+            Machine::Mpi(m) => m.begin(now, acts),
         }
     }
 
-    fn woken(&mut self, _token: u32, now: u64, acts: &mut Vec<Act>) {
+    fn woken(&mut self, token: u32, now: u64, acts: &mut Vec<Act>) {
         match self {
             Machine::ScatterGather(m) => m.woken(now, acts),
+            Machine::Mpi(m) => m.woken(token, now, acts),
         }
     }
 
@@ -127,24 +141,28 @@ impl Machine {
     fn received(&mut self, message: u32, ideal: u64, now: u64, acts: &mut Vec<Act>) -> Option<Answered> {
         match self {
             Machine::ScatterGather(m) => m.received(message, ideal, now, acts),
+            Machine::Mpi(m) => m.received(message, now, acts),
         }
     }
 
     fn is_idle(&self) -> bool {
         match self {
             Machine::ScatterGather(m) => m.is_idle(),
+            Machine::Mpi(m) => m.is_idle(),
         }
     }
 
     fn issued(&self) -> u64 {
         match self {
             Machine::ScatterGather(m) => u64::from(m.issued()),
+            Machine::Mpi(_) => 0,
         }
     }
 
     fn unanswered(&self) -> Vec<Answered> {
         match self {
             Machine::ScatterGather(m) => m.unanswered(),
+            Machine::Mpi(_) => Vec::new(),
         }
     }
 
@@ -152,6 +170,7 @@ impl Machine {
     fn stuck(&self) -> String {
         match self {
             Machine::ScatterGather(m) => format!("{} queries are not done", m.unanswered().len()),
+            Machine::Mpi(m) => m.stuck(),
         }
     }
 }
@@ -293,6 +312,14 @@ impl Programs {
         s.under_way.push_back((message, least));
     }
 
+    /// The message-passing programs: what they are and how far they are.
+    pub(crate) fn mpi(&self) -> impl Iterator<Item = (&Program, &mpi::Mpi, &mpi::Machine)> {
+        self.all.iter().filter_map(|r| match (&r.program.kind, &r.machine) {
+            (Kind::Mpi(workload), Machine::Mpi(machine)) => Some((&*r.program, workload, machine)),
+            _ => None,
+        })
+    }
+
     /// Queries that have come in.
     pub(crate) fn issued(&self) -> u64 {
         self.all.iter().map(|r| r.machine.issued()).sum()
@@ -375,6 +402,16 @@ impl Net {
         let all = self.programs.iter().flat_map(|p| &p.all);
         all.flat_map(|r| r.machine.unanswered().into_iter().map(|query| record(&r.program, query))).collect()
     }
+}
+
+/// Puts something where something else was, or at the end; returns where.
+fn place<T>(all: &mut Vec<T>, free: &mut Vec<u32>, new: T) -> u32 {
+    if let Some(slot) = free.pop() {
+        all[slot as usize] = new;
+        return slot;
+    }
+    all.push(new);
+    all.len() as u32 - 1
 }
 
 /// A query in the form of results: the host it came to is client and server.

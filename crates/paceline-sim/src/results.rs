@@ -4,6 +4,7 @@
 //! id; the CSV files are made from it and from the network's counters at the end, or after a kill by [`restore`].
 
 pub mod flow_file;
+pub mod mpi;
 pub mod query_file;
 pub mod tables;
 
@@ -44,6 +45,9 @@ pub struct Summary {
     /// Query counts, where there are connections with queries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queries: Option<QueryCounts>,
+    /// Message-passing programs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mpi: Vec<mpi::MpiRun>,
     /// Counters.
     pub counters: CounterSummary,
     /// What the schemes over TCP and UDP have sent, by name.

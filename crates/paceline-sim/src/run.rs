@@ -20,6 +20,7 @@ use crate::graph::Graph;
 use crate::net::Net;
 use crate::record::{FlowRecord, QueryRecord};
 use crate::results::flow_file::FlowFile;
+use crate::results::mpi;
 use crate::results::query_file::{self, QueryFile};
 use crate::results::{
     CounterSummary, EngineSummary, FlowCounts, Folder, Measure, QueryCounts, SCHEMA_VERSION, SchemeTraffic, Summary,
@@ -342,7 +343,7 @@ pub fn run(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) -> Result
     };
     let flows = FlowFile::create(&folder.path().join("flows.bin"))?;
     let bin = folder.path().join("queries.bin");
-    let asks = !scenario.rpcs.is_empty() || !scenario.programs.is_empty();
+    let asks = has_queries(&scenario);
     let queries = if asks { Some(QueryFile::create(&bin)?) } else { None };
     let mut watcher = Watcher { flows, queries, watch, began: now, flushed: now, end, flows_total, error: None };
     let cpu_before = cpu_seconds();
@@ -426,8 +427,8 @@ fn first_summary(
 }
 
 /// Whether hosts ask one another.
-fn has_queries(net: &Net) -> bool {
-    net.rpcs.is_some() || net.programs.is_some()
+fn has_queries(scenario: &Scenario) -> bool {
+    !scenario.rpcs.is_empty() || scenario.programs.iter().any(|p| p.asks())
 }
 
 fn fill_summary(summary: &mut Summary, spec: &Resolved, net: &Net, ending: &Ending, simulated: u64) {
@@ -446,12 +447,13 @@ fn fill_summary(summary: &mut Summary, spec: &Resolved, net: &Net, ending: &Endi
     let finished = c.finished - (c.connections_ended - c.connections_failed);
     let (total, failed) = (c.started - c.connections, c.failed - c.connections_failed);
     summary.flows = FlowCounts { total, finished, failed, unfinished: total - finished - failed };
-    summary.queries = has_queries(net).then(|| QueryCounts {
+    summary.queries = has_queries(&net.scenario).then(|| QueryCounts {
         connections: c.connections,
         connections_failed: c.connections_failed,
         issued: c.queries + net.programs.as_ref().map_or(0, |p| p.issued()),
         answered: c.answered,
     });
+    summary.mpi = mpi::runs(net, &summary.groups, &mut summary.warnings);
     let hops = net.hops();
     summary.counters = CounterSummary::new(&c, hops, net.timeouts, net.message_counters(), net.buffers.max_buffered);
     if net.messages.as_ref().is_some_and(|m| m.is_tcp()) {
@@ -519,11 +521,14 @@ fn write_tables(
 ) -> std::io::Result<()> {
     let schemes: Vec<String> = spec.schemes.iter().map(|(name, _)| name.clone()).collect();
     let bin = folder.path().join("flows.bin");
-    let (groups, rpcs) = (&summary.groups, has_queries(net));
+    let (groups, rpcs) = (&summary.groups, has_queries(&net.scenario));
     folder.replace("flows.csv", |out| crate::results::flow_file::write_csv(&bin, &schemes, groups, rpcs, out))?;
     if rpcs {
         let bin = folder.path().join("queries.bin");
         folder.replace("queries.csv", |out| query_file::write_csv(&bin, &schemes, groups, out))?;
+    }
+    if !summary.mpi.is_empty() {
+        folder.replace("ranks.csv", |out| mpi::ranks(net, groups, out))?;
     }
     folder.replace("queues.csv", |out| tables::queues(net, classes, end, out))?;
     if spec.records.links {

@@ -11,6 +11,7 @@ pub mod codegen;
 pub mod failure;
 pub mod field;
 pub mod host;
+pub mod mpi;
 pub mod run;
 pub mod scheme;
 pub mod switch;
@@ -152,6 +153,12 @@ impl Resolved {
                 },
                 WorkloadKind::Flows(w) => {
                     w.file.iter_mut().for_each(anchor);
+                    continue;
+                }
+                WorkloadKind::Mpi(w) => {
+                    if let mpi::MpiProgram::Goal(goal) = &mut w.program {
+                        anchor(&mut goal.file);
+                    }
                     continue;
                 }
                 WorkloadKind::ScatterGather(_) => continue,

@@ -27,7 +27,7 @@ pub enum Kind {
     Busy,
     /// Has all of it arrived? (Homa sender: unused, message length).
     NeedAck,
-    /// All of it has arrived (Homa receiver: unused).
+    /// All of it has arrived (Homa receiver: unused; NDP receiver, to what comes after that: packet).
     Done,
     /// End of the unscheduled packets, or a request where there are none (sender: how many there were, message length).
     Probe,
@@ -295,6 +295,9 @@ pub trait Endpoint {
     fn on_packet_with(&mut self, now: Time, header: &Header, _extra: &Extra) -> Outcome {
         self.on_packet(now, header)
     }
+
+    /// A switch has told of congestion that a packet of a sender's slot met, in place of a mark. Only where windows can shrink (TCP).
+    fn congested(&mut self, _now: Time, _slot: u32) {}
 
     /// The words beside the packet that [`poll_transmit`](Endpoint::poll_transmit) gave last.
     fn extra(&self) -> Extra {

@@ -130,6 +130,10 @@ impl Endpoint for Host {
         self.tcp.on_packet_with(now, header, extra)
     }
 
+    fn congested(&mut self, now: Time, slot: u32) {
+        self.tcp.congested(now, slot);
+    }
+
     fn extra(&self) -> Extra {
         if self.sent_datagram { Extra::default() } else { self.tcp.extra() }
     }

@@ -9,7 +9,7 @@
 use paceline_proto::rng::{Purpose, Stream, below};
 use paceline_proto::units::Time;
 
-use super::{Act, Answered};
+use super::{Act, Answered, place};
 use crate::InputError;
 use crate::workload::poisson::{mean_gap, next_start};
 use crate::workload::stream_id;
@@ -265,16 +265,6 @@ impl Machine {
         let open = self.queries.iter().enumerate().filter(|(i, _)| !free.contains(&(*i as u32)));
         open.map(|(_, query)| answered(query, 0)).collect()
     }
-}
-
-/// Puts something where something else was, or at the end; returns where.
-fn place<T>(all: &mut Vec<T>, free: &mut Vec<u32>, new: T) -> u32 {
-    if let Some(slot) = free.pop() {
-        all[slot as usize] = new;
-        return slot;
-    }
-    all.push(new);
-    all.len() as u32 - 1
 }
 
 fn answered(query: &Query, qct: u64) -> Answered {

@@ -7,11 +7,12 @@ use crate::packet::NONE;
 use crate::record::bin_range;
 
 /// Files of a result folder besides summary, scenario and report.
-pub const FILES: [&str; 9] = [
+pub const FILES: [&str; 10] = [
     "flows.bin",
     "flows.csv",
     "queries.bin",
     "queries.csv",
+    "ranks.csv",
     "queues.csv",
     "links.csv",
     "pauses.csv",
@@ -77,7 +78,7 @@ pub fn links(net: &Net, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "node,port,peer,tier,rate_bps,delay_ps,data_packets,control_packets,data_bytes,control_bytes,busy_ps,marks,\
-         drops_buffer,drops_wire,drops_link_down,trims,drops_credit"
+         drops_buffer,drops_wire,drops_link_down,trims,drops_credit,drops_unscheduled,drops_control"
     )?;
     for port in 0..net.ports.len() as u32 {
         let (node, number, peer, tier) = place(net, port);
@@ -88,7 +89,7 @@ pub fn links(net: &Net, out: &mut dyn Write) -> io::Result<()> {
         let busy = (u128::from(p.tx_bytes + overhead) * 8_000_000_000_000 / u128::from(info.rate.0)) as u64;
         writeln!(
             out,
-            "{node},{number},{peer},{tier},{},{},{},{},{data},{},{busy},{},{},{},{},{},{}",
+            "{node},{number},{peer},{tier},{},{},{},{},{data},{},{busy},{},{},{},{},{},{},{},{}",
             info.rate.0,
             info.delay.0,
             p.tx_packets - p.tx_control,
@@ -99,7 +100,9 @@ pub fn links(net: &Net, out: &mut dyn Write) -> io::Result<()> {
             c.drops_wire,
             c.drops_link_down,
             c.trims,
-            c.drops_credit
+            c.drops_credit,
+            c.drops_unscheduled,
+            c.drops_control
         )?;
     }
     Ok(())

@@ -11,6 +11,7 @@ use crate::engine::windowed::lookahead;
 use crate::error::InputError;
 use crate::graph::NodeId;
 use crate::net::Net;
+use crate::programs::mpi::Mpi;
 use crate::programs::{Kind, Program};
 use crate::record::BINS;
 use crate::scenario::{EngineChoice, QueueRecords, Scenario, Stop};
@@ -216,7 +217,10 @@ fn queries(rpc: &Rpc, net: &mut Net, horizon: u64) -> Result<Traffic, InputError
 
 /// What the messages of a program amount to, about.
 fn messages(program: &Program, net: &mut Net, horizon: u64) -> Result<Traffic, InputError> {
-    let Kind::ScatterGather(w) = &program.kind;
+    let w = match &program.kind {
+        Kind::ScatterGather(w) => w,
+        Kind::Mpi(w) => return ranks(program, w, net),
+    };
     let end = w.end.0.min(horizon);
     let ends = end.saturating_sub(w.begin.0) as f64 / w.mean_gap;
     let queries = w.count.map_or(ends, |n| ends.min(n as f64));
@@ -232,6 +236,28 @@ fn messages(program: &Program, net: &mut Net, horizon: u64) -> Result<Traffic, I
         data_hops: pairs * (packets(w.request) + packets(w.response)) * path.len() as f64,
         last_start: (w.begin.0 as f64 + queries * w.mean_gap).min(end as f64) as u64,
         largest: w.request.max(w.response),
+    })
+}
+
+/// What the messages of ranks amount to, requests and grants not counted; as if all computed first and sent at line rate then.
+fn ranks(program: &Program, w: &Mpi, net: &mut Net) -> Result<Traffic, InputError> {
+    let totals = w.program.totals();
+    let count = program.hosts.len();
+    let mut path = Vec::new();
+    if count > 1 {
+        let (src, dst) = net.addresses(program.hosts[0], program.hosts[count - 1], 0);
+        net.routes.first_path(src, dst, &mut path)?;
+    }
+    let packets = totals.bytes as f64 / f64::from(net.scenario.framing.payload) + totals.messages as f64 / 2.0;
+    let rate = w.ideal.rate.map_or(1, |r| r.0) as f64 / 8e12;
+    let sending = totals.bytes as f64 / count as f64 / rate;
+    let computing = totals.longest_calc as f64 * w.config.unit_ps as f64;
+    Ok(Traffic {
+        flows: totals.messages,
+        bytes: totals.bytes as f64,
+        data_hops: packets * path.len() as f64,
+        last_start: (program.begin.0 as f64 + computing + sending) as u64,
+        largest: totals.largest,
     })
 }
 

@@ -294,11 +294,6 @@ fn transports(spec: &Spec, root: &Node) -> Read<()> {
                 format!("schemes.{name} is {word}, which shares no run with transports other than TCP and UDP yet");
             return Err(allowed(bad(root, &format!("schemes.{other}"), &problem), "schemes over TCP or UDP, or none"));
         }
-        if !spec.failures.is_empty() {
-            let word = scheme.cc.word();
-            let error = bad(root, "failures", &format!("links cannot fail under cc = \"{word}\" yet"));
-            return Err(allowed(error, "no failures, or an RDMA scheme"));
-        }
     }
     let message = spec.schemes.iter().find(|(_, s)| s.cc.is_message_transport());
     let trimming = spec.switch.trimming.enabled;
@@ -315,11 +310,6 @@ fn transports(spec: &Spec, root: &Node) -> Read<()> {
             bad(root, &format!("schemes.{other}"), &problem),
             "one scheme; other ones in runs of their own",
         ));
-    }
-    if !spec.failures.is_empty() {
-        let word = scheme.cc.word();
-        let error = bad(root, "failures", &format!("links cannot fail under cc = \"{word}\" yet"));
-        return Err(allowed(error, "no failures, or an RDMA scheme"));
     }
     if trimming && !matches!(scheme.cc, Control::Ndp(_)) {
         let error = bad(root, "switch.trimming.enabled", "trimmed packets mean nothing to this scheme");
@@ -343,10 +333,6 @@ fn transports(spec: &Spec, root: &Node) -> Read<()> {
         if spec.switch.pfc.enabled {
             let error = bad(root, "switch.pfc.enabled", "a port that shapes credits never pauses anyone");
             return Err(allowed(error, "false with cc = \"express_pass\""));
-        }
-        if spec.switch.model == BufferModel::Shared {
-            let error = bad(root, "switch.model", "ports that shape credits have buffers of their own");
-            return Err(allowed(error, "\"per_port\" with cc = \"express_pass\""));
         }
         if matches!(spec.switch.accounting, Accounting::Input | Accounting::Both) {
             let error = bad(root, "switch.accounting", "ports that shape credits have queues of their own");
@@ -434,6 +420,7 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
         WorkloadKind::Permutation(w) => Some(&w.hosts),
         WorkloadKind::AllToAll(w) => Some(&w.hosts),
         WorkloadKind::ScatterGather(w) => Some(&w.hosts),
+        WorkloadKind::Mpi(w) => Some(&w.hosts),
         WorkloadKind::Flows(_) | WorkloadKind::Rpc(_) => None,
     };
     let share_of = match &workload.kind {
@@ -513,6 +500,12 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
             if spec.schemes.iter().any(|(name, s)| *name == scheme.0 && s.cc.is_udp()) {
                 let error = bad(root, &at("scheme"), "what a query loses over UDP would never be asked for again");
                 return Err(allowed(error, "a scheme over another transport"));
+            }
+            sequential(spec, root, &at("kind"))?;
+        }
+        WorkloadKind::Mpi(w) => {
+            if w.connections == Connections::Open {
+                streams(spec, root, &at("connections"), &scheme)?;
             }
             sequential(spec, root, &at("kind"))?;
         }

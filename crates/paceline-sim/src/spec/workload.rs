@@ -4,6 +4,7 @@ use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time};
 
 use super::declare::{section, variants};
 use super::field::{Record, Type};
+use super::mpi::Mpi;
 use super::node::{Item, Node};
 use super::section::{Section, read_record};
 use super::value::{File, HostSet, LinkRef, Name, Value, Wrong, choice, either, quote};
@@ -15,7 +16,7 @@ section! {
         group: Name => kind {
             "poisson" => "poisson", "incast" => "incast", "permutation" => "permutation",
             "all_to_all" => "all_to_all", "flows" => "flows", "rpc" => "rpc",
-            "scatter_gather" => "scatter_gather", "on_off" => "on_off",
+            "scatter_gather" => "scatter_gather", "on_off" => "on_off", "mpi" => "mpi",
         }, from "Paceline";
         /// Name of the scheme its flows use; may be left out when there is only one.
         scheme: Option<Name>, from "Paceline";
@@ -51,6 +52,8 @@ variants! {
         ScatterGather(ScatterGather) = "scatter_gather",
         /// Hosts that start flows in bursts, most of them to hosts of their rack.
         OnOff(OnOff) = "on_off",
+        /// Ranks of a message-passing program.
+        Mpi(Mpi) = "mpi",
     }
 }
 

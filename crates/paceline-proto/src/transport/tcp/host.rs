@@ -255,6 +255,11 @@ pub fn is_ect(second: u64) -> bool {
     Flags((second >> 32) as u16).has(Flags::ECT)
 }
 
+/// Whether a segment opens a connection (SYN, or the answer to one), by the same word.
+pub fn is_opening(second: u64) -> bool {
+    Flags((second >> 32) as u16).has(Flags::SYN)
+}
+
 impl Endpoint for Host {
     const EXTRA: bool = true;
 
@@ -316,6 +321,14 @@ impl Endpoint for Host {
         let (header, extra) = self.queue.pop_front()?;
         self.extra = extra;
         Some(header)
+    }
+
+    fn congested(&mut self, now: Time, slot: u32) {
+        if let Some(Some(out)) = self.senders.get_mut(slot as usize) {
+            let cx = Self::context(&self.params, &self.contexts, out.scheme);
+            out.connection.on_congestion(cx, now);
+            self.drain_sender(now, slot);
+        }
     }
 
     fn extra(&self) -> Extra {
@@ -382,6 +395,7 @@ mod tests {
             let header = frame(&Sizes::ETHERNET, Kind::Data, 0, 1, 2, 3, &s);
             prop_assert_eq!(unpack(&header, &pack(&s)), s);
             prop_assert_eq!(is_ect(pack(&s)[1]), s.flags.has(Flags::ECT));
+            prop_assert_eq!(is_opening(pack(&s)[1]), s.flags.has(Flags::SYN));
             let marked = unpack(&Header { flags: CE, ..header }, &pack(&s));
             prop_assert!(marked.flags.has(Flags::CE));
         }

@@ -164,6 +164,13 @@ pub(super) fn all_variants() -> Vec<String> {
         "kind = 'scatter_gather'\nduration = '1ms'\nconnections = 'open'\nresponse = '1600B'\nmax_queries = 5",
         "kind = 'on_off'\nduration = '1ms'\nsizes = '3KB'\nlocal = 0.5",
         "kind = 'on_off'\nend = '1ms'\nmode = 'cbr'\nrate = '2Gbps'",
+        "kind = 'mpi'\nprogram = 'bt'\nranks = 4\nplacement = 'random'\nconnections = 'new'",
+        "kind = 'mpi'\nprogram = 'cg'\nconnections = 'new'\neager = '8KiB'",
+        "kind = 'mpi'\nprogram = 'ft'\nproblem_class = 'S'\nalltoall = 'posted'\nconnections = 'new'",
+        "kind = 'mpi'\nprogram = 'is'\nconnections = 'new'\nallreduce = 'reduce_scatter'\niterations = 3",
+        "kind = 'mpi'\nprogram = 'mg'\nconnections = 'new'\nhosts = [3, '0-2']",
+        "kind = 'mpi'\nprogram = 'wrf'\nconnections = 'new'\ncompute = '1ms'\ncolumns = 2",
+        "kind = 'mpi'\nprogram = 'goal'\nconnections = 'new'\nfile = 'f.goal'",
         "kind = 'flows'\nfile = 'f.csv'",
         "kind = 'flows'\nrows = [{ src = 0, dst = 1, bytes = '1B', scheme = 's', class = 2, rate_cap = '1Gbps' }]",
     ];
@@ -266,7 +273,7 @@ fn the_catalogue_lists_parameters_with_their_conditions() {
     );
     assert_eq!(
         names("workloads"),
-        ["poisson", "incast", "permutation", "all_to_all", "flows", "rpc", "scatter_gather", "on_off"]
+        ["poisson", "incast", "permutation", "all_to_all", "flows", "rpc", "scatter_gather", "on_off", "mpi"]
     );
     assert_eq!(names("topologies").len(), 9);
     assert_eq!(list["distributions"][0], "websearch@hpcc");
@@ -308,6 +315,8 @@ fn only_what_has_no_sensible_default_is_required() {
             "workloads.*.rows.*.bytes",
             "workloads.*.sizes.file",
             "workloads.*.sizes.file",
+            "workloads.*.program",
+            "workloads.*.file",
             "schemes.*.cc",
         ]
     );

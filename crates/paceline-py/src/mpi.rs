@@ -1,0 +1,111 @@
+//! Message-passing programs for Python. The interpreter is free meanwhile.
+#![allow(clippy::needless_pass_by_value, reason = "Python's arguments arrive owned")]
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use paceline_sim::InputError;
+use paceline_sim::mpi::collectives::{AllReduce, AllToAll};
+use paceline_sim::mpi::nas::Setting;
+use paceline_sim::mpi::{Algorithms, Generator, Info, MachineConfig, Program, goal, info};
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+
+use crate::engine::to_python;
+use crate::error::to_py;
+
+/// Operations of a schedule that is written out: some 10 GB of text.
+const MOST_WRITTEN: u64 = 200_000_000;
+
+fn word<T: Copy>(field: &str, given: &str, words: &[(&str, T)]) -> Result<T, InputError> {
+    words.iter().find(|(word, _)| *word == given).map(|(_, value)| *value).ok_or_else(|| {
+        let all: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        InputError::new("no such algorithm").field(field).value(given).allowed(all.join(", "))
+    })
+}
+
+/// Writes a generated program as GOAL text and says what is in it. See the type stub.
+#[pyfunction]
+#[pyo3(signature = (program, out, ranks, problem_class=None, iterations=None, compute_rate=1e9, seed=1, alltoall="auto", allreduce="auto"))]
+#[allow(clippy::too_many_arguments, reason = "one call across the seam; Python names them")]
+pub fn mpi_export(
+    py: Python<'_>,
+    program: &str,
+    out: PathBuf,
+    ranks: u32,
+    problem_class: Option<&str>,
+    iterations: Option<u32>,
+    compute_rate: f64,
+    seed: u64,
+    alltoall: &str,
+    allreduce: &str,
+) -> PyResult<Py<PyAny>> {
+    let built = py.detach(|| {
+        let alltoall = word(
+            "alltoall",
+            alltoall,
+            &[
+                ("auto", AllToAll::Auto),
+                ("bruck", AllToAll::Bruck),
+                ("posted", AllToAll::Posted),
+                ("pairwise", AllToAll::Pairwise),
+            ],
+        )?;
+        let allreduce = word(
+            "allreduce",
+            allreduce,
+            &[
+                ("auto", AllReduce::Auto),
+                ("recursive_doubling", AllReduce::RecursiveDoubling),
+                ("reduce_scatter", AllReduce::ReduceScatter),
+            ],
+        )?;
+        if !(1.0..=1e18).contains(&compute_rate) {
+            let error = InputError::new("out of range").field("compute_rate").value(compute_rate);
+            return Err(error.allowed("1 to 1e18 operations per second"));
+        }
+        let algorithms = Algorithms { alltoall, allreduce, ..Algorithms::default() };
+        let setting = Setting { ranks, iterations, rate: compute_rate, algorithms, seed };
+        let program = Generator::named(program, problem_class)?.build(&setting)?;
+        let operations = program.totals().operations;
+        if operations > MOST_WRITTEN {
+            let error = InputError::new(format!("the schedule would hold {operations} operations"));
+            return Err(error.field("iterations").allowed(format!("so many that {MOST_WRITTEN} are enough")));
+        }
+        Ok(program)
+    });
+    let program = built.map_err(|e| to_py(py, &e))?;
+    py.detach(|| write(&program, &out)).map_err(|e| PyOSError::new_err(format!("{}: {e}", out.display())))?;
+    tell(py, program)
+}
+
+/// Writes through a temporary file, so that there is never half a schedule.
+fn write(program: &Program, out: &Path) -> std::io::Result<()> {
+    let mut name = out.file_name().unwrap_or_default().to_os_string();
+    name.push(".part");
+    let temporary = out.with_file_name(name);
+    let written = (|| {
+        let mut file = BufWriter::with_capacity(1 << 16, File::create(&temporary)?);
+        goal::write(program, &mut file)?;
+        file.flush()?;
+        std::fs::rename(&temporary, out)
+    })();
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn tell(py: Python<'_>, program: Program) -> PyResult<Py<PyAny>> {
+    let found: Info = py.detach(|| info(&Arc::new(program), MachineConfig::default().eager));
+    to_python(py, &found)
+}
+
+/// What is in a GOAL schedule. See the type stub.
+#[pyfunction]
+pub fn mpi_info(py: Python<'_>, path: PathBuf) -> PyResult<Py<PyAny>> {
+    let program = py.detach(|| goal::load(&path)).map_err(|e| to_py(py, &e))?;
+    tell(py, program)
+}

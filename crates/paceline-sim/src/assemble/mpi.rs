@@ -1,0 +1,137 @@
+//! Message-passing programs.
+
+use std::sync::Arc;
+
+use paceline_proto::rng::{Purpose, Stream, hash3};
+use paceline_proto::units::{NS, Time};
+
+use super::{Build, read_text};
+use crate::error::InputError;
+use crate::graph::NodeId;
+use crate::mpi::halo::Halo;
+use crate::mpi::nas::Setting;
+use crate::mpi::{Algorithms, Crossbar, Generator, MachineConfig, Program as Ranks, goal};
+use crate::programs::mpi::Mpi;
+use crate::programs::{Connections, Kind, Program};
+use crate::spec::mpi::{self as spec, MpiProgram, Placement};
+use crate::spec::value::HostSet;
+use crate::spec::workload;
+use crate::workload::{FlowDefaults, stream_id};
+
+/// Entity of the random stream that places ranks on hosts.
+const PLACEMENT: u64 = 1;
+
+impl Build<'_> {
+    pub(super) fn mpi(
+        &self,
+        number: usize,
+        p: &spec::Mpi,
+        begin: Time,
+        flow: FlowDefaults,
+    ) -> Result<Program, InputError> {
+        let field = format!("workloads.{number}.");
+        let mut hosts = self.ordered_hosts(&format!("{field}hosts"), &p.hosts)?;
+        let seed = hash3(self.scenario.seed, number as u64, 0);
+        let program = self.ranks(number, p, hosts.len() as u32, seed)?;
+        if program.len() as usize > hosts.len() {
+            return Err(self
+                .spec
+                .error(&format!("{field}hosts"), "fewer hosts than ranks")
+                .value(hosts.len())
+                .allowed(format!("a host for each of the {} ranks", program.len())));
+        }
+        hosts.truncate(program.len() as usize);
+        if p.placement == Placement::Random {
+            let mut draws = Stream::new(self.scenario.seed, Purpose::Programs, stream_id(number as u16, PLACEMENT));
+            for last in (1..hosts.len()).rev() {
+                hosts.swap(last, draws.below(last as u32 + 1) as usize);
+            }
+        }
+        let unit_ps = if let MpiProgram::Goal(g) = &p.program { g.calc_unit.0 } else { NS };
+        let mpi = Mpi {
+            program: Arc::new(program),
+            config: MachineConfig { eager: p.eager.0, control: p.control.0, unit_ps },
+            ideal: self.crossbar(&hosts),
+        };
+        let connections = match p.connections {
+            workload::Connections::New => Connections::New,
+            workload::Connections::Open => Connections::Open,
+        };
+        Ok(Program { kind: Kind::Mpi(mpi), hosts, flow, connections, begin, workload: number as u16 })
+    }
+
+    /// Hosts in the order in which they are given.
+    fn ordered_hosts(&self, field: &str, set: &HostSet) -> Result<Vec<NodeId>, InputError> {
+        let known = self.hosts(field, set, 1)?;
+        let HostSet::Ranges(ranges) = set else { return Ok(known) };
+        let count: u64 = ranges.iter().map(|(low, high)| u64::from(high - low) + 1).sum();
+        if count > known.len() as u64 {
+            let error = self.spec.error(field, "a host has one rank, and some are listed twice");
+            return Err(error.allowed("each host once"));
+        }
+        Ok(ranges.iter().flat_map(|(low, high)| *low..=*high).collect())
+    }
+
+    fn ranks(&self, number: usize, p: &spec::Mpi, hosts: u32, seed: u64) -> Result<Ranks, InputError> {
+        let field = format!("workloads.{number}.");
+        let setting = |ranks: Option<u32>, iterations, rate| Setting {
+            ranks: ranks.unwrap_or(hosts),
+            iterations,
+            rate,
+            algorithms: Algorithms::default(),
+            seed,
+        };
+        let (generator, setting) = match &p.program {
+            MpiProgram::Goal(g) => {
+                let text = read_text(self.spec, &format!("{field}file"), &g.file.0)?;
+                return goal::read(&text, &g.file.0);
+            }
+            MpiProgram::Bt(w) => (Generator::Bt(w.problem_class), setting(w.ranks, w.iterations, w.compute_rate)),
+            MpiProgram::Cg(w) => (Generator::Cg(w.problem_class), setting(w.ranks, w.iterations, w.compute_rate)),
+            MpiProgram::Ft(w) => {
+                let algorithms = Algorithms { alltoall: w.alltoall, ..Algorithms::default() };
+                (
+                    Generator::Ft(w.problem_class),
+                    Setting { algorithms, ..setting(w.ranks, w.iterations, w.compute_rate) },
+                )
+            }
+            MpiProgram::Is(w) => {
+                let algorithms = Algorithms { alltoall: w.alltoall, allreduce: w.allreduce, ..Algorithms::default() };
+                let setting = Setting { algorithms, ..setting(w.ranks, w.iterations, w.compute_rate) };
+                (Generator::Is(w.problem_class, w.noise), setting)
+            }
+            MpiProgram::Mg(w) => {
+                let algorithms = Algorithms { allreduce: w.allreduce, ..Algorithms::default() };
+                (
+                    Generator::Mg(w.problem_class),
+                    Setting { algorithms, ..setting(w.ranks, w.iterations, w.compute_rate) },
+                )
+            }
+            MpiProgram::Wrf(w) => {
+                let model = Halo {
+                    columns: w.columns,
+                    north_south: w.north_south.0,
+                    east_west: w.east_west.0,
+                    rounds: w.rounds,
+                    calc_ns: w.compute.as_ns(),
+                };
+                (Generator::Wrf(model), setting(w.ranks, Some(w.iterations), 1e9))
+            }
+        };
+        generator.build(&setting).map_err(|e| self.inside(&field, e))
+    }
+
+    /// The ideal network of the hosts: their slowest link to a switch that does everything at once, its delay twice, and the time
+    /// in the stacks and adapters of both ends.
+    fn crossbar(&self, hosts: &[NodeId]) -> Crossbar {
+        let links = || hosts.iter().flat_map(|h| self.scenario.graph.ports_of(*h));
+        let framing = &self.scenario.framing;
+        let stacks = self.scenario.adapter.as_ref().map_or(0, |a| a.down.0 + a.up.0);
+        Crossbar {
+            rate: links().map(|p| p.rate).min(),
+            latency_ps: 2 * links().map(|p| p.delay.0).min().unwrap_or(0) + stacks,
+            payload: framing.payload,
+            overhead: framing.header + framing.wire_overhead,
+        }
+    }
+}

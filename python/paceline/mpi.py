@@ -1,0 +1,71 @@
+"""Message-passing programs: generated ones as GOAL text, and what is in a schedule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from paceline import _native
+from paceline.errors import Failure
+
+PROGRAMS = ("bt", "cg", "ft", "is", "mg", "wrf")
+"""Programs that can be generated."""
+
+
+def export(
+    program: str,
+    out: Path | None = None,
+    *,
+    ranks: int,
+    problem_class: str | None = None,
+    iterations: int | None = None,
+    compute_rate: float = 1e9,
+    seed: int = 1,
+    alltoall: str = "auto",
+    allreduce: str = "auto",
+    force: bool = False,
+) -> tuple[Path, dict[str, Any]]:
+    """Writes ``program`` as GOAL text to ``out`` (default: ``PROGRAM.goal``) and returns the file and what is in it.
+
+    ``problem_class`` is one of S, W, A, B, C, D, and nothing for ``wrf``; ``iterations`` as many as the class has
+    if not given; ``compute_rate`` operations per second of a rank; times in the schedule are ns.
+
+    Raises InputError for what the program does not run with, :class:`paceline.errors.Failure` when the file is there.
+    """
+    target = Path(f"{program}.goal") if out is None else out
+    if target.exists() and not force:
+        raise Failure(f"{target} exists; --force replaces it")
+    found = _native.mpi_export(
+        program,
+        target,
+        ranks,
+        problem_class=problem_class,
+        iterations=iterations,
+        compute_rate=compute_rate,
+        seed=seed,
+        alltoall=alltoall,
+        allreduce=allreduce,
+    )
+    return target, found
+
+
+def info(file: Path) -> dict[str, Any]:
+    """What is in a GOAL schedule: ranks, operations, messages, bytes, whether all is received.
+
+    Raises InputError when the file cannot be read or is no schedule.
+    """
+    return _native.mpi_info(file)
+
+
+def lines(found: dict[str, Any]) -> list[str]:
+    """What :func:`info` found, for people."""
+    largest = f", the largest {found['largest_message_bytes']:,} B" if found["sends"] else ""
+    said = [
+        f"{found['ranks']:,} ranks, {found['operations']:,} operations",
+        f"{found['sends']:,} sends, {found['receives']:,} receives, {found['message_bytes']:,} B{largest}",
+    ]
+    if found["least_runtime"] is not None:
+        least = found["least_runtime"]
+        said.append(f"a rank computes up to {found['longest_compute']:,} units, all together take {least:,} or more")
+    matched = {True: "every message is received", False: f"does not match: {found['why']}", None: "too long to try out"}
+    return [*said, matched[found["matched"]]]

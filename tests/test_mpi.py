@@ -1,0 +1,84 @@
+"""``paceline mpi`` and runs of message-passing programs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import paceline as pl
+from paceline import mpi
+from paceline.cli import main
+from paceline.summary import lines
+
+
+def test_what_is_exported_is_a_schedule_with_the_same_in_it(tmp_path, capsys):
+    file = tmp_path / "ft.goal"
+    assert main(["mpi", "export", "ft", "--class", "S", "--ranks", "8", "-o", str(file), "--json"]) == 0
+    exported = json.loads(capsys.readouterr().out)
+    # Seven transposes among eight ranks, and six reductions to one.
+    assert (exported["ranks"], exported["sends"], exported["matched"]) == (8, 7 * 56 + 6 * 7, True)
+    assert main(["mpi", "info", str(file), "--json"]) == 0
+    read = json.loads(capsys.readouterr().out)
+    assert {k: read[k] for k in read if k != "operations"} == {k: exported[k] for k in exported if k != "operations"}
+    assert main(["mpi", "info", str(file)]) == 0
+    assert "every message is received" in capsys.readouterr().out
+
+
+def test_a_file_is_replaced_only_on_demand(tmp_path, capsys):
+    file = tmp_path / "wrf.goal"
+    arguments = ["mpi", "export", "wrf", "--ranks", "4", "--iterations", "1", "-o", str(file)]
+    assert main(arguments) == 0
+    assert main(arguments) == 1
+    assert "--force" in capsys.readouterr().err
+    assert main([*arguments, "--force"]) == 0
+
+
+def test_a_schedule_that_does_not_match_is_told(tmp_path, capsys):
+    file = tmp_path / "bad.goal"
+    file.write_text("num_ranks 2\nrank 0 {\nrecv 5b from 1 tag 1\n}\nrank 1 {\n}\n")
+    assert main(["mpi", "info", str(file)]) == 0
+    assert "no message has come for it" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["export", "lu", "--ranks", "4"], "no such program"),
+        (["export", "ft", "--ranks", "4"], "no such class"),
+        (["export", "ft", "--class", "S", "--ranks", "5"], "a power of 2"),
+        (["export", "ft", "--class", "S", "--ranks", "4", "--alltoall", "ring"], "no such algorithm"),
+        (["export", "wrf", "--class", "S", "--ranks", "4"], "wrf has no classes"),
+        (["info", "no-such.goal"], "cannot be read"),
+    ],
+)
+def test_bad_input(arguments, told, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["mpi", *arguments]) == 2
+    assert told in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("connections", ["open", "new"])
+def test_a_run_tells_how_long_the_program_took(tmp_path, connections):
+    scenario = pl.Scenario(
+        topology=pl.Star(hosts=8),
+        schemes={"hpcc": pl.Hpcc()},
+        workloads=[pl.Cg(problem_class="S", iterations=1, connections=connections)],
+    )
+    results = pl.simulate(scenario, tmp_path / "r", progress="none")
+    (run,) = results.summary["mpi"]
+    assert results.status == "completed"
+    assert run["ranks"] == 8
+    assert run["slowdown"] > 1
+    assert results.ranks["runtime_ps"].max() == run["runtime_ps"]
+    assert (results.ranks["runtime_ps"] >= results.ranks["compute_ps"]).all()
+    assert results.ranks["message_bytes"].sum() == run["message_bytes"]
+    assert results.flows.rows == (run["messages"] if connections == "new" else 0)
+    assert "mpi on 8 ranks over hpcc" in "\n".join(lines(results.summary))
+
+
+def test_the_programs_are_those_of_the_engine(tmp_path):
+    with pytest.raises(pl.InputError) as raised:
+        mpi.export("lu", tmp_path / "lu.goal", ranks=4)
+    assert raised.value.allowed == ", ".join(mpi.PROGRAMS)
