@@ -313,7 +313,7 @@ fn affordable(spec: &Resolved) -> bool {
 
 /// A base with one transport for all its flows, and ports that suit it.
 fn alone(base: usize, switch: usize, cc: &str) -> String {
-    let queries = BASES[base].contains("rpc");
+    let queries = BASES[base].contains("\"rpc\"");
     let base = if queries && MESSAGES.contains(&cc) { 0 } else { base };
     let network = BASES[base].replace("\"t\"\n", "\"s\"\n").replace("scheme = \"t\" }", "scheme = \"s\" }");
     let ports = match cc {
@@ -392,6 +392,7 @@ fn found_before() {
         (3, 0, ("none", "none"), sets(&["topology.link_delay=47ms"])),
         (5, 2, ("none", "none"), sets(&["host.rto=off", "seed=11"])),
         (0, 0, ("none", "none"), sets(&["workloads.0.load.value=0.11126428102265513"])),
+        (0, 0, ("homa", "homa"), sets(&["topology.host_rate=162Mbps"])),
         (2, 0, ("express_pass", "none"), sets(&["schemes.s.first_rtt=burst", "topology.chain_rate=304Mbps"])),
     ] {
         try_out(&text_of(base, switch, schemes), &set).unwrap();
