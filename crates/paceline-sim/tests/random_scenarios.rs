@@ -21,7 +21,7 @@ const FLOWS: usize = 3000;
 const FRAMES: f64 = 100_000.0;
 
 /// Every kind of topology and workload, both schemes, failing links.
-const BASES: [&str; 9] = [
+const BASES: [&str; 10] = [
     r#"
 [topology]
 kind = "star"
@@ -178,6 +178,25 @@ scheme = "s"
 interval = "9us"
 request = "3KB"
 response = "7KB"
+[[workloads]]
+kind = "poisson"
+scheme = "t"
+sizes = "20KB"
+"#,
+    r#"
+[topology]
+kind = "leaf_spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 4
+[[workloads]]
+kind = "mpi"
+program = "mg"
+problem_class = "S"
+compute_rate = 1e13
+connections = "new"
+eager = "500B"
+scheme = "s"
 [[workloads]]
 kind = "poisson"
 scheme = "t"
