@@ -188,9 +188,9 @@ def write_run(
         sent = int(use * SPAN_PS / 1e12 * rate / 8)
         links.append(
             f"{node},{port},{peer},{tier},{rate},1000000,{sent // 1048},{sent // 1048},{sent},{sent // 16},"
-            f"{int(use * SPAN_PS)},{rng.poisson(200)},0,0,0,0,0"
+            f"{int(use * SPAN_PS)},{rng.poisson(200)},0,0,0,0,0,0,0"
         )
-    head += ",busy_ps,marks,drops_buffer,drops_wire,drops_link_down,trims,drops_credit"
+    head += ",busy_ps,marks,drops_buffer,drops_wire,drops_link_down,trims,drops_credit,drops_unscheduled,drops_control"
     (folder / "links.csv").write_text("\n".join([head, *links]) + "\n")
     head = "node,port,peer,tier,class,pause_frames,resume_frames,paused_ps,paused_share"
     pauses = [

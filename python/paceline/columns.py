@@ -68,8 +68,8 @@ FLOWS = Table(
 
 QUERIES = Table(
     "queries",
-    "One row per query, in the order in which they were issued. Only where a workload asks queries "
-    "(`kind` `rpc` or `scatter_gather`).",
+    "One row per query, in the order in which they were issued. Only where a workload asks queries (`kind` `rpc` or "
+    "`scatter_gather`).",
     (
         Column(
             "connection",
@@ -147,6 +147,8 @@ LINKS = Table(
         Column("drops_link_down", int, "packets", "Packets lost to a link that was down or led nowhere."),
         Column("trims", int, "packets", "Packets for this port whose payload was cut off (NDP)."),
         Column("drops_credit", int, "packets", "Credits that the port's shaper dropped (ExpressPass)."),
+        Column("drops_unscheduled", int, "packets", "Of `drops_buffer`, unscheduled packets (Homa, NDP, ExpressPass)."),
+        Column("drops_control", int, "packets", "Of `drops_buffer`, packets without payload."),
     ),
 )
 
@@ -165,11 +167,11 @@ PAUSES = Table(
 
 SATURATION = Table(
     "saturation",
-    "How far pauses had spread, at the instants of `series.csv`; no row where nothing was ever paused at one of them, and "
-    "no file without PFC. A paused link is a transmitting port and class that the switch at the far end pauses. It waits for "
-    "the egress ports of that switch at which its packets stand. One that is not paused itself is the root of a tree; links "
-    "that wait for it have depth 1, links that wait for those depth 2. Links that wait for each other in a cycle (a deadlock) "
-    "are one root, as deep as they are many.",
+    "How far pauses had spread, at the instants of `series.csv`; no row where nothing was ever paused at one of "
+    "them, and no file without PFC. A paused link is a transmitting port and class that the switch at the far end "
+    "pauses. It waits for the egress ports of that switch at which its packets stand. One that is not paused itself is "
+    "the root of a tree; links that wait for it have depth 1, links that wait for those depth 2. Links that wait for "
+    "each other in a cycle (a deadlock) are one root, as deep as they are many.",
     (
         Column("time_ps", int, "ps", "Simulated instant of the sample."),
         Column("paused_links", int, "", "Paused links, one counted once for each of its classes."),
@@ -186,8 +188,9 @@ SATURATION = Table(
 SERIES = Table(
     "series",
     "Samples over time, one value per row. `kind` is `queue_bytes` (bytes waiting at port `id`, written `node:port`), "
-    "`rate_bps` and `cwnd_bytes` (sending rate in bit/s and window in bytes of flow `id`), `active_flows` or "
-    "`finished_flows` (without `id`).",
+    "`rate_bps`, `cwnd_bytes` and `acked_bytes` (sending rate in bit/s, window and payload acknowledged so far in "
+    "bytes of flow `id`, where its transport has them: TCP has no rate), `active_flows` or `finished_flows` (without "
+    "`id`).",
     (
         Column("time_ps", int, "ps", "Simulated instant of the sample."),
         Column("kind", str, "", "What was sampled."),
@@ -279,6 +282,7 @@ SUMMARY = (
     Column("counters.drops_link_down", int, "packets", "Packets lost because a link was down."),
     Column("counters.lossless_drops", int, "packets", "Of the dropped packets, those of a class under PFC: a fault."),
     Column("counters.marks", int, "packets", "Packets marked by ECN."),
+    Column("counters.notifications", int, "frames", "QCN notifications sent by switches."),
     Column("counters.pause_frames", int, "frames", "PFC pause frames sent."),
     Column("counters.resume_frames", int, "frames", "PFC resume frames sent."),
     Column("counters.ties", int, "events", "Events at one place and instant, ordered by a hash."),
@@ -294,14 +298,22 @@ SUMMARY = (
     Column("counters.drops_credit", int, "packets", "Credits dropped by switch ports (ExpressPass)."),
     Column("counters.probes", int, "packets", "Probes behind unscheduled packets (Aeolus)."),
     Column("counters.timeouts", int, "timeouts", "Timeouts that made a host send."),
+    Column("counters.fast_retransmits", int, "", "Losses repaired at the third duplicate ACK (TCP)."),
+    Column(
+        "counters.ignored_duplicates",
+        int,
+        "",
+        "Third duplicate ACKs that repaired nothing, since an earlier reduction covers what they acknowledge (TCP).",
+    ),
+    Column("counters.ecn_reductions", int, "", "Windows reduced for congestion marks (TCP)."),
     Column("counters.max_buffer_bytes", int, "bytes", "Most bytes ever in the buffer of one switch."),
     Column(
         "traffic",
         list,
         "",
-        "Over TCP and UDP only, for each scheme: `scheme`, its name; `packets` and `frame_bytes`, data packets sent, copies "
-        "included; `delivered_bytes`, payload that arrived for the first time; `dropped_packets` and `dropped_bytes`, data "
-        "packets lost anywhere.",
+        "Over TCP and UDP only, for each scheme: `scheme`, its name; `packets` and `frame_bytes`, data packets sent, "
+        "copies included; `delivered_bytes`, payload that arrived for the first time; `dropped_packets` and "
+        "`dropped_bytes`, data packets lost anywhere.",
     ),
     Column("machine.setup_s", float, "s", "Wall time before the first event."),
     Column("machine.run_s", float, "s", "Wall time of the event loop."),

@@ -251,25 +251,38 @@ class _Page:
         if rows:
             head = ("Tier", "Links", "Used, mean", "Least", "Most", "Paused, mean", "Most")
             section.tables.append(Table("Time transmitting and time paused, by tier", head, rows))
-        rows = []
-        for run, label in pairs:
-            for t in run.summary.get("traffic", []) if len(run.summary.get("traffic", [])) > 1 else []:
-                name = str(t["scheme"]) if len(self.runs) == 1 else f"{label}: {t['scheme']}"
-                lost = t["dropped_packets"] / t["packets"] if t["packets"] else 0.0
-                cells = (f"{t['packets']:,}", format_size(t["delivered_bytes"]), f"{t['dropped_packets']:,}", _share(lost))
-                rows.append((Cell(name), *(Cell(c) for c in cells)))
-        if rows:
-            head = ("Scheme", "Data packets sent", "Payload delivered", "Packets lost", "Share")
-            section.tables.append(Table("What the schemes sent and lost", head, rows))
+        section.tables += self.traffic()
         return section
+
+    def traffic(self) -> list[Table]:
+        """What the schemes of a run sent and lost, where several share one."""
+        rows: list[tuple[Cell, ...]] = []
+        for run, label in zip(self.runs, run_labels(self.runs), strict=True):
+            schemes = run.summary.get("traffic", [])
+            for t in schemes if len(schemes) > 1 else []:
+                name = str(t["scheme"]) if len(self.runs) == 1 else f"{label}: {t['scheme']}"
+                share = t["dropped_packets"] / t["packets"] if t["packets"] else 0.0
+                sent, lost = f"{t['packets']:,}", f"{t['dropped_packets']:,}"
+                rows.append(
+                    (Cell(name), *(Cell(c) for c in (sent, format_size(t["delivered_bytes"]), lost, _share(share))))
+                )
+        head = ("Scheme", "Data packets sent", "Payload delivered", "Packets lost", "Share")
+        return [Table("What the schemes sent and lost", head, rows)] if rows else []
 
     def saturation(self, section: Section) -> None:
         """How far pauses spread, where samples saw any."""
         shown = {
-            label: run.saturation for run, label in zip(self.runs, run_labels(self.runs), strict=True) if run.saturation.rows
+            label: run.saturation
+            for run, label in zip(self.runs, run_labels(self.runs), strict=True)
+            if run.saturation.rows
         }
         kinds = (
-            ("depth", "saturation_depth", "Depth, links", "Longest chain of paused links that leads to a congested port"),
+            (
+                "depth",
+                "saturation_depth",
+                "Depth, links",
+                "Longest chain of paused links that leads to a congested port",
+            ),
             ("paused_hosts", "paused_hosts", "Hosts", "Hosts whose link was paused"),
         )
         for column, name, axis, caption in kinds if shown else ():
@@ -383,18 +396,21 @@ def _queue_series(run: Results, count: int) -> dict[str, tuple[NDArray[Any], NDA
 
 
 def _flow_series(run: Results) -> dict[str, plot.FlowTimeline]:
-    """Rate and window over time of the followed flows, by id."""
+    """Rate and window over time of the followed flows, by id; without a rate that of the acknowledgements."""
     table = run.series
-    ours = np.isin(table["kind"], ("rate_bps", "cwnd_bytes"))
+    ours = np.isin(table["kind"], ("rate_bps", "cwnd_bytes", "acked_bytes"))
     kind, name, time, value = (table[column][ours] for column in ("kind", "id", "time_ps", "value"))
     found = {}
     for flow in sorted({str(n) for n in name}, key=lambda n: (len(n), n)):
         curves = []
-        for what in ("rate_bps", "cwnd_bytes"):
+        for what in ("rate_bps", "cwnd_bytes", "acked_bytes"):
             mine = (name == flow) & (kind == what)
             order = np.argsort(time[mine], kind="stable")
             curves.append((time[mine][order], value[mine][order]))
-        found[_flow_label(run, flow)] = plot.FlowTimeline(*curves)
+        rate, window, (when, acked) = curves
+        if not len(rate[0]) and len(when) > 1:
+            rate = (when[1:], np.diff(acked) * 8e12 / np.diff(when))
+        found[_flow_label(run, flow)] = plot.FlowTimeline(rate, window)
     return found
 
 

@@ -696,6 +696,11 @@ class Qcn(Section):
     the queue as it is. Range [0, 16]. Source: IEEE 802.1Qau; 9 averages as RED does with 0.002.
     """
 
+    exempt_syn: bool = False
+    """Frames that open a connection (SYN and its answer) are neither sampled nor limited.
+    Source: IEEE 802.1Qau knows no TCP; for comparison.
+    """
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SelectiveDrop(Section):
@@ -969,6 +974,9 @@ class HostQcn(Section):
     """Frames that share a limiter: all to one destination, all of one flow, or all. Source: HotI
     2011 (inferred: QCN delays SYNs); IEEE 802.1Qau: "nic".
     """
+
+    reaction: Literal["limiter", "window"] = "limiter"
+    """What a notification does. Source: IEEE 802.1Qau; "window" for comparison."""
 
     timer: str = "15ms"
     """A stage of the timer. Unit: time. Range [1us, 100s]. Source: HotI 2011; IEEE8021-CN-MIB."""
@@ -2002,9 +2010,9 @@ class OnOffFlows(Section):
     [1B, 1TiB]. Source: TrafPy, benchmark set v001.
     """
 
-    gap_median: str = "100us"
-    """Median gap. Unit: time. Range [1ns, 100s]. Source: Paceline; Benson et al., WREN 2009:
-    lognormal.
+    gap_median: str = "auto"
+    """Median gap. `"auto"`: as long as it takes for hosts to be on a third of the time. Unit:
+    time. Range [1ns, 100s]. Source: Paceline; Benson et al., WREN 2009: lognormal.
     """
 
     gap_sigma: float = 1.0
@@ -3205,12 +3213,25 @@ class Ndp(Section):
     thrown away; Aeolus needs them for repair.
     """
 
+    pull_limit: Literal["off", "auto"] | int | None = None
+    """Pulls that a receiver may have outstanding over all its messages: so many, three first
+    windows, or any number: then each message has a window of its own, and senders that were held up
+    elsewhere send all of theirs together. Range [1, 1000000]. Default: `"off"` (first_rtt `burst`),
+    `"auto"` (first_rtt `aeolus`), `"off"` (first_rtt `wait`). Source: NDP has none, its ports trim;
+    Aeolus needs it to promise that scheduled packets are not lost.
+    """
+
     pull_missing: bool = True
     """After a probe the receiver pulls once for every packet it lacks. Source: Aeolus."""
 
     verdict_delay: str = "0s"
     """After a probe's answer packets of unknown fate count as lost only after this long: on
     sprayed paths they may be late. Unit: time. Range [0s, 1s]. Source: Paceline.
+    """
+
+    stop: Literal["first_credit", "never"] = "never"
+    """What ends the burst early. Source: NDP, sec. 3.2; of Aeolus over NDP the text at hand does
+    not say.
     """
 
     repair: Literal["lost_first", "new_first"] = "lost_first"

@@ -134,6 +134,11 @@ impl Adapters {
         adapter.timer_at = adapter.timer_at.min(point.next_timeout().0);
     }
 
+    /// Whether notifications shrink windows instead.
+    pub(crate) fn to_window(&self) -> bool {
+        self.config.to_window
+    }
+
     /// What of a frame decides about its limiter: its receiver's NIC, its flow with its direction.
     pub(crate) fn key(&self, peer: u32, flow: u32, back: bool) -> u32 {
         if self.config.limiter.is_none() {
@@ -269,8 +274,11 @@ impl Net {
             let Some((h, peer)) = self.next_message_packet(nic, now) else { return };
             let packet = &self.arena[h];
             let (flow, back, size) = (packet.flow, packet.kind.is_back(), packet.size);
+            let opens = self.opens_connection(h);
             let Some(adapters) = &mut self.adapters else { return };
-            let key = adapters.key(peer, flow, back);
+            // Those that pass by share a limiter that nobody notifies.
+            let exempt = adapters.config.exempt_syn && opens;
+            let key = if exempt { NOBODY } else { adapters.key(peer, flow, back) };
             let adapter = &mut adapters.all[nic as usize];
             adapter.down.push_back((due, h, key));
             adapter.bytes += u64::from(size);

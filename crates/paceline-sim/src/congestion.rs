@@ -34,10 +34,18 @@ impl CongestionPoints {
 
 impl Net {
     /// A frame enters the queue of `port`, or passes it: it may be sampled, and its sender told.
-    pub(crate) fn sample_congestion<S: Schedule>(&mut self, port: u32, packet: &Packet, now: u64, s: &mut S) {
+    pub(crate) fn sample_congestion<S: Schedule>(
+        &mut self,
+        port: u32,
+        h: Handle,
+        packet: &Packet,
+        now: u64,
+        s: &mut S,
+    ) {
         let waiting = self.ports[port as usize].class_bytes(packet.class);
+        let opens = self.opens_connection(h);
         let Some(qcn) = &mut self.congestion else { return };
-        if packet.class == 0 {
+        if packet.class == 0 || self.scenario.switch.exempt_syn && opens {
             return;
         }
         let size = u32::from(packet.size);
@@ -89,8 +97,16 @@ impl Net {
         self.arena.release(h);
         let (word, offset, delta) = (words[0].0, words[1].0 as i64, words[2].0 as i64);
         let feedback = Feedback { level: word as u8, offset, delta };
+        let back = word >> 8 & 1 != 0;
+        if self.adapters.as_ref().is_some_and(|a| a.to_window()) {
+            // Who sends ACKs has no window to shrink.
+            if !back {
+                self.congested(nic, packet.flow, now);
+            }
+            return;
+        }
         if let Some(adapters) = &mut self.adapters {
-            let key = adapters.key((word >> 16) as u32, packet.flow, word >> 8 & 1 != 0);
+            let key = adapters.key((word >> 16) as u32, packet.flow, back);
             adapters.feedback(nic, key, feedback, now);
             self.nics[nic as usize].next_at = 0;
         }

@@ -3,7 +3,8 @@
 //! From the instant of a failure on what is on the wire, either way, and what waits at the two ports is lost, and nothing
 //! is sent into the link; pauses of its two ports end. Switches look up the next port of every packet when it arrives, by
 //! the tables of that instant: shortest paths over the links that were up `reroute_after` before. What they still send to
-//! a dead port is lost there. A host goes on sending into a dead NIC, so that its timeouts run. When a link comes back, the
+//! a dead port is lost there. Where answers take the way of the data backwards (credits), a switch on the data's path of that instant sends
+//! them where the data would come from; one that is not on it, any more or yet, sends them on as it would data. A host goes on sending into a dead NIC, so that its timeouts run. When a link comes back, the
 //! switch behind it may still have headroom in use: a lossless class may then drop. Window, base RTT and ideals stay those of the whole network.
 //!
 //! The next port of a packet is decided when the switch before starts sending it, as everywhere in this engine; since the
@@ -23,8 +24,11 @@ use crate::graph::{Graph, NodeId};
 use crate::net::Net;
 use crate::packet::{Handle, Kind, NONE, Packet};
 use crate::routing::choice::Choice;
+use crate::routing::spraying::Turn;
 use crate::routing::{Address, Routes, Tuple, ip_of};
 use crate::scenario::{PathChoice, RoutingConfig, Scenario};
+use crate::special::Special;
+use crate::special::trimming::ingress;
 use schedule::Schedule;
 
 /// What a packet carries with it in place of its path.
@@ -38,9 +42,24 @@ pub(crate) struct Carried {
     id: u64,
     /// Choices between next hops made so far.
     choices: u64,
+    /// The packet's place in the spraying of its message, where it is in one.
+    turn: Option<Turn>,
     /// Of the data packet, also on its way back as an ACK: switches passed and a hash of their ports.
     switches: u8,
     path: u32,
+}
+
+impl Carried {
+    /// For a packet of a message transport: its ends, port numbers at these, and the flow.
+    pub(crate) fn new(ends: [Address; 2], ports: [u16; 2], id: u64, turn: Option<Turn>) -> Self {
+        let ([from, to], [sport, dport]) = (ends, ports);
+        Self { from, to, sport, dport, id, choices: 0, turn, switches: 0, path: 0 }
+    }
+
+    /// For the way back from where it is.
+    fn reversed(self) -> Self {
+        Self { from: self.to, to: self.from, sport: self.dport, dport: self.sport, ..self }
+    }
 }
 
 /// Failing links.
@@ -48,6 +67,8 @@ pub(crate) struct Failures {
     graph: Arc<Graph>,
     routing: RoutingConfig,
     choice: Choice,
+    /// Answers take the way of the data backwards.
+    symmetric: bool,
     schedule: Schedule,
     /// The two ports of every link.
     ends: Vec<[u32; 2]>,
@@ -82,6 +103,7 @@ impl Failures {
         Some(Box::new(Self {
             next: schedule.next(0),
             choice: Choice::new(&graph, scenario.routing),
+            symmetric: scenario.schemes.iter().any(|s| s.transport.is_symmetric()),
             graph,
             routing: scenario.routing,
             schedule,
@@ -126,16 +148,51 @@ impl Failures {
         if packet.kind.is_pfc() || self.graph.is_host(node) {
             return Ok(first + u32::from(link.peer_port));
         }
-        let out = first + self.next_port(node, h, packet, arrival).ok_or(port)?;
-        if self.is_down(out, arrival) {
-            return Err(out);
-        }
+        let out = self.enter(port, node, h, packet, arrival)?;
         if packet.kind == Kind::Data {
             let carried = &mut self.carried[h as usize];
             carried.switches = carried.switches.saturating_add(1);
             carried.path = mix(u64::from(carried.path) << 32 | u64::from(out)) as u32;
         }
         Ok(out)
+    }
+
+    /// A packet sent from `port` arrives at a switch: its inbox there.
+    fn enter(&mut self, port: u32, node: NodeId, h: Handle, packet: &Packet, at: u64) -> Step {
+        let out = self.graph.first[node as usize] + self.next_port(node, h, packet, at).ok_or(port)?;
+        if self.is_down(out, at) { Err(out) } else { Ok(out) }
+    }
+
+    /// A switch turns a packet round that was meant to leave by `port`, sprayed by `key`: its inbox there, at `at`.
+    pub(crate) fn turn_back(&mut self, port: u32, h: Handle, packet: &Packet, key: u64, at: u64) -> Step {
+        let carried = &mut self.carried[h as usize];
+        let turn = carried.turn.map(|_| Turn::new(key, 0));
+        *carried = Carried { turn, ..carried.reversed() };
+        self.enter(port, self.graph.ports[port as usize].node, h, packet, at)
+    }
+
+    /// The port by which a flow's data, by the tables of an epoch, come in at a switch, which may not be on their way. `to`
+    /// and `from` of the answers that take their way backwards.
+    fn backwards(&mut self, node: NodeId, answer: &Carried, epoch: usize) -> Option<u32> {
+        let data = answer.reversed();
+        let [start, end] = [data.from, data.to]
+            .map(|a| self.graph.ports_of(a.host)[usize::from(a.nic)])
+            .map(|p| (p.peer, p.peer_port));
+        let (mut at, mut by) = start;
+        while at != node && at != end.0 {
+            let hops = self.routes.get_mut(&epoch)?.next_hops(at, end.0);
+            let port = match *hops {
+                [] => return None,
+                [only] => only,
+                _ => {
+                    let n = hops.len() as u32;
+                    hops[pick(&self.choice, &self.graph, at, &data, n) as usize]
+                }
+            };
+            let link = &self.graph.ports_of(at)[usize::from(port)];
+            (at, by) = (link.peer, link.peer_port);
+        }
+        (at == node).then_some(u32::from(by))
     }
 
     /// The port of a switch that its tables give a packet at an instant.
@@ -146,29 +203,38 @@ impl Failures {
             return Some(u32::from(to.peer_port));
         }
         let epoch = self.schedule.epoch(at);
-        let routes = self
-            .routes
-            .entry(epoch)
-            .or_insert_with(|| Routes::without(Arc::clone(&self.graph), self.routing, self.schedule.down_in(epoch)));
-        let hops = routes.next_hops(node, to.peer);
+        let target = to.peer;
+        let known = self.routes.entry(epoch);
+        known.or_insert_with(|| Routes::without(Arc::clone(&self.graph), self.routing, self.schedule.down_in(epoch)));
+        if self.symmetric && packet.kind.is_back() {
+            let answer = self.carried[h as usize];
+            if let Some(port) = self.backwards(node, &answer, epoch) {
+                return Some(port);
+            }
+        }
+        let carried = &mut self.carried[h as usize];
+        let hops = self.routes.get_mut(&epoch)?.next_hops(node, target);
         let n = hops.len() as u32;
-        let choice = match n {
-            0 => return None,
-            1 => 0,
+        let choice = match (n, &mut carried.turn) {
+            (0, _) => return None,
+            (1, _) => 0,
+            (_, Some(turn)) => turn.next(n),
             _ if self.routing.choice == PathChoice::Spray && packet.kind == Kind::Data => {
                 carried.choices += 1;
                 below(hash3(self.spray, carried.id, u64::from(packet.seq) << 8 | carried.choices & 0xff), n)
             }
-            _ => {
-                let ip = |a: Address| ip_of(a.host, a.nic);
-                let (sport, dport) = (carried.sport, carried.dport);
-                let tuple = Tuple { src_ip: ip(carried.from), dst_ip: ip(carried.to), sport, dport };
-                let tier = self.graph.tiers[node as usize];
-                self.choice.pick(node, tier, [carried.from, carried.to], &tuple, n)
-            }
+            _ => pick(&self.choice, &self.graph, node, carried, n),
         };
         hops.get(choice as usize).map(|port| u32::from(*port))
     }
+}
+
+/// The hop that a switch chooses by hash for a packet among `n`.
+fn pick(choice: &Choice, graph: &Graph, node: NodeId, packet: &Carried, n: u32) -> u32 {
+    let ip = |a: Address| ip_of(a.host, a.nic);
+    let (sport, dport) = (packet.sport, packet.dport);
+    let tuple = Tuple { src_ip: ip(packet.from), dst_ip: ip(packet.to), sport, dport };
+    choice.pick(node, graph.tiers[node as usize], [packet.from, packet.to], &tuple, n)
 }
 
 impl Net {
@@ -183,18 +249,20 @@ impl Net {
         self.failures.as_ref().is_some_and(|f| f.is_down(port, now))
     }
 
-    /// A packet leaves its host: what switches need to know of it is written down.
+    /// A packet leaves its host: what switches need to know of it is written down. Message transports have done so.
     pub(crate) fn address_packet(&mut self, h: Handle, packet: &Packet) {
+        if self.messages.is_some() {
+            return;
+        }
         let slot = ((packet.flow & crate::flow::SLOT_MASK) >> self.share.bits) as usize;
         let carried = if packet.kind == Kind::Data {
             let info = &self.infos[slot];
             let (spec, id) = (&info.spec, info.id);
-            let (from, to) = self.addresses(spec.src, spec.dst, id);
-            Carried { from, to, sport: info.sport, dport: spec.dport, id, choices: 0, switches: 0, path: 0 }
+            let (from, to) = self.ends(spec, id);
+            Carried::new([from, to], [info.sport, spec.dport], id, None)
         } else {
             let Some(failures) = &self.failures else { return };
-            let data = failures.carried[h as usize];
-            Carried { from: data.to, to: data.from, sport: data.dport, dport: data.sport, ..data }
+            failures.carried[h as usize].reversed()
         };
         if let Some(failures) = &mut self.failures {
             failures.carry(h, carried);
@@ -292,7 +360,10 @@ impl Net {
                 self.note_queue(port, class, now);
             }
             let h = self.ports[port as usize].pop(self.arena.split().0, class);
-            let packet = self.arena[h];
+            let mut packet = self.arena[h];
+            if matches!(self.special.as_deref(), Some(Special::Trimming(_))) {
+                packet.in_port = ingress(packet.in_port);
+            }
             self.lose_to_failure(port, h);
             if at_switch
                 && !packet.kind.is_pfc()
@@ -305,6 +376,7 @@ impl Net {
 
     /// A packet is lost because a link is down, at a port.
     pub(crate) fn lose_to_failure(&mut self, port: u32, h: Handle) {
+        self.note_loss(h);
         self.counters.drops_link_down += 1;
         self.port_counts[port as usize].drops_link_down += 1;
         self.counters.data_dropped += u64::from(self.arena[h].kind == Kind::Data);

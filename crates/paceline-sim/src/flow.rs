@@ -287,7 +287,7 @@ impl Net {
         let slot = self.take_slot(flow, info, receiving)?;
         self.forget_path(slot);
         if self.messages.is_some() {
-            let (number, incoming) = (self.number(slot), self.incoming(src, dst, id, spec.class));
+            let (number, incoming) = (self.number(slot), self.incoming(src, dst, &info));
             self.messages.iter_mut().for_each(|m| m.open(number, incoming));
         }
         if forth.len().max(reverse.len()) > INLINE_HOPS + 1 {

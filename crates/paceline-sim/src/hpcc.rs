@@ -211,6 +211,7 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
             trimming: None,
             red: None,
             qcn: None,
+            exempt_syn: false,
             buffer: config.buffer(),
             model: BufferModel::Shared,
             accounting: Accounting::Output,

@@ -7,11 +7,12 @@
 //!
 //! What a header says beyond the packet's own fields travels in the packet's telemetry words: two, and six more for TCP.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use paceline_proto::cc::{FlowContext, Params};
-use paceline_proto::rng::{hash3, mix};
+use paceline_proto::rng::hash3;
 use paceline_proto::telemetry::{IntHop, MAX_HOPS};
 use paceline_proto::transport::message::{
     self as proto, AGAIN, Counters, End, Endpoint, Extra, Header, Outcome, TO_SENDER,
@@ -20,13 +21,15 @@ use paceline_proto::transport::{express_pass, homa, ndp, tcp, udp};
 use paceline_proto::units::{BitsPerSec, MS, Time};
 
 use crate::error::InputError;
-use crate::flow::{Receiving, SLOT_BITS, SLOT_MASK};
+use crate::failures::Carried;
+use crate::flow::{FlowInfo, Receiving, SLOT_BITS, SLOT_MASK};
 use crate::graph::NodeId;
 use crate::net::parts::Note;
 use crate::net::{Net, Schedule};
 use crate::packet::{CE, Handle, INLINE_HOPS, INT, Kind, LONG, NONE, Packet, UNSCHEDULED};
 use crate::record::Status;
 use crate::routing::Address;
+use crate::routing::spraying::Turn;
 use crate::scenario::{PathChoice, Scenario, Scheme, Transport};
 
 /// Never.
@@ -90,6 +93,8 @@ pub(crate) struct Incoming {
     id: u64,
     /// Class of its flow.
     class: u8,
+    /// Port numbers of its flow at sender and receiver.
+    ports: [u16; 2],
 }
 
 /// A message at its receiver's NIC.
@@ -100,8 +105,9 @@ struct Inbound {
     /// NIC of the sender.
     peer: u32,
     id: u64,
-    /// Class of the flow.
+    /// Class of the flow, and its port numbers at receiver and sender.
     class: u8,
+    ports: [u16; 2],
     /// Way back.
     path: [u16; INLINE_HOPS],
     long: bool,
@@ -115,8 +121,8 @@ struct Places {
     sending: Vec<Outbound>,
     free: Vec<u32>,
     receiving: Vec<Inbound>,
-    /// Receivers' places whose messages are finished, and since when.
-    resting: VecDeque<(u64, u32)>,
+    /// Receivers' places whose messages are finished, and since when; the oldest first, in whatever order they are told of.
+    resting: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 /// The message transport of a run.
@@ -217,9 +223,18 @@ impl Messages {
             Endpoints::Homa(hosts) => hosts.iter().for_each(|h| sum.add(h.counters())),
             Endpoints::Ndp(hosts) => hosts.iter().for_each(|h| sum.add(h.counters())),
             Endpoints::ExpressPass(hosts) => hosts.iter().for_each(|h| sum.add(h.counters())),
-            Endpoints::Tcp(hosts) => hosts.iter().for_each(|h| sum.add(h.counters())),
+            Endpoints::Tcp(hosts) => hosts.iter().for_each(|h| {
+                sum.add(h.counters());
+                sum.add(&h.tcp().under_way());
+            }),
         }
         sum
+    }
+
+    /// Bytes acknowledged and window of the flow at a sender's place, over TCP.
+    pub(crate) fn progress(&self, nic: u32, place: u32) -> Option<(u64, u64)> {
+        let Endpoints::Tcp(hosts) = &self.endpoints else { return None };
+        hosts[nic as usize].tcp().progress(place)
     }
 
     /// Takes over what another part has counted.
@@ -231,7 +246,7 @@ impl Messages {
     pub(crate) fn open(&mut self, number: u32, incoming: Incoming) {
         let i = number as usize;
         if self.incoming.len() <= i {
-            let nobody = Incoming { place: NONE, from: NONE, to: NONE, id: 0, class: 0 };
+            let nobody = Incoming { place: NONE, from: NONE, to: NONE, id: 0, class: 0, ports: [0; 2] };
             self.incoming.resize(i + 1, nobody);
         }
         self.incoming[i] = incoming;
@@ -248,7 +263,7 @@ impl Messages {
         if place != NONE {
             let places = &mut self.places[to as usize];
             if places.receiving[place as usize].flow == flow {
-                places.resting.push_back((now, place));
+                places.resting.push(Reverse((now, place)));
             }
         }
     }
@@ -256,17 +271,19 @@ impl Messages {
     /// The place of a message at its receiver's NIC, given at its first packet.
     fn place(&mut self, nic: u32, flow: u32, receiving: &Receiving, now: u64) -> u32 {
         let number = flow & SLOT_MASK;
-        let Incoming { place, from, id, class, .. } = self.incoming[number as usize];
+        let Incoming { place, from, id, class, ports: [sport, dport], .. } = self.incoming[number as usize];
         if place != NONE {
             return place;
         }
         let places = &mut self.places[nic as usize];
         let long = usize::from(receiving.switches) > INLINE_HOPS;
-        let inbound = Inbound { flow, peer: from, id, class, path: receiving.path, long, sent: 0 };
-        let rested = places.resting.front().filter(|(since, _)| since + self.rest <= now).map(|(_, place)| *place);
+        let ports = [dport, sport];
+        let inbound = Inbound { flow, peer: from, id, class, ports, path: receiving.path, long, sent: 0 };
+        let rested = places.resting.peek().filter(|Reverse((since, _))| since + self.rest <= now);
+        let rested = rested.map(|Reverse((_, place))| *place);
         let place = rested.unwrap_or(places.receiving.len() as u32);
         if rested.is_some() {
-            places.resting.pop_front();
+            places.resting.pop();
             places.receiving[place as usize] = inbound;
             endpoint!(&mut self.endpoints, nic, host => host.forget(place));
         } else {
@@ -289,9 +306,17 @@ fn datagram_rates(scenario: &Scenario, line: BitsPerSec) -> Arc<[Option<BitsPerS
 
 impl Net {
     /// The two ends of a message, and what its receiver's NIC must know.
-    pub(crate) fn incoming(&self, src: Address, dst: Address, id: u64, class: u8) -> Incoming {
+    pub(crate) fn incoming(&self, src: Address, dst: Address, flow: &FlowInfo) -> Incoming {
         let nic = |a: Address| self.nic_of_port[self.graph.port_index(a.host, a.nic)];
-        Incoming { place: NONE, from: nic(src), to: nic(dst), id, class }
+        let ports = [flow.sport, flow.spec.dport];
+        Incoming { place: NONE, from: nic(src), to: nic(dst), id: flow.id, class: flow.spec.class, ports }
+    }
+
+    /// The address of a NIC.
+    pub(crate) fn address_of(&self, nic: u32) -> Address {
+        let port = self.nics[nic as usize].port;
+        let host: NodeId = self.port_node[port as usize];
+        Address { host, nic: (port - self.first[host as usize]) as u16 }
     }
 
     /// Hands a started flow to the endpoint of its NIC.
@@ -471,7 +496,7 @@ impl Net {
         }
         let places = &mut m.places[nic as usize];
         let mut scheme = 0;
-        let (peer, id, sent) = if back {
+        let (peer, id, ports, sent) = if back {
             let inbound = &mut places.receiving[header.flow as usize];
             packet.flow = inbound.flow;
             packet.out = inbound.path;
@@ -480,7 +505,7 @@ impl Net {
                 packet.class = if self.ack_control_class { 0 } else { inbound.class };
             }
             inbound.sent = inbound.sent.wrapping_add(1);
-            (inbound.peer, inbound.id, inbound.sent)
+            (inbound.peer, inbound.id, inbound.ports, inbound.sent)
         } else {
             let outbound = &mut places.sending[header.flow as usize];
             let flow = &self.flows[outbound.slot as usize];
@@ -507,13 +532,17 @@ impl Net {
                     self.counters.retransmitted += 1;
                 }
             }
-            (outbound.peer, info.id, outbound.sent)
+            (outbound.peer, info.id, [info.sport, info.spec.dport], outbound.sent)
         };
-        if m.spray {
-            let key = hash3(self.draws.spray, id, u64::from(back));
-            self.spread(&mut packet, nic, peer, key, u64::from(sent) - 1);
+        let turn = m.spray.then(|| Turn::new(hash3(self.draws.spray, id, u64::from(back)), u64::from(sent) - 1));
+        if let (Some(turn), None) = (turn, &self.failures) {
+            self.spread(&mut packet, nic, peer, turn);
         }
         let h = self.arena.alloc(packet);
+        if self.failures.is_some() {
+            let carried = Carried::new([nic, peer].map(|nic| self.address_of(nic)), ports, id, turn);
+            self.failures.iter_mut().for_each(|f| f.carry(h, carried));
+        }
         let words = self.arena.int(h);
         let said = header.kind as u64 | u64::from(header.flags) << 8 | u64::from(nic) << 16;
         let said = IntHop(said | u64::from(scheme) << 48);
@@ -529,23 +558,11 @@ impl Net {
         h
     }
 
-    /// A path for the `counter`-th packet from one NIC to another: each path once before any is used again.
-    fn spread(&mut self, packet: &mut Packet, from: u32, to: u32, key: u64, counter: u64) {
-        let address = |nic: u32| {
-            let port = self.nics[nic as usize].port;
-            let host: NodeId = self.port_node[port as usize];
-            Address { host, nic: (port - self.first[host as usize]) as u16 }
-        };
-        let (from, to) = (address(from), address(to));
-        let (mut turn, mut chosen) = (counter, key);
-        let mut draw = |n: u32| {
-            let choice = ndp::paths::path(chosen, turn, n);
-            turn /= u64::from(n);
-            chosen = mix(chosen ^ u64::from(choice));
-            choice
-        };
+    /// A path for a packet from one NIC to another.
+    fn spread(&mut self, packet: &mut Packet, from: u32, to: u32, mut turn: Turn) {
+        let (from, to) = (self.address_of(from), self.address_of(to));
         let mut path = std::mem::take(&mut self.path);
-        if self.routes.spray_path(from, to, &mut draw, &mut path).is_ok() {
+        if self.routes.spray_path(from, to, &mut |n| turn.next(n), &mut path).is_ok() {
             Self::set_path(packet, &path[1..]);
         }
         self.path = path;
@@ -559,6 +576,26 @@ impl Net {
             return;
         }
         self.message_delivered(nic, h, packet, now);
+    }
+
+    /// Whether a packet opens a connection.
+    pub(crate) fn opens_connection(&self, h: Handle) -> bool {
+        // Where switches write records, the words say nothing else.
+        let words = self.arena.words(h).filter(|_| self.arena[h].flags & INT == 0);
+        self.messages.as_ref().is_some_and(|m| m.is_tcp) && words.is_some_and(|w| tcp::is_opening(w.0[3].0))
+    }
+
+    /// A switch has told of congestion that a packet of a flow met: its sender's window shrinks.
+    pub(crate) fn congested(&mut self, nic: u32, flow: u32, now: u64) {
+        let slot = (flow & SLOT_MASK) >> self.share.bits;
+        let f = &self.flows[slot as usize];
+        if f.alive && u32::from(f.generation) == flow >> SLOT_BITS {
+            let place = f.place;
+            if let Some(m) = &mut self.messages {
+                endpoint!(&mut m.endpoints, nic, host => host.congested(Time(now), place));
+            }
+            self.message_changed(nic, now);
+        }
     }
 
     /// The NICs of a packet's sender and receiver, where it is of a message.

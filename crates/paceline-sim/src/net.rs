@@ -509,10 +509,13 @@ impl Net {
     /// A packet has no room at a switch.
     pub(crate) fn drop_packet(&mut self, port: u32, h: Handle, packet: &Packet, now: u64) {
         self.counters.drops_buffer += 1;
-        self.port_counts[port as usize].drops_buffer += 1;
         self.counters.data_dropped += u64::from(packet.kind == Kind::Data);
+        let counts = &mut self.port_counts[port as usize];
+        counts.drops_buffer += 1;
+        counts.drops_control += u64::from(packet.kind != Kind::Data);
         if self.messages.is_some() && packet.flags & UNSCHEDULED != 0 {
             self.counters.drops_unscheduled += 1;
+            counts.drops_unscheduled += 1;
         }
         self.note_loss(h);
         if self.buffers.lossless() {
@@ -554,7 +557,7 @@ impl Net {
         let node = self.port_node[port as usize];
         if self.buffers.choose(node) {
             if self.congestion.is_some() {
-                self.sample_congestion(port, &packet, now, s);
+                self.sample_congestion(port, h, &packet, now, s);
             }
             let p = &mut self.ports[port as usize];
             if p.waiting | p.paused == 0 && s.idle(port, p.free, now) {
@@ -579,7 +582,7 @@ impl Net {
             Admit::KeepAndPause => self.send_pfc(place.ingress, packet.class, Kind::Pause, now, s),
         }
         if self.congestion.is_some() {
-            self.sample_congestion(port, &packet, now, s);
+            self.sample_congestion(port, h, &packet, now, s);
         }
         self.enqueue(port, h, &packet, now);
         self.start(port, now, s);

@@ -216,6 +216,10 @@ pub struct PortCounts {
     pub marks: u64,
     /// Packets dropped for lack of buffer on their way to this port.
     pub drops_buffer: u64,
+    /// Of these, unscheduled packets of message transports.
+    pub drops_unscheduled: u64,
+    /// Of these, packets without payload.
+    pub drops_control: u64,
     /// Packets lost on the wire behind it.
     pub drops_wire: u64,
     /// Packets lost because the link behind it was down, or because the switch it leads to had no route.
@@ -231,6 +235,8 @@ impl PortCounts {
     pub fn add(&mut self, other: &PortCounts) {
         self.marks += other.marks;
         self.drops_buffer += other.drops_buffer;
+        self.drops_unscheduled += other.drops_unscheduled;
+        self.drops_control += other.drops_control;
         self.drops_wire += other.drops_wire;
         self.drops_link_down += other.drops_link_down;
         self.trims += other.trims;

@@ -142,6 +142,12 @@ pub struct CounterSummary {
     pub drops_credit: u64,
     pub probes: u64,
     pub timeouts: u64,
+    #[serde(default)]
+    pub fast_retransmits: u64,
+    #[serde(default)]
+    pub ignored_duplicates: u64,
+    #[serde(default)]
+    pub ecn_reductions: u64,
     pub max_buffer_bytes: u64,
 }
 
@@ -178,6 +184,9 @@ impl CounterSummary {
             drops_credit: c.drops_credit,
             probes: m.probes,
             timeouts: timeouts + m.timeouts,
+            fast_retransmits: m.fast_retransmits,
+            ignored_duplicates: m.ignored_duplicates,
+            ecn_reductions: m.ecn_reductions,
             max_buffer_bytes,
         }
     }

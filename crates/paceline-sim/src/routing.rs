@@ -6,6 +6,7 @@
 pub(crate) mod choice;
 pub mod murmur;
 mod planes;
+pub(crate) mod spraying;
 mod tables;
 
 use std::sync::Arc;

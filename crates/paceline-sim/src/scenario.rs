@@ -142,6 +142,8 @@ pub struct SwitchConfig {
     pub red: Option<RedQueues>,
     /// QCN at every port.
     pub qcn: Option<paceline_proto::qcn::CongestionPointParams>,
+    /// QCN does not sample frames that open connections.
+    pub exempt_syn: bool,
     /// Ports cut payloads off instead of dropping packets.
     pub trimming: Option<paceline_proto::transport::ndp::switch::TrimmingPort>,
 }
@@ -178,6 +180,10 @@ pub struct Adapter {
     pub limiter: Option<paceline_proto::qcn::ReactionPointParams>,
     /// Which frames share one.
     pub limiter_of: LimiterOf,
+    /// Notifications shrink TCP's window instead of driving a limiter.
+    pub to_window: bool,
+    /// Frames that open connections pass by the limiters.
+    pub exempt_syn: bool,
 }
 
 /// Which frames share a rate limiter.

@@ -8,6 +8,17 @@ use crate::packet::NONE;
 /// Samples kept at most.
 const LIMIT: usize = 512;
 
+/// A flow at an instant; what its transport does not have is `None`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FlowState {
+    /// Sending rate, bit/s.
+    pub rate: Option<u64>,
+    /// Window, bytes; all ones without a limit.
+    pub window: Option<u64>,
+    /// Payload bytes acknowledged so far.
+    pub acknowledged: Option<u64>,
+}
+
 /// Sampled state of the network, at multiples of an interval.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
@@ -27,8 +38,8 @@ pub struct Series {
     pub finished: Vec<u64>,
     /// Flows followed, by id.
     pub followed: Vec<u64>,
-    /// Rate (bit/s) and window (bytes) of each followed flow, by sample; `None` while it does not run.
-    pub flows: Vec<Vec<Option<(u64, u64)>>>,
+    /// Each followed flow, by sample; `None` while it does not run.
+    pub flows: Vec<Vec<Option<FlowState>>>,
     /// The paused links and what they wait for, by sample.
     pub waits: Vec<Vec<Wait>>,
 }
@@ -65,6 +76,20 @@ impl Net {
         }
     }
 
+    fn flow_state(&self, slot: usize) -> FlowState {
+        let flow = &self.flows[slot];
+        let Some(messages) = &self.messages else {
+            let acknowledged = (u64::from(flow.tx.snd_una) * self.payload).min(self.infos[slot].spec.bytes);
+            return FlowState { rate: Some(flow.rate), window: Some(flow.cwnd), acknowledged: Some(acknowledged) };
+        };
+        let nic = self.nic_of_port[flow.nic as usize];
+        messages.progress(nic, flow.place).map_or(FlowState::default(), |(acknowledged, window)| FlowState {
+            rate: None,
+            window: Some(window),
+            acknowledged: Some(acknowledged),
+        })
+    }
+
     #[cold]
     fn take_samples(&mut self, now: u64) {
         let mut series = std::mem::take(&mut self.series);
@@ -77,8 +102,7 @@ impl Net {
             if !series.followed.is_empty() {
                 let states = series.followed.iter().map(|id| {
                     let slot = self.infos.iter().position(|i| i.id == *id)?;
-                    let flow = &self.flows[slot];
-                    flow.alive.then_some((flow.rate, flow.cwnd))
+                    self.flows[slot].alive.then(|| self.flow_state(slot))
                 });
                 series.flows.push(states.collect());
             }

@@ -185,11 +185,11 @@ impl Net {
         self.enqueue(port, h, &packet, now);
     }
 
-    /// Whether a port has no room for a packet, by the limits of ordinary ports.
+    /// Whether a port has no room for a packet, by the limits of ordinary ports; `waiting`: bytes at the port that count.
     fn is_full(&self, port: u32, h: Handle, waiting: u32) -> bool {
         let packet = &self.arena[h];
-        let buffer = self.scenario.switch.buffer.0;
-        u64::from(waiting) + u64::from(packet.size) > buffer
+        let in_class = self.ports[port as usize].class_bytes(packet.class);
+        !self.buffers.has_room(self.port_node[port as usize], u32::from(packet.size), in_class, waiting)
             || packet.flags & self.selective_mask & UNSCHEDULED != 0 && self.refuses(port, packet)
     }
 }

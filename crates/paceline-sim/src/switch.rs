@@ -304,6 +304,21 @@ impl Buffers {
         self.max_buffered = self.max_buffered.max(self.pools[node as usize].buffered);
     }
 
+    /// Whether a packet of `size` bytes may stay at a switch without PFC; `egress_class` and `egress_port` as for
+    /// [`Buffers::admit`]. In exact order, or where no threshold is in reach.
+    #[inline]
+    pub fn has_room(&self, node: u32, size: u32, egress_class: u32, egress_port: u32) -> bool {
+        let pool = &self.pools[node as usize];
+        match self.model {
+            BufferModel::PerPort => u64::from(egress_port) + u64::from(size) <= pool.buffer,
+            BufferModel::Shared => {
+                let free = pool.buffer.saturating_sub(pool.buffered);
+                u64::from(size) <= free
+                    && u64::from(egress_class) + u64::from(size) <= free.saturating_mul(self.egress_alpha_q16) >> 16
+            }
+        }
+    }
+
     /// A packet arrived, in exact order. `egress_bytes`: what waits at its egress queue (class) and port.
     pub fn admit(&mut self, at: Place, egress_class: u32, egress_port: u32) -> Admit {
         let (class, size) = (usize::from(at.class), at.size);
@@ -312,10 +327,7 @@ impl Buffers {
         }
         let pool = &self.pools[at.node as usize];
         if !self.pfc {
-            let free = pool.buffer.saturating_sub(pool.buffered);
-            let fits = u64::from(size) <= free
-                && u64::from(egress_class) + u64::from(size) <= free.saturating_mul(self.egress_alpha_q16) >> 16;
-            if !fits {
+            if !self.has_room(at.node, size, egress_class, egress_port) {
                 return Admit::Drop;
             }
             self.pools[at.node as usize].buffered += u64::from(size);

@@ -210,6 +210,7 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
             trimming: None,
             red: red.clone(),
             qcn: None,
+            exempt_syn: false,
             buffer: Bytes(
                 if k.mode == 3 { k.buffer_kib << 7 } else { k.buffer_kib << 10 } + if lossless { set_aside } else { 0 },
             ),

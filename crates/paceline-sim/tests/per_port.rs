@@ -108,6 +108,7 @@ fn headroom_is_just_enough_at_the_limit() {
     assert!(told(500, 0, XOFF).unwrap().contains("over which 4314 may arrive"));
     assert!(told(0, 1000, XOFF).unwrap().contains("over which 4314 may arrive"));
     assert_eq!(told(500, 0, BUFFER - 4314), None);
+    assert_eq!(told(700, 0, BUFFER - 4814), None);
 
     let lost = |delay_ns: u64, xoff: u64| {
         let mut scenario = hoti(&star(&[(10 * GBPS, delay_ns * 1000); 4]));
@@ -116,8 +117,9 @@ fn headroom_is_just_enough_at_the_limit() {
         both(scenario, &two_ways(3, 1_500_000)).counters.lossless_drops
     };
     assert_eq!(lost(0, XOFF), 0);
-    assert!(lost(500, XOFF) > 0, "a threshold that the check calls too high loses nothing");
-    assert_eq!(lost(500, BUFFER - 4314), 0);
+    // With frames of one size another one comes only from some 600 ns on: it takes frames of all sizes to be worse.
+    assert!(lost(700, XOFF) > 0, "a threshold that the check calls too high loses nothing");
+    assert_eq!(lost(700, BUFFER - 4814), 0);
 }
 
 /// A buffer of the ingress port alone leaves the egress queue to grow with the number of senders; that of the egress port does

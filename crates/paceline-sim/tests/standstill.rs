@@ -47,6 +47,7 @@ fn lossless(buffer: u64) -> SwitchConfig {
         trimming: None,
         red: None,
         qcn: None,
+        exempt_syn: false,
         buffer: Bytes(buffer + u64::from(2 + HOSTS_PER_SWITCH) * (headroom + 2048)),
         model: BufferModel::Shared,
         accounting: Accounting::Output,

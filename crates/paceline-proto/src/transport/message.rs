@@ -27,7 +27,7 @@ pub enum Kind {
     Busy,
     /// Has all of it arrived? (Homa sender: unused, message length).
     NeedAck,
-    /// All of it has arrived (Homa receiver: unused).
+    /// All of it has arrived (Homa receiver: unused; NDP receiver, to what comes after that: packet).
     Done,
     /// End of the unscheduled packets, or a request where there are none (sender: how many there were, message length).
     Probe,
@@ -222,6 +222,9 @@ impl Counters {
             returned,
             idle_pulls,
             blind_stops,
+            fast_retransmits,
+            ignored_duplicates,
+            ecn_reductions,
         } = other;
         self.data += data;
         self.unscheduled += unscheduled;
@@ -233,6 +236,9 @@ impl Counters {
         self.returned += returned;
         self.idle_pulls += idle_pulls;
         self.blind_stops += blind_stops;
+        self.fast_retransmits += fast_retransmits;
+        self.ignored_duplicates += ignored_duplicates;
+        self.ecn_reductions += ecn_reductions;
     }
 }
 
@@ -259,6 +265,12 @@ pub struct Counters {
     pub idle_pulls: u64,
     /// Credit stops sent before the round trip was known (ExpressPass).
     pub blind_stops: u64,
+    /// Entries into fast recovery (TCP).
+    pub fast_retransmits: u64,
+    /// Third duplicate ACKs that started none, since an earlier reduction covers what they acknowledge (TCP).
+    pub ignored_duplicates: u64,
+    /// Windows reduced for congestion marks (TCP).
+    pub ecn_reductions: u64,
 }
 
 /// A host's end of a message transport.
@@ -283,6 +295,9 @@ pub trait Endpoint {
     fn on_packet_with(&mut self, now: Time, header: &Header, _extra: &Extra) -> Outcome {
         self.on_packet(now, header)
     }
+
+    /// A switch has told of congestion that a packet of a sender's slot met, in place of a mark. Only where windows can shrink (TCP).
+    fn congested(&mut self, _now: Time, _slot: u32) {}
 
     /// The words beside the packet that [`poll_transmit`](Endpoint::poll_transmit) gave last.
     fn extra(&self) -> Extra {

@@ -8,7 +8,7 @@
 //! Messages of one host share its line in turn, packet by packet, also in their first windows. Every packet carries the
 //! message's length, not only those of the first window. A trimmed header of a packet that had arrived is acknowledged.
 //! A sender that hears nothing for a timeout sends one packet unasked: it is how lost pulls are made up for; the timeout
-//! works also with return to sender. The receiver has no preference among messages. See also [`switch`] and [`paths`].
+//! works also with return to sender. What comes for a message that is complete is answered by [`Kind::Done`]: its ACKs may all be lost. The receiver has no preference among messages. See also [`switch`] and [`paths`].
 
 pub mod params;
 pub mod paths;
@@ -81,7 +81,7 @@ impl Endpoint for Host {
     }
 
     fn next_timeout(&self) -> Time {
-        self.senders.timers.next().min(self.receivers.next_timeout())
+        self.senders.timers.next().min(self.receivers.next_timeout(&self.params))
     }
 
     fn on_timeout(&mut self, now: Time) {

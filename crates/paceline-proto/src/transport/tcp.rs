@@ -42,6 +42,6 @@ mod testing;
 
 pub use cache::CacheEntry;
 pub use connection::{Connection, Context, Counters, Outcome, State};
-pub use host::{Host, is_ect};
+pub use host::{Host, is_ect, is_opening};
 pub use params::{Buffer, DelayedAck, InheritCwnd, InitialWindow, Pacing, Params, Rto};
 pub use segment::{Flags, SACK_BLOCKS, SackBlocks, Segment, Timestamps};

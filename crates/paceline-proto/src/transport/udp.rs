@@ -58,6 +58,11 @@ impl Host {
         }
     }
 
+    /// The host's TCP.
+    pub fn tcp(&self) -> &tcp::Host {
+        &self.tcp
+    }
+
     /// Whether a slot's flow is one of datagrams.
     pub fn is_udp(&self, slot: u32) -> bool {
         self.flows.get(slot as usize).is_some_and(Option::is_some)
@@ -123,6 +128,10 @@ impl Endpoint for Host {
             return Outcome { fresh: self.sizes.payload_of(header.ext, header.seq), ..Outcome::default() };
         }
         self.tcp.on_packet_with(now, header, extra)
+    }
+
+    fn congested(&mut self, now: Time, slot: u32) {
+        self.tcp.congested(now, slot);
     }
 
     fn extra(&self) -> Extra {

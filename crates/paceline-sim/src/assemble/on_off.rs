@@ -8,8 +8,11 @@ use paceline_proto::units::{Duration, Time};
 use super::{Build, Made};
 use crate::error::InputError;
 use crate::graph::NodeId;
-use crate::spec::workload::{LoadBytes, LoadOf, OnOff, OnOffMode, Workload};
+use crate::spec::workload::{Gap, LoadBytes, LoadOf, OnOff, OnOffMode, Workload};
 use crate::workload::{self as w, FlowDefaults};
+
+/// Share of the time in which hosts are on, where gaps follow from the load.
+const SHARE_ON: f64 = 1.0 / 3.0;
 
 impl Build<'_> {
     pub(super) fn on_off(
@@ -26,11 +29,11 @@ impl Build<'_> {
         let hosts: Vec<_> = nodes.iter().map(|h| (*h, graph.ports_of(*h)[0].peer)).collect();
         let law = |median: Duration, sigma: f64| Lognormal::of_median(median.0 as f64, sigma);
         let on = law(p.on_median, p.on_sigma);
-        let (while_on, mean) = match &p.mode {
+        let (mut while_on, mean) = match &p.mode {
             OnOffMode::Flows(mode) => {
                 let sizes = self.sizes(&field("sizes"), &mode.sizes)?;
                 let mean = self.mean(&sizes, p.load.bytes, p.load.mean, usize::from(flow.scheme));
-                let gaps = law(mode.gap_median, mode.gap_sigma);
+                let gaps = Lognormal::of_median(1.0, mode.gap_sigma);
                 (w::WhileOn::Flows { sizes, gaps }, mean.map_err(|e| self.inside(&field("load."), e))?)
             }
             OnOffMode::Cbr(mode) => {
@@ -52,6 +55,12 @@ impl Build<'_> {
         }
         let flows_per_second = w::rate_for_load(p.load.value, mean, of, nodes.len() as u32)
             .map_err(|e| self.inside(&field("load."), e))?;
+        if let (w::WhileOn::Flows { gaps, .. }, OnOffMode::Flows(mode)) = (&mut while_on, &p.mode) {
+            *gaps = match mode.gap_median {
+                Gap::Median(median) => law(median, mode.gap_sigma),
+                Gap::Auto => Lognormal::of_mean(SHARE_ON * 1e12 / flows_per_second, mode.gap_sigma),
+            };
+        }
         let end = p.end.or_else(|| self.stop());
         let config = w::OnOffConfig {
             hosts,

@@ -375,6 +375,8 @@ impl Part {
                 (Some(d), a) if a.is_none_or(|a| d < a) => {
                     let Some(Reverse((at, _, port))) = exact.departures.pop() else { break };
                     if self.net.ports[port as usize].free <= at {
+                        // A port that shapes may have to be looked at again before it sends.
+                        exact.listed[(port - first) as usize] &= self.net.special.is_none();
                         self.net.depart(port, at, &mut exact);
                     }
                 }

@@ -110,7 +110,8 @@ impl Events {
             scheduled: 0,
             key: 0,
             end_key: vec![0; ports],
-            end_listed: vec![true; ports],
+            // A port that shapes may have to wait before it has ever sent.
+            end_listed: vec![false; ports],
             port_node: net.port_node.clone(),
             number: (0..ports).map(|p| (p as u32 - net.first[net.port_node[p] as usize]) as u16).collect(),
             far: net.ports.iter().map(|p| p.peer_port).collect(),

@@ -429,7 +429,7 @@ impl Windowed {
                 })
                 .collect();
             let _disband = Disband(&team);
-            let outcome = first.run(Some((feeder, observer)));
+            let outcome = first.run(Some((feeder, &mut *observer)));
             let others: Vec<_> = others.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
             (outcome, others)
         });
@@ -448,6 +448,11 @@ impl Windowed {
         let shares = self.parts.iter().map(|p| Share { events: p.net.counters.events, crossed: p.crossed });
         self.shares = shares.collect();
         // The parts' packets are not brought together, and these stand in queues.
+        for part in self.parts.iter_mut().filter(|p| !p.net.ended.is_empty()) {
+            // Told of by other parts' last notes.
+            observer.flows_ended(&part.net.ended);
+            part.net.ended.clear();
+        }
         let stalled = matches!(outcome, Ok(Verdict::Stalled));
         let waits: Vec<_> =
             self.parts.iter().filter(|_| stalled).flat_map(|p| crate::diagnosis::waits(&p.net)).collect();

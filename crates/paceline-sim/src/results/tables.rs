@@ -78,7 +78,7 @@ pub fn links(net: &Net, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "node,port,peer,tier,rate_bps,delay_ps,data_packets,control_packets,data_bytes,control_bytes,busy_ps,marks,\
-         drops_buffer,drops_wire,drops_link_down,trims,drops_credit"
+         drops_buffer,drops_wire,drops_link_down,trims,drops_credit,drops_unscheduled,drops_control"
     )?;
     for port in 0..net.ports.len() as u32 {
         let (node, number, peer, tier) = place(net, port);
@@ -89,7 +89,7 @@ pub fn links(net: &Net, out: &mut dyn Write) -> io::Result<()> {
         let busy = (u128::from(p.tx_bytes + overhead) * 8_000_000_000_000 / u128::from(info.rate.0)) as u64;
         writeln!(
             out,
-            "{node},{number},{peer},{tier},{},{},{},{},{data},{},{busy},{},{},{},{},{},{}",
+            "{node},{number},{peer},{tier},{},{},{},{},{data},{},{busy},{},{},{},{},{},{},{},{}",
             info.rate.0,
             info.delay.0,
             p.tx_packets - p.tx_control,
@@ -100,7 +100,9 @@ pub fn links(net: &Net, out: &mut dyn Write) -> io::Result<()> {
             c.drops_wire,
             c.drops_link_down,
             c.trims,
-            c.drops_credit
+            c.drops_credit,
+            c.drops_unscheduled,
+            c.drops_control
         )?;
     }
     Ok(())
@@ -166,11 +168,11 @@ pub fn series(net: &Net, chosen: &[u32], busiest: usize, out: &mut dyn Write) ->
             writeln!(out, "{time},queue_bytes,{node}:{number},{}", s.queues[i][p])?;
         }
         for (state, id) in s.flows.get(i).into_iter().flatten().zip(&s.followed) {
-            if let Some((rate, window)) = state {
-                writeln!(out, "{time},rate_bps,{id},{rate}")?;
-                if *window != u64::MAX {
-                    writeln!(out, "{time},cwnd_bytes,{id},{window}")?;
-                }
+            let Some(state) = state else { continue };
+            let window = state.window.filter(|w| *w != u64::MAX);
+            let values = [("rate_bps", state.rate), ("cwnd_bytes", window), ("acked_bytes", state.acknowledged)];
+            for (kind, value) in values.into_iter().filter_map(|(kind, value)| Some((kind, value?))) {
+                writeln!(out, "{time},{kind},{id},{value}")?;
             }
         }
     }

@@ -294,11 +294,6 @@ fn transports(spec: &Spec, root: &Node) -> Read<()> {
                 format!("schemes.{name} is {word}, which shares no run with transports other than TCP and UDP yet");
             return Err(allowed(bad(root, &format!("schemes.{other}"), &problem), "schemes over TCP or UDP, or none"));
         }
-        if !spec.failures.is_empty() {
-            let word = scheme.cc.word();
-            let error = bad(root, "failures", &format!("links cannot fail under cc = \"{word}\" yet"));
-            return Err(allowed(error, "no failures, or an RDMA scheme"));
-        }
     }
     let message = spec.schemes.iter().find(|(_, s)| s.cc.is_message_transport());
     let trimming = spec.switch.trimming.enabled;
@@ -315,11 +310,6 @@ fn transports(spec: &Spec, root: &Node) -> Read<()> {
             bad(root, &format!("schemes.{other}"), &problem),
             "one scheme; other ones in runs of their own",
         ));
-    }
-    if !spec.failures.is_empty() {
-        let word = scheme.cc.word();
-        let error = bad(root, "failures", &format!("links cannot fail under cc = \"{word}\" yet"));
-        return Err(allowed(error, "no failures, or an RDMA scheme"));
     }
     if trimming && !matches!(scheme.cc, Control::Ndp(_)) {
         let error = bad(root, "switch.trimming.enabled", "trimmed packets mean nothing to this scheme");
@@ -344,10 +334,6 @@ fn transports(spec: &Spec, root: &Node) -> Read<()> {
             let error = bad(root, "switch.pfc.enabled", "a port that shapes credits never pauses anyone");
             return Err(allowed(error, "false with cc = \"express_pass\""));
         }
-        if spec.switch.model == BufferModel::Shared {
-            let error = bad(root, "switch.model", "ports that shape credits have buffers of their own");
-            return Err(allowed(error, "\"per_port\" with cc = \"express_pass\""));
-        }
         if matches!(spec.switch.accounting, Accounting::Input | Accounting::Both) {
             let error = bad(root, "switch.accounting", "ports that shape credits have queues of their own");
             return Err(allowed(error, "\"output\" with cc = \"express_pass\""));
@@ -367,9 +353,9 @@ fn transports(spec: &Spec, root: &Node) -> Read<()> {
 /// What adapters and their rate limiters need.
 fn adapters(spec: &Spec, root: &Node) -> Read<()> {
     if spec.host.adapter.enabled {
-        if let Some((name, scheme)) = spec.schemes.iter().find(|(_, s)| !s.cc.is_tcp()) {
+        if let Some((name, scheme)) = spec.schemes.iter().find(|(_, s)| !s.cc.is_tcp() && !s.cc.is_udp()) {
             let problem = format!("schemes.{name} (cc = \"{}\") does not go through adapters", scheme.cc.word());
-            return Err(allowed(bad(root, "host.adapter.enabled", &problem), "false, or schemes over TCP"));
+            return Err(allowed(bad(root, "host.adapter.enabled", &problem), "false, or schemes over TCP or UDP"));
         }
     } else if spec.switch.qcn.enabled {
         let error = bad(root, "switch.qcn.enabled", "there are no rate limiters to notify");

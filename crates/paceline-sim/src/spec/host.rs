@@ -149,11 +149,23 @@ choice! {
     }
 }
 
+choice! {
+    /// What a notification does at the sender of the sampled frame.
+    pub enum Reaction {
+        /// It drives the limiter.
+        Limiter = "limiter",
+        /// It shrinks the window of the frame's connection as the echo of a mark would, where the frame carried data.
+        Window = "window",
+    }
+}
+
 section! {
     /// QCN's reaction points: rate limiters in the adapter.
     pub struct HostQcn {
         /// Frames that share a limiter: all to one destination, all of one flow, or all.
         limiter: LimiterOf = "destination", from "HotI 2011 (inferred: QCN delays SYNs); IEEE 802.1Qau: \"nic\"";
+        /// What a notification does.
+        reaction: Reaction = "limiter", from "IEEE 802.1Qau; \"window\" for comparison";
         /// A stage of the timer.
         timer: Duration = "15ms", in "[1us, 100s]", from "HotI 2011; IEEE8021-CN-MIB";
         /// A stage of the byte counter.
@@ -184,14 +196,16 @@ section! {
 }
 
 impl Host {
-    /// What lies between transports and links; `limits`: switches notify.
-    pub fn adapter(&self, limits: bool) -> Option<scenario::Adapter> {
+    /// What lies between transports and links; `notified`: switches notify.
+    pub fn adapter(&self, notified: bool, exempt_syn: bool) -> Option<scenario::Adapter> {
         let (a, q) = (&self.adapter, &self.qcn);
         a.enabled.then(|| scenario::Adapter {
             buffer: a.buffer,
             down: Duration(a.tx_delay.0 + a.delay.0),
             up: Duration(a.delay.0 + a.rx_delay.0),
-            limiter: limits.then(|| qcn::ReactionPointParams {
+            to_window: notified && q.reaction == Reaction::Window,
+            exempt_syn,
+            limiter: (notified && q.reaction == Reaction::Limiter).then(|| qcn::ReactionPointParams {
                 timer: q.timer,
                 byte_limit: q.byte_limit.0,
                 jitter: (q.jitter * 100.0).round() as u8,

@@ -279,6 +279,8 @@ section! {
         quantiser: Quantiser = "proportional", from "IEEE 802.1Qau; QCN pseudo-code: \"top_bits\"";
         /// The queue is averaged with a weight of 2 to the power of minus this for each frame; 0 is the queue as it is.
         average_shift: u8 = 0, in "[0, 16]", from "IEEE 802.1Qau; 9 averages as RED does with 0.002";
+        /// Frames that open a connection (SYN and its answer) are neither sampled nor limited.
+        exempt_syn: bool = false, from "IEEE 802.1Qau knows no TCP; for comparison";
     }
 }
 
@@ -401,6 +403,7 @@ impl Switch {
             selective,
             red,
             qcn,
+            exempt_syn: self.qcn.exempt_syn,
             trimming,
         }
     }

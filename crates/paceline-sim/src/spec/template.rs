@@ -7,6 +7,7 @@ pub const TEMPLATES: &[(&str, &str)] = &[
     ("incast", include_str!("templates/incast.toml")),
     ("dcqcn-incast", include_str!("templates/dcqcn-incast.toml")),
     ("fat-tree", include_str!("templates/fat-tree.toml")),
+    ("tcp-udp-pfc", include_str!("templates/tcp-udp-pfc.toml")),
 ];
 
 /// The scenario of this name.

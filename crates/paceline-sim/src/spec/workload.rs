@@ -220,13 +220,24 @@ variants! {
     }
 }
 
+either! {
+    /// A gap between two flows.
+    pub enum Gap {
+        /// By the load.
+        Auto = "auto",
+        ;
+        /// This median.
+        Median(Duration),
+    }
+}
+
 section! {
     /// Flows start with lognormal gaps while a host is on.
     pub struct OnOffFlows {
         /// Flow sizes: the name of a distribution, one size for all, or a file.
         sizes: Sizes = "university@trafpy", in "[1B, 1TiB]", from "TrafPy, benchmark set v001";
-        /// Median gap.
-        gap_median: Duration = "100us", in "[1ns, 100s]", from "Paceline; Benson et al., WREN 2009: lognormal";
+        /// Median gap. `"auto"`: as long as it takes for hosts to be on a third of the time.
+        gap_median: Gap = "auto", in "[1ns, 100s]", from "Paceline; Benson et al., WREN 2009: lognormal";
         /// Standard deviation of its logarithm.
         gap_sigma: f64 = 1.0, in "[0, 4]", from "Paceline";
     }

@@ -16,7 +16,6 @@ use crate::error::InputError;
 use crate::net::{Net, Schedule};
 use crate::packet::{Handle, INLINE_HOPS, Kind, LONG, UNSCHEDULED};
 use crate::port::Port;
-use crate::routing::Address;
 use crate::scenario::Scenario;
 
 /// Class of headers and control packets, and that of data.
@@ -44,7 +43,7 @@ const TURNED: u16 = 1 << 15;
 
 /// The port a packet came in by, or turned round at: whose account it is on.
 #[inline]
-pub(super) fn ingress(in_port: u16) -> u16 {
+pub(crate) fn ingress(in_port: u16) -> u16 {
     in_port & !TURNED
 }
 
@@ -143,23 +142,30 @@ impl Net {
         let node = self.port_node[port as usize];
         let mut packet = self.arena[h];
         let sender = (self.arena.int(h)[1].0 >> 16) as u32;
-        let nic = self.nics[sender as usize].port;
-        let host = self.port_node[nic as usize];
-        let address = Address { host, nic: (nic - self.first[host as usize]) as u16 };
         let key = hash3(self.draws.spray, u64::from(port) << 16 | u64::from(packet.in_port), now);
-        let mut path = std::mem::take(&mut self.path);
-        let found = self.routes.way_from(node, address, key, &mut path);
-        if !found || path.len() > INLINE_HOPS {
-            self.path = path;
-            self.drop_packet(port, h, &packet, now);
-            return;
-        }
-        packet.flags &= !LONG;
-        Self::set_path(&mut packet, &path);
-        let inbox = self.first[node as usize] + u32::from(path[0]);
-        self.path = path;
-        packet.hop = 1;
         packet.kind = Kind::Answer;
+        packet.flags &= !LONG;
+        let inbox = if let Some(failures) = &mut self.failures {
+            match failures.turn_back(port, h, &packet, key, at) {
+                Ok(inbox) => inbox,
+                Err(lost_at) => return self.lose_to_failure(lost_at, h),
+            }
+        } else {
+            let address = self.address_of(sender);
+            let mut path = std::mem::take(&mut self.path);
+            let found = self.routes.way_from(node, address, key, &mut path);
+            if !found || path.len() > INLINE_HOPS {
+                self.path = path;
+                let dropped = self.arena[h];
+                self.drop_packet(port, h, &dropped, now);
+                return;
+            }
+            Self::set_path(&mut packet, &path);
+            let inbox = self.first[node as usize] + u32::from(path[0]);
+            self.path = path;
+            inbox
+        };
+        packet.hop = 1;
         packet.in_port = TURNED | (port - self.first[node as usize]) as u16;
         self.arena[h] = packet;
         let words = self.arena.int(h);

@@ -146,6 +146,7 @@ pub fn plain(topology: &Topology) -> Scenario {
             trimming: None,
             red: None,
             qcn: None,
+            exempt_syn: false,
             buffer: Bytes(1 << 30),
             model: BufferModel::PerPort,
             accounting: Accounting::Output,

@@ -27,6 +27,10 @@ pub struct Params {
     /// A pull that finds nothing to send is kept until a loss is known. Default: only with Aeolus (facts 9.4: thrown away,
     /// the mean flow completion time of a web server workload rises from 19.9 to 29.4 us).
     pub keep_idle_pulls: bool,
+    /// Pulls outstanding over all messages of a receiver, at most; above 0. Without a limit every message has a window of its
+    /// own, and senders that were held up send all of theirs together. Default `u64::MAX`, none, as in the paper; with Aeolus
+    /// three first windows, since ports that do not trim would drop what does not fit.
+    pub pull_limit: u64,
     /// Aeolus: a probe makes the receiver queue one pull for every unscheduled packet it lacks. Default on (facts 9.4).
     pub pull_missing: bool,
     /// Aeolus: after a probe's answer the sender waits this long before it takes open packets for lost, since on sprayed
@@ -59,6 +63,7 @@ impl Params {
             rto_jitter: 0,
             returned_ack_share: 25,
             keep_idle_pulls: false,
+            pull_limit: u64::MAX,
             pull_missing: true,
             verdict_delay: Duration(0),
             control_priority: 0,
@@ -73,6 +78,7 @@ impl Params {
         Self {
             burst: BurstParams { policy: Unscheduled::Aeolus, packets, ..plain.burst },
             keep_idle_pulls: true,
+            pull_limit: u64::from(packets.max(1)) * 3,
             ..plain
         }
     }

@@ -23,8 +23,9 @@ struct Inbound {
     received: Received,
     /// Pulls owed.
     pending: u32,
-    /// Pulls sent.
+    /// Pulls sent, and how many of them packets have answered or can no longer.
     pulls: u64,
+    answered: u64,
 }
 
 /// All messages a host is receiving, and its pull pacer.
@@ -35,6 +36,8 @@ pub(super) struct Receivers {
     ring: VecDeque<u32>,
     /// Pulls owed to all messages.
     waiting: u64,
+    /// Pulls of all messages that no packet has answered yet.
+    outstanding: u64,
     /// No pull before this.
     next_pull: Time,
 }
@@ -60,7 +63,7 @@ impl Receivers {
         if !m.live {
             m.received.clear();
             (m.live, m.done, m.probed, m.peer, m.bytes) = (true, false, false, h.peer, h.ext);
-            (m.packets, m.pending, m.pulls) = (params.sizes.packets(h.ext), 0, 0);
+            (m.packets, m.pending, m.pulls, m.answered) = (params.sizes.packets(h.ext), 0, 0, 0);
         }
         if h.ext != m.bytes || (h.kind == Kind::Data && h.seq >= m.packets) {
             return Outcome::default();
@@ -83,6 +86,15 @@ impl Receivers {
             control.push_back(answer);
             return outcome;
         }
+        if m.done {
+            // Its ACK may have been lost, with those of any other packets.
+            answer.kind = Kind::Done;
+        }
+        let had_room = self.outstanding < params.pull_limit;
+        if !h.is(UNSCHEDULED) && m.answered < m.pulls {
+            m.answered += 1;
+            self.outstanding -= 1;
+        }
         if h.is(TRIMMED) {
             if !m.received.contains(h.seq) {
                 answer.kind = Kind::Nack;
@@ -96,8 +108,13 @@ impl Receivers {
             if !m.done && m.received.count() == m.packets {
                 m.done = true;
                 self.waiting -= u64::from(std::mem::take(&mut m.pending));
+                self.outstanding -= m.pulls - std::mem::replace(&mut m.answered, m.pulls);
                 outcome.end = End::Delivered;
             }
+        }
+        if !had_room {
+            // What has waited for room was due before.
+            self.next_pull = self.next_pull.max(now);
         }
         let pulls = u32::from(!m.done);
         self.pull(params, now, pulls, &mut answer, counters);
@@ -122,11 +139,12 @@ impl Receivers {
         if pulls == 0 {
             return;
         }
-        if self.waiting > 0 || now < self.next_pull {
+        if self.waiting > 0 || now < self.next_pull || self.outstanding >= params.pull_limit {
             return self.owe(answer.flow, pulls);
         }
         let m = &mut self.messages[answer.flow as usize];
         m.pulls += 1;
+        self.outstanding += 1;
         self.next_pull = now + params.pull_interval;
         counters.permits += 1;
         answer.flags |= PULLS;
@@ -146,8 +164,8 @@ impl Receivers {
     }
 
     /// When the pacer sends its next pull.
-    pub(super) fn next_timeout(&self) -> Time {
-        if self.waiting > 0 { self.next_pull } else { Time::NEVER }
+    pub(super) fn next_timeout(&self, params: &Params) -> Time {
+        if self.waiting > 0 && self.outstanding < params.pull_limit { self.next_pull } else { Time::NEVER }
     }
 
     /// Sends the pull that is due, if one is.
@@ -158,7 +176,7 @@ impl Receivers {
         control: &mut VecDeque<Header>,
         counters: &mut Counters,
     ) {
-        if self.waiting == 0 || now < self.next_pull {
+        if now < self.next_timeout(params) {
             return;
         }
         while let Some(slot) = self.ring.pop_front() {
@@ -169,6 +187,7 @@ impl Receivers {
             }
             m.pending -= 1;
             m.pulls += 1;
+            self.outstanding += 1;
             if m.pending > 0 {
                 m.listed = true;
                 self.ring.push_back(slot);
@@ -194,6 +213,7 @@ impl Receivers {
         if let Some(m) = self.messages.get_mut(slot as usize) {
             m.live = false;
             self.waiting -= u64::from(std::mem::take(&mut m.pending));
+            self.outstanding -= m.pulls - std::mem::replace(&mut m.answered, m.pulls);
         }
     }
 }

@@ -161,6 +161,10 @@ impl Senders {
                     m.verdict_at = m.verdict_at.min(Time(now.0.saturating_add(params.verdict_delay.0)));
                 }
             }
+            Kind::Done => {
+                m.live = false;
+                return true;
+            }
             Kind::Pull => {}
             _ => return false,
         }

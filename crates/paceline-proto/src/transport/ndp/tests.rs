@@ -223,6 +223,7 @@ fn variants() -> impl Strategy<Value = (Params, Queues)> {
         params.burst.resend_open = flags[0];
         params.keep_idle_pulls = flags[1];
         params.pull_missing = flags[2];
+        params.pull_limit = if jitter % 3 == 0 { 1 + verdict } else { u64::MAX };
         if flags[3] {
             params.burst.stop = crate::transport::unscheduled::BurstStop::FirstCredit;
             params.burst.order = crate::transport::unscheduled::RepairOrder::NewFirst;

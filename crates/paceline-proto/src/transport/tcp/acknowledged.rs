@@ -128,6 +128,11 @@ impl Connection {
         }
     }
 
+    /// A switch has told of congestion: as an echo of a mark on what was last acknowledged.
+    pub(super) fn on_congestion(&mut self, cx: Context<'_>, now: Time) {
+        self.on_ecn_echo(cx, now, self.tx.una);
+    }
+
     /// RFC 3168, section 6.1.2: at most one reduction per window of data, whatever its cause.
     fn on_ecn_echo(&mut self, cx: Context<'_>, now: Time, ack: u64) {
         let r = &mut self.recovery;

@@ -73,6 +73,19 @@ impl Host {
         }
     }
 
+    /// What the connections under way have counted, beside [`Endpoint::counters`].
+    pub fn under_way(&self) -> Counters {
+        let mut sum = Counters::default();
+        self.senders.iter().flatten().for_each(|out| sum.add(&counted(&out.connection)));
+        sum
+    }
+
+    /// Bytes acknowledged and window of a sender's slot, bytes.
+    pub fn progress(&self, slot: u32) -> Option<(u64, u64)> {
+        let out = self.senders.get(slot as usize)?.as_ref()?;
+        Some((out.connection.acknowledged(), out.connection.cwnd()))
+    }
+
     /// A datagram was sent beside the connections.
     pub(crate) fn count_datagram(&mut self) {
         self.counters.data += 1;
@@ -130,8 +143,7 @@ impl Host {
     /// A message is over for its sender.
     fn end_sender(&mut self, slot: u32) {
         let Some(out) = self.senders[slot as usize].take() else { return };
-        let c = out.connection.counters();
-        self.counters.timeouts += c.timeouts;
+        self.counters.add(&counted(&out.connection));
         if let Some(newer) = out.connection.cache_entry() {
             self.cache.entry(out.peer).and_modify(|e| *e = e.merged(newer)).or_insert(newer);
         }
@@ -173,6 +185,18 @@ impl Host {
         self.counters.duplicates += u64::from(segment.len > 0 && said.delivered == 0);
         self.drain_receiver(now, header.flow);
         Outcome { fresh: said.delivered.min(u64::from(u32::MAX)) as u32, end }
+    }
+}
+
+/// What a sender's connection has counted.
+fn counted(connection: &Connection) -> Counters {
+    let c = connection.counters();
+    Counters {
+        timeouts: c.timeouts,
+        fast_retransmits: c.fast_retransmits,
+        ignored_duplicates: c.ignored_duplicates,
+        ecn_reductions: c.ecn_reductions,
+        ..Counters::default()
     }
 }
 
@@ -229,6 +253,11 @@ fn unpack(header: &Header, extra: &Extra) -> Segment {
 /// Whether a segment understands congestion marks, by the second word of what a packet carries of it ([`Extra`]).
 pub fn is_ect(second: u64) -> bool {
     Flags((second >> 32) as u16).has(Flags::ECT)
+}
+
+/// Whether a segment opens a connection (SYN, or the answer to one), by the same word.
+pub fn is_opening(second: u64) -> bool {
+    Flags((second >> 32) as u16).has(Flags::SYN)
 }
 
 impl Endpoint for Host {
@@ -292,6 +321,14 @@ impl Endpoint for Host {
         let (header, extra) = self.queue.pop_front()?;
         self.extra = extra;
         Some(header)
+    }
+
+    fn congested(&mut self, now: Time, slot: u32) {
+        if let Some(Some(out)) = self.senders.get_mut(slot as usize) {
+            let cx = Self::context(&self.params, &self.contexts, out.scheme);
+            out.connection.on_congestion(cx, now);
+            self.drain_sender(now, slot);
+        }
     }
 
     fn extra(&self) -> Extra {
@@ -358,6 +395,7 @@ mod tests {
             let header = frame(&Sizes::ETHERNET, Kind::Data, 0, 1, 2, 3, &s);
             prop_assert_eq!(unpack(&header, &pack(&s)), s);
             prop_assert_eq!(is_ect(pack(&s)[1]), s.flags.has(Flags::ECT));
+            prop_assert_eq!(is_opening(pack(&s)[1]), s.flags.has(Flags::SYN));
             let marked = unpack(&Header { flags: CE, ..header }, &pack(&s));
             prop_assert!(marked.flags.has(Flags::CE));
         }

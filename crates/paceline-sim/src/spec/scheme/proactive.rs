@@ -48,6 +48,19 @@ either! {
     }
 }
 
+either! {
+    /// Pulls that may be outstanding.
+    pub enum PullLimit {
+        /// Any number.
+        Off = "off",
+        /// Three first windows.
+        Auto = "auto",
+        ;
+        /// At most this many.
+        Count(u32),
+    }
+}
+
 choice! {
     /// What a sender does first when it may send: repair, or go on.
     pub enum Repair {
@@ -149,10 +162,15 @@ section! {
         returned_ack_share: u32 = 25, in "[0, 101]", from "NDP, sec. 3.2.4";
         /// A pull that finds nothing to send is kept until there is something.
         keep_idle_pulls: bool => first_rtt { "burst" => false, "aeolus" => true, "wait" => false }, from "NDP: thrown away; Aeolus needs them for repair";
+        /// Pulls that a receiver may have outstanding over all its messages: so many, three first windows, or any number: then each message
+        /// has a window of its own, and senders that were held up elsewhere send all of theirs together.
+        pull_limit: PullLimit => first_rtt { "burst" => "off", "aeolus" => "auto", "wait" => "off" }, in "[1, 1000000]", from "NDP has none, its ports trim; Aeolus needs it to promise that scheduled packets are not lost";
         /// After a probe the receiver pulls once for every packet it lacks.
         pull_missing: bool = true, from "Aeolus";
         /// After a probe's answer packets of unknown fate count as lost only after this long: on sprayed paths they may be late.
         verdict_delay: Duration = "0s", in "[0s, 1s]", from "Paceline";
+        /// What ends the burst early.
+        stop: Stop = "never", from "NDP, sec. 3.2; of Aeolus over NDP the text at hand does not say";
         /// Which packets a pull is spent on first.
         repair: Repair = "lost_first", from "Aeolus, from memory; a variant shows the effect";
         /// When nothing is known to be lost and nothing is new, packets of unknown fate are sent again.
@@ -279,6 +297,13 @@ fn policy(first: FirstRtt) -> Unscheduled {
     }
 }
 
+fn burst_stop(stop: Stop) -> BurstStop {
+    match stop {
+        Stop::FirstCredit => BurstStop::FirstCredit,
+        Stop::Never => BurstStop::Never,
+    }
+}
+
 fn order(repair: Repair) -> RepairOrder {
     match repair {
         Repair::LostFirst => RepairOrder::LostFirst,
@@ -298,10 +323,7 @@ impl Homa {
         let cutoffs = self.cutoffs(facts, rtt_bytes, sizes, overhead);
         let mut p = homa::Params::homa(facts.host_rate, rtt_bytes, sizes, overhead, cutoffs);
         p.burst.policy = policy(self.first_rtt);
-        p.burst.stop = match self.stop {
-            Stop::FirstCredit => BurstStop::FirstCredit,
-            Stop::Never => BurstStop::Never,
-        };
+        p.burst.stop = burst_stop(self.stop);
         p.burst.order = order(self.repair);
         p.burst.resend_open = self.resend_open;
         p.levels = self.levels as u8;
@@ -402,10 +424,7 @@ impl ExpressPass {
             burst: BurstParams {
                 policy: policy(self.first_rtt),
                 packets: burst_packets(first_bytes, f.payload + f.header + f.wire_overhead),
-                stop: match self.stop {
-                    Stop::FirstCredit => BurstStop::FirstCredit,
-                    Stop::Never => BurstStop::Never,
-                },
+                stop: burst_stop(self.stop),
                 order: order(self.repair),
                 resend_open: self.resend_open,
                 ordered_path: true,
@@ -444,6 +463,7 @@ impl Ndp {
         if let AutoCount::Count(n) = self.first_window {
             p.burst.packets = n;
         }
+        p.burst.stop = burst_stop(self.stop);
         p.burst.order = order(self.repair);
         p.burst.resend_open = self.resend_open;
         p.pull_interval = Duration((p.pull_interval.0 as f64 * self.pull_spacing) as u64);
@@ -451,6 +471,11 @@ impl Ndp {
         p.rto_jitter = self.rto_jitter;
         p.returned_ack_share = self.returned_ack_share;
         p.keep_idle_pulls = self.keep_idle_pulls;
+        p.pull_limit = match self.pull_limit {
+            PullLimit::Off => u64::MAX,
+            PullLimit::Auto => u64::from(p.burst.packets.max(1)) * 3,
+            PullLimit::Count(n) => u64::from(n),
+        };
         p.pull_missing = self.pull_missing;
         p.verdict_delay = self.verdict_delay;
         Transport::Ndp(p)

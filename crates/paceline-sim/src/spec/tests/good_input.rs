@@ -18,7 +18,7 @@ const G: u64 = 1_000_000_000;
 fn templates_parse_without_warnings() {
     assert_eq!(
         TEMPLATES.iter().map(|t| t.0).collect::<Vec<_>>(),
-        ["quickstart", "hpcc-websearch", "incast", "dcqcn-incast", "fat-tree"]
+        ["quickstart", "hpcc-websearch", "incast", "dcqcn-incast", "fat-tree", "tcp-udp-pfc"]
     );
     for (name, text) in TEMPLATES {
         let scenario = parse(text, name, &[]).unwrap_or_else(|e| panic!("{e}"));
@@ -161,7 +161,9 @@ pub(super) fn all_variants() -> Vec<String> {
         "kind = 'all_to_all'\nsizes = '3KB'",
         "kind = 'rpc'\nduration = '1ms'\nclients = [1]\nservers = [0]\nresponse = '1KB'",
         "kind = 'rpc'\nmode = 'open'\nend = '1ms'\nload = { value = 0.5 }",
-        "kind = 'scatter_gather'\nduration = '1ms'\nconnections = 'open'\nresponse = '1600B'",
+        "kind = 'scatter_gather'\nduration = '1ms'\nconnections = 'open'\nresponse = '1600B'\nmax_queries = 5",
+        "kind = 'on_off'\nduration = '1ms'\nsizes = '3KB'\nlocal = 0.5",
+        "kind = 'on_off'\nend = '1ms'\nmode = 'cbr'\nrate = '2Gbps'",
         "kind = 'mpi'\nprogram = 'bt'\nranks = 4\nplacement = 'random'\nconnections = 'new'",
         "kind = 'mpi'\nprogram = 'cg'\nconnections = 'new'\neager = '8KiB'",
         "kind = 'flows'\nfile = 'f.csv'",
@@ -187,6 +189,7 @@ pub(super) fn all_variants() -> Vec<String> {
         "cc = 'ndp'\nfirst_window = 30",
         "cc = 'express_pass'\n[switch]\nmodel = 'per_port'\npfc.enabled = false",
         "cc = 'hpcc_tcp'\nmax_stage = 3",
+        "cc = 'udp'\nrate = '1Gbps'",
     ];
     let failures = [
         "link = ['tor0', 'agg1']\nnumber = 1\ndown = '1us'\nup = '2us'",
@@ -262,6 +265,7 @@ fn the_catalogue_lists_parameters_with_their_conditions() {
             "cubic",
             "vegas",
             "hpcc_tcp",
+            "udp",
             "homa",
             "ndp",
             "express_pass"
@@ -309,6 +313,7 @@ fn only_what_has_no_sensible_default_is_required() {
             "workloads.*.rows.*.src",
             "workloads.*.rows.*.dst",
             "workloads.*.rows.*.bytes",
+            "workloads.*.sizes.file",
             "workloads.*.sizes.file",
             "workloads.*.program",
             "workloads.*.file",

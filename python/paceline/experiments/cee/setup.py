@@ -1,0 +1,135 @@
+"""Network, stack and switches of the study; what is unknown of it is named in ``docs/cee.md``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from paceline.scenario import (
+    Adapter,
+    Cubic,
+    Ecn,
+    Framing,
+    Host,
+    NewReno,
+    Pfc,
+    Qcn,
+    Records,
+    Red,
+    Run,
+    Scenario,
+    Scheme,
+    Series,
+    Star,
+    Switch,
+    Tcp,
+    Vegas,
+    Workload,
+)
+
+LINE_BPS: Final = 10e9
+
+PORT: Final = 102_400
+"""Buffer of a switch port, bytes: 100 KB."""
+
+XOFF: Final = 99_328
+"""Bytes of an ingress port at which it pauses: 97 KB."""
+
+XON: Final = 81_920
+"""Bytes of an ingress port at which it resumes: 80 KB."""
+
+FRAME: Final = 1_500
+STACK_US: Final = 67.0
+"""What the two stacks add to a round trip: 9.5 and 24 us each way."""
+
+RTO_US: Final = 22_000
+"""Shortest timeout of data: 2 ms and the slop of 20 ms."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What switches do besides dropping."""
+
+    title: str
+    red: bool = False
+    qcn: int = 0
+    """Set point of QCN, bytes; 0 without."""
+
+
+CELLS: Final[Mapping[str, Cell]] = {
+    "base": Cell("nothing"),
+    "red": Cell("ECN-RED", red=True),
+    "qcn20": Cell("QCN 20", qcn=20_480),
+    "qcn66": Cell("QCN 66", qcn=67_584),
+}
+
+SCHEMES: Final[Mapping[str, Scheme]] = {
+    "new_reno": NewReno(halving="window"),
+    "cubic": Cubic(form="freebsd2011"),
+    "vegas": Vegas(),
+}
+TITLES: Final = {"new_reno": "NewReno", "cubic": "CUBIC", "vegas": "Vegas"}
+
+
+def switch(cell: str, *, pfc: bool) -> Switch:
+    """A switch: 100 KB a port, charged to the port frames came by with PFC, to the one they leave by without."""
+    kind = CELLS[cell]
+    return Switch(
+        buffer=f"{PORT}B",
+        model="per_port",
+        pfc=Pfc(enabled=pfc, xoff=f"{XOFF}B", xon=f"{XON}B"),
+        ecn=Ecn(enabled=False),
+        red=Red(enabled=kind.red),
+        qcn=Qcn(enabled=kind.qcn > 0, set_point=f"{kind.qcn or 20_480}B"),
+    )
+
+
+FRAMING: Final = Framing(
+    preset="ethernet",
+    payload="1448B",
+    header="52B",
+    ack_header="52B",
+    min_frame="64B",
+    pfc_frame="64B",
+    wire_overhead="0B",
+)
+"""Frames of 1500 bytes that take 1.2 us, as the study counts them."""
+
+
+def host(cell: str, tcp: Tcp | None = None) -> Host:
+    """A host: FreeBSD's TCP with the study's timers, and an adapter of 512 KB; they take 67 us of a round trip."""
+    stack = Tcp(stack="freebsd", ecn=CELLS[cell].red) if tcp is None else tcp
+    return Host(tcp=stack, adapter=Adapter(enabled=True))
+
+
+def star(
+    name: str,
+    cell: str,
+    scheme: Scheme,
+    workloads: Sequence[Workload],
+    *,
+    senders: int,
+    pfc: bool,
+    stop_us: int,
+    sample_us: float,
+    follow: Sequence[int] = (),
+    tcp: Tcp | None = None,
+) -> Scenario:
+    """Hosts 0 to ``senders`` at one switch of 10 Gb/s ports; the last is the receiver."""
+    return Scenario(
+        name=name,
+        topology=Star(hosts=senders + 1, host_rate="10Gbps", link_delay="0s"),
+        framing=FRAMING,
+        switch=switch(cell, pfc=pfc),
+        host=host(cell, tcp),
+        run=Run(stop=f"{stop_us}us", stall="10s"),
+        records=Records(
+            queues="port",
+            series=Series(
+                interval=f"{sample_us:g}us", busiest=0, ports=[f"{senders + 1}:{senders}"], flows=list(follow)
+            ),
+        ),
+        schemes={"tcp": scheme},
+        workloads=list(workloads),
+    )
