@@ -380,7 +380,8 @@ def mpi_info(
 ) -> None:
     """Says what is in a GOAL schedule.
 
-    Also whether all that is sent is received: the schedule is tried out on a network that takes no time; messages above 32 KiB wait for their receive.
+    Also whether all that is sent is received: the schedule is tried out on a network that takes no time; messages
+    above 32 KiB wait for their receive.
 
     \b
     Examples:

@@ -333,7 +333,9 @@ fn affordable(spec: &Resolved) -> bool {
 /// A base with one transport for all its flows, and ports that suit it.
 fn alone(base: usize, switch: usize, cc: &str) -> String {
     let queries = BASES[base].contains("rpc");
-    let base = if queries && MESSAGES.contains(&cc) { 0 } else { base };
+    // What is lost over UDP is lost, and programs would wait for it.
+    let waits = cc == "udp" && ["scatter_gather", "mpi"].iter().any(|kind| BASES[base].contains(kind));
+    let base = if waits || queries && MESSAGES.contains(&cc) { 0 } else { base };
     let network = BASES[base].replace("\"t\"\n", "\"s\"\n").replace("scheme = \"t\" }", "scheme = \"s\" }");
     let ports = match cc {
         "express_pass" => "[switch]\nbuffer = \"60KB\"\npfc = { enabled = false }\n",
