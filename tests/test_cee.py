@@ -17,7 +17,7 @@ from paceline.reproduce.model import Run, Runs, Scale
 from paceline.reproduce.sweep import prepare
 from paceline.run import simulate
 
-NUMBERS = (1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 13, 17, 18, 20, 23, 24, 26)
+NUMBERS = (1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 13, 16, 17, 18, 20, 21, 22, 23, 24, 26)
 OURS = [e for e in experiments.experiments() if e.id in {f"E{n}" for n in NUMBERS}]
 
 
@@ -27,7 +27,7 @@ def failing(claims: list[Claim]) -> set[str]:
 
 def test_hot_spots_hold_on_what_was_published_and_fail_on_altered_numbers() -> None:
     values: dict[Place, float] = {}
-    off, on = ("greedy_7", "base", "new_reno", 0.0), ("greedy_7", "base", "new_reno", 1.0)
+    off, on = ("short_7", "base", "new_reno", 0.0), ("short_7", "base", "new_reno", 1.0)
     values |= {(*off, "teeth"): 40.0, (*off, "drops"): 997.0, (*on, "drops"): 0.0}
     values |= {(*on, "queue_p50_kb"): 7 * XOFF / 1000, (*on, "held"): 0.98}
     assert failing(hotspot.sawtooth_rule(values)) == set()
@@ -100,10 +100,10 @@ def test_a_ring_deadlocks_under_pfc_and_a_fat_tree_does_not(tmp_path: Path) -> N
 def test_pfc_turns_the_saw_tooth_into_a_plateau(tmp_path: Path) -> None:
     runs = []
     for pfc in (0, 1):
-        point = hotspot.point("greedy_7", "base", "new_reno", pfc, Scale.TINY, 1)
+        point = hotspot.point("short_7", "base", "new_reno", pfc, Scale.TINY, 1)
         simulate(point.scenario, tmp_path / str(pfc), progress="none")
         runs.append(Run(point, tmp_path / str(pfc)))
     values = hotspot.measure(Runs(tuple(runs)))
-    assert values["greedy_7", "base", "new_reno", 0.0, "drops"] > 0
-    assert values["greedy_7", "base", "new_reno", 1.0, "drops"] == 0
-    assert 500 < values["greedy_7", "base", "new_reno", 1.0, "queue_p99_kb"] < 760
+    assert values["short_7", "base", "new_reno", 0.0, "drops"] > 0
+    assert values["short_7", "base", "new_reno", 1.0, "drops"] == 0
+    assert 500 < values["short_7", "base", "new_reno", 1.0, "queue_p99_kb"] < 760

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -13,7 +13,7 @@ from paceline.experiments.cee import hotspot
 from paceline.experiments.cee.setup import CELLS, FRAMING, SCHEMES, TITLES, XON, host, switch
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
-from paceline.reproduce.model import Experiment, Point, Run, Runs, Scale, Shown, Verdict
+from paceline.reproduce.model import Experiment, KeyValue, Point, Run, Runs, Scale, Shown, Verdict
 from paceline.results import Results
 from paceline.scenario import (
     Load,
@@ -23,6 +23,7 @@ from paceline.scenario import (
     ScatterGather,
     Scenario,
     Series,
+    Tcp,
     Udp,
     Xgft,
 )
@@ -46,13 +47,34 @@ UDP: Final = 0.2
 """Load of the UDP background, sent at a third of the link's rate."""
 
 
-def point(cell: str, scheme: str, pfc: int, udp: int, scale: Scale, seed: int) -> Point:
-    """One run."""
+KNOBS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "study": {},
+    "rto_initial_3s": {"rto_initial": "3s"},
+    "slop_200ms": {"rto_slop": "200ms", "ack_delay": "100ms"},
+    "rto_min_30ms": {"rto_min": "30ms"},
+    "clock_1ms": {"clock": "1ms"},
+    "no_cache": {"inherit_cwnd": "off"},
+    "fixed_buffers": {"send_buffer_max": "128KiB", "receive_buffer_max": "128KiB"},
+    "stock": {"rto_initial": "3s", "rto_slop": "200ms", "ack_delay": "100ms", "rto_min": "30ms", "clock": "1ms"},
+}
+"""FreeBSD's own settings in place of the study's, one at a time and together."""
+
+SIZES: Final = (10, 20, 40)
+"""Messages of queries, KiB."""
+
+
+def point(
+    cell: str, scheme: str, pfc: int, udp: int, scale: Scale, seed: int, knob: str = "study", size: int = 20
+) -> Point:
+    """One run; messages of ``size`` KiB come so often that their load is the same."""
     children, parents = _TREE[scale]
     stop = _LENGTH_US[scale]
-    interval = _INTERVAL_US[scale]
+    interval = _INTERVAL_US[scale] * size / 20
+    message = f"{size}KiB"
     workloads: list[Any] = [
-        ScatterGather(group="query", scheme="tcp", interval=f"{interval}us", end=f"{stop}us"),
+        ScatterGather(
+            group="query", scheme="tcp", interval=f"{interval:g}us", request=message, response=message, end=f"{stop}us"
+        ),
         OnOffFlows(group="background", scheme="tcp", load=Load(value=BACKGROUND), end=f"{stop}us"),
     ]
     schemes: dict[str, Any] = {"tcp": SCHEMES[scheme]}
@@ -63,17 +85,32 @@ def point(cell: str, scheme: str, pfc: int, udp: int, scale: Scale, seed: int) -
             OnOffCbr(group="udp", scheme="udp", rate=rate, load=Load(value=UDP, bytes="wire"), end=f"{stop}us")
         )
     run = Scenario(
-        name=f"commercial-{cell}-{scheme}-pfc{pfc}-udp{udp}",
+        name=f"commercial-{cell}-{scheme}-pfc{pfc}-udp{udp}-{knob}-{size}k",
         topology=Xgft(children=children, parents=parents, rates=["10Gbps"], delays=["0s"]),
         framing=FRAMING,
         switch=switch(cell, pfc=bool(pfc)),
-        host=host(cell),
-        run=RunSettings(stop=f"{stop + 200_000}us", measure_end=f"{stop}us", stall="10s"),
+        host=host(cell, Tcp(stack="freebsd", ecn=CELLS[cell].red, **KNOBS[knob])),
+        # What is delivered beside UDP is compared while both send.
+        run=RunSettings(stop=f"{stop if udp else stop + 200_000}us", measure_end=f"{stop}us", stall="10s"),
         records=Records(queues="port", series=Series(interval=f"{max(stop / 500, 100):g}us", busiest=0)),
         schemes=schemes,
         workloads=workloads,
     )
-    return Point(scenario=run, key={"cell": cell, "scheme": scheme, "pfc": pfc, "udp": udp}, seed=seed)
+    key: dict[str, KeyValue] = {"cell": cell, "scheme": scheme, "pfc": pfc, "udp": udp, "knob": knob, "size": size}
+    return Point(scenario=run, key=key, seed=seed)
+
+
+def _with(*wanted: tuple[str, str, int, str, int]) -> Callable[[Scale], Sequence[Point]]:
+    """Cells without UDP, with a knob and a message size."""
+
+    def plan(scale: Scale) -> Sequence[Point]:
+        return [
+            point(cell, scheme, pfc, 0, scale, seed, knob, size)
+            for cell, scheme, pfc, knob, size in wanted
+            for seed in range(1, _SEEDS[scale] + 1)
+        ]
+
+    return plan
 
 
 def _plan(*wanted: tuple[str, str, int, int]) -> Callable[[Scale], Sequence[Point]]:
@@ -96,7 +133,8 @@ def _one(run: Run) -> dict[str, float]:
         "qct_ms": float(qct.mean()) / 1e9 if len(qct) else math.nan,
         "qct_p99_ms": float(np.percentile(qct, 99)) / 1e9 if len(qct) else math.nan,
         "unanswered": float((queries["qct_ps"] == 0).mean()) if queries.rows else math.nan,
-        "fct_ms": float(background["fct_sender_ps"].mean()) / 1e9 if background.rows else math.nan,
+        "fct_ms": float(background["fct_receiver_ps"].mean()) / 1e9 if background.rows else math.nan,
+        "fct_p99_ms": float(np.percentile(background["fct_receiver_ps"], 99)) / 1e9 if background.rows else math.nan,
         "drops": float(c["drops_buffer"]),
         "timeouts": float(c["timeouts"]),
         "pauses": float(c["pause_frames"]),
@@ -127,12 +165,15 @@ def _congested(results: Results) -> float:
 
 
 def measure(runs: Runs) -> Values:
-    """Means over seeds, by cell, scheme, PFC and UDP."""
+    """Means over seeds, by cell, scheme, PFC and UDP; and by knob and message size where these are not the study's."""
     found: dict[Place, float] = {}
-    for key in dict.fromkeys(tuple(r.point.key[k] for k in ("cell", "scheme", "pfc", "udp")) for r in runs):
-        cell, scheme, pfc, udp = key
-        parts = [_one(r) for r in runs.where(cell=cell, scheme=scheme, pfc=pfc, udp=udp)]
-        place = (str(cell), str(scheme), float(pfc), float(udp))
+    names = ("cell", "scheme", "pfc", "udp", "knob", "size")
+    for key in dict.fromkeys(tuple(r.point.key[k] for k in names) for r in runs):
+        cell, scheme, pfc, udp, knob, size = key
+        parts = [_one(r) for r in runs.where(**dict(zip(names, key, strict=True)))]
+        place: Place = (str(cell), str(scheme), float(pfc), float(udp))
+        if (knob, size) != ("study", 20):
+            place = (*place, str(knob), float(size))
         for what in parts[0]:
             found[(*place, what)] = float(np.mean([p[what] for p in parts]))
     return found
@@ -272,12 +313,64 @@ def udp_fairness_rule(values: Values) -> list[Claim]:
     return found
 
 
+def clock_rule(values: Values) -> list[Claim]:
+    """E16: Vegas is best where clocks are fine."""
+    found = []
+    for clock, knob in (("1us", ()), ("1ms", ("clock_1ms", 20.0))):
+        best = []
+        for cell in CELLS:
+            for pfc in (0.0, 1.0):
+                times = {s: values.get((cell, s, pfc, 0.0, *knob, "qct_ms"), math.nan) for s in SCHEMES}
+                if all(math.isfinite(t) for t in times.values()):
+                    best.append(min(times, key=lambda s: times[s]) == "vegas")
+        share = sum(best) / len(best) if best else math.nan
+        limits = judge.above(0.5) if clock == "1us" else judge.at_most(0.5)
+        found.append(Claim(clock, f"cells in which Vegas has the lowest mean QCT, clock of {clock}", share, limits))
+    return found
+
+
+def burst_rule(values: Values) -> list[Claim]:
+    """E21: RED notices bursts less than QCN."""
+    found = []
+
+    def at(cell: str, pfc: float, size: int) -> float:
+        more = () if size == 20 else ("study", float(size))
+        return values.get((cell, "new_reno", pfc, 0.0, *more, "qct_ms"), math.nan)
+
+    for pfc in (0.0, 1.0):
+        when = "with PFC" if pfc else "without PFC"
+        growth = {cell: at(cell, pfc, SIZES[-1]) / at(cell, pfc, SIZES[0]) for cell in ("red", "qcn20", "qcn66")}
+        for cell, over in growth.items():
+            text = f"mean QCT of messages of {SIZES[-1]} KB over that of {SIZES[0]} KB, {CELLS[cell].title}, {when}"
+            found.append(Claim(f"{cell}.pfc{pfc:g}", text, over))
+        value = growth["qcn20"] / growth["red"]
+        found.append(Claim(f"over.pfc{pfc:g}", f"the same, QCN 20 over ECN-RED, {when}", value, judge.above(1)))
+    return found
+
+
+def knob_rule(values: Values) -> list[Claim]:
+    """E22: what FreeBSD's own settings cost."""
+    found = []
+    limits = {"rto_initial_3s": judge.above(1), "slop_200ms": judge.above(1), "stock": judge.above(1)}
+    for knob in KNOBS:
+        if knob == "study":
+            continue
+        for what, text in (("qct_ms", "mean QCT"), ("fct_p99_ms", "p99 of the background's FCT")):
+            base = ("base", "new_reno", 0.0, 0.0)
+            over = ratio(values, (*base, knob, 20.0, what), (*base, what))
+            statement = f"{text}, {knob} over the study's settings, NewReno without PFC"
+            found.append(Claim(f"{knob}.{what}", statement, over, limits.get(knob)))
+    return found
+
+
 def _table(values: Values) -> Table:
     parts = ("qct_ms", "qct_p99_ms", "unanswered", "fct_ms", "drops", "timeouts", "notifications", "congested")
     rows = []
-    for cell, scheme, pfc, udp in dict.fromkeys(key[:4] for key in values):
+    for place in dict.fromkeys(key[:-1] for key in values):
+        cell, scheme, pfc, udp, *more = place
         name = f"{CELLS[str(cell)].title}, {TITLES[str(scheme)]}, {'PFC' if pfc else 'no PFC'}{', UDP' if udp else ''}"
-        cells = [Cell(format_number(values.get((cell, scheme, pfc, udp, p), math.nan))) for p in parts]
+        name += f", {more[0]}, {more[1]:g} KiB" if more else ""
+        cells = [Cell(format_number(values.get((*place, p), math.nan))) for p in parts]
         rows.append((Cell(name), *cells))
     head = ("Run", "Mean QCT, ms", "p99, ms", "Unanswered", "Mean FCT, ms", "Drops", "Timeouts", "CNMs", "Congested")
     return Table("Queries, background flows and losses; means over seeds", head, rows)
@@ -388,6 +481,13 @@ EXPERIMENTS = (
         _plan(("base", "new_reno", 0, 0)),
     ),
     _experiment(
+        16,
+        "TCP's delay control and clocks",
+        "Vegas is the best of the three, given clocks of high resolution.",
+        clock_rule,
+        _with(*((c, s, p, k, 20) for c in _CELLS for s in _TCP for p in (0, 1) for k in ("study", "clock_1ms"))),
+    ),
+    _experiment(
         18,
         "PFC on the whole",
         "PFC improves completion times in all tests.",
@@ -400,5 +500,19 @@ EXPERIMENTS = (
         "QCN at 20 KB without PFC makes completion times 131 to 311 % longer.",
         ruin_rule,
         _plan(*((cell, scheme, 0, 0) for cell in ("base", "qcn20") for scheme in _TCP)),
+    ),
+    _experiment(
+        21,
+        "Bursts under RED and QCN",
+        "Well set, RED is less sensitive to bursts than QCN.",
+        burst_rule,
+        _with(*((c, "new_reno", p, "study", n) for c in ("red", "qcn20", "qcn66") for p in (0, 1) for n in SIZES)),
+    ),
+    _experiment(
+        22,
+        "The host's timers, clock and caches",
+        "FreeBSD's own first timeout of 3 s, slop and clock make completion times far longer.",
+        knob_rule,
+        _with(*(("base", "new_reno", 0, knob, 20) for knob in KNOBS)),
     ),
 )

@@ -27,7 +27,7 @@ class Facts:
     fast_retransmits: int
     ignored_duplicates: int
     fct_ms: F8
-    """Of the flows that finished."""
+    """Of the flows that finished, to the last byte at the receiver: acknowledgements may be delayed by 10 ms."""
     unfinished: int
     queue: QueueHistogram
     """At the busiest egress port of a switch."""
@@ -69,7 +69,7 @@ def _facts(folder: Path) -> Facts:
         mine = acked & (series["id"] == flow)
         found[int(flow)] = (series["time_ps"][mine] / 1e6, series["value"][mine].astype(float))
     flows, spread = results.flows, results.saturation
-    done = flows["fct_sender_ps"][flows["status"] == "finished"]
+    done = flows["fct_receiver_ps"][flows["status"] == "finished"]
     again = flows["retransmitted_packets"]
     winner = max(found, key=lambda flow: found[flow][1][-1], default=0)
     queries = results.queries
@@ -120,6 +120,12 @@ def shares(flows: dict[int, tuple[F8, F8]], window_us: float, start_us: float = 
     edges = np.arange(start_us, end + 1e-9, window_us)
     columns = [np.diff(np.interp(edges, times, acked)) for _, (times, acked) in sorted(flows.items())]
     return np.array(columns).T
+
+
+def whole_share(flows: dict[int, tuple[F8, F8]]) -> float:
+    """Largest part of all bytes acknowledged until the last sample that one flow had."""
+    acked = [float(acked[-1]) for _, acked in flows.values()]
+    return max(acked) / sum(acked) if sum(acked) else float("nan")
 
 
 def used(flows: dict[int, tuple[F8, F8]]) -> float:
