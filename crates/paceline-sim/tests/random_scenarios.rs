@@ -338,8 +338,7 @@ fn alone(base: usize, switch: usize, cc: &str) -> String {
     let base = if waits || queries && MESSAGES.contains(&cc) { 0 } else { base };
     let network = BASES[base].replace("\"t\"\n", "\"s\"\n").replace("scheme = \"t\" }", "scheme = \"s\" }");
     let ports = match cc {
-        "express_pass" => "[switch]\nbuffer = \"60KB\"\npfc = { enabled = false }\n",
-        "homa" => "[switch]\nbuffer = \"60KB\"\npfc = { enabled = false }\n",
+        "express_pass" | "homa" => "[switch]\nbuffer = \"60KB\"\npfc = { enabled = false }\n",
         "ndp" => "[switch]\npfc = { enabled = false }\ntrimming = { enabled = true }\n",
         _ => SWITCHES[switch],
     };

@@ -287,13 +287,13 @@ fn schemes(spec: &Spec, root: &Node) -> Read<()> {
 /// What message transports cannot share, and what their switches need.
 fn transports(spec: &Spec, root: &Node) -> Read<()> {
     let over_ip = |cc: &Control| cc.is_tcp() || cc.is_udp();
-    if let Some((name, scheme)) = spec.schemes.iter().find(|(_, s)| over_ip(&s.cc)) {
-        if let Some((other, _)) = spec.schemes.iter().find(|(_, s)| !over_ip(&s.cc)) {
-            let word = if scheme.cc.is_udp() { "UDP" } else { "TCP" };
-            let problem =
-                format!("schemes.{name} is {word}, which shares no run with transports other than TCP and UDP yet");
-            return Err(allowed(bad(root, &format!("schemes.{other}"), &problem), "schemes over TCP or UDP, or none"));
-        }
+    if let Some((name, scheme)) = spec.schemes.iter().find(|(_, s)| over_ip(&s.cc))
+        && let Some((other, _)) = spec.schemes.iter().find(|(_, s)| !over_ip(&s.cc))
+    {
+        let word = if scheme.cc.is_udp() { "UDP" } else { "TCP" };
+        let problem =
+            format!("schemes.{name} is {word}, which shares no run with transports other than TCP and UDP yet");
+        return Err(allowed(bad(root, &format!("schemes.{other}"), &problem), "schemes over TCP or UDP, or none"));
     }
     let message = spec.schemes.iter().find(|(_, s)| s.cc.is_message_transport());
     let trimming = spec.switch.trimming.enabled;
