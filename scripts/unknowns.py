@@ -73,7 +73,7 @@ QUESTIONS: Final[dict[str, dict[str, list[str]]]] = {
         "late packets count as lost at the probe: 5 us later": [f'{SCHEME}.verdict_delay="5us"'],
         "a window of one round trip, 33 packets: 8 more": [f"{SCHEME}.first_window=41"],
         "pulls at the link's rate: 99 %": [f"{SCHEME}.pull_spacing=1.0101"],
-        "pulls outstanding: three windows at most: any number": [f'{SCHEME}.pull_limit="off"'],
+        "pulls outstanding: any number: three windows at most": [f'{SCHEME}.pull_limit="auto"'],
         "sprayed packets: one path per flow": ['routing.choice="flow_hash"'],
     },
 }

@@ -13,7 +13,7 @@ import pytest
 from paceline import _native, bench, parquet
 
 COMMANDS = ["run", "report", "hpcc", "htsim", "check", "explain", "init", "list", "bench", "reproduce", "sweep"]
-COMMANDS += ["size-buffers"]
+COMMANDS += ["size-buffers", "mpi"]
 SUMMARY = {
     "name": "incast",
     "status": "completed",

@@ -71,10 +71,12 @@ def test_a_run_tells_how_long_the_program_took(tmp_path, connections):
     assert results.status == "completed"
     assert run["ranks"] == 8
     assert run["slowdown"] > 1
+    assert results.simulated_ps >= run["runtime_ps"]
     assert results.ranks["runtime_ps"].max() == run["runtime_ps"]
     assert (results.ranks["runtime_ps"] >= results.ranks["compute_ps"]).all()
     assert results.ranks["message_bytes"].sum() == run["message_bytes"]
     assert results.flows.rows == (run["messages"] if connections == "new" else 0)
+    assert any(said.startswith("workloads.0.control: ") for said in results.summary["without_effect"])
     assert "mpi on 8 ranks over hpcc" in "\n".join(lines(results.summary))
 
 

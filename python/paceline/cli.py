@@ -294,11 +294,22 @@ def htsim(
 
 
 mpi = typer.Typer(
-    help="Message-passing programs: GOAL schedules of generated ones, and what is in a schedule.",
     rich_markup_mode=None,
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 app.add_typer(mpi, name="mpi")
+
+
+@mpi.callback()
+def mpi_schedules() -> None:
+    """Writes and reads schedules of message-passing programs.
+
+    \b
+    Examples:
+      paceline mpi export ft --class B --ranks 64 -o ft.goal
+      paceline mpi info ft.goal
+    """
 
 
 @mpi.command("export")
@@ -331,7 +342,9 @@ def mpi_export(
     as_json: AsJson = False,
     _json_errors: JsonErrors = False,
 ) -> None:
-    """Writes a program as GOAL text, for LogGOPSim, ATLAHS or a scenario.
+    """Writes a generated program as GOAL text.
+
+    Scenarios (program = "goal"), LogGOPSim and ATLAHS read it.
 
     \b
     Examples:
@@ -365,9 +378,10 @@ def mpi_info(
     as_json: AsJson = False,
     _json_errors: JsonErrors = False,
 ) -> None:
-    """Says what is in a GOAL schedule, and whether all that is sent is received.
+    """Says what is in a GOAL schedule.
 
-    The schedule is tried out on a network that takes no time; messages above 32 KiB wait for their receive.
+    Also whether all that is sent is received: the schedule is tried out on a network that takes no time; messages
+    above 32 KiB wait for their receive.
 
     \b
     Examples:

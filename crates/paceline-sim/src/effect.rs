@@ -4,7 +4,7 @@ use paceline_proto::cc::Params;
 use paceline_proto::units::Time;
 
 use crate::net::Net;
-use crate::programs::Connections;
+use crate::programs::{Connections, Kind};
 use crate::scenario::{BufferModel, PathChoice, Transport};
 use crate::spec::Resolved;
 use crate::spec::scheme::Window;
@@ -85,6 +85,13 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
         }
     } else if c.notifications == 0 {
         note("switch.qcn, host.qcn", "no frame that was sampled found a queue above the set point");
+    }
+    for program in s.programs.iter() {
+        if let Kind::Mpi(w) = &program.kind
+            && w.program.totals().largest <= w.config.eager
+        {
+            note(&format!("workloads.{}.control", program.workload), "no message is larger than eager");
+        }
     }
     let stays_open = !s.rpcs.is_empty() || s.programs.iter().any(|p| p.connections == Connections::Open);
     let tcp = s.schemes.iter().any(|s| matches!(s.transport, Transport::Tcp(_)));

@@ -338,6 +338,8 @@ impl Net {
     pub(crate) fn wake_program(&mut self, program: u16, token: u32, now: u64) {
         let Some(p) = &mut self.programs else { return };
         p.wakes -= 1;
+        // What ranks compute may end after all messages.
+        self.last_end = self.last_end.max(now);
         p.all[usize::from(program)].machine.woken(token, now, &mut p.acts);
         p.collect(program);
     }
@@ -365,6 +367,7 @@ impl Net {
 
     fn program_received(&mut self, program: u16, message: u32, ideal: u64, now: u64) {
         let Some(p) = &mut self.programs else { return };
+        self.last_end = self.last_end.max(now);
         let running = &mut p.all[usize::from(program)];
         let done = running.machine.received(message, ideal, now, &mut p.acts);
         let record = done.map(|query| record(&running.program, query));

@@ -16,7 +16,7 @@ use proptest::prelude::*;
 /// Frames of 1500 bytes, ACKs and pauses of 64.
 const FRAMING: Framing =
     Framing { payload: 1448, header: 52, ack_header: 52, min_frame: 64, pfc_frame: 64, wire_overhead: 20 };
-/// HotI 2011: buffer, XOFF and XON of a port.
+/// `HotI` 2011: buffer, XOFF and XON of a port.
 const BUFFER: u64 = 102_400;
 const XOFF: u64 = 99_328;
 const XON: u64 = 81_920;

@@ -102,9 +102,9 @@ impl Inboxes {
         self.start
     }
 
-    /// The first of the following windows in the ring in which anything is to be done.
+    /// The first window in the ring in which anything is to be done: the present one where it was cut short.
     pub(super) fn next_active(&self) -> Option<u64> {
-        (self.window + 1..self.window + self.slots as u64).find(|w| self.touched[self.slot(*w)] != 0)
+        (self.window..self.window + self.slots as u64).find(|w| self.touched[self.slot(*w)] != 0)
     }
 
     #[inline(always)]
@@ -201,10 +201,11 @@ impl Inboxes {
         self.words
     }
 
-    /// All words of the present window have been taken.
-    pub(super) fn leave(&mut self) {
+    /// All words of the present window have been taken, up to its end or, where it was cut short, to an earlier instant.
+    pub(super) fn leave(&mut self, cut: bool) {
         let slot = self.slot(self.window);
-        self.touched[slot] = 0;
+        let words = &self.active[slot * self.words..(slot + 1) * self.words];
+        self.touched[slot] = if cut { words.iter().filter(|w| **w != 0).count() as u32 } else { 0 };
     }
 
     /// Moves what arrives at a port in the present window into `out`, in the order in which it was sent.

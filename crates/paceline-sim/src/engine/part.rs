@@ -198,7 +198,7 @@ impl Part {
             self.run_to_link_change()?;
         }
         self.run_until(end)?;
-        self.lanes.inboxes.leave();
+        self.lanes.inboxes.leave(end < self.lanes.inboxes.start() + self.width);
         Ok(())
     }
 

@@ -19,7 +19,7 @@ pub struct Mpi {
 /// A message-passing program on its way.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    machine: mpi::Machine,
+    ranks: mpi::Machine,
     begin: u64,
     acts: Vec<mpi::Act>,
     /// Messages under way by name, and names that are free.
@@ -33,9 +33,9 @@ pub struct Machine {
 impl Machine {
     /// A machine that has not begun.
     pub fn new(workload: &Mpi) -> Self {
-        let machine = mpi::Machine::new(Arc::clone(&workload.program), workload.config);
+        let ranks = mpi::Machine::new(Arc::clone(&workload.program), workload.config);
         Self {
-            machine,
+            ranks,
             begin: 0,
             acts: Vec::new(),
             messages: Vec::new(),
@@ -48,7 +48,7 @@ impl Machine {
     /// All ranks begin.
     pub fn begin(&mut self, now: u64, acts: &mut Vec<Act>) {
         self.begin = now;
-        self.machine.begin(now, &mut self.acts);
+        self.ranks.begin(now, &mut self.acts);
         self.translate(acts);
     }
 
@@ -56,7 +56,7 @@ impl Machine {
     pub fn woken(&mut self, name: u32, now: u64, acts: &mut Vec<Act>) {
         let (rank, token) = self.wakes[name as usize];
         self.free_wakes.push(name);
-        self.machine.woken(rank, token, now, &mut self.acts);
+        self.ranks.woken(rank, token, now, &mut self.acts);
         self.translate(acts);
     }
 
@@ -65,8 +65,8 @@ impl Machine {
     pub fn received(&mut self, name: u32, now: u64, acts: &mut Vec<Act>) -> Option<Answered> {
         let message = self.messages[name as usize];
         self.free_messages.push(name);
-        self.machine.received(message, now, &mut self.acts);
-        self.machine.sent(message, now, &mut self.acts);
+        self.ranks.received(message, now, &mut self.acts);
+        self.ranks.sent(message, now, &mut self.acts);
         self.translate(acts);
         None
     }
@@ -88,26 +88,26 @@ impl Machine {
 
     /// Whether all ranks are through.
     pub fn is_idle(&self) -> bool {
-        self.machine.finished().is_some()
+        self.ranks.finished().is_some()
     }
 
     /// What it waits for when nothing more happens.
     pub fn stuck(&self) -> String {
-        self.machine.stuck().unwrap_or_default()
+        self.ranks.stuck().unwrap_or_default()
     }
 
     /// How long all ranks together took, ps, once they are through.
     pub fn runtime(&self) -> Option<u64> {
-        self.machine.finished().map(|at| at - self.begin)
+        self.ranks.finished().map(|at| at - self.begin)
     }
 
     /// When a rank was through, ps.
     pub fn finish_of(&self, rank: u32) -> Option<u64> {
-        self.machine.finish_of(rank)
+        self.ranks.finish_of(rank)
     }
 
     /// Messages that arrived and were never received.
     pub fn unreceived(&self) -> u64 {
-        self.machine.unreceived()
+        self.ranks.unreceived()
     }
 }

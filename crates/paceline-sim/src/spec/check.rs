@@ -287,13 +287,13 @@ fn schemes(spec: &Spec, root: &Node) -> Read<()> {
 /// What message transports cannot share, and what their switches need.
 fn transports(spec: &Spec, root: &Node) -> Read<()> {
     let over_ip = |cc: &Control| cc.is_tcp() || cc.is_udp();
-    if let Some((name, scheme)) = spec.schemes.iter().find(|(_, s)| over_ip(&s.cc)) {
-        if let Some((other, _)) = spec.schemes.iter().find(|(_, s)| !over_ip(&s.cc)) {
-            let word = if scheme.cc.is_udp() { "UDP" } else { "TCP" };
-            let problem =
-                format!("schemes.{name} is {word}, which shares no run with transports other than TCP and UDP yet");
-            return Err(allowed(bad(root, &format!("schemes.{other}"), &problem), "schemes over TCP or UDP, or none"));
-        }
+    if let Some((name, scheme)) = spec.schemes.iter().find(|(_, s)| over_ip(&s.cc))
+        && let Some((other, _)) = spec.schemes.iter().find(|(_, s)| !over_ip(&s.cc))
+    {
+        let word = if scheme.cc.is_udp() { "UDP" } else { "TCP" };
+        let problem =
+            format!("schemes.{name} is {word}, which shares no run with transports other than TCP and UDP yet");
+        return Err(allowed(bad(root, &format!("schemes.{other}"), &problem), "schemes over TCP or UDP, or none"));
     }
     let message = spec.schemes.iter().find(|(_, s)| s.cc.is_message_transport());
     let trimming = spec.switch.trimming.enabled;
@@ -497,16 +497,14 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
             if w.connections == Connections::Open {
                 streams(spec, root, &at("connections"), &scheme)?;
             }
-            if spec.schemes.iter().any(|(name, s)| *name == scheme.0 && s.cc.is_udp()) {
-                let error = bad(root, &at("scheme"), "what a query loses over UDP would never be asked for again");
-                return Err(allowed(error, "a scheme over another transport"));
-            }
+            reliable(spec, root, &at("scheme"), &scheme)?;
             sequential(spec, root, &at("kind"))?;
         }
         WorkloadKind::Mpi(w) => {
             if w.connections == Connections::Open {
                 streams(spec, root, &at("connections"), &scheme)?;
             }
+            reliable(spec, root, &at("scheme"), &scheme)?;
             sequential(spec, root, &at("kind"))?;
         }
         WorkloadKind::Permutation(_) | WorkloadKind::AllToAll(_) => {}
@@ -526,6 +524,15 @@ fn streams(spec: &Spec, root: &Node, field: &str, scheme: &Name) -> Read<()> {
     if spec.quirks.nic_round_robin {
         let error = bad(root, field, "the reference's NIC knows no connections that stay open");
         return Err(allowed(error, "quirks.nic_round_robin off"));
+    }
+    Ok(())
+}
+
+/// Refuses programs at the hosts over transports that do not repeat what is lost.
+fn reliable(spec: &Spec, root: &Node, field: &str, scheme: &Name) -> Read<()> {
+    if spec.schemes.iter().any(|(name, s)| *name == scheme.0 && s.cc.is_udp()) {
+        let error = bad(root, field, "what is lost over UDP would be waited for without end");
+        return Err(allowed(error, "a scheme over another transport"));
     }
     Ok(())
 }

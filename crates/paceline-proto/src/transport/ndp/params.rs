@@ -78,7 +78,6 @@ impl Params {
         Self {
             burst: BurstParams { policy: Unscheduled::Aeolus, packets, ..plain.burst },
             keep_idle_pulls: true,
-            pull_limit: u64::from(packets.max(1)) * 3,
             ..plain
         }
     }

@@ -82,9 +82,9 @@ impl<'a> Words<'a> {
             let rest = self.rest();
             if rest.starts_with("//") {
                 self.at += rest.find('\n').unwrap_or(rest.len());
-            } else if rest.starts_with("/*") {
+            } else if let Some(comment) = rest.strip_prefix("/*") {
                 self.last_line = self.line;
-                let end = rest[2..].find("*/").ok_or_else(|| {
+                let end = comment.find("*/").ok_or_else(|| {
                     self.bad("the comment does not end").value("/*").allowed("`*/` at the end of a comment")
                 })?;
                 self.line += rest[..end + 4].bytes().filter(|b| *b == b'\n').count();

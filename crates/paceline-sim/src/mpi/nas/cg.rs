@@ -69,7 +69,8 @@ impl Place {
         let across =
             if square { me % rows * rows + me / rows } else { 2 * (me / 2 % rows * rows + me / 2 / rows) + me % 2 };
         let part = u64::from(na / rows + u32::from(row < na % rows));
-        let own = if square { part } else { (part + u64::from(me.is_multiple_of(2))) / 2 };
+        // Of an odd number the even rank has one more.
+        let own = if square { part } else { part / 2 + part % 2 * u64::from(me.is_multiple_of(2)) };
         Self { row: partners, across, part, own }
     }
 

@@ -1,3 +1,4 @@
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -44,17 +45,17 @@ fn a_schedule_is_read_as_it_says() {
 fn a_binomial_tree_runs() {
     let mut schedule = String::from("num_ranks 8\n\n");
     for rank in 0..8u32 {
-        schedule += &format!("rank {rank} {{\n");
+        writeln!(schedule, "rank {rank} {{").unwrap();
         let top = if rank == 0 { 0 } else { rank.ilog2() + 1 };
         let mut label = 1;
         if rank > 0 {
-            schedule += &format!("l1: recv 1b from {} tag 0\n", rank - (1 << (top - 1)));
+            writeln!(schedule, "l1: recv 1b from {} tag 0", rank - (1 << (top - 1))).unwrap();
             label = 2;
         }
         for k in top..3 {
-            schedule += &format!("l{label}: send 1b to {} tag 0\n", rank + (1 << k));
+            writeln!(schedule, "l{label}: send 1b to {} tag 0", rank + (1 << k)).unwrap();
             if rank > 0 {
-                schedule += &format!("l{label} requires l1\n");
+                writeln!(schedule, "l{label} requires l1").unwrap();
             }
             label += 1;
         }

@@ -192,10 +192,13 @@ fn messages_that_nobody_receives_are_counted() {
     assert_eq!((result.runtime_ps, result.unreceived), (Some(0), 1));
 }
 
+/// What is to happen: when, in which order, and to which message (arrived or sent) or to which rank's processor.
+type Due = (u64, u64, Option<(Message, bool)>, (u32, u32));
+
 /// Carries messages with any delays, each apart from the others.
 fn carry(program: &Arc<Program>, delays: &[u64]) -> Machine {
     let (mut machine, mut acts) = begun(program);
-    let mut todo: Vec<(u64, u64, Option<(Message, bool)>, (u32, u32))> = Vec::new();
+    let mut todo: Vec<Due> = Vec::new();
     let (mut now, mut count) = (0, 0);
     loop {
         for act in acts.drain(..) {

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::{finishes, sent_by};
 use crate::mpi::halo::{Halo, halo};
 use crate::mpi::nas::{Class, Setting, bt, is};
-use crate::mpi::program::Program;
+use crate::mpi::program::{Program, RankProgram};
 use crate::mpi::{Crossbar, Generator, MachineConfig, goal, replay};
 
 /// One iteration on so many ranks.
@@ -186,7 +186,7 @@ fn without_a_network_only_computing_is_left() {
 fn iterations_cost_no_memory() {
     let stored = |s: &Setting| {
         let program = make("ft", Class::C, s).unwrap();
-        program.ranks().iter().flat_map(|r| r.blocks()).map(|b| b.ops().len()).sum::<usize>()
+        program.ranks().iter().flat_map(RankProgram::blocks).map(|b| b.ops().len()).sum::<usize>()
     };
     let (one, all) = (stored(&once(256)), stored(&Setting::new(256)));
     assert_eq!(one, all);

@@ -164,7 +164,7 @@ section! {
         keep_idle_pulls: bool => first_rtt { "burst" => false, "aeolus" => true, "wait" => false }, from "NDP: thrown away; Aeolus needs them for repair";
         /// Pulls that a receiver may have outstanding over all its messages: so many, three first windows, or any number: then each message
         /// has a window of its own, and senders that were held up elsewhere send all of theirs together.
-        pull_limit: PullLimit => first_rtt { "burst" => "off", "aeolus" => "auto", "wait" => "off" }, in "[1, 1000000]", from "NDP has none, its ports trim; Aeolus needs it to promise that scheduled packets are not lost";
+        pull_limit: PullLimit = "off", in "[1, 1000000]", from "neither NDP nor Aeolus has one; with \"auto\" NDP over Aeolus loses no scheduled packet";
         /// After a probe the receiver pulls once for every packet it lacks.
         pull_missing: bool = true, from "Aeolus";
         /// After a probe's answer packets of unknown fate count as lost only after this long: on sprayed paths they may be late.

@@ -166,13 +166,13 @@ pub(super) fn all_variants() -> Vec<String> {
         "kind = 'on_off'\nend = '1ms'\nmode = 'cbr'\nrate = '2Gbps'",
         "kind = 'mpi'\nprogram = 'bt'\nranks = 4\nplacement = 'random'\nconnections = 'new'",
         "kind = 'mpi'\nprogram = 'cg'\nconnections = 'new'\neager = '8KiB'",
+        "kind = 'flows'\nfile = 'f.csv'",
+        "kind = 'flows'\nrows = [{ src = 0, dst = 1, bytes = '1B', scheme = 's', class = 2, rate_cap = '1Gbps' }]",
         "kind = 'mpi'\nprogram = 'ft'\nproblem_class = 'S'\nalltoall = 'posted'\nconnections = 'new'",
         "kind = 'mpi'\nprogram = 'is'\nconnections = 'new'\nallreduce = 'reduce_scatter'\niterations = 3",
         "kind = 'mpi'\nprogram = 'mg'\nconnections = 'new'\nhosts = [3, '0-2']",
         "kind = 'mpi'\nprogram = 'wrf'\nconnections = 'new'\ncompute = '1ms'\ncolumns = 2",
         "kind = 'mpi'\nprogram = 'goal'\nconnections = 'new'\nfile = 'f.goal'",
-        "kind = 'flows'\nfile = 'f.csv'",
-        "kind = 'flows'\nrows = [{ src = 0, dst = 1, bytes = '1B', scheme = 's', class = 2, rate_cap = '1Gbps' }]",
     ];
     let schemes = [
         "cc = 'hpcc'",
