@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from paceline import experiments
-from paceline.experiments.cee import commercial, deadlock, hotspot
+from paceline.experiments.cee import commercial, deadlock, hotspot, rules
 from paceline.experiments.cee.measures import cycles, largest_share, time_to_fairness
 from paceline.experiments.cee.setup import CELLS, SCHEMES, XOFF
 from paceline.reproduce.claims import Claim, Place
@@ -46,20 +46,20 @@ def test_queries_hold_on_what_was_published_and_fail_on_altered_numbers() -> Non
                 values[cell, scheme, pfc, 0.0, "qct_ms"] = ms * factor * better
                 values[cell, scheme, pfc, 0.0, "drops"] = 100 * factor
                 values[cell, scheme, pfc, 0.0, "notifications"] = 10.0 if cell == "qcn66" else 90.0
-    rules = (
-        commercial.losses_rule,
-        commercial.pfc_rule,
-        commercial.everywhere_rule,
-        commercial.set_point_rule,
-        commercial.red_rule,
-        commercial.ruin_rule,
+    checked = (
+        rules.losses_rule,
+        rules.pfc_rule,
+        rules.everywhere_rule,
+        rules.set_point_rule,
+        rules.red_rule,
+        rules.ruin_rule,
     )
-    for rule in rules:
+    for rule in checked:
         assert failing(rule(values)) == set(), rule.__doc__
     values["qcn20", "cubic", 0.0, 0.0, "qct_ms"] = 11.0
-    assert failing(commercial.ruin_rule(values)) == {"cubic"}
+    assert failing(rules.ruin_rule(values)) == {"cubic"}
     values["base", "new_reno", 1.0, 0.0, "qct_ms"] = 20.0
-    assert failing(commercial.pfc_rule(values)) == {"base.new_reno"}
+    assert failing(rules.pfc_rule(values)) == {"base.new_reno"}
 
 
 @pytest.mark.parametrize("scale", Scale)

@@ -1,11 +1,13 @@
 //! Rules between fields, and the defaults that follow from other fields.
 
+mod ports;
+
 use std::collections::BTreeMap;
 
-use paceline_proto::units::{Bytes, Duration, Time};
+use paceline_proto::units::{Duration, Time};
 
 use crate::InputError;
-use crate::scenario::{BufferModel, EngineChoice, PathChoice};
+use crate::scenario::{EngineChoice, PathChoice};
 use crate::topology::MAX_LEVELS;
 
 use super::Spec;
@@ -14,16 +16,13 @@ use super::node::{Bad, Node, Read, clip};
 use super::run::Stop;
 use super::scheme::Control;
 use super::section::{Variants as _, nearest};
-use super::switch::{Accounting, NonEct, Threshold};
+use super::switch::Accounting;
 use super::topology::{GraphTopology, TopologyKind, Xgft};
 use super::value::{HostSet, Name};
 use super::workload::{Connections, Incast, IncastMode, LoadOf, Receiver, Rpc, RpcMode, WorkloadKind};
 
 /// Latest instant a scenario may name.
 const LATEST: Time = Time(1_000 * paceline_proto::units::S);
-
-/// Most entries of `switch.ecn.by_rate`.
-const MOST_RATES: usize = 64;
 
 /// An error about a field, at the nearest place that the input has for it.
 pub(crate) fn bad(root: &Node, field: &str, problem: &str) -> Bad {
@@ -58,9 +57,9 @@ pub(crate) fn check(spec: &mut Spec, root: &Node) -> Read<()> {
         return Err(allowed(bad(root, "workloads", "missing"), example));
     }
     topology(spec, root)?;
-    buffers(spec, root)?;
-    ecn(spec, root)?;
-    red(spec, root)?;
+    ports::buffers(spec, root)?;
+    ports::ecn(spec, root)?;
+    ports::red(spec, root)?;
     let (frame, limit) = (spec.framing.payload.0 + spec.framing.header.0, u64::from(u16::MAX));
     if frame > limit {
         let problem = "payload and header together are too long";
@@ -158,97 +157,6 @@ fn nodes_of(graph: &GraphTopology, root: &Node) -> Read<()> {
         if link.a == link.b {
             let field = format!("topology.links.{i}.b");
             return Err(allowed(bad(root, &field, "link from a node to itself"), "another node"));
-        }
-    }
-    Ok(())
-}
-
-fn buffers(spec: &Spec, root: &Node) -> Read<()> {
-    let (switch, pfc) = (&spec.switch, &spec.switch.pfc);
-    let thresholds = [("xoff", &pfc.xoff), ("xon", &pfc.xon)];
-    if switch.model == BufferModel::Shared {
-        if switch.accounting != Accounting::Auto {
-            let error = bad(root, "switch.accounting", "a shared buffer counts neither at one port nor at the other");
-            return Err(allowed(error, "\"auto\", or switch.model = \"per_port\""));
-        }
-        if let Some((name, _)) = thresholds.into_iter().find(|(_, t)| **t != Threshold::Auto) {
-            let problem = "the thresholds of a shared buffer move with what is free (switch.pfc.alpha)";
-            let error = bad(root, &format!("switch.pfc.{name}"), problem);
-            return Err(allowed(error, "\"auto\", or switch.model = \"per_port\""));
-        }
-        return Ok(());
-    }
-    let by_output = matches!(switch.accounting, Accounting::Output | Accounting::Both);
-    if pfc.enabled && by_output {
-        let error =
-            bad(root, "switch.accounting", "pauses hold back an ingress port, not what waits at an egress port");
-        return Err(allowed(error, "\"auto\" or \"input\", or switch.pfc.enabled = false"));
-    }
-    if let Threshold::Bytes(xoff) = pfc.xoff {
-        if xoff > switch.buffer {
-            let problem = format!("above the buffer of a port ({})", switch.buffer);
-            return Err(allowed(
-                bad(root, "switch.pfc.xoff", &problem),
-                "at most switch.buffer, less what comes after a pause",
-            ));
-        }
-        if let Threshold::Bytes(xon) = pfc.xon
-            && xon > xoff
-        {
-            let problem = format!("above xoff ({xoff})");
-            return Err(allowed(bad(root, "switch.pfc.xon", &problem), "at most xoff"));
-        }
-    }
-    Ok(())
-}
-
-fn red(spec: &Spec, root: &Node) -> Read<()> {
-    let red = &spec.switch.red;
-    if !red.enabled {
-        return Ok(());
-    }
-    let no = |problem: &str, needed: &str| Err(allowed(bad(root, "switch.red.enabled", problem), needed));
-    if spec.switch.ecn.enabled {
-        return no("two rules for marks", "one of switch.red.enabled and switch.ecn.enabled, which is true unless set");
-    }
-    if spec.switch.trimming.enabled {
-        return no("a port that trims has no RED", "one of switch.red.enabled and switch.trimming.enabled");
-    }
-    if spec.schemes.iter().any(|(_, s)| matches!(s.cc, Control::ExpressPass(_))) {
-        return no("a port that shapes credits has no RED", "false with cc = \"express_pass\"");
-    }
-    if red.min >= red.max {
-        let problem = format!("min ({}) is not below max ({})", red.min, red.max);
-        return Err(allowed(bad(root, "switch.red.min", &problem), "min below max"));
-    }
-    if red.non_ect == NonEct::Drop && spec.switch.pfc.enabled {
-        let error = bad(root, "switch.red.non_ect", "with PFC nothing is dropped");
-        return Err(allowed(error, "\"pass\", or switch.pfc.enabled = false"));
-    }
-    Ok(())
-}
-
-fn ecn(spec: &Spec, root: &Node) -> Read<()> {
-    let ecn = &spec.switch.ecn;
-    let order = |field: String, k_min: Bytes, k_max: Bytes| {
-        if k_min <= k_max {
-            return Ok(());
-        }
-        let problem = format!("k_min ({k_min}) is above k_max ({k_max})");
-        Err(allowed(bad(root, &field, &problem), "k_min at most k_max"))
-    };
-    let given = |key: &str| root.get("switch").and_then(|s| s.get("ecn")).is_some_and(|e| e.get(key).is_some());
-    let field = if given("k_min") || !given("k_max") { "switch.ecn.k_min" } else { "switch.ecn.k_max" };
-    order(field.to_string(), ecn.k_min, ecn.k_max)?;
-    if ecn.by_rate.len() > MOST_RATES {
-        let error = bad(root, "switch.ecn.by_rate", "too many entries");
-        return Err(allowed(error, format!("at most {MOST_RATES}")));
-    }
-    for (i, row) in ecn.by_rate.iter().enumerate() {
-        order(format!("switch.ecn.by_rate.{i}.k_min"), row.k_min, row.k_max)?;
-        if ecn.by_rate[..i].iter().any(|other| other.rate == row.rate) {
-            let field = format!("switch.ecn.by_rate.{i}.rate");
-            return Err(allowed(bad(root, &field, "rate given twice"), "one entry per rate"));
         }
     }
     Ok(())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from paceline.scenario import (
     Adapter,
@@ -70,6 +70,22 @@ SCHEMES: Final[Mapping[str, Scheme]] = {
     "vegas": Vegas(),
 }
 TITLES: Final = {"new_reno": "NewReno", "cubic": "CUBIC", "vegas": "Vegas"}
+
+
+KNOBS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "study": {},
+    "rto_initial_3s": {"rto_initial": "3s"},
+    "slop_200ms": {"rto_slop": "200ms", "ack_delay": "100ms"},
+    "rto_min_30ms": {"rto_min": "30ms"},
+    "clock_1ms": {"clock": "1ms"},
+    "no_cache": {"inherit_cwnd": "off"},
+    "fixed_buffers": {"send_buffer_max": "128KiB", "receive_buffer_max": "128KiB"},
+    "stock": {"rto_initial": "3s", "rto_slop": "200ms", "ack_delay": "100ms", "rto_min": "30ms", "clock": "1ms"},
+}
+"""FreeBSD's own settings in place of the study's, one at a time and together."""
+
+SIZES: Final = (10, 20, 40)
+"""Messages of queries, KiB."""
 
 
 def switch(cell: str, *, pfc: bool) -> Switch:

@@ -1,0 +1,179 @@
+"""The statements about queries and background flows, as rules on the values of :mod:`commercial`."""
+
+from __future__ import annotations
+
+import math
+
+from paceline.experiments.cee.setup import CELLS, KNOBS, SCHEMES, SIZES, TITLES
+from paceline.reproduce import judge
+from paceline.reproduce.claims import Claim, Values, ratio
+
+
+def _at(values: Values, *place: str | float) -> float:
+    return values.get(tuple(place), math.nan)
+
+
+def losses_rule(values: Values) -> list[Claim]:
+    """E5: without PFC CUBIC is worst."""
+    found = []
+    for what, text in (("qct_ms", "mean QCT"), ("drops", "packets dropped")):
+        for worse, better in (("cubic", "new_reno"), ("new_reno", "vegas")):
+            over = ratio(values, ("base", worse, 0.0, 0.0, what), ("base", better, 0.0, 0.0, what))
+            statement = f"{text} without PFC, {TITLES[worse]} over {TITLES[better]}"
+            found.append(Claim(f"{what}.{worse}", statement, over, judge.above(1)))
+    return found
+
+
+def pfc_rule(values: Values) -> list[Claim]:
+    """E6: PFC shortens completion times, except with QCN 20."""
+    found = []
+    for cell, kind in CELLS.items():
+        for scheme, title in TITLES.items():
+            over = ratio(values, (cell, scheme, 1.0, 0.0, "qct_ms"), (cell, scheme, 0.0, 0.0, "qct_ms"))
+            limits = judge.at_least(0.9) if cell == "qcn20" else judge.below(1)
+            found.append(
+                Claim(f"{cell}.{scheme}", f"mean QCT with PFC over that without, {title}, {kind.title}", over, limits)
+            )
+    return found
+
+
+def everywhere_rule(values: Values) -> list[Claim]:
+    """E18: PFC helps on the whole."""
+    ratios = [claim.value for claim in pfc_rule(values)]
+    known = [r for r in ratios if math.isfinite(r)]
+    share = sum(r <= 1.02 for r in known) / len(known) if known else math.nan
+    return [
+        Claim(
+            "share",
+            "pairs of cells in which PFC makes the mean QCT no longer than 1.02 times",
+            share,
+            judge.at_least(0.9),
+        )
+    ]
+
+
+def set_point_rule(values: Values) -> list[Claim]:
+    """E8: the higher set point lets bursts pass."""
+    found = []
+    for scheme, title in TITLES.items():
+        for what, text in (("notifications", "notifications"), ("qct_ms", "mean QCT")):
+            over = ratio(values, ("qcn66", scheme, 0.0, 0.0, what), ("qcn20", scheme, 0.0, 0.0, what))
+            found.append(
+                Claim(f"{what}.{scheme}", f"{text}, QCN 66 over QCN 20, {title}, without PFC", over, judge.below(1))
+            )
+    return found
+
+
+def red_rule(values: Values) -> list[Claim]:
+    """E9: RED is better than QCN."""
+    found = []
+    for pfc in (0.0, 1.0):
+        for name, worse, better in (("qcn66", "qcn66", "red"), ("qcn20", "qcn20", "qcn66")):
+            over = ratio(values, (worse, "new_reno", pfc, 0.0, "qct_ms"), (better, "new_reno", pfc, 0.0, "qct_ms"))
+            when = "with PFC" if pfc else "without PFC"
+            statement = f"mean QCT {when}, NewReno, {CELLS[worse].title} over {CELLS[better].title}"
+            found.append(Claim(f"{name}.pfc{pfc:g}", statement, over, judge.at_least(1)))
+    return found
+
+
+def ruin_rule(values: Values) -> list[Claim]:
+    """E20: QCN 20 without PFC makes queries two to four times as long."""
+    found = []
+    for scheme, title in TITLES.items():
+        over = ratio(values, ("qcn20", scheme, 0.0, 0.0, "qct_ms"), ("base", scheme, 0.0, 0.0, "qct_ms"))
+        statement = f"mean QCT without PFC, QCN 20 over nothing, {title}"
+        found.append(Claim(scheme, statement, over, judge.between(2, 5), published="2.31 to 4.11"))
+    return found
+
+
+def transient_rule(values: Values) -> list[Claim]:
+    """E13: congestion is sparse."""
+    value = _at(values, "base", "new_reno", 0.0, 0.0, "congested")
+    return [Claim("share", "share of the switch ports that hold over 80 KB, on average", value, judge.below(0.1))]
+
+
+def udp_drops_rule(values: Values) -> list[Claim]:
+    """E10: what is dropped is UDP."""
+    found = []
+    for cell, kind in CELLS.items():
+        share = _at(values, cell, "new_reno", 0.0, 1.0, "udp_drop_share")
+        of_bytes = _at(values, cell, "new_reno", 0.0, 1.0, "udp_byte_share")
+        found += [
+            Claim(
+                f"{cell}.share",
+                f"UDP's share of the packets dropped, {kind.title}, without PFC",
+                share,
+                judge.above(0.5),
+            ),
+            Claim(
+                f"{cell}.over",
+                f"the same over UDP's share of the bytes sent, {kind.title}",
+                share / of_bytes if of_bytes else math.nan,
+                judge.above(1),
+            ),
+        ]
+    return found
+
+
+def udp_fairness_rule(values: Values) -> list[Claim]:
+    """E11: only QCN is fair between TCP and UDP."""
+    found = []
+    for pfc in (0.0, 1.0):
+        when = "with PFC" if pfc else "without PFC"
+        for qcn in ("qcn20", "qcn66"):
+            for other in ("base", "red"):
+                over = ratio(values, (qcn, "new_reno", pfc, 1.0, "jain"), (other, "new_reno", pfc, 1.0, "jain"))
+                titles = f"{CELLS[qcn].title} over {CELLS[other].title}"
+                statement = f"Jain's index of TCP's and UDP's shares delivered, {titles}, {when}"
+                found.append(Claim(f"{qcn}.{other}.pfc{pfc:g}", statement, over, judge.above(1)))
+    return found
+
+
+def clock_rule(values: Values) -> list[Claim]:
+    """E16: Vegas is best where clocks are fine."""
+    found = []
+    for clock, knob in (("1us", ()), ("1ms", ("clock_1ms", 20.0))):
+        best = []
+        for cell in CELLS:
+            for pfc in (0.0, 1.0):
+                times = {s: values.get((cell, s, pfc, 0.0, *knob, "qct_ms"), math.nan) for s in SCHEMES}
+                if all(math.isfinite(t) for t in times.values()):
+                    best.append(min(times, key=lambda s: times[s]) == "vegas")
+        share = sum(best) / len(best) if best else math.nan
+        limits = judge.above(0.5) if clock == "1us" else judge.at_most(0.5)
+        found.append(Claim(clock, f"cells in which Vegas has the lowest mean QCT, clock of {clock}", share, limits))
+    return found
+
+
+def burst_rule(values: Values) -> list[Claim]:
+    """E21: RED notices bursts less than QCN."""
+    found = []
+
+    def at(cell: str, pfc: float, size: int) -> float:
+        more = () if size == 20 else ("study", float(size))
+        return values.get((cell, "new_reno", pfc, 0.0, *more, "qct_ms"), math.nan)
+
+    for pfc in (0.0, 1.0):
+        when = "with PFC" if pfc else "without PFC"
+        growth = {cell: at(cell, pfc, SIZES[-1]) / at(cell, pfc, SIZES[0]) for cell in ("red", "qcn20", "qcn66")}
+        for cell, over in growth.items():
+            text = f"mean QCT of messages of {SIZES[-1]} KB over that of {SIZES[0]} KB, {CELLS[cell].title}, {when}"
+            found.append(Claim(f"{cell}.pfc{pfc:g}", text, over))
+        value = growth["qcn20"] / growth["red"]
+        found.append(Claim(f"over.pfc{pfc:g}", f"the same, QCN 20 over ECN-RED, {when}", value, judge.above(1)))
+    return found
+
+
+def knob_rule(values: Values) -> list[Claim]:
+    """E22: what FreeBSD's own settings cost."""
+    found = []
+    limits = {"rto_initial_3s": judge.above(1), "slop_200ms": judge.above(1), "stock": judge.above(1)}
+    for knob in KNOBS:
+        if knob == "study":
+            continue
+        for what, text in (("qct_ms", "mean QCT"), ("fct_p99_ms", "p99 of the background's FCT")):
+            base = ("base", "new_reno", 0.0, 0.0)
+            over = ratio(values, (*base, knob, 20.0, what), (*base, what))
+            statement = f"{text}, {knob} over the study's settings, NewReno without PFC"
+            found.append(Claim(f"{knob}.{what}", statement, over, limits.get(knob)))
+    return found
