@@ -157,7 +157,7 @@ def read_everything(folder: Path) -> None:
         (_write("flows.bin", b"x" * 224), "does not begin with PACELFLW"),
         (_write("flows.bin", b"PACELFLW" + bytes([9, 0, 0, 0, 80]) + bytes(51)), "version 9"),
         (_append("flows.bin", b"x"), "promises 60 records, it holds 60 and 1 bytes"),
-        (_append("links.csv", b"1,2\n"), "links.csv: line 98 has 2 cells, the header 17"),
+        (_append("links.csv", b"1,2\n"), "links.csv: line 98 has 2 cells, the header 19"),
         (_append("pauses.csv", b"x,0,1,host->tor,3,1,1,1,0\n"), "node is 'x', not a whole number"),
         (_append("series.csv", b"99999999999999999999,queue_bytes,1:1,5\n"), "time_ps is '9+', not a whole"),
         (_append("queues.csv", b"\xff\n"), "queues.csv: is not UTF-8"),
