@@ -115,9 +115,6 @@ impl Net {
 
     /// The rest of [`Net::nic_advance`], when there is something to look at.
     fn nic_work<S: Schedule>(&mut self, nic: u32, end: u64, inclusive: bool, s: &mut S) -> u64 {
-        if self.adapters.is_some() {
-            return self.adapter_work(nic, end, inclusive, s);
-        }
         if self.messages.is_some() {
             return self.message_work(nic, end, inclusive, s);
         }

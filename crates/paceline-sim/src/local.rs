@@ -260,12 +260,7 @@ fn send<L: Lane>(
     packet.in_port = p.peer_port;
     let hop = usize::from(packet.hop);
     let control = packet.kind != Kind::Data;
-    let mut arrival = p.free + p.delay;
     let to = if p.peer_is_host || packet.kind.is_pfc() {
-        if fixed.reaction != 0 && packet.kind.is_pfc() {
-            arrival += fixed.reaction;
-            packet.in_port |= REACTING;
-        }
         p.peer_port
     } else {
         packet.hop += 1;
@@ -280,9 +275,9 @@ fn send<L: Lane>(
     } else if packet.flags & INT != 0 && hop <= MAX_HOPS {
         int[h as usize].0[hop & 7] = fixed.units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code);
     }
-    let inbox = p.peer_base + u32::from(to);
+    let (inbox, arrival) = (p.peer_base + u32::from(to), p.free + p.delay);
     if p.watched {
-        if let Some(inbox) = watch(fixed, p, packet, int, rare, (h, inbox), (now, arrival)) {
+        if let Some((inbox, arrival)) = watch(fixed, p, packet, int, rare, (h, inbox), (now, arrival)) {
             lane.put(inbox, arrival, h);
         }
         return;
@@ -290,7 +285,7 @@ fn send<L: Lane>(
     lane.put(inbox, arrival, h);
 }
 
-/// As `Net::watch`: where the packet goes, unless nothing is left of it here.
+/// As `Net::watch`: where and when the packet arrives, unless nothing is left of it here.
 #[cold]
 #[inline(never)]
 fn watch(
@@ -300,8 +295,12 @@ fn watch(
     int: &mut [Words],
     rare: &mut Rare<'_>,
     (h, mut inbox): (Handle, u32),
-    (now, arrival): (u64, u64),
-) -> Option<u32> {
+    (now, mut arrival): (u64, u64),
+) -> Option<(u32, u64)> {
+    if fixed.reaction != 0 && packet.kind.is_pfc() {
+        arrival += fixed.reaction;
+        packet.in_port |= REACTING;
+    }
     if let Some(pint) = &mut rare.pint {
         pint.measure(fixed.port, p, packet, &mut int[h as usize].0, now, None);
     }
@@ -325,7 +324,7 @@ fn watch(
             }
         }
     }
-    let Some(part) = fixed.across else { return Some(inbox) };
+    let Some(part) = fixed.across else { return Some((inbox, arrival)) };
     rare.cut.push(Cut { part, handle: h, inbox, arrival });
     None
 }

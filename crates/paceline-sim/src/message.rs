@@ -396,6 +396,9 @@ impl Net {
     /// Lets the NIC send everything that goes before `end`, as `Net::nic_advance` does. Timeouts that fall between are
     /// called; one at `end` itself is the engine's.
     pub(crate) fn message_work<S: Schedule>(&mut self, nic: u32, end: u64, inclusive: bool, s: &mut S) -> u64 {
+        if self.adapters.is_some() {
+            return self.adapter_work(nic, end, inclusive, s);
+        }
         let port = self.nics[nic as usize].port;
         loop {
             let free = self.ports[port as usize].free;

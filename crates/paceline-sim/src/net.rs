@@ -305,12 +305,8 @@ impl Net {
             p.tx_control_bytes += u64::from(size);
         }
         p.free = now + p.wire_ps(size, &self.wires);
-        let mut arrival = p.free + p.delay;
+        let arrival = p.free + p.delay;
         packet.in_port = p.peer_port;
-        if packet.kind.is_pfc() && self.pfc_reaction != 0 {
-            arrival += self.pfc_reaction;
-            packet.in_port |= REACTING;
-        }
         let inbox = if p.peer_is_host || packet.kind.is_pfc() {
             p.peer_base + u32::from(p.peer_port)
         } else {
@@ -389,14 +385,19 @@ impl Net {
     /// Sends the packet just taken from its queue and tells the engine.
     #[inline(always)]
     pub(crate) fn launch<S: Schedule>(&mut self, port: u32, h: Handle, at_switch: bool, now: u64, s: &mut S) {
-        let (free, inbox, arrival) = self.transmit(port, h, at_switch, now);
+        let (free, inbox, mut arrival) = self.transmit(port, h, at_switch, now);
         let mut to = (h, inbox);
         if self.ports[port as usize].watched {
+            let reacts = self.pfc_reaction != 0 && self.arena[h].kind.is_pfc();
+            if reacts {
+                arrival += self.pfc_reaction;
+                self.arena[h].in_port |= REACTING;
+            }
             to = self.watch(port, h, inbox, now, arrival);
-        }
-        if self.pfc_reaction != 0 && to.0 != NONE && self.arena[h].kind.is_pfc() {
-            s.turned(h, self.arena[h].in_port, inbox, arrival);
-            to.0 = NONE;
+            if reacts && to.0 != NONE {
+                s.turned(h, self.arena[h].in_port, inbox, arrival);
+                to.0 = NONE;
+            }
         }
         s.started(port, free, to.0, to.1, arrival);
     }

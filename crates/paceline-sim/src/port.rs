@@ -52,7 +52,7 @@ pub struct Port {
     last_served: u8,
     /// The peer is a host.
     pub peer_is_host: bool,
-    /// Each departure is looked at: some are lost on this wire, or the port measures its load (PINT).
+    /// Each departure is looked at: some are lost on this wire, the port measures its load (PINT), or pauses take effect late.
     pub watched: bool,
     /// Classes are served in order of their numbers, not in turn.
     pub strict: bool,

@@ -96,6 +96,7 @@ impl Net {
             port.peer_is_host = graph.is_host(p.peer);
             port.watched =
                 p.error_rate > 0.0 || !scenario.failures.outages.is_empty() || (uses_pint && !graph.is_host(p.node));
+            port.watched |= scenario.switch.pfc.is_some_and(|pfc| pfc.reaction.0 != 0);
             if graph.is_host(p.node) {
                 nic_of_port[i] = nics.len() as u32;
                 nics.push(Nic::new(i as u32));
