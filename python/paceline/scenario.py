@@ -3213,12 +3213,11 @@ class Ndp(Section):
     thrown away; Aeolus needs them for repair.
     """
 
-    pull_limit: Literal["off", "auto"] | int | None = None
+    pull_limit: Literal["off", "auto"] | int = "off"
     """Pulls that a receiver may have outstanding over all its messages: so many, three first
     windows, or any number: then each message has a window of its own, and senders that were held up
-    elsewhere send all of theirs together. Range [1, 1000000]. Default: `"off"` (first_rtt `burst`),
-    `"auto"` (first_rtt `aeolus`), `"off"` (first_rtt `wait`). Source: NDP has none, its ports trim;
-    Aeolus needs it to promise that scheduled packets are not lost.
+    elsewhere send all of theirs together. Range [1, 1000000]. Source: neither NDP nor Aeolus has
+    one; with "auto" NDP over Aeolus loses no scheduled packet.
     """
 
     pull_missing: bool = True
