@@ -168,7 +168,7 @@ fn the_list_has_the_schemes_of_scenarios() {
     let field = FIELDS.iter().find(|f| f.path == "schemes.*.cc").unwrap();
     let Type::Choice(words) = field.row.ty else { panic!("cc is a choice") };
     // What is not RDMA has a transport of its own, and tests of its own (`tests/messages.rs`).
-    let others = ["new_reno", "cubic", "vegas", "hpcc_tcp", "homa", "ndp", "express_pass"];
+    let others = ["new_reno", "cubic", "vegas", "hpcc_tcp", "udp", "homa", "ndp", "express_pass"];
     for cc in words.iter().filter(|cc| !others.contains(cc)) {
         let listed = controllers().into_iter().find(|(name, _)| name == cc);
         let (name, params) = listed.unwrap_or_else(|| panic!("{cc} is not in the list of controllers"));
