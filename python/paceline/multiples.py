@@ -11,11 +11,10 @@ from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from paceline.plot import COLUMN_INCHES, PALETTE, _legend, _plain_log, _style
+from paceline.plot.style import PALETTE, PAPER, TWO_COLUMNS, blank, legend, plain_log, style
 from paceline.tables import clean_label
 
 _MARKERS = "osD^vPX"
@@ -36,7 +35,7 @@ class Chart:
     log_x: bool = False
 
 
-@_style()
+@style()
 def charts(rows: Sequence[Sequence[Chart]], variants: Mapping[str, str] | None = None) -> Figure:
     """Charts row by row with one legend over all of them: two columns of a paper wide, one where they stand alone.
 
@@ -46,9 +45,8 @@ def charts(rows: Sequence[Sequence[Chart]], variants: Mapping[str, str] | None =
     labels = list(dict.fromkeys(label for row in rows for chart in row for label in chart.series))
     looks = _looks(labels, variants)
     wide = max((len(row) for row in rows), default=1)
-    columns = 2.13 if wide > 1 else 1
-    figure = Figure(figsize=(columns * COLUMN_INCHES, 0.35 + 1.8 * max(len(rows), 1)))
-    FigureCanvasAgg(figure)
+    columns = TWO_COLUMNS if wide > 1 else 1.0
+    figure = blank(0.35 + 1.8 * max(len(rows), 1), columns)
     handles: dict[str, Any] = {}
     for i, row in enumerate(rows):
         for j, chart in enumerate(row):
@@ -56,7 +54,7 @@ def charts(rows: Sequence[Sequence[Chart]], variants: Mapping[str, str] | None =
             handles |= _draw(ax, chart, looks)
             if j and chart.ylabel == row[0].ylabel:
                 ax.set_ylabel("")
-    _legend(
+    legend(
         figure, [handles[label] for label in labels], [clean_label(label) for label in labels], room=round(70 * columns)
     )
     return figure
@@ -74,7 +72,7 @@ def _looks(labels: Sequence[str], variants: Mapping[str, str]) -> dict[str, dict
             "markersize": 2.6,
             "linewidth": 0.9,
             "linestyle": "-" if label in plain else (0, (4, 1.6)),
-            "markerfacecolor": colour if label in plain else "#ffffff",
+            "markerfacecolor": colour if label in plain else PAPER,
             "zorder": 3 if label in plain else 4,
         }
     return found
@@ -96,7 +94,7 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Mapping[str, Any]]) -> dic
         low, high = low / 1.06, max(high * 1.06, low * 1.3)
         ax.set_yscale("log")
         ax.set_ylim(low, high)
-        _plain_log(ax.yaxis, low, high, "{:g}".format)
+        plain_log(ax.yaxis, low, high, "{:g}".format)
     if chart.log_x:
         ax.set_xscale("log")
         ax.xaxis.set_minor_locator(NullLocator())
@@ -109,17 +107,16 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Mapping[str, Any]]) -> dic
     return handles
 
 
-@_style()
+@style()
 def bars(values: Mapping[str, float], xlabel: str, variants: Mapping[str, str] | None = None) -> Figure:
     """One value per label as horizontal bars from 0, with the number at each; ``variants`` as in :func:`charts`."""
     labels = list(values)
     looks = _looks(labels, variants or {})
-    figure = Figure(figsize=(COLUMN_INCHES, 0.5 + 0.19 * max(len(labels), 1)))
-    FigureCanvasAgg(figure)
+    figure = blank(0.5 + 0.19 * max(len(labels), 1))
     ax = figure.add_subplot()
     for place, (label, value) in enumerate(values.items()):
         colour, plain = looks[label]["color"], looks[label]["linestyle"] == "-"
-        ax.barh(place, value, height=0.66, color=colour if plain else "#ffffff", edgecolor=colour, linewidth=0.9)
+        ax.barh(place, value, height=0.66, color=colour if plain else PAPER, edgecolor=colour, linewidth=0.9)
         if np.isfinite(value):
             ax.annotate(f"{value:.3f}", (value, place), (2, 0), textcoords="offset points", va="center", fontsize=6)
     ax.set_yticks(range(len(labels)), [clean_label(label) for label in labels])

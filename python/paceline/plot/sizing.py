@@ -1,0 +1,63 @@
+"""What a sweep over buffers found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from paceline.plot.style import PAPER, blank, legend, look, plain_log, style
+from paceline.tables import clean_label, format_size
+
+
+@dataclass(frozen=True)
+class Sized:
+    """What a sweep over buffers found for one curve, ascending by buffer; shares 0 to 1."""
+
+    buffer_bytes: Sequence[int]
+    p99: Sequence[float]
+    drops: Sequence[float]
+    paused: Sequence[float]
+    within: Sequence[bool]
+    """Whether the buffer keeps all limits."""
+    smallest: int | None
+    """The smallest buffer that will do."""
+
+
+@style()
+def sizing(found: Mapping[str, Sized]) -> Figure:
+    """p99 slowdown, drops and pauses over the buffer, a panel each; those without any drop or pause are left out.
+
+    Filled marks keep the limits, hollow ones do not; a vertical line stands at the smallest buffer that will do.
+    """
+    panels: list[tuple[str, str, float]] = [("p99", "p99 slowdown", 1.0)]
+    panels += [("drops", "Dropped (%)", 100.0)] if any(max(s.drops) > 0 for s in found.values()) else []
+    panels += [("paused", "Worst port paused (%)", 100.0)] if any(max(s.paused) > 0 for s in found.values()) else []
+    figure = blank(0.7 + 1.35 * len(panels))
+    axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
+    handles = []
+    for ax, (what, name, factor) in zip(axes, panels, strict=True):
+        for i, s in enumerate(found.values()):
+            y, own = [v * factor for v in getattr(s, what)], look(i)
+            (line,) = ax.plot(s.buffer_bytes, y, linewidth=0.9, **own)
+            handles += [line] if what == "p99" else []
+            for inside in (True, False):
+                chosen = [k for k, w in enumerate(s.within) if w == inside]
+                face = own["color"] if inside else PAPER
+                at = [s.buffer_bytes[k] for k in chosen], [y[k] for k in chosen]
+                ax.plot(*at, marker="o", markersize=3, linestyle="none", color=own["color"], markerfacecolor=face)
+            if s.smallest is not None:
+                ax.axvline(s.smallest, linewidth=0.7, alpha=0.6, **own)
+        ax.set_ylabel(name)
+        ax.set_ylim(bottom=0)
+    sizes = np.unique(np.concatenate([np.asarray(s.buffer_bytes, dtype=float) for s in found.values()]))
+    last = axes[-1]
+    last.set_xscale("log")
+    plain_log(last.xaxis, float(sizes.min()), float(sizes.max()), format_size)
+    if len(sizes) <= 9:
+        last.set_xticks(sizes)
+    last.set_xlabel("Buffer (bytes)")
+    legend(figure, handles, [clean_label(label) for label in found])
+    return figure

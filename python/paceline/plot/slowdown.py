@@ -1,0 +1,179 @@
+"""Slowdown over flow size, alone and as small multiples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator
+from numpy.typing import ArrayLike
+
+from paceline.analysis import Curve, SizeBins
+from paceline.plot.style import LINE_STYLES, PAPER, QUIET, TWO_COLUMNS, blank, legend, look, one_panel, plain_log, style
+from paceline.tables import clean_label, format_size
+
+MIN_FLOWS = 100
+"""Bins with fewer flows are drawn hollow: one flow in a hundred is what a p99 stands on."""
+
+
+@style()
+def slowdown_vs_size(
+    curves: Mapping[str, Curve],
+    *,
+    published: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
+    least: float | None = None,
+    marks: bool = True,
+) -> Figure:
+    """Slowdown over flow size, x linear in the CDF percentile of the size and labelled with the sizes.
+
+    Each curve has its vertices at the upper edges of its bins, and a band for the confidence interval where the flows
+    give one (a p99 needs 368 flows for a 95 % upper bound, and none of them unfinished near the top). Bins with fewer
+    than :data:`MIN_FLOWS` flows are hollow circles; values that an unfinished or failed flow could still raise are
+    triangles. ``published`` adds curves read from elsewhere, label to (sizes in bytes, slowdowns): thin and in the
+    look of the curve with the same label, grey without one. ``least`` is the lower end of the y axis, 1 unless a
+    value lies below. Without ``marks`` the curves are lines alone, pale under the published ones: for many curves that
+    lie close.
+    """
+    figure, ax = one_panel(2.3)
+    handles = _slowdown_panel(ax, curves, published or {}, least, marks=marks)
+    ax.set_xlabel("Flow size (bytes), linear in its CDF")
+    q = next(iter(curves.values())).q if curves else 50.0
+    ax.set_ylabel(f"Slowdown, p{q:g}" if q != 50 else "Slowdown, median")
+    legend(figure, handles, [str(h.get_label()) for h in handles])
+    return figure
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One of several slowdown figures drawn together; ``published`` as in :func:`slowdown_vs_size`."""
+
+    title: str
+    curves: Mapping[str, Curve]
+    published: Mapping[str, tuple[ArrayLike, ArrayLike]] = field(default_factory=dict)
+
+
+@style()
+def slowdown_panels(rows: Sequence[Sequence[Panel]]) -> Figure:
+    """Slowdown figures as small multiples, row by row, with one legend.
+
+    Each is drawn as :func:`slowdown_vs_size` does without marks. Every panel needs the same labels in the same order.
+    The figure is two columns of a paper wide.
+    """
+    wide = max((len(row) for row in rows), default=1)
+    figure = blank(0.35 + 1.75 * max(len(rows), 1), TWO_COLUMNS)
+    handles: list[Any] = []
+    for i, row in enumerate(rows):
+        for j, panel in enumerate(row):
+            ax = figure.add_subplot(len(rows), wide, i * wide + j + 1)
+            each = 20 if wide > 2 else 10
+            drawn = _slowdown_panel(
+                ax, panel.curves, panel.published, None, marks=False, ticks_each=each, name=f"{i}-{j}-"
+            )
+            handles = drawn if len(drawn) > len(handles) else handles
+            ax.set_title(clean_label(panel.title, 60), fontsize=7, pad=3)
+            if i == len(rows) - 1:
+                ax.set_xlabel("Flow size (bytes)")
+            if j == 0:
+                ax.set_ylabel("Slowdown")
+    if handles:
+        legend(figure, handles, [str(h.get_label()) for h in handles], room=150)
+    return figure
+
+
+def _slowdown_panel(
+    ax: Axes,
+    curves: Mapping[str, Curve],
+    published: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    least: float | None,
+    *,
+    marks: bool,
+    ticks_each: int = 10,
+    name: str = "",
+) -> list[Any]:
+    """Draws one slowdown figure without names of axes; returns what a legend shows.
+
+    ``name`` keeps the ids of its curves apart from those of other panels.
+    """
+    handles: list[Any] = []
+    top = bottom = 1.0
+    for i, (label, curve) in enumerate(curves.items()):
+        own, position = look(i), curve.bins.position
+        seen = np.isfinite(curve.value)
+        x, y = position[seen], curve.value[seen]
+        pale: dict[str, Any] = {} if marks else {"alpha": 0.5}
+        line = {**own, **pale, "zorder": 3 + 0.01 * i, "clip_on": False, "gid": f"{name}curve-{i}"}
+        handles += ax.plot(x, y, **line, label=clean_label(label))
+        top, bottom = max(top, float(y.max(initial=1.0))), min(bottom, float(y.min(initial=1.0)))
+        if not marks:
+            continue
+        low, high = curve.low[seen], curve.high[seen]
+        both = np.isfinite(high) & (low > 0)
+        ax.fill_between(x, low, high, where=both, color=own["color"], alpha=0.15, linewidth=0, zorder=1)
+        few, open_end = curve.count[seen] < MIN_FLOWS, curve.at_least[seen]
+        dense = len(x) > 30
+        solid = {"markerfacecolor": own["color"], "markeredgecolor": own["color"]}
+        hollow = {"markerfacecolor": PAPER, "markeredgecolor": own["color"]}
+        for mask, face, marker, kind in (
+            (~few & ~open_end & (not dense), solid, "o", "solid"),
+            (few & ~open_end, hollow, "o", "hollow"),
+            (~few & open_end, solid, "^", "open-solid"),
+            (few & open_end, hollow, "^", "open-hollow"),
+        ):
+            if mask.any():
+                size = 2.6 if dense else 3.2
+                style: dict[str, Any] = {
+                    "linestyle": "none",
+                    "marker": marker,
+                    "markersize": size,
+                    "zorder": 4 + 0.01 * i,
+                }
+                style["clip_on"] = False
+                ax.plot(x[mask], y[mask], **style, **face, gid=f"{name}{kind}-{i}")
+        if len(y):
+            top = max(top, min(float(high[both].max(initial=1.0)), 2.5 * float(y.max())))
+    reference = next(iter(curves.values())).bins if curves else None
+    drawn = list(curves)
+    thin = False
+    for label, (sizes, value) in published.items():
+        if reference is None:
+            break
+        at, shown = reference.position_of(sizes), np.asarray(value, dtype=float)
+        top = max(top, float(np.nanmax(shown)))
+        if label in drawn:
+            own = {**look(drawn.index(label)), "linewidth": 0.55 if marks else 0.7, "alpha": 0.75 if marks else 1.0}
+            found = ax.plot(at, shown, **own, label="thin: published", zorder=2 if marks else 5)
+            handles += [] if thin else found
+            thin = True
+        else:
+            own = {"color": QUIET, "linewidth": 0.9, "linestyle": LINE_STYLES[len(handles) % len(LINE_STYLES)]}
+            handles += ax.plot(at, shown, **own, label=clean_label(label), zorder=2)
+    ax.set_yscale("log")
+    floor = bottom * 0.97 if least is None else least
+    ax.set_ylim(floor, max(top * 1.12, 2.0))
+    plain_log(ax.yaxis, floor, max(top * 1.12, 2.0), "{:,g}".format)
+    ax.set_xlim(0, 100)
+    ax.xaxis.set_major_locator(FixedLocator(range(0, 101, ticks_each)))
+    if reference is not None and len(reference):
+        places, sizes = _size_ticks(reference, ticks_each)
+        ax.set_xticks(places, [format_size(s) for s in sizes])
+    return handles
+
+
+def _size_ticks(bins: SizeBins, each: int) -> tuple[list[float], list[float]]:
+    """Places in percent and sizes of the ticks: edges of bins where they are, so that they read as in the tables.
+
+    With fewer bins than ticks there are only their edges: sizes in between did not occur.
+    """
+    places = [0.0]
+    wanted = bins.position if len(bins) < 100 // each else np.arange(each, 101, each)
+    for place in wanted:
+        edge = bins.position[int(np.abs(bins.position - place).argmin())]
+        place = edge if abs(edge - place) <= 1 else place
+        if place - places[-1] > 0.6 * each:
+            places.append(float(place))
+    sizes = bins.size_at(places)
+    return places, [float(s) for s in sizes]

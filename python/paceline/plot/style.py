@@ -1,0 +1,138 @@
+"""How figures look: colours, line styles, sizes, legends, axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.style
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+COLUMN_INCHES = 3.3
+"""Width of a figure: one column of a two-column paper."""
+
+TWO_COLUMNS = 2.13
+"""Columns of a figure that goes over both, with the gap between them."""
+
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#010101", "#e69f00", "#56b4e9")
+"""Okabe and Ito's colours, told apart with every common colour blindness; strongest on white first."""
+
+LINE_STYLES: tuple[Any, ...] = (
+    "-",
+    (0, (5, 1.6)),
+    (0, (1.2, 1.2)),
+    (0, (5, 1.4, 1.2, 1.4)),
+    (0, (5, 1.2, 1, 1.2, 1, 1.2)),
+)
+"""Solid, dashed, dotted, dash-dot, dash-dot-dot: the order of the published slowdown figures."""
+
+INK, GRID, QUIET, PAPER = "#000000", "#d0d0d0", "#7a7a7a", "#ffffff"
+# What the colours of a figure become in the page, whose style sheet has a light and a dark value for each.
+THEME = {c: f"var(--c{i})" for i, c in enumerate(PALETTE)} | {
+    INK: "currentColor",
+    GRID: "var(--grid)",
+    QUIET: "var(--quiet)",
+    PAPER: "var(--surface)",
+}
+
+STYLE: dict[str, Any] = {
+    "figure.figsize": (COLUMN_INCHES, 2.2),
+    "figure.constrained_layout.use": True,
+    "figure.constrained_layout.h_pad": 0.02,
+    "figure.constrained_layout.w_pad": 0.02,
+    "font.size": 7.5,
+    "axes.labelsize": 7.5,
+    "axes.linewidth": 0.5,
+    "axes.edgecolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.4,
+    "xtick.labelsize": 6.5,
+    "ytick.labelsize": 6.5,
+    "xtick.major.width": 0.5,
+    "ytick.major.width": 0.5,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "legend.fontsize": 6.5,
+    "legend.frameon": False,
+    "legend.handlelength": 2.4,
+    "legend.borderaxespad": 0.2,
+    "legend.columnspacing": 1.2,
+    "lines.linewidth": 1.1,
+    "lines.markersize": 3.2,
+    "lines.markeredgewidth": 0.8,
+    "patch.linewidth": 0.5,
+    "pdf.fonttype": 42,  # publishers refuse Type 3 fonts
+    "svg.fonttype": "none",
+    "savefig.dpi": 300,
+    "text.parse_math": False,  # a run may be called "$x$"
+    "axes.unicode_minus": False,
+    "path.simplify": True,
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Runs a figure function under :data:`STYLE`, whatever the user's own settings."""
+    with mpl.style.context(["default", STYLE]):
+        yield
+
+
+def blank(height: float, columns: float = 1.0) -> Figure:
+    """A figure of so many inches' height, ``columns`` columns of a paper wide."""
+    figure = Figure(figsize=(columns * COLUMN_INCHES, height))
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def one_panel(height: float = 2.2) -> tuple[Figure, Axes]:
+    """A figure a column wide with one panel."""
+    figure = blank(height)
+    return figure, figure.add_subplot()
+
+
+def look(i: int) -> dict[str, Any]:
+    """Colour and line style of the ``i``-th curve."""
+    return {"color": PALETTE[i % len(PALETTE)], "linestyle": LINE_STYLES[i % len(LINE_STYLES)]}
+
+
+def legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str], room: int = 72) -> None:
+    """Names the curves above the axes, in as many columns as fit into ``room`` characters."""
+    if len(labels) < 2:
+        return
+    longest = max(len(label) for label in labels)
+    columns = max(1, min(len(labels), int(room / (longest + 8))))
+    rows = -(-len(labels) // columns)
+    columns = -(-len(labels) // rows)  # as even as the rows allow
+    figure.set_figheight(figure.get_figheight() + 0.13 * (rows - 1))  # a long legend must not squeeze the axes
+    legend = figure.legend(handles, [f"l{i}" for i in range(len(labels))], loc="outside upper center", ncols=columns)
+    # Set afterwards: a label that begins with an underscore would be taken for a request to leave it out.
+    for text, label in zip(legend.get_texts(), labels, strict=True):
+        text.set_text(label)
+    for handle in legend.legend_handles:
+        if handle is not None:
+            handle.set_gid(None)  # copied from the curve, whose id it would repeat
+
+
+def plain_log(axis: Any, low: float, high: float, text: Callable[[float], str]) -> None:
+    """Ticks of a log axis as plain numbers: the longer the range in decades, the fewer per decade."""
+    decades = math.log10(high / low) if low > 0 else 1.0
+    steps: list[tuple[float, tuple[float, ...]]] = [
+        (0.7, (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 7)),
+        (1.2, (1, 1.5, 2, 3, 5, 7)),
+    ]
+    steps += [(2.2, (1, 2, 5)), (3.2, (1, 3)), (math.inf, (1,))]
+    subs = next(subs for reach, subs in steps if decades < reach)
+    axis.set_major_locator(LogLocator(base=10, subs=subs, numticks=12))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda v, _: text(v)))
+    axis.set_minor_formatter(NullFormatter())

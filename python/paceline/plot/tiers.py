@@ -1,0 +1,58 @@
+"""Use of links and pauses, by tier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from paceline.analysis import TierUse, tier_order
+from paceline.plot.style import INK, PALETTE, PAPER, legend, one_panel, style
+from paceline.tables import clean_label
+
+_HATCHES = ("", "////", "....")
+"""Bars of more runs than there are colours."""
+
+
+def _tier_bars(uses: Mapping[str, Sequence[TierUse]], ylabel: str, *, whole: bool) -> Figure:
+    """Bars of the mean per tier, whiskers from the least to the most used link direction."""
+    figure, ax = one_panel(2.0)
+    tiers = sorted({u.tier for rows in uses.values() for u in rows}, key=tier_order)
+    width, handles, top = 0.8 / max(len(uses), 1), [], 0.0
+    for i, (label, rows) in enumerate(uses.items()):
+        x = np.array([tiers.index(u.tier) for u in rows]) + (i - (len(uses) - 1) / 2) * width
+        mean, least, most = (np.array([getattr(u, f) for u in rows]) * 100 for f in ("mean", "least", "most"))
+        color = PALETTE[i % len(PALETTE)]
+        hatch = _HATCHES[i // len(PALETTE) % len(_HATCHES)]
+        # Pale enough for the whiskers, on a ground that hides the grid.
+        ax.bar(x, mean, width * 0.86, color=PAPER, linewidth=0)
+        bars = ax.bar(
+            x, mean, width * 0.86, color=color, alpha=0.65, linewidth=0, label=clean_label(label), hatch=hatch
+        )
+        handles.append(bars)
+        # A weighted mean can lie a rounding error outside the range.
+        reach = np.maximum(np.stack([mean - least, most - mean]), 0.0)
+        ax.errorbar(x, mean, yerr=reach, fmt="none", ecolor=INK, elinewidth=0.6, capsize=min(2.0, 12 * width))
+        top = max(top, float(most.max())) if len(rows) else top
+    # In two lines, or six tiers run into each other.
+    ax.set_xticks(range(len(tiers)), [clean_label(t, 16).replace("->", "\n→ ") for t in tiers])
+    ax.tick_params(axis="x", length=0)
+    ax.grid(visible=False, axis="x")
+    ax.set_ylim(0, 100 if whole and top > 50 else top * 1.1 or 1.0)
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.set_ylabel(ylabel)
+    legend(figure, handles, [clean_label(label) for label in uses])
+    return figure
+
+
+@style()
+def utilisation_by_tier(uses: Mapping[str, Sequence[TierUse]]) -> Figure:
+    """Share of time the links of each tier were transmitting: mean, with whiskers to the least and most used."""
+    return _tier_bars(uses, "Link utilisation (%)", whole=True)
+
+
+@style()
+def pause_time(uses: Mapping[str, Sequence[TierUse]]) -> Figure:
+    """Share of time the ports of each tier were paused: mean, with whiskers to the least and most paused."""
+    return _tier_bars(uses, "Time paused (%)", whole=False)
