@@ -269,12 +269,12 @@ def test_report_prints_the_tables_and_where_the_page_is(paceline):
         assert paceline("run", "incast.toml", "--set", f"schemes.hpcc.cc={cc}", "-q", "--out", cc).code == 0
     outcome = paceline("report", "hpcc", "none", "--out", "both")
     assert outcome.code == 0
-    for said in ("Slowdown p50", "Slowdown p95", "Slowdown p99", "Events", "Packet-hops per second", "Peak memory"):
+    for said in ("Slowdown p50", "Slowdown p95", "Slowdown p99", "Events", "Packet hops per CPU second", "Peak memory"):
         assert said in outcome.out
     for said in ("Drops", "ECN marks", "PFC pause", "Ties"):
         assert said in outcome.out
     assert outcome.out.splitlines()[-1] == str(Path("both/report.html"))
-    assert Path("both/figures/slowdown_p99.png").exists()
+    assert Path("both/figures/slowdown_cdf.png").exists()
     assert "incast-16 (none)" in Path("both/report.html").read_text()
 
 

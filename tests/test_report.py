@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 
 from paceline import analysis, plot
 from paceline.report import figures_table, slowdown_table, write_report
-from paceline.results import Results
-from paceline.tables import format_size, format_time
-from synthetic import write_run
+from paceline.results import FLOW_RECORD, STATUS, Results
+from paceline.tables import clean_label, format_bytes, format_size, format_time
+from synthetic import write_flows, write_run
 
 HOSTILE = "<script>alert(1)</script> $x^ &amp; _\"'"
 
@@ -124,6 +124,65 @@ def test_a_run_without_measured_flows_still_reports(tmp_path: Path) -> None:
     assert "No flow was measured" in text
     with pytest.raises(ValueError, match="at least one"):
         write_report([], tmp_path / "x.html")
+
+
+def test_figures_without_a_point_are_left_out(tmp_path: Path) -> None:
+    """Nobody learns anything from empty axes: a run in which nothing finished, and one whose flows have one size."""
+    stuck = write_run(tmp_path / "stuck", flows=8, tables=False)
+    records = np.fromfile(stuck / "flows.bin", dtype=FLOW_RECORD, offset=64)
+    took = records["fct_sender_ps"].copy()
+    records["status"], records["size_bytes"], records["fct_sender_ps"] = STATUS.index("running"), 500_000, 0
+    write_flows(stuck / "flows.bin", records)
+    page = Page(write_report([stuck], stuck / "report.html", paper_figures=False).read_text())
+    drawn = {v for _, n, v in page.attributes if n == "aria-labelledby"}
+    assert not [name for name in drawn if name.startswith(("slowdown_", "fct_"))]
+    assert "No measured flow finished" in page.text
+    assert "all, 500 KB" in page.text
+    records["status"], records["fct_sender_ps"] = STATUS.index("finished"), took + 1
+    write_flows(stuck / "flows.bin", records)
+    write_report([stuck], stuck / "report.html")
+    drawn = {p.stem for p in (stuck / "figures").iterdir()}
+    assert {name for name in drawn if name.startswith(("slowdown_", "fct_"))} == {"slowdown_cdf", "fct_cdf"}
+
+
+def test_a_program_is_reported_where_there_are_no_flows(tmp_path: Path) -> None:
+    program = {"group": "solver", "scheme": "hpcc", "ranks": 16, "messages": 1005, "message_bytes": 31_458_000}
+    program |= {"runtime_ps": 16_229_155_052, "ideal_ps": 14_819_206_400, "slowdown": 1.0951}
+    folder = write_run(tmp_path / "r", flows=0, unfinished=0, failed=0, tables=False, mpi=[program])
+    text = Page(write_report([folder], folder / "report.html").read_text()).text
+    assert "No flow was measured" not in text
+    for part in ("slowdown of solver", "1.095", "16.23 ms", "14.82 ms", "31 MB"):
+        assert part in text
+
+
+def test_the_commands_to_run_again_name_a_commit_that_exists(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "r", flows=20, tables=False, git=f"{'0' * 40}-dirty")
+    text = Page(write_report([folder], folder / "report.html", paper_figures=False).read_text()).text
+    assert re.search(f"git checkout {'0' * 40}  #", text)
+
+
+def test_long_names_that_differ_at_their_ends_stay_apart() -> None:
+    names = [f"the-run-whose-name-goes-on-and-on-for-ever: {scheme}" for scheme in ("hpcc", "dcqcn")]
+    shown = [clean_label(name) for name in names]
+    assert len(set(shown)) == 2
+    assert max(map(len, shown)) <= 40
+
+
+def test_whole_numbers_have_whole_ticks() -> None:
+    time = np.arange(50)
+    for top in (1, 3, 7, 40):
+        axes = plot.timeline({"a": (time, time % (top + 1))}, "Paused hosts", whole=True).axes[0]
+        ticks = [tick for tick in axes.get_yticks() if 0 <= tick <= axes.get_ylim()[1]]
+        assert len(ticks) > 1
+        assert all(float(tick).is_integer() for tick in ticks)
+
+
+def test_ticks_of_sizes_read_as_the_rows_of_the_table() -> None:
+    mine = curve([33, 33, 32, 33, 33, 33, 33, 32, 33, 33])
+    axes = plot.slowdown_vs_size({"a": mine}).axes[0]
+    assert [t.get_text() for t in axes.get_xticklabels()][1:] == [format_size(s) for s in mine.bins.upper_bytes]
+    two = plot.slowdown_vs_size({"a": curve([120, 80])}).axes[0]
+    assert [t.get_text() for t in two.get_xticklabels()] == ["1K", "1K", "2K"]
 
 
 def test_the_terminal_shows_the_same_numbers(tmp_path: Path) -> None:
@@ -254,7 +313,7 @@ def test_followed_flows_are_drawn(followed: Path, tmp_path: Path) -> None:
     assert "Rate (left) and window (right, dashed) over time, the first 8 of 10." in page.text
     sizes = Results.load(followed).flows["size_bytes"]
     assert f"flow 7: {Results.load(followed).flows['src'][7]} → " in page.text
-    assert f"{format_size(float(sizes[0]))} bytes, hpcc" in page.text
+    assert f"{format_bytes(float(sizes[0]))}, hpcc" in page.text
     assert "100 Gb/s" in page.text
     for kind in ("png", "pdf"):
         assert (tmp_path / "figures" / f"followed_flows.{kind}").stat().st_size > 1000
@@ -263,9 +322,9 @@ def test_followed_flows_are_drawn(followed: Path, tmp_path: Path) -> None:
 
 
 def test_a_panel_has_few_points_and_every_dip(followed: Path) -> None:
-    from paceline.report import _flow_series
+    from paceline.report.followed import flow_series
 
-    flows = _flow_series(Results.load(followed))
+    flows = flow_series(Results.load(followed))
     assert len(flows) == 10
     figure = plot.flow_timelines(flows)
     # A panel per flow, and a second axis where there is a window.

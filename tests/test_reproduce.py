@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import paceline as pl
 from paceline import experiments
-from paceline.reproduce import judge, record
+from paceline.reproduce import judge, model, record
 from paceline.reproduce.model import Outcome, Scale
 
 SEEDS = (1, 2, 3)
@@ -234,6 +234,37 @@ def test_the_list_tells_cost_at_every_scale(paceline):
     assert entries["H13"]["scales"]["tiny"]["runs"] == 5
     assert set(entries["H13"]["scales"]) == {"tiny", "quick", "paper"}
     assert "H13  Header accounting" in paceline("reproduce", "--list").out
+
+
+def test_a_run_that_was_meant_to_stall_is_no_problem(tmp_path):
+    """A deadlock may be what an experiment shows; its page must not read as if something had gone wrong."""
+    from paceline.reproduce.catalogue import Judged
+    from paceline.reproduce.page import write_scoreboard
+
+    (h13,) = experiments.chosen(["H13"])
+    verdict = model.Verdict(
+        id="H13.ring", statement="deadlocks", published=1, measured=1, tolerance="exact", verdict=Outcome.PASS
+    )
+    judged = Judged(h13, Scale.TINY, (), model.Runs(()), (verdict,), stalled=("network=ring",))
+    text = write_scoreboard([judged], [], tmp_path).read_text()
+    assert "<li>network=ring</li>" in text
+    assert "nothing moved any more" in text
+    assert "notice bad" not in text
+
+
+def test_many_values_without_a_claim_are_folded_away(tmp_path):
+    from paceline.reproduce.catalogue import Judged
+    from paceline.reproduce.page import brief_table, write_scoreboard
+
+    (h13,) = experiments.chosen(["H13"])
+    plain = {"statement": "s", "published": None, "measured": 1.5, "tolerance": "–"}
+    values = [model.Verdict(id=f"H13.value{i}", verdict=Outcome.REPORT, **plain) for i in range(40)]
+    claim = model.Verdict(id="H13.claim", verdict=Outcome.PASS, **plain)
+    judged = Judged(h13, Scale.TINY, (), model.Runs(()), (*values, claim))
+    text = write_scoreboard([judged], [], tmp_path).read_text()
+    assert text.index("H13.claim") < text.index("<details>") < text.index("H13.value0")
+    assert len(brief_table(judged.verdicts, "H13").rows) == 1
+    assert len(brief_table(values, "H13").rows) == 40
 
 
 def test_a_failed_run_costs_its_experiment_only(tmp_path):

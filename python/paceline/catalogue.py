@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any
 
+from paceline.words import many, readable
+
 _KINDS = (
     ("topologies", "Topologies ([topology] kind)"),
     ("workloads", "Workloads ([[workloads]] kind)"),
@@ -81,18 +83,14 @@ def check_lines(found: dict[str, Any]) -> list[str]:
     hosts, switches, links = found["size"]
     about = "about " if found["extrapolated"] else ""
     rows = [
-        ("network", f"{_many(hosts, 'host')}, {_many(switches, 'switch', 'es')}, {_many(links, 'link')}"),
+        ("network", f"{many(hosts, 'host')}, {many(switches, 'switch', 'es')}, {many(links, 'link')}"),
         ("flows", f"{about}{found['flows']:,}, {_amount(found['bytes'])} of payload"),
         ("packet hops", f"about {found['data_hops']:,.0f} of data packets, if none is sent again"),
-        ("engine", f"{found['engine']}: {found['why']}"),
+        ("engine", f"{found['engine']}: {readable(found['why'])}"),
         ("run time", f"about {_seconds(found['run_s'])} on one core"),
         ("memory", f"about {found['memory_mib']:.0f} MiB, {found['engine_mib']:.1f} of them for the simulation"),
     ]
     return [f"{name:12} {text}" for name, text in rows]
-
-
-def _many(count: int, what: str, plural: str = "s") -> str:
-    return f"{count:,} {what}{'' if count == 1 else plural}"
 
 
 def _amount(size_bytes: float) -> str:

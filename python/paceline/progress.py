@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from enum import StrEnum
 from typing import Protocol, TextIO, TypedDict
 
+from paceline.words import simulated
+
 PLAIN_INTERVAL_S = 5.0
 """Wall seconds between two plain lines: a log of an overnight run stays readable."""
 
@@ -82,14 +84,6 @@ def describe(snapshot: Snapshot) -> str:
     total = "" if snapshot["flows_total"] is None else f"/{snapshot['flows_total']:,}"
     pace = snapshot["hops"] / snapshot["wall_s"] / 1e6 if snapshot["wall_s"] > 0 else 0.0
     return f"{simulated(snapshot['sim_ps'])} simulated, {snapshot['flows_done']:,}{total} flows, {pace:.2f} M hops/s"
-
-
-def simulated(ps: int) -> str:
-    """A simulated time for people: three digits or more, in the unit that suits."""
-    for unit, scale in (("s", 10**12), ("ms", 10**9), ("us", 10**6)):
-        if ps >= scale:
-            return f"{ps / scale:.3f} {unit}"
-    return f"{ps / 1000:.3f} ns"
 
 
 def clock(seconds: float) -> str:

@@ -14,7 +14,17 @@ import numpy as np
 from paceline import analysis
 from paceline.analysis import Sample
 from paceline.results import Results
-from paceline.tables import QS, Cell, Table, clean_label, format_number, format_time, run_labels, slowdown_cell
+from paceline.tables import (
+    QS,
+    Cell,
+    Table,
+    clean_label,
+    format_bytes,
+    format_number,
+    format_time,
+    run_labels,
+    slowdown_cell,
+)
 
 
 @dataclass(frozen=True)
@@ -97,7 +107,7 @@ def _by_size(g: Group) -> Table:
     for k, upper in enumerate(bins.upper_bytes):
         part = g.slowdown.where(index == k)
         cells = [slowdown_cell(p) for p in analysis.percentiles(part, QS)]
-        rows.append((Cell(f"up to {int(upper):,} B"), Cell(f"{int(curves[0].count[k]):,}"), *cells))
+        rows.append((Cell(f"up to {format_bytes(int(upper))}"), Cell(f"{int(curves[0].count[k]):,}"), *cells))
     return Table(f"Slowdown of queries by size: {g.label}", ("Query size", "Queries", *(f"p{q:g}" for q in QS)), rows)
 
 

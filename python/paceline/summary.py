@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from paceline.progress import simulated
+from paceline.words import readable, simulated
 
 _NOTABLE = {
     "drops_buffer": "drops in buffers",
@@ -68,9 +68,9 @@ def _speed(summary: dict[str, Any]) -> list[str]:
 
 
 def _remarks(summary: dict[str, Any]) -> list[str]:
-    remarks = [f"warning: {warning}" for warning in summary.get("warnings", [])]
+    remarks = [f"warning: {readable(warning)}" for warning in summary.get("warnings", [])]
     settings = [remark.partition(":")[0] for remark in summary.get("without_effect", [])]
     remarks += [f"had no effect: {'; '.join(settings)} (why: summary.json)"] if settings else []
     if summary.get("diagnosis"):
-        remarks.append(f"diagnosis: {summary['diagnosis']}")
+        remarks.append(f"diagnosis: {readable(summary['diagnosis'])}")
     return remarks

@@ -22,9 +22,15 @@ QS = (50.0, 95.0, 99.0)
 
 
 def clean_label(text: str, longest: int = 40) -> str:
-    """A label fit for a figure: control characters as spaces, at most ``longest`` characters."""
+    """A label fit for a figure: control characters as spaces, at most ``longest`` characters.
+
+    Long ones lose their middle: names often differ at their ends.
+    """
     plain = "".join(c if c.isprintable() else " " for c in text).strip() or "(no name)"
-    return plain if len(plain) <= longest else plain[: longest - 1] + "…"
+    if len(plain) <= longest:
+        return plain
+    end = longest // 2 - 1
+    return f"{plain[: longest - 1 - end]}…{plain[-end:]}"
 
 
 def format_size(size_bytes: float) -> str:
@@ -44,11 +50,26 @@ def format_rate(rate_bps: float) -> str:
     return f"{rate_bps:.3g} b/s" if rate_bps else "0"
 
 
-def format_time(time_ps: float) -> str:
+def format_bytes(size_bytes: float) -> str:
+    """Bytes as :func:`format_size`, with the unit: 95 B, 1.2 KB, 131 KB; a dash for nan."""
+    if not math.isfinite(size_bytes):
+        return "–"
+    text = format_size(size_bytes)
+    if text == "0":
+        return text
+    return f"{text} B" if text[-1].isdigit() else f"{text[:-1]} {text[-1]}B"
+
+
+def format_share(share: float) -> str:
+    """A share in percent: 2.3%, 0.05%, 0."""
+    return "0" if share == 0 else f"{share:.1%}" if share >= 0.001 else f"{share * 100:.2g}%"
+
+
+def format_time(time_ps: float, digits: int = 3) -> str:
     """A duration in the unit that suits it: 850 ns, 1.2 us, 30 ms."""
     for unit, factor in (("s", 1e12), ("ms", 1e9), ("µs", 1e6), ("ns", 1e3)):
         if time_ps >= factor * 0.9995:
-            return f"{time_ps / factor:.3g} {unit}"
+            return f"{time_ps / factor:.{digits}g} {unit}"
     return f"{time_ps:.3g} ps"
 
 
@@ -130,12 +151,19 @@ def format_number(value: float, digits: int = 3) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:,.{digits}g}"
 
 
+def format_slowdown(value: float) -> str:
+    """A slowdown: 1.03, 15.43, 119.7, 14,458."""
+    return f"{value:,.2f}" if value < 99.995 else f"{value:,.1f}" if value < 999.95 else f"{value:,.0f}"
+
+
 def slowdown_cell(p: Percentile) -> Cell:
-    """A slowdown with its confidence interval."""
+    """A slowdown with its confidence interval; without one where the flows give no bound at all."""
     if p.count == 0:
         return Cell("–")
-    high = f"{p.high:,.2f}" if math.isfinite(p.high) else "∞"
-    return Cell(("≥ " if p.at_least else "") + f"{p.value:,.2f}", f"[{p.low:,.2f}, {high}]")
+    low = format_slowdown(p.low) if p.low > 0 else "–"
+    high = format_slowdown(p.high) if math.isfinite(p.high) else "∞"
+    bounds = f"[{low}, {high}]" if p.low > 0 or math.isfinite(p.high) else ""
+    return Cell(("≥ " if p.at_least else "") + format_slowdown(p.value), bounds)
 
 
 COUNTED = "flows / unfinished / failed"
@@ -159,13 +187,11 @@ def _at(curve: Curve, k: int) -> Percentile:
     return Percentile(float(c.value[k]), float(c.low[k]), float(c.high[k]), bool(c.at_least[k]), *numbers)
 
 
-def _bytes(size: int) -> str:
-    text = format_size(size)
-    return f"{text} B" if text[-1].isdigit() else f"{text[:-1]} {text[-1]}B"
-
-
 def _size_rows(bins: SizeBins) -> list[str]:
-    return [f"up to {_bytes(int(s))}" for s in bins.upper_bytes] + ["all sizes"]
+    """Names of the bins, and of all sizes together; where all flows have one size there is nothing else to name."""
+    if len(bins) == 1 and bins.smallest_bytes == bins.upper_bytes[0]:
+        return [f"all, {format_bytes(bins.smallest_bytes)}"]
+    return [f"up to {format_bytes(int(s))}" for s in bins.upper_bytes] + ["all sizes"]
 
 
 def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate", side: Side = "sender") -> list[Table]:
@@ -183,7 +209,7 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
     heading = counted(t[0] for t in totals)
 
     def column(line: int, q: int) -> list[Percentile]:
-        return [_at(curves[line][q], k) for k in range(len(bins))] + [totals[line][q]]
+        return [_at(curves[line][q], k) for k in range(len(names) - 1)] + [totals[line][q]]
 
     if len(chosen) == 1:
         cells = [column(0, q) for q in range(len(QS))]
@@ -228,7 +254,8 @@ def group_tables(runs: Sequence[Results], baseline: Baseline, side: Side) -> lis
         for code in np.unique(codes):
             found = analysis.percentiles(sample.where(codes == code), QS)
             first.append(found[0])
-            name = f"{label}: {run.summary['groups'][int(code)]}"
+            group = str(run.summary["groups"][int(code)])
+            name = group if len(runs) == 1 else f"{label}: {group}"
             rows.append((Cell(name), counts_cell(found[0]), *(slowdown_cell(p) for p in found)))
     head = ("Group", counted(first).capitalize(), *(f"p{q:g}" for q in QS))
     return [Table("Slowdown by workload group, all sizes", head, rows)] if len(rows) > len(runs) else []
@@ -251,9 +278,9 @@ def figures_tables(runs: Sequence[Results]) -> list[Table]:
     fixed: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
         ("Status", lambda s: str(s["status"])),
         ("Events", lambda s: format_number(s["counters"]["events"])),
-        ("Packet-hops of data", lambda s: format_number(s["counters"]["data_hops"])),
-        ("Packet-hops of control", lambda s: format_number(s["counters"]["control_hops"])),
-        ("Packet-hops per second", lambda s: format_number(float(f"{s['machine']['hops_per_s']:.4g}"))),
+        ("Packet hops of data", lambda s: format_number(s["counters"]["data_hops"])),
+        ("Packet hops of control", lambda s: format_number(s["counters"]["control_hops"])),
+        ("Packet hops per CPU second", lambda s: format_number(float(f"{s['machine']['hops_per_s']:.4g}"))),
         ("Run time, wall / CPU (s)", lambda s: f"{s['machine']['run_s']:,.2f} / {s['machine']['cpu_s']:,.2f}"),
         ("Set-up time (s)", lambda s: f"{s['machine']['setup_s']:,.2f}"),
         ("Peak memory (MiB)", lambda s: f"{s['machine']['peak_rss_mib']:,.1f}"),
@@ -270,7 +297,7 @@ def figures_tables(runs: Sequence[Results]) -> list[Table]:
             for key, name in _OF_MESSAGES.items()
             if any(r.summary["counters"].get(key) for r in runs)
         ),
-        ("Fullest buffer (bytes)", lambda s: format_number(s["counters"]["max_buffer_bytes"])),
+        ("Fullest buffer", lambda s: format_bytes(s["counters"]["max_buffer_bytes"])),
         ("Ties between events", lambda s: format_number(s["counters"]["ties"])),
     ]
     rows = [(Cell(name), *(Cell(show(r.summary)) for r in runs)) for name, show in fixed]
@@ -289,7 +316,8 @@ def figures_tables(runs: Sequence[Results]) -> list[Table]:
         cells = [Cell(tier.replace("->", " → "))]
         for r in runs:
             entry = next((e for e in r.summary["load"] if e["tier"] == tier), None)
-            cells.append(Cell(f"{entry['offered']:.1%} / {entry['carried']:.1%}" if entry else "–"))
+            offered = f"{entry['offered']:.1%}" if entry and entry["offered"] else "–"
+            cells.append(Cell(f"{offered} / {entry['carried']:.1%}" if entry else "–"))
         rows.append(tuple(cells))
     if rows:
         tables.append(Table("Load by tier: offered / carried, share of capacity", ("Tier", *run_labels(runs)), rows))

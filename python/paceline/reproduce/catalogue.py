@@ -31,7 +31,9 @@ class Judged:
     runs: Runs
     verdicts: tuple[Verdict, ...]
     problems: tuple[str, ...] = ()
-    """Why there are no verdicts: its runs that failed. Else its runs that stalled."""
+    """Why there are no verdicts: its runs that failed."""
+    stalled: tuple[str, ...] = ()
+    """Its runs that came to a standstill, as those in a deadlock do."""
 
     def count(self, outcome: Outcome) -> int:
         """Verdicts with this outcome."""
@@ -74,10 +76,9 @@ def reproduce(
         if failed_here:
             found.append(Judged(experiment, scale, tuple(plan), runs, (), failed_here))
         else:
-            stalled = tuple(f"stalled: {run.point.label}" for run in runs if run.results().status == "stalled")
-            found.append(
-                _checked(Judged(experiment, scale, tuple(plan), runs, tuple(experiment.judge(runs, scale)), stalled))
-            )
+            stalled = tuple(run.point.label for run in runs if run.results().status == "stalled")
+            verdicts = tuple(experiment.judge(runs, scale))
+            found.append(_checked(Judged(experiment, scale, tuple(plan), runs, verdicts, stalled=stalled)))
     return found
 
 
@@ -129,6 +130,7 @@ def as_json(judged: Sequence[Judged], changed: Sequence[str]) -> dict[str, Any]:
                 "title": j.experiment.title,
                 "source": j.experiment.source,
                 "problems": list(j.problems),
+                "stalled": list(j.stalled),
                 "verdicts": [_verdict_json(v) for v in j.verdicts],
             }
             for j in judged

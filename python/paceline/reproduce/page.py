@@ -6,9 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from markupsafe import Markup
-
-from paceline import _native, plot
+from paceline import _native
 from paceline.report import Drawing, Section, render
 from paceline.reproduce.catalogue import Judged, minutes, scenario_files, write_json
 from paceline.reproduce.judge import shown
@@ -20,6 +18,8 @@ _SCALE = {
     "quick": "quick: shorter runs than the published ones",
     "paper": "paper: runs of the published size",
 }
+SHOWN_REPORTS = 12
+"""Values without a claim that stand among the verdicts; more are folded away."""
 _RULES = (
     "pass: it holds, a statistical statement with its whole 95 % confidence interval over the seeds. "
     "fail: it does not. undecided: the interval holds the limit, or the intervals of an ordering overlap. "
@@ -41,13 +41,44 @@ def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts") -> Tab
 
 
 def brief_table(verdicts: Sequence[Verdict], caption: str) -> Table:
-    """:func:`verdict_table` for a terminal: without statements, variants only where there are several."""
+    """:func:`verdict_table` for a terminal: without statements, variants only where there are several.
+
+    Values without a claim are left to the page where there are claims.
+    """
+    verdicts = _split(verdicts)[0] or verdicts
     whole = verdict_table(verdicts, caption)
     kept = [i for i, name in enumerate(whole.head) if name not in ("Statement", "Seeds")]
     if all(v.variant == "default" for v in verdicts):
         kept.remove(whole.head.index("Variant"))
     rows = [tuple(row[i] for i in kept) for row in whole.rows]
     return Table(caption, tuple(whole.head[i] for i in kept), rows, prose=True)
+
+
+def _split(verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Verdict]]:
+    """Those that judge a claim, and values reported without one."""
+    claims = [v for v in verdicts if v.verdict is not Outcome.REPORT]
+    return claims, [v for v in verdicts if v.verdict is Outcome.REPORT]
+
+
+def _verdicts(key: str, title: str, text: str, verdicts: Sequence[Verdict], caption: str = "Verdicts") -> Section:
+    """The claims of an experiment with their verdicts; many values without a claim are folded away."""
+    claims, reports = _split(verdicts)
+    if claims and len(reports) > SHOWN_REPORTS:
+        folded = [verdict_table(reports, "Further measured values, without a claim to judge")]
+        return Section(key, title, text, tables=[verdict_table(claims, caption)], folded=folded)
+    return Section(key, title, text, tables=[verdict_table(verdicts, caption)])
+
+
+def _notices(judged: Sequence[Judged]) -> list[tuple[str, str, list[str]]]:
+    """(kind, heading, lines) of runs that failed, and of those that came to a standstill."""
+    several = len(judged) > 1
+    said = {
+        what: [f"{j.experiment.id}: {line}" if several else line for j in judged for line in getattr(j, what)]
+        for what in ("problems", "stalled")
+    }
+    notices = [("bad", "Runs that failed: no verdicts", said["problems"])] if said["problems"] else []
+    standstill = "Runs in which nothing moved any more; the verdicts count them as they ended"
+    return notices + ([("info", standstill, said["stalled"])] if said["stalled"] else [])
 
 
 def counts_text(verdicts: Sequence[Verdict]) -> str:
@@ -66,18 +97,12 @@ def write_experiment(judged: Judged, folder: Path) -> Path:
         (folder / name).write_text(text, encoding="utf-8")
     write_json(judged, folder)
     e = judged.experiment
-    sections = [Section("verdicts", "Verdicts", _RULES, tables=[verdict_table(judged.verdicts)])]
+    sections = [_verdicts("verdicts", "Verdicts", _RULES, judged.verdicts)]
     if judged.verdicts:
         more = e.show(judged.runs, judged.scale)
-        drawings = []
-        for drawing in more.drawings:
-            plot.save(drawing.figure, folder / "figures", drawing.name, svg=True)
-            svg = Markup(plot.inline_svg(drawing.figure, drawing.name, drawing.caption))
-            drawings.append(Drawing(drawing.name, svg, drawing.caption))
-        if drawings:
-            sections.append(Section("figures", "Figures", figures=drawings))
-        if more.tables:
-            sections.append(Section("tables", "Tables", tables=list(more.tables)))
+        drawings = [Drawing.of(d.figure, d.name, d.caption, folder / "figures", svg=True) for d in more.drawings]
+        sections.append(Section("figures", "Figures", figures=drawings))
+        sections.append(Section("tables", "Tables", tables=list(more.tables)))
         if more.remarks:
             rows: list[tuple[Cell, ...]] = [(Cell(text),) for text in more.remarks]
             sections.append(Section("remarks", "Remarks", tables=[Table("What to know", ("",), rows, prose=True)]))
@@ -86,12 +111,12 @@ def write_experiment(judged: Judged, folder: Path) -> Path:
     sections.append(Section("again", "Again", verbatim=[("", _again([e.id], judged.scale.value))]))
     html = render(
         "reproduce.html.j2",
-        kicker=f"Paceline reproduces {e.source}",
+        kicker=f"Source: {e.source}",
         title=f"{e.id}: {e.title}",
         lead=[e.statement, f"Scale {_SCALE[judged.scale.value]}."],
-        notices=[("bad", "Runs in the way of these verdicts", list(judged.problems))] if judged.problems else [],
+        notices=_notices([judged]),
         tiles=[(o.value, str(judged.count(o))) for o in Outcome if judged.count(o)],
-        sections=sections,
+        sections=[s for s in sections if s],
     )
     page = folder / "report.html"
     page.write_text(html, encoding="utf-8")
@@ -106,11 +131,12 @@ def write_scoreboard(judged: Sequence[Judged], changed: Sequence[str], folder: P
     for j in judged:
         e = j.experiment
         title, link = f"{e.id}: {e.title}", f"{e.id}/report.html"
-        sections.append(Section(e.id, title, e.statement, tables=[verdict_table(j.verdicts, e.source)], link=link))
+        section = _verdicts(e.id, title, e.statement, j.verdicts, e.source)
+        section.link = link
+        sections.append(section)
     sections.append(Section("again", "Again", verbatim=[("", _again(["--all"], judged[0].scale.value))]))
     notices = [("warn", "Other than recorded", list(changed))] if changed else []
-    problems = [f"{j.experiment.id}: {problem}" for j in judged for problem in j.problems]
-    notices += [("bad", "Runs in the way of verdicts", problems)] if problems else []
+    notices += _notices(judged)
     html = render(
         "reproduce.html.j2",
         kicker="Paceline scoreboard",

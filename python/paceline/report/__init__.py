@@ -1,0 +1,12 @@
+"""The report of a run, or of several runs side by side: one HTML file, and the same tables for the terminal.
+
+The page holds everything it shows: figures are inline SVG, the style sheet is inside, there is no script, and its
+content policy forbids loading anything. The figures are also written as PNG and PDF beside it, in ``figures/``.
+"""
+
+from paceline.report.page import Drawing, Section, render
+from paceline.report.queues import busiest_ports
+from paceline.report.write import write_report
+from paceline.tables import figures_table, slowdown_table
+
+__all__ = ["Drawing", "Section", "busiest_ports", "figures_table", "render", "slowdown_table", "write_report"]

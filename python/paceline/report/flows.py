@@ -1,0 +1,133 @@
+"""Sections on how long flows, queries and programs took."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from paceline import analysis, plot, queries
+from paceline.report.page import Page, Section
+from paceline.tables import (
+    QS,
+    Cell,
+    Table,
+    counted,
+    counts_cell,
+    format_bytes,
+    format_time,
+    group_tables,
+    labels,
+    slowdown_tables,
+)
+
+FINE_BINS_FROM = 20_000
+"""Flows per curve from which figures use 1 % bins, 200 flows each; with fewer they use deciles."""
+FEWEST_BINS = 3
+"""Bins from which slowdown is drawn over flow size."""
+
+_BASELINES = {
+    "line_rate": "the exact store-and-forward time at line rate in an empty network",
+    "hpcc": "the standalone FCT of the HPCC reference, floored at 1",
+    "alone": "the FCT of the same flow simulated alone, same stack and path",
+}
+_SIDES = {"sender": "creation to last acknowledgement", "receiver": "creation to last byte received"}
+
+
+def slowdown(page: Page) -> Section:
+    """Slowdown by flow size, and by workload group."""
+    section = Section("slowdown", "Slowdown")
+    samples = [line.of(line.run.slowdown(page.baseline, page.side)) for line in page.lines]
+    if not any(len(s) for s in samples):
+        if not any(run.summary.get("queries") or run.summary.get("mpi") for run in page.runs):
+            section.text = "No flow was measured: none started inside the measuring window."
+        return section
+    fine = min(len(s) for s in samples) >= FINE_BINS_FROM
+    positions = analysis.HUNDREDTHS if fine else analysis.DECILES
+    bins = analysis.bins_from_sizes(np.concatenate([s.size_bytes for s in samples]), positions)
+    section.text = f"Slowdown is FCT ({_SIDES[page.side]}) divided by {_BASELINES[page.baseline]}. "
+    names = labels(page.lines)
+    if len(bins) < FEWEST_BINS:
+        if any((~s.censored).any() for s in samples):
+            figure = plot.slowdown_cdf(dict(zip(names, samples, strict=True)))
+            section.figures.append(page.draw(figure, "slowdown_cdf", "CDF of the slowdown, all flow sizes."))
+        section.text += "Unfinished and failed flows enter with their age; a percentile they could still raise has ≥."
+    else:
+        section.text += (
+            "The x axis is linear in "
+            "the CDF of the flow sizes, as in published figures; each point stands at the upper edge of its bin. "
+            f"Bins of fewer than {plot.MIN_FLOWS} flows are hollow. Bands are 95 % confidence intervals from order "
+            "statistics, drawn where the flows give an upper bound. Unfinished and failed flows enter with their age; "
+            "a percentile they could still raise is a triangle in the figures and has ≥ in the tables."
+        )
+        curves = [analysis.percentile_curves(s, bins, QS) for s in samples]
+        for i, q in enumerate(QS):
+            figure = plot.slowdown_vs_size({n: c[i] for n, c in zip(names, curves, strict=True)})
+            what = f"{'Median' if q == 50 else f'p{q:g}'} slowdown by flow size"
+            caption = f"{what}, bins of {'1 %' if fine else '10 %'} of the flows."
+            section.figures.append(page.draw(figure, f"slowdown_p{q:g}", caption))
+    section.tables = slowdown_tables(page.runs, baseline=page.baseline, side=page.side)
+    section.tables += group_tables(page.runs, page.baseline, page.side)
+    return section
+
+
+def asked(page: Page) -> Section:
+    """Completion times of queries."""
+    section = Section("queries", "Queries")
+    found = queries.all_groups(page.runs)
+    if not found:
+        return section
+    section.text = (
+        "A query is answered when the last byte of its response is at the client (QCT: query completion time). "
+        "Slowdown is QCT over the least possible one, both messages alone in an empty network. Queries without "
+        "response enter with their age. The rate counts the queries answered inside the measuring window."
+    )
+    if any((~g.qct.censored).any() for g in found):
+        caption = "CDF of the query completion time, by group."
+        drawn = plot.fct_cdf({g.label: g.qct for g in found}, "Query completion time", "Share of all queries")
+        section.figures.append(page.draw(drawn, "qct_cdf", caption))
+    section.tables = queries.tables(found)
+    return section
+
+
+def programs(page: Page) -> Section:
+    """How long message-passing programs ran, beside an ideal network."""
+    section = Section("programs", "Programs")
+    rows: list[tuple[Cell, ...]] = []
+    for run, label in page.pairs:
+        for p in run.summary.get("mpi", []):
+            took = "not through" if p["runtime_ps"] is None else format_time(p["runtime_ps"], 4)
+            ratio = f"{p['slowdown']:.3f}" if p["slowdown"] else "–"
+            sent = (f"{p['ranks']:,}", f"{p['messages']:,}", format_bytes(p["message_bytes"]))
+            cells = (str(p["scheme"]), *sent, took, format_time(p["ideal_ps"], 4), ratio)
+            rows.append((Cell(page.named(label, str(p["group"]))), *map(Cell, cells)))
+    if rows:
+        section.text = (
+            "A program's slowdown is its run time over that on an ideal network, where all hosts are at one switch "
+            "without limits and nothing but messages is sent."
+        )
+        head = ("Program", "Scheme", "Ranks", "Messages", "Bytes sent", "Run time", "Ideal network", "Slowdown")
+        section.tables.append(Table("Message-passing programs", head, rows))
+    return section
+
+
+def fct(page: Page) -> Section:
+    """Distribution of the flow completion times."""
+    section = Section("fct", "Flow completion time")
+    samples = {line.label: line.of(line.run.fct(page.side)) for line in page.lines}
+    if not any(len(s) for s in samples.values()):
+        return section
+    if any((~s.censored).any() for s in samples.values()):
+        caption = f"CDF of the FCT ({_SIDES[page.side]}). Flows that did not finish count in the total."
+        section.figures.append(page.draw(plot.fct_cdf(samples), "fct_cdf", caption))
+    else:
+        section.text = "No measured flow finished; times are ages."
+    rows: list[tuple[Cell, ...]] = []
+    first = []
+    for label, sample in samples.items():
+        found = analysis.percentiles(sample, QS)
+        first.append(found[0])
+        times = (Cell(("≥ " if p.at_least else "") + format_time(p.value)) for p in found if p.count)
+        rows.append((Cell(label), counts_cell(found[0]), *times))
+    rows = [row if len(row) == 5 else (*row, *(Cell("–"),) * 3) for row in rows]
+    head = ("", counted(first).capitalize(), *(f"p{q:g}" for q in QS))
+    section.tables.append(Table("FCT, all sizes", head, rows))
+    return section

@@ -1,0 +1,68 @@
+"""The head of a report: what a reader must know first, and the numbers in large print."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from paceline import analysis
+from paceline.report.page import Page
+from paceline.results import Baseline, Results, Side
+from paceline.tables import format_time, slowdown_cell
+from paceline.words import readable
+
+_SAID = {
+    "running": "This run is going on, or was killed",
+    "stopped": "This run stopped at its time limit",
+    "interrupted": "This run was interrupted",
+    "stalled": "This run stalled",
+    "completed": "Diagnosis",
+}
+
+
+def notices(page: Page) -> list[tuple[str, str, list[str]]]:
+    """(kind, heading, lines) of what a reader must know before anything else."""
+    found = []
+    for run, label in page.pairs:
+        own = "" if page.alone else f"{label}: "
+        diagnosis = run.summary["diagnosis"]
+        if run.status != "completed" or diagnosis:
+            why = [readable(diagnosis)] if diagnosis else []
+            kind = "info" if run.status == "stopped" else "bad"
+            why += [f"It got to {format_time(run.simulated_ps)} of simulated time."]
+            if run.status == "running":
+                why.append("Only flows that had ended are on record, which favours short ones; counters are missing.")
+            else:
+                why.append("Percentiles count unfinished flows at their age.")
+            found.append((kind, f"{own}{_SAID[run.status]}", why))
+        if run.summary["counters"]["lossless_drops"]:
+            drops = f"{run.summary['counters']['lossless_drops']:,} packets of a lossless class were dropped."
+            found.append(("bad", f"{own}Lossless was violated", [drops]))
+        if run.summary["warnings"]:
+            found.append(("warn", f"{own}Warnings", [readable(text) for text in run.summary["warnings"]]))
+    return found
+
+
+def tiles(run: Results, baseline: Baseline, side: Side) -> list[tuple[str, str]]:
+    """Headline numbers of a single run."""
+    counts = run.flow_counts()
+    asked = run.summary.get("queries")
+    found = [("queries answered / issued", f"{asked['answered']:,} / {asked['issued']:,}")] if asked else []
+    programs = [p for p in run.summary.get("mpi", []) if p["slowdown"]]
+    found += [(f"slowdown of {p['group']}", f"{p['slowdown']:.3f}") for p in programs]
+    if sum(counts.values()) or not found:
+        p50, p99 = analysis.percentiles(run.slowdown(baseline, side), (50.0, 99.0))
+        found += [
+            ("flows finished", f"{counts['finished']:,}"),
+            ("unfinished / failed", f"{counts['running']:,} / {counts['failed']:,}"),
+            ("median slowdown", slowdown_cell(p50).text),
+            ("p99 slowdown", slowdown_cell(p99).text),
+        ]
+    c = run.summary["counters"]
+    drops = c["drops_buffer"] + c["drops_wire"] + c["drops_link_down"]
+    return [*found, ("drops", f"{drops:,}"), ("pause frames", f"{c['pause_frames']:,}")]
+
+
+def schemes(run: Results) -> str:
+    """The schemes its measured flows use; all of them when there is no such flow."""
+    used = [run.schemes[int(code)] for code in np.unique(run.measured_codes("scheme"))]
+    return ", ".join(used or run.schemes)

@@ -1,0 +1,91 @@
+"""The section on links: how much they were used, how long paused, and what was lost."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from paceline import analysis, plot
+from paceline.analysis import TierUse
+from paceline.report.page import Page, Section
+from paceline.results import Columns, Results
+from paceline.tables import Cell, Table, format_bytes, format_share
+
+
+def links(page: Page) -> Section:
+    """Use and pauses by tier, how far pauses spread, and what the schemes of a run sent and lost."""
+    section = Section("links", "Links")
+    uses = {label: _use(run, run.links) for run, label in page.pairs if run.links.rows}
+    if any(uses.values()):
+        caption = "Share of time the links of a tier transmitted: mean, and from the least to the most used."
+        section.figures.append(page.draw(plot.utilisation_by_tier(uses), "utilisation_by_tier", caption))
+    paused = {label: _pauses(run) for run, label in page.pairs if run.pauses.rows}
+    if any(paused.values()):
+        caption = "Share of time the ports of a tier were paused: mean, and from the least to the most paused."
+        section.figures.append(page.draw(plot.pause_time(paused), "pause_time", caption))
+        _saturation(page, section)
+    elif any(run.links.rows for run in page.runs):
+        section.text = "No port was paused."
+    rows: list[tuple[Cell, ...]] = []
+    for label, by_tier in uses.items():
+        for use in by_tier:
+            cells = [f"{use.links:,}", f"{use.mean:.1%}", f"{use.least:.1%}", f"{use.most:.1%}"]
+            if paused:
+                pause = next((p for p in paused.get(label, []) if p.tier == use.tier), None)
+                cells += [format_share(pause.mean), format_share(pause.most)] if pause else ["0", "0"]
+            name = use.tier.replace("->", " → ")
+            rows.append((Cell(name if len(uses) == 1 else f"{label}: {name}"), *(Cell(c) for c in cells)))
+    if rows:
+        head: tuple[str, ...] = ("Tier", "Links", "Used, mean", "Used, least", "Used, most")
+        head += ("Paused, mean", "Paused, most") if paused else ()
+        what = "transmitting and time paused" if paused else "transmitting"
+        section.tables.append(Table(f"Time {what}, by tier", head, rows))
+    section.tables += _traffic(page)
+    return section
+
+
+def _traffic(page: Page) -> list[Table]:
+    """What the schemes of a run sent and lost, where several share one."""
+    rows: list[tuple[Cell, ...]] = []
+    for run, label in page.pairs:
+        schemes = run.summary.get("traffic", [])
+        for t in schemes if len(schemes) > 1 else []:
+            share = t["dropped_packets"] / t["packets"] if t["packets"] else 0.0
+            sent, lost = f"{t['packets']:,}", f"{t['dropped_packets']:,}"
+            cells = (sent, format_bytes(t["delivered_bytes"]), lost, format_share(share))
+            rows.append((Cell(page.named(label, str(t["scheme"]))), *(Cell(c) for c in cells)))
+    head = ("Scheme", "Data packets sent", "Payload delivered", "Packets lost", "Share lost")
+    return [Table("What the schemes sent and lost", head, rows)] if rows else []
+
+
+def _saturation(page: Page, section: Section) -> None:
+    """How far pauses spread, where samples saw any."""
+    shown = {label: run.saturation for run, label in page.pairs if run.saturation.rows}
+    kinds = (
+        (
+            "depth",
+            "saturation_depth",
+            "Chain of paused links",
+            "Longest chain of paused links that leads to a congested port",
+        ),
+        ("paused_hosts", "paused_hosts", "Paused hosts", "Hosts whose link was paused"),
+    )
+    for column, name, axis, caption in kinds if shown else ():
+        lines = {label: (table["time_ps"], table[column]) for label, table in shown.items()}
+        section.figures.append(page.draw(plot.timeline(lines, axis, whole=True), name, f"{caption}, over time."))
+
+
+def _use(run: Results, table: Columns) -> list[TierUse]:
+    names = [str(t) for t in table["tier"]]
+    return analysis.share_by_tier(names, table["rate_bps"], table["busy_ps"], run.simulated_ps)
+
+
+def _pauses(run: Results) -> list[TierUse]:
+    """Paused time by tier, over all ports; of a port paused in several classes the longest counts."""
+    p, links = run.pauses, run.links
+    tier = dict(zip(zip(p["node"], p["port"], strict=True), p["tier"], strict=True))
+    tier |= dict(zip(zip(links["node"], links["port"], strict=True), links["tier"], strict=True))
+    longest = dict.fromkeys(tier, 0)
+    for node, port, time in zip(p["node"], p["port"], p["paused_ps"], strict=True):
+        longest[node, port] = max(longest[node, port], int(time))
+    equal = np.ones(len(tier))
+    return analysis.share_by_tier([str(t) for t in tier.values()], equal, list(longest.values()), run.simulated_ps)

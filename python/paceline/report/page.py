@@ -1,0 +1,101 @@
+"""What a page is made of: sections with figures and tables, and the templates they go into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from paceline import plot
+from paceline.results import Baseline, Results, Side
+from paceline.tables import Cell, Table, lines, run_labels
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure on the page."""
+
+    name: str
+    svg: Markup
+    caption: str
+    wide: bool = False
+    """Whether it goes over two columns of a paper."""
+
+    @classmethod
+    def of(cls, figure: Figure, name: str, caption: str, folder: Path | None, *, svg: bool = False) -> Drawing:
+        """Draws a figure for the page and, unless ``folder`` is ``None``, as files there (:func:`plot.save`)."""
+        if folder is not None:
+            plot.save(figure, folder, name, svg=svg)
+        wide = figure.get_figwidth() > 1.5 * plot.COLUMN_INCHES
+        return cls(name, Markup(plot.inline_svg(figure, name, caption)), caption, wide)
+
+
+@dataclass
+class Section:
+    """A part of the page; empty ones are left out."""
+
+    key: str
+    title: str
+    text: str = ""
+    figures: list[Drawing] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    folded: list[Table] = field(default_factory=list)
+    """Long tables, behind their captions."""
+    link: str = ""
+    """Address of a page with more."""
+    verbatim: list[tuple[str, str]] = field(default_factory=list)
+    """Texts to show as they are, each with a name."""
+
+    def __bool__(self) -> bool:
+        return bool(self.text or self.figures or self.tables or self.folded or self.verbatim)
+
+
+class Page:
+    """The runs of a report, and where its figures go."""
+
+    def __init__(self, runs: Sequence[Results], folder: Path | None, baseline: Baseline, side: Side) -> None:
+        self.runs = runs
+        self.folder = folder
+        self.baseline: Baseline = baseline
+        self.side: Side = side
+        self.lines = lines(runs)
+        self.labels = run_labels(runs)
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is one run, which then needs no name."""
+        return len(self.runs) == 1
+
+    @property
+    def pairs(self) -> list[tuple[Results, str]]:
+        """The runs with their labels."""
+        return list(zip(self.runs, self.labels, strict=True))
+
+    def named(self, label: str, name: str) -> str:
+        """A name within a run, with that of the run where there are several."""
+        return name if self.alone else f"{label}: {name}"
+
+    def draw(self, figure: Figure, name: str, caption: str) -> Drawing:
+        """The figure for the page, and as files where they are wanted."""
+        return Drawing.of(figure, name, caption, self.folder)
+
+    def by_run(self, caption: str, head: tuple[str, ...], rows: list[tuple[Cell, ...]]) -> Table:
+        """A table of words whose first column names the run, left out when there is only one."""
+        if self.alone:
+            return Table(caption, head, [row[1:] for row in rows], prose=True)
+        head = ("Run", *head) if any(head) else ("", *head)
+        return Table(caption, head, rows, prose=True)
+
+
+def render(template: str, **values: Any) -> str:
+    """A page from one of the package's templates."""
+    loader = PackageLoader("paceline", "templates")
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template(template).render(**values)

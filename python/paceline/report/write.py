@@ -1,0 +1,63 @@
+"""Writes a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from paceline.report.flows import asked, fct, programs, slowdown
+from paceline.report.followed import followed
+from paceline.report.head import notices, schemes, tiles
+from paceline.report.links import links
+from paceline.report.origin import citation, parameters, provenance, rerun
+from paceline.report.page import Page, Section, render
+from paceline.report.queues import queues
+from paceline.results import Baseline, Results, Side
+from paceline.tables import figures_tables
+from paceline.words import many
+
+
+def write_report(
+    dirs: Sequence[Path],
+    out: Path,
+    *,
+    baseline: Baseline = "line_rate",
+    side: Side = "sender",
+    paper_figures: bool = True,
+) -> Path:
+    """Writes the report of one result folder, or a comparison of several, to ``out``.
+
+    With ``paper_figures`` the figures also go to ``figures/`` beside it, as PNG and PDF: most of the time a report
+    takes. Returns ``out``.
+
+    Raises :class:`ResultsError` for a folder that cannot be read and ``ValueError`` without folders or for a baseline
+    that does not go with ``side`` (see :meth:`Results.slowdown`).
+    """
+    if not dirs:
+        raise ValueError("a report needs at least one result folder")
+    runs = [Results.load(folder) for folder in dirs]
+    page = Page(runs, out.parent / "figures" if paper_figures else None, baseline, side)
+    sections = [part(page) for part in (programs, asked, slowdown, fct, queues, followed, links)]
+    sections.append(Section("counters", "Counters", tables=figures_tables(runs)))
+    sections += [parameters(page), provenance(page)]
+    html = render(
+        "report.html.j2",
+        title=runs[0].name if page.alone else f"Comparison of {len(runs)} runs",
+        runs=[(label, run, _about(run)) for run, label in page.pairs],
+        notices=notices(page),
+        tiles=tiles(runs[0], baseline, side) if page.alone else [],
+        sections=[s for s in sections if s],
+        scenarios=[(label, run.scenario_toml) for run, label in page.pairs],
+        rerun=[(label, rerun(run)) for run, label in page.pairs],
+        citation=citation(runs),
+        paper_figures=paper_figures,
+    )
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(html, encoding="utf-8")
+    return out
+
+
+def _about(run: Results) -> str:
+    s = run.summary
+    network = f"{many(s['hosts'], 'host')}, {many(s['switches'], 'switch', 'es')}"
+    return f"{schemes(run)}; {network}; seed {s['seed']}"
