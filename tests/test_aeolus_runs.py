@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from paceline import experiments
+from paceline import analysis, experiments
 from paceline.experiments.aeolus import goodput, guarantees, incast, timeouts
-from paceline.experiments.aeolus.measures import facts, nearest_rank
+from paceline.experiments.aeolus.measures import facts
 from paceline.experiments.aeolus.networks import fat_tree, flat_spine_leaf, spine_leaf
 from paceline.experiments.aeolus.schemes import STACKS, priority_queueing, scenario
 from paceline.progress import Mode
@@ -88,9 +88,9 @@ def test_transmissions_are_accounted_for(tmp_path) -> None:
 
 
 def test_percentiles_of_few_values_are_the_largest() -> None:
-    assert nearest_rank(np.arange(1.0, 33.0), 99) == 32.0
-    assert nearest_rank(np.arange(1.0, 201.0), 99) == 198.0
-    assert np.isnan(nearest_rank(np.empty(0), 99))
+    assert analysis.nearest_rank(np.arange(1.0, 33.0), 99) == 32.0
+    assert analysis.nearest_rank(np.arange(1.0, 201.0), 99) == 198.0
+    assert np.isnan(analysis.nearest_rank(np.empty(0), 99))
 
 
 def made_up(values: dict[int, float]) -> tuple[Runs, dict[int, float]]:

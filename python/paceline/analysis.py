@@ -171,6 +171,12 @@ def order_index(n: int, q: float, rule: Rule = "nearest_rank") -> int:
     return min(max(index, 0), n - 1)
 
 
+def nearest_rank(values: ArrayLike, q: float) -> float:
+    """The percentile ``q`` (0 < q < 100) of plain values, an order statistic; nan without values."""
+    x = np.asarray(values, dtype=float)
+    return float(np.sort(x)[order_index(len(x), q)]) if len(x) else math.nan
+
+
 @lru_cache(maxsize=4096)
 def confidence_ranks(n: int, q: float, confidence: float = 0.95) -> tuple[int, int]:
     """Order statistics that bracket percentile ``q`` with at least the given confidence, whatever the distribution.

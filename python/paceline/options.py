@@ -1,5 +1,6 @@
 """Options and arguments that several commands share."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -51,3 +52,19 @@ Jobs = Annotated[
     int | None,
     typer.Option("--jobs", "-j", metavar="N", min=1, show_default="cores", help="Runs at a time, memory permitting."),
 ]
+
+
+@dataclass(frozen=True)
+class Sweeping:
+    """How a command that runs many scenarios goes about it."""
+
+    cache: Path
+    executor: str | None
+    jobs: int | None
+    progress: Mode
+    quiet: bool
+
+    @classmethod
+    def of(cls, cache: Path, executor: str | None, jobs: int | None, progress: Mode, *, quiet: bool) -> "Sweeping":
+        """From the options as typed: ``--quiet`` shows no progress either."""
+        return cls(cache, executor, jobs, Mode.NONE if quiet else progress, quiet)

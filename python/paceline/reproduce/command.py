@@ -11,7 +11,7 @@ from pathlib import Path
 from paceline import _native
 from paceline.errors import Failure, Interrupted
 from paceline.experiments import chosen, experiments
-from paceline.progress import Mode
+from paceline.options import Sweeping
 from paceline.reproduce.executors import open_executor
 from paceline.reproduce.model import Experiment, Scale
 
@@ -30,14 +30,10 @@ def reproduce(
     everything: bool,
     scale: str,
     out: Path | None,
-    cache: Path,
-    executor: str | None,
-    jobs: int | None,
     recorded: Path | None,
     update: bool,
     as_json: bool,
-    progress: Mode,
-    quiet: bool,
+    how: Sweeping,
 ) -> int:
     """Reproduces, writes pages, prints verdicts; 1 when they differ from the recorded ones or runs failed."""
     picked = _picked(ids, everything)
@@ -49,8 +45,8 @@ def reproduce(
 
     path = record.default_path() if recorded is None else recorded
     before = record.read(path)
-    with _interruptible(), open_executor(executor, jobs) as where:
-        judged = run(picked, size, executor=where, cache=cache, progress=progress)
+    with _interruptible(), open_executor(how.executor, how.jobs) as where:
+        judged = run(picked, size, executor=where, cache=how.cache, progress=how.progress)
     known = [j for j in judged if j.verdicts]
     names = [j.experiment.id for j in known]
     found = [record.Row.of(v, size) for j in known for v in j.verdicts]
@@ -60,19 +56,19 @@ def reproduce(
     folder = Path("results") / "reproduce" / size.value if out is None else out
     for j in judged:
         page = write_experiment(j, folder / j.experiment.id)
-        if not as_json and not quiet:
+        if not as_json and not how.quiet:
             print(brief_table(j.verdicts, f"{j.experiment.id}: {j.experiment.title}").plain())
             print(f"{counts_text(j.verdicts)}; {page}\n")
     if everything:
         page = write_scoreboard(judged, [] if update else changed, folder)
-        if not as_json and not quiet:
+        if not as_json and not how.quiet:
             print(f"{counts_text([v for j in judged for v in j.verdicts])}; {page}")
     if as_json:
         print(json.dumps(to_json(judged, changed), indent=2))
     failed = [f"{j.experiment.id}: {problem}" for j in judged if not j.verdicts for problem in j.problems]
     if failed:
         raise Failure("runs failed:\n  " + "\n  ".join(failed))
-    if changed and update and not quiet and not as_json:
+    if changed and update and not how.quiet and not as_json:
         print(f"{path}: {len(changed)} verdicts rewritten")
     if changed and not update:
         listed = "\n  ".join(changed)
@@ -113,11 +109,7 @@ def sweep(
     seeds: int,
     overrides: Sequence[str],
     out: Path | None,
-    cache: Path,
-    executor: str | None,
-    jobs: int | None,
-    progress: Mode,
-    quiet: bool,
+    how: Sweeping,
 ) -> None:
     """Runs all combinations and writes the table."""
     from paceline.reproduce.grid import grid, tidy, write_table
@@ -125,11 +117,11 @@ def sweep(
     from paceline.reproduce.sweep import prepare, run_jobs
 
     made = prepare(grid(scenario, vary, seeds=seeds, overrides=overrides))
-    with _interruptible(), open_executor(executor, jobs) as where:
-        runs = run_jobs(made, executor=where, store=Store(cache), progress=progress, title=scenario.stem)
+    with _interruptible(), open_executor(how.executor, how.jobs) as where:
+        runs = run_jobs(made, executor=where, store=Store(how.cache), progress=how.progress, title=scenario.stem)
     folder = Path("results") / f"{scenario.stem}-sweep" if out is None else out
     written = write_table(tidy(runs), folder)
-    if not quiet:
+    if not how.quiet:
         print(f"{len(runs)} runs; {', '.join(map(str, written))}")
 
 
@@ -144,11 +136,7 @@ def size_buffers(
     seeds: int,
     overrides: Sequence[str],
     out: Path | None,
-    cache: Path,
-    executor: str | None,
-    jobs: int | None,
-    progress: Mode,
-    quiet: bool,
+    how: Sweeping,
 ) -> None:
     """Runs the scenarios over buffers, writes table and figure and prints the answer."""
     from paceline import sizing
@@ -164,13 +152,13 @@ def size_buffers(
     )
     chosen = [size.strip() for size in buffers.split(",")] if buffers else []
     made = prepare(sizing.points(scenarios, chosen, vary, seeds=seeds, overrides=overrides))
-    with _interruptible(), open_executor(executor, jobs) as where:
-        runs = run_jobs(made, executor=where, store=Store(cache), progress=progress, title="size-buffers")
+    with _interruptible(), open_executor(how.executor, how.jobs) as where:
+        runs = run_jobs(made, executor=where, store=Store(how.cache), progress=how.progress, title="size-buffers")
     found = sizing.curves(runs, limits)
     folder = Path("results") / f"{scenarios[0].stem}-buffers" if out is None else out
     written = sizing.write(found, folder)
     print(sizing.answers(found).plain())
-    if not quiet:
+    if not how.quiet:
         print(sizing.everything(found).plain())
         print(f"{len(runs)} runs; {', '.join(map(str, written))}")
 

@@ -63,9 +63,9 @@ def _split(verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Verdict]]:
 def _verdicts(key: str, title: str, text: str, verdicts: Sequence[Verdict], caption: str = "Verdicts") -> Section:
     """The claims of an experiment with their verdicts; many values without a claim are folded away."""
     claims, reports = _split(verdicts)
-    if claims and len(reports) > SHOWN_REPORTS:
-        folded = [verdict_table(reports, "Further measured values, without a claim to judge")]
-        return Section(key, title, text, tables=[verdict_table(claims, caption)], folded=folded)
+    if len(reports) > SHOWN_REPORTS:
+        folded = [verdict_table(reports, "Measured values without a claim to judge")]
+        return Section(key, title, text, tables=[verdict_table(claims, caption)] if claims else [], folded=folded)
     return Section(key, title, text, tables=[verdict_table(verdicts, caption)])
 
 
@@ -106,7 +106,7 @@ def write_experiment(judged: Judged, folder: Path) -> Path:
         if more.remarks:
             rows: list[tuple[Cell, ...]] = [(Cell(text),) for text in more.remarks]
             sections.append(Section("remarks", "Remarks", tables=[Table("What to know", ("",), rows, prose=True)]))
-    told = f"{len(files)} runs, each exactly as run; `paceline run FILE` repeats it."
+    told = f"{len(files)} runs, each exactly as run. The files lie beside this page; paceline run repeats them."
     sections.append(Section("scenarios", "Scenarios", told, verbatim=files))
     sections.append(Section("again", "Again", verbatim=[("", _again([e.id], judged.scale.value))]))
     html = render(

@@ -9,7 +9,8 @@ from typing import Final
 import numpy as np
 
 from paceline import multiples
-from paceline.experiments.aeolus.measures import facts, nearest_rank, slowdowns
+from paceline.analysis import nearest_rank
+from paceline.experiments.aeolus.measures import facts, slowdowns
 from paceline.experiments.aeolus.networks import spine_leaf
 from paceline.experiments.aeolus.schemes import AEOLUS_OF, PAIRS, STACKS, Stack, scenario
 from paceline.reproduce import judge

@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 
 from paceline import plot
-from paceline.analysis import Sample
-from paceline.experiments.aeolus.measures import SMALL_BYTES, facts, nearest_rank
+from paceline.analysis import Sample, nearest_rank
+from paceline.experiments.aeolus.measures import SMALL_BYTES, facts
 from paceline.experiments.aeolus.networks import fat_tree, flat_spine_leaf
 from paceline.experiments.aeolus.schemes import STACKS, Stack, scenario
 from paceline.reproduce import judge

@@ -98,10 +98,3 @@ def slowdowns(runs: Iterable[Run], *, alone: bool = False) -> F8:
     """Slowdowns of the flows of runs together, ``alone`` against the same flow alone with the same transport."""
     parts = [_alone(run.folder) if alone else facts(run).slowdown for run in runs]
     return np.concatenate(parts) if parts else np.empty(0)
-
-
-def nearest_rank(values: F8, q: float) -> float:
-    """The percentile ``q``, an order statistic: the largest value where there are few."""
-    if len(values) == 0:
-        return float("nan")
-    return float(np.sort(values)[max(int(np.ceil(len(values) * q / 100)) - 1, 0)])

@@ -9,8 +9,8 @@ from typing import Any, Final
 import numpy as np
 
 from paceline import plot
-from paceline.analysis import queue_percentile
-from paceline.experiments.buffer_sizing.measures import facts, percentile, queue, together
+from paceline.analysis import nearest_rank, queue_percentile
+from paceline.experiments.buffer_sizing.measures import facts, queue, together
 from paceline.experiments.buffer_sizing.testbed import HPCC_STACK, NEW_RENO_STACK, STACKS, Stack, scenario
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
@@ -121,7 +121,7 @@ def measure(runs: Runs) -> Values:
             found[(*place, "qps")] = victim.per_second
             found[(*place, "mean_us")] = float(np.mean(victim.qct_us)) if len(victim.qct_us) else float("nan")
             for q in (50, 95, 99):
-                found[(*place, f"p{q}_us")] = percentile(victim.qct_us, q)
+                found[(*place, f"p{q}_us")] = nearest_rank(victim.qct_us, q)
             bottleneck = queue(chosen, "busiest")
             for q in (50, 99):
                 low, high = queue_percentile(bottleneck, q)

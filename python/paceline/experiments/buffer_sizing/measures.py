@@ -77,13 +77,6 @@ def _facts(folder: Path) -> Facts:
     )
 
 
-def percentile(values: F8, q: float) -> float:
-    """The percentile ``q``, an order statistic; ``nan`` without values."""
-    if len(values) == 0:
-        return float("nan")
-    return float(np.sort(values)[max(int(np.ceil(len(values) * q / 100)) - 1, 0)])
-
-
 def together(runs: Iterable[Run], group: str) -> Group:
     """A group's queries of several runs; the rate is their mean."""
     parts = [facts(run).groups[group] for run in runs]

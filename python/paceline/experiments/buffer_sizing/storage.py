@@ -9,8 +9,8 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from paceline import multiples, plot
-from paceline.analysis import queue_percentile
-from paceline.experiments.buffer_sizing.measures import percentile, queue, together
+from paceline.analysis import nearest_rank, queue_percentile
+from paceline.experiments.buffer_sizing.measures import queue, together
 from paceline.experiments.buffer_sizing.testbed import STACKS, scenario
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
@@ -120,11 +120,11 @@ def _measure(runs: Runs) -> Values:
         for size in SIZES:
             own = got.slowdown[got.size_bytes == size]
             for q in (50, 99):
-                found[name, size, q] = percentile(own, q)
+                found[name, size, q] = nearest_rank(own, q)
         for size, share in SHARES.items():
             found[name, size, "share"] = float(np.mean(got.size_bytes <= size)) / share
         short = got.slowdown[got.size_bytes <= SHORT]
-        found[name, "short", 50], found[name, "short", 99] = percentile(short, 50), percentile(short, 99)
+        found[name, "short", 50], found[name, "short", 99] = nearest_rank(short, 50), nearest_rank(short, 99)
         for where in (_HOST_PORTS, "busiest"):
             histogram = queue(chosen, where)
             for q in (50, 99):

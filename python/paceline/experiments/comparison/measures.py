@@ -10,8 +10,8 @@ from typing import Final
 
 import numpy as np
 
-from paceline.analysis import F8, SizeBins, bins_from_sizes
-from paceline.experiments.aeolus.measures import SMALL_BYTES, facts, nearest_rank
+from paceline.analysis import F8, SizeBins, bins_from_sizes, nearest_rank
+from paceline.experiments.aeolus.measures import SMALL_BYTES, facts
 from paceline.experiments.comparison.setup import GOODPUT_LOAD, HOST_BPS, HOSTS, LOADS, SCHEMES, WORKLOADS
 from paceline.reproduce.claims import Place, Values
 from paceline.reproduce.model import Run, Runs

@@ -1,0 +1,100 @@
+"""The command ``paceline``. Thin: each command calls the function of the package that does the work.
+
+What a command needs is imported inside it, so that ``paceline --help`` need not wait for matplotlib.
+"""
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from paceline import _native, errors
+from paceline.cli import foreign, mpi, runs, scenarios, sweeps
+from paceline.options import JsonErrors
+
+_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+app = typer.Typer(
+    name="paceline",
+    invoke_without_command=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings=_SETTINGS,
+    epilog="Exit codes: 0 done, 1 failure, 2 bad input, 130 interrupted (what was simulated until then is kept).",
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    as_json, rest = errors.take_json_flag(given)
+    return errors.guard(lambda: app(args=rest, prog_name="paceline", standalone_mode=False), as_json=as_json)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        revision = _native.git_revision()
+        built = f" ({revision[:12]}{'-dirty' if revision.endswith('-dirty') else ''})" if revision else ""
+        print(f"paceline {_native.version()}{built}")
+        raise typer.Exit
+
+
+@app.callback()
+def paceline(
+    context: typer.Context,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Prints the version and exits.")
+    ] = False,
+    _json_errors: JsonErrors = False,
+) -> None:
+    """Simulates congestion control in datacenter networks, packet by packet.
+
+    \b
+    A first run:
+      paceline list
+      paceline init incast
+      paceline run incast.toml
+      paceline report results/incast
+    """
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def bench(context: typer.Context) -> None:
+    """Measures the engine: paceline bench [NAME...] [--json].
+
+    Hands everything to the program `paceline-bench`, which `make setup` builds; that measures itself, without Python.
+
+    \b
+    Examples:
+      paceline bench
+      paceline bench incast --json
+    """
+    from paceline.bench import bench as run_bench
+
+    run_bench(context.args)
+
+
+_schedules = typer.Typer(rich_markup_mode=None, no_args_is_help=True, context_settings=_SETTINGS)
+_schedules.callback()(mpi.schedules)
+_schedules.command("export")(mpi.export)
+_schedules.command("info")(mpi.info)
+
+# In the order of the help.
+app.command()(runs.run)
+app.command()(runs.report)
+app.command()(foreign.hpcc)
+app.command()(foreign.htsim)
+app.add_typer(_schedules, name="mpi")
+app.command()(scenarios.check)
+app.command()(sweeps.reproduce)
+app.command()(sweeps.sweep)
+app.command("size-buffers")(sweeps.size_buffers)
+app.command()(scenarios.explain)
+app.command()(scenarios.init)
+app.command("list")(scenarios.list_)
+app.command(
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["--help"]}
+)(bench)

@@ -1,0 +1,27 @@
+"""How commands end: what they print and their exit codes."""
+
+import json
+import sys
+from typing import Any
+
+from paceline.errors import Failure, Interrupted
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """Prints a value for programs."""
+    print(json.dumps(value, indent=2))
+
+
+def tell_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
+    """Prints the lines that end a run."""
+    from paceline.summary import lines
+
+    print("\n".join(lines(summary)), file=sys.stderr if to_stderr else sys.stdout)
+
+
+def raise_unless_ended(summary: dict[str, Any], partial: str) -> None:
+    """Turns the status of a run into the exit code: stopped by the user, or stuck."""
+    if summary.get("status") == "interrupted":
+        raise Interrupted(partial)
+    if summary.get("status") == "stalled":
+        raise Failure(f"no flow made progress any more; {partial}")

@@ -1,0 +1,115 @@
+"""``paceline hpcc`` and ``paceline htsim``: files of other simulators."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from paceline.cli.endings import raise_unless_ended, tell_summary
+from paceline.options import JsonErrors, Progress, Quiet
+from paceline.progress import Mode
+
+
+def hpcc(
+    config: Annotated[
+        Path, typer.Argument(metavar="CONFIG.txt", show_default=False, help="Configuration of the HPCC simulator.")
+    ],
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Warns of what the HPCC simulator would ignore, instead of refusing it.")
+    ] = False,
+    qlen_dump_ms: Annotated[
+        int,
+        typer.Option(
+            "--qlen-dump-ms",
+            metavar="MS",
+            min=1,
+            max=18_446_744,
+            help="Period of the queue histograms, simulated time.",
+        ),
+    ] = 100,
+    quirk: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--quirk",
+            metavar="NAME",
+            show_default="all",
+            help="Keeps only this behaviour of the HPCC simulator (`none`: none of them); may be repeated.",
+        ),
+    ] = None,
+    without_quirk: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--without-quirk",
+            metavar="NAME",
+            show_default=False,
+            help="Keeps all behaviours of the HPCC simulator but this one; may be repeated.",
+        ),
+    ] = None,
+    engine: Annotated[
+        str | None, typer.Option("--engine", metavar="NAME", show_default="by the scenario", help="Engine to use.")
+    ] = None,
+    progress: Progress = Mode.AUTO,
+    quiet: Quiet = False,
+    _json_errors: JsonErrors = False,
+) -> None:
+    """Runs a configuration of the HPCC ns-3 simulator.
+
+    Writes the files it names; file names in it are relative to the current directory. Standard output stays empty.
+
+    \b
+    Examples:
+      paceline hpcc config.txt
+      paceline hpcc mix/config.txt --lenient --qlen-dump-ms 10
+      paceline hpcc config.txt --without-quirk clock_1ns
+    """
+    from paceline.hpcc import hpcc as run_config
+
+    summary = run_config(
+        config,
+        lenient=lenient,
+        qlen_dump_ms=qlen_dump_ms,
+        quirks=None if not quirk else [name for name in quirk if name != "none"],
+        without_quirks=without_quirk or (),
+        engine=engine,
+        progress=Mode.NONE if quiet else progress,
+    )
+    if not quiet:
+        tell_summary(summary, to_stderr=True)
+    raise_unless_ended(summary, "the files hold what was simulated until then")
+
+
+def htsim(
+    matrix: Annotated[Path, typer.Argument(metavar="FILE.cm", show_default=False, help="Connection matrix of htsim.")],
+    topo: Annotated[
+        Path | None,
+        typer.Option("--topo", metavar="FILE.topo", show_default="fat tree", help="Topology of htsim."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="NAME.toml", show_default="FILE.toml", help="The scenario to write."),
+    ] = None,
+    mtu: Annotated[int, typer.Option("--mtu", metavar="BYTES", help="Payload of a full packet.")] = 9000,
+    cwnd: Annotated[int, typer.Option("--cwnd", metavar="N", help="First window, packets.")] = 30,
+    queue: Annotated[int, typer.Option("--queue", metavar="N", help="Packets that wait before a port trims.")] = 8,
+    linkspeed: Annotated[
+        int | None,
+        typer.Option("--linkspeed", metavar="MBPS", show_default="100000", help="Rate of all links; without --topo."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replaces files that are there.")] = False,
+    _json_errors: JsonErrors = False,
+) -> None:
+    """Turns htsim's connection matrix into a scenario.
+
+    Writes NAME.toml and the flow table NAME-flows.csv; NDP has htsim's settings. Triggers, failures and priorities
+    of connections are refused.
+
+    \b
+    Examples:
+      paceline htsim perm.cm && paceline run perm.toml
+      paceline htsim perm.cm --topo leaf_spine.topo --mtu 1500 --out spine.toml
+    """
+    from paceline.htsim.convert import Options, convert
+
+    made = convert(matrix, topo, out, Options(mtu, cwnd, queue, linkspeed), force=force)
+    print(f"{made.hosts:,} hosts, {made.connections:,} flows")
+    print(f"{made.scenario} and {made.flows} written; `paceline run {made.scenario}` runs them")

@@ -1,0 +1,122 @@
+"""``paceline run`` and ``paceline report``."""
+
+from pathlib import Path
+from typing import Annotated, get_args
+
+import typer
+
+from paceline.cli.endings import raise_unless_ended, tell_summary
+from paceline.options import Baseline, JsonErrors, Overrides, Progress, Quiet, ScenarioFile
+from paceline.progress import Mode
+
+
+def run(
+    scenario: ScenarioFile,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", show_default="results/SCENARIO", help="Where the result goes."),
+    ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option("--threads", "-j", metavar="N", show_default="1", help="The result does not depend on it."),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", metavar="S", show_default="the scenario's", help="Seed of all randomness."),
+    ] = None,
+    overrides: Overrides = None,
+    follow_flow: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--follow-flow", metavar="ID", show_default=False, help="Records rate and window; may be repeated."
+        ),
+    ] = None,
+    progress: Progress = Mode.AUTO,
+    quiet: Quiet = False,
+    _json_errors: JsonErrors = False,
+) -> None:
+    """Runs a scenario and writes its result folder.
+
+    Ctrl-C ends the run early and keeps what was simulated until then.
+
+    \b
+    Examples:
+      paceline run incast.toml
+      paceline run incast.toml --out results/seed7 --seed 7
+      paceline run incast.toml --set workloads.0.senders=8 --follow-flow 0
+    """
+    from paceline.run import result_folder
+    from paceline.run import run as run_scenario
+
+    summary = run_scenario(
+        scenario,
+        out,
+        threads=1 if threads is None else threads,
+        seed=seed,
+        overrides=overrides or (),
+        follow_flows=follow_flow or (),
+        progress=Mode.NONE if quiet else progress,
+    )
+    folder = result_folder(scenario, out)
+    if not quiet:
+        tell_summary(summary)
+        print(f"result in {folder}; `paceline report {folder}` draws it")
+    raise_unless_ended(summary, f"the result until then is in {folder}")
+
+
+def report(
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="DIR", show_default=False, help="Result folders, one or more.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", show_default="the first DIR", help="Where the report goes."),
+    ] = None,
+    baseline: Annotated[
+        Baseline,
+        typer.Option(
+            "--baseline",
+            metavar="|".join(get_args(Baseline)),
+            help="What slowdowns are against: line rate, the HPCC simulator's formula, or each flow simulated alone.",
+        ),
+    ] = "line_rate",
+    threads: Annotated[int, typer.Option("--threads", "-j", metavar="N", min=1, help="For flows simulated alone.")] = 1,
+    progress: Progress = Mode.AUTO,
+    quiet: Quiet = False,
+    _json_errors: JsonErrors = False,
+) -> None:
+    """Draws results: figures and one HTML page.
+
+    Prints the tables, too. The page needs no other file. Several folders are compared. Tables that a killed run left
+    unwritten are restored first.
+
+    \b
+    Examples:
+      paceline report results/incast
+      paceline report results/hpcc results/none --out results/comparison
+      paceline report results/incast --baseline alone
+    """
+    from paceline.run import restore
+
+    for folder in folders:
+        restore(folder)
+
+    from paceline import queries, tables
+    from paceline.report import write_report
+    from paceline.results import Results
+
+    runs = [Results.load(folder) for folder in folders]
+    if baseline == "alone":
+        from paceline import alone
+
+        for run in runs:
+            alone.load(run.path, run.flows.rows, threads=threads, progress=Mode.NONE if quiet else progress)
+    page = write_report(folders, (out or folders[0]) / "report.html", baseline=baseline)
+    if not quiet:
+        found = queries.all_groups(runs)
+        if found:
+            print("\n".join(table.plain() for table in queries.tables(found)))
+        if not found or any(run.measured.any() for run in runs):
+            print(tables.slowdown_table(runs, baseline=baseline))
+        print(tables.figures_table(runs))
+        print(page)

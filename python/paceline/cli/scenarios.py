@@ -1,0 +1,98 @@
+"""``paceline check``, ``explain``, ``init`` and ``list``: what scenarios are made of."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from paceline import _native
+from paceline.cli.endings import print_json
+from paceline.errors import Failure
+from paceline.options import AsJson, JsonErrors, Overrides, ScenarioFile
+
+
+def check(
+    scenario: ScenarioFile,
+    overrides: Overrides = None,
+    resolved: Annotated[bool, typer.Option("--resolved", help="Prints the scenario, all defaults filled in.")] = False,
+    as_json: AsJson = False,
+    _json_errors: JsonErrors = False,
+) -> None:
+    """Validates a scenario and sizes up a run of it.
+
+    Network, flows, engine, run time and memory. Nothing is run.
+
+    \b
+    Examples:
+      paceline check incast.toml
+      paceline check incast.toml --set workloads.0.senders=8 --resolved
+    """
+    from paceline.catalogue import check_lines
+    from paceline.run import check as check_scenario
+
+    found = check_scenario(scenario, overrides or ())
+    if as_json:
+        print_json(found)
+        return
+    for warning in found["warnings"]:
+        print(f"warning: {warning}", file=sys.stderr)
+    print(found["resolved"].rstrip("\n") if resolved else "\n".join(check_lines(found)))
+
+
+def explain(
+    field: Annotated[
+        str, typer.Argument(metavar="FIELD", show_default=False, help="A field of scenarios, or its last part.")
+    ],
+    _json_errors: JsonErrors = False,
+) -> None:
+    """Tells what a field of scenarios means.
+
+    Default, unit, range and source.
+
+    \b
+    Examples:
+      paceline explain switch.ecn.k_max
+      paceline explain eta
+    """
+    print(_native.explain(field).rstrip("\n"))
+
+
+def init(
+    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Template; see `paceline list`.")],
+    force: Annotated[bool, typer.Option("--force", help="Replaces NAME.toml if there is one.")] = False,
+    _json_errors: JsonErrors = False,
+) -> None:
+    """Writes a commented starter scenario to NAME.toml.
+
+    \b
+    Example:
+      paceline init incast && paceline run incast.toml
+    """
+    text = _native.template(name)
+    path = Path(f"{name}.toml")
+    try:
+        with path.open("w" if force else "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise Failure(f"{path} exists; --force replaces it") from None
+    print(f"{path} written; `paceline run {path}` runs it")
+
+
+def list_(as_json: AsJson = False, _json_errors: JsonErrors = False) -> None:
+    """Lists what scenarios can be made of.
+
+    Topologies, workloads, congestion controls, flow sizes, templates.
+
+    \b
+    Examples:
+      paceline list
+      paceline list --json
+    """
+    catalogue = _native.catalogue()
+    if as_json:
+        print_json(catalogue)
+        return
+    from paceline.catalogue import lines, width
+
+    print("\n".join(lines(catalogue, width())))

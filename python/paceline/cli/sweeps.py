@@ -1,0 +1,181 @@
+"""``paceline reproduce``, ``sweep`` and ``size-buffers``: commands that run many scenarios."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from paceline.options import (
+    AsJson,
+    Cache,
+    ExecutorName,
+    Jobs,
+    JsonErrors,
+    Overrides,
+    Progress,
+    Quiet,
+    ScenarioFile,
+    Sweeping,
+)
+from paceline.progress import Mode
+
+
+def reproduce(
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID]...", show_default=False, help="Results; see --list.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All results, and a scoreboard over them.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="Lists results, with CPU minutes at each scale.")] = False,
+    scale: Annotated[
+        str,
+        typer.Option("--scale", metavar="tiny|quick|paper", help="Size of the runs: seconds, minutes, as published."),
+    ] = "quick",
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", show_default="results/reproduce/SCALE", help="Where pages go."),
+    ] = None,
+    cache: Cache = Path("results/cache"),
+    executor: ExecutorName = None,
+    jobs: Jobs = None,
+    recorded: Annotated[
+        Path | None,
+        typer.Option(
+            "--verdicts", metavar="FILE", show_default="Paceline's own", help="Recorded verdicts to compare with."
+        ),
+    ] = None,
+    update: Annotated[bool, typer.Option("--update", help="Rewrites the recorded verdicts instead.")] = False,
+    as_json: AsJson = False,
+    progress: Progress = Mode.AUTO,
+    quiet: Quiet = False,
+    _json_errors: JsonErrors = False,
+) -> int:
+    """Regenerates published results and judges them.
+
+    Writes figures, verdicts and the exact scenarios, a page per result. Finished runs are kept: a command that was
+    interrupted goes on where it was. Exits with 1 when a verdict or a measured value is not as recorded.
+
+    \b
+    Examples:
+      paceline reproduce --list
+      paceline reproduce H13 --scale tiny
+      paceline reproduce --all --executor dask://cluster:8786 --cache /shared/cache
+    """
+    from paceline.reproduce import command
+
+    if list_:
+        command.list_experiments(ids or (), as_json=as_json)
+        return 0
+    return command.reproduce(
+        ids or (),
+        everything=everything,
+        scale=scale,
+        out=out,
+        recorded=recorded,
+        update=update,
+        as_json=as_json,
+        how=Sweeping.of(cache, executor, jobs, progress, quiet=quiet),
+    )
+
+
+def sweep(
+    scenario: ScenarioFile,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option("--vary", metavar="KEY=A,B,...", show_default=False, help="Values of a field; may be repeated."),
+    ] = None,
+    seeds: Annotated[int, typer.Option("--seeds", metavar="N", min=1, help="Seeds, from the scenario's on.")] = 1,
+    overrides: Overrides = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", show_default="results/SCENARIO-sweep", help="Where the table goes."),
+    ] = None,
+    cache: Cache = Path("results/cache"),
+    executor: ExecutorName = None,
+    jobs: Jobs = None,
+    progress: Progress = Mode.AUTO,
+    quiet: Quiet = False,
+    _json_errors: JsonErrors = False,
+) -> None:
+    """Runs a scenario over values and seeds into one table.
+
+    All combinations of the values; one row per run, in sweep.csv and, with pyarrow, sweep.parquet. Finished runs are
+    kept and not run again.
+
+    \b
+    Examples:
+      paceline sweep incast.toml --vary workloads.0.senders=8,16,32 --seeds 3
+      paceline sweep demo.toml --vary workloads.0.scheme=hpcc,none --vary workloads.0.load.value=0.3,0.5
+    """
+    from paceline.reproduce import command
+
+    command.sweep(
+        scenario,
+        vary or (),
+        seeds=seeds,
+        overrides=overrides or (),
+        out=out,
+        how=Sweeping.of(cache, executor, jobs, progress, quiet=quiet),
+    )
+
+
+def size_buffers(
+    scenarios: Annotated[list[Path], typer.Argument(metavar="SCENARIO...", help="Scenario files, a curve each.")],
+    buffers: Annotated[
+        str | None,
+        typer.Option(
+            "--buffers", metavar="A,B,...", show_default="the scenario's, halved 7 times", help="Sizes to try."
+        ),
+    ] = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option("--vary", metavar="KEY=A,B,...", show_default=False, help="Values of a field, a curve each."),
+    ] = None,
+    p99: Annotated[
+        str,
+        typer.Option("--p99", metavar="X|Nx|off", help="Largest p99 slowdown, or times that with the largest buffer."),
+    ] = "1.1x",
+    drops: Annotated[
+        str, typer.Option("--drops", metavar="SHARE|off", help="Largest share of data packets dropped, 0 to 1.")
+    ] = "0",
+    paused: Annotated[
+        str, typer.Option("--paused", metavar="SHARE|off", help="Largest share of time any port is paused, 0 to 1.")
+    ] = "off",
+    seeds: Annotated[int, typer.Option("--seeds", metavar="N", min=1, help="Seeds, from the scenario's on.")] = 1,
+    overrides: Overrides = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", show_default="results/SCENARIO-buffers", help="Where results go."),
+    ] = None,
+    cache: Cache = Path("results/cache"),
+    executor: ExecutorName = None,
+    jobs: Jobs = None,
+    progress: Progress = Mode.AUTO,
+    quiet: Quiet = False,
+    _json_errors: JsonErrors = False,
+) -> None:
+    """Finds the smallest switch buffer that will do.
+
+    That is one with which slowdown, drops and pauses keep within limits, as with all larger ones tried.
+
+    Runs the scenarios with buffers of several sizes; writes a table (buffers.csv) and a figure. Finished runs are kept
+    and not run again.
+
+    \b
+    Examples:
+      paceline size-buffers incast.toml --buffers 64KB,128KB,256KB,512KB
+      paceline size-buffers hpcc.toml dcqcn.toml --vary switch.pfc.alpha=0.0625,0.125 --p99 20 --paused 0.01
+    """
+    from paceline.reproduce import command
+
+    command.size_buffers(
+        scenarios,
+        buffers=buffers,
+        vary=vary or (),
+        p99=p99,
+        drops=drops,
+        paused=paused,
+        seeds=seeds,
+        overrides=overrides or (),
+        out=out,
+        how=Sweeping.of(cache, executor, jobs, progress, quiet=quiet),
+    )
