@@ -14,6 +14,7 @@ from paceline import _native, bench, parquet
 
 COMMANDS = ["run", "report", "hpcc", "htsim", "check", "explain", "init", "list", "bench", "reproduce", "sweep"]
 COMMANDS += ["size-buffers", "mpi"]
+SCENARIO = "name = 'incast'\nswitch.ecn.k_min = '1KB'\nworkloads = [{ step = '1us' }]\n"
 SUMMARY = {
     "name": "incast",
     "status": "completed",
@@ -22,7 +23,7 @@ SUMMARY = {
     "counters": {"data_hops": 5_000_000, "control_hops": 1_000_000, "drops_buffer": 0, "marks": 1234},
     "machine": {"run_s": 2.0, "hops_per_s": 3_000_000.0, "peak_rss_mib": 118.4},
     "warnings": ["the load is above 1"],
-    "without_effect": ["switch.ecn"],
+    "without_effect": ["switch.ecn, switch.buffer: nothing waited", "workloads.0.step: c", "host.rto: none ran out"],
     "diagnosis": None,
 }
 
@@ -30,7 +31,7 @@ SUMMARY = {
 @pytest.fixture
 def scenario(tmp_path):
     path = tmp_path / "incast.toml"
-    path.write_text("name = 'incast'\n")
+    path.write_text(SCENARIO)
     return path
 
 
@@ -105,7 +106,7 @@ def test_run_hands_everything_to_the_engine(paceline, engine, scenario):
     )
     assert outcome.code == 0
     text, source, overrides, out, threads, seed, followed, progress, base = engine[0]
-    assert (text, source) == ("name = 'incast'\n", str(scenario))
+    assert (text, source) == (SCENARIO, str(scenario))
     assert (overrides, followed) == (["a.b=1", "c=x=y"], [7, 0])
     assert (out, threads, seed) == ("there", 3, 2**63 - 1)
     assert callable(progress)
@@ -121,7 +122,8 @@ def test_run_has_defaults_and_says_how_it_went(paceline, engine, scenario):
     for said in ("completed", "12.345 ms", "2,999 of 3,000", "1 failed", "1,234 ECN marks", "3.00 M hops", "118 MiB"):
         assert said in outcome.out
     assert "warning: the load is above 1" in outcome.out
-    assert "had no effect: switch.ecn" in outcome.out
+    # What nobody has set is no news.
+    assert "had no effect: switch.ecn, workloads.0.step (why" in outcome.out
     assert out in outcome.out
     assert "drops" not in outcome.out
 

@@ -181,6 +181,26 @@ def size_up(text: str, name: str, overrides: Sequence[str], base: str | None) ->
     return found
 
 
+def given_settings(text: str, overrides: Sequence[str] = ()) -> set[str]:
+    """The settings that a scenario in TOML and its overrides name, dotted, without the numbers of list entries."""
+    found: set[str] = set()
+
+    def walk(value: object, path: tuple[str, ...]) -> None:
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                walk(inner, (*path, str(key)))
+        elif isinstance(value, list) and any(isinstance(entry, dict) for entry in value):
+            for entry in value:
+                walk(entry, path)
+        else:
+            found.add(".".join(path))
+
+    walk(tomllib.loads(text), ())
+    for override in overrides:
+        found.add(".".join(part for part in override.partition("=")[0].strip().split(".") if not part.isdecimal()))
+    return found
+
+
 def result_folder(scenario: Path, out: Path | None) -> Path:
     """Where the result of a scenario file goes."""
     return Path("results") / scenario.stem if out is None else out

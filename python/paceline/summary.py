@@ -1,5 +1,6 @@
 """The few lines that end a run, from what ``summary.json`` says."""
 
+from collections.abc import Collection
 from typing import Any
 
 from paceline.words import readable, simulated
@@ -19,9 +20,12 @@ _NOTABLE = {
 }
 
 
-def lines(summary: dict[str, Any]) -> list[str]:
-    """How the run ended, what happened in it and how fast it was; what the summary lacks is left out."""
-    return [*_ending(summary), *mpi_lines(summary), *_counts(summary), *_speed(summary), *_remarks(summary)]
+def lines(summary: dict[str, Any], given: Collection[str] | None = None) -> list[str]:
+    """How the run ended, what happened in it and how fast it was; what the summary lacks is left out.
+
+    Of the settings without effect only those are told that the user made: ``given``, dotted; all without it.
+    """
+    return [*_ending(summary), *mpi_lines(summary), *_counts(summary), *_speed(summary), *_remarks(summary, given)]
 
 
 def _ending(summary: dict[str, Any]) -> list[str]:
@@ -67,10 +71,19 @@ def _speed(summary: dict[str, Any]) -> list[str]:
     ]
 
 
-def _remarks(summary: dict[str, Any]) -> list[str]:
+def _remarks(summary: dict[str, Any], given: Collection[str] | None) -> list[str]:
     remarks = [f"warning: {readable(warning)}" for warning in summary.get("warnings", [])]
-    settings = [remark.partition(":")[0] for remark in summary.get("without_effect", [])]
-    remarks += [f"had no effect: {'; '.join(settings)} (why: summary.json)"] if settings else []
+    settings = [name for text in summary.get("without_effect", []) for name in text.partition(":")[0].split(", ")]
+    settings = [name for name in settings if given is None or _made(name, given)]
+    remarks += [f"had no effect: {', '.join(settings)} (why: summary.json)"] if settings else []
     if summary.get("diagnosis"):
         remarks.append(f"diagnosis: {readable(summary['diagnosis'])}")
     return remarks
+
+
+def _made(setting: str, given: Collection[str]) -> bool:
+    """Whether a setting that had no effect, or a part of it, was given; options of the command line always were."""
+    if setting.startswith("--"):
+        return True
+    plain = ".".join(part for part in setting.partition(" ")[0].split(".") if not part.isdecimal())
+    return any(name == plain or name.startswith(f"{plain}.") for name in given)

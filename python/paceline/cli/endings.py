@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Collection
 from typing import Any
 
 from paceline.errors import Failure, Interrupted
@@ -12,11 +13,11 @@ def print_json(value: dict[str, Any]) -> None:
     print(json.dumps(value, indent=2))
 
 
-def tell_summary(summary: dict[str, Any], *, to_stderr: bool = False) -> None:
-    """Prints the lines that end a run."""
+def tell_summary(summary: dict[str, Any], *, given: Collection[str] | None = None, to_stderr: bool = False) -> None:
+    """Prints the lines that end a run, as :func:`paceline.summary.lines` has them."""
     from paceline.summary import lines
 
-    print("\n".join(lines(summary)), file=sys.stderr if to_stderr else sys.stdout)
+    print("\n".join(lines(summary, given)), file=sys.stderr if to_stderr else sys.stdout)
 
 
 def raise_unless_ended(summary: dict[str, Any], partial: str) -> None:

@@ -45,7 +45,7 @@ def run(
       paceline run incast.toml --out results/seed7 --seed 7
       paceline run incast.toml --set workloads.0.senders=8 --follow-flow 0
     """
-    from paceline.run import result_folder
+    from paceline.run import given_settings, read_scenario, result_folder
     from paceline.run import run as run_scenario
 
     summary = run_scenario(
@@ -59,7 +59,7 @@ def run(
     )
     folder = result_folder(scenario, out)
     if not quiet:
-        tell_summary(summary)
+        tell_summary(summary, given=given_settings(read_scenario(scenario), overrides or ()))
         print(f"result in {folder}; `paceline report {folder}` draws it")
     raise_unless_ended(summary, f"the result until then is in {folder}")
 
