@@ -74,3 +74,10 @@ def test_plain_is_plain_on_a_terminal_too_and_none_is_nothing():
         view.show(snapshot(wall_s=6.0))
     assert plain.getvalue() == "incast: 0.000 ns simulated, 0 flows, 0.00 M hops/s\n"
     assert nothing.getvalue() == ""
+
+
+def test_a_narrow_terminal_keeps_the_time_left():
+    note = "3.141 ms simulated, 2,005 flows, 9.03 M hops/s, 0:00:13 left"
+    assert progress.shortened(note, 60) == note
+    assert progress.shortened(note, 50) == "3.141 ms simulated, 2,005 flows, 0:00:13 left"
+    assert progress.shortened(note, 5) == "0:00:13 left"

@@ -12,6 +12,10 @@ PLAIN_INTERVAL_S = 5.0
 """Wall seconds between two plain lines: a log of an overnight run stays readable."""
 
 
+_BAR_AND_SHARE = 16
+"""Columns for a short bar, the share in percent, and blanks."""
+
+
 class Snapshot(TypedDict):
     """How far the engine is."""
 
@@ -92,6 +96,17 @@ def clock(seconds: float) -> str:
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
+def shortened(note: str, room: int) -> str:
+    """A remark in at most ``room`` characters if that can be: its parts go from the last but one to the first.
+
+    The time left, at its end, is what matters most on a narrow terminal.
+    """
+    parts = note.split(", ")
+    while len(parts) > 1 and len(", ".join(parts)) > room:
+        del parts[-2]
+    return ", ".join(parts)
+
+
 class Nothing:
     """Shows nothing."""
 
@@ -138,7 +153,9 @@ class Bar:
             TextColumn("{task.fields[note]}"),
         )
         # The bar goes away at the end: the summary that follows says more. It redraws when told to, without a thread.
-        self._bars = Progress(*columns, console=Console(file=stream), transient=True, auto_refresh=False)
+        console = Console(file=stream)
+        self._room = console.width - len(title) - _BAR_AND_SHARE
+        self._bars = Progress(*columns, console=console, transient=True, auto_refresh=False)
         self._task = self._bars.add_task(escape(title), total=None, note="")
 
     @classmethod
@@ -156,6 +173,6 @@ class Bar:
     def put(self, share: float | None, note: str, wall_s: float) -> None:
         """Redraws the bar."""
         left = seconds_left(share, wall_s)
-        note += "" if left is None else f", {clock(left)} left"
+        note = shortened(note + ("" if left is None else f", {clock(left)} left"), self._room)
         self._bars.update(self._task, total=None if share is None else 1.0, completed=share or 0.0, note=note)
         self._bars.refresh()
