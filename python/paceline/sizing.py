@@ -24,7 +24,7 @@ from paceline.reproduce.grid import grid
 from paceline.reproduce.model import Point, Run, Runs
 from paceline.results import Results
 from paceline.run import Source
-from paceline.tables import Cell, Table, clean_label, format_number
+from paceline.tables import Cell, Table, clean_label, format_number, format_share
 
 BUFFER = "switch.buffer"
 HALVINGS = 7
@@ -175,7 +175,12 @@ def answers(found: Sequence[Curve]) -> Table:
         cells = (
             ("none of these", "–", "–", "–")
             if small is None
-            else (_size(small.buffer_bytes), format_number(small.p99), _share(small.drops), _share(small.paused))
+            else (
+                _size(small.buffer_bytes),
+                format_number(small.p99),
+                format_share(small.drops),
+                format_share(small.paused),
+            )
         )
         rows.append((Cell(curve.label), *(Cell(c) for c in cells), Cell(why)))
     head = ("Curve", "Smallest buffer", "p99 slowdown", "Dropped", "Worst port paused", "Breaks below it")
@@ -190,8 +195,8 @@ def everything(found: Sequence[Curve]) -> Table:
             cells = (
                 _size(t.buffer_bytes),
                 format_number(t.p99),
-                _share(t.drops),
-                _share(t.paused),
+                format_share(t.drops),
+                format_share(t.paused),
             )
             rows.append((Cell(curve.label), *(Cell(c) for c in cells), Cell(", ".join(broken) or "–")))
     head = ("Curve", "Buffer", "p99 slowdown", "Dropped", "Worst port paused", "Breaks")
@@ -202,10 +207,6 @@ def _size(size_bytes: int) -> str:
     if size_bytes >= 10**6:
         return f"{size_bytes / 1e6:.4g} MB"
     return f"{size_bytes / 1e3:.4g} KB"
-
-
-def _share(share: float) -> str:
-    return "0" if share == 0 else f"{share * 100:.2g} %"
 
 
 def write(found: Sequence[Curve], folder: Path) -> list[Path]:

@@ -126,7 +126,7 @@ def flow_timelines(flows: Mapping[str, FlowTimeline]) -> Figure:
             twin = ax.twinx()
             _draw(twin, flow.cwnd_bytes, 1, format_size, 1.6, handles)
             if k % wide == wide - 1 or k == len(flows) - 1:
-                twin.set_ylabel("Window, bytes")
+                twin.set_ylabel("Window (bytes)")
         ax.set_title(clean_label(label, 60), loc="left", fontsize=6.5, pad=2)
         if k + wide >= len(flows):  # nothing below it
             _time_axis(ax, start, end)
@@ -143,7 +143,9 @@ def _draw(
     """One curve with the axis that goes with it: the first is the rate, the second the window."""
     x, y = _thinned(*series)
     mark: dict[str, Any] = {"marker": ".", "markersize": 2.5} if len(x) <= _FEW_SAMPLES else {}
-    (handles[which],) = ax.step(x, y, where="post", **look(which) | {"linewidth": 0.9}, **mark)
+    (line,) = ax.step(x, y, where="post", **look(which) | {"linewidth": 0.9}, **mark)
+    if which not in handles or not mark:
+        handles[which] = line
     ax.set_ylim(0, float(y.max()) * room if len(y) and y.max() > 0 else 1.0)
     ax.yaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 2.5, 5, 10]))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: text(v)))
