@@ -158,7 +158,7 @@ impl Net {
     #[inline(always)]
     pub(crate) fn nic_launch<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
         let p = &mut self.ports[port as usize];
-        if p.watched || p.peer_is_host {
+        if p.watched != 0 || p.peer_is_host {
             self.launch(port, h, false, now, s);
             return;
         }
@@ -198,7 +198,7 @@ impl Net {
         }
         let port = n.port;
         let p = &mut self.ports[port as usize];
-        if self.spray || p.watched || p.peer_is_host {
+        if self.spray || p.watched != 0 || p.peer_is_host {
             let h = if self.spray { self.sprayed(slot, packet, now) } else { self.alloc_data(packet, now) };
             self.launch(port, h, false, now, s);
             return;

@@ -13,7 +13,7 @@ use crate::net::parts::Cut;
 use crate::net::{EcnPoint, Lane, LongPaths, Net, REACTING, long_hop};
 use crate::packet::{CE, Handle, INT, Kind, Packet, Words};
 use crate::pint::Pint;
-use crate::port::{NO_ECN, Port};
+use crate::port::{MEASURED, NO_ECN, Port, WATCHED};
 use crate::record::{BINS, bin};
 use crate::switch::LocalAccount;
 
@@ -86,14 +86,14 @@ impl Net {
         }
         let i = port as usize;
         let limit = self.buffers.egress_limit();
-        let across = if self.ports[i].watched { self.part_across(port) } else { None };
+        let across = if self.ports[i].watched & WATCHED != 0 { self.part_across(port) } else { None };
         loop {
             let (packets, int) = self.arena.split();
             let p = &mut self.ports[i];
             let ecn = if p.ecn == NO_ECN { None } else { Some(self.ecn[usize::from(p.ecn)]) };
             let fixed = Fixed {
                 port,
-                loss: if p.watched { self.error_rate[i] } else { 0.0 },
+                loss: if p.watched & WATCHED != 0 { self.error_rate[i] } else { 0.0 },
                 class_slot: self.class_slot,
                 wires: &self.wires,
                 long_paths: &self.long_paths,
@@ -276,8 +276,13 @@ fn send<L: Lane>(
         int[h as usize].0[hop & 7] = fixed.units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code);
     }
     let (inbox, arrival) = (p.peer_base + u32::from(to), p.free + p.delay);
-    if p.watched {
-        if let Some((inbox, arrival)) = watch(fixed, p, packet, int, rare, (h, inbox), (now, arrival)) {
+    if p.watched != 0 {
+        if let Some(pint) = &mut rare.pint {
+            pint.measure(fixed.port, p, packet, &mut int[h as usize].0, now);
+        }
+        if p.watched == MEASURED {
+            lane.put(inbox, arrival, h);
+        } else if let Some((inbox, arrival)) = watch(fixed, p, packet, rare, (h, inbox), (now, arrival)) {
             lane.put(inbox, arrival, h);
         }
         return;
@@ -292,7 +297,6 @@ fn watch(
     fixed: &Fixed<'_>,
     p: &mut Port,
     packet: &mut Packet,
-    int: &mut [Words],
     rare: &mut Rare<'_>,
     (h, mut inbox): (Handle, u32),
     (now, mut arrival): (u64, u64),
@@ -300,9 +304,6 @@ fn watch(
     if fixed.reaction != 0 && packet.kind.is_pfc() {
         arrival += fixed.reaction;
         packet.in_port |= REACTING;
-    }
-    if let Some(pint) = &mut rare.pint {
-        pint.measure(fixed.port, p, packet, &mut int[h as usize].0, now, None);
     }
     if fixed.loss > 0.0
         && !packet.kind.is_pfc()

@@ -360,7 +360,13 @@ impl Net {
         let p = &self.ports[port as usize];
         if let (Some(pint), NONE) = (&mut self.pint, self.nic_of_port[port as usize]) {
             let (packets, int) = self.arena.split();
-            pint.measure(port, p, &packets[h as usize], &mut int[h as usize].0, now, self.reference_random.as_mut());
+            let (packet, telemetry) = (&packets[h as usize], &mut int[h as usize].0);
+            match &mut self.reference_random {
+                None => pint.measure(port, p, packet, telemetry, now),
+                Some(reference) => {
+                    pint.measure_with(port, p, packet, telemetry, now, &mut || reference.rand.next());
+                }
+            }
         }
         let error_rate = self.error_rate[port as usize];
         if error_rate > 0.0
@@ -387,7 +393,7 @@ impl Net {
     pub(crate) fn launch<S: Schedule>(&mut self, port: u32, h: Handle, at_switch: bool, now: u64, s: &mut S) {
         let (free, inbox, mut arrival) = self.transmit(port, h, at_switch, now);
         let mut to = (h, inbox);
-        if self.ports[port as usize].watched {
+        if self.ports[port as usize].watched != 0 {
             let reacts = self.pfc_reaction != 0 && self.arena[h].kind.is_pfc();
             if reacts {
                 arrival += self.pfc_reaction;

@@ -6,6 +6,7 @@ use super::Net;
 use crate::flow::{Receiving, SLOT_MASK};
 use crate::message::Incoming;
 use crate::packet::{Handle, LONG};
+use crate::port::WATCHED;
 
 /// A packet that has left for another part.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +56,9 @@ impl Net {
     pub(crate) fn become_part(&mut self, me: u8, parts: usize, part_of: &Arc<[u8]>) {
         self.share = Share { me, bits: parts.next_power_of_two().trailing_zeros(), part_of: Arc::clone(part_of) };
         for (port, node) in self.ports.iter_mut().zip(&self.port_node) {
-            port.watched |= part_of[*node as usize] != part_of[port.peer as usize];
+            if part_of[*node as usize] != part_of[port.peer as usize] {
+                port.watched |= WATCHED;
+            }
         }
     }
 
