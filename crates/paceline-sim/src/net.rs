@@ -53,6 +53,24 @@ pub trait Lane: Schedule {
     fn put(&mut self, inbox: u32, arrival: u64, handle: Handle);
 }
 
+/// What reaches a port in one window, in order: times and packets.
+#[derive(Clone, Debug)]
+pub struct Arrivals<'a> {
+    /// Start of the window, ps.
+    pub start: u64,
+    /// Time since then in the upper half, packet in the lower.
+    pub keys: std::slice::Iter<'a, u64>,
+}
+
+impl Iterator for Arrivals<'_> {
+    type Item = (u64, Handle);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(u64, Handle)> {
+        self.keys.next().map(|key| (self.start + (key >> 32), *key as Handle))
+    }
+}
+
 /// In [`Packet::in_port`] of a PFC frame that takes effect some time after its arrival: orders it among packets that arrive meanwhile.
 pub(crate) const REACTING: u16 = 1 << 15;
 

@@ -193,6 +193,12 @@ impl Port {
         Some(((eligible.rotate_right(start).trailing_zeros() + start) & 7) as u8)
     }
 
+    /// Nothing waits and nothing is paused.
+    #[inline(always)]
+    pub fn is_quiet(&self) -> bool {
+        self.waiting | self.paused == 0
+    }
+
     /// A packet of a class goes straight through without queueing; it counts as served.
     #[inline(always)]
     pub fn pass(&mut self, class: u8) {
