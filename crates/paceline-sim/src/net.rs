@@ -31,6 +31,7 @@ use crate::rpc::Rpcs;
 use crate::scenario::{HostConfig, Scenario};
 use crate::series::Series;
 use crate::special::Special;
+use crate::streams::Streams;
 use crate::switch::{Admit, Buffers, Place};
 
 /// How an engine learns what the model started. Static dispatch: this is the hot path.
@@ -227,7 +228,9 @@ pub struct Net {
     pub(crate) special: Option<Box<Special>>,
     /// Host-wide message transports, where the scheme is one.
     pub(crate) messages: Option<Box<Messages>>,
-    /// Connections with queries and responses, where there are any.
+    /// Connections that stay open, where there are any.
+    pub(crate) streams: Option<Box<Streams>>,
+    /// Clients that ask over them, where there are any.
     pub(crate) rpcs: Option<Box<Rpcs>>,
     /// Adapters between transports and links, where hosts have them.
     pub(crate) adapters: Option<Box<Adapters>>,

@@ -33,8 +33,8 @@ pub(crate) enum Note {
     Datagram { flow: u32, arrived: Option<u64> },
     /// A message has ended at its sender; `flow` as in its packets.
     Finished { flow: u32, at: u64 },
-    /// A stream of responses has started: the least time of one, ps.
-    Answers { stream: u32, least: u64 },
+    /// The stream of a connection's responses has started: the least time of one, ps.
+    Answers { connection: u32, least: u64 },
     /// A message was appended to a stream, whose end is now there.
     Appended { stream: u32, end: u64 },
     /// Its last byte has arrived.
@@ -111,9 +111,9 @@ impl Net {
                 }
             }
             Note::Datagram { flow, arrived } => self.datagram_over(flow, arrived),
-            Note::Answers { stream, least } => {
+            Note::Answers { connection, least } => {
                 if let Some(rpcs) = &mut self.rpcs {
-                    rpcs.learn_response(stream / 2, least);
+                    rpcs.learn_response(connection, least);
                 }
             }
             Note::Appended { stream, end } => self.appended(stream, end),

@@ -27,6 +27,7 @@ use crate::rpc::Rpcs;
 use crate::scenario::{self, BufferModel, PathChoice, QueueRecords, Scenario, Window};
 use crate::series::Series;
 use crate::special::Special;
+use crate::streams::Streams;
 use crate::switch::Buffers;
 
 impl Net {
@@ -209,6 +210,7 @@ impl Net {
             selective_mask: if scenario.switch.selective.is_some() { UNSCHEDULED } else { 0 },
             special: Special::new(&scenario, draw(Purpose::Ecn))?,
             messages: Messages::new(&scenario, &nic_rates, stream_contexts, draw(Purpose::Transport))?,
+            streams: Streams::new(&scenario),
             rpcs: Rpcs::new(&scenario, nic_rates.len()),
             adapters: Adapters::new(&scenario, &nic_rates),
             congestion: CongestionPoints::new(&scenario),
