@@ -20,7 +20,7 @@ from paceline.experiments.comparison.setup import (
 )
 from paceline.reproduce.claims import Claim, Values, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Runs, Scale, Shown
-from paceline.tables import Cell, Table, format_number, format_size
+from paceline.tables import Cell, Table, format_bytes, format_number, format_size
 
 TITLES: Final = {name: stack.title for name, stack in SCHEMES.items()}
 GOODPUT_TITLE: Final = WORKLOADS[GOODPUT_WORKLOAD].lower()
@@ -137,7 +137,7 @@ def _tables(runs: Runs, values: Values) -> Iterator[Table]:
 
 def _number(name: str, value: float) -> str:
     if name == "buffer":
-        return f"{format_size(value)}B"
+        return format_bytes(value)
     return f"{value:.2f}" if LOSSES[name].endswith("%") else f"{value:,.0f}"
 
 

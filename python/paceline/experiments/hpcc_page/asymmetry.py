@@ -107,10 +107,11 @@ def _drawings(runs: Runs, scale: Scale) -> Iterator[Drawing]:
             counts = [unfinished(run.results(), times, near=True) for run in runs.where(scheme=scheme, variant=variant)]
             series[f"{SCHEMES[scheme]}, {what}"] = (times, np.mean(counts, axis=0))
     caption = (
-        "WebSearch at 70 % load: flows that have started and not finished, mean over seeds. One of four uplinks of "
+        "WebSearch at 70 % load: flows that have started and not finished, mean over seeds. Where one uplink is down, "
+        "it fails when warm-up ends."
     )
     figure = plot.timeline(series, "Flows under way")
-    yield Drawing("H14-under-way", figure, f"{caption}seeds. One of its four uplinks fails when warm-up ends.")
+    yield Drawing("H14-under-way", figure, caption)
 
 
 def show(runs: Runs, scale: Scale) -> Shown:

@@ -11,6 +11,7 @@ from paceline.experiments.hpcc_page.judging import measured_curves, verdicts
 from paceline.experiments.hpcc_page.rules import Rule
 from paceline.experiments.hpcc_page.setup import PLAIN, VARIANTS, WINDOWS, points, variant_points
 from paceline.reproduce.model import Experiment, Point, Runs, Scale, Shown, Verdict
+from paceline.words import many
 
 SOURCE: Final = "HPCC project page (hpcc-group.github.io), slowdown figures of 2020"
 DEFAULT: Final = "default"
@@ -24,8 +25,10 @@ ABOUT: Final[Mapping[str, str]] = {
 
 def window_remark(scale: Scale) -> str:
     """What was run, in one sentence."""
-    found = [f"{w.arrivals_us / 1000:g} ms at {load} % ({w.warmup_us / 1000:g} ms of them warm-up), {w.seeds} seeds"
-             for load, w in WINDOWS[scale].items()]  # fmt: skip
+    found = [
+        f"{w.arrivals_us / 1000:g} ms at {load} % ({w.warmup_us / 1000:g} ms of them warm-up), {many(w.seeds, 'seed')}"
+        for load, w in WINDOWS[scale].items()
+    ]
     return f"Arrivals: {'; '.join(found)}. Every run goes on until its last flow has finished."
 
 
