@@ -67,7 +67,7 @@ impl Tables {
     #[inline(always)]
     pub fn encode(&self, utilisation: f64, random: &mut impl FnMut() -> u32) -> u16 {
         let exact = UNIT * utilisation;
-        let value = exact as i64 + i64::from(exact as i64 as f64 != exact);
+        let value = exact as i64 + i64::from((exact as i64 as f64) < exact);
         let code = match self.codes.get(value as usize) {
             Some(code) => *code,
             None => code(value as f64, self.log_base),

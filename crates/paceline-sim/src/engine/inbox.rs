@@ -150,7 +150,7 @@ impl Inboxes {
     fn append(&mut self, first: usize, port: u32, key: Key) {
         let list = &mut self.lists[first + port as usize];
         let mut at = *list as usize;
-        if at % BLOCK == 0 {
+        if at.is_multiple_of(BLOCK) {
             at = self.open_block(first, port);
         } else {
             *list += 1;
