@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from paceline import experiments
-from paceline.experiments.cee import commercial, deadlock, hotspot, rules
+from paceline.experiments.cee import commercial, deadlock, hotspot, queries
 from paceline.experiments.cee.measures import cycles, largest_share, time_to_fairness
 from paceline.experiments.cee.setup import CELLS, SCHEMES, XOFF
 from paceline.reproduce.claims import Claim, Place

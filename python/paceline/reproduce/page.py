@@ -76,6 +76,8 @@ def write_experiment(judged: Judged, folder: Path) -> Path:
             drawings.append(Drawing(drawing.name, svg, drawing.caption))
         if drawings:
             sections.append(Section("figures", "Figures", figures=drawings))
+        for name, text in more.files.items():
+            (folder / name).write_text(text, encoding="utf-8")
         if more.tables:
             sections.append(Section("tables", "Tables", tables=list(more.tables)))
         if more.remarks:
