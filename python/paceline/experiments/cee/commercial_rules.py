@@ -92,7 +92,7 @@ def ruin_rule(values: Values) -> list[Claim]:
         over = ratio(values, (NIC, scheme, 0.0, 0.0, "qct_ms"), ("base", scheme, 0.0, 0.0, "qct_ms"))
         statement = f"mean QCT without PFC, {ALL_CELLS[NIC].title}, over nothing, {title}"
         limits = judge.between(2, 5)
-        found.append(Claim(scheme, statement, over, limits, published="2.31 to 4.11", variant="one limiter an adapter"))
+        found.append(Claim(scheme, statement, over, limits, published="2.31 to 4.11", variant="limiter_per_adapter"))
     return found
 
 

@@ -266,7 +266,7 @@ def _incasts(scale: Scale) -> Sequence[Point]:
 
 
 def _distances(scale: Scale) -> Sequence[Point]:
-    rtts = RTTS_US[1:3] if scale is Scale.TINY else RTTS_US
+    rtts = (RTTS_US[0], RTTS_US[-1]) if scale is Scale.TINY else RTTS_US
     return [distant(rtt, *of, scale, seed) for rtt in rtts for of in rules.RESPONSES for seed in seeds(scale)]
 
 

@@ -117,18 +117,18 @@ def _spread(results: Results) -> dict[str, float]:
     congested = np.unique(times[values > XON])
     return {
         "involved": len(np.unique(queues["peer"][high])) / hosts,
-        "longest_ms": _longest(congested, 1.5 * _SAMPLE_US / 1000),
+        "longest_ms": longest(congested, 1.5 * _SAMPLE_US / 1000),
         "congested_ms": len(congested) * _SAMPLE_US / 1000,
     }
 
 
-def _longest(times: F8, gap: float) -> float:
+def longest(times: F8, gap: float) -> float:
     """Length of the longest stretch of instants that are no more than ``gap`` apart."""
-    longest, start = 0.0, 0
+    found, start = 0.0, 0
     for i in range(1, len(times) + 1):
         if i == len(times) or times[i] - times[i - 1] > gap:
-            longest, start = max(longest, float(times[i - 1] - times[start])), i
-    return longest
+            found, start = max(found, float(times[i - 1] - times[start])), i
+    return found
 
 
 def measure(runs: Runs) -> Values:

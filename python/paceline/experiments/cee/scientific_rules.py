@@ -60,7 +60,7 @@ def best_rule(values: Values) -> list[Claim]:
 def without_pfc_rule(values: Values) -> list[Claim]:
     """E15: without PFC QCN 20 is best."""
     found = []
-    for qcn, variant in (("qcn20", "default"), (NIC, "one limiter an adapter")):
+    for qcn, variant in (("qcn20", "default"), (NIC, "limiter_per_adapter")):
         schemes = TITLES if qcn == "qcn20" else {"new_reno": TITLES["new_reno"]}
         for scheme, title in schemes.items():
             for other in ("base", "qcn66", "red"):
