@@ -49,6 +49,15 @@ def _both(*plans: Plan) -> Plan:
     return plan
 
 
+def _loaded(scale: Scale) -> Sequence[Point]:
+    """NewReno under QCN in both readings, with twice the background."""
+    return [
+        queries.point(cell, "new_reno", 0, 0, scale, seed, load=2 * queries.BACKGROUND)
+        for cell in ("base", "qcn20", NIC)
+        for seed in seeds(scale)
+    ]
+
+
 def _split(runs: Runs) -> tuple[Runs, Runs]:
     """Hot spots and queries."""
     crowds = tuple(r for r in runs if "kind" in r.point.key)
@@ -158,7 +167,7 @@ EXPERIMENTS = (
         "QCN and commercial traffic",
         "QCN at 20 KB without PFC makes completion times 131 to 311 % longer.",
         rules.ruin_rule,
-        _plan(*((cell, scheme, 0, 0) for cell in ("base", "qcn20", NIC) for scheme in _TCP)),
+        _both(_plan(*((cell, scheme, 0, 0) for cell in ("base", "qcn20", NIC) for scheme in _TCP)), _loaded),
     ),
     _experiment(
         21,

@@ -37,18 +37,25 @@ _TREE: Final = {
 _INTERVAL_US: Final = {Scale.TINY: 500, Scale.QUICK: 650, Scale.PAPER: 90}
 """Between two queries: about 5 % of the hosts' links."""
 
-BACKGROUND: Final = 0.1
-"""Load of background flows. With it one to three of a hundred NewReno flows without PFC time out, which is what the
-study's mean times can come from; at 0.2 it is twice as many."""
+BACKGROUND: Final = 10
+"""Load of background flows, % of the hosts' links: the lower end of what the study's is taken to be, 10 to 30 %."""
 
 UDP: Final = 0.2
 """Load of the UDP background, sent at a third of the link's rate."""
 
 
 def point(
-    cell: str, scheme: str, pfc: int, udp: int, scale: Scale, seed: int, knob: str = "study", size: int = 20
+    cell: str,
+    scheme: str,
+    pfc: int,
+    udp: int,
+    scale: Scale,
+    seed: int,
+    knob: str = "study",
+    size: int = 20,
+    load: int = BACKGROUND,
 ) -> Point:
-    """One run; messages of ``size`` KiB come so often that their load is the same."""
+    """One run; messages of ``size`` KiB come so often that their load is the same. ``load``: of background flows, %."""
     children, parents = _TREE[scale]
     stop = _LENGTH_US[scale]
     interval = _INTERVAL_US[scale] * size / 20
@@ -57,7 +64,7 @@ def point(
         ScatterGather(
             group="query", scheme="tcp", interval=f"{interval:g}us", request=message, response=message, end=f"{stop}us"
         ),
-        OnOffFlows(group="background", scheme="tcp", load=Load(value=BACKGROUND), end=f"{stop}us"),
+        OnOffFlows(group="background", scheme="tcp", load=Load(value=load / 100), end=f"{stop}us"),
     ]
     schemes: dict[str, Any] = {"tcp": SCHEMES[scheme]}
     if udp:
@@ -77,7 +84,15 @@ def point(
         schemes=schemes,
         workloads=workloads,
     )
-    key: dict[str, KeyValue] = {"cell": cell, "scheme": scheme, "pfc": pfc, "udp": udp, "knob": knob, "size": size}
+    key: dict[str, KeyValue] = {
+        "cell": cell,
+        "scheme": scheme,
+        "pfc": pfc,
+        "udp": udp,
+        "knob": knob,
+        "size": size,
+        "load": load,
+    }
     return Point(scenario=run, key=key, seed=seed)
 
 
@@ -124,13 +139,15 @@ def _congested(results: Results) -> float:
 def measure(runs: Runs) -> Values:
     """Means over seeds, by cell, scheme, PFC and UDP; and by knob and message size where these are not the study's."""
     found: dict[Place, float] = {}
-    names = ("cell", "scheme", "pfc", "udp", "knob", "size")
+    names = ("cell", "scheme", "pfc", "udp", "knob", "size", "load")
     for key in dict.fromkeys(tuple(r.point.key[k] for k in names) for r in runs):
-        cell, scheme, pfc, udp, knob, size = key
+        cell, scheme, pfc, udp, knob, size, load = key
         parts = [_one(r) for r in runs.where(**dict(zip(names, key, strict=True)))]
         place: Place = (str(cell), str(scheme), float(pfc), float(udp))
         if (knob, size) != ("study", 20):
             place = (*place, str(knob), float(size))
+        if load != BACKGROUND:
+            place = (*place, f"load {load} %")
         for what in parts[0]:
             found[(*place, what)] = float(np.mean([p[what] for p in parts]))
     return found
@@ -145,7 +162,7 @@ def table(values: Values) -> Table:
         name = (
             f"{ALL_CELLS[str(cell)].title}, {TITLES[str(scheme)]}, {'PFC' if pfc else 'no PFC'}{', UDP' if udp else ''}"
         )
-        name += f", {more[0]}, {more[1]:g} KiB" if more else ""
+        name += "".join(f", {part}" if isinstance(part, str) else f", {part:g} KiB" for part in more)
         cells = [Cell(format_number(values.get((*place, p), math.nan))) for p in parts]
         rows.append((Cell(name), *cells))
     head = ("Run", "Mean QCT, ms", "p99, ms", "Unanswered", "Mean FCT, ms", "Drops", "Timeouts", "CNMs", "Congested")
