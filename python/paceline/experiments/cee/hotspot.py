@@ -87,7 +87,7 @@ def point(kind: str, cell: str, scheme: str, pfc: int, scale: Scale, seed: int) 
         stop = 20 * stop
     if k.short:
         stop = min(stop, 50_000)
-    size = f"{_FINITE[scale]}B" if k.ends else endless(stop)
+    size = f"{_FINITE[scale]}B" if k.ends else endless(stop, k.senders)
     rows = []
     for h in range(0 if k.alone else k.senders):
         start = late_us(scale) * 1000 if k.late and h == k.senders - 1 else _begins(h, k.senders, seed)

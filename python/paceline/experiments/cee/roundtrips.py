@@ -78,7 +78,7 @@ def distant(rtt_us: int, cell: str, scheme: str, scale: Scale, seed: int) -> Poi
     more = max(rtt_us - 75, 0) / 2
     adapter = Adapter(enabled=True, tx_delay=f"{9.5 + more:g}us")
     stop = _GREEDY_US[scale] * (5 if scale is Scale.TINY else 1)
-    size = endless(stop)
+    size = endless(stop, CROWD)
     rows = [FlowRow(start=f"{h * 31_250 + 37 * seed}ns", src=h, dst=CROWD, bytes=size) for h in range(CROWD)]
     run = star(
         f"rtt{rtt_us}-{cell}-{scheme}",
@@ -103,7 +103,7 @@ def mixed(what: str, cell: str, scheme: str, scale: Scale, seed: int) -> Point:
         for i, h in enumerate(hosts)
     ]
     stop = _GREEDY_US[scale] * (20 if what == "ends" else 1)
-    size = f"{_ENDS[scale]}B" if what == "ends" else endless(stop)
+    size = f"{_ENDS[scale]}B" if what == "ends" else endless(stop, 2 * NEAR)
     rows = [FlowRow(start=f"{h * 125_000 + 37 * seed}ns", src=h, dst=2 * NEAR, bytes=size) for h in range(2 * NEAR)]
     run = Scenario(
         name=f"mixed-{what}-{cell}-{scheme}",

@@ -48,9 +48,9 @@ STACK_US: Final = 67.0
 """What the two stacks add to a round trip: 9.5 and 24 us each way."""
 
 
-def endless(stop_us: int) -> str:
-    """Size of a flow that does not end: what a link carries in the whole run."""
-    return f"{round(LINE_BPS / 8 * stop_us / 1e6)}B"
+def endless(stop_us: int, flows: int) -> str:
+    """Size of a flow that does not end: four fair shares of what a link carries in the whole run."""
+    return f"{round(LINE_BPS / 8 * stop_us / 1e6 * min(4 / flows, 1))}B"
 
 
 RTO_US: Final = 22_000
