@@ -30,9 +30,14 @@ const DAYS: &str = include_str!("../workloads/days-e5.toml");
 const K64: &str = include_str!("../workloads/k64-permutation.toml");
 const TINY: &str = include_str!("../workloads/tiny-flows.toml");
 
+// What makes a run so short that it can be followed instruction by instruction.
+const HALF: &str = "workloads.0.load.value=0.5";
+const ARRIVALS: &str = "workloads.0.duration=150us";
+const STOP: &str = "run.stop=250us";
+
 /// All of them, in the order they run.
-pub const WORKLOADS: [Workload; 13] = [
-    listed("fat320-short", FAT320, &["workloads.0.load.value=0.5", "workloads.0.duration=150us", "run.stop=250us"]),
+pub const WORKLOADS: [Workload; 17] = [
+    listed("fat320-short", FAT320, &[HALF, ARRIVALS, STOP]),
     listed("fat320-websearch-30", FAT320, &["workloads.0.load.value=0.3"]),
     listed("fat320-websearch-50", FAT320, &["workloads.0.load.value=0.5"]),
     listed("fat320-websearch-70", FAT320, &["workloads.0.load.value=0.7"]),
@@ -41,6 +46,10 @@ pub const WORKLOADS: [Workload; 13] = [
     listed("incast-pfc", INCAST, &[]),
     listed("leaf-spine-50", LEAF_SPINE, &[]),
     listed("htsim-permutation", HTSIM, &[]),
+    by_name("fat320-short-pint", FAT320, &[HALF, ARRIVALS, STOP, "schemes.hpcc={ cc = 'hpcc_pint', eta = 0.99 }"]),
+    by_name("fat320-short-dcqcn", FAT320, &[HALF, ARRIVALS, STOP, "schemes.hpcc={ cc = 'dcqcn', window = 'bdp' }"]),
+    by_name("fat320-short-timely", FAT320, &[HALF, ARRIVALS, STOP, "schemes.hpcc={ cc = 'timely', window = 'bdp' }"]),
+    by_name("fat320-short-dctcp", FAT320, &[HALF, ARRIVALS, STOP, "schemes.hpcc={ cc = 'dctcp' }"]),
     by_name("days-e5", DAYS, &[]),
     by_name("k64-websearch", FAT_TREE, &["topology.k=64", "workloads.0.duration=20us", "run.stop=100us"]),
     by_name("k64-permutation", K64, &[]),

@@ -7,7 +7,7 @@
 //!
 //! *Deviation:* a packet in the same nanosecond as the one before has no queue term (the simulator takes the logarithm of 0).
 
-use libm::{log, log2, pow};
+use libm::{exp2, log, log2, pow};
 
 /// Steps of one in the switch's logarithms.
 const STEP: f64 = 32768.0;
@@ -15,6 +15,79 @@ const STEP: f64 = 32768.0;
 const UNIT: f64 = 512.0;
 /// The switch stores `U` in units of 1/8192.
 const STORED: f64 = 8192.0;
+
+/// Bytes of the largest packet that counts as small.
+const SMALL: u32 = 128;
+/// Whole numbers below this, in units of 1/512, are encoded by table: a utilisation of 8.
+const TABLED: usize = 4096;
+
+/// What the switches' arithmetic looks up, as switches do. The numbers are those that the formulas give.
+#[derive(Debug)]
+pub struct Tables {
+    log_base: f64,
+    /// Logarithms of 0 to 65536 in steps; 0 for 0.
+    steps: Box<[i32]>,
+    /// Powers of the utilisations 0 to 8 in units.
+    codes: Box<[Code]>,
+}
+
+/// The powers below and above a utilisation, and how many of 65536 draws round up.
+#[derive(Clone, Copy, Debug)]
+struct Code {
+    below: u16,
+    above: u16,
+    up: u32,
+}
+
+impl Tables {
+    /// For utilisation encoded as powers of `log_base` (above 1).
+    pub fn new(log_base: f64) -> Self {
+        Self {
+            log_base,
+            steps: (0..=1u32 << 16).map(|x| (log2(f64::from(x.max(1))) * STEP) as i32).collect(),
+            codes: (0..TABLED).map(|value| code(value as f64, log_base)).collect(),
+        }
+    }
+
+    /// Logarithm to the base 2 of a whole number in steps of 2^-15, from its first 16 bits; what is cut off rounds the last
+    /// of these up with its own probability. 0 for 0.
+    #[inline]
+    fn log_steps(&self, x: u64, random: &mut impl FnMut() -> u32) -> i64 {
+        let bits = 64 - x.leading_zeros();
+        if bits <= 16 {
+            return i64::from(self.steps[x as usize]);
+        }
+        let cut_bits = bits - 16;
+        let mask = (1u64 << cut_bits) - 1;
+        let up = x & mask > u64::from(random()) & mask;
+        i64::from(self.steps[(x >> cut_bits) as usize + usize::from(up)]) + (i64::from(cut_bits) << 15)
+    }
+
+    /// The power of the base that stands for a utilisation, rounded at random. `random` gives 31 random bits, once.
+    #[inline(always)]
+    pub fn encode(&self, utilisation: f64, random: &mut impl FnMut() -> u32) -> u16 {
+        let exact = UNIT * utilisation;
+        let value = exact as i64 + i64::from(exact as i64 as f64 != exact);
+        let code = match self.codes.get(value as usize) {
+            Some(code) => *code,
+            None => code(value as f64, self.log_base),
+        };
+        if random() % 65536 < code.up { code.above } else { code.below }
+    }
+}
+
+/// How a utilisation of `value` units travels.
+fn code(value: f64, base: f64) -> Code {
+    let power = log(value.max(1.0)) / log(base);
+    let low = libm::floor(power);
+    let (below, above) = (pow(base, low), pow(base, low + 1.0));
+    let largest = f64::from(largest_power(base));
+    Code {
+        below: low.min(largest) as u16,
+        above: libm::ceil(power).min(largest) as u16,
+        up: libm::ceil((value - below) / (above - below) * 65536.0) as u32,
+    }
+}
 
 /// Constants of a port.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +117,9 @@ pub struct PortUse {
     utilisation: f64,
     /// Size of the last packet, bytes; 0: none yet.
     last_size: u32,
-    /// When it left, ns.
+    /// Sizes of a small and of a large packet, and the utilisation that each adds: ACKs and full packets are most of all.
+    sent: [(u32, f64); 2],
+    /// When the last packet left, ns.
     last_ns: u64,
 }
 
@@ -55,10 +130,12 @@ impl PortUse {
         self.last_ns = now_ns;
     }
 
-    /// A packet of `size` bytes leaves `queue` bytes behind at `now_ns`: updates the average and returns it. `random`
-    /// gives 31 random bits.
+    /// A packet of `size` bytes (below 65536) leaves `queue` bytes behind at `now_ns`: updates the average and returns it.
+    /// `random` gives 31 random bits.
+    #[inline(always)]
     pub fn update(
         &mut self,
+        tables: &Tables,
         scale: &Scale,
         now_ns: u64,
         queue: u32,
@@ -67,50 +144,27 @@ impl PortUse {
     ) -> f64 {
         let rtt = scale.base_rtt_ns;
         let dt = (now_ns - self.last_ns).min(rtt);
-        let (mut waiting, mut sent, mut decayed) = (0.0, 0.0, 0.0);
+        let (mut waiting, mut decayed) = (0.0, 0.0);
         if queue >> 8 > 0 && dt > 0 {
-            let logs = log_steps(dt, random) + log_steps(u64::from(queue >> 8), random);
-            waiting = 256.0 * pow(2.0, (logs as f64 + scale.log_ns - scale.log_bytes - 2.0 * scale.log_rtt) / STEP);
+            let logs = tables.log_steps(dt, random) + tables.log_steps(u64::from(queue >> 8), random);
+            waiting = 256.0 * exp2((logs as f64 + scale.log_ns - scale.log_bytes - 2.0 * scale.log_rtt) / STEP);
         }
-        if self.last_size > 0 {
-            let logs = log_steps(u64::from(self.last_size), random);
-            sent = pow(2.0, (logs as f64 + scale.log_ns - scale.log_bytes - scale.log_rtt) / STEP);
+        let (of, sent) = &mut self.sent[usize::from(self.last_size > SMALL)];
+        if *of != self.last_size {
+            let logs = tables.log_steps(u64::from(self.last_size), random);
+            (*of, *sent) =
+                (self.last_size, exp2((logs as f64 + scale.log_ns - scale.log_bytes - scale.log_rtt) / STEP));
         }
         if dt < rtt && self.utilisation > 0.0 {
-            let logs = log_steps(rtt - dt, random) + log_steps(libm::round(STORED * self.utilisation) as u64, random);
-            decayed = pow(2.0, (logs as f64 - scale.log_rtt) / STEP) / STORED;
+            // Signed integers convert in one instruction.
+            let stored = (STORED * self.utilisation + 0.5) as i64;
+            let logs = tables.log_steps(rtt - dt, random) + tables.log_steps(stored as u64, random);
+            decayed = exp2((logs as f64 - scale.log_rtt) / STEP) / STORED;
         }
-        self.utilisation = waiting + sent + decayed;
+        self.utilisation = waiting + *sent + decayed;
         self.pass(now_ns, size);
         self.utilisation
     }
-}
-
-/// Logarithm to the base 2 of a whole number in steps of 2^-15, from its first 16 bits; what is cut off rounds the last of
-/// these up with its own probability. 0 for 0.
-fn log_steps(x: u64, random: &mut impl FnMut() -> u32) -> i64 {
-    let bits = 64 - x.leading_zeros();
-    let mut x = x;
-    if bits > 16 {
-        let mask = (1u64 << (bits - 16)) - 1;
-        let cut = x & mask;
-        x &= !mask;
-        if cut > u64::from(random()) & mask {
-            x += mask + 1;
-        }
-    }
-    (log2(x.max(1) as f64) * STEP) as i64
-}
-
-/// The power of `base` that stands for a utilisation, rounded at random. `random` gives 31 random bits, once.
-pub fn encode(utilisation: f64, base: f64, random: &mut impl FnMut() -> u32) -> u16 {
-    let value = libm::ceil(UNIT * utilisation).max(1.0);
-    let power = log(value) / log(base);
-    let low = libm::floor(power);
-    let (below, above) = (pow(base, low), pow(base, low + 1.0));
-    let up = f64::from(random() % 65536) < (value - below) / (above - below) * 65536.0;
-    let power = if up { libm::ceil(power) } else { low };
-    power.min(f64::from(largest_power(base))) as u16
 }
 
 /// The utilisation a power stands for.
@@ -130,25 +184,38 @@ mod tests {
 
     #[test]
     fn logarithms_of_powers_of_two_are_exact() {
+        let tables = Tables::new(1.05);
         let mut never = || unreachable!("16 bits suffice");
-        assert_eq!(log_steps(1, &mut never), 0);
-        assert_eq!(log_steps(4096, &mut never), 12 << 15);
-        assert_eq!(log_steps(1000, &mut never), 326_558); // log2(1000) = 9.965784
+        assert_eq!(tables.log_steps(1, &mut never), 0);
+        assert_eq!(tables.log_steps(4096, &mut never), 12 << 15);
+        assert_eq!(tables.log_steps(1000, &mut never), 326_558); // log2(1000) = 9.965784
         // 17 bits: 65537 keeps 65536 or goes up to 65538.
-        assert_eq!(log_steps(65_537, &mut || 1), 16 << 15);
-        assert_eq!(log_steps(65_537, &mut || 0), 524_289);
+        assert_eq!(tables.log_steps(65_537, &mut || 1), 16 << 15);
+        assert_eq!(tables.log_steps(65_537, &mut || 0), 524_289);
+    }
+
+    /// A table that is off by one step somewhere would make runs differ from the reference simulator's.
+    #[test]
+    fn the_table_is_the_logarithm() {
+        let tables = Tables::new(1.05);
+        for m in (1u64 << 15)..=(1 << 16) {
+            for shift in 1..24 {
+                let direct = (log2((m << shift) as f64) * STEP) as i64;
+                assert_eq!(i64::from(tables.steps[m as usize]) + (shift << 15), direct, "{m} << {shift}");
+            }
+        }
     }
 
     /// A port sending full packets back to back for many RTTs measures a utilisation of one; one that sends every other
     /// packet time, one half.
     #[test]
     fn measures_the_load() {
-        let scale = Scale::new(100_000_000_000, 12_240);
+        let (tables, scale) = (Tables::new(1.05), Scale::new(100_000_000_000, 12_240));
         for (gap_ns, load) in [(80, 1.0), (160, 0.5), (800, 0.1)] {
             let mut port = PortUse::default();
             let mut u = 0.0;
             for i in 1..2000 {
-                u = port.update(&scale, i * gap_ns, 0, 1000, &mut || 0);
+                u = port.update(&tables, &scale, i * gap_ns, 0, 1000, &mut || 0);
             }
             assert!((u - load).abs() < 0.02 * load, "{u} at load {load}");
         }
@@ -156,7 +223,7 @@ mod tests {
         let mut port = PortUse::default();
         let mut u = 0.0;
         for i in 1..2000 {
-            u = port.update(&scale, i * 80, 153_000, 1000, &mut || 0);
+            u = port.update(&tables, &scale, i * 80, 153_000, 1000, &mut || 0);
         }
         assert!((u - 2.0).abs() < 0.03, "{u}");
     }
@@ -165,9 +232,10 @@ mod tests {
         /// What is decoded is within one step of what was encoded, and right on average.
         #[test]
         fn encoding_is_unbiased(u in 0.003f64..20.0, base in prop::sample::select(vec![1.01, 1.05, 1.1])) {
+            let tables = Tables::new(base);
             let mut sum = 0.0;
             for draw in 0..512u32 {
-                let got = decode(encode(u, base, &mut || draw * 128), base);
+                let got = decode(tables.encode(u, &mut || draw * 128), base);
                 prop_assert!(got < (u + 2.0 / UNIT) * base && got * base > u, "{u} became {got}");
                 sum += got;
             }

@@ -30,11 +30,13 @@ const NOBODY: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 struct Limiter {
     point: ReactionPoint,
+    /// The instant before which it lets nothing go, ps; as its point says.
+    departs_at: u64,
     frames: VecDeque<(Handle, u16, u8)>,
 }
 
 /// What happens next inside a host.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Next {
     Arrival,
     Timer(u32),
@@ -59,10 +61,41 @@ pub(crate) struct Adapter {
     is_full: bool,
     limiters: Vec<Limiter>,
     by_key: BTreeMap<u32, u32>,
+    /// Limiters with frames, in order.
+    busy: Vec<u32>,
     /// Limiter served last.
     last: u32,
-    /// Earliest end of a limiter's timer, ps; may be too early.
-    timer_at: u64,
+    /// Earliest end of a limiter's timer, ps, and which limiter's: the first of several.
+    timer: (u64, u32),
+}
+
+impl Adapter {
+    /// A limiter's point has changed.
+    fn note_change(&mut self, limiter: u32) {
+        let l = &mut self.limiters[limiter as usize];
+        l.departs_at = l.point.next_departure().0;
+        let due = (l.point.next_timeout().0, limiter);
+        if due < self.timer {
+            self.timer = due;
+        } else if limiter == self.timer.1 && due != self.timer {
+            let all = self.limiters.iter().enumerate().map(|(i, l)| (l.point.next_timeout().0, i as u32));
+            self.timer = all.min().unwrap_or((NEVER, NOBODY));
+        }
+    }
+
+    /// The limiter whose frame goes next, and when; in turn from the one after the last among several at once.
+    fn next_frame(&self, port: &Port) -> (u64, u32) {
+        let mut best = (NEVER, NOBODY);
+        let first = self.busy.partition_point(|i| *i <= self.last);
+        for &i in self.busy[first..].iter().chain(&self.busy[..first]) {
+            let l = &self.limiters[i as usize];
+            let at = l.departs_at.max(port.free);
+            if at < best.0 && l.frames.front().is_some_and(|f| port.paused & !1 & (1 << f.2) == 0) {
+                best = (at, i);
+            }
+        }
+        best
+    }
 }
 
 /// All adapters of a run.
@@ -88,8 +121,9 @@ impl Adapters {
             is_full: false,
             limiters: Vec::new(),
             by_key: BTreeMap::new(),
+            busy: Vec::new(),
             last: 0,
-            timer_at: NEVER,
+            timer: (NEVER, NOBODY),
         };
         Some(Box::new(Self {
             config,
@@ -119,7 +153,9 @@ impl Adapters {
         let number = *adapter.by_key.entry(key).or_insert(next);
         if number == next {
             let stream = Stream::new(self.seed, Purpose::Qcn, 1 << 63 | u64::from(nic) << 32 | u64::from(key));
-            adapter.limiters.push(Limiter { point: ReactionPoint::new(rate, stream), frames: VecDeque::new() });
+            let point = ReactionPoint::new(rate, stream);
+            let departs_at = point.next_departure().0;
+            adapter.limiters.push(Limiter { point, departs_at, frames: VecDeque::new() });
         }
         number
     }
@@ -129,9 +165,8 @@ impl Adapters {
         let Some(params) = self.config.limiter.clone() else { return };
         let number = self.limiter(nic, key);
         let adapter = &mut self.all[nic as usize];
-        let point = &mut adapter.limiters[number as usize].point;
-        point.on_feedback(&params, Time(now), feedback);
-        adapter.timer_at = adapter.timer_at.min(point.next_timeout().0);
+        adapter.limiters[number as usize].point.on_feedback(&params, Time(now), feedback);
+        adapter.note_change(number);
     }
 
     /// Whether notifications shrink windows instead.
@@ -155,38 +190,23 @@ impl Adapters {
     fn next(&self, nic: u32, port: &Port) -> (u64, Next) {
         let a = &self.all[nic as usize];
         let mut first = (NEVER, Next::Nothing);
-        let mut offer = |at: u64, next: Next| first = first.min((at, next));
+        // At one instant what is offered first comes first.
+        let mut offer = |at: u64, next: Next| {
+            if at < first.0 {
+                first = (at, next);
+            }
+        };
         if let Some((at, _)) = a.up.front() {
             offer(*at, Next::Arrival);
         }
-        if a.timer_at != NEVER {
-            let due = a.limiters.iter().enumerate().map(|(i, l)| (l.point.next_timeout().0, i as u32)).min();
-            if let Some((at, i)) = due {
-                offer(at, Next::Timer(i));
-            }
-        }
+        offer(a.timer.0, Next::Timer(a.timer.1));
         if let Some((at, ..)) = a.down.front() {
             offer(*at, Next::Lower);
         }
-        if a.poll_at != NEVER {
-            offer(a.poll_at, Next::Poll);
-        }
-        let count = a.limiters.len();
-        let mut best = (NEVER, NOBODY);
-        for turn in 1..=count {
-            // In turn from the one after the last.
-            let i = (a.last as usize + turn) % count;
-            let l = &a.limiters[i];
-            let Some((_, _, class)) = l.frames.front() else { continue };
-            if port.paused & !1 & (1 << class) == 0 {
-                let at = l.point.next_departure().0.max(port.free);
-                if at < best.0 {
-                    best = (at, i as u32);
-                }
-            }
-        }
-        if best.0 != NEVER {
-            offer(best.0, Next::Send(best.1));
+        offer(a.poll_at, Next::Poll);
+        if !a.busy.is_empty() {
+            let (at, limiter) = a.next_frame(port);
+            offer(at, Next::Send(limiter));
         }
         first
     }
@@ -228,15 +248,17 @@ impl Net {
                 if let Some(params) = &adapters.config.limiter {
                     adapter.limiters[i as usize].point.on_timeout(params, Time(now));
                 }
-                let timers = adapter.limiters.iter().map(|l| l.point.next_timeout().0);
-                adapter.timer_at = timers.min().unwrap_or(NEVER);
+                adapter.note_change(i);
             }
             Next::Lower => {
                 if let Some((_, h, key)) = adapter.down.pop_front() {
-                    let limiter = adapters.limiter(nic, key) as usize;
+                    let limiter = adapters.limiter(nic, key);
                     let packet = &self.arena[h];
-                    let frames = &mut adapters.all[nic as usize].limiters[limiter].frames;
-                    frames.push_back((h, packet.size, packet.class));
+                    let adapter = &mut adapters.all[nic as usize];
+                    adapter.limiters[limiter as usize].frames.push_back((h, packet.size, packet.class));
+                    if let Err(place) = adapter.busy.binary_search(&limiter) {
+                        adapter.busy.insert(place, limiter);
+                    }
                 }
             }
             Next::Poll => {
@@ -251,6 +273,12 @@ impl Net {
                 if let Some(params) = &adapters.config.limiter {
                     let on_wire = u32::from(size) + adapters.overhead;
                     limiter.point.on_sent(params, Time(now), on_wire, limiter.frames.is_empty());
+                }
+                if limiter.frames.is_empty() {
+                    adapter.busy.retain(|busy| *busy != i);
+                }
+                if adapters.config.limiter.is_some() {
+                    adapter.note_change(i);
                 }
                 if std::mem::take(&mut adapter.is_full) {
                     adapter.poll_at = now;

@@ -8,15 +8,14 @@ use crate::datagrams::Datagrams;
 use crate::error::InputError;
 use crate::graph::NodeId;
 use crate::ideal;
-use crate::net::parts::Note;
 use crate::net::{Net, Pinned};
 use crate::packet::{INLINE_HOPS, INT, Kind, LAST, LONG, NONE, PINT, Packet, ROUTED, STAMP, TICKS};
 use crate::record::{FlowRecord, Status};
 use crate::routing::{Address, Tuple, ip_of};
 use crate::scenario::{Framing, PathChoice, Transport};
+use crate::streams::Carries;
 use crate::workload::FlowSpec;
 use crate::workload::load::wire_bytes;
-use crate::workload::rpc::is_query;
 
 /// Bits of a packet's flow field that name the slot; the rest is the slot's generation.
 pub(crate) const SLOT_BITS: u32 = 24;
@@ -145,13 +144,13 @@ impl Net {
     pub(crate) fn ends(&self, spec: &FlowSpec, id: u64) -> (Address, Address) {
         match spec.stream.checked_sub(1) {
             None => self.addresses(spec.src, spec.dst, id),
-            Some(stream) if is_query(stream) || self.programs.as_ref().is_some_and(|p| p.has_stream(stream)) => {
-                self.addresses(spec.src, spec.dst, CONNECTION | u64::from(stream))
-            }
-            Some(stream) => {
-                let (client, server) = self.addresses(spec.dst, spec.src, CONNECTION | u64::from(stream - 1));
-                (server, client)
-            }
+            Some(stream) => match self.streams.as_ref().map(|s| s.carries(stream)) {
+                Some(Carries::Responses(_)) => {
+                    let (client, server) = self.addresses(spec.dst, spec.src, CONNECTION | u64::from(stream - 1));
+                    (server, client)
+                }
+                _ => self.addresses(spec.src, spec.dst, CONNECTION | u64::from(stream)),
+            },
         }
     }
 
@@ -300,20 +299,9 @@ impl Net {
             node = graph.ports[index].peer;
             self.port_tier[index]
         });
-        if let Some(rpcs) = &mut self.rpcs
-            && spec.stream != 0
-        {
-            let stream = spec.stream - 1;
-            if let Some(programs) = self.programs.as_mut().filter(|p| p.has_stream(stream)) {
-                programs.opened(stream, way.clone());
-            }
-            if let Some(least) = rpcs.started(stream, slot, way, tiers.collect(), &framing) {
-                // The client is where its responses go.
-                match self.share.part_of.get(dst.host as usize) {
-                    Some(&part) if part != self.share.me => self.notes.push((part, Note::Answers { stream, least })),
-                    _ => rpcs.learn_response(stream / 2, least),
-                }
-            }
+        if let Some(stream) = spec.stream.checked_sub(1) {
+            let tiers = tiers.collect();
+            self.stream_started(stream, slot, dst.host, way, tiers);
         } else {
             let frames = wire_bytes(spec.bytes, &Framing { min_frame, ..framing }, telemetry);
             for tier in tiers {

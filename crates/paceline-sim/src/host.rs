@@ -158,7 +158,7 @@ impl Net {
     #[inline(always)]
     pub(crate) fn nic_launch<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
         let p = &mut self.ports[port as usize];
-        if p.watched || p.peer_is_host {
+        if p.watched != 0 || p.peer_is_host {
             self.launch(port, h, false, now, s);
             return;
         }
@@ -187,9 +187,9 @@ impl Net {
         let mut packet = flow.next_packet(number, now, self.clock);
         self.counters.data_made += 1;
         if flow.stream != 0
-            && let Some(rpcs) = &self.rpcs
+            && let Some(streams) = &self.streams
         {
-            rpcs.refit(flow);
+            streams.refit(flow);
         }
         n.last = place;
         n.avail[place as usize] = Self::availability(flow, self.payload);
@@ -198,7 +198,7 @@ impl Net {
         }
         let port = n.port;
         let p = &mut self.ports[port as usize];
-        if self.spray || p.watched || p.peer_is_host {
+        if self.spray || p.watched != 0 || p.peer_is_host {
             let h = if self.spray { self.sprayed(slot, packet, now) } else { self.alloc_data(packet, now) };
             self.launch(port, h, false, now, s);
             return;
@@ -229,8 +229,8 @@ impl Net {
     /// Has a stream's sender look at the message of its next packet.
     fn refit(&mut self, slot: u32) {
         let flow = &mut self.flows[slot as usize];
-        if let (Some(rpcs), true) = (&self.rpcs, flow.stream != 0) {
-            rpcs.refit(flow);
+        if let (Some(streams), true) = (&self.streams, flow.stream != 0) {
+            streams.refit(flow);
         }
     }
 
@@ -449,8 +449,8 @@ impl Net {
         }
         let chunk = self.host.chunk;
         let seq = if chunk > 1 { flow.tx.whole_chunks(packet.seq, chunk) } else { packet.seq };
-        let acked = match &mut self.rpcs {
-            Some(rpcs) if flow.stream != 0 => rpcs.on_ack(flow, seq),
+        let acked = match &mut self.streams {
+            Some(streams) if flow.stream != 0 => streams.on_ack(flow, seq),
             _ => flow.tx.on_ack(seq),
         };
         if acked != Acked::Old {

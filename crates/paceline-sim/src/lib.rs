@@ -35,6 +35,7 @@ pub mod scenario;
 pub mod series;
 pub mod spec;
 mod special;
+mod streams;
 pub mod switch;
 pub mod topology;
 pub mod workload;

@@ -10,10 +10,10 @@ use paceline_proto::units::Time;
 use crate::clock::Wire;
 use crate::failures::Failures;
 use crate::net::parts::Cut;
-use crate::net::{EcnPoint, Lane, LongPaths, Net, REACTING, long_hop};
+use crate::net::{Arrivals, EcnPoint, Lane, LongPaths, Net, REACTING, long_hop};
 use crate::packet::{CE, Handle, INT, Kind, Packet, Words};
 use crate::pint::Pint;
-use crate::port::{NO_ECN, Port};
+use crate::port::{MEASURED, NO_ECN, Port, WATCHED};
 use crate::record::{BINS, bin};
 use crate::switch::LocalAccount;
 
@@ -72,28 +72,22 @@ enum Exception {
 }
 
 impl Net {
-    /// Runs the port: `arrivals` as (time, handle) in order, all before `end`; departures before `end`.
-    pub(crate) fn run_local<L: Lane>(
-        &mut self,
-        port: u32,
-        mut arrivals: impl Iterator<Item = (u64, Handle)>,
-        end: u64,
-        lane: &mut L,
-    ) {
+    /// Runs the port: `arrivals` in order, all before `end`; departures before `end`.
+    pub(crate) fn run_local<L: Lane>(&mut self, port: u32, mut arrivals: Arrivals<'_>, end: u64, lane: &mut L) {
         if self.special.is_some() {
             self.run_special(port, arrivals, end, lane);
             return;
         }
         let i = port as usize;
         let limit = self.buffers.egress_limit();
-        let across = if self.ports[i].watched { self.part_across(port) } else { None };
+        let across = if self.ports[i].watched & WATCHED != 0 { self.part_across(port) } else { None };
         loop {
             let (packets, int) = self.arena.split();
             let p = &mut self.ports[i];
             let ecn = if p.ecn == NO_ECN { None } else { Some(self.ecn[usize::from(p.ecn)]) };
             let fixed = Fixed {
                 port,
-                loss: if p.watched { self.error_rate[i] } else { 0.0 },
+                loss: if p.watched & WATCHED != 0 { self.error_rate[i] } else { 0.0 },
                 class_slot: self.class_slot,
                 wires: &self.wires,
                 long_paths: &self.long_paths,
@@ -159,21 +153,29 @@ fn run<L: Lane>(
     p: &mut Port,
     store: &mut Store<'_>,
     rare: &mut Rare<'_>,
-    arrivals: &mut impl Iterator<Item = (u64, Handle)>,
+    arrivals: &mut Arrivals<'_>,
     end: u64,
     lane: &mut L,
 ) -> Option<(u64, Handle, Exception)> {
-    for (now, h) in arrivals {
+    // Of its own, so that it stays in registers.
+    let mut rest = arrivals.clone();
+    while let Some((now, h)) = rest.next() {
+        if p.free <= now && p.is_quiet() {
+            let packet = &mut store.packets[h as usize];
+            if !packet.kind.is_pfc() {
+                pass(fixed, p, packet, store.int, rare, h, now, lane);
+                continue;
+            }
+        }
         while p.free <= now && p.waiting != 0 && depart(fixed, p, store, rare, lane) {}
         let packet = &mut store.packets[h as usize];
         if packet.kind.is_pfc() {
+            *arrivals = rest;
             return Some((now, h, Exception::Pfc));
         }
         if p.free <= now && (p.paused == 0 || p.paused & (1 << packet.class) == 0) {
             if p.waiting == 0 {
-                // In and out in the same instant: the buffer never holds it.
-                p.pass(packet.class);
-                send(fixed, p, packet, store.int, rare, h, now, lane);
+                pass(fixed, p, packet, store.int, rare, h, now, lane);
                 continue;
             }
             // What waits is paused; this one is not and goes now.
@@ -182,6 +184,7 @@ fn run<L: Lane>(
         let (class, size, in_port, flags) = (packet.class, packet.size, packet.in_port, packet.flags);
         let refused = flags & fixed.selective_mask != 0 && refuses(fixed, p, class, size);
         if u64::from(p.total) + u64::from(size) > fixed.limit || refused {
+            *arrivals = rest;
             return Some((now, h, Exception::Drop));
         }
         note(fixed, p, store.rows, class, now);
@@ -214,7 +217,8 @@ fn depart<L: Lane>(fixed: &Fixed<'_>, p: &mut Port, store: &mut Store<'_>, rare:
             mark(fixed, p, packet, rare, behind);
         }
     }
-    send(fixed, p, packet, store.int, rare, h, now, lane);
+    let direct = p.peer_is_host || packet.kind.is_pfc();
+    send(fixed, p, packet, store.int, rare, h, now, direct, lane);
     true
 }
 
@@ -239,7 +243,25 @@ fn mark(fixed: &Fixed<'_>, p: &Port, packet: &mut Packet, rare: &mut Rare<'_>, b
     }
 }
 
-/// Puts a packet on the wire at `now`: counts it, moves it on by one hop and stamps it.
+/// A packet goes in and out in the same instant: the buffer never holds it.
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "apart, so that the compiler knows what cannot change what")]
+fn pass<L: Lane>(
+    fixed: &Fixed<'_>,
+    p: &mut Port,
+    packet: &mut Packet,
+    int: &mut [Words],
+    rare: &mut Rare<'_>,
+    h: Handle,
+    now: u64,
+    lane: &mut L,
+) {
+    p.pass(packet.class);
+    let direct = p.peer_is_host;
+    send(fixed, p, packet, int, rare, h, now, direct, lane);
+}
+
+/// Puts a packet on the wire at `now`: counts it, moves it on by one hop and stamps it. `direct`: it ends at the peer.
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "apart, so that the compiler knows what cannot change what")]
 fn send<L: Lane>(
@@ -250,6 +272,7 @@ fn send<L: Lane>(
     rare: &mut Rare<'_>,
     h: Handle,
     now: u64,
+    direct: bool,
     lane: &mut L,
 ) {
     let size = packet.size;
@@ -260,7 +283,7 @@ fn send<L: Lane>(
     packet.in_port = p.peer_port;
     let hop = usize::from(packet.hop);
     let control = packet.kind != Kind::Data;
-    let to = if p.peer_is_host || packet.kind.is_pfc() {
+    let to = if direct {
         p.peer_port
     } else {
         packet.hop += 1;
@@ -276,8 +299,13 @@ fn send<L: Lane>(
         int[h as usize].0[hop & 7] = fixed.units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code);
     }
     let (inbox, arrival) = (p.peer_base + u32::from(to), p.free + p.delay);
-    if p.watched {
-        if let Some((inbox, arrival)) = watch(fixed, p, packet, int, rare, (h, inbox), (now, arrival)) {
+    if p.watched != 0 {
+        if let Some(pint) = &mut rare.pint {
+            pint.measure(fixed.port, p, packet, &mut int[h as usize].0, now);
+        }
+        if p.watched == MEASURED {
+            lane.put(inbox, arrival, h);
+        } else if let Some((inbox, arrival)) = watch(fixed, p, packet, rare, (h, inbox), (now, arrival)) {
             lane.put(inbox, arrival, h);
         }
         return;
@@ -292,7 +320,6 @@ fn watch(
     fixed: &Fixed<'_>,
     p: &mut Port,
     packet: &mut Packet,
-    int: &mut [Words],
     rare: &mut Rare<'_>,
     (h, mut inbox): (Handle, u32),
     (now, mut arrival): (u64, u64),
@@ -300,9 +327,6 @@ fn watch(
     if fixed.reaction != 0 && packet.kind.is_pfc() {
         arrival += fixed.reaction;
         packet.in_port |= REACTING;
-    }
-    if let Some(pint) = &mut rare.pint {
-        pint.measure(fixed.port, p, packet, &mut int[h as usize].0, now, None);
     }
     if fixed.loss > 0.0
         && !packet.kind.is_pfc()

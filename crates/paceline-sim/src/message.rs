@@ -670,7 +670,7 @@ impl Net {
         if !back && is_tcp {
             self.traffic[scheme].delivered_bytes += u64::from(fresh);
         }
-        if fresh > 0 && self.rpcs.is_some() {
+        if fresh > 0 && self.streams.is_some() {
             self.stream_moved(number, slot, back, fresh, now);
         }
         match end {
@@ -698,8 +698,10 @@ impl Net {
             if let Some(stream) = self.receiving[number as usize].stream.checked_sub(1) {
                 self.stream_bytes(stream, fresh, now);
             }
-        } else if let (Some(stream), Some(rpcs)) = (self.flows[slot as usize].stream.checked_sub(1), &mut self.rpcs) {
-            rpcs.acked_bytes(stream, fresh);
+        } else if let (Some(stream), Some(streams)) =
+            (self.flows[slot as usize].stream.checked_sub(1), &mut self.streams)
+        {
+            streams.acked_bytes(stream, fresh);
         }
     }
 

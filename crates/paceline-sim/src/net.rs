@@ -31,6 +31,7 @@ use crate::rpc::Rpcs;
 use crate::scenario::{HostConfig, Scenario};
 use crate::series::Series;
 use crate::special::Special;
+use crate::streams::Streams;
 use crate::switch::{Admit, Buffers, Place};
 
 /// How an engine learns what the model started. Static dispatch: this is the hot path.
@@ -51,6 +52,24 @@ pub trait Schedule {
 pub trait Lane: Schedule {
     /// A packet reaches `inbox` (global port index) at `arrival`.
     fn put(&mut self, inbox: u32, arrival: u64, handle: Handle);
+}
+
+/// What reaches a port in one window, in order: times and packets.
+#[derive(Clone, Debug)]
+pub struct Arrivals<'a> {
+    /// Start of the window, ps.
+    pub start: u64,
+    /// Time since then in the upper half, packet in the lower.
+    pub keys: std::slice::Iter<'a, u64>,
+}
+
+impl Iterator for Arrivals<'_> {
+    type Item = (u64, Handle);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(u64, Handle)> {
+        self.keys.next().map(|key| (self.start + (key >> 32), *key as Handle))
+    }
 }
 
 /// In [`Packet::in_port`] of a PFC frame that takes effect some time after its arrival: orders it among packets that arrive meanwhile.
@@ -209,7 +228,9 @@ pub struct Net {
     pub(crate) special: Option<Box<Special>>,
     /// Host-wide message transports, where the scheme is one.
     pub(crate) messages: Option<Box<Messages>>,
-    /// Connections with queries and responses, where there are any.
+    /// Connections that stay open, where there are any.
+    pub(crate) streams: Option<Box<Streams>>,
+    /// Clients that ask over them, where there are any.
     pub(crate) rpcs: Option<Box<Rpcs>>,
     /// Adapters between transports and links, where hosts have them.
     pub(crate) adapters: Option<Box<Adapters>>,
@@ -360,7 +381,13 @@ impl Net {
         let p = &self.ports[port as usize];
         if let (Some(pint), NONE) = (&mut self.pint, self.nic_of_port[port as usize]) {
             let (packets, int) = self.arena.split();
-            pint.measure(port, p, &packets[h as usize], &mut int[h as usize].0, now, self.reference_random.as_mut());
+            let (packet, telemetry) = (&packets[h as usize], &mut int[h as usize].0);
+            match &mut self.reference_random {
+                None => pint.measure(port, p, packet, telemetry, now),
+                Some(reference) => {
+                    pint.measure_with(port, p, packet, telemetry, now, &mut || reference.rand.next());
+                }
+            }
         }
         let error_rate = self.error_rate[port as usize];
         if error_rate > 0.0
@@ -387,7 +414,7 @@ impl Net {
     pub(crate) fn launch<S: Schedule>(&mut self, port: u32, h: Handle, at_switch: bool, now: u64, s: &mut S) {
         let (free, inbox, mut arrival) = self.transmit(port, h, at_switch, now);
         let mut to = (h, inbox);
-        if self.ports[port as usize].watched {
+        if self.ports[port as usize].watched != 0 {
             let reacts = self.pfc_reaction != 0 && self.arena[h].kind.is_pfc();
             if reacts {
                 arrival += self.pfc_reaction;

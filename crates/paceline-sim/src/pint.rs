@@ -1,12 +1,11 @@
 //! Probabilistic telemetry (PINT) in the network: the state of the switch ports, and whose random numbers are drawn.
 
 use paceline_proto::cc::Params;
-use paceline_proto::pint::{PortUse, Scale, encode};
+use paceline_proto::pint::{PortUse, Scale, Tables};
 use paceline_proto::rng::hash3;
 use paceline_proto::telemetry::IntHop;
 use paceline_proto::units::NS;
 
-use crate::engine::reference_random::ReferenceRandom;
 use crate::error::InputError;
 use crate::net::Net;
 use crate::packet::{Kind, PINT, Packet};
@@ -16,7 +15,7 @@ use crate::scenario::Scenario;
 /// What the switch ports know.
 #[derive(Debug)]
 pub(crate) struct Pint {
-    log_base: f64,
+    tables: Tables,
     /// Key of the draws.
     key: u64,
     /// Only data packets are measured (quirk `pint_data_only`).
@@ -44,19 +43,35 @@ impl Pint {
         let Some((log_base, _)) = found else { return Ok(None) };
         let port = |p: &crate::graph::PortInfo| (Scale::new(p.rate.0, base_rtt_ns), PortUse::default());
         let ports = scenario.graph.ports.iter().map(port).collect();
-        Ok(Some(Box::new(Self { log_base, key, data_only: scenario.quirks.pint_data_only, ports })))
+        Ok(Some(Box::new(Self {
+            tables: Tables::new(log_base),
+            key,
+            data_only: scenario.quirks.pint_data_only,
+            ports,
+        })))
     }
 
     /// A packet leaves a switch port: it is measured, and the largest utilisation of the path so far goes with it.
     #[inline(never)]
-    pub(crate) fn measure(
+    pub(crate) fn measure(&mut self, port: u32, p: &Port, packet: &Packet, telemetry: &mut [IntHop; 8], now: u64) {
+        let (key, mut draws) = (self.key, u64::from(port) << 3);
+        let mut random = || {
+            draws += 1;
+            (hash3(key, draws, p.tx_packets) >> 33) as u32
+        };
+        self.measure_with(port, p, packet, telemetry, now, &mut random);
+    }
+
+    /// The same with other random numbers, of 31 bits.
+    #[inline(always)]
+    pub(crate) fn measure_with(
         &mut self,
         port: u32,
         p: &Port,
         packet: &Packet,
         telemetry: &mut [IntHop; 8],
         now: u64,
-        reference: Option<&mut ReferenceRandom>,
+        random: &mut impl FnMut() -> u32,
     ) {
         let (scale, state) = &mut self.ports[port as usize];
         let (now_ns, size) = (now / NS, u32::from(packet.size));
@@ -65,17 +80,9 @@ impl Pint {
             state.pass(now_ns, size);
             return;
         }
-        let (key, mut draws, mut reference) = (self.key, u64::from(port) << 3, reference);
-        let mut random = || {
-            if let Some(reference) = &mut reference {
-                return reference.rand.next();
-            }
-            draws += 1;
-            (hash3(key, draws, p.tx_packets) >> 33) as u32
-        };
-        let utilisation = state.update(scale, now_ns, p.total, size, &mut random);
+        let utilisation = state.update(&self.tables, scale, now_ns, p.total, size, random);
         if data && packet.flags & PINT != 0 {
-            let power = u64::from(encode(utilisation, self.log_base, &mut random));
+            let power = u64::from(self.tables.encode(utilisation, random));
             telemetry[0].0 = telemetry[0].0.max(power);
         }
     }

@@ -52,8 +52,8 @@ pub struct Port {
     last_served: u8,
     /// The peer is a host.
     pub peer_is_host: bool,
-    /// Each departure is looked at: some are lost on this wire, the port measures its load (PINT), or pauses take effect late.
-    pub watched: bool,
+    /// Why each departure is looked at, in bits: [`MEASURED`], [`WATCHED`].
+    pub watched: u8,
     /// Classes are served in order of their numbers, not in turn.
     pub strict: bool,
     /// Bytes of the packets sent without payload.
@@ -66,6 +66,12 @@ pub struct Port {
     pub tx_control: u64,
     queues: [Queue; 8],
 }
+
+/// [`Port::watched`]: the port measures its load for PINT.
+pub const MEASURED: u8 = 1;
+/// [`Port::watched`]: some packets are lost on this wire, its link may fail, pauses take effect late, or it leads to another
+/// part.
+pub const WATCHED: u8 = 2;
 
 /// [`Port::ecn`]: this port does not mark.
 pub const NO_ECN: u8 = u8::MAX;
@@ -88,7 +94,7 @@ impl Port {
             paused: 0,
             last_served: 0,
             peer_is_host: false,
-            watched: false,
+            watched: 0,
             strict: false,
             total: 0,
             tx_packets: 0,
@@ -185,6 +191,12 @@ impl Port {
         }
         let start = u32::from(self.last_served) + 1;
         Some(((eligible.rotate_right(start).trailing_zeros() + start) & 7) as u8)
+    }
+
+    /// Nothing waits and nothing is paused.
+    #[inline(always)]
+    pub fn is_quiet(&self) -> bool {
+        self.waiting | self.paused == 0
     }
 
     /// A packet of a class goes straight through without queueing; it counts as served.

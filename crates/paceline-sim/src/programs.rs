@@ -300,11 +300,6 @@ impl Programs {
         self.streams[(stream - self.first_stream) as usize].way = way.into_boxed_slice();
     }
 
-    /// Whether a stream is a program's.
-    pub(crate) fn has_stream(&self, stream: u32) -> bool {
-        stream >= self.first_stream
-    }
-
     /// A message is under way on a stream.
     pub(crate) fn goes_by_stream(&mut self, stream: u32, message: u32, bytes: u64, framing: &Framing, sprayed: bool) {
         let s = &mut self.streams[(stream - self.first_stream) as usize];
@@ -383,7 +378,7 @@ impl Net {
     /// More packets than a connection over RDMA can number.
     pub(crate) fn append_program(&mut self, stream: u32, message: u32, bytes: u64) -> Result<Option<u32>, InputError> {
         let (framing, sprayed) = (self.scenario.framing, self.scenario.routing.choice == PathChoice::Spray);
-        let Some((slot, packets)) = self.rpcs.as_ref().and_then(|r| r.sender_of(stream)) else { return Ok(None) };
+        let Some((slot, packets)) = self.streams.as_ref().and_then(|s| s.sender_of(stream)) else { return Ok(None) };
         let flow = &self.flows[slot as usize];
         if !flow.alive {
             return Ok(None);

@@ -5,7 +5,7 @@ pub(crate) mod credits;
 pub(crate) mod red;
 pub(crate) mod trimming;
 
-use crate::net::{Lane, Net, Schedule};
+use crate::net::{Arrivals, Lane, Net, Schedule};
 use crate::packet::{Handle, UNSCHEDULED};
 use crate::scenario::{Scenario, Transport};
 use credits::Credits;
@@ -61,13 +61,7 @@ impl<L: Lane> Schedule for Quiet<'_, L> {
 
 impl Net {
     /// One window of a port: `arrivals` as (time, handle) in order, all before `end`; departures before `end`.
-    pub(crate) fn run_special<L: Lane>(
-        &mut self,
-        port: u32,
-        arrivals: impl Iterator<Item = (u64, Handle)>,
-        end: u64,
-        lane: &mut L,
-    ) {
+    pub(crate) fn run_special<L: Lane>(&mut self, port: u32, arrivals: Arrivals<'_>, end: u64, lane: &mut L) {
         if matches!(self.special.as_deref(), Some(Special::Red(_))) {
             self.run_red(port, arrivals, end, lane);
             return;

@@ -1,78 +1,26 @@
 //! The two engines give the same bytes, and packets are conserved.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
 use std::sync::Arc;
 
+use common::{Shared, run_on};
 use paceline_proto::cc::{Params, dcqcn, dctcp, fixed, hpcc, hpcc_pint, timely};
 use paceline_proto::red;
 use paceline_proto::rng::{Purpose, Stream};
 use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time, US};
-use paceline_sim::engine::sequential::Sequential;
-use paceline_sim::engine::windowed::Windowed;
-use paceline_sim::engine::{Ending, Observer};
+use paceline_sim::engine::Ending;
 use paceline_sim::graph::{Graph, Link, NodeKind, Topology};
-use paceline_sim::net::Net;
-use paceline_sim::record::{Counters, FlowRecord, Status};
+use paceline_sim::record::Status;
 use paceline_sim::scenario::*;
 use paceline_sim::workload::{FlowSpec, FlowTable};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
-#[derive(Default)]
-struct Collect(Vec<FlowRecord>);
-
-impl Observer for Collect {
-    fn flows_ended(&mut self, records: &[FlowRecord]) {
-        self.0.extend_from_slice(records);
-    }
-}
-
-#[derive(PartialEq, Debug)]
-struct Results {
-    flows: Vec<FlowRecord>,
-    counters: Counters,
-    queues: Vec<Vec<u64>>,
-    pauses: Vec<[u64; 8]>,
-    hops: (u64, u64),
-    ended_well: bool,
-    first_drop: Option<String>,
-}
-
-fn results(net: &Net, mut flows: Vec<FlowRecord>, ending: &Ending) -> Results {
-    flows.sort_by_key(|f| f.id);
-    let ports = net_ports(net);
-    Results {
-        flows,
-        // Events depend on how one looks; everything else is physics.
-        counters: Counters { events: 0, ..*net.counters() },
-        queues: (0..ports).flat_map(|p| [3, 4].map(|c| net.queue_time(p, c).to_vec())).collect(),
-        pauses: (0..ports).map(|p| net.pauses(p).map_or([0; 8], |x| x.time)).collect(),
-        hops: net.hops(),
-        ended_well: *ending == Ending::Completed,
-        first_drop: net.first_lossless_drop().map(str::to_string),
-    }
-}
-
-fn net_ports(net: &Net) -> u32 {
-    net.graph().ports.len() as u32
-}
-
 /// With the sequential engine, or on so many threads.
-fn run(scenario: &Arc<Scenario>, flows: &[FlowSpec], threads: Option<usize>) -> (Results, usize, u64) {
-    let table = Box::new(FlowTable::new(flows.to_vec()));
-    let mut collect = Collect::default();
-    if let Some(threads) = threads {
-        let mut engine = Windowed::on_threads(scenario, table, threads).unwrap();
-        engine.nets_mut().for_each(|net| net.record_classes(&[3, 4]));
-        let parts = engine.threads();
-        let (ending, _) = engine.run(&mut collect).unwrap();
-        (results(engine.net(), collect.0, &ending), parts, engine.shares().iter().map(|s| s.crossed).sum())
-    } else {
-        let mut engine = Sequential::new(Arc::clone(scenario), table, None).unwrap();
-        engine.net_mut().record_classes(&[3, 4]);
-        let (ending, _) = engine.run(&mut collect).unwrap();
-        (results(engine.net(), collect.0, &ending), 1, 0)
-    }
+fn run(scenario: &Arc<Scenario>, flows: &[FlowSpec], threads: Option<usize>) -> Shared {
+    run_on(scenario, Box::new(FlowTable::new(flows.to_vec())), &[3, 4], threads)
 }
 
 #[derive(Clone, Debug)]
@@ -368,7 +316,7 @@ fn engines_and_threads_agree_and_packets_are_conserved() {
     let met = std::cell::RefCell::new(Met::default());
     let result = TestRunner::new(config).run(&knobs(), |k| {
         let (scenario, flows) = build(&k);
-        let sequential = run(&scenario, &flows, None).0;
+        let sequential = run(&scenario, &flows, None).outcome;
         let mut met = met.borrow_mut();
         if k.outages.is_empty() {
             // Looking up every hop, as is done where links may fail, finds the paths that packets else carry.
@@ -376,7 +324,7 @@ fn engines_and_threads_agree_and_packets_are_conserved() {
             let failures = FailureConfig { outages: vec![outage], ..FailureConfig::default() };
             let late = Arc::new(Scenario { failures, ..(*scenario).clone() });
             let threads = [None, Some(1), Some(3)][k.seed as usize % 3];
-            prop_assert_eq!(&run(&late, &flows, threads).0, &sequential);
+            prop_assert_eq!(&run(&late, &flows, threads).outcome, &sequential);
         }
         for threads in [1, 2, 3, 4, 7] {
             // One count of threads per case, beside one thread: all of them in turn.
@@ -384,7 +332,7 @@ fn engines_and_threads_agree_and_packets_are_conserved() {
             {
                 continue;
             }
-            let (windowed, parts, crossed) = run(&scenario, &flows, Some(threads));
+            let Shared { outcome: windowed, threads: parts, crossed } = run(&scenario, &flows, Some(threads));
             for (s, w) in sequential.flows.iter().zip(&windowed.flows) {
                 prop_assert_eq!(s, w);
             }
@@ -402,7 +350,7 @@ fn engines_and_threads_agree_and_packets_are_conserved() {
         met.drops += c.drops_buffer;
         met.ties += c.ties;
         met.link_down += c.drops_link_down;
-        prop_assert!(sequential.ended_well);
+        prop_assert_eq!(&sequential.ending, &Ending::Completed);
         prop_assert_eq!(c.data_made, c.data_delivered + c.data_dropped);
         prop_assert_eq!(sequential.flows.len(), flows.len());
         for f in &sequential.flows {

@@ -2,78 +2,15 @@
 //! arrives, and packets are conserved.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use std::fmt::Write as _;
-use std::sync::Arc;
+mod common;
 
-use paceline_sim::assemble::assemble;
-use paceline_sim::engine::sequential::Sequential;
-use paceline_sim::engine::windowed::Windowed;
-use paceline_sim::engine::{Ending, Observer};
-use paceline_sim::graph::Graph;
-use paceline_sim::net::Net;
-use paceline_sim::record::{Counters, FlowRecord, Status};
-use paceline_sim::scenario::Scenario;
-use paceline_sim::spec::parse;
+use std::fmt::Write as _;
+
+use common::{Shared, run_text};
+use paceline_sim::engine::Ending;
+use paceline_sim::record::Status;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
-
-#[derive(Default)]
-struct Collect(Vec<FlowRecord>);
-
-impl Observer for Collect {
-    fn flows_ended(&mut self, records: &[FlowRecord]) {
-        self.0.extend_from_slice(records);
-    }
-}
-
-#[derive(PartialEq, Debug)]
-struct Results {
-    flows: Vec<FlowRecord>,
-    counters: Counters,
-    transport: String,
-    queues: Vec<Vec<u64>>,
-    hops: (u64, u64),
-    ending: Ending,
-}
-
-fn results(net: &Net, mut flows: Vec<FlowRecord>, ending: Ending) -> Results {
-    flows.sort_by_key(|f| f.id);
-    Results {
-        flows,
-        counters: Counters { events: 0, ..*net.counters() },
-        transport: format!("{:?}", net.message_counters()),
-        queues: (0..net.graph().ports.len() as u32)
-            .flat_map(|p| (0..8).map(move |c| net.queue_time(p, c).to_vec()))
-            .collect(),
-        hops: net.hops(),
-        ending,
-    }
-}
-
-/// With the sequential engine, or on so many threads. Returns also how many packets crossed between threads.
-fn run(toml: &str, loss: f64, threads: Option<usize>) -> (Results, u64) {
-    let spec = parse(toml, "test", &[]).unwrap();
-    let assembled = assemble(&spec).unwrap();
-    let mut scenario: Scenario = (*assembled.scenario).clone();
-    if loss > 0.0 {
-        let mut graph: Graph = (*scenario.graph).clone();
-        graph.ports.iter_mut().for_each(|p| p.error_rate = loss);
-        scenario.graph = Arc::new(graph);
-    }
-    let scenario = Arc::new(scenario);
-    let mut collect = Collect::default();
-    if let Some(threads) = threads {
-        let mut engine = Windowed::on_threads(&scenario, assembled.source, threads).unwrap();
-        engine.nets_mut().for_each(|net| net.record_classes(&assembled.classes));
-        let (ending, _) = engine.run(&mut collect).unwrap();
-        (results(engine.net(), collect.0, ending), engine.shares().iter().map(|s| s.crossed).sum())
-    } else {
-        let mut engine = Sequential::new(scenario, assembled.source, None).unwrap();
-        engine.net_mut().record_classes(&assembled.classes);
-        let (ending, _) = engine.run(&mut collect).unwrap();
-        (results(engine.net(), collect.0, ending), 0)
-    }
-}
 
 /// The transports, with what their switches need.
 const TRANSPORTS: [&str; 18] = [
@@ -205,10 +142,10 @@ fn agree_and_arrive(cases: u32, knobs: impl Strategy<Value = Knobs>) -> [u64; 10
     let result = TestRunner::new(config).run(&knobs, |k| {
         let text = toml(&k);
         let loss = if k.loss { 0.005 } else { 0.0 };
-        let (sequential, _) = run(&text, loss, None);
+        let sequential = run_text(&text, loss, None).outcome;
         let mut met = met.borrow_mut();
         for threads in [1, [2, 3, 4, 7][k.flows as usize % 4]] {
-            let (windowed, crossed) = run(&text, loss, Some(threads));
+            let Shared { outcome: windowed, crossed, .. } = run_text(&text, loss, Some(threads));
             for (s, w) in sequential.flows.iter().zip(&windowed.flows) {
                 prop_assert_eq!(s, w);
             }
@@ -279,7 +216,7 @@ fn places_are_used_again_in_order() {
         shared: false,
         failures: (0, 0),
     });
-    assert_eq!(run(&text, 0.0, None).0.flows, run(&text, 0.0, Some(1)).0.flows);
+    assert_eq!(run_text(&text, 0.0, None).outcome.flows, run_text(&text, 0.0, Some(1)).outcome.flows);
 }
 
 /// The same while links fail and come back: the transports' own timers and repairs bring everything to an end.
@@ -300,8 +237,8 @@ fn credits_follow_the_data_around_a_failure() {
              [[failures]]\nlink = ['tor0', 'agg1']\ndown = '{down}'\n[[failures]]\nlink = ['tor2', 'agg3']\ndown = '{down}'
              [[workloads]]\nkind = 'permutation'\nsizes = '300KB'\nstart = '5us'\nrounds = 4\nperiod = '100us'"
         );
-        let (sequential, _) = run(&text, 0.0, None);
-        let (windowed, _) = run(&text, 0.0, Some(2));
+        let sequential = run_text(&text, 0.0, None).outcome;
+        let windowed = run_text(&text, 0.0, Some(2)).outcome;
         assert_eq!(sequential, windowed);
         assert!(sequential.flows.len() == 64 && sequential.flows.iter().all(|f| f.status == Status::Finished));
         sequential.counters

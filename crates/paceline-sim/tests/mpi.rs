@@ -2,24 +2,18 @@
 //! faster than they compute and with the messages that the program says; one that cannot end says why.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+mod common;
+
 use std::fmt::Write as _;
 
+use common::Collect;
 use paceline_sim::assemble::assemble;
+use paceline_sim::engine::Ending;
 use paceline_sim::engine::sequential::Sequential;
-use paceline_sim::engine::{Ending, Observer};
 use paceline_sim::net::Net;
 use paceline_sim::record::FlowRecord;
 use paceline_sim::results::mpi::{MpiRun, ranks, runs};
 use paceline_sim::spec::parse;
-
-#[derive(Default)]
-struct Collect(Vec<FlowRecord>);
-
-impl Observer for Collect {
-    fn flows_ended(&mut self, records: &[FlowRecord]) {
-        self.0.extend_from_slice(records);
-    }
-}
 
 /// What a run came to.
 struct Outcome {
@@ -50,7 +44,7 @@ fn run(cc: &str, more: &str) -> Outcome {
     let mut collect = Collect::default();
     let (ending, _) = engine.run(&mut collect).unwrap();
     assert!(ending != Ending::Completed || engine.net().packets_alive() == 0);
-    outcome(engine.net(), collect.0, ending)
+    outcome(engine.net(), collect.flows, ending)
 }
 
 const NO_PFC: &str = "[switch]\npfc = { enabled = false }\n";

@@ -2,28 +2,14 @@
 //! connections), runs repeat byte for byte, and one that cannot go on says so.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+mod common;
+
+use common::Collect;
 use paceline_sim::assemble::assemble;
+use paceline_sim::engine::Ending;
 use paceline_sim::engine::sequential::Sequential;
-use paceline_sim::engine::{Ending, Observer};
 use paceline_sim::net::Net;
-use paceline_sim::record::{FlowRecord, QueryRecord};
 use paceline_sim::spec::parse;
-
-#[derive(Default)]
-struct Collect {
-    flows: Vec<FlowRecord>,
-    queries: Vec<QueryRecord>,
-}
-
-impl Observer for Collect {
-    fn flows_ended(&mut self, records: &[FlowRecord]) {
-        self.flows.extend_from_slice(records);
-    }
-
-    fn queries_answered(&mut self, records: &[QueryRecord]) {
-        self.queries.extend_from_slice(records);
-    }
-}
 
 /// Twelve hosts in three racks; `more` goes on in the workload and then in other sections.
 fn run<T>(cc: &str, more: &str, look: impl FnOnce(&Net, Collect, Ending) -> T) -> T {

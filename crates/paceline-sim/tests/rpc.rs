@@ -2,85 +2,15 @@
 //! answered in order and no faster than possible.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use std::sync::Arc;
+mod common;
 
+use common::{Shared, run_text};
 use paceline_sim::assemble::assemble;
-use paceline_sim::engine::sequential::Sequential;
-use paceline_sim::engine::windowed::Windowed;
-use paceline_sim::engine::{Ending, Observer};
-use paceline_sim::graph::Graph;
-use paceline_sim::net::Net;
-use paceline_sim::record::{Counters, FlowRecord, QueryRecord};
-use paceline_sim::scenario::Scenario;
+use paceline_sim::engine::Ending;
+use paceline_sim::record::Counters;
 use paceline_sim::spec::parse;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
-
-#[derive(Default)]
-struct Collect {
-    flows: Vec<FlowRecord>,
-    queries: Vec<QueryRecord>,
-}
-
-impl Observer for Collect {
-    fn flows_ended(&mut self, records: &[FlowRecord]) {
-        self.flows.extend_from_slice(records);
-    }
-
-    fn queries_answered(&mut self, records: &[QueryRecord]) {
-        self.queries.extend_from_slice(records);
-    }
-}
-
-#[derive(PartialEq, Debug)]
-struct Results {
-    flows: Vec<FlowRecord>,
-    queries: Vec<QueryRecord>,
-    counters: Counters,
-    queues: Vec<Vec<u64>>,
-    hops: (u64, u64),
-    ending: Ending,
-}
-
-fn results(net: &Net, Collect { mut flows, mut queries }: Collect, ending: Ending) -> Results {
-    flows.sort_by_key(|f| f.id);
-    queries.sort_by_key(|q| (q.start, q.connection, q.number));
-    Results {
-        flows,
-        queries,
-        counters: Counters { events: 0, ..*net.counters() },
-        queues: (0..net.graph().ports.len() as u32)
-            .flat_map(|p| (0..8).map(move |c| net.queue_time(p, c).to_vec()))
-            .collect(),
-        hops: net.hops(),
-        ending,
-    }
-}
-
-/// With the sequential engine, or on so many threads. Returns also how many packets crossed between threads.
-fn run(toml: &str, loss: f64, threads: Option<usize>) -> (Results, u64) {
-    let spec = parse(toml, "test", &[]).unwrap();
-    let assembled = assemble(&spec).unwrap();
-    let mut scenario: Scenario = (*assembled.scenario).clone();
-    if loss > 0.0 {
-        let mut graph: Graph = (*scenario.graph).clone();
-        graph.ports.iter_mut().for_each(|p| p.error_rate = loss);
-        scenario.graph = Arc::new(graph);
-    }
-    let scenario = Arc::new(scenario);
-    let mut collect = Collect::default();
-    if let Some(threads) = threads {
-        let mut engine = Windowed::on_threads(&scenario, assembled.source, threads).unwrap();
-        engine.nets_mut().for_each(|net| net.record_classes(&assembled.classes));
-        let (ending, _) = engine.run(&mut collect).unwrap();
-        (results(engine.net(), collect, ending), engine.shares().iter().map(|s| s.crossed).sum())
-    } else {
-        let mut engine = Sequential::new(scenario, assembled.source, None).unwrap();
-        engine.net_mut().record_classes(&assembled.classes);
-        let (ending, _) = engine.run(&mut collect).unwrap();
-        (results(engine.net(), collect, ending), 0)
-    }
-}
 
 const SCHEMES: [&str; 8] = [
     "cc = 'hpcc'",
@@ -192,9 +122,9 @@ fn engines_and_threads_agree_and_every_query_is_answered() {
         .run(&knobs(), |k| {
             let toml = scenario(&k);
             let loss = if k.loss { 0.003 } else { 0.0 };
-            let (expected, _) = run(&toml, loss, None);
+            let expected = run_text(&toml, loss, None).outcome;
             for threads in [1, 2 + k.seed as usize % 3] {
-                let (got, crossed) = run(&toml, loss, Some(threads));
+                let Shared { outcome: got, crossed, .. } = run_text(&toml, loss, Some(threads));
                 prop_assert!(
                     got == expected,
                     "{} threads: {:?} {:?}, {}",
@@ -226,7 +156,7 @@ fn engines_and_threads_agree_and_every_query_is_answered() {
 fn a_query_alone_takes_the_ideal_time() {
     let toml = "[topology]\nkind = 'star'\nhosts = 2\n[framing]\npreset = 'ethernet'\n[schemes.x]\ncc = 'none'\nwindow = 'off'\n\
                 [[workloads]]\nkind = 'rpc'\nclients = [0]\nservers = [1]\nsizes = '10KB'\nduration = '1ms'";
-    let (r, _) = run(toml, 0.0, None);
+    let r = run_text(toml, 0.0, None).outcome;
     assert!(r.queries.len() > 100);
     let ack = 84 * 80;
     for q in &r.queries {
@@ -242,7 +172,7 @@ fn an_open_loop_offers_its_load() {
     let toml = "[topology]\nkind = 'star'\nhosts = 3\nhost_rate = '25Gbps'\n[schemes.x]\ncc = 'hpcc'\n\
                 [[workloads]]\nkind = 'rpc'\nclients = [0]\nservers = [1, 2]\nconnections = 3\nsizes = '4KB'\nmode = 'open'\n\
                 load.value = 0.4\nduration = '20ms'";
-    let (r, _) = run(toml, 0.0, None);
+    let r = run_text(toml, 0.0, None).outcome;
     let expected = 0.4 * 25e9 * 0.02 / 8.0 / 4000.0;
     let got = r.queries.len() as f64;
     assert!((got / expected - 1.0).abs() < 4.0 / expected.sqrt(), "{got} queries, {expected} expected");

@@ -5,57 +5,14 @@ mod common;
 
 use std::fmt::Write as _;
 
-use common::Collect;
-use paceline_sim::assemble::assemble;
+use common::{Outcome, run_text};
 use paceline_sim::engine::Ending;
-use paceline_sim::engine::sequential::Sequential;
-use paceline_sim::engine::windowed::Windowed;
-use paceline_sim::net::Net;
-use paceline_sim::record::{Counters, FlowRecord, Status, Traffic};
-use paceline_sim::spec::parse;
+use paceline_sim::record::Status;
 use proptest::prelude::*;
 
-#[derive(PartialEq, Debug)]
-struct Results {
-    flows: Vec<FlowRecord>,
-    counters: Counters,
-    traffic: Vec<Traffic>,
-    pauses: Vec<[u64; 8]>,
-    alive: u32,
-    ending: Ending,
-}
-
-fn results(net: &Net, collect: Collect, ending: Ending) -> Results {
-    let mut flows = collect.flows;
-    flows.sort_by_key(|f| f.id);
-    Results {
-        flows,
-        counters: Counters { events: 0, ..*net.counters() },
-        traffic: net.traffic().to_vec(),
-        pauses: (0..net.graph().ports.len() as u32).map(|p| net.pauses(p).map_or([0; 8], |x| x.time)).collect(),
-        alive: net.packets_alive(),
-        ending,
-    }
-}
-
 /// The results of both engines, the windowed one on one thread and on three, which agree.
-fn run(text: &str) -> Results {
-    let all = [None, Some(1), Some(3)].map(|threads| {
-        let assembled = assemble(&parse(text, "test", &[]).unwrap_or_else(|e| panic!("{e}\n{text}"))).unwrap();
-        let mut collect = Collect::default();
-        if let Some(threads) = threads {
-            let mut engine = Windowed::on_threads(&assembled.scenario, assembled.source, threads).unwrap();
-            engine.nets_mut().for_each(|net| net.record_classes(&assembled.classes));
-            let (ending, _) = engine.run(&mut collect).unwrap();
-            results(engine.net(), collect, ending)
-        } else {
-            let mut engine = Sequential::new(assembled.scenario, assembled.source, None).unwrap();
-            engine.net_mut().record_classes(&assembled.classes);
-            let (ending, _) = engine.run(&mut collect).unwrap();
-            results(engine.net(), collect, ending)
-        }
-    });
-    let [sequential, one, three] = all;
+fn run(text: &str) -> Outcome {
+    let [sequential, one, three] = [None, Some(1), Some(3)].map(|threads| run_text(text, 0.0, threads).outcome);
     assert_eq!(sequential, one, "engines differ\n{text}");
     assert_eq!(one, three, "threads differ\n{text}");
     let (sum, c) =
@@ -70,7 +27,7 @@ const STAR: &str = "[topology]\nkind = 'star'\nhosts = 5\nhost_rate = '10Gbps'\n
 [switch]\nmodel = 'per_port'\nbuffer = '102400B'\necn = { enabled = false }\n
 [schemes.udp]\ncc = 'udp'\nRATE\n[schemes.tcp]\ncc = 'new_reno'\n";
 
-fn star(rate: &str, pfc: bool, rows: &str) -> Results {
+fn star(rate: &str, pfc: bool, rows: &str) -> Outcome {
     let pfc = format!("[switch.pfc]\nenabled = {pfc}\nheadroom = 'auto'\n");
     let flows = format!("[[workloads]]\nkind = 'flows'\nscheme = 'udp'\nrows = [{rows}]\n");
     run(&format!("{}{pfc}{flows}", STAR.replace("RATE", rate)))

@@ -61,12 +61,20 @@ pub struct HpccPint {
     /// An ACK above this sequence number opens a new round trip; 0 before the first ACK.
     last_update_seq: u32,
     stage: u32,
+    /// The power that came last and the utilisation it stands for: often the next is the same.
+    last: (u16, f64),
 }
 
 impl HpccPint {
     /// A fresh flow: line rate.
     pub fn new(ctx: &FlowContext) -> Self {
-        Self { reference_rate: ctx.line_rate, rate: ctx.line_rate, last_update_seq: 0, stage: 0 }
+        Self {
+            reference_rate: ctx.line_rate,
+            rate: ctx.line_rate,
+            last_update_seq: 0,
+            stage: 0,
+            last: (0, crate::pint::decode(0, 1.0)),
+        }
     }
 }
 
@@ -78,7 +86,10 @@ impl CongestionControl for HpccPint {
             self.last_update_seq = ack.snd_nxt;
             return;
         }
-        let c = crate::pint::decode(power, p.log_base) / p.eta;
+        if self.last.0 != power {
+            self.last = (power, crate::pint::decode(power, p.log_base));
+        }
+        let c = self.last.1 / p.eta;
         let (rate, stage) = if c >= 1.0 || self.stage >= p.max_stage {
             (((self.reference_rate as f64 / c) as u64).saturating_add(p.w_ai_rate), 0)
         } else {

@@ -7,23 +7,13 @@ use crate::packet::Handle;
 
 /// Keys a block holds: two cache lines.
 const BLOCK: usize = 16;
-/// End of a chain.
-const END: u32 = u32::MAX;
+/// End of a chain: block 0 is never used.
+const END: u32 = 0;
+/// A list without keys.
+const EMPTY: u32 = 0;
 
 /// Time within the window in the upper half, packet handle in the lower.
 pub(super) type Key = u64;
-
-#[derive(Clone, Copy, Debug)]
-struct List {
-    len: u32,
-    block: u32,
-}
-
-const EMPTY: List = List { len: 0, block: END };
-
-#[derive(Clone, Debug)]
-#[repr(C, align(64))]
-struct Block([Key; BLOCK]);
 
 /// A ring of windows.
 #[derive(Debug)]
@@ -31,9 +21,11 @@ pub(super) struct Inboxes {
     width: u64,
     ports: usize,
     slots: usize,
-    lists: Vec<List>,
-    blocks: Vec<Block>,
-    /// The block that follows each block in its list, or in the list of free ones.
+    /// By slot and port: where in `keys` the list ends.
+    lists: Vec<u32>,
+    /// The keys of all blocks. A list fills one block after the other.
+    keys: Vec<Key>,
+    /// The block before each block in its list, or the next in the list of free ones.
     next: Vec<u32>,
     free: u32,
     /// One bit per port and slot: something is to be done there in that window.
@@ -60,8 +52,8 @@ impl Inboxes {
             ports,
             slots,
             lists: vec![EMPTY; slots * ports],
-            blocks: Vec::new(),
-            next: Vec::new(),
+            keys: vec![0; BLOCK],
+            next: vec![END],
             free: END,
             active: vec![0; slots * words],
             words,
@@ -157,19 +149,34 @@ impl Inboxes {
     #[inline(always)]
     fn append(&mut self, first: usize, port: u32, key: Key) {
         let list = &mut self.lists[first + port as usize];
-        let at = list.len as usize % BLOCK;
-        if at == 0 {
-            let opened = list.len == 0;
-            list.block = new_block(&mut self.free, &mut self.blocks, &mut self.next, list.block);
-            list.len += 1;
-            self.blocks[list.block as usize].0[0] = key;
-            if opened {
-                self.mark(first / self.ports, port);
-            }
-            return;
+        let mut at = *list as usize;
+        if at % BLOCK == 0 {
+            at = self.open_block(first, port);
+        } else {
+            *list += 1;
         }
-        list.len += 1;
-        self.blocks[list.block as usize].0[at] = key;
+        self.keys[at] = key;
+    }
+
+    /// A new block for a list that is empty or whose block is full. Returns the place of its first key.
+    fn open_block(&mut self, first: usize, port: u32) -> usize {
+        let end = self.lists[first + port as usize];
+        if end == EMPTY {
+            self.mark(first / self.ports, port);
+        }
+        let before = (end / BLOCK as u32).saturating_sub(1);
+        let block = self.free;
+        let block = if block == END {
+            self.keys.extend([0; BLOCK]);
+            self.next.push(before);
+            self.next.len() as u32 - 1
+        } else {
+            self.free = std::mem::replace(&mut self.next[block as usize], before);
+            block
+        };
+        let at = block * BLOCK as u32;
+        self.lists[first + port as usize] = at + 1;
+        at as usize
     }
 
     #[inline(always)]
@@ -213,39 +220,35 @@ impl Inboxes {
     pub(super) fn drain(&mut self, port: u32, out: &mut Vec<Key>) {
         out.clear();
         let index = self.slot(self.window) * self.ports + port as usize;
-        let list = self.lists[index];
-        if list.len == 0 {
+        let end = std::mem::replace(&mut self.lists[index], EMPTY) as usize;
+        if end == EMPTY as usize {
             return;
         }
-        self.lists[index] = EMPTY;
-        let mut at = list.block;
-        if list.len as usize <= BLOCK {
-            out.extend_from_slice(&self.blocks[at as usize].0[..list.len as usize]);
-            self.next[at as usize] = self.free;
-            self.free = at;
-            return;
+        let last = (end - 1) / BLOCK;
+        let before = self.next[last] as usize;
+        self.next[last] = self.free;
+        self.free = last as u32;
+        if before != END as usize {
+            self.drain_full(before, out);
         }
-        // The chain starts with the block filled last.
-        out.resize(list.len as usize, 0);
-        let mut end = list.len as usize;
-        while at != END {
-            let from = (end - 1) / BLOCK * BLOCK;
-            out[from..end].copy_from_slice(&self.blocks[at as usize].0[..end - from]);
-            end = from;
-            at = std::mem::replace(&mut self.next[at as usize], std::mem::replace(&mut self.free, at));
-        }
+        out.extend_from_slice(&self.keys[last * BLOCK..end]);
     }
-}
 
-/// A block in front of `next`.
-#[inline]
-fn new_block(free: &mut u32, blocks: &mut Vec<Block>, links: &mut Vec<u32>, next: u32) -> u32 {
-    let block = *free;
-    if block == END {
-        blocks.push(Block([0; BLOCK]));
-        links.push(next);
-        return blocks.len() as u32 - 1;
+    /// Moves the full blocks of a list, the last of which is `last`, into `out`, which is empty.
+    fn drain_full(&mut self, last: usize, out: &mut Vec<Key>) {
+        let mut block = last;
+        let mut blocks = 1;
+        while self.next[block] != END {
+            block = self.next[block] as usize;
+            blocks += 1;
+        }
+        out.resize(blocks * BLOCK, 0);
+        let mut block = last;
+        for place in out.chunks_exact_mut(BLOCK).rev() {
+            place.copy_from_slice(&self.keys[block * BLOCK..(block + 1) * BLOCK]);
+            let before = std::mem::replace(&mut self.next[block], self.free);
+            self.free = block as u32;
+            block = before as usize;
+        }
     }
-    *free = std::mem::replace(&mut links[block as usize], next);
-    block
 }

@@ -7,7 +7,7 @@ use super::inbox::{Inboxes, Key};
 use super::order::{Rank, key, tie};
 use super::team::{Parcel, Post};
 use crate::error::InputError;
-use crate::net::{Lane, Net, Schedule};
+use crate::net::{Arrivals, Lane, Net, Schedule};
 use crate::packet::{Handle, NONE};
 use crate::workload::FlowSpec;
 
@@ -303,7 +303,7 @@ impl Part {
         self.sort_arrivals(port);
         let start = self.lanes.inboxes.start();
         let keys = std::mem::take(&mut self.keys);
-        let arrivals = keys.iter().map(|k| (start + (k >> 32), *k as Handle));
+        let arrivals = Arrivals { start, keys: keys.iter() };
         self.net.run_local(port, arrivals, end, &mut self.lanes);
         self.net.counters.events += keys.len() as u64;
         self.keys = keys;

@@ -6,6 +6,7 @@ use super::Net;
 use crate::flow::{Receiving, SLOT_MASK};
 use crate::message::Incoming;
 use crate::packet::{Handle, LONG};
+use crate::port::WATCHED;
 
 /// A packet that has left for another part.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +33,8 @@ pub(crate) enum Note {
     Datagram { flow: u32, arrived: Option<u64> },
     /// A message has ended at its sender; `flow` as in its packets.
     Finished { flow: u32, at: u64 },
-    /// A stream of responses has started: the least time of one, ps.
-    Answers { stream: u32, least: u64 },
+    /// The stream of a connection's responses has started: the least time of one, ps.
+    Answers { connection: u32, least: u64 },
     /// A message was appended to a stream, whose end is now there.
     Appended { stream: u32, end: u64 },
     /// Its last byte has arrived.
@@ -55,7 +56,9 @@ impl Net {
     pub(crate) fn become_part(&mut self, me: u8, parts: usize, part_of: &Arc<[u8]>) {
         self.share = Share { me, bits: parts.next_power_of_two().trailing_zeros(), part_of: Arc::clone(part_of) };
         for (port, node) in self.ports.iter_mut().zip(&self.port_node) {
-            port.watched |= part_of[*node as usize] != part_of[port.peer as usize];
+            if part_of[*node as usize] != part_of[port.peer as usize] {
+                port.watched |= WATCHED;
+            }
         }
     }
 
@@ -108,9 +111,9 @@ impl Net {
                 }
             }
             Note::Datagram { flow, arrived } => self.datagram_over(flow, arrived),
-            Note::Answers { stream, least } => {
+            Note::Answers { connection, least } => {
                 if let Some(rpcs) = &mut self.rpcs {
-                    rpcs.learn_response(stream / 2, least);
+                    rpcs.learn_response(connection, least);
                 }
             }
             Note::Appended { stream, end } => self.appended(stream, end),

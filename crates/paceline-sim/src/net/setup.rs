@@ -19,7 +19,7 @@ use crate::ideal;
 use crate::message::Messages;
 use crate::packet::{Arena, NONE, UNSCHEDULED};
 use crate::pint::Pint;
-use crate::port::{NO_ECN, Port};
+use crate::port::{MEASURED, NO_ECN, Port, WATCHED};
 use crate::programs::Programs;
 use crate::record::{BINS, Counters, PortCounts, Traffic};
 use crate::routing::Routes;
@@ -27,6 +27,7 @@ use crate::rpc::Rpcs;
 use crate::scenario::{self, BufferModel, PathChoice, QueueRecords, Scenario, Window};
 use crate::series::Series;
 use crate::special::Special;
+use crate::streams::Streams;
 use crate::switch::Buffers;
 
 impl Net {
@@ -94,9 +95,13 @@ impl Net {
             let mut port = Port::new(p.delay.0, p.peer, graph.first[p.peer as usize], p.peer_port, speed as u8);
             port.ps_per_byte = wires[speed].ps_per_byte();
             port.peer_is_host = graph.is_host(p.peer);
-            port.watched =
-                p.error_rate > 0.0 || !scenario.failures.outages.is_empty() || (uses_pint && !graph.is_host(p.node));
-            port.watched |= scenario.switch.pfc.is_some_and(|pfc| pfc.reaction.0 != 0);
+            let reacts_late = scenario.switch.pfc.is_some_and(|pfc| pfc.reaction.0 != 0);
+            if p.error_rate > 0.0 || !scenario.failures.outages.is_empty() || reacts_late {
+                port.watched |= WATCHED;
+            }
+            if uses_pint && !graph.is_host(p.node) {
+                port.watched |= MEASURED;
+            }
             if graph.is_host(p.node) {
                 nic_of_port[i] = nics.len() as u32;
                 nics.push(Nic::new(i as u32));
@@ -205,6 +210,7 @@ impl Net {
             selective_mask: if scenario.switch.selective.is_some() { UNSCHEDULED } else { 0 },
             special: Special::new(&scenario, draw(Purpose::Ecn))?,
             messages: Messages::new(&scenario, &nic_rates, stream_contexts, draw(Purpose::Transport))?,
+            streams: Streams::new(&scenario),
             rpcs: Rpcs::new(&scenario, nic_rates.len()),
             adapters: Adapters::new(&scenario, &nic_rates),
             congestion: CongestionPoints::new(&scenario),

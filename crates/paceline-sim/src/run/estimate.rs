@@ -1,6 +1,6 @@
 //! A scenario checked without running it, and what a run of it would cost.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use paceline_proto::cc::Telemetry;
@@ -111,6 +111,24 @@ impl Traffic {
     }
 }
 
+/// What begins or ends at one host.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    /// Start of the first flow, ps.
+    since: u64,
+    bytes: f64,
+    hops: f64,
+}
+
+impl End {
+    /// Of the links crossed, those that the host's NICs have time for until the run stops.
+    fn hops_by(&self, horizon: u64, host: NodeId, scenario: &Scenario) -> f64 {
+        let rate: f64 = scenario.graph.ports_of(host).iter().map(|p| p.rate.0 as f64 / 8.0).sum();
+        let most = rate * horizon.saturating_sub(self.since) as f64 * 1e-12;
+        self.hops * (most / self.bytes).min(1.0)
+    }
+}
+
 /// Checks a scenario: everything up to the first event, and an estimate of time and memory from its flows, of which it
 /// draws at most 200,000.
 ///
@@ -128,6 +146,7 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
     let horizon = if let Stop::At(t) = scenario.stop { t.0 } else { u64::MAX };
     let payload = u64::from(scenario.framing.payload);
     let mut drawn = Traffic::default();
+    let mut ends = [const { BTreeMap::<NodeId, End>::new() }; 2];
     let mut path = Vec::new();
     while drawn.flows < SAMPLE
         && let Some(f) = assembled.source.next_flow()
@@ -139,11 +158,19 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
         let (src, dst) = net.addresses(f.src, f.dst, drawn.flows);
         net.routes.first_path(src, dst, &mut path)?;
         drawn.flows += 1;
+        let hops = f.bytes.div_ceil(payload) as f64 * path.len() as f64;
         drawn.bytes += f.bytes as f64;
-        drawn.data_hops += f.bytes.div_ceil(payload) as f64 * path.len() as f64;
+        drawn.data_hops += hops;
+        for (host, of) in [f.src, f.dst].into_iter().zip(&mut ends) {
+            let end = of.entry(host).or_insert(End { since: f.start.0, bytes: 0.0, hops: 0.0 });
+            (end.bytes, end.hops) = (end.bytes + f.bytes as f64, end.hops + hops);
+        }
         drawn.last_start = f.start.0;
         drawn.largest = drawn.largest.max(f.bytes);
     }
+    // A run that stops at an instant may stop long before its flows are through.
+    let passed = ends.iter().map(|of| of.iter().map(|(host, end)| end.hops_by(horizon, *host, &scenario)).sum::<f64>());
+    drawn.data_hops = passed.fold(drawn.data_hops, f64::min);
     let mut factor = 1.0;
     if drawn.flows == SAMPLE {
         let end = assembled.arrivals_end.map_or(horizon, |t| t.0.min(horizon));
@@ -280,4 +307,22 @@ fn engine_bytes(spec: &Resolved, scenario: &Scenario, classes: usize, [flows, pa
         + hosts as f64 * per_host
         + (rows * BINS * 8) as f64
         + if sampled { (switch_ports * MOST_SERIES_SAMPLES * 4) as f64 } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use crate::spec::parse;
+
+    /// Endless flows in a run that stops: their length says nothing about how long the run takes.
+    #[test]
+    fn a_run_that_stops_is_not_as_long_as_its_flows() {
+        let text = "[topology]\nkind = 'star'\nhosts = 3\nhost_rate = '10Gbps'\n[schemes.s]\ncc = 'hpcc'\n[run]\nstop = '1ms'\n\
+                    [[workloads]]\nkind = 'flows'\nrows = [\n  { start = '0us', src = 0, dst = 2, bytes = '1GB' },\n  \
+                    { start = '0us', src = 1, dst = 2, bytes = '1GB' },\n]\n";
+        let hops = check(&parse(text, "test", &[]).unwrap()).unwrap().data_hops;
+        // 1 ms of the receiver's link in packets of 1000 bytes over two links.
+        assert!((hops - 2500.0).abs() < 100.0, "{hops}");
+    }
 }

@@ -9,7 +9,7 @@ use paceline_proto::transport::selective_drop::Verdict;
 use paceline_proto::transport::tcp;
 use paceline_proto::units::Duration;
 
-use crate::net::{Lane, Net, Schedule};
+use crate::net::{Arrivals, Lane, Net, Schedule};
 use crate::packet::{CE, Handle, Kind};
 use crate::port::Port;
 use crate::scenario::{RedQueues, Scenario};
@@ -99,13 +99,7 @@ impl Net {
 
     /// One window of a port of a switch in which nothing can touch another port. As `Net::switch_arrival` and `Net::depart`, with the
     /// accounts of the port alone.
-    pub(super) fn run_red<L: Lane>(
-        &mut self,
-        port: u32,
-        arrivals: impl Iterator<Item = (u64, Handle)>,
-        end: u64,
-        lane: &mut L,
-    ) {
+    pub(super) fn run_red<L: Lane>(&mut self, port: u32, arrivals: Arrivals<'_>, end: u64, lane: &mut L) {
         let mut quiet = Quiet(lane);
         let node = self.port_node[port as usize];
         self.buffers.local(node);

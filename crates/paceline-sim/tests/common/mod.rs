@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use paceline_proto::cc::{Params, fixed};
 use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time};
+use paceline_sim::assemble::assemble;
 use paceline_sim::engine::sequential::Sequential;
 use paceline_sim::engine::windowed::Windowed;
 use paceline_sim::engine::{Ending, Observer};
 use paceline_sim::graph::{Graph, Link, NodeKind, Topology};
 use paceline_sim::net::Net;
-use paceline_sim::record::{Counters, FlowRecord, PfcEvent};
+use paceline_sim::record::{Counters, FlowRecord, PfcEvent, QueryRecord, Traffic};
 use paceline_sim::scenario::*;
+use paceline_sim::spec::parse;
 use paceline_sim::workload::{FlowSource, FlowSpec, FlowTable};
 
 pub const GBPS: u64 = 1_000_000_000;
@@ -25,6 +27,7 @@ pub const ENGINES: [EngineChoice; 2] = [EngineChoice::Sequential, EngineChoice::
 pub struct Collect {
     pub flows: Vec<FlowRecord>,
     pub pfc: Vec<PfcEvent>,
+    pub queries: Vec<QueryRecord>,
 }
 
 impl Observer for Collect {
@@ -34,16 +37,24 @@ impl Observer for Collect {
     fn pfc(&mut self, events: &[PfcEvent]) {
         self.pfc.extend_from_slice(events);
     }
+    fn queries_answered(&mut self, records: &[QueryRecord]) {
+        self.queries.extend_from_slice(records);
+    }
 }
 
-/// Everything a run left behind that does not depend on how an engine looks at it. Flows by id, PFC frames by time and
-/// port, queue histograms and pause times by global port and class.
+/// Everything a run left behind that does not depend on how an engine looks at it. Flows by id, queries by time, PFC frames
+/// by time and port, queue histograms and pause times by global port and class.
 #[derive(PartialEq, Debug)]
 pub struct Outcome {
     pub ending: Ending,
     pub flows: Vec<FlowRecord>,
+    pub queries: Vec<QueryRecord>,
     pub pfc: Vec<(u64, u32, u16, bool)>,
     pub counters: Counters,
+    /// Of message transports and TCP.
+    pub transport: String,
+    pub traffic: Vec<Traffic>,
+    pub alive: u32,
     pub queues: Vec<Vec<u64>>,
     pub pauses: Vec<[u64; 8]>,
     pub hops: (u64, u64),
@@ -52,16 +63,22 @@ pub struct Outcome {
 
 impl Outcome {
     pub fn of(net: &Net, collect: Collect, ending: Ending, classes: &[u8]) -> Self {
-        let Collect { mut flows, pfc } = collect;
+        let Collect { mut flows, pfc, mut queries } = collect;
         flows.sort_by_key(|f| f.id);
+        queries.sort_by_key(|q| (q.start, q.connection, q.number));
         let mut pfc: Vec<_> = pfc.iter().map(|e| (e.now, e.node, e.port, e.pause)).collect();
         pfc.sort_unstable();
         let ports = 0..net.graph().ports.len() as u32;
         Self {
             ending,
             flows,
+            queries,
             pfc,
+            // Events depend on how one looks; everything else is physics.
             counters: Counters { events: 0, ..*net.counters() },
+            transport: format!("{:?}", net.message_counters()),
+            traffic: net.traffic().to_vec(),
+            alive: net.packets_alive(),
             queues: ports.clone().flat_map(|p| classes.iter().map(move |c| net.queue_time(p, *c).to_vec())).collect(),
             pauses: ports.map(|p| net.pauses(p).map_or([0; 8], |x| x.time)).collect(),
             hops: net.hops(),
@@ -91,6 +108,43 @@ pub fn run_net<T>(
         let (ending, now) = e.run(&mut collect).unwrap();
         look(e.net(), collect, ending, now)
     }
+}
+
+/// What a run left, on how many threads it was, and how many packets went from one thread's part to another's.
+pub struct Shared {
+    pub outcome: Outcome,
+    pub threads: usize,
+    pub crossed: u64,
+}
+
+/// Runs a scenario with the sequential engine or, windowed, on up to so many threads.
+pub fn run_on(scenario: &Arc<Scenario>, source: Box<dyn FlowSource>, classes: &[u8], threads: Option<usize>) -> Shared {
+    let mut collect = Collect::default();
+    if let Some(threads) = threads {
+        let mut engine = Windowed::on_threads(scenario, source, threads).unwrap();
+        engine.nets_mut().for_each(|net| net.record_classes(classes));
+        let threads = engine.threads();
+        let (ending, _) = engine.run(&mut collect).unwrap();
+        let crossed = engine.shares().iter().map(|s| s.crossed).sum();
+        Shared { outcome: Outcome::of(engine.net(), collect, ending, classes), threads, crossed }
+    } else {
+        let mut engine = Sequential::new(Arc::clone(scenario), source, None).unwrap();
+        engine.net_mut().record_classes(classes);
+        let (ending, _) = engine.run(&mut collect).unwrap();
+        Shared { outcome: Outcome::of(engine.net(), collect, ending, classes), threads: 1, crossed: 0 }
+    }
+}
+
+/// The same for a scenario in TOML whose wires all lose packets with probability `loss`.
+pub fn run_text(toml: &str, loss: f64, threads: Option<usize>) -> Shared {
+    let assembled = assemble(&parse(toml, "test", &[]).unwrap_or_else(|e| panic!("{e}\n{toml}"))).unwrap();
+    let mut scenario = assembled.scenario;
+    if loss > 0.0 {
+        let mut graph: Graph = (*scenario.graph).clone();
+        graph.ports.iter_mut().for_each(|p| p.error_rate = loss);
+        scenario = Arc::new(Scenario { graph: Arc::new(graph), ..(*scenario).clone() });
+    }
+    run_on(&scenario, assembled.source, &assembled.classes, threads)
 }
 
 /// Runs flows of class 3 through a scenario.

@@ -73,7 +73,7 @@ WINDOWS: Final[Mapping[Scale, Mapping[int, Window]]] = {
     Scale.TINY: dict.fromkeys(LOADS, Window(200, 0, 1)),
     # At 30 and 50 % the number of flows under way stands still after a few ms. At 70 % it does after hundreds, which no
     # quick run can have: there absolute curves are judged at paper scale only.
-    Scale.QUICK: {30: Window(15_000, 4_000, 3), 50: Window(15_000, 4_000, 3), 70: Window(18_000, 4_000, 3)},
+    Scale.QUICK: {30: Window(12_000, 4_000, 3), 50: Window(11_000, 4_000, 3), 70: Window(12_000, 4_000, 3)},
     Scale.PAPER: {30: Window(100_000, 5_000, 3), 50: Window(100_000, 5_000, 3), 70: Window(400_000, 0, 3)},
 }
 
