@@ -9,16 +9,27 @@ import numpy as np
 import pytest
 
 from paceline import experiments
-from paceline.experiments.cee import commercial, deadlock, hotspot, rules
+from paceline.experiments.cee import (
+    commercial_rules,
+    deadlock,
+    hotspot,
+    hotspot_rules,
+    matrix,
+    queries,
+    roundtrip_rules,
+    roundtrips,
+    scientific,
+    scientific_rules,
+)
 from paceline.experiments.cee.measures import cycles, largest_share, time_to_fairness
-from paceline.experiments.cee.setup import CELLS, SCHEMES, XOFF
+from paceline.experiments.cee.setup import ABLATIONS, CELLS, NIC, SCHEMES, XOFF
 from paceline.reproduce.claims import Claim, Place
 from paceline.reproduce.model import Run, Runs, Scale
 from paceline.reproduce.sweep import prepare
 from paceline.run import simulate
 
-NUMBERS = (1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 13, 16, 17, 18, 20, 21, 22, 23, 24, 26)
-OURS = [e for e in experiments.experiments() if e.id in {f"E{n}" for n in NUMBERS}]
+IDS = {*(f"E{n}" for n in range(1, 27)), "M1", "M2", "M3"}
+OURS = [e for e in experiments.experiments() if e.id in IDS]
 
 
 def failing(claims: list[Claim]) -> set[str]:
@@ -30,41 +41,102 @@ def test_hot_spots_hold_on_what_was_published_and_fail_on_altered_numbers() -> N
     off, on = ("short_7", "base", "new_reno", 0.0), ("short_7", "base", "new_reno", 1.0)
     values |= {(*off, "teeth"): 40.0, (*off, "drops"): 997.0, (*on, "drops"): 0.0}
     values |= {(*on, "queue_p50_kb"): 7 * XOFF / 1000, (*on, "held"): 0.98}
-    assert failing(hotspot.sawtooth_rule(values)) == set()
+    assert failing(hotspot_rules.sawtooth_rule(values)) == set()
     values |= {(*on, "drops"): 1.0, (*on, "held"): 0.5}
-    assert failing(hotspot.sawtooth_rule(values)) == {"drops_on", "held"}
-    assert failing(hotspot.winner_rule({("greedy_7", "qcn66", "new_reno", 0.0, "share"): 0.41})) == set()
-    assert failing(hotspot.winner_rule({("greedy_7", "qcn66", "new_reno", 0.0, "share"): 0.2})) == {"share"}
+    assert failing(hotspot_rules.sawtooth_rule(values)) == {"drops_on", "held"}
+    assert failing(hotspot_rules.winner_rule({("greedy_7", "qcn66", "new_reno", 0.0, "share"): 0.41})) == set()
+    assert failing(hotspot_rules.winner_rule({("greedy_7", "qcn66", "new_reno", 0.0, "share"): 0.2})) == {"share"}
 
 
 def test_queries_hold_on_what_was_published_and_fail_on_altered_numbers() -> None:
     values: dict[Place, float] = {}
-    for cell, ms in (("base", 10.0), ("red", 8.0), ("qcn66", 12.0), ("qcn20", 30.0)):
+    for cell, ms in (
+        ("base", 10.0),
+        ("red", 8.0),
+        ("qcn66", 12.0),
+        ("qcn20", 30.0),
+        (NIC, 35.0),
+        *((cell, 20.0) for cell in ABLATIONS),
+    ):
         for scheme, factor in (("vegas", 0.9), ("new_reno", 1.0), ("cubic", 1.2)):
             for pfc in (0.0, 1.0):
                 better = 0.5 if pfc and cell != "qcn20" else 1.0
                 values[cell, scheme, pfc, 0.0, "qct_ms"] = ms * factor * better
+                values[cell, scheme, pfc, 0.0, "load 20 %", "qct_ms"] = ms * factor
                 values[cell, scheme, pfc, 0.0, "drops"] = 100 * factor
                 values[cell, scheme, pfc, 0.0, "notifications"] = 10.0 if cell == "qcn66" else 90.0
     checked = (
-        rules.losses_rule,
-        rules.pfc_rule,
-        rules.everywhere_rule,
-        rules.set_point_rule,
-        rules.red_rule,
-        rules.ruin_rule,
+        commercial_rules.losses_rule,
+        commercial_rules.pfc_rule,
+        commercial_rules.everywhere_rule,
+        commercial_rules.set_point_rule,
+        commercial_rules.red_rule,
+        commercial_rules.ruin_rule,
     )
     for rule in checked:
         assert failing(rule(values)) == set(), rule.__doc__
     values["qcn20", "cubic", 0.0, 0.0, "qct_ms"] = 11.0
-    assert failing(rules.ruin_rule(values)) == {"cubic"}
+    assert failing(commercial_rules.ruin_rule(values)) == {"cubic"}
     values["base", "new_reno", 1.0, 0.0, "qct_ms"] = 20.0
-    assert failing(rules.pfc_rule(values)) == {"base.new_reno"}
+    assert failing(commercial_rules.pfc_rule(values)) == {"base.new_reno"}
+    values["qcn20_syn", "new_reno", 0.0, 0.0, "qct_ms"] = 31.0
+    assert failing(commercial_rules.red_rule(values)) == {"qcn20_syn"}
+
+
+def test_programs_hold_on_what_was_published_and_fail_on_altered_numbers() -> None:
+    values: dict[Place, float] = {}
+    for cell, off, on in (
+        ("base", 2.0, 1.5),
+        ("red", 1.9, 1.2),
+        ("qcn66", 1.8, 1.6),
+        ("qcn20", 1.5, 1.6),
+        (NIC, 1.4, 1.4),
+    ):
+        for scheme, factor in (("vegas", 0.9), ("new_reno", 1.0), ("cubic", 1.1)):
+            for pfc, slow in ((0.0, off), (1.0, on)):
+                values["all", cell, scheme, pfc, "slowdown"] = slow * factor
+                values[cell, scheme, pfc, 0.0, "qct_ms"] = slow * factor
+                late = factor if scheme != "vegas" else 1.2
+                values["all", "base", scheme, pfc, "clock_1ms", "slowdown"] = late
+                values["base", scheme, pfc, 0.0, "clock_1ms", 20.0, "qct_ms"] = late
+    for pfc in (0.0, 1.0):
+        values["watched", "base", "new_reno", pfc, "involved"] = 1.0
+        values["watched", "base", "new_reno", pfc, "longest_ms"] = 2.0
+    checked = (
+        scientific_rules.sustained_rule,
+        scientific_rules.best_rule,
+        scientific_rules.without_pfc_rule,
+        scientific_rules.clock_rule,
+    )
+    for rule in checked:
+        assert failing(rule(values)) == set(), rule.__doc__
+    values["all", "qcn66", "cubic", 1.0, "slowdown"] = 1.0
+    values["all", "red", "vegas", 0.0, "slowdown"] = 1.0
+    values["watched", "base", "new_reno", 0.0, "longest_ms"] = 0.7
+    assert failing(scientific_rules.best_rule(values)) == {"cubic", "vegas"}
+    assert failing(scientific_rules.without_pfc_rule(values)) == {"vegas.red"}
+    assert failing(scientific_rules.sustained_rule(values)) == {"lasting.pfc0"}
+
+
+def test_round_trips_hold_on_what_was_published_and_fail_on_altered_numbers() -> None:
+    values: dict[Place, float] = {("bursts", 1, "swing"): 400.0, ("bursts", 1, "timeouts"): 2.0}
+    assert failing(roundtrip_rules.swing_rule(values)) == set()
+    assert failing(roundtrip_rules.swing_rule({**values, ("bursts", 1, "swing"): 30.0})) == {"swing.pfc1"}
+    for cell, scheme, lost, use in (
+        ("base", "new_reno", 1.0, 0.9),
+        ("base", "cubic", 6.0, 0.7),
+        ("qcn20", "new_reno", 1.0, 0.6),
+    ):
+        values |= {("distant", 75, cell, scheme, "lost"): 10.0, ("distant", 5_000, cell, scheme, "lost"): lost}
+        values["distant", 5_000, cell, scheme, "use"] = use
+    assert failing(roundtrip_rules.response_rule(values)) == set()
+    values["distant", 5_000, "qcn20", "new_reno", "use"] = 0.95
+    assert failing(roundtrip_rules.response_rule(values)) == {"qcn"}
 
 
 @pytest.mark.parametrize("scale", Scale)
 def test_the_engine_takes_every_scenario(scale: Scale) -> None:
-    assert len(OURS) == len(NUMBERS)
+    assert len(OURS) == len(IDS)
     for experiment in OURS:
         points = experiment.plan(scale)
         assert len({(tuple(sorted(p.key.items())), p.seed) for p in points}) == len(points) > 0
@@ -72,9 +144,34 @@ def test_the_engine_takes_every_scenario(scale: Scale) -> None:
 
 
 def test_every_cell_differs_from_the_others() -> None:
-    points = [commercial.point(cell, "new_reno", pfc, 0, Scale.TINY, 1) for cell in CELLS for pfc in (0, 1)]
+    points = [queries.point(cell, "new_reno", pfc, 0, Scale.TINY, 1) for cell in CELLS for pfc in (0, 1)]
     assert len({repr(p.scenario) for p in points}) == 2 * len(CELLS)
-    assert set(SCHEMES) == set(commercial.TITLES)
+    assert set(SCHEMES) == set(queries.TITLES)
+
+
+def test_the_matrix_is_made_of_the_runs_of_others() -> None:
+    keys = {
+        e.id: {job.key for job in prepare(e.plan(Scale.QUICK))}
+        for e in OURS
+        if e.id in ("E6", "E10", "E14", "M1", "M2", "M3")
+    }
+    assert keys["M1"] == keys["E6"]
+    assert keys["M3"] == keys["E14"]
+    assert keys["E10"] < keys["M2"]
+    assert [len(keys[name]) for name in ("M1", "M2")] == [24 * 3, 8 * 3 + 16]
+
+
+def test_the_matrix_shows_every_cell_and_says_where_there_is_none() -> None:
+    kind = matrix.KINDS[0]
+    values: dict[Place, float] = {("red", "vegas", 1.0, 0.0, "qct_ms"): 1234.5}
+    lines = kind.csv(values).splitlines()
+    assert len(lines) == 25
+    assert "vegas,red,1,1234.5,,," in lines
+    (drawing,) = kind.drawings(values)
+    texts = [text.get_text() for ax in drawing.figure.axes for text in ax.texts]
+    assert len(texts) == 4 * 24
+    assert sorted(set(texts)) == ["1,234", "–"]
+    assert "| Vegas, ECN-RED, PFC | 1,234 |" in kind.table(values).markdown()
 
 
 def test_measures_of_series() -> None:
@@ -87,6 +184,12 @@ def test_measures_of_series() -> None:
     # Unequal for 40 us, equal afterwards: fair from the fifth window of 10 us on.
     late = {0: (times, times), 1: (times, np.maximum(times - 40, 0))}
     assert time_to_fairness(late, 10, 0) == pytest.approx(0.05)
+    # Delays of 1 to 8 in one ms, 8 to 40 in the next.
+    at, delay = np.array([0.0, 500, 999, 1000, 1500]), np.array([1.0, 4, 8, 8, 40])
+    assert roundtrips.swing(at, delay, 1000) == pytest.approx(8)
+    # From 1.0 to 1.2 and from 3.0 to 3.4.
+    assert scientific.longest(np.array([1.0, 1.1, 1.2, 3.0, 3.2, 3.4]), 0.25) == pytest.approx(0.4)
+    assert scientific.longest(np.array([]), 0.25) == 0
 
 
 def test_a_ring_deadlocks_under_pfc_and_a_fat_tree_does_not(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import NullLocator
 
 from paceline.plot.style import PALETTE, PAPER, TWO_COLUMNS, blank, legend, plain_log, style
@@ -105,6 +106,51 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Mapping[str, Any]]) -> dic
     ax.set_xlabel(chart.xlabel)
     ax.set_ylabel(chart.ylabel)
     return handles
+
+
+@style()
+def heat_maps(maps: Mapping[str, Sequence[Sequence[float]]], rows: Sequence[str], columns: Sequence[str]) -> Figure:
+    """Quantities in the same cells, a map for each by its name: the darker the more, with the numbers in the cells.
+
+    Colours follow the logarithm, from each map's least value above 0 to its largest. A value that is not finite is a
+    dash. Two columns of a paper wide.
+    """
+    down = -(-len(maps) // 2)
+    figure = blank(down * (0.62 + 0.24 * len(rows)), TWO_COLUMNS)
+    for i, (name, values) in enumerate(maps.items()):
+        ax = figure.add_subplot(down, 2, i + 1)
+        seen = [v for row in values for v in row if np.isfinite(v) and v > 0]
+        low, high = (min(seen), max(seen)) if seen else (1.0, 1.0)
+        for y, row in enumerate(values):
+            for x, value in enumerate(row):
+                shade = np.log(value / low) / np.log(high / low) if value > 0 and high > low else 0.0
+                shade = float(shade) if np.isfinite(shade) else 0.0
+                ax.add_patch(Rectangle((x, y), 1, 1, facecolor=_shade(shade), edgecolor="#fefefe", linewidth=0.8))
+                colour = "#0a0a0a" if shade < 0.55 else "#fefefe"
+                ax.text(x + 0.5, y + 0.5, _short(value), ha="center", va="center", fontsize=6, color=colour)
+        ax.set_xlim(0, len(columns))
+        ax.set_ylim(len(rows), 0)
+        ax.set_xticks(np.arange(len(columns)) + 0.5, list(columns), fontsize=5.5)
+        ax.set_yticks(np.arange(len(rows)) + 0.5, list(rows) if i % 2 == 0 else [""] * len(rows))
+        ax.tick_params(length=0)
+        ax.grid(visible=False)
+        ax.spines[:].set_visible(False)
+        ax.set_title(clean_label(name, 60), fontsize=7, pad=3)
+    return figure
+
+
+def _shade(share: float) -> str:
+    """From pale to dark blue."""
+    pale, dark = np.array([230, 240, 247]), np.array([0, 60, 100])
+    red, green, blue = (round(float(v)) for v in pale + (dark - pale) * min(max(share, 0.0), 1.0))
+    return f"#{red:02x}{green:02x}{blue:02x}"
+
+
+def _short(value: float) -> str:
+    """A number in five characters or so."""
+    if not np.isfinite(value):
+        return "–"
+    return f"{value:,.0f}" if value >= 100 or value == 0 else f"{value:.3g}"
 
 
 @style()

@@ -103,6 +103,13 @@ class Table:
         ]
         return "\n".join([self.caption, *(line.rstrip() for line in text)]) + "\n"
 
+    def markdown(self) -> str:
+        """The table as Markdown, with caption."""
+        lines = [self.head, *(tuple(f"{c.text} {c.note}".strip() for c in row) for row in self.rows)]
+        written = ["| " + " | ".join(c.replace("|", "\\|") for c in line) + " |" for line in lines]
+        rule = "|---|" + ("---|" if self.prose else "---:|") * (len(self.head) - 1)
+        return "\n".join([self.caption, "", written[0], rule, *written[1:]]) + "\n"
+
 
 @dataclass(frozen=True)
 class Line:

@@ -188,6 +188,20 @@ pub struct StreamStart {
     pub ssthresh: Option<u64>,
 }
 
+/// What timing one segment has told. Timestamps tell less: theirs is the round-trip time of the first of several segments that
+/// one ACK covers (RFC 7323, section 4.3), which may have left long before the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timing {
+    /// First position of the segment.
+    pub start: u64,
+    /// Its round-trip time, in whole ticks.
+    pub rtt: Duration,
+    /// That of the one after it if the same ACK covers it, else `rtt`: without what the first one waited for the second.
+    pub last: Duration,
+    /// Tick of the stack's clock.
+    pub tick: Duration,
+}
+
 /// Progress of a byte stream (TCP) as a controller sees it: bytes newly acknowledged, outside of loss recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StreamAck {
@@ -199,6 +213,8 @@ pub struct StreamAck {
     pub una: u64,
     /// Everything below this position has been sent.
     pub nxt: u64,
+    /// Once per round trip, when the ACK covers the segment that was timed.
+    pub timed: Option<Timing>,
     /// A round-trip time measured with this ACK.
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time; 0 before the first sample.

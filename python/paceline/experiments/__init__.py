@@ -18,7 +18,7 @@ _MODULES = (
     *(f"hpcc_page.{name}" for name in ("headers", "slowdown", "asymmetry")),
     *(f"aeolus.{name}" for name in ("timeouts", "incast", "goodput", "loads", "guarantees")),
     *(f"buffer_sizing.{name}" for name in ("flooding", "storage")),
-    *(f"cee.{name}" for name in ("hotspot", "commercial", "deadlock")),
+    *(f"cee.{name}" for name in ("crowds", "roundtrips", "commercial", "programs", "deadlock", "matrix")),
     "comparison.families",
 )
 

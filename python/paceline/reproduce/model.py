@@ -116,6 +116,8 @@ class Shown:
     tables: Sequence[Table] = ()
     remarks: Sequence[str] = ()
     """Sentences a reader needs: variants used, what was tried, what is left out."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Texts written beside the page, by file name."""
 
 
 def _nothing(_runs: Runs, _scale: Scale) -> Shown:

@@ -101,8 +101,12 @@ def write_experiment(judged: Judged, folder: Path) -> Path:
     if judged.verdicts:
         more = e.show(judged.runs, judged.scale)
         drawings = [Drawing.of(d.figure, d.name, d.caption, folder / "figures", svg=True) for d in more.drawings]
-        sections.append(Section("figures", "Figures", figures=drawings))
-        sections.append(Section("tables", "Tables", tables=list(more.tables)))
+        if drawings:
+            sections.append(Section("figures", "Figures", figures=drawings))
+        for name, text in more.files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        if more.tables:
+            sections.append(Section("tables", "Tables", tables=list(more.tables)))
         if more.remarks:
             rows: list[tuple[Cell, ...]] = [(Cell(text),) for text in more.remarks]
             sections.append(Section("remarks", "Remarks", tables=[Table("What to know", ("",), rows, prose=True)]))

@@ -1,16 +1,18 @@
 //! Vegas: keeps a few segments queued, judged from the round-trip time (Brakmo and Peterson, JSAC 1995).
 //!
-//! Once per round trip `diff = expected - actual` in segments: the window the round began with, less what was sent in it
-//! scaled by `base RTT / RTT`. That many segments of the flow stand in queues.
+//! Once per round trip one segment is timed. When it is acknowledged, `diff = expected - actual` in segments: the window, less
+//! what was sent since that segment, itself included, scaled by `base RTT / RTT`. That many segments of the flow stand in queues,
+//! or wait at the receiver for a delayed ACK.
 //!
-//! *Two variants:* with `gamma` the paper's (slow start ends when diff exceeds it); without, FreeBSD's of 2010 (slow start
-//! only every other round trip, ended by a window below ssthresh). *Deviation:* the paper's earlier retransmission
+//! *Two variants:* with `gamma` the paper's (slow start ends when diff exceeds it); without, FreeBSD's of 2010 (`cc_vegas` over
+//! `h_ertt`): slow start only every other round trip, ended by a window below ssthresh; times in ticks, one more than have
+//! passed; rates in whole bytes per tick, diff in whole segments. *Deviation:* the paper's earlier retransmission
 //! after the first or second duplicate ACK is not modelled, nor is it in the common kernels. Losses and marks as in
 //! `NewReno`.
 
 use super::new_reno::{Halving, halved};
 use super::window::{Window, clamped};
-use super::{CongestionControl, FlowContext, Limits, Loss, StreamAck, StreamStart};
+use super::{CongestionControl, FlowContext, Limits, Loss, StreamAck, StreamStart, Timing};
 use crate::units::{Duration, Time};
 
 /// Parameters.
@@ -38,12 +40,8 @@ impl Default for Params {
 #[derive(Clone, Debug)]
 pub struct Vegas {
     window: Window,
-    /// Lowest round-trip time seen, ps.
+    /// Lowest round-trip time of a timed segment, ps.
     base_rtt: Duration,
-    /// The round trip ends when this position is acknowledged; what was sent then; 0 before the first.
-    round_end: u64,
-    /// Window when it began.
-    round_cwnd: u32,
     /// FreeBSD: slow start in this round trip.
     grows: bool,
 }
@@ -51,13 +49,16 @@ pub struct Vegas {
 impl Vegas {
     /// A fresh flow.
     pub fn new(ctx: &FlowContext) -> Self {
-        Self { window: Window::new(ctx), base_rtt: Duration(u64::MAX), round_end: 0, round_cwnd: 0, grows: true }
+        Self { window: Window::new(ctx), base_rtt: Duration(u64::MAX), grows: true }
     }
 
-    /// A round trip of length `rtt` has ended in which `sent` bytes were sent.
-    fn end_round(&mut self, ctx: &FlowContext, p: &Params, sent: u64, rtt: Duration) {
-        let actual = u128::from(sent) * u128::from(self.base_rtt.0) / u128::from(rtt.0.max(1));
-        let queued = i128::from(self.round_cwnd) - actual as i128;
+    /// The timed segment is acknowledged; `sent` bytes were sent from its first one on.
+    fn end_round(&mut self, ctx: &FlowContext, p: &Params, sent: u64, timing: Timing) {
+        let actual = u128::from(sent) * u128::from(self.base_rtt.0) / u128::from(timing.rtt.0.max(1));
+        let queued = match p.gamma {
+            Some(_) => i128::from(self.window.cwnd) - actual as i128,
+            None => self.whole_segments(ctx, sent, timing) * i128::from(ctx.mtu),
+        };
         let segments = |n: u32| i128::from(n) * i128::from(ctx.mtu);
         let w = &mut self.window;
         let less = |w: &Window| w.cwnd.saturating_sub(ctx.mtu).max(2 * ctx.mtu);
@@ -92,6 +93,14 @@ impl Vegas {
             _ => {}
         }
     }
+
+    /// diff as FreeBSD computes it.
+    fn whole_segments(&self, ctx: &FlowContext, sent: u64, timing: Timing) -> i128 {
+        let ticks = |d: Duration| i128::from(d.0 / timing.tick.0.max(1)) + 1;
+        let base = ticks(self.base_rtt);
+        let (expected, actual) = (i128::from(self.window.cwnd) / base, i128::from(sent) / ticks(timing.rtt));
+        (expected - actual) * base / i128::from(ctx.mtu.max(1))
+    }
 }
 
 impl CongestionControl for Vegas {
@@ -102,18 +111,11 @@ impl CongestionControl for Vegas {
     fn on_stream_ack(&mut self, ctx: &FlowContext, ack: &StreamAck) {
         let super::Params::Vegas(p) = &ctx.params else { return };
         self.window.timed_out = false;
-        if let Some(rtt) = ack.rtt {
-            self.base_rtt = self.base_rtt.min(rtt);
-        }
-        // The byte that opened the round is acknowledged; without a sample the round is longer.
-        if ack.una > self.round_end
-            && let Some(rtt) = ack.rtt
-        {
-            if self.round_end > 0 && ack.may_grow {
-                self.end_round(ctx, p, ack.nxt - self.round_end, rtt);
+        if let Some(timing) = ack.timed {
+            self.base_rtt = self.base_rtt.min(timing.last);
+            if ack.may_grow {
+                self.end_round(ctx, p, ack.nxt.saturating_sub(timing.start), timing);
             }
-            self.round_end = ack.nxt;
-            self.round_cwnd = self.window.cwnd;
         }
         if ack.may_grow && self.window.in_slow_start() && self.grows {
             self.window.slow_start(ctx, ack, p.abc_limit);
@@ -138,13 +140,10 @@ impl CongestionControl for Vegas {
 
     fn on_recovered(&mut self, _ctx: &FlowContext, _now: Time, limit: u64) {
         self.window.cwnd = u64::from(self.window.ssthresh).min(limit) as u32;
-        // The round was one of retransmissions: start a new one.
-        self.round_end = 0;
     }
 
     fn on_idle(&mut self, _ctx: &FlowContext, limit: u64) {
         self.window.cwnd = u64::from(self.window.cwnd).min(limit) as u32;
-        self.round_end = 0;
     }
 
     fn undo_timeout(&mut self) {

@@ -1,105 +1,39 @@
-"""E5, E6, E8, E9, E10, E11, E13, E18 and E20: scatter and gather over background traffic, with and without UDP."""
+"""E2, E5, E6, E8 to E11, E13, E18 and E20 to E22: what the study says of commercial traffic."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
-
-from paceline.analysis import jain_index
-from paceline.experiments.cee import hotspot, rules
-from paceline.experiments.cee.setup import CELLS, FRAMING, KNOBS, SCHEMES, SIZES, TITLES, XON, host, switch
+from paceline.experiments.cee import commercial_rules as rules
+from paceline.experiments.cee import hotspot, queries
+from paceline.experiments.cee.hotspot_rules import ecn_rule as crowds_under_red
+from paceline.experiments.cee.setup import ABLATIONS, CELLS, KNOBS, NIC, SCHEMES, SIZES
+from paceline.experiments.cee.study import Plan, experiment, seeds
 from paceline.reproduce import judge
-from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
-from paceline.reproduce.model import Experiment, KeyValue, Point, Run, Runs, Scale, Shown, Verdict
-from paceline.results import Results
-from paceline.scenario import (
-    Load,
-    OnOffCbr,
-    OnOffFlows,
-    Records,
-    ScatterGather,
-    Scenario,
-    Series,
-    Tcp,
-    Udp,
-    Xgft,
-)
-from paceline.scenario import Run as RunSettings
-from paceline.tables import Cell, Table, format_number
-
-_SEEDS: Final = {Scale.TINY: 1, Scale.QUICK: 3, Scale.PAPER: 3}
-_LENGTH_US: Final = {Scale.TINY: 20_000, Scale.QUICK: 1_000_000, Scale.PAPER: 10_000_000}
-_TREE: Final = {
-    Scale.TINY: ((4, 2), (1, 2)),
-    Scale.QUICK: ((8, 4), (1, 4)),
-    Scale.PAPER: ((16, 16), (1, 16)),
-}
-"""Children and parents: 8, 32 and 256 hosts."""
-
-_INTERVAL_US: Final = {Scale.TINY: 500, Scale.QUICK: 650, Scale.PAPER: 90}
-"""Between two queries: about 5 % of the hosts' links."""
-
-BACKGROUND: Final = 0.2
-UDP: Final = 0.2
-"""Load of the UDP background, sent at a third of the link's rate."""
+from paceline.reproduce.claims import Claim, Values, ratio
+from paceline.reproduce.model import Experiment, Point, Runs, Scale, Shown
+from paceline.tables import Table
 
 
-def point(
-    cell: str, scheme: str, pfc: int, udp: int, scale: Scale, seed: int, knob: str = "study", size: int = 20
-) -> Point:
-    """One run; messages of ``size`` KiB come so often that their load is the same."""
-    children, parents = _TREE[scale]
-    stop = _LENGTH_US[scale]
-    interval = _INTERVAL_US[scale] * size / 20
-    message = f"{size}KiB"
-    workloads: list[Any] = [
-        ScatterGather(
-            group="query", scheme="tcp", interval=f"{interval:g}us", request=message, response=message, end=f"{stop}us"
-        ),
-        OnOffFlows(group="background", scheme="tcp", load=Load(value=BACKGROUND), end=f"{stop}us"),
-    ]
-    schemes: dict[str, Any] = {"tcp": SCHEMES[scheme]}
-    if udp:
-        rate = "3333Mbps"
-        schemes["udp"] = Udp(rate=rate)
-        workloads.append(
-            OnOffCbr(group="udp", scheme="udp", rate=rate, load=Load(value=UDP, bytes="wire"), end=f"{stop}us")
-        )
-    run = Scenario(
-        name=f"commercial-{cell}-{scheme}-pfc{pfc}-udp{udp}-{knob}-{size}k",
-        topology=Xgft(children=children, parents=parents, rates=["10Gbps"], delays=["0s"]),
-        framing=FRAMING,
-        switch=switch(cell, pfc=bool(pfc)),
-        host=host(cell, Tcp(stack="freebsd", ecn=CELLS[cell].red, **KNOBS[knob])),
-        # What is delivered beside UDP is compared while both send.
-        run=RunSettings(stop=f"{stop if udp else stop + 200_000}us", measure_end=f"{stop}us", stall="10s"),
-        records=Records(queues="port", series=Series(interval=f"{max(stop / 500, 100):g}us", busiest=0)),
-        schemes=schemes,
-        workloads=workloads,
-    )
-    key: dict[str, KeyValue] = {"cell": cell, "scheme": scheme, "pfc": pfc, "udp": udp, "knob": knob, "size": size}
-    return Point(scenario=run, key=key, seed=seed)
-
-
-def _with(*wanted: tuple[str, str, int, str, int]) -> Callable[[Scale], Sequence[Point]]:
-    """Cells without UDP, with a knob and a message size."""
+def _plan(*wanted: tuple[str, str, int, int]) -> Plan:
+    """Cells by name, scheme, PFC and UDP."""
 
     def plan(scale: Scale) -> Sequence[Point]:
-        return [
-            point(cell, scheme, pfc, 0, scale, seed, knob, size)
-            for cell, scheme, pfc, knob, size in wanted
-            for seed in range(1, _SEEDS[scale] + 1)
-        ]
+        return [queries.point(*one, scale, seed) for one in wanted for seed in seeds(scale)]
 
     return plan
 
 
-def _plan(*wanted: tuple[str, str, int, int]) -> Callable[[Scale], Sequence[Point]]:
+def _with(*wanted: tuple[str, str, int, str, int]) -> Plan:
+    """Cells without UDP, with a knob and a message size."""
+
     def plan(scale: Scale) -> Sequence[Point]:
-        return [point(*one, scale, seed) for one in wanted for seed in range(1, _SEEDS[scale] + 1)]
+        return [
+            queries.point(cell, scheme, pfc, 0, scale, seed, knob, size)
+            for cell, scheme, pfc, knob, size in wanted
+            for seed in seeds(scale)
+        ]
 
     return plan
 
@@ -108,142 +42,68 @@ def _all(cells: Sequence[str], schemes: Sequence[str], udp: int = 0) -> list[tup
     return [(cell, scheme, pfc, udp) for cell in cells for scheme in schemes for pfc in (0, 1)]
 
 
-def _one(run: Run) -> dict[str, float]:
-    results = Results.load(run.folder)
-    c, queries, flows = results.summary["counters"], results.queries, results.flows
-    qct = queries["qct_ps"][queries["qct_ps"] > 0]
-    background = flows.where((flows["group"] == "background") & (flows["status"] == "finished"))
-    found = {
-        "qct_ms": float(qct.mean()) / 1e9 if len(qct) else math.nan,
-        "qct_p99_ms": float(np.percentile(qct, 99)) / 1e9 if len(qct) else math.nan,
-        "unanswered": float((queries["qct_ps"] == 0).mean()) if queries.rows else math.nan,
-        "fct_ms": float(background["fct_receiver_ps"].mean()) / 1e9 if background.rows else math.nan,
-        "fct_p99_ms": float(np.percentile(background["fct_receiver_ps"], 99)) / 1e9 if background.rows else math.nan,
-        "drops": float(c["drops_buffer"]),
-        "timeouts": float(c["timeouts"]),
-        "pauses": float(c["pause_frames"]),
-        "notifications": float(c.get("notifications", 0)),
-    }
-    found["congested"] = _congested(results)
-    traffic = {t["scheme"]: t for t in results.summary.get("traffic", [])}
-    if "udp" in traffic:
-        tcp, udp = traffic["tcp"], traffic["udp"]
-        lost = tcp["dropped_packets"] + udp["dropped_packets"]
-        sent = tcp["frame_bytes"] + udp["frame_bytes"]
-        offered = {g: float(flows["size_bytes"][flows["scheme"] == g].sum()) for g in ("tcp", "udp")}
-        found |= {
-            "udp_drop_share": udp["dropped_packets"] / lost if lost else math.nan,
-            "udp_byte_share": udp["frame_bytes"] / sent if sent else math.nan,
-            "tcp_delivered": tcp["delivered_bytes"] / offered["tcp"],
-            "udp_delivered": udp["delivered_bytes"] / offered["udp"],
-        }
-        found["jain"] = jain_index([found["tcp_delivered"], found["udp_delivered"]])
-    return found
+def _both(*plans: Plan) -> Plan:
+    def plan(scale: Scale) -> Sequence[Point]:
+        return [point for one in plans for point in one(scale)]
+
+    return plan
 
 
-def _congested(results: Results) -> float:
-    """Share of the ports of switches, by time, at which more than XON waits."""
-    q = results.queues
-    high = q["bin_low_bytes"] > XON
-    return float(q["time_ps"][high].sum() / q["time_ps"].sum()) if q.rows else math.nan
+def _loaded(scale: Scale) -> Sequence[Point]:
+    """NewReno under QCN in both readings, with twice the background."""
+    return [
+        queries.point(cell, "new_reno", 0, 0, scale, seed, load=2 * queries.BACKGROUND)
+        for cell in ("base", "qcn20", NIC)
+        for seed in seeds(scale)
+    ]
+
+
+def _split(runs: Runs) -> tuple[Runs, Runs]:
+    """Hot spots and queries."""
+    crowds = tuple(r for r in runs if "kind" in r.point.key)
+    return Runs(crowds), Runs(tuple(r for r in runs if "kind" not in r.point.key))
 
 
 def measure(runs: Runs) -> Values:
-    """Means over seeds, by cell, scheme, PFC and UDP; and by knob and message size where these are not the study's."""
-    found: dict[Place, float] = {}
-    names = ("cell", "scheme", "pfc", "udp", "knob", "size")
-    for key in dict.fromkeys(tuple(r.point.key[k] for k in names) for r in runs):
-        cell, scheme, pfc, udp, knob, size = key
-        parts = [_one(r) for r in runs.where(**dict(zip(names, key, strict=True)))]
-        place: Place = (str(cell), str(scheme), float(pfc), float(udp))
-        if (knob, size) != ("study", 20):
-            place = (*place, str(knob), float(size))
-        for what in parts[0]:
-            found[(*place, what)] = float(np.mean([p[what] for p in parts]))
-    return found
+    """What hot spots and queries say."""
+    crowds, rest = _split(runs)
+    return {**hotspot.measure(crowds), **queries.measure(rest)}
 
 
-def _both(runs: Runs) -> Values:
-    """What hot-spots and queries say."""
-    crowds = Runs(tuple(r for r in runs if "kind" in r.point.key))
-    queries = Runs(tuple(r for r in runs if "kind" not in r.point.key))
-    return {**hotspot.measure(crowds), **measure(queries)}
+def show(runs: Runs, _scale: Scale) -> Shown:
+    """Tables of both."""
+    crowds, rest = _split(runs)
+    tables: list[Table] = [queries.table(queries.measure(rest))] if len(rest) else []
+    remarks = list(queries.REMARKS)
+    if len(crowds):
+        tables.insert(0, hotspot.table(hotspot.measure(crowds)))
+        remarks = [*hotspot.REMARKS, *remarks]
+    return Shown((), tables, remarks)
 
 
 def ecn_rule(values: Values) -> list[Claim]:
-    """E2: hot-spots, and queries."""
+    """E2: hot spots, and queries."""
     off, on = (("red", "new_reno", pfc, 0.0, "qct_ms") for pfc in (0.0, 1.0))
     text = "mean QCT under RED, NewReno, without PFC over that with it"
-    return [*hotspot.ecn_rule(values), Claim("queries", text, ratio(values, off, on), judge.above(1))]
-
-
-def _table(values: Values) -> Table:
-    parts = ("qct_ms", "qct_p99_ms", "unanswered", "fct_ms", "drops", "timeouts", "notifications", "congested")
-    rows = []
-    for place in dict.fromkeys(key[:-1] for key in values):
-        cell, scheme, pfc, udp, *more = place
-        name = f"{CELLS[str(cell)].title}, {TITLES[str(scheme)]}, {'PFC' if pfc else 'no PFC'}{', UDP' if udp else ''}"
-        name += f", {more[0]}, {more[1]:g} KiB" if more else ""
-        cells = [Cell(format_number(values.get((*place, p), math.nan))) for p in parts]
-        rows.append((Cell(name), *cells))
-    head = ("Run", "Mean QCT, ms", "p99, ms", "Unanswered", "Mean FCT, ms", "Drops", "Timeouts", "CNMs", "Congested")
-    return Table("Queries, background flows and losses; means over seeds", head, rows)
-
-
-REMARKS: Final = [
-    "Queries of 20 KB messages from a random host over one host in every rack to all others and back, 5 % of the "
-    "hosts' links; background flows of TrafPy's university set, 20 %, seven of ten in their rack.",
-    "32 hosts at quick scale, two to one oversubscribed; 256 with full bisection at paper scale.",
-]
-
-
-def _experiment(number: int, title: str, statement: str, rule: Any, plan: Any) -> Experiment:
-    name = f"E{number}"
-
-    def judged(runs: Runs, scale: Scale) -> list[Verdict]:
-        return verdicts(name, measure, rule, runs, scale)
-
-    def show(runs: Runs, _scale: Scale) -> Shown:
-        return Shown((), [_table(measure(runs))], REMARKS)
-
-    return Experiment(
-        id=name,
-        title=title,
-        statement=statement,
-        source="Converged-Ethernet study, HotI 2011",
-        plan=plan,
-        judge=judged,
-        show=show,
-    )
-
-
-def _judge_ecn(runs: Runs, scale: Scale) -> list[Verdict]:
-    return verdicts("E2", _both, ecn_rule, runs, scale)
-
-
-def _plan_ecn(scale: Scale) -> Sequence[Point]:
-    crowds = hotspot.crowds_under_red(scale)
-    return [*crowds, *_plan(*(("red", "new_reno", pfc, 0) for pfc in (0, 1)))(scale)]
-
-
-def _show_ecn(runs: Runs, _scale: Scale) -> Shown:
-    crowds = Runs(tuple(r for r in runs if "kind" in r.point.key))
-    return Shown((), [hotspot.table(hotspot.measure(crowds))], [*hotspot.REMARKS, *REMARKS])
+    return [*crowds_under_red(values), Claim("queries", text, ratio(values, off, on), judge.above(1))]
 
 
 _TCP: Final = tuple(SCHEMES)
 _CELLS: Final = tuple(CELLS)
 
+
+def _experiment(number: int, title: str, statement: str, rule: Any, plan: Plan) -> Experiment:
+    return experiment(f"E{number}", title, statement, plan, measure=measure, rule=rule, show=show)
+
+
 EXPERIMENTS = (
-    Experiment(
-        id="E2",
-        title="RED without PFC",
-        statement="Under RED losses beside marks are repaired by timeouts only: duplicate ACKs are ignored after an "
+    _experiment(
+        2,
+        "RED without PFC",
+        "Under RED losses beside marks are repaired by timeouts only: duplicate ACKs are ignored after an "
         "ECN reduction. With PFC there are no losses.",
-        source="Converged-Ethernet study, HotI 2011",
-        plan=_plan_ecn,
-        judge=_judge_ecn,
-        show=_show_ecn,
+        ecn_rule,
+        _both(hotspot.crowds_under_red, _plan(*(("red", "new_reno", pfc, 0) for pfc in (0, 1)))),
     ),
     _experiment(
         5,
@@ -269,9 +129,10 @@ EXPERIMENTS = (
     _experiment(
         9,
         "RED against QCN",
-        "RED completes queries earlier than QCN, with and without PFC.",
+        "RED completes queries earlier than QCN, with and without PFC: it looks at an average, acts in the transport, "
+        "and does not delay SYNs.",
         rules.red_rule,
-        _plan(*_all(("red", "qcn20", "qcn66"), ("new_reno",))),
+        _plan(*_all(("red", "qcn20", "qcn66"), ("new_reno",)), *((cell, "new_reno", 0, 0) for cell in ABLATIONS)),
     ),
     _experiment(
         10,
@@ -285,7 +146,7 @@ EXPERIMENTS = (
         "Fairness between TCP and UDP",
         "Only QCN makes TCP and UDP share fairly.",
         rules.udp_fairness_rule,
-        _plan(*_all(_CELLS, ("new_reno",), udp=1)),
+        _both(_plan(*_all(_CELLS, ("new_reno",), udp=1)), hotspot.beside_udp),
     ),
     _experiment(
         13,
@@ -293,13 +154,6 @@ EXPERIMENTS = (
         "Congestion by commercial traffic is sparse and transient.",
         rules.transient_rule,
         _plan(("base", "new_reno", 0, 0)),
-    ),
-    _experiment(
-        16,
-        "TCP's delay control and clocks",
-        "Vegas is the best of the three, given clocks of high resolution.",
-        rules.clock_rule,
-        _with(*((c, s, p, k, 20) for c in _CELLS for s in _TCP for p in (0, 1) for k in ("study", "clock_1ms"))),
     ),
     _experiment(
         18,
@@ -313,14 +167,14 @@ EXPERIMENTS = (
         "QCN and commercial traffic",
         "QCN at 20 KB without PFC makes completion times 131 to 311 % longer.",
         rules.ruin_rule,
-        _plan(*((cell, scheme, 0, 0) for cell in ("base", "qcn20") for scheme in _TCP)),
+        _both(_plan(*((cell, scheme, 0, 0) for cell in ("base", "qcn20", NIC) for scheme in _TCP)), _loaded),
     ),
     _experiment(
         21,
         "Bursts under RED and QCN",
         "Well set, RED is less sensitive to bursts than QCN.",
         rules.burst_rule,
-        _with(*((c, "new_reno", p, "study", n) for c in ("red", "qcn20", "qcn66") for p in (0, 1) for n in SIZES)),
+        _with(*((c, "new_reno", 0, "study", n) for c in ("red", "qcn20") for n in SIZES)),
     ),
     _experiment(
         22,

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from paceline.experiments.cee.measures import facts
 from paceline.experiments.cee.setup import FRAMING, switch
+from paceline.experiments.cee.study import SOURCE
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, verdicts
 from paceline.reproduce.model import Experiment, Outcome, Point, Runs, Scale, Shown, Verdict
@@ -156,7 +157,7 @@ EXPERIMENTS = (
         id="E26",
         title="Deadlocks and saturation trees",
         statement="PFC deadlocks in topologies with cycles; elsewhere pauses spread as saturation trees.",
-        source="Converged-Ethernet study, HotI 2011",
+        source=SOURCE,
         plan=plan,
         judge=_judge,
         show=_show,

@@ -20,6 +20,8 @@ class Facts:
 
     status: str
     diagnosis: str
+    packets: int
+    """Data packets sent."""
     drops: int
     lossless_drops: int
     pauses: int
@@ -76,6 +78,7 @@ def _facts(folder: Path) -> Facts:
     return Facts(
         status=results.status,
         diagnosis=str(results.summary["diagnosis"] or ""),
+        packets=int(counters["data_packets"]),
         drops=int(counters["drops_buffer"]),
         lossless_drops=int(counters["lossless_drops"]),
         pauses=int(counters["pause_frames"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from paceline.scenario import (
     Adapter,
@@ -12,6 +12,7 @@ from paceline.scenario import (
     Ecn,
     Framing,
     Host,
+    HostQcn,
     NewReno,
     Pfc,
     Qcn,
@@ -33,6 +34,9 @@ LINE_BPS: Final = 10e9
 PORT: Final = 102_400
 """Buffer of a switch port, bytes: 100 KB."""
 
+UDP_RATE: Final = "3333Mbps"
+"""Of a host that sends UDP: a third of its link."""
+
 XOFF: Final = 99_328
 """Bytes of an ingress port at which it pauses: 97 KB."""
 
@@ -42,6 +46,12 @@ XON: Final = 81_920
 FRAME: Final = 1_500
 STACK_US: Final = 67.0
 """What the two stacks add to a round trip: 9.5 and 24 us each way."""
+
+
+def endless(stop_us: int, flows: int) -> str:
+    """Size of a flow that does not end: four fair shares of what a link carries in the whole run."""
+    return f"{round(LINE_BPS / 8 * stop_us / 1e6 * min(4 / flows, 1))}B"
+
 
 RTO_US: Final = 22_000
 """Shortest timeout of data: 2 ms and the slop of 20 ms."""
@@ -55,6 +65,14 @@ class Cell:
     red: bool = False
     qcn: int = 0
     """Set point of QCN, bytes; 0 without."""
+    averaged: bool = False
+    """QCN looks at an average of the queue, as RED does."""
+    to_window: bool = False
+    """A notification shrinks TCP's window; nothing limits the adapter."""
+    exempt_syn: bool = False
+    """Frames that open connections are neither sampled nor limited."""
+    limiter: Literal["destination", "nic"] = "destination"
+    """Frames of an adapter that share a rate limiter: those to one host, or all."""
 
 
 CELLS: Final[Mapping[str, Cell]] = {
@@ -63,6 +81,21 @@ CELLS: Final[Mapping[str, Cell]] = {
     "qcn20": Cell("QCN 20", qcn=20_480),
     "qcn66": Cell("QCN 66", qcn=67_584),
 }
+
+ABLATIONS: Final[Mapping[str, Cell]] = {
+    "qcn20_averaged": Cell("QCN 20, averaged queue", qcn=20_480, averaged=True),
+    "qcn20_window": Cell("QCN 20, acting on windows", qcn=20_480, to_window=True),
+    "qcn20_syn": Cell("QCN 20, SYNs exempt", qcn=20_480, exempt_syn=True),
+}
+"""QCN with one thing at a time as RED has it: the three reasons for which the study holds RED to be better."""
+
+NIC: Final = "qcn20_nic"
+ALL_CELLS: Final[Mapping[str, Cell]] = {
+    **CELLS,
+    **ABLATIONS,
+    NIC: Cell("QCN 20, one limiter an adapter", qcn=20_480, limiter="nic"),
+}
+"""With the other reading of QCN's limiters: the standard's default, one for each port and priority."""
 
 SCHEMES: Final[Mapping[str, Scheme]] = {
     "new_reno": NewReno(halving="window"),
@@ -79,6 +112,7 @@ KNOBS: Final[Mapping[str, Mapping[str, Any]]] = {
     "rto_min_30ms": {"rto_min": "30ms"},
     "clock_1ms": {"clock": "1ms"},
     "no_cache": {"inherit_cwnd": "off"},
+    "half_cwnd": {"inherit_cwnd": "half"},
     "fixed_buffers": {"send_buffer_max": "128KiB", "receive_buffer_max": "128KiB"},
     "stock": {"rto_initial": "3s", "rto_slop": "200ms", "ack_delay": "100ms", "rto_min": "30ms", "clock": "1ms"},
 }
@@ -90,14 +124,19 @@ SIZES: Final = (10, 20, 40)
 
 def switch(cell: str, *, pfc: bool) -> Switch:
     """A switch: 100 KB a port, charged to the port frames came by with PFC, to the one they leave by without."""
-    kind = CELLS[cell]
+    kind = ALL_CELLS[cell]
     return Switch(
         buffer=f"{PORT}B",
         model="per_port",
         pfc=Pfc(enabled=pfc, xoff=f"{XOFF}B", xon=f"{XON}B"),
         ecn=Ecn(enabled=False),
         red=Red(enabled=kind.red),
-        qcn=Qcn(enabled=kind.qcn > 0, set_point=f"{kind.qcn or 20_480}B"),
+        qcn=Qcn(
+            enabled=kind.qcn > 0,
+            set_point=f"{kind.qcn or 20_480}B",
+            average_shift=9 if kind.averaged else 0,
+            exempt_syn=kind.exempt_syn,
+        ),
     )
 
 
@@ -113,10 +152,19 @@ FRAMING: Final = Framing(
 """Frames of 1500 bytes that take 1.2 us, as the study counts them."""
 
 
-def host(cell: str, tcp: Tcp | None = None) -> Host:
+def stack(cell: str, knob: str = "study") -> Tcp:
+    """TCP of a cell. Connections inherit the last one's window as it was: the study says no more than that they do."""
+    return Tcp(**{"stack": "freebsd", "ecn": ALL_CELLS[cell].red, "inherit_cwnd": "full", **KNOBS[knob]})
+
+
+def host(cell: str, tcp: Tcp | None = None, adapter: Adapter | None = None) -> Host:
     """A host: FreeBSD's TCP with the study's timers, and an adapter of 512 KB; they take 67 us of a round trip."""
-    stack = Tcp(stack="freebsd", ecn=CELLS[cell].red) if tcp is None else tcp
-    return Host(tcp=stack, adapter=Adapter(enabled=True))
+    kind = ALL_CELLS[cell]
+    return Host(
+        tcp=stack(cell) if tcp is None else tcp,
+        adapter=Adapter(enabled=True) if adapter is None else adapter,
+        qcn=HostQcn(limiter=kind.limiter, reaction="window" if kind.to_window else "limiter"),
+    )
 
 
 def star(
@@ -130,15 +178,16 @@ def star(
     stop_us: int,
     sample_us: float,
     follow: Sequence[int] = (),
-    tcp: Tcp | None = None,
+    adapter: Adapter | None = None,
+    beside: Mapping[str, Scheme] | None = None,
 ) -> Scenario:
-    """Hosts 0 to ``senders`` at one switch of 10 Gb/s ports; the last is the receiver."""
+    """Hosts 0 to ``senders`` at one switch of 10 Gb/s ports; the last is the receiver. ``beside``: further schemes."""
     return Scenario(
         name=name,
         topology=Star(hosts=senders + 1, host_rate="10Gbps", link_delay="0s"),
         framing=FRAMING,
         switch=switch(cell, pfc=pfc),
-        host=host(cell, tcp),
+        host=host(cell, adapter=adapter),
         run=Run(stop=f"{stop_us}us", stall="10s"),
         records=Records(
             queues="port",
@@ -146,6 +195,6 @@ def star(
                 interval=f"{sample_us:g}us", busiest=0, ports=[f"{senders + 1}:{senders}"], flows=list(follow)
             ),
         ),
-        schemes={"tcp": scheme},
+        schemes={"tcp": scheme, **(beside or {})},
         workloads=list(workloads),
     )

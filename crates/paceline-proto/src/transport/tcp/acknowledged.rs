@@ -1,6 +1,6 @@
 //! What an ACK does to the sender.
 
-use crate::cc::{CongestionControl, Loss, StreamAck};
+use crate::cc::{CongestionControl, Loss, StreamAck, Timing};
 use crate::units::{Duration, Time};
 
 use super::connection::{Connection, Context};
@@ -45,7 +45,16 @@ impl Connection {
     fn on_new_ack(&mut self, cx: Context<'_>, now: Time, ack: u64, segment: &Segment) -> u64 {
         let mss = cx.mss();
         let acked = ack - self.tx.una;
-        let rtt = self.round_trip(cx, now, ack, segment);
+        let timed = self.tx.timed.take_if(|t| ack >= t.end).map(|t| {
+            let next = t.next.filter(|(end, _)| ack >= *end);
+            Timing {
+                start: t.start,
+                rtt: cx.measured(t.sent, now),
+                last: cx.measured(next.map_or(t.sent, |(_, sent)| sent), now),
+                tick: cx.tcp.rto.quantum,
+            }
+        });
+        let rtt = self.round_trip(cx, now, timed, segment);
         if let Some(rtt) = rtt {
             self.rto.sample(rtt, &cx.tcp.rto);
         }
@@ -85,7 +94,7 @@ impl Connection {
             }
             let may_grow = !answered && self.cwnd <= self.tx.wnd;
             let (una, nxt, srtt) = (self.tx.una, self.tx.max, self.rto.srtt());
-            let ack = StreamAck { now, bytes: acked, una, nxt, rtt, srtt, may_grow, after_timeout };
+            let ack = StreamAck { now, bytes: acked, una, nxt, timed, rtt, srtt, may_grow, after_timeout };
             self.cc.on_stream_ack(cx.cc, &ack);
             self.apply_limits(cx);
         }
@@ -99,15 +108,14 @@ impl Connection {
     }
 
     /// A round-trip time, if this ACK tells one (RFC 7323, section 4.1; without timestamps RFC 6298, section 3).
-    fn round_trip(&mut self, cx: Context<'_>, now: Time, ack: u64, segment: &Segment) -> Option<Duration> {
+    fn round_trip(&self, cx: Context<'_>, now: Time, timed: Option<Timing>, segment: &Segment) -> Option<Duration> {
         if self.timestamps {
             let echo = segment.timestamps.filter(|t| t.echo != 0)?.echo;
             let ticks = cx.ticks(now).wrapping_sub(echo);
             // A peer may echo anything.
             return (ticks < 1 << 31).then(|| Duration(u64::from(ticks).saturating_mul(cx.tcp.rto.quantum.0)));
         }
-        let (_, sent) = self.tx.timed.take_if(|(end, _)| ack >= *end)?;
-        Some(cx.measured(sent, now))
+        timed.map(|t| t.rtt)
     }
 
     fn on_duplicate_ack(&mut self, cx: Context<'_>, now: Time, mss: u64) {

@@ -308,7 +308,7 @@ impl Connection {
                 let ticks = cx.ticks(now).wrapping_sub(t.echo);
                 (ticks < 1 << 31).then(|| Duration(u64::from(ticks).saturating_mul(cx.tcp.rto.quantum.0)))
             }
-            _ => self.tx.timed.map(|(_, sent)| cx.measured(sent, now)),
+            _ => self.tx.timed.map(|t| cx.measured(t.sent, now)),
         };
         self.tx.timed = None;
         match (sample, self.cache) {

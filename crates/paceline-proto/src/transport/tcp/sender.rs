@@ -7,6 +7,19 @@ use crate::units::Time;
 use super::params::Params;
 use super::segment::{ISS, Segment};
 
+/// A segment, sent once, that is being timed: one per round trip.
+#[derive(Clone, Copy, Debug)]
+pub struct Timed {
+    /// First position of it.
+    pub start: u64,
+    /// One past its last position.
+    pub end: u64,
+    /// When it left.
+    pub sent: Time,
+    /// The segment after it: one past its last position, and when it left.
+    pub next: Option<(u64, Time)>,
+}
+
 /// Positions and windows of the sending half.
 #[derive(Clone, Debug)]
 pub struct Sender {
@@ -31,8 +44,8 @@ pub struct Sender {
     pub buffer: u64,
     /// When data last left.
     pub last_sent: Time,
-    /// Without timestamps: the end of the one segment being timed, and when it left.
-    pub timed: Option<(u64, Time)>,
+    /// The one segment being timed.
+    pub timed: Option<Timed>,
 }
 
 impl Sender {

@@ -8,6 +8,7 @@ use super::params::Pacing;
 use super::rto::next_tick;
 use super::sack::NextSeg;
 use super::segment::{Flags, ISS, Segment, Timestamps};
+use super::sender::Timed;
 use super::timers::Timer;
 
 /// Probes without data between them.
@@ -78,7 +79,7 @@ impl Connection {
             segment.flags |= Flags::ECE.when(self.ecn) | Flags::SACK_PERMITTED.when(self.sack);
         }
         // RFC 6298, section 3: no sample from a segment sent twice.
-        self.tx.timed = (self.syns == 0).then_some((ISS + 1, now));
+        self.tx.timed = (self.syns == 0).then_some(Timed { start: ISS, end: ISS + 1, sent: now, next: None });
         self.syns = self.syns.saturating_add(1);
         (self.tx.nxt, self.tx.max) = (ISS + 1, ISS + 1);
         self.start_retransmit_timer(cx, now);
@@ -252,8 +253,12 @@ impl Connection {
         self.counters.retransmits += u64::from(again && why != Why::Persist);
         if again {
             self.tx.timed = None;
-        } else if !self.timestamps && self.tx.timed.is_none() && why == Why::Window {
-            self.tx.timed = Some((end, now));
+        } else if why == Why::Window {
+            match &mut self.tx.timed {
+                None => self.tx.timed = Some(Timed { start, end, sent: now, next: None }),
+                Some(timed) if timed.next.is_none() => timed.next = Some((end, now)),
+                Some(_) => {}
+            }
         }
         if new && end > self.tx.una + self.cwnd && self.recovery.limited > 0 {
             self.recovery.limited_sent += end - start;

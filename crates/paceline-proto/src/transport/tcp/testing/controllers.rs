@@ -1,7 +1,8 @@
 //! The window controllers' rules on worked numbers.
 
 use crate::cc::{
-    CongestionControl, Controller, FlowContext, Loss, Params as Control, StreamAck, StreamStart, cubic, new_reno, vegas,
+    CongestionControl, Controller, FlowContext, Loss, Params as Control, StreamAck, StreamStart, Timing, cubic,
+    new_reno, vegas,
 };
 use crate::units::{Duration, S, Time};
 
@@ -34,6 +35,8 @@ fn rounds(ctx: &FlowContext, c: &mut Controller, from: Time, rtt: Duration, roun
                 bytes: MSS,
                 una: *una,
                 nxt,
+                // The round's first segment is the one that is timed.
+                timed: (i == 0).then_some(Timing { start: *una - MSS, rtt, last: rtt, tick: Duration::from_us(1) }),
                 rtt: Some(rtt),
                 srtt: rtt,
                 may_grow: true,
@@ -96,15 +99,14 @@ fn cubic_of_2011_keeps_four_fifths() {
     assert_eq!(cwnd(&ctx, &c), before * 8 / 10);
 }
 
-/// Ten segments, base RTT 100 us. At 200 us five of them are queued: above beta = 3, one less. At 125 us two: held. At
+/// Nine segments at a base RTT of 100 us: none is queued, one more. Ten at 200 us: five of them are queued: above beta = 3, one less. At 125 us two: held. At
 /// 105 us half a one: below alpha = 1, one more.
 #[test]
 fn vegas_keeps_a_few_segments_queued() {
     let us = Duration::from_us;
     for (gamma, alpha, beta) in [(None, 1, 3), (Some(1), 1, 3)] {
-        let (ctx, mut c) = begin(Control::Vegas(vegas::Params { alpha, beta, gamma, ..vegas::Params::default() }), 10);
+        let (ctx, mut c) = begin(Control::Vegas(vegas::Params { alpha, beta, gamma, ..vegas::Params::default() }), 9);
         let mut una = 1;
-        // The first round only opens the measurement and gives the base.
         let mut round = |c: &mut Controller, at: u64, rtt| {
             rounds(&ctx, c, Time(at * 1_000_000_000), rtt, 1, &mut una);
             cwnd(&ctx, c) / MSS

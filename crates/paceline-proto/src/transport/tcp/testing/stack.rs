@@ -1,6 +1,6 @@
 //! Parts of the stack that only show between two ends.
 
-use crate::cc::{Params as Control, hpcc, new_reno as reno};
+use crate::cc::{Params as Control, hpcc, new_reno as reno, vegas};
 use crate::telemetry::IntUnits;
 use crate::transport::tcp::{
     Buffer, CacheEntry, Connection, Context, Flags, InheritCwnd, InitialWindow, Pacing, Params, State,
@@ -50,6 +50,24 @@ fn a_lost_probe_is_replaced() {
         pair.log.iter().filter(|(_, e, s)| *e == 0 && s.flags.has(Flags::PROBE)).map(|(t, _, _)| t.0 / US).collect();
     assert_eq!(times[1] - times[0], 300);
     assert!(times.windows(2).skip(4).all(|w| w[1] - w[0] == 100), "{times:?}");
+}
+
+/// Vegas fills a link although ACKs are for two segments each, and one that stays over waits at the receiver.
+#[test]
+fn vegas_fills_a_link_over_delayed_acks() {
+    for initial in 1..=4 {
+        let cc = flow_context(1000, Control::Vegas(vegas::Params::default()));
+        let tcp = Params { initial_window: InitialWindow::Segments(initial), ..Params::freebsd() };
+        let mut pair = Pair::new(tcp, cc, Duration::from_us(50), Box::new(|_, _, _| Fate::Arrives));
+        pair.rate = Some((BitsPerSec(1_000_000_000), u64::MAX));
+        pair.ends[0].write(1 << 30);
+        pair.keep_log = false;
+        pair.run(Time(50 * MS));
+        let before = pair.delivered[1];
+        pair.run(Time(100 * MS));
+        let used = (pair.delivered[1] - before) as f64 * 8.0 / 1e9 / 0.05;
+        assert!(used > 0.94, "{initial} segments at first: {used} of the link used");
+    }
 }
 
 /// Streams are not limited by the 32 bits of a sequence number.

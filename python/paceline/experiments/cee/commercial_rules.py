@@ -1,10 +1,11 @@
-"""The statements about queries and background flows, as rules on the values of :mod:`commercial`."""
+"""The statements about queries and background flows, as rules on the values of :mod:`queries`."""
 
 from __future__ import annotations
 
 import math
 
-from paceline.experiments.cee.setup import CELLS, KNOBS, SCHEMES, SIZES, TITLES
+from paceline.experiments.cee import hotspot_rules
+from paceline.experiments.cee.setup import ABLATIONS, ALL_CELLS, CELLS, KNOBS, NIC, SIZES, TITLES
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Values, ratio
 
@@ -73,6 +74,10 @@ def red_rule(values: Values) -> list[Claim]:
             when = "with PFC" if pfc else "without PFC"
             statement = f"mean QCT {when}, NewReno, {CELLS[worse].title} over {CELLS[better].title}"
             found.append(Claim(f"{name}.pfc{pfc:g}", statement, over, judge.at_least(1)))
+    for cell, kind in ABLATIONS.items():
+        over = ratio(values, (cell, "new_reno", 0.0, 0.0, "qct_ms"), ("qcn20", "new_reno", 0.0, 0.0, "qct_ms"))
+        text = f"mean QCT without PFC, NewReno, {kind.title} over QCN 20 as it is"
+        found.append(Claim(cell, text, over, judge.below(1)))
     return found
 
 
@@ -83,6 +88,17 @@ def ruin_rule(values: Values) -> list[Claim]:
         over = ratio(values, ("qcn20", scheme, 0.0, 0.0, "qct_ms"), ("base", scheme, 0.0, 0.0, "qct_ms"))
         statement = f"mean QCT without PFC, QCN 20 over nothing, {title}"
         found.append(Claim(scheme, statement, over, judge.between(2, 5), published="2.31 to 4.11"))
+    for scheme, title in TITLES.items():
+        over = ratio(values, (NIC, scheme, 0.0, 0.0, "qct_ms"), ("base", scheme, 0.0, 0.0, "qct_ms"))
+        statement = f"mean QCT without PFC, {ALL_CELLS[NIC].title}, over nothing, {title}"
+        limits = judge.between(2, 5)
+        found.append(Claim(scheme, statement, over, limits, published="2.31 to 4.11", variant="limiter_per_adapter"))
+    for cell, variant in (("qcn20", "load_20"), (NIC, "limiter_per_adapter_load_20")):
+        places = ((c, "new_reno", 0.0, 0.0, "load 20 %", "qct_ms") for c in (cell, "base"))
+        statement = f"mean QCT without PFC, {ALL_CELLS[cell].title}, over nothing, NewReno, background of 20 %"
+        limits = judge.between(2, 5)
+        over = ratio(values, *places)
+        found.append(Claim("new_reno", statement, over, limits, published="2.31 to 4.11", variant=variant))
     return found
 
 
@@ -126,41 +142,22 @@ def udp_fairness_rule(values: Values) -> list[Claim]:
                 titles = f"{CELLS[qcn].title} over {CELLS[other].title}"
                 statement = f"Jain's index of TCP's and UDP's shares delivered, {titles}, {when}"
                 found.append(Claim(f"{qcn}.{other}.pfc{pfc:g}", statement, over, judge.above(1)))
-    return found
-
-
-def clock_rule(values: Values) -> list[Claim]:
-    """E16: Vegas is best where clocks are fine."""
-    found = []
-    for clock, knob in (("1us", ()), ("1ms", ("clock_1ms", 20.0))):
-        best = []
-        for cell in CELLS:
-            for pfc in (0.0, 1.0):
-                times = {s: values.get((cell, s, pfc, 0.0, *knob, "qct_ms"), math.nan) for s in SCHEMES}
-                if all(math.isfinite(t) for t in times.values()):
-                    best.append(min(times, key=lambda s: times[s]) == "vegas")
-        share = sum(best) / len(best) if best else math.nan
-        limits = judge.above(0.5) if clock == "1us" else judge.at_most(0.5)
-        found.append(Claim(clock, f"cells in which Vegas has the lowest mean QCT, clock of {clock}", share, limits))
-    return found
+    return [*found, *hotspot_rules.udp_fairness_rule(values)]
 
 
 def burst_rule(values: Values) -> list[Claim]:
     """E21: RED notices bursts less than QCN."""
     found = []
 
-    def at(cell: str, pfc: float, size: int) -> float:
+    def at(cell: str, size: int) -> float:
         more = () if size == 20 else ("study", float(size))
-        return values.get((cell, "new_reno", pfc, 0.0, *more, "qct_ms"), math.nan)
+        return values.get((cell, "new_reno", 0.0, 0.0, *more, "qct_ms"), math.nan)
 
-    for pfc in (0.0, 1.0):
-        when = "with PFC" if pfc else "without PFC"
-        growth = {cell: at(cell, pfc, SIZES[-1]) / at(cell, pfc, SIZES[0]) for cell in ("red", "qcn20", "qcn66")}
-        for cell, over in growth.items():
-            text = f"mean QCT of messages of {SIZES[-1]} KB over that of {SIZES[0]} KB, {CELLS[cell].title}, {when}"
-            found.append(Claim(f"{cell}.pfc{pfc:g}", text, over))
-        value = growth["qcn20"] / growth["red"]
-        found.append(Claim(f"over.pfc{pfc:g}", f"the same, QCN 20 over ECN-RED, {when}", value, judge.above(1)))
+    growth = {cell: at(cell, SIZES[-1]) / at(cell, SIZES[0]) for cell in ("red", "qcn20")}
+    for cell, over in growth.items():
+        text = f"mean QCT of messages of {SIZES[-1]} KB over that of {SIZES[0]} KB, {CELLS[cell].title}, without PFC"
+        found.append(Claim(cell, text, over))
+    found.append(Claim("over", "the same, QCN 20 over ECN-RED", growth["qcn20"] / growth["red"], judge.above(1)))
     return found
 
 

@@ -1,0 +1,213 @@
+"""The statements about hot spots, as rules on the values of :mod:`hotspot`."""
+
+from __future__ import annotations
+
+import math
+
+from paceline.experiments.cee.hotspot import CROWDS, SWEEP, TITLES
+from paceline.experiments.cee.setup import CELLS, XOFF, XON
+from paceline.reproduce import judge
+from paceline.reproduce.claims import Claim, Values, ratio
+
+
+def _at(values: Values, *place: str | float) -> float:
+    return values.get(tuple(place), math.nan)
+
+
+def sawtooth_rule(values: Values) -> list[Claim]:
+    """E1: a saw-tooth without PFC, a plateau with it."""
+    off, on = ("short_7", "base", "new_reno", 0.0), ("short_7", "base", "new_reno", 1.0)
+    plateau = "of the time in which the queue lies between 7 times XON and 7 times XOFF and two frames, with PFC"
+    return [
+        Claim(
+            "teeth",
+            "falls of the queue from over 80 KB to under 50 KB, without PFC",
+            _at(values, *off, "teeth"),
+            judge.at_least(3),
+        ),
+        Claim("drops_off", "packets dropped without PFC", _at(values, *off, "drops"), judge.above(0)),
+        Claim("drops_on", "packets dropped with PFC", _at(values, *on, "drops"), judge.at_most(0)),
+        Claim(
+            "plateau",
+            "median queue with PFC, KB; seven ingress ports hold 7 times 80 to 97 KB",
+            _at(values, *on, "queue_p50_kb"),
+            judge.between(0.85 * 7 * XON / 1000, 1.15 * 7 * XOFF / 1000),
+        ),
+        Claim("held", f"share {plateau}", _at(values, *on, "held"), judge.at_least(0.8)),
+    ]
+
+
+def ecn_rule(values: Values) -> list[Claim]:
+    """E2: marks and losses of one window end in timeouts."""
+    found = []
+    for n in CROWDS:
+        off, on = (f"ends_{n}", "red", "new_reno", 0.0), (f"ends_{n}", "red", "new_reno", 1.0)
+        over = ratio(values, (*off, "fct_ms"), (*on, "fct_ms"))
+        found += [
+            Claim(f"n{n}.fct", f"{n} flows under RED: mean FCT without PFC over that with it", over),
+            Claim(
+                f"n{n}.last",
+                f"{n} flows under RED: the last one's FCT without PFC over that with it",
+                ratio(values, (*off, "last_ms"), (*on, "last_ms")),
+            ),
+            Claim(
+                f"n{n}.ignored",
+                f"{n} flows under RED without PFC: third duplicate ACKs ignored",
+                _at(values, *off, "ignored_duplicates"),
+                judge.above(0) if n >= 16 else None,
+            ),
+            Claim(f"n{n}.timeouts", f"{n} flows under RED without PFC: timeouts", _at(values, *off, "timeouts")),
+            Claim(
+                f"n{n}.ignored_on",
+                f"{n} flows under RED with PFC: third duplicate ACKs ignored",
+                _at(values, *on, "ignored_duplicates"),
+                judge.at_most(0),
+            ),
+            Claim(
+                f"n{n}.timeouts_on",
+                f"{n} flows under RED with PFC: timeouts",
+                _at(values, *on, "timeouts"),
+                judge.at_most(0),
+            ),
+        ]
+    return found
+
+
+def vegas_rule(values: Values) -> list[Claim]:
+    """E4: Vegas keeps the queue short, so that PFC does not matter."""
+    found = []
+    for cell in CELLS:
+        off, on = (("ends_7", cell, "vegas", pfc) for pfc in (0.0, 1.0))
+        title = CELLS[cell].title
+        found.append(
+            Claim(
+                f"{cell}.fct",
+                f"Vegas, {title}: mean FCT with PFC over that without",
+                ratio(values, (*on, "fct_ms"), (*off, "fct_ms")),
+                judge.between(0.95, 1.05),
+            )
+        )
+    place = ("greedy_7", "base", "vegas", 0.0)
+    found += [
+        Claim("queue", "Vegas: p99 of the queue, KB", _at(values, *place, "queue_p99_kb"), judge.below(80)),
+        Claim("median", "Vegas: median of the queue, KB", _at(values, *place, "queue_p50_kb")),
+        Claim("use", "Vegas: share of the link used", _at(values, *place, "use")),
+        Claim(
+            "drops",
+            "Vegas without PFC: packets dropped, of 1,000 sent",
+            _at(values, *place, "dropped_share") * 1000,
+            judge.below(1),
+        ),
+    ]
+    return found
+
+
+def winner_rule(values: Values) -> list[Claim]:
+    """E3: one flow takes the link."""
+    place = ("greedy_7", "qcn66", "new_reno", 0.0)
+    return [
+        Claim(
+            "share",
+            "largest share of one of seven flows in 10 ms, QCN 66 without PFC; fair is 0.143",
+            _at(values, *place, "share"),
+            judge.above(0.4),
+            0.4,
+        ),
+        Claim("overall", "its share over the whole run", _at(values, *place, "overall")),
+        Claim("blame", "the winner's part of all packets sent again", _at(values, *place, "blame")),
+        Claim("base", "largest share in 10 ms without QCN", _at(values, "greedy_7", "base", "new_reno", 0.0, "share")),
+    ]
+
+
+def sweep_rule(values: Values) -> list[Claim]:
+    """E24: QCN over the number of flows."""
+    found = []
+    for cell in ("qcn20", "qcn66"):
+        for pfc in (0.0, 1.0):
+            for n in SWEEP:
+                place = (f"greedy_{n}", cell, "new_reno", pfc)
+                title = f"{n} flows, {CELLS[cell].title}, {'PFC' if pfc else 'no PFC'}"
+                for what, text in (
+                    ("jain", "Jain's index"),
+                    ("use", "share of the link used"),
+                    ("queue_p50_kb", "median queue, KB"),
+                ):
+                    found.append(Claim(f"{cell}.pfc{pfc:g}.n{n}.{what}", f"{title}: {text}", _at(values, *place, what)))
+    return found
+
+
+def convergence_rule(values: Values) -> list[Claim]:
+    """E17: CUBIC yields slowly and loses more."""
+    reno, cubic, half = (("late_7", "base", s, 0.0) for s in ("new_reno", "cubic", "cubic_half"))
+    found = [
+        Claim(
+            f"{name}.fair_ms",
+            f"{TITLES[name]}: until Jain's index stays above 0.9 after a seventh flow, ms",
+            _at(values, *p, "fair_ms"),
+        )
+        for name, p in (("new_reno", reno), ("cubic", cubic), ("cubic_half", half))
+    ]
+    found += [
+        Claim(
+            "fair",
+            "the same, CUBIC over NewReno",
+            ratio(values, (*cubic, "fair_ms"), (*reno, "fair_ms")),
+            judge.above(1),
+        ),
+        Claim(
+            "drops",
+            "packets dropped, CUBIC over NewReno",
+            ratio(values, (*cubic, "drops"), (*reno, "drops")),
+            judge.above(1),
+        ),
+        Claim(
+            "half",
+            "packets dropped, CUBIC that halves over CUBIC",
+            ratio(values, (*half, "drops"), (*cubic, "drops")),
+            judge.below(1),
+        ),
+    ]
+    return found
+
+
+def rtt_rule(values: Values) -> list[Claim]:
+    """E23: round trips of small messages, less what the stacks take."""
+    alone, base, pfc = (
+        ("ping_alone", "base", "new_reno", 0.0),
+        ("ping_32", "base", "new_reno", 0.0),
+        ("ping_32", "base", "new_reno", 1.0),
+    )
+    return [
+        Claim(
+            "alone",
+            "alone: median round trip in the network, us",
+            _at(values, *alone, "rtt_p50_us"),
+            judge.between(1, 50),
+        ),
+        Claim("base", "beside 32 flows without PFC: median, us", _at(values, *base, "rtt_p50_us")),
+        Claim("pfc", "beside 32 flows with PFC: median, us", _at(values, *pfc, "rtt_p50_us"), judge.above(1000)),
+        Claim(
+            "grows",
+            "with PFC, over the one alone",
+            ratio(values, (*pfc, "rtt_p50_us"), (*alone, "rtt_p50_us")),
+            judge.at_least(100),
+        ),
+    ]
+
+
+def udp_fairness_rule(values: Values) -> list[Claim]:
+    """E11 at a hot spot, where more is offered than the link takes: only QCN is fair between TCP and UDP."""
+    found = []
+    for pfc in (0.0, 1.0):
+        when = "with PFC" if pfc else "without PFC"
+        for cell, kind in CELLS.items():
+            share = _at(values, "udp_8", cell, "new_reno", pfc, "tcp_share")
+            text = f"four hosts over TCP beside four over UDP, {kind.title}, {when}: TCP's share of what is delivered"
+            found.append(Claim(f"share.{cell}.pfc{pfc:g}", text, share))
+        for qcn in ("qcn20", "qcn66"):
+            for other in ("base", "red"):
+                places = ((*("udp_8", cell, "new_reno", pfc), "classes") for cell in (qcn, other))
+                titles = f"{CELLS[qcn].title} over {CELLS[other].title}"
+                text = f"Jain's index of what TCP and UDP deliver at a hot spot, {titles}, {when}"
+                found.append(Claim(f"crowd.{qcn}.{other}.pfc{pfc:g}", text, ratio(values, *places), judge.above(1)))
+    return found

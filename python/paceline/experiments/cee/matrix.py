@@ -1,0 +1,151 @@
+"""M1 to M3: all 24 cells, for queries, queries beside UDP and message-passing programs, as heat maps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from paceline import multiples
+from paceline.experiments.cee import queries, scientific
+from paceline.experiments.cee.setup import CELLS, SCHEMES, TITLES
+from paceline.experiments.cee.study import experiment, seeds
+from paceline.reproduce.claims import Claim, Place, Values
+from paceline.reproduce.model import Drawing, Experiment, Point, Runs, Scale, Shown
+from paceline.tables import Cell, Table, format_number
+
+_TCP: Final = tuple(SCHEMES)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One of the three."""
+
+    id: str
+    title: str
+    queries: bool
+    udp: int = 0
+    parts: tuple[tuple[str, str], ...] = ()
+    """What is shown of a cell, and how it reads; the first two are recorded."""
+
+    def place(self, cell: str, scheme: str, pfc: int) -> Place:
+        """Where its values are."""
+        return (cell, scheme, float(pfc), float(self.udp)) if self.queries else ("all", cell, scheme, float(pfc))
+
+    def measure(self, runs: Runs) -> Values:
+        """All of it."""
+        return queries.measure(runs) if self.queries else scientific.measure(runs)
+
+    def plan(self, scale: Scale) -> Sequence[Point]:
+        """The runs of E6 and others, of E10 and E11 and what is missing there, of E14."""
+        schemes = _TCP[:1] if scale is Scale.TINY and (self.udp or not self.queries) else _TCP
+        if not self.queries:
+            return scientific.points(tuple(CELLS), schemes, (0, 1), scale)
+        # Beside UDP nothing is judged but NewReno: one run shows the others.
+        return [
+            queries.point(cell, scheme, pfc, self.udp, scale, seed)
+            for cell in CELLS
+            for scheme in schemes
+            for pfc in (0, 1)
+            for seed in (seeds(scale) if not self.udp or scheme == "new_reno" else (1,))
+        ]
+
+    def rule(self, values: Values) -> list[Claim]:
+        """Nothing is claimed."""
+        found = []
+        for scheme, title in TITLES.items():
+            for cell, kind in CELLS.items():
+                for pfc in (0, 1):
+                    for what, text in self.parts[:2]:
+                        statement = f"{title}, {kind.title}, {'with' if pfc else 'without'} PFC: {text}"
+                        value = values.get((*self.place(cell, scheme, pfc), what), math.nan)
+                        found.append(Claim(f"{scheme}.{cell}.pfc{pfc}.{what}", statement, value))
+        return found
+
+    def table(self, values: Values) -> Table:
+        """A row for each cell."""
+        rows = []
+        for scheme, title in TITLES.items():
+            for cell, kind in CELLS.items():
+                for pfc in (0, 1):
+                    place = self.place(cell, scheme, pfc)
+                    cells = [Cell(format_number(values.get((*place, what), math.nan))) for what, _ in self.parts]
+                    rows.append((Cell(f"{title}, {kind.title}, {'PFC' if pfc else 'no PFC'}"), *cells))
+        head = ("Cell", *(text[0].upper() + text[1:] for _, text in self.parts))
+        return Table(f"{self.title}; means over seeds", head, rows)
+
+    def csv(self, values: Values) -> str:
+        """The table for programs; a value that is not there is empty."""
+        lines = [",".join(("scheme", "switch", "pfc", *(what for what, _ in self.parts)))]
+        for scheme in TITLES:
+            for cell in CELLS:
+                for pfc in (0, 1):
+                    place = self.place(cell, scheme, pfc)
+                    got = [values.get((*place, what), math.nan) for what, _ in self.parts]
+                    numbers = [f"{v:.6g}" if math.isfinite(v) else "" for v in got]
+                    lines.append(",".join((scheme, cell, str(pfc), *numbers)))
+        return "\n".join(lines) + "\n"
+
+    def drawings(self, values: Values) -> Iterator[Drawing]:
+        """A map for each quantity: schemes and PFC across, what switches do down."""
+        columns = [f"{title}\n{'PFC' if pfc else 'no PFC'}" for title in TITLES.values() for pfc in (0, 1)]
+        rows = [kind.title for kind in CELLS.values()]
+        maps = {
+            text[0].upper() + text[1:]: [
+                [values.get((*self.place(cell, scheme, pfc), what), math.nan) for scheme in TITLES for pfc in (0, 1)]
+                for cell in CELLS
+            ]
+            for what, text in self.parts
+        }
+        yield Drawing(f"{self.id}-cells", multiples.heat_maps(maps, rows, columns), f"{self.title} in the 24 cells.")
+
+    def show(self, runs: Runs, _scale: Scale) -> Shown:
+        """Map and table."""
+        values = self.measure(runs)
+        remarks = list(queries.REMARKS if self.queries else scientific.REMARKS)
+        if self.udp:
+            remarks.append("Beside UDP, CUBIC and Vegas have one seed, NewReno three.")
+        table = self.table(values)
+        files = {f"{self.id}-cells.csv": self.csv(values), f"{self.id}-cells.md": table.markdown()}
+        return Shown(self.drawings(values), [table], remarks, files)
+
+    def experiment(self) -> Experiment:
+        """As the catalogue has it."""
+        return experiment(
+            self.id,
+            self.title,
+            "No claim: NewReno, CUBIC and Vegas with nothing, ECN-RED, QCN at 20 and at 66 KB, with and without PFC.",
+            self.plan,
+            measure=self.measure,
+            rule=self.rule,
+            show=self.show,
+            # Where some cells have more seeds than others, the mean of those there are.
+            pooled=True,
+        )
+
+
+_OF_QUERIES: Final = (
+    ("qct_ms", "mean QCT, ms"),
+    ("qct_p99_ms", "p99 of the QCT, ms"),
+    ("drops", "packets dropped"),
+    ("timeouts", "timeouts"),
+)
+KINDS: Final = (
+    Kind("M1", "Queries and background flows", True, 0, _OF_QUERIES),
+    Kind("M2", "Queries and background flows beside UDP", True, 1, _OF_QUERIES),
+    Kind(
+        "M3",
+        "Message-passing programs",
+        False,
+        0,
+        (
+            ("slowdown", "geometric mean of slowdowns"),
+            ("worst", "slowdown of the slowest program"),
+            ("drops", "packets dropped"),
+            ("timeouts", "timeouts"),
+        ),
+    ),
+)
+
+EXPERIMENTS = tuple(kind.experiment() for kind in KINDS)

@@ -1,0 +1,176 @@
+"""Scatter and gather over background traffic, with and without UDP: runs, what is measured of them, a table."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from paceline.analysis import jain_index
+from paceline.experiments.cee.setup import ALL_CELLS, FRAMING, SCHEMES, TITLES, UDP_RATE, XON, host, stack, switch
+from paceline.reproduce.claims import Place, Values
+from paceline.reproduce.model import KeyValue, Point, Run, Runs, Scale
+from paceline.results import Results
+from paceline.scenario import (
+    Load,
+    OnOffCbr,
+    OnOffFlows,
+    Records,
+    ScatterGather,
+    Scenario,
+    Series,
+    Udp,
+    Xgft,
+)
+from paceline.scenario import Run as RunSettings
+from paceline.tables import Cell, Table, format_number
+
+_LENGTH_US: Final = {Scale.TINY: 20_000, Scale.QUICK: 1_000_000, Scale.PAPER: 10_000_000}
+_TREE: Final = {
+    Scale.TINY: ((4, 2), (1, 2)),
+    Scale.QUICK: ((8, 4), (1, 4)),
+    Scale.PAPER: ((16, 16), (1, 16)),
+}
+"""Children and parents: 8, 32 and 256 hosts."""
+
+_INTERVAL_US: Final = {Scale.TINY: 500, Scale.QUICK: 650, Scale.PAPER: 90}
+"""Between two queries: about 5 % of the hosts' links."""
+
+BACKGROUND: Final = 10
+"""Load of background flows, % of the hosts' links: the lower end of what the study's is taken to be, 10 to 30 %."""
+
+UDP: Final = 0.2
+"""Load of the UDP background, sent at a third of the link's rate."""
+
+
+def point(
+    cell: str,
+    scheme: str,
+    pfc: int,
+    udp: int,
+    scale: Scale,
+    seed: int,
+    knob: str = "study",
+    size: int = 20,
+    load: int = BACKGROUND,
+) -> Point:
+    """One run; messages of ``size`` KiB come so often that their load is the same. ``load``: of background flows, %."""
+    children, parents = _TREE[scale]
+    stop = _LENGTH_US[scale]
+    interval = _INTERVAL_US[scale] * size / 20
+    message = f"{size}KiB"
+    workloads: list[Any] = [
+        ScatterGather(
+            group="query", scheme="tcp", interval=f"{interval:g}us", request=message, response=message, end=f"{stop}us"
+        ),
+        OnOffFlows(group="background", scheme="tcp", load=Load(value=load / 100), end=f"{stop}us"),
+    ]
+    schemes: dict[str, Any] = {"tcp": SCHEMES[scheme]}
+    if udp:
+        schemes["udp"] = Udp(rate=UDP_RATE)
+        workloads.append(
+            OnOffCbr(group="udp", scheme="udp", rate=UDP_RATE, load=Load(value=UDP, bytes="wire"), end=f"{stop}us")
+        )
+    run = Scenario(
+        name=f"commercial-{cell}-{scheme}-pfc{pfc}-udp{udp}-{knob}-{size}k",
+        topology=Xgft(children=children, parents=parents, rates=["10Gbps"], delays=["0s"]),
+        framing=FRAMING,
+        switch=switch(cell, pfc=bool(pfc)),
+        host=host(cell, stack(cell, knob)),
+        # What is delivered beside UDP is compared while both send.
+        run=RunSettings(stop=f"{stop if udp else stop + 200_000}us", measure_end=f"{stop}us", stall="10s"),
+        records=Records(queues="port", series=Series(interval=f"{max(stop / 500, 100):g}us", busiest=0)),
+        schemes=schemes,
+        workloads=workloads,
+    )
+    key: dict[str, KeyValue] = {
+        "cell": cell,
+        "scheme": scheme,
+        "pfc": pfc,
+        "udp": udp,
+        "knob": knob,
+        "size": size,
+        "load": load,
+    }
+    return Point(scenario=run, key=key, seed=seed)
+
+
+def _one(run: Run) -> dict[str, float]:
+    results = Results.load(run.folder)
+    c, queries, flows = results.summary["counters"], results.queries, results.flows
+    qct = queries["qct_ps"][queries["qct_ps"] > 0]
+    background = flows.where((flows["group"] == "background") & (flows["status"] == "finished"))
+    found = {
+        "qct_ms": float(qct.mean()) / 1e9 if len(qct) else math.nan,
+        "qct_p99_ms": float(np.percentile(qct, 99)) / 1e9 if len(qct) else math.nan,
+        "unanswered": float((queries["qct_ps"] == 0).mean()) if queries.rows else math.nan,
+        "fct_ms": float(background["fct_receiver_ps"].mean()) / 1e9 if background.rows else math.nan,
+        "fct_p99_ms": float(np.percentile(background["fct_receiver_ps"], 99)) / 1e9 if background.rows else math.nan,
+        "drops": float(c["drops_buffer"]),
+        "timeouts": float(c["timeouts"]),
+        "pauses": float(c["pause_frames"]),
+        "notifications": float(c.get("notifications", 0)),
+    }
+    found["congested"] = _congested(results)
+    traffic = {t["scheme"]: t for t in results.summary.get("traffic", [])}
+    if "udp" in traffic:
+        tcp, udp = traffic["tcp"], traffic["udp"]
+        lost = tcp["dropped_packets"] + udp["dropped_packets"]
+        sent = tcp["frame_bytes"] + udp["frame_bytes"]
+        offered = {g: float(flows["size_bytes"][flows["scheme"] == g].sum()) for g in ("tcp", "udp")}
+        found |= {
+            "udp_drop_share": udp["dropped_packets"] / lost if lost else math.nan,
+            "udp_byte_share": udp["frame_bytes"] / sent if sent else math.nan,
+            "tcp_delivered": tcp["delivered_bytes"] / offered["tcp"],
+            "udp_delivered": udp["delivered_bytes"] / offered["udp"],
+        }
+        found["jain"] = jain_index([found["tcp_delivered"], found["udp_delivered"]])
+    return found
+
+
+def _congested(results: Results) -> float:
+    """Share of the ports of switches, by time, at which more than XON waits."""
+    q = results.queues
+    high = q["bin_low_bytes"] > XON
+    return float(q["time_ps"][high].sum() / q["time_ps"].sum()) if q.rows else math.nan
+
+
+def measure(runs: Runs) -> Values:
+    """Means over seeds, by cell, scheme, PFC and UDP; and by knob and message size where these are not the study's."""
+    found: dict[Place, float] = {}
+    names = ("cell", "scheme", "pfc", "udp", "knob", "size", "load")
+    for key in dict.fromkeys(tuple(r.point.key[k] for k in names) for r in runs):
+        cell, scheme, pfc, udp, knob, size, load = key
+        parts = [_one(r) for r in runs.where(**dict(zip(names, key, strict=True)))]
+        place: Place = (str(cell), str(scheme), float(pfc), float(udp))
+        if (knob, size) != ("study", 20):
+            place = (*place, str(knob), float(size))
+        if load != BACKGROUND:
+            place = (*place, f"load {load} %")
+        for what in parts[0]:
+            found[(*place, what)] = float(np.mean([p[what] for p in parts]))
+    return found
+
+
+def table(values: Values) -> Table:
+    """The numbers of :func:`measure`."""
+    parts = ("qct_ms", "qct_p99_ms", "unanswered", "fct_ms", "drops", "timeouts", "notifications", "congested")
+    rows = []
+    for place in dict.fromkeys(key[:-1] for key in values):
+        cell, scheme, pfc, udp, *more = place
+        name = (
+            f"{ALL_CELLS[str(cell)].title}, {TITLES[str(scheme)]}, {'PFC' if pfc else 'no PFC'}{', UDP' if udp else ''}"
+        )
+        name += "".join(f", {part}" if isinstance(part, str) else f", {part:g} KiB" for part in more)
+        cells = [Cell(format_number(values.get((*place, p), math.nan))) for p in parts]
+        rows.append((Cell(name), *cells))
+    head = ("Run", "Mean QCT, ms", "p99, ms", "Unanswered", "Mean FCT, ms", "Drops", "Timeouts", "CNMs", "Congested")
+    return Table("Queries, background flows and losses; means over seeds", head, rows)
+
+
+REMARKS: Final = [
+    "Queries of 20 KB messages from a random host over one host in every rack to all others and back, 5 % of the "
+    "hosts' links; background flows of TrafPy's university set, 10 %, seven of ten in their rack.",
+    "32 hosts at quick scale, two to one oversubscribed; 256 with full bisection at paper scale.",
+]

@@ -1,0 +1,91 @@
+"""The statements about round-trip times, as rules on the values of :mod:`roundtrips`."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from paceline.experiments.cee.setup import CELLS, TITLES
+from paceline.reproduce import judge
+from paceline.reproduce.claims import Claim, Values, ratio
+
+RESPONSES: Final = (("base", "new_reno"), ("base", "cubic"), ("qcn20", "new_reno"))
+"""Cells and schemes of E19."""
+
+GROWTHS: Final = ("new_reno", "cubic", "vegas")
+"""Schemes of E25."""
+
+MIXED: Final = ("base", "red")
+"""Cells of E25."""
+
+SHORT: Final = 75
+LONG: Final = 5_000
+
+
+def _at(values: Values, *place: str | float) -> float:
+    return values.get(tuple(place), math.nan)
+
+
+def swing_rule(values: Values) -> list[Claim]:
+    """E7: with PFC the delay moves a hundredfold within a millisecond."""
+    found = []
+    for pfc in (0, 1):
+        when = "with PFC" if pfc else "without PFC"
+        place = ("bursts", pfc)
+        limits = judge.at_least(100) if pfc else None
+        text = f"longest over shortest delay in the network within 1 ms, {when}"
+        found += [
+            Claim(f"swing.pfc{pfc}", text, _at(values, *place, "swing"), limits, "100 to 1000"),
+            Claim(f"longest.pfc{pfc}", f"longest delay, us, {when}", _at(values, *place, "longest_us")),
+            Claim(
+                f"late.pfc{pfc}",
+                f"shortest timeout of 22 ms over the longest round trip, {when}",
+                _at(values, *place, "late"),
+            ),
+            Claim(f"timeouts.pfc{pfc}", f"timeouts, {when}", _at(values, *place, "timeouts")),
+        ]
+    spurious = _at(values, "bursts", 1, "timeouts")
+    found.append(Claim("spurious", "timeouts with PFC, where nothing is lost: all would be mistakes", spurious))
+    return found
+
+
+def response_rule(values: Values) -> list[Claim]:
+    """E19: what is lost and used over the round trip."""
+    found = []
+    for cell, scheme in RESPONSES:
+        title = TITLES[scheme] + (f", {CELLS[cell].title}" if cell != "base" else "")
+        name = f"{cell}.{scheme}"
+        lost = ratio(values, ("distant", LONG, cell, scheme, "lost"), ("distant", SHORT, cell, scheme, "lost"))
+        use = _at(values, "distant", LONG, cell, scheme, "use")
+        found += [
+            Claim(f"{name}.lost", f"{title}: share lost at a round trip of 5 ms over that at 75 us", lost),
+            Claim(f"{name}.use", f"{title}: share of the link used at 5 ms", use),
+        ]
+    reno, cubic = (next(c.value for c in found if c.id == f"base.{s}.lost") for s in ("new_reno", "cubic"))
+    over = cubic / reno if reno else math.nan
+    text = "losses fall with the round trip less under CUBIC than under NewReno: the first quotient over the second"
+    found.append(Claim("cubic", text, over, judge.above(1)))
+    qcn = ratio(values, ("distant", LONG, "qcn20", "new_reno", "use"), ("distant", LONG, "base", "new_reno", "use"))
+    found.append(Claim("qcn", "link used at 5 ms under QCN 20 over that without", qcn, judge.below(1)))
+    return found
+
+
+def mixture_rule(values: Values) -> list[Claim]:
+    """E25: near and far flows share a port; nothing is claimed."""
+    found = []
+    for scheme in GROWTHS:
+        for cell in MIXED:
+            when = f"{TITLES[scheme]}, {CELLS[cell].title}"
+            greedy, ends = ("mixed_greedy", cell, scheme), ("mixed_ends", cell, scheme)
+            name = f"{scheme}.{cell}"
+            found += [
+                Claim(
+                    f"{name}.over",
+                    f"{when}: bytes of four near flows over those of four far ones",
+                    _at(values, *greedy, "over"),
+                ),
+                Claim(f"{name}.jain", f"{when}: Jain's index of all eight", _at(values, *greedy, "jain")),
+                Claim(f"{name}.near_ms", f"{when}: FCT of near flows, ms", _at(values, *ends, "near_ms")),
+                Claim(f"{name}.far_ms", f"{when}: FCT of far flows, ms", _at(values, *ends, "far_ms")),
+            ]
+    return found

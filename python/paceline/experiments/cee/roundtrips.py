@@ -1,0 +1,314 @@
+"""E7, E19 and E25: round-trip times that move, that are long, and that differ from flow to flow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from paceline import multiples, plot
+from paceline.analysis import F8, jain_index
+from paceline.experiments.cee import roundtrip_rules as rules
+from paceline.experiments.cee.measures import facts, used
+from paceline.experiments.cee.setup import (
+    CELLS,
+    FRAMING,
+    LINE_BPS,
+    RTO_US,
+    SCHEMES,
+    STACK_US,
+    TITLES,
+    endless,
+    host,
+    star,
+    switch,
+)
+from paceline.experiments.cee.study import Plan, experiment, seeds
+from paceline.reproduce.claims import Place, Values
+from paceline.reproduce.model import Drawing, Experiment, Point, Run, Runs, Scale, Shown
+from paceline.scenario import Adapter, FlowRow, Flows, GraphLink, GraphTopology, Records, Scenario, Series
+from paceline.scenario import Run as RunSettings
+from paceline.tables import Cell, Table, format_number
+
+BURSTS: Final = 5
+_BURST_US: Final = {Scale.TINY: 3_000, Scale.QUICK: 12_000, Scale.PAPER: 12_000}
+_BURST_BYTES: Final = {Scale.TINY: 40_000, Scale.QUICK: 200_000, Scale.PAPER: 200_000}
+CROWD: Final = 32
+
+RTTS_US: Final = (75, 250, 1_000, 5_000)
+"""Round trips of E19 without queues; beyond 75 us in the hosts."""
+
+FAR_US: Final = 1_000
+"""What E25 adds to the round trip of half of the flows."""
+
+NEAR: Final = 4
+"""Flows of E25 with a short round trip, and as many with a long one."""
+
+_GREEDY_US: Final = {Scale.TINY: 8_000, Scale.QUICK: 500_000, Scale.PAPER: 2_000_000}
+_ENDS: Final = {Scale.TINY: 300_000, Scale.QUICK: 8_000_000, Scale.PAPER: 40_000_000}
+_EMPTY_US: Final = 2.4
+"""Round trip of a small message in the empty network, without the stacks: E23."""
+
+
+def bursts(pfc: int, scale: Scale, seed: int) -> Point:
+    """Incasts of 32 hosts with pauses between them."""
+    size, period = _BURST_BYTES[scale], _BURST_US[scale]
+    rows = [
+        FlowRow(start=f"{b * period * 1000 + 37 * seed + 211 * h}ns", src=h, dst=CROWD, bytes=f"{size}B")
+        for b in range(BURSTS)
+        for h in range(CROWD)
+    ]
+    run = star(
+        f"bursts-pfc{pfc}",
+        "base",
+        SCHEMES["new_reno"],
+        [Flows(rows=rows)],
+        senders=CROWD,
+        pfc=bool(pfc),
+        stop_us=BURSTS * period,
+        sample_us=10,
+    )
+    return Point(scenario=run, key={"kind": "bursts", "pfc": pfc}, seed=seed)
+
+
+def distant(rtt_us: int, cell: str, scheme: str, scale: Scale, seed: int) -> Point:
+    """Flows without end of 32 hosts, whose stacks make a round trip so long."""
+    more = max(rtt_us - 75, 0) / 2
+    adapter = Adapter(enabled=True, tx_delay=f"{9.5 + more:g}us")
+    stop = _GREEDY_US[scale] * (5 if scale is Scale.TINY else 1)
+    size = endless(stop, CROWD)
+    rows = [FlowRow(start=f"{h * 31_250 + 37 * seed}ns", src=h, dst=CROWD, bytes=size) for h in range(CROWD)]
+    run = star(
+        f"rtt{rtt_us}-{cell}-{scheme}",
+        cell,
+        SCHEMES[scheme],
+        [Flows(rows=rows)],
+        senders=CROWD,
+        pfc=False,
+        stop_us=stop,
+        sample_us=stop / 500,
+        follow=range(CROWD),
+        adapter=adapter,
+    )
+    return Point(scenario=run, key={"kind": "distant", "rtt": rtt_us, "cell": cell, "scheme": scheme}, seed=seed)
+
+
+def mixed(what: str, cell: str, scheme: str, scale: Scale, seed: int) -> Point:
+    """Eight hosts to one, four of them far away: ``greedy`` flows without end, or such that ``end``."""
+    hosts = [f"h{i}" for i in range(2 * NEAR + 1)]
+    links = [
+        GraphLink(a=h, b="s", rate="10Gbps", delay=f"{FAR_US // 2}us" if NEAR <= i < 2 * NEAR else "0s")
+        for i, h in enumerate(hosts)
+    ]
+    stop = _GREEDY_US[scale] * (20 if what == "ends" else 1)
+    size = f"{_ENDS[scale]}B" if what == "ends" else endless(stop, 2 * NEAR)
+    rows = [FlowRow(start=f"{h * 125_000 + 37 * seed}ns", src=h, dst=2 * NEAR, bytes=size) for h in range(2 * NEAR)]
+    run = Scenario(
+        name=f"mixed-{what}-{cell}-{scheme}",
+        topology=GraphTopology(hosts=hosts, switches=["s"], links=links),
+        framing=FRAMING,
+        # Not with PFC: 100 KB at a port hold nothing of what 0.5 ms of cable still bring.
+        switch=switch(cell, pfc=False),
+        host=host(cell),
+        run=RunSettings(stop=f"{stop}us", stall="10s"),
+        records=Records(
+            queues="port",
+            series=Series(
+                interval=f"{_GREEDY_US[scale] / 500:g}us",
+                busiest=0,
+                flows=list(range(2 * NEAR)) if what == "greedy" else [],
+            ),
+        ),
+        schemes={"tcp": SCHEMES[scheme]},
+        workloads=[Flows(rows=rows)],
+    )
+    return Point(scenario=run, key={"kind": f"mixed_{what}", "cell": cell, "scheme": scheme}, seed=seed)
+
+
+def delays_us(queue_bytes: F8) -> F8:
+    """Round trip of a small message in the network at each sample of the queue, us."""
+    return _EMPTY_US + queue_bytes * 8 / LINE_BPS * 1e6
+
+
+def swing(times_us: F8, delay_us: F8, window_us: float) -> float:
+    """Largest quotient of the longest and the shortest delay within one window."""
+    window = (times_us // window_us).astype(int)
+    found = [delay_us[window == w] for w in np.unique(window)]
+    return max((float(d.max() / d.min()) for d in found if len(d)), default=math.nan)
+
+
+def _of_bursts(run: Run) -> dict[str, float]:
+    f = facts(run)
+    delay = delays_us(f.queue_bytes)
+    longest = float(delay.max()) if len(delay) else math.nan
+    return {
+        "swing": swing(f.queue_us, delay, 1000),
+        "longest_us": longest,
+        "late": RTO_US / (longest + STACK_US),
+        "timeouts": float(f.timeouts),
+        "drops": float(f.drops),
+    }
+
+
+def _of_distant(run: Run) -> dict[str, float]:
+    f = facts(run)
+    acked = [float(acked[-1]) for _, acked in f.flows.values()]
+    return {
+        "use": used(f.flows),
+        "lost": f.drops / max(f.packets, 1) * 1000,
+        "jain": jain_index(acked),
+        "timeouts": float(f.timeouts),
+    }
+
+
+def _of_mixed(run: Run) -> dict[str, float]:
+    f = facts(run)
+    if not f.flows:
+        flows = run.results().flows
+        ms = flows["fct_receiver_ps"] / 1e9
+        far = flows["src"] >= NEAR
+        return {"near_ms": float(ms[~far].mean()), "far_ms": float(ms[far].mean())}
+    acked = np.array([float(f.flows[i][1][-1]) for i in sorted(f.flows)])
+    return {
+        "over": float(acked[:NEAR].sum() / acked[NEAR:].sum()) if acked[NEAR:].sum() else math.nan,
+        "jain": jain_index(acked),
+        "use": used(f.flows),
+        "lost": f.drops / max(f.packets, 1) * 1000,
+    }
+
+
+_OF: Final = {"bursts": _of_bursts, "distant": _of_distant, "mixed_greedy": _of_mixed, "mixed_ends": _of_mixed}
+
+
+def measure(runs: Runs) -> Values:
+    """Means over seeds, by what tells the runs apart."""
+    found: dict[Place, float] = {}
+    groups: dict[Place, list[dict[str, float]]] = {}
+    for run in runs:
+        groups.setdefault(tuple(run.point.key.values()), []).append(_OF[str(run.point.key["kind"])](run))
+    for place, parts in groups.items():
+        found |= {(*place, what): float(np.mean([p[what] for p in parts])) for what in parts[0]}
+    return found
+
+
+def _table(values: Values) -> Table:
+    parts = tuple(dict.fromkeys(str(key[-1]) for key in values))
+    rows = []
+    for place in dict.fromkeys(key[:-1] for key in values):
+        name = ", ".join(_named(part) for part in place)
+        rows.append((Cell(name), *(Cell(format_number(values.get((*place, p), math.nan))) for p in parts)))
+    return Table("Means over seeds", ("Run", *(_HEADS[p] for p in parts)), rows)
+
+
+def _named(part: str | float) -> str:
+    if isinstance(part, str):
+        return CELLS[part].title if part in CELLS else TITLES.get(part, _KINDS.get(part, part))
+    return f"RTT {part:,g} us" if part in RTTS_US else "PFC" if part else "no PFC"
+
+
+_KINDS: Final = {
+    "bursts": "incasts",
+    "distant": "32 flows",
+    "mixed_greedy": "8 flows without end",
+    "mixed_ends": "8 flows that end",
+}
+_HEADS: Final = {
+    "swing": "Longest over shortest delay in 1 ms",
+    "longest_us": "Longest delay, us",
+    "late": "RTO over it",
+    "timeouts": "Timeouts",
+    "drops": "Drops",
+    "use": "Link used",
+    "lost": "Lost, of 1,000",
+    "jain": "Jain's index",
+    "over": "Near over far",
+    "near_ms": "FCT near, ms",
+    "far_ms": "FCT far, ms",
+}
+
+
+def _delays(runs: Runs) -> Iterator[Drawing]:
+    series = {}
+    for pfc, title in ((0, "without PFC"), (1, "with PFC")):
+        for run in runs.where(kind="bursts", pfc=pfc, seed=1):
+            f = facts(run)
+            series[title] = (f.queue_us * 1e6, delays_us(f.queue_bytes))
+    if series:
+        figure = plot.timeline(series, "Round trip in the network (us)")
+        yield Drawing("E7-delay", figure, "Round trip of a small message during incasts of 32 hosts.")
+
+
+def _over_rtt(runs: Runs) -> Iterator[Drawing]:
+    values = measure(runs)
+    row = []
+    for what, name in (("use", "Share of the link used"), ("lost", "Packets lost, of 1,000")):
+        curves = {}
+        for cell, scheme in rules.RESPONSES:
+            ys = [values.get(("distant", rtt, cell, scheme, what), math.nan) for rtt in RTTS_US]
+            title = TITLES[scheme] + (f", {CELLS[cell].title}" if cell != "base" else "")
+            curves[title] = ([float(r) for r in RTTS_US], ys)
+        ticks = {float(r): f"{r:,g}" for r in RTTS_US}
+        row.append(multiples.Chart("", curves, "Round trip without queues (us)", name, ticks, "linear", log_x=True))
+    yield Drawing("E19-rtt", multiples.charts([row]), "32 flows without end over round trips of the hosts' making.")
+
+
+def _experiment(number: int, title: str, statement: str, rule: Any, plan: Plan, draw: Any, remark: str) -> Experiment:
+    def show(runs: Runs, _scale: Scale) -> Shown:
+        return Shown(draw(runs), [_table(measure(runs))], [remark])
+
+    return experiment(f"E{number}", title, statement, plan, measure=measure, rule=rule, show=show)
+
+
+def _incasts(scale: Scale) -> Sequence[Point]:
+    return [bursts(pfc, scale, seed) for pfc in (0, 1) for seed in seeds(scale)]
+
+
+def _distances(scale: Scale) -> Sequence[Point]:
+    rtts = (RTTS_US[0], RTTS_US[-1]) if scale is Scale.TINY else RTTS_US
+    return [distant(rtt, *of, scale, seed) for rtt in rtts for of in rules.RESPONSES for seed in seeds(scale)]
+
+
+def _mixtures(scale: Scale) -> Sequence[Point]:
+    cells = rules.MIXED[:1] if scale is Scale.TINY else rules.MIXED
+    return [
+        mixed(what, cell, scheme, scale, seed)
+        for what in ("greedy", "ends")
+        for cell in cells
+        for scheme in rules.GROWTHS
+        for seed in seeds(scale)
+    ]
+
+
+EXPERIMENTS = (
+    _experiment(
+        7,
+        "Round trips that jump",
+        "Queueing delay moves a hundred- to a thousandfold within milliseconds, and the timeout's estimator is slow.",
+        rules.swing_rule,
+        _incasts,
+        _delays,
+        "32 hosts send 200 KB each to one at the same instant, five times, 12 ms apart. The delay is that of the queue "
+        "at the receiver's port, sampled every 10 us, over 2.4 us of the empty network, without the stacks' 67 us.",
+    ),
+    _experiment(
+        19,
+        "Control that ignores the round trip",
+        "CUBIC and QCN do not react to the round-trip time, and suffer where queues make it long.",
+        rules.response_rule,
+        _distances,
+        _over_rtt,
+        "32 hosts to one at one switch without PFC, windows up to 256 KB; the round trip is made longer in the hosts' "
+        "stacks.",
+    ),
+    _experiment(
+        25,
+        "Growth that ignores the round trip",
+        "Whether growth that does not depend on the round-trip time harms is an open question.",
+        rules.mixture_rule,
+        _mixtures,
+        lambda _runs: (),
+        "Four hosts near and four with a round trip 1 ms longer (in their links) to one at the same switch.",
+    ),
+)

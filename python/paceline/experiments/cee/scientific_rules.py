@@ -1,0 +1,99 @@
+"""The statements about message-passing programs, as rules on the values of :mod:`scientific`; and E16, about both."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from paceline.experiments.cee.setup import ALL_CELLS, CELLS, NIC, SCHEMES, TITLES
+from paceline.reproduce import judge
+from paceline.reproduce.claims import Claim, Values, ratio
+
+ROUND_TRIP_MS: Final = 0.075
+
+
+def _slow(values: Values, *place: str | float) -> float:
+    return values.get(("all", *place, "slowdown"), math.nan)
+
+
+def sustained_rule(values: Values) -> list[Claim]:
+    """E12: congestion lasts and touches all hosts."""
+    found = []
+    for pfc in (0.0, 1.0):
+        when = "with PFC" if pfc else "without PFC"
+        place = ("watched", "base", "new_reno", pfc)
+        text = f"share of the hosts in front of which over 80 KB wait at some time, {when}"
+        found += [
+            Claim(f"involved.pfc{pfc:g}", text, values.get((*place, "involved"), math.nan), judge.at_least(0.8)),
+            Claim(
+                f"lasting.pfc{pfc:g}",
+                f"longest time in which some port holds over 80 KB, in round trips of 75 us, {when}",
+                values.get((*place, "longest_ms"), math.nan) / ROUND_TRIP_MS,
+                judge.at_least(10),
+            ),
+            Claim(
+                f"congested_ms.pfc{pfc:g}",
+                f"time in which some port holds over 80 KB, ms, {when}",
+                values.get((*place, "congested_ms"), math.nan),
+            ),
+        ]
+    return found
+
+
+def best_rule(values: Values) -> list[Claim]:
+    """E14: RED with PFC is best."""
+    found = []
+    for scheme, title in TITLES.items():
+        best = _slow(values, "red", scheme, 1.0)
+        others = [
+            _slow(values, cell, scheme, pfc) for cell in CELLS for pfc in (0.0, 1.0) if (cell, pfc) != ("red", 1.0)
+        ]
+        text = f"{title}: geometric mean of slowdowns, the best of the other cells over ECN-RED with PFC"
+        over = min(others) / best if best and all(map(math.isfinite, others)) else math.nan
+        found += [
+            Claim(f"{scheme}.slowdown", f"{title}: geometric mean of slowdowns, ECN-RED with PFC", best),
+            Claim(scheme, text, over, judge.above(1)),
+        ]
+    return found
+
+
+def without_pfc_rule(values: Values) -> list[Claim]:
+    """E15: without PFC QCN 20 is best."""
+    found = []
+    for qcn, variant in (("qcn20", "default"), (NIC, "limiter_per_adapter")):
+        schemes = TITLES if qcn == "qcn20" else {"new_reno": TITLES["new_reno"]}
+        for scheme, title in schemes.items():
+            for other in ("base", "qcn66", "red"):
+                over = ratio(values, ("all", other, scheme, 0.0, "slowdown"), ("all", qcn, scheme, 0.0, "slowdown"))
+                over_what = f"{CELLS[other].title} over {ALL_CELLS[qcn].title}"
+                text = f"{title} without PFC: geometric mean of slowdowns, {over_what}"
+                found.append(Claim(f"{scheme}.{other}", text, over, judge.above(1), variant=variant))
+    return found
+
+
+def clock_rule(values: Values) -> list[Claim]:
+    """E16: Vegas is best where clocks are fine."""
+    found = []
+    for name, text, what in (
+        ("queries", "mean QCT", "qct_ms"),
+        ("programs", "geometric mean of slowdowns", "slowdown"),
+    ):
+        for clock in ("1us", "1ms"):
+            best = []
+            for cell in CELLS:
+                for pfc in (0.0, 1.0):
+                    got = {s: values.get(_place(name, cell, s, pfc, clock, what), math.nan) for s in SCHEMES}
+                    if all(map(math.isfinite, got.values())):
+                        best.append(min(got, key=lambda s: got[s]) == "vegas")
+            share = sum(best) / len(best) if best else math.nan
+            limits = judge.above(0.5) if clock == "1us" else judge.at_most(0.5)
+            among = "8 cells" if clock == "1us" else "2 cells without feedback"
+            statement = f"share of the {among} in which Vegas has the lowest {text}, clock of {clock}"
+            found.append(Claim(f"{name}.{clock}", statement, share, limits))
+    return found
+
+
+def _place(name: str, cell: str, scheme: str, pfc: float, clock: str, what: str) -> tuple[str | float, ...]:
+    if name == "queries":
+        return (cell, scheme, pfc, 0.0, *(() if clock == "1us" else ("clock_1ms", 20.0)), what)
+    return ("all", cell, scheme, pfc, *(() if clock == "1us" else ("clock_1ms",)), what)
