@@ -87,7 +87,8 @@ impl CongestionControl for HpccPint {
             return;
         }
         if self.last.0 != power {
-            self.last = (power, crate::pint::decode(power, p.log_base));
+            // No port measures a power beyond the range of numbers, but a packet could carry one.
+            self.last = (power, crate::pint::decode(power, p.log_base).min(f64::MAX));
         }
         let c = self.last.1 / p.eta;
         let (rate, stage) = if c >= 1.0 || self.stage >= p.max_stage {
