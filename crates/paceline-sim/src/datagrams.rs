@@ -50,7 +50,7 @@ impl Net {
         let number = flow & SLOT_MASK;
         let part = (number & ((1 << self.share.bits) - 1)) as u8;
         if part != self.share.me {
-            self.notes.push((part, Note::Datagram { flow, arrived }));
+            self.tell(part, Note::Datagram { flow, arrived });
             return;
         }
         let slot = number >> self.share.bits;

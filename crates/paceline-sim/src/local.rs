@@ -9,11 +9,11 @@ use paceline_proto::units::Time;
 
 use crate::clock::Wire;
 use crate::failures::Failures;
-use crate::net::parts::Cut;
+use crate::net::parts::{Cut, Outbox};
 use crate::net::{Arrivals, EcnPoint, Lane, LongPaths, Net, REACTING, long_hop};
 use crate::packet::{CE, Handle, INT, Kind, Packet, Words};
 use crate::pint::Pint;
-use crate::port::{MEASURED, NO_ECN, Port, WATCHED};
+use crate::port::{CROSSING, MEASURED, NO_ECN, Port, WATCHED};
 use crate::record::{BINS, bin};
 use crate::switch::LocalAccount;
 
@@ -32,8 +32,8 @@ struct Fixed<'a> {
     /// Loss probability of the wire, and the key of its draws.
     loss: f64,
     loss_key: u64,
-    /// The part at the other end of the wire, where it is another one.
-    across: Option<u8>,
+    /// The part at the other end of the wire, where the port is [`CROSSING`].
+    across: usize,
     /// Bytes that may wait.
     limit: u64,
     /// From the arrival of a PFC frame to its effect, ps.
@@ -50,7 +50,7 @@ struct Rare<'a> {
     marks: u64,
     /// Packets lost on the wire or, at the port given, because a link was down.
     lost: Vec<(Handle, Option<u32>)>,
-    cut: &'a mut Vec<Cut>,
+    outboxes: &'a mut [Outbox],
 }
 
 /// Where packets and their telemetry are, and the switch's memory. Apart from the port, so that the compiler knows that
@@ -80,7 +80,8 @@ impl Net {
         }
         let i = port as usize;
         let limit = self.buffers.egress_limit();
-        let across = if self.ports[i].watched & WATCHED != 0 { self.part_across(port) } else { None };
+        let across = if self.ports[i].watched & CROSSING != 0 { self.part_across(port) } else { None };
+        let across = across.map_or(0, usize::from);
         loop {
             let (packets, int) = self.arena.split();
             let p = &mut self.ports[i];
@@ -115,7 +116,7 @@ impl Net {
                 failures: self.failures.as_deref_mut(),
                 marks: 0,
                 lost: Vec::new(),
-                cut: &mut self.cut,
+                outboxes: &mut self.outboxes,
             };
             let exception = run(&fixed, p, &mut store, &mut rare, &mut arrivals, end, lane);
             let Rare { marks, lost, .. } = rare;
@@ -303,14 +304,36 @@ fn send<L: Lane>(
         if let Some(pint) = &mut rare.pint {
             pint.measure(fixed.port, p, packet, &mut int[h as usize].0, now);
         }
-        if p.watched == MEASURED {
-            lane.put(inbox, arrival, h);
-        } else if let Some((inbox, arrival)) = watch(fixed, p, packet, rare, (h, inbox), (now, arrival)) {
-            lane.put(inbox, arrival, h);
+        if p.watched != MEASURED {
+            look(fixed, p, packet, rare, (h, inbox), (now, arrival), lane);
+            return;
         }
-        return;
     }
     lane.put(inbox, arrival, h);
+}
+
+/// A packet has left a port that is [`WATCHED`] or [`CROSSING`]. Of its own, so that the others keep their registers.
+#[inline(never)]
+fn look<L: Lane>(
+    fixed: &Fixed<'_>,
+    p: &mut Port,
+    packet: &mut Packet,
+    rare: &mut Rare<'_>,
+    (h, inbox): (Handle, u32),
+    (now, arrival): (u64, u64),
+    lane: &mut L,
+) {
+    let mut to = (inbox, arrival);
+    if p.watched & WATCHED != 0 {
+        let Some(next) = watch(fixed, p, packet, rare, (h, inbox), (now, arrival)) else { return };
+        to = next;
+    }
+    let (inbox, arrival) = to;
+    if p.watched & CROSSING != 0 {
+        rare.outboxes[fixed.across].cut.push(Cut { handle: h, inbox, arrival });
+    } else {
+        lane.put(inbox, arrival, h);
+    }
 }
 
 /// As `Net::watch`: where and when the packet arrives, unless nothing is left of it here.
@@ -348,7 +371,5 @@ fn watch(
             }
         }
     }
-    let Some(part) = fixed.across else { return Some((inbox, arrival)) };
-    rare.cut.push(Cut { part, handle: h, inbox, arrival });
-    None
+    Some((inbox, arrival))
 }

@@ -714,7 +714,7 @@ impl Net {
         let to = m.opened(flow & SLOT_MASK).to;
         let node = self.port_node[self.nics[to as usize].port as usize];
         match self.share.part_of.get(node as usize) {
-            Some(&part) if part != self.share.me => self.notes.push((part, Note::Finished { flow, at: now })),
+            Some(&part) if part != self.share.me => self.tell(part, Note::Finished { flow, at: now }),
             _ => m.finished(flow, now),
         }
     }

@@ -244,9 +244,8 @@ pub struct Net {
     pub(crate) long_paths: LongPaths,
     /// Which part of a network in parts this is.
     pub(crate) share: parts::Share,
-    /// Packets and notes for other parts, of the present window.
-    pub(crate) cut: Vec<parts::Cut>,
-    pub(crate) notes: Vec<(u8, parts::Note)>,
+    /// By part; empty when there is only one.
+    pub(crate) outboxes: Vec<parts::Outbox>,
 }
 
 impl Net {
@@ -372,7 +371,7 @@ impl Net {
             }
         }
         let Some(part) = self.part_across(port) else { return (h, inbox) };
-        self.cut.push(parts::Cut { part, handle: h, inbox, arrival });
+        self.outboxes[usize::from(part)].cut.push(parts::Cut { handle: h, inbox, arrival });
         (NONE, inbox)
     }
 

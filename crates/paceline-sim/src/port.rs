@@ -52,7 +52,7 @@ pub struct Port {
     last_served: u8,
     /// The peer is a host.
     pub peer_is_host: bool,
-    /// Why each departure is looked at, in bits: [`MEASURED`], [`WATCHED`].
+    /// Why each departure is looked at, in bits: [`MEASURED`], [`WATCHED`], [`CROSSING`].
     pub watched: u8,
     /// Classes are served in order of their numbers, not in turn.
     pub strict: bool,
@@ -69,9 +69,10 @@ pub struct Port {
 
 /// [`Port::watched`]: the port measures its load for PINT.
 pub const MEASURED: u8 = 1;
-/// [`Port::watched`]: some packets are lost on this wire, its link may fail, pauses take effect late, or it leads to another
-/// part.
+/// [`Port::watched`]: some packets are lost on this wire, its link may fail, or pauses take effect late.
 pub const WATCHED: u8 = 2;
+/// [`Port::watched`]: the wire leads to another part.
+pub const CROSSING: u8 = 4;
 
 /// [`Port::ecn`]: this port does not mark.
 pub const NO_ECN: u8 = u8::MAX;

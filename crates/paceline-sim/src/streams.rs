@@ -155,7 +155,7 @@ impl Net {
                 // The client is where its responses go.
                 match self.share.part_of.get(dst as usize) {
                     Some(&part) if part != self.share.me => {
-                        self.notes.push((part, Note::Answers { connection, least }));
+                        self.tell(part, Note::Answers { connection, least });
                     }
                     _ => rpcs.learn_response(connection, least),
                 }
@@ -216,7 +216,7 @@ impl Net {
         }
         let (nic, place, dst) = (self.nic_of_port[flow.nic as usize], flow.place, self.infos[slot as usize].spec.dst);
         match self.share.part_of.get(dst as usize) {
-            Some(&part) if part != self.share.me => self.notes.push((part, Note::Appended { stream, end })),
+            Some(&part) if part != self.share.me => self.tell(part, Note::Appended { stream, end }),
             _ => self.appended(stream, end),
         }
         if is_tcp {

@@ -7,6 +7,7 @@ use super::inbox::{Inboxes, Key};
 use super::order::{Rank, key, tie};
 use super::team::{Parcel, Post};
 use crate::error::InputError;
+use crate::net::parts::Cut;
 use crate::net::{Arrivals, Lane, Net, Schedule};
 use crate::packet::{Handle, NONE};
 use crate::workload::FlowSpec;
@@ -156,39 +157,46 @@ impl Part {
 
     /// Takes what another part has sent. Between two windows.
     pub(super) fn accept(&mut self, post: &mut Post) {
-        for parcel in post.parcels.drain(..) {
-            let h = self.net.arena.alloc(parcel.packet);
-            if let Some(words) = parcel.words {
-                *self.net.arena.int(h) = words.0;
+        for (i, Parcel { packet, inbox, at }) in post.parcels.iter().enumerate() {
+            let h = self.net.arena.alloc(*packet);
+            if let Some(words) = post.words.get(i) {
+                self.net.arena.split().1[h as usize] = *words;
             }
-            if let (Some(failures), Some(carried)) = (&mut self.net.failures, parcel.carried) {
-                failures.carry(h, carried);
+            if let (Some(failures), Some(carried)) = (&mut self.net.failures, post.carried.get(i)) {
+                failures.carry(h, *carried);
             }
-            self.lanes.inboxes.push(parcel.inbox, parcel.at, h);
+            self.lanes.inboxes.push(*inbox, *at, h);
         }
+        post.parcels.clear();
+        post.words.clear();
+        post.carried.clear();
         for note in post.notes.drain(..) {
             self.net.accept(note);
         }
         self.pending.extend(post.starts.drain(..));
     }
 
-    /// Hands over what the last window sent to other parts: `post(part)` is where it goes.
-    pub(super) fn hand_over(&mut self, mut post: impl FnMut(u8, &mut dyn FnMut(&mut Post))) {
-        for cut in std::mem::take(&mut self.net.cut) {
-            let parcel = Parcel {
-                packet: self.net.arena[cut.handle],
-                words: self.net.arena.words(cut.handle),
-                carried: self.net.failures.as_ref().and_then(|f| f.carried(cut.handle)),
-                inbox: cut.inbox,
-                at: cut.arrival,
-            };
-            self.net.arena.release(cut.handle);
-            self.crossed += 1;
-            post(cut.part, &mut |p| p.parcels.push(parcel));
+    /// Hands over what the last window has for another part. Returns when the first packet arrives there.
+    pub(super) fn hand_over(&mut self, part: usize, post: &mut Post) -> Option<u64> {
+        let Some(outbox) = self.net.outboxes.get_mut(part) else { return None };
+        post.notes.append(&mut outbox.notes);
+        let cut = &outbox.cut[..];
+        self.crossed += cut.len() as u64;
+        let (packets, int) = self.net.arena.split();
+        let parcel = |c: &Cut| Parcel { packet: packets[c.handle as usize], inbox: c.inbox, at: c.arrival };
+        post.parcels.extend(cut.iter().map(parcel));
+        if !int.is_empty() {
+            post.words.extend(cut.iter().map(|c| int[c.handle as usize]));
         }
-        for (part, note) in std::mem::take(&mut self.net.notes) {
-            post(part, &mut |p: &mut Post| p.notes.push(note.clone()));
+        if let Some(failures) = &self.net.failures {
+            post.carried.extend(cut.iter().filter_map(|c| failures.carried(c.handle)));
         }
+        for c in cut {
+            self.net.arena.release(c.handle);
+        }
+        let first = cut.iter().map(|c| c.arrival).min();
+        outbox.cut.clear();
+        first
     }
 
     /// Runs window `w` up to `end`.

@@ -25,8 +25,6 @@ const YIELDS: u32 = 20;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parcel {
     pub(super) packet: Packet,
-    pub(super) words: Option<Words>,
-    pub(super) carried: Option<Carried>,
     pub(super) inbox: u32,
     pub(super) at: u64,
 }
@@ -35,6 +33,10 @@ pub(super) struct Parcel {
 #[derive(Debug, Default)]
 pub(super) struct Post {
     pub(super) parcels: Vec<Parcel>,
+    /// Of each parcel, in runs with telemetry.
+    pub(super) words: Vec<Words>,
+    /// Of each parcel, in runs in which links fail.
+    pub(super) carried: Vec<Carried>,
     pub(super) notes: Vec<Note>,
     pub(super) starts: Vec<Start>,
 }

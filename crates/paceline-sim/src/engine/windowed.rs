@@ -203,15 +203,13 @@ impl<'a> Driver<'a> {
     fn exchange(&mut self, mut standing: Standing) -> Result<(), Abandoned> {
         let (turn, me, team, width) = (self.turn, self.me, self.team, self.width);
         let (mut next, mut sent) = (standing.next.unwrap_or(NEVER), 0);
-        self.part.hand_over(|part, put| {
-            let mut post = team.letters(turn, me, usize::from(part));
-            let before = post.parcels.len();
-            put(&mut post);
-            for parcel in &post.parcels[before..] {
-                next = next.min(parcel.at / width);
-                sent += 1;
+        for part in (0..self.parts).filter(|part| *part != me) {
+            let mut post = team.letters(turn, me, part);
+            if let Some(first) = self.part.hand_over(part, &mut post) {
+                next = next.min(first / width);
             }
-        });
+            sent += post.parcels.len() as u64;
+        }
         standing.next = Some(next.min(self.part.next_window().unwrap_or(NEVER))).filter(|w| *w != NEVER);
         let net = &mut self.part.net;
         let c = net.counters();

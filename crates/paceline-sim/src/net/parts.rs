@@ -6,15 +6,21 @@ use super::Net;
 use crate::flow::{Receiving, SLOT_MASK};
 use crate::message::Incoming;
 use crate::packet::{Handle, LONG};
-use crate::port::WATCHED;
+use crate::port::CROSSING;
 
 /// A packet that has left for another part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut {
-    pub(crate) part: u8,
     pub(crate) handle: Handle,
     pub(crate) inbox: u32,
     pub(crate) arrival: u64,
+}
+
+/// What the present window has for another part.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    pub(crate) cut: Vec<Cut>,
+    pub(crate) notes: Vec<Note>,
 }
 
 /// What a part tells another about a flow; in time, since packets take at least one window.
@@ -55,9 +61,10 @@ impl Net {
     /// Makes this network one of several parts: it looks after the nodes that `part_of` gives to `me`.
     pub(crate) fn become_part(&mut self, me: u8, parts: usize, part_of: &Arc<[u8]>) {
         self.share = Share { me, bits: parts.next_power_of_two().trailing_zeros(), part_of: Arc::clone(part_of) };
+        self.outboxes = (0..parts).map(|_| Outbox::default()).collect();
         for (port, node) in self.ports.iter_mut().zip(&self.port_node) {
             if part_of[*node as usize] != part_of[port.peer as usize] {
-                port.watched |= WATCHED;
+                port.watched |= CROSSING;
             }
         }
     }
@@ -86,10 +93,11 @@ impl Net {
         let to = self.share.part_of[dst as usize];
         let paths = long.then(|| self.long_paths[number as usize].clone());
         let last = self.share.part_of.iter().copied().max().unwrap_or(0);
-        for part in (0..=last).filter(|p| *p != self.share.me && (long || *p == to)) {
+        let me = self.share.me;
+        for part in (0..=last).filter(|p| *p != me && (long || *p == to)) {
             let receiving = self.receiving[number as usize];
             let incoming = self.messages.as_ref().map(|m| m.opened(number));
-            self.notes.push((part, Note::Opened { slot: number, receiving, long: paths.clone(), incoming }));
+            self.tell(part, Note::Opened { slot: number, receiving, long: paths.clone(), incoming });
         }
     }
 
@@ -98,8 +106,13 @@ impl Net {
     pub(crate) fn announce_done(&mut self, number: u32, generation: u8, at: u64) {
         let part = (number & SLOT_MASK & ((1 << self.share.bits) - 1)) as u8;
         if part != self.share.me {
-            self.notes.push((part, Note::Done { slot: number, generation, at }));
+            self.tell(part, Note::Done { slot: number, generation, at });
         }
+    }
+
+    /// Leaves a note for another part.
+    pub(crate) fn tell(&mut self, part: u8, note: Note) {
+        self.outboxes[usize::from(part)].notes.push(note);
     }
 
     /// Takes a note from another part.

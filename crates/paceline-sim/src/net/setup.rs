@@ -219,8 +219,7 @@ impl Net {
             pinned: None,
             long_paths: Vec::new(),
             share: super::parts::Share::default(),
-            cut: Vec::new(),
-            notes: Vec::new(),
+            outboxes: Vec::new(),
             graph,
             scenario,
         })
