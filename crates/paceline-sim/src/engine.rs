@@ -1,6 +1,7 @@
 //! The engines: in which order the places of the network are looked at.
 
 mod calendar;
+mod chains;
 mod inbox;
 pub mod order;
 mod part;

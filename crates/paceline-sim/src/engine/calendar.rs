@@ -4,6 +4,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
+use super::chains::{Chains, EMPTY};
 use super::order;
 
 /// An event: time, key among equal times, payload.
@@ -36,27 +37,24 @@ impl Ties {
 
 /// Buckets; a power of two.
 const BUCKETS: usize = 1 << 13;
-const END: u32 = u32::MAX;
-
-#[derive(Clone, Copy, Debug)]
-struct Node {
-    event: Event,
-    next: u32,
-}
+/// Words of 64 buckets; a power of two.
+const WORDS: usize = BUCKETS / 64;
+/// Events a block holds: three cache lines.
+const BLOCK: usize = 8;
 
 /// A priority queue of events whose times rarely lie before the last one taken.
 #[derive(Debug)]
 pub(super) struct Calendar {
     /// Bucket of a time: `time >> shift`.
     shift: u32,
-    /// First node of each bucket.
+    /// List of each bucket.
     buckets: Vec<u32>,
     /// One bit per bucket: not empty.
     occupied: Vec<u64>,
-    nodes: Vec<Node>,
-    free: u32,
-    /// Events of the bucket being worked on, latest first.
+    events: Chains<Event, BLOCK>,
+    /// Events of the bucket being worked on, in order, and how many of them have been taken.
     current: Vec<Event>,
+    taken: usize,
     /// That bucket, counted from time 0.
     bucket: u64,
     far: BinaryHeap<Reverse<Event>>,
@@ -68,52 +66,63 @@ impl Calendar {
     pub(super) fn new(width: u64, ties: Ties) -> Self {
         Self {
             shift: width.max(1).ilog2(),
-            buckets: vec![END; BUCKETS],
-            occupied: vec![0; BUCKETS / 64],
-            nodes: Vec::new(),
-            free: END,
+            buckets: vec![EMPTY; BUCKETS],
+            occupied: vec![0; WORDS],
+            events: Chains::new(),
             current: Vec::new(),
+            taken: 0,
             bucket: 0,
             far: BinaryHeap::new(),
             ties,
         }
     }
 
-    /// Adds an event.
+    /// Adds an event. The rare cases are functions of their own, and get the event in parts, so that it stays in registers.
     #[inline]
     pub(super) fn push(&mut self, event: Event) {
-        let bucket = event.0 >> self.shift;
-        if bucket <= self.bucket {
-            let at = self.current.partition_point(|e| self.ties.compare(e, &event).is_gt());
-            self.current.insert(at, event);
-            return;
-        }
-        if bucket >= self.bucket + BUCKETS as u64 {
-            self.far.push(Reverse(event));
+        let (at, key, payload) = event;
+        let bucket = at >> self.shift;
+        let ahead = bucket.wrapping_sub(self.bucket + 1);
+        if ahead >= BUCKETS as u64 - 1 {
+            self.push_elsewhere(at, key, payload);
             return;
         }
         let slot = bucket as usize & (BUCKETS - 1);
-        let node = Node { event, next: self.buckets[slot] };
-        let index = if self.free == END {
-            self.nodes.push(node);
-            self.nodes.len() as u32 - 1
-        } else {
-            let index = self.free;
-            self.free = std::mem::replace(&mut self.nodes[index as usize], node).next;
-            index
-        };
-        self.buckets[slot] = index;
+        if !self.events.append(&mut self.buckets[slot], event) {
+            self.open_block(slot, at, key, payload);
+        }
+    }
+
+    /// Adds an event to a bucket that is empty or whose block is full.
+    #[inline(never)]
+    fn open_block(&mut self, slot: usize, at: u64, key: u64, payload: u64) {
         self.occupied[slot / 64] |= 1 << (slot % 64);
+        self.events.open_block(&mut self.buckets[slot], (at, key, payload));
+    }
+
+    /// Adds an event to the bucket being worked on, or to those that lie beyond the calendar.
+    #[inline(never)]
+    fn push_elsewhere(&mut self, at: u64, key: u64, payload: u64) {
+        let event = (at, key, payload);
+        if at >> self.shift > self.bucket {
+            self.far.push(Reverse(event));
+            return;
+        }
+        let later = self.current[self.taken..].partition_point(|e| self.ties.compare(e, &event).is_lt());
+        self.current.insert(self.taken + later, event);
     }
 
     /// Takes the earliest event.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Event> {
-        if let Some(event) = self.current.pop() {
-            return Some(event);
+        if self.taken == self.current.len() {
+            self.current.clear();
+            self.taken = 0;
+            self.advance();
         }
-        self.advance();
-        self.current.pop()
+        let event = self.current.get(self.taken).copied();
+        self.taken += usize::from(event.is_some());
+        event
     }
 
     /// Goes on to the next bucket with events.
@@ -124,15 +133,8 @@ impl Calendar {
         self.bucket = bucket;
         let slot = bucket as usize & (BUCKETS - 1);
         if near == Some(bucket) {
-            let mut at = std::mem::replace(&mut self.buckets[slot], END);
             self.occupied[slot / 64] &= !(1 << (slot % 64));
-            while at != END {
-                let node = &mut self.nodes[at as usize];
-                self.current.push(node.event);
-                let next = std::mem::replace(&mut node.next, self.free);
-                self.free = at;
-                at = next;
-            }
+            self.events.drain(&mut self.buckets[slot], &mut self.current);
         }
         while let Some(Reverse(event)) = self.far.peek()
             && event.0 >> self.shift <= bucket
@@ -141,19 +143,18 @@ impl Calendar {
             self.far.pop();
         }
         let ties = self.ties;
-        self.current.sort_unstable_by(|a, b| ties.compare(b, a));
+        self.current.sort_unstable_by(|a, b| ties.compare(a, b));
     }
 
     /// The next bucket after the present one that is not empty.
     fn next_occupied(&self) -> Option<u64> {
         let from = (self.bucket + 1) as usize & (BUCKETS - 1);
-        let words = self.occupied.len();
-        for step in 0..=words {
-            let index = (from / 64 + step) % words;
+        for step in 0..=WORDS {
+            let index = (from / 64 + step) & (WORDS - 1);
             let mut word = self.occupied[index];
             if step == 0 {
                 word &= u64::MAX << (from % 64);
-            } else if step == words {
+            } else if step == WORDS {
                 word &= !(u64::MAX << (from % 64));
             }
             if word != 0 {

@@ -1,16 +1,12 @@
 //! Packets on their way, by the window and the egress port they will be looked at.
 //!
-//! One list per (window, port), unordered: it is sorted when its window comes. Lists are chains of small blocks from one
-//! pool, so that only what is on the way takes memory and a run allocates only while it grows.
+//! One list per (window, port), unordered: it is sorted when its window comes.
 
+use super::chains::{Chains, EMPTY};
 use crate::packet::Handle;
 
 /// Keys a block holds: two cache lines.
 const BLOCK: usize = 16;
-/// End of a chain: block 0 is never used.
-const END: u32 = 0;
-/// A list without keys.
-const EMPTY: u32 = 0;
 
 /// Time within the window in the upper half, packet handle in the lower.
 pub(super) type Key = u64;
@@ -21,13 +17,9 @@ pub(super) struct Inboxes {
     width: u64,
     ports: usize,
     slots: usize,
-    /// By slot and port: where in `keys` the list ends.
+    /// By slot and port.
     lists: Vec<u32>,
-    /// The keys of all blocks. A list fills one block after the other.
-    keys: Vec<Key>,
-    /// The block before each block in its list, or the next in the list of free ones.
-    next: Vec<u32>,
-    free: u32,
+    keys: Chains<Key, BLOCK>,
     /// One bit per port and slot: something is to be done there in that window.
     active: Vec<u64>,
     words: usize,
@@ -52,9 +44,7 @@ impl Inboxes {
             ports,
             slots,
             lists: vec![EMPTY; slots * ports],
-            keys: vec![0; BLOCK],
-            next: vec![END],
-            free: END,
+            keys: Chains::new(),
             active: vec![0; slots * words],
             words,
             touched: vec![0; slots],
@@ -148,35 +138,18 @@ impl Inboxes {
     /// Adds a key to the list of a port; `first`: index of the first list of its window.
     #[inline(always)]
     fn append(&mut self, first: usize, port: u32, key: Key) {
-        let list = &mut self.lists[first + port as usize];
-        let mut at = *list as usize;
-        if at.is_multiple_of(BLOCK) {
-            at = self.open_block(first, port);
-        } else {
-            *list += 1;
+        if !self.keys.append(&mut self.lists[first + port as usize], key) {
+            self.open_block(first, port, key);
         }
-        self.keys[at] = key;
     }
 
-    /// A new block for a list that is empty or whose block is full. Returns the place of its first key.
-    fn open_block(&mut self, first: usize, port: u32) -> usize {
-        let end = self.lists[first + port as usize];
-        if end == EMPTY {
+    /// The same where the list is empty or its block full.
+    #[inline(never)]
+    fn open_block(&mut self, first: usize, port: u32, key: Key) {
+        if self.lists[first + port as usize] == EMPTY {
             self.mark(first / self.ports, port);
         }
-        let before = (end / BLOCK as u32).saturating_sub(1);
-        let block = self.free;
-        let block = if block == END {
-            self.keys.extend([0; BLOCK]);
-            self.next.push(before);
-            self.next.len() as u32 - 1
-        } else {
-            self.free = std::mem::replace(&mut self.next[block as usize], before);
-            block
-        };
-        let at = block * BLOCK as u32;
-        self.lists[first + port as usize] = at + 1;
-        at as usize
+        self.keys.open_block(&mut self.lists[first + port as usize], key);
     }
 
     #[inline(always)]
@@ -220,35 +193,6 @@ impl Inboxes {
     pub(super) fn drain(&mut self, port: u32, out: &mut Vec<Key>) {
         out.clear();
         let index = self.slot(self.window) * self.ports + port as usize;
-        let end = std::mem::replace(&mut self.lists[index], EMPTY) as usize;
-        if end == EMPTY as usize {
-            return;
-        }
-        let last = (end - 1) / BLOCK;
-        let before = self.next[last] as usize;
-        self.next[last] = self.free;
-        self.free = last as u32;
-        if before != END as usize {
-            self.drain_full(before, out);
-        }
-        out.extend_from_slice(&self.keys[last * BLOCK..end]);
-    }
-
-    /// Moves the full blocks of a list, the last of which is `last`, into `out`, which is empty.
-    fn drain_full(&mut self, last: usize, out: &mut Vec<Key>) {
-        let mut block = last;
-        let mut blocks = 1;
-        while self.next[block] != END {
-            block = self.next[block] as usize;
-            blocks += 1;
-        }
-        out.resize(blocks * BLOCK, 0);
-        let mut block = last;
-        for place in out.chunks_exact_mut(BLOCK).rev() {
-            place.copy_from_slice(&self.keys[block * BLOCK..(block + 1) * BLOCK]);
-            let before = std::mem::replace(&mut self.next[block], self.free);
-            self.free = block as u32;
-            block = before as usize;
-        }
+        self.keys.drain(&mut self.lists[index], out);
     }
 }

@@ -88,37 +88,50 @@ pub(super) struct Events {
     scheduled: u64,
     /// Key of the event being handled.
     key: u64,
-    /// By port: number reserved for the end of the present transmission, and whether that event is in the list.
-    end_key: Vec<u64>,
-    end_listed: Vec<bool>,
-    port_node: Vec<u32>,
-    /// By port: its number on its node, and the number of the far end of its wire.
-    number: Vec<u16>,
-    far: Vec<u16>,
-    /// Ports whose end of transmission always matters: NICs with the reference's quirk.
-    always_listed: Vec<bool>,
+    ports: Vec<PortEvents>,
+}
+
+/// What the event list keeps of a port.
+#[derive(Clone, Debug)]
+struct PortEvents {
+    /// Number reserved for the end of the present transmission.
+    end_key: u64,
+    /// When a packet came last.
+    last_arrival: u64,
+    node: u32,
+    /// The port's number on its node.
+    number: u16,
+    /// The number of the far end of its wire.
+    far: u16,
+    /// The end of the present transmission is in the list. (A port that shapes may have to wait before it has ever sent.)
+    listed: bool,
+    /// Its ends always matter: NICs with the reference's quirk.
+    always_listed: bool,
 }
 
 impl Events {
     fn new(net: &Net) -> Self {
         let quirks = net.scenario.quirks;
-        let ports = net.ports.len();
+        let ports = net.ports.iter().enumerate().map(|(i, p)| PortEvents {
+            end_key: 0,
+            last_arrival: NEVER,
+            node: net.port_node[i],
+            number: (i as u32 - net.first[net.port_node[i] as usize]) as u16,
+            far: p.peer_port,
+            listed: false,
+            always_listed: quirks.nic_round_robin && net.nic_of_port[i] != NONE,
+        });
         let ties = if quirks.insertion_order { Ties::Key } else { Ties::Hashed(net.draws.ties) };
         Self {
             list: Calendar::new(bucket_width(net), ties),
             insertion: quirks.insertion_order,
             scheduled: 0,
             key: 0,
-            end_key: vec![0; ports],
-            // A port that shapes may have to wait before it has ever sent.
-            end_listed: vec![false; ports],
-            port_node: net.port_node.clone(),
-            number: (0..ports).map(|p| (p as u32 - net.first[net.port_node[p] as usize]) as u16).collect(),
-            far: net.ports.iter().map(|p| p.peer_port).collect(),
-            always_listed: net.nic_of_port.iter().map(|n| quirks.nic_round_robin && *n != NONE).collect(),
+            ports: ports.collect(),
         }
     }
 
+    #[inline]
     fn push_with(&mut self, at: u64, key: u64, what: What, place: u32, detail: u32) {
         let payload = (what as u64) << 60 | u64::from(place) << 32 | u64::from(detail);
         self.list.push((at, key, payload));
@@ -142,7 +155,24 @@ impl Events {
     }
 
     fn own_key(&self, rank: Rank, port: u32) -> u64 {
-        place_key(rank, self.port_node[port as usize], self.number[port as usize])
+        let p = &self.ports[port as usize];
+        place_key(rank, p.node, p.number)
+    }
+
+    /// Key of a packet's arrival at `inbox`, over the wire whose number there is `in_port`.
+    #[inline]
+    fn arrival_key(&mut self, inbox: u32, in_port: u16) -> u64 {
+        if self.insertion {
+            self.number_next()
+        } else {
+            place_key(Rank::Arrival, self.ports[inbox as usize].node, in_port)
+        }
+    }
+
+    /// A packet has come to `inbox` now; whether another one has in the same instant.
+    #[inline]
+    fn is_tied(&mut self, inbox: u32, now: u64) -> bool {
+        std::mem::replace(&mut self.ports[inbox as usize].last_arrival, now) == now
     }
 }
 
@@ -150,44 +180,37 @@ impl Schedule for Events {
     #[inline]
     fn idle(&self, port: u32, free: u64, now: u64) -> bool {
         // By insertion order an end of transmission scheduled later than the present event is still to come.
-        free < now || (free == now && (!self.insertion || self.end_key[port as usize] < self.key))
+        free < now || (free == now && (!self.insertion || self.ports[port as usize].end_key < self.key))
     }
 
     #[inline]
     fn started(&mut self, port: u32, free: u64, handle: Handle, inbox: u32, arrival: u64) {
-        let p = port as usize;
-        if self.insertion {
-            self.end_key[p] = self.number_next();
-        }
-        self.end_listed[p] = false;
-        if self.always_listed[p] {
+        let number = if self.insertion { self.number_next() } else { 0 };
+        let p = &mut self.ports[port as usize];
+        p.end_key = number;
+        p.listed = false;
+        let far = p.far;
+        if p.always_listed {
             self.waiting(port, free);
         }
         if handle != NONE {
-            let key = if self.insertion {
-                self.number_next()
-            } else {
-                place_key(Rank::Arrival, self.port_node[inbox as usize], self.far[p])
-            };
+            let key = self.arrival_key(inbox, far);
             self.push_with(arrival, key, What::Arrival, inbox, handle);
         }
     }
 
     #[inline]
     fn waiting(&mut self, port: u32, free: u64) {
-        if !self.end_listed[port as usize] {
-            self.end_listed[port as usize] = true;
-            let key = if self.insertion { self.end_key[port as usize] } else { self.own_key(Rank::Departure, port) };
+        let p = &mut self.ports[port as usize];
+        if !p.listed {
+            p.listed = true;
+            let key = if self.insertion { p.end_key } else { place_key(Rank::Departure, p.node, p.number) };
             self.push_with(free, key, What::Departure, port, 0);
         }
     }
 
     fn turned(&mut self, handle: Handle, in_port: u16, inbox: u32, arrival: u64) {
-        let key = if self.insertion {
-            self.number_next()
-        } else {
-            place_key(Rank::Arrival, self.port_node[inbox as usize], in_port)
-        };
+        let key = self.arrival_key(inbox, in_port);
         self.push_with(arrival, key, What::Arrival, inbox, handle);
     }
 }
@@ -216,7 +239,6 @@ pub struct Sequential {
     starting: VecDeque<(u64, FlowSpec)>,
     reference: Option<ReferenceNics>,
     sampling: Option<Sampling>,
-    last_arrival: Vec<u64>,
 }
 
 impl Sequential {
@@ -240,7 +262,6 @@ impl Sequential {
         let events = Events::new(&net);
         let reference = net.scenario.quirks.nic_round_robin.then(|| ReferenceNics::new(net.nics.len()));
         Self {
-            last_arrival: vec![NEVER; net.ports.len()],
             next_flow: source.next_flow(),
             net,
             events,
@@ -281,23 +302,33 @@ impl Sequential {
             self.events.push(s.start, Rank::Start, What::Sample, 0, 0);
         }
         let (mut last_progress, mut progress_at, mut now) = (0, 0, 0);
-        // When to look for a standstill next.
-        let mut look_at = stall;
-        let mut links_at = self.net.next_link_change();
+        // When to look for a standstill next, and when for anything besides events.
+        let (mut look_at, mut due) = (0, 0);
         while let Some((at, key, payload)) = self.events.list.pop() {
-            if at >= stop {
-                report(&mut self.net, observer);
-                return Ok((Ending::Stopped, stop));
+            self.events.key = key;
+            if at >= due {
+                if at >= stop {
+                    report(&mut self.net, observer);
+                    return Ok((Ending::Stopped, stop));
+                }
+                self.net.sample_until(at);
+                if at >= self.net.next_link_change() {
+                    self.change_links(at);
+                }
+                if at >= look_at {
+                    look_at = at.saturating_add(stall / 16 + 1);
+                    // A flow that starts after a time without any has the time from its start on.
+                    if self.net.progress != last_progress || self.net.counters.active() == 0 {
+                        (last_progress, progress_at) = (self.net.progress, at);
+                    } else if at - progress_at > stall && crate::diagnosis::is_stuck(&self.net, progress_at, at, stall) {
+                        report(&mut self.net, observer);
+                        return Ok((Ending::Stalled(self.net.diagnose(at)), at));
+                    }
+                }
+                due = stop.min(look_at).min(self.net.next_link_change()).min(self.net.series.next);
             }
             now = at;
-            self.net.sample_until(now);
-            self.events.key = key;
-            if now >= links_at {
-                self.change_links(now);
-                links_at = self.net.next_link_change();
-            }
             self.net.counters.events += 1;
-            let was_idle = self.net.counters.active() == 0;
             let what = KINDS[(payload >> 60) as usize];
             self.handle(what, (payload >> 32) as u32 & 0x0fff_ffff, payload as u32, at, observer)?;
             if self.net.programs.is_some() {
@@ -308,17 +339,6 @@ impl Sequential {
                 if !observer.progress(&progress(&self.net, now)) {
                     return Ok((Ending::Interrupted, now));
                 }
-            }
-            // A flow that starts after a time without any has the time from its start on.
-            if self.net.progress != last_progress || self.net.counters.active() == 0 || was_idle {
-                (last_progress, progress_at) = (self.net.progress, now);
-                look_at = now.saturating_add(stall);
-            } else if now > look_at {
-                if crate::diagnosis::is_stuck(&self.net, progress_at, now, stall) {
-                    report(&mut self.net, observer);
-                    return Ok((Ending::Stalled(self.net.diagnose(now)), now));
-                }
-                look_at = now.saturating_add(stall / 16);
             }
             if self.finished() {
                 break;
@@ -355,9 +375,7 @@ impl Sequential {
     ) -> Result<(), InputError> {
         match what {
             What::Arrival => {
-                if std::mem::replace(&mut self.last_arrival[place as usize], now) == now {
-                    self.net.counters.ties += 1;
-                }
+                self.net.counters.ties += u64::from(self.events.is_tied(place, now));
                 let nic = self.net.nic_of_port[place as usize];
                 if nic == NONE {
                     self.net.switch_arrival(place, detail, now, &mut self.events);
@@ -375,7 +393,7 @@ impl Sequential {
                     reference.transmitted(&mut self.net, &mut self.events, nic, now);
                 } else if self.net.ports[place as usize].free <= now {
                     // A port that shapes may have to be looked at again before it sends.
-                    self.events.end_listed[place as usize] &= self.net.special.is_none();
+                    self.events.ports[place as usize].listed &= self.net.special.is_none();
                     self.net.depart(place, now, &mut self.events);
                 }
             }

@@ -1,0 +1,87 @@
+//! Many short lists in one pool: chains of small blocks, so that only what is on the lists takes memory and a run allocates
+//! only while it grows.
+
+/// End of a chain: block 0 is never used.
+const END: u32 = 0;
+
+/// A list without items. A list is one number: where in the pool it ends.
+pub(super) const EMPTY: u32 = 0;
+
+/// The pool of all lists; a list fills one block of `BLOCK` items after the other.
+#[derive(Debug)]
+pub(super) struct Chains<T, const BLOCK: usize> {
+    items: Vec<T>,
+    /// The block before each block in its list, or the next in the list of free ones.
+    next: Vec<u32>,
+    free: u32,
+}
+
+impl<T: Copy + Default, const BLOCK: usize> Chains<T, BLOCK> {
+    pub(super) fn new() -> Self {
+        Self { items: vec![T::default(); BLOCK], next: vec![END], free: END }
+    }
+
+    /// Adds an item to a list whose last block has room. False, and nothing done, where it has none: then
+    /// [`Chains::open_block`] does it.
+    #[inline(always)]
+    pub(super) fn append(&mut self, list: &mut u32, item: T) -> bool {
+        let end = *list as usize;
+        if end.is_multiple_of(BLOCK) {
+            return false;
+        }
+        *list += 1;
+        self.items[end] = item;
+        true
+    }
+
+    /// Adds an item to a list that is empty or whose last block is full.
+    pub(super) fn open_block(&mut self, list: &mut u32, item: T) {
+        let before = (*list / BLOCK as u32).saturating_sub(1);
+        let block = self.free;
+        let block = if block == END {
+            self.items.extend([T::default(); BLOCK]);
+            self.next.push(before);
+            self.next.len() - 1
+        } else {
+            self.free = std::mem::replace(&mut self.next[block as usize], before);
+            block as usize
+        };
+        self.items[block * BLOCK] = item;
+        *list = (block * BLOCK) as u32 + 1;
+    }
+
+    /// Moves a list into `out`, which is empty, in the order in which it was filled.
+    #[inline]
+    pub(super) fn drain(&mut self, list: &mut u32, out: &mut Vec<T>) {
+        let end = std::mem::replace(list, EMPTY) as usize;
+        if end == EMPTY as usize {
+            return;
+        }
+        let last = (end - 1) / BLOCK;
+        let before = self.next[last] as usize;
+        self.next[last] = self.free;
+        self.free = last as u32;
+        if before != END as usize {
+            self.drain_full(before, out);
+        }
+        out.extend_from_slice(&self.items[last * BLOCK..end]);
+    }
+
+    /// Moves the full blocks of a list, the last of which is `last`, into `out`, which is empty.
+    fn drain_full(&mut self, last: usize, out: &mut Vec<T>) {
+        let mut block = last;
+        let mut blocks = 1;
+        while self.next[block] != END {
+            block = self.next[block] as usize;
+            blocks += 1;
+        }
+        out.resize(blocks * BLOCK, T::default());
+        let mut block = last;
+        for place in out.chunks_exact_mut(BLOCK).rev() {
+            place.copy_from_slice(&self.items[block * BLOCK..(block + 1) * BLOCK]);
+            let before = std::mem::replace(&mut self.next[block], self.free);
+            self.free = block as u32;
+            block = before as usize;
+        }
+    }
+}
