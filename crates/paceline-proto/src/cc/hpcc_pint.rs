@@ -73,6 +73,7 @@ impl HpccPint {
             rate: ctx.line_rate,
             last_update_seq: 0,
             stage: 0,
+            // Power 0 stands for the same in every base.
             last: (0, crate::pint::decode(0, 1.0)),
         }
     }
