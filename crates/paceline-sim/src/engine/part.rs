@@ -162,7 +162,7 @@ impl Part {
             if let Some(words) = post.words.get(i) {
                 self.net.arena.split().1[h as usize] = *words;
             }
-            if let (Some(failures), Some(carried)) = (&mut self.net.failures, post.carried.get(i)) {
+            if let (Some(failures), Some(Some(carried))) = (&mut self.net.failures, post.carried.get(i)) {
                 failures.carry(h, *carried);
             }
             self.lanes.inboxes.push(*inbox, *at, h);
@@ -178,7 +178,7 @@ impl Part {
 
     /// Hands over what the last window has for another part. Returns when the first packet arrives there.
     pub(super) fn hand_over(&mut self, part: usize, post: &mut Post) -> Option<u64> {
-        let Some(outbox) = self.net.outboxes.get_mut(part) else { return None };
+        let outbox = self.net.outboxes.get_mut(part)?;
         post.notes.append(&mut outbox.notes);
         let cut = &outbox.cut[..];
         self.crossed += cut.len() as u64;
@@ -189,7 +189,7 @@ impl Part {
             post.words.extend(cut.iter().map(|c| int[c.handle as usize]));
         }
         if let Some(failures) = &self.net.failures {
-            post.carried.extend(cut.iter().filter_map(|c| failures.carried(c.handle)));
+            post.carried.extend(cut.iter().map(|c| failures.carried(c.handle)));
         }
         for c in cut {
             self.net.arena.release(c.handle);

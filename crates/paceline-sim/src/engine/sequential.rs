@@ -320,7 +320,8 @@ impl Sequential {
                     // A flow that starts after a time without any has the time from its start on.
                     if self.net.progress != last_progress || self.net.counters.active() == 0 {
                         (last_progress, progress_at) = (self.net.progress, at);
-                    } else if at - progress_at > stall && crate::diagnosis::is_stuck(&self.net, progress_at, at, stall) {
+                    } else if at - progress_at > stall && crate::diagnosis::is_stuck(&self.net, progress_at, at, stall)
+                    {
                         report(&mut self.net, observer);
                         return Ok((Ending::Stalled(self.net.diagnose(at)), at));
                     }

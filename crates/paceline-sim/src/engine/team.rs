@@ -35,8 +35,8 @@ pub(super) struct Post {
     pub(super) parcels: Vec<Parcel>,
     /// Of each parcel, in runs with telemetry.
     pub(super) words: Vec<Words>,
-    /// Of each parcel, in runs in which links fail.
-    pub(super) carried: Vec<Carried>,
+    /// Of each parcel, in runs in which links fail; PFC frames carry nothing.
+    pub(super) carried: Vec<Option<Carried>>,
     pub(super) notes: Vec<Note>,
     pub(super) starts: Vec<Start>,
 }
