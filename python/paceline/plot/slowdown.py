@@ -27,6 +27,7 @@ def slowdown_vs_size(
     published: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
     least: float | None = None,
     marks: bool = True,
+    looks: Mapping[str, int] | None = None,
 ) -> Figure:
     """Slowdown over flow size, x linear in the CDF percentile of the size and labelled with the sizes.
 
@@ -36,10 +37,11 @@ def slowdown_vs_size(
     triangles. ``published`` adds curves read from elsewhere, label to (sizes in bytes, slowdowns): thin and in the
     look of the curve with the same label, grey without one. ``least`` is the lower end of the y axis, 1 unless a
     value lies below. Without ``marks`` the curves are lines alone, pale under the published ones: for many curves that
-    lie close.
+    lie close. ``looks`` numbers the looks of labels, so that a label has the same one in several figures; the others
+    have those of their places.
     """
     figure, ax = one_panel(2.3)
-    handles = _slowdown_panel(ax, curves, published or {}, least, marks=marks)
+    handles = _slowdown_panel(ax, curves, published or {}, least, marks=marks, looks=looks or {})
     ax.set_xlabel("Flow size (bytes), linear in its CDF")
     q = next(iter(curves.values())).q if curves else 50.0
     ax.set_ylabel(f"Slowdown, p{q:g}" if q != 50 else "Slowdown, median")
@@ -49,11 +51,12 @@ def slowdown_vs_size(
 
 @dataclass(frozen=True)
 class Panel:
-    """One of several slowdown figures drawn together; ``published`` as in :func:`slowdown_vs_size`."""
+    """One of several slowdown figures drawn together; ``published`` and ``looks`` as in :func:`slowdown_vs_size`."""
 
     title: str
     curves: Mapping[str, Curve]
     published: Mapping[str, tuple[ArrayLike, ArrayLike]] = field(default_factory=dict)
+    looks: Mapping[str, int] = field(default_factory=dict)
 
 
 @style()
@@ -71,7 +74,14 @@ def slowdown_panels(rows: Sequence[Sequence[Panel]]) -> Figure:
             ax = figure.add_subplot(len(rows), wide, i * wide + j + 1)
             each = 20 if wide > 2 else 10
             drawn = _slowdown_panel(
-                ax, panel.curves, panel.published, None, marks=False, ticks_each=each, name=f"{i}-{j}-"
+                ax,
+                panel.curves,
+                panel.published,
+                None,
+                marks=False,
+                looks=panel.looks,
+                ticks_each=each,
+                name=f"{i}-{j}-",
             )
             handles = drawn if len(drawn) > len(handles) else handles
             ax.set_title(clean_label(panel.title, 60), fontsize=7, pad=3)
@@ -91,6 +101,7 @@ def _slowdown_panel(
     least: float | None,
     *,
     marks: bool,
+    looks: Mapping[str, int],
     ticks_each: int = 10,
     name: str = "",
 ) -> list[Any]:
@@ -101,7 +112,7 @@ def _slowdown_panel(
     handles: list[Any] = []
     top = bottom = 1.0
     for i, (label, curve) in enumerate(curves.items()):
-        own, position = look(i), curve.bins.position
+        own, position = look(looks.get(label, i)), curve.bins.position
         seen = np.isfinite(curve.value)
         x, y = position[seen], curve.value[seen]
         pale: dict[str, Any] = {} if marks else {"alpha": 0.5}
@@ -144,7 +155,8 @@ def _slowdown_panel(
         at, shown = reference.position_of(sizes), np.asarray(value, dtype=float)
         top = max(top, float(np.nanmax(shown)))
         if label in drawn:
-            own = {**look(drawn.index(label)), "linewidth": 0.55 if marks else 0.7, "alpha": 0.75 if marks else 1.0}
+            own = look(looks.get(label, drawn.index(label)))
+            own |= {"linewidth": 0.55 if marks else 0.7, "alpha": 0.75 if marks else 1.0}
             found = ax.plot(at, shown, **own, label="thin: published", zorder=2 if marks else 5)
             handles += [] if thin else found
             thin = True

@@ -11,6 +11,9 @@ from paceline.analysis import Curve
 from paceline.experiments.hpcc_page.curves import PERCENTILES, SCHEMES, WORKLOADS, CurveId, published
 from paceline.reproduce.model import Drawing
 
+LOOKS = {label: i for i, label in enumerate(SCHEMES.values())}
+"""The look of each scheme, the same in all figures of the page."""
+
 THIN = "Thin lines: the curves of the HPCC project page, read from its figures."
 
 
@@ -25,7 +28,7 @@ def _panel(measured: Mapping[CurveId, Curve], schemes: Sequence[str], workload: 
             if curve in reference.values:
                 sizes: ArrayLike = reference.bins[workload].upper_bytes
                 thin[SCHEMES[scheme]] = (sizes, reference[curve])
-    return plot.Panel(f"{WORKLOADS[workload]}, {load} % load, p{q}", curves, thin)
+    return plot.Panel(f"{WORKLOADS[workload]}, {load} % load, p{q}", curves, thin, LOOKS)
 
 
 def slowdown(
@@ -43,7 +46,7 @@ def slowdown(
     yield Drawing(f"{name}-{workload}", plot.slowdown_panels(rows), caption)
     for load, row in zip(loads, rows, strict=True) if alone else ():
         for q, panel in zip(PERCENTILES, row, strict=True):
-            figure = plot.slowdown_vs_size(panel.curves, published=panel.published, marks=False)
+            figure = plot.slowdown_vs_size(panel.curves, published=panel.published, marks=False, looks=LOOKS)
             yield Drawing(f"{name}-{workload}{load}-p{q}", figure, f"{panel.title}. {THIN}")
 
 
