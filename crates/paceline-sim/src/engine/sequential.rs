@@ -315,20 +315,11 @@ impl Sequential {
                 if at >= self.net.next_link_change() {
                     self.change_links(at);
                 }
-                if at >= look_at {
-                    look_at = at.saturating_add(stall / 16 + 1);
-                    // A flow that starts after a time without any has the time from its start on.
-                    if self.net.progress != last_progress || self.net.counters.active() == 0 {
-                        (last_progress, progress_at) = (self.net.progress, at);
-                    } else if at - progress_at > stall && crate::diagnosis::is_stuck(&self.net, progress_at, at, stall)
-                    {
-                        report(&mut self.net, observer);
-                        return Ok((Ending::Stalled(self.net.diagnose(at)), at));
-                    }
-                }
-                due = stop.min(look_at).min(self.net.next_link_change()).min(self.net.series.next);
+                due = stop.min(self.net.next_link_change()).min(self.net.series.next);
             }
             now = at;
+            let looks = now >= look_at;
+            let was_idle = looks && self.net.counters.active() == 0;
             self.net.counters.events += 1;
             let what = KINDS[(payload >> 60) as usize];
             self.handle(what, (payload >> 32) as u32 & 0x0fff_ffff, payload as u32, at, observer)?;
@@ -339,6 +330,16 @@ impl Sequential {
                 report(&mut self.net, observer);
                 if !observer.progress(&progress(&self.net, now)) {
                     return Ok((Ending::Interrupted, now));
+                }
+            }
+            if looks {
+                look_at = now.saturating_add(stall / 16 + 1);
+                // A flow that starts after a time without any has the time from its start on.
+                if self.net.progress != last_progress || self.net.counters.active() == 0 || was_idle {
+                    (last_progress, progress_at) = (self.net.progress, now);
+                } else if now - progress_at > stall && crate::diagnosis::is_stuck(&self.net, progress_at, now, stall) {
+                    report(&mut self.net, observer);
+                    return Ok((Ending::Stalled(self.net.diagnose(now)), now));
                 }
             }
             if self.finished() {
