@@ -464,8 +464,7 @@ fn fill_summary(summary: &mut Summary, spec: &Resolved, net: &Net, ending: &Endi
     let busy = if summary.machine.cpu_s > 0.0 { summary.machine.cpu_s } else { summary.machine.run_s };
     summary.machine.hops_per_s = if busy > 0.0 { (hops.0 + hops.1) as f64 / busy } else { 0.0 };
     summary.load = tier_loads(net, simulated);
-    // Programs wait for what they have sent: theirs is no load that could be too high.
-    for tier in summary.load.iter().filter(|_| net.programs.is_none()) {
+    for tier in &summary.load {
         if tier.offered > 1.0 {
             summary.warnings.push(format!(
                 "{}: offered load {:.0} % of the tier's capacity",

@@ -109,6 +109,13 @@ struct PortEvents {
     always_listed: bool,
 }
 
+impl PortEvents {
+    /// Key of an event at this port.
+    fn key(&self, rank: Rank) -> u64 {
+        place_key(rank, self.node, self.number)
+    }
+}
+
 impl Events {
     fn new(net: &Net) -> Self {
         let quirks = net.scenario.quirks;
@@ -155,8 +162,7 @@ impl Events {
     }
 
     fn own_key(&self, rank: Rank, port: u32) -> u64 {
-        let p = &self.ports[port as usize];
-        place_key(rank, p.node, p.number)
+        self.ports[port as usize].key(rank)
     }
 
     /// Key of a packet's arrival at `inbox`, over the wire whose number there is `in_port`.
@@ -204,7 +210,7 @@ impl Schedule for Events {
         let p = &mut self.ports[port as usize];
         if !p.listed {
             p.listed = true;
-            let key = if self.insertion { p.end_key } else { place_key(Rank::Departure, p.node, p.number) };
+            let key = if self.insertion { p.end_key } else { p.key(Rank::Departure) };
             self.push_with(free, key, What::Departure, port, 0);
         }
     }
