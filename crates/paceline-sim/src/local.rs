@@ -120,8 +120,10 @@ impl Net {
             };
             let exception = run(&fixed, p, &mut store, &mut rare, &mut arrivals, end, lane);
             let Rare { marks, lost, .. } = rare;
-            self.counters.marks += marks;
-            self.port_counts[i].marks += marks;
+            if marks != 0 {
+                self.counters.marks += marks;
+                self.port_counts[i].marks += marks;
+            }
             for (h, link_down) in lost {
                 match link_down {
                     Some(at) => self.lose_to_failure(at, h),
@@ -219,7 +221,7 @@ fn depart<L: Lane>(fixed: &Fixed<'_>, p: &mut Port, store: &mut Store<'_>, rare:
         }
     }
     let direct = p.peer_is_host || packet.kind.is_pfc();
-    send(fixed, p, packet, store.int, rare, h, now, direct, lane);
+    send(fixed, p, packet, store.int, rare, h, now, direct, p.total, lane);
     true
 }
 
@@ -259,10 +261,11 @@ fn pass<L: Lane>(
 ) {
     p.pass(packet.class);
     let direct = p.peer_is_host;
-    send(fixed, p, packet, int, rare, h, now, direct, lane);
+    send(fixed, p, packet, int, rare, h, now, direct, 0, lane);
 }
 
 /// Puts a packet on the wire at `now`: counts it, moves it on by one hop and stamps it. `direct`: it ends at the peer.
+/// `behind`: bytes that wait.
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "apart, so that the compiler knows what cannot change what")]
 fn send<L: Lane>(
@@ -274,6 +277,7 @@ fn send<L: Lane>(
     h: Handle,
     now: u64,
     direct: bool,
+    behind: u32,
     lane: &mut L,
 ) {
     let size = packet.size;
@@ -297,7 +301,7 @@ fn send<L: Lane>(
         p.tx_control += 1;
         p.tx_control_bytes += u64::from(size);
     } else if packet.flags & INT != 0 && hop <= MAX_HOPS {
-        int[h as usize].0[hop & 7] = fixed.units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code);
+        int[h as usize].0[hop & 7] = fixed.units.pack(Time(now), tx_before, u64::from(behind), p.rate_code);
     }
     let (inbox, arrival) = (p.peer_base + u32::from(to), p.free + p.delay);
     if p.watched != 0 {

@@ -71,9 +71,9 @@ pub const UNSCHEDULED: u8 = 64;
 /// Flag: links may fail in this run; switches look the packet's next port up.
 pub const ROUTED: u8 = 128;
 
-/// A packet.
+/// A packet. Aligned, so that none lies across two cache lines.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
+#[repr(C, align(32))]
 pub struct Packet {
     /// Next packet of the same queue.
     pub next: Handle,

@@ -28,10 +28,10 @@ pub(super) struct Inboxes {
     /// Window being run and its start.
     window: u64,
     start: u64,
-    /// Start of the window that follows.
-    next_start: u64,
-    /// Index of the first list of each of the two windows that follow.
-    near: [usize; 2],
+    /// Start of the window into which the last packet went, and the index of its first list. What follows goes nearly
+    /// always there too.
+    into: u64,
+    into_lists: usize,
 }
 
 impl Inboxes {
@@ -50,8 +50,8 @@ impl Inboxes {
             touched: vec![0; slots],
             window: 0,
             start: 0,
-            next_start: width,
-            near: [0; 2],
+            into: 0,
+            into_lists: 0,
         }
     }
 
@@ -75,8 +75,7 @@ impl Inboxes {
     pub(super) fn enter(&mut self, window: u64) {
         self.window = window;
         self.start = window * self.width;
-        self.next_start = self.start + self.width;
-        self.near = [1, 2].map(|ahead| self.slot(window + ahead) * self.ports);
+        self.turn(self.start + self.width);
     }
 
     /// Start of the present window.
@@ -113,20 +112,21 @@ impl Inboxes {
     /// A packet will arrive.
     #[inline(always)]
     pub(super) fn push(&mut self, port: u32, at: u64, h: Handle) {
-        debug_assert!(at >= self.next_start, "lookahead violated");
-        // Nearly all arrive one or two windows on; a division would cost as much as the rest.
-        let mut offset = at - self.next_start;
-        let mut first = self.near[0];
+        debug_assert!(at >= self.start + self.width, "lookahead violated");
+        let mut offset = at.wrapping_sub(self.into);
         if offset >= self.width {
-            offset -= self.width;
-            first = self.near[1];
+            offset = self.turn(at);
         }
-        if offset >= self.width {
-            let ahead = (at - self.start) / self.width;
-            first = self.slot(self.window + ahead) * self.ports;
-            offset = at - (self.start + ahead * self.width);
-        }
-        self.append(first, port, offset << 32 | u64::from(h));
+        self.append(self.into_lists, port, offset << 32 | u64::from(h));
+    }
+
+    /// The packets that follow go into the window of `at`. Returns the time from its start.
+    #[inline(never)]
+    fn turn(&mut self, at: u64) -> u64 {
+        let window = self.window_of(at);
+        self.into = window * self.width;
+        self.into_lists = self.slot(window) * self.ports;
+        at - self.into
     }
 
     /// Gives back a key drained from the present window.
