@@ -64,7 +64,11 @@ impl<T: Copy + Default, const BLOCK: usize> Chains<T, BLOCK> {
         if before != END as usize {
             self.drain_full(before, out);
         }
-        out.extend_from_slice(&self.items[last * BLOCK..end]);
+        // The whole block, as its length is known to the compiler; what is too much goes again.
+        let first = last * BLOCK;
+        let filled = out.len() + (end - first);
+        out.extend_from_slice(&self.items[first..first + BLOCK]);
+        out.truncate(filled);
     }
 
     /// Moves the full blocks of a list, the last of which is `last`, into `out`, which is empty.

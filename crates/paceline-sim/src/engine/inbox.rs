@@ -31,6 +31,7 @@ pub(super) struct Inboxes {
     /// Start of the window into which the last packet went, and the index of its first list. What follows goes nearly
     /// always there too.
     into: u64,
+    into_slot: usize,
     into_lists: usize,
 }
 
@@ -51,6 +52,7 @@ impl Inboxes {
             window: 0,
             start: 0,
             into: 0,
+            into_slot: 0,
             into_lists: 0,
         }
     }
@@ -117,7 +119,11 @@ impl Inboxes {
         if offset >= self.width {
             offset = self.turn(at);
         }
-        self.append(self.into_lists, port, offset << 32 | u64::from(h));
+        let key = offset << 32 | u64::from(h);
+        let list = self.into_lists + port as usize;
+        if !self.keys.append(&mut self.lists[list], key) {
+            self.open_block(self.into_slot, list, port, key);
+        }
     }
 
     /// The packets that follow go into the window of `at`. Returns the time from its start.
@@ -125,31 +131,28 @@ impl Inboxes {
     fn turn(&mut self, at: u64) -> u64 {
         let window = self.window_of(at);
         self.into = window * self.width;
-        self.into_lists = self.slot(window) * self.ports;
+        self.into_slot = self.slot(window);
+        self.into_lists = self.into_slot * self.ports;
         at - self.into
     }
 
     /// Gives back a key drained from the present window.
     #[cold]
     pub(super) fn put_back_key(&mut self, port: u32, key: Key) {
-        self.append(self.slot(self.window) * self.ports, port, key);
-    }
-
-    /// Adds a key to the list of a port; `first`: index of the first list of its window.
-    #[inline(always)]
-    fn append(&mut self, first: usize, port: u32, key: Key) {
-        if !self.keys.append(&mut self.lists[first + port as usize], key) {
-            self.open_block(first, port, key);
+        let slot = self.slot(self.window);
+        let list = slot * self.ports + port as usize;
+        if !self.keys.append(&mut self.lists[list], key) {
+            self.open_block(slot, list, port, key);
         }
     }
 
-    /// The same where the list is empty or its block full.
+    /// Adds a key to a list that is empty or its block full.
     #[inline(never)]
-    fn open_block(&mut self, first: usize, port: u32, key: Key) {
-        if self.lists[first + port as usize] == EMPTY {
-            self.mark(first / self.ports, port);
+    fn open_block(&mut self, slot: usize, list: usize, port: u32, key: Key) {
+        if self.lists[list] == EMPTY {
+            self.mark(slot, port);
         }
-        self.keys.open_block(&mut self.lists[first + port as usize], key);
+        self.keys.open_block(&mut self.lists[list], key);
     }
 
     #[inline(always)]

@@ -115,7 +115,7 @@ impl Net {
                 continue;
             }
             let refused = self.red_refuses(port, h, now)
-                || packet.flags & self.selective_mask != 0 && self.refuses(port, &packet);
+                || packet.flags & self.rules.selective_mask != 0 && self.refuses(port, &packet);
             let p = &mut self.ports[port as usize];
             if refused || u64::from(p.total) + u64::from(packet.size) > limit {
                 self.drop_packet(port, h, &packet, now);
