@@ -31,8 +31,6 @@ struct Fixed<'a> {
     loss: f64,
     /// The part at the other end of the wire, where the port is [`CROSSING`].
     across: usize,
-    /// Bytes that may wait.
-    limit: u64,
 }
 
 /// What few packets meet.
@@ -71,7 +69,6 @@ impl Net {
             return;
         }
         let i = port as usize;
-        let limit = self.buffers.egress_limit();
         let across = if self.ports[i].watched & CROSSING != 0 { self.part_across(port) } else { None };
         let across = across.map_or(0, usize::from);
         loop {
@@ -88,7 +85,6 @@ impl Net {
                 ecn,
                 loss: if p.watched & WATCHED != 0 { self.error_rate[i] } else { 0.0 },
                 across,
-                limit,
             };
             let rows = if self.class_slots == 0 {
                 &mut [][..]
@@ -172,7 +168,7 @@ fn run<L: Lane>(
         }
         let (class, size, in_port, flags) = (packet.class, packet.size, packet.in_port, packet.flags);
         let refused = flags & fixed.rules.selective_mask != 0 && refuses(fixed, p, class, size);
-        if u64::from(p.total) + u64::from(size) > fixed.limit || refused {
+        if u64::from(p.total) + u64::from(size) > fixed.rules.port_limit || refused {
             *arrivals = rest;
             return Some((now, h, Exception::Drop));
         }

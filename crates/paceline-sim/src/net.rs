@@ -166,7 +166,7 @@ pub struct Net {
     pub(crate) spray: bool,
     /// ACKs travel in the control class, also through switches.
     pub(crate) ack_control_class: bool,
-    rates: [u64; MAX_RATES],
+    rates: [f64; MAX_RATES],
     pub(crate) error_rate: Vec<f64>,
     /// Failing links, where there are any.
     pub(crate) failures: Option<Box<Failures>>,

@@ -73,9 +73,9 @@ impl Net {
                 .allowed("at most 8 different rates of switch ports"));
         }
         let uses_pint = scenario.schemes.iter().any(|s| s.params.telemetry() == Telemetry::Pint);
-        let mut rates = [0; MAX_RATES];
+        let mut rates = [0.0; MAX_RATES];
         for (slot, rate) in rates.iter_mut().zip(&switch_rates) {
-            *slot = *rate;
+            *slot = *rate as f64;
         }
         let marked = scenario.schemes.iter().any(|s| s.transport.takes_marks());
         let mut ecn = Vec::new();
@@ -162,7 +162,7 @@ impl Net {
             first: graph.first.clone(),
             wires,
             ecn,
-            rules: super::rules::Rules::new(&scenario, int_multiple),
+            rules: super::rules::Rules::new(&scenario, int_multiple, buffers.egress_limit()),
             buffers,
             int_multiple,
             payload: u64::from(scenario.framing.payload),
@@ -321,7 +321,7 @@ fn check_pfc(scenario: &Scenario, pfc: &scenario::Pfc, buffers: &Buffers) -> Res
 
 /// What all flows' contexts have in common.
 struct Shared {
-    rates: [u64; MAX_RATES],
+    rates: [f64; MAX_RATES],
     int_multiple: u64,
 }
 

@@ -103,7 +103,7 @@ impl Net {
         let mut quiet = Quiet(lane);
         let node = self.port_node[port as usize];
         self.buffers.local(node);
-        let limit = self.buffers.egress_limit();
+        let limit = self.rules.port_limit;
         for (now, h) in arrivals {
             self.red_departures(port, now + 1, &mut quiet);
             let packet = self.arena[h];
