@@ -3,12 +3,13 @@
 //! One FIFO of ACKs that goes before data, then round robin over the flows that may send. The NIC is advanced lazily:
 //! whoever looks at it first brings it up to the present.
 
-use paceline_proto::cc::{Ack, CongestionControl, Loss};
+use paceline_proto::cc::{Ack, CongestionControl, FlowContext, Loss};
 use paceline_proto::telemetry::{IntHop, MAX_HOPS};
 use paceline_proto::transport::rdma::{Acked, Reply};
 use paceline_proto::units::Time;
 
-use crate::flow::{SLOT_BITS, SLOT_MASK, cap};
+use crate::clock::Clock;
+use crate::flow::{Flow, SLOT_BITS, SLOT_MASK, cap};
 use crate::net::{Net, Schedule};
 use crate::packet::{CE, Handle, INLINE_HOPS, INT, Kind, LAST, LONG, PINT, Packet, ROUTED, STAMP, TICKS};
 use crate::record::Status;
@@ -273,7 +274,7 @@ impl Net {
 
     /// When a flow may send, by its own state.
     #[inline(always)]
-    fn availability(flow: &crate::flow::Flow, mtu: u64) -> u64 {
+    fn availability(flow: &Flow, mtu: u64) -> u64 {
         let closed = u64::from(flow.tx.in_flight()) * mtu >= flow.cwnd;
         if !flow.tx.has_data() || closed { NEVER } else { flow.next_avail }
     }
@@ -471,7 +472,7 @@ impl Net {
             flow.cc.on_loss(ctx, Time(now), Loss::Nack, 0);
         }
         self.arena.release(h);
-        self.apply_limits(slot);
+        Self::limit(flow, ctx, self.clock);
         Answered::Running(slot)
     }
 
@@ -483,17 +484,21 @@ impl Net {
         self.refit(slot);
     }
 
-    /// Takes over what the controller now allows. With HPCC a new rate also moves the time of the next packet.
-    #[inline(always)]
+    /// Takes over what a flow's controller now allows.
     pub(crate) fn apply_limits(&mut self, slot: u32) {
         let flow = &mut self.flows[slot as usize];
-        let ctx = &self.contexts[usize::from(flow.context)];
+        Self::limit(flow, &self.contexts[usize::from(flow.context)], self.clock);
+    }
+
+    /// The same. With HPCC a new rate also moves the time of the next packet.
+    #[inline(always)]
+    fn limit(flow: &mut Flow, ctx: &FlowContext, clock: Clock) {
         let limits = flow.cc.limits(ctx);
         flow.cwnd = limits.cwnd;
         let rate = cap(limits.rate, flow.rate_cap);
         if rate != flow.rate {
             flow.rate = rate;
-            let gap = self.clock.serialisation_ps(flow.last_size, rate);
+            let gap = clock.serialisation_ps(flow.last_size, rate);
             if ctx.params.rate_moves_next_packet() {
                 flow.next_avail = (flow.next_avail + gap).saturating_sub(flow.gap);
             }

@@ -106,11 +106,8 @@ impl Net {
                 self.counters.marks += marks;
                 self.port_counts[i].marks += marks;
             }
-            for (h, link_down) in lost {
-                match link_down {
-                    Some(at) => self.lose_to_failure(at, h),
-                    None => self.lose(port, h),
-                }
+            if !lost.is_empty() {
+                self.forget_lost(port, lost);
             }
             let Some((now, h, exception)) = exception else { break };
             let packet = self.arena[h];
@@ -127,6 +124,18 @@ impl Net {
         let p = &self.ports[i];
         if p.waiting & !(p.paused & !1) != 0 {
             lane.waiting(port, p.free);
+        }
+    }
+
+    /// Takes leave of packets that were lost behind a port, or because the link at the port given was down.
+    #[cold]
+    #[inline(never)]
+    fn forget_lost(&mut self, port: u32, lost: Vec<(Handle, Option<u32>)>) {
+        for (h, link_down) in lost {
+            match link_down {
+                Some(at) => self.lose_to_failure(at, h),
+                None => self.lose(port, h),
+            }
         }
     }
 }
