@@ -6,6 +6,7 @@ use super::machine::peak_rss_mib;
 use crate::engine::Ending;
 use crate::engine::windowed::lookahead;
 use crate::net::Net;
+use crate::offered::closed_loop_groups;
 use crate::results::mpi;
 use crate::results::{
     CounterSummary, EngineSummary, FlowCounts, Measure, QueryCounts, SCHEMA_VERSION, SchemeTraffic, Summary, TierLoad,
@@ -100,6 +101,7 @@ pub(super) fn fill_summary(summary: &mut Summary, spec: &Resolved, net: &Net, en
     let busy = if summary.machine.cpu_s > 0.0 { summary.machine.cpu_s } else { summary.machine.run_s };
     summary.machine.hops_per_s = if busy > 0.0 { (hops.0 + hops.1) as f64 / busy } else { 0.0 };
     summary.load = tier_loads(net, simulated);
+    summary.closed_loop = closed_loop_groups(&net.scenario);
     for tier in &summary.load {
         if tier.offered > 1.0 {
             summary.warnings.push(format!(
