@@ -51,6 +51,7 @@ pub(super) fn first_summary(
         },
         schemes: spec.scheme_values(),
         groups: scenario.groups.clone(),
+        closed_loop: closed_loop_groups(scenario),
         measure: Measure {
             warmup_ps: spec.run.warmup.0,
             end_ps: if let MeasureEnd::At(t) = spec.run.measure_end { Some(t.0) } else { None },
@@ -101,7 +102,6 @@ pub(super) fn fill_summary(summary: &mut Summary, spec: &Resolved, net: &Net, en
     let busy = if summary.machine.cpu_s > 0.0 { summary.machine.cpu_s } else { summary.machine.run_s };
     summary.machine.hops_per_s = if busy > 0.0 { (hops.0 + hops.1) as f64 / busy } else { 0.0 };
     summary.load = tier_loads(net, simulated);
-    summary.closed_loop = closed_loop_groups(&net.scenario);
     for tier in &summary.load {
         if tier.offered > 1.0 {
             summary.warnings.push(format!(
