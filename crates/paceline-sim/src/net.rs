@@ -2,13 +2,14 @@
 //! the order in which they look at independent places. How it is built: `net/setup.rs`.
 
 pub(crate) mod parts;
+pub(crate) mod rules;
 mod setup;
 
 use std::sync::Arc;
 
 use paceline_proto::cc::FlowContext;
 use paceline_proto::rng::{hash3, unit};
-use paceline_proto::telemetry::{IntUnits, MAX_HOPS, MAX_RATES};
+use paceline_proto::telemetry::{MAX_HOPS, MAX_RATES};
 use paceline_proto::units::Time;
 
 use crate::adapter::Adapters;
@@ -75,7 +76,7 @@ impl Iterator for Arrivals<'_> {
 /// In [`Packet::in_port`] of a PFC frame that takes effect some time after its arrival: orders it among packets that arrive meanwhile.
 pub(crate) const REACTING: u16 = 1 << 15;
 
-/// In [`Net::class_slot`]: no histograms.
+/// In [`rules::Rules::class_slot`]: no histograms.
 pub(crate) const UNRECORDED: u8 = u8::MAX;
 
 /// Ports at the switches of each flow's path, there and back, where a packet cannot carry them; by flow number.
@@ -152,12 +153,9 @@ pub struct Net {
     pub(crate) first: Vec<u32>,
     pub(crate) wires: Vec<Wire>,
     pub(crate) ecn: Vec<EcnPoint>,
-    pub(crate) ecn_per_port: bool,
+    pub(crate) rules: rules::Rules,
     pub(crate) buffers: Buffers,
-    /// From the arrival of a PFC frame to its effect, ps.
-    pub(crate) pfc_reaction: u64,
     int_multiple: u64,
-    pub(crate) int_units: IntUnits,
     /// State of probabilistic telemetry, where some scheme uses it.
     pub(crate) pint: Option<Box<Pint>>,
     /// The reference's random numbers, in compatibility mode.
@@ -168,7 +166,7 @@ pub struct Net {
     pub(crate) spray: bool,
     /// ACKs travel in the control class, also through switches.
     pub(crate) ack_control_class: bool,
-    rates: [u64; MAX_RATES],
+    rates: [f64; MAX_RATES],
     pub(crate) error_rate: Vec<f64>,
     /// Failing links, where there are any.
     pub(crate) failures: Option<Box<Failures>>,
@@ -189,7 +187,6 @@ pub struct Net {
     pub(crate) queue_row: Vec<u32>,
     /// Histograms by row and class, empty when not recorded.
     pub(crate) queue_time: Vec<[u64; BINS]>,
-    pub(crate) class_slot: [u8; 8],
     pub(crate) class_slots: usize,
     /// Queue lengths sampled at fixed instants, as the reference simulator does.
     pub(crate) sampler: Option<Sampler>,
@@ -222,8 +219,6 @@ pub struct Net {
     /// Source ports given out so far by (source, destination), for the reference's numbering.
     pub(crate) next_sport: std::collections::BTreeMap<(NodeId, NodeId), u16>,
     pub(crate) path: Vec<u16>,
-    /// Flag of the packets that ports drop selectively; 0 where they do not.
-    pub(crate) selective_mask: u8,
     /// Switch ports with rules of their own, where they have.
     pub(crate) special: Option<Box<Special>>,
     /// Host-wide message transports, where the scheme is one.
@@ -259,7 +254,7 @@ impl Net {
             }
             return;
         }
-        let slot = usize::from(self.class_slot[usize::from(class)]);
+        let slot = usize::from(self.rules.class_slot[usize::from(class)]);
         if slot >= self.class_slots {
             return;
         }
@@ -272,7 +267,7 @@ impl Net {
     /// Whether the queues of a class are recorded: those of control packets only where data share their class.
     #[inline(always)]
     pub(crate) fn is_recorded(&self, class: u8) -> bool {
-        class != 0 || self.class_slot[0] != UNRECORDED
+        class != 0 || self.rules.class_slot[0] != UNRECORDED
     }
 
     /// Appends a packet to a switch queue.
@@ -292,7 +287,7 @@ impl Net {
             return;
         }
         let point = &self.ecn[usize::from(p.ecn)];
-        let behind = if self.ecn_per_port { p.total } else { p.class_bytes(class) };
+        let behind = if self.rules.ecn_per_port { p.total } else { p.class_bytes(class) };
         if behind <= point.k_min {
             return;
         }
@@ -336,7 +331,7 @@ impl Net {
             p.peer_base + u32::from(out)
         };
         if stamp {
-            let record = self.int_units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code);
+            let record = self.rules.int_units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code);
             self.arena.int(h)[stamp_hop] = record;
         }
         (p.free, inbox, arrival)
@@ -414,9 +409,9 @@ impl Net {
         let (free, inbox, mut arrival) = self.transmit(port, h, at_switch, now);
         let mut to = (h, inbox);
         if self.ports[port as usize].watched != 0 {
-            let reacts = self.pfc_reaction != 0 && self.arena[h].kind.is_pfc();
+            let reacts = self.rules.pfc_reaction != 0 && self.arena[h].kind.is_pfc();
             if reacts {
-                arrival += self.pfc_reaction;
+                arrival += self.rules.pfc_reaction;
                 self.arena[h].in_port |= REACTING;
             }
             to = self.watch(port, h, inbox, now, arrival);
@@ -577,7 +572,7 @@ impl Net {
         if self.special.is_some() && self.special_arrival(port, h, now, s) {
             return;
         }
-        if packet.flags & self.selective_mask != 0 && self.refuses(port, &packet) {
+        if packet.flags & self.rules.selective_mask != 0 && self.refuses(port, &packet) {
             self.drop_packet(port, h, &packet, now);
             return;
         }
@@ -618,8 +613,7 @@ impl Net {
     /// Whether a port drops an unscheduled packet although there is room.
     pub(crate) fn refuses(&self, port: u32, packet: &Packet) -> bool {
         let p = &self.ports[port as usize];
-        self.scenario
-            .switch
+        self.rules
             .selective
             .is_some_and(|s| !s.admits(p.total, p.class_bytes(packet.class), u32::from(packet.size), true))
     }
@@ -667,7 +661,7 @@ impl Net {
         if self.nic_of_port[port as usize] != NONE {
             return &[];
         }
-        let slot = usize::from(self.class_slot[usize::from(class)]);
+        let slot = usize::from(self.rules.class_slot[usize::from(class)]);
         self.queue_time.get(self.queue_row[port as usize] as usize + slot).map_or(&[], |row| row)
     }
 

@@ -184,6 +184,6 @@ impl Net {
         let packet = &self.arena[h];
         let in_class = self.ports[port as usize].class_bytes(packet.class);
         !self.buffers.has_room(self.port_node[port as usize], u32::from(packet.size), in_class, waiting)
-            || packet.flags & self.selective_mask & UNSCHEDULED != 0 && self.refuses(port, packet)
+            || packet.flags & self.rules.selective_mask & UNSCHEDULED != 0 && self.refuses(port, packet)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use paceline_proto::cc::{FlowContext, Telemetry};
 use paceline_proto::rng::{Purpose, Stream};
-use paceline_proto::telemetry::{IntUnits, MAX_RATES};
+use paceline_proto::telemetry::MAX_RATES;
 use paceline_proto::units::Duration;
 
 use super::{Draws, EcnPoint, Net, Whole};
@@ -17,7 +17,7 @@ use crate::failures::Failures;
 use crate::host::Nic;
 use crate::ideal;
 use crate::message::Messages;
-use crate::packet::{Arena, NONE, UNSCHEDULED};
+use crate::packet::{Arena, NONE};
 use crate::pint::Pint;
 use crate::port::{MEASURED, NO_ECN, Port, WATCHED};
 use crate::programs::Programs;
@@ -73,9 +73,9 @@ impl Net {
                 .allowed("at most 8 different rates of switch ports"));
         }
         let uses_pint = scenario.schemes.iter().any(|s| s.params.telemetry() == Telemetry::Pint);
-        let mut rates = [0; MAX_RATES];
+        let mut rates = [0.0; MAX_RATES];
         for (slot, rate) in rates.iter_mut().zip(&switch_rates) {
-            *slot = *rate;
+            *slot = *rate as f64;
         }
         let marked = scenario.schemes.iter().any(|s| s.transport.takes_marks());
         let mut ecn = Vec::new();
@@ -162,11 +162,9 @@ impl Net {
             first: graph.first.clone(),
             wires,
             ecn,
-            ecn_per_port: scenario.switch.ecn.as_ref().is_some_and(|e| e.per_port),
+            rules: super::rules::Rules::new(&scenario, int_multiple, buffers.egress_limit()),
             buffers,
-            pfc_reaction: scenario.switch.pfc.map_or(0, |p| p.reaction.0),
             int_multiple,
-            int_units: IntUnits::new(int_multiple),
             payload: u64::from(scenario.framing.payload),
             host: scenario.host,
             spray: scenario.routing.choice == PathChoice::Spray,
@@ -185,7 +183,6 @@ impl Net {
             network,
             queue_row: Vec::new(),
             queue_time: Vec::new(),
-            class_slot: [super::UNRECORDED; 8],
             class_slots,
             sampler: None,
             series: Series { next: u64::MAX, ..Series::default() },
@@ -207,7 +204,6 @@ impl Net {
             progress: 0,
             next_sport: std::collections::BTreeMap::new(),
             path: Vec::new(),
-            selective_mask: if scenario.switch.selective.is_some() { UNSCHEDULED } else { 0 },
             special: Special::new(&scenario, draw(Purpose::Ecn))?,
             messages: Messages::new(&scenario, &nic_rates, stream_contexts, draw(Purpose::Transport))?,
             streams: Streams::new(&scenario),
@@ -232,7 +228,7 @@ impl Net {
         }
         self.class_slots = classes.len();
         for (slot, class) in classes.iter().enumerate() {
-            self.class_slot[usize::from(*class)] = slot as u8;
+            self.rules.class_slot[usize::from(*class)] = slot as u8;
         }
         let per_tier = self.scenario.records.queues == QueueRecords::Tier;
         let (mut rows, mut row_of_tier) = (0, vec![None; self.tiers.len()]);
@@ -325,7 +321,7 @@ fn check_pfc(scenario: &Scenario, pfc: &scenario::Pfc, buffers: &Buffers) -> Res
 
 /// What all flows' contexts have in common.
 struct Shared {
-    rates: [u64; MAX_RATES],
+    rates: [f64; MAX_RATES],
     int_multiple: u64,
 }
 
