@@ -280,7 +280,7 @@ impl Net {
 
     /// Brings the NIC's view of a flow up to date.
     pub(crate) fn refresh(&mut self, slot: u32) {
-        let nic = self.nic_of_port[self.flows[slot as usize].nic as usize];
+        let nic = self.ports[self.flows[slot as usize].nic as usize].nic;
         self.refresh_at(nic, slot);
     }
 
@@ -307,7 +307,7 @@ impl Net {
             return self.add_message(slot);
         }
         let port = self.flows[slot as usize].nic;
-        let nic = self.nic_of_port[port as usize];
+        let nic = self.ports[port as usize].nic;
         let n = &mut self.nics[nic as usize];
         self.flows[slot as usize].place = n.flows.len() as u32;
         n.flows.push(slot);
@@ -327,7 +327,7 @@ impl Net {
     /// Takes an ended flow off its NIC.
     pub(crate) fn remove_from_nic(&mut self, slot: u32) {
         let flow = &self.flows[slot as usize];
-        let (nic, place) = (self.nic_of_port[flow.nic as usize], flow.place);
+        let (nic, place) = (self.ports[flow.nic as usize].nic, flow.place);
         let n = &mut self.nics[nic as usize];
         n.flows.swap_remove(place as usize);
         n.avail.swap_remove(place as usize);
@@ -442,7 +442,7 @@ impl Net {
             if flow.timeouts > 0 {
                 // The next timeout is due after the first wait again, not after the doubled one that was planned.
                 flow.timeouts = 0;
-                let nic = &mut self.nics[self.nic_of_port[flow.nic as usize] as usize];
+                let nic = &mut self.nics[self.ports[flow.nic as usize].nic as usize];
                 nic.timer_at = nic.timer_at.min(now + self.host.rto.map_or(NEVER - now, |r| r.initial.0));
             }
         }

@@ -92,7 +92,7 @@ impl Net {
                 let first = self.queue_row[i] as usize;
                 &mut self.queue_time[first..first + self.class_slots]
             };
-            let mut store = Store { packets, int, account: self.buffers.local(self.port_node[i]), rows };
+            let mut store = Store { packets, int, account: self.buffers.local(p.node), rows };
             let mut rare = Rare {
                 pint: self.pint.as_deref_mut(),
                 failures: self.failures.as_deref_mut(),

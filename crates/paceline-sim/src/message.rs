@@ -121,7 +121,7 @@ impl Messages {
 impl Net {
     /// Hands a started flow to the endpoint of its NIC.
     pub(crate) fn add_message(&mut self, slot: u32) -> u32 {
-        let nic = self.nic_of_port[self.flows[slot as usize].nic as usize];
+        let nic = self.ports[self.flows[slot as usize].nic as usize].nic;
         let number = self.number(slot);
         let Some(m) = &mut self.messages else { return nic };
         let info = &self.infos[slot as usize];
@@ -159,7 +159,7 @@ impl Net {
         let Some(m) = &mut self.messages else { return };
         m.places[nic as usize].free.push(place);
         let to = m.opened(flow & SLOT_MASK).to;
-        let node = self.port_node[self.nics[to as usize].port as usize];
+        let node = self.ports[self.nics[to as usize].port as usize].node;
         match self.share.part_of.get(node as usize) {
             Some(&part) if part != self.share.me => self.tell(part, Note::Finished { flow, at: now }),
             _ => m.finished(flow, now),

@@ -147,8 +147,6 @@ pub struct Net {
     pub(crate) graph: Arc<Graph>,
     pub(crate) arena: Arena,
     pub(crate) ports: Vec<Port>,
-    /// Node of every port.
-    pub(crate) port_node: Vec<u32>,
     /// First port of every node.
     pub(crate) first: Vec<u32>,
     pub(crate) wires: Vec<Wire>,
@@ -170,8 +168,6 @@ pub struct Net {
     pub(crate) error_rate: Vec<f64>,
     /// Failing links, where there are any.
     pub(crate) failures: Option<Box<Failures>>,
-    /// NICs, by global port index (`NONE` for switch ports).
-    pub(crate) nic_of_port: Vec<u32>,
     pub(crate) nics: Vec<Nic>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) infos: Vec<FlowInfo>,
@@ -348,7 +344,7 @@ impl Net {
         }
         let mut inbox = inbox;
         let packet = self.arena[h];
-        if self.failures.is_some() && self.nic_of_port[port as usize] != NONE && !packet.kind.is_pfc() {
+        if self.failures.is_some() && self.ports[port as usize].nic != NONE && !packet.kind.is_pfc() {
             self.address_packet(h, &packet);
         }
         if let Some(failures) = &mut self.failures {
@@ -373,7 +369,7 @@ impl Net {
     /// The wire behind a port, and what it does with a packet by chance. True when the packet is lost.
     fn wire_loses(&mut self, port: u32, h: Handle, now: u64) -> bool {
         let p = &self.ports[port as usize];
-        if let (Some(pint), NONE) = (&mut self.pint, self.nic_of_port[port as usize]) {
+        if let (Some(pint), NONE) = (&mut self.pint, self.ports[port as usize].nic) {
             let (packets, int) = self.arena.split();
             let (packet, telemetry) = (&packets[h as usize], &mut int[h as usize].0);
             match &mut self.reference_random {
@@ -457,7 +453,7 @@ impl Net {
         let h = self.ports[port as usize].pop(self.arena.split().0, class);
         let packet = self.arena[h];
         if !packet.kind.is_pfc() {
-            let node = self.port_node[port as usize];
+            let node = self.ports[port as usize].node;
             let resume = self.release_place(node, &packet);
             self.mark(port, h, class);
             if let Some(ingress) = resume {
@@ -520,7 +516,7 @@ impl Net {
             }
         }
         if self.scenario.records.pfc_log {
-            let node = self.port_node[port as usize];
+            let node = self.ports[port as usize].node;
             let number = (port - self.first[node as usize]) as u16;
             self.pfc_log.push(PfcEvent { now, node, port: number, class, pause });
         }
@@ -543,7 +539,7 @@ impl Net {
         if self.buffers.lossless() {
             self.counters.lossless_drops += 1;
             if self.first_drop.as_ref().is_none_or(|(at, place, _)| (now, u64::from(port)) < (*at, *place)) {
-                let node = self.port_node[port as usize];
+                let node = self.ports[port as usize].node;
                 let ingress = self.first[node as usize] + u32::from(packet.in_port);
                 let why = format!(
                     "class {} lost a packet of {} B at {} in switch {node}, from port {} to port {}: {}",
@@ -576,7 +572,7 @@ impl Net {
             self.drop_packet(port, h, &packet, now);
             return;
         }
-        let node = self.port_node[port as usize];
+        let node = self.ports[port as usize].node;
         if self.buffers.choose(node) {
             if self.congestion.is_some() {
                 self.sample_congestion(port, h, &packet, now, s);
@@ -658,7 +654,7 @@ impl Net {
         if self.class_slots == 0 {
             return &[];
         }
-        if self.nic_of_port[port as usize] != NONE {
+        if self.ports[port as usize].nic != NONE {
             return &[];
         }
         let slot = usize::from(self.rules.class_slot[usize::from(class)]);

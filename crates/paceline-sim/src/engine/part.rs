@@ -234,7 +234,7 @@ impl Part {
         }
         while let Some(&Start { id, spec, sport, port }) = self.pending.front().filter(|f| f.spec.start.0 < end) {
             self.pending.pop_front();
-            self.starts[self.net.nic_of_port[port as usize] as usize].push((id, spec, sport));
+            self.starts[self.net.ports[port as usize].nic as usize].push((id, spec, sport));
             self.lanes.inboxes.wake(port, spec.start.0);
         }
         // The last switch found to have a local window: that holds for all its ports, which come one after the other.
@@ -244,12 +244,12 @@ impl Part {
             while bits != 0 {
                 let port = (word as u32) << 6 | bits.trailing_zeros();
                 bits &= bits - 1;
-                let nic = self.net.nic_of_port[port as usize];
+                let nic = self.net.ports[port as usize].nic;
                 if nic != NONE {
                     self.run_nic(nic, port, end)?;
                     continue;
                 }
-                let node = self.net.port_node[port as usize];
+                let node = self.net.ports[port as usize].node;
                 if node != local && !self.net.buffers.window_is_local(node) {
                     self.run_exact(node, port, word, &mut bits, end);
                     continue;
@@ -303,7 +303,7 @@ impl Part {
             }
             self.net.counters.ties += (i - from - 1) as u64;
             let (net, now) = (&self.net, self.lanes.inboxes.start() + (keys[from] >> 32));
-            let node = net.port_node[port as usize];
+            let node = net.ports[port as usize].node;
             keys[from..i].sort_by_key(|k| tie(net.draws.ties, node, net.arena[*k as u32].in_port, now) >> 2);
         }
     }

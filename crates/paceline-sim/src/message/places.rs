@@ -126,7 +126,7 @@ impl Messages {
 impl Net {
     /// The two ends of a message, and what its receiver's NIC must know.
     pub(crate) fn incoming(&self, src: Address, dst: Address, flow: &FlowInfo) -> Incoming {
-        let nic = |a: Address| self.nic_of_port[self.graph.port_index(a.host, a.nic)];
+        let nic = |a: Address| self.ports[self.graph.port_index(a.host, a.nic)].nic;
         let ports = [flow.sport, flow.spec.dport];
         Incoming { place: NONE, from: nic(src), to: nic(dst), id: flow.id, class: flow.spec.class, ports }
     }
@@ -134,7 +134,7 @@ impl Net {
     /// The address of a NIC.
     pub(crate) fn address_of(&self, nic: u32) -> Address {
         let port = self.nics[nic as usize].port;
-        let host: NodeId = self.port_node[port as usize];
+        let host: NodeId = self.ports[port as usize].node;
         Address { host, nic: (port - self.first[host as usize]) as u16 }
     }
 }

@@ -88,11 +88,10 @@ impl Net {
         let ecn_by_speed: Vec<u8> = speeds.iter().map(|&r| ecn_of(r)).collect();
         let wires: Vec<Wire> = speeds.iter().map(|&r| Wire::new(clock, r, max_frame, f.wire_overhead)).collect();
         let mut nics = Vec::new();
-        let mut nic_of_port = vec![NONE; graph.ports.len()];
         let mut ports = Vec::with_capacity(graph.ports.len());
         for (i, p) in graph.ports.iter().enumerate() {
             let speed = speeds.binary_search(&p.rate.0).unwrap_or(0);
-            let mut port = Port::new(p.delay.0, p.peer, graph.first[p.peer as usize], p.peer_port, speed as u8);
+            let mut port = Port::new(p.node, p.delay.0, p.peer, graph.first[p.peer as usize], p.peer_port, speed as u8);
             port.ps_per_byte = wires[speed].ps_per_byte();
             port.peer_is_host = graph.is_host(p.peer);
             let reacts_late = scenario.switch.pfc.is_some_and(|pfc| pfc.reaction.0 != 0);
@@ -103,7 +102,7 @@ impl Net {
                 port.watched |= MEASURED;
             }
             if graph.is_host(p.node) {
-                nic_of_port[i] = nics.len() as u32;
+                port.nic = nics.len() as u32;
                 nics.push(Nic::new(i as u32));
             } else {
                 port.ecn = ecn_by_speed[speed];
@@ -158,7 +157,6 @@ impl Net {
                 draw(Purpose::Telemetry),
             )?,
             reference_random: scenario.quirks.reference_random.then(|| ReferenceRandom::new(graph.nodes())),
-            port_node: graph.ports.iter().map(|p| p.node).collect(),
             first: graph.first.clone(),
             wires,
             ecn,
@@ -172,7 +170,6 @@ impl Net {
             rates,
             failures: Failures::new(&scenario, draw(Purpose::Spray)),
             error_rate: graph.ports.iter().map(|p| p.error_rate).collect(),
-            nic_of_port,
             nics,
             flows: Vec::new(),
             infos: Vec::new(),
@@ -232,10 +229,10 @@ impl Net {
         }
         let per_tier = self.scenario.records.queues == QueueRecords::Tier;
         let (mut rows, mut row_of_tier) = (0, vec![None; self.tiers.len()]);
-        for (nic, tier) in self.nic_of_port.iter().zip(&self.port_tier) {
+        for (port, tier) in self.ports.iter().zip(&self.port_tier) {
             let known = if per_tier { row_of_tier[usize::from(*tier)] } else { None };
             let row = known.unwrap_or(rows);
-            if known.is_none() && *nic == NONE {
+            if known.is_none() && port.nic == NONE {
                 row_of_tier[usize::from(*tier)] = Some(row);
                 rows += 1;
             }

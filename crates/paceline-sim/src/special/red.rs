@@ -101,7 +101,7 @@ impl Net {
     /// accounts of the port alone.
     pub(super) fn run_red<L: Lane>(&mut self, port: u32, arrivals: Arrivals<'_>, end: u64, lane: &mut L) {
         let mut quiet = Quiet(lane);
-        let node = self.port_node[port as usize];
+        let node = self.ports[port as usize].node;
         self.buffers.local(node);
         let limit = self.rules.port_limit;
         for (now, h) in arrivals {
