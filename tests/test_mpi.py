@@ -10,6 +10,7 @@ import paceline as pl
 from paceline import mpi
 from paceline.cli import main
 from paceline.summary import lines
+from paceline.tables import figures_table
 
 
 def test_what_is_exported_is_a_schedule_with_the_same_in_it(tmp_path, capsys):
@@ -20,9 +21,14 @@ def test_what_is_exported_is_a_schedule_with_the_same_in_it(tmp_path, capsys):
     assert (exported["ranks"], exported["sends"], exported["matched"]) == (8, 7 * 56 + 6 * 7, True)
     assert main(["mpi", "info", str(file), "--json"]) == 0
     read = json.loads(capsys.readouterr().out)
-    assert {k: read[k] for k in read if k != "operations"} == {k: exported[k] for k in exported if k != "operations"}
+    assert read == exported
+    # Each rank has seven transforms that follow one another.
+    statements = [line.split(":")[1].split()[0] for line in file.read_text().splitlines() if ":" in line]
+    assert (read["operations"], read["empty_computations"]) == (len(statements), 8 * 6)
     assert main(["mpi", "info", str(file)]) == 0
-    assert "every message is received" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "every message is received" in said
+    assert f"{len(statements):,} operations, 48 of them empty (calc 0)" in said
 
 
 def test_a_file_is_replaced_only_on_demand(tmp_path, capsys):
@@ -78,6 +84,11 @@ def test_a_run_tells_how_long_the_program_took(tmp_path, connections):
     assert results.flows.rows == (run["messages"] if connections == "new" else 0)
     assert any(said.startswith("workloads.0.control: ") for said in results.summary["without_effect"])
     assert "mpi on 8 ranks over hpcc" in "\n".join(lines(results.summary))
+    # Ranks wait for one another: what they send is no load that could be too high.
+    assert results.summary["closed_loop"] == ["mpi"]
+    assert all(tier["offered"] == 0 < tier["carried"] for tier in results.summary["load"])
+    (row,) = (line for line in figures_table([results]).splitlines() if "Closed loop" in line)
+    assert row.split()[-1] == "mpi"
 
 
 def test_the_programs_are_those_of_the_engine(tmp_path):

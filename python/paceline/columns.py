@@ -322,8 +322,20 @@ SUMMARY = (
     Column("machine.hops_per_s", float, "1/s", "Links crossed by packets per second of CPU time."),
     Column("load[].tier", str, "", "Kind of link direction."),
     Column("load[].capacity_bps", int, "bit/s", "Rates of its links together."),
-    Column("load[].offered", float, "", "Share of it that the started flows ask for while flows start."),
+    Column(
+        "load[].offered",
+        float,
+        "",
+        "Share of it that the started flows and queries ask for while they start, closed-loop traffic not counted.",
+    ),
     Column("load[].carried", float, "", "Share of it that data frames took over the simulated time."),
+    Column(
+        "closed_loop",
+        list,
+        "",
+        "Groups with closed-loop traffic: ranks, and queries of which a fixed number is outstanding, wait for one "
+        "another, so that their load is carried and not offered. Only where there are any.",
+    ),
     Column("schemes", list, "", "Schemes with all their parameters."),
     Column("groups", list, "", "Names of the flow groups."),
     Column("measure.warmup_ps", int, "ps", "Flows that start before are not measured."),

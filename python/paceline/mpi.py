@@ -52,6 +52,9 @@ def export(
 def info(file: Path) -> dict[str, Any]:
     """What is in a GOAL schedule: ranks, operations, messages, bytes, whether all is received.
 
+    The same as :func:`export` says of the file that it writes. ``empty_computations`` of the ``operations`` are
+    ``calc 0``, for which others wait: export writes one for each rank and iteration that follows another.
+
     Raises InputError when the file cannot be read or is no schedule.
     """
     return _native.mpi_info(file)
@@ -60,8 +63,9 @@ def info(file: Path) -> dict[str, Any]:
 def lines(found: dict[str, Any]) -> list[str]:
     """What :func:`info` found, for people."""
     largest = f", the largest {found['largest_message_bytes']:,} B" if found["sends"] else ""
+    empty = f", {found['empty_computations']:,} of them empty (calc 0)" if found["empty_computations"] else ""
     said = [
-        f"{found['ranks']:,} ranks, {found['operations']:,} operations",
+        f"{found['ranks']:,} ranks, {found['operations']:,} operations{empty}",
         f"{found['sends']:,} sends, {found['receives']:,} receives, {found['message_bytes']:,} B{largest}",
     ]
     if found["least_runtime"] is not None:

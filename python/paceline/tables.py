@@ -326,6 +326,9 @@ def figures_tables(runs: Sequence[Results]) -> list[Table]:
             offered = f"{entry['offered']:.1%}" if entry and entry["offered"] else "–"
             cells.append(Cell(f"{offered} / {entry['carried']:.1%}" if entry else "–"))
         rows.append(tuple(cells))
+    closed = [", ".join(r.summary["closed_loop"]) for r in runs]
+    if any(closed):
+        rows.append((Cell("Closed loop: carried, not offered"), *(Cell(names or "–") for names in closed)))
     if rows:
         tables.append(Table("Load by tier: offered / carried, share of capacity", ("Tier", *run_labels(runs)), rows))
     return tables

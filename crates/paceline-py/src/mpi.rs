@@ -9,7 +9,7 @@ use std::sync::Arc;
 use paceline_sim::InputError;
 use paceline_sim::mpi::collectives::{AllReduce, AllToAll};
 use paceline_sim::mpi::nas::Setting;
-use paceline_sim::mpi::{Algorithms, Generator, Info, MachineConfig, Program, goal, info};
+use paceline_sim::mpi::{Algorithms, Generator, Info, MachineConfig, Program, RankProgram, goal, info};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
@@ -69,7 +69,7 @@ pub fn mpi_export(
         let algorithms = Algorithms { alltoall, allreduce, ..Algorithms::default() };
         let setting = Setting { ranks, iterations, rate: compute_rate, algorithms, seed };
         let program = Generator::named(program, problem_class)?.build(&setting)?;
-        let operations = program.totals().operations;
+        let operations = program.totals().operations + program.ranks().iter().map(RankProgram::joins).sum::<u64>();
         if operations > MOST_WRITTEN {
             let error = InputError::new(format!("the schedule would hold {operations} operations"));
             return Err(error.field("iterations").allowed(format!("so many that {MOST_WRITTEN} are enough")));

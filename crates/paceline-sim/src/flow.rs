@@ -303,13 +303,15 @@ impl Net {
             let tiers = tiers.collect();
             self.stream_started(stream, slot, dst.host, way, tiers);
         } else {
-            let frames = wire_bytes(spec.bytes, &Framing { min_frame, ..framing }, telemetry);
-            for tier in tiers {
-                self.offered[usize::from(tier)] += frames;
+            if self.offers_flow(id) {
+                let frames = wire_bytes(spec.bytes, &Framing { min_frame, ..framing }, telemetry);
+                for tier in tiers {
+                    self.offered[usize::from(tier)] += frames;
+                }
+                self.last_start = self.last_start.max(spec.start.0);
             }
             self.counters.started += 1;
         }
-        self.last_start = self.last_start.max(spec.start.0);
         self.path = forth;
         Ok(slot)
     }

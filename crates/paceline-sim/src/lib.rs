@@ -21,6 +21,7 @@ mod local;
 mod message;
 pub mod mpi;
 pub mod net;
+mod offered;
 pub mod packet;
 mod pint;
 pub mod port;

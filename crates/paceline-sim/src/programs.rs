@@ -300,6 +300,18 @@ impl Programs {
         self.streams[(stream - self.first_stream) as usize].way = way.into_boxed_slice();
     }
 
+    /// The program whose message a flow of its own is.
+    pub(crate) fn program_of_flow(&self, id: u64) -> Option<&Program> {
+        let (program, _) = self.by_flow.get(&id)?;
+        Some(&self.all[usize::from(*program)].program)
+    }
+
+    /// The program that has opened a stream.
+    pub(crate) fn program_of(&self, stream: u32) -> &Program {
+        let program = self.streams[(stream - self.first_stream) as usize].program;
+        &self.all[usize::from(program)].program
+    }
+
     /// A message is under way on a stream.
     pub(crate) fn goes_by_stream(&mut self, stream: u32, message: u32, bytes: u64, framing: &Framing, sprayed: bool) {
         let s = &mut self.streams[(stream - self.first_stream) as usize];

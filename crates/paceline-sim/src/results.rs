@@ -57,6 +57,9 @@ pub struct Summary {
     pub machine: Machine,
     /// Load by tier.
     pub load: Vec<TierLoad>,
+    /// Groups with closed-loop traffic: their messages wait for one another, so that their load is carried and not offered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub closed_loop: Vec<String>,
     /// Schemes with their parameters.
     pub schemes: Vec<serde_json::Value>,
     /// Names of the flow groups.
@@ -236,7 +239,8 @@ pub struct TierLoad {
     pub tier: String,
     /// Sum of the rates, bit/s.
     pub capacity_bps: u64,
-    /// Frame bits of the flows that started, over capacity and the time in which flows start.
+    /// Frame bits of the flows that started and the messages on open connections, closed-loop traffic not counted, over capacity and
+    /// the time in which they start.
     pub offered: f64,
     /// Frame bits sent with payload, over capacity and the simulated time.
     pub carried: f64,

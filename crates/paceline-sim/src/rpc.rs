@@ -96,6 +96,11 @@ impl Rpcs {
         self.due[nic as usize].peek().map_or(NEVER, |Reverse((at, _))| *at)
     }
 
+    /// The workload of a connection.
+    pub(crate) fn of(&self, connection: u32) -> &Rpc {
+        &self.workloads[usize::from(self.clients[connection as usize].rpc)]
+    }
+
     /// Whether clients wait for their next queries.
     pub(crate) fn has_due(&self) -> bool {
         self.due.iter().any(|d| !d.is_empty())
@@ -108,8 +113,7 @@ impl Rpcs {
 
     /// The least time of a connection's responses on these links, ps, which its client must know.
     pub(crate) fn least_response(&self, connection: u32, framing: &Framing, way: &[Side]) -> u64 {
-        let client = &self.clients[connection as usize];
-        self.least(self.workloads[usize::from(client.rpc)].response, framing, way)
+        self.least(self.of(connection).response, framing, way)
     }
 
     /// A connection's client learns the least time of a response, ps.
@@ -166,7 +170,7 @@ impl Net {
         self.counters.started += 1;
         self.counters.connections += 1;
         let Some(r) = &mut self.rpcs else { return };
-        match r.workloads[usize::from(r.clients[connection as usize].rpc)].queries {
+        match r.of(connection).queries {
             Queries::Outstanding(n) => (0..n).for_each(|_| self.issue(connection, now)),
             Queries::Poisson(_, pick) => {
                 if pick == Pick::Idle {
@@ -221,7 +225,7 @@ impl Net {
     /// A query has arrived at its server.
     pub(crate) fn asked(&mut self, connection: u32, now: u64) {
         let Some(r) = &self.rpcs else { return };
-        let response = r.workloads[usize::from(r.clients[connection as usize].rpc)].response;
+        let response = r.of(connection).response;
         self.append(connection * 2 + 1, response, now);
     }
 

@@ -104,6 +104,11 @@ impl Streams {
         Some((state.slot, if self.is_tcp { 0 } else { state.end }))
     }
 
+    /// Tiers of the links on a stream's way.
+    pub(crate) fn tiers(&self, stream: u32) -> &[u8] {
+        &self.all[stream as usize].tiers
+    }
+
     /// A stream's flow has started here: its slot, and the tiers of the links on its way.
     fn started(&mut self, stream: u32, slot: u32, tiers: Box<[u8]>) {
         if self.all.len() <= stream as usize {
@@ -211,14 +216,12 @@ impl Net {
         }
         let end = state.end;
         let wire = crate::workload::load::wire_bytes(bytes, &framing, telemetry);
-        for tier in &state.tiers {
-            self.offered[usize::from(*tier)] += wire;
-        }
         let (nic, place, dst) = (self.ports[flow.nic as usize].nic, flow.place, self.infos[slot as usize].spec.dst);
         match self.share.part_of.get(dst as usize) {
             Some(&part) if part != self.share.me => self.tell(part, Note::Appended { stream, end }),
             _ => self.appended(stream, end),
         }
+        self.offer_message(stream, wire, now);
         if is_tcp {
             self.append_message(nic, place, bytes, now);
         } else {

@@ -108,3 +108,103 @@ fn links_that_are_none_or_carry_nothing_are_refused() {
         assert!(text.contains(part) && text.contains("workloads.0.load"), "{of}: {text}");
     }
 }
+
+/// Poisson arrivals at 110 % of the hosts' links.
+const TOO_MUCH: &str = "
+    [[workloads]]
+    group = 'poisson'
+    kind = 'poisson'
+    sizes = '10KB'
+    duration = '1ms'
+    load = { value = 1.1, bytes = 'wire' }
+";
+
+/// Six transposes among twelve hosts' first eight, over connections of this kind.
+fn transposes(connections: &str) -> String {
+    format!(
+        "[[workloads]]\ngroup = 'ranks'\nkind = 'mpi'\nprogram = 'ft'\nproblem_class = 'S'\nranks = 8\n\
+         iterations = 6\ncompute_rate = 1e12\nconnections = '{connections}'\n"
+    )
+}
+
+/// Ranks that compute for 10 us, exchange what takes longer, and are through.
+const EXCHANGE: &str = "
+    [[workloads]]
+    group = 'ranks'
+    kind = 'mpi'
+    program = 'wrf'
+    iterations = 1
+    rounds = 1
+    compute = '10us'
+    eager = '1MiB'
+    connections = 'new'
+";
+
+/// Eight queries outstanding on each connection.
+const OUTSTANDING: &str = "
+    [[workloads]]
+    group = 'clients'
+    kind = 'rpc'
+    clients = ['0-3']
+    servers = ['4-11']
+    sizes = '100KB'
+    outstanding = 8
+    start = '10us'
+    duration = '1ms'
+";
+
+/// Warnings of too much load.
+fn too_much(summary: &Summary) -> Vec<&String> {
+    summary.warnings.iter().filter(|w| w.contains("offered load")).collect()
+}
+
+fn offered(summary: &Summary) -> Vec<f64> {
+    summary.load.iter().map(|tier| tier.offered).collect()
+}
+
+/// Ranks that wait for one another, and clients that wait for answers, cannot ask for more than links take: a warning that
+/// they do would send its reader after a mistake that is none.
+#[test]
+fn closed_loops_carry_load_and_offer_none() {
+    for (name, workload) in
+        [("ranks", EXCHANGE), ("ranks", &transposes("open")), ("ranks", &transposes("new")), ("clients", OUTSTANDING)]
+    {
+        let (summary, _) = ran("closed", &format!("{HEAD}{LEAF_SPINE}{workload}"));
+        assert_eq!(summary.status, "completed");
+        assert_eq!(too_much(&summary), [""; 0], "{workload}");
+        assert_eq!(summary.closed_loop, [name]);
+        for tier in &summary.load {
+            assert!(tier.offered == 0.0 && tier.carried > 0.01, "{workload}: {tier:?}");
+        }
+    }
+}
+
+/// What comes whatever the network does is warned of, to the same share as without the program beside it, which ends much later.
+#[test]
+fn beside_closed_loops_the_open_one_is_warned_of() {
+    let (alone, _) = ran("open-alone", &format!("{HEAD}{LEAF_SPINE}{TOO_MUCH}"));
+    assert_eq!(alone.closed_loop, [""; 0]);
+    assert!((alone.load[0].offered - 1.1).abs() < 0.08, "{:?}", alone.load);
+    assert!(too_much(&alone).iter().any(|w| w.starts_with("host->")), "{:?}", alone.warnings);
+    for other in [&*transposes("open"), &transposes("new"), OUTSTANDING] {
+        let (both, _) = ran("open-beside", &format!("{HEAD}{LEAF_SPINE}{TOO_MUCH}{other}"));
+        assert_eq!((offered(&both), too_much(&both)), (offered(&alone), too_much(&alone)), "{other}");
+        assert_eq!(both.closed_loop.len(), 1);
+        assert!(both.simulated_ps > alone.simulated_ps, "{other}");
+    }
+}
+
+/// Queries at random instants ask for what they ask for, from the beginning of time or later.
+#[test]
+fn queries_at_random_instants_are_offered() {
+    for start in ["0s", "100us"] {
+        let rpc = format!(
+            "[[workloads]]\nkind = 'rpc'\nsizes = '10KB'\nmode = 'open'\nstart = '{start}'\nend = '2ms'\n\
+             load = {{ value = 0.5, bytes = 'wire' }}\n"
+        );
+        let (summary, _) = ran("queries", &format!("{HEAD}{LEAF_SPINE}{rpc}"));
+        let asked = if start == "0s" { 0.5 } else { 0.5 * 0.95 };
+        assert!((summary.load[0].offered - asked).abs() < 0.05, "{start}: {:?}", summary.load);
+        assert_eq!((&summary.closed_loop, too_much(&summary)), (&vec![], vec![]));
+    }
+}

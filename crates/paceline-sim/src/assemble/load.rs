@@ -1,4 +1,4 @@
-//! What the load of a workload is a share of.
+//! From the load of a workload to its arrivals: mean flow size, and what the load is a share of.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,10 +9,45 @@ use crate::error::InputError;
 use crate::graph::{NodeId, PortInfo};
 use crate::routing::Routes;
 use crate::spec::value::LinkRef;
-use crate::spec::workload::{Incast, LoadOf};
-use crate::workload::{self as w, LoadReference, nearest};
+use crate::spec::workload::{Load, LoadBytes, LoadMean, LoadOf};
+use crate::workload::{self as w, LoadReference, SizeLaw, nearest};
 
 impl Build<'_> {
+    pub(super) fn mean(
+        &self,
+        law: &SizeLaw,
+        bytes: LoadBytes,
+        mean: LoadMean,
+        scheme: usize,
+    ) -> Result<f64, InputError> {
+        let bytes = match bytes {
+            LoadBytes::Payload => w::LoadBytes::Payload,
+            LoadBytes::Wire => w::LoadBytes::Wire,
+        };
+        let mean = match mean {
+            LoadMean::Sampled => w::LoadMean::Sampled,
+            LoadMean::Nominal => w::LoadMean::Nominal,
+        };
+        let telemetry = self.spec.schemes[scheme].1.cc.telemetry_bytes();
+        w::load::mean_bytes(law, bytes, mean, &self.scenario.framing, telemetry)
+    }
+
+    /// Arrivals per second at each of `sources`.
+    pub(super) fn rate(
+        &self,
+        number: usize,
+        load: &Load,
+        law: &SizeLaw,
+        sources: &[NodeId],
+        pairs: &[(f64, w::Pairs)],
+        scheme: usize,
+    ) -> Result<f64, InputError> {
+        let prefix = format!("workloads.{number}.load.");
+        let mean = self.mean(law, load.bytes, load.mean, scheme).map_err(|e| self.inside(&prefix, e))?;
+        let of = self.reference(number, &load.of, sources, pairs)?;
+        w::rate_for_load(load.value, mean, of, sources.len() as u32).map_err(|e| self.inside(&prefix, e))
+    }
+
     /// What a load of this workload refers to: its hosts' links, the uplinks of their top-of-rack switches, or one link.
     pub(super) fn reference(
         &self,
@@ -82,24 +117,4 @@ impl Build<'_> {
         let more = if peers.len() > near.len() { ", ..." } else { "" };
         Err(self.spec.error(field, "no such link").value(link).allowed(near.join(", ") + more))
     }
-}
-
-/// Who sends to whom in the incasts of a workload, in parts with their shares of the flows. More flows than senders are taken
-/// as dealt out evenly.
-pub(super) fn incast_pairs(senders: &[NodeId], receivers: &[NodeId], p: &Incast) -> Vec<(f64, w::Pairs)> {
-    let fan_in = p.senders as usize;
-    if p.random_senders || fan_in >= senders.len() {
-        return vec![(1.0, w::Pairs::uniform(senders, receivers))];
-    }
-    // Always the first senders; where the receiver is one of them, the next one takes its place.
-    let (first, rest) = senders.split_at(fan_in);
-    let (inside, outside): (Vec<NodeId>, Vec<NodeId>) = receivers.iter().partition(|r| first.contains(r));
-    let share = |part: &[NodeId]| part.len() as f64 / receivers.len() as f64;
-    let others = (fan_in - 1) as f64 / fan_in as f64;
-    let parts = [
-        (share(&outside), w::Pairs::uniform(first, &outside)),
-        (share(&inside) * others, w::Pairs::uniform(first, &inside)),
-        (share(&inside) * (1.0 - others), w::Pairs::uniform(&rest[..1], &inside)),
-    ];
-    parts.into_iter().filter(|(share, _)| *share > 0.0).collect()
 }

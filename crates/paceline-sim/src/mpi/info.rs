@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::machine::MachineConfig;
-use super::program::{OpKind, Program};
+use super::program::{Op, OpKind, Program, RankProgram};
 use super::{Crossbar, replay};
 
 /// Operations up to which a program is tried out.
@@ -16,8 +16,10 @@ const MOST_TRIED: u64 = 100_000_000;
 pub struct Info {
     /// Ranks.
     pub ranks: u32,
-    /// Operations carried out.
+    /// Operations of its GOAL text.
     pub operations: u64,
+    /// Of these, empty computations (`calc 0`): they take no time, others wait for them.
+    pub empty_computations: u64,
     /// Of these, sends.
     pub sends: u64,
     /// Of these, receives.
@@ -36,18 +38,27 @@ pub struct Info {
     pub why: Option<String>,
 }
 
+/// Operations of this kind that are carried out.
+fn count(program: &Program, is: impl Fn(&Op) -> bool) -> u64 {
+    let parts = program.ranks().iter().flat_map(|rank| rank.parts().iter().map(move |part| (rank, part)));
+    let found = parts.map(|(rank, part)| {
+        let ops = rank.blocks()[part.block as usize].ops();
+        ops.iter().filter(|op| is(op)).count() as u64 * u64::from(part.times)
+    });
+    found.sum()
+}
+
 /// Looks at a program and tries it out on a network that takes no time, with messages up to `eager` bytes sent at once.
 pub fn info(program: &Arc<Program>, eager: u64) -> Info {
     let totals = program.totals();
-    let receives = program.ranks().iter().flat_map(|r| r.parts().iter().map(move |p| (r, p))).map(|(rank, part)| {
-        let ops = rank.blocks()[part.block as usize].ops();
-        ops.iter().filter(|o| o.kind == OpKind::Recv).count() as u64 * u64::from(part.times)
-    });
+    // The same whether it comes from a generator, in blocks, or from the text written for it.
+    let joins: u64 = program.ranks().iter().map(RankProgram::joins).sum();
     let mut info = Info {
         ranks: program.len(),
-        operations: totals.operations,
+        operations: totals.operations + joins,
+        empty_computations: count(program, |op| op.kind == OpKind::Calc && op.size == 0) + joins,
         sends: totals.messages,
-        receives: receives.sum(),
+        receives: count(program, |op| op.kind == OpKind::Recv),
         message_bytes: totals.bytes,
         largest_message_bytes: totals.largest,
         longest_compute: totals.longest_calc,
@@ -55,7 +66,7 @@ pub fn info(program: &Arc<Program>, eager: u64) -> Info {
         matched: None,
         why: None,
     };
-    if totals.operations <= MOST_TRIED {
+    if info.operations <= MOST_TRIED {
         let config = MachineConfig { eager, unit_ps: 1, ..MachineConfig::default() };
         let tried = replay(program, config, &Crossbar::INSTANT);
         let left = (tried.unreceived > 0).then(|| format!("{} messages are never received", tried.unreceived));

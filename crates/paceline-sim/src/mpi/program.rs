@@ -216,6 +216,12 @@ impl RankProgram {
         self.count
     }
 
+    /// How often a block follows another. In a schedule without blocks an empty computation takes the place of each: the next
+    /// operations wait for it, and it for all before.
+    pub fn joins(&self) -> u64 {
+        self.parts.iter().map(|p| u64::from(p.times)).sum::<u64>().saturating_sub(1)
+    }
+
     /// An operation by its number in the rank's run.
     fn op(&self, number: u32) -> &Op {
         let part = self.parts[self.parts.partition_point(|p| p.first <= number) - 1];

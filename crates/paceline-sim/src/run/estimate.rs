@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use paceline_proto::cc::Telemetry;
 
-use super::{MOST_SAMPLED, MOST_SERIES_SAMPLES, choose_engine, chosen_ports, memory_mib};
+use super::choice::choose_engine;
+use super::machine::memory_mib;
+use super::set_up::{MOST_SAMPLED, chosen_ports};
 use crate::assemble::{assemble, series_interval};
 use crate::engine::windowed::lookahead;
 use crate::error::InputError;
@@ -29,6 +31,8 @@ const NS_PER_DATA_HOP: [f64; 2] = [90.0, 250.0];
 const ENGINE_BYTES: [f64; 4] = [1e6, 520.0, 300.0, 900.0];
 /// Bytes of a packet under way and of its telemetry.
 const PACKET_BYTES: [f64; 2] = [32.0, 64.0];
+/// Samples a series keeps at most (see [`crate::series::Series`]).
+const MOST_SERIES_SAMPLES: usize = 512;
 /// Bytes and packets of the blocks that list what is on its way to a port.
 const BLOCK: [f64; 2] = [132.0, 16.0];
 /// Windows in which a busy port has something on its way.

@@ -1,0 +1,67 @@
+//! Flows that are listed one by one, in a file or in the scenario.
+
+use std::io::BufReader;
+
+use paceline_proto::units::Time;
+
+use super::{Build, Made, read_text};
+use crate::error::InputError;
+use crate::spec::workload::{Flows, RateCap, Workload};
+use crate::workload::{self as w, FlowDefaults, FlowSpec, TableNames};
+
+impl Build<'_> {
+    pub(super) fn table(
+        &self,
+        number: usize,
+        workload: &Workload,
+        p: &Flows,
+        flow: FlowDefaults,
+    ) -> Result<Made, InputError> {
+        let field = |key: &str| format!("workloads.{number}.{key}");
+        let mut flows: Vec<FlowSpec> = Vec::new();
+        if let Some(file) = &p.file {
+            let text = read_text(self.spec, &field("file"), &file.0)?;
+            let names = TableNames { schemes: self.names, groups: &self.scenario.groups };
+            flows = w::read_table(BufReader::new(text.as_bytes()), &file.0, &self.scenario.graph, names, flow)?;
+        }
+        let graph = &self.scenario.graph;
+        for (i, row) in p.rows.iter().enumerate() {
+            let at = |key: &str| field(&format!("rows.{i}.{key}"));
+            for (key, host) in [("src", row.src), ("dst", row.dst)] {
+                if host as usize >= graph.nodes() || !graph.is_host(host) {
+                    let all = graph.hosts().count();
+                    return Err(self
+                        .spec
+                        .error(&at(key), "no such host")
+                        .value(host)
+                        .allowed(format!("host ids 0 to {}", all - 1)));
+                }
+            }
+            if row.src == row.dst {
+                return Err(self
+                    .spec
+                    .error(&at("dst"), "a host cannot send to itself")
+                    .value(row.dst)
+                    .allowed("another host than src"));
+            }
+            let mut f = flow.flow(row.start, row.src, row.dst, row.bytes.0);
+            if let Some(name) = &row.scheme {
+                f.scheme = self.spec.scheme_index(&name.0).unwrap_or(0) as u16;
+            }
+            f.class = row.class.unwrap_or(f.class);
+            if let Some(RateCap::Rate(r)) = row.rate_cap {
+                f.rate_cap = r.0;
+            }
+            flows.push(f);
+        }
+        for f in &mut flows {
+            f.start = Time(f.start.0.saturating_add(workload.start.0));
+        }
+        flows.sort_by_key(|f| f.start);
+        let mut classes: Vec<u8> = flows.iter().map(|f| f.class).collect();
+        classes.sort_unstable();
+        classes.dedup();
+        let (count, end) = (Some(flows.len() as u64), flows.last().map(|f| f.start));
+        Ok(Made { classes, ..Made::flows(w::FlowTable::new(flows), count, end) })
+    }
+}

@@ -1,0 +1,59 @@
+//! Clients and servers.
+
+use paceline_proto::units::Time;
+
+use super::Build;
+use crate::error::InputError;
+use crate::spec::workload::{Pick, Rpc, RpcMode};
+use crate::workload::{self as w, FlowDefaults};
+
+/// Packets a connection over RDMA may be asked to carry: half of what its numbers hold.
+const MOST_PACKETS: f64 = 2_147_483_648.0;
+
+impl Build<'_> {
+    pub(super) fn rpc(
+        &self,
+        number: usize,
+        p: &Rpc,
+        first: u32,
+        begin: Time,
+        flow: FlowDefaults,
+    ) -> Result<w::Rpc, InputError> {
+        let field = |key: &str| format!("workloads.{number}.{key}");
+        let clients = self.hosts(&field("clients"), &p.clients, 1)?;
+        let servers = self.hosts(&field("servers"), &p.servers, 1)?;
+        let law = self.sizes(&field("sizes"), &p.sizes)?;
+        let asks = match &p.mode {
+            RpcMode::Closed(mode) => w::Asks::Outstanding(mode.outstanding),
+            RpcMode::Open(mode) => {
+                let pairs = [(1.0, w::Pairs::uniform(&clients, &servers))];
+                let rate = self.rate(number, &mode.load, &law, &clients, &pairs, usize::from(flow.scheme))?;
+                let pick = if mode.pick == Pick::Idle { w::Pick::Idle } else { w::Pick::Random };
+                w::Asks::PerSecond(rate, pick)
+            }
+        };
+        let config = w::RpcConfig {
+            clients,
+            servers,
+            connections: p.connections,
+            first,
+            asks,
+            sizes: law,
+            response: p.response.0,
+            begin,
+            end: p.end.or_else(|| self.stop()).unwrap_or(Time::NEVER),
+            workload: number as u16,
+            flow,
+        };
+        let rpc = w::Rpc::new(config).map_err(|e| self.inside(&field(""), e))?;
+        let tcp = self.spec.schemes[usize::from(flow.scheme)].1.cc.is_tcp();
+        let (packets, key) = rpc.packets_ahead(self.scenario.framing.payload);
+        if !tcp && packets > MOST_PACKETS {
+            return Err(self
+                .spec
+                .error(&field(key), "too many packets on one connection over RDMA, which numbers them in 32 bits")
+                .allowed(format!("at most {MOST_PACKETS} packets asked for on a connection, or a scheme over TCP")));
+        }
+        Ok(rpc)
+    }
+}

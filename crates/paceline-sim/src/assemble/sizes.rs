@@ -1,0 +1,57 @@
+//! Flow sizes, and what transports derive from them.
+
+use std::sync::Arc;
+
+use paceline_proto::transport::tcp;
+use paceline_proto::units::{BitsPerSec, Duration};
+
+use super::{Build, read_text};
+use crate::error::InputError;
+use crate::spec::scheme::proactive::Facts;
+use crate::spec::workload::{OnOff, OnOffMode, Sampling, Sizes, WorkloadKind};
+use crate::workload::{self as w, SizeLaw};
+
+impl Build<'_> {
+    pub(super) fn sizes(&self, field: &str, sizes: &Sizes) -> Result<SizeLaw, InputError> {
+        Ok(match sizes {
+            Sizes::Fixed(bytes) => SizeLaw::Fixed(bytes.0),
+            Sizes::Builtin(name) => {
+                let found = w::builtin(&name.0)
+                    .map_err(|e| self.inside(&format!("{field}."), InputError { field: None, ..e }))?;
+                SizeLaw::Drawn(Arc::new(found.cdf))
+            }
+            Sizes::File(file) => {
+                let sampling = match file.sampling {
+                    Sampling::Interpolated => w::Sampling::Interpolated,
+                    Sampling::Step => w::Sampling::Step,
+                };
+                let text = read_text(self.spec, field, &file.file.0)?;
+                SizeLaw::Drawn(Arc::new(w::Cdf::parse(&text, &file.file.0, sampling)?))
+            }
+        })
+    }
+
+    /// What transports derive their defaults from.
+    pub(super) fn facts(&self, host_rate: u64, base_rtt: Duration) -> Result<Facts, InputError> {
+        let laws = self.spec.workloads.iter().enumerate().find_map(|(i, w)| match &w.kind {
+            WorkloadKind::Poisson(p) => Some((i, &p.sizes)),
+            WorkloadKind::Incast(p) => Some((i, &p.sizes)),
+            WorkloadKind::Permutation(p) => Some((i, &p.sizes)),
+            WorkloadKind::AllToAll(p) => Some((i, &p.sizes)),
+            WorkloadKind::OnOff(OnOff { mode: OnOffMode::Flows(mode), .. }) => Some((i, &mode.sizes)),
+            WorkloadKind::OnOff(_)
+            | WorkloadKind::Flows(_)
+            | WorkloadKind::Rpc(_)
+            | WorkloadKind::ScatterGather(_)
+            | WorkloadKind::Mpi(_) => None,
+        });
+        let sizes = laws.map(|(i, sizes)| self.sizes(&format!("workloads.{i}.sizes"), sizes)).transpose()?;
+        Ok(Facts {
+            host_rate: BitsPerSec(host_rate),
+            base_rtt,
+            framing: self.scenario.framing,
+            sizes,
+            tcp: Arc::new(tcp::Params { probe: Some(Duration(2 * base_rtt.0)), ..self.spec.host.tcp.params() }),
+        })
+    }
+}

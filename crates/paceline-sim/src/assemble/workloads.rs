@@ -1,0 +1,163 @@
+//! From a workload to the source of its flows, or the program that makes them.
+
+use std::sync::Arc;
+
+use paceline_proto::units::{Duration, Time};
+
+use super::{Build, Made};
+use crate::error::InputError;
+use crate::graph::NodeId;
+use crate::spec::value::HostSet;
+use crate::spec::workload::{RateCap, Shift, Sizes, Workload, WorkloadKind};
+use crate::workload::{self as w, FlowDefaults};
+
+impl Build<'_> {
+    /// What all flows of a workload have in common.
+    fn flow(&self, workload: &Workload) -> FlowDefaults {
+        let scheme = workload.scheme.as_ref().and_then(|name| self.spec.scheme_index(&name.0)).unwrap_or(0);
+        let group = self.scenario.groups.iter().position(|g| *g == workload.group.0).unwrap_or(0);
+        FlowDefaults {
+            scheme: scheme as u16,
+            group: group as u16,
+            class: workload.class,
+            rate_cap: if let RateCap::Rate(r) = workload.rate_cap { r.0 } else { 0 },
+            ..FlowDefaults::default()
+        }
+    }
+
+    /// The instant at which the run stops, where it is given.
+    pub(super) fn stop(&self) -> Option<Time> {
+        if let crate::scenario::Stop::At(t) = self.scenario.stop { Some(t) } else { None }
+    }
+
+    pub(super) fn workload(
+        &self,
+        number: usize,
+        workload: &Workload,
+        first_connection: u32,
+    ) -> Result<Made, InputError> {
+        let field = |key: &str| format!("workloads.{number}.{key}");
+        let flow = self.flow(workload);
+        let place = |e: InputError| if e.file.is_some() { e } else { self.inside(&field(""), e) };
+        let sizes = |s: &Sizes| self.sizes(&field("sizes"), s);
+        let end = |end: Option<Time>, duration: Option<Duration>| {
+            end.or(duration.map(|d| workload.start + d)).or(self.stop())
+        };
+        let (seed, id) = (self.scenario.seed, number as u16);
+        let mut made = match &workload.kind {
+            WorkloadKind::Poisson(p) => {
+                let law = sizes(&p.sizes)?;
+                let hosts = self.hosts(&field("hosts"), &p.hosts, 2)?;
+                let pairs = [(1.0, w::Pairs::uniform(&hosts, &hosts))];
+                let rate = self.rate(number, &p.load, &law, &hosts, &pairs, usize::from(flow.scheme))?;
+                let end = end(p.end, p.duration);
+                let config = w::PoissonConfig {
+                    sources: hosts.clone(),
+                    destinations: hosts,
+                    sizes: law,
+                    flows_per_second: rate,
+                    begin: workload.start,
+                    end: end.unwrap_or(Time::NEVER),
+                    count: p.max_flows,
+                    seed,
+                    workload: id,
+                    flow,
+                };
+                Made::flows(w::Poisson::new(&config).map_err(place)?, None, end)
+            }
+            WorkloadKind::OnOff(p) => self.on_off(number, workload, p, flow)?,
+            WorkloadKind::Incast(p) => self.incast(number, workload, p, flow)?,
+            WorkloadKind::Permutation(p) => {
+                let hosts = self.hosts(&field("hosts"), &p.hosts, 2)?;
+                let count = Some(hosts.len() as u64 * p.rounds);
+                let shuffle = match p.shift {
+                    Shift::Random => w::Shuffle::Random,
+                    Shift::By(n) => w::Shuffle::Shift(n),
+                };
+                let config = w::PermutationConfig {
+                    hosts,
+                    shuffle,
+                    sizes: sizes(&p.sizes)?,
+                    begin: workload.start,
+                    period: p.period,
+                    rounds: p.rounds,
+                    seed,
+                    workload: id,
+                    flow,
+                };
+                let end = Some(Time(workload.start.0 + p.period.0 * (p.rounds - 1)));
+                Made::flows(w::Permutation::new(&config).map_err(place)?, count, end)
+            }
+            WorkloadKind::AllToAll(p) => {
+                let hosts = self.hosts(&field("hosts"), &p.hosts, 2)?;
+                let n = hosts.len() as u64;
+                let config = w::AllToAllConfig {
+                    hosts,
+                    sizes: sizes(&p.sizes)?,
+                    begin: workload.start,
+                    step: p.step,
+                    period: p.period,
+                    rounds: p.rounds,
+                    seed,
+                    workload: id,
+                    flow,
+                };
+                let end = Some(Time(workload.start.0 + p.period.0 * (p.rounds - 1) + p.step.0 * (n - 2)));
+                let count = Some(n * (n - 1) * p.rounds);
+                Made::flows(w::AllToAll::new(&config).map_err(place)?, count, end)
+            }
+            WorkloadKind::Flows(p) => self.table(number, workload, p, flow)?,
+            WorkloadKind::Rpc(p) => {
+                let rpc = Arc::new(self.rpc(number, p, first_connection, workload.start, flow)?);
+                let made = Made::flows(w::Connections::new(Arc::clone(&rpc)), Some(0), Some(rpc.end));
+                Made { rpc: Some(rpc), ..made }
+            }
+            WorkloadKind::ScatterGather(p) => {
+                let end = p.end.or(self.stop());
+                let program = self.scatter_gather(number, p, workload.start, flow)?;
+                Made { program: Some(program), ..Made::flows(w::FlowTable::new(vec![]), None, end) }
+            }
+            WorkloadKind::Mpi(p) => {
+                let program = self.mpi(number, p, workload.start, flow)?;
+                Made { program: Some(program), ..Made::flows(w::FlowTable::new(vec![]), None, None) }
+            }
+        };
+        if made.classes.is_empty() {
+            made.classes = vec![workload.class];
+        }
+        Ok(made)
+    }
+
+    /// An error of a workload's constructor, under the workload's place in the scenario.
+    pub(super) fn inside(&self, prefix: &str, e: InputError) -> InputError {
+        let field = format!("{prefix}{}", e.field.as_deref().unwrap_or_default());
+        let mut placed = self.spec.error(field.trim_end_matches('.'), &e.problem);
+        placed.value = e.value.or(placed.value);
+        placed.allowed = e.allowed;
+        placed
+    }
+
+    pub(super) fn hosts(&self, field: &str, set: &HostSet, least: usize) -> Result<Vec<NodeId>, InputError> {
+        let hosts: Vec<NodeId> = set.of(self.scenario.graph.hosts()).collect();
+        if let HostSet::Ranges(ranges) = set
+            && let Some((_, high)) = ranges.iter().find(|(_, high)| {
+                (*high as usize) >= self.scenario.graph.nodes() || !self.scenario.graph.is_host(*high)
+            })
+        {
+            let all = self.scenario.graph.hosts().count();
+            return Err(self
+                .spec
+                .error(field, "no such host")
+                .value(high)
+                .allowed(format!("host ids 0 to {}", all - 1)));
+        }
+        if hosts.len() < least {
+            return Err(self
+                .spec
+                .error(field, "too few hosts")
+                .value(hosts.len())
+                .allowed(format!("at least {least}")));
+        }
+        Ok(hosts)
+    }
+}

@@ -1,0 +1,149 @@
+//! `summary.json`: what is known before a run, and what came of it.
+
+use super::Ready;
+use super::choice::kind_name;
+use super::machine::peak_rss_mib;
+use crate::engine::Ending;
+use crate::engine::windowed::lookahead;
+use crate::net::Net;
+use crate::offered::closed_loop_groups;
+use crate::results::mpi;
+use crate::results::{
+    CounterSummary, EngineSummary, FlowCounts, Measure, QueryCounts, SCHEMA_VERSION, SchemeTraffic, Summary, TierLoad,
+};
+use crate::scenario::{EngineChoice, Scenario};
+use crate::spec::Resolved;
+use crate::spec::run::MeasureEnd;
+
+pub(super) fn first_summary(
+    spec: &Resolved,
+    scenario: &Scenario,
+    ready: &Ready,
+    version: String,
+    git: Option<String>,
+    threads: usize,
+) -> Summary {
+    let graph = &scenario.graph;
+    let hosts = graph.hosts().count();
+    let kind = kind_name(ready.choice.0);
+    let mut without_effect = Vec::new();
+    let used = ready.engine.threads();
+    if threads > used {
+        let why = if ready.choice.0 == EngineChoice::Windowed {
+            format!("this network has {used} parts to share out")
+        } else {
+            format!("the sequential engine runs on one thread ({})", ready.choice.1)
+        };
+        without_effect.push(format!("--threads {threads}: {why}"));
+    }
+    Summary {
+        schema_version: SCHEMA_VERSION,
+        name: spec.name.0.clone(),
+        version,
+        git,
+        seed: spec.seed,
+        status: "running".into(),
+        engine: EngineSummary {
+            kind: kind.into(),
+            why: ready.choice.1.clone(),
+            lookahead_ps: lookahead(scenario),
+            threads: used,
+        },
+        schemes: spec.scheme_values(),
+        groups: scenario.groups.clone(),
+        closed_loop: closed_loop_groups(scenario),
+        measure: Measure {
+            warmup_ps: spec.run.warmup.0,
+            end_ps: if let MeasureEnd::At(t) = spec.run.measure_end { Some(t.0) } else { None },
+        },
+        hosts,
+        switches: graph.nodes() - hosts,
+        links: graph.ports.len() / 2,
+        without_effect,
+        ..Summary::default()
+    }
+}
+
+/// Whether hosts ask one another.
+pub(super) fn has_queries(scenario: &Scenario) -> bool {
+    !scenario.rpcs.is_empty() || scenario.programs.iter().any(|p| p.asks())
+}
+
+pub(super) fn fill_summary(summary: &mut Summary, spec: &Resolved, net: &Net, ending: &Ending, simulated: u64) {
+    let c = net.counters;
+    summary.status = match ending {
+        Ending::Completed => "completed",
+        Ending::Stopped => "stopped",
+        Ending::Interrupted => "interrupted",
+        Ending::Stalled(_) => "stalled",
+    }
+    .into();
+    if let Ending::Stalled(why) = ending {
+        summary.diagnosis = Some(why.clone());
+    }
+    summary.simulated_ps = simulated;
+    let finished = c.finished - (c.connections_ended - c.connections_failed);
+    let (total, failed) = (c.started - c.connections, c.failed - c.connections_failed);
+    summary.flows = FlowCounts { total, finished, failed, unfinished: total - finished - failed };
+    summary.queries = has_queries(&net.scenario).then(|| QueryCounts {
+        connections: c.connections,
+        connections_failed: c.connections_failed,
+        issued: c.queries + net.programs.as_ref().map_or(0, |p| p.issued()),
+        answered: c.answered,
+    });
+    summary.mpi = mpi::runs(net, &summary.groups, &mut summary.warnings);
+    let hops = net.hops();
+    summary.counters = CounterSummary::new(&c, hops, net.timeouts, net.message_counters(), net.buffers.max_buffered);
+    if net.messages.as_ref().is_some_and(|m| m.is_tcp()) {
+        let named = net.scenario.schemes.iter().zip(&net.traffic);
+        summary.traffic = named.map(|(s, t)| SchemeTraffic::new(&s.name, t)).collect();
+    }
+    summary.machine.peak_rss_mib = peak_rss_mib();
+    let busy = if summary.machine.cpu_s > 0.0 { summary.machine.cpu_s } else { summary.machine.run_s };
+    summary.machine.hops_per_s = if busy > 0.0 { (hops.0 + hops.1) as f64 / busy } else { 0.0 };
+    summary.load = tier_loads(net, simulated);
+    for tier in &summary.load {
+        if tier.offered > 1.0 {
+            summary.warnings.push(format!(
+                "{}: offered load {:.0} % of the tier's capacity",
+                tier.tier,
+                tier.offered * 100.0
+            ));
+        }
+    }
+    if let Some(drop) = net.first_lossless_drop() {
+        summary.warnings.push(format!("a lossless class dropped {} packets; the first: {drop}", c.lossless_drops));
+    }
+    if let Some((_, _, failure)) = &net.first_failure {
+        summary.warnings.push(format!(
+            "{} flows were given up after {} timeouts; at the first: {failure}",
+            c.failed, spec.host.rto_tries
+        ));
+    }
+    summary.without_effect.extend(crate::effect::without_effect(spec, net));
+}
+
+/// Offered and carried load by tier.
+fn tier_loads(net: &Net, simulated: u64) -> Vec<TierLoad> {
+    let tiers = net.tiers();
+    let mut capacity = vec![0u64; tiers.len()];
+    let mut carried = vec![0u64; tiers.len()];
+    for (i, p) in net.ports.iter().enumerate() {
+        let tier = usize::from(net.port_tier[i]);
+        capacity[tier] += net.graph.ports[i].rate.0;
+        let data_packets = p.tx_packets - p.tx_control;
+        carried[tier] += p.tx_bytes - p.tx_control_bytes + data_packets * u64::from(net.scenario.framing.wire_overhead);
+    }
+    let share = |bytes: u64, bps: u64, ps: u64| {
+        if ps == 0 { 0.0 } else { bytes as f64 * 8.0 / (bps as f64 * ps as f64 * 1e-12) }
+    };
+    let loads = tiers.iter().zip(capacity).zip(&net.offered).zip(carried);
+    loads
+        .map(|(((tier, bps), offered), carried)| TierLoad {
+            tier: tier.clone(),
+            capacity_bps: bps,
+            offered: share(*offered, bps, net.last_start),
+            carried: share(carried, bps, simulated),
+        })
+        .collect()
+}

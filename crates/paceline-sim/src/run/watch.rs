@@ -1,0 +1,58 @@
+//! What goes out while a run goes on: records to disk, progress to who watches.
+
+use std::time::Instant;
+
+use crate::engine::{Observer, Progress};
+use crate::record::{FlowRecord, QueryRecord};
+use crate::results::flow_file::FlowFile;
+use crate::results::query_file::QueryFile;
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Snapshot {
+    /// The engine's own view.
+    pub engine: Progress,
+    /// Simulated time at which the run ends or the arrivals end, ps, where known.
+    pub end: Option<u64>,
+    /// Flows there will be, where known.
+    pub flows_total: Option<u64>,
+    /// Wall seconds since the event loop began.
+    pub wall_s: f64,
+}
+
+/// Streams ended flows to disk and passes progress on.
+pub(super) struct Watcher<'a> {
+    pub(super) flows: FlowFile,
+    pub(super) queries: Option<QueryFile>,
+    pub(super) watch: &'a mut dyn FnMut(&Snapshot) -> bool,
+    pub(super) began: Instant,
+    pub(super) flushed: Instant,
+    pub(super) end: Option<u64>,
+    pub(super) flows_total: Option<u64>,
+    pub(super) error: Option<std::io::Error>,
+}
+
+impl Observer for Watcher<'_> {
+    fn flows_ended(&mut self, records: &[FlowRecord]) {
+        self.flows.add(records);
+    }
+
+    fn queries_answered(&mut self, records: &[QueryRecord]) {
+        self.queries.iter_mut().for_each(|file| file.add(records));
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "paces writing and the display; no result depends on it")]
+    fn progress(&mut self, progress: &Progress) -> bool {
+        let now = Instant::now();
+        if now.duration_since(self.flushed).as_millis() >= 200 {
+            self.flushed = now;
+            let queries = self.queries.as_mut().map_or(Ok(()), QueryFile::flush);
+            if let Err(e) = self.flows.flush().and(queries) {
+                self.error = Some(e);
+                return false;
+            }
+        }
+        let wall_s = now.duration_since(self.began).as_secs_f64();
+        (self.watch)(&Snapshot { engine: *progress, end: self.end, flows_total: self.flows_total, wall_s })
+    }
+}

@@ -1,0 +1,39 @@
+//! `kind = "flows"`: flows one by one.
+
+use paceline_proto::units::{Bytes, Time};
+
+use super::RateCap;
+use crate::spec::declare::section;
+use crate::spec::value::{File, Name};
+
+section! {
+    /// A list of flows, in a file or here; one of the two.
+    pub struct Flows {
+        /// A flow table (CSV with the columns `start`, `src`, `dst`, `bytes` and, optional, `scheme`, `group`, `class`, `dport`, `rate_cap`).
+        file: Option<File>, from "Paceline";
+        rows {
+            /// The flows, in any order; equal starts keep theirs.
+            rows: FlowRow;
+        }
+    }
+}
+
+section! {
+    /// One flow.
+    pub struct FlowRow {
+        /// When it starts, from the workload's `start`.
+        start: Time = "0s", in "[0s, 1000s]", from "Paceline";
+        /// Node id of the sending host.
+        src: u32, in "[0, 4294967295]", from "Paceline";
+        /// Node id of the receiving host.
+        dst: u32, in "[0, 4294967295]", from "Paceline";
+        /// Payload.
+        bytes: Bytes, in "[1B, 1TiB]", from "Paceline";
+        /// Name of its scheme, in place of the workload's.
+        scheme: Option<Name>, from "Paceline";
+        /// Its class, in place of the workload's.
+        class: Option<u8>, in "[1, 7]", from "Paceline";
+        /// Its rate limit, in place of the workload's.
+        rate_cap: Option<RateCap>, in "[1Kbps, 10Tbps]", from "Paceline";
+    }
+}

@@ -1,0 +1,24 @@
+"""Result folders: what a run wrote, as NumPy columns with units in their names.
+
+A folder holds ``summary.json``, ``flows.bin`` (fixed-width records, read through a memory map), CSV tables and the
+resolved ``scenario.toml``. A folder of a run that is going on or was killed opens too: half a last record or row is
+left out, tables not written yet are empty. Anything else that does not fit the format raises :class:`ResultsError`.
+"""
+
+from paceline.errors import ResultsError
+from paceline.results.checked import SCHEMA_VERSION
+from paceline.results.folder import Baseline, Results, Side
+from paceline.results.records import FLOW_RECORD, QUERY_RECORD, STATUS
+from paceline.results.table import Columns
+
+__all__ = [
+    "FLOW_RECORD",
+    "QUERY_RECORD",
+    "SCHEMA_VERSION",
+    "STATUS",
+    "Baseline",
+    "Columns",
+    "Results",
+    "ResultsError",
+    "Side",
+]

@@ -1,0 +1,100 @@
+"""Records of fixed width: ``flows.bin`` and ``queries.bin``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paceline.errors import ResultsError
+
+STATUS = ("not_started", "running", "finished", "failed")
+FAILED = 3
+
+_MAGIC = b"PACELFLW"
+_HEADER_BYTES = 64
+FLOW_RECORD = np.dtype(
+    [
+        ("status", "<u1"),
+        ("class", "<u1"),
+        ("scheme", "<u2"),
+        ("group", "<u2"),
+        ("hops", "<u2"),
+        ("src", "<u4"),
+        ("dst", "<u4"),
+        ("size_bytes", "<u8"),
+        ("start_ps", "<u8"),
+        ("fct_sender_ps", "<u8"),
+        ("fct_receiver_ps", "<u8"),
+        ("ideal_sender_ps", "<u8"),
+        ("ideal_receiver_ps", "<u8"),
+        ("ideal_hpcc_ps", "<u8"),
+        ("retransmitted_packets", "<u4"),
+        ("lost_packets", "<u4"),
+    ]
+)
+"""One record of ``flows.bin``; the flow id is its index. An FCT of 0 means that the flow did not get that far; of a
+failed flow ``fct_sender_ps`` holds the age at which it was given up."""
+
+_QUERY_MAGIC = b"PACELQRY"
+QUERY_RECORD = np.dtype(
+    [
+        ("connection", "<u4"),
+        ("query", "<u4"),
+        ("group", "<u2"),
+        ("scheme", "<u2"),
+        ("client", "<u4"),
+        ("server", "<u4"),
+        ("spare", "<u4"),
+        ("size_bytes", "<u8"),
+        ("response_bytes", "<u8"),
+        ("start_ps", "<u8"),
+        ("qct_ps", "<u8"),
+        ("ideal_qct_ps", "<u8"),
+    ]
+)
+"""One record of ``queries.bin``, in the order of the answers. A QCT of 0 means that there was none."""
+
+
+def read_queries(path: Path) -> NDArray[Any]:
+    """The records of ``queries.bin``; half a last one is left out, a missing file is a table without rows."""
+    if not path.is_file():
+        return np.zeros(0, dtype=QUERY_RECORD)
+    data = path.read_bytes()
+    size = QUERY_RECORD.itemsize
+    if data[:8] != _QUERY_MAGIC or data[8:16] != (1).to_bytes(4, "little") + size.to_bytes(4, "little"):
+        raise ResultsError(path, "is no query file of version 1")
+    return np.frombuffer(data, dtype=QUERY_RECORD, offset=size, count=(len(data) - size) // size)
+
+
+def read_flows(path: Path, *, complete: bool) -> NDArray[Any]:
+    """The records as a read-only memory map of :data:`FLOW_RECORD`."""
+    empty = np.zeros(0, dtype=FLOW_RECORD)
+    if not complete and not path.exists():
+        return empty  # killed before its first flow
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            header = file.read(_HEADER_BYTES)
+    except OSError as error:
+        raise ResultsError(path, f"cannot be read ({error.strerror})") from error
+    if len(header) < _HEADER_BYTES:
+        if complete:
+            raise ResultsError(path, f"ends inside its {_HEADER_BYTES}-byte header")
+        return empty
+    version, record_size = (int(v) for v in np.frombuffer(header, "<u4", 2, 8))
+    if header[:8] != _MAGIC:
+        raise ResultsError(path, f"does not begin with {_MAGIC.decode()}: not a flow file")
+    if (version, record_size) != (1, FLOW_RECORD.itemsize):
+        problem = f"version {version} with {record_size}-byte records; this Paceline reads version 1"
+        raise ResultsError(path, f"{problem} with {FLOW_RECORD.itemsize}-byte records")
+    stated = int(np.frombuffer(header, "<u8", 1, 16)[0])
+    found, rest = divmod(size - _HEADER_BYTES, FLOW_RECORD.itemsize)
+    if stated and (found < stated or (complete and (found, rest) != (stated, 0))):
+        raise ResultsError(path, f"its header promises {stated} records, it holds {found} and {rest} bytes")
+    if rest and complete:
+        raise ResultsError(path, f"ends with {rest} bytes of an incomplete record")
+    count = stated or found
+    return np.memmap(path, FLOW_RECORD, "r", _HEADER_BYTES, (count,)) if count else empty

@@ -1,0 +1,93 @@
+"""Tables as NumPy columns, and their ways to pandas, polars and Arrow."""
+
+from __future__ import annotations
+
+import html
+import importlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Columns(Mapping[str, NDArray[Any]]):
+    """A table as named, equally long NumPy columns; units are part of the names.
+
+    Values are made on first use. Index by name for a column, by mask or slice for a smaller table.
+    """
+
+    def __init__(self, title: str, columns: Mapping[str, NDArray[Any]], names: Mapping[str, tuple[str, ...]]) -> None:
+        """``names`` gives, for columns stored as codes, what each code stands for."""
+        self.title = title
+        self._columns = dict(columns)
+        self._names = dict(names)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(next(iter(self._columns.values()))) if self._columns else 0
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if name not in self._columns:
+            raise KeyError(f"{self.title} has no column {name!r}; it has {', '.join(self._columns)}")
+        column = self._columns[name]
+        return np.asarray(self._names[name])[column] if name in self._names else column
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        """Number of columns, as of any mapping."""
+        return len(self._columns)
+
+    def codes(self, name: str) -> NDArray[Any]:
+        """A column as stored: for ``status``, ``scheme`` and ``group`` small integers instead of names."""
+        return self._columns[name]
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """What the codes of a column stand for; empty for a column of numbers."""
+        return self._names.get(name, ())
+
+    def where(self, mask: NDArray[np.bool_]) -> Columns:
+        """The rows for which ``mask`` (shape ``(rows,)``) is true."""
+        return Columns(self.title, {k: v[mask] for k, v in self._columns.items()}, self._names)
+
+    def head(self, rows: int = 5) -> list[list[str]]:
+        """The first rows as text."""
+        cells = []
+        for name in self._columns:
+            column = self._columns[name][:rows]
+            names = self._names.get(name)
+            cells.append([names[int(v)] if names else str(v) for v in column])
+        return [list(row) for row in zip(*cells, strict=True)]
+
+    def __repr__(self) -> str:
+        return f"<{self.title}: {self.rows:,} rows of {', '.join(self._columns)}>"
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self._columns)
+        cells = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in self.head())
+        body = "".join(f"<tr>{row}</tr>" for row in cells)
+        title = f"<p>{html.escape(self.title)}: {self.rows:,} rows</p>"
+        return f"{title}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def to_pandas(self) -> Any:
+        """The table as ``pandas.DataFrame``. Raises ``ImportError`` when pandas is not installed."""
+        return _optional("pandas").DataFrame(dict(self))
+
+    def to_polars(self) -> Any:
+        """The table as ``polars.DataFrame``. Raises ``ImportError`` when polars is not installed."""
+        return _optional("polars").DataFrame({k: np.ascontiguousarray(v) for k, v in self.items()})
+
+    def to_arrow(self) -> Any:
+        """The table as ``pyarrow.Table``. Raises ``ImportError`` when pyarrow is not installed."""
+        return _optional("pyarrow").table({k: np.ascontiguousarray(v) for k, v in self.items()})
+
+
+def _optional(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        problem = f"this conversion needs {module}, which is not installed; install it, or use the NumPy columns"
+        raise ImportError(problem) from error
