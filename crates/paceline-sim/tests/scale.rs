@@ -6,7 +6,7 @@ use std::process::Command;
 
 use paceline_sim::assemble::assemble;
 use paceline_sim::engine::Ending;
-use paceline_sim::run::{peak_rss_mib, prepare_bench};
+use paceline_sim::run::{check, peak_rss_mib, prepare_bench};
 use paceline_sim::spec::{Resolved, parse};
 
 /// Says to a process which case it is to measure.
@@ -110,6 +110,52 @@ fn ended_flows_leave_nothing_behind() {
         // Some milliseconds, so that as many flows as ever are under way or just over.
         if let (Some([few]), Some([many])) = (peak(50_000), peak(200_000)) {
             assert!(many < 1.08 * few, "{name}, {engine}: {few} MiB, {many} MiB for four times as many flows");
+        }
+    }
+}
+
+/// Scenarios of all kinds of load and transport, of which a check tells beforehand what they take.
+fn estimated() -> Vec<(&'static str, String)> {
+    let websearch = "[[workloads]]\nkind = 'poisson'\nduration = '150us'\nload.value = 0.5\n";
+    let tiny = "[[workloads]]\nkind = 'poisson'\nsizes = '1KB'\nmax_flows = 50000\nload.value = 0.1\n";
+    let lossy = "[switch]\nmodel = 'per_port'\npfc.enabled = false\n";
+    let permutation = |k: u32| {
+        format!(
+            "[topology]\nkind = 'fat_tree'\nk = {k}\n[schemes.x]\ncc = 'hpcc'\n[[workloads]]\nkind = 'permutation'\nsizes = '64KB'\n"
+        )
+    };
+    let run = |topology: &str, scheme: &str, workload: &str| {
+        let switch = if scheme.contains("'hpcc'") { "" } else { lossy };
+        let scheme = if scheme.starts_with('[') { scheme.into() } else { format!("[schemes.x]\ncc = '{scheme}'") };
+        format!("[topology]\nkind = '{topology}'\n{switch}{scheme}\n{workload}")
+    };
+    let ndp = "[switch.trimming]\nenabled = true\n[schemes.x]\ncc = 'ndp'";
+    vec![
+        ("320 hosts, HPCC", run("hpcc_fat320", "[schemes.x]\ncc = 'hpcc'", websearch)),
+        ("k = 16, permutation", permutation(16)),
+        ("k = 32, permutation", permutation(32)),
+        ("incast with PFC", include_str!("../../../benches/workloads/incast-pfc.toml").into()),
+        ("leaf-spine, TCP", run("leaf_spine", "new_reno", websearch)),
+        ("320 hosts, TCP", run("hpcc_fat320", "new_reno", websearch)),
+        ("320 hosts, Homa", run("hpcc_fat320", "homa", websearch)),
+        ("320 hosts, NDP", run("hpcc_fat320", ndp, websearch)),
+        ("320 hosts, ExpressPass", run("hpcc_fat320", "express_pass", websearch)),
+        ("tiny flows", include_str!("../../../benches/workloads/tiny-flows.toml").replace("2000000", "200000")),
+        ("tiny flows over TCP", run("leaf_spine", "new_reno", tiny)),
+        ("tiny flows over NDP", run("leaf_spine", ndp, tiny)),
+    ]
+}
+
+/// `paceline check` tells what a run takes within 30 %: by it sweeps decide how many runs the machine bears at a time.
+#[test]
+fn the_estimate_is_what_a_run_takes() {
+    let test = "the_estimate_is_what_a_run_takes";
+    for (case, toml) in estimated() {
+        let estimate = apart(test, &format!("{case}, checked"), || [check(&read(&toml, &[])).unwrap().memory_mib]);
+        let measured = apart(test, case, || [run(&read(&toml, &[]), 1).0]);
+        if let (Some([estimate]), Some([measured])) = (estimate, measured) {
+            let ratio = estimate / measured;
+            assert!((0.7..1.3).contains(&ratio), "{case}: {estimate} MiB expected, {measured} MiB taken");
         }
     }
 }
