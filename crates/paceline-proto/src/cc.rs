@@ -36,8 +36,8 @@ pub struct FlowContext {
     pub window: u64,
     /// Payload of a full packet, bytes.
     pub mtu: u32,
-    /// Port rates of the network by INT rate code, bit/s.
-    pub rates: [u64; MAX_RATES],
+    /// Port rates of the network by INT rate code, bit/s: doubles, since they are divided by.
+    pub rates: [f64; MAX_RATES],
     /// Scale of the INT units (see [`crate::telemetry::IntUnits`]).
     pub int_multiple: u64,
     /// Packets are paced at the flow's rate; without, at line rate, and the rate only sets the window.
@@ -464,7 +464,7 @@ pub(crate) mod testing {
             base_rtt_ns: 12_240,
             window: 153_000,
             mtu: 1000,
-            rates: [100_000_000_000, 400_000_000_000, 0, 0, 0, 0, 0, 0],
+            rates: [100e9, 400e9, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
             int_multiple: 4,
             paced: true,
             params,

@@ -10,7 +10,7 @@ use paceline_proto::units::{NS, Time, US};
 use proptest::prelude::*;
 
 const GBPS: u64 = 1_000_000_000;
-const RATES: [u64; 8] = [100 * GBPS, 400 * GBPS, 25 * GBPS, GBPS, 0, 0, 0, 0];
+const RATES: [f64; 8] = [100e9, 400e9, 25e9, 1e9, 0.0, 0.0, 0.0, 0.0];
 
 /// A NIC of 100 Gb/s in the HPCC paper's network: base RTT 12.24 us, one bandwidth-delay product of 153 kB.
 fn context(params: Params) -> FlowContext {

@@ -23,7 +23,7 @@ pub type PausedQueue = (u32, u8);
 /// Where the packets of a class that wait at an egress port came in, and the far ends of the wires they came by; all by global
 /// index, each once.
 fn senders(net: &Net, port: u32, class: u8) -> impl Iterator<Item = (u32, u32)> {
-    let first = net.first[net.port_node[port as usize] as usize];
+    let first = net.first[net.ports[port as usize].node as usize];
     let (mut packet, mut entries) = (net.ports[port as usize].head(class), BTreeSet::new());
     while packet != NONE {
         let p = &net.arena[packet];
@@ -40,7 +40,7 @@ fn senders(net: &Net, port: u32, class: u8) -> impl Iterator<Item = (u32, u32)> 
 /// Who waits for whom among the paused queues of a network, or of one part.
 pub fn waits(net: &Net) -> Vec<(PausedQueue, PausedQueue)> {
     let mut waits = Vec::new();
-    for (number, port) in (0..).zip(&net.ports).filter(|(i, _)| net.nic_of_port[*i as usize] == NONE) {
+    for (number, port) in (0..).zip(&net.ports).filter(|(i, _)| net.ports[*i as usize].nic == NONE) {
         let blocked = port.paused & port.waiting;
         for class in (0..8).filter(|class| blocked & 1 << class != 0) {
             waits.extend(senders(net, number, class).map(|(_, sender)| ((sender, class), (number, class))));
@@ -113,7 +113,7 @@ pub fn given_up(net: &Net, slot: u32, now: u64) -> String {
 
 /// A port as messages name it: the link it is at the beginning of, node and number.
 fn name(net: &Net, port: u32) -> String {
-    let (node, peer) = (net.port_node[port as usize], net.ports[port as usize].peer);
+    let (node, peer) = (net.ports[port as usize].node, net.ports[port as usize].peer);
     let [from, to] = [node, peer].map(|n| net.scenario.node_name(n));
     format!("{from}->{to} (port {node}:{})", port - net.first[node as usize])
 }

@@ -311,7 +311,7 @@ impl Net {
         }
         for &port in &ports {
             self.discard_queues(port, now, s);
-            let nic = self.nic_of_port[port as usize];
+            let nic = self.ports[port as usize].nic;
             if nic != NONE {
                 self.begin_at(nic, now);
                 self.may_send(nic, now);
@@ -322,7 +322,7 @@ impl Net {
 
     /// Pauses end at a port whose link failed: those it was told and those it told its peer.
     fn end_pauses(&mut self, port: u32, now: u64) {
-        let at_host = self.nic_of_port[port as usize] != NONE;
+        let at_host = self.ports[port as usize].nic != NONE;
         if at_host && self.scenario.quirks.link_down {
             return;
         }
@@ -334,14 +334,14 @@ impl Net {
             }
         }
         if !at_host && !self.scenario.quirks.link_down {
-            self.buffers.forget_pauses(self.port_node[port as usize], port);
+            self.buffers.forget_pauses(self.ports[port as usize].node, port);
         }
     }
 
     /// What waits at a port whose link failed is lost. With the quirk `link_down` it keeps its place in the accounts.
     fn discard_queues<S: crate::net::Schedule>(&mut self, port: u32, now: u64, s: &mut S) {
-        let at_switch = self.nic_of_port[port as usize] == NONE;
-        let node = self.port_node[port as usize];
+        let at_switch = self.ports[port as usize].nic == NONE;
+        let node = self.ports[port as usize].node;
         if at_switch && self.scenario.quirks.link_down {
             let mut next = self.ports[port as usize].abandon();
             while let Some(h) = next.pop() {

@@ -124,8 +124,7 @@ impl Net {
                 self.nics[nic as usize].next_at = at;
                 return at;
             }
-            self.nic_send(nic, next, at, s);
-            let free = self.ports[self.nics[nic as usize].port as usize].free;
+            let free = self.nic_send(nic, next, at, s);
             self.nics[nic as usize].next_at = free;
             if free > end || (free == end && !inclusive) {
                 return free;
@@ -141,26 +140,28 @@ impl Net {
         n.next_at = n.next_at.min(at.max(free));
     }
 
+    /// Sends what goes next. Returns when the transmitter is free again.
     #[inline(always)]
-    fn nic_send<S: Schedule>(&mut self, nic: u32, next: Next, now: u64, s: &mut S) {
+    fn nic_send<S: Schedule>(&mut self, nic: u32, next: Next, now: u64, s: &mut S) -> u64 {
         match next {
             Next::Control => {
                 let port = self.nics[nic as usize].port;
                 let h = self.ports[port as usize].pop(self.arena.split().0, 0);
-                self.nic_launch(port, h, now, s);
+                self.nic_launch(port, h, now, s)
             }
             Next::Flow(place) => self.send_data(nic, place, now, s),
-            Next::Nothing => {}
+            Next::Nothing => NEVER,
         }
     }
 
-    /// [`Net::launch`] at a NIC, short for the usual case: a host at a switch, over a wire that loses nothing.
+    /// [`Net::launch`] at a NIC, short for the usual case: a host at a switch, over a wire that loses nothing. Returns when the
+    /// transmitter is free again.
     #[inline(always)]
-    pub(crate) fn nic_launch<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
+    pub(crate) fn nic_launch<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) -> u64 {
         let p = &mut self.ports[port as usize];
         if p.watched != 0 || p.peer_is_host {
             self.launch(port, h, false, now, s);
-            return;
+            return self.ports[port as usize].free;
         }
         let packet = &mut self.arena[h];
         p.tx_bytes += u64::from(packet.size);
@@ -169,61 +170,54 @@ impl Net {
             p.tx_control += 1;
             p.tx_control_bytes += u64::from(packet.size);
         }
-        p.free = now + p.wire_ps(packet.size, &self.wires);
+        let free = now + p.wire_ps(packet.size, &self.wires);
+        p.free = free;
         packet.in_port = p.peer_port;
         packet.hop = 1;
-        s.started(port, p.free, h, p.peer_base + u32::from(packet.out[0]), p.free + p.delay);
+        s.started(port, free, h, p.peer_base + u32::from(packet.out[0]), free + p.delay);
+        free
     }
 
-    /// Sends the next data packet of the flow at a place of the NIC's list; charges pacing and window.
+    /// Sends the next data packet of the flow at a place of the NIC's list; charges pacing and window. Returns when the
+    /// transmitter is free again.
     #[inline(always)]
-    fn send_data<S: Schedule>(&mut self, nic: u32, place: u32, now: u64, s: &mut S) {
+    fn send_data<S: Schedule>(&mut self, nic: u32, place: u32, now: u64, s: &mut S) -> u64 {
         let slot = self.nics[nic as usize].flows[place as usize];
-        if self.flows[slot as usize].flags & TICKS != 0 {
-            self.catch_up(slot, now);
-        }
-        let number = self.number(slot);
-        let (flow, n) = (&mut self.flows[slot as usize], &mut self.nics[nic as usize]);
-        let mut packet = flow.next_packet(number, now, self.clock);
-        self.counters.data_made += 1;
-        if flow.stream != 0
-            && let Some(streams) = &self.streams
-        {
-            streams.refit(flow);
-        }
+        let h = self.make_packet(slot, now);
+        let (flow, n) = (&self.flows[slot as usize], &mut self.nics[nic as usize]);
         n.last = place;
         n.avail[place as usize] = Self::availability(flow, self.payload);
         if let Some(rto) = self.host.rto {
             n.timer_at = n.timer_at.min(flow.progress_at + (rto.initial.0 << flow.timeouts));
         }
         let port = n.port;
-        let p = &mut self.ports[port as usize];
-        if self.spray || p.watched != 0 || p.peer_is_host {
-            let h = if self.spray { self.sprayed(slot, packet, now) } else { self.alloc_data(packet, now) };
-            self.launch(port, h, false, now, s);
-            return;
-        }
-        // What `launch` does, for a host at a switch over a wire that loses nothing.
-        p.tx_bytes += u64::from(packet.size);
-        p.tx_packets += 1;
-        p.free = now + p.wire_ps(packet.size, &self.wires);
-        packet.in_port = p.peer_port;
-        packet.hop = 1;
-        let (free, inbox, arrival) = (p.free, p.peer_base + u32::from(packet.out[0]), p.free + p.delay);
-        let h = self.alloc_data(packet, now);
-        s.started(port, free, h, inbox, arrival);
+        self.nic_launch(port, h, now, s)
     }
 
-    /// The next data packet of a flow.
+    /// The next data packet of a flow, its telemetry word set where it has one.
+    #[inline(always)]
     pub(crate) fn make_packet(&mut self, slot: u32, now: u64) -> Handle {
         if self.flows[slot as usize].flags & TICKS != 0 {
             self.catch_up(slot, now);
         }
         let number = self.number(slot);
-        let packet = self.flows[slot as usize].next_packet(number, now, self.clock);
+        let flow = &mut self.flows[slot as usize];
+        let (h, packet) = self.arena.take();
+        *packet = flow.next_packet(number, now, self.clock);
+        let flags = packet.flags;
         self.counters.data_made += 1;
-        self.refit(slot);
-        if self.spray { self.sprayed(slot, packet, now) } else { self.alloc_data(packet, now) }
+        if flow.stream != 0
+            && let Some(streams) = &self.streams
+        {
+            streams.refit(flow);
+        }
+        if flags & (STAMP | PINT) != 0 {
+            self.arena.int(h)[0] = IntHop(if flags & STAMP != 0 { now } else { 0 });
+        }
+        if self.spray {
+            self.spray_packet(slot, h);
+        }
+        h
     }
 
     /// Has a stream's sender look at the message of its next packet.
@@ -232,16 +226,6 @@ impl Net {
         if let (Some(streams), true) = (&self.streams, flow.stream != 0) {
             streams.refit(flow);
         }
-    }
-
-    /// A handle for a data packet, its telemetry word set where it has one.
-    #[inline(always)]
-    fn alloc_data(&mut self, packet: Packet, now: u64) -> Handle {
-        let h = self.arena.alloc(packet);
-        if packet.flags & (STAMP | PINT) != 0 {
-            self.arena.int(h)[0] = IntHop(if packet.flags & STAMP != 0 { now } else { 0 });
-        }
-        h
     }
 
     /// What some schemes need before an ACK is looked at. Returns whether it counts.
@@ -268,10 +252,11 @@ impl Net {
         }
     }
 
-    /// A packet on a path of its own, drawn from the stream of (flow, packet).
-    fn sprayed(&mut self, slot: u32, mut packet: Packet, now: u64) -> Handle {
+    /// Gives a packet a path of its own, drawn from the stream of (flow, packet).
+    #[inline(never)]
+    fn spray_packet(&mut self, slot: u32, h: Handle) {
         let info = &self.infos[slot as usize];
-        let (id, spec, seq) = (info.id, info.spec, packet.seq);
+        let (id, spec, seq) = (info.id, info.spec, self.arena[h].seq);
         let key = self.draws.spray;
         let mut tier = 0;
         let mut draw = |n: u32| {
@@ -281,10 +266,9 @@ impl Net {
         let mut path = std::mem::take(&mut self.path);
         let (src, dst) = self.addresses(spec.src, spec.dst, id);
         if self.routes.spray_path(src, dst, &mut draw, &mut path).is_ok() {
-            Self::set_path(&mut packet, &path[1..]);
+            Self::set_path(&mut self.arena[h], &path[1..]);
         }
         self.path = path;
-        self.alloc_data(packet, now)
     }
 
     /// When a flow may send, by its own state.
@@ -296,7 +280,7 @@ impl Net {
 
     /// Brings the NIC's view of a flow up to date.
     pub(crate) fn refresh(&mut self, slot: u32) {
-        let nic = self.nic_of_port[self.flows[slot as usize].nic as usize];
+        let nic = self.ports[self.flows[slot as usize].nic as usize].nic;
         self.refresh_at(nic, slot);
     }
 
@@ -323,7 +307,7 @@ impl Net {
             return self.add_message(slot);
         }
         let port = self.flows[slot as usize].nic;
-        let nic = self.nic_of_port[port as usize];
+        let nic = self.ports[port as usize].nic;
         let n = &mut self.nics[nic as usize];
         self.flows[slot as usize].place = n.flows.len() as u32;
         n.flows.push(slot);
@@ -343,7 +327,7 @@ impl Net {
     /// Takes an ended flow off its NIC.
     pub(crate) fn remove_from_nic(&mut self, slot: u32) {
         let flow = &self.flows[slot as usize];
-        let (nic, place) = (self.nic_of_port[flow.nic as usize], flow.place);
+        let (nic, place) = (self.ports[flow.nic as usize].nic, flow.place);
         let n = &mut self.nics[nic as usize];
         n.flows.swap_remove(place as usize);
         n.avail.swap_remove(place as usize);
@@ -367,8 +351,7 @@ impl Net {
                     let unpaused = answer.class == 0 || self.host.ack_priority || p.paused & (1 << answer.class) == 0;
                     if p.free <= now && p.waiting == 0 && unpaused {
                         // Answers go before data, and the transmitter is idle: this one goes at once.
-                        self.nic_launch(port, h, now, s);
-                        let free = self.ports[port as usize].free;
+                        let free = self.nic_launch(port, h, now, s);
                         let n = &mut self.nics[nic as usize];
                         n.next_at = n.next_at.max(free);
                     } else {
@@ -459,7 +442,7 @@ impl Net {
             if flow.timeouts > 0 {
                 // The next timeout is due after the first wait again, not after the doubled one that was planned.
                 flow.timeouts = 0;
-                let nic = &mut self.nics[self.nic_of_port[flow.nic as usize] as usize];
+                let nic = &mut self.nics[self.ports[flow.nic as usize].nic as usize];
                 nic.timer_at = nic.timer_at.min(now + self.host.rto.map_or(NEVER - now, |r| r.initial.0));
             }
         }

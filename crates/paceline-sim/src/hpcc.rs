@@ -364,8 +364,8 @@ impl Observer for Files<'_> {
 
     fn queue_dump(&mut self, now: u64, net: &Net) {
         let Some(sampler) = &net.sampler else { return };
-        let ports = (0..net.ports.len() as u32).filter(|p| net.nic_of_port[*p as usize] == NONE).map(|p| {
-            let node = net.port_node[p as usize];
+        let ports = (0..net.ports.len() as u32).filter(|p| net.ports[*p as usize].nic == NONE).map(|p| {
+            let node = net.ports[p as usize].node;
             (node, p - net.first[node as usize] + 1, sampler.counts(p))
         });
         let result = write_qlen_block(&mut self.qlen, now / NS, ports);

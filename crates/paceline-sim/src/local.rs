@@ -3,14 +3,14 @@
 //! results are those of the exact order (`Net::switch_arrival`, `Net::depart`), port by port.
 
 use paceline_proto::rng::{hash3, unit};
-use paceline_proto::telemetry::{IntUnits, MAX_HOPS};
-use paceline_proto::transport::selective_drop::SelectiveDrop;
+use paceline_proto::telemetry::MAX_HOPS;
 use paceline_proto::units::Time;
 
 use crate::clock::Wire;
 use crate::failures::Failures;
 use crate::net::parts::{Cut, Outbox};
-use crate::net::{Arrivals, EcnPoint, Lane, LongPaths, Net, REACTING, long_hop};
+use crate::net::rules::Rules;
+use crate::net::{Arrivals, Draws, EcnPoint, Lane, LongPaths, Net, REACTING, long_hop};
 use crate::packet::{CE, Handle, INT, Kind, Packet, Words};
 use crate::pint::Pint;
 use crate::port::{CROSSING, MEASURED, NO_ECN, Port, WATCHED};
@@ -20,27 +20,17 @@ use crate::switch::LocalAccount;
 /// What stays as it is during a window.
 struct Fixed<'a> {
     port: u32,
-    class_slot: [u8; 8],
+    rules: &'a Rules,
+    draws: &'a Draws,
     wires: &'a [Wire],
     long_paths: &'a LongPaths,
-    units: IntUnits,
     /// Marking point; its `k_min` apart, out of reach where there is none.
-    ecn: Option<EcnPoint>,
+    ecn: Option<&'a EcnPoint>,
     k_min: u32,
-    ecn_per_port: bool,
-    ecn_key: u64,
-    /// Loss probability of the wire, and the key of its draws.
+    /// Loss probability of the wire.
     loss: f64,
-    loss_key: u64,
     /// The part at the other end of the wire, where the port is [`CROSSING`].
     across: usize,
-    /// Bytes that may wait.
-    limit: u64,
-    /// From the arrival of a PFC frame to its effect, ps.
-    reaction: u64,
-    /// Flag of the packets dropped selectively, and the rule.
-    selective_mask: u8,
-    selective: Option<SelectiveDrop>,
 }
 
 /// What few packets meet.
@@ -79,30 +69,22 @@ impl Net {
             return;
         }
         let i = port as usize;
-        let limit = self.buffers.egress_limit();
         let across = if self.ports[i].watched & CROSSING != 0 { self.part_across(port) } else { None };
         let across = across.map_or(0, usize::from);
         loop {
             let (packets, int) = self.arena.split();
             let p = &mut self.ports[i];
-            let ecn = if p.ecn == NO_ECN { None } else { Some(self.ecn[usize::from(p.ecn)]) };
+            let ecn = if p.ecn == NO_ECN { None } else { self.ecn.get(usize::from(p.ecn)) };
             let fixed = Fixed {
                 port,
-                loss: if p.watched & WATCHED != 0 { self.error_rate[i] } else { 0.0 },
-                class_slot: self.class_slot,
+                rules: &self.rules,
+                draws: &self.draws,
                 wires: &self.wires,
                 long_paths: &self.long_paths,
-                units: self.int_units,
                 k_min: ecn.map_or(u32::MAX, |e| e.k_min),
                 ecn,
-                ecn_per_port: self.ecn_per_port,
-                ecn_key: self.draws.ecn,
-                loss_key: self.draws.loss,
+                loss: if p.watched & WATCHED != 0 { self.error_rate[i] } else { 0.0 },
                 across,
-                limit,
-                reaction: self.pfc_reaction,
-                selective_mask: self.selective_mask,
-                selective: self.scenario.switch.selective,
             };
             let rows = if self.class_slots == 0 {
                 &mut [][..]
@@ -110,7 +92,7 @@ impl Net {
                 let first = self.queue_row[i] as usize;
                 &mut self.queue_time[first..first + self.class_slots]
             };
-            let mut store = Store { packets, int, account: self.buffers.local(self.port_node[i]), rows };
+            let mut store = Store { packets, int, account: self.buffers.local(p.node), rows };
             let mut rare = Rare {
                 pint: self.pint.as_deref_mut(),
                 failures: self.failures.as_deref_mut(),
@@ -120,8 +102,10 @@ impl Net {
             };
             let exception = run(&fixed, p, &mut store, &mut rare, &mut arrivals, end, lane);
             let Rare { marks, lost, .. } = rare;
-            self.counters.marks += marks;
-            self.port_counts[i].marks += marks;
+            if marks != 0 {
+                self.counters.marks += marks;
+                self.port_counts[i].marks += marks;
+            }
             for (h, link_down) in lost {
                 match link_down {
                     Some(at) => self.lose_to_failure(at, h),
@@ -183,8 +167,8 @@ fn run<L: Lane>(
             p.free = now;
         }
         let (class, size, in_port, flags) = (packet.class, packet.size, packet.in_port, packet.flags);
-        let refused = flags & fixed.selective_mask != 0 && refuses(fixed, p, class, size);
-        if u64::from(p.total) + u64::from(size) > fixed.limit || refused {
+        let refused = flags & fixed.rules.selective_mask != 0 && refuses(fixed, p, class, size);
+        if u64::from(p.total) + u64::from(size) > fixed.rules.port_limit || refused {
             *arrivals = rest;
             return Some((now, h, Exception::Drop));
         }
@@ -200,7 +184,7 @@ fn run<L: Lane>(
 #[cold]
 #[inline(never)]
 fn refuses(fixed: &Fixed<'_>, p: &Port, class: u8, size: u16) -> bool {
-    fixed.selective.is_some_and(|s| !s.admits(p.total, p.class_bytes(class), u32::from(size), true))
+    fixed.rules.selective.is_some_and(|s| !s.admits(p.total, p.class_bytes(class), u32::from(size), true))
 }
 
 /// A departure at the instant the transmitter is free. False when nothing may go.
@@ -213,13 +197,13 @@ fn depart<L: Lane>(fixed: &Fixed<'_>, p: &mut Port, store: &mut Store<'_>, rare:
     let packet = &mut store.packets[h as usize];
     if !packet.kind.is_pfc() {
         store.account.remove(packet.in_port, class, packet.size);
-        let behind = if fixed.ecn_per_port { p.total } else { p.class_bytes(class) };
+        let behind = if fixed.rules.ecn_per_port { p.total } else { p.class_bytes(class) };
         if behind > fixed.k_min {
             mark(fixed, p, packet, rare, behind);
         }
     }
     let direct = p.peer_is_host || packet.kind.is_pfc();
-    send(fixed, p, packet, store.int, rare, h, now, direct, lane);
+    send(fixed, p, packet, store.int, rare, h, now, direct, p.total, lane);
     true
 }
 
@@ -228,7 +212,7 @@ fn depart<L: Lane>(fixed: &Fixed<'_>, p: &mut Port, store: &mut Store<'_>, rare:
 fn note(fixed: &Fixed<'_>, p: &mut Port, rows: &mut [[u64; BINS]], class: u8, now: u64) {
     let (bytes, since) = p.level_since(class, now);
     if bytes > 0
-        && let Some(row) = rows.get_mut(usize::from(fixed.class_slot[usize::from(class & 7)]))
+        && let Some(row) = rows.get_mut(usize::from(fixed.rules.class_slot[usize::from(class & 7)]))
     {
         row[bin(bytes)] += now - since;
     }
@@ -237,7 +221,8 @@ fn note(fixed: &Fixed<'_>, p: &mut Port, rows: &mut [[u64; BINS]], class: u8, no
 #[cold]
 #[inline(never)]
 fn mark(fixed: &Fixed<'_>, p: &Port, packet: &mut Packet, rare: &mut Rare<'_>, behind: u32) {
-    if fixed.ecn.is_some_and(|e| e.marks(behind, fixed.ecn_key, fixed.port, p.tx_packets)) && packet.kind == Kind::Data
+    if fixed.ecn.is_some_and(|e| e.marks(behind, fixed.draws.ecn, fixed.port, p.tx_packets))
+        && packet.kind == Kind::Data
     {
         packet.flags |= CE;
         rare.marks += 1;
@@ -259,10 +244,11 @@ fn pass<L: Lane>(
 ) {
     p.pass(packet.class);
     let direct = p.peer_is_host;
-    send(fixed, p, packet, int, rare, h, now, direct, lane);
+    send(fixed, p, packet, int, rare, h, now, direct, 0, lane);
 }
 
 /// Puts a packet on the wire at `now`: counts it, moves it on by one hop and stamps it. `direct`: it ends at the peer.
+/// `behind`: bytes that wait.
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "apart, so that the compiler knows what cannot change what")]
 fn send<L: Lane>(
@@ -274,6 +260,7 @@ fn send<L: Lane>(
     h: Handle,
     now: u64,
     direct: bool,
+    behind: u32,
     lane: &mut L,
 ) {
     let size = packet.size;
@@ -297,7 +284,7 @@ fn send<L: Lane>(
         p.tx_control += 1;
         p.tx_control_bytes += u64::from(size);
     } else if packet.flags & INT != 0 && hop <= MAX_HOPS {
-        int[h as usize].0[hop & 7] = fixed.units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code);
+        int[h as usize].0[hop & 7] = fixed.rules.int_units.pack(Time(now), tx_before, u64::from(behind), p.rate_code);
     }
     let (inbox, arrival) = (p.peer_base + u32::from(to), p.free + p.delay);
     if p.watched != 0 {
@@ -347,13 +334,13 @@ fn watch(
     (h, mut inbox): (Handle, u32),
     (now, mut arrival): (u64, u64),
 ) -> Option<(u32, u64)> {
-    if fixed.reaction != 0 && packet.kind.is_pfc() {
-        arrival += fixed.reaction;
+    if fixed.rules.pfc_reaction != 0 && packet.kind.is_pfc() {
+        arrival += fixed.rules.pfc_reaction;
         packet.in_port |= REACTING;
     }
     if fixed.loss > 0.0
         && !packet.kind.is_pfc()
-        && unit(hash3(fixed.loss_key, u64::from(fixed.port), p.tx_packets)) < fixed.loss
+        && unit(hash3(fixed.draws.loss, u64::from(fixed.port), p.tx_packets)) < fixed.loss
     {
         rare.lost.push((h, None));
         return None;

@@ -309,7 +309,7 @@ fn datagram_rates(scenario: &Scenario, line: BitsPerSec) -> Arc<[Option<BitsPerS
 impl Net {
     /// The two ends of a message, and what its receiver's NIC must know.
     pub(crate) fn incoming(&self, src: Address, dst: Address, flow: &FlowInfo) -> Incoming {
-        let nic = |a: Address| self.nic_of_port[self.graph.port_index(a.host, a.nic)];
+        let nic = |a: Address| self.ports[self.graph.port_index(a.host, a.nic)].nic;
         let ports = [flow.sport, flow.spec.dport];
         Incoming { place: NONE, from: nic(src), to: nic(dst), id: flow.id, class: flow.spec.class, ports }
     }
@@ -317,13 +317,13 @@ impl Net {
     /// The address of a NIC.
     pub(crate) fn address_of(&self, nic: u32) -> Address {
         let port = self.nics[nic as usize].port;
-        let host: NodeId = self.port_node[port as usize];
+        let host: NodeId = self.ports[port as usize].node;
         Address { host, nic: (port - self.first[host as usize]) as u16 }
     }
 
     /// Hands a started flow to the endpoint of its NIC.
     pub(crate) fn add_message(&mut self, slot: u32) -> u32 {
-        let nic = self.nic_of_port[self.flows[slot as usize].nic as usize];
+        let nic = self.ports[self.flows[slot as usize].nic as usize].nic;
         let number = self.number(slot);
         let Some(m) = &mut self.messages else { return nic };
         let info = &self.infos[slot as usize];
@@ -714,7 +714,7 @@ impl Net {
         let Some(m) = &mut self.messages else { return };
         m.places[nic as usize].free.push(place);
         let to = m.opened(flow & SLOT_MASK).to;
-        let node = self.port_node[self.nics[to as usize].port as usize];
+        let node = self.ports[self.nics[to as usize].port as usize].node;
         match self.share.part_of.get(node as usize) {
             Some(&part) if part != self.share.me => self.tell(part, Note::Finished { flow, at: now }),
             _ => m.finished(flow, now),

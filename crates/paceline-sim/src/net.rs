@@ -2,13 +2,14 @@
 //! the order in which they look at independent places. How it is built: `net/setup.rs`.
 
 pub(crate) mod parts;
+pub(crate) mod rules;
 mod setup;
 
 use std::sync::Arc;
 
 use paceline_proto::cc::FlowContext;
 use paceline_proto::rng::{hash3, unit};
-use paceline_proto::telemetry::{IntUnits, MAX_HOPS, MAX_RATES};
+use paceline_proto::telemetry::{MAX_HOPS, MAX_RATES};
 use paceline_proto::units::Time;
 
 use crate::adapter::Adapters;
@@ -75,7 +76,7 @@ impl Iterator for Arrivals<'_> {
 /// In [`Packet::in_port`] of a PFC frame that takes effect some time after its arrival: orders it among packets that arrive meanwhile.
 pub(crate) const REACTING: u16 = 1 << 15;
 
-/// In [`Net::class_slot`]: no histograms.
+/// In [`rules::Rules::class_slot`]: no histograms.
 pub(crate) const UNRECORDED: u8 = u8::MAX;
 
 /// Ports at the switches of each flow's path, there and back, where a packet cannot carry them; by flow number.
@@ -146,18 +147,13 @@ pub struct Net {
     pub(crate) graph: Arc<Graph>,
     pub(crate) arena: Arena,
     pub(crate) ports: Vec<Port>,
-    /// Node of every port.
-    pub(crate) port_node: Vec<u32>,
     /// First port of every node.
     pub(crate) first: Vec<u32>,
     pub(crate) wires: Vec<Wire>,
     pub(crate) ecn: Vec<EcnPoint>,
-    pub(crate) ecn_per_port: bool,
+    pub(crate) rules: rules::Rules,
     pub(crate) buffers: Buffers,
-    /// From the arrival of a PFC frame to its effect, ps.
-    pub(crate) pfc_reaction: u64,
     int_multiple: u64,
-    pub(crate) int_units: IntUnits,
     /// State of probabilistic telemetry, where some scheme uses it.
     pub(crate) pint: Option<Box<Pint>>,
     /// The reference's random numbers, in compatibility mode.
@@ -168,12 +164,10 @@ pub struct Net {
     pub(crate) spray: bool,
     /// ACKs travel in the control class, also through switches.
     pub(crate) ack_control_class: bool,
-    rates: [u64; MAX_RATES],
+    rates: [f64; MAX_RATES],
     pub(crate) error_rate: Vec<f64>,
     /// Failing links, where there are any.
     pub(crate) failures: Option<Box<Failures>>,
-    /// NICs, by global port index (`NONE` for switch ports).
-    pub(crate) nic_of_port: Vec<u32>,
     pub(crate) nics: Vec<Nic>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) infos: Vec<FlowInfo>,
@@ -189,7 +183,6 @@ pub struct Net {
     pub(crate) queue_row: Vec<u32>,
     /// Histograms by row and class, empty when not recorded.
     pub(crate) queue_time: Vec<[u64; BINS]>,
-    pub(crate) class_slot: [u8; 8],
     pub(crate) class_slots: usize,
     /// Queue lengths sampled at fixed instants, as the reference simulator does.
     pub(crate) sampler: Option<Sampler>,
@@ -222,8 +215,6 @@ pub struct Net {
     /// Source ports given out so far by (source, destination), for the reference's numbering.
     pub(crate) next_sport: std::collections::BTreeMap<(NodeId, NodeId), u16>,
     pub(crate) path: Vec<u16>,
-    /// Flag of the packets that ports drop selectively; 0 where they do not.
-    pub(crate) selective_mask: u8,
     /// Switch ports with rules of their own, where they have.
     pub(crate) special: Option<Box<Special>>,
     /// Host-wide message transports, where the scheme is one.
@@ -259,7 +250,7 @@ impl Net {
             }
             return;
         }
-        let slot = usize::from(self.class_slot[usize::from(class)]);
+        let slot = usize::from(self.rules.class_slot[usize::from(class)]);
         if slot >= self.class_slots {
             return;
         }
@@ -272,7 +263,7 @@ impl Net {
     /// Whether the queues of a class are recorded: those of control packets only where data share their class.
     #[inline(always)]
     pub(crate) fn is_recorded(&self, class: u8) -> bool {
-        class != 0 || self.class_slot[0] != UNRECORDED
+        class != 0 || self.rules.class_slot[0] != UNRECORDED
     }
 
     /// Appends a packet to a switch queue.
@@ -292,7 +283,7 @@ impl Net {
             return;
         }
         let point = &self.ecn[usize::from(p.ecn)];
-        let behind = if self.ecn_per_port { p.total } else { p.class_bytes(class) };
+        let behind = if self.rules.ecn_per_port { p.total } else { p.class_bytes(class) };
         if behind <= point.k_min {
             return;
         }
@@ -336,7 +327,7 @@ impl Net {
             p.peer_base + u32::from(out)
         };
         if stamp {
-            let record = self.int_units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code);
+            let record = self.rules.int_units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code);
             self.arena.int(h)[stamp_hop] = record;
         }
         (p.free, inbox, arrival)
@@ -353,7 +344,7 @@ impl Net {
         }
         let mut inbox = inbox;
         let packet = self.arena[h];
-        if self.failures.is_some() && self.nic_of_port[port as usize] != NONE && !packet.kind.is_pfc() {
+        if self.failures.is_some() && self.ports[port as usize].nic != NONE && !packet.kind.is_pfc() {
             self.address_packet(h, &packet);
         }
         if let Some(failures) = &mut self.failures {
@@ -378,7 +369,7 @@ impl Net {
     /// The wire behind a port, and what it does with a packet by chance. True when the packet is lost.
     fn wire_loses(&mut self, port: u32, h: Handle, now: u64) -> bool {
         let p = &self.ports[port as usize];
-        if let (Some(pint), NONE) = (&mut self.pint, self.nic_of_port[port as usize]) {
+        if let (Some(pint), NONE) = (&mut self.pint, self.ports[port as usize].nic) {
             let (packets, int) = self.arena.split();
             let (packet, telemetry) = (&packets[h as usize], &mut int[h as usize].0);
             match &mut self.reference_random {
@@ -414,9 +405,9 @@ impl Net {
         let (free, inbox, mut arrival) = self.transmit(port, h, at_switch, now);
         let mut to = (h, inbox);
         if self.ports[port as usize].watched != 0 {
-            let reacts = self.pfc_reaction != 0 && self.arena[h].kind.is_pfc();
+            let reacts = self.rules.pfc_reaction != 0 && self.arena[h].kind.is_pfc();
             if reacts {
-                arrival += self.pfc_reaction;
+                arrival += self.rules.pfc_reaction;
                 self.arena[h].in_port |= REACTING;
             }
             to = self.watch(port, h, inbox, now, arrival);
@@ -462,7 +453,7 @@ impl Net {
         let h = self.ports[port as usize].pop(self.arena.split().0, class);
         let packet = self.arena[h];
         if !packet.kind.is_pfc() {
-            let node = self.port_node[port as usize];
+            let node = self.ports[port as usize].node;
             let resume = self.release_place(node, &packet);
             self.mark(port, h, class);
             if let Some(ingress) = resume {
@@ -525,7 +516,7 @@ impl Net {
             }
         }
         if self.scenario.records.pfc_log {
-            let node = self.port_node[port as usize];
+            let node = self.ports[port as usize].node;
             let number = (port - self.first[node as usize]) as u16;
             self.pfc_log.push(PfcEvent { now, node, port: number, class, pause });
         }
@@ -548,7 +539,7 @@ impl Net {
         if self.buffers.lossless() {
             self.counters.lossless_drops += 1;
             if self.first_drop.as_ref().is_none_or(|(at, place, _)| (now, u64::from(port)) < (*at, *place)) {
-                let node = self.port_node[port as usize];
+                let node = self.ports[port as usize].node;
                 let ingress = self.first[node as usize] + u32::from(packet.in_port);
                 let why = format!(
                     "class {} lost a packet of {} B at {} in switch {node}, from port {} to port {}: {}",
@@ -577,11 +568,11 @@ impl Net {
         if self.special.is_some() && self.special_arrival(port, h, now, s) {
             return;
         }
-        if packet.flags & self.selective_mask != 0 && self.refuses(port, &packet) {
+        if packet.flags & self.rules.selective_mask != 0 && self.refuses(port, &packet) {
             self.drop_packet(port, h, &packet, now);
             return;
         }
-        let node = self.port_node[port as usize];
+        let node = self.ports[port as usize].node;
         if self.buffers.choose(node) {
             if self.congestion.is_some() {
                 self.sample_congestion(port, h, &packet, now, s);
@@ -618,8 +609,7 @@ impl Net {
     /// Whether a port drops an unscheduled packet although there is room.
     pub(crate) fn refuses(&self, port: u32, packet: &Packet) -> bool {
         let p = &self.ports[port as usize];
-        self.scenario
-            .switch
+        self.rules
             .selective
             .is_some_and(|s| !s.admits(p.total, p.class_bytes(packet.class), u32::from(packet.size), true))
     }
@@ -664,10 +654,10 @@ impl Net {
         if self.class_slots == 0 {
             return &[];
         }
-        if self.nic_of_port[port as usize] != NONE {
+        if self.ports[port as usize].nic != NONE {
             return &[];
         }
-        let slot = usize::from(self.class_slot[usize::from(class)]);
+        let slot = usize::from(self.rules.class_slot[usize::from(class)]);
         self.queue_time.get(self.queue_row[port as usize] as usize + slot).map_or(&[], |row| row)
     }
 

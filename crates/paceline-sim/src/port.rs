@@ -21,21 +21,29 @@ impl Default for Queue {
 
 /// An egress port. The transmitter is not simulated as events: `free` says when it is next idle, and who goes next is
 /// decided when something looks.
+///
+/// All that a packet needs which passes lies on one cache line.
 #[derive(Clone, Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct Port {
     /// When the transmitter is (or was last) idle, ps.
     pub free: u64,
     /// Bytes sent.
     pub tx_bytes: u64,
+    /// Packets sent.
+    pub tx_packets: u64,
     /// Propagation delay, ps.
     pub delay: u64,
     /// Picoseconds per byte, or 0 where the wire's table decides.
     pub ps_per_byte: u32,
     /// First global port index of the peer.
     pub peer_base: u32,
-    /// Node at the other end.
-    pub peer: u32,
+    /// Bytes waiting, all classes.
+    pub total: u32,
+    /// Its node.
+    pub node: u32,
+    /// The NIC it belongs to, or [`NONE`] at a switch.
+    pub nic: u32,
     /// The wire's number at the peer.
     pub peer_port: u16,
     /// Index into the run's wire speeds.
@@ -56,16 +64,16 @@ pub struct Port {
     pub watched: u8,
     /// Classes are served in order of their numbers, not in turn.
     pub strict: bool,
-    /// Bytes of the packets sent without payload.
-    pub tx_control_bytes: u64,
-    /// Bytes waiting, all classes.
-    pub total: u32,
-    /// Packets sent.
-    pub tx_packets: u64,
-    /// Of these, without payload.
+    /// Of the packets sent, those without payload.
     pub tx_control: u64,
+    /// Their bytes.
+    pub tx_control_bytes: u64,
+    /// Node at the other end.
+    pub peer: u32,
     queues: [Queue; 8],
 }
+
+const _: () = assert!(std::mem::offset_of!(Port, tx_control) == 64);
 
 /// [`Port::watched`]: the port measures its load for PINT.
 pub const MEASURED: u8 = 1;
@@ -78,15 +86,18 @@ pub const CROSSING: u8 = 4;
 pub const NO_ECN: u8 = u8::MAX;
 
 impl Port {
-    /// An idle port.
-    pub fn new(delay: u64, peer: u32, peer_base: u32, peer_port: u16, wire: u8) -> Self {
+    /// An idle port of `node`, at a switch.
+    pub fn new(node: u32, delay: u64, peer: u32, peer_base: u32, peer_port: u16, wire: u8) -> Self {
         Self {
             free: 0,
             tx_bytes: 0,
+            tx_packets: 0,
             delay,
             ps_per_byte: 0,
             peer_base,
-            peer,
+            total: 0,
+            node,
+            nic: NONE,
             peer_port,
             wire,
             ecn: NO_ECN,
@@ -97,10 +108,9 @@ impl Port {
             peer_is_host: false,
             watched: 0,
             strict: false,
-            total: 0,
-            tx_packets: 0,
             tx_control: 0,
             tx_control_bytes: 0,
+            peer,
             queues: [Queue::default(); 8],
         }
     }
@@ -258,7 +268,7 @@ mod tests {
     /// Equal classes share a port in turn; a paused class waits; class 0 always goes first.
     #[test]
     fn service_order() {
-        let (mut arena, mut port) = (Arena::new(false), Port::new(0, 0, 0, 0, 0));
+        let (mut arena, mut port) = (Arena::new(false), Port::new(0, 0, 0, 0, 0, 0));
         for class in [3, 3, 5, 5, 0] {
             let h = arena.alloc(packet(class));
             port.push(arena.split().0, h, class, 100);

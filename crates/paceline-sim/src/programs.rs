@@ -392,7 +392,7 @@ impl Net {
         if let Some(p) = &mut self.programs {
             p.goes_by_stream(stream, message, bytes, &framing, sprayed);
         }
-        Ok(Some(self.nic_of_port[flow.nic as usize]))
+        Ok(Some(self.ports[flow.nic as usize].nic))
     }
 
     /// Queries of programs that are not done, as they stand.

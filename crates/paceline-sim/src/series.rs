@@ -47,7 +47,7 @@ pub struct Series {
 impl Series {
     /// A series of all switch ports, or of none when there are more than `most_ports`.
     pub fn new(net: &Net, interval: u64, most_ports: usize, followed: Vec<u64>) -> Self {
-        let switch_ports = (0..net.ports.len() as u32).filter(|p| net.nic_of_port[*p as usize] == NONE);
+        let switch_ports = (0..net.ports.len() as u32).filter(|p| net.ports[*p as usize].nic == NONE);
         let ports: Vec<u32> = switch_ports.collect();
         let ports = if ports.len() > most_ports { Vec::new() } else { ports };
         Self { interval: interval.max(1), next: 0, ports, followed, ..Self::default() }
@@ -63,7 +63,7 @@ impl Net {
     /// How far pauses had spread at each sample.
     pub fn spreads(&self) -> impl Iterator<Item = (u64, Spread)> {
         let host = |link: u32| -> Option<NodeId> {
-            (self.nic_of_port[link as usize] != NONE).then(|| self.port_node[link as usize])
+            (self.ports[link as usize].nic != NONE).then(|| self.ports[link as usize].node)
         };
         self.series.times.iter().zip(&self.series.waits).map(move |(time, waits)| (*time, spread(waits, host)))
     }
@@ -82,7 +82,7 @@ impl Net {
             let acknowledged = (u64::from(flow.tx.snd_una) * self.payload).min(self.infos[slot].spec.bytes);
             return FlowState { rate: Some(flow.rate), window: Some(flow.cwnd), acknowledged: Some(acknowledged) };
         };
-        let nic = self.nic_of_port[flow.nic as usize];
+        let nic = self.ports[flow.nic as usize].nic;
         messages.progress(nic, flow.place).map_or(FlowState::default(), |(acknowledged, window)| FlowState {
             rate: None,
             window: Some(window),

@@ -129,7 +129,7 @@ impl Net {
         let h = self.ports[port as usize].pop(self.arena.split().0, class);
         let packet = self.arena[h];
         let in_port = trimming::ingress(packet.in_port);
-        self.buffers.local(self.port_node[port as usize]).remove(in_port, class, packet.size);
+        self.buffers.local(self.ports[port as usize].node).remove(in_port, class, packet.size);
         self.launch(port, h, true, now, s);
         let p = &self.ports[port as usize];
         if p.waiting != 0 {
@@ -175,7 +175,7 @@ impl Net {
         self.arena[h].class = class;
         let packet = self.arena[h];
         let in_port = trimming::ingress(packet.in_port);
-        self.buffers.local(self.port_node[port as usize]).add(in_port, class, packet.size);
+        self.buffers.local(self.ports[port as usize].node).add(in_port, class, packet.size);
         self.enqueue(port, h, &packet, now);
     }
 
@@ -183,7 +183,7 @@ impl Net {
     fn is_full(&self, port: u32, h: Handle, waiting: u32) -> bool {
         let packet = &self.arena[h];
         let in_class = self.ports[port as usize].class_bytes(packet.class);
-        !self.buffers.has_room(self.port_node[port as usize], u32::from(packet.size), in_class, waiting)
-            || packet.flags & self.selective_mask & UNSCHEDULED != 0 && self.refuses(port, packet)
+        !self.buffers.has_room(self.ports[port as usize].node, u32::from(packet.size), in_class, waiting)
+            || packet.flags & self.rules.selective_mask & UNSCHEDULED != 0 && self.refuses(port, packet)
     }
 }

@@ -214,7 +214,7 @@ impl Net {
         for tier in &state.tiers {
             self.offered[usize::from(*tier)] += wire;
         }
-        let (nic, place, dst) = (self.nic_of_port[flow.nic as usize], flow.place, self.infos[slot as usize].spec.dst);
+        let (nic, place, dst) = (self.ports[flow.nic as usize].nic, flow.place, self.infos[slot as usize].spec.dst);
         match self.share.part_of.get(dst as usize) {
             Some(&part) if part != self.share.me => self.tell(part, Note::Appended { stream, end }),
             _ => self.appended(stream, end),

@@ -46,26 +46,29 @@ struct PortShare {
     xon: u32,
 }
 
-/// One switch.
+/// One switch. What every packet looks at is on its first cache line.
 #[derive(Clone, Debug, Default)]
+#[repr(C, align(64))]
 struct Pool {
-    /// Buffer less reserves and headrooms; the smallest `xoff` where ports have buffers of their own.
-    shareable: u64,
-    /// Whole buffer, or that of a port.
-    buffer: u64,
-    /// Bytes of the pool in use. Kept in exact mode only.
-    shared: u64,
     /// Bytes buffered, all ports and classes.
     buffered: u64,
-    /// Most bytes that can arrive in one window.
-    burst: u64,
-    /// Smallest alpha of its ports.
-    min_alpha_q16: u64,
+    /// With less than this many bytes buffered no threshold is in reach of a window: accounted locally, and exactly.
+    local_below: [u64; 2],
     /// (port, class) pairs that are paused or use headroom.
     pressed: u32,
     first: u32,
     ports: u32,
     exact: bool,
+    /// Bytes of the pool in use. Kept in exact mode only.
+    shared: u64,
+    /// Buffer less reserves and headrooms; the smallest `xoff` where ports have buffers of their own.
+    shareable: u64,
+    /// Whole buffer, or that of a port.
+    buffer: u64,
+    /// Most bytes that can arrive in one window.
+    burst: u64,
+    /// Smallest alpha of its ports.
+    min_alpha_q16: u64,
 }
 
 /// What becomes of an arriving packet.
@@ -224,9 +227,38 @@ impl Buffers {
         self.ingress[port as usize].paused & (1 << class) != 0
     }
 
-    /// Tells how many bytes can arrive at a switch during one window.
+    /// Tells how many bytes can arrive at a switch during one window. To be called before a run.
     pub fn set_burst(&mut self, node: u32, bytes: u64) {
-        self.pools[node as usize].burst = bytes;
+        let most = self.first_out_of_reach(&self.pools[node as usize]);
+        let pool = &mut self.pools[node as usize];
+        pool.burst = bytes;
+        // Coming back from exact order takes more room than staying: the change costs a sum over all ports.
+        pool.local_below = [most, most.div_ceil(2)].map(|most| most.saturating_sub(bytes));
+    }
+
+    /// The least number of bytes in a switch with which a threshold may be in reach.
+    fn first_out_of_reach(&self, p: &Pool) -> u64 {
+        let safe = |most: u64| match (self.pfc, self.model) {
+            (true, BufferModel::Shared) => most < (p.shareable.saturating_sub(most) * p.min_alpha_q16) >> 16,
+            (true, BufferModel::PerPort) => {
+                most.saturating_add(u64::from(self.max_frame)) <= p.shareable && most <= p.buffer
+            }
+            (false, BufferModel::PerPort) => self.accounting == Accounting::Output || most <= p.buffer,
+            (false, BufferModel::Shared) => {
+                most < ((p.buffer.saturating_sub(most)).saturating_mul(self.egress_alpha_q16) >> 16) && most < p.buffer
+            }
+        };
+        // What is safe with some bytes is safe with fewer.
+        let (mut low, mut high) = (0, u64::MAX);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if safe(middle) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
     }
 
     /// Bytes buffered at a switch.
@@ -244,21 +276,7 @@ impl Buffers {
     #[inline]
     pub fn window_is_local(&self, node: u32) -> bool {
         let p = &self.pools[node as usize];
-        if p.pressed != 0 {
-            return false;
-        }
-        // Coming back from exact order takes more room than staying: the change costs a sum over all ports.
-        let most = (p.buffered + p.burst) << u32::from(p.exact);
-        match (self.pfc, self.model) {
-            (true, BufferModel::Shared) => most < (p.shareable.saturating_sub(most) * p.min_alpha_q16) >> 16,
-            (true, BufferModel::PerPort) => {
-                most.saturating_add(u64::from(self.max_frame)) <= p.shareable && most <= p.buffer
-            }
-            (false, BufferModel::PerPort) => self.accounting == Accounting::Output || most <= p.buffer,
-            (false, BufferModel::Shared) => {
-                most < ((p.buffer.saturating_sub(most)).saturating_mul(self.egress_alpha_q16) >> 16) && most < p.buffer
-            }
-        }
+        p.pressed == 0 && p.buffered < p.local_below[usize::from(p.exact)]
     }
 
     /// Chooses how the next packet of a switch is accounted: locally where no threshold is in reach (true), else exactly.

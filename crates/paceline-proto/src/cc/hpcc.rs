@@ -134,7 +134,7 @@ pub(super) fn hop_utilisation(ctx: &FlowContext, new: IntHop, old: IntHop) -> (f
     let tau = new.ns_since(old);
     let tx_rate = float(new.bytes_since(old, ctx.int_multiple) * 8) / (float(tau) * 1e-9);
     let queue = new.shorter_queue(old, ctx.int_multiple);
-    let capacity = float(ctx.rates[new.rate_code()]);
+    let capacity = ctx.rates[new.rate_code()];
     let mut u = tx_rate / capacity;
     // An empty queue adds an exact zero: two divisions saved on most hops.
     if queue != 0 {

@@ -26,8 +26,8 @@ pub fn paused_links(net: &Net) -> Vec<Wait> {
         return waits;
     }
     for (number, port) in (0..).zip(&net.ports) {
-        let node = net.port_node[number as usize];
-        if port.waiting == 0 || net.nic_of_port[number as usize] != NONE || !net.buffers.pauses_any(node) {
+        let node = net.ports[number as usize].node;
+        if port.waiting == 0 || net.ports[number as usize].nic != NONE || !net.buffers.pauses_any(node) {
             continue;
         }
         for class in (0..8u8).filter(|class| port.waiting & 1 << class != 0) {

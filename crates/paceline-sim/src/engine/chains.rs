@@ -39,15 +39,22 @@ impl<T: Copy + Default, const BLOCK: usize> Chains<T, BLOCK> {
         let before = (*list / BLOCK as u32).saturating_sub(1);
         let block = self.free;
         let block = if block == END {
-            self.items.extend([T::default(); BLOCK]);
-            self.next.push(before);
-            self.next.len() - 1
+            self.grow(before)
         } else {
             self.free = std::mem::replace(&mut self.next[block as usize], before);
             block as usize
         };
         self.items[block * BLOCK] = item;
         *list = (block * BLOCK) as u32 + 1;
+    }
+
+    /// A new block, `before` being the one before it in its list.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, before: u32) -> usize {
+        self.items.extend([T::default(); BLOCK]);
+        self.next.push(before);
+        self.next.len() - 1
     }
 
     /// Moves a list into `out`, which is empty, in the order in which it was filled.
@@ -64,10 +71,15 @@ impl<T: Copy + Default, const BLOCK: usize> Chains<T, BLOCK> {
         if before != END as usize {
             self.drain_full(before, out);
         }
-        out.extend_from_slice(&self.items[last * BLOCK..end]);
+        // The whole block, as its length is known to the compiler; what is too much goes again.
+        let first = last * BLOCK;
+        let filled = out.len() + (end - first);
+        out.extend_from_slice(&self.items[first..first + BLOCK]);
+        out.truncate(filled);
     }
 
     /// Moves the full blocks of a list, the last of which is `last`, into `out`, which is empty.
+    #[inline(never)]
     fn drain_full(&mut self, last: usize, out: &mut Vec<T>) {
         let mut block = last;
         let mut blocks = 1;

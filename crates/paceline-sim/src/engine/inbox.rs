@@ -28,10 +28,11 @@ pub(super) struct Inboxes {
     /// Window being run and its start.
     window: u64,
     start: u64,
-    /// Start of the window that follows.
-    next_start: u64,
-    /// Index of the first list of each of the two windows that follow.
-    near: [usize; 2],
+    /// Start of the window into which the last packet went, and the index of its first list. What follows goes nearly
+    /// always there too.
+    into: u64,
+    into_slot: usize,
+    into_lists: usize,
 }
 
 impl Inboxes {
@@ -50,8 +51,9 @@ impl Inboxes {
             touched: vec![0; slots],
             window: 0,
             start: 0,
-            next_start: width,
-            near: [0; 2],
+            into: 0,
+            into_slot: 0,
+            into_lists: 0,
         }
     }
 
@@ -75,8 +77,7 @@ impl Inboxes {
     pub(super) fn enter(&mut self, window: u64) {
         self.window = window;
         self.start = window * self.width;
-        self.next_start = self.start + self.width;
-        self.near = [1, 2].map(|ahead| self.slot(window + ahead) * self.ports);
+        self.turn(self.start + self.width);
     }
 
     /// Start of the present window.
@@ -113,43 +114,45 @@ impl Inboxes {
     /// A packet will arrive.
     #[inline(always)]
     pub(super) fn push(&mut self, port: u32, at: u64, h: Handle) {
-        debug_assert!(at >= self.next_start, "lookahead violated");
-        // Nearly all arrive one or two windows on; a division would cost as much as the rest.
-        let mut offset = at - self.next_start;
-        let mut first = self.near[0];
+        debug_assert!(at >= self.start + self.width, "lookahead violated");
+        let mut offset = at.wrapping_sub(self.into);
         if offset >= self.width {
-            offset -= self.width;
-            first = self.near[1];
+            offset = self.turn(at);
         }
-        if offset >= self.width {
-            let ahead = (at - self.start) / self.width;
-            first = self.slot(self.window + ahead) * self.ports;
-            offset = at - (self.start + ahead * self.width);
+        let key = offset << 32 | u64::from(h);
+        let list = self.into_lists + port as usize;
+        if !self.keys.append(&mut self.lists[list], key) {
+            self.open_block(self.into_slot, list, port, key);
         }
-        self.append(first, port, offset << 32 | u64::from(h));
+    }
+
+    /// The packets that follow go into the window of `at`. Returns the time from its start.
+    #[inline(never)]
+    fn turn(&mut self, at: u64) -> u64 {
+        let window = self.window_of(at);
+        self.into = window * self.width;
+        self.into_slot = self.slot(window);
+        self.into_lists = self.into_slot * self.ports;
+        at - self.into
     }
 
     /// Gives back a key drained from the present window.
     #[cold]
     pub(super) fn put_back_key(&mut self, port: u32, key: Key) {
-        self.append(self.slot(self.window) * self.ports, port, key);
-    }
-
-    /// Adds a key to the list of a port; `first`: index of the first list of its window.
-    #[inline(always)]
-    fn append(&mut self, first: usize, port: u32, key: Key) {
-        if !self.keys.append(&mut self.lists[first + port as usize], key) {
-            self.open_block(first, port, key);
+        let slot = self.slot(self.window);
+        let list = slot * self.ports + port as usize;
+        if !self.keys.append(&mut self.lists[list], key) {
+            self.open_block(slot, list, port, key);
         }
     }
 
-    /// The same where the list is empty or its block full.
+    /// Adds a key to a list that is empty or its block full.
     #[inline(never)]
-    fn open_block(&mut self, first: usize, port: u32, key: Key) {
-        if self.lists[first + port as usize] == EMPTY {
-            self.mark(first / self.ports, port);
+    fn open_block(&mut self, slot: usize, list: usize, port: u32, key: Key) {
+        if self.lists[list] == EMPTY {
+            self.mark(slot, port);
         }
-        self.keys.open_block(&mut self.lists[first + port as usize], key);
+        self.keys.open_block(&mut self.lists[list], key);
     }
 
     #[inline(always)]

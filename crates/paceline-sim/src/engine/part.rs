@@ -234,25 +234,28 @@ impl Part {
         }
         while let Some(&Start { id, spec, sport, port }) = self.pending.front().filter(|f| f.spec.start.0 < end) {
             self.pending.pop_front();
-            self.starts[self.net.nic_of_port[port as usize] as usize].push((id, spec, sport));
+            self.starts[self.net.ports[port as usize].nic as usize].push((id, spec, sport));
             self.lanes.inboxes.wake(port, spec.start.0);
         }
+        // The last switch found to have a local window: that holds for all its ports, which come one after the other.
+        let mut local = NONE;
         for word in 0..self.lanes.inboxes.words() {
             let mut bits = self.lanes.inboxes.take_word(word);
             while bits != 0 {
                 let port = (word as u32) << 6 | bits.trailing_zeros();
                 bits &= bits - 1;
-                let nic = self.net.nic_of_port[port as usize];
+                let nic = self.net.ports[port as usize].nic;
                 if nic != NONE {
                     self.run_nic(nic, port, end)?;
                     continue;
                 }
-                let node = self.net.port_node[port as usize];
-                if self.net.buffers.window_is_local(node) {
-                    self.run_local(port, end);
-                } else {
+                let node = self.net.ports[port as usize].node;
+                if node != local && !self.net.buffers.window_is_local(node) {
                     self.run_exact(node, port, word, &mut bits, end);
+                    continue;
                 }
+                local = node;
+                self.run_local(port, end);
             }
         }
         Ok(())
@@ -300,7 +303,7 @@ impl Part {
             }
             self.net.counters.ties += (i - from - 1) as u64;
             let (net, now) = (&self.net, self.lanes.inboxes.start() + (keys[from] >> 32));
-            let node = net.port_node[port as usize];
+            let node = net.ports[port as usize].node;
             keys[from..i].sort_by_key(|k| tie(net.draws.ties, node, net.arena[*k as u32].in_port, now) >> 2);
         }
     }
@@ -400,7 +403,7 @@ impl Part {
 
     /// A NIC: arrivals, timers and flow starts in order, and what it sends in between.
     fn run_nic(&mut self, nic: u32, port: u32, end: u64) -> Result<(), InputError> {
-        if self.net.pfc_reaction == 0 {
+        if self.net.rules.pfc_reaction == 0 {
             // They come over one wire, one after the other.
             self.lanes.inboxes.drain(port, &mut self.keys);
             if self.beyond != Key::MAX {
@@ -412,10 +415,9 @@ impl Part {
         let start = self.lanes.inboxes.start();
         let keys = std::mem::take(&mut self.keys);
         let mut starts = std::mem::take(&mut self.starts[nic as usize]);
-        let mut flows = starts.drain(..).peekable();
         let (mut next, mut arrival) = (0, keys.first().map_or(NEVER, |k| start + (k >> 32)));
+        let (mut started, mut flow) = (0, starts.first().map_or(NEVER, |f| f.1.start.0));
         loop {
-            let flow = flows.peek().map_or(NEVER, |f| f.1.start.0);
             let timer = self.net.nics[nic as usize].timer_at;
             let now = arrival.min(flow).min(timer);
             if now >= end {
@@ -433,15 +435,16 @@ impl Part {
                 arrival = keys.get(next).map_or(NEVER, |k| start + (k >> 32));
             } else if self.net.nics[nic as usize].timer_at == now {
                 self.net.nic_timeouts(nic, now);
-            } else if flow == now
-                && let Some((id, spec, sport)) = flows.next()
-            {
+            } else if flow == now {
+                let (id, spec, sport) = starts[started];
+                started += 1;
+                flow = starts.get(started).map_or(NEVER, |f| f.1.start.0);
                 let slot = self.net.start_flow(id, spec, sport)?;
                 self.net.begin_at(nic, now);
                 self.net.add_to_nic(slot);
             }
         }
-        drop(flows);
+        starts.clear();
         self.net.counters.events += keys.len() as u64;
         self.starts[nic as usize] = starts;
         self.keys = keys;

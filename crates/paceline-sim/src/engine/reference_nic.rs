@@ -49,7 +49,7 @@ impl ReferenceNics {
 
     /// A flow starts.
     pub(super) fn flow(&mut self, net: &mut Net, events: &mut Events, slot: u32, now: u64) {
-        let nic = net.nic_of_port[net.flows[slot as usize].nic as usize];
+        let nic = net.ports[net.flows[slot as usize].nic as usize].nic;
         self.nics[nic as usize].flows.push(slot);
         net.flows[slot as usize].next_avail = now;
         self.trigger(net, events, nic, now);

@@ -89,6 +89,8 @@ pub(super) struct Events {
     /// Key of the event being handled.
     key: u64,
     ports: Vec<PortEvents>,
+    /// When the last arrival was, and the inbox of the first one of that instant.
+    arrived: (u64, u32),
 }
 
 /// What the event list keeps of a port.
@@ -96,13 +98,13 @@ pub(super) struct Events {
 struct PortEvents {
     /// Number reserved for the end of the present transmission.
     end_key: u64,
-    /// When a packet came last.
+    /// Place, in keys, at which its packets arrive: the far end of its wire.
+    far: u64,
+    /// When a packet came last, of those that shared their instant with another.
     last_arrival: u64,
     node: u32,
     /// The port's number on its node.
     number: u16,
-    /// The number of the far end of its wire.
-    far: u16,
     /// The end of the present transmission is in the list. (A port that shapes may have to wait before it has ever sent.)
     listed: bool,
     /// Its ends always matter: NICs with the reference's quirk.
@@ -121,12 +123,12 @@ impl Events {
         let quirks = net.scenario.quirks;
         let ports = net.ports.iter().enumerate().map(|(i, p)| PortEvents {
             end_key: 0,
+            far: place_key(Rank::Arrival, p.peer, p.peer_port),
             last_arrival: NEVER,
-            node: net.port_node[i],
-            number: (i as u32 - net.first[net.port_node[i] as usize]) as u16,
-            far: p.peer_port,
+            node: net.ports[i].node,
+            number: (i as u32 - net.first[net.ports[i].node as usize]) as u16,
             listed: false,
-            always_listed: quirks.nic_round_robin && net.nic_of_port[i] != NONE,
+            always_listed: quirks.nic_round_robin && net.ports[i].nic != NONE,
         });
         let ties = if quirks.insertion_order { Ties::Key } else { Ties::Hashed(net.draws.ties) };
         Self {
@@ -135,6 +137,7 @@ impl Events {
             scheduled: 0,
             key: 0,
             ports: ports.collect(),
+            arrived: (NEVER, 0),
         }
     }
 
@@ -165,19 +168,16 @@ impl Events {
         self.ports[port as usize].key(rank)
     }
 
-    /// Key of a packet's arrival at `inbox`, over the wire whose number there is `in_port`.
-    #[inline]
-    fn arrival_key(&mut self, inbox: u32, in_port: u16) -> u64 {
-        if self.insertion {
-            self.number_next()
-        } else {
-            place_key(Rank::Arrival, self.ports[inbox as usize].node, in_port)
-        }
-    }
-
     /// A packet has come to `inbox` now; whether another one has in the same instant.
     #[inline]
     fn is_tied(&mut self, inbox: u32, now: u64) -> bool {
+        let (at, first) = self.arrived;
+        if at != now {
+            // Most instants have one arrival: their ports need not be looked at.
+            self.arrived = (now, inbox);
+            return false;
+        }
+        self.ports[first as usize].last_arrival = now;
         std::mem::replace(&mut self.ports[inbox as usize].last_arrival, now) == now
     }
 }
@@ -200,7 +200,7 @@ impl Schedule for Events {
             self.waiting(port, free);
         }
         if handle != NONE {
-            let key = self.arrival_key(inbox, far);
+            let key = if self.insertion { self.number_next() } else { far };
             self.push_with(arrival, key, What::Arrival, inbox, handle);
         }
     }
@@ -216,7 +216,8 @@ impl Schedule for Events {
     }
 
     fn turned(&mut self, handle: Handle, in_port: u16, inbox: u32, arrival: u64) {
-        let key = self.arrival_key(inbox, in_port);
+        let place = || place_key(Rank::Arrival, self.ports[inbox as usize].node, in_port);
+        let key = if self.insertion { self.number_next() } else { place() };
         self.push_with(arrival, key, What::Arrival, inbox, handle);
     }
 }
@@ -384,7 +385,7 @@ impl Sequential {
         match what {
             What::Arrival => {
                 self.net.counters.ties += u64::from(self.events.is_tied(place, now));
-                let nic = self.net.nic_of_port[place as usize];
+                let nic = self.net.ports[place as usize].nic;
                 if nic == NONE {
                     self.net.switch_arrival(place, detail, now, &mut self.events);
                 } else if let Some(reference) = &mut self.reference {
@@ -396,7 +397,7 @@ impl Sequential {
                 }
             }
             What::Departure => {
-                let nic = self.net.nic_of_port[place as usize];
+                let nic = self.net.ports[place as usize].nic;
                 if let (Some(reference), true) = (&mut self.reference, nic != NONE) {
                     reference.transmitted(&mut self.net, &mut self.events, nic, now);
                 } else if self.net.ports[place as usize].free <= now {
@@ -465,7 +466,7 @@ impl Sequential {
             return;
         }
         for port in ports {
-            let nic = self.net.nic_of_port[port as usize];
+            let nic = self.net.ports[port as usize].nic;
             if nic != NONE {
                 self.settle(nic, now);
             }
@@ -515,7 +516,7 @@ impl Sequential {
             reference.flow(&mut self.net, &mut self.events, slot, now);
             return Ok(());
         }
-        let nic = self.net.nic_of_port[self.net.flows[slot as usize].nic as usize];
+        let nic = self.net.ports[self.net.flows[slot as usize].nic as usize].nic;
         self.net.nic_advance(nic, now, true, &mut self.events);
         self.net.begin_at(nic, now);
         self.net.add_to_nic(slot);
@@ -566,7 +567,7 @@ impl Sequential {
         }
         if now.is_multiple_of(s.dump) {
             for port in 0..self.net.ports.len() as u32 {
-                if self.net.nic_of_port[port as usize] == NONE {
+                if self.net.ports[port as usize].nic == NONE {
                     self.net.note_queue(port, 0, now);
                 }
             }

@@ -359,7 +359,7 @@ impl Windowed {
                 net.become_part(me as u8, parts, &part_of);
             }
             let largest = |p: &crate::port::Port| net.wires[usize::from(p.wire)].longest() + p.delay;
-            let span = net.ports.iter().map(largest).max().unwrap_or(0) + net.pfc_reaction + width;
+            let span = net.ports.iter().map(largest).max().unwrap_or(0) + net.rules.pfc_reaction + width;
             if span / width > 4096 {
                 return Err(InputError::new("link delays, or PFC's reaction, too long for the windowed engine")
                     .field("run.engine")

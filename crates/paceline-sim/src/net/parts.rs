@@ -62,8 +62,8 @@ impl Net {
     pub(crate) fn become_part(&mut self, me: u8, parts: usize, part_of: &Arc<[u8]>) {
         self.share = Share { me, bits: parts.next_power_of_two().trailing_zeros(), part_of: Arc::clone(part_of) };
         self.outboxes = (0..parts).map(|_| Outbox::default()).collect();
-        for (port, node) in self.ports.iter_mut().zip(&self.port_node) {
-            if part_of[*node as usize] != part_of[port.peer as usize] {
+        for port in &mut self.ports {
+            if part_of[port.node as usize] != part_of[port.peer as usize] {
                 port.watched |= CROSSING;
             }
         }
@@ -164,7 +164,7 @@ impl Net {
     pub(crate) fn absorb(&mut self, mut other: Net) {
         let part = other.share.me;
         for i in 0..self.ports.len() {
-            if self.share.part_of[self.port_node[i] as usize] == part {
+            if self.share.part_of[self.ports[i].node as usize] == part {
                 self.ports[i] = other.ports[i].clone();
                 self.pauses[i] = other.pauses[i].take();
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use paceline_proto::cc::{FlowContext, Telemetry};
 use paceline_proto::rng::{Purpose, Stream};
-use paceline_proto::telemetry::{IntUnits, MAX_RATES};
+use paceline_proto::telemetry::MAX_RATES;
 use paceline_proto::units::Duration;
 
 use super::{Draws, EcnPoint, Net, Whole};
@@ -17,7 +17,7 @@ use crate::failures::Failures;
 use crate::host::Nic;
 use crate::ideal;
 use crate::message::Messages;
-use crate::packet::{Arena, NONE, UNSCHEDULED};
+use crate::packet::{Arena, NONE};
 use crate::pint::Pint;
 use crate::port::{MEASURED, NO_ECN, Port, WATCHED};
 use crate::programs::Programs;
@@ -73,9 +73,9 @@ impl Net {
                 .allowed("at most 8 different rates of switch ports"));
         }
         let uses_pint = scenario.schemes.iter().any(|s| s.params.telemetry() == Telemetry::Pint);
-        let mut rates = [0; MAX_RATES];
+        let mut rates = [0.0; MAX_RATES];
         for (slot, rate) in rates.iter_mut().zip(&switch_rates) {
-            *slot = *rate;
+            *slot = *rate as f64;
         }
         let marked = scenario.schemes.iter().any(|s| s.transport.takes_marks());
         let mut ecn = Vec::new();
@@ -88,11 +88,10 @@ impl Net {
         let ecn_by_speed: Vec<u8> = speeds.iter().map(|&r| ecn_of(r)).collect();
         let wires: Vec<Wire> = speeds.iter().map(|&r| Wire::new(clock, r, max_frame, f.wire_overhead)).collect();
         let mut nics = Vec::new();
-        let mut nic_of_port = vec![NONE; graph.ports.len()];
         let mut ports = Vec::with_capacity(graph.ports.len());
         for (i, p) in graph.ports.iter().enumerate() {
             let speed = speeds.binary_search(&p.rate.0).unwrap_or(0);
-            let mut port = Port::new(p.delay.0, p.peer, graph.first[p.peer as usize], p.peer_port, speed as u8);
+            let mut port = Port::new(p.node, p.delay.0, p.peer, graph.first[p.peer as usize], p.peer_port, speed as u8);
             port.ps_per_byte = wires[speed].ps_per_byte();
             port.peer_is_host = graph.is_host(p.peer);
             let reacts_late = scenario.switch.pfc.is_some_and(|pfc| pfc.reaction.0 != 0);
@@ -103,7 +102,7 @@ impl Net {
                 port.watched |= MEASURED;
             }
             if graph.is_host(p.node) {
-                nic_of_port[i] = nics.len() as u32;
+                port.nic = nics.len() as u32;
                 nics.push(Nic::new(i as u32));
             } else {
                 port.ecn = ecn_by_speed[speed];
@@ -158,15 +157,12 @@ impl Net {
                 draw(Purpose::Telemetry),
             )?,
             reference_random: scenario.quirks.reference_random.then(|| ReferenceRandom::new(graph.nodes())),
-            port_node: graph.ports.iter().map(|p| p.node).collect(),
             first: graph.first.clone(),
             wires,
             ecn,
-            ecn_per_port: scenario.switch.ecn.as_ref().is_some_and(|e| e.per_port),
+            rules: super::rules::Rules::new(&scenario, int_multiple, buffers.egress_limit()),
             buffers,
-            pfc_reaction: scenario.switch.pfc.map_or(0, |p| p.reaction.0),
             int_multiple,
-            int_units: IntUnits::new(int_multiple),
             payload: u64::from(scenario.framing.payload),
             host: scenario.host,
             spray: scenario.routing.choice == PathChoice::Spray,
@@ -174,7 +170,6 @@ impl Net {
             rates,
             failures: Failures::new(&scenario, draw(Purpose::Spray)),
             error_rate: graph.ports.iter().map(|p| p.error_rate).collect(),
-            nic_of_port,
             nics,
             flows: Vec::new(),
             infos: Vec::new(),
@@ -185,7 +180,6 @@ impl Net {
             network,
             queue_row: Vec::new(),
             queue_time: Vec::new(),
-            class_slot: [super::UNRECORDED; 8],
             class_slots,
             sampler: None,
             series: Series { next: u64::MAX, ..Series::default() },
@@ -207,7 +201,6 @@ impl Net {
             progress: 0,
             next_sport: std::collections::BTreeMap::new(),
             path: Vec::new(),
-            selective_mask: if scenario.switch.selective.is_some() { UNSCHEDULED } else { 0 },
             special: Special::new(&scenario, draw(Purpose::Ecn))?,
             messages: Messages::new(&scenario, &nic_rates, stream_contexts, draw(Purpose::Transport))?,
             streams: Streams::new(&scenario),
@@ -232,14 +225,14 @@ impl Net {
         }
         self.class_slots = classes.len();
         for (slot, class) in classes.iter().enumerate() {
-            self.class_slot[usize::from(*class)] = slot as u8;
+            self.rules.class_slot[usize::from(*class)] = slot as u8;
         }
         let per_tier = self.scenario.records.queues == QueueRecords::Tier;
         let (mut rows, mut row_of_tier) = (0, vec![None; self.tiers.len()]);
-        for (nic, tier) in self.nic_of_port.iter().zip(&self.port_tier) {
+        for (port, tier) in self.ports.iter().zip(&self.port_tier) {
             let known = if per_tier { row_of_tier[usize::from(*tier)] } else { None };
             let row = known.unwrap_or(rows);
-            if known.is_none() && *nic == NONE {
+            if known.is_none() && port.nic == NONE {
                 row_of_tier[usize::from(*tier)] = Some(row);
                 rows += 1;
             }
@@ -325,7 +318,7 @@ fn check_pfc(scenario: &Scenario, pfc: &scenario::Pfc, buffers: &Buffers) -> Res
 
 /// What all flows' contexts have in common.
 struct Shared {
-    rates: [u64; MAX_RATES],
+    rates: [f64; MAX_RATES],
     int_multiple: u64,
 }
 

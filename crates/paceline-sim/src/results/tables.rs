@@ -22,7 +22,7 @@ pub const FILES: [&str; 10] = [
 
 /// Where a port is: node, port number, peer, tier of the link.
 fn place(net: &Net, port: u32) -> (u32, u32, u32, String) {
-    let node = net.port_node[port as usize];
+    let node = net.ports[port as usize].node;
     let peer = net.ports[port as usize].peer;
     (node, port - net.first[node as usize], peer, tier(net, port))
 }
@@ -39,7 +39,7 @@ pub fn queues(net: &mut Net, classes: &[u8], end: u64, out: &mut dyn Write) -> i
     if net.class_slots == 0 {
         return Ok(());
     }
-    let switch_ports: Vec<u32> = (0..net.ports.len() as u32).filter(|p| net.nic_of_port[*p as usize] == NONE).collect();
+    let switch_ports: Vec<u32> = (0..net.ports.len() as u32).filter(|p| net.ports[*p as usize].nic == NONE).collect();
     let mut rows: Vec<(u32, u64)> = Vec::new();
     for &port in &switch_ports {
         for &class in classes {

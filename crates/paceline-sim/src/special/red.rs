@@ -101,9 +101,9 @@ impl Net {
     /// accounts of the port alone.
     pub(super) fn run_red<L: Lane>(&mut self, port: u32, arrivals: Arrivals<'_>, end: u64, lane: &mut L) {
         let mut quiet = Quiet(lane);
-        let node = self.port_node[port as usize];
+        let node = self.ports[port as usize].node;
         self.buffers.local(node);
-        let limit = self.buffers.egress_limit();
+        let limit = self.rules.port_limit;
         for (now, h) in arrivals {
             self.red_departures(port, now + 1, &mut quiet);
             let packet = self.arena[h];
@@ -115,7 +115,7 @@ impl Net {
                 continue;
             }
             let refused = self.red_refuses(port, h, now)
-                || packet.flags & self.selective_mask != 0 && self.refuses(port, &packet);
+                || packet.flags & self.rules.selective_mask != 0 && self.refuses(port, &packet);
             let p = &mut self.ports[port as usize];
             if refused || u64::from(p.total) + u64::from(packet.size) > limit {
                 self.drop_packet(port, h, &packet, now);

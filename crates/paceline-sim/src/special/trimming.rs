@@ -94,7 +94,7 @@ impl Net {
                     self.note_queue(port, DATA, now);
                     let last = self.ports[port as usize].pop_tail(self.arena.split().0, DATA);
                     let out = self.arena[last];
-                    self.buffers.local(self.port_node[port as usize]).remove(ingress(out.in_port), DATA, out.size);
+                    self.buffers.local(self.ports[port as usize].node).remove(ingress(out.in_port), DATA, out.size);
                     self.keep(port, h, DATA, now);
                     self.trim(port, last, now, s);
                 }
@@ -139,7 +139,7 @@ impl Net {
         let last = &mut t.turned[port as usize];
         let at = (now + t.turn).max(*last + 1);
         *last = at;
-        let node = self.port_node[port as usize];
+        let node = self.ports[port as usize].node;
         let mut packet = self.arena[h];
         let sender = (self.arena.int(h)[1].0 >> 16) as u32;
         let key = hash3(self.draws.spray, u64::from(port) << 16 | u64::from(packet.in_port), now);

@@ -17,7 +17,7 @@ pub(super) fn flow_context(mss: u32, params: Control) -> FlowContext {
         base_rtt_ns: 100_000,
         window: 125_000,
         mtu: mss,
-        rates: [10_000_000_000, 0, 0, 0, 0, 0, 0, 0],
+        rates: [10e9, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
         int_multiple: 1,
         paced: false,
         params,

@@ -1,0 +1,41 @@
+//! What all switch ports of a run have in common.
+
+use paceline_proto::telemetry::IntUnits;
+use paceline_proto::transport::selective_drop::SelectiveDrop;
+
+use super::UNRECORDED;
+use crate::packet::UNSCHEDULED;
+use crate::scenario::Scenario;
+
+/// Fixed from the start of a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    /// Place of each class among a port's histograms, or [`UNRECORDED`].
+    pub(crate) class_slot: [u8; 8],
+    /// What counts for a mark is all that waits at the port, not only in the packet's class.
+    pub(crate) ecn_per_port: bool,
+    pub(crate) int_units: IntUnits,
+    /// Bytes that may wait at a port.
+    pub(crate) port_limit: u64,
+    /// From the arrival of a PFC frame to its effect, ps.
+    pub(crate) pfc_reaction: u64,
+    /// Flag of the packets that ports drop selectively, 0 where they do not; and the rule.
+    pub(crate) selective_mask: u8,
+    pub(crate) selective: Option<SelectiveDrop>,
+}
+
+impl Rules {
+    /// Those of a scenario, with INT's units scaled by `int_multiple` and room for `port_limit` bytes at every port.
+    pub(crate) fn new(scenario: &Scenario, int_multiple: u64, port_limit: u64) -> Self {
+        let switch = &scenario.switch;
+        Self {
+            class_slot: [UNRECORDED; 8],
+            ecn_per_port: switch.ecn.as_ref().is_some_and(|e| e.per_port),
+            int_units: IntUnits::new(int_multiple),
+            port_limit,
+            pfc_reaction: switch.pfc.map_or(0, |p| p.reaction.0),
+            selective_mask: if switch.selective.is_some() { UNSCHEDULED } else { 0 },
+            selective: switch.selective,
+        }
+    }
+}
