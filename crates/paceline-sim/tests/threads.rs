@@ -1,4 +1,4 @@
-//! The meeting of threads on runs so small that Miri and ThreadSanitizer can follow each step (`make sanitize`). That results
+//! The meeting of threads on runs so small that Miri and `ThreadSanitizer` can follow each step (`make sanitize`). That results
 //! do not depend on threads is tested at length in `engines.rs`.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
