@@ -69,6 +69,20 @@ bench: setup ## Measures the engine
 guard: setup ## Compares the engine's instructions per packet with the recorded number; needs valgrind
 	@$(BIN)/paceline-bench --guard
 
+# On Miri only what is quick there; ThreadSanitizer, which needs a standard library of its own, runs whole networks.
+NIGHTLY := $(CARGO) +nightly
+MIRI := MIRIFLAGS=-Zmiri-isolation-error=hide $(NIGHTLY) miri test --locked --quiet
+.PHONY: sanitize
+sanitize: ## Runs the threads' tests under Miri and ThreadSanitizer, for half an hour or more; needs a nightly Rust
+	@$(NIGHTLY) miri --version >/dev/null 2>&1 && test -d "$$(rustc +nightly --print sysroot)/lib/rustlib/src/rust/library" || \
+	  { echo 'make: sanitize needs: rustup toolchain install nightly --component miri --component rust-src' >&2; exit 1; }
+	$(MIRI) --package paceline-proto --lib -- transport::timers transport::packet_set transport::in_flight
+	$(MIRI) --package paceline-sim --lib -- engine::team
+	$(MIRI) --package paceline-sim --test threads
+	RUSTFLAGS=-Zsanitizer=thread PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) $(NIGHTLY) test --locked --quiet -Zbuild-std \
+	  --target "$$(rustc +nightly -vV | sed -n 's/^host: //p')" --target-dir $(CARGO_OUTPUT)/thread-sanitizer \
+	  --package paceline-sim --test threads --test engines
+
 .PHONY: lint
 lint: setup ## Checks formatting, lints, types and stubs
 	$(CARGO) fmt --all --check

@@ -57,6 +57,8 @@ pub struct Assembled {
     pub classes: Vec<u8>,
     /// Flows that will start, where the scenario itself says so.
     pub flow_count: Option<u64>,
+    /// Flows that will start at most, where the scenario itself says so.
+    pub most_flows: Option<u64>,
     /// Instant at which the last workload ends, where known.
     pub arrivals_end: Option<Time>,
     /// What looks wrong in the input files.
@@ -158,7 +160,7 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
     let build = Build { spec, scenario: &scenario, names: &names };
     let mut sources = Vec::new();
     let mut classes = BTreeSet::new();
-    let (mut flow_count, mut arrivals_end) = (Some(0u64), Some(Time(0)));
+    let (mut flow_count, mut most_flows, mut arrivals_end) = (Some(0u64), Some(0u64), Some(Time(0)));
     let mut rpcs: Vec<Arc<w::Rpc>> = Vec::new();
     let mut programs = Vec::new();
     for (number, workload) in spec.workloads.iter().enumerate() {
@@ -167,6 +169,7 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         programs.extend(made.program.map(Arc::new));
         classes.extend(made.classes);
         flow_count = flow_count.zip(made.count).map(|(a, b)| a + b);
+        most_flows = most_flows.zip(made.most).map(|(a, b)| a.saturating_add(b));
         arrivals_end = arrivals_end.zip(made.end).map(|(a, b)| a.max(b));
         sources.push(made.source);
     }
@@ -193,6 +196,7 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         source,
         classes: classes.into_iter().collect(),
         flow_count,
+        most_flows,
         arrivals_end,
         warnings,
     })
@@ -203,6 +207,7 @@ struct Made {
     source: Box<dyn FlowSource>,
     classes: Vec<u8>,
     count: Option<u64>,
+    most: Option<u64>,
     end: Option<Time>,
     rpc: Option<Arc<w::Rpc>>,
     program: Option<Program>,
@@ -211,7 +216,7 @@ struct Made {
 impl Made {
     /// Flows of the workload's class, `count` of them and the last at `end`, as far as known.
     fn flows(source: impl FlowSource + 'static, count: Option<u64>, end: Option<Time>) -> Self {
-        Self { source: Box::new(source), classes: vec![], count, end, rpc: None, program: None }
+        Self { source: Box::new(source), classes: vec![], count, most: count, end, rpc: None, program: None }
     }
 }
 

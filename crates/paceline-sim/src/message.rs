@@ -39,6 +39,8 @@ use crate::net::parts::Note;
 use crate::record::Status;
 use crate::scenario::{PathChoice, Scenario};
 
+/// How long a flow's slot stays unused after its end, beside the lookahead, ps: packets of it may still come.
+pub(crate) const REST: u64 = MS;
 /// Never.
 const NEVER: u64 = u64::MAX;
 /// Timeouts in a row that may pass before a run counts as standing still.
@@ -80,7 +82,7 @@ impl Messages {
         Ok(Some(Box::new(Self {
             places: vec![Places::default(); rates.len()],
             incoming: Vec::new(),
-            rest: MS + crate::engine::windowed::lookahead(scenario),
+            rest: REST + crate::engine::windowed::lookahead(scenario),
             patience: patience.saturating_mul(PATIENCE),
             is_tcp: matches!(endpoints, Endpoints::Tcp(_)),
             endpoints,

@@ -16,7 +16,7 @@ use paceline_sim::record::Status;
 use paceline_sim::scenario::*;
 use paceline_sim::workload::{FlowSpec, FlowTable};
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
+use proptest::test_runner::{TestRunner, contextualize_config};
 
 /// With the sequential engine, or on so many threads.
 fn run(scenario: &Arc<Scenario>, flows: &[FlowSpec], threads: Option<usize>) -> Shared {
@@ -314,7 +314,7 @@ struct Met {
 fn engines_and_threads_agree_and_packets_are_conserved() {
     let config = ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() };
     let met = std::cell::RefCell::new(Met::default());
-    let result = TestRunner::new(config).run(&knobs(), |k| {
+    let result = TestRunner::new(contextualize_config(config)).run(&knobs(), |k| {
         let (scenario, flows) = build(&k);
         let sequential = run(&scenario, &flows, None).outcome;
         let mut met = met.borrow_mut();

@@ -10,7 +10,7 @@ use common::{Shared, run_text};
 use paceline_sim::engine::Ending;
 use paceline_sim::record::Status;
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
+use proptest::test_runner::{TestRunner, contextualize_config};
 
 /// The transports, with what their switches need.
 const TRANSPORTS: [&str; 18] = [
@@ -139,7 +139,7 @@ fn toml(k: &Knobs) -> String {
 fn agree_and_arrive(cases: u32, knobs: impl Strategy<Value = Knobs>) -> [u64; 10] {
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
     let met = std::cell::RefCell::new([0u64; 10]);
-    let result = TestRunner::new(config).run(&knobs, |k| {
+    let result = TestRunner::new(contextualize_config(config)).run(&knobs, |k| {
         let text = toml(&k);
         let loss = if k.loss { 0.005 } else { 0.0 };
         let sequential = run_text(&text, loss, None).outcome;

@@ -10,7 +10,7 @@ use paceline_sim::engine::Ending;
 use paceline_sim::record::Counters;
 use paceline_sim::spec::parse;
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
+use proptest::test_runner::{TestRunner, contextualize_config};
 
 const SCHEMES: [&str; 8] = [
     "cc = 'hpcc'",
@@ -115,7 +115,7 @@ fn scenario(k: &Knobs) -> String {
 
 #[test]
 fn engines_and_threads_agree_and_every_query_is_answered() {
-    let mut runner = TestRunner::new(ProptestConfig { cases: 48, ..ProptestConfig::default() });
+    let mut runner = TestRunner::new(contextualize_config(ProptestConfig { cases: 48, ..ProptestConfig::default() }));
     let (mut seen, mut crossed) = (Counters::default(), 0);
     let seen = std::cell::RefCell::new((&mut seen, &mut crossed));
     runner

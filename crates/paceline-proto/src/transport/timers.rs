@@ -27,7 +27,21 @@ impl Timers {
         if at < self.listed[i] {
             self.listed[i] = at;
             self.heap.push(Reverse((at, slot)));
+            if self.heap.len() > 2 * self.listed.len() + 64 {
+                self.drop_stale();
+            }
         }
+    }
+
+    /// Throws out what earlier deadlines have left behind. Else a short timer set in front of a long one, as a delayed ACK in
+    /// front of a SYN/ACK's timeout, would leave an entry per message until the long one is due.
+    #[cold]
+    fn drop_stale(&mut self) {
+        let mut entries = std::mem::take(&mut self.heap).into_vec();
+        entries.clear();
+        let listed = self.listed.iter().enumerate().filter(|(_, at)| **at != Time::NEVER);
+        entries.extend(listed.map(|(slot, at)| Reverse((*at, slot as u32))));
+        self.heap = entries.into();
     }
 
     /// The first deadline.
@@ -69,5 +83,19 @@ mod tests {
         assert_eq!(t.next(), Time::NEVER);
         t.arm(7, Time(200));
         assert_eq!(t.pop_due(Time(200)), Some(7));
+    }
+    /// A slot used again and again, each time with a long deadline and then a short one, takes no more memory in the end: a day
+    /// of short connections would else fill it with timeouts that nobody waits for.
+    #[test]
+    fn deadlines_left_behind_do_not_pile_up() {
+        let mut t = Timers::default();
+        for now in 0..100_000 {
+            t.arm(2, Time(now + 1_000_000));
+            t.arm(2, Time(now + 1));
+            assert_eq!(t.pop_due(Time(now + 1)), Some(2));
+        }
+        assert!(t.heap.len() < 100, "{}", t.heap.len());
+        t.arm(1, Time(2_000_000));
+        assert_eq!((t.pop_due(Time(1_999_999)), t.pop_due(Time(2_000_000))), (None, Some(1)));
     }
 }

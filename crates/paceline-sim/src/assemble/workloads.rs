@@ -63,7 +63,8 @@ impl Build<'_> {
                     workload: id,
                     flow,
                 };
-                Made::flows(w::Poisson::new(&config).map_err(place)?, None, end)
+                let made = Made::flows(w::Poisson::new(&config).map_err(place)?, None, end);
+                Made { most: p.max_flows, ..made }
             }
             WorkloadKind::OnOff(p) => self.on_off(number, workload, p, flow)?,
             WorkloadKind::Incast(p) => self.incast(number, workload, p, flow)?,
