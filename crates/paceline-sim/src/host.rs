@@ -340,8 +340,11 @@ impl Net {
     /// A packet arrives at a host. Everything the NIC sends before `now` has been sent.
     pub(crate) fn host_arrival<S: Schedule>(&mut self, nic: u32, h: Handle, now: u64, s: &mut S) {
         let port = self.nics[nic as usize].port;
-        self.begin_at(nic, now);
         let packet = self.arena[h];
+        // Data in the midst of a message make nothing ready but their answer.
+        if packet.kind != Kind::Data || packet.flags & LAST != 0 || self.messages.is_some() {
+            self.begin_at(nic, now);
+        }
         match packet.kind {
             Kind::Control | Kind::Answer => self.message_arrival(nic, h, &packet, now),
             Kind::Data if self.messages.is_some() => self.message_arrival(nic, h, &packet, now),
@@ -356,6 +359,7 @@ impl Net {
                         let n = &mut self.nics[nic as usize];
                         n.next_at = n.next_at.max(free);
                     } else {
+                        p.free = p.free.max(now);
                         let size = answer.size;
                         p.push(self.arena.split().0, h, 0, size);
                         self.may_send(nic, 0);
@@ -388,39 +392,44 @@ impl Net {
         let host = &self.host;
         let before = state.rx.expected;
         let reply = state.rx.on_data(Time(now), packet.seq, host.nack_interval, host.rto.is_some(), host.chunk);
-        if packet.flags & LAST != 0 && state.rx.expected == packet.seq + 1 && before == packet.seq {
-            state.done_at = now;
-            let (stream, generation) = (state.stream, state.generation);
-            if stream != 0 {
-                self.stream_arrived(stream - 1, u64::from(packet.seq) + 1, now);
-            } else if self.programs.is_some() {
-                self.program_flow_arrived(number, now);
-            } else if self.share.bits != 0 {
-                self.announce_done(number, generation, now);
-            }
-        }
-        let state = &self.receiving[number as usize];
-        let (kind, seq) = match reply {
-            Reply::Ack(seq) => (Kind::Ack, seq),
-            Reply::Nack(seq) => (Kind::Nack, seq),
-            Reply::Silence => {
-                self.arena.release(h);
-                return false;
-            }
+        let complete = packet.flags & LAST != 0 && state.rx.expected == packet.seq + 1 && before == packet.seq;
+        let answered = match reply {
+            Reply::Ack(seq) => Some((Kind::Ack, seq)),
+            Reply::Nack(seq) => Some((Kind::Nack, seq)),
+            Reply::Silence => None,
         };
-        let class = if self.ack_control_class { 0 } else { packet.class };
-        let long = if usize::from(state.switches) > INLINE_HOPS { LONG } else { 0 };
-        let out = state.path;
-        let size = state.ack_size;
-        let answer = &mut self.arena[h];
-        answer.kind = kind;
-        answer.seq = seq;
-        answer.size = size;
-        answer.class = class;
-        answer.flags = packet.flags & (CE | INT | PINT | STAMP | TICKS | ROUTED) | long;
-        answer.hop = 0;
-        answer.out = out;
-        true
+        if let Some((kind, seq)) = answered {
+            let long = if usize::from(state.switches) > INLINE_HOPS { LONG } else { 0 };
+            let answer = &mut self.arena[h];
+            answer.kind = kind;
+            answer.seq = seq;
+            answer.size = state.ack_size;
+            answer.class = if self.ack_control_class { 0 } else { packet.class };
+            answer.flags = packet.flags & (CE | INT | PINT | STAMP | TICKS | ROUTED) | long;
+            answer.hop = 0;
+            answer.out = state.path;
+        } else {
+            self.arena.release(h);
+        }
+        if complete {
+            self.message_complete(number, packet.seq, now);
+        }
+        answered.is_some()
+    }
+
+    /// The last byte of a message, or the last one so far of a stream, has arrived in packet `seq`.
+    #[inline(never)]
+    fn message_complete(&mut self, number: u32, seq: u32, now: u64) {
+        let state = &mut self.receiving[number as usize];
+        state.done_at = now;
+        let (stream, generation) = (state.stream, state.generation);
+        if stream != 0 {
+            self.stream_arrived(stream - 1, u64::from(seq) + 1, now);
+        } else if self.programs.is_some() {
+            self.program_flow_arrived(number, now);
+        } else if self.share.bits != 0 {
+            self.announce_done(number, generation, now);
+        }
     }
 
     /// An ACK or NACK at the sender. The NIC's own lists are the caller's business.

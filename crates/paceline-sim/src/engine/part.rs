@@ -270,9 +270,9 @@ impl Part {
             self.keep_beyond(port);
         }
         let keys = &mut self.keys[..];
-        // Runs of equal times are rare: only they pay for the fair order.
-        let tied = keys.windows(2).fold(0, |tied, k| tied | u64::from((k[0] ^ k[1]) >> 32 == 0));
-        if tied != 0 {
+        // Runs of equal times are rare: only they pay for the fair order. Equal halves less one have the top bit set.
+        let tied = keys.windows(2).fold(0, |tied, k| tied | ((k[0] ^ k[1]) >> 32).wrapping_sub(1));
+        if tied >> 63 != 0 {
             self.order_ties(port);
         }
     }
