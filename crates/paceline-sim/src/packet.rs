@@ -131,8 +131,7 @@ impl Arena {
         h
     }
 
-    /// The same, with the place to write the packet to: to read back as a whole what has just been written in pieces takes a
-    /// processor longer than all the rest.
+    /// The same, with the place to write the packet to.
     #[inline(always)]
     pub fn take(&mut self) -> (Handle, &mut Packet) {
         if self.free == NONE {

@@ -52,7 +52,7 @@ struct PortShare {
 struct Pool {
     /// Bytes buffered, all ports and classes.
     buffered: u64,
-    /// With less than this many bytes buffered no threshold is in reach of a window: accounted locally, and exactly.
+    /// With fewer bytes buffered no threshold is in reach of the next window; where the last one was local, and where it was exact.
     local_below: [u64; 2],
     /// (port, class) pairs that are paused or use headroom.
     pressed: u32,
@@ -65,8 +65,6 @@ struct Pool {
     shareable: u64,
     /// Whole buffer, or that of a port.
     buffer: u64,
-    /// Most bytes that can arrive in one window.
-    burst: u64,
     /// Smallest alpha of its ports.
     min_alpha_q16: u64,
 }
@@ -227,13 +225,11 @@ impl Buffers {
         self.ingress[port as usize].paused & (1 << class) != 0
     }
 
-    /// Tells how many bytes can arrive at a switch during one window. To be called before a run.
+    /// Tells how many bytes can arrive at a switch during one window. Until then all its windows are exact.
     pub fn set_burst(&mut self, node: u32, bytes: u64) {
         let most = self.first_out_of_reach(&self.pools[node as usize]);
-        let pool = &mut self.pools[node as usize];
-        pool.burst = bytes;
         // Coming back from exact order takes more room than staying: the change costs a sum over all ports.
-        pool.local_below = [most, most.div_ceil(2)].map(|most| most.saturating_sub(bytes));
+        self.pools[node as usize].local_below = [most, most.div_ceil(2)].map(|most| most.saturating_sub(bytes));
     }
 
     /// The least number of bytes in a switch with which a threshold may be in reach.

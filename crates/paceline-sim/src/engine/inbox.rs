@@ -28,8 +28,8 @@ pub(super) struct Inboxes {
     /// Window being run and its start.
     window: u64,
     start: u64,
-    /// Start of the window into which the last packet went, and the index of its first list. What follows goes nearly
-    /// always there too.
+    /// Start of the window into which the last packet went, its slot, and the index of the slot's first list. What follows goes
+    /// nearly always there too.
     into: u64,
     into_slot: usize,
     into_lists: usize,
@@ -119,11 +119,7 @@ impl Inboxes {
         if offset >= self.width {
             offset = self.turn(at);
         }
-        let key = offset << 32 | u64::from(h);
-        let list = self.into_lists + port as usize;
-        if !self.keys.append(&mut self.lists[list], key) {
-            self.open_block(self.into_slot, list, port, key);
-        }
+        self.append(self.into_slot, self.into_lists + port as usize, port, offset << 32 | u64::from(h));
     }
 
     /// The packets that follow go into the window of `at`. Returns the time from its start.
@@ -140,13 +136,18 @@ impl Inboxes {
     #[cold]
     pub(super) fn put_back_key(&mut self, port: u32, key: Key) {
         let slot = self.slot(self.window);
-        let list = slot * self.ports + port as usize;
+        self.append(slot, slot * self.ports + port as usize, port, key);
+    }
+
+    /// Adds a key to the list of a port in a slot; `list`: its index.
+    #[inline(always)]
+    fn append(&mut self, slot: usize, list: usize, port: u32, key: Key) {
         if !self.keys.append(&mut self.lists[list], key) {
             self.open_block(slot, list, port, key);
         }
     }
 
-    /// Adds a key to a list that is empty or its block full.
+    /// The same where the list is empty or its block full.
     #[inline(never)]
     fn open_block(&mut self, slot: usize, list: usize, port: u32, key: Key) {
         if self.lists[list] == EMPTY {
