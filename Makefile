@@ -55,7 +55,7 @@ test: setup ## Runs all tests, of Rust and of Python
 .PHONY: fuzz
 fuzz: ## Runs the property tests of the engines on new cases, for about ten minutes
 	PROPTEST_CASES=3000 $(CARGO) test --workspace --locked --quiet --test random_scenarios --test messages --test rpc \
-	  --test engines
+	  --test engines --test mpi
 
 .PHONY: parity
 parity: tools ## Compares all carried runs of the HPCC reference simulator, byte for byte

@@ -280,6 +280,17 @@ def test_report_prints_the_tables_and_where_the_page_is(paceline):
     assert "incast-16 (none)" in Path("both/report.html").read_text()
 
 
+def test_reports_may_time_flows_at_their_receivers(paceline):
+    paceline("init", "incast")
+    paceline("run", "incast.toml", "--set", "workloads.0.sizes=10KB", "--out", "run", "-q")
+    sent, received = (paceline("report", "run", "--side", side).out for side in ("sender", "receiver"))
+    assert sent != received
+    assert "(creation to last byte received)" in Path("run/report.html").read_text()
+    refused = paceline("report", "run", "--side", "receiver", "--baseline", "hpcc")
+    assert refused.code == 2
+    assert "--side sender" in refused.err
+
+
 def test_report_refuses_what_is_no_folder(paceline):
     outcome = paceline("report", "nowhere")
     assert outcome.code == 2

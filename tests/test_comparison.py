@@ -11,7 +11,7 @@ from paceline import experiments
 from paceline.experiments.comparison.families import AEOLUS_OF, NAN, TITLES, rule
 from paceline.experiments.comparison.measures import by_size, losses, measure, useful_bytes
 from paceline.experiments.comparison.setup import GOODPUT_LOAD, LOADS, SCHEMES, WINDOWS, WORKLOADS, plan, scenario
-from paceline.multiples import Chart, bars, charts
+from paceline.multiples import Chart, bars, charts, heat_maps
 from paceline.reproduce.model import Outcome, Point, Run, Runs, Scale
 from paceline.reproduce.sweep import prepare
 from paceline.run import simulate
@@ -127,3 +127,12 @@ def test_variants_share_a_colour_and_are_dashed() -> None:
     assert len(drawn["HPCC"].get_xdata()) == 1  # what is not there is left out
     lengths = bars(dict.fromkeys(TITLES.values(), 0.5), "Goodput", AEOLUS_OF).axes[0].patches
     assert len(lengths) == len(TITLES)
+
+
+def test_colours_differ_as_much_as_the_values_do() -> None:
+    """A difference of a thousandth must not look like one of a factor, nor a cell that was not run like a good one."""
+    figure = heat_maps({"near": [[1.040, 1.041, NAN]], "far": [[0, 1, 100]]}, ["row"], ["a", "b", "c"])
+    near, far = ([sum(patch.get_facecolor()[:3]) for patch in ax.patches] for ax in figure.axes)
+    assert len(near) == 2
+    assert near[0] == pytest.approx(near[1], abs=0.02)
+    assert far[0] > far[1] + 0.3 > far[2] + 0.6

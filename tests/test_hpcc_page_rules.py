@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from paceline.analysis import Sample
-from paceline.experiments.hpcc_page import rules
+from paceline.analysis import Sample, percentile_curves
+from paceline.experiments.hpcc_page import figures, rules
 from paceline.experiments.hpcc_page.curves import (
     LOADS,
     MAIN,
@@ -143,3 +143,24 @@ def test_a_rule_names_the_curves_it_needs() -> None:
     needed = rules.needed(rules.short_flows_at_50)
     assert {(c.load, c.q) for c in needed} == {(50, 50)}
     assert {c.scheme for c in needed} == {"hpcc_pint", "dcqcn_w", "timely_w", "dctcp"}
+
+
+@pytest.mark.parametrize("schemes", [(*MAIN,), ("hpcc_pint", "hpcc_pint_eta95", "hpcc_int", "hpcc_int_eta95")])
+def test_curves_of_a_figure_differ_without_colours(schemes: tuple[str, ...]) -> None:
+    """Published and measured curves lie close: in print without colours only their lines tell them apart."""
+    edges = published().bins["websearch"]
+    sizes = np.repeat(edges.upper_bytes, 2)
+    flat = np.zeros(len(sizes), dtype=bool)
+    sample = Sample(sizes, np.linspace(1, 5, len(sizes)), flat, flat)
+    curves = percentile_curves(sample, edges, PERCENTILES, rule="hpcc")
+    mine = {
+        CurveId("websearch", 30, scheme, q): c for scheme in schemes for q, c in zip(PERCENTILES, curves, strict=True)
+    }
+    (drawing,) = figures.overview("H3", mine, schemes, [("websearch", 30)])
+    ax = drawing.figure.axes[0]
+    drawn = [line for line in ax.get_lines() if line.get_gid()]
+    assert len({str(line.get_linestyle()) + str(line._dash_pattern) for line in drawn}) == len(schemes)  # type: ignore[attr-defined]
+    assert len({line.get_color() for line in drawn}) == len(schemes)
+    names = [text.get_text() for text in drawing.figure.legends[0].get_texts()]
+    assert names[-1] == "thin: published"
+    assert ("HPCC-PINT 99%" in names) == ("hpcc_pint_eta95" in schemes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -175,6 +176,36 @@ def test_whole_numbers_have_whole_ticks() -> None:
         ticks = [tick for tick in axes.get_yticks() if 0 <= tick <= axes.get_ylim()[1]]
         assert len(ticks) > 1
         assert all(float(tick).is_integer() for tick in ticks)
+
+
+def test_curves_over_time_differ_without_colours() -> None:
+    time = np.arange(600) * 10**6
+    series = {name: (time, time // 10**7 % (k + 2)) for k, name in enumerate("abc")} | {"nothing": (time, 0 * time)}
+    figure = plot.timeline(series, "Paused hosts")
+    marked = [line for line in figure.axes[0].get_lines() if str(line.get_gid()).startswith("marks")]
+    assert len({line.get_marker() for line in marked}) == len(marked) == 3  # there is no peak of nothing
+    for line, (_, value) in zip(marked, series.values(), strict=False):
+        assert set(np.asarray(line.get_ydata()).tolist()) == {int(value.max())}
+    assert len({handle.get_marker() for handle in figure.legends[0].legend_handles}) == 4
+    plot.timeline({"empty": (time[:0], time[:0]), "a": series["a"]}, "Paused hosts").savefig(io.BytesIO())
+    (alone,) = plot.timeline({"a": series["a"]}, "Paused hosts").axes[0].get_lines()
+    assert alone.get_marker() == "None"
+
+
+def test_a_time_axis_ends_with_the_last_pause() -> None:
+    time = np.arange(100) * 10**9
+    busy = {"a": (time, (time == 10**10).astype(int))}
+    assert plot.timeline(busy, "Paused hosts", until_quiet=True).axes[0].get_xlim()[1] < 1.2e10
+    assert plot.timeline(busy, "Paused hosts").axes[0].get_xlim()[1] == time[-1]
+
+
+def test_log_axes_look_like_ones_and_name_the_empty_queue() -> None:
+    slow = plot.slowdown_vs_size({"a": curve([120] * 3)}).axes[0]
+    assert {2.0, 3.0, 4.0, 5.0, 6.0} <= set(slow.yaxis.get_minorticklocs()) | set(slow.yaxis.get_majorticklocs())
+    waiting = analysis.QueueHistogram(*(np.array(v) for v in ([0, 1, 1000], [1, 1000, 100_000], [50, 30, 20])))
+    queue = plot.queue_cdf({"a": waiting}).axes[0]
+    assert [text.get_text() for text in queue.get_xticklabels()] == ["empty", "100", "1K", "10K", "100K"]
+    assert queue.get_xticks()[0] == queue.get_xlim()[0]
 
 
 def test_ticks_of_sizes_read_as_the_rows_of_the_table() -> None:

@@ -209,6 +209,7 @@ def test_the_scoreboard_shows_every_id(paceline, tmp_path):
     assert "<script" not in page
     for experiment in experiments.experiments():
         assert f'href="{experiment.id}/report.html"' in page
+        assert f'<a href="#{experiment.id}">{experiment.id}: ' in page
         assert (folder / experiment.id / "report.html").exists()
         assert f"\n## {experiment.id}\n" in text
     assert '<span class="status pass">pass</span>' in page
@@ -265,6 +266,19 @@ def test_many_values_without_a_claim_are_folded_away(tmp_path):
     assert text.index("H13.claim") < text.index("<details>") < text.index("H13.value0")
     assert len(brief_table(judged.verdicts, "H13").rows) == 1
     assert len(brief_table(values, "H13").rows) == 40
+
+
+def test_a_table_of_verdicts_names_variants_where_there_are_several():
+    from paceline.reproduce.page import verdict_table
+
+    plain = {"statement": "s", "published": None, "measured": 1.5, "tolerance": "–", "verdict": Outcome.REPORT}
+    one = model.Verdict(id="H0.a", seeds=(1, 2, 3, 4), **plain)
+    two = model.Verdict(id="H0.b", seeds=(1, 3), variant="other", **plain)
+    alone, both = verdict_table([one]), verdict_table([one, two])
+    assert "Variant" not in alone.head
+    assert [row[-1].text for row in both.rows] == ["1–4", "1, 3"]
+    assert [row[both.head.index("Variant")].text for row in both.rows] == ["default", "other"]
+    assert all(len(row) == len(table.head) for table in (alone, both) for row in table.rows)
 
 
 def test_a_failed_run_costs_its_experiment_only(tmp_path):

@@ -28,15 +28,17 @@ const LEAF_SPINE: &str = include_str!("../workloads/leaf-spine-websearch.toml");
 const HTSIM: &str = include_str!("../workloads/htsim-permutation.toml");
 const DAYS: &str = include_str!("../workloads/days-e5.toml");
 const K64: &str = include_str!("../workloads/k64-permutation.toml");
+const NEAR: &str = include_str!("../workloads/near-rack.toml");
 const TINY: &str = include_str!("../workloads/tiny-flows.toml");
 
 // What makes a run so short that it can be followed instruction by instruction.
 const HALF: &str = "workloads.0.load.value=0.5";
 const ARRIVALS: &str = "workloads.0.duration=150us";
 const STOP: &str = "run.stop=250us";
+const LOSSY: &str = "switch.pfc.enabled=false";
 
 /// All of them, in the order they run.
-pub const WORKLOADS: [Workload; 17] = [
+pub const WORKLOADS: [Workload; 22] = [
     listed("fat320-short", FAT320, &[HALF, ARRIVALS, STOP]),
     listed("fat320-websearch-30", FAT320, &["workloads.0.load.value=0.3"]),
     listed("fat320-websearch-50", FAT320, &["workloads.0.load.value=0.5"]),
@@ -50,6 +52,15 @@ pub const WORKLOADS: [Workload; 17] = [
     by_name("fat320-short-dcqcn", FAT320, &[HALF, ARRIVALS, STOP, "schemes.hpcc={ cc = 'dcqcn', window = 'bdp' }"]),
     by_name("fat320-short-timely", FAT320, &[HALF, ARRIVALS, STOP, "schemes.hpcc={ cc = 'timely', window = 'bdp' }"]),
     by_name("fat320-short-dctcp", FAT320, &[HALF, ARRIVALS, STOP, "schemes.hpcc={ cc = 'dctcp' }"]),
+    by_name(
+        "fat320-short-lossy",
+        FAT320,
+        &[HALF, ARRIVALS, STOP, LOSSY, "switch.model=per_port", "switch.buffer=12KB"],
+    ),
+    by_name("fat320-short-lossy-shared", FAT320, &[HALF, ARRIVALS, STOP, LOSSY, "switch.buffer=300KB"]),
+    by_name("incast-lossy", INCAST, &[LOSSY, "switch.model=per_port", "switch.buffer=200KB"]),
+    by_name("incast-lossy-shared", INCAST, &[LOSSY]),
+    by_name("near-rack", NEAR, &[]),
     by_name("days-e5", DAYS, &[]),
     by_name("k64-websearch", FAT_TREE, &["topology.k=64", "workloads.0.duration=20us", "run.stop=100us"]),
     by_name("k64-permutation", K64, &[]),

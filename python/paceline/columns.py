@@ -200,7 +200,8 @@ SERIES = Table(
 )
 
 BASELINES = """\
-Slowdown is FCT over the ideal FCT of the same kind (`Results.slowdown(baseline, side)`, `paceline report --baseline`):
+Slowdown is FCT over the ideal FCT of the same kind (`Results.slowdown(baseline, side)`, `paceline report` with
+`--baseline` and `--side`):
 
 - `line_rate`: `ideal_sender_ps` or `ideal_receiver_ps`, the closed form of a flow sent back to back at line rate
   through an empty network, with basic headers. No flow beats it on its own path.
@@ -255,7 +256,7 @@ SUMMARY = (
     ),
     Column("engine.kind", str, "", "`windowed` or `sequential`; the results are the same."),
     Column("engine.why", str, "", "Why this engine."),
-    Column("engine.lookahead_ps", int, "ps", "Shortest time in which one node can affect another."),
+    Column("engine.lookahead_ps", int, "ps", "Length of a window: how soon a node can affect others."),
     Column("engine.threads", int, "threads", "Threads used."),
     Column("simulated_ps", int, "ps", "Simulated time at the end of the run."),
     Column("flows.total", int, "flows", "Flows that started."),
@@ -272,8 +273,13 @@ SUMMARY = (
     Column("mpi[].messages", int, "messages", "Messages that it sends, requests and grants not counted."),
     Column("mpi[].message_bytes", int, "bytes", "Their payload."),
     Column("mpi[].runtime_ps", int, "ps", "From its beginning until the last rank was through; null: not yet."),
-    Column("mpi[].ideal_ps", int, "ps", "The same on an ideal network of the hosts' slowest link (docs/mpi.md)."),
-    Column("mpi[].slowdown", float, "", "`runtime_ps` over `ideal_ps`."),
+    Column("mpi[].ideal_ps", int, "ps", "The least on any network with the same links of the hosts (docs/mpi.md)."),
+    Column(
+        "mpi[].slowdown",
+        float,
+        "",
+        "`runtime_ps` over `ideal_ps`; below 1 only with a warning (docs/mpi.md).",
+    ),
     Column("counters.events", int, "events", "Events the engine worked off."),
     Column("counters.data_hops", int, "packets", "Links crossed by packets with payload."),
     Column("counters.control_hops", int, "packets", "Links crossed by other packets."),

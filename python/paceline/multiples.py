@@ -15,10 +15,20 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import NullLocator
 
-from paceline.plot.style import PALETTE, PAPER, TWO_COLUMNS, blank, legend, plain_log, style
+from paceline.plot.style import (
+    INK,
+    LINE_STYLES,
+    MARKERS,
+    PALETTE,
+    PAPER,
+    TWO_COLUMNS,
+    blank,
+    legend,
+    plain_log,
+    rows_apart,
+    style,
+)
 from paceline.tables import clean_label
-
-_MARKERS = "osD^vPX"
 
 
 @dataclass(frozen=True)
@@ -47,7 +57,7 @@ def charts(rows: Sequence[Sequence[Chart]], variants: Mapping[str, str] | None =
     looks = _looks(labels, variants)
     wide = max((len(row) for row in rows), default=1)
     columns = TWO_COLUMNS if wide > 1 else 1.0
-    figure = blank(0.35 + 1.8 * max(len(rows), 1), columns)
+    figure = rows_apart(blank(0.35 + 1.8 * max(len(rows), 1), columns))
     handles: dict[str, Any] = {}
     for i, row in enumerate(rows):
         for j, chart in enumerate(row):
@@ -69,10 +79,11 @@ def _looks(labels: Sequence[str], variants: Mapping[str, str]) -> dict[str, dict
         colour = PALETTE[i % len(PALETTE)]
         found[label] = {
             "color": colour,
-            "marker": _MARKERS[i % len(_MARKERS)],
+            "marker": MARKERS[i % len(MARKERS)],
             "markersize": 2.6,
             "linewidth": 0.9,
-            "linestyle": "-" if label in plain else (0, (4, 1.6)),
+            # Colours and marks begin anew together: then lines differ.
+            "linestyle": LINE_STYLES[2 * (i // len(PALETTE)) % len(LINE_STYLES)] if label in plain else (0, (4, 1.6)),
             "markerfacecolor": colour if label in plain else PAPER,
             "zorder": 3 if label in plain else 4,
         }
@@ -98,7 +109,7 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Mapping[str, Any]]) -> dic
         plain_log(ax.yaxis, low, high, "{:g}".format)
     if chart.log_x:
         ax.set_xscale("log")
-        ax.xaxis.set_minor_locator(NullLocator())
+        ax.xaxis.set_minor_locator(NullLocator())  # ticks are the places that were measured
     ticks = chart.ticks or {place: f"{place:g}" for place in sorted(places)}
     ax.set_xticks(list(ticks), list(ticks.values()))
     if chart.title:
@@ -112,21 +123,24 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Mapping[str, Any]]) -> dic
 def heat_maps(maps: Mapping[str, Sequence[Sequence[float]]], rows: Sequence[str], columns: Sequence[str]) -> Figure:
     """Quantities in the same cells, a map for each by its name: the darker the more, with the numbers in the cells.
 
-    Colours follow the logarithm, from each map's least value above 0 to its largest. A value that is not finite is a
-    dash. Two columns of a paper wide.
+    Colours follow the logarithm, from each map's least value above 0 to its largest, or to twice the least: where
+    values hardly differ, neither do the colours; 0 is paler than any other. A value that is not finite is a dash on
+    white. Two columns of a paper wide.
     """
     down = -(-len(maps) // 2)
-    figure = blank(down * (0.62 + 0.24 * len(rows)), TWO_COLUMNS)
+    figure = rows_apart(blank(down * (0.62 + 0.24 * len(rows)), TWO_COLUMNS))
     for i, (name, values) in enumerate(maps.items()):
         ax = figure.add_subplot(down, 2, i + 1)
         seen = [v for row in values for v in row if np.isfinite(v) and v > 0]
-        low, high = (min(seen), max(seen)) if seen else (1.0, 1.0)
+        low, high = (min(seen), max(max(seen), 2 * min(seen))) if seen else (1.0, 2.0)
+        least = 0.3 if any(v == 0 for row in values for v in row) else 0.0  # nothing looks unlike little
         for y, row in enumerate(values):
             for x, value in enumerate(row):
-                shade = np.log(value / low) / np.log(high / low) if value > 0 and high > low else 0.0
-                shade = float(shade) if np.isfinite(shade) else 0.0
-                ax.add_patch(Rectangle((x, y), 1, 1, facecolor=_shade(shade), edgecolor="#fefefe", linewidth=0.8))
-                colour = "#0a0a0a" if shade < 0.55 else "#fefefe"
+                known = bool(np.isfinite(value))
+                shade = least + (1 - least) * float(np.log(value / low) / np.log(high / low)) if value > 0 else 0.0
+                if known:
+                    ax.add_patch(Rectangle((x, y), 1, 1, facecolor=_shade(shade), edgecolor="#fefefe", linewidth=0.8))
+                colour = INK if not known else "#0a0a0a" if shade < 0.55 else "#fefefe"
                 ax.text(x + 0.5, y + 0.5, _short(value), ha="center", va="center", fontsize=6, color=colour)
         ax.set_xlim(0, len(columns))
         ax.set_ylim(len(rows), 0)

@@ -28,6 +28,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor
 # Read by errors.take_json_flag before typer sees the arguments; declared so that the help shows it.
 JsonErrors = Annotated[bool, typer.Option(errors.JSON_FLAG, help="Errors as one line of JSON on standard error.")]
 Baseline = Literal["line_rate", "hpcc", "alone"]
+Side = Literal["sender", "receiver"]
 AsJson = Annotated[bool, typer.Option("--json", help="Prints JSON.")]
 Cache = Annotated[
     Path,

@@ -81,6 +81,8 @@ class Cell:
     note: str = ""
     tone: str = ""
     """How a page shows it: ``pass``, ``fail``, ``undecided``; in words only without one."""
+    link: str = ""
+    """Where a page leads from it."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 mod calendar;
 mod chains;
+mod close;
+mod events;
 mod inbox;
 pub mod order;
 mod part;
@@ -11,6 +13,7 @@ pub(crate) mod reference_random;
 pub mod sequential;
 mod team;
 pub mod windowed;
+pub mod windows;
 
 use crate::record::{FlowRecord, PfcEvent, QueryRecord};
 

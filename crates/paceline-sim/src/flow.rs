@@ -12,7 +12,7 @@ use crate::net::{Net, Pinned};
 use crate::packet::{INLINE_HOPS, INT, Kind, LAST, LONG, NONE, PINT, Packet, ROUTED, STAMP, TICKS};
 use crate::record::{FlowRecord, Status};
 use crate::routing::{Address, Tuple, ip_of};
-use crate::scenario::{Framing, PathChoice, Transport};
+use crate::scenario::{Framing, Transport};
 use crate::streams::Carries;
 use crate::workload::FlowSpec;
 use crate::workload::load::wire_bytes;
@@ -228,7 +228,13 @@ impl Net {
                 links.last_mut().into_iter().for_each(|link| link.delay.0 += adapter.up.0);
             }
         }
-        let line = if self.scenario.routing.choice == PathChoice::Spray {
+        if self.uneven {
+            for (links, from, to) in [(&mut way, src, dst), (&mut back, dst, src)] {
+                let [from, to] = [from, to].map(|end| graph.ports_of(end.host)[usize::from(end.nic)].peer);
+                ideal::hasten(&mut self.routes, links, from, to);
+            }
+        }
+        let line = if self.spray {
             ideal::line_rate_sprayed(spec.bytes, &framing, &way, &back)
         } else {
             ideal::line_rate(spec.bytes, &framing, &way, &back)
@@ -381,12 +387,11 @@ impl Net {
         }
     }
 
-    /// Whether a flow keeps to its path, so that it cannot beat the line: sprayed and rerouted flows use paths whose delays may
-    /// differ, and two of the reference's quirks make frames shorter than they are.
+    /// Whether a flow keeps to its paths, so that it cannot beat the line: rerouted flows may come to shorter ones, and two of the
+    /// reference's quirks make frames shorter than they are.
     pub(crate) fn has_own_paths(&self) -> bool {
         let quirks = &self.scenario.quirks;
-        let own_path = self.scenario.routing.choice != PathChoice::Spray && self.failures.is_none();
-        own_path && !quirks.clock_1ns && !quirks.unpadded_data
+        self.failures.is_none() && !quirks.clock_1ns && !quirks.unpadded_data
     }
 
     /// Remembers the first flow that was given up.

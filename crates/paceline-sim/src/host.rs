@@ -265,7 +265,7 @@ impl Net {
             paceline_proto::rng::below(paceline_proto::rng::hash3(key, id, u64::from(seq) << 8 | tier), n)
         };
         let mut path = std::mem::take(&mut self.path);
-        let (src, dst) = self.addresses(spec.src, spec.dst, id);
+        let (src, dst) = self.ends(&spec, id);
         if self.routes.spray_path(src, dst, &mut draw, &mut path).is_ok() {
             Self::set_path(&mut self.arena[h], &path[1..]);
         }

@@ -82,7 +82,7 @@ impl Messages {
         Ok(Some(Box::new(Self {
             places: vec![Places::default(); rates.len()],
             incoming: Vec::new(),
-            rest: REST + crate::engine::windowed::lookahead(scenario),
+            rest: REST + crate::engine::windows::Windows::of(scenario).width,
             patience: patience.saturating_mul(PATIENCE),
             is_tcp: matches!(endpoints, Endpoints::Tcp(_)),
             endpoints,

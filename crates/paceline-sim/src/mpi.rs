@@ -19,7 +19,7 @@ mod tests;
 
 pub use builder::{Builder, Comm};
 pub use collectives::Algorithms;
-pub use crossbar::{Crossbar, Replay, replay};
+pub use crossbar::{Access, Crossbar, Replay, replay};
 pub use generate::Generator;
 pub use info::{Info, info};
 pub use machine::{Act, Machine, MachineConfig, Message};

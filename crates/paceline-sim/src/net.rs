@@ -161,7 +161,10 @@ pub struct Net {
     /// Copies of what the hosts look at for every packet.
     pub(crate) payload: u64,
     pub(crate) host: HostConfig,
+    /// Paths are drawn packet by packet.
     pub(crate) spray: bool,
+    /// They are, and parallel links are not alike.
+    pub(crate) uneven: bool,
     /// ACKs travel in the control class, also through switches.
     pub(crate) ack_control_class: bool,
     rates: [f64; MAX_RATES],

@@ -79,7 +79,7 @@ const _: () = assert!(std::mem::offset_of!(Port, tx_control) == 64);
 pub const MEASURED: u8 = 1;
 /// [`Port::watched`]: some packets are lost on this wire, its link may fail, or pauses take effect late.
 pub const WATCHED: u8 = 2;
-/// [`Port::watched`]: the wire leads to another part.
+/// [`Port::watched`]: the wire leads to another part, or to nodes that are close.
 pub const CROSSING: u8 = 4;
 
 /// [`Port::ecn`]: this port does not mark.

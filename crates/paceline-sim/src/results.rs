@@ -87,7 +87,7 @@ pub struct EngineSummary {
     pub kind: String,
     /// Why this one.
     pub why: String,
-    /// Lookahead, ps.
+    /// Length of a window, ps.
     pub lookahead_ps: u64,
     /// Threads used.
     pub threads: usize,

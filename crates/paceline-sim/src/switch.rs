@@ -67,6 +67,8 @@ struct Pool {
     buffer: u64,
     /// Smallest alpha of its ports.
     min_alpha_q16: u64,
+    /// With fewer bytes in a switch no threshold is in reach; as for `local_below`.
+    in_reach: [u64; 2],
 }
 
 /// What becomes of an arriving packet.
@@ -229,7 +231,9 @@ impl Buffers {
     pub fn set_burst(&mut self, node: u32, bytes: u64) {
         let most = self.first_out_of_reach(&self.pools[node as usize]);
         // Coming back from exact order takes more room than staying: the change costs a sum over all ports.
-        self.pools[node as usize].local_below = [most, most.div_ceil(2)].map(|most| most.saturating_sub(bytes));
+        let below = [most, most.div_ceil(2)];
+        self.pools[node as usize].in_reach = below;
+        self.pools[node as usize].local_below = below.map(|most| most.saturating_sub(bytes));
     }
 
     /// The least number of bytes in a switch with which a threshold may be in reach.
@@ -273,6 +277,13 @@ impl Buffers {
     pub fn window_is_local(&self, node: u32) -> bool {
         let p = &self.pools[node as usize];
         p.pressed == 0 && p.buffered < p.local_below[usize::from(p.exact)]
+    }
+
+    /// The same for a window in which so many frames arrive.
+    #[inline]
+    pub fn is_local_with(&self, node: u32, frames: u64) -> bool {
+        let p = &self.pools[node as usize];
+        p.pressed == 0 && p.buffered + frames * u64::from(self.max_frame) < p.in_reach[usize::from(p.exact)]
     }
 
     /// Chooses how the next packet of a switch is accounted: locally where no threshold is in reach (true), else exactly.

@@ -6,8 +6,10 @@ mod common;
 
 use std::fmt::Write as _;
 
-use common::{Shared, run_text};
+use common::{Shared, run_changed, run_text};
+use paceline_proto::units::Duration;
 use paceline_sim::engine::Ending;
+use paceline_sim::graph::Graph;
 use paceline_sim::record::Status;
 use proptest::prelude::*;
 use proptest::test_runner::{TestRunner, contextualize_config};
@@ -57,6 +59,8 @@ struct Knobs {
     flows: u32,
     /// Ports share a switch's buffer.
     shared: bool,
+    /// Delay of the links to the hosts of the first leaf, where it is not that of all others, ns.
+    near: Option<u64>,
     /// Links that fail, and how long switches take to notice, us.
     failures: (u32, u32),
 }
@@ -66,14 +70,14 @@ fn knobs(failures: std::ops::Range<u32>) -> impl Strategy<Value = Knobs> {
         (0usize..18, 0u64..1 << 40, (2u32..5, 1u32..4, 1u32..5)),
         (prop::sample::select(vec![(10u32, 10u32), (25, 100), (100, 100), (100, 400)]), 100u32..3000, 0u32..500),
         (20u32..300, any::<bool>(), any::<bool>(), prop::bool::weighted(0.25)),
-        (1u32..40, 1u32..25, any::<bool>(), (failures, 0u32..20)),
+        (1u32..40, 1u32..25, any::<bool>(), (failures, 0u32..20), prop::option::weighted(0.3, 0u64..80)),
     )
         .prop_map(
             |(
                 (transport, seed, shape),
                 (rates, delay_ns, switch_ns),
                 (buffer_kb, spray, ethernet, loss),
-                (incast, flows, shared, failures),
+                (incast, flows, shared, failures, near),
             )| Knobs {
                 transport,
                 seed,
@@ -88,6 +92,7 @@ fn knobs(failures: std::ops::Range<u32>) -> impl Strategy<Value = Knobs> {
                 incast,
                 flows,
                 shared,
+                near,
                 failures,
             },
         )
@@ -142,10 +147,20 @@ fn agree_and_arrive(cases: u32, knobs: impl Strategy<Value = Knobs>) -> [u64; 10
     let result = TestRunner::new(contextualize_config(config)).run(&knobs, |k| {
         let text = toml(&k);
         let loss = if k.loss { 0.005 } else { 0.0 };
-        let sequential = run_text(&text, loss, None).outcome;
+        let change = |graph: &mut Graph| {
+            let leaf = graph.hosts().count() as u32;
+            for port in &mut graph.ports {
+                port.error_rate = loss;
+                let ends = [port.node, port.peer];
+                if let Some(ns) = k.near.filter(|_| ends.contains(&leaf) && ends.iter().any(|n| *n < leaf)) {
+                    port.delay = Duration::from_ns(ns);
+                }
+            }
+        };
+        let sequential = run_changed(&text, change, None).outcome;
         let mut met = met.borrow_mut();
         for threads in [1, [2, 3, 4, 7][k.flows as usize % 4]] {
-            let Shared { outcome: windowed, crossed, .. } = run_text(&text, loss, Some(threads));
+            let Shared { outcome: windowed, crossed, .. } = run_changed(&text, change, Some(threads));
             for (s, w) in sequential.flows.iter().zip(&windowed.flows) {
                 prop_assert_eq!(s, w);
             }
@@ -214,6 +229,7 @@ fn places_are_used_again_in_order() {
         incast: 24,
         flows: 3,
         shared: false,
+        near: None,
         failures: (0, 0),
     });
     assert_eq!(run_text(&text, 0.0, None).outcome.flows, run_text(&text, 0.0, Some(1)).outcome.flows);

@@ -77,8 +77,10 @@ fn scenario(k: &Knobs) -> String {
     let mut links = Vec::new();
     for (i, host) in hosts.iter().enumerate() {
         let rack = i as u32 / k.hosts * 2;
+        // In some cases the hosts of one rack are too near their switches for windows.
+        let delay = if rack == 0 && k.seed % 4 == 1 { k.seed >> 8 & 63 } else { k.delay_ns.into() };
         for tor in rack..=rack + u32::from(k.dual) {
-            links.push(format!("{{ a = '{host}', b = 't{tor}', rate = '25Gbps', delay = '{}ns' }}", k.delay_ns));
+            links.push(format!("{{ a = '{host}', b = 't{tor}', rate = '25Gbps', delay = '{delay}ns' }}"));
         }
     }
     for tor in 0..4 {
@@ -97,8 +99,9 @@ fn scenario(k: &Knobs) -> String {
     };
     let flows =
         if k.flows { "[[workloads]]\nkind = 'permutation'\nsizes = '20KB'\nrounds = 2\nperiod = '30us'" } else { "" };
+    let choice = if seed % 3 == 0 { "spray" } else { "flow_hash" };
     format!(
-        "seed = {seed}\n[topology]\nkind = 'graph'\nhosts = {hosts:?}\nswitches = ['t0', 't1', 't2', 't3', 'c0', 'c1']\n\
+        "seed = {seed}\n[routing]\nchoice = '{choice}'\n[topology]\nkind = 'graph'\nhosts = {hosts:?}\nswitches = ['t0', 't1', 't2', 't3', 'c0', 'c1']\n\
          links = [{}]\n[switch]\nbuffer = '{}KB'\nmodel = '{}'\n[switch.pfc]\nenabled = {lossless}\n\
          [[workloads]]\nkind = 'rpc'\ngroup = 'all'\nconnections = {connections}\nresponse = '{response}B'\n\
          sizes = 'googlerpc'\nduration = '100us'\n{first}\n\

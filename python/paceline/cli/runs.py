@@ -6,7 +6,7 @@ from typing import Annotated, get_args
 import typer
 
 from paceline.cli.endings import raise_unless_ended, tell_summary
-from paceline.options import Baseline, JsonErrors, Overrides, Progress, Quiet, ScenarioFile
+from paceline.options import Baseline, JsonErrors, Overrides, Progress, Quiet, ScenarioFile, Side
 from paceline.progress import Mode
 
 
@@ -80,6 +80,14 @@ def report(
             help="What slowdowns are against: line rate, the HPCC simulator's formula, or each flow simulated alone.",
         ),
     ] = "line_rate",
+    side: Annotated[
+        Side,
+        typer.Option(
+            "--side",
+            metavar="|".join(get_args(Side)),
+            help="Flows are timed to the last acknowledgement, which TCP may delay, or to the last byte received.",
+        ),
+    ] = "sender",
     threads: Annotated[int, typer.Option("--threads", "-j", metavar="N", min=1, help="For flows simulated alone.")] = 1,
     progress: Progress = Mode.AUTO,
     quiet: Quiet = False,
@@ -96,6 +104,8 @@ def report(
       paceline report results/hpcc results/none --out results/comparison
       paceline report results/incast --baseline alone
     """
+    if baseline == "hpcc" and side == "receiver":
+        raise typer.BadParameter("--baseline hpcc is of the sender's times only; allowed with it: --side sender")
     from paceline.run import restore
 
     for folder in folders:
@@ -111,12 +121,12 @@ def report(
 
         for run in runs:
             alone.load(run.path, run.flows.rows, threads=threads, progress=Mode.NONE if quiet else progress)
-    page = write_report(folders, (out or folders[0]) / "report.html", baseline=baseline)
+    page = write_report(folders, (out or folders[0]) / "report.html", baseline=baseline, side=side)
     if not quiet:
         found = queries.all_groups(runs)
         if found:
             print("\n".join(table.plain() for table in queries.tables(found)))
         if not found or any(run.measured.any() for run in runs):
-            print(tables.slowdown_table(runs, baseline=baseline))
+            print(tables.slowdown_table(runs, baseline=baseline, side=side))
         print(tables.figures_table(runs))
         print(page)

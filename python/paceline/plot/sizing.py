@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullLocator
 
-from paceline.plot.style import PAPER, blank, legend, look, plain_log, style
+from paceline.plot.style import INK, PAPER, blank, legend, look, plain_log, style
 from paceline.tables import clean_label, format_size
+
+_DOTS: dict[str, Any] = {"marker": "o", "markersize": 3, "linestyle": "none"}
+_UPRIGHT: dict[str, Any] = {"marker": "|", "markersize": 7, "markeredgewidth": 0.7, "linestyle": "none"}
+"""In the legend."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +37,8 @@ class Sized:
 def sizing(found: Mapping[str, Sized]) -> Figure:
     """p99 slowdown, drops and pauses over the buffer, a panel each; those without any drop or pause are left out.
 
-    Filled marks keep the limits, hollow ones do not; a vertical line stands at the smallest buffer that will do.
+    Filled marks keep the limits, hollow ones do not; a vertical line stands at the smallest buffer that will do. The
+    legend says so, as the figure may be looked at alone.
     """
     panels: list[tuple[str, str, float]] = [("p99", "p99 slowdown", 1.0)]
     panels += [("drops", "Dropped (%)", 100.0)] if any(max(s.drops) > 0 for s in found.values()) else []
@@ -47,7 +55,9 @@ def sizing(found: Mapping[str, Sized]) -> Figure:
                 chosen = [k for k, w in enumerate(s.within) if w == inside]
                 face = own["color"] if inside else PAPER
                 at = [s.buffer_bytes[k] for k in chosen], [y[k] for k in chosen]
-                ax.plot(*at, marker="o", markersize=3, linestyle="none", color=own["color"], markerfacecolor=face)
+                dots = {**_DOTS, "color": own["color"], "markerfacecolor": face}
+                if chosen:
+                    ax.plot(*at, **dots, clip_on=False, zorder=3)
             if s.smallest is not None:
                 ax.axvline(s.smallest, linewidth=0.7, alpha=0.6, **own)
         ax.set_ylabel(name)
@@ -58,6 +68,14 @@ def sizing(found: Mapping[str, Sized]) -> Figure:
     plain_log(last.xaxis, float(sizes.min()), float(sizes.max()), format_size)
     if len(sizes) <= 9:
         last.set_xticks(sizes)
+        last.xaxis.set_minor_locator(NullLocator())  # ticks are the sizes tried
     last.set_xlabel("Buffer (bytes)")
-    legend(figure, handles, [clean_label(label) for label in found])
+    names = [clean_label(label) for label in found]
+    if not all(inside for s in found.values() for inside in s.within):
+        handles.append(Line2D([], [], **_DOTS, color=INK, markerfacecolor=PAPER))
+        names.append("a limit is broken")
+    if any(s.smallest is not None for s in found.values()):
+        handles.append(Line2D([], [], **_UPRIGHT, color=INK))
+        names.append("smallest that will do")
+    legend(figure, handles, names)
     return figure

@@ -9,11 +9,25 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator
 from numpy.typing import ArrayLike
 
 from paceline.analysis import Curve, SizeBins
-from paceline.plot.style import LINE_STYLES, PAPER, QUIET, TWO_COLUMNS, blank, legend, look, one_panel, plain_log, style
+from paceline.plot.style import (
+    INK,
+    LINE_STYLES,
+    PAPER,
+    QUIET,
+    TWO_COLUMNS,
+    blank,
+    legend,
+    look,
+    one_panel,
+    plain_log,
+    rows_apart,
+    style,
+)
 from paceline.tables import clean_label, format_size
 
 MIN_FLOWS = 100
@@ -67,7 +81,7 @@ def slowdown_panels(rows: Sequence[Sequence[Panel]]) -> Figure:
     The figure is two columns of a paper wide.
     """
     wide = max((len(row) for row in rows), default=1)
-    figure = blank(0.35 + 1.75 * max(len(rows), 1), TWO_COLUMNS)
+    figure = rows_apart(blank(0.35 + 1.75 * max(len(rows), 1), TWO_COLUMNS))
     handles: list[Any] = []
     for i, row in enumerate(rows):
         for j, panel in enumerate(row):
@@ -86,7 +100,7 @@ def slowdown_panels(rows: Sequence[Sequence[Panel]]) -> Figure:
             handles = drawn if len(drawn) > len(handles) else handles
             ax.set_title(clean_label(panel.title, 60), fontsize=7, pad=3)
             if i == len(rows) - 1:
-                ax.set_xlabel("Flow size (bytes)")
+                ax.set_xlabel("Flow size (bytes), linear in its CDF")
             if j == 0:
                 ax.set_ylabel("Slowdown")
     if handles:
@@ -157,8 +171,9 @@ def _slowdown_panel(
         if label in drawn:
             own = look(looks.get(label, drawn.index(label)))
             own |= {"linewidth": 0.55 if marks else 0.7, "alpha": 0.75 if marks else 1.0}
-            found = ax.plot(at, shown, **own, label="thin: published", zorder=2 if marks else 5)
-            handles += [] if thin else found
+            ax.plot(at, shown, **own, zorder=2 if marks else 5)
+            # Of no curve's colour: it stands for all of them.
+            handles += [] if thin else [Line2D([], [], color=INK, linewidth=own["linewidth"], label="thin: published")]
             thin = True
         else:
             own = {"color": QUIET, "linewidth": 0.9, "linestyle": LINE_STYLES[len(handles) % len(LINE_STYLES)]}

@@ -12,7 +12,8 @@ import matplotlib.style
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
 
 COLUMN_INCHES = 3.3
 """Width of a figure: one column of a two-column paper."""
@@ -31,6 +32,9 @@ LINE_STYLES: tuple[Any, ...] = (
     (0, (5, 1.2, 1, 1.2, 1, 1.2)),
 )
 """Solid, dashed, dotted, dash-dot, dash-dot-dot: the order of the published slowdown figures."""
+
+MARKERS = "osD^vPX"
+"""Marks of curves that are told apart by colour and mark."""
 
 INK, GRID, QUIET, PAPER = "#000000", "#d0d0d0", "#7a7a7a", "#ffffff"
 # What the colours of a figure become in the page, whose style sheet has a light and a dark value for each.
@@ -62,6 +66,10 @@ STYLE: dict[str, Any] = {
     "ytick.major.width": 0.5,
     "xtick.major.size": 2.5,
     "ytick.major.size": 2.5,
+    "xtick.minor.width": 0.4,
+    "ytick.minor.width": 0.4,
+    "xtick.minor.size": 1.4,
+    "ytick.minor.size": 1.4,
     "legend.fontsize": 6.5,
     "legend.frameon": False,
     "legend.handlelength": 2.4,
@@ -71,6 +79,7 @@ STYLE: dict[str, Any] = {
     "lines.markersize": 3.2,
     "lines.markeredgewidth": 0.8,
     "patch.linewidth": 0.5,
+    "hatch.linewidth": 0.6,
     "pdf.fonttype": 42,  # publishers refuse Type 3 fonts
     "svg.fonttype": "none",
     "savefig.dpi": 300,
@@ -91,6 +100,14 @@ def blank(height: float, columns: float = 1.0) -> Figure:
     """A figure of so many inches' height, ``columns`` columns of a paper wide."""
     figure = Figure(figsize=(columns * COLUMN_INCHES, height))
     FigureCanvasAgg(figure)
+    return figure
+
+
+def rows_apart(figure: Figure) -> Figure:
+    """Room between rows of panels: titles must not touch the numbers above them."""
+    engine = figure.get_layout_engine()
+    if isinstance(engine, ConstrainedLayoutEngine):
+        engine.set(h_pad=0.045)
     return figure
 
 
@@ -127,12 +144,19 @@ def plain_log(axis: Any, low: float, high: float, text: Callable[[float], str]) 
     """Ticks of a log axis as plain numbers: the longer the range in decades, the fewer per decade."""
     decades = math.log10(high / low) if low > 0 else 1.0
     steps: list[tuple[float, tuple[float, ...]]] = [
+        (0.3, (1, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8, 2, 2.2, 2.5, 2.8, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9)),
         (0.7, (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 7)),
         (1.2, (1, 1.5, 2, 3, 5, 7)),
     ]
     steps += [(2.2, (1, 2, 5)), (3.2, (1, 3)), (math.inf, (1,))]
     subs = next(subs for reach, subs in steps if decades < reach)
     axis.set_major_locator(LogLocator(base=10, subs=subs, numticks=12))
-    axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda v, _: text(v)))
+    log_minor_ticks(axis, low, high)
+
+
+def log_minor_ticks(axis: Any, low: float, high: float) -> None:
+    """Ticks without numbers at the whole multiples of powers of ten, so that a log axis looks like one."""
+    powers = range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1) if 0 < low < high else range(0)
+    axis.set_minor_locator(FixedLocator([k * 10.0**p for p in powers for k in range(1, 10)]))
     axis.set_minor_formatter(NullFormatter())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -11,8 +12,8 @@ from paceline.analysis import TierUse, tier_order
 from paceline.plot.style import INK, PALETTE, PAPER, legend, one_panel, style
 from paceline.tables import clean_label
 
-_HATCHES = ("", "////", "....")
-"""Bars of more runs than there are colours."""
+_HATCHES = ("", "/////", ".....", "\\\\\\\\\\", "xxxxx")
+"""What tells bars of several runs apart in print without colours; not as many as there are colours."""
 
 
 def _tier_bars(uses: Mapping[str, Sequence[TierUse]], ylabel: str, *, whole: bool) -> Figure:
@@ -24,12 +25,11 @@ def _tier_bars(uses: Mapping[str, Sequence[TierUse]], ylabel: str, *, whole: boo
         x = np.array([tiers.index(u.tier) for u in rows]) + (i - (len(uses) - 1) / 2) * width
         mean, least, most = (np.array([getattr(u, f) for u in rows]) * 100 for f in ("mean", "least", "most"))
         color = PALETTE[i % len(PALETTE)]
-        hatch = _HATCHES[i // len(PALETTE) % len(_HATCHES)]
+        hatch = _HATCHES[i % len(_HATCHES)]
         # Pale enough for the whiskers, on a ground that hides the grid.
         ax.bar(x, mean, width * 0.86, color=PAPER, linewidth=0)
-        bars = ax.bar(
-            x, mean, width * 0.86, color=color, alpha=0.65, linewidth=0, label=clean_label(label), hatch=hatch
-        )
+        own: dict[str, Any] = {"facecolor": color, "edgecolor": PAPER, "alpha": 0.65, "linewidth": 0, "hatch": hatch}
+        bars = ax.bar(x, mean, width * 0.86, label=clean_label(label), **own)
         handles.append(bars)
         # A weighted mean can lie a rounding error outside the range.
         reach = np.maximum(np.stack([mean - least, most - mean]), 0.0)

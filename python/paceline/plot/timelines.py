@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from paceline.analysis import F8
-from paceline.plot.style import PALETTE, TWO_COLUMNS, blank, legend, look, one_panel, style
+from paceline.plot.style import MARKERS, PALETTE, PAPER, TWO_COLUMNS, blank, legend, look, one_panel, style
 from paceline.tables import clean_label, format_rate, format_size
 
 Series = tuple[NDArray[Any], NDArray[Any]]
@@ -49,11 +50,7 @@ def _time_axis(ax: Axes, start: float, end: float) -> None:
 @style()
 def queue_timeline(series: Mapping[str, Series]) -> Figure:
     """Bytes waiting over time, by label. The axis ends soon after the last instant at which anything waited."""
-    ends = [float(t[-1]) for t, _ in series.values() if len(t)]
-    waited = [float(t[min(int(np.flatnonzero(v)[-1]) + 1, len(t) - 1)]) for t, v in series.values() if np.any(v)]
-    # A run may go on for long with empty queues, waiting for a timeout.
-    end = min(max(ends), 1.05 * max(waited)) if waited else None
-    return timeline(series, "Bytes waiting", format_size, end=end)
+    return timeline(series, "Bytes waiting", format_size, until_quiet=True)
 
 
 @style()
@@ -63,29 +60,65 @@ def timeline(
     text: Callable[[float], str] = "{:g}".format,
     *,
     whole: bool = False,
-    end: float | None = None,
+    until_quiet: bool = False,
 ) -> Figure:
     """A quantity over time, by label.
 
     ``name`` is that of the quantity, and ``text`` writes its values; ``whole`` ones have no ticks in between. The axis
-    goes to ``end``, in ps, or to the last sample.
+    goes to the last sample, or with ``until_quiet`` to soon after the last instant at which a value was not 0. Several
+    curves have a mark at some of their peaks, which tells them apart in print without colours.
     """
     figure, ax = one_panel()
-    handles, last, top = [], 0.0, 0.0
-    for i, (label, (time, value)) in enumerate(series.items()):
+    last, top = 0.0, 0.0
+    for i, (time, value) in enumerate(series.values()):
         x, y = _thinned(time, value)
         # Solid and thin: dashes cannot be told from a queue that empties and fills.
-        handles += ax.step(x, y, where="post", color=look(i)["color"], linewidth=0.7, label=clean_label(label))
+        ax.step(x, y, where="post", color=look(i)["color"], linewidth=0.7)
         if len(x):
             last, top = max(last, float(x[-1])), max(top, float(y.max()))
+    end = min(last, 1.05 * _quiet_from(series, last)) if until_quiet else last
+    handles = [_marked(ax, one, i, len(series), end) for i, one in enumerate(series.values())]
     if whole:
         ax.yaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: text(v)))
-    _time_axis(ax, 0.0, last if end is None else end)
+    _time_axis(ax, 0.0, end)
     ax.set_ylim(0, top * 1.05 or 1.0)
     ax.set_ylabel(name)
     legend(figure, handles, [clean_label(label) for label in series])
     return figure
+
+
+def _quiet_from(series: Mapping[str, Series], last: float) -> float:
+    """When the last curve has come to 0 for good; ``last`` if none ever left it.
+
+    A run may go on for long with empty queues, waiting for a timeout.
+    """
+    ends = [float(t[min(int(np.flatnonzero(v)[-1]) + 1, len(t) - 1)]) for t, v in series.values() if np.any(v)]
+    return max(ends, default=last)
+
+
+_MARKS = 6
+"""Parts of the time axis in which a curve has a mark each."""
+
+
+def _marked(ax: Axes, series: Series, i: int, curves: int, end: float) -> Line2D:
+    """Marks the ``i``-th of so many curves, at the peak of each part of the axis; returns what a legend shows.
+
+    The parts of each curve begin at times of its own, lest curves that rise together bear marks one upon the other.
+    """
+    time, value = series
+    own: dict[str, Any] = {"color": look(i)["color"], "linewidth": 0.7}
+    if curves > 1:
+        own |= {"marker": MARKERS[i % len(MARKERS)], "markersize": 2.8, "markeredgewidth": 0.7}
+        own["markerfacecolor"] = PAPER
+        parts = (np.arange(_MARKS + 1) + (i + 0.5) / curves - 0.5) / _MARKS
+        edges = np.searchsorted(time, np.clip(parts, 0.0, 1.0) * end)
+        peaks = [a + int(np.argmax(value[a:b])) for a, b in itertools.pairwise(edges) if b > a]
+        peaks = [k for k in peaks if value[k] > 0]
+        own |= {"zorder": 3 + 0.01 * i}
+        if peaks:
+            ax.plot(time[peaks], value[peaks], **own | {"linestyle": "none"}, clip_on=False, gid=f"marks-{i}")
+    return Line2D([], [], **own)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,18 @@ _BASELINES = {
     "hpcc": "the standalone FCT of the HPCC reference, floored at 1",
     "alone": "the FCT of the same flow simulated alone, same stack and path",
 }
+_TCP = {"new_reno", "cubic", "vegas", "hpcc_tcp"}
 _SIDES = {"sender": "creation to last acknowledgement", "receiver": "creation to last byte received"}
+
+
+def _span(page: Page) -> str:
+    """From when to when a flow is timed."""
+    used = {(s["name"], s.get("cc")) for run in page.runs for s in run.summary["schemes"]}
+    names = {run.schemes[int(code)] for run in page.runs for code in np.unique(run.measured_codes("scheme"))}
+    schemes = {cc for name, cc in used if name in names} if page.side == "sender" else set()
+    said = _SIDES[page.side]
+    said += ", over TCP perhaps a delayed one" if schemes & _TCP else ""
+    return said + (", over UDP to the departure of the last datagram" if "udp" in schemes else "")
 
 
 def slowdown(page: Page) -> Section:
@@ -43,7 +54,7 @@ def slowdown(page: Page) -> Section:
     fine = min(len(s) for s in samples) >= FINE_BINS_FROM
     positions = analysis.HUNDREDTHS if fine else analysis.DECILES
     bins = analysis.bins_from_sizes(np.concatenate([s.size_bytes for s in samples]), positions)
-    section.text = f"Slowdown is FCT ({_SIDES[page.side]}) divided by {_BASELINES[page.baseline]}. "
+    section.text = f"Slowdown is FCT ({_span(page)}) divided by {_BASELINES[page.baseline]}. "
     names = labels(page.lines)
     if len(bins) < FEWEST_BINS:
         if any((~s.censored).any() for s in samples):
@@ -101,8 +112,8 @@ def programs(page: Page) -> Section:
             rows.append((Cell(page.named(label, str(p["group"]))), *map(Cell, cells)))
     if rows:
         section.text = (
-            "A program's slowdown is its run time over that on an ideal network, where all hosts are at one switch "
-            "without limits and nothing but messages is sent."
+            "A program's slowdown is its run time over the least one on any network with the same links of the hosts: "
+            "messages at line rate through one switch without limits, in whatever order is best for each."
         )
         head = ("Program", "Scheme", "Ranks", "Messages", "Bytes sent", "Run time", "Ideal network", "Slowdown")
         section.tables.append(Table("Message-passing programs", head, rows))
@@ -116,7 +127,7 @@ def fct(page: Page) -> Section:
     if not any(len(s) for s in samples.values()):
         return section
     if any((~s.censored).any() for s in samples.values()):
-        caption = f"CDF of the FCT ({_SIDES[page.side]}). Flows that did not finish count in the total."
+        caption = f"CDF of the FCT ({_span(page)}). Flows that did not finish count in the total."
         section.figures.append(page.draw(plot.fct_cdf(samples), "fct_cdf", caption))
     else:
         section.text = "No measured flow finished; times are ages."

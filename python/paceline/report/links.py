@@ -15,7 +15,7 @@ def links(page: Page) -> Section:
     """Use and pauses by tier, how far pauses spread, and what the schemes of a run sent and lost."""
     section = Section("links", "Links")
     uses = {label: _use(run, run.links) for run, label in page.pairs if run.links.rows}
-    if any(uses.values()):
+    if any(use.most > 0 for rows in uses.values() for use in rows):
         caption = "Share of time the links of a tier transmitted: mean, and from the least to the most used."
         section.figures.append(page.draw(plot.utilisation_by_tier(uses), "utilisation_by_tier", caption))
     paused = {label: _pauses(run) for run, label in page.pairs if run.pauses.rows}
@@ -24,7 +24,8 @@ def links(page: Page) -> Section:
         section.figures.append(page.draw(plot.pause_time(paused), "pause_time", caption))
         _saturation(page, section)
     elif any(run.links.rows for run in page.runs):
-        section.text = "No port was paused."
+        sent = "" if section.figures else "No link transmitted anything. "
+        section.text = f"{sent}No port was paused."
     rows: list[tuple[Cell, ...]] = []
     for label, by_tier in uses.items():
         for use in by_tier:
@@ -71,7 +72,8 @@ def _saturation(page: Page, section: Section) -> None:
     )
     for column, name, axis, caption in kinds if shown else ():
         lines = {label: (table["time_ps"], table[column]) for label, table in shown.items()}
-        section.figures.append(page.draw(plot.timeline(lines, axis, whole=True), name, f"{caption}, over time."))
+        figure = plot.timeline(lines, axis, whole=True, until_quiet=True)
+        section.figures.append(page.draw(figure, name, f"{caption}, over time."))
 
 
 def _use(run: Results, table: Columns) -> list[TierUse]:

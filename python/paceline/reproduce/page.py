@@ -28,28 +28,36 @@ _RULES = (
 
 
 def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts") -> Table:
-    """Published, measured, tolerance and verdict, for page and terminal."""
-    head = ("Id", "Statement", "Published", "Measured", "Tolerance", "Verdict", "Variant", "Seeds")
+    """Published, measured, tolerance and verdict, for page and terminal; variants where there are several."""
+    head: tuple[str, ...] = ("Id", "Statement", "Published", "Measured", "Tolerance", "Verdict", "Variant", "Seeds")
     rows: list[tuple[Cell, ...]] = []
     for v in verdicts:
         interval = "" if v.interval is None else f"[{shown(v.interval[0])}, {shown(v.interval[1])}]"
         cells = (Cell(v.id), Cell(v.statement), Cell(shown(v.published)), Cell(shown(v.measured), interval))
         tone = v.verdict.value if v.verdict in (Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED) else ""
-        seeds = ", ".join(map(str, v.seeds)) or "any"
+        seeds = _seeds(v.seeds)
         rows.append((*cells, Cell(v.tolerance), Cell(v.verdict.value, tone=tone), Cell(v.variant), Cell(seeds)))
+    if all(v.variant == "default" for v in verdicts):
+        place = head.index("Variant")
+        head, rows = (*head[:place], *head[place + 1 :]), [(*row[:place], *row[place + 1 :]) for row in rows]
     return Table(caption, head, rows, prose=True)
 
 
+def _seeds(seeds: Sequence[int]) -> str:
+    """Seeds of a verdict, those in a row by the first and last."""
+    if len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
+        return f"{seeds[0]}–{seeds[-1]}"
+    return ", ".join(map(str, seeds)) or "any"
+
+
 def brief_table(verdicts: Sequence[Verdict], caption: str) -> Table:
-    """:func:`verdict_table` for a terminal: without statements, variants only where there are several.
+    """:func:`verdict_table` for a terminal: without statements and seeds.
 
     Values without a claim are left to the page where there are claims.
     """
     verdicts = _split(verdicts)[0] or verdicts
     whole = verdict_table(verdicts, caption)
     kept = [i for i, name in enumerate(whole.head) if name not in ("Statement", "Seeds")]
-    if all(v.variant == "default" for v in verdicts):
-        kept.remove(whole.head.index("Variant"))
     rows = [tuple(row[i] for i in kept) for row in whole.rows]
     return Table(caption, tuple(whole.head[i] for i in kept), rows, prose=True)
 
@@ -131,7 +139,7 @@ def write_scoreboard(judged: Sequence[Judged], changed: Sequence[str], folder: P
     """Writes ``scoreboard.html`` and ``scoreboard.md`` over the experiments, whose pages lie below ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     verdicts = [v for j in judged for v in j.verdicts]
-    sections = []
+    sections = [Section("overview", "Overview", tables=[_overview(judged)])]
     for j in judged:
         e = j.experiment
         title, link = f"{e.id}: {e.title}", f"{e.id}/report.html"
@@ -154,6 +162,16 @@ def write_scoreboard(judged: Sequence[Judged], changed: Sequence[str], folder: P
     page.write_text(html, encoding="utf-8")
     (folder / "scoreboard.md").write_text(markdown(judged), encoding="utf-8")
     return page
+
+
+def _overview(judged: Sequence[Judged]) -> Table:
+    """How many verdicts of each kind a result has; leads to its section."""
+    kinds = [o for o in Outcome if any(j.count(o) for j in judged)]
+    rows: list[tuple[Cell, ...]] = []
+    for j in judged:
+        counts = (Cell(str(j.count(o) or "–")) for o in kinds)
+        rows.append((Cell(f"{j.experiment.id}: {j.experiment.title}", link=f"#{j.experiment.id}"), *counts))
+    return Table("Verdicts by result", ("Result", *(o.value for o in kinds)), rows)
 
 
 def markdown(judged: Sequence[Judged]) -> str:

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use paceline_proto::rng::{Purpose, Stream, hash3};
-use paceline_proto::units::{NS, Time};
+use paceline_proto::units::{BitsPerSec, NS, Time};
 
 use super::{Build, read_text};
 use crate::error::InputError;
-use crate::graph::NodeId;
+use crate::graph::{NodeId, PortInfo, Side};
 use crate::mpi::halo::Halo;
 use crate::mpi::nas::Setting;
-use crate::mpi::{Algorithms, Crossbar, Generator, MachineConfig, Program as Ranks, goal};
+use crate::mpi::{Access, Algorithms, Crossbar, Generator, MachineConfig, Program as Ranks, goal};
 use crate::programs::mpi::Mpi;
 use crate::programs::{Connections, Kind, Program};
+use crate::scenario::Framing;
 use crate::spec::mpi::{self as spec, MpiProgram, Placement};
 use crate::spec::value::HostSet;
 use crate::spec::workload;
@@ -121,17 +122,29 @@ impl Build<'_> {
         generator.build(&setting).map_err(|e| self.inside(&field, e))
     }
 
-    /// The ideal network of the hosts: their slowest link to a switch that does everything at once, its delay twice, and the time
-    /// in the stacks and adapters of both ends.
+    /// The ideal network of the hosts: their links to one switch, and the time in the stacks and adapters of both ends.
     fn crossbar(&self, hosts: &[NodeId]) -> Crossbar {
-        let links = || hosts.iter().flat_map(|h| self.scenario.graph.ports_of(*h));
-        let framing = &self.scenario.framing;
-        let stacks = self.scenario.adapter.as_ref().map_or(0, |a| a.down.0 + a.up.0);
+        let graph = &self.scenario.graph;
+        let min_frame = if self.scenario.quirks.unpadded_data { 0 } else { self.scenario.framing.min_frame };
         Crossbar {
-            rate: links().map(|p| p.rate).min(),
-            latency_ps: 2 * links().map(|p| p.delay.0).min().unwrap_or(0) + stacks,
-            payload: framing.payload,
-            overhead: framing.header + framing.wire_overhead,
+            access: hosts.iter().map(|host| self.access(*host)).collect(),
+            framing: Framing { min_frame, ..self.scenario.framing },
+            hosts_ps: self.scenario.adapter.as_ref().map_or(0, |a| a.down.0.saturating_add(a.up.0)),
+            direct: hosts.iter().any(|host| graph.ports_of(*host).iter().any(|port| graph.is_host(port.peer))),
         }
+    }
+
+    /// The links of a host, both ways.
+    fn access(&self, host: NodeId) -> Access {
+        let graph = &self.scenario.graph;
+        let out = graph.ports_of(host);
+        let back = |port: &PortInfo| graph.ports_of(port.peer)[port.peer_port as usize];
+        let into: Vec<PortInfo> = out.iter().map(back).collect();
+        let best = |ports: &[PortInfo]| Side {
+            rate: ports.iter().map(|p| p.rate).max().unwrap_or_default(),
+            delay: ports.iter().map(|p| p.delay).min().unwrap_or_default(),
+        };
+        let all = |ports: &[PortInfo]| BitsPerSec(ports.iter().map(|p| p.rate.0).fold(0, u64::saturating_add));
+        Access { out: best(out), into: best(&into), out_all: all(out), in_all: all(&into) }
     }
 }

@@ -112,20 +112,34 @@ impl Calendar {
         self.current.insert(self.taken + later, event);
     }
 
+    /// When the earliest event is.
+    #[inline]
+    pub(super) fn next_at(&mut self) -> Option<u64> {
+        self.open_bucket();
+        self.current.get(self.taken).map(|event| event.0)
+    }
+
     /// Takes the earliest event.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Event> {
-        if self.taken == self.current.len() {
-            self.current.clear();
-            self.taken = 0;
-            self.advance();
-        }
+        self.open_bucket();
         let event = self.current.get(self.taken).copied();
         self.taken += usize::from(event.is_some());
         event
     }
 
+    /// Sees to it that the earliest event is in the bucket being worked on.
+    #[inline(always)]
+    fn open_bucket(&mut self) {
+        if self.taken == self.current.len() {
+            self.current.clear();
+            self.taken = 0;
+            self.advance();
+        }
+    }
+
     /// Goes on to the next bucket with events.
+    #[inline(never)]
     fn advance(&mut self) {
         let near = self.next_occupied();
         let far = self.far.peek().map(|Reverse(e)| e.0 >> self.shift);

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use super::close::{Close, Near};
 use super::inbox::{Inboxes, Key};
 use super::order::{Rank, key, tie};
 use super::team::{Parcel, Post};
@@ -15,7 +16,7 @@ use crate::workload::FlowSpec;
 const NEVER: u64 = u64::MAX;
 
 /// The engine's own schedule: where started packets go.
-struct Lanes {
+pub(super) struct Lanes {
     inboxes: Inboxes,
 }
 
@@ -107,6 +108,8 @@ pub(super) struct Start {
 pub(super) struct Part {
     pub(super) net: Net,
     lanes: Lanes,
+    /// Its nodes that are too close together for windows.
+    close: Option<Box<Close>>,
     width: u64,
     /// Flows to start, in order.
     pub(super) pending: VecDeque<Start>,
@@ -117,6 +120,9 @@ pub(super) struct Part {
     keys: Vec<Key>,
     /// Keys from this one on come after the end of a window that is cut short; they stay in the inboxes.
     beyond: Key,
+    /// Arrivals of one switch, port after port; the ports, and where theirs end.
+    gathered: Vec<Key>,
+    spans: Vec<(u32, usize)>,
     merged: Vec<(u64, u64, u32, Handle)>,
     departures: BinaryHeap<Reverse<(u64, u64, u32)>>,
     listed: Vec<bool>,
@@ -127,17 +133,20 @@ pub(super) struct Part {
 
 impl Part {
     /// A part that looks after the nodes `net` says are its own. `span`: longest time from the start of a window to an
-    /// arrival caused in it, ps.
-    pub(super) fn new(net: Net, width: u64, span: u64) -> Self {
+    /// arrival caused in it, ps. `close`: by node, whether it is close to another one; empty when none is.
+    pub(super) fn new(net: Net, width: u64, span: u64, close: &[bool]) -> Self {
         let most_ports = (0..net.graph.nodes() as u32).map(|n| net.graph.ports_of(n).len()).max().unwrap_or(0);
         Self {
             lanes: Lanes { inboxes: Inboxes::new(width, span, net.ports.len()) },
+            close: (!close.is_empty()).then(|| Box::new(Close::new(&net, close))),
             width,
             pending: VecDeque::new(),
             starts: vec![Vec::new(); net.nics.len()],
             far: BinaryHeap::new(),
             keys: Vec::new(),
             beyond: Key::MAX,
+            gathered: Vec::new(),
+            spans: Vec::new(),
             merged: Vec::new(),
             departures: BinaryHeap::new(),
             listed: vec![false; most_ports],
@@ -148,11 +157,12 @@ impl Part {
     }
 
     /// The next window in which anything happens here.
-    pub(super) fn next_window(&self) -> Option<u64> {
+    pub(super) fn next_window(&mut self) -> Option<u64> {
         let flow = self.pending.front().map(|f| f.spec.start.0 / self.width);
         let far = self.far.peek().map(|Reverse((at, _))| at / self.width);
         let links = Some(self.net.next_link_change()).filter(|at| *at != NEVER).map(|at| at / self.width);
-        [self.lanes.inboxes.next_active(), flow, far, links].into_iter().flatten().min()
+        let close = self.close.as_mut().and_then(|c| c.next_at()).map(|at| at / self.width);
+        [self.lanes.inboxes.next_active(), flow, far, links, close].into_iter().flatten().min()
     }
 
     /// Takes what another part has sent. Between two windows.
@@ -165,7 +175,10 @@ impl Part {
             if let (Some(failures), Some(Some(carried))) = (&mut self.net.failures, post.carried.get(i)) {
                 failures.carry(h, *carried);
             }
-            self.lanes.inboxes.push(*inbox, *at, h);
+            match self.close.as_mut().filter(|close| close.has(*inbox)) {
+                Some(close) => close.deliver(h, packet.in_port, *inbox, *at),
+                None => self.lanes.inboxes.push(*inbox, *at, h),
+            }
         }
         post.parcels.clear();
         post.words.clear();
@@ -215,8 +228,18 @@ impl Part {
     fn run_to_link_change(&mut self) -> Result<(), InputError> {
         let at = self.net.next_link_change();
         self.run_until(at)?;
-        for port in self.net.change_links(&mut self.lanes) {
-            self.lanes.waiting(port, at);
+        let Some(close) = &mut self.close else {
+            for port in self.net.change_links(&mut self.lanes) {
+                self.lanes.waiting(port, at);
+            }
+            return Ok(());
+        };
+        for port in self.net.change_links(&mut Near { close, lanes: &mut self.lanes }) {
+            if close.has(port) {
+                close.look_again(&mut self.net, &mut self.lanes, port, at);
+            } else {
+                self.lanes.waiting(port, at);
+            }
         }
         Ok(())
     }
@@ -232,10 +255,18 @@ impl Part {
             self.far.pop();
             self.lanes.inboxes.wake(port, at);
         }
-        while let Some(&Start { id, spec, sport, port }) = self.pending.front().filter(|f| f.spec.start.0 < end) {
+        while let Some(start) = self.pending.front().copied().filter(|f| f.spec.start.0 < end) {
             self.pending.pop_front();
+            let Start { id, spec, sport, port } = start;
+            if let Some(close) = self.close.as_mut().filter(|close| close.has(port)) {
+                close.expect(start);
+                continue;
+            }
             self.starts[self.net.ports[port as usize].nic as usize].push((id, spec, sport));
             self.lanes.inboxes.wake(port, spec.start.0);
+        }
+        if let Some(close) = &mut self.close {
+            close.run(&mut self.net, &mut self.lanes, end)?;
         }
         // The last switch found to have a local window: that holds for all its ports, which come one after the other.
         let mut local = NONE;
@@ -251,14 +282,24 @@ impl Part {
                 }
                 let node = self.net.ports[port as usize].node;
                 if node != local && !self.net.buffers.window_is_local(node) {
-                    self.run_exact(node, port, word, &mut bits, end);
+                    self.run_together(node, port, word, &mut bits, end);
                     continue;
                 }
                 local = node;
                 self.run_local(port, end);
             }
         }
+        self.bring_to_close_nodes();
         Ok(())
+    }
+
+    /// Brings the close nodes what the others have sent them in this window.
+    fn bring_to_close_nodes(&mut self) {
+        let Some(close) = &mut self.close else { return };
+        let me = usize::from(self.net.share.me);
+        for Cut { handle, inbox, arrival } in self.net.outboxes[me].cut.drain(..) {
+            close.deliver(handle, self.net.arena[handle].in_port, inbox, arrival);
+        }
     }
 
     /// Arrivals of the present window at a port, in order, into `self.keys`.
@@ -320,26 +361,21 @@ impl Part {
         self.keys = keys;
     }
 
-    /// A switch in exact order: all its ports together. `bits` are the active ports left in `word`; those of this switch
-    /// are taken out, here and in the words that follow.
-    fn run_exact(&mut self, node: u32, port: u32, word: usize, bits: &mut u64, end: u64) {
-        self.exact_windows += 1;
-        self.net.buffers.enter_exact(node);
-        let first = self.net.first[node as usize];
+    /// A switch that may be near a threshold: all its ports together. `bits` are the active ports left in `word`; those of this
+    /// switch are taken out, here and in the words that follow.
+    #[inline(never)]
+    fn run_together(&mut self, node: u32, port: u32, word: usize, bits: &mut u64, end: u64) {
         let last = self.net.first[node as usize + 1];
-        let start = self.lanes.inboxes.start();
-        let mut merged = std::mem::take(&mut self.merged);
-        merged.clear();
-        self.departures.clear();
-        self.listed.fill(false);
-        let mut active = vec![port];
+        self.gathered.clear();
+        self.spans.clear();
+        self.gather(port);
         while *bits != 0 {
             let next = (word as u32) << 6 | bits.trailing_zeros();
             if next >= last {
                 break;
             }
             *bits &= *bits - 1;
-            active.push(next);
+            self.gather(next);
         }
         for later in word + 1..(last as usize).div_ceil(64) {
             let mut more = self.lanes.inboxes.take_word(later);
@@ -350,16 +386,51 @@ impl Part {
                     break;
                 }
                 more &= more - 1;
-                active.push(next);
+                self.gather(next);
             }
         }
-        for port in active {
-            self.sort_arrivals(port);
-            for k in &self.keys {
+        self.net.counters.events += self.gathered.len() as u64;
+        // What does arrive is mostly far less than what could.
+        if self.net.buffers.is_local_with(node, self.gathered.len() as u64) {
+            let gathered = std::mem::take(&mut self.gathered);
+            let mut from = 0;
+            for (port, to) in self.spans.drain(..) {
+                let arrivals = Arrivals { start: self.lanes.inboxes.start(), keys: gathered[from..to].iter() };
+                self.net.run_local(port, arrivals, end, &mut self.lanes);
+                from = to;
+            }
+            self.gathered = gathered;
+        } else {
+            self.run_exact(node, end);
+        }
+    }
+
+    /// Adds the arrivals at a port to those of its switch.
+    fn gather(&mut self, port: u32) {
+        self.sort_arrivals(port);
+        self.gathered.extend_from_slice(&self.keys);
+        self.spans.push((port, self.gathered.len()));
+    }
+
+    /// A switch in exact order, with what has been gathered.
+    fn run_exact(&mut self, node: u32, end: u64) {
+        self.exact_windows += 1;
+        self.net.buffers.enter_exact(node);
+        let first = self.net.first[node as usize];
+        let last = self.net.first[node as usize + 1];
+        let start = self.lanes.inboxes.start();
+        let mut merged = std::mem::take(&mut self.merged);
+        merged.clear();
+        self.departures.clear();
+        self.listed.fill(false);
+        let mut from = 0;
+        for (port, to) in self.spans.drain(..) {
+            for k in &self.gathered[from..to] {
                 let (at, h) = (start + (k >> 32), *k as Handle);
                 let tie = tie(self.net.draws.ties, node, self.net.arena[h].in_port, at);
                 merged.push((at, key(Rank::Arrival, tie), port, h));
             }
+            from = to;
         }
         merged.sort_unstable();
         let mut exact = Exact {
@@ -397,7 +468,6 @@ impl Part {
                 }
             }
         }
-        self.net.counters.events += merged.len() as u64;
         self.merged = merged;
     }
 

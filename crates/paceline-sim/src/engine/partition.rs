@@ -16,8 +16,9 @@ const MOST_UNEVEN: u64 = 106;
 /// A host goes with the first switch it hangs on, so that no access link is cut. Racks are put in an order that keeps
 /// those of a pod together and are cut where the work, taken as the sum of link rates, is even: between pods if that is
 /// even enough, else between racks. A switch above goes where the switches below it are; one that serves several parts
-/// alike, such as a core, goes to the emptiest of them.
-pub fn partition(graph: &Graph, parts: usize) -> (Vec<u8>, usize) {
+/// alike, such as a core, goes to the emptiest of them. `clusters` names for every node the first of those that must not be
+/// parted; empty where all may be.
+pub fn partition(graph: &Graph, parts: usize, clusters: &[NodeId]) -> (Vec<u8>, usize) {
     let nodes = graph.nodes();
     let mut anchor: Vec<NodeId> = (0..nodes as u32).collect();
     for host in graph.hosts() {
@@ -25,6 +26,7 @@ pub fn partition(graph: &Graph, parts: usize) -> (Vec<u8>, usize) {
             anchor[host as usize] = port.peer.min(if graph.is_host(port.peer) { host } else { port.peer });
         }
     }
+    join(graph, clusters, &mut anchor);
     let mut weight = vec![0u64; nodes];
     for node in 0..nodes {
         let rates: u64 = graph.ports_of(node as u32).iter().map(|p| p.rate.0 / 1_000_000).sum();
@@ -52,6 +54,31 @@ pub fn partition(graph: &Graph, parts: usize) -> (Vec<u8>, usize) {
     }
     let part_of = (0..nodes).map(|n| number[usize::from(best[anchor[n] as usize])]).collect();
     (part_of, usize::from(used).max(1))
+}
+
+/// Anchors all nodes of a cluster, and what hangs on them, at one of them: at a rack's switch if there is one.
+fn join(graph: &Graph, clusters: &[NodeId], anchor: &mut [NodeId]) {
+    // Clusters that share an anchor are one: the lowest name stands for all.
+    let mut name: Vec<NodeId> = (0..graph.nodes() as u32).collect();
+    for (node, first) in clusters.iter().enumerate() {
+        let ends = [anchor[node], anchor[*first as usize]].map(|n| root(&mut name, n));
+        // The lower tier goes first, so that what is anchored at a rack stays so.
+        let [low, high] =
+            if ends.map(|n| (graph.tiers[n as usize], n)).is_sorted() { ends } else { [ends[1], ends[0]] };
+        name[high as usize] = low;
+    }
+    for at in anchor {
+        *at = root(&mut name, *at);
+    }
+}
+
+/// The name that stands for the cluster of `n`.
+fn root(name: &mut [NodeId], mut n: NodeId) -> NodeId {
+    while name[n as usize] != n {
+        name[n as usize] = name[name[n as usize] as usize];
+        n = name[n as usize];
+    }
+    n
 }
 
 /// What hosts hang on, in an order in which neighbours are near each other.
@@ -203,7 +230,7 @@ mod tests {
         for (network, even) in &networks {
             let graph = Graph::new(network);
             for parts in [1, 2, 3, 4, 7] {
-                let (part_of, found) = partition(&graph, parts);
+                let (part_of, found) = partition(&graph, parts, &[]);
                 assert_eq!(found, parts);
                 for host in graph.hosts() {
                     assert_eq!(part_of[host as usize], part_of[graph.ports_of(host)[0].peer as usize]);
@@ -224,7 +251,7 @@ mod tests {
             (fat_tree(8, RATE, RATE, US, None).unwrap(), 4),
         ] {
             let graph = Graph::new(&network);
-            let (part_of, _) = partition(&graph, parts);
+            let (part_of, _) = partition(&graph, parts, &[]);
             let cut = graph.ports.iter().filter(|p| part_of[p.node as usize] != part_of[p.peer as usize]);
             for port in cut {
                 assert_eq!(graph.tiers[port.node as usize].max(graph.tiers[port.peer as usize]), 3);
@@ -236,7 +263,7 @@ mod tests {
     #[test]
     fn a_chain_is_cut_in_pieces() {
         let graph = Graph::new(&parking_lot(40, RATE, RATE, US, US).unwrap());
-        let (part_of, parts) = partition(&graph, 4);
+        let (part_of, parts) = partition(&graph, 4, &[]);
         let cut = graph.ports.iter().filter(|p| part_of[p.node as usize] != part_of[p.peer as usize]).count();
         assert_eq!((parts, cut), (4, 6));
     }
@@ -250,7 +277,7 @@ mod tests {
             (leaf_spine(3, 8, 1, RATE, RATE, US, 1).unwrap(), 3),
         ] {
             let graph = Graph::new(&network);
-            let (part_of, found) = partition(&graph, 8);
+            let (part_of, found) = partition(&graph, 8, &[]);
             assert_eq!(found, most);
             assert!(!loads(&graph, &part_of, found).contains(&0));
         }

@@ -4,8 +4,8 @@
 //! when they go, and the pacing timer is not set when some flow whose window is closed could have sent earlier
 //! (hpcc-ns3 facts, sections 4.5 and 6, Q3).
 
+use super::events::{Events, What};
 use super::order::Rank;
-use super::sequential::{Events, What};
 use crate::flow::{SLOT_BITS, SLOT_MASK};
 use crate::host::Answered;
 use crate::net::Net;

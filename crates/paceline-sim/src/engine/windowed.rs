@@ -2,15 +2,18 @@
 //!
 //! A window is as long as the shortest time in which one node can affect another (lookahead). Within it nodes are
 //! independent, and within a switch so are its ports as long as no threshold of the shared buffer is in reach; where one
-//! is, that switch runs that window in exact order of time across its ports. The results are those of the sequential
+//! is, that switch runs that window in exact order of time across its ports. Nodes with links shorter than that are run event
+//! by event (`windows`, `close`). The results are those of the sequential
 //! engine, byte for byte, whatever the number of threads: the network is cut into parts (`partition`), each thread runs a
 //! part (`part`), and what crosses a cut is exchanged between windows (`team`).
 
 use std::sync::Arc;
 
+use super::events::ONE_FRAME;
 use super::part::{Part, Start};
 use super::partition::partition;
 use super::team::{Standing, Team};
+use super::windows::Windows;
 use super::{Ending, Observer, Progress};
 use crate::diagnosis::Symptoms;
 use crate::error::InputError;
@@ -25,19 +28,11 @@ const AHEAD: u64 = 64;
 /// Windows between two reports to the observer.
 const REPORT: usize = 64;
 
-/// Shortest time in which one node can affect another, ps: over all links the delay and the smallest frame.
-pub fn lookahead(scenario: &Scenario) -> u64 {
-    let f = &scenario.framing;
-    let credit = scenario.schemes.iter().filter_map(|s| s.transport.smallest_frame()).min().unwrap_or(u32::MAX);
-    let smallest = f.min_frame.min(f.pfc_frame).min(f.ack_header).min(credit) + f.wire_overhead;
-    let clock = if scenario.quirks.clock_1ns { crate::clock::Clock::TruncatedNs } else { crate::clock::Clock::Exact };
-    scenario.graph.ports.iter().map(|p| p.delay.0 + clock.serialisation_ps(smallest, p.rate.0)).min().unwrap_or(0)
-}
-
 /// The engine.
 pub struct Windowed {
     parts: Vec<Part>,
     feeder: Feeder,
+    width: u64,
     windows: u64,
     others_cpu_s: f64,
     shares: Vec<Share>,
@@ -113,13 +108,13 @@ struct Driver<'a> {
 struct Abandoned;
 
 impl<'a> Driver<'a> {
-    fn new(part: &'a mut Part, me: usize, parts: usize, team: &'a Team) -> Self {
+    fn new(part: &'a mut Part, me: usize, parts: usize, team: &'a Team, width: u64) -> Self {
         let scenario = &part.net.scenario;
         let stop = match scenario.stop {
             Stop::Completed => NEVER,
             Stop::At(t) => t.0,
         };
-        let (stall, width) = (scenario.stall.0, lookahead(scenario));
+        let stall = scenario.stall.0;
         Self {
             part,
             me,
@@ -348,15 +343,19 @@ impl Windowed {
         mut source: Box<dyn FlowSource>,
         threads: usize,
     ) -> Result<Self, InputError> {
-        let width = lookahead(scenario);
+        let windows = Windows::of(scenario);
+        let width = windows.width;
         check(scenario, width)?;
-        let (part_of, parts) = partition(&scenario.graph, threads);
+        let (part_of, parts) = partition(&scenario.graph, threads, &windows.clusters(scenario));
         let part_of: Arc<[u8]> = if parts == 1 { Arc::default() } else { part_of.into() };
         let mut all = Vec::with_capacity(parts);
         for me in 0..parts {
             let mut net = Net::new(Arc::clone(scenario))?;
             if parts > 1 {
                 net.become_part(me as u8, parts, &part_of);
+            }
+            if !windows.close.is_empty() {
+                net.set_close(&windows.close);
             }
             let largest = |p: &crate::port::Port| net.wires[usize::from(p.wire)].longest() + p.delay;
             let span = net.ports.iter().map(largest).max().unwrap_or(0) + net.rules.pfc_reaction + width;
@@ -371,14 +370,16 @@ impl Windowed {
                     (u128::from(p.rate.0) * u128::from(width) / 8_000_000_000_000) as u64 + u64::from(u16::MAX)
                 };
                 let burst = net.graph.ports_of(node).iter().map(per_port).sum();
-                net.buffers.set_burst(node, burst);
+                let by_event = windows.close.get(node as usize).is_some_and(|close| *close);
+                net.buffers.set_burst(node, if by_event { ONE_FRAME } else { burst });
             }
-            all.push(Part::new(net, width, span));
+            all.push(Part::new(net, width, span, &windows.close));
         }
         let next = source.next_flow();
         Ok(Self {
             parts: all,
             feeder: Feeder { source, next, id: 0, part_of },
+            width,
             windows: 0,
             others_cpu_s: 0.0,
             shares: Vec::new(),
@@ -413,9 +414,10 @@ impl Windowed {
     /// Runs to the end.
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<(Ending, u64), InputError> {
         let team = Team::new(self.parts.len());
-        let parts = self.parts.len();
+        let (parts, width) = (self.parts.len(), self.width);
         let feeder = &mut self.feeder;
-        let mut drivers = self.parts.iter_mut().enumerate().map(|(me, part)| Driver::new(part, me, parts, &team));
+        let mut drivers =
+            self.parts.iter_mut().enumerate().map(|(me, part)| Driver::new(part, me, parts, &team, width));
         let Some(mut first) = drivers.next() else { return Ok((Ending::Completed, 0)) };
         let (outcome, others) = std::thread::scope(|scope| {
             let others: Vec<_> = drivers

@@ -73,7 +73,7 @@ pub fn least_time(bytes: u64, framing: &Framing, way: &[Side], sprayed: bool) ->
 /// Ideal FCT of a flow whose packets are sprayed over parallel paths like `forward`, all shared links being the first and
 /// the last: the links between hold up each packet for its own serialisation only.
 ///
-/// A lower bound where the parallel paths have equal delays and rates; ps.
+/// A lower bound where the parallel paths have equal delays and rates, or `forward` is made so ([`super::hasten`]); ps.
 pub fn line_rate_sprayed(bytes: u64, framing: &Framing, forward: &[Side], reverse: &[Side]) -> IdealFct {
     let [first, middle @ .., last] = forward else { return line_rate(bytes, framing, forward, reverse) };
     let short = (bytes.max(1) - 1) % u64::from(framing.payload.max(1)) + 1;

@@ -1,8 +1,15 @@
-//! An ideal network: the time a program takes when only the links of the hosts cost anything.
+//! An ideal network: the time below which a program cannot come, whatever lies between the links of its hosts.
 //!
-//! Every rank has a link to a switch without limits that stores and forwards packets. A message occupies its sender's link; once the
-//! latency and its first packet are over it occupies its receiver's, in order of arrival and without gaps. Nothing is lost
-//! and nothing else is sent. A send of a large message is over when the message has arrived. This is the denominator of slowdowns.
+//! Every rank has the links of its host to a switch without limits that stores and forwards packets. A message alone takes
+//! what a flow at line rate takes on the way of its sender's link and its receiver's. Messages do not hold each other up one by
+//! one, since a network may put any of them first; but an operation that waits for several begins no earlier than the
+//! links can have carried all of them ([`Load`]), and the program ends no earlier than they can have carried everything.
+//! A send of a large message is over when the message has arrived. Requests and grants take their own time only.
+//!
+//! Why that is a bound: what a rank does at an instant depends on what has arrived, and no operation begins later because something
+//! arrives earlier. So, message by message from the beginning on, no network that has these links delivers one earlier or lets a rank
+//! go on earlier than this one. It holds as long as messages meet the same receives: without receives from any source, or
+//! sends, receives or computations of one processor whose order depends on time. This is the denominator of slowdowns.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,31 +17,85 @@ use std::sync::Arc;
 
 use paceline_proto::units::BitsPerSec;
 
-use super::machine::{Act, Machine, MachineConfig, Message};
+use super::machine::{Act, Load, Machine, MachineConfig, Message};
 use super::program::Program;
+use crate::graph::Side;
+use crate::ideal;
+use crate::scenario::Framing;
+
+/// The links of a rank's host. Of several those that one message takes are told apart from all together.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Access {
+    /// To the switch: the fastest one, and the least delay.
+    pub out: Side,
+    /// From the switch, likewise.
+    pub into: Side,
+    /// Rate of all together, to the switch.
+    pub out_all: BitsPerSec,
+    /// Rate of all together, from the switch.
+    pub in_all: BitsPerSec,
+}
+
+impl Access {
+    /// One link with the same rate and delay both ways.
+    pub fn symmetric(side: Side) -> Self {
+        Self { out: side, into: side, out_all: side.rate, in_all: side.rate }
+    }
+}
 
 /// The network.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Crossbar {
-    /// Rate of the links; `None`: messages take no time.
-    pub rate: Option<BitsPerSec>,
-    /// Propagation from sender to receiver, ps.
-    pub latency_ps: u64,
-    /// Payload of a packet, bytes.
-    pub payload: u32,
-    /// What a packet adds to its payload on the wire, bytes.
-    pub overhead: u32,
+    /// The links of each rank.
+    pub access: Arc<[Access]>,
+    /// Sizes of packets.
+    pub framing: Framing,
+    /// Time of a message in the hosts at both ends, ps.
+    pub hosts_ps: u64,
+    /// The two hosts are linked to each other, without a switch.
+    pub direct: bool,
 }
 
 impl Crossbar {
-    /// A network in which messages take no time: what is left is the programs' own.
-    pub const INSTANT: Self = Self { rate: None, latency_ps: 0, payload: 1, overhead: 0 };
+    /// What a message that is sent now asks of the links, and when it has arrived if it is alone, ps.
+    fn carry(&self, from: u32, to: u32, bytes: u64, now: u64) -> (Load, u64) {
+        let (out, into) = (self.access[from as usize].out, self.access[to as usize].into);
+        let way = [out, into];
+        let way = if self.direct { &way[..1] } else { &way };
+        let sum = |parts: &[u64]| parts.iter().fold(0, |a: u64, b| a.saturating_add(*b));
+        let delay = sum(&[self.hosts_ps, out.delay.0, if self.direct { 0 } else { into.delay.0 }]);
+        let alone = ideal::least_time(bytes, &self.framing, way, false);
+        let first = self.wire_bytes(bytes.min(self.framing.payload.into()));
+        let stored = if self.direct { 0 } else { out.rate.serialisation(first).0 };
+        let sent_ps = sum(&[now, self.hosts_ps, out.delay.0]);
+        let load = Load { from, to, bytes, sent_ps, reached_ps: sum(&[now, delay, stored]) };
+        (load, sum(&[now, self.hosts_ps, alone]))
+    }
 
-    /// Time of a message on a link, ps.
-    fn time(&self, bytes: u64) -> u64 {
-        let Some(rate) = self.rate else { return 0 };
-        let packets = bytes.div_ceil(u64::from(self.payload.max(1)));
-        rate.serialisation(bytes + packets * u64::from(self.overhead)).0
+    /// From the end of its sender's link on a packet takes at least this, ps: a header's time on a receiver's link, and its delay.
+    pub(super) fn least_beyond(&self) -> u64 {
+        let of_link = |a: &Access| a.into.rate.serialisation(self.header()).0.saturating_add(a.into.delay.0);
+        if self.direct { 0 } else { self.access.iter().map(of_link).min().unwrap_or(0) }
+    }
+
+    /// What a packet adds to its payload on the wire, bytes.
+    pub(super) fn header(&self) -> u64 {
+        u64::from(self.framing.header) + u64::from(self.framing.wire_overhead)
+    }
+
+    /// Bytes on the wire of a message, or of several that share packets, in the fewest packets.
+    pub(super) fn wire_bytes(&self, bytes: u64) -> u64 {
+        bytes.saturating_add(bytes.div_ceil(u64::from(self.framing.payload.max(1))).saturating_mul(self.header()))
+    }
+
+    /// How long the links to a rank are busy with so many bytes on the wire, ps.
+    pub(super) fn in_time(&self, rank: u32, bytes: u64) -> u64 {
+        self.access[rank as usize].in_all.serialisation(bytes).0
+    }
+
+    /// The same of the links from a rank.
+    pub(super) fn out_time(&self, rank: u32, bytes: u64) -> u64 {
+        self.access[rank as usize].out_all.serialisation(bytes).0
     }
 }
 
@@ -43,6 +104,8 @@ impl Crossbar {
 pub struct Replay {
     /// When all ranks were through, ps; `None` if they never were.
     pub runtime_ps: Option<u64>,
+    /// When each rank was through, ps.
+    pub finished_ps: Vec<Option<u64>>,
     /// Messages carried between ranks, requests and grants among them.
     pub messages: u64,
     /// Their bytes.
@@ -55,24 +118,16 @@ pub struct Replay {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Event {
-    Wake {
-        rank: u32,
-        token: u32,
-    },
-    /// The first packet is at the receiver's link.
-    Reached {
-        message: Message,
-        to: u32,
-        bytes: u64,
-    },
+    Wake { rank: u32, token: u32 },
     Received(Message),
 }
 
-/// Runs a program over an ideal network.
-pub fn replay(program: &Arc<Program>, config: MachineConfig, network: &Crossbar) -> Replay {
-    let ranks = program.len() as usize;
-    let mut machine = Machine::new(Arc::clone(program), config);
-    let (mut sender_free, mut receiver_free) = (vec![0u64; ranks], vec![0u64; ranks]);
+/// Runs a program over an ideal network, or without one: messages take no time, and what is left is the program's own.
+pub fn replay(program: &Arc<Program>, config: MachineConfig, network: Option<&Crossbar>) -> Replay {
+    let mut machine = match network {
+        Some(network) => Machine::on_ideal(Arc::clone(program), config, network),
+        None => Machine::new(Arc::clone(program), config),
+    };
     let mut events = BinaryHeap::new();
     let mut number = 0u64;
     let mut result = Replay::default();
@@ -80,24 +135,23 @@ pub fn replay(program: &Arc<Program>, config: MachineConfig, network: &Crossbar)
     let mut now = 0;
     machine.begin(now, &mut acts);
     loop {
-        let mut push = |at: u64, event: Event| {
-            number += 1;
-            events.push(Reverse((at, number, event)));
-        };
         for act in acts.drain(..) {
-            match act {
-                Act::Wake { rank, at_ps, token } => push(at_ps, Event::Wake { rank, token }),
+            let (at, event) = match act {
+                Act::Wake { rank, at_ps, token } => (at_ps, Event::Wake { rank, token }),
                 Act::Send { message, from, to, bytes } => {
                     result.messages += 1;
                     result.bytes = result.bytes.saturating_add(bytes);
-                    let free = &mut sender_free[from as usize];
-                    let start = now.max(*free);
-                    *free = start.saturating_add(network.time(bytes));
-                    let first = network.time(bytes.min(u64::from(network.payload)));
-                    let reached = start.saturating_add(network.latency_ps).saturating_add(first);
-                    push(reached, Event::Reached { message, to, bytes });
+                    let mut at = now;
+                    if let (Some(network), Some(joins)) = (network, machine.joins()) {
+                        let (load, arrived) = network.carry(from, to, bytes, now);
+                        joins.send(message, load);
+                        at = arrived;
+                    }
+                    (at, Event::Received(message))
                 }
-            }
+            };
+            number += 1;
+            events.push(Reverse((at, number, event)));
         }
         let Some(Reverse((at, _, event))) = events.pop() else { break };
         now = at;
@@ -107,13 +161,14 @@ pub fn replay(program: &Arc<Program>, config: MachineConfig, network: &Crossbar)
                 machine.received(message, now, &mut acts);
                 machine.sent(message, now, &mut acts);
             }
-            Event::Reached { message, to, bytes } => {
-                let free = &mut receiver_free[to as usize];
-                *free = now.max(*free).saturating_add(network.time(bytes));
-                number += 1;
-                events.push(Reverse((*free, number, Event::Received(message))));
-            }
         }
     }
-    Replay { runtime_ps: machine.finished(), stuck: machine.stuck(), unreceived: machine.unreceived(), ..result }
+    let carried = machine.joins().map_or(0, |joins| joins.all_carried());
+    Replay {
+        runtime_ps: machine.finished().map(|at| at.max(carried)),
+        finished_ps: (0..program.len()).map(|rank| machine.finish_of(rank)).collect(),
+        stuck: machine.stuck(),
+        unreceived: machine.unreceived(),
+        ..result
+    }
 }

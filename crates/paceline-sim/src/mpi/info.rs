@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::machine::MachineConfig;
 use super::program::{Op, OpKind, Program, RankProgram};
-use super::{Crossbar, replay};
+use super::replay;
 
 /// Operations up to which a program is tried out.
 const MOST_TRIED: u64 = 100_000_000;
@@ -68,7 +68,7 @@ pub fn info(program: &Arc<Program>, eager: u64) -> Info {
     };
     if info.operations <= MOST_TRIED {
         let config = MachineConfig { eager, unit_ps: 1, ..MachineConfig::default() };
-        let tried = replay(program, config, &Crossbar::INSTANT);
+        let tried = replay(program, config, None);
         let left = (tried.unreceived > 0).then(|| format!("{} messages are never received", tried.unreceived));
         info.least_runtime = tried.runtime_ps;
         info.why = tried.stuck.or(left);

@@ -9,14 +9,18 @@
 //! Receives match in MPI's order: a message takes the receive posted first of those that fit, a receive the message that
 //! arrived first, and messages from one rank to another are looked at in the order of their sends.
 
+mod joins;
 mod matching;
 mod stuck;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+pub use joins::Load;
+use joins::{BLOCK, FIRST_HELD, Joins};
 use matching::{Queues, Sequence};
 
+use super::crossbar::Crossbar;
 use super::program::{Op, OpKind, Program};
 
 /// How messages travel.
@@ -155,13 +159,21 @@ pub struct Machine {
     ranks: Vec<Rank>,
     /// Of the rank at work.
     events: VecDeque<Event>,
+    /// On an ideal network: what keeps operations that wait for several messages from beginning too early.
+    joins: Option<Box<Joins>>,
 }
 
 impl Machine {
     /// A machine that has not begun.
     pub fn new(program: Arc<Program>, config: MachineConfig) -> Self {
         let ranks = vec![Rank::default(); program.len() as usize];
-        Self { program, config, ranks, events: VecDeque::new() }
+        Self { program, config, ranks, events: VecDeque::new(), joins: None }
+    }
+
+    /// The same on an ideal network: the messages of each operation are to be told to its [`Joins`].
+    pub(super) fn on_ideal(program: Arc<Program>, config: MachineConfig, network: &Crossbar) -> Self {
+        let joins = Joins::new(network.clone(), program.len());
+        Self { joins: Some(Box::new(joins)), ..Self::new(program, config) }
     }
 
     /// All ranks begin.
@@ -199,6 +211,9 @@ impl Machine {
             }
             Role::Data => {
                 if let Some(receive) = self.ranks[op.peer as usize].granted.remove(&message.send()) {
+                    if let Some(joins) = &mut self.joins {
+                        joins.received(op.peer, receive, message);
+                    }
                     self.events.push_back(Event::End(receive));
                     self.settle(op.peer, now, acts);
                 }
@@ -211,6 +226,10 @@ impl Machine {
         if message.role() == Role::Data {
             let (from, _) = self.program.op(message.send());
             let op = self.place(from, message.send());
+            if let Some(joins) = &mut self.joins {
+                joins.sent(from, op, message);
+                joins.forget(message);
+            }
             self.events.push_back(Event::End(op));
             self.settle(from, now, acts);
         }
@@ -218,6 +237,15 @@ impl Machine {
 
     /// An instant asked for by [`Act::Wake`] has come.
     pub fn woken(&mut self, rank: u32, token: u32, now: u64, acts: &mut Vec<Act>) {
+        if token >= FIRST_HELD {
+            if token == BLOCK {
+                self.leave(rank, now);
+            } else {
+                self.events.push_back(Event::Ready(token - FIRST_HELD));
+            }
+            self.settle(rank, now, acts);
+            return;
+        }
         let cpu = &mut self.ranks[rank as usize].cpus[token as usize];
         if let Some(op) = cpu.running.take() {
             self.events.push_back(Event::End(op));
@@ -272,6 +300,9 @@ impl Machine {
         state.left = block.ops().len() as u32;
         for op in 0..block.ops().len() {
             if self.ranks[rank as usize].waiting[op] == 0 {
+                if let Some(joins) = &mut self.joins {
+                    joins.begin(rank, op as u32);
+                }
                 self.events.push_back(Event::Ready(op as u32));
             }
         }
@@ -290,28 +321,38 @@ impl Machine {
                 Event::Start(op) => (op, false),
                 Event::End(op) => (op, true),
             };
-            let state = &mut self.ranks[rank as usize];
+            if ended {
+                self.join(rank, op, block);
+            }
             for (after, start) in block.successors(op as usize) {
                 if start != ended {
-                    state.waiting[after] -= 1;
-                    if state.waiting[after] == 0 {
+                    let waiting = &mut self.ranks[rank as usize].waiting[after];
+                    *waiting -= 1;
+                    if *waiting == 0 && self.opens(rank, after as u32, now, acts) {
                         self.events.push_back(Event::Ready(after as u32));
                     }
                 }
             }
             if ended {
+                let state = &mut self.ranks[rank as usize];
                 state.waiting[op as usize] = DONE;
                 state.left -= 1;
-                if state.left == 0 {
-                    let part = program.ranks()[rank as usize].parts()[state.part];
-                    state.round += 1;
-                    if state.round == part.times {
-                        (state.part, state.round) = (state.part + 1, 0);
-                    }
-                    self.enter(rank, now);
+                if state.left == 0 && self.opens(rank, BLOCK, now, acts) {
+                    self.leave(rank, now);
                 }
             }
         }
+    }
+
+    /// A block is over: the same one again, or the next.
+    fn leave(&mut self, rank: u32, now: u64) {
+        let state = &mut self.ranks[rank as usize];
+        let part = self.program.ranks()[rank as usize].parts()[state.part];
+        state.round += 1;
+        if state.round == part.times {
+            (state.part, state.round) = (state.part + 1, 0);
+        }
+        self.enter(rank, now);
     }
 
     /// An operation that waits for nothing more.
@@ -389,6 +430,10 @@ impl Machine {
     /// A message has found its receive.
     fn matched(&mut self, to: u32, from: u32, receive: u32, message: Message, acts: &mut Vec<Act>) {
         if message.role() == Role::Eager {
+            if let Some(joins) = &mut self.joins {
+                joins.received(to, receive, message);
+                joins.forget(message);
+            }
             self.events.push_back(Event::End(receive));
         } else {
             self.ranks[to as usize].granted.insert(message.send(), receive);

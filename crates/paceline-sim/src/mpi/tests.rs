@@ -9,7 +9,9 @@ use proptest::prelude::*;
 
 use super::crossbar::{Replay, replay};
 use super::program::{ANY, Edge};
-use super::{Block, Crossbar, MachineConfig, Op, OpKind, Program, RankProgram};
+use super::{Access, Block, Crossbar, MachineConfig, Op, OpKind, Program, RankProgram};
+use crate::graph::Side;
+use crate::scenario::Framing;
 
 /// A program whose ranks have one block each, given as operations that all wait for the one before.
 fn sequential(ranks: &[&[Op]]) -> Arc<Program> {
@@ -26,15 +28,16 @@ fn loose(ranks: &[&[Op]]) -> Arc<Program> {
     Arc::new(Program::new(ranks.iter().map(block).collect()).unwrap())
 }
 
-/// 100 Gb/s, 1 us, no headers.
-fn network() -> Crossbar {
-    let rate = Some("100Gbps".parse().unwrap());
-    Crossbar { rate, latency_ps: 1_000_000, payload: 1000, overhead: 0 }
+/// Links of 100 Gb/s and 500 ns, no headers.
+fn network(ranks: u32) -> Crossbar {
+    let side = Side { rate: "100Gbps".parse().unwrap(), delay: "500ns".parse().unwrap() };
+    let access = vec![Access::symmetric(side); ranks as usize].into();
+    Crossbar { access, framing: Framing { header: 0, min_frame: 0, ..Framing::HPCC }, hosts_ps: 0, direct: false }
 }
 
 /// Runs a program that must finish and receive everything.
 fn finishes(program: &Arc<Program>) -> Replay {
-    let result = replay(program, MachineConfig::default(), &network());
+    let result = replay(program, MachineConfig::default(), Some(&network(program.len())));
     assert_eq!((&result.stuck, result.unreceived), (&None, 0));
     assert!(result.runtime_ps.is_some());
     result

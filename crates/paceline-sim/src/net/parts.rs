@@ -55,12 +55,15 @@ pub(crate) struct Share {
     pub(crate) bits: u32,
     /// Part of every node; empty when there is only one.
     pub(crate) part_of: Arc<[u8]>,
+    /// By node: it is too close to another one for windows; empty when none is.
+    close: Box<[bool]>,
 }
 
 impl Net {
     /// Makes this network one of several parts: it looks after the nodes that `part_of` gives to `me`.
     pub(crate) fn become_part(&mut self, me: u8, parts: usize, part_of: &Arc<[u8]>) {
-        self.share = Share { me, bits: parts.next_power_of_two().trailing_zeros(), part_of: Arc::clone(part_of) };
+        let bits = parts.next_power_of_two().trailing_zeros();
+        self.share = Share { me, bits, part_of: Arc::clone(part_of), ..std::mem::take(&mut self.share) };
         self.outboxes = (0..parts).map(|_| Outbox::default()).collect();
         for port in &mut self.ports {
             if part_of[port.node as usize] != part_of[port.peer as usize] {
@@ -69,11 +72,26 @@ impl Net {
         }
     }
 
-    /// The part at the other end of a port's link, where it is another one.
+    /// Tells which nodes are too close together for windows. What others send to them leaves as if for another part.
+    pub(crate) fn set_close(&mut self, close: &[bool]) {
+        self.share.close = close.into();
+        if self.outboxes.is_empty() {
+            self.outboxes.push(Outbox::default());
+        }
+        for port in &mut self.ports {
+            if close[port.peer as usize] && !close[port.node as usize] {
+                port.watched |= CROSSING;
+            }
+        }
+    }
+
+    /// The part at the other end of a port's link, where that is another one, or this one's nodes that are close.
     #[inline]
     pub(crate) fn part_across(&self, port: u32) -> Option<u8> {
-        let peer = self.ports[port as usize].peer;
-        self.share.part_of.get(peer as usize).copied().filter(|part| *part != self.share.me)
+        let (node, peer, share) = (self.ports[port as usize].node, self.ports[port as usize].peer, &self.share);
+        let part = share.part_of.get(peer as usize).copied().unwrap_or(share.me);
+        let is_close = |node: u32| share.close.get(node as usize).is_some_and(|close| *close);
+        (part != share.me || (is_close(peer) && !is_close(node))).then_some(part)
     }
 
     /// A flow's number in packets.

@@ -166,6 +166,7 @@ impl Net {
             payload: u64::from(scenario.framing.payload),
             host: scenario.host,
             spray: scenario.routing.choice == PathChoice::Spray,
+            uneven: scenario.routing.choice == PathChoice::Spray && ideal::parallel_links_differ(&graph),
             ack_control_class: scenario.host.ack_priority && !scenario.quirks.ack_priority_at_hosts,
             rates,
             failures: Failures::new(&scenario, draw(Purpose::Spray)),

@@ -22,22 +22,29 @@ pub struct MpiRun {
     pub message_bytes: u64,
     /// From its beginning until the last rank was through, ps.
     pub runtime_ps: Option<u64>,
-    /// The same on an ideal network, ps.
+    /// The least on any network with the same links of the hosts, ps: [`crate::mpi::crossbar`].
     pub ideal_ps: Option<u64>,
     /// Their ratio.
     pub slowdown: Option<f64>,
 }
 
-/// How the programs of a run went; warns of messages that nobody received.
+/// How the programs of a run went; warns of messages that nobody received, and of programs that no ideal network bounds.
 pub fn runs(net: &Net, groups: &[String], warnings: &mut Vec<String>) -> Vec<MpiRun> {
     let mut runs = Vec::new();
     for (program, workload, machine) in net.programs.iter().flat_map(|p| p.mpi()) {
         let totals = workload.program.totals();
         let runtime_ps = machine.runtime();
-        let ideal_ps = runtime_ps.and_then(|_| replay(&workload.program, workload.config, &workload.ideal).runtime_ps);
+        let ideal_ps =
+            runtime_ps.and_then(|_| replay(&workload.program, workload.config, Some(&workload.ideal)).runtime_ps);
         let (number, unreceived) = (program.workload, machine.unreceived());
         if unreceived > 0 {
             warnings.push(format!("workloads.{number}: {unreceived} messages arrived and were not received"));
+        }
+        if runtime_ps.zip(ideal_ps).is_some_and(|(runtime, ideal)| runtime < ideal) {
+            warnings.push(format!(
+                "workloads.{number}: faster than on the ideal network, which is no bound where the order of a program's operations \
+                 depends on the network"
+            ));
         }
         runs.push(MpiRun {
             group: groups[usize::from(program.flow.group)].clone(),

@@ -1,22 +1,18 @@
 //! Which engine runs a scenario.
 
+use std::fmt::Write as _;
+
 use paceline_proto::units::Duration;
 
-use crate::engine::windowed::lookahead;
+use crate::engine::windows::{Windows, longest_link};
 use crate::error::InputError;
 use crate::scenario::{EngineChoice, Scenario};
-
-/// Frames per port and window below which windows do not pay.
-const LEAST_FRAMES: f64 = 0.5;
-/// Longest link over lookahead up to which windows are used.
-const MOST_SPREAD: u64 = 1024;
 
 /// Which engine a scenario gets, and why. Decided by the scenario alone, so that it is the same everywhere.
 ///
 /// # Errors
 /// The windowed engine was asked for and cannot run this scenario.
 pub fn choose_engine(scenario: &Scenario) -> Result<(EngineChoice, String), InputError> {
-    let ahead = lookahead(scenario);
     if scenario.engine != EngineChoice::Auto {
         return Ok((scenario.engine, "asked for (run.engine)".into()));
     }
@@ -33,26 +29,27 @@ pub fn choose_engine(scenario: &Scenario) -> Result<(EngineChoice, String), Inpu
             "notifications leave a switch by another port at once (switch.qcn)".into(),
         ));
     }
-    if let Some(rto) = scenario.host.rto.filter(|rto| rto.initial.0 < ahead) {
-        let why = format!("host.rto {} is shorter than the lookahead of {}", rto.initial, Duration(ahead));
+    let windows = Windows::of(scenario);
+    let (ahead, frames) = (Duration(windows.width), windows.frames);
+    if let Some(rto) = scenario.host.rto.filter(|rto| rto.initial.0 < ahead.0) {
+        let why = format!("host.rto {} is shorter than the lookahead of {ahead}", rto.initial);
         return Ok((EngineChoice::Sequential, why));
     }
-    let graph = &scenario.graph;
-    let rate = graph.hosts().flat_map(|h| graph.ports_of(h)).map(|p| p.rate.0).max().unwrap_or(0);
-    let frame = f64::from(scenario.framing.payload + scenario.framing.header);
-    let frames = ahead as f64 * 1e-12 * rate as f64 / (8.0 * frame);
-    if frames < LEAST_FRAMES {
-        let why =
-            format!("lookahead {}: {frames:.2} frames per port and window, fewer than {LEAST_FRAMES}", Duration(ahead));
+    if windows.cost.is_infinite() {
+        let why = format!("longest link {} against a lookahead of {ahead}", Duration(longest_link(scenario)));
         return Ok((EngineChoice::Sequential, why));
     }
-    let reaction = scenario.switch.pfc.map_or(0, |p| p.reaction.0);
-    let longest = graph.ports.iter().map(|p| p.delay.0).max().unwrap_or(0).max(reaction);
-    if longest / ahead > MOST_SPREAD || ahead > u64::from(u32::MAX) {
-        let why = format!("longest link {} against a lookahead of {}", Duration(longest), Duration(ahead));
+    if windows.cost > 1.0 {
+        let why = format!("lookahead {ahead}: {frames:.2} frames per port and window, too few");
         return Ok((EngineChoice::Sequential, why));
     }
-    Ok((EngineChoice::Windowed, format!("lookahead {}: {frames:.1} frames per port and window", Duration(ahead))))
+    let mut why = format!("lookahead {ahead}: {frames:.1} frames per port and window");
+    let close = windows.close_nodes();
+    if close > 0 {
+        let nodes = scenario.graph.nodes();
+        let _ = write!(why, "; {close} of {nodes} nodes have shorter links and are run event by event");
+    }
+    Ok((EngineChoice::Windowed, why))
 }
 
 pub(super) fn kind_name(engine: EngineChoice) -> &'static str {

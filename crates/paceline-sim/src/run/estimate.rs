@@ -9,7 +9,7 @@ use super::choice::choose_engine;
 use super::machine::memory_mib;
 use super::set_up::{MOST_SAMPLED, chosen_ports};
 use crate::assemble::{assemble, series_interval};
-use crate::engine::windowed::lookahead;
+use crate::engine::windows::Windows;
 use crate::error::InputError;
 use crate::graph::NodeId;
 use crate::net::Net;
@@ -58,7 +58,7 @@ pub struct Check {
     pub engine: String,
     /// Why this one.
     pub why: String,
-    /// Lookahead, ps.
+    /// Length of a window, ps.
     pub lookahead_ps: u64,
     /// Hosts, switches, links.
     pub size: [usize; 3],
@@ -126,7 +126,7 @@ impl Traffic {
         let arrivals_s = (self.last_start as f64 * 1e-12).max(rtt_s);
         let sending = self.flows as f64 * (flow_s / arrivals_s).min(1.0);
         let queued = sending * (mean.min(kept.window) / payload).max(1.0) * QUEUED_SHARE;
-        let drawn_s = if windowed { DRAWN_WINDOWS * lookahead(scenario) as f64 * 1e-12 } else { 0.0 };
+        let drawn_s = if windowed { DRAWN_WINDOWS * Windows::of(scenario).width as f64 * 1e-12 } else { 0.0 };
         UnderWay {
             flows: at_a_time(flow_s),
             packets: (packets * rtt_s / seconds).min(most),
@@ -160,7 +160,7 @@ struct Kept {
 impl Kept {
     /// Of the transport that keeps most.
     fn of(scenario: &Scenario) -> Self {
-        let rest_s = (crate::message::REST + lookahead(scenario)) as f64 * 1e-12;
+        let rest_s = (crate::message::REST + Windows::of(scenario).width) as f64 * 1e-12;
         let mut most = Self::default();
         for scheme in &scenario.schemes {
             let plain = |resting_bytes| Self { resting_bytes, rest_s, ..Self::default() };
@@ -263,6 +263,8 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
         traffic.add(&messages(program, &mut net, horizon)?);
     }
     let windowed = engine == EngineChoice::Windowed;
+    let windows = Windows::of(&scenario);
+    let by_event = if windowed { windows.close_share } else { 1.0 };
     let rtt_s = net.network.rtt_ns as f64 * 1e-9;
     let under_way = traffic.under_way(&scenario, rtt_s, windowed);
     let engine_mib = engine_bytes(spec, &scenario, assembled.classes.len(), under_way) / f64::from(1 << 20);
@@ -273,13 +275,13 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
         warnings,
         engine: if windowed { "windowed" } else { "sequential" }.into(),
         why,
-        lookahead_ps: lookahead(&scenario),
+        lookahead_ps: windows.width,
         size: [hosts, graph.nodes() - hosts, graph.ports.len() / 2],
         flows: traffic.flows,
         extrapolated: drawn.flows == SAMPLE,
         bytes: traffic.bytes,
         data_hops: traffic.data_hops,
-        run_s: traffic.data_hops * NS_PER_DATA_HOP[usize::from(!windowed)] * 1e-9,
+        run_s: traffic.data_hops * (NS_PER_DATA_HOP[0] * (1.0 - by_event) + NS_PER_DATA_HOP[1] * by_event) * 1e-9,
         engine_mib,
         memory_mib: process + engine_mib,
     })
@@ -351,7 +353,8 @@ fn ranks(program: &Program, w: &Mpi, net: &mut Net) -> Result<Traffic, InputErro
         net.routes.first_path(src, dst, &mut path)?;
     }
     let packets = totals.bytes as f64 / f64::from(net.scenario.framing.payload) + totals.messages as f64 / 2.0;
-    let rate = w.ideal.rate.map_or(1, |r| r.0) as f64 / 8e12;
+    let slowest = w.ideal.access.iter().map(|a| a.out.rate.0).min();
+    let rate = slowest.unwrap_or(1) as f64 / 8e12;
     let sending = totals.bytes as f64 / count as f64 / rate;
     let computing = totals.longest_calc as f64 * w.config.unit_ps as f64;
     Ok(Traffic {

@@ -4,7 +4,7 @@ use super::Ready;
 use super::choice::kind_name;
 use super::machine::peak_rss_mib;
 use crate::engine::Ending;
-use crate::engine::windowed::lookahead;
+use crate::engine::windows::Windows;
 use crate::net::Net;
 use crate::offered::closed_loop_groups;
 use crate::results::mpi;
@@ -46,7 +46,7 @@ pub(super) fn first_summary(
         engine: EngineSummary {
             kind: kind.into(),
             why: ready.choice.1.clone(),
-            lookahead_ps: lookahead(scenario),
+            lookahead_ps: Windows::of(scenario).width,
             threads: used,
         },
         schemes: spec.scheme_values(),

@@ -63,7 +63,7 @@ impl Trimming {
             service: vec![Service::default(); scenario.graph.ports.len()],
             size: scenario.framing.ack_header.max(scenario.framing.min_frame) as u16,
             key,
-            turn: crate::engine::windowed::lookahead(scenario),
+            turn: crate::engine::windows::lookahead(scenario),
             turned: vec![0; scenario.graph.ports.len()],
         })
     }

@@ -137,11 +137,16 @@ pub fn run_on(scenario: &Arc<Scenario>, source: Box<dyn FlowSource>, classes: &[
 
 /// The same for a scenario in TOML whose wires all lose packets with probability `loss`.
 pub fn run_text(toml: &str, loss: f64, threads: Option<usize>) -> Shared {
+    run_changed(toml, |graph| graph.ports.iter_mut().for_each(|p| p.error_rate = loss), threads)
+}
+
+/// The same for a scenario in TOML whose links are changed before it runs.
+pub fn run_changed(toml: &str, change: impl FnOnce(&mut Graph), threads: Option<usize>) -> Shared {
     let assembled = assemble(&parse(toml, "test", &[]).unwrap_or_else(|e| panic!("{e}\n{toml}"))).unwrap();
     let mut scenario = assembled.scenario;
-    if loss > 0.0 {
-        let mut graph: Graph = (*scenario.graph).clone();
-        graph.ports.iter_mut().for_each(|p| p.error_rate = loss);
+    let mut graph: Graph = (*scenario.graph).clone();
+    change(&mut graph);
+    if graph != *scenario.graph {
         scenario = Arc::new(Scenario { graph: Arc::new(graph), ..(*scenario).clone() });
     }
     run_on(&scenario, assembled.source, &assembled.classes, threads)

@@ -138,7 +138,8 @@ def _drawings(values: Values, loads: Sequence[float]) -> Iterator[Drawing]:
     }
     said = ", ".join(f"{STACKS[name].title} {value:.0%}" for name, value in PUBLISHED.items())
     caption = f"Figure 18: goodput over load, both as shares of the hosts' links. Published maxima: {said}."
-    chart = multiples.Chart("", curves, "Offered load", "Goodput", scale="linear")
+    names = ("Offered load, share of the links", "Goodput, share of the links")
+    chart = multiples.Chart("", curves, *names, scale="linear")
     yield Drawing("A4-goodput", multiples.charts([[chart]], AEOLUS_OF), caption)
 
 

@@ -284,7 +284,7 @@ def _drawings(runs: Runs, name: str) -> Iterator[Drawing]:
         for scheme, stack in STACKS.items()
     }
     label = "Median slowdown" if q == 50 else "p99 slowdown"
-    chart = multiples.Chart("", lines, "Query size, bytes", label, log_x=True)
+    chart = multiples.Chart("", lines, "Query size (bytes)", label, log_x=True)
     yield Drawing(
         f"{name}-slowdown",
         multiples.charts([[chart]]),

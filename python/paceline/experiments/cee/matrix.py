@@ -98,7 +98,8 @@ class Kind:
             ]
             for what, text in self.parts
         }
-        yield Drawing(f"{self.id}-cells", multiples.heat_maps(maps, rows, columns), f"{self.title} in the 24 cells.")
+        caption = f"{self.title} in the 24 cells, the darker the more; a dash where nothing was run."
+        yield Drawing(f"{self.id}-cells", multiples.heat_maps(maps, rows, columns), caption)
 
     def show(self, runs: Runs, _scale: Scale) -> Shown:
         """Map and table."""

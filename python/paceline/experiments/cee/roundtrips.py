@@ -236,7 +236,7 @@ def _delays(runs: Runs) -> Iterator[Drawing]:
             f = facts(run)
             series[title] = (f.queue_us * 1e6, delays_us(f.queue_bytes))
     if series:
-        figure = plot.timeline(series, "Round trip in the network (us)")
+        figure = plot.timeline(series, "Round trip in the network (µs)")
         yield Drawing("E7-delay", figure, "Round trip of a small message during incasts of 32 hosts.")
 
 
@@ -250,7 +250,7 @@ def _over_rtt(runs: Runs) -> Iterator[Drawing]:
             title = TITLES[scheme] + (f", {CELLS[cell].title}" if cell != "base" else "")
             curves[title] = ([float(r) for r in RTTS_US], ys)
         ticks = {float(r): f"{r:,g}" for r in RTTS_US}
-        row.append(multiples.Chart("", curves, "Round trip without queues (us)", name, ticks, "linear", log_x=True))
+        row.append(multiples.Chart("", curves, "Round trip without queues (µs)", name, ticks, "linear", log_x=True))
     yield Drawing("E19-rtt", multiples.charts([row]), "32 flows without end over round trips of the hosts' making.")
 
 

@@ -178,5 +178,5 @@ def table(values: Values) -> Table:
 REMARKS: Final = [
     "One rank a host in an XGFT with full bisection and D-mod-k routes: 64 hosts at quick scale, 256 at paper scale. "
     "NAS programs of class A (paper: B and C) with few iterations, 1 Gop/s a rank; a halo exchange like WRF's.",
-    "Slowdown: runtime over that on an ideal network of the same links (docs/mpi.md), computing included.",
+    "Slowdown: runtime over the least on any network with the same links of hosts (docs/mpi.md), computing included.",
 ]

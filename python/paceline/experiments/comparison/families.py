@@ -104,7 +104,7 @@ def _drawings(runs: Runs, values: Values) -> Iterator[Drawing]:
     caption = (
         f"Payload delivered, each byte once, as a share of the hosts' links; {GOODPUT_TITLE}, load {GOODPUT_LOAD:g}."
     )
-    yield Drawing("C1-goodput", multiples.bars(goodput, "Goodput", AEOLUS_OF), caption)
+    yield Drawing("C1-goodput", multiples.bars(goodput, "Goodput, share of the links", AEOLUS_OF), caption)
 
 
 def _tables(runs: Runs, values: Values) -> Iterator[Table]:

@@ -119,7 +119,7 @@ def show(runs: Runs, scale: Scale) -> Shown:
     window = WINDOWS[scale][LOAD]
     failed = f"The link {FAILED[0]} - {FAILED[1]} fails at {window.warmup_us / 1000:g} ms, for good."
     timeout = "These runs have a retransmission timeout, as packets on the link are lost; the others need none."
-    return Shown(_drawings(runs, scale), remarks=[window_remark(scale), f"{failed} {timeout}"])
+    return Shown(_drawings(runs, scale), remarks=[window_remark(scale, [LOAD]), f"{failed} {timeout}"])
 
 
 EXPERIMENTS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from paceline.experiments.hpcc_page import figures, rules
@@ -23,11 +23,12 @@ ABOUT: Final[Mapping[str, str]] = {
 } | {name: variant.title for name, variant in VARIANTS.items()}
 
 
-def window_remark(scale: Scale) -> str:
-    """What was run, in one sentence."""
+def window_remark(scale: Scale, loads: Collection[int] = LOADS) -> str:
+    """What was run at these loads, in one sentence."""
     found = [
         f"{w.arrivals_us / 1000:g} ms at {load} % ({w.warmup_us / 1000:g} ms of them warm-up), {many(w.seeds, 'seed')}"
         for load, w in WINDOWS[scale].items()
+        if load in loads
     ]
     return f"Arrivals: {'; '.join(found)}. Every run goes on until its last flow has finished."
 
@@ -75,7 +76,7 @@ def _experiment(
 
     def show(runs: Runs, scale: Scale) -> Shown:
         measured = measured_curves(runs, scale)
-        remarks = [window_remark(scale)]
+        remarks = [window_remark(scale, {load for _, load in _places(rule)})]
         if finished:
             remarks.append(f"Variant {FINISHED}: {ABOUT[FINISHED]}.")
         return Shown(figures.overview(name, measured, _schemes(rule), _places(rule)), remarks=remarks)
@@ -146,7 +147,7 @@ def _variants(name: str, runs: Runs, scale: Scale) -> list[Verdict]:
 
 def _targets() -> Experiment:
     """H3: figures of both targets, and the sign of every band."""
-    schemes = ("hpcc_pint_eta95", "hpcc_pint", "hpcc_int_eta95", "hpcc_int")
+    schemes = ("hpcc_pint", "hpcc_pint_eta95", "hpcc_int", "hpcc_int_eta95")
 
     def show(runs: Runs, scale: Scale) -> Shown:
         measured = measured_curves(runs, scale)

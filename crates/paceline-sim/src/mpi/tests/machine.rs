@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::{finishes, loose, network, sequential};
 use crate::mpi::machine::{Act, Machine, MachineConfig, Message};
 use crate::mpi::program::{ANY, Block, Edge, Op, Program, RankProgram};
-use crate::mpi::{Crossbar, replay};
+use crate::mpi::replay;
 
 /// Microseconds in ps.
 const US: u64 = 1_000_000;
@@ -61,6 +61,38 @@ fn a_large_message_waits_for_its_receive() {
     assert_eq!((machine.finish_of(0), machine.finish_of(1)), (None, Some(20)));
     machine.sent(data.0, 30, &mut acts);
     assert_eq!((machine.finish_of(0), machine.finished()), (Some(30), None));
+}
+
+/// 125 kB last 10 us. The links of rank 0 are shared in any order, but carry no more than their rate: neither what is waited for at
+/// once nor what is received one by one, all sent at the beginning.
+#[test]
+fn a_link_carries_one_message_after_the_other() {
+    let config = MachineConfig { eager: 1 << 20, ..MachineConfig::default() };
+    let sender: &[Op] = &[Op::send(0, 125_000, 0)];
+    let receives = [Op::recv(1, 125_000, 0), Op::recv(2, 125_000, 0), Op::recv(3, 125_000, 0)];
+    let one_by_one = [&receives[..], &[Op::calc(2_000)]].concat();
+    let at_once =
+        Block::new(one_by_one.clone(), (0..3).map(|before| Edge { before, after: 3, start: false }).collect()).unwrap();
+    let mut at_once = vec![RankProgram::flat(at_once)];
+    at_once.resize(4, RankProgram::flat(Block::new(sender.to_vec(), Vec::new()).unwrap()));
+    let last = US + 80_000 + 30 * US + 2 * US;
+    for program in [sequential(&[&one_by_one, sender, sender, sender]), Arc::new(Program::new(at_once).unwrap())] {
+        assert_eq!(replay(&program, config, Some(&network(4))).runtime_ps, Some(last));
+    }
+}
+
+/// Rank 0 grants what rank 1 wants to send while its own data are on the way for 100 us: the grant goes in between, as a network may
+/// let it.
+#[test]
+fn a_grant_does_not_wait_behind_data() {
+    let wait = vec![Edge { before: 1, after: 2, start: false }];
+    let first = vec![Op::send(1, 1_250_000, 0), Op::calc(50_000), Op::recv(1, 1_250_000, 1)];
+    let second = vec![Op::recv(0, 1_250_000, 0), Op::send(0, 1_250_000, 1)];
+    let ranks =
+        [(first, wait), (second, Vec::new())].map(|(ops, edges)| RankProgram::flat(Block::new(ops, edges).unwrap()));
+    let program = Arc::new(Program::new(ranks.into()).unwrap());
+    let way = US + 2 * 5_120;
+    assert_eq!(finishes(&program).runtime_ps, Some(50 * US + way + US + 80_000 + 100 * US));
 }
 
 /// A message takes the receive that was posted first, whether that has a wildcard or not.
@@ -178,17 +210,17 @@ fn a_block_begins_when_the_one_before_is_over() {
 fn a_deadlock_is_explained() {
     let ranks: &[&[Op]] =
         &[&[Op::send(1, 1 << 20, 0), Op::recv(1, 1 << 20, 0)], &[Op::send(0, 1 << 20, 0), Op::recv(0, 1 << 20, 0)]];
-    let result = replay(&sequential(ranks), MachineConfig::default(), &network());
+    let result = replay(&sequential(ranks), MachineConfig::default(), Some(&network(2)));
     assert_eq!(result.runtime_ps, None);
     insta::assert_snapshot!(result.stuck.unwrap(), @"2 of 2 ranks can never finish; rank 0, operation 1 (`send 1048576b to 1 tag 0`): its receiver has not posted a receive that fits; rank 1, operation 1 (`send 1048576b to 0 tag 0`): its receiver has not posted a receive that fits");
     // The same with messages small enough to be sent at once.
     let config = MachineConfig { eager: 1 << 20, ..MachineConfig::default() };
-    assert!(replay(&sequential(ranks), config, &network()).runtime_ps.is_some());
+    assert!(replay(&sequential(ranks), config, Some(&network(2))).runtime_ps.is_some());
 }
 
 #[test]
 fn messages_that_nobody_receives_are_counted() {
-    let result = replay(&loose(&[&[Op::send(1, 5, 0)], &[]]), MachineConfig::default(), &Crossbar::INSTANT);
+    let result = replay(&loose(&[&[Op::send(1, 5, 0)], &[]]), MachineConfig::default(), None);
     assert_eq!((result.runtime_ps, result.unreceived), (Some(0), 1));
 }
 

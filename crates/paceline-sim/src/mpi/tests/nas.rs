@@ -4,7 +4,7 @@ use super::{finishes, sent_by};
 use crate::mpi::halo::{Halo, halo};
 use crate::mpi::nas::{Class, Setting, bt, is};
 use crate::mpi::program::{Program, RankProgram};
-use crate::mpi::{Crossbar, Generator, MachineConfig, goal, info, replay};
+use crate::mpi::{Generator, MachineConfig, goal, info, replay};
 
 /// One iteration on so many ranks.
 fn once(ranks: u32) -> Setting {
@@ -178,7 +178,7 @@ fn programs_survive_goal_text() {
 #[test]
 fn without_a_network_only_computing_is_left() {
     let program = Arc::new(make("ft", Class::S, &Setting::new(8)).unwrap());
-    let result = replay(&program, MachineConfig::default(), &Crossbar::INSTANT);
+    let result = replay(&program, MachineConfig::default(), None);
     assert_eq!(result.runtime_ps, Some(program.totals().longest_calc * 1000));
 }
 

@@ -1,0 +1,206 @@
+//! How long windows are, and which nodes are too close together for them.
+//!
+//! A window may be as long as the shortest time in which one node can affect another. A few short links, a rack of hosts on
+//! 10 ns among racks on 1 us, would shrink the windows of all. Where it pays, windows are made for the longer links, and the
+//! nodes that hang together by shorter ones, *close* nodes, are run event by event within each window (`close`). Which those
+//! are follows from the scenario alone, and results do not depend on it.
+
+use crate::clock::Clock;
+use crate::graph::PortInfo;
+use crate::scenario::Scenario;
+
+/// Frames per port and window at line rate at which windows take as long as single events.
+const BREAK_EVEN: f64 = 0.5;
+/// What an event costs, in the cost of a hop in a window of very many frames; the rest, up to the break-even, is what a window
+/// costs a port.
+const EVENT: f64 = 2.2;
+/// Close nodes must save this share of the work: they make runs harder to share out among threads.
+const WORTHWHILE: f64 = 0.9;
+/// Longest link over window up to which there are windows: the inboxes are a ring of so many.
+const MOST_SPREAD: u64 = 1024;
+
+/// Windows of a scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Windows {
+    /// Length, ps.
+    pub width: u64,
+    /// By node: it is close to another one. Empty when no node is.
+    pub close: Box<[bool]>,
+    /// Their share of the work, taken as the sum of link rates.
+    pub close_share: f64,
+    /// Frames per port and window at the hosts' line rate.
+    pub frames: f64,
+    /// What a hop costs, as a share of what it costs event by event; infinite where windows cannot be had.
+    pub cost: f64,
+}
+
+impl Windows {
+    /// Those that cost least.
+    pub fn of(scenario: &Scenario) -> Self {
+        let graph = &scenario.graph;
+        let fastest = graph.hosts().flat_map(|h| graph.ports_of(h)).map(|p| p.rate.0).max().unwrap_or(0);
+        let bits = f64::from(scenario.framing.payload + scenario.framing.header) * 8.0;
+        let frames = |width: u64| width as f64 * 1e-12 * fastest as f64 / bits;
+        let spread = longest_link(scenario);
+        let cost = |width: u64, close: f64| {
+            if width == 0 || width > u64::from(u32::MAX) || spread / width > MOST_SPREAD {
+                return f64::INFINITY;
+            }
+            let hop = 1.0 + (EVENT - 1.0) * BREAK_EVEN / frames(width);
+            close + (1.0 - close) * hop / EVENT
+        };
+        let smallest = smallest_frame(scenario);
+        let mut links: Vec<(u64, &PortInfo)> =
+            graph.ports.iter().map(|p| (link_lookahead(scenario, p, smallest), p)).collect();
+        links.sort_by_key(|(ahead, p)| (*ahead, p.node));
+        let total = links.iter().map(|(_, p)| p.rate.0 as f64).sum::<f64>().max(1.0);
+        let least = links.first().map_or(0, |l| l.0);
+        let made = |width: u64, close: Box<[bool]>, close_share: f64| Self {
+            width,
+            close,
+            close_share,
+            frames: frames(width),
+            cost: cost(width, close_share),
+        };
+        let mut best = made(least, Box::default(), 0.0);
+        let (mut close, mut work) = (vec![false; graph.nodes()], 0.0);
+        let longest = longest_width(scenario);
+        for pair in links.windows(2) {
+            let ((ahead, port), (width, _)) = (pair[0], pair[1]);
+            for node in [port.node, port.peer] {
+                if !std::mem::replace(&mut close[node as usize], true) {
+                    work += graph.ports_of(node).iter().map(|p| p.rate.0 as f64).sum::<f64>();
+                }
+            }
+            let share = work / total;
+            let limit = if best.close.is_empty() { best.cost.min(1.0) * WORTHWHILE } else { best.cost };
+            if width > ahead && width <= longest && cost(width, share) < limit {
+                best = made(width, close.clone().into(), share);
+            }
+        }
+        best
+    }
+
+    /// The nodes that are close.
+    pub fn close_nodes(&self) -> usize {
+        self.close.iter().filter(|c| **c).count()
+    }
+
+    /// For every node the first of those that it hangs together with by links shorter than a window; itself where there are none.
+    pub fn clusters(&self, scenario: &Scenario) -> Vec<u32> {
+        let graph = &scenario.graph;
+        let mut first: Vec<u32> = (0..graph.nodes() as u32).collect();
+        let smallest = smallest_frame(scenario);
+        let mut seen = vec![self.close.is_empty(); graph.nodes()];
+        let mut stack = Vec::new();
+        for root in 0..graph.nodes() as u32 {
+            stack.push(root);
+            while let Some(node) = stack.pop() {
+                if std::mem::replace(&mut seen[node as usize], true) {
+                    continue;
+                }
+                first[node as usize] = root;
+                // A link that is short in one direction makes its ends close.
+                let back =
+                    |p: &PortInfo| &graph.ports[graph.first[p.peer as usize] as usize + usize::from(p.peer_port)];
+                let short = |p: &PortInfo| link_lookahead(scenario, p, smallest) < self.width;
+                stack.extend(graph.ports_of(node).iter().filter(|p| short(p) || short(back(p))).map(|p| p.peer));
+            }
+        }
+        first
+    }
+}
+
+/// Shortest time in which one node can affect another, ps: over all links the delay and the smallest frame.
+pub fn lookahead(scenario: &Scenario) -> u64 {
+    let smallest = smallest_frame(scenario);
+    scenario.graph.ports.iter().map(|p| link_lookahead(scenario, p, smallest)).min().unwrap_or(0)
+}
+
+/// Bytes of the smallest frame on a wire.
+fn smallest_frame(scenario: &Scenario) -> u32 {
+    let f = &scenario.framing;
+    let credit = scenario.schemes.iter().filter_map(|s| s.transport.smallest_frame()).min().unwrap_or(u32::MAX);
+    f.min_frame.min(f.pfc_frame).min(f.ack_header).min(credit) + f.wire_overhead
+}
+
+fn link_lookahead(scenario: &Scenario, port: &PortInfo, smallest: u32) -> u64 {
+    let clock = if scenario.quirks.clock_1ns { Clock::TruncatedNs } else { Clock::Exact };
+    port.delay.0 + clock.serialisation_ps(smallest, port.rate.0)
+}
+
+/// Longest windows where some links are shorter, ps: a timer must not be set and run out within one, and a header that a switch
+/// turns round must not come back within the one it came in.
+fn longest_width(scenario: &Scenario) -> u64 {
+    if scenario.switch.trimming.is_some() {
+        return 0;
+    }
+    scenario.host.rto.map_or(u64::MAX, |rto| rto.initial.0)
+}
+
+/// Longest time from a departure to what it causes elsewhere, ps.
+pub(crate) fn longest_link(scenario: &Scenario) -> u64 {
+    let reaction = scenario.switch.pfc.map_or(0, |p| p.reaction.0);
+    scenario.graph.ports.iter().map(|p| p.delay.0).max().unwrap_or(0).max(reaction)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assemble::assemble;
+    use crate::engine::partition::partition;
+    use crate::spec::parse;
+
+    /// Three racks of three hosts below one core; `near`: delay of the links to the hosts of the first.
+    fn racks(near: &str, core: &str, more: &str) -> Scenario {
+        let links: Vec<String> = (0..3)
+            .flat_map(|rack| {
+                let delay = if rack == 0 { near } else { "1us" };
+                let host =
+                    move |h: u32| format!("{{ a = 'h{h}', b = 't{rack}', rate = '100Gbps', delay = '{delay}' }}");
+                let up = format!("{{ a = 't{rack}', b = 'c', rate = '100Gbps', delay = '{core}' }}");
+                (3 * rack..3 * rack + 3).map(host).chain([up])
+            })
+            .collect();
+        let hosts: Vec<String> = (0..9).map(|h| format!("h{h}")).collect();
+        let text = format!(
+            "[topology]\nkind = 'graph'\nhosts = {hosts:?}\nswitches = ['t0', 't1', 't2', 'c']\nlinks = [{}]\n[[workloads]]\nkind = 'permutation'\nsizes = '1KB'\n[schemes.x]\n{more}",
+            links.join(", ")
+        );
+        (*assemble(&parse(&text, "test", &[]).unwrap()).unwrap().scenario).clone()
+    }
+
+    /// A rack with short links is run event by event, and the windows of all others stay long; the rack stays in one part.
+    #[test]
+    fn one_near_rack_does_not_shrink_all_windows() {
+        let scenario = racks("10ns", "1us", "cc = 'hpcc'");
+        let windows = Windows::of(&scenario);
+        assert_eq!(windows.width, 1_000_000 + 43 * 80);
+        let close: Vec<usize> = (0..13).filter(|n| windows.close[*n]).collect();
+        assert_eq!(close, [0, 1, 2, 9]);
+        assert!(lookahead(&scenario) < 20_000 && windows.cost < 0.8);
+        let clusters = windows.clusters(&scenario);
+        assert_eq!(clusters, [0, 0, 0, 3, 4, 5, 6, 7, 8, 0, 10, 11, 12]);
+        for parts in 1..5 {
+            let (part_of, _) = partition(&scenario.graph, parts, &clusters);
+            assert!([1, 2, 9].iter().all(|n| part_of[*n] == part_of[0]));
+        }
+    }
+
+    /// Nodes are run event by event only where that is the lesser cost.
+    #[test]
+    fn like_links_have_no_close_nodes() {
+        for (near, core) in [("1us", "1us"), ("1us", "2us"), ("900ns", "1us")] {
+            assert_eq!(Windows::of(&racks(near, core, "cc = 'hpcc'")).close_nodes(), 0, "{near}, {core}");
+        }
+    }
+
+    /// What must not happen within a window limits it: a header turned round by a switch, a timeout.
+    #[test]
+    fn windows_stay_short_where_a_switch_or_a_timer_is_quicker() {
+        let ndp = "cc = 'ndp'\n[switch]\nmodel = 'per_port'\nbuffer = '100KB'\npfc.enabled = false\n[switch.trimming]\nenabled = true";
+        assert_eq!(Windows::of(&racks("10ns", "1us", ndp)).close_nodes(), 0);
+        let rto = "cc = 'hpcc'\n[host]\nrto = '1us'";
+        assert_eq!(Windows::of(&racks("10ns", "1us", rto)).close_nodes(), 0);
+    }
+}
