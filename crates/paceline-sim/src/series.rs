@@ -45,8 +45,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// A series of all switch ports, or of none when there are more than `most_ports`.
-    pub fn new(net: &Net, interval: u64, most_ports: usize, followed: Vec<u64>) -> Self {
+    fn new(net: &Net, interval: u64, most_ports: usize, followed: Vec<u64>) -> Self {
         let switch_ports = (0..net.ports.len() as u32).filter(|p| net.ports[*p as usize].nic == NONE);
         let ports: Vec<u32> = switch_ports.collect();
         let ports = if ports.len() > most_ports { Vec::new() } else { ports };
@@ -55,6 +54,17 @@ impl Series {
 }
 
 impl Net {
+    /// Has samples taken at multiples of `interval` (ps) of all switch ports, or of none when there are more than `most_ports`,
+    /// and of the flows `followed` (ids).
+    pub fn sample(&mut self, interval: u64, most_ports: usize, followed: Vec<u64>) {
+        self.series = Series::new(self, interval, most_ports, followed);
+    }
+
+    /// The samples taken so far.
+    pub fn series(&self) -> &Series {
+        &self.series
+    }
+
     /// Bytes a port (global index) has sent so far, frames of all kinds; of two instants they give the rate in between.
     pub fn sent_bytes(&self, port: u32) -> u64 {
         self.ports[port as usize].tx_bytes

@@ -332,7 +332,7 @@ struct Met {
     close: u64,
 }
 
-/// Windowed engine, on any number of threads, and sequential engine agree on every flow, queue, pause and counter:
+/// Windowed engine, on any number of threads, and sequential engine agree on every flow, queue, pause, sample and counter:
 /// lossless and lossy buffers, ECN, spraying, wire loss with timeouts, incast, ties, several classes, links that
 /// fail and come back, links too short for windows. And what went in came out.
 #[test]
@@ -364,6 +364,7 @@ fn engines_and_threads_agree_and_packets_are_conserved() {
             prop_assert_eq!(&sequential.counters, &windowed.counters);
             prop_assert_eq!(sequential.hops, windowed.hops);
             prop_assert_eq!(&sequential.pauses, &windowed.pauses);
+            prop_assert_eq!(&sequential.samples, &windowed.samples);
             for (port, (s, w)) in sequential.queues.iter().zip(&windowed.queues).enumerate() {
                 prop_assert_eq!(s, w, "queue histogram {}", port);
             }

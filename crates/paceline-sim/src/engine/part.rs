@@ -215,19 +215,30 @@ impl Part {
     /// Runs window `w` up to `end`.
     pub(super) fn run_window(&mut self, w: u64, end: u64) -> Result<(), InputError> {
         self.lanes.inboxes.enter(w);
-        while self.net.next_link_change() < end {
-            self.run_to_link_change()?;
+        // Nothing happened in the windows passed over.
+        self.net.sample_until(self.lanes.inboxes.start());
+        while self.next_pause() < end {
+            self.run_to_pause()?;
         }
         self.run_until(end)?;
         self.lanes.inboxes.leave(end < self.lanes.inboxes.start() + self.width);
         Ok(())
     }
 
-    /// Runs the present window up to the next change of links and makes the change.
+    /// When to pause next within a window: for a sample or a change of links.
+    fn next_pause(&self) -> u64 {
+        self.net.next_link_change().min(self.net.series.next)
+    }
+
+    /// Runs the present window up to the next sample or change of links, and does what is due then.
     #[cold]
-    fn run_to_link_change(&mut self) -> Result<(), InputError> {
-        let at = self.net.next_link_change();
+    fn run_to_pause(&mut self) -> Result<(), InputError> {
+        let at = self.next_pause();
         self.run_until(at)?;
+        self.net.sample_until(at);
+        if at < self.net.next_link_change() {
+            return Ok(());
+        }
         let Some(close) = &mut self.close else {
             for port in self.net.change_links(&mut self.lanes) {
                 self.lanes.waiting(port, at);

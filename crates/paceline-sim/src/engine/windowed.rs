@@ -178,9 +178,7 @@ impl<'a> Driver<'a> {
                 Verdict::Draw => {}
                 Verdict::Window(w) => {
                     self.drawn = self.drawn.max(w + AHEAD);
-                    let start = w * self.width;
-                    let end = (start + self.width).min(self.stop);
-                    self.part.net.sample_until(start);
+                    let end = ((w + 1) * self.width).min(self.stop);
                     failure = self.part.run_window(w, end).err();
                     (self.now, self.windows) = (end, self.windows + 1);
                 }

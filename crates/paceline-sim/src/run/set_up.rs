@@ -6,13 +6,11 @@ use super::choice::choose_engine;
 use crate::assemble::{Assembled, series_interval};
 use crate::engine::sequential::Sequential;
 use crate::engine::windowed::Windowed;
-use crate::engine::windows::Windows;
 use crate::engine::{Ending, Observer};
 use crate::error::InputError;
 use crate::graph::Graph;
 use crate::net::Net;
 use crate::scenario::EngineChoice;
-use crate::series::Series;
 use crate::spec::Resolved;
 
 /// Ports up to which queue lengths are sampled over time.
@@ -99,11 +97,8 @@ pub(super) fn set_up(spec: &Resolved, assembled: Assembled, threads: usize) -> R
     };
     engine.prepare(|net| net.record_classes(&assembled.classes));
     if let Some(interval) = series_interval(spec) {
-        // Samples fall on window boundaries, where both engines have seen the same.
-        let step = if choice.0 == EngineChoice::Windowed { Windows::of(&scenario).width } else { 1 };
-        let interval = interval.0.div_ceil(step) * step;
         let most = if chosen_ports.is_empty() && spec.records.series.busiest == 0 { 0 } else { MOST_SAMPLED };
-        engine.prepare(|net| net.series = Series::new(net, interval, most, spec.records.series.flows.clone()));
+        engine.prepare(|net| net.sample(interval.0, most, spec.records.series.flows.clone()));
     }
     Ok(Ready { engine, choice, classes: assembled.classes, chosen_ports })
 }

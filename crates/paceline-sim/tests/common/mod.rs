@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use paceline_proto::cc::{Params, fixed};
@@ -59,6 +60,7 @@ pub struct Outcome {
     pub pauses: Vec<[u64; 8]>,
     pub hops: (u64, u64),
     pub first_drop: Option<String>,
+    pub samples: Samples,
 }
 
 impl Outcome {
@@ -83,8 +85,39 @@ impl Outcome {
             pauses: ports.map(|p| net.pauses(p).map_or([0; 8], |x| x.time)).collect(),
             hops: net.hops(),
             first_drop: net.first_lossless_drop().map(str::to_string),
+            samples: Samples::of(net),
         }
     }
+}
+
+/// Samples of queues and flows by their instants. Engines take different numbers of them after the last flow has ended, and a
+/// series keeps every other one when it has too many: compared is what both have.
+#[derive(Debug)]
+pub struct Samples(BTreeMap<u64, String>);
+
+impl Samples {
+    fn of(net: &Net) -> Self {
+        let s = net.series();
+        let last = s.active.iter().rposition(|a| *a > 0).map_or(0, |i| i + 1);
+        let sample = |i: usize| {
+            let mut waits: Vec<_> = s.waits[i].iter().map(|w| format!("{w:?}")).collect();
+            waits.sort_unstable();
+            (s.times[i], format!("{:?}", (&s.queues[i], s.active[i], s.finished[i], s.flows.get(i), waits)))
+        };
+        Self((0..last).map(sample).collect())
+    }
+}
+
+impl PartialEq for Samples {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.iter().all(|(at, sample)| other.0.get(at).is_none_or(|theirs| theirs == sample))
+    }
+}
+
+/// Records queues of these classes, and samples at instants that no window ends at.
+fn record(net: &mut Net, classes: &[u8]) {
+    net.record_classes(classes);
+    net.sample(7_777_777, usize::MAX, (0..4).collect());
 }
 
 /// Runs a scenario with one of the engines and hands over the network as the run left it. The time is the engine's: of the
@@ -99,12 +132,12 @@ pub fn run_net<T>(
     let mut collect = Collect::default();
     if engine == EngineChoice::Windowed {
         let mut e = Windowed::new(scenario, source).unwrap();
-        e.net_mut().record_classes(classes);
+        record(e.net_mut(), classes);
         let (ending, now) = e.run(&mut collect).unwrap();
         look(e.net(), collect, ending, now)
     } else {
         let mut e = Sequential::new(Arc::clone(scenario), source, None).unwrap();
-        e.net_mut().record_classes(classes);
+        record(e.net_mut(), classes);
         let (ending, now) = e.run(&mut collect).unwrap();
         look(e.net(), collect, ending, now)
     }
@@ -122,14 +155,14 @@ pub fn run_on(scenario: &Arc<Scenario>, source: Box<dyn FlowSource>, classes: &[
     let mut collect = Collect::default();
     if let Some(threads) = threads {
         let mut engine = Windowed::on_threads(scenario, source, threads).unwrap();
-        engine.nets_mut().for_each(|net| net.record_classes(classes));
+        engine.nets_mut().for_each(|net| record(net, classes));
         let threads = engine.threads();
         let (ending, _) = engine.run(&mut collect).unwrap();
         let crossed = engine.shares().iter().map(|s| s.crossed).sum();
         Shared { outcome: Outcome::of(engine.net(), collect, ending, classes), threads, crossed }
     } else {
         let mut engine = Sequential::new(Arc::clone(scenario), source, None).unwrap();
-        engine.net_mut().record_classes(classes);
+        record(engine.net_mut(), classes);
         let (ending, _) = engine.run(&mut collect).unwrap();
         Shared { outcome: Outcome::of(engine.net(), collect, ending, classes), threads: 1, crossed: 0 }
     }
