@@ -168,6 +168,31 @@ impl Arena {
         self.int.get(h as usize).copied()
     }
 
+    /// Reads the telemetry of packets that are about to be looked at. Nothing has touched that of an ACK since it turned back, so
+    /// it is in no near cache: read together, the waits for it overlap. `keys` end in handles.
+    #[inline(always)]
+    pub fn fetch_telemetry(&self, keys: &[u64]) {
+        let mut seen = 0;
+        for key in keys {
+            let h = *key as Handle as usize;
+            seen ^= u64::from(self.packets[h].flow);
+            if let Some(words) = self.int.get(h) {
+                seen ^= words.0[1].0;
+            }
+        }
+        std::hint::black_box(seen);
+    }
+
+    /// x.
+    #[inline(always)]
+    pub fn fetch_packets(&self, keys: &[u64]) {
+        let mut seen = 0;
+        for key in keys {
+            seen ^= self.packets[*key as Handle as usize].flow;
+        }
+        std::hint::black_box(seen);
+    }
+
     /// Counts the packets of another arena as its own, for records.
     pub fn adopt(&mut self, live: u32) {
         self.live += live;

@@ -50,20 +50,21 @@ pub struct Port {
     pub wire: u8,
     /// Index into the ECN thresholds, or [`NO_ECN`].
     pub ecn: u8,
-    /// INT code of the rate.
+    /// INT code of the rate. With what never changes in the same four bytes: read together with a byte just written it would have
+    /// to wait until that is in the cache.
     pub rate_code: u8,
-    /// Classes with packets waiting.
-    pub waiting: u8,
-    /// Classes the peer has paused.
-    pub paused: u8,
-    /// Class served last by round robin.
-    last_served: u8,
     /// The peer is a host.
     pub peer_is_host: bool,
     /// Why each departure is looked at, in bits: [`MEASURED`], [`WATCHED`], [`CROSSING`].
     pub watched: u8,
     /// Classes are served in order of their numbers, not in turn.
     pub strict: bool,
+    /// Classes with packets waiting.
+    pub waiting: u8,
+    /// Class served last by round robin.
+    last_served: u8,
+    /// Classes the peer has paused.
+    pub paused: u8,
     /// Of the packets sent, those without payload. (Not beside their bytes: to count both as one vector takes longer.)
     pub tx_control: u64,
     /// Node at the other end.
@@ -74,6 +75,7 @@ pub struct Port {
 }
 
 const _: () = assert!(std::mem::offset_of!(Port, tx_control) == 64);
+const _: () = assert!(std::mem::offset_of!(Port, rate_code) % 4 == 0);
 
 /// [`Port::watched`]: the port measures its load for PINT.
 pub const MEASURED: u8 = 1;
@@ -102,12 +104,12 @@ impl Port {
             wire,
             ecn: NO_ECN,
             rate_code: 0,
-            waiting: 0,
-            paused: 0,
-            last_served: 0,
             peer_is_host: false,
             watched: 0,
             strict: false,
+            waiting: 0,
+            last_served: 0,
+            paused: 0,
             tx_control: 0,
             peer,
             tx_control_bytes: 0,

@@ -317,6 +317,7 @@ impl Part {
     #[inline]
     fn sort_arrivals(&mut self, port: u32) {
         self.lanes.inboxes.drain(port, &mut self.keys);
+        self.net.arena.fetch_packets(&self.keys);
         self.keys.sort_unstable();
         if self.beyond != Key::MAX {
             self.keep_beyond(port);
@@ -495,6 +496,7 @@ impl Part {
         }
         let start = self.lanes.inboxes.start();
         let keys = std::mem::take(&mut self.keys);
+        self.net.arena.fetch_telemetry(&keys);
         let mut starts = std::mem::take(&mut self.starts[nic as usize]);
         let (mut next, mut arrival) = (0, keys.first().map_or(NEVER, |k| start + (k >> 32)));
         let (mut started, mut flow) = (0, starts.first().map_or(NEVER, |f| f.1.start.0));
