@@ -192,6 +192,12 @@ impl Inboxes {
         self.touched[slot] = if cut { words.iter().filter(|w| **w != 0).count() as u32 } else { 0 };
     }
 
+    /// Reads what arrives at a port in the present window beforehand.
+    #[inline(always)]
+    pub(super) fn fetch(&self, port: usize) {
+        self.keys.fetch(self.lists[self.slot(self.window) * self.ports + port]);
+    }
+
     /// Moves what arrives at a port in the present window into `out`, in the order in which it was sent.
     #[inline]
     pub(super) fn drain(&mut self, port: u32, out: &mut Vec<Key>) {

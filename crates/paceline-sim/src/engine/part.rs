@@ -286,6 +286,9 @@ impl Part {
             while bits != 0 {
                 let port = (word as u32) << 6 | bits.trailing_zeros();
                 bits &= bits - 1;
+                if bits != 0 {
+                    self.lanes.inboxes.fetch((word << 6) + bits.trailing_zeros() as usize);
+                }
                 let nic = self.net.ports[port as usize].nic;
                 if nic != NONE {
                     self.run_nic(nic, port, end)?;
@@ -317,7 +320,7 @@ impl Part {
     #[inline]
     fn sort_arrivals(&mut self, port: u32) {
         self.lanes.inboxes.drain(port, &mut self.keys);
-        self.net.arena.fetch_packets(&self.keys);
+        self.net.arena.fetch(&self.keys);
         self.keys.sort_unstable();
         if self.beyond != Key::MAX {
             self.keep_beyond(port);
