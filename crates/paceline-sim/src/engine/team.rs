@@ -6,6 +6,7 @@
 //! thread that is one window ahead writes into the other copy, and it cannot be two ahead, since the gate holds it until
 //! everybody has read.
 
+use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -16,10 +17,10 @@ use crate::net::parts::Note;
 use crate::packet::{Packet, Words};
 use crate::record::{FlowRecord, PfcEvent, QueryRecord};
 
-/// Looks at the gate before the thread lets others run: well under a microsecond.
-const SPINS: u32 = 100;
-/// Times it lets others run before it goes to sleep.
-const YIELDS: u32 = 20;
+/// Looks at the gate before a thread goes to sleep: for some 5 us with more threads than cores, else for some 0.2 ms, which is
+/// what windows mostly take. (It does not let others run in between: where other programs use the cores, it would come back only
+/// after they have had their whole turns, and runs would take ten times as long; whoever slept is let in at once.)
+const SPINS: [u32; 2] = [100, 4000];
 
 /// A packet on its way to another part.
 #[derive(Clone, Copy, Debug)]
@@ -120,6 +121,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 struct Gate {
     parties: usize,
     arrived: AtomicUsize,
+    spins: u32,
     round: AtomicUsize,
     broken: AtomicBool,
     asleep: Mutex<()>,
@@ -128,9 +130,11 @@ struct Gate {
 
 impl Gate {
     fn new(parties: usize) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         Self {
             parties,
             arrived: AtomicUsize::new(0),
+            spins: SPINS[usize::from(parties <= cores)],
             round: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
             asleep: Mutex::new(()),
@@ -150,17 +154,11 @@ impl Gate {
             return !self.broken.load(Ordering::Acquire);
         }
         let waiting = || self.round.load(Ordering::Acquire) == round && !self.broken.load(Ordering::Acquire);
-        for _ in 0..SPINS {
+        for _ in 0..self.spins {
             if !waiting() {
                 return !self.broken.load(Ordering::Acquire);
             }
             std::hint::spin_loop();
-        }
-        for _ in 0..YIELDS {
-            if !waiting() {
-                return !self.broken.load(Ordering::Acquire);
-            }
-            std::thread::yield_now();
         }
         let mut guard = locked(&self.asleep);
         while waiting() {
