@@ -112,7 +112,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A barrier that lets others run while it waits, and can be opened for good.
+/// A barrier at which who waits for long sleeps, and which can be opened for good.
 ///
 /// Why it is right: a round ends by one store to `round` (release), made after all have counted themselves in
 /// (acquire-release), so whoever sees the new round sees all that was written before any of the others arrived. The count
