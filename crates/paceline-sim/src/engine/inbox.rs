@@ -70,7 +70,8 @@ impl Inboxes {
     /// Gives back part of a word taken from the present window.
     pub(super) fn put_back(&mut self, word: usize, bits: u64) {
         let slot = self.slot(self.window);
-        self.active[slot * self.words + word] = bits;
+        // Ports of this word may have become active again meanwhile, where the window is cut short.
+        self.active[slot * self.words + word] |= bits;
     }
 
     /// Goes on to a window.
