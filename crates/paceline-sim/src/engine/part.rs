@@ -217,23 +217,23 @@ impl Part {
         self.lanes.inboxes.enter(w);
         // Nothing happened in the windows passed over.
         self.net.sample_until(self.lanes.inboxes.start());
-        while self.next_pause() < end {
-            self.run_to_pause()?;
+        while self.next_halt() < end {
+            self.run_to_halt()?;
         }
         self.run_until(end)?;
         self.lanes.inboxes.leave(end < self.lanes.inboxes.start() + self.width);
         Ok(())
     }
 
-    /// When to pause next within a window: for a sample or a change of links.
-    fn next_pause(&self) -> u64 {
+    /// When to halt next within a window: for a sample or a change of links.
+    fn next_halt(&self) -> u64 {
         self.net.next_link_change().min(self.net.series.next)
     }
 
     /// Runs the present window up to the next sample or change of links, and does what is due then.
     #[cold]
-    fn run_to_pause(&mut self) -> Result<(), InputError> {
-        let at = self.next_pause();
+    fn run_to_halt(&mut self) -> Result<(), InputError> {
+        let at = self.next_halt();
         self.run_until(at)?;
         self.net.sample_until(at);
         if at < self.net.next_link_change() {
