@@ -93,15 +93,16 @@ impl Hpcc {
     /// authors' simulator: results are compared bit for bit.
     #[inline(always)]
     fn measure(&mut self, ctx: &FlowContext, int: &[IntHop]) {
-        let (mut max_u, mut dt) = (0.0f64, 0u64);
+        let (mut max_u, mut dt) = (0u64, 0u64);
         for (new, old) in int.iter().zip(&mut self.last) {
             let (u, tau) = hop_utilisation(ctx, *new, *old);
-            if u > max_u && tau != 0 {
-                (max_u, dt) = (u, tau);
-            }
+            let u = if tau == 0 { 0 } else { u.to_bits() };
+            let larger = u > max_u;
+            max_u = if larger { u } else { max_u };
+            dt = if larger { tau } else { dt };
             *old = *new;
         }
-        self.u = average(ctx, self.u, max_u, dt);
+        self.u = average(ctx, self.u, f64::from_bits(max_u), dt);
     }
 
     /// The same with the hops left out whose queue is empty. False when that is all of them.
@@ -154,7 +155,7 @@ pub(super) fn average(ctx: &FlowContext, u: f64, now: f64, dt: u64) -> f64 {
 #[inline(always)]
 pub(super) fn adjusted(p: &Params, line_rate: u64, reference_rate: u64, u: f64, stage: u32) -> (u64, u32) {
     let c = u / p.eta;
-    let (rate, stage) = if c >= 1.0 || stage >= p.max_stage {
+    let (rate, stage) = if stage >= p.max_stage || c >= 1.0 {
         (((float(reference_rate) / c) as u64).saturating_add(p.w_ai_rate), 0)
     } else {
         (reference_rate + p.w_ai_rate, stage + 1)
