@@ -1,6 +1,8 @@
 //! Many short lists in one pool: chains of small blocks, so that only what is on the lists takes memory and a run allocates
 //! only while it grows.
 
+use crate::packet::prefetch;
+
 /// End of a chain: block 0 is never used.
 const END: u32 = 0;
 
@@ -62,8 +64,8 @@ impl<T: Copy + Default, const BLOCK: usize> Chains<T, BLOCK> {
     pub(super) fn fetch(&self, list: u32) {
         let end = list as usize;
         if let (Some(item), Some(next)) = (self.items.get(end), self.next.get(end / BLOCK)) {
-            std::hint::black_box(*item);
-            std::hint::black_box(*next);
+            prefetch(item);
+            prefetch(next);
         }
     }
 
