@@ -40,6 +40,8 @@ pub struct FlowContext {
     pub rates: [f64; MAX_RATES],
     /// Scale of the INT units (see [`crate::telemetry::IntUnits`]).
     pub int_multiple: u64,
+    /// What each power that PINT's switches send stands for; empty for schemes without (see [`hpcc_pint::utilisations`]).
+    pub utilisations: Box<[f64]>,
     /// Packets are paced at the flow's rate; without, at line rate, and the rate only sets the window.
     pub paced: bool,
     /// The scheme's parameters.
@@ -416,16 +418,31 @@ pub(crate) fn float(count: u64) -> f64 {
     count as i64 as f64
 }
 
+/// The whole part of a number from 0 up; what is 2^63 or more counts as one less than that. The conversion to the full unsigned
+/// range takes three times as many instructions.
+#[inline(always)]
+pub(crate) fn whole(number: f64) -> u64 {
+    number as i64 as u64
+}
+
 /// The window that goes with a rate: `window * rate / line_rate`, at least one byte; `u64::MAX` when there is no window.
+#[inline(always)]
 pub(crate) fn scaled_window(ctx: &FlowContext, rate: u64, variable: bool) -> u64 {
-    match (ctx.window, variable) {
-        (0, _) => u64::MAX,
-        (w, false) => w,
-        (w, true) => match w.checked_mul(rate) {
-            Some(product) => (product / ctx.line_rate).max(1),
-            None => ((u128::from(w) * u128::from(rate) / u128::from(ctx.line_rate)) as u64).max(1),
-        },
+    if ctx.window == 0 || !variable {
+        return if ctx.window == 0 { u64::MAX } else { ctx.window };
     }
+    let scaled = match ctx.window.checked_mul(rate) {
+        Some(product) => product / ctx.line_rate,
+        None => divided_product(ctx.window, rate, ctx.line_rate),
+    };
+    scaled.max(1)
+}
+
+/// `a * b / c` where the product needs more than 64 bits.
+#[cold]
+#[inline(never)]
+fn divided_product(a: u64, b: u64, c: u64) -> u64 {
+    (u128::from(a) * u128::from(b) / u128::from(c)) as u64
 }
 
 #[cfg(test)]
@@ -455,6 +472,7 @@ mod tests {
 /// What the controllers' tests share: one NIC of 100 Gb/s in the HPCC paper's network.
 #[cfg(test)]
 pub(crate) mod testing {
+    use super::hpcc_pint;
     use super::{Ack, FlowContext, Params};
     use crate::units::Time;
 
@@ -466,6 +484,7 @@ pub(crate) mod testing {
             mtu: 1000,
             rates: [100e9, 400e9, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
             int_multiple: 4,
+            utilisations: hpcc_pint::utilisations(&params),
             paced: true,
             params,
         }

@@ -21,6 +21,7 @@ fn context(params: Params) -> FlowContext {
         mtu: 1000,
         rates: RATES,
         int_multiple: 4,
+        utilisations: hpcc_pint::utilisations(&params),
         paced: true,
         params,
     }

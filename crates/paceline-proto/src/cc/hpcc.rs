@@ -8,7 +8,7 @@
 //! records. *Not as in that simulator:* a hop whose two records bear the same time is left out; there the division by
 //! zero makes `u` infinite, or no number at all, for the rest of the flow.
 
-use super::{Ack, CongestionControl, FlowContext, Limits, float, scaled_window};
+use super::{Ack, CongestionControl, FlowContext, Limits, float, scaled_window, whole};
 use crate::telemetry::{IntHop, MAX_HOPS};
 
 /// Bytes of the INT part of a packet: five hops of 8 bytes and a hop count of 2.
@@ -156,7 +156,7 @@ pub(super) fn average(ctx: &FlowContext, u: f64, now: f64, dt: u64) -> f64 {
 pub(super) fn adjusted(p: &Params, line_rate: u64, reference_rate: u64, u: f64, stage: u32) -> (u64, u32) {
     let c = u / p.eta;
     let (rate, stage) = if stage >= p.max_stage || c >= 1.0 {
-        (((float(reference_rate) / c) as u64).saturating_add(p.w_ai_rate), 0)
+        (whole(float(reference_rate) / c).saturating_add(p.w_ai_rate), 0)
     } else {
         (reference_rate + p.w_ai_rate, stage + 1)
     };
@@ -195,6 +195,7 @@ impl CongestionControl for Hpcc {
         self.last_update_seq = 0;
     }
 
+    #[inline(always)]
     fn limits(&self, ctx: &FlowContext) -> Limits {
         let super::Params::Hpcc(p) = &ctx.params else { return Limits { cwnd: u64::MAX, rate: self.rate } };
         Limits { cwnd: scaled_window(ctx, self.rate, p.variable_window), rate: self.rate }

@@ -6,7 +6,7 @@
 //! *Deviations from HPCC, as in that simulator:* the sender does not average (the switches do), always reacts fast, and
 //! the first ACK of a flow only opens its round trip. Whether an ACK counts is drawn by the engine, per ACK.
 
-use super::{Ack, CongestionControl, FlowContext, Limits, scaled_window};
+use super::{Ack, CongestionControl, FlowContext, Limits, float, scaled_window, whole};
 
 /// Bytes of the telemetry part of a packet.
 pub const HEADER_BYTES: u32 = 2;
@@ -61,21 +61,25 @@ pub struct HpccPint {
     /// An ACK above this sequence number opens a new round trip; 0 before the first ACK.
     last_update_seq: u32,
     stage: u32,
-    /// The power that came last and the utilisation it stands for: often the next is the same.
-    last: (u16, f64),
+}
+
+/// What the powers that fit a byte stand for, for [`FlowContext::utilisations`]; empty for other schemes.
+pub fn utilisations(params: &super::Params) -> Box<[f64]> {
+    match params {
+        super::Params::HpccPint(p) => (0..=u8::MAX).map(|power| utilisation(u16::from(power), p.log_base)).collect(),
+        _ => Box::default(),
+    }
+}
+
+/// No port measures a power beyond the range of numbers, but a packet could carry one.
+fn utilisation(power: u16, base: f64) -> f64 {
+    crate::pint::decode(power, base).min(f64::MAX)
 }
 
 impl HpccPint {
     /// A fresh flow: line rate.
     pub fn new(ctx: &FlowContext) -> Self {
-        Self {
-            reference_rate: ctx.line_rate,
-            rate: ctx.line_rate,
-            last_update_seq: 0,
-            stage: 0,
-            // Power 0 stands for the same in every base.
-            last: (0, crate::pint::decode(0, 1.0)),
-        }
+        Self { reference_rate: ctx.line_rate, rate: ctx.line_rate, last_update_seq: 0, stage: 0 }
     }
 }
 
@@ -87,13 +91,10 @@ impl CongestionControl for HpccPint {
             self.last_update_seq = ack.snd_nxt;
             return;
         }
-        if self.last.0 != power {
-            // No port measures a power beyond the range of numbers, but a packet could carry one.
-            self.last = (power, crate::pint::decode(power, p.log_base).min(f64::MAX));
-        }
-        let c = self.last.1 / p.eta;
-        let (rate, stage) = if c >= 1.0 || self.stage >= p.max_stage {
-            (((self.reference_rate as f64 / c) as u64).saturating_add(p.w_ai_rate), 0)
+        let known = ctx.utilisations.get(usize::from(power)).copied();
+        let c = known.unwrap_or_else(|| utilisation(power, p.log_base)) / p.eta;
+        let (rate, stage) = if self.stage >= p.max_stage || c >= 1.0 {
+            (whole(float(self.reference_rate) / c).saturating_add(p.w_ai_rate), 0)
         } else {
             (self.reference_rate + p.w_ai_rate, self.stage + 1)
         };
@@ -105,6 +106,7 @@ impl CongestionControl for HpccPint {
         }
     }
 
+    #[inline(always)]
     fn limits(&self, ctx: &FlowContext) -> Limits {
         let super::Params::HpccPint(p) = &ctx.params else { return Limits { cwnd: u64::MAX, rate: self.rate } };
         Limits { cwnd: scaled_window(ctx, self.rate, p.variable_window), rate: self.rate }

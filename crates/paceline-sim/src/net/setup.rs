@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use paceline_proto::cc::{FlowContext, Telemetry};
+use paceline_proto::cc::{FlowContext, Telemetry, hpcc_pint};
 use paceline_proto::rng::{Purpose, Stream};
 use paceline_proto::telemetry::MAX_RATES;
 use paceline_proto::units::Duration;
@@ -333,6 +333,7 @@ impl Shared {
             mtu: scenario.framing.payload,
             rates: self.rates,
             int_multiple: self.int_multiple,
+            utilisations: hpcc_pint::utilisations(&scheme.params),
             paced: !scenario.quirks.line_rate_pacing,
             params: scheme.params.clone(),
         }

@@ -19,6 +19,7 @@ pub(super) fn flow_context(mss: u32, params: Control) -> FlowContext {
         mtu: mss,
         rates: [10e9, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
         int_multiple: 1,
+        utilisations: Box::default(),
         paced: false,
         params,
     }

@@ -48,7 +48,8 @@ fn stacks() -> impl Strategy<Value = Params> {
                 receive_buffer: Buffer { initial: rcv * 500, max: 60_000, step: 2_000 },
                 reassembly_limit: queue,
                 scoreboard_limit: board,
-                time_wait: Duration::from_us(5_000_000),
+                // Longer than 300 losses in a row: whoever closed first must still be there to answer.
+                time_wait: Duration::from_us(200_000_000),
                 ..base
             }
         },
