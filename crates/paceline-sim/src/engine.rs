@@ -11,6 +11,7 @@ pub mod partition;
 mod reference_nic;
 pub(crate) mod reference_random;
 pub mod sequential;
+mod sort;
 mod team;
 pub mod windowed;
 pub mod windows;

@@ -5,7 +5,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use super::chains::{Chains, EMPTY};
-use super::order;
+use super::{order, sort};
 
 /// An event: time, key among equal times, payload.
 pub(super) type Event = (u64, u64, u64);
@@ -52,9 +52,12 @@ pub(super) struct Calendar {
     /// One bit per bucket: not empty.
     occupied: Vec<u64>,
     events: Chains<Event, BLOCK>,
-    /// Events of the bucket being worked on, in order, and how many of them have been taken.
+    /// Events of the bucket being worked on, in order: how many they are (there is more room), and how many have been taken.
     current: Vec<Event>,
+    filled: usize,
     taken: usize,
+    /// Room for them before they are sorted.
+    unsorted: Vec<Event>,
     /// That bucket, counted from time 0.
     bucket: u64,
     far: BinaryHeap<Reverse<Event>>,
@@ -65,11 +68,13 @@ impl Calendar {
     /// A calendar whose buckets are at most `width` ps wide.
     pub(super) fn new(width: u64, ties: Ties) -> Self {
         Self {
-            shift: width.max(1).ilog2(),
+            shift: width.clamp(1, sort::WIDEST).ilog2(),
             buckets: vec![EMPTY; BUCKETS],
             occupied: vec![0; WORDS],
             events: Chains::new(),
-            current: Vec::new(),
+            current: vec![Event::default(); sort::MOST],
+            filled: 0,
+            unsorted: Vec::new(),
             taken: 0,
             bucket: 0,
             far: BinaryHeap::new(),
@@ -108,32 +113,34 @@ impl Calendar {
             self.far.push(Reverse(event));
             return;
         }
-        let later = self.current[self.taken..].partition_point(|e| self.ties.compare(e, &event).is_lt());
+        let later = self.current[self.taken..self.filled].partition_point(|e| self.ties.compare(e, &event).is_lt());
         self.current.insert(self.taken + later, event);
+        self.filled += 1;
     }
 
     /// When the earliest event is.
     #[inline]
     pub(super) fn next_at(&mut self) -> Option<u64> {
         self.open_bucket();
-        self.current.get(self.taken).map(|event| event.0)
+        (self.taken < self.filled).then(|| self.current[self.taken].0)
     }
 
     /// Takes the earliest event.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Event> {
         self.open_bucket();
-        let event = self.current.get(self.taken).copied();
-        self.taken += usize::from(event.is_some());
-        event
+        if self.taken == self.filled {
+            return None;
+        }
+        self.taken += 1;
+        Some(self.current[self.taken - 1])
     }
 
     /// Sees to it that the earliest event is in the bucket being worked on.
     #[inline(always)]
     fn open_bucket(&mut self) {
-        if self.taken == self.current.len() {
-            self.current.clear();
-            self.taken = 0;
+        if self.taken == self.filled {
+            (self.taken, self.filled) = (0, 0);
             self.advance();
         }
     }
@@ -146,18 +153,43 @@ impl Calendar {
         let Some(bucket) = near.into_iter().chain(far).min() else { return };
         self.bucket = bucket;
         let slot = bucket as usize & (BUCKETS - 1);
+        self.unsorted.clear();
+        let mut n = 0;
         if near == Some(bucket) {
             self.occupied[slot / 64] &= !(1 << (slot % 64));
-            self.events.drain(&mut self.buckets[slot], &mut self.current);
+            n = self.events.drain_blocks(&mut self.buckets[slot], &mut self.unsorted);
         }
         while let Some(Reverse(event)) = self.far.peek()
             && event.0 >> self.shift <= bucket
         {
-            self.current.push(*event);
+            if n == self.unsorted.len() {
+                self.unsorted.extend([Event::default(); BLOCK]);
+            }
+            self.unsorted[n] = *event;
+            n += 1;
             self.far.pop();
         }
+        self.filled = n;
+        // It grows by what is inserted.
+        self.current.truncate(sort::MOST);
+        let start = bucket << self.shift;
+        if !sort::by_time(&self.unsorted, n, start, &mut self.current) {
+            std::mem::swap(&mut self.current, &mut self.unsorted);
+            let ties = self.ties;
+            self.current[..n].sort_unstable_by(|a, b| ties.compare(a, b));
+            self.current.resize(self.current.len().max(sort::MOST), Event::default());
+        } else if self.current[..n].windows(2).map(|e| u32::from(e[0].0 == e[1].0)).sum::<u32>() > 0 {
+            self.order_ties();
+        }
+    }
+
+    /// Puts events of the same instant into their order.
+    #[cold]
+    fn order_ties(&mut self) {
         let ties = self.ties;
-        self.current.sort_unstable_by(|a, b| ties.compare(a, b));
+        for equal in self.current[..self.filled].chunk_by_mut(|a, b| a.0 == b.0).filter(|equal| equal.len() > 1) {
+            equal.sort_unstable_by(|a, b| ties.compare_equal(a, b));
+        }
     }
 
     /// The next bucket after the present one that is not empty.

@@ -72,9 +72,16 @@ impl<T: Copy + Default, const BLOCK: usize> Chains<T, BLOCK> {
     /// Moves a list into `out`, which is empty, in the order in which it was filled.
     #[inline]
     pub(super) fn drain(&mut self, list: &mut u32, out: &mut Vec<T>) {
+        let filled = self.drain_blocks(list, out);
+        out.truncate(filled);
+    }
+
+    /// The same, but whole blocks, of which only the first items are the list's: how many they are.
+    #[inline]
+    pub(super) fn drain_blocks(&mut self, list: &mut u32, out: &mut Vec<T>) -> usize {
         let end = std::mem::replace(list, EMPTY) as usize;
         if end == EMPTY as usize {
-            return;
+            return 0;
         }
         let last = (end - 1) / BLOCK;
         let before = self.next[last] as usize;
@@ -83,11 +90,11 @@ impl<T: Copy + Default, const BLOCK: usize> Chains<T, BLOCK> {
         if before != END as usize {
             self.drain_full(before, out);
         }
-        // The whole block, as its length is known to the compiler; what is too much goes again.
+        // The whole block, as its length is known to the compiler.
         let first = last * BLOCK;
         let filled = out.len() + (end - first);
         out.extend_from_slice(&self.items[first..first + BLOCK]);
-        out.truncate(filled);
+        filled
     }
 
     /// Moves the full blocks of a list, the last of which is `last`, into `out`, which is empty.
