@@ -4,6 +4,7 @@ mod calendar;
 mod chains;
 mod close;
 mod events;
+mod exact;
 mod inbox;
 pub mod order;
 mod part;

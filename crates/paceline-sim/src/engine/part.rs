@@ -4,8 +4,9 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use super::close::{Close, Near};
+use super::exact::Exact;
 use super::inbox::{Inboxes, Key};
-use super::order::{Rank, key, tie};
+use super::order::tie;
 use super::team::{Parcel, Post};
 use crate::error::InputError;
 use crate::net::parts::Cut;
@@ -18,6 +19,13 @@ const NEVER: u64 = u64::MAX;
 /// The engine's own schedule: where started packets go.
 pub(super) struct Lanes {
     inboxes: Inboxes,
+}
+
+impl Lanes {
+    /// Start of the present window.
+    pub(super) fn start(&self) -> u64 {
+        self.inboxes.start()
+    }
 }
 
 impl Schedule for Lanes {
@@ -54,46 +62,6 @@ impl Lane for Lanes {
     }
 }
 
-/// The schedule of one switch in exact order.
-struct Exact<'a> {
-    lanes: &'a mut Lanes,
-    departures: &'a mut BinaryHeap<Reverse<(u64, u64, u32)>>,
-    listed: &'a mut [bool],
-    first: u32,
-    node: u32,
-    seed: u64,
-    end: u64,
-}
-
-impl Schedule for Exact<'_> {
-    fn idle(&self, _port: u32, free: u64, now: u64) -> bool {
-        free <= now
-    }
-
-    fn started(&mut self, port: u32, free: u64, handle: Handle, inbox: u32, arrival: u64) {
-        self.listed[(port - self.first) as usize] = false;
-        self.lanes.started(port, free, handle, inbox, arrival);
-    }
-
-    fn waiting(&mut self, port: u32, free: u64) {
-        let listed = &mut self.listed[(port - self.first) as usize];
-        if *listed {
-            return;
-        }
-        *listed = true;
-        if free < self.end {
-            let tie = tie(self.seed, self.node, (port - self.first) as u16, free);
-            self.departures.push(Reverse((free, key(Rank::Departure, tie), port)));
-        } else {
-            self.lanes.waiting(port, free);
-        }
-    }
-
-    fn turned(&mut self, handle: Handle, in_port: u16, inbox: u32, arrival: u64) {
-        self.lanes.turned(handle, in_port, inbox, arrival);
-    }
-}
-
 /// A flow that will start here.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start {
@@ -120,12 +88,8 @@ pub(super) struct Part {
     keys: Vec<Key>,
     /// Keys from this one on come after the end of a window that is cut short; they stay in the inboxes.
     beyond: Key,
-    /// Arrivals of one switch, port after port; the ports, and where theirs end.
-    gathered: Vec<Key>,
-    spans: Vec<(u32, usize)>,
-    merged: Vec<(u64, u64, u32, Handle)>,
-    departures: BinaryHeap<Reverse<(u64, u64, u32)>>,
-    listed: Vec<bool>,
+    /// Arrivals at the ports of one switch.
+    gathered: Exact,
     pub(super) exact_windows: u64,
     /// Packets sent to other parts.
     pub(super) crossed: u64,
@@ -145,11 +109,7 @@ impl Part {
             far: BinaryHeap::new(),
             keys: Vec::new(),
             beyond: Key::MAX,
-            gathered: Vec::new(),
-            spans: Vec::new(),
-            merged: Vec::new(),
-            departures: BinaryHeap::new(),
-            listed: vec![false; most_ports],
+            gathered: Exact::new(most_ports),
             exact_windows: 0,
             crossed: 0,
             net,
@@ -382,7 +342,6 @@ impl Part {
     fn run_together(&mut self, node: u32, port: u32, word: usize, bits: &mut u64, end: u64) {
         let last = self.net.first[node as usize + 1];
         self.gathered.clear();
-        self.spans.clear();
         self.gather(port);
         while *bits != 0 {
             let next = (word as u32) << 6 | bits.trailing_zeros();
@@ -407,83 +366,20 @@ impl Part {
         self.net.counters.events += self.gathered.len() as u64;
         // What does arrive is mostly far less than what could.
         if self.net.buffers.is_local_with(node, self.gathered.len() as u64) {
-            let gathered = std::mem::take(&mut self.gathered);
-            let mut from = 0;
-            for (port, to) in self.spans.drain(..) {
-                let arrivals = Arrivals { start: self.lanes.inboxes.start(), keys: gathered[from..to].iter() };
+            for (port, keys) in self.gathered.by_port() {
+                let arrivals = Arrivals { start: self.lanes.inboxes.start(), keys: keys.iter() };
                 self.net.run_local(port, arrivals, end, &mut self.lanes);
-                from = to;
             }
-            self.gathered = gathered;
         } else {
-            self.run_exact(node, end);
+            self.exact_windows += 1;
+            self.gathered.run(&mut self.net, &mut self.lanes, node, end);
         }
     }
 
     /// Adds the arrivals at a port to those of its switch.
     fn gather(&mut self, port: u32) {
         self.sort_arrivals(port);
-        self.gathered.extend_from_slice(&self.keys);
-        self.spans.push((port, self.gathered.len()));
-    }
-
-    /// A switch in exact order, with what has been gathered.
-    fn run_exact(&mut self, node: u32, end: u64) {
-        self.exact_windows += 1;
-        self.net.buffers.enter_exact(node);
-        let first = self.net.first[node as usize];
-        let last = self.net.first[node as usize + 1];
-        let start = self.lanes.inboxes.start();
-        let mut merged = std::mem::take(&mut self.merged);
-        merged.clear();
-        self.departures.clear();
-        self.listed.fill(false);
-        let mut from = 0;
-        for (port, to) in self.spans.drain(..) {
-            for k in &self.gathered[from..to] {
-                let (at, h) = (start + (k >> 32), *k as Handle);
-                let tie = tie(self.net.draws.ties, node, self.net.arena[h].in_port, at);
-                merged.push((at, key(Rank::Arrival, tie), port, h));
-            }
-            from = to;
-        }
-        merged.sort_unstable();
-        let mut exact = Exact {
-            lanes: &mut self.lanes,
-            departures: &mut self.departures,
-            listed: &mut self.listed,
-            first,
-            node,
-            seed: self.net.draws.ties,
-            end,
-        };
-        for port in first..last {
-            let p = &self.net.ports[port as usize];
-            if p.pick().is_some() {
-                exact.waiting(port, p.free);
-            }
-        }
-        let mut arrivals = merged.iter().peekable();
-        loop {
-            let departure = exact.departures.peek().map(|Reverse((at, key, _))| (*at, *key));
-            let arrival = arrivals.peek().map(|(at, key, _, _)| (*at, *key));
-            match (departure, arrival) {
-                (None, None) => break,
-                (Some(d), a) if a.is_none_or(|a| d < a) => {
-                    let Some(Reverse((at, _, port))) = exact.departures.pop() else { break };
-                    if self.net.ports[port as usize].free <= at {
-                        // A port that shapes may have to be looked at again before it sends.
-                        exact.listed[(port - first) as usize] &= self.net.special.is_none();
-                        self.net.depart(port, at, &mut exact);
-                    }
-                }
-                _ => {
-                    let Some(&(at, _, port, h)) = arrivals.next() else { break };
-                    self.net.switch_arrival(port, h, at, &mut exact);
-                }
-            }
-        }
-        self.merged = merged;
+        self.gathered.add(port, &self.keys);
     }
 
     /// A NIC: arrivals, timers and flow starts in order, and what it sends in between.
