@@ -38,7 +38,7 @@ const STOP: &str = "run.stop=250us";
 const LOSSY: &str = "switch.pfc.enabled=false";
 
 /// All of them, in the order they run.
-pub const WORKLOADS: [Workload; 22] = [
+pub const WORKLOADS: [Workload; 23] = [
     listed("fat320-short", FAT320, &[HALF, ARRIVALS, STOP]),
     listed("fat320-websearch-30", FAT320, &["workloads.0.load.value=0.3"]),
     listed("fat320-websearch-50", FAT320, &["workloads.0.load.value=0.5"]),
@@ -58,6 +58,7 @@ pub const WORKLOADS: [Workload; 22] = [
         &[HALF, ARRIVALS, STOP, LOSSY, "switch.model=per_port", "switch.buffer=12KB"],
     ),
     by_name("fat320-short-lossy-shared", FAT320, &[HALF, ARRIVALS, STOP, LOSSY, "switch.buffer=300KB"]),
+    by_name("incast-roomy", INCAST, &["switch.buffer=32MB"]),
     by_name("incast-lossy", INCAST, &[LOSSY, "switch.model=per_port", "switch.buffer=200KB"]),
     by_name("incast-lossy-shared", INCAST, &[LOSSY]),
     by_name("near-rack", NEAR, &[]),
