@@ -41,7 +41,7 @@ impl Kind {
     /// Whether this is a PFC frame, which ends at the next port.
     #[inline(always)]
     pub fn is_pfc(self) -> bool {
-        matches!(self, Kind::Pause | Kind::Resume)
+        self as u8 >= Kind::Pause as u8
     }
 
     /// Whether it goes from a flow's receiver to its sender.

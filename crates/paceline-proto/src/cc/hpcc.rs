@@ -94,7 +94,8 @@ impl Hpcc {
     #[inline(always)]
     fn measure(&mut self, ctx: &FlowContext, int: &[IntHop]) {
         let (mut max_u, mut dt) = (0u64, 0u64);
-        for (new, old) in int.iter().zip(&mut self.last) {
+        let last = &mut self.last[..int.len()];
+        for (new, old) in int.iter().zip(last) {
             let (u, tau) = hop_utilisation(ctx, *new, *old);
             let u = if tau == 0 { 0 } else { u.to_bits() };
             let larger = u > max_u;

@@ -287,7 +287,8 @@ impl Part {
         }
         let keys = &mut self.keys[..];
         // Runs of equal times are rare: only they pay for the fair order. Equal halves less one have the top bit set.
-        let tied = keys.windows(2).fold(0, |tied, k| tied | ((k[0] ^ k[1]) >> 32).wrapping_sub(1));
+        let next = keys.get(1..).unwrap_or_default();
+        let tied = keys.iter().zip(next).fold(0, |tied, (a, b)| tied | ((a ^ b) >> 32).wrapping_sub(1));
         if tied >> 63 != 0 {
             self.order_ties(port);
         }
