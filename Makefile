@@ -71,7 +71,8 @@ guard: setup ## Compares the engine's instructions per packet with the recorded 
 
 # On Miri only what is quick there; ThreadSanitizer, which needs a standard library of its own, runs whole networks.
 NIGHTLY := $(CARGO) +nightly
-MIRI := MIRIFLAGS=-Zmiri-isolation-error=hide $(NIGHTLY) miri test --locked --quiet
+# Four random cases: Miri is some hundred times slower.
+MIRI := MIRIFLAGS=-Zmiri-isolation-error=hide PROPTEST_CASES=4 $(NIGHTLY) miri test --locked --quiet
 .PHONY: sanitize
 sanitize: ## Runs the threads' tests under Miri and ThreadSanitizer, for half an hour or more; needs a nightly Rust
 	@$(NIGHTLY) miri --version >/dev/null 2>&1 && test -d "$$(rustc +nightly --print sysroot)/lib/rustlib/src/rust/library" || \
