@@ -71,13 +71,12 @@ guard: setup ## Compares the engine's instructions per packet with the recorded 
 
 # On Miri only what is quick there; ThreadSanitizer, which needs a standard library of its own, runs whole networks.
 NIGHTLY := $(CARGO) +nightly
-# Four random cases: Miri is some hundred times slower.
-MIRI := MIRIFLAGS=-Zmiri-isolation-error=hide PROPTEST_CASES=4 $(NIGHTLY) miri test --locked --quiet
+MIRI := MIRIFLAGS=-Zmiri-isolation-error=hide $(NIGHTLY) miri test --locked --quiet
 .PHONY: sanitize
 sanitize: ## Runs the threads' tests under Miri and ThreadSanitizer, for half an hour or more; needs a nightly Rust
 	@$(NIGHTLY) miri --version >/dev/null 2>&1 && test -d "$$(rustc +nightly --print sysroot)/lib/rustlib/src/rust/library" || \
 	  { echo 'make: sanitize needs: rustup toolchain install nightly --component miri --component rust-src' >&2; exit 1; }
-	$(MIRI) --package paceline-proto --lib -- transport::timers transport::packet_set transport::in_flight
+	$(MIRI) --package paceline-proto --lib -- transport::timers far_apart
 	$(MIRI) --package paceline-sim --lib -- engine::team
 	$(MIRI) --package paceline-sim --test threads
 	RUSTFLAGS=-Zsanitizer=thread PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) $(NIGHTLY) test --locked --quiet -Zbuild-std \
