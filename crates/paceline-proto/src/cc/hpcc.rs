@@ -6,7 +6,8 @@
 //! as `W * R / line rate`; the additive increase is a rate (`w_ai_rate`); the sender's own NIC writes no record; the link
 //! utilisation `u` is updated on every ACK, also on those that only react fast; the very first ACK only stores its
 //! records. *Not as in that simulator:* a hop whose two records bear the same time is left out; there the division by
-//! zero makes `u` infinite, or no number at all, for the rest of the flow.
+//! zero makes `u` infinite, or no number at all, for the rest of the flow. *Where both are silent:* a path without switches brings no
+//! records, and the flow keeps its rate.
 
 use super::{Ack, CongestionControl, FlowContext, Limits, float, scaled_window, whole};
 use crate::telemetry::{IntHop, MAX_HOPS};
@@ -93,6 +94,8 @@ impl Hpcc {
     /// authors' simulator: results are compared bit for bit.
     #[inline(always)]
     fn measure(&mut self, ctx: &FlowContext, int: &[IntHop]) {
+        // Without branches on the utilisations: which hop is the busiest cannot be guessed, and is known late. Bits of positive numbers
+        // are in the order of the numbers.
         let (mut max_u, mut dt) = (0u64, 0u64);
         let last = &mut self.last[..int.len()];
         for (new, old) in int.iter().zip(last) {
@@ -156,6 +159,7 @@ pub(super) fn average(ctx: &FlowContext, u: f64, now: f64, dt: u64) -> f64 {
 #[inline(always)]
 pub(super) fn adjusted(p: &Params, line_rate: u64, reference_rate: u64, u: f64, stage: u32) -> (u64, u32) {
     let c = u / p.eta;
+    // The stage first: with none it decides, and need not wait for the quotient.
     let (rate, stage) = if stage >= p.max_stage || c >= 1.0 {
         (whole(float(reference_rate) / c).saturating_add(p.w_ai_rate), 0)
     } else {
@@ -168,6 +172,9 @@ impl CongestionControl for Hpcc {
     #[inline]
     fn on_ack(&mut self, ctx: &FlowContext, ack: &Ack<'_>) {
         let super::Params::Hpcc(p) = &ctx.params else { return };
+        if ack.int.is_empty() {
+            return;
+        }
         let opens_round = ack.ack > self.last_update_seq;
         if !opens_round && !p.fast_reaction {
             return;
@@ -289,6 +296,16 @@ mod tests {
             let before = f.u;
             tell(&mut f, &ctx, 3, 10, &record(24_576, 184_320, 320));
             assert_eq!(f.u.to_bits() != before.to_bits(), queued);
+        }
+    }
+
+    /// Two hosts on one wire: nothing is measured, so nothing slows the flow down.
+    #[test]
+    fn a_path_without_switches_leaves_the_rate() {
+        let ctx = even(&Params::default());
+        let mut f = Hpcc::new(&ctx);
+        for a in 1..50 {
+            assert_eq!(tell(&mut f, &ctx, a, a + 1, &[]), (100_000_000_000, 100_000_000_000));
         }
     }
 
