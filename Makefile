@@ -73,7 +73,7 @@ guard: setup ## Compares the engine's instructions per packet with the recorded 
 NIGHTLY := $(CARGO) +nightly
 MIRI := MIRIFLAGS=-Zmiri-isolation-error=hide $(NIGHTLY) miri test --locked --quiet
 .PHONY: sanitize
-sanitize: ## Runs the threads' tests under Miri and ThreadSanitizer, for half an hour or more; needs a nightly Rust
+sanitize: ## Runs the threads' tests under Miri and ThreadSanitizer, for some ten minutes; needs a nightly Rust
 	@$(NIGHTLY) miri --version >/dev/null 2>&1 && test -d "$$(rustc +nightly --print sysroot)/lib/rustlib/src/rust/library" || \
 	  { echo 'make: sanitize needs: rustup toolchain install nightly --component miri --component rust-src' >&2; exit 1; }
 	$(MIRI) --package paceline-proto --lib -- transport::timers far_apart
