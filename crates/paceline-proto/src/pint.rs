@@ -260,14 +260,17 @@ mod tests {
         assert!((u - 2.0).abs() < 0.03, "{u}");
     }
 
-    proptest! {
-        /// Products of table entries are powers of two but for rounding: an entry out of place would show in every port's load.
-        #[test]
-        fn powers_of_two(steps in 0i64..60 << 15) {
-            let (got, exact) = (Tables::new(1.05).power(steps), exp2(steps as f64 / STEP));
-            prop_assert!((got / exact - 1.0).abs() < 1e-15, "2^({steps} / 32768) became {got}, not {exact}");
+    /// Products of table entries are powers of two but for rounding: an entry out of place would show in every port's load.
+    #[test]
+    fn powers_of_two() {
+        let tables = Tables::new(1.05);
+        for steps in (0..60 << 15).step_by(31) {
+            let (got, exact) = (tables.power(steps), exp2(steps as f64 / STEP));
+            assert!((got / exact - 1.0).abs() < 1e-15, "2^({steps} / 32768) became {got}, not {exact}");
         }
+    }
 
+    proptest! {
         /// What is decoded is within one step of what was encoded, and right on average.
         #[test]
         fn encoding_is_unbiased(u in 0.003f64..20.0, base in prop::sample::select(vec![1.01, 1.05, 1.1])) {

@@ -31,7 +31,7 @@ pub enum Kind {
     Answer,
     /// QCN: a switch tells the sender of a frame of congestion.
     Notification,
-    /// PFC: stop one class.
+    /// PFC: stop one class. PFC frames come last ([`Kind::is_pfc`] compares).
     Pause,
     /// PFC: go on with one class.
     Resume,

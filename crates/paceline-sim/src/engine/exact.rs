@@ -157,9 +157,8 @@ impl Exact {
         for equal in self.order.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|equal| equal.len() > 1) {
             let at = start + (equal[0] >> 32);
             equal.sort_by_key(|next| {
-                let place = *next as u32 as usize;
-                let h = self.arrivals[place] as Handle;
-                (tie(net.draws.ties, node, net.arena[h].in_port, at) >> 2, self.ports[place], h)
+                let h = self.arrivals[*next as u32 as usize] as Handle;
+                tie(net.draws.ties, node, net.arena[h].in_port, at) >> 2
             });
         }
     }
