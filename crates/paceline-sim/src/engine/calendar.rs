@@ -5,7 +5,8 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use super::chains::{Chains, EMPTY};
-use super::{order, sort};
+use super::order;
+use super::sort::{self, BLOCK};
 
 /// An event: time, key among equal times, payload.
 pub(super) type Event = (u64, u64, u64);
@@ -25,7 +26,7 @@ impl Ties {
         a.0.cmp(&b.0).then_with(|| self.compare_equal(a, b))
     }
 
-    #[cold]
+    #[inline]
     fn compare_equal(self, a: &Event, b: &Event) -> Ordering {
         let key = |e: &Event| match self {
             Ties::Key => e.1,
@@ -39,8 +40,6 @@ impl Ties {
 const BUCKETS: usize = 1 << 13;
 /// Words of 64 buckets; a power of two.
 const WORDS: usize = BUCKETS / 64;
-/// Events a block holds: three cache lines.
-const BLOCK: usize = 8;
 
 /// A priority queue of events whose times rarely lie before the last one taken.
 #[derive(Debug)]
@@ -52,14 +51,12 @@ pub(super) struct Calendar {
     /// One bit per bucket: not empty.
     occupied: Vec<u64>,
     events: Chains<Event, BLOCK>,
-    /// Events of the bucket being worked on, in order: how many they are (there is more room), and how many have been taken.
+    /// The bucket being worked on, counted from time 0.
+    bucket: u64,
+    /// Its events, in order: how many they are (there is more room), and how many have been taken.
     current: Vec<Event>,
     filled: usize,
     taken: usize,
-    /// Room for them before they are sorted.
-    unsorted: Vec<Event>,
-    /// That bucket, counted from time 0.
-    bucket: u64,
     far: BinaryHeap<Reverse<Event>>,
     ties: Ties,
 }
@@ -72,11 +69,10 @@ impl Calendar {
             buckets: vec![EMPTY; BUCKETS],
             occupied: vec![0; WORDS],
             events: Chains::new(),
+            bucket: 0,
             current: vec![Event::default(); sort::MOST],
             filled: 0,
-            unsorted: Vec::new(),
             taken: 0,
-            bucket: 0,
             far: BinaryHeap::new(),
             ties,
         }
@@ -113,8 +109,8 @@ impl Calendar {
             self.far.push(Reverse(event));
             return;
         }
-        let later = self.current[self.taken..self.filled].partition_point(|e| self.ties.compare(e, &event).is_lt());
-        self.current.insert(self.taken + later, event);
+        let before = self.current[self.taken..self.filled].partition_point(|e| self.ties.compare(e, &event).is_lt());
+        self.current.insert(self.taken + before, event);
         self.filled += 1;
     }
 
@@ -140,7 +136,6 @@ impl Calendar {
     #[inline(always)]
     fn open_bucket(&mut self) {
         if self.taken == self.filled {
-            (self.taken, self.filled) = (0, 0);
             self.advance();
         }
     }
@@ -148,48 +143,87 @@ impl Calendar {
     /// Goes on to the next bucket with events.
     #[inline(never)]
     fn advance(&mut self) {
+        (self.taken, self.filled) = (0, 0);
+        // It grew by what was inserted.
+        self.current.truncate(sort::MOST);
         let near = self.next_occupied();
         let far = self.far.peek().map(|Reverse(e)| e.0 >> self.shift);
         let Some(bucket) = near.into_iter().chain(far).min() else { return };
         self.bucket = bucket;
-        let slot = bucket as usize & (BUCKETS - 1);
-        self.unsorted.clear();
-        let mut n = 0;
+        let mut list = EMPTY;
         if near == Some(bucket) {
+            let slot = bucket as usize & (BUCKETS - 1);
             self.occupied[slot / 64] &= !(1 << (slot % 64));
-            n = self.events.drain_blocks(&mut self.buckets[slot], &mut self.unsorted);
+            list = std::mem::replace(&mut self.buckets[slot], EMPTY);
         }
+        if far == Some(bucket) {
+            self.fetch_far(&mut list);
+        }
+        self.sort(&mut list);
+    }
+
+    /// Moves to the bucket what lay beyond the calendar when it was scheduled.
+    #[cold]
+    fn fetch_far(&mut self, list: &mut u32) {
         while let Some(Reverse(event)) = self.far.peek()
-            && event.0 >> self.shift <= bucket
+            && event.0 >> self.shift <= self.bucket
         {
-            if n == self.unsorted.len() {
-                self.unsorted.extend([Event::default(); BLOCK]);
-            }
-            self.unsorted[n] = *event;
-            n += 1;
+            self.events.add(list, *event);
             self.far.pop();
-        }
-        self.filled = n;
-        // It grows by what is inserted.
-        self.current.truncate(sort::MOST);
-        let start = bucket << self.shift;
-        if !sort::by_time(&self.unsorted, n, start, &mut self.current) {
-            std::mem::swap(&mut self.current, &mut self.unsorted);
-            let ties = self.ties;
-            self.current[..n].sort_unstable_by(|a, b| ties.compare(a, b));
-            self.current.resize(self.current.len().max(sort::MOST), Event::default());
-        } else if self.current[..n].windows(2).map(|e| u32::from(e[0].0 == e[1].0)).sum::<u32>() > 0 {
-            self.order_ties();
         }
     }
 
-    /// Puts events of the same instant into their order.
-    #[cold]
-    fn order_ties(&mut self) {
-        let ties = self.ties;
-        for equal in self.current[..self.filled].chunk_by_mut(|a, b| a.0 == b.0).filter(|equal| equal.len() > 1) {
-            equal.sort_unstable_by(|a, b| ties.compare_equal(a, b));
+    /// Puts the events of the bucket in order.
+    fn sort(&mut self, list: &mut u32) {
+        let (mut firsts, mut blocks) = ([0; sort::MOST / BLOCK], 0);
+        for (first, held) in self.events.blocks(*list) {
+            // All blocks are full but the last of the list, which comes first.
+            self.filled += held;
+            if let Some(place) = firsts.get_mut(blocks) {
+                *place = first;
+            }
+            blocks += 1;
         }
+        let start = self.bucket << self.shift;
+        let tied = firsts
+            .get(..blocks)
+            .and_then(|blocks| sort::by_time(self.events.items(), blocks, self.filled, start, &mut self.current));
+        match tied {
+            Some(0) => {}
+            Some(tied) => self.order_ties(tied),
+            None => self.sort_many(*list),
+        }
+        self.events.clear(list);
+    }
+
+    /// Puts events of the same instant into their order. `tied`: which of them have the time of the next one.
+    #[inline(never)]
+    fn order_ties(&mut self, mut tied: u32) {
+        let ties = self.ties;
+        while tied != 0 {
+            let first = tied.trailing_zeros();
+            let others = (tied >> first).trailing_ones();
+            let equal = &mut self.current[first as usize..=(first + others) as usize];
+            if let [a, b] = equal {
+                let is_ordered = ties.compare_equal(a, b).is_lt();
+                (*a, *b) = if is_ordered { (*a, *b) } else { (*b, *a) };
+            } else {
+                equal.sort_unstable_by(|a, b| ties.compare_equal(a, b));
+            }
+            // The last of them does not tie with what follows.
+            tied &= u32::MAX << first << others;
+        }
+    }
+
+    /// Puts the events in order where they are too many to be ranked.
+    #[inline(never)]
+    fn sort_many(&mut self, list: u32) {
+        self.current.clear();
+        for (first, held) in self.events.blocks(list) {
+            self.current.extend_from_slice(&self.events.items()[first as usize..][..held]);
+        }
+        let ties = self.ties;
+        self.current.sort_unstable_by(|a, b| ties.compare(a, b));
     }
 
     /// The next bucket after the present one that is not empty.

@@ -69,19 +69,52 @@ impl<T: Copy + Default, const BLOCK: usize> Chains<T, BLOCK> {
         }
     }
 
+    /// Adds an item to a list. Returns its place in the pool.
+    pub(super) fn add(&mut self, list: &mut u32, item: T) -> u32 {
+        if !self.append(list, item) {
+            self.open_block(list, item);
+        }
+        *list - 1
+    }
+
+    /// The pool: what is at each place.
+    #[inline(always)]
+    pub(super) fn items(&self) -> &[T] {
+        &self.items
+    }
+
+    /// The blocks of a list, the last one first: each one's first place in the pool, and how many items it holds.
+    #[inline(always)]
+    pub(super) fn blocks(&self, list: u32) -> impl Iterator<Item = (u32, usize)> {
+        let mut end = list as usize;
+        std::iter::from_fn(move || {
+            let block = end.checked_sub(1)? / BLOCK;
+            let held = end - block * BLOCK;
+            let before = self.next[block] as usize;
+            end = if before == END as usize { 0 } else { (before + 1) * BLOCK };
+            Some(((block * BLOCK) as u32, held))
+        })
+    }
+
+    /// Empties a list.
+    #[inline]
+    pub(super) fn clear(&mut self, list: &mut u32) {
+        let end = std::mem::replace(list, EMPTY) as usize;
+        let Some(last) = end.checked_sub(1) else { return };
+        let mut block = (last / BLOCK) as u32;
+        while block != END {
+            let before = std::mem::replace(&mut self.next[block as usize], self.free);
+            self.free = block;
+            block = before;
+        }
+    }
+
     /// Moves a list into `out`, which is empty, in the order in which it was filled.
     #[inline]
     pub(super) fn drain(&mut self, list: &mut u32, out: &mut Vec<T>) {
-        let filled = self.drain_blocks(list, out);
-        out.truncate(filled);
-    }
-
-    /// The same, but whole blocks, of which only the first items are the list's: how many they are.
-    #[inline]
-    pub(super) fn drain_blocks(&mut self, list: &mut u32, out: &mut Vec<T>) -> usize {
         let end = std::mem::replace(list, EMPTY) as usize;
         if end == EMPTY as usize {
-            return 0;
+            return;
         }
         let last = (end - 1) / BLOCK;
         let before = self.next[last] as usize;
@@ -94,7 +127,7 @@ impl<T: Copy + Default, const BLOCK: usize> Chains<T, BLOCK> {
         let first = last * BLOCK;
         let filled = out.len() + (end - first);
         out.extend_from_slice(&self.items[first..first + BLOCK]);
-        filled
+        out.truncate(filled);
     }
 
     /// Moves the full blocks of a list, the last of which is `last`, into `out`, which is empty.

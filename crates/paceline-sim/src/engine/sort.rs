@@ -7,54 +7,81 @@ use wide::i32x4;
 
 use super::calendar::Event;
 
+/// Events a block holds: three cache lines.
+pub(super) const BLOCK: usize = 8;
 /// More events than this are not ranked.
-pub(super) const MOST: usize = 32;
+pub(super) const MOST: usize = 4 * BLOCK;
+
 /// Bits of a place among them.
 const PLACE_BITS: u32 = MOST.trailing_zeros();
 
 /// Times of the events to be ranked, since the beginning of their bucket, must be below this, ps.
 pub(super) const WIDEST: u64 = 1 << (31 - PLACE_BITS);
 
-/// Writes the first `n` of `events` to the beginning of `sorted` in order of time; those of equal times one after the other in the order
-/// they are in. `start` is before all times, by less than [`WIDEST`]. `events` is whole blocks of eight; what comes after the first `n`,
-/// and in `sorted` after as many, has no meaning. False, and nothing done, where they are too many.
+/// Finds the order in time of `n` events that lie in blocks among `events`. `firsts`: where each block begins; all are full but the first
+/// one. `start` is before all times, by less than [`WIDEST`]. Writes them to the beginning of `sorted`; what comes after the
+/// first `n` there has no meaning. Returns which of them have the time of the next one, a bit each; they and the next are in any order.
+/// Nothing where there are too many.
 #[inline]
-pub(super) fn by_time(events: &[Event], n: usize, start: u64, sorted: &mut [Event]) -> bool {
-    let Some(sorted) = sorted.first_chunk_mut() else { return false };
-    match n.div_ceil(8) {
-        0 => {}
-        1 => ranked::<2>(events, n, start, sorted),
-        2 => ranked::<4>(events, n, start, sorted),
-        3 => ranked::<6>(events, n, start, sorted),
-        4 => ranked::<8>(events, n, start, sorted),
-        _ => return false,
+pub(super) fn by_time(events: &[Event], firsts: &[u32], n: usize, start: u64, sorted: &mut [Event]) -> Option<u32> {
+    let sorted = sorted.first_chunk_mut()?;
+    match *firsts {
+        [] => Some(0),
+        [a] => Some(ranked(events, [a], n, start, sorted)),
+        [a, b] => Some(ranked(events, [a, b], n, start, sorted)),
+        [a, b, c] => Some(ranked(events, [a, b, c], n, start, sorted)),
+        [a, b, c, d] => Some(ranked(events, [a, b, c, d], n, start, sorted)),
+        _ => None,
     }
-    true
 }
 
-/// The same for at most `4 * VECTORS` events.
+/// The same for a known number of blocks.
 #[inline(never)]
-fn ranked<const VECTORS: usize>(events: &[Event], n: usize, start: u64, sorted: &mut [Event; MOST]) {
-    let events = &events[..4 * VECTORS];
-    // Time above, place below: all different. What is not there comes after everything.
-    let mut times = [[0; 4]; VECTORS];
-    let mut place = i32x4::new([0, 1, 2, 3]);
-    for (times, events) in times.iter_mut().zip(events.chunks_exact(4)) {
-        let since = |k: usize| events[k].0.wrapping_sub(start) as i32;
-        let time = i32x4::new([since(0), since(1), since(2), since(3)]) << (PLACE_BITS as i32) | place;
-        let absent = place.simd_gt(i32x4::splat(n as i32 - 1));
-        *times = ((time & !absent) | (absent & i32x4::splat(i32::MAX))).to_array();
-        place += i32x4::splat(4);
+fn ranked<const BLOCKS: usize>(
+    events: &[Event],
+    firsts: [u32; BLOCKS],
+    n: usize,
+    start: u64,
+    sorted: &mut [Event; MOST],
+) -> u32 {
+    // Time above, place below: all different.
+    let mut times = [[i32x4::ZERO; 2]; BLOCKS];
+    let mut places = [i32x4::new([0, 1, 2, 3]), i32x4::new([4, 5, 6, 7])];
+    for (times, first) in times.iter_mut().zip(firsts) {
+        let Some(block) = events[first as usize..].first_chunk::<BLOCK>() else { return 0 };
+        let since = |k: usize| block[k].0.wrapping_sub(start) as i32;
+        let four = |k: usize| i32x4::new([since(k), since(k + 1), since(k + 2), since(k + 3)]) << (PLACE_BITS as i32);
+        *times = [four(0) | places[0], four(4) | places[1]];
+        places = places.map(|p| p + i32x4::splat(BLOCK as i32));
     }
-    let vectors = times.map(i32x4::new);
-    let mut ranks = [i32x4::ZERO; VECTORS];
-    for time in times.as_flattened() {
+    // What is not there comes after everything.
+    let last = i32x4::splat(n as i32 - 1 - (BLOCKS - 1) as i32 * BLOCK as i32);
+    for (times, places) in times[0].iter_mut().zip([[0, 1, 2, 3], [4, 5, 6, 7]]) {
+        let none = i32x4::new(places).simd_gt(last);
+        *times = (*times & !none) | (none & i32x4::splat(i32::MAX));
+    }
+    let mut ranks = [[i32x4::ZERO; 2]; BLOCKS];
+    let numbers = times.map(|t| t.map(i32x4::to_array));
+    for time in numbers.as_flattened().as_flattened() {
         let time = i32x4::splat(*time);
-        for (rank, other) in ranks.iter_mut().zip(vectors) {
+        for (rank, other) in ranks.as_flattened_mut().iter_mut().zip(times.as_flattened()) {
             *rank -= other.simd_gt(time);
         }
     }
-    for (rank, event) in ranks.map(i32x4::to_array).as_flattened().iter().zip(events) {
-        sorted[*rank as usize % MOST] = *event;
+    let mut in_order = [i32::MAX; MOST + 4];
+    for ((ranks, first), times) in ranks.iter().zip(firsts).zip(numbers) {
+        let Some(block) = events[first as usize..].first_chunk::<BLOCK>() else { return 0 };
+        let ranks = ranks.map(i32x4::to_array);
+        for ((rank, time), event) in ranks.as_flattened().iter().zip(times.as_flattened()).zip(block) {
+            sorted[*rank as usize % MOST] = *event;
+            in_order[*rank as usize % MOST] = *time;
+        }
     }
+    let mut same = 0;
+    for k in (0..BLOCKS * BLOCK).step_by(4) {
+        let four = |k: usize| i32x4::new([in_order[k], in_order[k + 1], in_order[k + 2], in_order[k + 3]]);
+        let differ = four(k) ^ four(k + 1);
+        same |= i32x4::splat(MOST as i32).simd_gt(differ).to_bitmask() << k;
+    }
+    same & ((1 << (n - 1)) - 1)
 }
