@@ -627,6 +627,15 @@ impl Net {
         packet.hop = 0;
     }
 
+    /// Asks for a port and a packet.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, port: u32, h: Handle) {
+        if let Some(port) = self.ports.get(port as usize) {
+            crate::packet::prefetch(port);
+        }
+        self.arena.fetch_one(h);
+    }
+
     /// The topology.
     pub fn graph(&self) -> &Arc<Graph> {
         &self.graph

@@ -186,6 +186,14 @@ impl Arena {
         }
     }
 
+    /// Asks for a packet, if there is one.
+    #[inline(always)]
+    pub fn fetch_one(&self, h: Handle) {
+        if let Some(packet) = self.packets.get(h as usize) {
+            prefetch(packet);
+        }
+    }
+
     /// The same for packets and their telemetry. Nothing has touched that of an ACK since it turned back, so that it is farthest.
     #[inline(always)]
     pub fn fetch_telemetry(&self, keys: &[u64]) {

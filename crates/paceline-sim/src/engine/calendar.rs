@@ -132,6 +132,12 @@ impl Calendar {
         Some(self.current[self.taken - 1])
     }
 
+    /// What an event that comes soon holds, if it is known already; perhaps nothing that will come.
+    #[inline(always)]
+    pub(super) fn soon(&self) -> Option<u64> {
+        self.current.get(self.taken + 1).map(|e| e.2)
+    }
+
     /// Sees to it that the earliest event is in the bucket being worked on.
     #[inline(always)]
     fn open_bucket(&mut self) {

@@ -140,6 +140,14 @@ impl Events {
         Some((at, KINDS[(payload >> 60) as usize], (payload >> 32) as u32 & 0x0fff_ffff, payload as u32))
     }
 
+    /// Asks for what an event that comes soon will need.
+    #[inline(always)]
+    pub(super) fn fetch_soon(&self, net: &Net) {
+        if let Some(payload) = self.list.soon() {
+            net.fetch((payload >> 32) as u32 & 0x0fff_ffff, payload as u32);
+        }
+    }
+
     /// When the earliest event is.
     pub(super) fn next_at(&mut self) -> Option<u64> {
         self.list.next_at()

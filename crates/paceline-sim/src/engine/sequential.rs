@@ -115,6 +115,7 @@ impl Sequential {
         // When to look for a standstill next, and when for anything besides events.
         let (mut look_at, mut due) = (0, 0);
         while let Some((at, what, place, detail)) = self.events.pop() {
+            self.events.fetch_soon(&self.net);
             if at >= due {
                 if at >= stop {
                     report(&mut self.net, observer);
