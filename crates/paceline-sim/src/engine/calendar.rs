@@ -11,7 +11,7 @@ use super::sort::{self, BLOCK};
 /// An event: time, key among equal times, payload.
 pub(super) type Event = (u64, u64, u64);
 
-/// How events of equal time are ordered.
+/// How events of equal time are ordered. The upper two bits of keys go first in either way.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Ties {
     /// By their keys.
@@ -202,7 +202,7 @@ impl Calendar {
         self.events.clear(list);
     }
 
-    /// Puts events of the same instant into their order. `tied`: which of them have the time of the next one.
+    /// Puts events of the same instant and rank into their order. `tied`: which of them have those of the next one.
     #[inline(never)]
     fn order_ties(&mut self, mut tied: u32) {
         let ties = self.ties;
@@ -259,14 +259,14 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Events come out in order of (time, key), whatever the mix of near, far and present times.
+        /// Events come out in order of (time, key), rank and all, whatever the mix of near, far and present times.
         #[test]
         fn events_come_in_order(width in 1u64..5000, gaps in prop::collection::vec((0u64..200_000_000, 0u64..4, any::<bool>()), 1..300)) {
             let mut calendar = Calendar::new(width, Ties::Key);
             let mut expected = BinaryHeap::new();
             let mut now = 0;
             for (i, (gap, scale, take)) in gaps.into_iter().enumerate() {
-                let event = (now + (gap >> (scale * 8)), i as u64 % 7, i as u64);
+                let event = (now + (gap >> (scale * 8)), i as u64 % 7 | i as u64 % 4 << 62, i as u64);
                 calendar.push(event);
                 expected.push(Reverse(event));
                 if take {

@@ -11,17 +11,16 @@ use super::calendar::Event;
 pub(super) const BLOCK: usize = 8;
 /// More events than this are not ranked.
 pub(super) const MOST: usize = 4 * BLOCK;
-
 /// Bits of a place among them.
 const PLACE_BITS: u32 = MOST.trailing_zeros();
 
 /// Times of the events to be ranked, since the beginning of their bucket, must be below this, ps.
-pub(super) const WIDEST: u64 = 1 << (31 - PLACE_BITS);
+pub(super) const WIDEST: u64 = 1 << (29 - PLACE_BITS);
 
-/// Finds the order in time of `n` events that lie in blocks among `events`. `firsts`: where each block begins; all are full but the first
-/// one. `start` is before all times, by less than [`WIDEST`]. Writes them to the beginning of `sorted`; what comes after the
-/// first `n` there has no meaning. Returns which of them have the time of the next one, a bit each; they and the next are in any order.
-/// Nothing where there are too many.
+/// Finds the order of `n` events that lie in blocks among `events`: by time, then by the upper two bits of their keys, their rank.
+/// `firsts`: where each block begins; all are full but the first one. `start` is before all times, by less than [`WIDEST`]. Writes them to
+/// the beginning of `sorted`; what comes after the first `n` there has no meaning. Returns which of them have time and rank of the next one,
+/// a bit each; they and the next are in any order. Nothing where there are too many.
 #[inline]
 pub(super) fn by_time(events: &[Event], firsts: &[u32], n: usize, start: u64, sorted: &mut [Event]) -> Option<u32> {
     let sorted = sorted.first_chunk_mut()?;
@@ -44,12 +43,12 @@ fn ranked<const BLOCKS: usize>(
     start: u64,
     sorted: &mut [Event; MOST],
 ) -> u32 {
-    // Time above, place below: all different.
+    // Time above, then rank, place below: all different.
     let mut times = [[i32x4::ZERO; 2]; BLOCKS];
     let mut places = [i32x4::new([0, 1, 2, 3]), i32x4::new([4, 5, 6, 7])];
     for (times, first) in times.iter_mut().zip(firsts) {
         let Some(block) = events[first as usize..].first_chunk::<BLOCK>() else { return 0 };
-        let since = |k: usize| block[k].0.wrapping_sub(start) as i32;
+        let since = |k: usize| (block[k].0.wrapping_sub(start) << 2) as i32 | (block[k].1 >> 62) as i32;
         let four = |k: usize| i32x4::new([since(k), since(k + 1), since(k + 2), since(k + 3)]) << (PLACE_BITS as i32);
         *times = [four(0) | places[0], four(4) | places[1]];
         places = places.map(|p| p + i32x4::splat(BLOCK as i32));
