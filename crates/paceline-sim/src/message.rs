@@ -101,6 +101,11 @@ impl Messages {
         self.rest
     }
 
+    /// Packets that hosts' shapers hold back.
+    pub(crate) fn held_back(&self) -> usize {
+        self.endpoints.held_back()
+    }
+
     /// What all hosts have counted.
     pub(crate) fn counters(&self) -> Counters {
         let mut sum = self.others;

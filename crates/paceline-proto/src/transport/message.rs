@@ -315,6 +315,11 @@ pub trait Endpoint {
     /// The next packet for the wire.
     fn poll_transmit(&mut self, now: Time) -> Option<Header>;
 
+    /// Packets that will go after a while although nothing else happens: a shaper holds them back.
+    fn held_back(&self) -> usize {
+        0
+    }
+
     /// When [`on_timeout`](Endpoint::on_timeout) wants to be called; [`Time::NEVER`] when there is nothing to wait for.
     fn next_timeout(&self) -> Time;
 

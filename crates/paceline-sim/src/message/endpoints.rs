@@ -94,6 +94,16 @@ impl Endpoints {
         Ok(Some(made))
     }
 
+    /// Packets that shapers hold back.
+    pub(super) fn held_back(&self) -> usize {
+        match self {
+            Endpoints::Homa(hosts) => hosts.iter().map(|h| h.held_back()).sum(),
+            Endpoints::Ndp(hosts) => hosts.iter().map(|h| h.held_back()).sum(),
+            Endpoints::ExpressPass(hosts) => hosts.iter().map(|h| h.held_back()).sum(),
+            Endpoints::Tcp(hosts) => hosts.iter().map(|h| h.held_back()).sum(),
+        }
+    }
+
     /// What all of them have counted.
     pub(super) fn counters(&self) -> Counters {
         let mut sum = Counters::default();

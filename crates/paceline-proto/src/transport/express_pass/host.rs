@@ -317,6 +317,10 @@ impl Endpoint for Host {
         }
     }
 
+    fn held_back(&self) -> usize {
+        self.credits.len()
+    }
+
     fn next_timeout(&self) -> Time {
         self.timers.next().min(self.credit_at)
     }
