@@ -72,8 +72,9 @@ impl IntHop {
     /// The smaller of two records' bytes waiting, in steps of the unit.
     #[inline(always)]
     pub fn shorter_queue(self, other: IntHop, multiple: u64) -> u64 {
-        let units = |record: IntHop| record.0 >> (TIME_BITS + BYTES_BITS) & ((1 << QUEUE_BITS) - 1);
-        units(self).min(units(other)) * 80 * multiple
+        // Above the queue comes the code of the rate; what is below it decides only between equal queues.
+        let upper = |record: IntHop| record.0 << (u64::BITS - TIME_BITS - BYTES_BITS - QUEUE_BITS);
+        (upper(self).min(upper(other)) >> (u64::BITS - QUEUE_BITS)) * 80 * multiple
     }
 
     /// Index of the port's rate in the run's table.
