@@ -8,9 +8,10 @@ pub const BINS: usize = 1 + 8 * 26;
 /// Bin of a queue of `bytes` (above 0).
 #[inline(always)]
 pub fn bin(bytes: u32) -> usize {
-    // Exponent and upper three bits of the mantissa of a double, which holds every length exactly.
-    let number = |bytes: u32| (f64::from(bytes).to_bits() >> (f64::MANTISSA_DIGITS - 4)) as usize;
-    1 + number(bytes.max(64)) - number(64)
+    let b = bytes.max(64);
+    let octave = b.ilog2();
+    let eighth = (b >> (octave - 3)) & 7;
+    (1 + (octave - 6) * 8 + eighth) as usize
 }
 
 /// Byte range `[low, high)` of a bin.

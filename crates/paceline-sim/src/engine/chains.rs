@@ -109,12 +109,13 @@ impl<T: Copy + Default, const BLOCK: usize> Chains<T, BLOCK> {
         }
     }
 
-    /// Moves a list into `out`, which is empty, in the order in which it was filled.
+    /// Moves a list into `out`, which is empty, in the order in which it was filled: whole blocks, of which only the first items are the
+    /// list's. Returns how many they are.
     #[inline]
-    pub(super) fn drain(&mut self, list: &mut u32, out: &mut Vec<T>) {
+    pub(super) fn drain(&mut self, list: &mut u32, out: &mut Vec<T>) -> usize {
         let end = std::mem::replace(list, EMPTY) as usize;
         if end == EMPTY as usize {
-            return;
+            return 0;
         }
         let last = (end - 1) / BLOCK;
         let before = self.next[last] as usize;
@@ -127,7 +128,7 @@ impl<T: Copy + Default, const BLOCK: usize> Chains<T, BLOCK> {
         let first = last * BLOCK;
         let filled = out.len() + (end - first);
         out.extend_from_slice(&self.items[first..first + BLOCK]);
-        out.truncate(filled);
+        filled
     }
 
     /// Moves the full blocks of a list, the last of which is `last`, into `out`, which is empty.

@@ -202,8 +202,15 @@ impl Inboxes {
     /// Moves what arrives at a port in the present window into `out`, in the order in which it was sent.
     #[inline]
     pub(super) fn drain(&mut self, port: u32, out: &mut Vec<Key>) {
+        let filled = self.drain_blocks(port, out);
+        out.truncate(filled);
+    }
+
+    /// The same, but whole blocks, of which only so many are keys.
+    #[inline]
+    pub(super) fn drain_blocks(&mut self, port: u32, out: &mut Vec<Key>) -> usize {
         out.clear();
         let index = self.slot(self.window) * self.ports + port as usize;
-        self.keys.drain(&mut self.lists[index], out);
+        self.keys.drain(&mut self.lists[index], out)
     }
 }

@@ -7,6 +7,7 @@ use super::close::{Close, Near};
 use super::exact::Exact;
 use super::inbox::{Inboxes, Key};
 use super::order::tie;
+use super::sort;
 use super::team::{Parcel, Post};
 use crate::error::InputError;
 use crate::net::parts::Cut;
@@ -279,9 +280,13 @@ impl Part {
     /// Arrivals of the present window at a port, in order, into `self.keys`.
     #[inline]
     fn sort_arrivals(&mut self, port: u32) {
-        self.lanes.inboxes.drain(port, &mut self.keys);
-        self.net.arena.fetch(&self.keys);
-        self.keys.sort_unstable();
+        let n = self.lanes.inboxes.drain_blocks(port, &mut self.keys);
+        self.net.arena.fetch(&self.keys[..n]);
+        let is_ranked = self.width <= sort::WIDEST && sort::by_upper_half(&mut self.keys, n);
+        self.keys.truncate(n);
+        if !is_ranked {
+            self.keys.sort_unstable();
+        }
         if self.beyond != Key::MAX {
             self.keep_beyond(port);
         }

@@ -1,4 +1,4 @@
-//! Sorting the events of a bucket: a dozen, in any order.
+//! Sorting a dozen events of a bucket, or arrivals of a window, in any order.
 //!
 //! A sort by comparisons guesses wrong once per event, which costs more than all else it does. A few events are therefore ranked: for
 //! each it is counted how many come before it, four at a time, without branches on the times and by loops of fixed length.
@@ -6,16 +6,53 @@
 use wide::i32x4;
 
 use super::calendar::Event;
+use super::inbox::Key;
 
-/// Events a block holds: three cache lines.
+/// Numbers ranked at once; events a block of the calendar holds: three cache lines.
 pub(super) const BLOCK: usize = 8;
 /// More events than this are not ranked.
 pub(super) const MOST: usize = 4 * BLOCK;
 /// Bits of a place among them.
 const PLACE_BITS: u32 = MOST.trailing_zeros();
+/// Bits of an event's rank.
+const RANK_BITS: u32 = 2;
 
-/// Times of the events to be ranked, since the beginning of their bucket, must be below this, ps.
-pub(super) const WIDEST: u64 = 1 << (29 - PLACE_BITS);
+/// Times to be ranked, since the beginning of their bucket or window, must be below this, ps.
+pub(super) const WIDEST: u64 = 1 << (i32::BITS - 1 - PLACE_BITS - RANK_BITS);
+
+/// Numbers all different, and how many are smaller than each.
+struct Ranked<const BLOCKS: usize> {
+    numbers: [[i32; BLOCK]; BLOCKS],
+    ranks: [[i32; BLOCK]; BLOCKS],
+}
+
+/// Ranks what `number` gives for each block and place in it; equal ones in the order of their places. Of block `partial` only the first
+/// `held` are there: the others come after everything.
+#[inline(always)]
+fn rank<const BLOCKS: usize>(partial: usize, held: usize, number: impl Fn(usize, usize) -> i32) -> Ranked<BLOCKS> {
+    let places = [i32x4::new([0, 1, 2, 3]), i32x4::new([4, 5, 6, 7])];
+    let mut numbers = [[i32x4::ZERO; 2]; BLOCKS];
+    for (block, numbers) in numbers.iter_mut().enumerate() {
+        let four = |k| i32x4::new([number(block, k), number(block, k + 1), number(block, k + 2), number(block, k + 3)]);
+        let first = i32x4::splat((block * BLOCK) as i32);
+        *numbers = [0, 1].map(|half| four(4 * half) << (PLACE_BITS as i32) | (places[half] + first));
+    }
+    let last = i32x4::splat(held as i32 - 1);
+    for (number, place) in numbers[partial].iter_mut().zip(places) {
+        let absent = place.simd_gt(last);
+        *number = (*number & !absent) | (absent & i32x4::splat(i32::MAX));
+    }
+    let mut ranks = [[i32x4::ZERO; 2]; BLOCKS];
+    let each = numbers.map(|n| n.map(i32x4::to_array));
+    for number in each.as_flattened().as_flattened() {
+        let number = i32x4::splat(*number);
+        for (rank, other) in ranks.as_flattened_mut().iter_mut().zip(numbers.as_flattened()) {
+            *rank -= other.simd_gt(number);
+        }
+    }
+    let flat = |[a, b]: [[i32; 4]; 2]| [a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]];
+    Ranked { numbers: each.map(flat), ranks: ranks.map(|r| flat(r.map(i32x4::to_array))) }
+}
 
 /// Finds the order of `n` events that lie in blocks among `events`: by time, then by the upper two bits of their keys, their rank.
 /// `firsts`: where each block begins; all are full but the first one. `start` is before all times, by less than [`WIDEST`]. Writes them to
@@ -26,54 +63,37 @@ pub(super) fn by_time(events: &[Event], firsts: &[u32], n: usize, start: u64, so
     let sorted = sorted.first_chunk_mut()?;
     match *firsts {
         [] => Some(0),
-        [a] => Some(ranked(events, [a], n, start, sorted)),
-        [a, b] => Some(ranked(events, [a, b], n, start, sorted)),
-        [a, b, c] => Some(ranked(events, [a, b, c], n, start, sorted)),
-        [a, b, c, d] => Some(ranked(events, [a, b, c, d], n, start, sorted)),
+        [a] => Some(events_by_time(events, [a], n, start, sorted)),
+        [a, b] => Some(events_by_time(events, [a, b], n, start, sorted)),
+        [a, b, c] => Some(events_by_time(events, [a, b, c], n, start, sorted)),
+        [a, b, c, d] => Some(events_by_time(events, [a, b, c, d], n, start, sorted)),
         _ => None,
     }
 }
 
 /// The same for a known number of blocks.
 #[inline(never)]
-fn ranked<const BLOCKS: usize>(
+fn events_by_time<const BLOCKS: usize>(
     events: &[Event],
     firsts: [u32; BLOCKS],
     n: usize,
     start: u64,
     sorted: &mut [Event; MOST],
 ) -> u32 {
-    // Time above, then rank, place below: all different.
-    let mut times = [[i32x4::ZERO; 2]; BLOCKS];
-    let mut places = [i32x4::new([0, 1, 2, 3]), i32x4::new([4, 5, 6, 7])];
-    for (times, first) in times.iter_mut().zip(firsts) {
-        let Some(block) = events[first as usize..].first_chunk::<BLOCK>() else { return 0 };
-        let since = |k: usize| (block[k].0.wrapping_sub(start) << 2) as i32 | (block[k].1 >> 62) as i32;
-        let four = |k: usize| i32x4::new([since(k), since(k + 1), since(k + 2), since(k + 3)]) << (PLACE_BITS as i32);
-        *times = [four(0) | places[0], four(4) | places[1]];
-        places = places.map(|p| p + i32x4::splat(BLOCK as i32));
+    let mut blocks = [const { &[(0, 0, 0); BLOCK] }; BLOCKS];
+    for (block, first) in blocks.iter_mut().zip(firsts) {
+        let Some(found) = events[first as usize..].first_chunk() else { return 0 };
+        *block = found;
     }
-    // What is not there comes after everything.
-    let last = i32x4::splat(n as i32 - 1 - (BLOCKS - 1) as i32 * BLOCK as i32);
-    for (times, places) in times[0].iter_mut().zip([[0, 1, 2, 3], [4, 5, 6, 7]]) {
-        let none = i32x4::new(places).simd_gt(last);
-        *times = (*times & !none) | (none & i32x4::splat(i32::MAX));
-    }
-    let mut ranks = [[i32x4::ZERO; 2]; BLOCKS];
-    let numbers = times.map(|t| t.map(i32x4::to_array));
-    for time in numbers.as_flattened().as_flattened() {
-        let time = i32x4::splat(*time);
-        for (rank, other) in ranks.as_flattened_mut().iter_mut().zip(times.as_flattened()) {
-            *rank -= other.simd_gt(time);
-        }
-    }
+    let Ranked { numbers, ranks } = rank::<BLOCKS>(0, n - (BLOCKS - 1) * BLOCK, |block, k| {
+        let (at, key, _) = blocks[block][k];
+        (at.wrapping_sub(start) << RANK_BITS) as i32 | (key >> (u64::BITS - RANK_BITS)) as i32
+    });
     let mut in_order = [i32::MAX; MOST + 4];
-    for ((ranks, first), times) in ranks.iter().zip(firsts).zip(numbers) {
-        let Some(block) = events[first as usize..].first_chunk::<BLOCK>() else { return 0 };
-        let ranks = ranks.map(i32x4::to_array);
-        for ((rank, time), event) in ranks.as_flattened().iter().zip(times.as_flattened()).zip(block) {
+    for ((ranks, block), numbers) in ranks.iter().zip(blocks).zip(&numbers) {
+        for ((rank, number), event) in ranks.iter().zip(numbers).zip(block) {
             sorted[*rank as usize % MOST] = *event;
-            in_order[*rank as usize % MOST] = *time;
+            in_order[*rank as usize % MOST] = *number;
         }
     }
     let mut same = 0;
@@ -83,4 +103,62 @@ fn ranked<const BLOCKS: usize>(
         same |= i32x4::splat(MOST as i32).simd_gt(differ).to_bitmask() << k;
     }
     same & ((1 << (n - 1)) - 1)
+}
+
+/// Sorts the first `n` of `keys` by their upper halves, which are below [`WIDEST`]; equal ones stay as they are. `keys` is whole blocks; what
+/// comes after the first `n` has no meaning. False, and nothing done, where there are too many.
+#[inline]
+pub(super) fn by_upper_half(keys: &mut [Key], n: usize) -> bool {
+    // Many come in order, from one port; for them that is found without a branch for each.
+    let steps = keys[..n].windows(2).fold(0, |steps, k| steps | k[1].wrapping_sub(k[0]));
+    if steps >> 63 == 0 {
+        return true;
+    }
+    match n.div_ceil(BLOCK) {
+        1 => keys_by_upper_half::<1>(keys, n),
+        2 => keys_by_upper_half::<2>(keys, n),
+        3 => keys_by_upper_half::<3>(keys, n),
+        4 => keys_by_upper_half::<4>(keys, n),
+        _ => return false,
+    }
+    true
+}
+
+/// The same for a known number of blocks.
+#[inline(never)]
+fn keys_by_upper_half<const BLOCKS: usize>(keys: &mut [Key], n: usize) {
+    let (blocks, _) = keys.as_chunks_mut::<BLOCK>();
+    let Some(blocks) = blocks.first_chunk_mut::<BLOCKS>() else { return };
+    let before = *blocks;
+    let held = n - (BLOCKS - 1) * BLOCK;
+    let ranks = rank::<BLOCKS>(BLOCKS - 1, held, |block, k| (before[block][k] >> 32) as i32).ranks;
+    // No rank is beyond them; the compiler sees that where their number is a power of two.
+    let mask = if BLOCKS.is_power_of_two() { BLOCKS * BLOCK - 1 } else { usize::MAX };
+    for (rank, key) in ranks.as_flattened().iter().zip(before.as_flattened()) {
+        blocks.as_flattened_mut()[*rank as usize & mask] = *key;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Arrivals come in order of time; those of one instant as they were sent.
+        #[test]
+        fn keys_by_time(times in prop::collection::vec(prop_oneof![0u64..20, 0..WIDEST], 0..MOST + 9)) {
+            let mut keys: Vec<Key> = times.iter().enumerate().map(|(i, at)| at << 32 | (i as u64 * 7) % 64).collect();
+            let mut expected = keys.clone();
+            expected.sort_by_key(|key| key >> 32);
+            keys.resize(keys.len().next_multiple_of(BLOCK), 3);
+            let in_order = expected.iter().zip(&keys).all(|(a, b)| a == b);
+            if by_upper_half(&mut keys, times.len()) {
+                prop_assert_eq!(&keys[..times.len()], expected);
+            } else {
+                prop_assert!(times.len() > MOST && !in_order);
+            }
+        }
+    }
 }
