@@ -266,7 +266,7 @@ mod tests {
             let mut expected = BinaryHeap::new();
             let mut now = 0;
             for (i, (gap, scale, take)) in gaps.into_iter().enumerate() {
-                let event = (now + (gap >> (scale * 8)), i as u64 % 7 | i as u64 % 4 << 62, i as u64);
+                let event = (now + (gap >> (scale * 8)), (i as u64 % 7) | ((i as u64 % 4) << 62), i as u64);
                 calendar.push(event);
                 expected.push(Reverse(event));
                 if take {

@@ -149,7 +149,7 @@ mod tests {
         /// Arrivals come in order of time; those of one instant as they were sent.
         #[test]
         fn keys_by_time(times in prop::collection::vec(prop_oneof![0u64..20, 0..WIDEST], 0..MOST + 9)) {
-            let mut keys: Vec<Key> = times.iter().enumerate().map(|(i, at)| at << 32 | (i as u64 * 7) % 64).collect();
+            let mut keys: Vec<Key> = times.iter().enumerate().map(|(i, at)| (at << 32) | (i as u64 * 7 % 64)).collect();
             let mut expected = keys.clone();
             expected.sort_by_key(|key| key >> 32);
             keys.resize(keys.len().next_multiple_of(BLOCK), 3);

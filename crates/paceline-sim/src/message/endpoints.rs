@@ -97,10 +97,10 @@ impl Endpoints {
     /// Packets that shapers hold back.
     pub(super) fn held_back(&self) -> usize {
         match self {
-            Endpoints::Homa(hosts) => hosts.iter().map(|h| h.held_back()).sum(),
-            Endpoints::Ndp(hosts) => hosts.iter().map(|h| h.held_back()).sum(),
-            Endpoints::ExpressPass(hosts) => hosts.iter().map(|h| h.held_back()).sum(),
-            Endpoints::Tcp(hosts) => hosts.iter().map(|h| h.held_back()).sum(),
+            Endpoints::Homa(hosts) => hosts.iter().map(Endpoint::held_back).sum(),
+            Endpoints::Ndp(hosts) => hosts.iter().map(Endpoint::held_back).sum(),
+            Endpoints::ExpressPass(hosts) => hosts.iter().map(Endpoint::held_back).sum(),
+            Endpoints::Tcp(hosts) => hosts.iter().map(Endpoint::held_back).sum(),
         }
     }
 
