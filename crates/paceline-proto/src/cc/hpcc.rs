@@ -155,17 +155,36 @@ pub(super) fn average(ctx: &FlowContext, u: f64, now: f64, dt: u64) -> f64 {
     (u * float(ctx.base_rtt_ns - dt) + now * float(dt)) / float(ctx.base_rtt_ns)
 }
 
-/// The rate and stage that follow from a reference rate at utilisation `u` (Algorithm 1, lines 9 to 14).
-#[inline(always)]
-pub(super) fn adjusted(p: &Params, line_rate: u64, reference_rate: u64, u: f64, stage: u32) -> (u64, u32) {
-    let c = u / p.eta;
-    // The stage first: with none it decides, and need not wait for the quotient.
-    let (rate, stage) = if stage >= p.max_stage || c >= 1.0 {
-        (whole(float(reference_rate) / c).saturating_add(p.w_ai_rate), 0)
-    } else {
-        (reference_rate + p.w_ai_rate, stage + 1)
-    };
-    (rate.max(p.min_rate).min(line_rate), stage)
+/// How a rate is adjusted: the parameters of Algorithm 1.
+#[derive(Clone, Copy)]
+pub(super) struct Reaction {
+    pub(super) max_stage: u32,
+    pub(super) w_ai_rate: u64,
+    pub(super) min_rate: u64,
+    pub(super) line_rate: u64,
+}
+
+impl Params {
+    /// The part of them that adjusts a rate.
+    #[inline(always)]
+    pub(super) fn reaction(&self, line_rate: u64) -> Reaction {
+        let Params { max_stage, w_ai_rate, min_rate, .. } = *self;
+        Reaction { max_stage, w_ai_rate, min_rate, line_rate }
+    }
+}
+
+impl Reaction {
+    /// The rate and stage that follow from a reference rate at `c` times the utilisation aimed at (Algorithm 1, lines 9 to 14).
+    #[inline(always)]
+    pub(super) fn to(self, c: f64, reference_rate: u64, stage: u32) -> (u64, u32) {
+        // The stage first: with none it decides, and need not wait for the quotient.
+        let (rate, stage) = if stage >= self.max_stage || c >= 1.0 {
+            (whole(float(reference_rate) / c).saturating_add(self.w_ai_rate), 0)
+        } else {
+            (reference_rate + self.w_ai_rate, stage + 1)
+        };
+        (rate.max(self.min_rate).min(self.line_rate), stage)
+    }
 }
 
 impl CongestionControl for Hpcc {
@@ -189,7 +208,7 @@ impl CongestionControl for Hpcc {
         } else if !self.measure_queues(ctx, ack.int) {
             return;
         }
-        let (rate, stage) = adjusted(p, ctx.line_rate, self.reference_rate, self.u, self.stage);
+        let (rate, stage) = p.reaction(ctx.line_rate).to(self.u / p.eta, self.reference_rate, self.stage);
         self.rate = rate;
         if opens_round {
             self.reference_rate = self.rate;

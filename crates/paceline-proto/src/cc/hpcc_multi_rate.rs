@@ -6,7 +6,7 @@
 //! *Not checked* against the simulator's output, which was only read about; how hops left out by `sample_feedback` enter
 //! the minimum (here: not at all) is our reading.
 
-use super::hpcc::{self, adjusted, average, first_rate, hop_utilisation};
+use super::hpcc::{self, average, first_rate, hop_utilisation};
 use super::{Ack, CongestionControl, FlowContext, Limits, scaled_window};
 use crate::telemetry::{IntHop, MAX_HOPS};
 
@@ -49,7 +49,7 @@ impl HpccMultiRate {
                 continue;
             }
             hop.u = average(ctx, hop.u, u, tau);
-            let (rate, stage) = adjusted(p, ctx.line_rate, hop.reference_rate, hop.u, hop.stage);
+            let (rate, stage) = p.reaction(ctx.line_rate).to(hop.u / p.eta, hop.reference_rate, hop.stage);
             lowest = lowest.min(rate);
             if opens_round {
                 (hop.reference_rate, hop.stage) = (rate, stage);

@@ -6,7 +6,8 @@
 //! *Deviations from HPCC, as in that simulator:* the sender does not average (the switches do), always reacts fast, and
 //! the first ACK of a flow only opens its round trip. Whether an ACK counts is drawn by the engine, per ACK.
 
-use super::{Ack, CongestionControl, FlowContext, Limits, float, scaled_window, whole};
+use super::hpcc::Reaction;
+use super::{Ack, CongestionControl, FlowContext, Limits, scaled_window};
 
 /// Bytes of the telemetry part of a packet.
 pub const HEADER_BYTES: u32 = 2;
@@ -93,12 +94,10 @@ impl CongestionControl for HpccPint {
         }
         let known = ctx.utilisations.get(usize::from(power)).copied();
         let c = known.unwrap_or_else(|| utilisation(power, p.log_base)) / p.eta;
-        let (rate, stage) = if self.stage >= p.max_stage || c >= 1.0 {
-            (whole(float(self.reference_rate) / c).saturating_add(p.w_ai_rate), 0)
-        } else {
-            (self.reference_rate + p.w_ai_rate, self.stage + 1)
-        };
-        self.rate = rate.max(p.min_rate).min(ctx.line_rate);
+        let Params { max_stage, w_ai_rate, min_rate, .. } = *p;
+        let reaction = Reaction { max_stage, w_ai_rate, min_rate, line_rate: ctx.line_rate };
+        let (rate, stage) = reaction.to(c, self.reference_rate, self.stage);
+        self.rate = rate;
         if ack.ack > self.last_update_seq {
             self.reference_rate = self.rate;
             self.stage = stage;
