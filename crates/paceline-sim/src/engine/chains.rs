@@ -69,12 +69,11 @@ impl<T: Copy + Default, const BLOCK: usize> Chains<T, BLOCK> {
         }
     }
 
-    /// Adds an item to a list. Returns its place in the pool.
-    pub(super) fn add(&mut self, list: &mut u32, item: T) -> u32 {
+    /// Adds an item to a list.
+    pub(super) fn add(&mut self, list: &mut u32, item: T) {
         if !self.append(list, item) {
             self.open_block(list, item);
         }
-        *list - 1
     }
 
     /// The pool: what is at each place.

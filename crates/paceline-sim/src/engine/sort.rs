@@ -18,7 +18,8 @@ const PLACE_BITS: u32 = MOST.trailing_zeros();
 const RANK_BITS: u32 = 2;
 
 /// Times to be ranked, since the beginning of their bucket or window, must be below this, ps.
-pub(super) const WIDEST: u64 = 1 << (i32::BITS - 1 - PLACE_BITS - RANK_BITS);
+/// So that all numbers are less than half of what there is: more comes after everything.
+pub(super) const WIDEST: u64 = 1 << (i32::BITS - 2 - PLACE_BITS - RANK_BITS);
 
 /// Numbers all different, and how many are smaller than each.
 struct Ranked<const BLOCKS: usize> {
