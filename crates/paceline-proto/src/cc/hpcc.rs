@@ -176,7 +176,7 @@ impl Params {
 impl Reaction {
     /// The rate and stage that follow from a reference rate at `c` times the utilisation aimed at (Algorithm 1, lines 9 to 14).
     #[inline(always)]
-    pub(super) fn to(self, c: f64, reference_rate: u64, stage: u32) -> (u64, u32) {
+    pub(super) fn adjusted(self, c: f64, reference_rate: u64, stage: u32) -> (u64, u32) {
         // The stage first: with none it decides, and need not wait for the quotient.
         let (rate, stage) = if stage >= self.max_stage || c >= 1.0 {
             (whole(float(reference_rate) / c).saturating_add(self.w_ai_rate), 0)
@@ -208,7 +208,7 @@ impl CongestionControl for Hpcc {
         } else if !self.measure_queues(ctx, ack.int) {
             return;
         }
-        let (rate, stage) = p.reaction(ctx.line_rate).to(self.u / p.eta, self.reference_rate, self.stage);
+        let (rate, stage) = p.reaction(ctx.line_rate).adjusted(self.u / p.eta, self.reference_rate, self.stage);
         self.rate = rate;
         if opens_round {
             self.reference_rate = self.rate;

@@ -49,7 +49,7 @@ impl HpccMultiRate {
                 continue;
             }
             hop.u = average(ctx, hop.u, u, tau);
-            let (rate, stage) = p.reaction(ctx.line_rate).to(hop.u / p.eta, hop.reference_rate, hop.stage);
+            let (rate, stage) = p.reaction(ctx.line_rate).adjusted(hop.u / p.eta, hop.reference_rate, hop.stage);
             lowest = lowest.min(rate);
             if opens_round {
                 (hop.reference_rate, hop.stage) = (rate, stage);

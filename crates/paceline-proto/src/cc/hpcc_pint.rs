@@ -96,7 +96,7 @@ impl CongestionControl for HpccPint {
         let c = known.unwrap_or_else(|| utilisation(power, p.log_base)) / p.eta;
         let Params { max_stage, w_ai_rate, min_rate, .. } = *p;
         let reaction = Reaction { max_stage, w_ai_rate, min_rate, line_rate: ctx.line_rate };
-        let (rate, stage) = reaction.to(c, self.reference_rate, self.stage);
+        let (rate, stage) = reaction.adjusted(c, self.reference_rate, self.stage);
         self.rate = rate;
         if ack.ack > self.last_update_seq {
             self.reference_rate = self.rate;

@@ -70,6 +70,12 @@ fn bucket_width(net: &Net, is_listed: impl Fn(u32) -> bool) -> u64 {
     (4.0 * 1e12 / (0.1 * frames_per_s)).clamp(16.0, 1e6) as u64
 }
 
+/// What an event holds besides its kind.
+#[inline(always)]
+fn place_and_detail(payload: u64) -> (u32, u32) {
+    ((payload >> 32) as u32 & 0x0fff_ffff, payload as u32)
+}
+
 /// The event list, and what it must know to order events.
 pub(super) struct Events {
     list: Calendar,
@@ -137,14 +143,16 @@ impl Events {
     pub(super) fn pop(&mut self) -> Option<(u64, What, u32, u32)> {
         let (at, key, payload) = self.list.pop()?;
         self.key = key;
-        Some((at, KINDS[(payload >> 60) as usize], (payload >> 32) as u32 & 0x0fff_ffff, payload as u32))
+        let (place, detail) = place_and_detail(payload);
+        Some((at, KINDS[(payload >> 60) as usize], place, detail))
     }
 
     /// Asks for what an event that comes soon will need.
     #[inline(always)]
     pub(super) fn fetch_soon(&self, net: &Net) {
         if let Some(payload) = self.list.soon() {
-            net.fetch((payload >> 32) as u32 & 0x0fff_ffff, payload as u32);
+            let (place, detail) = place_and_detail(payload);
+            net.fetch(place, detail);
         }
     }
 

@@ -18,7 +18,7 @@ const PLACE_BITS: u32 = MOST.trailing_zeros();
 const RANK_BITS: u32 = 2;
 
 /// Times to be ranked, since the beginning of their bucket or window, must be below this, ps.
-/// So that all numbers are less than half of what there is: more comes after everything.
+/// With the bits below them they stay under half of what an `i32` holds, whose largest value stands for nothing there.
 pub(super) const WIDEST: u64 = 1 << (i32::BITS - 2 - PLACE_BITS - RANK_BITS);
 
 /// Numbers all different, and how many are smaller than each.
@@ -81,11 +81,8 @@ fn events_by_time<const BLOCKS: usize>(
     start: u64,
     sorted: &mut [Event; MOST],
 ) -> u32 {
-    let mut blocks = [const { &[(0, 0, 0); BLOCK] }; BLOCKS];
-    for (block, first) in blocks.iter_mut().zip(firsts) {
-        let Some(found) = events[first as usize..].first_chunk() else { return 0 };
-        *block = found;
-    }
+    let (pool, _) = events.as_chunks::<BLOCK>();
+    let blocks = firsts.map(|first| &pool[first as usize / BLOCK]);
     let Ranked { numbers, ranks } = rank::<BLOCKS>(0, n - (BLOCKS - 1) * BLOCK, |block, k| {
         let (at, key, _) = blocks[block][k];
         (at.wrapping_sub(start) << RANK_BITS) as i32 | (key >> (u64::BITS - RANK_BITS)) as i32
@@ -120,16 +117,15 @@ pub(super) fn by_upper_half(keys: &mut [Key], n: usize) -> bool {
         2 => keys_by_upper_half::<2>(keys, n),
         3 => keys_by_upper_half::<3>(keys, n),
         4 => keys_by_upper_half::<4>(keys, n),
-        _ => return false,
+        _ => false,
     }
-    true
 }
 
 /// The same for a known number of blocks.
 #[inline(never)]
-fn keys_by_upper_half<const BLOCKS: usize>(keys: &mut [Key], n: usize) {
+fn keys_by_upper_half<const BLOCKS: usize>(keys: &mut [Key], n: usize) -> bool {
     let (blocks, _) = keys.as_chunks_mut::<BLOCK>();
-    let Some(blocks) = blocks.first_chunk_mut::<BLOCKS>() else { return };
+    let Some(blocks) = blocks.first_chunk_mut::<BLOCKS>() else { return false };
     let before = *blocks;
     let held = n - (BLOCKS - 1) * BLOCK;
     let ranks = rank::<BLOCKS>(BLOCKS - 1, held, |block, k| (before[block][k] >> 32) as i32).ranks;
@@ -138,6 +134,7 @@ fn keys_by_upper_half<const BLOCKS: usize>(keys: &mut [Key], n: usize) {
     for (rank, key) in ranks.as_flattened().iter().zip(before.as_flattened()) {
         blocks.as_flattened_mut()[*rank as usize & mask] = *key;
     }
+    true
 }
 
 #[cfg(test)]
