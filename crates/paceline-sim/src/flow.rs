@@ -1,6 +1,7 @@
 //! The life of a flow: start, path, completion, record. State exists from start to end and is then reused.
 
 use paceline_proto::cc::{CongestionControl, Controller, Params, Telemetry};
+use paceline_proto::telemetry::IntHop;
 use paceline_proto::transport::rdma::{Receiver, Sender};
 
 use crate::clock::Clock;
@@ -9,7 +10,7 @@ use crate::error::InputError;
 use crate::graph::NodeId;
 use crate::ideal;
 use crate::net::{Net, Pinned};
-use crate::packet::{INLINE_HOPS, INT, Kind, LAST, LONG, NONE, PINT, Packet, ROUTED, STAMP, TICKS};
+use crate::packet::{Arena, Handle, INLINE_HOPS, INT, Kind, LAST, LONG, NONE, PINT, Packet, ROUTED, STAMP, TICKS};
 use crate::record::{FlowRecord, Status};
 use crate::routing::{Address, Tuple, ip_of};
 use crate::scenario::{Framing, Transport};
@@ -95,9 +96,9 @@ pub struct FlowInfo {
 }
 
 impl Flow {
-    /// The next data packet; charges window and pacing.
+    /// Makes the next data packet, its telemetry word set where it has one; charges window and pacing. `number`: the flow's in packets.
     #[inline(always)]
-    pub(crate) fn next_packet(&mut self, number: u32, now: u64, clock: Clock) -> Packet {
+    pub(crate) fn send(&mut self, number: u32, now: u64, clock: Clock, arena: &mut Arena) -> Handle {
         let seq = self.tx.snd_nxt;
         let last = seq + 1 == self.tx.packets;
         let size = if last { self.short_size } else { self.full_size };
@@ -110,7 +111,8 @@ impl Flow {
             self.gap = clock.serialisation_ps(self.last_size, self.rate);
         }
         self.next_avail = now + self.gap;
-        Packet {
+        let (h, packet) = arena.take();
+        *packet = Packet {
             next: NONE,
             flow: number | u32::from(self.generation) << SLOT_BITS,
             seq,
@@ -121,7 +123,24 @@ impl Flow {
             class: self.class,
             flags: self.flags | if last { LAST } else { 0 },
             out: self.path,
+        };
+        if self.flags & (STAMP | PINT) != 0 {
+            arena.int(h)[0] = IntHop(if self.flags & STAMP != 0 { now } else { 0 });
         }
+        h
+    }
+
+    /// What an ACK that asks for packet `seq` is worth where both ends go back to multiples of `chunk` packets.
+    #[inline(always)]
+    pub(crate) fn whole_chunks(&self, seq: u32, chunk: u32) -> u32 {
+        if chunk > 1 { self.tx.whole_chunks(seq, chunk) } else { seq }
+    }
+
+    /// When the next packet may go, ps; [`u64::MAX`] when there is none or the window is closed. `mtu`: payload of a full packet.
+    #[inline(always)]
+    pub(crate) fn availability(&self, mtu: u64) -> u64 {
+        let closed = u64::from(self.tx.in_flight()) * mtu >= self.cwnd;
+        if !self.tx.has_data() || closed { u64::MAX } else { self.next_avail }
     }
 }
 

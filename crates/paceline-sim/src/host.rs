@@ -4,15 +4,18 @@
 //! whoever looks at it first brings it up to the present.
 
 mod arrival;
+mod turn;
 
 use paceline_proto::cc::{CongestionControl, Loss};
-use paceline_proto::telemetry::IntHop;
 use paceline_proto::units::Time;
 
+use crate::clock::Wire;
 use crate::flow::Flow;
 use crate::net::{Net, Schedule};
-use crate::packet::{Handle, Kind, PINT, ROUTED, STAMP, TICKS};
+use crate::packet::{Handle, Kind, PINT, Packet, ROUTED, TICKS};
+use crate::port::Port;
 use crate::record::Status;
+use crate::scenario::Rto;
 
 /// Never.
 const NEVER: u64 = u64::MAX;
@@ -65,33 +68,64 @@ pub(crate) enum Answered {
     Finished(u32),
 }
 
+/// Whether a NIC's port leads to a switch over a wire that loses nothing.
+#[inline(always)]
+fn is_plain(p: &Port) -> bool {
+    p.watched == 0 && !p.peer_is_host
+}
+
+/// [`Net::launch`] at a NIC that [`is_plain`]. Returns when the transmitter is free again.
+#[inline(always)]
+fn launch_plain<S: Schedule>(
+    port: u32,
+    p: &mut Port,
+    h: Handle,
+    packet: &mut Packet,
+    wires: &[Wire],
+    now: u64,
+    s: &mut S,
+) -> u64 {
+    p.tx_bytes += u64::from(packet.size);
+    p.tx_packets += 1;
+    if packet.kind != Kind::Data {
+        p.tx_control += 1;
+        p.tx_control_bytes += u64::from(packet.size);
+    }
+    let free = now + p.wire_ps(packet.size, wires);
+    p.free = free;
+    packet.in_port = p.peer_port;
+    packet.hop = 1;
+    s.started(port, free, h, p.peer_base + u32::from(packet.out[0]), free + p.delay);
+    free
+}
+
 /// What goes next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Next {
     Control,
-    Flow(u32),
+    /// Data of the flow at this place of the NIC's list.
+    Flow(usize),
     Nothing,
 }
 
-impl Net {
-    /// The NIC's next departure: when, and what.
+impl Nic {
+    /// The next departure: when, and what.
     #[inline(always)]
-    fn nic_next(&self, nic: u32) -> (u64, Next) {
-        let n = &self.nics[nic as usize];
-        let port = &self.ports[n.port as usize];
+    fn next(&self, port: &Port, packets: &[Packet], flows: &[Flow], ack_priority: bool) -> (u64, Next) {
         if port.waiting & 1 != 0 {
-            let class = self.arena[port.head(0)].class;
-            if class == 0 || self.host.ack_priority || port.paused & (1 << class) == 0 {
+            let class = packets[port.head(0) as usize].class;
+            if class == 0 || ack_priority || port.paused & (1 << class) == 0 {
                 return (port.free, Next::Control);
             }
         }
-        let count = n.avail.len();
+        let count = self.avail.len();
         let (mut best, mut earliest) = (usize::MAX, NEVER);
-        let mut at = n.last as usize;
+        let mut at = self.last as usize;
         for _ in 0..count {
             at = if at + 1 >= count { 0 } else { at + 1 };
-            let avail = n.avail[at];
-            if avail >= earliest || (port.paused != 0 && self.flow_is_paused(n.flows[at], port.paused)) {
+            let avail = self.avail[at];
+            let is_paused = |slot: u32| port.paused & (1 << flows[slot as usize].class) != 0;
+            if avail >= earliest || (port.paused != 0 && is_paused(self.flows[at])) {
                 continue;
             }
             (best, earliest) = (at, avail);
@@ -99,19 +133,27 @@ impl Net {
                 break;
             }
         }
-        if best == usize::MAX { (NEVER, Next::Nothing) } else { (earliest.max(port.free), Next::Flow(best as u32)) }
+        if best == usize::MAX { (NEVER, Next::Nothing) } else { (earliest.max(port.free), Next::Flow(best)) }
     }
 
-    fn flow_is_paused(&self, slot: u32, paused: u8) -> bool {
-        paused & (1 << self.flows[slot as usize].class) != 0
+    /// The flow at a place of the list has sent a packet.
+    #[inline(always)]
+    fn charge(&mut self, place: usize, flow: &Flow, mtu: u64, rto: Option<Rto>) {
+        self.last = place as u32;
+        self.avail[place] = flow.availability(mtu);
+        if let Some(rto) = rto {
+            self.timer_at = self.timer_at.min(flow.progress_at + (rto.initial.0 << flow.timeouts));
+        }
     }
+}
 
+impl Net {
     /// Lets the NIC send everything that goes before `end` (departures at `end` itself included when `inclusive`).
     /// Returns a time before which it sends nothing more.
     #[inline(always)]
     pub(crate) fn nic_advance<S: Schedule>(&mut self, nic: u32, end: u64, inclusive: bool, s: &mut S) -> u64 {
         let at = self.nics[nic as usize].next_at;
-        if at > end || (at == end && !inclusive) { at } else { self.nic_work(nic, end, inclusive, s) }
+        if at >= end + u64::from(inclusive) { at } else { self.nic_work(nic, end, inclusive, s) }
     }
 
     /// The rest of [`Net::nic_advance`], when there is something to look at.
@@ -119,15 +161,35 @@ impl Net {
         if self.messages.is_some() {
             return self.message_work(nic, end, inclusive, s);
         }
+        let before = end + u64::from(inclusive);
         loop {
-            let (at, next) = self.nic_next(nic);
-            if at > end || (at == end && !inclusive) || next == Next::Nothing {
-                self.nics[nic as usize].next_at = at;
+            let (at, next) = match self.turn(nic).map(|mut turn| turn.advance(before, s)) {
+                Some(Ok(at)) => return at,
+                Some(Err(next)) => next,
+                None => {
+                    let n = &mut self.nics[nic as usize];
+                    let p = &self.ports[n.port as usize];
+                    n.next(p, self.arena.split().0, &self.flows, self.host.ack_priority)
+                }
+            };
+            self.nics[nic as usize].next_at = at;
+            if at >= before {
                 return at;
             }
-            let free = self.nic_send(nic, next, at, s);
+            let port = self.nics[nic as usize].port;
+            let h = match next {
+                Next::Control => self.ports[port as usize].pop(self.arena.split().0, 0),
+                Next::Flow(place) => {
+                    let slot = self.nics[nic as usize].flows[place];
+                    let h = self.make_packet(slot, at);
+                    self.nics[nic as usize].charge(place, &self.flows[slot as usize], self.payload, self.host.rto);
+                    h
+                }
+                Next::Nothing => return NEVER,
+            };
+            let free = self.nic_launch(port, h, at, s);
             self.nics[nic as usize].next_at = free;
-            if free > end || (free == end && !inclusive) {
+            if free >= before {
                 return free;
             }
         }
@@ -141,58 +203,15 @@ impl Net {
         n.next_at = n.next_at.min(at.max(free));
     }
 
-    /// Sends what goes next. Returns when the transmitter is free again.
-    #[inline(always)]
-    fn nic_send<S: Schedule>(&mut self, nic: u32, next: Next, now: u64, s: &mut S) -> u64 {
-        match next {
-            Next::Control => {
-                let port = self.nics[nic as usize].port;
-                let h = self.ports[port as usize].pop(self.arena.split().0, 0);
-                self.nic_launch(port, h, now, s)
-            }
-            Next::Flow(place) => self.send_data(nic, place, now, s),
-            Next::Nothing => NEVER,
-        }
-    }
-
-    /// [`Net::launch`] at a NIC, short for the usual case: a host at a switch, over a wire that loses nothing. Returns when the
-    /// transmitter is free again.
+    /// [`Net::launch`] at a NIC. Returns when the transmitter is free again.
     #[inline(always)]
     pub(crate) fn nic_launch<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) -> u64 {
         let p = &mut self.ports[port as usize];
-        if p.watched != 0 || p.peer_is_host {
-            self.launch(port, h, false, now, s);
-            return self.ports[port as usize].free;
+        if is_plain(p) {
+            return launch_plain(port, p, h, &mut self.arena[h], &self.wires, now, s);
         }
-        let packet = &mut self.arena[h];
-        p.tx_bytes += u64::from(packet.size);
-        p.tx_packets += 1;
-        if packet.kind != Kind::Data {
-            p.tx_control += 1;
-            p.tx_control_bytes += u64::from(packet.size);
-        }
-        let free = now + p.wire_ps(packet.size, &self.wires);
-        p.free = free;
-        packet.in_port = p.peer_port;
-        packet.hop = 1;
-        s.started(port, free, h, p.peer_base + u32::from(packet.out[0]), free + p.delay);
-        free
-    }
-
-    /// Sends the next data packet of the flow at a place of the NIC's list; charges pacing and window. Returns when the
-    /// transmitter is free again.
-    #[inline(always)]
-    fn send_data<S: Schedule>(&mut self, nic: u32, place: u32, now: u64, s: &mut S) -> u64 {
-        let slot = self.nics[nic as usize].flows[place as usize];
-        let h = self.make_packet(slot, now);
-        let (flow, n) = (&self.flows[slot as usize], &mut self.nics[nic as usize]);
-        n.last = place;
-        n.avail[place as usize] = Self::availability(flow, self.payload);
-        if let Some(rto) = self.host.rto {
-            n.timer_at = n.timer_at.min(flow.progress_at + (rto.initial.0 << flow.timeouts));
-        }
-        let port = n.port;
-        self.nic_launch(port, h, now, s)
+        self.launch(port, h, false, now, s);
+        self.ports[port as usize].free
     }
 
     /// The next data packet of a flow, its telemetry word set where it has one.
@@ -203,17 +222,12 @@ impl Net {
         }
         let number = self.number(slot);
         let flow = &mut self.flows[slot as usize];
-        let (h, packet) = self.arena.take();
-        *packet = flow.next_packet(number, now, self.clock);
-        let flags = packet.flags;
+        let h = flow.send(number, now, self.clock, &mut self.arena);
         self.counters.data_made += 1;
         if flow.stream != 0
             && let Some(streams) = &self.streams
         {
             streams.refit(flow);
-        }
-        if flags & (STAMP | PINT) != 0 {
-            self.arena.int(h)[0] = IntHop(if flags & STAMP != 0 { now } else { 0 });
         }
         if self.spray {
             self.spray_packet(slot, h);
@@ -272,13 +286,6 @@ impl Net {
         self.path = path;
     }
 
-    /// When a flow may send, by its own state.
-    #[inline(always)]
-    fn availability(flow: &Flow, mtu: u64) -> u64 {
-        let closed = u64::from(flow.tx.in_flight()) * mtu >= flow.cwnd;
-        if !flow.tx.has_data() || closed { NEVER } else { flow.next_avail }
-    }
-
     /// Brings the NIC's view of a flow up to date.
     pub(crate) fn refresh(&mut self, slot: u32) {
         let nic = self.ports[self.flows[slot as usize].nic as usize].nic;
@@ -288,7 +295,7 @@ impl Net {
     #[inline(always)]
     fn refresh_at(&mut self, nic: u32, slot: u32) {
         let flow = &self.flows[slot as usize];
-        let avail = Self::availability(flow, self.payload);
+        let avail = flow.availability(self.payload);
         self.nics[nic as usize].avail[flow.place as usize] = avail;
         if avail != NEVER {
             self.may_send(nic, avail);

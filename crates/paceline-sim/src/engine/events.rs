@@ -266,8 +266,10 @@ pub(super) fn arrive<L: Listing>(net: &mut Net, list: &mut L, inbox: u32, h: Han
     if nic == NONE {
         net.switch_arrival(inbox, h, now, list);
     } else {
-        net.nic_advance(nic, now, true, list);
-        net.host_arrival(nic, h, now, list);
+        if !net.turn(nic).is_some_and(|mut turn| turn.take(h, now, list)) {
+            net.nic_advance(nic, now, true, list);
+            net.host_arrival(nic, h, now, list);
+        }
         settle(net, list, nic, now);
     }
 }

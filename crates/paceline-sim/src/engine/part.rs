@@ -399,13 +399,17 @@ impl Part {
         } else {
             self.sort_arrivals(port);
         }
-        let start = self.lanes.inboxes.start();
         let keys = std::mem::take(&mut self.keys);
         self.net.arena.fetch_telemetry(&keys);
+        let mut arrivals = Arrivals { start: self.lanes.inboxes.start(), keys: keys.iter() };
         let mut starts = std::mem::take(&mut self.starts[nic as usize]);
-        let (mut next, mut arrival) = (0, keys.first().map_or(NEVER, |k| start + (k >> 32)));
         let (mut started, mut flow) = (0, starts.first().map_or(NEVER, |f| f.1.start.0));
         loop {
+            if let Some(mut turn) = self.net.turn(nic) {
+                turn.run(&mut arrivals, end.min(flow.saturating_add(1)), &mut self.lanes);
+            }
+            let next = arrivals.clone().next();
+            let arrival = next.map_or(NEVER, |(at, _)| at);
             let timer = self.net.nics[nic as usize].timer_at;
             let now = arrival.min(flow).min(timer);
             if now >= end {
@@ -417,10 +421,9 @@ impl Part {
                 break;
             }
             self.net.nic_advance(nic, now, true, &mut self.lanes);
-            if arrival == now {
-                self.net.host_arrival(nic, keys[next] as Handle, now, &mut self.lanes);
-                next += 1;
-                arrival = keys.get(next).map_or(NEVER, |k| start + (k >> 32));
+            if let Some((_, h)) = next.filter(|_| arrival == now) {
+                self.net.host_arrival(nic, h, now, &mut self.lanes);
+                arrivals.next();
             } else if self.net.nics[nic as usize].timer_at == now {
                 self.net.nic_timeouts(nic, now);
             } else if flow == now {

@@ -126,7 +126,7 @@ impl ReferenceNics {
         let port = net.nics[nic as usize].port;
         match packet.kind {
             Kind::Data => {
-                if net.receive_data(h, &packet, now) {
+                if net.receive_data(h, now) {
                     let size = net.arena[h].size;
                     net.ports[port as usize].push(net.arena.split().0, h, 0, size);
                     self.trigger(net, events, nic, now);
@@ -134,7 +134,7 @@ impl ReferenceNics {
             }
             Kind::Control | Kind::Answer | Kind::Notification => net.message_arrival(nic, h, &packet, now),
             Kind::Ack | Kind::Nack => {
-                if let Answered::Running(slot) = net.receive_ack(h, &packet, now) {
+                if let Answered::Running(slot) = net.receive_ack(h, now) {
                     self.list_ticks(net, events, slot);
                     self.move_timer(net, events, nic, slot, now);
                 }

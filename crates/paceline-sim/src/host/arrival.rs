@@ -7,90 +7,101 @@ use paceline_proto::units::Time;
 
 use super::{Answered, NEVER};
 use crate::clock::Clock;
-use crate::flow::{Flow, SLOT_BITS, SLOT_MASK, cap};
+use crate::flow::{Flow, Receiving, SLOT_BITS, SLOT_MASK, cap};
 use crate::net::{Net, Schedule};
-use crate::packet::{CE, Handle, INLINE_HOPS, INT, Kind, LAST, LONG, PINT, Packet, ROUTED, STAMP, TICKS};
+use crate::packet::{Arena, CE, Handle, INLINE_HOPS, INT, Kind, LAST, LONG, PINT, Packet, ROUTED, STAMP, TICKS};
+use crate::port::Port;
 use crate::record::Status;
+use crate::scenario::HostConfig;
+
+/// An answer to send now goes at once: answers go before data, and the transmitter is idle.
+#[inline(always)]
+pub(super) fn goes_at_once(p: &Port, answer: &Packet, now: u64, ack_priority: bool) -> bool {
+    let unpaused = answer.class == 0 || ack_priority || p.paused & (1 << answer.class) == 0;
+    p.free <= now && p.waiting == 0 && unpaused
+}
+
+impl Receiving {
+    /// Turns a data packet into its answer. False when there is none: it is of an earlier flow, or the receiver stays silent.
+    #[inline(always)]
+    pub(super) fn answer(&mut self, packet: &mut Packet, now: u64, host: &HostConfig, control_class: bool) -> bool {
+        if u32::from(self.generation) != packet.flow >> SLOT_BITS {
+            return false;
+        }
+        let (kind, seq) =
+            match self.rx.on_data(Time(now), packet.seq, host.nack_interval, host.rto.is_some(), host.chunk) {
+                Reply::Ack(seq) => (Kind::Ack, seq),
+                Reply::Nack(seq) => (Kind::Nack, seq),
+                Reply::Silence => return false,
+            };
+        let long = if usize::from(self.switches) > INLINE_HOPS { LONG } else { 0 };
+        packet.kind = kind;
+        packet.seq = seq;
+        packet.size = self.ack_size;
+        packet.class = if control_class { 0 } else { packet.class };
+        packet.flags = packet.flags & (CE | INT | PINT | STAMP | TICKS | ROUTED) | long;
+        packet.hop = 0;
+        packet.out = self.path;
+        true
+    }
+}
 
 impl Net {
-    /// A packet arrives at a host. Everything the NIC sends before `now` has been sent.
+    /// A packet arrives at a host, if its [turn](super::turn) does not take it. Everything the NIC sends before `now` has been sent.
+    #[inline(never)]
     pub(crate) fn host_arrival<S: Schedule>(&mut self, nic: u32, h: Handle, now: u64, s: &mut S) {
-        let port = self.nics[nic as usize].port;
-        let packet = self.arena[h];
-        // Data in the midst of a message make nothing ready but their answer.
-        if packet.kind != Kind::Data || packet.flags & LAST != 0 || self.messages.is_some() {
-            self.begin_at(nic, now);
-        }
+        let (port, packet) = (self.nics[nic as usize].port, self.arena[h]);
+        self.begin_at(nic, now);
         match packet.kind {
-            Kind::Control | Kind::Answer => self.message_arrival(nic, h, &packet, now),
-            Kind::Data if self.messages.is_some() => self.message_arrival(nic, h, &packet, now),
-            Kind::Data => {
-                if self.receive_data(h, &packet, now) {
-                    let answer = &self.arena[h];
-                    let p = &mut self.ports[port as usize];
-                    let unpaused = answer.class == 0 || self.host.ack_priority || p.paused & (1 << answer.class) == 0;
-                    if p.free <= now && p.waiting == 0 && unpaused {
-                        // Answers go before data, and the transmitter is idle: this one goes at once.
-                        let free = self.nic_launch(port, h, now, s);
-                        let n = &mut self.nics[nic as usize];
-                        n.next_at = n.next_at.max(free);
-                    } else {
-                        p.free = p.free.max(now);
-                        let size = answer.size;
-                        p.push(self.arena.split().0, h, 0, size);
-                        self.may_send(nic, 0);
-                    }
+            Kind::Data if self.messages.is_none() => {
+                if self.receive_data(h, now) {
+                    self.send_answer(nic, port, h, now, s);
                 }
             }
-            Kind::Ack | Kind::Nack => match self.receive_ack(h, &packet, now) {
-                Answered::Running(slot) => self.refresh_at(nic, slot),
+            Kind::Ack | Kind::Nack => match self.receive_ack(h, now) {
+                Answered::Running(slot) => self.refresh(slot),
                 Answered::Finished(slot) => self.remove_from_nic(slot),
                 Answered::Unknown => {}
             },
-            Kind::Notification => self.notified(nic, h, &packet, now),
             Kind::Pause | Kind::Resume => {
                 self.apply_pfc(port, h, &packet, now);
                 self.may_send(nic, 0);
             }
+            Kind::Notification => self.notified(nic, h, &packet, now),
+            Kind::Data | Kind::Control | Kind::Answer => self.message_arrival(nic, h, &packet, now),
+        }
+    }
+
+    /// Sends an answer, or puts it into the queue of the NIC's answers.
+    fn send_answer<S: Schedule>(&mut self, nic: u32, port: u32, h: Handle, now: u64, s: &mut S) {
+        let (p, answer) = (&mut self.ports[port as usize], &self.arena[h]);
+        if goes_at_once(p, answer, now, self.host.ack_priority) {
+            let free = self.nic_launch(port, h, now, s);
+            let n = &mut self.nics[nic as usize];
+            n.next_at = n.next_at.max(free);
+        } else {
+            let size = answer.size;
+            p.push(self.arena.split().0, h, 0, size);
+            self.may_send(nic, 0);
         }
     }
 
     /// A data packet at its receiver. True when it has become an answer to send.
-    #[inline(always)]
-    pub(crate) fn receive_data(&mut self, h: Handle, packet: &Packet, now: u64) -> bool {
-        let number = packet.flow & SLOT_MASK;
+    pub(crate) fn receive_data(&mut self, h: Handle, now: u64) -> bool {
+        let packet = &mut self.arena[h];
+        let (number, seq, is_last) = (packet.flow & SLOT_MASK, packet.seq, packet.flags & LAST != 0);
         let state = &mut self.receiving[number as usize];
         self.counters.data_delivered += 1;
-        if u32::from(state.generation) != packet.flow >> SLOT_BITS {
-            self.arena.release(h);
-            return false;
-        }
-        let host = &self.host;
         let before = state.rx.expected;
-        let reply = state.rx.on_data(Time(now), packet.seq, host.nack_interval, host.rto.is_some(), host.chunk);
-        let complete = packet.flags & LAST != 0 && state.rx.expected == packet.seq + 1 && before == packet.seq;
-        let answered = match reply {
-            Reply::Ack(seq) => Some((Kind::Ack, seq)),
-            Reply::Nack(seq) => Some((Kind::Nack, seq)),
-            Reply::Silence => None,
-        };
-        if let Some((kind, seq)) = answered {
-            let long = if usize::from(state.switches) > INLINE_HOPS { LONG } else { 0 };
-            let answer = &mut self.arena[h];
-            answer.kind = kind;
-            answer.seq = seq;
-            answer.size = state.ack_size;
-            answer.class = if self.ack_control_class { 0 } else { packet.class };
-            answer.flags = packet.flags & (CE | INT | PINT | STAMP | TICKS | ROUTED) | long;
-            answer.hop = 0;
-            answer.out = state.path;
-        } else {
+        let answered = state.answer(packet, now, &self.host, self.ack_control_class);
+        let complete = is_last && before == seq && state.rx.expected == seq + 1;
+        if !answered {
             self.arena.release(h);
         }
         if complete {
-            self.message_complete(number, packet.seq, now);
+            self.message_complete(number, seq, now);
         }
-        answered.is_some()
+        answered
     }
 
     /// The last byte of a message, or the last one so far of a stream, has arrived in packet `seq`.
@@ -109,18 +120,17 @@ impl Net {
     }
 
     /// An ACK or NACK at the sender. The NIC's own lists are the caller's business.
-    pub(crate) fn receive_ack(&mut self, h: Handle, packet: &Packet, now: u64) -> Answered {
-        let slot = (packet.flow & SLOT_MASK) >> self.share.bits;
+    pub(crate) fn receive_ack(&mut self, h: Handle, now: u64) -> Answered {
+        let Packet { flow: number, seq, kind, flags, .. } = self.arena[h];
+        let slot = (number & SLOT_MASK) >> self.share.bits;
         let flow = &mut self.flows[slot as usize];
-        if !flow.alive || u32::from(flow.generation) != packet.flow >> SLOT_BITS {
+        if !flow.alive || u32::from(flow.generation) != number >> SLOT_BITS {
             self.arena.release(h);
             return Answered::Unknown;
         }
-        let chunk = self.host.chunk;
-        let seq = if chunk > 1 { flow.tx.whole_chunks(packet.seq, chunk) } else { packet.seq };
         let acked = match &mut self.streams {
-            Some(streams) if flow.stream != 0 => streams.on_ack(flow, seq),
-            _ => flow.tx.on_ack(seq),
+            Some(streams) if flow.stream != 0 => streams.on_ack(flow, flow.whole_chunks(seq, self.host.chunk)),
+            _ => flow.tx.on_ack(flow.whole_chunks(seq, self.host.chunk)),
         };
         if acked != Acked::Old {
             self.progress += 1;
@@ -133,31 +143,17 @@ impl Net {
             }
         }
         // Also for the last ACK: with the reference's random numbers other draws would else shift.
-        let counts = packet.flags & (PINT | TICKS | ROUTED) == 0 || self.before_ack(h, slot, packet.flags, now);
+        let counts = flags & (PINT | TICKS | ROUTED) == 0 || self.before_ack(h, slot, flags, now);
         if acked == Acked::Finished {
             self.arena.release(h);
             self.end_flow(slot, now, Status::Finished);
             return Answered::Finished(slot);
         }
-        if packet.kind == Kind::Nack {
+        if kind == Kind::Nack {
             self.rewind(slot);
         }
         let flow = &mut self.flows[slot as usize];
-        let ctx = &self.contexts[usize::from(flow.context)];
-        let int = match packet.flags & (INT | PINT | STAMP) {
-            0 => &[],
-            INT => &self.arena.int(h)[1..=usize::from(flow.switches).min(MAX_HOPS)],
-            _ => &self.arena.int(h)[..1],
-        };
-        let ack = Ack { now: Time(now), ack: packet.seq, snd_nxt: flow.tx.snd_nxt, ecn: packet.flags & CE != 0, int };
-        if counts {
-            flow.cc.on_ack(ctx, &ack);
-        }
-        if packet.kind == Kind::Nack {
-            flow.cc.on_loss(ctx, Time(now), Loss::Nack, 0);
-        }
-        self.arena.release(h);
-        Self::limit(flow, ctx, self.clock);
+        flow.react(&self.contexts[usize::from(flow.context)], &mut self.arena, h, counts, now, self.clock);
         Answered::Running(slot)
     }
 
@@ -172,22 +168,52 @@ impl Net {
     /// Takes over what a flow's controller now allows.
     pub(crate) fn apply_limits(&mut self, slot: u32) {
         let flow = &mut self.flows[slot as usize];
-        Self::limit(flow, &self.contexts[usize::from(flow.context)], self.clock);
+        flow.limit(&self.contexts[usize::from(flow.context)], self.clock);
+    }
+}
+
+impl Flow {
+    /// The controller's reaction to an ACK or NACK, which is released. `counts`: the controller hears of the ACK.
+    #[inline(always)]
+    pub(super) fn react(
+        &mut self,
+        ctx: &FlowContext,
+        arena: &mut Arena,
+        h: Handle,
+        counts: bool,
+        now: u64,
+        clock: Clock,
+    ) {
+        let Packet { seq, kind, flags, .. } = arena[h];
+        let int = match flags & (INT | PINT | STAMP) {
+            0 => &[],
+            INT => &arena.int(h)[1..=usize::from(self.switches).min(MAX_HOPS)],
+            _ => &arena.int(h)[..1],
+        };
+        let ack = Ack { now: Time(now), ack: seq, snd_nxt: self.tx.snd_nxt, ecn: flags & CE != 0, int };
+        if counts {
+            self.cc.on_ack(ctx, &ack);
+        }
+        if kind == Kind::Nack {
+            self.cc.on_loss(ctx, Time(now), Loss::Nack, 0);
+        }
+        arena.release(h);
+        self.limit(ctx, clock);
     }
 
-    /// The same. With HPCC a new rate also moves the time of the next packet.
+    /// Takes over what the controller now allows. With HPCC a new rate also moves the time of the next packet.
     #[inline(always)]
-    fn limit(flow: &mut Flow, ctx: &FlowContext, clock: Clock) {
-        let limits = flow.cc.limits(ctx);
-        flow.cwnd = limits.cwnd;
-        let rate = cap(limits.rate, flow.rate_cap);
-        if rate != flow.rate {
-            flow.rate = rate;
-            let gap = clock.serialisation_ps(flow.last_size, rate);
+    fn limit(&mut self, ctx: &FlowContext, clock: Clock) {
+        let limits = self.cc.limits(ctx);
+        self.cwnd = limits.cwnd;
+        let rate = cap(limits.rate, self.rate_cap);
+        if rate != self.rate {
+            self.rate = rate;
+            let gap = clock.serialisation_ps(self.last_size, rate);
             if ctx.params.rate_moves_next_packet() {
-                flow.next_avail = (flow.next_avail + gap).saturating_sub(flow.gap);
+                self.next_avail = (self.next_avail + gap).saturating_sub(self.gap);
             }
-            flow.gap = gap;
+            self.gap = gap;
         }
     }
 }
