@@ -217,11 +217,11 @@ impl Net {
     /// The next data packet of a flow, its telemetry word set where it has one.
     #[inline(always)]
     pub(crate) fn make_packet(&mut self, slot: u32, now: u64) -> Handle {
-        if self.flows[slot as usize].flags & TICKS != 0 {
-            self.catch_up(slot, now);
-        }
         let number = self.number(slot);
         let flow = &mut self.flows[slot as usize];
+        if flow.flags & TICKS != 0 && !self.scenario.quirks.nic_round_robin {
+            flow.catch_up(&self.contexts, now, self.clock);
+        }
         let h = flow.send(number, now, self.clock, &mut self.arena);
         self.counters.data_made += 1;
         if flow.stream != 0
@@ -250,21 +250,10 @@ impl Net {
         if flags & ROUTED != 0 {
             self.note_path(h, slot);
         }
-        if flags & TICKS != 0 {
-            self.catch_up(slot, now);
+        if flags & TICKS != 0 && !self.scenario.quirks.nic_round_robin {
+            self.flows[slot as usize].catch_up(&self.contexts, now, self.clock);
         }
         flags & PINT == 0 || self.pint_counts(slot, now)
-    }
-
-    /// Runs the ticks of a flow's controller due by now, where they are not events.
-    #[cold]
-    #[inline(never)]
-    fn catch_up(&mut self, slot: u32, now: u64) {
-        if !self.scenario.quirks.nic_round_robin {
-            let flow = &mut self.flows[slot as usize];
-            flow.cc.catch_up(&self.contexts[usize::from(flow.context)], Time(now));
-            self.apply_limits(slot);
-        }
     }
 
     /// Gives a packet a path of its own, drawn from the stream of (flow, packet).

@@ -167,6 +167,8 @@ pub struct Net {
     pub(crate) uneven: bool,
     /// ACKs travel in the control class, also through switches.
     pub(crate) ack_control_class: bool,
+    /// Flags of ACKs that a [turn](crate::host::turn) leaves to the network.
+    pub(crate) special_acks: u8,
     rates: [f64; MAX_RATES],
     pub(crate) error_rate: Vec<f64>,
     /// Failing links, where there are any.

@@ -46,6 +46,11 @@ impl Default for Params {
 }
 
 impl Params {
+    /// Whether every ACK counts, whatever is drawn.
+    pub fn counts_all(&self) -> bool {
+        self.counts(u16::MAX)
+    }
+
     /// Whether an ACK counts, by 16 random bits.
     pub fn counts(&self, draw: u16) -> bool {
         u32::from(draw) < (65536.0 * self.probability) as u32

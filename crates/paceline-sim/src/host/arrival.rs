@@ -201,6 +201,15 @@ impl Flow {
         self.limit(ctx, clock);
     }
 
+    /// Runs the ticks of the controller due by now, where they are not events.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn catch_up(&mut self, contexts: &[FlowContext], now: u64, clock: Clock) {
+        let ctx = &contexts[usize::from(self.context)];
+        self.cc.catch_up(ctx, Time(now));
+        self.limit(ctx, clock);
+    }
+
     /// Takes over what the controller now allows. With HPCC a new rate also moves the time of the next packet.
     #[inline(always)]
     fn limit(&mut self, ctx: &FlowContext, clock: Clock) {

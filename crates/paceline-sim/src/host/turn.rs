@@ -9,7 +9,7 @@ use super::{NEVER, Next, Nic, is_plain, launch_plain};
 use crate::clock::{Clock, Wire};
 use crate::flow::{Flow, Receiving, SLOT_BITS, SLOT_MASK};
 use crate::net::{Arrivals, Net, Schedule};
-use crate::packet::{Arena, Handle, Kind, LAST, PINT, Packet, ROUTED, TICKS};
+use crate::packet::{Arena, Handle, Kind, LAST, Packet, TICKS};
 use crate::port::Port;
 use crate::record::Counters;
 use crate::scenario::HostConfig;
@@ -34,6 +34,7 @@ pub(crate) struct Turn<'a> {
     part: u32,
     spray: bool,
     control_class: bool,
+    special_acks: u8,
 }
 
 impl Net {
@@ -60,6 +61,7 @@ impl Net {
             part: u32::from(self.share.me),
             spray: self.spray,
             control_class: self.ack_control_class,
+            special_acks: self.special_acks,
         })
     }
 }
@@ -93,8 +95,11 @@ impl Turn<'_> {
                 Next::Flow(place) => {
                     let slot = self.n.flows[place];
                     let flow = &mut self.flows[slot as usize];
-                    if flow.flags & TICKS != 0 || flow.stream != 0 || self.spray {
+                    if flow.stream != 0 || self.spray {
                         return Err((at, next));
+                    }
+                    if flow.flags & TICKS != 0 {
+                        flow.catch_up(self.contexts, at, self.clock);
                     }
                     let h = flow.send(slot << self.share_bits | self.part, at, self.clock, self.arena);
                     self.counters.data_made += 1;
@@ -160,11 +165,7 @@ impl Turn<'_> {
         let Packet { flow: number, seq, flags, .. } = self.arena[h];
         let flow = &mut self.flows[((number & SLOT_MASK) >> self.share_bits) as usize];
         let is_its = flow.alive && u32::from(flow.generation) == number >> SLOT_BITS;
-        if !is_its
-            || flags & (PINT | TICKS | ROUTED) != 0
-            || flow.stream != 0
-            || flow.timeouts != 0
-            || seq >= flow.tx.packets
+        if !is_its || flags & self.special_acks != 0 || flow.stream != 0 || flow.timeouts != 0 || seq >= flow.tx.packets
         {
             return false;
         }
@@ -173,6 +174,9 @@ impl Turn<'_> {
         if flow.tx.on_ack(flow.whole_chunks(seq, self.host.chunk)) != Acked::Old {
             *self.progress += 1;
             flow.progress_at = now;
+        }
+        if flags & TICKS != 0 {
+            flow.catch_up(self.contexts, now, self.clock);
         }
         let ctx = &self.contexts[usize::from(flow.context)];
         flow.react(ctx, self.arena, h, true, now, self.clock);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use paceline_proto::cc::{FlowContext, Telemetry, hpcc_pint};
+use paceline_proto::cc::{FlowContext, Params, Telemetry, hpcc_pint};
 use paceline_proto::rng::{Purpose, Stream};
 use paceline_proto::telemetry::MAX_RATES;
 use paceline_proto::units::Duration;
@@ -17,7 +17,7 @@ use crate::failures::Failures;
 use crate::host::Nic;
 use crate::ideal;
 use crate::message::Messages;
-use crate::packet::{Arena, NONE};
+use crate::packet::{Arena, NONE, PINT, ROUTED};
 use crate::pint::Pint;
 use crate::port::{MEASURED, NO_ECN, Port, WATCHED};
 use crate::programs::Programs;
@@ -167,6 +167,7 @@ impl Net {
             host: scenario.host,
             spray: scenario.routing.choice == PathChoice::Spray,
             uneven: scenario.routing.choice == PathChoice::Spray && ideal::parallel_links_differ(&graph),
+            special_acks: special_acks(&scenario),
             ack_control_class: scenario.host.ack_priority && !scenario.quirks.ack_priority_at_hosts,
             rates,
             failures: Failures::new(&scenario, draw(Purpose::Spray)),
@@ -352,4 +353,13 @@ fn window_of(window: Window, bdp: u64) -> u64 {
 /// A threshold as the 32-bit queue counters can compare it.
 fn clamp(bytes: u64) -> u32 {
     bytes.min(u64::from(u32::MAX)) as u32
+}
+
+/// Flags of ACKs of which it is more than the sender's business what becomes of them.
+fn special_acks(scenario: &Scenario) -> u8 {
+    let all_count = scenario.schemes.iter().all(|s| match &s.params {
+        Params::HpccPint(p) => p.counts_all(),
+        _ => true,
+    });
+    ROUTED | if all_count && !scenario.quirks.reference_random { 0 } else { PINT }
 }
