@@ -5,11 +5,52 @@ use paceline_proto::rng::{hash3, unit};
 use paceline_proto::telemetry::MAX_HOPS;
 use paceline_proto::units::Time;
 
-use super::{Net, REACTING, Schedule, UNRECORDED, long_hop, parts};
-use crate::packet::{CE, Handle, INLINE_HOPS, INT, Kind, NONE, Packet, UNSCHEDULED};
-use crate::port::NO_ECN;
+use super::rules::Rules;
+use super::{LongPaths, Net, REACTING, Schedule, UNRECORDED, long_hop, parts};
+use crate::clock::Wire;
+use crate::packet::{Arena, CE, Handle, INLINE_HOPS, INT, Kind, NONE, Packet, UNSCHEDULED};
+use crate::port::{NO_ECN, Port};
 use crate::record::{PfcEvent, bin};
 use crate::switch::{Admit, Place};
+
+/// Puts a packet on the wire behind a port. Returns (transmitter free, inbox, arrival).
+#[inline(always)]
+fn transmit(
+    p: &mut Port,
+    arena: &mut Arena,
+    h: Handle,
+    at_switch: bool,
+    now: u64,
+    (rules, wires, long_paths): (&Rules, &[Wire], &LongPaths),
+) -> (u64, u32, u64) {
+    let packet = &mut arena[h];
+    let size = packet.size;
+    let control = packet.kind != Kind::Data;
+    let stamp = at_switch && !control && packet.flags & INT != 0 && usize::from(packet.hop) <= MAX_HOPS;
+    let stamp_hop = usize::from(packet.hop & 7);
+    let tx_before = p.tx_bytes;
+    p.tx_bytes += u64::from(size);
+    p.tx_packets += 1;
+    if control {
+        p.tx_control += 1;
+        p.tx_control_bytes += u64::from(size);
+    }
+    p.free = now + p.wire_ps(size, wires);
+    let arrival = p.free + p.delay;
+    packet.in_port = p.peer_port;
+    let inbox = if p.peer_is_host || packet.kind.is_pfc() {
+        p.peer_base + u32::from(p.peer_port)
+    } else {
+        let hop = usize::from(packet.hop);
+        packet.hop += 1;
+        let out = if hop < INLINE_HOPS { packet.out[hop] } else { long_hop(long_paths, packet, hop) };
+        p.peer_base + u32::from(out)
+    };
+    if stamp {
+        arena.int(h)[stamp_hop] = rules.int_units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code);
+    }
+    (p.free, inbox, arrival)
+}
 
 impl Net {
     /// A queue of a switch changes from its present length at `now`.
@@ -74,35 +115,8 @@ impl Net {
     /// Starts sending a packet that has left its queue. Returns (transmitter free, inbox, arrival).
     #[inline(always)]
     pub(crate) fn transmit(&mut self, port: u32, h: Handle, at_switch: bool, now: u64) -> (u64, u32, u64) {
-        let p = &mut self.ports[port as usize];
-        let packet = &mut self.arena[h];
-        let size = packet.size;
-        let control = packet.kind != Kind::Data;
-        let stamp = at_switch && !control && packet.flags & INT != 0 && usize::from(packet.hop) <= MAX_HOPS;
-        let stamp_hop = usize::from(packet.hop & 7);
-        let tx_before = p.tx_bytes;
-        p.tx_bytes += u64::from(size);
-        p.tx_packets += 1;
-        if control {
-            p.tx_control += 1;
-            p.tx_control_bytes += u64::from(size);
-        }
-        p.free = now + p.wire_ps(size, &self.wires);
-        let arrival = p.free + p.delay;
-        packet.in_port = p.peer_port;
-        let inbox = if p.peer_is_host || packet.kind.is_pfc() {
-            p.peer_base + u32::from(p.peer_port)
-        } else {
-            let hop = usize::from(packet.hop);
-            packet.hop += 1;
-            let out = if hop < INLINE_HOPS { packet.out[hop] } else { long_hop(&self.long_paths, packet, hop) };
-            p.peer_base + u32::from(out)
-        };
-        if stamp {
-            let record = self.rules.int_units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code);
-            self.arena.int(h)[stamp_hop] = record;
-        }
-        (p.free, inbox, arrival)
+        let wires = (&self.rules, &self.wires[..], &self.long_paths);
+        transmit(&mut self.ports[port as usize], &mut self.arena, h, at_switch, now, wires)
     }
 
     /// A packet has left a watched port: the load is measured where PINT asks for it, it may be lost on the wire (drawn
@@ -330,6 +344,9 @@ impl Net {
 
     /// A packet arrives at the switch whose egress port is `port`. Exact order.
     pub(crate) fn switch_arrival<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
+        if self.passes(port, h, now, s) {
+            return;
+        }
         let packet = self.arena[h];
         if packet.kind.is_pfc() {
             if self.apply_pfc(port, h, &packet, now) {
@@ -350,7 +367,7 @@ impl Net {
                 self.sample_congestion(port, h, &packet, now, s);
             }
             let p = &mut self.ports[port as usize];
-            if p.waiting | p.paused == 0 && s.idle(port, p.free, now) {
+            if p.is_quiet() && s.idle(port, p.free, now) {
                 // In and out in the same instant: the buffer never holds it.
                 p.pass(packet.class);
                 self.launch(port, h, true, now, s);
@@ -376,6 +393,29 @@ impl Net {
         }
         self.enqueue(port, h, &packet, now);
         self.start(port, now, s);
+    }
+
+    /// The usual arrival at a switch: the port is quiet, and nothing need be known of the others. True when the packet has passed; if not,
+    /// nothing has been done.
+    #[inline(always)]
+    fn passes<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) -> bool {
+        let p = &mut self.ports[port as usize];
+        let packet = &self.arena[h];
+        let is_usual =
+            p.is_quiet() && p.watched == 0 && !packet.kind.is_pfc() && packet.flags & self.rules.selective_mask == 0;
+        if !is_usual
+            || !s.idle(port, p.free, now)
+            || self.special.is_some()
+            || self.congestion.is_some()
+            || !self.buffers.choose(p.node)
+        {
+            return false;
+        }
+        p.pass(packet.class);
+        let wires = (&self.rules, &self.wires[..], &self.long_paths);
+        let (free, inbox, arrival) = transmit(p, &mut self.arena, h, true, now, wires);
+        s.started(port, free, h, inbox, arrival);
+        true
     }
 
     /// Whether a port drops an unscheduled packet although there is room.
