@@ -8,7 +8,7 @@ use paceline_proto::units::Time;
 
 use crate::clock::Wire;
 use crate::failures::Failures;
-use crate::net::parts::{Cut, Outbox};
+use crate::net::parts::Outbox;
 use crate::net::rules::Rules;
 use crate::net::{Arrivals, Draws, EcnPoint, Lane, LongPaths, Net, REACTING, long_hop};
 use crate::packet::{CE, Handle, INT, Kind, Packet, Words};
@@ -301,7 +301,7 @@ fn send<L: Lane>(
             pint.measure(fixed.port, p, packet, &mut int[h as usize].0, now);
         }
         if p.watched != MEASURED {
-            look(fixed, p, packet, rare, (h, inbox), (now, arrival), lane);
+            look(fixed, p, packet, int, rare, (h, inbox), (now, arrival), lane);
             return;
         }
     }
@@ -310,10 +310,12 @@ fn send<L: Lane>(
 
 /// A packet has left a port that is [`WATCHED`] or [`CROSSING`]. Of its own, so that the others keep their registers.
 #[inline(never)]
+#[allow(clippy::too_many_arguments, reason = "apart, so that the compiler knows what cannot change what")]
 fn look<L: Lane>(
     fixed: &Fixed<'_>,
     p: &mut Port,
     packet: &mut Packet,
+    int: &[Words],
     rare: &mut Rare<'_>,
     (h, inbox): (Handle, u32),
     (now, arrival): (u64, u64),
@@ -326,7 +328,7 @@ fn look<L: Lane>(
     }
     let (inbox, arrival) = to;
     if p.watched & CROSSING != 0 {
-        rare.outboxes[fixed.across].cut.push(Cut { handle: h, inbox, arrival });
+        rare.outboxes[fixed.across].put(h, packet, int, inbox, arrival);
     } else {
         lane.put(inbox, arrival, h);
     }

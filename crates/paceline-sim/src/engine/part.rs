@@ -8,9 +8,9 @@ use super::exact::Exact;
 use super::inbox::{Inboxes, Key};
 use super::order::tie;
 use super::sort;
-use super::team::{Parcel, Post};
+use super::team::Post;
 use crate::error::InputError;
-use crate::net::parts::Cut;
+use crate::net::parts::{Cut, Parcel};
 use crate::net::{Arrivals, Lane, Net, Schedule};
 use crate::packet::{Handle, NONE};
 use crate::workload::FlowSpec;
@@ -153,23 +153,18 @@ impl Part {
     /// Hands over what the last window has for another part. Returns when the first packet arrives there.
     pub(super) fn hand_over(&mut self, part: usize, post: &mut Post) -> Option<u64> {
         let outbox = self.net.outboxes.get_mut(part)?;
+        let first = outbox.parcels.iter().map(|p| p.at).min();
         post.notes.append(&mut outbox.notes);
-        let cut = &outbox.cut[..];
-        self.crossed += cut.len() as u64;
-        let (packets, int) = self.net.arena.split();
-        let parcel = |c: &Cut| Parcel { packet: packets[c.handle as usize], inbox: c.inbox, at: c.arrival };
-        post.parcels.extend(cut.iter().map(parcel));
-        if !int.is_empty() {
-            post.words.extend(cut.iter().map(|c| int[c.handle as usize]));
-        }
+        // The letter box has been emptied.
+        std::mem::swap(&mut post.parcels, &mut outbox.parcels);
+        std::mem::swap(&mut post.words, &mut outbox.words);
+        self.crossed += outbox.left.len() as u64;
         if let Some(failures) = &self.net.failures {
-            post.carried.extend(cut.iter().map(|c| failures.carried(c.handle)));
+            post.carried.extend(outbox.left.iter().map(|h| failures.carried(*h)));
         }
-        for c in cut {
-            self.net.arena.release(c.handle);
+        for h in outbox.left.drain(..) {
+            self.net.arena.release(h);
         }
-        let first = cut.iter().map(|c| c.arrival).min();
-        outbox.cut.clear();
         first
     }
 

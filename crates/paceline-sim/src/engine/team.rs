@@ -13,22 +13,14 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use super::part::Start;
 use crate::diagnosis::Symptoms;
 use crate::failures::Carried;
-use crate::net::parts::Note;
-use crate::packet::{Packet, Words};
+use crate::net::parts::{Note, Parcel};
+use crate::packet::Words;
 use crate::record::{FlowRecord, PfcEvent, QueryRecord};
 
 /// Looks at the gate before a thread goes to sleep: for some 5 us with more threads than cores, else for some 0.2 ms, which is
 /// what windows mostly take. (It does not let others run in between: where other programs use the cores, it would come back only
 /// after they have had their whole turns, and runs would take ten times as long; whoever slept is let in at once.)
 const SPINS: [u32; 2] = [100, 4000];
-
-/// A packet on its way to another part.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Parcel {
-    pub(super) packet: Packet,
-    pub(super) inbox: u32,
-    pub(super) at: u64,
-}
 
 /// What one part sends to another in a window.
 #[derive(Debug, Default)]
@@ -117,14 +109,16 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Why it is right: a round ends by one store to `round` (release), made after all have counted themselves in
 /// (acquire-release), so whoever sees the new round sees all that was written before any of the others arrived. The count
 /// is reset before that store, hence before anybody can count in the next round. A sleeper takes `asleep` before it looks
-/// at `round` for the last time, and the store is made under it, so no wake-up is lost.
+/// at `round` for the last time, and the store is made under it, so it is counted by then, or
+/// sees the new round: no wake-up is lost.
 struct Gate {
     parties: usize,
     arrived: AtomicUsize,
     spins: u32,
     round: AtomicUsize,
     broken: AtomicBool,
-    asleep: Mutex<()>,
+    /// How many sleep.
+    asleep: Mutex<usize>,
     wake: Condvar,
 }
 
@@ -137,7 +131,7 @@ impl Gate {
             spins: SPINS[usize::from(parties <= cores)],
             round: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
-            asleep: Mutex::new(()),
+            asleep: Mutex::new(0),
             wake: Condvar::new(),
         }
     }
@@ -147,10 +141,14 @@ impl Gate {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
             self.arrived.store(0, Ordering::Relaxed);
-            let guard = locked(&self.asleep);
+            let asleep = locked(&self.asleep);
             self.round.store(round.wrapping_add(1), Ordering::Release);
-            drop(guard);
-            self.wake.notify_all();
+            let somebody = *asleep > 0;
+            drop(asleep);
+            // Calling when nobody sleeps costs as much.
+            if somebody {
+                self.wake.notify_all();
+            }
             return !self.broken.load(Ordering::Acquire);
         }
         let waiting = || self.round.load(Ordering::Acquire) == round && !self.broken.load(Ordering::Acquire);
@@ -160,10 +158,13 @@ impl Gate {
             }
             std::hint::spin_loop();
         }
-        let mut guard = locked(&self.asleep);
+        let mut asleep = locked(&self.asleep);
+        *asleep += 1;
         while waiting() {
-            guard = self.wake.wait(guard).unwrap_or_else(PoisonError::into_inner);
+            asleep = self.wake.wait(asleep).unwrap_or_else(PoisonError::into_inner);
         }
+        *asleep -= 1;
+        drop(asleep);
         !self.broken.load(Ordering::Acquire)
     }
 

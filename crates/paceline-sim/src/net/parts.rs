@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::Net;
 use crate::flow::{Receiving, SLOT_MASK};
 use crate::message::Incoming;
-use crate::packet::{Handle, LONG};
+use crate::packet::{Handle, LONG, Packet, Words};
 use crate::port::CROSSING;
 
-/// A packet that has left for another part.
+/// A packet that has left for nodes of the same part that are close.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut {
     pub(crate) handle: Handle,
@@ -16,11 +16,42 @@ pub(crate) struct Cut {
     pub(crate) arrival: u64,
 }
 
-/// What the present window has for another part.
+/// A packet on its way to another part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parcel {
+    pub(crate) packet: Packet,
+    pub(crate) inbox: u32,
+    pub(crate) at: u64,
+}
+
+/// What the present window has for another part, or for this one's nodes that are close.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
+    /// It is this part's.
+    is_own: bool,
     pub(crate) cut: Vec<Cut>,
+    pub(crate) parcels: Vec<Parcel>,
+    /// Of each parcel, in runs with telemetry.
+    pub(crate) words: Vec<Words>,
+    /// What the parcels were here.
+    pub(crate) left: Vec<Handle>,
     pub(crate) notes: Vec<Note>,
+}
+
+impl Outbox {
+    /// A packet, with all that it takes along, has left. What goes to another part is copied while it is at hand.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, handle: Handle, packet: &Packet, int: &[Words], inbox: u32, arrival: u64) {
+        if self.is_own {
+            self.cut.push(Cut { handle, inbox, arrival });
+            return;
+        }
+        self.parcels.push(Parcel { packet: *packet, inbox, at: arrival });
+        if let Some(words) = int.get(handle as usize) {
+            self.words.push(*words);
+        }
+        self.left.push(handle);
+    }
 }
 
 /// What a part tells another about a flow; in time, since packets take at least one window.
@@ -64,7 +95,8 @@ impl Net {
     pub(crate) fn become_part(&mut self, me: u8, parts: usize, part_of: &Arc<[u8]>) {
         let bits = parts.next_power_of_two().trailing_zeros();
         self.share = Share { me, bits, part_of: Arc::clone(part_of), ..std::mem::take(&mut self.share) };
-        self.outboxes = (0..parts).map(|_| Outbox::default()).collect();
+        self.outboxes =
+            (0..parts).map(|part| Outbox { is_own: part == usize::from(me), ..Outbox::default() }).collect();
         for port in &mut self.ports {
             if part_of[port.node as usize] != part_of[port.peer as usize] {
                 port.watched |= CROSSING;
@@ -76,7 +108,7 @@ impl Net {
     pub(crate) fn set_close(&mut self, close: &[bool]) {
         self.share.close = close.into();
         if self.outboxes.is_empty() {
-            self.outboxes.push(Outbox::default());
+            self.outboxes.push(Outbox { is_own: true, ..Outbox::default() });
         }
         for port in &mut self.ports {
             if close[port.peer as usize] && !close[port.node as usize] {

@@ -6,7 +6,7 @@ use paceline_proto::telemetry::MAX_HOPS;
 use paceline_proto::units::Time;
 
 use super::rules::Rules;
-use super::{LongPaths, Net, REACTING, Schedule, UNRECORDED, long_hop, parts};
+use super::{LongPaths, Net, REACTING, Schedule, UNRECORDED, long_hop};
 use crate::clock::Wire;
 use crate::packet::{Arena, CE, Handle, INLINE_HOPS, INT, Kind, NONE, Packet, UNSCHEDULED};
 use crate::port::{NO_ECN, Port};
@@ -148,7 +148,8 @@ impl Net {
             }
         }
         let Some(part) = self.part_across(port) else { return (h, inbox) };
-        self.outboxes[usize::from(part)].cut.push(parts::Cut { handle: h, inbox, arrival });
+        let (packets, int) = self.arena.split();
+        self.outboxes[usize::from(part)].put(h, &packets[h as usize], int, inbox, arrival);
         (NONE, inbox)
     }
 
