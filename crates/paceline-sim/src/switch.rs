@@ -287,13 +287,17 @@ impl Buffers {
     }
 
     /// Chooses how the next packet of a switch is accounted: locally where no threshold is in reach (true), else exactly.
-    #[inline]
+    #[inline(always)]
     pub fn choose(&mut self, node: u32) -> bool {
         if self.model == BufferModel::PerPort || !self.window_is_local(node) {
             self.enter_exact(node);
             return false;
         }
-        self.pools[node as usize].exact = false;
+        let p = &mut self.pools[node as usize];
+        // Asked first, since it nearly always is: what has not been written need not be read again.
+        if p.exact {
+            p.exact = false;
+        }
         true
     }
 

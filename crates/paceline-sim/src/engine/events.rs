@@ -214,11 +214,13 @@ impl Schedule for Events {
         free < now || (free == now && (!self.insertion || self.ports[port as usize].end_key < self.key))
     }
 
-    #[inline]
+    #[inline(always)]
     fn started(&mut self, port: u32, free: u64, handle: Handle, inbox: u32, arrival: u64) {
-        let number = if self.insertion { self.number_next() } else { 0 };
+        if self.insertion {
+            let number = self.number_next();
+            self.ports[port as usize].end_key = number;
+        }
         let p = &mut self.ports[port as usize];
-        p.end_key = number;
         p.listed = false;
         let far = p.far;
         if p.always_listed {

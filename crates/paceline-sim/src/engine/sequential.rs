@@ -112,10 +112,11 @@ impl Sequential {
             self.events.push(s.start, Rank::Start, What::Sample, 0, 0);
         }
         let (mut last_progress, mut progress_at, mut now) = (0, 0, 0);
-        // When to look for a standstill next, and when for anything besides events.
+        // When to look for a standstill next, and when for that or anything else besides events.
         let (mut look_at, mut due) = (0, 0);
         while let Some((at, what, place, detail)) = self.events.pop() {
             self.events.fetch_soon(&self.net);
+            let (mut looks, mut was_idle) = (false, false);
             if at >= due {
                 if at >= stop {
                     report(&mut self.net, observer);
@@ -125,11 +126,13 @@ impl Sequential {
                 if at >= self.net.next_link_change() {
                     self.change_links(at);
                 }
-                due = stop.min(self.net.next_link_change()).min(self.net.series.next);
+                if at >= look_at {
+                    (looks, was_idle) = (true, self.net.counters.active() == 0);
+                    look_at = at.saturating_add(stall / 16 + 1);
+                }
+                due = stop.min(self.net.next_link_change()).min(self.net.series.next).min(look_at);
             }
             now = at;
-            let looks = now >= look_at;
-            let was_idle = looks && self.net.counters.active() == 0;
             self.net.counters.events += 1;
             self.handle(what, place, detail, at, observer)?;
             if self.net.programs.is_some() {
@@ -142,7 +145,6 @@ impl Sequential {
                 }
             }
             if looks {
-                look_at = now.saturating_add(stall / 16 + 1);
                 // A flow that starts after a time without any has the time from its start on.
                 if self.net.progress != last_progress || self.net.counters.active() == 0 || was_idle {
                     (last_progress, progress_at) = (self.net.progress, now);
@@ -151,7 +153,7 @@ impl Sequential {
                     return Ok((Ending::Stalled(self.net.diagnose(now)), now));
                 }
             }
-            if self.finished() {
+            if self.next_flow.is_none() && self.finished() {
                 break;
             }
         }
@@ -166,6 +168,7 @@ impl Sequential {
     }
 
     /// With nothing left to start, send or sample the run is over, whatever idle timers remain.
+    #[inline(never)]
     fn finished(&self) -> bool {
         self.next_flow.is_none()
             && self.net.counters.active() == 0

@@ -344,10 +344,16 @@ impl Net {
     }
 
     /// A packet arrives at the switch whose egress port is `port`. Exact order.
+    #[inline(always)]
     pub(crate) fn switch_arrival<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
-        if self.passes(port, h, now, s) {
-            return;
+        if !self.passes(port, h, now, s) {
+            self.arrive_at_switch(port, h, now, s);
         }
+    }
+
+    /// The same, whatever the packet and the port.
+    #[inline(never)]
+    fn arrive_at_switch<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
         let packet = self.arena[h];
         if packet.kind.is_pfc() {
             if self.apply_pfc(port, h, &packet, now) {
