@@ -143,7 +143,7 @@ impl Exact {
                 _ => {
                     let (Some(next), Some(at)) = (arrivals.next(), arrival) else { break };
                     let place = *next as u32 as usize;
-                    net.switch_arrival(self.ports[place], self.arrivals[place] as Handle, at, &mut merged);
+                    net.arrive_at_switch(self.ports[place], self.arrivals[place] as Handle, at, &mut merged);
                 }
             }
         }

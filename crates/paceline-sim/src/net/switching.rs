@@ -351,9 +351,9 @@ impl Net {
         }
     }
 
-    /// The same, whatever the packet and the port.
+    /// The same, whatever the packet and the port: at once where thresholds are near, as then few packets pass.
     #[inline(never)]
-    fn arrive_at_switch<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
+    pub(crate) fn arrive_at_switch<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
         let packet = self.arena[h];
         if packet.kind.is_pfc() {
             if self.apply_pfc(port, h, &packet, now) {
