@@ -3,7 +3,6 @@
 mod cycle;
 pub mod saturation;
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 pub use cycle::find_cycle;
@@ -23,17 +22,23 @@ pub type PausedQueue = (u32, u8);
 /// Where the packets of a class that wait at an egress port came in, and the far ends of the wires they came by; all by global
 /// index, each once.
 fn senders(net: &Net, port: u32, class: u8) -> impl Iterator<Item = (u32, u32)> {
-    let first = net.first[net.ports[port as usize].node as usize];
-    let (mut packet, mut entries) = (net.ports[port as usize].head(class), BTreeSet::new());
+    let node = net.ports[port as usize].node;
+    let first = net.first[node as usize];
+    // A bit for each port of the switch: queues may be long, and samples ask often.
+    let mut entries = vec![0u64; net.graph.ports_of(node).len().div_ceil(64)];
+    let mut packet = net.ports[port as usize].head(class);
     while packet != NONE {
         let p = &net.arena[packet];
-        entries.insert(p.in_port);
+        if let Some(word) = entries.get_mut(usize::from(p.in_port / 64)) {
+            *word |= 1 << (p.in_port % 64);
+        }
         packet = p.next;
     }
-    entries.into_iter().filter_map(move |entry| {
-        let ingress = first + u32::from(entry);
-        let wire = net.ports.get(ingress as usize)?;
-        Some((ingress, wire.peer_base + u32::from(wire.peer_port)))
+    let came_in = move |entry: &u32| entries[(entry / 64) as usize] & 1 << (entry % 64) != 0;
+    let ports = net.graph.ports_of(node).len() as u32;
+    (0..ports).filter(came_in).map(move |entry| {
+        let wire = &net.ports[(first + entry) as usize];
+        (first + entry, wire.peer_base + u32::from(wire.peer_port))
     })
 }
 
