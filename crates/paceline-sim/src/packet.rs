@@ -124,6 +124,8 @@ pub struct Arena {
     free: Handle,
     live: u32,
     with_int: bool,
+    /// Where telemetry is written that nobody will read.
+    scrap: Words,
 }
 
 impl Arena {
@@ -220,6 +222,12 @@ impl Arena {
     #[inline(always)]
     pub fn split(&mut self) -> (&mut [Packet], &mut [Words]) {
         (&mut self.packets, &mut self.int)
+    }
+
+    /// The same, and where telemetry can be written that nobody will read.
+    #[inline(always)]
+    pub fn split_with_scrap(&mut self) -> (&mut [Packet], (&mut [Words], &mut Words)) {
+        (&mut self.packets, (&mut self.int, &mut self.scrap))
     }
 
     /// The telemetry of a packet.

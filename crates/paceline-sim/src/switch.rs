@@ -71,6 +71,14 @@ struct Pool {
     in_reach: [u64; 2],
 }
 
+impl Pool {
+    /// [`Buffers::window_is_local`].
+    #[inline(always)]
+    fn window_is_local(&self) -> bool {
+        self.pressed == 0 && self.buffered < self.local_below[usize::from(self.exact)]
+    }
+}
+
 /// What becomes of an arriving packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Admit {
@@ -275,8 +283,7 @@ impl Buffers {
     /// within reach. The accounts may then be kept in any order.
     #[inline]
     pub fn window_is_local(&self, node: u32) -> bool {
-        let p = &self.pools[node as usize];
-        p.pressed == 0 && p.buffered < p.local_below[usize::from(p.exact)]
+        self.pools[node as usize].window_is_local()
     }
 
     /// The same for a window in which so many frames arrive.
@@ -289,11 +296,11 @@ impl Buffers {
     /// Chooses how the next packet of a switch is accounted: locally where no threshold is in reach (true), else exactly.
     #[inline(always)]
     pub fn choose(&mut self, node: u32) -> bool {
-        if self.model == BufferModel::PerPort || !self.window_is_local(node) {
+        let p = &mut self.pools[node as usize];
+        if self.model == BufferModel::PerPort || !p.window_is_local() {
             self.enter_exact(node);
             return false;
         }
-        let p = &mut self.pools[node as usize];
         // Asked first, since it nearly always is: what has not been written need not be read again.
         if p.exact {
             p.exact = false;

@@ -62,10 +62,14 @@ impl Close {
         {
             let list = &mut Near { close: self, lanes };
             match what {
-                What::Arrival => {
+                What::Arrival | What::HostArrival => {
                     net.counters.events += 1;
                     net.counters.ties += u64::from(list.events().is_tied(place, now));
-                    events::arrive(net, list, place, detail, now);
+                    if what == What::HostArrival {
+                        events::arrive_at_host(net, list, place, detail, now);
+                    } else {
+                        net.switch_arrival(place, detail, now, list);
+                    }
                 }
                 What::Departure => events::depart(net, list, place, now),
                 What::Wake => events::wake(net, list, place, now),

@@ -19,8 +19,10 @@ pub(super) const ONE_FRAME: u64 = 1 << 16;
 /// What happens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum What {
-    /// A packet arrives; place: inbox port, detail: handle.
+    /// A packet arrives at a switch; place: inbox port, detail: handle.
     Arrival,
+    /// The same at a host.
+    HostArrival,
     /// A transmitter is free and something waits; place: port.
     Departure,
     /// A NIC may send; place: NIC.
@@ -45,9 +47,18 @@ pub(super) enum What {
     Program,
 }
 
+impl What {
+    /// A packet's arrival.
+    #[inline(always)]
+    fn arrival(at_host: bool) -> Self {
+        if at_host { What::HostArrival } else { What::Arrival }
+    }
+}
+
 /// By number in an event.
-const KINDS: [What; 12] = [
+const KINDS: [What; 13] = [
     What::Arrival,
+    What::HostArrival,
     What::Departure,
     What::Wake,
     What::Pacing,
@@ -85,24 +96,29 @@ pub(super) struct Events {
     /// Key of the event being handled.
     key: u64,
     ports: Vec<PortEvents>,
+    /// By port: when a packet came last, of those that shared their instant with another.
+    shared: Vec<u64>,
     /// When the last arrival was, and the inbox of the first one of that instant.
     arrived: (u64, u32),
 }
 
-/// What the event list keeps of a port.
+/// What the event list keeps of a port. Aligned, so that none lies across two cache lines.
 #[derive(Clone, Debug)]
+#[repr(align(32))]
 struct PortEvents {
     /// Number reserved for the end of the present transmission.
     end_key: u64,
     /// Place, in keys, at which its packets arrive: the far end of its wire.
     far: u64,
-    /// When a packet came last, of those that shared their instant with another.
-    last_arrival: u64,
     node: u32,
     /// The port's number on its node.
     number: u16,
     /// The end of the present transmission is in the list. (A port that shapes may have to wait before it has ever sent.)
     listed: bool,
+    /// It is a host's.
+    is_host: bool,
+    /// Its packets arrive at a host.
+    to_host: bool,
     /// Its ends always matter: NICs with the reference's quirk.
     always_listed: bool,
 }
@@ -121,10 +137,11 @@ impl Events {
         let ports = net.ports.iter().enumerate().map(|(i, p)| PortEvents {
             end_key: 0,
             far: place_key(Rank::Arrival, p.peer, p.peer_port),
-            last_arrival: NEVER,
             node: net.ports[i].node,
             number: (i as u32 - net.first[net.ports[i].node as usize]) as u16,
             listed: false,
+            is_host: p.nic != NONE,
+            to_host: p.peer_is_host,
             always_listed: quirks.nic_round_robin && net.ports[i].nic != NONE,
         });
         let ties = if quirks.insertion_order { Ties::Key } else { Ties::Hashed(net.draws.ties) };
@@ -134,6 +151,7 @@ impl Events {
             scheduled: 0,
             key: 0,
             ports: ports.collect(),
+            shared: vec![NEVER; net.ports.len()],
             arrived: (NEVER, 0),
         }
     }
@@ -202,8 +220,8 @@ impl Events {
             self.arrived = (now, inbox);
             return false;
         }
-        self.ports[first as usize].last_arrival = now;
-        std::mem::replace(&mut self.ports[inbox as usize].last_arrival, now) == now
+        self.shared[first as usize] = now;
+        std::mem::replace(&mut self.shared[inbox as usize], now) == now
     }
 }
 
@@ -222,13 +240,13 @@ impl Schedule for Events {
         }
         let p = &mut self.ports[port as usize];
         p.listed = false;
-        let far = p.far;
+        let (far, what) = (p.far, What::arrival(p.to_host));
         if p.always_listed {
             self.waiting(port, free);
         }
         if handle != NONE {
             let key = if self.insertion { self.number_next() } else { far };
-            self.push_with(arrival, key, What::Arrival, inbox, handle);
+            self.push_with(arrival, key, what, inbox, handle);
         }
     }
 
@@ -245,7 +263,8 @@ impl Schedule for Events {
     fn turned(&mut self, handle: Handle, in_port: u16, inbox: u32, arrival: u64) {
         let place = || place_key(Rank::Arrival, self.ports[inbox as usize].node, in_port);
         let key = if self.insertion { self.number_next() } else { place() };
-        self.push_with(arrival, key, What::Arrival, inbox, handle);
+        let what = What::arrival(self.ports[inbox as usize].is_host);
+        self.push_with(arrival, key, what, inbox, handle);
     }
 }
 
@@ -261,19 +280,15 @@ impl Listing for Events {
     }
 }
 
-/// Packet `h` arrives where `inbox` is an egress port, or at a NIC.
+/// A packet arrives at a host's port.
 #[inline(always)]
-pub(super) fn arrive<L: Listing>(net: &mut Net, list: &mut L, inbox: u32, h: Handle, now: u64) {
+pub(super) fn arrive_at_host<L: Listing>(net: &mut Net, list: &mut L, inbox: u32, h: Handle, now: u64) {
     let nic = net.ports[inbox as usize].nic;
-    if nic == NONE {
-        net.switch_arrival(inbox, h, now, list);
-    } else {
-        if !net.turn(nic).is_some_and(|mut turn| turn.take(h, now, list)) {
-            net.nic_advance(nic, now, true, list);
-            net.host_arrival(nic, h, now, list);
-        }
-        settle(net, list, nic, now);
+    if !net.turn(nic).is_some_and(|mut turn| turn.take(h, now, list)) {
+        net.nic_advance(nic, now, true, list);
+        net.host_arrival(nic, h, now, list);
     }
+    settle(net, list, nic, now);
 }
 
 /// A switch port's transmitter may be free.

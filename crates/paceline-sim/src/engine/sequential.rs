@@ -191,12 +191,16 @@ impl Sequential {
         match what {
             What::Arrival => {
                 net.counters.ties += u64::from(list.is_tied(place, now));
+                net.switch_arrival(place, detail, now, list);
+            }
+            What::HostArrival => {
+                net.counters.ties += u64::from(list.is_tied(place, now));
                 match &mut self.reference {
-                    Some(reference) if net.ports[place as usize].nic != NONE => {
+                    Some(reference) => {
                         let nic = net.ports[place as usize].nic;
                         reference.arrival(net, list, nic, detail, now);
                     }
-                    _ => events::arrive(net, list, place, detail, now),
+                    None => events::arrive_at_host(net, list, place, detail, now),
                 }
             }
             What::Departure => match &mut self.reference {

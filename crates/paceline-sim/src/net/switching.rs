@@ -1,6 +1,8 @@
 //! A switch in exact order: packets arrive, wait, leave, are marked, stamped, lost or dropped, and PFC frames take effect. A window that no
 //! threshold can come into is run port by port instead (`local.rs`), by the same rules.
 
+use std::hint::select_unpredictable;
+
 use paceline_proto::rng::{hash3, unit};
 use paceline_proto::telemetry::MAX_HOPS;
 use paceline_proto::units::Time;
@@ -23,31 +25,37 @@ fn transmit(
     now: u64,
     (rules, wires, long_paths): (&Rules, &[Wire], &LongPaths),
 ) -> (u64, u32, u64) {
-    let packet = &mut arena[h];
+    let (packets, int) = arena.split_with_scrap();
+    let packet = &mut packets[h as usize];
     let size = packet.size;
     let control = packet.kind != Kind::Data;
-    let stamp = at_switch && !control && packet.flags & INT != 0 && usize::from(packet.hop) <= MAX_HOPS;
+    // Data and answers come in no order that could be guessed: what concerns only one kind is done without branches.
+    let stamp = at_switch & !control & (packet.flags & INT != 0) & (usize::from(packet.hop) <= MAX_HOPS);
     let stamp_hop = usize::from(packet.hop & 7);
     let tx_before = p.tx_bytes;
     p.tx_bytes += u64::from(size);
     p.tx_packets += 1;
-    if control {
-        p.tx_control += 1;
-        p.tx_control_bytes += u64::from(size);
-    }
+    p.tx_control += u64::from(control);
+    p.tx_control_bytes += if control { u64::from(size) } else { 0 };
     p.free = now + p.wire_ps(size, wires);
     let arrival = p.free + p.delay;
     packet.in_port = p.peer_port;
-    let inbox = if p.peer_is_host || packet.kind.is_pfc() {
-        p.peer_base + u32::from(p.peer_port)
-    } else {
-        let hop = usize::from(packet.hop);
-        packet.hop += 1;
-        let out = if hop < INLINE_HOPS { packet.out[hop] } else { long_hop(long_paths, packet, hop) };
-        p.peer_base + u32::from(out)
-    };
-    if stamp {
-        arena.int(h)[stamp_hop] = rules.int_units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code);
+    let ends = p.peer_is_host | packet.kind.is_pfc();
+    let hop = usize::from(packet.hop);
+    packet.hop += u8::from(!ends);
+    let mut out = packet.out[hop.min(INLINE_HOPS - 1)];
+    if !ends & (hop >= INLINE_HOPS) {
+        out = long_hop(long_paths, packet, hop);
+    }
+    let inbox = p.peer_base + u32::from(select_unpredictable(ends, p.peer_port, out));
+    if at_switch {
+        let place = if stamp { h as usize } else { usize::MAX };
+        let (words, scrap) = int;
+        let words = match words.get_mut(place) {
+            Some(words) => words,
+            None => scrap,
+        };
+        words.0[stamp_hop] = rules.int_units.pack(Time(now), tx_before, u64::from(p.total), p.rate_code);
     }
     (p.free, inbox, arrival)
 }
