@@ -14,7 +14,7 @@ use crate::net::{Arrivals, Draws, EcnPoint, Lane, LongPaths, Net, REACTING, long
 use crate::packet::{CE, Handle, INT, Kind, Packet, Words};
 use crate::pint::Pint;
 use crate::port::{CROSSING, MEASURED, NO_ECN, Port, WATCHED};
-use crate::record::{BINS, bin};
+use crate::record::QueueTime;
 use crate::switch::LocalAccount;
 
 /// What stays as it is during a window.
@@ -50,7 +50,7 @@ struct Store<'a> {
     int: &'a mut [Words],
     account: LocalAccount<'a>,
     /// Histograms of the port's classes; empty when not kept.
-    rows: &'a mut [[u64; BINS]],
+    rows: &'a mut [QueueTime],
 }
 
 /// An arrival the port cannot handle alone.
@@ -218,12 +218,12 @@ fn depart<L: Lane>(fixed: &Fixed<'_>, p: &mut Port, store: &mut Store<'_>, rare:
 
 /// The queue of a class changes at `now`.
 #[inline(always)]
-fn note(fixed: &Fixed<'_>, p: &mut Port, rows: &mut [[u64; BINS]], class: u8, now: u64) {
+fn note(fixed: &Fixed<'_>, p: &mut Port, rows: &mut [QueueTime], class: u8, now: u64) {
     let (bytes, since) = p.level_since(class, now);
     if bytes > 0
         && let Some(row) = rows.get_mut(usize::from(fixed.rules.class_slot[usize::from(class & 7)]))
     {
-        row[bin(bytes)] += now - since;
+        row.add(bytes, now - since);
     }
 }
 

@@ -26,7 +26,7 @@ use crate::packet::{Arena, Handle, INLINE_HOPS, LONG, NONE, Packet};
 use crate::pint::Pint;
 use crate::port::Port;
 use crate::programs::Programs;
-use crate::record::{BINS, Counters, FlowRecord, Pauses, PfcEvent, PortCounts, QueryRecord, Sampler, Traffic};
+use crate::record::{Counters, FlowRecord, Pauses, PfcEvent, PortCounts, QueryRecord, QueueTime, Sampler, Traffic};
 use crate::routing::Routes;
 use crate::rpc::Rpcs;
 use crate::scenario::{HostConfig, Scenario};
@@ -187,7 +187,7 @@ pub struct Net {
     /// First histogram of each port: its own, or that of its tier.
     pub(crate) queue_row: Vec<u32>,
     /// Histograms by row and class, empty when not recorded.
-    pub(crate) queue_time: Vec<[u64; BINS]>,
+    pub(crate) queue_time: Vec<QueueTime>,
     pub(crate) class_slots: usize,
     /// Queue lengths sampled at fixed instants, as the reference simulator does.
     pub(crate) sampler: Option<Sampler>,
@@ -289,16 +289,13 @@ impl Net {
         self.pauses[port as usize].as_deref()
     }
 
-    /// Time by queue length bin of a port and class, up to the last change; empty when not recorded.
-    pub fn queue_time(&self, port: u32, class: u8) -> &[u64] {
-        if self.class_slots == 0 {
-            return &[];
-        }
-        if self.ports[port as usize].nic != NONE {
-            return &[];
-        }
+    /// Time by queue length of a switch port and class, up to the last change, where that is recorded.
+    pub fn queue_time(&self, port: u32, class: u8) -> Option<&QueueTime> {
         let slot = usize::from(self.rules.class_slot[usize::from(class)]);
-        self.queue_time.get(self.queue_row[port as usize] as usize + slot).map_or(&[], |row| row)
+        if slot >= self.class_slots || self.ports[port as usize].nic != NONE {
+            return None;
+        }
+        self.queue_time.get(self.queue_row[port as usize] as usize + slot)
     }
 
     /// Packets in existence: queued or on a wire.

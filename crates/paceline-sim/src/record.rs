@@ -2,16 +2,45 @@
 
 use crate::graph::NodeId;
 
-/// Log-linear bins: 0, then eight per octave from 64 bytes up.
-pub const BINS: usize = 1 + 8 * 26;
+/// Octaves of queue lengths that are told apart, from 64 bytes up.
+const OCTAVES: usize = 26;
 
-/// Bin of a queue of `bytes` (above 0).
+/// Bin of a queue of `bytes` (above 0). Bin 0 is that of an empty one.
 #[inline(always)]
-pub fn bin(bytes: u32) -> usize {
+fn bin(bytes: u32) -> usize {
     let b = bytes.max(64);
     let octave = b.ilog2();
     let eighth = (b >> (octave - 3)) & 7;
     (1 + (octave - 6) * 8 + eighth) as usize
+}
+
+/// Time by queue length, ps: log-linear bins, eight per octave, which share a cache line. What is empty is not noted.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub struct QueueTime([u64; 8 * OCTAVES]);
+
+impl Default for QueueTime {
+    fn default() -> Self {
+        Self([0; 8 * OCTAVES])
+    }
+}
+
+impl QueueTime {
+    /// A queue held `bytes` (above 0) for `time`.
+    #[inline(always)]
+    pub fn add(&mut self, bytes: u32, time: u64) {
+        self.0[bin(bytes) - 1] += time;
+    }
+
+    /// Adds what was noted elsewhere.
+    pub fn absorb(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine += theirs);
+    }
+
+    /// Bins that have any time, and their times.
+    pub fn bins(&self) -> impl Iterator<Item = (usize, u64)> + Clone {
+        (1..).zip(self.0.iter().copied()).filter(|(_, time)| *time > 0)
+    }
 }
 
 /// Byte range `[low, high)` of a bin.

@@ -221,7 +221,7 @@ impl Net {
             self.port_counts[i].add(&other.port_counts[i]);
         }
         for (mine, theirs) in self.queue_time.iter_mut().zip(&other.queue_time) {
-            mine.iter_mut().zip(theirs).for_each(|(a, b)| *a += b);
+            mine.absorb(theirs);
         }
         self.buffers.max_buffered = self.buffers.max_buffered.max(other.buffers.max_buffered);
         self.series.absorb(&other.series);

@@ -21,7 +21,7 @@ use crate::packet::{Arena, NONE, PINT, ROUTED};
 use crate::pint::Pint;
 use crate::port::{MEASURED, NO_ECN, Port, WATCHED};
 use crate::programs::Programs;
-use crate::record::{BINS, Counters, PortCounts, Traffic};
+use crate::record::{Counters, PortCounts, QueueTime, Traffic};
 use crate::routing::Routes;
 use crate::rpc::Rpcs;
 use crate::scenario::{self, BufferModel, PathChoice, QueueRecords, Scenario, Window};
@@ -240,7 +240,7 @@ impl Net {
             }
             self.queue_row.push((row * self.class_slots) as u32);
         }
-        self.queue_time = vec![[0; BINS]; rows * self.class_slots];
+        self.queue_time = vec![QueueTime::default(); rows * self.class_slots];
     }
 
     /// The context of a scheme's flows with the given line rate, base RTT (ns) and bandwidth-delay product (bytes).

@@ -12,7 +12,7 @@ use super::{LongPaths, Net, REACTING, Schedule, UNRECORDED, long_hop};
 use crate::clock::Wire;
 use crate::packet::{Arena, CE, Handle, INLINE_HOPS, INT, Kind, NONE, Packet, UNSCHEDULED};
 use crate::port::{NO_ECN, Port};
-use crate::record::{PfcEvent, bin};
+use crate::record::PfcEvent;
 use crate::switch::{Admit, Place};
 
 /// Puts a packet on the wire behind a port. Returns (transmitter free, inbox, arrival).
@@ -77,7 +77,7 @@ impl Net {
         }
         let (bytes, since) = self.ports[port as usize].level_since(class, now);
         if bytes > 0 {
-            self.queue_time[self.queue_row[port as usize] as usize + slot][bin(bytes)] += now - since;
+            self.queue_time[self.queue_row[port as usize] as usize + slot].add(bytes, now - since);
         }
     }
 

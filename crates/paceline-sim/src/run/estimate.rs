@@ -15,7 +15,7 @@ use crate::graph::NodeId;
 use crate::net::Net;
 use crate::programs::mpi::Mpi;
 use crate::programs::{Kind, Program};
-use crate::record::BINS;
+use crate::record::QueueTime;
 use crate::scenario::{EngineChoice, QueueRecords, Scenario, Stop, Transport};
 use crate::spec::{Resolved, lint};
 use crate::workload::Rpc;
@@ -385,7 +385,7 @@ fn engine_bytes(spec: &Resolved, scenario: &Scenario, classes: usize, under_way:
         + blocks * BLOCK[0]
         + graph.ports.len() as f64 * per_port
         + hosts as f64 * per_host
-        + (rows * BINS * 8) as f64
+        + (rows * size_of::<QueueTime>()) as f64
         + if sampled { (switch_ports * MOST_SERIES_SAMPLES * 4) as f64 } else { 0.0 }
 }
 
