@@ -194,6 +194,9 @@ impl Arena {
         if let Some(packet) = self.packets.get(h as usize) {
             prefetch(packet);
         }
+        if let Some(words) = self.int.get(h as usize) {
+            prefetch(words);
+        }
     }
 
     /// The same for packets and their telemetry. Nothing has touched that of an ACK since it turned back, so that it is farthest.

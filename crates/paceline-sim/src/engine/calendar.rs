@@ -166,6 +166,8 @@ impl Calendar {
             self.fetch_far(&mut list);
         }
         self.sort(&mut list);
+        let next = self.buckets[(bucket + 1) as usize & (BUCKETS - 1)];
+        self.events.fetch_block(next);
     }
 
     /// Moves to the bucket what lay beyond the calendar when it was scheduled.
