@@ -1,12 +1,13 @@
-//! The sequential engine's event list: a calendar of short buckets, sorted when their time comes, and a heap for what
-//! lies beyond it.
+//! The sequential engine's event list: a calendar of short buckets, each with a place of its own for some events, sorted when their time
+//! comes; chains for what a bucket has no room for, and a heap for what lies beyond the calendar.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use super::chains::{Chains, EMPTY};
 use super::order;
-use super::sort::{self, BLOCK};
+use super::sort::{self, BLOCK, MOST};
+use crate::packet::prefetch;
 
 /// An event: time, key among equal times, payload.
 pub(super) type Event = (u64, u64, u64);
@@ -36,21 +37,22 @@ impl Ties {
     }
 }
 
-/// Buckets; a power of two.
-const BUCKETS: usize = 1 << 13;
-/// Words of 64 buckets; a power of two.
-const WORDS: usize = BUCKETS / 64;
+/// Most buckets: 25 MiB.
+const MOST_BUCKETS: u64 = 1 << 15;
 
 /// A priority queue of events whose times rarely lie before the last one taken.
 #[derive(Debug)]
 pub(super) struct Calendar {
     /// Bucket of a time: `time >> shift`.
     shift: u32,
-    /// List of each bucket.
-    buckets: Vec<u32>,
+    /// What each bucket holds, and how many. The number of buckets is a power of two.
+    buckets: Vec<[Event; MOST]>,
+    held: Vec<u8>,
     /// One bit per bucket: not empty.
     occupied: Vec<u64>,
-    events: Chains<Event, BLOCK>,
+    /// By bucket: a list of what it has no room for.
+    crowded: Vec<u32>,
+    crowds: Chains<Event, BLOCK>,
     /// The bucket being worked on, counted from time 0.
     bucket: u64,
     /// Its events, in order: how many they are (there is more room), and how many have been taken.
@@ -62,15 +64,19 @@ pub(super) struct Calendar {
 }
 
 impl Calendar {
-    /// A calendar whose buckets are at most `width` ps wide.
-    pub(super) fn new(width: u64, ties: Ties) -> Self {
+    /// A calendar whose buckets are at most `width` ps wide and which reaches, if it can, `reach` ps into the future.
+    pub(super) fn new(width: u64, reach: u64, ties: Ties) -> Self {
+        let shift = width.clamp(1, sort::WIDEST).ilog2();
+        let buckets = ((reach >> shift) + 2).next_power_of_two().clamp(64, MOST_BUCKETS) as usize;
         Self {
-            shift: width.clamp(1, sort::WIDEST).ilog2(),
-            buckets: vec![EMPTY; BUCKETS],
-            occupied: vec![0; WORDS],
-            events: Chains::new(),
+            shift,
+            buckets: vec![[Event::default(); MOST]; buckets],
+            held: vec![0; buckets],
+            occupied: vec![0; buckets / 64],
+            crowded: vec![EMPTY; buckets],
+            crowds: Chains::new(),
             bucket: 0,
-            current: vec![Event::default(); sort::MOST],
+            current: vec![Event::default(); MOST],
             filled: 0,
             taken: 0,
             far: BinaryHeap::new(),
@@ -78,40 +84,42 @@ impl Calendar {
         }
     }
 
-    /// Adds an event. The rare cases are functions of their own, and get the event in parts, so that it stays in registers.
+    /// Adds an event. The rare cases are a function of their own, which gets the event in parts, so that it stays in registers.
     #[inline]
     pub(super) fn push(&mut self, event: Event) {
         let (at, key, payload) = event;
         let bucket = at >> self.shift;
         let ahead = bucket.wrapping_sub(self.bucket + 1);
-        if ahead >= BUCKETS as u64 - 1 {
-            self.push_elsewhere(at, key, payload);
-            return;
+        let slot = bucket as usize & (self.buckets.len() - 1);
+        if ahead < self.buckets.len() as u64 - 1 {
+            // No bucket is opened or filled up here: that would be a branch that nobody could guess.
+            let held = usize::from(self.held[slot]);
+            if let Some(place) = self.buckets[slot].get_mut(held) {
+                *place = event;
+                self.held[slot] = held as u8 + 1;
+                self.occupied[slot / 64] |= 1 << (slot % 64);
+                return;
+            }
         }
-        let slot = bucket as usize & (BUCKETS - 1);
-        if !self.events.append(&mut self.buckets[slot], event) {
-            self.open_block(slot, at, key, payload);
-        }
+        self.push_elsewhere(at, key, payload);
     }
 
-    /// Adds an event to a bucket that is empty or whose block is full.
-    #[inline(never)]
-    fn open_block(&mut self, slot: usize, at: u64, key: u64, payload: u64) {
-        self.occupied[slot / 64] |= 1 << (slot % 64);
-        self.events.open_block(&mut self.buckets[slot], (at, key, payload));
-    }
-
-    /// Adds an event to the bucket being worked on, or to those that lie beyond the calendar.
+    /// Adds an event to the bucket being worked on, to those that lie beyond the calendar, or to a crowd.
     #[inline(never)]
     fn push_elsewhere(&mut self, at: u64, key: u64, payload: u64) {
         let event = (at, key, payload);
-        if at >> self.shift > self.bucket {
+        let bucket = at >> self.shift;
+        if bucket <= self.bucket {
+            let rest = &self.current[self.taken..self.filled];
+            let before = rest.partition_point(|e| self.ties.compare(e, &event).is_lt());
+            self.current.insert(self.taken + before, event);
+            self.filled += 1;
+        } else if bucket - self.bucket < self.buckets.len() as u64 {
+            let slot = bucket as usize & (self.buckets.len() - 1);
+            self.crowds.add(&mut self.crowded[slot], event);
+        } else {
             self.far.push(Reverse(event));
-            return;
         }
-        let before = self.current[self.taken..self.filled].partition_point(|e| self.ties.compare(e, &event).is_lt());
-        self.current.insert(self.taken + before, event);
-        self.filled += 1;
     }
 
     /// When the earliest event is.
@@ -151,57 +159,27 @@ impl Calendar {
     fn advance(&mut self) {
         (self.taken, self.filled) = (0, 0);
         // It grew by what was inserted.
-        self.current.truncate(sort::MOST);
+        self.current.truncate(MOST);
         let near = self.next_occupied();
         let far = self.far.peek().map(|Reverse(e)| e.0 >> self.shift);
         let Some(bucket) = near.into_iter().chain(far).min() else { return };
         self.bucket = bucket;
-        let mut list = EMPTY;
-        if near == Some(bucket) {
-            let slot = bucket as usize & (BUCKETS - 1);
-            self.occupied[slot / 64] &= !(1 << (slot % 64));
-            list = std::mem::replace(&mut self.buckets[slot], EMPTY);
+        let slot = bucket as usize & (self.buckets.len() - 1);
+        self.occupied[slot / 64] &= !(1 << (slot % 64));
+        let held = usize::from(std::mem::take(&mut self.held[slot]));
+        if far == Some(bucket) || self.crowded[slot] != EMPTY {
+            self.sort_many(slot, held);
+            return;
         }
-        if far == Some(bucket) {
-            self.fetch_far(&mut list);
+        self.filled = held;
+        let Some(sorted) = self.current.first_chunk_mut() else { return };
+        let tied = sort::by_time(&self.buckets[slot], held, bucket << self.shift, sorted);
+        // The next one's events were written long ago, the first half of them on six cache lines.
+        let next = &self.buckets[(slot + 1) & (self.buckets.len() - 1)];
+        (0..MOST / 2).step_by(3).for_each(|k| prefetch(&next[k]));
+        if tied != 0 {
+            self.order_ties(tied);
         }
-        self.sort(&mut list);
-        let next = self.buckets[(bucket + 1) as usize & (BUCKETS - 1)];
-        self.events.fetch_block(next);
-    }
-
-    /// Moves to the bucket what lay beyond the calendar when it was scheduled.
-    #[cold]
-    fn fetch_far(&mut self, list: &mut u32) {
-        while let Some(Reverse(event)) = self.far.peek()
-            && event.0 >> self.shift <= self.bucket
-        {
-            self.events.add(list, *event);
-            self.far.pop();
-        }
-    }
-
-    /// Puts the events of the bucket in order.
-    fn sort(&mut self, list: &mut u32) {
-        let (mut firsts, mut blocks) = ([0; sort::MOST / BLOCK], 0);
-        for (first, held) in self.events.blocks(*list) {
-            // All blocks are full but the last of the list, which comes first.
-            self.filled += held;
-            if let Some(place) = firsts.get_mut(blocks) {
-                *place = first;
-            }
-            blocks += 1;
-        }
-        let start = self.bucket << self.shift;
-        let tied = firsts
-            .get(..blocks)
-            .and_then(|blocks| sort::by_time(self.events.items(), blocks, self.filled, start, &mut self.current));
-        match tied {
-            Some(0) => {}
-            Some(tied) => self.order_ties(tied),
-            None => self.sort_many(*list),
-        }
-        self.events.clear(list);
     }
 
     /// Puts events of the same instant and rank into their order. `tied`: which of them have those of the next one.
@@ -224,31 +202,42 @@ impl Calendar {
         }
     }
 
-    /// Puts the events in order where they are too many to be ranked.
+    /// Puts the events of a bucket in order where they are too many to be ranked, or some lay beyond the calendar when they were scheduled.
     #[inline(never)]
-    fn sort_many(&mut self, list: u32) {
+    fn sort_many(&mut self, slot: usize, held: usize) {
         self.current.clear();
-        for (first, held) in self.events.blocks(list) {
-            self.current.extend_from_slice(&self.events.items()[first as usize..][..held]);
+        self.current.extend_from_slice(&self.buckets[slot][..held]);
+        for (first, held) in self.crowds.blocks(self.crowded[slot]) {
+            self.current.extend_from_slice(&self.crowds.items()[first as usize..][..held]);
+        }
+        self.crowds.clear(&mut self.crowded[slot]);
+        while let Some(Reverse(event)) = self.far.peek()
+            && event.0 >> self.shift <= self.bucket
+        {
+            self.current.push(*event);
+            self.far.pop();
         }
         let ties = self.ties;
         self.current.sort_unstable_by(|a, b| ties.compare(a, b));
+        self.filled = self.current.len();
+        self.current.resize(self.filled.max(MOST), Event::default());
     }
 
     /// The next bucket after the present one that is not empty.
     fn next_occupied(&self) -> Option<u64> {
-        let from = (self.bucket + 1) as usize & (BUCKETS - 1);
-        for step in 0..=WORDS {
-            let index = (from / 64 + step) & (WORDS - 1);
+        let (buckets, words) = (self.buckets.len(), self.occupied.len());
+        let from = (self.bucket + 1) as usize & (buckets - 1);
+        for step in 0..=words {
+            let index = (from / 64 + step) & (words - 1);
             let mut word = self.occupied[index];
             if step == 0 {
                 word &= u64::MAX << (from % 64);
-            } else if step == WORDS {
+            } else if step == words {
                 word &= !(u64::MAX << (from % 64));
             }
             if word != 0 {
                 let slot = index * 64 + word.trailing_zeros() as usize;
-                let ahead = slot.wrapping_sub(from) & (BUCKETS - 1);
+                let ahead = slot.wrapping_sub(from) & (buckets - 1);
                 return Some(self.bucket + 1 + ahead as u64);
             }
         }
@@ -264,8 +253,8 @@ mod tests {
     proptest! {
         /// Events come out in order of (time, key), rank and all, whatever the mix of near, far and present times.
         #[test]
-        fn events_come_in_order(width in 1u64..5000, gaps in prop::collection::vec((0u64..200_000_000, 0u64..4, any::<bool>()), 1..300)) {
-            let mut calendar = Calendar::new(width, Ties::Key);
+        fn events_come_in_order(width in 1u64..5000, reach in 0u64..2_000_000, gaps in prop::collection::vec((0u64..200_000_000, 0u64..4, any::<bool>()), 1..300)) {
+            let mut calendar = Calendar::new(width, reach, Ties::Key);
             let mut expected = BinaryHeap::new();
             let mut now = 0;
             for (i, (gap, scale, take)) in gaps.into_iter().enumerate() {

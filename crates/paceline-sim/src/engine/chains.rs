@@ -69,20 +69,6 @@ impl<T: Copy + Default, const BLOCK: usize> Chains<T, BLOCK> {
         }
     }
 
-    /// Asks for the last block of a list.
-    #[inline(always)]
-    pub(super) fn fetch_block(&self, list: u32) {
-        let block = (list as usize).saturating_sub(1) / BLOCK;
-        if let (Some(next), Some(items)) = (self.next.get(block), self.items.get(block * BLOCK..(block + 1) * BLOCK)) {
-            prefetch(next);
-            let mut k = 0;
-            while k < BLOCK {
-                prefetch(&items[k]);
-                k += (64 / size_of::<T>()).max(1);
-            }
-        }
-    }
-
     /// Adds an item to a list.
     pub(super) fn add(&mut self, list: &mut u32, item: T) {
         if !self.append(list, item) {

@@ -72,13 +72,18 @@ const KINDS: [What; 13] = [
     What::Program,
 ];
 
-/// Width of the event list's buckets, ps: a few events each when a tenth of the links are busy with full frames.
-fn bucket_width(net: &Net, is_listed: impl Fn(u32) -> bool) -> u64 {
+/// Width of the event list's buckets, ps: a few events each when a tenth of the links are busy with full frames; and how far ahead, ps,
+/// what is sent now arrives.
+fn width_and_reach(net: &Net, is_listed: impl Fn(u32) -> bool) -> (u64, u64) {
     let framing = &net.scenario.framing;
     let bits = f64::from(framing.payload + framing.header) * 8.0;
-    let ports = net.graph.ports.iter().filter(|p| is_listed(p.node));
-    let frames_per_s: f64 = ports.map(|p| p.rate.0 as f64 / bits).sum();
-    (4.0 * 1e12 / (0.1 * frames_per_s)).clamp(16.0, 1e6) as u64
+    let (mut frames_per_s, mut reach) = (0.0, 0.0f64);
+    for p in net.graph.ports.iter().filter(|p| is_listed(p.node)) {
+        let rate = p.rate.0 as f64;
+        frames_per_s += rate / bits;
+        reach = reach.max(p.delay.0 as f64 + 1e12 * bits / rate);
+    }
+    ((4.0 * 1e12 / (0.1 * frames_per_s)).clamp(16.0, 1e6) as u64, reach as u64)
 }
 
 /// What an event holds besides its kind.
@@ -144,9 +149,10 @@ impl Events {
             to_host: p.peer_is_host,
             always_listed: quirks.nic_round_robin && net.ports[i].nic != NONE,
         });
+        let (width, reach) = width_and_reach(net, is_listed);
         let ties = if quirks.insertion_order { Ties::Key } else { Ties::Hashed(net.draws.ties) };
         Self {
-            list: Calendar::new(bucket_width(net, is_listed), ties),
+            list: Calendar::new(width, reach, ties),
             insertion: quirks.insertion_order,
             scheduled: 0,
             key: 0,

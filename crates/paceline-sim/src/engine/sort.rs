@@ -8,9 +8,9 @@ use wide::i32x4;
 use super::calendar::Event;
 use super::inbox::Key;
 
-/// Numbers ranked at once; events a block of the calendar holds: three cache lines.
+/// Numbers ranked at once.
 pub(super) const BLOCK: usize = 8;
-/// More events than this are not ranked.
+/// More than this are not ranked; a bucket of the calendar has room for so many events.
 pub(super) const MOST: usize = 4 * BLOCK;
 /// Bits of a place among them.
 const PLACE_BITS: u32 = MOST.trailing_zeros();
@@ -27,10 +27,10 @@ struct Ranked<const BLOCKS: usize> {
     ranks: [[i32; BLOCK]; BLOCKS],
 }
 
-/// Ranks what `number` gives for each block and place in it; equal ones in the order of their places. Of block `partial` only the first
-/// `held` are there: the others come after everything.
+/// Ranks `n` of what `number` gives for each block and place in it; equal ones in the order of their places. The rest of the last block
+/// comes after everything.
 #[inline(always)]
-fn rank<const BLOCKS: usize>(partial: usize, held: usize, number: impl Fn(usize, usize) -> i32) -> Ranked<BLOCKS> {
+fn rank<const BLOCKS: usize>(n: usize, number: impl Fn(usize, usize) -> i32) -> Ranked<BLOCKS> {
     let places = [i32x4::new([0, 1, 2, 3]), i32x4::new([4, 5, 6, 7])];
     let mut numbers = [[i32x4::ZERO; 2]; BLOCKS];
     for (block, numbers) in numbers.iter_mut().enumerate() {
@@ -38,8 +38,8 @@ fn rank<const BLOCKS: usize>(partial: usize, held: usize, number: impl Fn(usize,
         let first = i32x4::splat((block * BLOCK) as i32);
         *numbers = [0, 1].map(|half| four(4 * half) << (PLACE_BITS as i32) | (places[half] + first));
     }
-    let last = i32x4::splat(held as i32 - 1);
-    for (number, place) in numbers[partial].iter_mut().zip(places) {
+    let last = i32x4::splat((n - (BLOCKS - 1) * BLOCK) as i32 - 1);
+    for (number, place) in numbers[BLOCKS - 1].iter_mut().zip(places) {
         let absent = place.simd_gt(last);
         *number = (*number & !absent) | (absent & i32x4::splat(i32::MAX));
     }
@@ -55,35 +55,31 @@ fn rank<const BLOCKS: usize>(partial: usize, held: usize, number: impl Fn(usize,
     Ranked { numbers: each.map(flat), ranks: ranks.map(|r| flat(r.map(i32x4::to_array))) }
 }
 
-/// Finds the order of `n` events that lie in blocks among `events`: by time, then by the upper two bits of their keys, their rank.
-/// `firsts`: where each block begins; all are full but the first one. `start` is before all times, by less than [`WIDEST`]. Writes them to
-/// the beginning of `sorted`; what comes after the first `n` there has no meaning. Returns which of them have time and rank of the next one,
-/// a bit each; they and the next are in any order. Nothing where there are too many.
+/// Finds the order of the first `n` of a bucket's events: by time, then by the upper two bits of their keys, their rank. `start` is before
+/// all times, by less than [`WIDEST`]. Writes them to the beginning of `sorted`; what comes after the first `n` there has no meaning. Returns
+/// which of them have time and rank of the next one, a bit each; they and the next are in any order.
 #[inline]
-pub(super) fn by_time(events: &[Event], firsts: &[u32], n: usize, start: u64, sorted: &mut [Event]) -> Option<u32> {
-    let sorted = sorted.first_chunk_mut()?;
-    match *firsts {
-        [] => Some(0),
-        [a] => Some(events_by_time(events, [a], n, start, sorted)),
-        [a, b] => Some(events_by_time(events, [a, b], n, start, sorted)),
-        [a, b, c] => Some(events_by_time(events, [a, b, c], n, start, sorted)),
-        [a, b, c, d] => Some(events_by_time(events, [a, b, c, d], n, start, sorted)),
-        _ => None,
+pub(super) fn by_time(events: &[Event; MOST], n: usize, start: u64, sorted: &mut [Event; MOST]) -> u32 {
+    match n.div_ceil(BLOCK) {
+        0 => 0,
+        1 => events_by_time::<1>(events, n, start, sorted),
+        2 => events_by_time::<2>(events, n, start, sorted),
+        3 => events_by_time::<3>(events, n, start, sorted),
+        _ => events_by_time::<4>(events, n, start, sorted),
     }
 }
 
 /// The same for a known number of blocks.
 #[inline(never)]
 fn events_by_time<const BLOCKS: usize>(
-    events: &[Event],
-    firsts: [u32; BLOCKS],
+    events: &[Event; MOST],
     n: usize,
     start: u64,
     sorted: &mut [Event; MOST],
 ) -> u32 {
-    let (pool, _) = events.as_chunks::<BLOCK>();
-    let blocks = firsts.map(|first| &pool[first as usize / BLOCK]);
-    let Ranked { numbers, ranks } = rank::<BLOCKS>(0, n - (BLOCKS - 1) * BLOCK, |block, k| {
+    let (blocks, _) = events.as_chunks::<BLOCK>();
+    let Some(blocks) = blocks.first_chunk::<BLOCKS>() else { return 0 };
+    let Ranked { numbers, ranks } = rank::<BLOCKS>(n, |block, k| {
         let (at, key, _) = blocks[block][k];
         (at.wrapping_sub(start) << RANK_BITS) as i32 | (key >> (u64::BITS - RANK_BITS)) as i32
     });
@@ -127,8 +123,7 @@ fn keys_by_upper_half<const BLOCKS: usize>(keys: &mut [Key], n: usize) -> bool {
     let (blocks, _) = keys.as_chunks_mut::<BLOCK>();
     let Some(blocks) = blocks.first_chunk_mut::<BLOCKS>() else { return false };
     let before = *blocks;
-    let held = n - (BLOCKS - 1) * BLOCK;
-    let ranks = rank::<BLOCKS>(BLOCKS - 1, held, |block, k| (before[block][k] >> 32) as i32).ranks;
+    let ranks = rank::<BLOCKS>(n, |block, k| (before[block][k] >> 32) as i32).ranks;
     // No rank is beyond them; the compiler sees that where their number is a power of two.
     let mask = if BLOCKS.is_power_of_two() { BLOCKS * BLOCK - 1 } else { usize::MAX };
     for (rank, key) in ranks.as_flattened().iter().zip(before.as_flattened()) {
