@@ -289,13 +289,13 @@ impl Net {
         self.pauses[port as usize].as_deref()
     }
 
-    /// Time by queue length of a switch port and class, up to the last change, where that is recorded.
-    pub fn queue_time(&self, port: u32, class: u8) -> Option<&QueueTime> {
+    /// How long, ps, the queue of a class at a switch port had a length in which bin, up to its last change; no bins where that is not
+    /// recorded.
+    pub fn queue_time(&self, port: u32, class: u8) -> impl Iterator<Item = (usize, u64)> + Clone {
         let slot = usize::from(self.rules.class_slot[usize::from(class)]);
-        if slot >= self.class_slots || self.ports[port as usize].nic != NONE {
-            return None;
-        }
-        self.queue_time.get(self.queue_row[port as usize] as usize + slot)
+        let is_recorded = slot < self.class_slots && self.ports[port as usize].nic == NONE;
+        let row = is_recorded.then(|| &self.queue_time[self.queue_row[port as usize] as usize + slot]);
+        row.into_iter().flat_map(QueueTime::bins)
     }
 
     /// Packets in existence: queued or on a wire.

@@ -7,7 +7,7 @@ const OCTAVES: usize = 26;
 
 /// Bin of a queue of `bytes` (above 0). Bin 0 is that of an empty one.
 #[inline(always)]
-fn bin(bytes: u32) -> usize {
+pub fn bin(bytes: u32) -> usize {
     let b = bytes.max(64);
     let octave = b.ilog2();
     let eighth = (b >> (octave - 3)) & 7;

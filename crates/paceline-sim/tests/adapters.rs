@@ -8,7 +8,6 @@ use common::{Collect, Outcome};
 use paceline_sim::assemble::assemble;
 use paceline_sim::engine::Ending;
 use paceline_sim::net::Net;
-use paceline_sim::record::BINS;
 use paceline_sim::scenario::EngineChoice;
 use paceline_sim::spec::parse;
 use proptest::prelude::*;
@@ -33,16 +32,14 @@ fn seven_to_one(cc: &str, pfc: bool, more: &str) -> String {
 
 /// Bytes that the receiver's port holds at most in the given share of the time.
 fn quantile(net: &Net, port: u32, share: f64) -> usize {
-    let time = net.queue_time(port, 3);
-    let sum: u64 = time.iter().sum();
+    let mut bins = net.queue_time(port, 3);
+    let sum: u64 = bins.clone().map(|(_, t)| t).sum();
     let mut seen = 0;
-    for (bin, t) in time.iter().enumerate() {
+    let reached = bins.find(|(_, t)| {
         seen += t;
-        if seen as f64 >= share * sum as f64 {
-            return paceline_sim::record::bin_range(bin).1 as usize;
-        }
-    }
-    BINS
+        seen as f64 >= share * sum as f64
+    });
+    paceline_sim::record::bin_range(reached.unwrap().0).1 as usize
 }
 
 fn receiver_port(net: &Net) -> u32 {

@@ -226,7 +226,7 @@ fn a_synchronous_incast_drains_at_line_rate() {
             assert_eq!((result.counters.drops_buffer, result.hops), (0, (2 * packets, 2 * packets)));
             // All first packets come at once: something waits from then to the start of the last packet.
             let bottleneck = senders + 1; // ports of the hosts come first, then those of the switch, host 0's first
-            let waiting: u64 = result.queues[bottleneck].iter().sum();
+            let waiting: u64 = result.queues[bottleneck].iter().map(|(_, time)| time).sum();
             assert_eq!(waiting, (packets - 1) * lasts(1048, slow * GBPS) - empty, "{senders} x {bytes} B, {engine:?}");
         }
     }
@@ -271,7 +271,7 @@ fn one_port_is_an_m_d_1_queue() {
             let bottleneck = SENDERS as u32 + 1;
             let source = Box::new(FlowTable::new(flows.clone()));
             let (mut records, histogram) = run_net(&scenario, source, &[3], engine, |net, collect, _, _| {
-                (collect.flows, net.queue_time(bottleneck, 3).to_vec())
+                (collect.flows, net.queue_time(bottleneck, 3).collect::<Vec<_>>())
             });
             records.sort_by_key(|f| f.id);
             let alone = lasts(1048, nic) + delay + service + delay;
@@ -298,8 +298,7 @@ fn one_port_is_an_m_d_1_queue() {
             // Packets waiting, integrated over time, are the waits summed. Up to 16 packets a bin holds one length.
             let packets_of =
                 |b: usize| (1..=16).find(|n| bin(n * 1048) == b).expect("a longer queue than this test can tell");
-            let area: u64 =
-                histogram.iter().enumerate().filter(|(_, t)| **t > 0).map(|(b, t)| packets_of(b) as u64 * t).sum();
+            let area: u64 = histogram.iter().map(|(b, t)| u64::from(packets_of(*b)) * t).sum();
             assert_eq!(area, waits.iter().sum::<u64>(), "load {load}, {engine:?}");
         }
     }

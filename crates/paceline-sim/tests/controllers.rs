@@ -107,8 +107,7 @@ fn run<T>(made: Assembled, engine: EngineChoice, look: impl FnOnce(&Net, &[FlowR
 /// The longest queue of any switch port: the upper end of its bin, bytes.
 fn longest_queue(net: &Net) -> u64 {
     let ports = 0..net.graph().ports.len() as u32;
-    let last = ports.filter_map(|p| net.queue_time(p, 3).iter().rposition(|time| *time > 0)).max();
-    last.filter(|bin| *bin > 0).map_or(0, |bin| bin_range(bin).1)
+    ports.flat_map(|p| net.queue_time(p, 3)).map(|(bin, _)| bin_range(bin).1).max().unwrap_or(0)
 }
 
 /// A row: goodput of each flow in Gb/s, completion times, the longest queue, and what was dropped, paused and marked.

@@ -40,6 +40,17 @@ impl Ties {
 /// Most buckets: 25 MiB.
 const MOST_BUCKETS: u64 = 1 << 15;
 
+/// The power of two that buckets at most `width` ps wide last, and how many of them there are to reach `reach` ps into the future.
+fn shift_and_buckets(width: u64, reach: u64) -> (u32, usize) {
+    let shift = width.clamp(1, sort::WIDEST).ilog2();
+    (shift, ((reach >> shift) + 2).next_power_of_two().clamp(64, MOST_BUCKETS) as usize)
+}
+
+/// Bytes of the buckets of such a calendar.
+pub(super) fn bytes(width: u64, reach: u64) -> usize {
+    shift_and_buckets(width, reach).1 * size_of::<[Event; MOST]>()
+}
+
 /// A priority queue of events whose times rarely lie before the last one taken.
 #[derive(Debug)]
 pub(super) struct Calendar {
@@ -66,8 +77,7 @@ pub(super) struct Calendar {
 impl Calendar {
     /// A calendar whose buckets are at most `width` ps wide and which reaches, if it can, `reach` ps into the future.
     pub(super) fn new(width: u64, reach: u64, ties: Ties) -> Self {
-        let shift = width.clamp(1, sort::WIDEST).ilog2();
-        let buckets = ((reach >> shift) + 2).next_power_of_two().clamp(64, MOST_BUCKETS) as usize;
+        let (shift, buckets) = shift_and_buckets(width, reach);
         Self {
             shift,
             buckets: vec![[Event::default(); MOST]; buckets],

@@ -4,11 +4,12 @@
 //! quirk `insertion_order` ties go to the event scheduled first, as in the reference simulator; the number of an end of
 //! transmission is then reserved when the transmission starts, whether or not the event is needed.
 
-use super::calendar::{Calendar, Ties};
+use super::calendar::{self, Calendar, Ties};
 use super::order::{Rank, place_key};
 use crate::error::InputError;
 use crate::net::{Net, Schedule};
 use crate::packet::{Handle, NONE};
+use crate::scenario::Scenario;
 use crate::workload::FlowSpec;
 
 /// Never.
@@ -74,16 +75,22 @@ const KINDS: [What; 13] = [
 
 /// Width of the event list's buckets, ps: a few events each when a tenth of the links are busy with full frames; and how far ahead, ps,
 /// what is sent now arrives.
-fn width_and_reach(net: &Net, is_listed: impl Fn(u32) -> bool) -> (u64, u64) {
-    let framing = &net.scenario.framing;
+fn width_and_reach(scenario: &Scenario, is_listed: impl Fn(u32) -> bool) -> (u64, u64) {
+    let framing = &scenario.framing;
     let bits = f64::from(framing.payload + framing.header) * 8.0;
     let (mut frames_per_s, mut reach) = (0.0, 0.0f64);
-    for p in net.graph.ports.iter().filter(|p| is_listed(p.node)) {
+    for p in scenario.graph.ports.iter().filter(|p| is_listed(p.node)) {
         let rate = p.rate.0 as f64;
         frames_per_s += rate / bits;
         reach = reach.max(p.delay.0 as f64 + 1e12 * bits / rate);
     }
     ((4.0 * 1e12 / (0.1 * frames_per_s)).clamp(16.0, 1e6) as u64, reach as u64)
+}
+
+/// Bytes of a list for all nodes before the first event, about.
+pub(super) fn list_bytes(scenario: &Scenario) -> usize {
+    let (width, reach) = width_and_reach(scenario, |_| true);
+    calendar::bytes(width, reach) + scenario.graph.ports.len() * (size_of::<PortEvents>() + size_of::<u64>())
 }
 
 /// What an event holds besides its kind.
@@ -149,7 +156,7 @@ impl Events {
             to_host: p.peer_is_host,
             always_listed: quirks.nic_round_robin && net.ports[i].nic != NONE,
         });
-        let (width, reach) = width_and_reach(net, is_listed);
+        let (width, reach) = width_and_reach(&net.scenario, is_listed);
         let ties = if quirks.insertion_order { Ties::Key } else { Ties::Hashed(net.draws.ties) };
         Self {
             list: Calendar::new(width, reach, ties),

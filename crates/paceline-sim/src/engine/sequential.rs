@@ -38,6 +38,11 @@ pub struct Sampling {
     pub dump: u64,
 }
 
+/// Bytes of the list of events before the first one, about.
+pub(crate) fn list_bytes(scenario: &Scenario) -> usize {
+    events::list_bytes(scenario)
+}
+
 /// The engine.
 pub struct Sequential {
     net: Net,

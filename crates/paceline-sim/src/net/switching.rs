@@ -30,7 +30,7 @@ fn transmit(
     let size = packet.size;
     let control = packet.kind != Kind::Data;
     // Data and answers come in no order that could be guessed: what concerns only one kind is done without branches.
-    let stamp = at_switch & !control & (packet.flags & INT != 0) & (usize::from(packet.hop) <= MAX_HOPS);
+    let stamp = at_switch && !control && packet.flags & INT != 0 && usize::from(packet.hop) <= MAX_HOPS;
     let stamp_hop = usize::from(packet.hop & 7);
     let tx_before = p.tx_bytes;
     p.tx_bytes += u64::from(size);
@@ -44,7 +44,7 @@ fn transmit(
     let hop = usize::from(packet.hop);
     packet.hop += u8::from(!ends);
     let mut out = packet.out[hop.min(INLINE_HOPS - 1)];
-    if !ends & (hop >= INLINE_HOPS) {
+    if !ends && hop >= INLINE_HOPS {
         out = long_hop(long_paths, packet, hop);
     }
     let inbox = p.peer_base + u32::from(select_unpredictable(ends, p.peer_port, out));

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::net::Net;
 use crate::packet::NONE;
-use crate::record::{QueueTime, bin_range};
+use crate::record::bin_range;
 
 /// Files of a result folder besides summary, scenario and report.
 pub const FILES: [&str; 10] = [
@@ -61,8 +61,7 @@ pub fn queues(net: &mut Net, classes: &[u8], end: u64, out: &mut dyn Write) -> i
         let (node, number, peer, tier) = place(net, port);
         let rate = net.graph.ports[port as usize].rate.0;
         for &class in classes {
-            let time = net.queue_time(port, class);
-            let bins = time.into_iter().flat_map(QueueTime::bins);
+            let bins = net.queue_time(port, class);
             let waiting: u64 = bins.clone().map(|(_, t)| t).sum();
             for (bin, t) in std::iter::once((0, (end * ports).saturating_sub(waiting))).chain(bins) {
                 let (low, high) = bin_range(bin);

@@ -9,6 +9,7 @@ use super::choice::choose_engine;
 use super::machine::memory_mib;
 use super::set_up::{MOST_SAMPLED, chosen_ports};
 use crate::assemble::{assemble, series_interval};
+use crate::engine::sequential::list_bytes;
 use crate::engine::windows::Windows;
 use crate::error::InputError;
 use crate::graph::NodeId;
@@ -267,7 +268,7 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
     let by_event = if windowed { windows.close_share } else { 1.0 };
     let rtt_s = net.network.rtt_ns as f64 * 1e-9;
     let under_way = traffic.under_way(&scenario, rtt_s, windowed);
-    let engine_mib = engine_bytes(spec, &scenario, assembled.classes.len(), under_way) / f64::from(1 << 20);
+    let engine_mib = engine_bytes(spec, &scenario, assembled.classes.len(), under_way, windowed) / f64::from(1 << 20);
     let graph = &scenario.graph;
     let hosts = graph.hosts().count();
     Ok(Check {
@@ -367,7 +368,7 @@ fn ranks(program: &Program, w: &Mpi, net: &mut Net) -> Result<Traffic, InputErro
 }
 
 /// Memory of engine, flows and packets under way, histograms and series.
-fn engine_bytes(spec: &Resolved, scenario: &Scenario, classes: usize, under_way: UnderWay) -> f64 {
+fn engine_bytes(spec: &Resolved, scenario: &Scenario, classes: usize, under_way: UnderWay, windowed: bool) -> f64 {
     let UnderWay { flows, packets, bytes } = under_way;
     let graph = &scenario.graph;
     let hosts = graph.hosts().count();
@@ -378,11 +379,12 @@ fn engine_bytes(spec: &Resolved, scenario: &Scenario, classes: usize, under_way:
     let telemetry = scenario.schemes.iter().any(|s| s.params.telemetry() != Telemetry::None);
     let per_packet = PACKET_BYTES[0] + if telemetry { PACKET_BYTES[1] } else { 0.0 };
     let blocks = packets.min(graph.ports.len() as f64 * BUSY_WINDOWS + packets / BLOCK[1]);
+    let events = if windowed { blocks * BLOCK[0] } else { list_bytes(scenario) as f64 };
     fixed
         + bytes
         + flows * per_flow
         + packets * per_packet
-        + blocks * BLOCK[0]
+        + events
         + graph.ports.len() as f64 * per_port
         + hosts as f64 * per_host
         + (rows * size_of::<QueueTime>()) as f64
