@@ -7,7 +7,7 @@ use super::close::{Close, Near};
 use super::exact::Exact;
 use super::inbox::{Inboxes, Key};
 use super::order::tie;
-use super::sort;
+use super::sort::ByUpperHalf;
 use super::team::Post;
 use crate::error::InputError;
 use crate::net::parts::{Cut, Parcel};
@@ -87,6 +87,7 @@ pub(super) struct Part {
     /// (time, port) of wake-ups beyond the ring.
     far: BinaryHeap<Reverse<(u64, u32)>>,
     keys: Vec<Key>,
+    by_time: ByUpperHalf,
     /// Keys from this one on come after the end of a window that is cut short; they stay in the inboxes.
     beyond: Key,
     /// Arrivals at the ports of one switch.
@@ -109,6 +110,7 @@ impl Part {
             starts: vec![Vec::new(); net.nics.len()],
             far: BinaryHeap::new(),
             keys: Vec::new(),
+            by_time: ByUpperHalf::new(width),
             beyond: Key::MAX,
             gathered: Exact::new(most_ports),
             exact_windows: 0,
@@ -277,11 +279,7 @@ impl Part {
     fn sort_arrivals(&mut self, port: u32) {
         let n = self.lanes.inboxes.drain_blocks(port, &mut self.keys);
         self.net.arena.fetch(&self.keys[..n]);
-        let is_ranked = self.width <= sort::WIDEST && sort::by_upper_half(&mut self.keys, n);
-        self.keys.truncate(n);
-        if !is_ranked {
-            self.keys.sort_unstable();
-        }
+        self.by_time.sort(&mut self.keys, n);
         if self.beyond != Key::MAX {
             self.keep_beyond(port);
         }

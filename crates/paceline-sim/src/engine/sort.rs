@@ -99,37 +99,110 @@ fn events_by_time<const BLOCKS: usize>(
     same & ((1 << (n - 1)) - 1)
 }
 
-/// Sorts the first `n` of `keys` by their upper halves, which are below [`WIDEST`]; equal ones stay as they are. `keys` is whole blocks; what
-/// comes after the first `n` has no meaning. False, and nothing done, where there are too many.
-#[inline]
-pub(super) fn by_upper_half(keys: &mut [Key], n: usize) -> bool {
-    // Many come in order, from one port; for them that is found without a branch for each.
-    let steps = keys[..n].windows(2).fold(0, |steps, k| steps | k[1].wrapping_sub(k[0]));
-    if steps >> 63 == 0 {
-        return true;
+/// Sorts keys by their upper halves.
+#[derive(Debug)]
+pub(super) struct ByUpperHalf {
+    /// All upper halves are below this power of two.
+    bits: u32,
+    /// Keys dealt to groups.
+    dealt: Vec<Key>,
+}
+
+/// Most groups that keys are dealt to.
+const GROUPS: usize = 64;
+
+impl ByUpperHalf {
+    /// For upper halves below `width`.
+    pub(super) fn new(width: u64) -> Self {
+        Self { bits: u64::BITS - width.saturating_sub(1).leading_zeros(), dealt: Vec::new() }
     }
-    match n.div_ceil(BLOCK) {
-        1 => keys_by_upper_half::<1>(keys, n),
-        2 => keys_by_upper_half::<2>(keys, n),
-        3 => keys_by_upper_half::<3>(keys, n),
-        4 => keys_by_upper_half::<4>(keys, n),
-        _ => false,
+
+    /// Sorts the first `n` of `keys`, which are whole blocks; what comes after them has no meaning and is cut off. Equal ones are in any
+    /// order.
+    #[inline]
+    pub(super) fn sort(&mut self, keys: &mut Vec<Key>, n: usize) {
+        // Many come in order, from one port; for them that is found without a branch for each.
+        let steps = keys[..n].windows(2).fold(0, |steps, k| steps | k[1].wrapping_sub(k[0]));
+        match steps >> 63 {
+            0 => {}
+            _ if 1 << self.bits > WIDEST => keys[..n].sort_unstable(),
+            _ if n <= MOST => rank_few(keys, n),
+            _ => self.deal(keys, n),
+        }
+        keys.truncate(n);
+    }
+
+    /// Deals many keys to groups by their upper halves, some eight to each, and ranks these one after the other.
+    #[inline(never)]
+    fn deal(&mut self, keys: &mut Vec<Key>, n: usize) {
+        let groups = (n / BLOCK).next_power_of_two().min(GROUPS);
+        let shift = 32 + self.bits.saturating_sub(groups.ilog2());
+        let group = |key: Key| (key >> shift) as usize % GROUPS;
+        let mut ends = [0; GROUPS];
+        keys[..n].iter().for_each(|key| ends[group(*key)] += 1);
+        let mut sum = 0;
+        for end in &mut ends {
+            sum += std::mem::replace(end, sum);
+        }
+        let room = n + MOST;
+        if self.dealt.len() < room {
+            self.dealt.resize(room, 0);
+        }
+        for key in &keys[..n] {
+            let end = &mut ends[group(*key)];
+            self.dealt[*end] = *key;
+            *end += 1;
+        }
+        keys.resize(room, 0);
+        let mut from = 0;
+        for to in &ends[..groups] {
+            let (group, sorted) = (&self.dealt[from..], &mut keys[from..]);
+            let n = *to - from;
+            // What is written after a group is overwritten by the next one.
+            match n.div_ceil(BLOCK) {
+                0 => {}
+                1 => rank_keys::<1>(group, n, sorted),
+                2 => rank_keys::<2>(group, n, sorted),
+                3 => rank_keys::<3>(group, n, sorted),
+                4 => rank_keys::<4>(group, n, sorted),
+                _ => {
+                    sorted[..n].copy_from_slice(&group[..n]);
+                    sorted[..n].sort_unstable();
+                }
+            }
+            from = *to;
+        }
     }
 }
 
-/// The same for a known number of blocks.
+/// Sorts the first `n` of `keys`, at most [`MOST`].
+#[inline]
+fn rank_few(keys: &mut [Key], n: usize) {
+    match n.div_ceil(BLOCK) {
+        1 => rank_in_place::<1>(keys, n),
+        2 => rank_in_place::<2>(keys, n),
+        3 => rank_in_place::<3>(keys, n),
+        _ => rank_in_place::<4>(keys, n),
+    }
+}
+
 #[inline(never)]
-fn keys_by_upper_half<const BLOCKS: usize>(keys: &mut [Key], n: usize) -> bool {
-    let (blocks, _) = keys.as_chunks_mut::<BLOCK>();
-    let Some(blocks) = blocks.first_chunk_mut::<BLOCKS>() else { return false };
-    let before = *blocks;
-    let ranks = rank::<BLOCKS>(n, |block, k| (before[block][k] >> 32) as i32).ranks;
+fn rank_in_place<const BLOCKS: usize>(keys: &mut [Key], n: usize) {
+    let Some(before) = keys.as_chunks::<BLOCK>().0.first_chunk::<BLOCKS>().copied() else { return };
+    rank_keys::<BLOCKS>(before.as_flattened(), n, keys);
+}
+
+/// Writes the first `n` of `keys` to `sorted` in order; both are at least so many blocks long.
+#[inline(always)]
+fn rank_keys<const BLOCKS: usize>(keys: &[Key], n: usize, sorted: &mut [Key]) {
+    let ((keys, _), (sorted, _)) = (keys.as_chunks::<BLOCK>(), sorted.as_chunks_mut::<BLOCK>());
+    let (Some(keys), Some(sorted)) = (keys.first_chunk::<BLOCKS>(), sorted.first_chunk_mut::<BLOCKS>()) else { return };
+    let ranks = rank::<BLOCKS>(n, |block, k| (keys[block][k] >> 32) as i32).ranks;
     // No rank is beyond them; the compiler sees that where their number is a power of two.
     let mask = if BLOCKS.is_power_of_two() { BLOCKS * BLOCK - 1 } else { usize::MAX };
-    for (rank, key) in ranks.as_flattened().iter().zip(before.as_flattened()) {
-        blocks.as_flattened_mut()[*rank as usize & mask] = *key;
+    for (rank, key) in ranks.as_flattened().iter().zip(keys.as_flattened()) {
+        sorted.as_flattened_mut()[*rank as usize & mask] = *key;
     }
-    true
 }
 
 #[cfg(test)]
@@ -139,19 +212,27 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Arrivals come in order of time; those of one instant as they were sent.
+        /// Arrivals come in order of time, many or few, whatever the width of windows.
         #[test]
-        fn keys_by_time(times in prop::collection::vec(prop_oneof![0u64..20, 0..WIDEST], 0..MOST + 9)) {
-            let mut keys: Vec<Key> = times.iter().enumerate().map(|(i, at)| (at << 32) | (i as u64 * 7 % 64)).collect();
-            let mut expected = keys.clone();
-            expected.sort_by_key(|key| key >> 32);
+        fn keys_by_time(
+            width in prop_oneof![1u64..100, 1..=WIDEST, 1..u64::from(u32::MAX)],
+            times in prop::collection::vec(prop_oneof![0u64..20, any::<u64>()], 0..9 * MOST),
+            crowded in any::<bool>(),
+        ) {
+            let width = if crowded { width.div_ceil(1000) } else { width };
+            let keys = times.iter().enumerate().map(|(i, at)| ((at % width) << 32) | (i as u64 * 7 % 64));
+            let mut keys: Vec<Key> = keys.collect();
+            let by_time = |keys: &[Key]| keys.iter().map(|key| key >> 32).collect::<Vec<_>>();
+            let all = |keys: &[Key]| {
+                let mut keys = keys.to_vec();
+                keys.sort_unstable();
+                keys
+            };
+            let expected = all(&keys);
             keys.resize(keys.len().next_multiple_of(BLOCK), 3);
-            let in_order = expected.iter().zip(&keys).all(|(a, b)| a == b);
-            if by_upper_half(&mut keys, times.len()) {
-                prop_assert_eq!(&keys[..times.len()], expected);
-            } else {
-                prop_assert!(times.len() > MOST && !in_order);
-            }
+            ByUpperHalf::new(width).sort(&mut keys, times.len());
+            prop_assert_eq!(by_time(&keys), by_time(&expected));
+            prop_assert_eq!(all(&keys), expected);
         }
     }
 }
