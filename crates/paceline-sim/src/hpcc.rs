@@ -363,7 +363,7 @@ impl Observer for Files<'_> {
     }
 
     fn queue_dump(&mut self, now: u64, net: &Net) {
-        let Some(sampler) = &net.sampler else { return };
+        let Some(sampler) = &net.levels.sampler else { return };
         let ports = (0..net.ports.len() as u32).filter(|p| net.ports[*p as usize].nic == NONE).map(|p| {
             let node = net.ports[p as usize].node;
             (node, p - net.first[node as usize] + 1, sampler.counts(p))

@@ -86,12 +86,7 @@ impl Net {
                 loss: if p.watched & WATCHED != 0 { self.error_rate[i] } else { 0.0 },
                 across,
             };
-            let rows = if self.class_slots == 0 {
-                &mut [][..]
-            } else {
-                let first = self.queue_row[i] as usize;
-                &mut self.queue_time[first..first + self.class_slots]
-            };
+            let rows = self.levels.of(port);
             let mut store = Store { packets, int, account: self.buffers.local(p.node), rows };
             let mut rare = Rare {
                 pint: self.pint.as_deref_mut(),

@@ -1,6 +1,7 @@
 //! The state of the network. Both engines drive this one model; they differ only in the order in which they look at independent places.
 //! How it is built: `net/setup.rs`; what happens at a switch port: `net/switching.rs`, at a host: `host.rs`.
 
+mod levels;
 pub(crate) mod parts;
 pub(crate) mod rules;
 mod setup;
@@ -26,7 +27,7 @@ use crate::packet::{Arena, Handle, INLINE_HOPS, LONG, NONE, Packet};
 use crate::pint::Pint;
 use crate::port::Port;
 use crate::programs::Programs;
-use crate::record::{Counters, FlowRecord, Pauses, PfcEvent, PortCounts, QueryRecord, QueueTime, Sampler, Traffic};
+use crate::record::{Counters, FlowRecord, Pauses, PfcEvent, PortCounts, QueryRecord, Traffic};
 use crate::routing::Routes;
 use crate::rpc::Rpcs;
 use crate::scenario::{HostConfig, Scenario};
@@ -184,13 +185,8 @@ pub struct Net {
     pub(crate) network: ideal::BaseRtt,
     /// Way of all flows, where it is given.
     pub(crate) pinned: Option<Pinned>,
-    /// First histogram of each port: its own, or that of its tier.
-    pub(crate) queue_row: Vec<u32>,
-    /// Histograms by row and class, empty when not recorded.
-    pub(crate) queue_time: Vec<QueueTime>,
-    pub(crate) class_slots: usize,
-    /// Queue lengths sampled at fixed instants, as the reference simulator does.
-    pub(crate) sampler: Option<Sampler>,
+    /// Queue lengths so far.
+    pub(crate) levels: levels::Levels,
     /// Samples over time; never due unless set.
     pub(crate) series: Series,
     pub(crate) pauses: Vec<Option<Box<Pauses>>>,
@@ -292,10 +288,9 @@ impl Net {
     /// How long, ps, the queue of a class at a switch port had a length in which bin, up to its last change; no bins where that is not
     /// recorded.
     pub fn queue_time(&self, port: u32, class: u8) -> impl Iterator<Item = (usize, u64)> + Clone {
-        let slot = usize::from(self.rules.class_slot[usize::from(class)]);
-        let is_recorded = slot < self.class_slots && self.ports[port as usize].nic == NONE;
-        let row = is_recorded.then(|| &self.queue_time[self.queue_row[port as usize] as usize + slot]);
-        row.into_iter().flat_map(QueueTime::bins)
+        let at_switch = self.ports[port as usize].nic == NONE;
+        let slot = if at_switch { self.rules.class_slot[usize::from(class)] } else { UNRECORDED };
+        self.levels.bins(port, usize::from(slot))
     }
 
     /// Packets in existence: queued or on a wire.

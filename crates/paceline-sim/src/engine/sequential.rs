@@ -69,7 +69,7 @@ impl Sequential {
     /// An engine for a network at time 0.
     pub(crate) fn of(mut net: Net, mut source: Box<dyn FlowSource>, sampling: Option<Sampling>) -> Self {
         if sampling.is_some() {
-            net.sampler = Some(Sampler::new(net.ports.len()));
+            net.levels.sampler = Some(Sampler::new(net.ports.len()));
         }
         for node in 0..net.graph.nodes() as u32 {
             net.buffers.set_burst(node, events::ONE_FRAME);
@@ -337,7 +337,7 @@ impl Sequential {
 
     fn sample(&mut self, now: u64, observer: &mut dyn Observer) {
         let Some(s) = self.sampling else { return };
-        if let Some(sampler) = &mut self.net.sampler {
+        if let Some(sampler) = &mut self.net.levels.sampler {
             sampler.sample();
         }
         if now.is_multiple_of(s.dump) {

@@ -220,9 +220,7 @@ impl Net {
             }
             self.port_counts[i].add(&other.port_counts[i]);
         }
-        for (mine, theirs) in self.queue_time.iter_mut().zip(&other.queue_time) {
-            mine.absorb(theirs);
-        }
+        self.levels.absorb(&other.levels);
         self.buffers.max_buffered = self.buffers.max_buffered.max(other.buffers.max_buffered);
         self.series.absorb(&other.series);
         self.counters.add(&other.counters);

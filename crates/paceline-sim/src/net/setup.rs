@@ -7,6 +7,7 @@ use paceline_proto::rng::{Purpose, Stream};
 use paceline_proto::telemetry::MAX_RATES;
 use paceline_proto::units::Duration;
 
+use super::levels::Levels;
 use super::{Draws, EcnPoint, Net, Whole};
 use crate::adapter::Adapters;
 use crate::clock::{Clock, Wire};
@@ -21,7 +22,7 @@ use crate::packet::{Arena, NONE, PINT, ROUTED};
 use crate::pint::Pint;
 use crate::port::{MEASURED, NO_ECN, Port, WATCHED};
 use crate::programs::Programs;
-use crate::record::{Counters, PortCounts, QueueTime, Traffic};
+use crate::record::{Counters, PortCounts, Traffic};
 use crate::routing::Routes;
 use crate::rpc::Rpcs;
 use crate::scenario::{self, BufferModel, PathChoice, QueueRecords, Scenario, Window};
@@ -140,7 +141,6 @@ impl Net {
         let contexts = (0..scenario.schemes.len()).map(|i| shared.context(&scenario, i, nic_rate, rtt_ns, bdp));
         let stream_contexts: Arc<[FlowContext]> = contexts.collect();
         let draw = |purpose| Stream::new(scenario.seed, purpose, 0).at(0);
-        let class_slots = if scenario.records.queues == QueueRecords::Off { 0 } else { 8 };
         Ok(Self {
             draws: Draws {
                 ecn: draw(Purpose::Ecn),
@@ -180,10 +180,7 @@ impl Net {
             contexts: Vec::new(),
             routes,
             network,
-            queue_row: Vec::new(),
-            queue_time: Vec::new(),
-            class_slots,
-            sampler: None,
+            levels: Levels::default(),
             series: Series { next: u64::MAX, ..Series::default() },
             pauses: (0..graph.ports.len()).map(|_| None).collect(),
             ports,
@@ -222,25 +219,24 @@ impl Net {
 
     /// Prepares queue histograms for the classes in use (ascending).
     pub fn record_classes(&mut self, classes: &[u8]) {
-        if self.class_slots == 0 {
+        if self.scenario.records.queues == QueueRecords::Off {
             return;
         }
-        self.class_slots = classes.len();
         for (slot, class) in classes.iter().enumerate() {
             self.rules.class_slot[usize::from(*class)] = slot as u8;
         }
         let per_tier = self.scenario.records.queues == QueueRecords::Tier;
         let (mut rows, mut row_of_tier) = (0, vec![None; self.tiers.len()]);
-        for (port, tier) in self.ports.iter().zip(&self.port_tier) {
+        let row_of_port = self.ports.iter().zip(&self.port_tier).map(|(port, tier)| {
             let known = if per_tier { row_of_tier[usize::from(*tier)] } else { None };
             let row = known.unwrap_or(rows);
             if known.is_none() && port.nic == NONE {
                 row_of_tier[usize::from(*tier)] = Some(row);
                 rows += 1;
             }
-            self.queue_row.push((row * self.class_slots) as u32);
-        }
-        self.queue_time = vec![QueueTime::default(); rows * self.class_slots];
+            row
+        });
+        self.levels.prepare(classes.len(), row_of_port);
     }
 
     /// The context of a scheme's flows with the given line rate, base RTT (ns) and bandwidth-delay product (bytes).

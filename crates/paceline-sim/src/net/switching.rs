@@ -8,8 +8,9 @@ use paceline_proto::telemetry::MAX_HOPS;
 use paceline_proto::units::Time;
 
 use super::rules::Rules;
-use super::{LongPaths, Net, REACTING, Schedule, UNRECORDED, long_hop};
+use super::{Draws, EcnPoint, LongPaths, Net, REACTING, Schedule, UNRECORDED, long_hop};
 use crate::clock::Wire;
+use crate::engine::reference_random::ReferenceRandom;
 use crate::packet::{Arena, CE, Handle, INLINE_HOPS, INT, Kind, NONE, Packet, UNSCHEDULED};
 use crate::port::{NO_ECN, Port};
 use crate::record::PfcEvent;
@@ -60,25 +61,32 @@ fn transmit(
     (p.free, inbox, arrival)
 }
 
+/// Whether a packet that leaves a port that marks meets congestion: by what it leaves behind.
+#[inline(always)]
+fn meets_congestion(
+    port: u32,
+    p: &Port,
+    class: u8,
+    (rules, points, draws): (&Rules, &[EcnPoint], &Draws),
+    reference: &mut Option<ReferenceRandom>,
+) -> bool {
+    let point = &points[usize::from(p.ecn)];
+    let behind = if rules.ecn_per_port { p.total } else { p.class_bytes(class) };
+    if behind <= point.k_min {
+        return false;
+    }
+    match reference {
+        Some(reference) => behind > point.k_max || reference.mark() < point.chance(behind),
+        None => point.marks(behind, draws.ecn, port, p.tx_packets),
+    }
+}
+
 impl Net {
     /// A queue of a switch changes from its present length at `now`.
     #[inline(always)]
     pub(crate) fn note_queue(&mut self, port: u32, class: u8, now: u64) {
-        if self.class_slots == 0 {
-            if let Some(sampler) = &mut self.sampler {
-                let p = &self.ports[port as usize];
-                sampler.change(port, p.total - p.class_bytes(0));
-            }
-            return;
-        }
-        let slot = usize::from(self.rules.class_slot[usize::from(class)]);
-        if slot >= self.class_slots {
-            return;
-        }
-        let (bytes, since) = self.ports[port as usize].level_since(class, now);
-        if bytes > 0 {
-            self.queue_time[self.queue_row[port as usize] as usize + slot].add(bytes, now - since);
-        }
+        let slot = self.rules.class_slot[usize::from(class)];
+        self.levels.note(port, &mut self.ports[port as usize], class, slot, now);
     }
 
     /// Whether the queues of a class are recorded: those of control packets only where data share their class.
@@ -94,30 +102,6 @@ impl Net {
             self.note_queue(port, packet.class, now);
         }
         self.ports[port as usize].push(self.arena.split().0, h, packet.class, packet.size);
-    }
-
-    /// Marks congestion by what a departing packet leaves behind.
-    #[inline(always)]
-    fn mark(&mut self, port: u32, h: Handle, class: u8) {
-        let p = &self.ports[port as usize];
-        if p.ecn == NO_ECN {
-            return;
-        }
-        let point = &self.ecn[usize::from(p.ecn)];
-        let behind = if self.rules.ecn_per_port { p.total } else { p.class_bytes(class) };
-        if behind <= point.k_min {
-            return;
-        }
-        let marked = match &mut self.reference_random {
-            Some(reference) => behind > point.k_max || reference.mark() < point.chance(behind),
-            None => point.marks(behind, self.draws.ecn, port, p.tx_packets),
-        };
-        // An ACK is not marked: its flag is the echo of the data packet's. (The reference draws for it all the same.)
-        if marked && self.arena[h].kind == Kind::Data {
-            self.arena[h].flags |= CE;
-            self.counters.marks += 1;
-            self.port_counts[port as usize].marks += 1;
-        }
     }
 
     /// Starts sending a packet that has left its queue. Returns (transmitter free, inbox, arrival).
@@ -241,17 +225,24 @@ impl Net {
         if self.special.is_some() && self.special_depart(port, now, s) {
             return;
         }
-        let Some(class) = self.ports[port as usize].pick() else { return };
-        if self.is_recorded(class) {
-            self.note_queue(port, class, now);
+        let p = &mut self.ports[port as usize];
+        let Some(class) = p.pick() else { return };
+        if class != 0 || self.rules.class_slot[0] != UNRECORDED {
+            self.levels.note(port, p, class, self.rules.class_slot[usize::from(class)], now);
         }
-        let h = self.ports[port as usize].pop(self.arena.split().0, class);
-        let packet = self.arena[h];
+        let h = p.pop(self.arena.split().0, class);
+        let packet = &mut self.arena[h];
         if !packet.kind.is_pfc() {
-            let node = self.ports[port as usize].node;
-            let resume = self.release_place(node, &packet);
-            self.mark(port, h, class);
-            if let Some(ingress) = resume {
+            // An ACK is not marked: its flag is the echo of the data packet's. (The reference draws for it all the same.)
+            let is_met = p.ecn != NO_ECN
+                && meets_congestion(port, p, class, (&self.rules, &self.ecn, &self.draws), &mut self.reference_random);
+            if is_met && packet.kind == Kind::Data {
+                packet.flags |= CE;
+                self.counters.marks += 1;
+                self.port_counts[port as usize].marks += 1;
+            }
+            let (node, packet) = (p.node, *packet);
+            if let Some(ingress) = self.release_place(node, &packet) {
                 self.send_pfc(ingress, packet.class, Kind::Resume, now, s);
             }
         }

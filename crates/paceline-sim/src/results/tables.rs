@@ -36,7 +36,7 @@ pub fn tier(net: &Net, port: u32) -> String {
 /// over the `ports` of the tier, at the node and port of the first of them.
 pub fn queues(net: &mut Net, classes: &[u8], end: u64, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "node,port,peer,tier,class,rate_bps,bin_low_bytes,bin_high_bytes,time_ps,ports")?;
-    if net.class_slots == 0 {
+    if !net.levels.has_histograms() {
         return Ok(());
     }
     let switch_ports: Vec<u32> = (0..net.ports.len() as u32).filter(|p| net.ports[*p as usize].nic == NONE).collect();
@@ -45,10 +45,10 @@ pub fn queues(net: &mut Net, classes: &[u8], end: u64, out: &mut dyn Write) -> i
         for &class in classes {
             net.note_queue(port, class, end);
         }
-        let row = net.queue_row[port as usize];
+        let row = net.levels.row(port);
         // Rows per tier are few; rows per port are all different and ascending.
-        let known = if rows.len() < 64 || net.queue_time.len() < 64 * net.class_slots {
-            rows.iter_mut().find(|(first, _)| net.queue_row[*first as usize] == row)
+        let known = if rows.len() < 64 || net.levels.shares() {
+            rows.iter_mut().find(|(first, _)| net.levels.row(*first) == row)
         } else {
             None
         };
