@@ -49,9 +49,9 @@ fn transmit(
         out = long_hop(long_paths, packet, hop);
     }
     let inbox = p.peer_base + u32::from(select_unpredictable(ends, p.peer_port, out));
-    if at_switch {
+    let (words, scrap) = int;
+    if at_switch && !words.is_empty() {
         let place = if stamp { h as usize } else { usize::MAX };
-        let (words, scrap) = int;
         let words = match words.get_mut(place) {
             Some(words) => words,
             None => scrap,
