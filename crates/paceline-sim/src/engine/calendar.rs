@@ -94,10 +94,10 @@ impl Calendar {
         }
     }
 
-    /// Adds an event. The rare cases are a function of their own, which gets the event in parts, so that it stays in registers.
+    /// Adds an event. It comes in parts, so that it stays in registers: what has just been written in parts cannot be read as a whole
+    /// before it is in the cache. The rare cases are a function of their own.
     #[inline]
-    pub(super) fn push(&mut self, event: Event) {
-        let (at, key, payload) = event;
+    pub(super) fn push(&mut self, at: u64, key: u64, payload: u64) {
         let bucket = at >> self.shift;
         let ahead = bucket.wrapping_sub(self.bucket + 1);
         let slot = bucket as usize & (self.buckets.len() - 1);
@@ -105,7 +105,7 @@ impl Calendar {
             // No bucket is opened or filled up here: that would be a branch that nobody could guess.
             let held = usize::from(self.held[slot]);
             if let Some(place) = self.buckets[slot].get_mut(held) {
-                *place = event;
+                *place = (at, key, payload);
                 self.held[slot] = held as u8 + 1;
                 self.occupied[slot / 64] |= 1 << (slot % 64);
                 return;
@@ -269,7 +269,7 @@ mod tests {
             let mut now = 0;
             for (i, (gap, scale, take)) in gaps.into_iter().enumerate() {
                 let event = (now + (gap >> (scale * 8)), (i as u64 % 7) | ((i as u64 % 4) << 62), i as u64);
-                calendar.push(event);
+                calendar.push(event.0, event.1, event.2);
                 expected.push(Reverse(event));
                 if take {
                     let got = calendar.pop();

@@ -200,7 +200,7 @@ impl Events {
     #[inline]
     fn push_with(&mut self, at: u64, key: u64, what: What, place: u32, detail: u32) {
         let payload = (what as u64) << 60 | u64::from(place) << 32 | u64::from(detail);
-        self.list.push((at, key, payload));
+        self.list.push(at, key, payload);
     }
 
     /// Schedules an event of the whole run (flows, samples).
