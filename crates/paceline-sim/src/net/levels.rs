@@ -7,7 +7,7 @@ use crate::record::{QueueTime, Sampler};
 #[derive(Debug, Default)]
 pub(crate) struct Levels {
     /// Histograms of each row, one by class recorded; 0 where there are none.
-    pub(super) slots: usize,
+    slots: usize,
     /// First histogram of each port: its own, or that of its tier.
     first: Vec<u32>,
     time: Vec<QueueTime>,
@@ -29,8 +29,8 @@ impl Levels {
         self.slots != 0
     }
 
-    /// Whether ports share histograms.
-    pub(crate) fn shares(&self) -> bool {
+    /// Whether the rows are so few that ports may share them.
+    pub(crate) fn has_few_rows(&self) -> bool {
         self.time.len() < 64 * self.slots
     }
 

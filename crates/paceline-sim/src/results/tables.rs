@@ -47,7 +47,7 @@ pub fn queues(net: &mut Net, classes: &[u8], end: u64, out: &mut dyn Write) -> i
         }
         let row = net.levels.row(port);
         // Rows per tier are few; rows per port are all different and ascending.
-        let known = if rows.len() < 64 || net.levels.shares() {
+        let known = if rows.len() < 64 || net.levels.has_few_rows() {
             rows.iter_mut().find(|(first, _)| net.levels.row(*first) == row)
         } else {
             None
