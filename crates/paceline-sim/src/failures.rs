@@ -356,7 +356,7 @@ impl Net {
         }
         while self.ports[port as usize].waiting != 0 {
             let class = self.ports[port as usize].waiting.trailing_zeros() as u8;
-            if at_switch && self.is_recorded(class) {
+            if at_switch && self.rules.is_recorded(class) {
                 self.note_queue(port, class, now);
             }
             let h = self.ports[port as usize].pop(self.arena.split().0, class);

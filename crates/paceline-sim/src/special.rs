@@ -123,7 +123,7 @@ impl Net {
             Some(Special::Red(_)) | None => None,
         };
         let Some(class) = class else { return };
-        if self.is_recorded(class) {
+        if self.rules.is_recorded(class) {
             self.note_queue(port, class, now);
         }
         let h = self.ports[port as usize].pop(self.arena.split().0, class);

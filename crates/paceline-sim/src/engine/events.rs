@@ -88,7 +88,7 @@ fn width_and_reach(scenario: &Scenario, is_listed: impl Fn(u32) -> bool) -> (u64
 }
 
 /// Bytes of a list for all nodes before the first event, about.
-pub(super) fn list_bytes(scenario: &Scenario) -> usize {
+pub(crate) fn list_bytes(scenario: &Scenario) -> usize {
     let (width, reach) = width_and_reach(scenario, |_| true);
     calendar::bytes(width, reach) + scenario.graph.ports.len() * (size_of::<PortEvents>() + size_of::<u64>())
 }
@@ -108,8 +108,8 @@ pub(super) struct Events {
     /// Key of the event being handled.
     key: u64,
     ports: Vec<PortEvents>,
-    /// By port: when a packet came last, of those that shared their instant with another.
-    shared: Vec<u64>,
+    /// By port: when a packet came last that tied with another.
+    last_tied: Vec<u64>,
     /// When the last arrival was, and the inbox of the first one of that instant.
     arrived: (u64, u32),
 }
@@ -164,7 +164,7 @@ impl Events {
             scheduled: 0,
             key: 0,
             ports: ports.collect(),
-            shared: vec![NEVER; net.ports.len()],
+            last_tied: vec![NEVER; net.ports.len()],
             arrived: (NEVER, 0),
         }
     }
@@ -233,8 +233,8 @@ impl Events {
             self.arrived = (now, inbox);
             return false;
         }
-        self.shared[first as usize] = now;
-        std::mem::replace(&mut self.shared[inbox as usize], now) == now
+        self.last_tied[first as usize] = now;
+        std::mem::replace(&mut self.last_tied[inbox as usize], now) == now
     }
 }
 

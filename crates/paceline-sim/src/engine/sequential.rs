@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+pub(crate) use super::events::list_bytes;
 use super::events::{self, Events, What};
 use super::order::Rank;
 use super::reference_nic::ReferenceNics;
@@ -36,11 +37,6 @@ pub struct Sampling {
     pub interval: u64,
     /// The histogram is written whenever a sample falls on a multiple of this.
     pub dump: u64,
-}
-
-/// Bytes of the list of events before the first one, about.
-pub(crate) fn list_bytes(scenario: &Scenario) -> usize {
-    events::list_bytes(scenario)
 }
 
 /// The engine.

@@ -38,4 +38,10 @@ impl Rules {
             selective: switch.selective,
         }
     }
+
+    /// Whether the queues of a class are recorded: those of control packets only where data share their class.
+    #[inline(always)]
+    pub(crate) fn is_recorded(&self, class: u8) -> bool {
+        class != 0 || self.class_slot[0] != UNRECORDED
+    }
 }

@@ -8,7 +8,7 @@ use paceline_proto::telemetry::MAX_HOPS;
 use paceline_proto::units::Time;
 
 use super::rules::Rules;
-use super::{Draws, EcnPoint, LongPaths, Net, REACTING, Schedule, UNRECORDED, long_hop};
+use super::{Draws, EcnPoint, LongPaths, Net, REACTING, Schedule, long_hop};
 use crate::clock::Wire;
 use crate::engine::reference_random::ReferenceRandom;
 use crate::packet::{Arena, CE, Handle, INLINE_HOPS, INT, Kind, NONE, Packet, UNSCHEDULED};
@@ -89,16 +89,10 @@ impl Net {
         self.levels.note(port, &mut self.ports[port as usize], class, slot, now);
     }
 
-    /// Whether the queues of a class are recorded: those of control packets only where data share their class.
-    #[inline(always)]
-    pub(crate) fn is_recorded(&self, class: u8) -> bool {
-        class != 0 || self.rules.class_slot[0] != UNRECORDED
-    }
-
     /// Appends a packet to a switch queue.
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, port: u32, h: Handle, packet: &Packet, now: u64) {
-        if self.is_recorded(packet.class) {
+        if self.rules.is_recorded(packet.class) {
             self.note_queue(port, packet.class, now);
         }
         self.ports[port as usize].push(self.arena.split().0, h, packet.class, packet.size);
@@ -227,7 +221,7 @@ impl Net {
         }
         let p = &mut self.ports[port as usize];
         let Some(class) = p.pick() else { return };
-        if class != 0 || self.rules.class_slot[0] != UNRECORDED {
+        if self.rules.is_recorded(class) {
             self.levels.note(port, p, class, self.rules.class_slot[usize::from(class)], now);
         }
         let h = p.pop(self.arena.split().0, class);
