@@ -261,16 +261,24 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Events come out in order of (time, key), rank and all, whatever the mix of near, far and present times.
+        /// Events come out in order of (time, key), rank and all, whatever the mix of near, far and present times, and also where there
+        /// are more at an instant than a bucket has room for.
         #[test]
-        fn events_come_in_order(width in 1u64..5000, reach in 0u64..2_000_000, gaps in prop::collection::vec((0u64..200_000_000, 0u64..4, any::<bool>()), 1..300)) {
+        fn events_come_in_order(
+            width in 1u64..5000,
+            reach in 0u64..2_000_000,
+            gaps in prop::collection::vec((0u64..200_000_000, 0u64..4, any::<bool>(), prop_oneof![9 => 1..2usize, 1 => 1..3 * MOST]), 1..300),
+        ) {
             let mut calendar = Calendar::new(width, reach, Ties::Key);
             let mut expected = BinaryHeap::new();
-            let mut now = 0;
-            for (i, (gap, scale, take)) in gaps.into_iter().enumerate() {
-                let event = (now + (gap >> (scale * 8)), (i as u64 % 7) | ((i as u64 % 4) << 62), i as u64);
-                calendar.push(event.0, event.1, event.2);
-                expected.push(Reverse(event));
+            let (mut now, mut pushed) = (0, 0);
+            for (gap, scale, take, copies) in gaps {
+                for _ in 0..copies {
+                    let event = (now + (gap >> (scale * 8)), (pushed % 7) | ((pushed % 4) << 62), pushed);
+                    pushed += 1;
+                    calendar.push(event.0, event.1, event.2);
+                    expected.push(Reverse(event));
+                }
                 if take {
                     let got = calendar.pop();
                     prop_assert_eq!(got, expected.pop().map(|Reverse(e)| e));
