@@ -120,6 +120,10 @@ impl Net {
         if p.waiting & !(p.paused & !1) != 0 {
             lane.waiting(port, p.free);
         }
+        if p.watched & CROSSING != 0 {
+            let (packets, int) = self.arena.split();
+            self.outboxes[across].pack(packets, int);
+        }
     }
 
     /// Takes leave of packets that were lost behind a port, or because the link at the port given was down.
@@ -296,7 +300,7 @@ fn send<L: Lane>(
             pint.measure(fixed.port, p, packet, &mut int[h as usize].0, now);
         }
         if p.watched != MEASURED {
-            look(fixed, p, packet, int, rare, (h, inbox), (now, arrival), lane);
+            look(fixed, p, packet, rare, (h, inbox), (now, arrival), lane);
             return;
         }
     }
@@ -310,7 +314,6 @@ fn look<L: Lane>(
     fixed: &Fixed<'_>,
     p: &mut Port,
     packet: &mut Packet,
-    int: &[Words],
     rare: &mut Rare<'_>,
     (h, inbox): (Handle, u32),
     (now, arrival): (u64, u64),
@@ -323,7 +326,7 @@ fn look<L: Lane>(
     }
     let (inbox, arrival) = to;
     if p.watched & CROSSING != 0 {
-        rare.outboxes[fixed.across].put(h, packet, int, inbox, arrival);
+        rare.outboxes[fixed.across].put(h, inbox, arrival);
     } else {
         lane.put(inbox, arrival, h);
     }

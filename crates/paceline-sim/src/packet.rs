@@ -121,8 +121,10 @@ const _: () = assert!(paceline_proto::telemetry::MAX_HOPS < 8);
 pub struct Arena {
     packets: Vec<Packet>,
     int: Vec<Words>,
-    free: Handle,
-    live: u32,
+    /// Handles of no packet; the last is used next. Of their own, so that the next one is known before its packet is at hand.
+    free: Vec<Handle>,
+    /// Packets in existence in arenas that this one has taken over.
+    adopted: u32,
     with_int: bool,
     /// Where telemetry is written that nobody will read.
     scrap: Words,
@@ -131,7 +133,7 @@ pub struct Arena {
 impl Arena {
     /// An empty arena; `with_int` when some scheme uses telemetry.
     pub fn new(with_int: bool) -> Self {
-        Self { free: NONE, with_int, ..Self::default() }
+        Self { with_int, ..Self::default() }
     }
 
     /// A handle for a new packet.
@@ -145,33 +147,28 @@ impl Arena {
     /// The same, with the place to write the packet to.
     #[inline(always)]
     pub fn take(&mut self) -> (Handle, &mut Packet) {
-        if self.free == NONE {
-            self.grow();
-        }
-        self.live += 1;
-        let h = self.free;
-        let place = &mut self.packets[h as usize];
-        self.free = place.next;
-        (h, place)
+        let h = match self.free.pop() {
+            Some(h) => h,
+            None => self.grow(),
+        };
+        (h, &mut self.packets[h as usize])
     }
 
-    /// One more free packet, where there is none.
+    /// One more packet, where none is free.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self) {
-        self.free = self.packets.len() as Handle;
-        self.packets.push(Packet { next: NONE, ..Packet::default() });
+    fn grow(&mut self) -> Handle {
+        self.packets.push(Packet::default());
         if self.with_int {
             self.int.push(Words::default());
         }
+        (self.packets.len() - 1) as Handle
     }
 
     /// Returns a packet that left the network.
     #[inline(always)]
     pub fn release(&mut self, h: Handle) {
-        self.live -= 1;
-        self.packets[h as usize].next = self.free;
-        self.free = h;
+        self.free.push(h);
     }
 
     /// A packet's telemetry, where there is any.
@@ -213,12 +210,12 @@ impl Arena {
 
     /// Counts the packets of another arena as its own, for records.
     pub fn adopt(&mut self, live: u32) {
-        self.live += live;
+        self.adopted += live;
     }
 
     /// Packets in existence.
     pub fn live(&self) -> u32 {
-        self.live
+        self.adopted + (self.packets.len() - self.free.len()) as u32
     }
 
     /// Packets and telemetry apart, both by handle.

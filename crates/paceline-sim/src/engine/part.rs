@@ -10,12 +10,14 @@ use super::order::tie;
 use super::sort::ByUpperHalf;
 use super::team::Post;
 use crate::error::InputError;
-use crate::net::parts::{Cut, Parcel};
+use crate::net::parts::Cut;
 use crate::net::{Arrivals, Lane, Net, Schedule};
-use crate::packet::{Handle, NONE};
+use crate::packet::{Handle, NONE, prefetch};
 use crate::workload::FlowSpec;
 
 const NEVER: u64 = u64::MAX;
+/// Packets from other parts that are asked for ahead: what another core has written takes long to come.
+const AHEAD: usize = 8;
 
 /// The engine's own schedule: where started packets go.
 pub(super) struct Lanes {
@@ -130,8 +132,13 @@ impl Part {
 
     /// Takes what another part has sent. Between two windows.
     pub(super) fn accept(&mut self, post: &mut Post) {
-        for (i, Parcel { packet, inbox, at }) in post.parcels.iter().enumerate() {
-            let h = self.net.arena.alloc(*packet);
+        for (i, (Cut { inbox, arrival, .. }, packet)) in post.cut.iter().zip(&post.packets).enumerate() {
+            if let (Some(packet), words) = (post.packets.get(i + AHEAD), post.words.get(i + AHEAD)) {
+                prefetch(packet);
+                words.into_iter().for_each(prefetch);
+            }
+            let (h, place) = self.net.arena.take();
+            *place = *packet;
             if let Some(words) = post.words.get(i) {
                 self.net.arena.split().1[h as usize] = *words;
             }
@@ -139,11 +146,12 @@ impl Part {
                 failures.carry(h, *carried);
             }
             match self.close.as_mut().filter(|close| close.has(*inbox)) {
-                Some(close) => close.deliver(h, packet.in_port, *inbox, *at),
-                None => self.lanes.inboxes.push(*inbox, *at, h),
+                Some(close) => close.deliver(h, packet.in_port, *inbox, *arrival),
+                None => self.lanes.inboxes.push(*inbox, *arrival, h),
             }
         }
-        post.parcels.clear();
+        post.cut.clear();
+        post.packets.clear();
         post.words.clear();
         post.carried.clear();
         for note in post.notes.drain(..) {
@@ -155,18 +163,22 @@ impl Part {
     /// Hands over what the last window has for another part. Returns when the first packet arrives there.
     pub(super) fn hand_over(&mut self, part: usize, post: &mut Post) -> Option<u64> {
         let outbox = self.net.outboxes.get_mut(part)?;
-        let first = outbox.parcels.iter().map(|p| p.at).min();
-        post.notes.append(&mut outbox.notes);
-        // The letter box has been emptied.
-        std::mem::swap(&mut post.parcels, &mut outbox.parcels);
-        std::mem::swap(&mut post.words, &mut outbox.words);
-        self.crossed += outbox.left.len() as u64;
+        let (packets, int) = self.net.arena.split();
+        outbox.pack(packets, int);
+        self.crossed += outbox.cut.len() as u64;
         if let Some(failures) = &self.net.failures {
-            post.carried.extend(outbox.left.iter().map(|h| failures.carried(*h)));
+            post.carried.extend(outbox.cut.iter().map(|cut| failures.carried(cut.handle)));
         }
-        for h in outbox.left.drain(..) {
-            self.net.arena.release(h);
+        let mut first = None;
+        for Cut { handle, arrival, .. } in &outbox.cut {
+            self.net.arena.release(*handle);
+            first = Some(first.map_or(*arrival, |first: u64| first.min(*arrival)));
         }
+        // The letter box has been emptied.
+        std::mem::swap(&mut post.cut, &mut outbox.cut);
+        std::mem::swap(&mut post.packets, &mut outbox.packets);
+        std::mem::swap(&mut post.words, &mut outbox.words);
+        post.notes.append(&mut outbox.notes);
         first
     }
 

@@ -13,8 +13,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use super::part::Start;
 use crate::diagnosis::Symptoms;
 use crate::failures::Carried;
-use crate::net::parts::{Note, Parcel};
-use crate::packet::Words;
+use crate::net::parts::{Cut, Note};
+use crate::packet::{Packet, Words};
 use crate::record::{FlowRecord, PfcEvent, QueryRecord};
 
 /// Looks at the gate before a thread goes to sleep: for some 5 us with more threads than cores, else for some 0.2 ms, which is
@@ -25,10 +25,13 @@ const SPINS: [u32; 2] = [100, 4000];
 /// What one part sends to another in a window.
 #[derive(Debug, Default)]
 pub(super) struct Post {
-    pub(super) parcels: Vec<Parcel>,
-    /// Of each parcel, in runs with telemetry.
+    /// Packets that cross the cut.
+    pub(super) cut: Vec<Cut>,
+    /// Each of them.
+    pub(super) packets: Vec<Packet>,
+    /// With each, in runs with telemetry.
     pub(super) words: Vec<Words>,
-    /// Of each parcel, in runs in which links fail; PFC frames carry nothing.
+    /// With each, in runs in which links fail; PFC frames carry nothing.
     pub(super) carried: Vec<Option<Carried>>,
     pub(super) notes: Vec<Note>,
     pub(super) starts: Vec<Start>,

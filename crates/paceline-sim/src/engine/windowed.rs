@@ -201,7 +201,7 @@ impl<'a> Driver<'a> {
             if let Some(first) = self.part.hand_over(part, &mut post) {
                 next = next.min(first / width);
             }
-            sent += post.parcels.len() as u64;
+            sent += post.cut.len() as u64;
         }
         standing.next = Some(next.min(self.part.next_window().unwrap_or(NEVER))).filter(|w| *w != NEVER);
         let net = &mut self.part.net;

@@ -8,20 +8,12 @@ use crate::message::Incoming;
 use crate::packet::{Handle, LONG, Packet, Words};
 use crate::port::CROSSING;
 
-/// A packet that has left for nodes of the same part that are close.
+/// A packet that has left for another part, or for nodes of the same part that are close.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut {
     pub(crate) handle: Handle,
     pub(crate) inbox: u32,
     pub(crate) arrival: u64,
-}
-
-/// A packet on its way to another part.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Parcel {
-    pub(crate) packet: Packet,
-    pub(crate) inbox: u32,
-    pub(crate) at: u64,
 }
 
 /// What the present window has for another part, or for this one's nodes that are close.
@@ -30,27 +22,32 @@ pub(crate) struct Outbox {
     /// It is this part's.
     is_own: bool,
     pub(crate) cut: Vec<Cut>,
-    pub(crate) parcels: Vec<Parcel>,
-    /// Of each parcel, in runs with telemetry.
+    /// Copies of the first of these packets.
+    pub(crate) packets: Vec<Packet>,
+    /// With each copy, in runs with telemetry.
     pub(crate) words: Vec<Words>,
-    /// What the parcels were here.
-    pub(crate) left: Vec<Handle>,
     pub(crate) notes: Vec<Note>,
 }
 
 impl Outbox {
-    /// A packet, with all that it takes along, has left. What goes to another part is copied while it is at hand.
+    /// A packet has left.
     #[inline(always)]
-    pub(crate) fn put(&mut self, handle: Handle, packet: &Packet, int: &[Words], inbox: u32, arrival: u64) {
+    pub(crate) fn put(&mut self, handle: Handle, inbox: u32, arrival: u64) {
+        self.cut.push(Cut { handle, inbox, arrival });
+    }
+
+    /// Copies the packets that have left for another part since the last time: while they are near, but not at once, since what has
+    /// just been written byte by byte cannot be read as a whole before it is in the cache.
+    #[inline]
+    pub(crate) fn pack(&mut self, packets: &[Packet], int: &[Words]) {
         if self.is_own {
-            self.cut.push(Cut { handle, inbox, arrival });
             return;
         }
-        self.parcels.push(Parcel { packet: *packet, inbox, at: arrival });
-        if let Some(words) = int.get(handle as usize) {
-            self.words.push(*words);
+        let left = &self.cut[self.packets.len()..];
+        self.packets.extend(left.iter().map(|c| packets[c.handle as usize]));
+        if !int.is_empty() {
+            self.words.extend(left.iter().map(|c| int[c.handle as usize]));
         }
-        self.left.push(handle);
     }
 }
 

@@ -134,8 +134,7 @@ impl Net {
             }
         }
         let Some(part) = self.part_across(port) else { return (h, inbox) };
-        let (packets, int) = self.arena.split();
-        self.outboxes[usize::from(part)].put(h, &packets[h as usize], int, inbox, arrival);
+        self.outboxes[usize::from(part)].put(h, inbox, arrival);
         (NONE, inbox)
     }
 
