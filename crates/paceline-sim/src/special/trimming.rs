@@ -1,8 +1,8 @@
 //! Switch ports that cut payloads off instead of dropping packets (NDP): two short queues, headers in class 0, data in class 1.
 //!
 //! Source: the rules are those of `paceline_proto::transport::ndp::switch`; this file does what they say. A port needs no
-//! other port of its switch, except for a header that goes back to its sender: that takes the switch one lookahead
-//! (the shortest link's delay and frame), so that ports stay independent within a window. *Deviation:* a real switch would
+//! other port of its switch, except for a header that goes back to its sender: that takes the switch as long as its shortest link
+//! (delay and smallest frame), so that ports stay independent within a window. *Deviation:* a real switch would
 //! turn it round at once. A header whose way back is longer than packets can
 //! carry is dropped.
 
@@ -31,8 +31,8 @@ pub(crate) struct Trimming {
     size: u16,
     /// Key of the coins.
     key: u64,
-    /// How long a switch takes to turn a header round, ps.
-    turn: u64,
+    /// By node: how long a switch takes to turn a header round, ps.
+    turn: Box<[u64]>,
     /// By port: when the last header it turned round went back in.
     turned: Vec<u64>,
 }
@@ -63,7 +63,7 @@ impl Trimming {
             service: vec![Service::default(); scenario.graph.ports.len()],
             size: scenario.framing.ack_header.max(scenario.framing.min_frame) as u16,
             key,
-            turn: crate::engine::windows::lookahead(scenario),
+            turn: crate::engine::windows::lookaheads(scenario),
             turned: vec![0; scenario.graph.ports.len()],
         })
     }
@@ -136,10 +136,10 @@ impl Net {
     fn turn_back<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
         let Some(Special::Trimming(t)) = self.special.as_deref_mut() else { return };
         // One after the other: no two are at the same place at the same time.
-        let last = &mut t.turned[port as usize];
-        let at = (now + t.turn).max(*last + 1);
-        *last = at;
         let node = self.ports[port as usize].node;
+        let last = &mut t.turned[port as usize];
+        let at = (now + t.turn[node as usize]).max(*last + 1);
+        *last = at;
         let mut packet = self.arena[h];
         let sender = (self.arena.int(h)[1].0 >> 16) as u32;
         let key = hash3(self.draws.spray, u64::from(port) << 16 | u64::from(packet.in_port), now);
