@@ -403,6 +403,27 @@ impl Buffers {
         if pause { Admit::KeepAndPause } else { Admit::Keep }
     }
 
+    /// Whether a packet that finds its egress port empty and idle would be admitted, pause nothing, and with its departure in the
+    /// same instant resume nothing: the accounts are then as before. In exact order.
+    #[inline]
+    pub fn lets_through(&self, at: Place) -> bool {
+        let (class, size) = (usize::from(at.class), at.size);
+        if !self.pfc && self.model == BufferModel::Shared {
+            return self.has_room(at.node, size, 0, 0);
+        }
+        let held = &self.ingress[at.ingress as usize];
+        if self.model == BufferModel::PerPort || held.paused & (1 << class) != 0 || held.headroom[class] > 0 {
+            return false;
+        }
+        let (pool, before) = (&self.pools[at.node as usize], held.bytes[class].saturating_sub(self.reserve));
+        let after = (held.bytes[class] + size).saturating_sub(self.reserve);
+        let threshold = |taken: u32| {
+            let rest = pool.shareable.saturating_sub(pool.shared + u64::from(taken));
+            (rest * u64::from(self.share[at.ingress as usize].alpha_q16)) >> 16
+        };
+        u64::from(before + size) <= threshold(0) && u64::from(after) < threshold(after.min(size))
+    }
+
     /// A packet leaves (start of transmission), in exact order. Returns whether its ingress port may send a resume.
     pub fn release(&mut self, at: Place) -> bool {
         let (class, size) = (usize::from(at.class), at.size);
@@ -465,3 +486,6 @@ impl Buffers {
         )
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,8 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::inbox::Key;
-use super::order::{Rank, key, tie};
+use super::order::tie;
 use super::part::Lanes;
+use super::sort::{BLOCK, ByUpperHalf};
 use crate::net::{Net, Schedule};
 use crate::packet::Handle;
 
@@ -19,15 +20,19 @@ pub(super) struct Exact {
     /// The ports, and where their arrivals end.
     spans: Vec<(u32, usize)>,
     /// Time within the window in the upper half, place among the arrivals in the lower.
-    order: Vec<u64>,
-    departures: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    order: Vec<Key>,
+    by_time: ByUpperHalf,
+    departures: Departures,
     listed: Vec<bool>,
 }
+
+/// When ports send next, and which.
+type Departures = BinaryHeap<Reverse<(u64, u32)>>;
 
 /// The schedule of one switch in exact order.
 struct Merged<'a> {
     lanes: &'a mut Lanes,
-    departures: &'a mut BinaryHeap<Reverse<(u64, u64, u32)>>,
+    departures: &'a mut Departures,
     listed: &'a mut [bool],
     first: u32,
     node: u32,
@@ -35,11 +40,40 @@ struct Merged<'a> {
     end: u64,
 }
 
+impl Merged<'_> {
+    /// The port that sends next, at this time. Of several at once a hash decides, worked out only then.
+    #[inline]
+    fn next_departure(&mut self) -> Option<u32> {
+        let Reverse((at, port)) = self.departures.pop()?;
+        if self.departures.peek().is_some_and(|Reverse((next, _))| *next == at) {
+            return Some(self.first_of_many(at, port));
+        }
+        Some(port)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn first_of_many(&mut self, at: u64, port: u32) -> u32 {
+        let rank = |port: u32| (tie(self.seed, self.node, (port - self.first) as u16, at) >> 2, port);
+        let (mut best, mut others) = (rank(port), Vec::new());
+        while let Some(Reverse((_, other))) = self.departures.peek().copied().filter(|Reverse((next, _))| *next == at) {
+            self.departures.pop();
+            let other = rank(other);
+            others.push(best.max(other).1);
+            best = best.min(other);
+        }
+        self.departures.extend(others.into_iter().map(|port| Reverse((at, port))));
+        best.1
+    }
+}
+
 impl Schedule for Merged<'_> {
+    #[inline(always)]
     fn idle(&self, _port: u32, free: u64, now: u64) -> bool {
         free <= now
     }
 
+    #[inline(always)]
     fn started(&mut self, port: u32, free: u64, handle: Handle, inbox: u32, arrival: u64) {
         self.listed[(port - self.first) as usize] = false;
         self.lanes.started(port, free, handle, inbox, arrival);
@@ -52,8 +86,7 @@ impl Schedule for Merged<'_> {
         }
         *listed = true;
         if free < self.end {
-            let tie = tie(self.seed, self.node, (port - self.first) as u16, free);
-            self.departures.push(Reverse((free, key(Rank::Departure, tie), port)));
+            self.departures.push(Reverse((free, port)));
         } else {
             self.lanes.waiting(port, free);
         }
@@ -65,13 +98,14 @@ impl Schedule for Merged<'_> {
 }
 
 impl Exact {
-    /// For switches of at most that many ports.
-    pub(super) fn new(most_ports: usize) -> Self {
+    /// For switches of at most that many ports and windows of this width, ps.
+    pub(super) fn new(most_ports: usize, width: u64) -> Self {
         Self {
             arrivals: Vec::new(),
             ports: Vec::new(),
             spans: Vec::new(),
             order: Vec::new(),
+            by_time: ByUpperHalf::new(width),
             departures: BinaryHeap::new(),
             listed: vec![false; most_ports],
         }
@@ -128,12 +162,12 @@ impl Exact {
         let mut arrivals = self.order.iter();
         loop {
             let arrival = arrivals.as_slice().first().map(|next| start + (next >> 32));
-            let departure = merged.departures.peek().map(|Reverse((at, _, _))| *at);
+            let departure = merged.departures.peek().map(|Reverse((at, _))| *at);
             match (departure, arrival) {
                 (None, None) => break,
                 // Of equal times departures come first.
                 (Some(at), next) if next.is_none_or(|next| at <= next) => {
-                    let Some(Reverse((_, _, port))) = merged.departures.pop() else { break };
+                    let Some(port) = merged.next_departure() else { break };
                     if net.ports[port as usize].free <= at {
                         // A port that shapes may have to be looked at again before it sends.
                         merged.listed[(port - first) as usize] &= net.special.is_none();
@@ -153,7 +187,8 @@ impl Exact {
     fn sort(&mut self, net: &Net, node: u32, start: u64) {
         self.order.clear();
         self.order.extend((0..).zip(&self.arrivals).map(|(place, key)| key >> 32 << 32 | place));
-        self.order.sort_unstable();
+        self.order.resize(self.arrivals.len().next_multiple_of(BLOCK), 0);
+        self.by_time.sort(&mut self.order, self.arrivals.len());
         for equal in self.order.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|equal| equal.len() > 1) {
             let at = start + (equal[0] >> 32);
             equal.sort_by_key(|next| {

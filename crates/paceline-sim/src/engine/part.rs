@@ -114,7 +114,7 @@ impl Part {
             keys: Vec::new(),
             by_time: ByUpperHalf::new(width),
             beyond: Key::MAX,
-            gathered: Exact::new(most_ports),
+            gathered: Exact::new(most_ports, width),
             exact_windows: 0,
             crossed: 0,
             net,

@@ -378,7 +378,12 @@ impl Net {
             return;
         }
         let place = self.place(node, &packet);
-        let p = &self.ports[port as usize];
+        let p = &mut self.ports[port as usize];
+        if p.is_quiet() && s.idle(port, p.free, now) && self.congestion.is_none() && self.buffers.lets_through(place) {
+            p.pass(packet.class);
+            self.launch(port, h, true, now, s);
+            return;
+        }
         match self.buffers.admit(place, p.class_bytes(packet.class), p.total) {
             Admit::Drop => {
                 self.drop_packet(port, h, &packet, now);

@@ -1,0 +1,58 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::assemble::assemble;
+use crate::spec::parse;
+
+/// The buffer of a switch with four hosts.
+fn buffers(switch: &str) -> Buffers {
+    let text = format!(
+        "[topology]\nkind = 'star'\nhosts = 4\n[switch]\n{switch}\n[schemes.x]\ncc = 'none'\n[[workloads]]\nkind = 'permutation'\nsizes = '1KB'"
+    );
+    let scenario = assemble(&parse(&text, "test", &[]).unwrap()).unwrap().scenario;
+    Buffers::new(&scenario.graph, &scenario.switch, 100_000_000_000, 1500, 64)
+}
+
+proptest! {
+    /// Where a packet is let through, admitting it and releasing it at once would have kept it, paused and resumed nothing, and left
+    /// all accounts as they were. Else pauses would be missed near a threshold, or packets be kept that have no room.
+    #[test]
+    fn what_is_let_through_leaves_no_trace(
+        switch in prop::sample::select(vec![
+            "buffer = '150KB'\npfc.headroom = '1KB'\npfc.reserve = '1KB'",
+            "buffer = '300KB'\npfc.headroom = '4KB'\npfc.reserve = '4KB'\npfc.alpha = 0.5",
+            "buffer = '30KB'\npfc.enabled = false",
+            "buffer = '30KB'\npfc.enabled = false\nmodel = 'per_port'\naccounting = 'both'",
+            "buffer = '150KB'\nmodel = 'per_port'",
+        ]),
+        steps in prop::collection::vec((0u32..2, 3u8..5, 64u32..1500, 0usize..3), 1..400),
+    ) {
+        let mut buffers = buffers(switch);
+        let node = 4;
+        buffers.enter_exact(node);
+        let first = buffers.pools[node as usize].first;
+        let mut held: Vec<Place> = Vec::new();
+        let mut through = 0;
+        for (i, (port, class, size, leaves)) in steps.into_iter().enumerate() {
+            let place = Place { node, ingress: first + port, class, size };
+            let before = format!("{buffers:?}");
+            if buffers.lets_through(place) {
+                prop_assert_eq!(buffers.admit(place, 0, 0), Admit::Keep);
+                prop_assert!(!buffers.release(place));
+                prop_assert_eq!(before, format!("{buffers:?}"));
+                through += 1;
+            }
+            if buffers.admit(place, 0, 0) != Admit::Drop {
+                held.push(place);
+            }
+            // It fills, and empties, and fills again.
+            let leave = if i / 100 % 2 == 0 { leaves / 2 } else { leaves + 1 };
+            for _ in 0..leave.min(held.len()) {
+                let place = held.swap_remove(size as usize % held.len());
+                buffers.release(place);
+            }
+        }
+        // All but ports with buffers of their own begin empty and let something through.
+        prop_assert!(through > 0 || buffers.model == BufferModel::PerPort);
+    }
+}
