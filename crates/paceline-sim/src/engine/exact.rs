@@ -27,7 +27,35 @@ pub(super) struct Exact {
 }
 
 /// When ports send next, and which.
-type Departures = BinaryHeap<Reverse<(u64, u32)>>;
+#[derive(Debug, Default)]
+struct Departures(BinaryHeap<Reverse<(u64, u32)>>);
+
+impl Departures {
+    /// When the next one is.
+    #[inline]
+    fn next_at(&self) -> Option<u64> {
+        self.0.peek().map(|Reverse((at, _))| *at)
+    }
+
+    /// The port that sends next. Of several at one time `rank` decides, which is asked only then.
+    #[inline]
+    fn pop(&mut self, rank: impl Fn(u32, u64) -> u64) -> Option<u32> {
+        let Reverse((at, port)) = self.0.pop()?;
+        Some(if self.next_at() == Some(at) { self.first_of_many(at, port, rank) } else { port })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn first_of_many(&mut self, at: u64, port: u32, rank: impl Fn(u32, u64) -> u64) -> u32 {
+        let mut ports = vec![port];
+        while self.next_at() == Some(at) {
+            ports.extend(self.0.pop().map(|Reverse((_, port))| port));
+        }
+        let first = ports.iter().copied().min_by_key(|port| (rank(*port, at), *port)).unwrap_or(port);
+        self.0.extend(ports.into_iter().filter(|port| *port != first).map(|port| Reverse((at, port))));
+        first
+    }
+}
 
 /// The schedule of one switch in exact order.
 struct Merged<'a> {
@@ -35,36 +63,7 @@ struct Merged<'a> {
     departures: &'a mut Departures,
     listed: &'a mut [bool],
     first: u32,
-    node: u32,
-    seed: u64,
     end: u64,
-}
-
-impl Merged<'_> {
-    /// The port that sends next, at this time. Of several at once a hash decides, worked out only then.
-    #[inline]
-    fn next_departure(&mut self) -> Option<u32> {
-        let Reverse((at, port)) = self.departures.pop()?;
-        if self.departures.peek().is_some_and(|Reverse((next, _))| *next == at) {
-            return Some(self.first_of_many(at, port));
-        }
-        Some(port)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn first_of_many(&mut self, at: u64, port: u32) -> u32 {
-        let rank = |port: u32| (tie(self.seed, self.node, (port - self.first) as u16, at) >> 2, port);
-        let (mut best, mut others) = (rank(port), Vec::new());
-        while let Some(Reverse((_, other))) = self.departures.peek().copied().filter(|Reverse((next, _))| *next == at) {
-            self.departures.pop();
-            let other = rank(other);
-            others.push(best.max(other).1);
-            best = best.min(other);
-        }
-        self.departures.extend(others.into_iter().map(|port| Reverse((at, port))));
-        best.1
-    }
 }
 
 impl Schedule for Merged<'_> {
@@ -86,7 +85,7 @@ impl Schedule for Merged<'_> {
         }
         *listed = true;
         if free < self.end {
-            self.departures.push(Reverse((free, port)));
+            self.departures.0.push(Reverse((free, port)));
         } else {
             self.lanes.waiting(port, free);
         }
@@ -106,7 +105,7 @@ impl Exact {
             spans: Vec::new(),
             order: Vec::new(),
             by_time: ByUpperHalf::new(width),
-            departures: BinaryHeap::new(),
+            departures: Departures::default(),
             listed: vec![false; most_ports],
         }
     }
@@ -142,17 +141,9 @@ impl Exact {
         let (first, last) = (net.first[node as usize], net.first[node as usize + 1]);
         let start = lanes.start();
         self.sort(net, node, start);
-        self.departures.clear();
+        self.departures.0.clear();
         self.listed.fill(false);
-        let mut merged = Merged {
-            lanes,
-            departures: &mut self.departures,
-            listed: &mut self.listed,
-            first,
-            node,
-            seed: net.draws.ties,
-            end,
-        };
+        let mut merged = Merged { lanes, departures: &mut self.departures, listed: &mut self.listed, first, end };
         for port in first..last {
             let p = &net.ports[port as usize];
             if p.pick().is_some() {
@@ -162,12 +153,12 @@ impl Exact {
         let mut arrivals = self.order.iter();
         loop {
             let arrival = arrivals.as_slice().first().map(|next| start + (next >> 32));
-            let departure = merged.departures.peek().map(|Reverse((at, _))| *at);
-            match (departure, arrival) {
+            match (merged.departures.next_at(), arrival) {
                 (None, None) => break,
                 // Of equal times departures come first.
                 (Some(at), next) if next.is_none_or(|next| at <= next) => {
-                    let Some(port) = merged.next_departure() else { break };
+                    let rank = |port: u32, at| tie(net.draws.ties, node, (port - first) as u16, at) >> 2;
+                    let Some(port) = merged.departures.pop(rank) else { break };
                     if net.ports[port as usize].free <= at {
                         // A port that shapes may have to be looked at again before it sends.
                         merged.listed[(port - first) as usize] &= net.special.is_none();
@@ -195,6 +186,27 @@ impl Exact {
                 let h = self.arrivals[*next as u32 as usize] as Handle;
                 tie(net.draws.ties, node, net.arena[h].in_port, at) >> 2
             });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Departures come in order of time, those of one instant in order of their rank: else the two engines would serve ports of a full
+        /// switch in different order.
+        #[test]
+        fn departures_in_order(times in prop::collection::vec(0u64..6, 0..20), salt in any::<u64>()) {
+            let rank = |port: u32, at: u64| paceline_proto::rng::hash3(salt, u64::from(port), at);
+            let mut expected: Vec<(u64, u64, u32)> = times.iter().zip(0..).map(|(at, port)| (*at, rank(port, *at), port)).collect();
+            expected.sort_unstable();
+            let mut departures = Departures(times.iter().zip(0..).map(|(at, port)| Reverse((*at, port))).collect());
+            let found: Vec<u32> = std::iter::from_fn(|| departures.pop(rank)).collect();
+            prop_assert_eq!(found, expected.iter().map(|e| e.2).collect::<Vec<_>>());
         }
     }
 }

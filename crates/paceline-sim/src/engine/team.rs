@@ -27,7 +27,7 @@ const SPINS: [u32; 2] = [100, 4000];
 pub(super) struct Post {
     /// Packets that cross the cut.
     pub(super) cut: Vec<Cut>,
-    /// Each of them.
+    /// Copies of them.
     pub(super) packets: Vec<Packet>,
     /// With each, in runs with telemetry.
     pub(super) words: Vec<Words>,

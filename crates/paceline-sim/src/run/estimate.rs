@@ -30,8 +30,8 @@ const NS_PER_DATA_HOP: [f64; 2] = [90.0, 250.0];
 /// Bytes an engine takes before its network, per port, per host, and per flow under way. Measured on star, leaf-spine
 /// and fat trees of 17 to 65,536 hosts.
 const ENGINE_BYTES: [f64; 4] = [1e6, 520.0, 300.0, 900.0];
-/// Bytes of a packet under way and of its telemetry.
-const PACKET_BYTES: [f64; 2] = [32.0, 64.0];
+/// Bytes of a packet under way, its place among free handles included, and of its telemetry.
+const PACKET_BYTES: [f64; 2] = [36.0, 64.0];
 /// Samples a series keeps at most (see [`crate::series::Series`]).
 const MOST_SERIES_SAMPLES: usize = 512;
 /// Bytes and packets of the blocks that list what is on its way to a port.
