@@ -77,6 +77,12 @@ impl Pool {
     fn window_is_local(&self) -> bool {
         self.pressed == 0 && self.buffered < self.local_below[usize::from(self.exact)]
     }
+
+    /// Bytes that a class of a port may hold of the pool, with so many more taken from it.
+    #[inline(always)]
+    fn threshold(&self, port: &PortShare, more: u32) -> u64 {
+        (self.shareable.saturating_sub(self.shared + u64::from(more)) * u64::from(port.alpha_q16)) >> 16
+    }
 }
 
 /// What becomes of an arriving packet.
@@ -274,11 +280,6 @@ impl Buffers {
         self.pools[node as usize].buffered
     }
 
-    #[inline]
-    fn threshold(&self, pool: &Pool, port: u32) -> u64 {
-        (pool.shareable.saturating_sub(pool.shared) * u64::from(self.share[port as usize].alpha_q16)) >> 16
-    }
-
     /// Whether nothing that can happen in the coming window lets one port of this switch affect another: no threshold is
     /// within reach. The accounts may then be kept in any order.
     #[inline]
@@ -370,7 +371,7 @@ impl Buffers {
             self.ingress[at.ingress as usize].bytes[class] += size;
             return Admit::Keep;
         }
-        let threshold = self.threshold(pool, at.ingress);
+        let threshold = pool.threshold(&self.share[at.ingress as usize], 0);
         let held = &mut self.ingress[at.ingress as usize];
         let shared = held.bytes[class].saturating_sub(self.reserve);
         if size + held.headroom[class] > self.share[at.ingress as usize].headroom
@@ -391,8 +392,7 @@ impl Buffers {
         }
         pool.buffered += u64::from(size);
         // The threshold moves with what was just taken from the pool.
-        let threshold =
-            (pool.shareable.saturating_sub(pool.shared) * u64::from(self.share[at.ingress as usize].alpha_q16)) >> 16;
+        let threshold = pool.threshold(&self.share[at.ingress as usize], 0);
         let shared = held.bytes[class].saturating_sub(self.reserve);
         let pause = held.paused & (1 << class) == 0 && (held.headroom[class] > 0 || u64::from(shared) >= threshold);
         if pause {
@@ -417,11 +417,9 @@ impl Buffers {
         }
         let (pool, before) = (&self.pools[at.node as usize], held.bytes[class].saturating_sub(self.reserve));
         let after = (held.bytes[class] + size).saturating_sub(self.reserve);
-        let threshold = |taken: u32| {
-            let rest = pool.shareable.saturating_sub(pool.shared + u64::from(taken));
-            (rest * u64::from(self.share[at.ingress as usize].alpha_q16)) >> 16
-        };
-        u64::from(before + size) <= threshold(0) && u64::from(after) < threshold(after.min(size))
+        let share = &self.share[at.ingress as usize];
+        u64::from(before + size) <= pool.threshold(share, 0)
+            && u64::from(after) < pool.threshold(share, after.min(size))
     }
 
     /// A packet leaves (start of transmission), in exact order. Returns whether its ingress port may send a resume.
@@ -447,9 +445,7 @@ impl Buffers {
         let mut resume = false;
         if held.paused & (1 << class) != 0 && held.headroom[class] == 0 {
             let shared = held.bytes[class].saturating_sub(self.reserve);
-            let threshold = (pool.shareable.saturating_sub(pool.shared)
-                * u64::from(self.share[at.ingress as usize].alpha_q16))
-                >> 16;
+            let threshold = pool.threshold(&self.share[at.ingress as usize], 0);
             if shared == 0 || u64::from(shared + self.resume_offset) <= threshold {
                 held.paused &= !(1 << class);
                 resume = true;

@@ -114,7 +114,7 @@ impl Part {
             keys: Vec::new(),
             by_time: ByUpperHalf::new(width),
             beyond: Key::MAX,
-            gathered: Exact::new(most_ports, width),
+            gathered: Exact::new(most_ports),
             exact_windows: 0,
             crossed: 0,
             net,
@@ -133,10 +133,8 @@ impl Part {
     /// Takes what another part has sent. Between two windows.
     pub(super) fn accept(&mut self, post: &mut Post) {
         for (i, (Cut { inbox, arrival, .. }, packet)) in post.cut.iter().zip(&post.packets).enumerate() {
-            if let (Some(packet), words) = (post.packets.get(i + AHEAD), post.words.get(i + AHEAD)) {
-                prefetch(packet);
-                words.into_iter().for_each(prefetch);
-            }
+            post.packets.get(i + AHEAD).into_iter().for_each(prefetch);
+            post.words.get(i + AHEAD).into_iter().for_each(prefetch);
             let (h, place) = self.net.arena.take();
             *place = *packet;
             if let Some(words) = post.words.get(i) {
@@ -169,11 +167,8 @@ impl Part {
         if let Some(failures) = &self.net.failures {
             post.carried.extend(outbox.cut.iter().map(|cut| failures.carried(cut.handle)));
         }
-        let mut first = None;
-        for Cut { handle, arrival, .. } in &outbox.cut {
-            self.net.arena.release(*handle);
-            first = Some(first.map_or(*arrival, |first: u64| first.min(*arrival)));
-        }
+        let first = outbox.cut.iter().map(|cut| cut.arrival).min();
+        outbox.cut.iter().for_each(|cut| self.net.arena.release(cut.handle));
         // The letter box has been emptied.
         std::mem::swap(&mut post.cut, &mut outbox.cut);
         std::mem::swap(&mut post.packets, &mut outbox.packets);
