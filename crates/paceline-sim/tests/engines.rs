@@ -410,3 +410,51 @@ fn engines_and_threads_agree_and_packets_are_conserved() {
         "{met:?}"
     );
 }
+
+/// Pairs of hosts that send in step to a receiver each, through one pool: at every instant packets leave several ports, and which
+/// of them goes first decides whose sender may go on. Random networks hardly ever meet that.
+#[test]
+fn departures_at_one_instant_share_a_pool_in_the_same_order() {
+    for seed in 0..6 {
+        let knobs = Knobs {
+            seed: seed * 3,
+            leaves: 1,
+            spines: 1,
+            hosts: 9,
+            host_rate: 100_000_000_000,
+            fabric_rate: 100_000_000_000,
+            delays_ns: [1000, 1000],
+            buffer_kib: 60,
+            mode: 0,
+            ack_priority: true,
+            spray: false,
+            loss: false,
+            flows: 0,
+            incast: false,
+            spread_us: 0,
+            dual_homed: false,
+            outages: Vec::new(),
+            reroute_ns: 0,
+            near: None,
+        };
+        let (scenario, _) = build(&knobs);
+        let flow = |src| FlowSpec {
+            start: Time(0),
+            src,
+            dst: 6 + src / 2,
+            bytes: 400_000,
+            scheme: 1,
+            group: 0,
+            class: 3,
+            dport: 100,
+            rate_cap: 0,
+            stream: 0,
+        };
+        let flows: Vec<FlowSpec> = (0..6).map(flow).collect();
+        let sequential = run(&scenario, &flows, None).outcome;
+        let windowed = run(&scenario, &flows, Some(1)).outcome;
+        assert!(sequential.counters.pause_frames > 20, "the pool is near its threshold");
+        assert_eq!(sequential.pauses, windowed.pauses);
+        assert_eq!(sequential.flows, windowed.flows);
+    }
+}
