@@ -38,7 +38,7 @@ const STOP: &str = "run.stop=250us";
 const LOSSY: &str = "switch.pfc.enabled=false";
 
 /// All of them, in the order they run.
-pub const WORKLOADS: [Workload; 23] = [
+pub const WORKLOADS: [Workload; 27] = [
     listed("fat320-short", FAT320, &[HALF, ARRIVALS, STOP]),
     listed("fat320-websearch-30", FAT320, &["workloads.0.load.value=0.3"]),
     listed("fat320-websearch-50", FAT320, &["workloads.0.load.value=0.5"]),
@@ -61,6 +61,10 @@ pub const WORKLOADS: [Workload; 23] = [
     by_name("incast-roomy", INCAST, &["switch.buffer=32MB"]),
     by_name("incast-lossy", INCAST, &[LOSSY, "switch.model=per_port", "switch.buffer=200KB"]),
     by_name("incast-lossy-shared", INCAST, &[LOSSY]),
+    by_name("leaf-spine-tcp", LEAF_SPINE, &[LOSSY, "schemes.hpcc={ cc = 'new_reno' }", "host.tcp.rto_min=5ms"]),
+    by_name("leaf-spine-homa", LEAF_SPINE, &[LOSSY, "schemes.hpcc={ cc = 'homa' }"]),
+    by_name("leaf-spine-ndp", LEAF_SPINE, &[LOSSY, "schemes.hpcc={ cc = 'ndp' }", "switch.trimming.enabled=true"]),
+    by_name("leaf-spine-express-pass", LEAF_SPINE, &[LOSSY, "schemes.hpcc={ cc = 'express_pass' }"]),
     by_name("near-rack", NEAR, &[]),
     by_name("days-e5", DAYS, &[]),
     by_name("k64-websearch", FAT_TREE, &["topology.k=64", "workloads.0.duration=20us", "run.stop=100us"]),

@@ -44,10 +44,12 @@ impl Special {
 struct Quiet<'a, L>(&'a mut L);
 
 impl<L: Lane> Schedule for Quiet<'_, L> {
+    #[inline(always)]
     fn idle(&self, port: u32, free: u64, now: u64) -> bool {
         self.0.idle(port, free, now)
     }
 
+    #[inline(always)]
     fn started(&mut self, port: u32, free: u64, handle: Handle, inbox: u32, arrival: u64) {
         self.0.started(port, free, handle, inbox, arrival);
     }
@@ -72,27 +74,28 @@ impl Net {
             self.special_arrival(port, h, now, &mut quiet);
         }
         self.special_departures(port, end, &mut quiet);
-        if let Some(at) = self.next_special(port) {
+        if let Some((at, _)) = self.next_special(port) {
             lane.waiting(port, at);
         }
     }
 
     /// All departures before `end`.
     fn special_departures<S: Schedule>(&mut self, port: u32, end: u64, s: &mut S) {
-        while let Some(at) = self.next_special(port).filter(|at| *at < end) {
-            self.special_depart(port, at, s);
+        while let Some((at, class)) = self.next_special(port).filter(|(at, _)| *at < end) {
+            self.special_send(port, class, at, s);
         }
     }
 
-    /// When the port starts its next packet if nothing arrives before.
-    fn next_special(&self, port: u32) -> Option<u64> {
+    /// When the port starts its next packet if nothing arrives before, and of which class; a port that trims decides that only then.
+    #[inline]
+    fn next_special(&self, port: u32) -> Option<(u64, Option<u8>)> {
         let p = &self.ports[port as usize];
         if p.waiting == 0 {
             return None;
         }
         match self.special.as_deref() {
-            Some(Special::Credits(c)) => c.next(port, p, &self.arena),
-            _ => Some(p.free),
+            Some(Special::Credits(c)) => c.next(port, p, &self.arena, p.free).map(|(at, class)| (at, Some(class))),
+            _ => Some((p.free, None)),
         }
     }
 
@@ -109,18 +112,25 @@ impl Net {
     }
 
     fn special_start<S: Schedule>(&mut self, port: u32, now: u64, s: &mut S) {
-        let next = self.next_special(port);
-        if let Some(at) = next.filter(|at| *at > now) {
+        let Some((at, mut class)) = self.next_special(port) else { return };
+        if at > now {
             s.waiting(port, at);
-        }
-        if next.is_none_or(|at| at > now) {
             return;
         }
         let p = &self.ports[port as usize];
+        if let (Some(Special::Credits(c)), true) = (self.special.as_deref(), p.free < now) {
+            // What may go has become more.
+            class = c.next(port, p, &self.arena, now).map(|(_, class)| class);
+        }
+        self.special_send(port, class, now, s);
+    }
+
+    /// The port sends its next packet at `now`, of the class that has been decided, if it has.
+    fn special_send<S: Schedule>(&mut self, port: u32, class: Option<u8>, now: u64, s: &mut S) {
+        let p = &self.ports[port as usize];
         let class = match self.special.as_deref_mut() {
             Some(Special::Trimming(t)) => t.pick(port, p),
-            Some(Special::Credits(c)) => c.pick(port, p, &self.arena, now),
-            Some(Special::Red(_)) | None => None,
+            _ => class,
         };
         let Some(class) = class else { return };
         if self.rules.is_recorded(class) {
@@ -128,6 +138,9 @@ impl Net {
         }
         let h = self.ports[port as usize].pop(self.arena.split().0, class);
         let packet = self.arena[h];
+        if let Some(Special::Credits(c)) = self.special.as_deref_mut() {
+            c.sent(port, class, packet.size, now);
+        }
         let in_port = trimming::ingress(packet.in_port);
         self.buffers.local(self.ports[port as usize].node).remove(in_port, class, packet.size);
         self.launch(port, h, true, now, s);
@@ -150,13 +163,15 @@ impl Net {
         }
         let p = &self.ports[port as usize];
         let idle = s.idle(port, p.free, now);
-        match self.special.as_deref() {
-            Some(Special::Trimming(_)) if idle && p.waiting == 0 => {
-                self.launch(port, h, true, now, s);
-                return true;
-            }
-            Some(Special::Trimming(_)) => self.trimming_arrival(port, h, now, s),
-            _ => self.credits_arrival(port, h, now),
+        let trims = matches!(self.special.as_deref(), Some(Special::Trimming(_)));
+        if idle && p.waiting == 0 && (trims || self.passes_shaper(port, h, now)) {
+            self.launch(port, h, true, now, s);
+            return true;
+        }
+        if trims {
+            self.trimming_arrival(port, h, now, s);
+        } else {
+            self.credits_arrival(port, h, now);
         }
         let p = &mut self.ports[port as usize];
         if idle {

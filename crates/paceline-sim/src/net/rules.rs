@@ -15,6 +15,8 @@ pub(crate) struct Rules {
     /// What counts for a mark is all that waits at the port, not only in the packet's class.
     pub(crate) ecn_per_port: bool,
     pub(crate) int_units: IntUnits,
+    /// Some packets carry INT records.
+    pub(crate) writes_int: bool,
     /// Bytes that may wait at a port.
     pub(crate) port_limit: u64,
     /// From the arrival of a PFC frame to its effect, ps.
@@ -32,6 +34,7 @@ impl Rules {
             class_slot: [UNRECORDED; 8],
             ecn_per_port: switch.ecn.as_ref().is_some_and(|e| e.per_port),
             int_units: IntUnits::new(int_multiple),
+            writes_int: scenario.schemes.iter().any(|s| s.params.uses_int()),
             port_limit,
             pfc_reaction: switch.pfc.map_or(0, |p| p.reaction.0),
             selective_mask: if switch.selective.is_some() { UNSCHEDULED } else { 0 },

@@ -50,7 +50,7 @@ fn transmit(
     }
     let inbox = p.peer_base + u32::from(select_unpredictable(ends, p.peer_port, out));
     let (words, scrap) = int;
-    if at_switch && !words.is_empty() {
+    if at_switch && rules.writes_int {
         let place = if stamp { h as usize } else { usize::MAX };
         let words = match words.get_mut(place) {
             Some(words) => words,

@@ -9,7 +9,7 @@ use paceline_proto::units::Time;
 
 use crate::error::InputError;
 use crate::net::Net;
-use crate::packet::{Arena, Handle};
+use crate::packet::{Arena, Handle, Packet};
 use crate::port::Port;
 use crate::scenario::Scenario;
 
@@ -29,36 +29,44 @@ impl Credits {
         Ok(Self { shapers: scenario.graph.ports.iter().map(shaper).collect::<Result<_, _>>()? })
     }
 
-    fn decide(&self, port: u32, p: &Port, arena: &Arena, now: u64) -> Next {
+    /// When the port starts its next packet if nothing arrives before, and its class; the transmitter is free from `free` on.
+    #[inline]
+    pub(super) fn next(&self, port: u32, p: &Port, arena: &Arena, free: u64) -> Option<(u64, u8)> {
         let credit = p.waiting & 1 != 0;
         let size = credit.then(|| arena[p.head(CREDIT_PRIORITY)].size);
-        self.shapers[port as usize].next(Time(now), size, p.waiting & !1 != 0)
-    }
-
-    /// When the port starts its next packet if nothing arrives before.
-    pub(super) fn next(&self, port: u32, p: &Port, arena: &Arena) -> Option<u64> {
-        match self.decide(port, p, arena, p.free) {
-            Next::Credit(at) => Some(at.0.max(p.free)),
-            Next::Data => Some(p.free),
+        match self.shapers[port as usize].next(Time(free), size, p.waiting & !1 != 0) {
+            Next::Credit(at) => Some((at.0.max(free), CREDIT_PRIORITY)),
+            Next::Data => Some((free, (p.waiting & !1).trailing_zeros() as u8)),
             Next::Idle => None,
         }
     }
 
-    /// The class served at `now`.
-    pub(super) fn pick(&mut self, port: u32, p: &Port, arena: &Arena, now: u64) -> Option<u8> {
-        match self.decide(port, p, arena, now) {
-            Next::Credit(at) if at.0 <= now => {
-                let size = arena[p.head(CREDIT_PRIORITY)].size;
-                self.shapers[port as usize].sent(Time(now), size);
-                Some(CREDIT_PRIORITY)
-            }
-            Next::Data => Some((p.waiting & !1).trailing_zeros() as u8),
-            Next::Credit(_) | Next::Idle => None,
+    /// A packet has been taken from its queue to be sent at `now`.
+    #[inline]
+    pub(super) fn sent(&mut self, port: u32, class: u8, size: u16, now: u64) {
+        if class == CREDIT_PRIORITY {
+            self.shapers[port as usize].sent(Time(now), size);
         }
     }
 }
 
 impl Net {
+    /// Whether what arrives at an idle port may go at once: credits if the bucket holds enough, which is then taken; data if there
+    /// would be room for them.
+    pub(super) fn passes_shaper(&mut self, port: u32, h: Handle, now: u64) -> bool {
+        let Packet { class, size, .. } = self.arena[h];
+        if class != CREDIT_PRIORITY {
+            return !self.is_full(port, h, 0);
+        }
+        let Some(Special::Credits(c)) = self.special.as_deref_mut() else { return false };
+        let shaper = &c.shapers[port as usize];
+        let passes = shaper.admits(0, size) && shaper.next(Time(now), Some(size), false) == Next::Credit(Time(now));
+        if passes {
+            c.sent(port, class, size, now);
+        }
+        passes
+    }
+
     /// A packet is let into its queue, or dropped.
     pub(super) fn credits_arrival(&mut self, port: u32, h: Handle, now: u64) {
         let packet = self.arena[h];

@@ -203,6 +203,10 @@ impl Senders {
 
     /// The next packet: repairs of any message first, then the others, each message in turn.
     pub(super) fn poll(&mut self, params: &Params, now: Time, counters: &mut Counters) -> Option<Header> {
+        // A NIC asks after every packet, mostly in vain.
+        if self.rings.iter().all(VecDeque::is_empty) {
+            return None;
+        }
         for ring in 0..2 {
             while let Some(slot) = self.rings[ring].pop_front() {
                 let m = &mut self.messages[slot as usize];
