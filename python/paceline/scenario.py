@@ -938,8 +938,8 @@ class Tcp(Section):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Adapter(Section):
     """What lies between TCP and the link. Frames leave the stack as the windows open and wait in
-    the adapter for the link; a full adapter holds the stack back. Without it TCP is asked for a
-    frame whenever the link is idle, and hosts take no time.
+    the adapter for the link; a full adapter holds the stack back. Without it they wait for the link
+    in a queue without limit, and hosts take no time.
     """
 
     enabled: bool = False

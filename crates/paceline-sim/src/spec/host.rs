@@ -120,7 +120,7 @@ section! {
 
 section! {
     /// What lies between TCP and the link. Frames leave the stack as the windows open and wait in the adapter for the link; a full
-    /// adapter holds the stack back. Without it TCP is asked for a frame whenever the link is idle, and hosts take no time.
+    /// adapter holds the stack back. Without it they wait for the link in a queue without limit, and hosts take no time.
     pub struct Adapter {
         /// Whether hosts have one.
         enabled: bool = false, from "Paceline";
