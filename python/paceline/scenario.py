@@ -874,6 +874,12 @@ class Tcp(Section):
     `false` (stack `user_space`). Source: RFC 2018, RFC 6675.
     """
 
+    prr: bool | None = None
+    """Proportional rate reduction: with SACK, data leave a loss recovery evenly instead of after
+    a silence and in a burst. Default: `true` (stack `rfc`), `false` (stack `freebsd`), `false`
+    (stack `user_space`). Source: RFC 9937; Linux since 3.2.
+    """
+
     timestamps: bool = True
     """Timestamps: a sample of the round-trip time with every ACK. Source: RFC 7323."""
 

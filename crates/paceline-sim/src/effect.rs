@@ -105,6 +105,11 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
             note("host.base_rtt", "TCP measures its round trips");
         }
         note("workloads.rate_cap", "TCP chooses its rates");
+        if s.schemes.iter().any(|s| matches!(&s.transport, Transport::Tcp(p) if !p.sack)) {
+            note("host.tcp.prr", "host.tcp.sack is false");
+        } else if net.message_counters().is_some_and(|c| c.fast_retransmits == 0) {
+            note("host.tcp.prr", "no loss was repaired by fast retransmit");
+        }
         if !stays_open {
             note("host.tcp.idle_restart", "a connection carries one flow, which never pauses");
         }

@@ -11,6 +11,7 @@
 //! | `transmit` | what leaves next: windows, Nagle, bursts, pacing, probes of a closed window | RFC 9293, RFC 3042 |
 //! | `acknowledged` | what an ACK does to the sender | RFC 5681, RFC 6582, RFC 6675, RFC 3168 |
 //! | `sender`, `recovery`, `sack` | the sender's positions, its loss recovery, its scoreboard | |
+//! | `prr` | how much may leave during a recovery | RFC 9937 |
 //! | `receiver`, `delayed_ack` | reassembly, announced window, when an ACK leaves | RFC 9293, RFC 2018, RFC 7323 |
 //! | `rto`, `timers` | round-trip time and timeout | RFC 6298 |
 //! | `host` | all connections of a host behind one link | |
@@ -27,6 +28,7 @@ mod connection;
 mod delayed_ack;
 mod host;
 mod params;
+mod prr;
 mod ranges;
 mod receiver;
 mod recovery;

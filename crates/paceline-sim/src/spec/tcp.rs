@@ -82,6 +82,8 @@ section! {
         min_window: u32 = 1, in "[1, 1000000]", from "Paceline";
         /// Selective acknowledgements.
         sack: bool => stack { "rfc" => true, "freebsd" => false, "user_space" => false }, from "RFC 2018, RFC 6675";
+        /// Proportional rate reduction: with SACK, data leave a loss recovery evenly instead of after a silence and in a burst.
+        prr: bool => stack { "rfc" => true, "freebsd" => false, "user_space" => false }, from "RFC 9937; Linux since 3.2";
         /// Timestamps: a sample of the round-trip time with every ACK.
         timestamps: bool = true, from "RFC 7323";
         /// Explicit congestion notification; switches mark where `switch.ecn` says so.
@@ -141,6 +143,7 @@ impl Tcp {
             },
             min_window: self.min_window,
             sack: self.sack,
+            prr: self.prr,
             timestamps: self.timestamps,
             ecn: self.ecn,
             limited_transmit: self.limited_transmit,

@@ -4,6 +4,7 @@ use crate::cc::{CongestionControl, Loss, StreamAck, Timing};
 use crate::units::{Duration, Time};
 
 use super::connection::{Connection, Context};
+use super::prr::{Delivery, Prr};
 use super::recovery::Duplicate;
 use super::segment::{Flags, Segment, expand};
 use super::timers::Timer;
@@ -32,17 +33,17 @@ impl Connection {
             self.on_ecn_echo(cx, now, ack);
         }
         if ack > self.tx.una {
-            return self.on_new_ack(cx, now, ack, segment);
+            return self.on_new_ack(cx, now, ack, news, segment);
         }
         // RFC 5681, section 2 without SACK, RFC 6675, section 2 with. Answers to window probes are none.
         let plain = segment.len == 0 && !segment.flags.has(Flags::FIN) && same_window;
         if (if self.sack { news > 0 } else { plain }) && self.timers.is_set(Timer::Retransmit) {
-            self.on_duplicate_ack(cx, now, mss);
+            self.on_duplicate_ack(cx, now, news, mss);
         }
         0
     }
 
-    fn on_new_ack(&mut self, cx: Context<'_>, now: Time, ack: u64, segment: &Segment) -> u64 {
+    fn on_new_ack(&mut self, cx: Context<'_>, now: Time, ack: u64, news: u64, segment: &Segment) -> u64 {
         let mss = cx.mss();
         let acked = ack - self.tx.una;
         let timed = self.tx.timed.take_if(|t| ack >= t.end).map(|t| {
@@ -73,17 +74,22 @@ impl Connection {
         }
         self.tries = 0;
         let after_timeout = self.tx.nxt < self.tx.max;
+        // What had been selectively acknowledged is no news.
+        let delivered = news + acked - self.recovery.board.sacked_below(ack);
         self.tx.acknowledge(ack);
         self.recovery.board.advance(ack);
         let mut restart = true;
         if self.recovery.fast && ack < self.recovery.recover {
             self.recovery.on_partial(acked, self.sack, mss);
+            self.reduce(cx, delivered, true);
             // RFC 6582, section 4: "impatient" leaves the timer running after the first partial ACK.
             restart = self.sack || !cx.tcp.impatient || self.recovery.no_partial_yet;
             self.recovery.no_partial_yet = false;
         } else if self.recovery.fast {
+            // With proportional rate reduction the network holds no less than the window.
+            let flight = if self.recovery.prr.is_some() { u64::MAX } else { self.tx.flight().max(mss) + mss };
             self.recovery.leave();
-            self.cc.on_recovered(cx.cc, now, self.tx.flight().max(mss) + mss);
+            self.cc.on_recovered(cx.cc, now, flight);
             self.apply_limits(cx);
         } else {
             self.recovery.on_new_ack();
@@ -118,9 +124,9 @@ impl Connection {
         timed.map(|t| t.rtt)
     }
 
-    fn on_duplicate_ack(&mut self, cx: Context<'_>, now: Time, mss: u64) {
+    fn on_duplicate_ack(&mut self, cx: Context<'_>, now: Time, news: u64, mss: u64) {
         match self.recovery.on_duplicate(&self.tx, self.sack, cx.tcp, mss) {
-            Duplicate::Counted => {}
+            Duplicate::Counted => self.reduce(cx, news, false),
             Duplicate::Ignored => self.counters.ignored_duplicates += 1,
             Duplicate::Lost => {
                 let flight = self.tx.flight().saturating_sub(self.recovery.limited_sent);
@@ -132,8 +138,25 @@ impl Connection {
                 self.recovery.enter(&mut self.tx, self.sack, mss);
                 self.counters.fast_retransmits += 1;
                 self.apply_limits(cx);
+                if self.sack && cx.tcp.prr {
+                    // What this ACK tells of counts as delivered in the recovery.
+                    let flight = self.recovery.board.missing_between(self.tx.una, self.tx.max) + news;
+                    self.recovery.prr = Some(Prr::new(self.cwnd, flight));
+                    self.reduce(cx, news, false);
+                }
             }
         }
+    }
+
+    /// Proportional rate reduction: an ACK of a recovery says that `bytes` more have arrived.
+    fn reduce(&mut self, cx: Context<'_>, bytes: u64, advances: bool) {
+        let (mss, board) = (cx.mss(), &self.recovery.board);
+        let Some(prr) = &mut self.recovery.prr else { return };
+        let edge = board.lost_edge(cx.tcp, mss);
+        let more_lost = board.missing_between(prr.lost_edge.max(self.tx.una), edge) > 0;
+        prr.lost_edge = prr.lost_edge.max(edge);
+        let pipe = board.pipe(self.tx.una, self.tx.max, cx.tcp, mss);
+        prr.on_ack(Delivery { bytes, pipe, safe: advances && !more_lost }, mss);
     }
 
     /// A switch has told of congestion: as an echo of a mark on what was last acknowledged.

@@ -153,6 +153,8 @@ pub struct Params {
     pub min_window: u32,
     /// Selective acknowledgements (RFC 2018, RFC 6675). Off in both studies (inferred).
     pub sack: bool,
+    /// With SACK, proportional rate reduction (RFC 9937): data leave a recovery evenly. Linux: since 3.2.
+    pub prr: bool,
     /// Timestamps (RFC 7323): a sample per ACK instead of one segment timed per round trip (RFC 6298, section 3).
     pub timestamps: bool,
     /// ECN (RFC 3168).
@@ -211,6 +213,7 @@ impl Params {
             initial_window: InitialWindow::Segments(10),
             min_window: 1,
             sack: true,
+            prr: true,
             timestamps: true,
             ecn: false,
             ecn_syn_retries: 1,
@@ -243,6 +246,7 @@ impl Params {
             delayed_ack: DelayedAck { segments: 2, timer: Duration::from_us(10_000), push: false },
             initial_window: InitialWindow::Rfc3390,
             sack: false,
+            prr: false,
             ecn_moves_recover: true,
             impatient: false,
             rearm_on_retransmit: true,
@@ -266,6 +270,7 @@ impl Params {
             },
             delayed_ack: DelayedAck { segments: 8, timer: Duration::from_us(50), push: true },
             sack: false,
+            prr: false,
             ..Self::rfc()
         }
     }

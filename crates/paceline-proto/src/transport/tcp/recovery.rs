@@ -4,6 +4,7 @@
 //! "recover", the end of what was in flight at the last reduction.
 
 use super::params::Params;
+use super::prr::Prr;
 use super::sack::{Scoreboard, Span};
 use super::sender::Sender;
 
@@ -35,6 +36,8 @@ pub struct Recovery {
     pub no_partial_yet: bool,
     /// SACK.
     pub board: Scoreboard,
+    /// What may leave in this recovery, with proportional rate reduction.
+    pub prr: Option<Prr>,
 }
 
 /// What a duplicate ACK calls for.
@@ -104,6 +107,7 @@ impl Recovery {
         self.fast = false;
         self.inflation = 0;
         self.resend = false;
+        self.prr = None;
         self.on_new_ack();
     }
 

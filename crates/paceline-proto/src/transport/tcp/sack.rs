@@ -58,7 +58,7 @@ impl Scoreboard {
 
     /// Below this everything missing counts as lost (`IsLost`, section 4): there are `dup_thresh` ranges above it, or more
     /// than `dup_thresh - 1` segments' bytes.
-    fn lost_edge(&self, params: &Params, mss: u64) -> u64 {
+    pub fn lost_edge(&self, params: &Params, mss: u64) -> u64 {
         let (mut bytes, mut count) = (0, 0);
         for r in self.sacked.as_slice().iter().rev() {
             bytes += r.len();
@@ -80,6 +80,17 @@ impl Scoreboard {
         let missing_below = |x: u64| x.max(snd_una) - snd_una - self.sacked.bytes_below(x.max(snd_una));
         let lost = missing_below(self.lost_edge(params, mss));
         missing_below(snd_max) - lost + missing_below(self.high_rxt.min(snd_max))
+    }
+
+    /// Bytes between two positions that the receiver does not have.
+    pub fn missing_between(&self, from: u64, to: u64) -> u64 {
+        let to = to.max(from);
+        to - from + self.sacked.bytes_below(from) - self.sacked.bytes_below(to)
+    }
+
+    /// Bytes from the first missing one on that the receiver has.
+    pub fn sacked_below(&self, position: u64) -> u64 {
+        self.sacked.bytes_below(position)
     }
 
     /// A recovery begins; the segment at `snd_una` has priority over the window.

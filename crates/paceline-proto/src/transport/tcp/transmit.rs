@@ -172,7 +172,11 @@ impl Connection {
     fn choose_by_scoreboard(&mut self, cx: Context<'_>) -> Result<Chosen, Nothing> {
         let mss = cx.mss();
         let board = &self.recovery.board;
-        if self.cwnd < board.pipe(self.tx.una, self.tx.max, cx.tcp, mss) + mss {
+        let room = match &self.recovery.prr {
+            Some(prr) => prr.allowance,
+            None => self.cwnd.saturating_sub(board.pipe(self.tx.una, self.tx.max, cx.tcp, mss)),
+        };
+        if room < mss {
             return Err(Nothing::Wait);
         }
         // New data are bounded by the peer's window alone: pipe stands for the other.
@@ -278,6 +282,9 @@ impl Connection {
             return segment;
         }
         self.tx.nxt = self.tx.nxt.max(end);
+        if let Some(prr) = &mut self.recovery.prr {
+            prr.on_sent(end - start);
+        }
         match why {
             Why::Lost if self.recovery.fast && self.sack => self.recovery.board.on_again(end),
             Why::Rescue => self.recovery.board.on_rescue(),

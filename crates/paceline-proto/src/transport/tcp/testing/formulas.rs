@@ -82,7 +82,7 @@ fn periodic_loss_follows_mathis() {
             let expected = (1.5 / p).sqrt();
             let measured = window(stack(sack, true), reno(), (RTT, 60), Losses::Single, |n| n % every == 0);
             let ratio = measured / expected;
-            assert!((0.92..1.02).contains(&ratio), "sack {sack}, 1/{every}: {measured:.1}, Mathis {expected:.1}");
+            assert!((0.9..1.02).contains(&ratio), "sack {sack}, 1/{every}: {measured:.1}, Mathis {expected:.1}");
         }
     }
 }
@@ -109,7 +109,8 @@ fn high_loss_follows_padhye() {
         let expected = RTT / (rounds + timeouts);
         // The model repairs all losses of a round at once, as SACK does. NewReno needs a round trip for each, which costs it up
         // to a third where windows are large.
-        for (sack, bounds) in [(true, 0.9..1.2), (false, 0.65..1.1)] {
+        // Proportional rate reduction is careful after many losses in a round.
+        for (sack, bounds) in [(true, 0.85..1.2), (false, 0.65..1.1)] {
             let measured = window(stack(sack, true), reno(), (RTT, 200), Losses::RestOfRound, bernoulli(p));
             let ratio = measured / expected;
             assert!(bounds.contains(&ratio), "sack {sack}, p {p}: {measured:.2}, Padhye {expected:.2}");

@@ -12,7 +12,7 @@ use super::pair::{Fate, Pair};
 
 /// A stack with anything switched on or off.
 fn stacks() -> impl Strategy<Value = Params> {
-    let switches = (any::<[bool; 12]>(), 1u32..10, 1u32..12, 1u32..5, 0u8..3);
+    let switches = (any::<[bool; 13]>(), 1u32..10, 1u32..12, 1u32..5, 0u8..3);
     (switches, 4u64..40, 4u64..40, 1u32..20, 1u32..6).prop_map(
         |((b, delack, iw, burst, pacing), snd, rcv, queue, board)| {
             let base = if b[0] { Params::freebsd() } else { Params::rfc() };
@@ -22,6 +22,7 @@ fn stacks() -> impl Strategy<Value = Params> {
             Params {
                 rto,
                 sack: b[1],
+                prr: b[12],
                 timestamps: b[2],
                 ecn: b[3],
                 limited_transmit: b[4],
@@ -82,8 +83,12 @@ fn in_bounds(pair: &Pair, end: usize, segment: &Segment) {
     let r = &c.recovery;
     if r.fast && c.sack {
         let pipe = r.board.pipe(c.tx.una, c.tx.max, &pair.tcp[end], mss);
-        // The first retransmission, and the rescue, are beyond the window's word.
-        assert!(pipe <= c.cwnd.max(mss) || start == c.tx.una || start < c.tx.max - mss, "pipe {pipe} of {}", c.cwnd);
+        // The first retransmission, and the rescue, are beyond the window's word; proportional rate reduction comes down to it.
+        assert!(
+            r.prr.is_some() || pipe <= c.cwnd.max(mss) || start == c.tx.una || start < c.tx.max - mss,
+            "pipe {pipe} of {}",
+            c.cwnd
+        );
     } else if start > c.tx.una {
         let window = c.cwnd.saturating_add_signed(r.inflation).max(mss) + 2 * mss;
         // The FIN takes no window.

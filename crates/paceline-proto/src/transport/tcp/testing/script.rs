@@ -70,7 +70,7 @@ fn time(text: &str) -> Duration {
 
 /// The settings of a script, and a threshold to start from.
 fn settings(line: &str) -> (Params, FlowContext, Option<u64>) {
-    let mut p = Params { timestamps: false, ..Params::rfc() };
+    let mut p = Params { timestamps: false, prr: false, ..Params::rfc() };
     let (mut mss, mut reno, mut ssthresh) = (1000, new_reno::Params::default(), None);
     for word in line.split_whitespace() {
         let (key, v) = word.split_once('=').unwrap_or_else(|| panic!("key=value, not {word}"));
@@ -86,6 +86,7 @@ fn settings(line: &str) -> (Params, FlowContext, Option<u64>) {
             "ecn_recover" => p.ecn_moves_recover = on(v),
             "limited_transmit" => p.limited_transmit = on(v),
             "rescue" => p.rescue = on(v),
+            "prr" => p.prr = on(v),
             "auto_read" => p.auto_read = on(v),
             "delack" => p.delayed_ack.segments = number() as u32,
             "delack_timer" => p.delayed_ack.timer = time(v),
@@ -371,6 +372,7 @@ scripts!(
     rto_restart,
     rto_rfc6298,
     sack_lost_retransmission,
+    sack_prr,
     sack_receiver_blocks,
     sack_rescue,
     sack_two_losses,
