@@ -86,7 +86,7 @@ impl Connection {
             restart = self.sack || !cx.tcp.impatient || self.recovery.no_partial_yet;
             self.recovery.no_partial_yet = false;
         } else if self.recovery.fast {
-            // With proportional rate reduction the network holds no less than the window.
+            // With proportional rate reduction what is in the network has come down to ssthresh, which is the window then (RFC 9937).
             let flight = if self.recovery.prr.is_some() { u64::MAX } else { self.tx.flight().max(mss) + mss };
             self.recovery.leave();
             self.cc.on_recovered(cx.cc, now, flight);

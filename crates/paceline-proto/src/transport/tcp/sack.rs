@@ -88,7 +88,7 @@ impl Scoreboard {
         to - from + self.sacked.bytes_below(from) - self.sacked.bytes_below(to)
     }
 
-    /// Bytes from the first missing one on that the receiver has.
+    /// Bytes selectively acknowledged below a position.
     pub fn sacked_below(&self, position: u64) -> u64 {
         self.sacked.bytes_below(position)
     }
