@@ -101,7 +101,7 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
         note("workloads.rate_cap", "a scheme over UDP has its rate");
     } else if tcp {
         note("host.nack_interval, host.rto, host.rto_tries, host.idle_restart", "TCP has its own (host.tcp)");
-        if !s.schemes.iter().any(|s| s.params.uses_int()) {
+        if !s.uses_int() {
             note("host.base_rtt", "TCP measures its round trips");
         }
         note("workloads.rate_cap", "TCP chooses its rates");

@@ -451,6 +451,11 @@ impl Scenario {
         (f.payload + f.header + telemetry).max(f.ack_header + telemetry).max(f.min_frame).max(f.pfc_frame)
     }
 
+    /// Whether switches write INT records into the packets of any scheme.
+    pub fn uses_int(&self) -> bool {
+        self.schemes.iter().any(|s| s.params.uses_int())
+    }
+
     /// Name of a node, for messages.
     pub fn node_name(&self, node: crate::graph::NodeId) -> String {
         let tier = self.graph.tiers[node as usize];

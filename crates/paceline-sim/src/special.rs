@@ -74,28 +74,30 @@ impl Net {
             self.special_arrival(port, h, now, &mut quiet);
         }
         self.special_departures(port, end, &mut quiet);
-        if let Some((at, _)) = self.next_special(port) {
+        if let Some((at, _)) = self.next_special(port, 0) {
             lane.waiting(port, at);
         }
     }
 
     /// All departures before `end`.
     fn special_departures<S: Schedule>(&mut self, port: u32, end: u64, s: &mut S) {
-        while let Some((at, class)) = self.next_special(port).filter(|(at, _)| *at < end) {
+        while let Some((at, class)) = self.next_special(port, 0).filter(|(at, _)| *at < end) {
             self.special_send(port, class, at, s);
         }
     }
 
-    /// When the port starts its next packet if nothing arrives before, and of which class; a port that trims decides that only then.
+    /// When the port starts its next packet, at `from` at the earliest, if nothing arrives before, and of which class; a port that
+    /// trims decides that only then.
     #[inline]
-    fn next_special(&self, port: u32) -> Option<(u64, Option<u8>)> {
+    fn next_special(&self, port: u32, from: u64) -> Option<(u64, Option<u8>)> {
         let p = &self.ports[port as usize];
         if p.waiting == 0 {
             return None;
         }
+        let free = p.free.max(from);
         match self.special.as_deref() {
-            Some(Special::Credits(c)) => c.next(port, p, &self.arena, p.free).map(|(at, class)| (at, Some(class))),
-            _ => Some((p.free, None)),
+            Some(Special::Credits(c)) => c.next(port, p, &self.arena, free).map(|(at, class)| (at, Some(class))),
+            _ => Some((free, None)),
         }
     }
 
@@ -112,15 +114,10 @@ impl Net {
     }
 
     fn special_start<S: Schedule>(&mut self, port: u32, now: u64, s: &mut S) {
-        let Some((at, mut class)) = self.next_special(port) else { return };
+        let Some((at, class)) = self.next_special(port, now) else { return };
         if at > now {
             s.waiting(port, at);
             return;
-        }
-        let p = &self.ports[port as usize];
-        if let (Some(Special::Credits(c)), true) = (self.special.as_deref(), p.free < now) {
-            // What may go has become more.
-            class = c.next(port, p, &self.arena, now).map(|(_, class)| class);
         }
         self.special_send(port, class, now, s);
     }

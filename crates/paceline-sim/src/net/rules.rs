@@ -34,7 +34,7 @@ impl Rules {
             class_slot: [UNRECORDED; 8],
             ecn_per_port: switch.ecn.as_ref().is_some_and(|e| e.per_port),
             int_units: IntUnits::new(int_multiple),
-            writes_int: scenario.schemes.iter().any(|s| s.params.uses_int()),
+            writes_int: scenario.uses_int(),
             port_limit,
             pfc_reaction: switch.pfc.map_or(0, |p| p.reaction.0),
             selective_mask: if switch.selective.is_some() { UNSCHEDULED } else { 0 },

@@ -66,8 +66,7 @@ impl Net {
             graph.ports.iter().filter(|p| !graph.is_host(p.node)).map(|p| p.rate.0).collect();
         switch_rates.sort_unstable();
         switch_rates.dedup();
-        let uses_int = scenario.schemes.iter().any(|s| s.params.uses_int());
-        if uses_int && switch_rates.len() > MAX_RATES {
+        if scenario.uses_int() && switch_rates.len() > MAX_RATES {
             return Err(InputError::new("INT can name eight different port rates")
                 .field("schemes")
                 .value(format!("{} rates", switch_rates.len()))

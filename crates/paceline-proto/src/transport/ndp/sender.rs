@@ -203,7 +203,7 @@ impl Senders {
 
     /// The next packet: repairs of any message first, then the others, each message in turn.
     pub(super) fn poll(&mut self, params: &Params, now: Time, counters: &mut Counters) -> Option<Header> {
-        // A NIC asks after every packet, mostly in vain.
+        // A NIC asks after every packet, often in vain.
         if self.rings.iter().all(VecDeque::is_empty) {
             return None;
         }

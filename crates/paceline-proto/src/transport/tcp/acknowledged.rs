@@ -75,7 +75,7 @@ impl Connection {
         self.tries = 0;
         let after_timeout = self.tx.nxt < self.tx.max;
         // What had been selectively acknowledged is no news.
-        let delivered = news + acked - self.recovery.board.sacked_below(ack);
+        let delivered = news + acked - self.recovery.board.sacked.bytes_below(ack);
         self.tx.acknowledge(ack);
         self.recovery.board.advance(ack);
         let mut restart = true;

@@ -77,7 +77,7 @@ impl Scoreboard {
 
     /// Estimate of the bytes in the network (`SetPipe`, section 4): not selectively acknowledged and not lost, plus sent again.
     pub fn pipe(&self, snd_una: u64, snd_max: u64, params: &Params, mss: u64) -> u64 {
-        let missing_below = |x: u64| x.max(snd_una) - snd_una - self.sacked.bytes_below(x.max(snd_una));
+        let missing_below = |x: u64| self.missing_between(snd_una, x);
         let lost = missing_below(self.lost_edge(params, mss));
         missing_below(snd_max) - lost + missing_below(self.high_rxt.min(snd_max))
     }
@@ -86,11 +86,6 @@ impl Scoreboard {
     pub fn missing_between(&self, from: u64, to: u64) -> u64 {
         let to = to.max(from);
         to - from + self.sacked.bytes_below(from) - self.sacked.bytes_below(to)
-    }
-
-    /// Bytes selectively acknowledged below a position.
-    pub fn sacked_below(&self, position: u64) -> u64 {
-        self.sacked.bytes_below(position)
     }
 
     /// A recovery begins; the segment at `snd_una` has priority over the window.
