@@ -502,10 +502,10 @@ class Pfc(Section):
 
     headroom: str = "3x"
     """Bytes set aside per port and class in use for what arrives after a pause was sent: a size,
-    a multiple of rate times delay, or `"auto"`, what may arrive at most: rate times the delay there
-    and back, three largest frames (one over the threshold, one begun at either end) and eight pause
-    frames. `paceline check` warns of less. Unit: bytes. Range [0B, 1GiB]. Source: HPCC reference
-    simulator (fixed there).
+    a multiple of rate times delay (half of the time there and back, `reaction` included), or
+    `"auto"`, what may arrive at most: rate times the delay there and back, three largest frames
+    (one over the threshold, one begun at either end) and eight pause frames. `paceline check` warns
+    of less. Unit: bytes. Range [0B, 1GiB]. Source: HPCC reference simulator (fixed there).
     """
 
     alpha: float = 0.125
@@ -514,8 +514,8 @@ class Pfc(Section):
     """
 
     alpha_scales: bool = True
-    """Double `alpha` for each factor 2 of the port's rate above host speed, up to 1. Source:
-    HPCC reference simulator (fixed there).
+    """Double `alpha` for each factor 2, also one only begun, of the port's rate above that of
+    the first host, up to 1. Source: HPCC reference simulator (fixed there).
     """
 
     resume_offset: str = "3072B"
@@ -773,7 +773,9 @@ class Switch(Section):
     """
 
     scheduler: Literal["auto", "round_robin", "strict"] = "auto"
-    """Who goes next at a port where several classes wait. Source: Paceline."""
+    """Who goes next at a switch port where several classes wait. Hosts serve their flows in
+    turn, whatever their classes. Source: Paceline.
+    """
 
     delay: str = "0s"
     """Time through the switch, added to what leaves it. Unit: time. Range [0s, 1s]. Source:
@@ -1078,8 +1080,10 @@ class Host(Section):
 
     base_rtt: str = "network"
     """The base RTT that windows and rates derive from: the largest in the network, that of the
-    flow's own pair, or a time. Unit: time. Range [1ns, 10s]. Source: HPCC reference simulator,
-    GLOBAL_T 1.
+    flow's own pair, or a time. With it goes the bandwidth-delay product: over all pairs the largest
+    product of a pair's base RTT and the slowest link of its path (every NIC has that window, slower
+    ones too); that of the flow's own pair; or the time by the fastest NIC. Unit: time. Range [1ns,
+    10s]. Source: HPCC reference simulator, GLOBAL_T 1.
     """
 
     tcp: Tcp = Tcp()
@@ -1158,7 +1162,16 @@ class Series(Section):
     """Time series of queues, rates and windows."""
 
     interval: str = "10us"
-    """From one sample to the next. Unit: time. Range [1ns, 1s]. Source: Paceline."""
+    """From one sample to the next; longer where `samples` are not enough for the run. Unit:
+    time. Range [1ns, 1s]. Source: Paceline.
+    """
+
+    samples: Literal["auto"] | int = "auto"
+    """Samples kept at most: when there are so many, every other one goes and the interval
+    doubles. `"auto"`: as many as fit into 1 MiB for all queues that are sampled (those of all
+    switch ports, or of `ports` alone with `busiest = 0`), 512 to 4096. `series_interval_ps` of
+    `summary.json` is the interval at the end. Range [2, 1000000]. Source: Paceline.
+    """
 
     busiest: int = 8
     """Number of the busiest ports whose queues are sampled. Range [0, 1024]. Source: Paceline."""
@@ -1255,7 +1268,9 @@ class Load(Section):
     """Offered load."""
 
     value: float = 0.3
-    """Share of the capacity. Range (0, 10]. Source: HPCC, sec. 5.1: 30 %, the normal load."""
+    """Share of the capacity. All sending hosts offer the same, whatever their links. Range (0,
+    10]. Source: HPCC, sec. 5.1: 30 %, the normal load.
+    """
 
     bytes: Literal["payload", "wire"] = "payload"
     """Count payload alone, or everything data packets put on the wire. Source: HPCC project
@@ -1304,8 +1319,8 @@ class Poisson(Section):
     """
 
     rate_cap: str = "off"
-    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
-    Paceline.
+    """Upper limit on the sending rate of each flow, in bytes of frames. Unit: bit/s. Range
+    [1Kbps, 10Tbps]. Source: Paceline.
     """
 
     sizes: str | SizeFile = "websearch@hpcc"
@@ -1362,8 +1377,8 @@ class SynchronousIncast(Section):
     """
 
     rate_cap: str = "off"
-    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
-    Paceline.
+    """Upper limit on the sending rate of each flow, in bytes of frames. Unit: bit/s. Range
+    [1Kbps, 10Tbps]. Source: Paceline.
     """
 
     senders: int = 16
@@ -1425,8 +1440,8 @@ class StaggeredIncast(Section):
     """
 
     rate_cap: str = "off"
-    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
-    Paceline.
+    """Upper limit on the sending rate of each flow, in bytes of frames. Unit: bit/s. Range
+    [1Kbps, 10Tbps]. Source: Paceline.
     """
 
     senders: int = 16
@@ -1519,8 +1534,8 @@ class PoissonIncast(Section):
     """
 
     rate_cap: str = "off"
-    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
-    Paceline.
+    """Upper limit on the sending rate of each flow, in bytes of frames. Unit: bit/s. Range
+    [1Kbps, 10Tbps]. Source: Paceline.
     """
 
     senders: int = 16
@@ -1586,8 +1601,8 @@ class Permutation(Section):
     """
 
     rate_cap: str = "off"
-    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
-    Paceline.
+    """Upper limit on the sending rate of each flow, in bytes of frames. Unit: bit/s. Range
+    [1Kbps, 10Tbps]. Source: Paceline.
     """
 
     sizes: str | SizeFile = "1MiB"
@@ -1640,8 +1655,8 @@ class AllToAll(Section):
     """
 
     rate_cap: str = "off"
-    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
-    Paceline.
+    """Upper limit on the sending rate of each flow, in bytes of frames. Unit: bit/s. Range
+    [1Kbps, 10Tbps]. Source: Paceline.
     """
 
     sizes: str | SizeFile = "64KiB"
@@ -1724,8 +1739,8 @@ class Flows(Section):
     """
 
     rate_cap: str = "off"
-    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
-    Paceline.
+    """Upper limit on the sending rate of each flow, in bytes of frames. Unit: bit/s. Range
+    [1Kbps, 10Tbps]. Source: Paceline.
     """
 
     file: str | None = None
@@ -1766,8 +1781,8 @@ class ClosedRpc(Section):
     """
 
     rate_cap: str = "off"
-    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
-    Paceline.
+    """Upper limit on the sending rate of each flow, in bytes of frames. Unit: bit/s. Range
+    [1Kbps, 10Tbps]. Source: Paceline.
     """
 
     clients: Literal["all"] | Sequence[int | str] = "all"
@@ -1836,8 +1851,8 @@ class OpenRpc(Section):
     """
 
     rate_cap: str = "off"
-    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
-    Paceline.
+    """Upper limit on the sending rate of each flow, in bytes of frames. Unit: bit/s. Range
+    [1Kbps, 10Tbps]. Source: Paceline.
     """
 
     clients: Literal["all"] | Sequence[int | str] = "all"
@@ -1912,8 +1927,8 @@ class ScatterGather(Section):
     """
 
     rate_cap: str = "off"
-    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
-    Paceline.
+    """Upper limit on the sending rate of each flow, in bytes of frames. Unit: bit/s. Range
+    [1Kbps, 10Tbps]. Source: Paceline.
     """
 
     hosts: Literal["all"] | Sequence[int | str] = "all"
@@ -1978,8 +1993,8 @@ class OnOffFlows(Section):
     """
 
     rate_cap: str = "off"
-    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
-    Paceline.
+    """Upper limit on the sending rate of each flow, in bytes of frames. Unit: bit/s. Range
+    [1Kbps, 10Tbps]. Source: Paceline.
     """
 
     hosts: Literal["all"] | Sequence[int | str] = "all"
@@ -2059,8 +2074,8 @@ class OnOffCbr(Section):
     """
 
     rate_cap: str = "off"
-    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
-    Paceline.
+    """Upper limit on the sending rate of each flow, in bytes of frames. Unit: bit/s. Range
+    [1Kbps, 10Tbps]. Source: Paceline.
     """
 
     hosts: Literal["all"] | Sequence[int | str] = "all"
@@ -2128,8 +2143,8 @@ class Bt(Section):
     """
 
     rate_cap: str = "off"
-    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
-    Paceline.
+    """Upper limit on the sending rate of each flow, in bytes of frames. Unit: bit/s. Range
+    [1Kbps, 10Tbps]. Source: Paceline.
     """
 
     hosts: Literal["all"] | Sequence[int | str] = "all"
@@ -2194,8 +2209,8 @@ class Cg(Section):
     """
 
     rate_cap: str = "off"
-    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
-    Paceline.
+    """Upper limit on the sending rate of each flow, in bytes of frames. Unit: bit/s. Range
+    [1Kbps, 10Tbps]. Source: Paceline.
     """
 
     hosts: Literal["all"] | Sequence[int | str] = "all"
@@ -2262,8 +2277,8 @@ class Ft(Section):
     """
 
     rate_cap: str = "off"
-    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
-    Paceline.
+    """Upper limit on the sending rate of each flow, in bytes of frames. Unit: bit/s. Range
+    [1Kbps, 10Tbps]. Source: Paceline.
     """
 
     hosts: Literal["all"] | Sequence[int | str] = "all"
@@ -2333,8 +2348,8 @@ class Is(Section):
     """
 
     rate_cap: str = "off"
-    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
-    Paceline.
+    """Upper limit on the sending rate of each flow, in bytes of frames. Unit: bit/s. Range
+    [1Kbps, 10Tbps]. Source: Paceline.
     """
 
     hosts: Literal["all"] | Sequence[int | str] = "all"
@@ -2414,8 +2429,8 @@ class Mg(Section):
     """
 
     rate_cap: str = "off"
-    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
-    Paceline.
+    """Upper limit on the sending rate of each flow, in bytes of frames. Unit: bit/s. Range
+    [1Kbps, 10Tbps]. Source: Paceline.
     """
 
     hosts: Literal["all"] | Sequence[int | str] = "all"
@@ -2485,8 +2500,8 @@ class Wrf(Section):
     """
 
     rate_cap: str = "off"
-    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
-    Paceline.
+    """Upper limit on the sending rate of each flow, in bytes of frames. Unit: bit/s. Range
+    [1Kbps, 10Tbps]. Source: Paceline.
     """
 
     hosts: Literal["all"] | Sequence[int | str] = "all"
@@ -2568,8 +2583,8 @@ class Goal(Section):
     """
 
     rate_cap: str = "off"
-    """Upper limit on the sending rate of each flow. Unit: bit/s. Range [1Kbps, 10Tbps]. Source:
-    Paceline.
+    """Upper limit on the sending rate of each flow, in bytes of frames. Unit: bit/s. Range
+    [1Kbps, 10Tbps]. Source: Paceline.
     """
 
     hosts: Literal["all"] | Sequence[int | str] = "all"
@@ -2633,28 +2648,29 @@ class NoControl(Section):
     chosen: ClassVar[tuple[str, ...]] = ("cc",)
 
     window: str = "bdp"
-    """Bytes in flight: base RTT times line rate, a size, or no limit. Unit: bytes. Range [1B,
-    1TiB]. Source: HPCC reference simulator, HAS_WIN 1.
+    """Bytes in flight: the bandwidth-delay product (`host.base_rtt`), a size, or no limit. Unit:
+    bytes. Range [1B, 1TiB]. Source: HPCC reference simulator, HAS_WIN 1.
     """
 
     rate: str = "line"
-    """Sending rate: that of the NIC, or a rate up to that. Unit: bit/s. Range [1Kbps, 10Tbps].
-    Source: Paceline.
+    """Sending rate in bytes of frames (`framing.wire_overhead` comes on top): that of the NIC,
+    or a rate up to that. Unit: bit/s. Range [1Kbps, 10Tbps]. Source: Paceline.
     """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hpcc(Section):
     """HPCC: window and rate from the link utilisation that switches report in every packet
-    (INT).
+    (INT). A packet has room for five switches; those behind the fifth are not seen, of which a run
+    warns. Packets of a flow must keep to one path.
     """
 
     cc: ClassVar[Literal["hpcc"]] = "hpcc"
     chosen: ClassVar[tuple[str, ...]] = ("cc",)
 
     eta: float = 0.95
-    """Target utilisation of a link. Range (0, 1]. Source: HPCC, sec. 5.1 (0.95); the project
-    page uses 0.99.
+    """Target utilisation of a link in bytes of frames; `framing.wire_overhead` comes on top.
+    Range (0, 1]. Source: HPCC, sec. 5.1 (0.95); the project page uses 0.99.
     """
 
     max_stage: int = 0
@@ -2683,8 +2699,8 @@ class Hpcc(Section):
     """
 
     window: str = "bdp"
-    """Bytes in flight at line rate: base RTT times line rate, or a size. Unit: bytes. Range [1B,
-    1TiB]. Source: HPCC: W_init; reference simulator, HAS_WIN 1.
+    """Bytes in flight at line rate: the bandwidth-delay product (`host.base_rtt`), or a size.
+    Unit: bytes. Range [1B, 1TiB]. Source: HPCC: W_init; reference simulator, HAS_WIN 1.
     """
 
     start: float = 1.0
@@ -2750,8 +2766,8 @@ class HpccPint(Section):
     """
 
     window: str = "bdp"
-    """Bytes in flight at line rate: base RTT times line rate, a size, or no limit. Unit: bytes.
-    Range [1B, 1TiB]. Source: HPCC reference simulator, HAS_WIN 1.
+    """Bytes in flight at line rate: the bandwidth-delay product (`host.base_rtt`), a size, or no
+    limit. Unit: bytes. Range [1B, 1TiB]. Source: HPCC reference simulator, HAS_WIN 1.
     """
 
 
@@ -2832,9 +2848,9 @@ class Dcqcn(Section):
     """
 
     window: str = "off"
-    """Bytes in flight at line rate: no limit (DCQCN), base RTT times line rate (DCQCN+win), or a
-    size. Unit: bytes. Range [1B, 1TiB]. Source: HPCC, sec. 5: DCQCN and DCQCN+win; reference
-    simulator, HAS_WIN.
+    """Bytes in flight at line rate: no limit (DCQCN), the bandwidth-delay product (DCQCN+win;
+    `host.base_rtt`), or a size. Unit: bytes. Range [1B, 1TiB]. Source: HPCC, sec. 5: DCQCN and
+    DCQCN+win; reference simulator, HAS_WIN.
     """
 
 
@@ -2842,7 +2858,8 @@ class Dcqcn(Section):
 class Timely(Section):
     """TIMELY: the rate follows the round-trip time and its gradient. No help from switches. The
     queues that ACKs meet count as congestion too; the HPCC reference simulator's scripts give ACKs
-    priority (`host.ack_priority`) with TIMELY, and with DCQCN without a window.
+    priority (`host.ack_priority`, there with `quirks.ack_priority_at_hosts`) with TIMELY, and with
+    DCQCN without a window.
     """
 
     cc: ClassVar[Literal["timely"]] = "timely"
@@ -2901,9 +2918,9 @@ class Timely(Section):
     """
 
     window: str = "off"
-    """Bytes in flight at line rate: no limit (TIMELY), base RTT times line rate (TIMELY+win), or
-    a size. Unit: bytes. Range [1B, 1TiB]. Source: HPCC, sec. 5: TIMELY and TIMELY+win; reference
-    simulator, HAS_WIN.
+    """Bytes in flight at line rate: no limit (TIMELY), the bandwidth-delay product (TIMELY+win;
+    `host.base_rtt`), or a size. Unit: bytes. Range [1B, 1TiB]. Source: HPCC, sec. 5: TIMELY and
+    TIMELY+win; reference simulator, HAS_WIN.
     """
 
 
@@ -2939,8 +2956,8 @@ class Dctcp(Section):
     """
 
     window: str = "bdp"
-    """Bytes in flight at line rate: base RTT times line rate, a size, or no limit. Unit: bytes.
-    Range [1B, 1TiB]. Source: HPCC reference simulator, HAS_WIN 1.
+    """Bytes in flight at line rate: the bandwidth-delay product (`host.base_rtt`), a size, or no
+    limit. Unit: bytes. Range [1B, 1TiB]. Source: HPCC reference simulator, HAS_WIN 1.
     """
 
 

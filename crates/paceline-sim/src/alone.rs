@@ -236,8 +236,8 @@ struct Watcher<'a> {
 }
 
 impl Observer for Watcher<'_> {
-    fn flows_ended(&mut self, records: &[FlowRecord]) {
-        if let Some(r) = records.first().filter(|r| r.status == Status::Finished) {
+    fn flow_records(&mut self, records: &[FlowRecord]) {
+        if let Some(r) = records.iter().find(|r| r.status == Status::Finished) {
             self.fct = [r.fct_sender, r.fct_receiver];
         }
     }

@@ -8,7 +8,9 @@
 //! | `workloads.rs` | what becomes of a workload, by kind; what hosts it has |
 //! | `on_off.rs`, `incast.rs`, `flows.rs`, `rpc.rs`, `programs.rs`, `mpi.rs` | kinds that take more than a few lines |
 //! | `load.rs`, `sizes.rs` | from a load to arrivals; flow sizes |
+//! | `doubts.rs` | warnings that take the network to see |
 
+mod doubts;
 mod failures;
 mod flows;
 mod incast;
@@ -36,7 +38,7 @@ use crate::routing::Routes;
 use crate::scenario::{HostConfig, QueueRecords, RecordConfig, Rto, Scenario, Scheme, Transport};
 use crate::spec::Resolved;
 use crate::spec::host::{BaseRtt, IdleRestart, Rto as RtoSpec};
-use crate::spec::run::{Interval, QueueRecords as QueueSpec, Stall};
+use crate::spec::run::{QueueRecords as QueueSpec, Stall};
 use crate::spec::topology::TopologyKind;
 use crate::topology;
 use crate::workload::{self as w, FlowSource};
@@ -84,12 +86,10 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
     let messages = spec.schemes.iter().any(|(_, s)| s.cc.is_message_transport());
     let switch = spec.switch.config(&rates, &framing, messages);
     let host_rate = graph.hosts().flat_map(|h| graph.ports_of(h)).map(|p| p.rate.0).min().unwrap_or(1);
-    let base_rtt = if let BaseRtt::Fixed(d) = spec.host.base_rtt {
-        d
-    } else {
-        let mut routes = Routes::new(Arc::clone(&graph), spec.routing.config());
-        Duration::from_ns(ideal::max_base_rtt(&mut routes, framing.payload).rtt_ns)
-    };
+    let mut routes = Routes::new(Arc::clone(&graph), spec.routing.config());
+    let longest = ideal::max_base_rtt(&mut routes, framing.payload);
+    let rtt = Duration::from_ns(longest.rtt_ns);
+    let base_rtt = if let BaseRtt::Fixed(d) = spec.host.base_rtt { d } else { rtt };
     // A timeout below the drain of a full buffer would fire for queueing alone.
     let drain = BitsPerSec(host_rate).serialisation(switch.buffer.0);
     let initial = match spec.host.rto {
@@ -97,14 +97,12 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         RtoSpec::After(time) => Some(time),
         RtoSpec::Auto => Some(Duration(MS.max(base_rtt.0.saturating_mul(4).saturating_add(drain.0)))),
     };
-    if let (None, Stall::After(stall)) = (initial, &spec.run.stall) {
-        let mut routes = Routes::new(Arc::clone(&graph), spec.routing.config());
-        let rtt = Duration::from_ns(ideal::max_base_rtt(&mut routes, framing.payload).rtt_ns);
-        if *stall <= rtt {
-            warnings.push(format!(
-                "run.stall ({stall}) is not longer than the network's base RTT ({rtt}): waiting for the first ACK looks like a stall"
-            ));
-        }
+    if let (None, Stall::After(stall)) = (initial, &spec.run.stall)
+        && *stall <= rtt
+    {
+        warnings.push(format!(
+            "run.stall ({stall}) is not longer than the network's base RTT ({rtt}): waiting for the first ACK looks like a stall"
+        ));
     }
     let host = HostConfig {
         ack_priority: spec.host.ack_priority,
@@ -167,6 +165,7 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         let made = build.workload(number, workload, rpcs.last().map_or(0, |r| r.first + r.count()))?;
         rpcs.extend(made.rpc);
         programs.extend(made.program.map(Arc::new));
+        warnings.extend(made.doubt);
         classes.extend(made.classes);
         flow_count = flow_count.zip(made.count).map(|(a, b)| a + b);
         most_flows = most_flows.zip(made.most).map(|(a, b)| a.saturating_add(b));
@@ -187,6 +186,7 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         pfc.classes = classes.len().clamp(1, 8) as u8;
     }
     warnings.extend(crate::switch::lack_of_headroom(&scenario));
+    warnings.extend(doubts::of_paths(spec, &scenario, &longest, &mut routes));
     let source = match sources.len() {
         1 => sources.remove(0),
         _ => Box::new(w::Merge::new(sources)),
@@ -211,12 +211,15 @@ struct Made {
     end: Option<Time>,
     rpc: Option<Arc<w::Rpc>>,
     program: Option<Program>,
+    /// A warning.
+    doubt: Option<String>,
 }
 
 impl Made {
     /// Flows of the workload's class, `count` of them and the last at `end`, as far as known.
     fn flows(source: impl FlowSource + 'static, count: Option<u64>, end: Option<Time>) -> Self {
-        Self { source: Box::new(source), classes: vec![], count, most: count, end, rpc: None, program: None }
+        let source = Box::new(source);
+        Self { source, classes: vec![], count, most: count, end, rpc: None, program: None, doubt: None }
     }
 }
 
@@ -236,12 +239,4 @@ fn read_text(spec: &Resolved, field: &str, file: &str) -> Result<String, InputEr
     }
     let bytes = std::fs::read(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
     crate::hpcc_format::utf8(&bytes, file).map(str::to_string)
-}
-
-/// When series are sampled, if at all.
-pub fn series_interval(spec: &Resolved) -> Option<Duration> {
-    match spec.records.series.interval {
-        Interval::Off => None,
-        Interval::Every(d) => Some(d),
-    }
 }

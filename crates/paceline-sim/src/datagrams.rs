@@ -65,7 +65,9 @@ impl Net {
             let record = self.record_of_datagrams(slot);
             let late = record.fct_receiver == 0 || record.fct_receiver >= record.ideal_receiver;
             assert!(!self.has_own_paths() || late, "faster than its ideal: {record:?}");
-            self.ended.push(record);
+            let d = &self.infos[slot as usize].datagrams;
+            self.last_end = self.last_end.max(d.gone_at).max(d.last_arrival);
+            self.flow_records.push(record);
             self.free_flows.push_back(slot);
         }
     }
@@ -77,7 +79,6 @@ impl Net {
         flow.progress_at = now;
         let port = &self.ports[flow.nic as usize];
         self.infos[slot as usize].datagrams.gone_at = now + port.wire_ps(flow.short_size, &self.wires);
-        self.last_end = self.last_end.max(now);
         self.counters.finished += 1;
     }
 

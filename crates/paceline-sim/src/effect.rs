@@ -1,13 +1,17 @@
 //! Settings that changed nothing in a run, and how one can tell.
 
 use paceline_proto::cc::Params;
-use paceline_proto::units::Time;
+use paceline_proto::units::{Duration, Time};
 
 use crate::net::Net;
 use crate::programs::{Connections, Kind};
 use crate::scenario::{BufferModel, PathChoice, Transport};
 use crate::spec::Resolved;
+use crate::spec::run::Interval;
 use crate::spec::scheme::Window;
+
+/// The interval of series where none is asked for.
+const DEFAULT_INTERVAL: Duration = Duration::from_us(10);
 
 /// One clause per setting without effect: `setting: why`.
 pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
@@ -148,10 +152,33 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
     } else {
         note("routing.reroute_after, quirks.link_down", "no link fails (failures)");
     }
+    series(spec, net, &mut note);
     if s.records.queues == crate::scenario::QueueRecords::Off && !spec.records.series.ports.is_empty() {
         note("records.queues", "off: series of ports are sampled, histograms are not kept");
     }
     out
+}
+
+/// Series thinner than asked for, and followed flows that no sample met.
+fn series(spec: &Resolved, net: &Net, note: &mut impl FnMut(&str, &str)) {
+    let (asked, taken) = (&spec.records.series, net.series());
+    if let Interval::Every(interval) = asked.interval
+        && interval != DEFAULT_INTERVAL
+        && taken.interval > interval.0
+    {
+        let (most, kept) = (taken.limit, Duration(taken.interval));
+        let why = format!(
+            "there is a sample every {kept}: at {interval} they would be more than {most} (records.series.samples)"
+        );
+        note("records.series.interval", &why);
+    }
+    let met = |i: usize| taken.flows.iter().any(|at| at[i].is_some());
+    let missed: Vec<String> =
+        taken.followed.iter().enumerate().filter(|(i, _)| !met(*i)).map(|(_, id)| id.to_string()).collect();
+    if !missed.is_empty() {
+        let why = format!("no sample fell into the life of flow {}", missed.join(", "));
+        note("records.series.flows", &why);
+    }
 }
 
 /// RDMA's timeouts.

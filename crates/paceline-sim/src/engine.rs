@@ -47,8 +47,8 @@ pub struct Progress {
 
 /// Who watches a run. Called between events, never inside one.
 pub trait Observer {
-    /// Flows ended, in the engine's order.
-    fn flows_ended(&mut self, _records: &[FlowRecord]) {}
+    /// Flows started (status running, as far as known then) or ended, in the engine's order; of one flow the start comes first.
+    fn flow_records(&mut self, _records: &[FlowRecord]) {}
     /// Queries were answered, in the engine's order.
     fn queries_answered(&mut self, _records: &[QueryRecord]) {}
     /// PFC frames took effect, in the engine's order.
@@ -66,9 +66,9 @@ impl Observer for () {}
 
 /// Hands the observer what has piled up.
 fn report(net: &mut crate::net::Net, observer: &mut dyn Observer) {
-    if !net.ended.is_empty() {
-        observer.flows_ended(&net.ended);
-        net.ended.clear();
+    if !net.flow_records.is_empty() {
+        observer.flow_records(&net.flow_records);
+        net.flow_records.clear();
     }
     if !net.queries.is_empty() {
         observer.queries_answered(&net.queries);

@@ -336,6 +336,9 @@ impl Net {
                 self.last_start = self.last_start.max(spec.start.0);
             }
             self.counters.started += 1;
+            // Of a run that is killed this is what remains of the flow.
+            let record = self.record_of(slot, spec.start.0, Status::Running);
+            self.flow_records.push(record);
         }
         self.path = forth;
         Ok(slot)
@@ -398,7 +401,7 @@ impl Net {
             "flow {} finished faster than its ideal: {record:?}",
             record.id
         );
-        self.ended.push(record);
+        self.flow_records.push(record);
         self.flows[slot as usize].alive = false;
         // The reference's NIC still meets ended flows in its scans.
         if !self.scenario.quirks.nic_round_robin {

@@ -130,6 +130,11 @@ impl Graph {
         }
     }
 
+    /// Rate of the first NIC of the first host, bit/s: what switches call the speed of hosts. 1 without hosts.
+    pub fn first_host_rate(&self) -> u64 {
+        self.hosts().find_map(|h| self.ports_of(h).first()).map_or(1, |p| p.rate.0)
+    }
+
     /// Number of nodes.
     pub fn nodes(&self) -> usize {
         self.kinds.len()

@@ -350,7 +350,7 @@ impl Files<'_> {
 
 impl Observer for Files<'_> {
     // Reports come in order of time, but may part what happens at one instant: that is held back for the next one.
-    fn flows_ended(&mut self, records: &[FlowRecord]) {
+    fn flow_records(&mut self, records: &[FlowRecord]) {
         self.flows.extend(records.iter().filter(|r| r.status == Status::Finished));
         let last = self.flows.iter().map(|r| r.start + r.fct_sender).max();
         self.write_flows(last.unwrap_or(0));

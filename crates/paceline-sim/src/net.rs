@@ -130,6 +130,8 @@ pub(crate) struct Whole {
     pub network: ideal::BaseRtt,
     /// Rate of the fastest NIC, bit/s.
     pub nic_rate: u64,
+    /// Rate of the first host's first NIC, bit/s.
+    pub host_rate: u64,
 }
 
 /// The way of all flows, in place of routing: egress ports from the sending NIC on, of packets and of ACKs, and the base RTT of
@@ -195,8 +197,8 @@ pub struct Net {
     pub(crate) traffic: Vec<Traffic>,
     /// Marks and drops by port.
     pub(crate) port_counts: Vec<PortCounts>,
-    /// Flows that ended since someone last took them.
-    pub(crate) ended: Vec<FlowRecord>,
+    /// Flows that started or ended since someone last took them, in that order.
+    pub(crate) flow_records: Vec<FlowRecord>,
     pub(crate) pfc_log: Vec<PfcEvent>,
     /// Tier of every port's link (index into [`Net::tiers`]) and frame bytes that started flows will put on each tier.
     pub(crate) port_tier: Vec<u8>,

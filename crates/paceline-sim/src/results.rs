@@ -72,6 +72,9 @@ pub struct Summary {
     pub switches: usize,
     /// Links.
     pub links: usize,
+    /// From one sample of `series.csv` to the next at the end of the run, ps; null without series.
+    #[serde(default)]
+    pub series_interval_ps: Option<u64>,
     /// What looks wrong.
     pub warnings: Vec<String>,
     /// Settings that changed nothing in this run, and why.

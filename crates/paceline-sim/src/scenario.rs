@@ -72,7 +72,7 @@ pub struct Pfc {
     pub headroom: Headroom,
     /// Share of the free pool a (port, class) of a host-speed port may take, in 1/65536.
     pub alpha_q16: u32,
-    /// Whether that share doubles for each factor 2 above host speed, up to 1.
+    /// Whether that share doubles for each factor 2, also one only begun, above the first host's rate, up to 1.
     pub alpha_scales: bool,
     /// A paused class resumes when its share is this far under the threshold.
     pub resume_offset: Bytes,

@@ -1,12 +1,34 @@
-//! Time series in bounded memory: the interval doubles and every other sample goes whenever the space is full.
+//! Time series in bounded memory: the interval doubles and every other sample goes whenever there are as many as may be kept.
 
 use crate::diagnosis::saturation::{Spread, Wait, paused_links, spread};
 use crate::graph::NodeId;
 use crate::net::Net;
 use crate::packet::NONE;
 
-/// Samples kept at most.
-const LIMIT: usize = 512;
+/// What is sampled, how often, and how much of it is kept.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// From one sample to the next at first, ps.
+    pub interval: u64,
+    /// Samples kept at most.
+    pub samples: usize,
+    /// Ports whose queues are sampled (global index), ascending.
+    pub ports: Vec<u32>,
+    /// Flows followed, by id.
+    pub flows: Vec<u64>,
+}
+
+impl Plan {
+    /// Bytes of a sample, about.
+    pub fn bytes(&self) -> usize {
+        size_of::<Vec<Wait>>() + 24 + 4 * self.ports.len() + size_of::<Option<FlowState>>() * self.flows.len()
+    }
+}
+
+/// Samples that are kept at most where nothing else is said, with so many queues in each: what fits into 1 MiB, 512 to 4096.
+pub fn samples_of(queues: usize) -> usize {
+    ((1 << 20) / (4 * queues.max(1))).clamp(512, 4096)
+}
 
 /// A flow at an instant; what its transport does not have is `None`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,8 +44,10 @@ pub struct FlowState {
 /// Sampled state of the network, at multiples of an interval.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
-    /// Between samples, ps.
+    /// Between samples, ps; 0 where none are taken.
     pub interval: u64,
+    /// Samples kept at most.
+    pub(crate) limit: usize,
     /// When the next sample is due, ps.
     pub next: u64,
     /// Instants of the samples, ps.
@@ -45,19 +69,16 @@ pub struct Series {
 }
 
 impl Series {
-    fn new(net: &Net, interval: u64, most_ports: usize, followed: Vec<u64>) -> Self {
-        let switch_ports = (0..net.ports.len() as u32).filter(|p| net.ports[*p as usize].nic == NONE);
-        let ports: Vec<u32> = switch_ports.collect();
-        let ports = if ports.len() > most_ports { Vec::new() } else { ports };
-        Self { interval: interval.max(1), next: 0, ports, followed, ..Self::default() }
+    fn new(plan: Plan) -> Self {
+        let Plan { interval, samples, ports, flows } = plan;
+        Self { interval: interval.max(1), limit: samples.max(2), ports, followed: flows, ..Self::default() }
     }
 }
 
 impl Net {
-    /// Has samples taken at multiples of `interval` (ps) of all switch ports, or of none when there are more than `most_ports`,
-    /// and of the flows `followed` (ids).
-    pub fn sample(&mut self, interval: u64, most_ports: usize, followed: Vec<u64>) {
-        self.series = Series::new(self, interval, most_ports, followed);
+    /// Has samples taken as planned.
+    pub fn sample(&mut self, plan: Plan) {
+        self.series = Series::new(plan);
     }
 
     /// The samples taken so far.
@@ -121,7 +142,7 @@ impl Net {
                 self.buffers.note_level(node);
             }
             series.next += series.interval;
-            if series.times.len() >= LIMIT {
+            if series.times.len() >= series.limit {
                 series.thin();
             }
         }

@@ -36,6 +36,13 @@ fn paused_link(graph: &Graph, port: &PortInfo, config: &SwitchConfig, pfc: &Pfc,
     PausedLink { rate: back.rate, round_trip, frames, count }
 }
 
+/// How often `alpha` doubles at a port of `rate` where hosts have `host_rate`, both in bit/s: as often as the rate must be
+/// halved until it is no more than theirs (hpcc-ns3 facts, section 4.7: 2 for 100 Gb/s over hosts of 40 Gb/s).
+pub fn doublings_above(rate: u64, host_rate: u64) -> u32 {
+    let halves = std::iter::successors(Some(rate), |r| Some(r / 2));
+    halves.take_while(|r| *r > host_rate.max(1)).count() as u32
+}
+
 /// Fixed numbers of one port.
 #[derive(Clone, Copy, Debug, Default)]
 struct PortShare {
@@ -151,9 +158,9 @@ pub struct Place {
 }
 
 impl Buffers {
-    /// Buffers for the switches of `graph`. `nic_rate`: the hosts' rate, for thresholds that grow with port speed;
-    /// `max_frame`: largest frame; `pfc_frame`: a pause frame, both in bytes.
-    pub fn new(graph: &Graph, config: &SwitchConfig, nic_rate: u64, max_frame: u32, pfc_frame: u32) -> Self {
+    /// Buffers for the switches of `graph`. `host_rate`: that of the first host in bit/s, for thresholds that grow with port
+    /// speed; `max_frame`: largest frame; `pfc_frame`: a pause frame, both in bytes.
+    pub fn new(graph: &Graph, config: &SwitchConfig, host_rate: u64, max_frame: u32, pfc_frame: u32) -> Self {
         let pfc = config.pfc;
         let mut share = vec![PortShare::default(); graph.ports.len()];
         let mut pools = vec![Pool::default(); graph.nodes()];
@@ -177,8 +184,8 @@ impl Buffers {
                 let (rate, headroom) = (link.rate.0, pfc.headroom.bytes(&link));
                 let (xoff, xon) = per_port::thresholds(config.buffer, pfc, &link);
                 least_xoff = least_xoff.min(u64::from(xoff));
-                let doublings = if pfc.alpha_scales { (rate / nic_rate.max(1)).max(1).ilog2() } else { 0 };
-                let alpha = (u64::from(pfc.alpha_q16) << doublings).min(1 << 16);
+                let doublings = if pfc.alpha_scales { doublings_above(rate, host_rate) } else { 0 };
+                let alpha = (u64::from(pfc.alpha_q16) << doublings.min(16)).min(1 << 16);
                 share[pool.first as usize + i] = PortShare {
                     headroom: headroom.min(u64::from(u32::MAX)) as u32,
                     alpha_q16: alpha as u32,

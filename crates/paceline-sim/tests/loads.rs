@@ -208,3 +208,25 @@ fn queries_at_random_instants_are_offered() {
         assert_eq!((&summary.closed_loop, too_much(&summary)), (&vec![], vec![]));
     }
 }
+
+/// Three flows within a microsecond are no load of some hundred per cent: a warning of it would send its reader after nothing.
+#[test]
+fn flows_that_start_at_once_have_no_load() {
+    let rows = "[[workloads]]\nkind = 'flows'\nrows = [\n  { start = '0us', src = 0, dst = 5, bytes = '2MB' },\n  \
+                { start = '0us', src = 1, dst = 5, bytes = '2MB' },\n  { start = '1us', src = 2, dst = 9, bytes = '100KB' },\n]\n";
+    let (summary, _) = ran("at-once", &format!("{HEAD}{LEAF_SPINE}{rows}"));
+    assert_eq!((offered(&summary), too_much(&summary)), (vec![0.0; summary.load.len()], vec![]));
+    assert!(summary.load.iter().all(|tier| tier.carried > 0.0));
+}
+
+/// A run over UDP ends when the last datagram has arrived: if it ended with the senders, the receiver's link would have carried
+/// eight times what it can.
+#[test]
+fn datagrams_on_their_way_belong_to_the_run() {
+    let text = "[topology]\nkind = 'star'\nhosts = 9\n[schemes.s]\ncc = 'udp'\n[[workloads]]\nkind = 'incast'\nsenders = 8\n\
+                random_senders = false\nreceiver = 8\nsizes = '100KB'\n";
+    let (summary, _) = ran("udp", text);
+    // 800 packets of 1048 bytes over the receiver's link of 100 Gb/s.
+    assert!(summary.simulated_ps > 67_000_000, "{}", summary.simulated_ps);
+    assert!(summary.load.iter().all(|tier| tier.carried <= 1.0), "{:?}", summary.load);
+}

@@ -7,7 +7,7 @@ import numpy as np
 from paceline import plot
 from paceline.report.page import Page, Section
 from paceline.results import Results
-from paceline.tables import format_bytes
+from paceline.tables import format_bytes, format_time
 
 MOST_FLOWS = 8
 """Followed flows that are drawn."""
@@ -16,8 +16,8 @@ MOST_FLOWS = 8
 def followed(page: Page) -> Section:
     """Rate and window over time."""
     text = (
-        "Sending rate and window of the flows asked for with --follow-flow or records.series.flows, sampled every "
-        "records.series.interval from the start of a flow to its end."
+        "Sending rate and window of the flows asked for with --follow-flow or records.series.flows, from the start of a flow "
+        "to its end."
     )
     section = Section("followed", "Followed flows")
     for i, (run, label) in enumerate(page.pairs):
@@ -29,6 +29,8 @@ def followed(page: Page) -> Section:
         first = f", the first {len(shown)} of {len(flows)}" if len(shown) < len(flows) else ""
         windows = any(len(flow.cwnd_bytes[0]) for flow in shown.values())
         caption = f"{'Rate (left) and window (right, dashed)' if windows else 'Rate'} over time{first}"
+        every = run.summary["series_interval_ps"]
+        caption += f", a sample every {format_time(every)}" if every else ""
         caption += "." if page.alone else f", {label}."
         section.figures.append(page.draw(plot.flow_timelines(shown), name, caption))
         section.text = text

@@ -89,6 +89,7 @@ def read_summary(path: Path) -> dict[str, Any]:
         (summary["measure"], "end_ps", int),
         (summary, "git", str),
         (summary, "diagnosis", str),
+        (summary, "series_interval_ps", int),
     ):
         if not isinstance(holder.setdefault(field, None), kind | None):
             raise ResultsError(path, f"{field} is {holder[field]!r}, which is not of the expected type")

@@ -125,7 +125,7 @@ impl Ways {
         let paths = if sprayed { [Vec::new(), Vec::new()] } else { paths };
         let kinds = topology.kinds.iter().map(|k| *k == NodeKind::Host).zip(topology.tiers.iter().copied()).collect();
         let links = topology.links.iter().map(words).collect();
-        let BaseRtt { rtt_ns, bdp, min_rate } = pair;
+        let BaseRtt { rtt_ns, bdp, min_rate, .. } = pair;
         let form: Form = (kinds, links, paths.clone(), [rtt_ns, bdp, min_rate.0]);
         if let Some(way) = self.by_form.get(&form) {
             return Ok(*way);
@@ -135,7 +135,7 @@ impl Ways {
         self.found.push(Way {
             ends: [0, 1],
             graph: Arc::new(small),
-            whole: Whole { network: self.net.network, nic_rate },
+            whole: Whole { network: self.net.network, nic_rate, host_rate: graph.first_host_rate() },
             pinned: (!sprayed).then_some(Pinned { paths, pair }),
         });
         self.by_form.insert(form, number);

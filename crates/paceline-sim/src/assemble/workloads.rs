@@ -50,6 +50,7 @@ impl Build<'_> {
                 let hosts = self.hosts(&field("hosts"), &p.hosts, 2)?;
                 let pairs = [(1.0, w::Pairs::uniform(&hosts, &hosts))];
                 let rate = self.rate(number, &p.load, &law, &hosts, &pairs, usize::from(flow.scheme))?;
+                let doubt = self.overload(number, &p.load, &law, &hosts, rate, usize::from(flow.scheme))?;
                 let end = end(p.end, p.duration);
                 let config = w::PoissonConfig {
                     sources: hosts.clone(),
@@ -64,7 +65,7 @@ impl Build<'_> {
                     flow,
                 };
                 let made = Made::flows(w::Poisson::new(&config).map_err(place)?, None, end);
-                Made { most: p.max_flows, ..made }
+                Made { most: p.max_flows, doubt, ..made }
             }
             WorkloadKind::OnOff(p) => self.on_off(number, workload, p, flow)?,
             WorkloadKind::Incast(p) => self.incast(number, workload, p, flow)?,

@@ -214,7 +214,7 @@ impl<'a> Driver<'a> {
             let (data, control) = net.hops();
             standing.hops = data + control;
         }
-        std::mem::swap(&mut standing.flows, &mut net.ended);
+        std::mem::swap(&mut standing.flows, &mut net.flow_records);
         std::mem::swap(&mut standing.queries, &mut net.queries);
         std::mem::swap(&mut standing.pfc, &mut net.pfc_log);
         *team.standing(turn, me) = standing;
@@ -308,7 +308,7 @@ fn report(
         queries.clear();
     }
     if !flows.is_empty() {
-        observer.flows_ended(flows);
+        observer.flow_records(flows);
         flows.clear();
     }
     if !pfc.is_empty() {
@@ -446,10 +446,10 @@ impl Windowed {
         let shares = self.parts.iter().map(|p| Share { events: p.net.counters.events, crossed: p.crossed });
         self.shares = shares.collect();
         // The parts' packets are not brought together, and these stand in queues.
-        for part in self.parts.iter_mut().filter(|p| !p.net.ended.is_empty()) {
+        for part in self.parts.iter_mut().filter(|p| !p.net.flow_records.is_empty()) {
             // Told of by other parts' last notes.
-            observer.flows_ended(&part.net.ended);
-            part.net.ended.clear();
+            observer.flow_records(&part.net.flow_records);
+            part.net.flow_records.clear();
         }
         let stalled = matches!(outcome, Ok(Verdict::Stalled));
         let waits: Vec<_> =

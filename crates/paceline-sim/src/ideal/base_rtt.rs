@@ -22,6 +22,8 @@ pub struct BaseRtt {
     pub bdp: u64,
     /// Slowest link of the path (of the network's paths in a maximum).
     pub min_rate: BitsPerSec,
+    /// Links of the path (most of any in a maximum).
+    pub links: u32,
 }
 
 /// Sums over the links of a path; saturating, as slow or long links in absurd numbers are no reason to stop.
@@ -32,10 +34,11 @@ struct Sums {
     /// Serialisation of the payload towards the receiver, ns, each link rounded down.
     tx_ns: u64,
     min_rate: BitsPerSec,
+    links: u32,
 }
 
 impl Sums {
-    const NONE: Sums = Sums { delay: 0, tx_ns: 0, min_rate: BitsPerSec(u64::MAX) };
+    const NONE: Sums = Sums { delay: 0, tx_ns: 0, min_rate: BitsPerSec(u64::MAX), links: 0 };
 
     /// With one link more, crossed from the owner of `out`.
     fn plus(self, graph: &Graph, out: &PortInfo, payload: u32) -> Sums {
@@ -44,13 +47,15 @@ impl Sums {
             delay: self.delay.saturating_add(out.delay.0).saturating_add(back.delay.0),
             tx_ns: self.tx_ns.saturating_add(tx_ns(payload, out.rate)),
             min_rate: self.min_rate.min(out.rate),
+            links: self.links + 1,
         }
     }
 
     fn result(self) -> BaseRtt {
         let rtt_ns = Duration(self.delay).as_ns().saturating_add(self.tx_ns);
         let bits = u128::from(rtt_ns) * u128::from(self.min_rate.0) / 1_000_000_000;
-        BaseRtt { rtt_ns, bdp: u64::try_from(bits / 8).unwrap_or(u64::MAX), min_rate: self.min_rate }
+        let bdp = u64::try_from(bits / 8).unwrap_or(u64::MAX);
+        BaseRtt { rtt_ns, bdp, min_rate: self.min_rate, links: self.links }
     }
 }
 
@@ -209,6 +214,7 @@ impl Max {
             rtt_ns: old.rtt_ns.max(new.rtt_ns),
             bdp: old.bdp.max(new.bdp),
             min_rate: old.min_rate.min(new.min_rate),
+            links: old.links.max(new.links),
         });
     }
 
@@ -220,6 +226,7 @@ impl Max {
                         delay: between.delay.saturating_add(delay),
                         tx_ns: between.tx_ns.saturating_add(tx_ns(payload, up)).saturating_add(tx_ns(payload, down)),
                         min_rate: between.min_rate.min(up).min(down),
+                        links: between.links + 2,
                     });
                 }
             }

@@ -114,7 +114,8 @@ impl Net {
         crate::routing::choice::check(&graph, scenario.routing)?;
         let mut routes = Routes::new(Arc::clone(&graph), scenario.routing);
         let network = whole.map_or_else(|| ideal::max_base_rtt(&mut routes, scenario.framing.payload), |w| w.network);
-        let buffers = Buffers::new(&graph, &scenario.switch, nic_rate, max_frame, f.pfc_frame);
+        let host_rate = whole.map_or_else(|| graph.first_host_rate(), |w| w.host_rate);
+        let buffers = Buffers::new(&graph, &scenario.switch, host_rate, max_frame, f.pfc_frame);
         if let Some(pfc) = &scenario.switch.pfc {
             check_pfc(&scenario, pfc, &buffers)?;
         }
@@ -186,7 +187,7 @@ impl Net {
             counters: Counters::default(),
             traffic: vec![Traffic::default(); scenario.schemes.len()],
             port_counts: vec![PortCounts::default(); graph.ports.len()],
-            ended: Vec::new(),
+            flow_records: Vec::new(),
             pfc_log: Vec::new(),
             port_tier,
             offered: vec![0; tiers.len()],

@@ -43,7 +43,7 @@ impl FlowFile {
         self.file.write_all_at(&header, 0)
     }
 
-    /// Adds flows. An error is kept for [`FlowFile::flush`].
+    /// Adds flows that have started or ended. An error is kept for [`FlowFile::flush`].
     pub fn add(&mut self, records: &[FlowRecord]) {
         for r in records {
             self.pending.push((r.id, encode(r)));
@@ -60,9 +60,16 @@ impl FlowFile {
         }
     }
 
-    /// Writes what is pending, neighbours together.
+    /// Writes what is pending, neighbours together; of a flow that has started and ended its end.
     fn write_pending(&mut self) -> io::Result<()> {
-        self.pending.sort_unstable_by_key(|p| p.0);
+        self.pending.sort_by_key(|p| p.0);
+        self.pending.dedup_by(|later, earlier| {
+            let same = later.0 == earlier.0;
+            if same {
+                *earlier = *later;
+            }
+            same
+        });
         let pending = std::mem::take(&mut self.pending);
         let mut i = 0;
         let mut result = Ok(());

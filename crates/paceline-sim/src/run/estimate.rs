@@ -7,8 +7,8 @@ use paceline_proto::cc::Telemetry;
 
 use super::choice::choose_engine;
 use super::machine::memory_mib;
-use super::set_up::{MOST_SAMPLED, chosen_ports};
-use crate::assemble::{assemble, series_interval};
+use super::set_up::{chosen_ports, series_plan};
+use crate::assemble::assemble;
 use crate::engine::sequential::list_bytes;
 use crate::engine::windows::Windows;
 use crate::error::InputError;
@@ -18,6 +18,7 @@ use crate::programs::mpi::Mpi;
 use crate::programs::{Kind, Program};
 use crate::record::QueueTime;
 use crate::scenario::{EngineChoice, QueueRecords, Scenario, Stop, Transport};
+use crate::series::Plan;
 use crate::spec::{Resolved, lint};
 use crate::workload::Rpc;
 use crate::workload::rpc::Queries;
@@ -32,8 +33,6 @@ const NS_PER_DATA_HOP: [f64; 2] = [90.0, 250.0];
 const ENGINE_BYTES: [f64; 4] = [1e6, 520.0, 300.0, 900.0];
 /// Bytes of a packet under way, its place among free handles included, and of its telemetry.
 const PACKET_BYTES: [f64; 2] = [36.0, 64.0];
-/// Samples a series keeps at most (see [`crate::series::Series`]).
-const MOST_SERIES_SAMPLES: usize = 512;
 /// Bytes and packets of the blocks that list what is on its way to a port.
 const BLOCK: [f64; 2] = [132.0, 16.0];
 /// Bytes kept of a flow until its slot has rested, over UDP, NDP, Homa, ExpressPass and TCP. Measured with flows of one packet
@@ -214,7 +213,7 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
     let mut assembled = assemble(spec)?;
     warnings.append(&mut assembled.warnings);
     let scenario = Arc::clone(&assembled.scenario);
-    chosen_ports(spec, &scenario.graph)?;
+    let series = series_plan(spec, &scenario.graph, &chosen_ports(spec, &scenario.graph)?);
     let (engine, why) = choose_engine(&scenario)?;
     let mut net = Net::new(Arc::clone(&scenario))?;
     let horizon = if let Stop::At(t) = scenario.stop { t.0 } else { u64::MAX };
@@ -268,7 +267,8 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
     let by_event = if windowed { windows.close_share } else { 1.0 };
     let rtt_s = net.network.rtt_ns as f64 * 1e-9;
     let under_way = traffic.under_way(&scenario, rtt_s, windowed);
-    let engine_mib = engine_bytes(spec, &scenario, assembled.classes.len(), under_way, windowed) / f64::from(1 << 20);
+    let engine_mib =
+        engine_bytes(&scenario, series.as_ref(), assembled.classes.len(), under_way, windowed) / f64::from(1 << 20);
     let graph = &scenario.graph;
     let hosts = graph.hosts().count();
     Ok(Check {
@@ -368,13 +368,18 @@ fn ranks(program: &Program, w: &Mpi, net: &mut Net) -> Result<Traffic, InputErro
 }
 
 /// Memory of engine, flows and packets under way, histograms and series.
-fn engine_bytes(spec: &Resolved, scenario: &Scenario, classes: usize, under_way: UnderWay, windowed: bool) -> f64 {
+fn engine_bytes(
+    scenario: &Scenario,
+    series: Option<&Plan>,
+    classes: usize,
+    under_way: UnderWay,
+    windowed: bool,
+) -> f64 {
     let UnderWay { flows, packets, bytes } = under_way;
     let graph = &scenario.graph;
     let hosts = graph.hosts().count();
     let switch_ports = graph.ports.iter().filter(|p| !graph.is_host(p.node)).count();
     let rows = if scenario.records.queues == QueueRecords::Port { switch_ports * classes } else { 0 };
-    let sampled = series_interval(spec).is_some() && switch_ports <= MOST_SAMPLED;
     let [fixed, per_port, per_host, per_flow] = ENGINE_BYTES;
     let telemetry = scenario.schemes.iter().any(|s| s.params.telemetry() != Telemetry::None);
     let per_packet = PACKET_BYTES[0] + if telemetry { PACKET_BYTES[1] } else { 0.0 };
@@ -388,7 +393,7 @@ fn engine_bytes(spec: &Resolved, scenario: &Scenario, classes: usize, under_way:
         + graph.ports.len() as f64 * per_port
         + hosts as f64 * per_host
         + (rows * size_of::<QueueTime>()) as f64
-        + if sampled { (switch_ports * MOST_SERIES_SAMPLES * 4) as f64 } else { 0.0 }
+        + series.map_or(0.0, |plan| (plan.samples * plan.bytes()) as f64)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::choice::choose_engine;
-use crate::assemble::{Assembled, series_interval};
+use crate::assemble::Assembled;
 use crate::engine::sequential::Sequential;
 use crate::engine::windowed::Windowed;
 use crate::engine::{Ending, Observer};
@@ -11,10 +11,12 @@ use crate::error::InputError;
 use crate::graph::Graph;
 use crate::net::Net;
 use crate::scenario::EngineChoice;
+use crate::series::{Plan, samples_of};
 use crate::spec::Resolved;
+use crate::spec::run::{Interval, Samples};
 
-/// Ports up to which queue lengths are sampled over time.
-pub(super) const MOST_SAMPLED: usize = 4096;
+/// Switch ports up to which the queues of all are sampled over time.
+const MOST_SAMPLED: usize = 4096;
 
 pub(super) enum Engine {
     Sequential(Box<Sequential>),
@@ -86,6 +88,22 @@ pub(super) fn chosen_ports(spec: &Resolved, graph: &Graph) -> Result<Vec<u32>, I
     Ok(chosen)
 }
 
+/// What series are to be made of, if any: the queues of the ports named and, where the busiest are wanted and there are not more than
+/// [`MOST_SAMPLED`], of all switch ports.
+pub(super) fn series_plan(spec: &Resolved, graph: &Graph, chosen: &[u32]) -> Option<Plan> {
+    let series = &spec.records.series;
+    let Interval::Every(interval) = series.interval else { return None };
+    let at_switches = |p: &u32| !graph.is_host(graph.ports[*p as usize].node);
+    let mut ports: Vec<u32> = (0..graph.ports.len() as u32).filter(at_switches).collect();
+    if series.busiest == 0 || ports.len() > MOST_SAMPLED {
+        ports = chosen.to_vec();
+        ports.sort_unstable();
+        ports.dedup();
+    }
+    let samples = if let Samples::Count(n) = series.samples { n as usize } else { samples_of(ports.len()) };
+    Some(Plan { interval: interval.0, samples, ports, flows: series.flows.clone() })
+}
+
 pub(super) fn set_up(spec: &Resolved, assembled: Assembled, threads: usize) -> Result<Ready, InputError> {
     let scenario = assembled.scenario;
     let chosen_ports = chosen_ports(spec, &scenario.graph)?;
@@ -96,9 +114,8 @@ pub(super) fn set_up(spec: &Resolved, assembled: Assembled, threads: usize) -> R
         Engine::Sequential(Box::new(Sequential::new(Arc::clone(&scenario), assembled.source, None)?))
     };
     engine.prepare(|net| net.record_classes(&assembled.classes));
-    if let Some(interval) = series_interval(spec) {
-        let most = if chosen_ports.is_empty() && spec.records.series.busiest == 0 { 0 } else { MOST_SAMPLED };
-        engine.prepare(|net| net.sample(interval.0, most, spec.records.series.flows.clone()));
+    if let Some(plan) = series_plan(spec, &scenario.graph, &chosen_ports) {
+        engine.prepare(|net| net.sample(plan.clone()));
     }
     Ok(Ready { engine, choice, classes: assembled.classes, chosen_ports })
 }

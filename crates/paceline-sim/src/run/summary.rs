@@ -1,5 +1,7 @@
 //! `summary.json`: what is known before a run, and what came of it.
 
+use std::collections::BTreeSet;
+
 use super::Ready;
 use super::choice::kind_name;
 use super::machine::peak_rss_mib;
@@ -101,6 +103,7 @@ pub(super) fn fill_summary(summary: &mut Summary, spec: &Resolved, net: &Net, en
     summary.machine.peak_rss_mib = peak_rss_mib();
     let busy = if summary.machine.cpu_s > 0.0 { summary.machine.cpu_s } else { summary.machine.run_s };
     summary.machine.hops_per_s = if busy > 0.0 { (hops.0 + hops.1) as f64 / busy } else { 0.0 };
+    summary.series_interval_ps = Some(net.series().interval).filter(|ps| *ps > 0);
     summary.load = tier_loads(net, simulated);
     for tier in &summary.load {
         if tier.offered > 1.0 {
@@ -137,13 +140,24 @@ fn tier_loads(net: &Net, simulated: u64) -> Vec<TierLoad> {
     let share = |bytes: u64, bps: u64, ps: u64| {
         if ps == 0 { 0.0 } else { bytes as f64 * 8.0 / (bps as f64 * ps as f64 * 1e-12) }
     };
+    // A load is what arrives over a time: flows that start sooner one after the other than one of them takes to send have none.
+    let arrivals_ps = if (net.last_start as f64) < mean_sending_ps(net) { 0 } else { net.last_start };
     let loads = tiers.iter().zip(capacity).zip(&net.offered).zip(carried);
     loads
         .map(|(((tier, bps), offered), carried)| TierLoad {
             tier: tier.clone(),
             capacity_bps: bps,
-            offered: share(*offered, bps, net.last_start),
+            offered: share(*offered, bps, arrivals_ps),
             carried: share(carried, bps, simulated),
         })
         .collect()
+}
+
+/// How long a flow of mean size takes on the fastest NIC, ps, by the frames offered to the links of the hosts.
+fn mean_sending_ps(net: &Net) -> f64 {
+    let nics = || net.graph.ports.iter().zip(&net.port_tier).filter(|(port, _)| net.graph.is_host(port.node));
+    let tiers: BTreeSet<usize> = nics().map(|(_, tier)| usize::from(*tier)).collect();
+    let bits = tiers.into_iter().map(|tier| net.offered[tier]).sum::<u64>() as f64 * 8.0;
+    let fastest = nics().map(|(port, _)| port.rate.0).max().unwrap_or(1);
+    bits / net.counters.started.max(1) as f64 / fastest as f64 * 1e12
 }

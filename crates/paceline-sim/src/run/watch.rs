@@ -33,7 +33,7 @@ pub(super) struct Watcher<'a> {
 }
 
 impl Observer for Watcher<'_> {
-    fn flows_ended(&mut self, records: &[FlowRecord]) {
+    fn flow_records(&mut self, records: &[FlowRecord]) {
         self.flows.add(records);
     }
 

@@ -3,6 +3,7 @@
 use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time};
 
 use crate::scenario::{BufferModel, EcnThresholds, PausedLink};
+use crate::switch::doublings_above;
 
 use super::Resolved;
 use super::host::{BaseRtt, Rto};
@@ -89,9 +90,9 @@ fn marks_after_pauses(scenario: &Resolved, thresholds: &[EcnThresholds], out: &m
         }
         for port in ports {
             let rate = port.out.rate;
-            let faster = host_rate.map_or(0, |host| (port.back.rate.0 / host.0.max(1)).checked_ilog2().unwrap_or(0));
+            let faster = host_rate.map_or(0, |host| doublings_above(port.back.rate.0, host.0));
             let alpha =
-                if pfc.alpha_scales { (pfc.alpha * f64::from(1u32 << faster.min(20))).min(1.0) } else { pfc.alpha };
+                if pfc.alpha_scales { (pfc.alpha * f64::from(1u32 << faster.min(16))).min(1.0) } else { pfc.alpha };
             // The share a holds of what is then free: alpha * (pool - share) = share.
             let share = Bytes((pool * alpha / (1.0 + alpha)) as u64 + pfc.reserve.0);
             let late = thresholds.binary_search_by_key(&rate, |t| t.rate).ok().map(|i| thresholds[i]);

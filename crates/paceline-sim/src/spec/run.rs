@@ -112,11 +112,26 @@ either! {
     }
 }
 
+either! {
+    /// How many samples a series keeps.
+    pub enum Samples {
+        /// As many as fit into 1 MiB for the queues sampled, 512 to 4096.
+        Auto = "auto",
+        ;
+        /// This many.
+        Count(u32),
+    }
+}
+
 section! {
     /// Time series of queues, rates and windows.
     pub struct Series {
-        /// From one sample to the next.
+        /// From one sample to the next; longer where `samples` are not enough for the run.
         interval: Interval = "10us", in "[1ns, 1s]", from "Paceline";
+        /// Samples kept at most: when there are so many, every other one goes and the interval doubles. `"auto"`: as many as fit into
+        /// 1 MiB for all queues that are sampled (those of all switch ports, or of `ports` alone with `busiest = 0`), 512 to
+        /// 4096. `series_interval_ps` of `summary.json` is the interval at the end.
+        samples: Samples = "auto", in "[2, 1000000]", from "Paceline";
         /// Number of the busiest ports whose queues are sampled.
         busiest: u32 = 8, in "[0, 1024]", from "Paceline";
         /// Ports whose queues are sampled as well.

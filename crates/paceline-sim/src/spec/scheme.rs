@@ -59,7 +59,7 @@ variants! {
 either! {
     /// Bytes a flow may have in flight.
     pub enum Window {
-        /// Base RTT times line rate.
+        /// The largest bandwidth-delay product of the network (`host.base_rtt`).
         Bdp = "bdp",
         /// No limit.
         Off = "off",
@@ -72,7 +72,7 @@ either! {
 either! {
     /// Bytes an HPCC flow may have in flight at line rate. It cannot be off: the algorithm divides by it.
     pub enum HpccWindow {
-        /// Base RTT times line rate.
+        /// The largest bandwidth-delay product of the network (`host.base_rtt`).
         Bdp = "bdp",
         ;
         /// This many.
@@ -94,17 +94,18 @@ either! {
 section! {
     /// No congestion control: a fixed window and a fixed rate.
     pub struct NoControl {
-        /// Bytes in flight: base RTT times line rate, a size, or no limit.
+        /// Bytes in flight: the bandwidth-delay product (`host.base_rtt`), a size, or no limit.
         window: Window = "bdp", in "[1B, 1TiB]", from "HPCC reference simulator, HAS_WIN 1";
-        /// Sending rate: that of the NIC, or a rate up to that.
+        /// Sending rate in bytes of frames (`framing.wire_overhead` comes on top): that of the NIC, or a rate up to that.
         rate: SendRate = "line", in "[1Kbps, 10Tbps]", from "Paceline";
     }
 }
 
 section! {
-    /// HPCC: window and rate from the link utilisation that switches report in every packet (INT).
+    /// HPCC: window and rate from the link utilisation that switches report in every packet (INT). A packet has room for
+    /// five switches; those behind the fifth are not seen, of which a run warns. Packets of a flow must keep to one path.
     pub struct Hpcc {
-        /// Target utilisation of a link.
+        /// Target utilisation of a link in bytes of frames; `framing.wire_overhead` comes on top.
         eta: f64 = 0.95, in "(0, 1]", from "HPCC, sec. 5.1 (0.95); the project page uses 0.99";
         /// Rounds of additive increase before a multiplicative adjustment is forced.
         max_stage: u32 = 0, in "[0, 1000]", from "HPCC project page: 0, the 5 of the paper being a typo for the simulations";
@@ -116,7 +117,7 @@ section! {
         fast_reaction: bool = true, from "HPCC, Alg. 1; reference simulator, FAST_REACT 1";
         /// The window follows the rate; otherwise it stays that of the line rate.
         variable_window: bool = true, from "HPCC reference simulator, VAR_WIN 1";
-        /// Bytes in flight at line rate: base RTT times line rate, or a size.
+        /// Bytes in flight at line rate: the bandwidth-delay product (`host.base_rtt`), or a size.
         window: HpccWindow = "bdp", in "[1B, 1TiB]", from "HPCC: W_init; reference simulator, HAS_WIN 1";
         /// Rate of a new flow as a share of the line rate.
         start: f64 = 1.0, in "[0.0001, 1]", from "HPCC, sec. 3: flows start at line rate";
@@ -145,7 +146,7 @@ section! {
         probability: f64 = 1.0, in "[0.0001, 1]", from "HPCC reference simulator, PINT_PROB 1; PINT, sec. 4.3: p";
         /// The window follows the rate; otherwise it stays that of the line rate.
         variable_window: bool = true, from "HPCC reference simulator, VAR_WIN 1";
-        /// Bytes in flight at line rate: base RTT times line rate, a size, or no limit.
+        /// Bytes in flight at line rate: the bandwidth-delay product (`host.base_rtt`), a size, or no limit.
         window: Window = "bdp", in "[1B, 1TiB]", from "HPCC reference simulator, HAS_WIN 1";
     }
 }
@@ -192,7 +193,7 @@ section! {
         cnp_interval: Duration = "0s", in "[0s, 1s]", from "HPCC reference simulator: every mark counts; the DCQCN paper's N is 50 us";
         /// The window, where there is one, follows the rate; otherwise it stays that of the line rate.
         variable_window: bool = true, from "HPCC reference simulator, VAR_WIN 1";
-        /// Bytes in flight at line rate: no limit (DCQCN), base RTT times line rate (DCQCN+win), or a size.
+        /// Bytes in flight at line rate: no limit (DCQCN), the bandwidth-delay product (DCQCN+win; `host.base_rtt`), or a size.
         window: Window = "off", in "[1B, 1TiB]", from "HPCC, sec. 5: DCQCN and DCQCN+win; reference simulator, HAS_WIN";
     }
 }
@@ -201,7 +202,7 @@ section! {
     /// TIMELY: the rate follows the round-trip time and its gradient. No help from switches.
     ///
     /// The queues that ACKs meet count as congestion too; the HPCC reference simulator's scripts give ACKs priority
-    /// (`host.ack_priority`) with TIMELY, and with DCQCN without a window.
+    /// (`host.ack_priority`, there with `quirks.ack_priority_at_hosts`) with TIMELY, and with DCQCN without a window.
     pub struct Timely {
         /// Below this RTT the rate grows whatever the gradient.
         t_low: Duration = "50us", in "[0s, 10s]", from "TIMELY paper; reference simulator (fixed there)";
@@ -223,7 +224,7 @@ section! {
         min_rate: BitsPerSec = "1Gbps", in "[1Kbps, 10Tbps]", from "HPCC reference simulator, MIN_RATE 1000Mb/s";
         /// The window, where there is one, follows the rate; otherwise it stays that of the line rate.
         variable_window: bool = true, from "HPCC reference simulator, VAR_WIN 1";
-        /// Bytes in flight at line rate: no limit (TIMELY), base RTT times line rate (TIMELY+win), or a size.
+        /// Bytes in flight at line rate: no limit (TIMELY), the bandwidth-delay product (TIMELY+win; `host.base_rtt`), or a size.
         window: Window = "off", in "[1B, 1TiB]", from "HPCC, sec. 5: TIMELY and TIMELY+win; reference simulator, HAS_WIN";
     }
 }
@@ -243,7 +244,7 @@ section! {
         min_rate: BitsPerSec = "1Gbps", in "[1Kbps, 10Tbps]", from "HPCC reference simulator, MIN_RATE 1000Mb/s";
         /// The window follows the rate; otherwise it stays that of the line rate.
         variable_window: bool = true, from "HPCC reference simulator, VAR_WIN 1";
-        /// Bytes in flight at line rate: base RTT times line rate, a size, or no limit.
+        /// Bytes in flight at line rate: the bandwidth-delay product (`host.base_rtt`), a size, or no limit.
         window: Window = "bdp", in "[1B, 1TiB]", from "HPCC reference simulator, HAS_WIN 1";
     }
 }

@@ -22,7 +22,7 @@ section! {
         /// With `model = "per_port"`: at which port a packet takes room. `"auto"`: with PFC at the port it came by, without at the port
         /// by which it will leave.
         accounting: Accounting = "auto", from "Paceline; 802.1Qbb pauses ingress ports";
-        /// Who goes next at a port where several classes wait.
+        /// Who goes next at a switch port where several classes wait. Hosts serve their flows in turn, whatever their classes.
         scheduler: Scheduler = "auto", from "Paceline";
         /// Time through the switch, added to what leaves it.
         delay: Duration = "0s", in "[0s, 1s]", from "Aeolus, fig. 17: 250 ns; HPCC: none";
@@ -163,12 +163,12 @@ section! {
         /// Bytes every (ingress port, class) may hold before it draws on the shared pool.
         reserve: Bytes = "4096B", in "[0B, 1GiB]", from "HPCC reference simulator (fixed there)";
         /// Bytes set aside per port and class in use for what arrives after a pause was sent: a size, a multiple of rate times
-        /// delay, or `"auto"`, what may arrive at most: rate times the delay there and back, three largest frames (one over the
+        /// delay (half of the time there and back, `reaction` included), or `"auto"`, what may arrive at most: rate times the delay there and back, three largest frames (one over the
         /// threshold, one begun at either end) and eight pause frames. `paceline check` warns of less.
         headroom: Headroom = "3x", in "[0B, 1GiB]", from "HPCC reference simulator (fixed there)";
         /// An (ingress port, class) at host speed is paused when it holds this share of what is free in the pool.
         alpha: f64 = 0.125, in "(0, 1]", from "HPCC reference simulator: 1/8 (fixed there)";
-        /// Double `alpha` for each factor 2 of the port's rate above host speed, up to 1.
+        /// Double `alpha` for each factor 2, also one only begun, of the port's rate above that of the first host, up to 1.
         alpha_scales: bool = true, from "HPCC reference simulator (fixed there)";
         /// A paused class resumes when it is this far under its threshold.
         resume_offset: Bytes = "3072B", in "[0B, 1GiB]", from "HPCC reference simulator (fixed there)";

@@ -41,7 +41,7 @@ section! {
         class: u8 = 3, in "[1, 7]", from "HPCC reference simulator: priority group 3";
         /// When it begins; added to every start of a flow table.
         start: Time = "0s", in "[0s, 1000s]", from "Paceline";
-        /// Upper limit on the sending rate of each flow.
+        /// Upper limit on the sending rate of each flow, in bytes of frames.
         rate_cap: RateCap = "off", in "[1Kbps, 10Tbps]", from "Paceline";
         select {
             /// The process that makes the flows.

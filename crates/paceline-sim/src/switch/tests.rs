@@ -56,3 +56,12 @@ proptest! {
         prop_assert!(through > 0 || buffers.model == BufferModel::PerPort);
     }
 }
+
+/// A port's share of the pool doubles as in the HPCC reference simulator, which halves the port's rate until it is no more than
+/// the hosts': otherwise its pauses come at other queues where that is no power of two.
+#[test]
+fn alpha_doubles_for_each_factor_begun() {
+    let found = [(100, 100), (25, 100), (400, 100), (40, 25), (100, 40), (200, 40), (400, 25)]
+        .map(|(rate, host): (u64, u64)| doublings_above(rate * 1_000_000_000, host * 1_000_000_000));
+    assert_eq!(found, [0, 0, 2, 1, 2, 3, 4]);
+}

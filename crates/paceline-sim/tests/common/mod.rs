@@ -13,8 +13,9 @@ use paceline_sim::engine::windowed::Windowed;
 use paceline_sim::engine::{Ending, Observer};
 use paceline_sim::graph::{Graph, Link, NodeKind, Topology};
 use paceline_sim::net::Net;
-use paceline_sim::record::{Counters, FlowRecord, PfcEvent, QueryRecord, Traffic};
+use paceline_sim::record::{Counters, FlowRecord, PfcEvent, QueryRecord, Status, Traffic};
 use paceline_sim::scenario::*;
+use paceline_sim::series::Plan;
 use paceline_sim::spec::parse;
 use paceline_sim::workload::{FlowSource, FlowSpec, FlowTable};
 
@@ -32,8 +33,8 @@ pub struct Collect {
 }
 
 impl Observer for Collect {
-    fn flows_ended(&mut self, records: &[FlowRecord]) {
-        self.flows.extend_from_slice(records);
+    fn flow_records(&mut self, records: &[FlowRecord]) {
+        self.flows.extend(records.iter().filter(|r| r.status != Status::Running));
     }
     fn pfc(&mut self, events: &[PfcEvent]) {
         self.pfc.extend_from_slice(events);
@@ -117,7 +118,9 @@ impl PartialEq for Samples {
 /// Records queues of these classes, and samples at instants that no window ends at.
 fn record(net: &mut Net, classes: &[u8]) {
     net.record_classes(classes);
-    net.sample(1_234_567, usize::MAX, (0..4).collect());
+    let switches = |p: &u32| !net.graph().is_host(net.graph().ports[*p as usize].node);
+    let ports = (0..net.graph().ports.len() as u32).filter(switches).collect();
+    net.sample(Plan { interval: 1_234_567, samples: 512, ports, flows: (0..4).collect() });
 }
 
 /// Runs a scenario with one of the engines and hands over the network as the run left it. The time is the engine's: of the

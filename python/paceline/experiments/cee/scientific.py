@@ -43,6 +43,8 @@ _TREE: Final = {Scale.TINY: ((4, 4), (1, 4)), Scale.QUICK: ((8, 8), (1, 8)), Sca
 """Children and parents: 16, 64 and 256 hosts, nothing oversubscribed."""
 
 _SAMPLE_US: Final = 50
+_SAMPLES: Final = 40_000
+"""Two seconds; where a run lasts longer the interval doubles."""
 ROUND_TRIP_US: Final = 75
 
 
@@ -69,7 +71,9 @@ def point(
         switch=switch(cell, pfc=bool(pfc)),
         host=host(cell, stack(cell, knob)),
         run=RunSettings(stop="100s", stall="10s"),
-        records=Records(queues="port", series=Series(interval=f"{_SAMPLE_US}us", busiest=0, ports=ports)),
+        records=Records(
+            queues="port", series=Series(interval=f"{_SAMPLE_US}us", samples=_SAMPLES, busiest=0, ports=ports)
+        ),
         schemes={"tcp": SCHEMES[scheme]},
         workloads=[PROGRAMS[scale][program]],
     )
@@ -115,10 +119,11 @@ def _spread(results: Results) -> dict[str, float]:
     sampled = series["kind"] == "queue_bytes"
     times, values = series["time_ps"][sampled] / 1e9, series["value"][sampled]
     congested = np.unique(times[values > XON])
+    every_ms = float(results.summary["series_interval_ps"]) / 1e9
     return {
         "involved": len(np.unique(queues["peer"][high])) / hosts,
-        "longest_ms": longest(congested, 1.5 * _SAMPLE_US / 1000),
-        "congested_ms": len(congested) * _SAMPLE_US / 1000,
+        "longest_ms": longest(congested, 1.5 * every_ms),
+        "congested_ms": len(congested) * every_ms,
     }
 
 

@@ -192,7 +192,11 @@ def star(
         records=Records(
             queues="port",
             series=Series(
-                interval=f"{sample_us:g}us", busiest=0, ports=[f"{senders + 1}:{senders}"], flows=list(follow)
+                interval=f"{sample_us:g}us",
+                samples=20_000,
+                busiest=0,
+                ports=[f"{senders + 1}:{senders}"],
+                flows=list(follow),
             ),
         ),
         schemes={"tcp": scheme, **(beside or {})},

@@ -63,7 +63,7 @@ fn two_hosts_back_to_back() {
     let link = Link::symmetric(0, 1, BitsPerSec(100 * G), US);
     let t = Topology { kinds: vec![NodeKind::Host; 2], tiers: vec![0; 2], links: vec![link] };
     assert_eq!(max_base_rtt(&mut routes(&t), 1000), pair(&t, 0, 1));
-    assert_eq!(pair(&t, 0, 1), BaseRtt { rtt_ns: 2080, bdp: 26_000, min_rate: BitsPerSec(100 * G) });
+    assert_eq!(pair(&t, 0, 1), BaseRtt { rtt_ns: 2080, bdp: 26_000, min_rate: BitsPerSec(100 * G), links: 1 });
 }
 
 /// Random tree of switches, hosts with one or two NICs, one to `rates` rates and `delays` delays in either direction: with
@@ -118,6 +118,7 @@ proptest! {
             rtt_ns: pairs.iter().map(|p| p.rtt_ns).max().unwrap(),
             bdp: pairs.iter().map(|p| p.bdp).max().unwrap(),
             min_rate: pairs.iter().map(|p| p.min_rate).min().unwrap(),
+            links: pairs.iter().map(|p| p.links).max().unwrap(),
         };
         prop_assert_eq!(max_base_rtt(&mut routes, 1000), expected);
     }

@@ -68,6 +68,50 @@ fn a_stall_within_a_round_trip_is_told() {
     assert!(!told(&["host.rto=off", "run.stall=1ms"]));
 }
 
+/// What only the network shows: telemetry has room for five switches, go-back-N and packets on several paths do not go together, and
+/// hosts share a load evenly whatever their links.
+#[test]
+fn schemes_and_loads_the_network_is_not_made_for_are_told() {
+    let told = |text: &str, start: &str| {
+        let warnings = crate::assemble::assemble(&crate::spec::parse(text, "test", &[]).unwrap()).unwrap().warnings;
+        warnings.into_iter().find(|w| w.starts_with(start))
+    };
+    let run = "[[workloads]]\nkind = 'permutation'\nsizes = '1KB'\n";
+    let lot = |hops: u32, cc: &str| {
+        told(
+            &format!("[topology]\nkind = 'parking_lot'\nhops = {hops}\n[schemes.s]\ncc = '{cc}'\n{run}"),
+            "schemes.s: telemetry",
+        )
+    };
+    assert!(lot(5, "hpcc").is_some_and(|w| w.contains("room for 5 switches, and paths cross up to 6")));
+    assert_eq!(lot(4, "hpcc"), None, "five switches");
+    assert_eq!(lot(5, "hpcc_pint"), None, "it carries the largest of any number");
+    let spray = |cc: &str, spines: u32| {
+        let text = format!(
+            "[topology]\nkind = 'leaf_spine'\nspines = {spines}\n[routing]\nchoice = 'spray'\n[schemes.s]\ncc = '{cc}'\n{run}"
+        );
+        told(&text, "schemes.s with routing.choice")
+    };
+    assert!(spray("hpcc", 2).is_some_and(|w| w.ends_with("telemetry of several paths is taken for one")));
+    assert!(spray("dcqcn", 2).is_some_and(|w| w.ends_with("for losses")));
+    assert_eq!(spray("dcqcn", 1), None, "one path");
+    assert_eq!(spray("new_reno", 2), None, "TCP puts segments in order");
+    let uneven = |value: f64, slow: u32| {
+        let links = [slow, slow, 100, 100].into_iter().enumerate();
+        let links: String =
+            links.map(|(i, r)| format!("{{ a = 'h{i}', b = 's', rate = '{r}Gbps', delay = '1us' }},\n")).collect();
+        let text = format!(
+            "[topology]\nkind = 'graph'\nhosts = ['h0', 'h1', 'h2', 'h3']\nswitches = ['s']\nlinks = [\n{links}]\n[schemes.s]\ncc = 'hpcc'\n\
+             [[workloads]]\nkind = 'poisson'\nsizes = '10KB'\nend = '1ms'\nload = {{ value = {value} }}\n"
+        );
+        told(&text, "workloads.0.load: every host")
+    };
+    // 250 Gb/s at half load is 31.25 Gb/s for each of the four.
+    assert!(uneven(0.5, 25).is_some_and(|w| w.ends_with("125 % of what hosts of 25Gbps carry, 31 % at 100Gbps")));
+    assert_eq!(uneven(0.3, 25), None);
+    assert_eq!(uneven(0.9, 100), None, "all alike");
+}
+
 /// By hand for 100 Gb/s and 1 us each way: 25,000 bytes in the round trip, three frames of 1000 + 48 + 42 bytes and eight pause
 /// frames of 43.
 #[test]

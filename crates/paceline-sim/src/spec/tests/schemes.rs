@@ -225,3 +225,31 @@ fn the_dcqcn_template_runs_under_each_of_its_schemes() {
         assert_eq!(summary.warnings, Vec::<String>::new(), "{name}");
     }
 }
+
+/// A series has the samples asked for, or says that it has not, and which flows it did not meet: who trusts the interval asked for
+/// would take four samples for 40 us.
+#[test]
+fn series_are_as_fine_as_asked_for_or_say_so() {
+    let sampled = |more: &[&str]| {
+        let (summary, files) = run_star("cc = 'hpcc'", more);
+        let notes = summary.without_effect.into_iter().filter(|s| s.starts_with("records.series"));
+        let samples = files.lines().filter(|l| l.contains(",active_flows,")).count();
+        (summary.series_interval_ps, samples, notes.collect::<Vec<_>>())
+    };
+    let (fine, samples, notes) = sampled(&["records.series.interval=100ns"]);
+    assert_eq!((fine, samples, notes), (Some(100_000), 2000, vec![]));
+    let (coarse, samples, notes) = sampled(&["records.series.interval=100ns", "records.series.samples=600"]);
+    assert!(coarse == Some(400_000) && samples == 500, "{coarse:?} {samples}");
+    assert_eq!(
+        notes,
+        [
+            "records.series.interval: there is a sample every 400ns: at 100ns they would be more than 600 (records.series.samples)"
+        ]
+    );
+    let (_, _, notes) = sampled(&["records.series.flows=[0, 99]"]);
+    assert_eq!(notes, ["records.series.flows: no sample fell into the life of flow 99"]);
+    assert_eq!(sampled(&["records.series.interval=off", "records.series.flows=[]"]).0, None);
+    // A port named is sampled also where no others are.
+    let (_, files) = run_star("cc = 'hpcc'", &["records.series.busiest=0", "records.series.ports=[\"5:4\"]"]);
+    assert!(files.contains(",queue_bytes,5:4,") && !files.contains(",queue_bytes,5:3,"));
+}

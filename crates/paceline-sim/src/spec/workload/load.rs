@@ -39,7 +39,7 @@ choice! {
 section! {
     /// Offered load.
     pub struct Load {
-        /// Share of the capacity.
+        /// Share of the capacity. All sending hosts offer the same, whatever their links.
         value: f64 = 0.3, in "(0, 10]", from "HPCC, sec. 5.1: 30 %, the normal load";
         /// Count payload alone, or everything data packets put on the wire.
         bytes: LoadBytes = "payload", from "HPCC project page: payload over bandwidth";
