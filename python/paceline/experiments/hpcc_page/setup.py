@@ -1,7 +1,7 @@
 """The runs behind the page's figures: network, schemes, arrivals, and how much of it at each scale.
 
 All runs are native: exact picoseconds, none of the reference simulator's quirks. What the page leaves open is a named
-variant, and so are settings of its scripts that are not taken here.
+variant.
 """
 
 from __future__ import annotations
@@ -89,7 +89,6 @@ class Variant:
     wire_load: bool = False
     incast: bool = False
     ack_priority: bool = False
-    ack_priority_at_hosts: bool = False
     clock_1ns: bool = False
 
 
@@ -97,12 +96,6 @@ VARIANTS: Final[Mapping[str, Variant]] = {
     "incast": Variant("2 % load of 60-to-1 incasts of 500 KB flows besides", ("hpcc_int", "dcqcn_w"), incast=True),
     "wire_load": Variant("load counted in bytes of data packets on the wire, headers included", wire_load=True),
     "ack_priority": Variant("ACKs in a class of their own before data, in switches too", ack_priority=True),
-    # run.py gives ACK_HIGH_PRIO 1 to timely_vwin, and to DCQCN and TIMELY without a window.
-    "ack_priority_at_hosts": Variant(
-        "ACKs that PFC never stops at hosts, as the script of TIMELY+w has it",
-        ("timely_w",),
-        ack_priority_at_hosts=True,
-    ),
     "clock_1ns": Variant("the reference's clock of whole ns, on which links are 0.2 to 5 % faster", clock_1ns=True),
     "dcqcn_50_50_55": Variant(
         "DCQCN+w with the timers of the DCQCN paper",
@@ -133,11 +126,12 @@ def scenario(workload: str, load: int, scheme: str, window: Window, variant: Var
         name=f"{workload}{load}-{scheme}",
         topology=HpccFat320(),
         switch=Switch(buffer="32MiB", ecn=_STEP if scheme == "dctcp" else _MARKING),
-        # The reference has no timeout, and nothing is lost here.
-        host=Host(ack_priority=variant.ack_priority or variant.ack_priority_at_hosts, rto="off"),
+        # The reference has no timeout, and nothing is lost here. Its script gives TIMELY, and DCQCN without a window,
+        # ACKs that no pause stops at hosts (ACK_HIGH_PRIO 1); nothing is paused here either: docs/hpcc-page.md.
+        host=Host(ack_priority=variant.ack_priority, rto="off"),
         run=Run(warmup=f"{window.warmup_us}us"),
         records=Records(queues="off", links=False, pauses=False, series=Series(busiest=0)),
-        quirks=Quirks(clock_1ns=variant.clock_1ns, ack_priority_at_hosts=variant.ack_priority_at_hosts),
+        quirks=Quirks(clock_1ns=variant.clock_1ns),
         schemes={scheme: variant.control or CONTROL[scheme]},
         workloads=[poisson, incast] if variant.incast else [poisson],
     )
