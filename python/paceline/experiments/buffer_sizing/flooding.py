@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 
 from paceline import plot
 from paceline.analysis import nearest_rank, queue_percentile
-from paceline.experiments.buffer_sizing.measures import facts, queue, together
-from paceline.experiments.buffer_sizing.testbed import HPCC_STACK, NEW_RENO_STACK, STACKS, Stack, scenario
+from paceline.experiments.buffer_sizing.measures import queue, together, windows, with_warmup
+from paceline.experiments.buffer_sizing.testbed import HPCC_STACK, NEW_RENO_STACK, STACKS, Stack, scenario, with_stages
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Point, Runs, Scale, Shown, Verdict
@@ -21,6 +21,8 @@ from paceline.tables import Cell, Table, format_number
 SERVER: Final = 0
 CLIENTS: Final = {"flood_a": (4, 64), "flood_b": (5, 64), "victim": (6, 2)}
 """Server number and outstanding queries of each of 8 connections: 2 MB, 2 MB and 64 KB in flight."""
+
+QUERY_KB: Final = 4
 
 _LENGTH_US: Final = {Scale.TINY: 4_000, Scale.QUICK: 300_000, Scale.PAPER: 1_000_000}
 _WARMUP_US: Final = {Scale.TINY: 1_000, Scale.QUICK: 50_000, Scale.PAPER: 50_000}
@@ -54,45 +56,86 @@ KNOBS: Final[Mapping[str, Mapping[str, Stack]]] = {
 }
 """What is unknown of the TCP stack, one setting at a time."""
 
+STAGES: Final = {"max_stage_0": {name: with_stages(STACKS[name], 0) for name in ("hpcc_tcp", "hpcc_rdma")}}
+"""HPCC as its authors say they simulated it: no rounds of additive increase."""
+
 BATCHES: Final = (1, 2, 5, 8, 10, 16)
 
+
+@dataclass(frozen=True)
+class Acks:
+    """What decides whether an ACK for several packets makes bursts. The study tells none of it."""
+
+    title: str
+    min_window: int = 3
+    whole: bool = True
+    """The queries that a connection sends at a time are one message: the end of a message is acknowledged at once, and
+    one query of 4 KB is three segments, so that nothing beyond an ACK per 3 would ever come about."""
+
+
+ACKS: Final[Mapping[str, Acks]] = {
+    "default": Acks("the 64 queries that a connection sends at a time are one message of 256 KB; lowest window 3"),
+    "min_window_1": Acks("the same with a lowest window of 1 segment", min_window=1),
+    "queries_4kb": Acks("every query of 4 KB is a message, whose end is acknowledged at once", whole=False),
+    "queries_4kb_min_window_1": Acks("both", min_window=1, whole=False),
+}
+"""Variants of E32."""
+
+
+def batch(acks: str, n: int, *, paced: bool) -> str:
+    """How a run of E32 is called among the variants."""
+    return f"batch_{n}{'_paced' if paced else ''}{'' if acks == 'default' else '@' + acks}"
+
+
+def _batches(acks: str) -> dict[str, dict[str, Stack]]:
+    base = _tcp(HPCC_STACK, min_window=ACKS[acks].min_window)
+    return {
+        batch(acks, n, paced=paced): {
+            "hpcc_tcp": replace(STACKS["hpcc_tcp"], tcp=_tcp(base, ack_segments=n, pacing="rate" if paced else "off"))
+        }
+        for n in BATCHES
+        for paced in (False, True)
+    }
+
+
+BATCHED: Final = {variant: (acks, stacks) for acks in ACKS for variant, stacks in _batches(acks).items()}
 
 VARIANTS: Final[Mapping[str, Mapping[str, Stack]]] = {
     "default": STACKS,
     **KNOBS,
-    **{
-        f"batch_{n}{'_paced' if paced else ''}": {
-            "hpcc_tcp": replace(
-                STACKS["hpcc_tcp"], tcp=_tcp(HPCC_STACK, ack_segments=n, pacing="rate" if paced else "off")
-            )
-        }
-        for n in BATCHES
-        for paced in (False, True)
-    },
+    **STAGES,
+    **{variant: stacks for variant, (_, stacks) in BATCHED.items()},
 }
 
 
 def plan(scale: Scale) -> Sequence[Point]:
-    """The flood under every scheme; what is unknown of the stack with one seed."""
+    """The flood under every scheme; what is unknown of the stack with one seed. Each run with that of its warm-up."""
     found = []
     stop, warmup = _LENGTH_US[scale], _WARMUP_US[scale]
     for variant, stacks in VARIANTS.items():
+        acks = BATCHED[variant][0] if variant in BATCHED else None
         for name, stack in stacks.items():
-            workloads = [
-                ClosedRpc(
-                    group=group,
-                    clients=[client],
-                    servers=[SERVER],
-                    connections=8,
-                    outstanding=outstanding,
-                    sizes="4KB",
-                )
-                for group, (client, outstanding) in CLIENTS.items()
-            ]
+            workloads = _queries(whole=acks is not None and ACKS[acks].whole)
             run = scenario(f"flood-{name}-{variant}", stack, workloads, stop_us=stop, warmup_us=warmup, single=[SERVER])
-            seeds = (1,) if variant in KNOBS else range(1, _SEEDS[scale] + 1)
+            once = variant in KNOBS or acks not in (None, "default")
+            seeds = (1,) if once else range(1, _SEEDS[scale] + 1)
             found += [Point(scenario=run, key={"scheme": name, "variant": variant}, seed=seed) for seed in seeds]
-    return found
+    return with_warmup(found)
+
+
+def _queries(*, whole: bool) -> list[ClosedRpc]:
+    """The clients; ``whole``: what a connection sends at a time is one query."""
+    return [
+        ClosedRpc(
+            group=group,
+            clients=[client],
+            servers=[SERVER],
+            connections=8,
+            outstanding=1 if whole else outstanding,
+            sizes=f"{QUERY_KB * outstanding if whole else QUERY_KB}KB",
+        )
+        for group, (client, outstanding) in CLIENTS.items()
+    ]
 
 
 def default(scale: Scale) -> Sequence[Point]:
@@ -101,12 +144,19 @@ def default(scale: Scale) -> Sequence[Point]:
 
 
 def with_knobs(scale: Scale) -> Sequence[Point]:
-    """Those, and one setting of the TCP stack changed."""
-    return [p for p in plan(scale) if p.key["variant"] == "default" or p.key["variant"] in KNOBS]
+    """Those, and one setting of the TCP stack or of HPCC over it changed."""
+    return [p for p in plan(scale) if p.key["variant"] in ("default", *KNOBS, *STAGES)]
 
 
-def _starting(scale: Scale, *starts: str) -> Sequence[Point]:
-    return [p for p in plan(scale) if str(p.key["variant"]).startswith(starts)]
+def with_stages_0(scale: Scale) -> Sequence[Point]:
+    """The runs without variants over RDMA, and HPCC's without rounds of additive increase."""
+    schemes = ("hpcc_rdma", "dcqcn")
+    return [p for p in plan(scale) if p.key["variant"] in ("default", *STAGES) and p.key["scheme"] in schemes]
+
+
+def batches(scale: Scale) -> Sequence[Point]:
+    """The runs of E32."""
+    return [p for p in plan(scale) if p.key["variant"] in BATCHED]
 
 
 def measure(runs: Runs) -> Values:
@@ -128,8 +178,12 @@ def measure(runs: Runs) -> Values:
                 found[(*place, f"queue_p{q}_kb")] = (low + high) / 2000
                 low, high = queue_percentile(bottleneck, q, busy=True)
                 found[(*place, f"queue_busy_p{q}_kb")] = (low + high) / 2000
-            for what in ("drops", "timeouts", "retransmitted"):
-                found[(*place, what)] = sum(getattr(facts(run), what) for run in chosen) / len(chosen)
+            parts = windows(chosen)
+            # The one link that all queries cross is the busiest of those to servers.
+            found[(*place, "busy")] = sum(float(p.carried("tor->host").max()) for p in parts) / len(parts) * 100
+            for what in ("drops", "timeouts"):
+                found[(*place, what)] = sum(p.count(what) for p in parts) / len(parts)
+                found[(*place, f"{what}_warmup")] = sum(getattr(p.warmup, what) for p in parts) / len(parts)
     return found
 
 
@@ -138,7 +192,7 @@ def rate_rule(values: Values) -> list[Claim]:
     over = ratio(values, ("default", "hpcc_tcp", "qps"), ("default", "new_reno", "qps"))
     text = "victim: queries answered per second, HPCC over NewReno"
     found = [Claim("ratio", text, over, judge.between(4, 10), published=7)]
-    for variant, stacks in KNOBS.items():
+    for variant, stacks in {**KNOBS, **STAGES}.items():
         under = ("default" if "new_reno" not in stacks else variant, "new_reno", "qps")
         value = ratio(values, (variant, "hpcc_tcp", "qps"), under)
         found.append(Claim("ratio", text, value, published=7, variant=variant))
@@ -147,9 +201,16 @@ def rate_rule(values: Values) -> list[Claim]:
 
 def rdma_rate_rule(values: Values) -> list[Claim]:
     """E28: the victim's rate over RDMA."""
-    over = ratio(values, ("default", "hpcc_rdma", "qps"), ("default", "dcqcn", "qps"))
-    text = "victim: queries answered per second, HPCC over DCQCN"
-    return [Claim("ratio", text, over, judge.between(1.2, 2), published=1.5)]
+    found = []
+    for variant in ("default", *STAGES):
+        over = ratio(values, (variant, "hpcc_rdma", "qps"), ("default", "dcqcn", "qps"))
+        text = "victim: queries answered per second, HPCC over DCQCN"
+        limits = judge.between(1.2, 2) if variant == "default" else None
+        found.append(Claim("ratio", text, over, limits, published=1.5, variant=variant))
+    for variant, name in (("default", "hpcc_rdma"), *((v, "hpcc_rdma") for v in STAGES), ("default", "dcqcn")):
+        text = f"bottleneck under {STACKS[name].title}, % of the time busy"
+        found.append(Claim(f"{name}.busy", text, values.get((variant, name, "busy"), float("nan")), variant=variant))
+    return found
 
 
 def time_rule(values: Values) -> list[Claim]:
@@ -194,15 +255,25 @@ def batch_rule(values: Values) -> list[Claim]:
     """E32: bursts that delayed ACKs make."""
     found = []
     for n in BATCHES:
-        for paced in ("", "_paced"):
+        for paced in (False, True):
             for q in (50, 99):
-                value = values.get((f"batch_{n}{paced}", "hpcc_tcp", f"queue_p{q}_kb"), float("nan"))
+                variant = batch("default", n, paced=paced)
+                value = values.get((variant, "hpcc_tcp", f"queue_p{q}_kb"), float("nan"))
                 text = f"HPCC, TCP, an ACK per {n}{', paced' if paced else ''}: p{q} of the bottleneck's queue, KB"
-                found.append(Claim(f"batch_{n}{paced}.queue_p{q}_kb", text, value))
-    over = ratio(values, ("batch_16", "hpcc_tcp", "queue_p50_kb"), ("batch_1", "hpcc_tcp", "queue_p50_kb"))
-    found.append(Claim("growth", "median queue, an ACK per 16 over an ACK each", over, judge.above(1)))
-    over = ratio(values, ("batch_8_paced", "hpcc_tcp", "queue_p50_kb"), ("batch_8", "hpcc_tcp", "queue_p50_kb"))
-    found.append(Claim("pacing", "median queue, paced over not paced", over, judge.below(1)))
+                found.append(Claim(f"{variant}.queue_p{q}_kb", text, value))
+    for acks in ACKS:
+
+        def over(q: int, top: str, bottom: str) -> float:
+            return ratio(values, (top, "hpcc_tcp", f"queue_p{q}_kb"), (bottom, "hpcc_tcp", f"queue_p{q}_kb"))
+
+        one, eight, sixteen = (batch(acks, n, paced=False) for n in (1, 8, 16))
+        smooth = batch(acks, 8, paced=True)
+        for q, words in ((50, "median"), (99, "p99")):
+            grown, short = (judge.above(1), judge.below(1)) if acks == "default" else (None, None)
+            text = f"{words} of the queue, an ACK per 16 over an ACK each"
+            found.append(Claim(f"growth.p{q}", text, over(q, sixteen, one), grown, variant=acks))
+            text = f"{words} of the queue, an ACK per 8, paced over not paced"
+            found.append(Claim(f"pacing.p{q}", text, over(q, smooth, eight), short, variant=acks))
     return found
 
 
@@ -212,11 +283,17 @@ def _table(values: Values) -> Table:
         for name in stacks:
             if (variant, name, "qps") not in values:
                 continue
-            parts = ("qps", "mean_us", "p95_us", "p99_us", "queue_p50_kb", "queue_p99_kb", "drops", "timeouts")
+            parts = ("qps", "mean_us", "p95_us", "p99_us", "queue_p50_kb", "queue_p99_kb", "busy")
             cells = [Cell(format_number(values[variant, name, what])) for what in parts]
+            # Losses of the warm-up in brackets: all schemes begin with full windows of many connections at once.
+            cells += [
+                Cell(" ".join([format_number(values[variant, name, what]), f"({values[variant, name, before]:.0f})"]))
+                for what, before in (("drops", "drops_warmup"), ("timeouts", "timeouts_warmup"))
+            ]
             rows.append((Cell(f"{STACKS[name].title}, {variant}"), *cells))
     head = ("Scheme, variant", "Answered/s", "Mean QCT, us", "p95, us", "p99, us", "Queue p50, KB", "p99, KB")
-    return Table("The victim, and the bottleneck's queue", (*head, "Drops", "Timeouts"), rows)
+    more = ("Link busy, %", "Drops (in warm-up)", "Timeouts")
+    return Table("The victim, and the bottleneck's queue, after the warm-up", (*head, *more), rows)
 
 
 def _drawings(runs: Runs, name: str) -> Iterator[Drawing]:
@@ -235,7 +312,10 @@ def show(name: str) -> Any:
     def shown(runs: Runs, _scale: Scale) -> Shown:
         values = measure(runs)
         drawings = _drawings(runs, name) if name == "E30" else ()
-        return Shown(drawings, [_table(values)], REMARKS)
+        remarks = list(REMARKS)
+        if name == "E32":
+            remarks += [f"Variant {acks}: {about.title}." for acks, about in ACKS.items()]
+        return Shown(drawings, [_table(values)], remarks)
 
     return shown
 
@@ -246,6 +326,8 @@ REMARKS: Final = [
     "TCP: 256 KiB for each port. The host stack's time is a part of the host links' delay, so that the base RTT "
     "between PoDs is 20 us.",
     "Queries and responses of a connection are acknowledged by packets of their own: nothing is piggybacked.",
+    "Queues, links and losses are those after the warm-up: what a run that stops there counts is taken off.",
+    "HPCC has maxStage 5, as its paper has; variant max_stage_0 is what its authors say they simulated.",
 ]
 
 
@@ -279,7 +361,7 @@ EXPERIMENTS = (
         "Victim's query rate over RDMA",
         "Beside two floods a client gets 1.5 times as many queries answered with HPCC as with DCQCN.",
         rdma_rate_rule,
-        default,
+        with_stages_0,
     ),
     _experiment(
         29,
@@ -300,6 +382,6 @@ EXPERIMENTS = (
         "Delayed ACKs and pacing",
         "ACKs for several packets make bursts, so that HPCC over TCP cannot reach an empty queue; pacing would.",
         batch_rule,
-        lambda scale: _starting(scale, "batch_"),
+        batches,
     ),
 )

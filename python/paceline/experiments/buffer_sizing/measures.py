@@ -1,22 +1,44 @@
-"""What the results are judged by, read from finished runs."""
+"""What the results are judged by, read from finished runs.
+
+The engine counts queues, links and losses from the first instant on. So every run has a twin that stops where its
+warm-up ends; what the twin counted is taken off, which is exact: up to there the two are the same run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
 from paceline import queries
 from paceline.analysis import F8, QueueHistogram
-from paceline.reproduce.model import Run
+from paceline.reproduce.model import Point, Run
+from paceline.scenario import Scenario
+
+UNTIL: Final = "until"
+"""What tells the two apart in a point's key: ``end``, or ``warmup`` for the twin."""
+
+
+def with_warmup(points: Iterable[Point]) -> list[Point]:
+    """Each point and its twin."""
+    found = []
+    for point in points:
+        whole = point.scenario
+        assert isinstance(whole, Scenario)
+        run = replace(whole.run, stop=whole.run.warmup, warmup="0s")
+        twin = replace(whole, name=f"{whole.name}-warmup", run=run)
+        found.append(replace(point, key={**point.key, UNTIL: "end"}))
+        found.append(replace(point, scenario=twin, key={**point.key, UNTIL: "warmup"}))
+    return found
 
 
 @dataclass(frozen=True)
 class Group:
-    """One group of clients. Times in us."""
+    """One group of clients: queries issued after the warm-up. Times in us."""
 
     per_second: float
     qct_us: F8
@@ -26,11 +48,18 @@ class Group:
 
 @dataclass(frozen=True)
 class Facts:
-    """One run, in the numbers that the results need."""
+    """One run from its first instant on, in the numbers that the results need."""
 
+    seconds: float
     groups: dict[str, Group]
-    queues: dict[str, QueueHistogram]
-    """By tier of the egress port (``tor->host``), and of the one port with the longest mean queue as ``busiest``."""
+    queues: dict[int, tuple[str, QueueHistogram]]
+    """By egress port of a switch: its tier (``tor->host``) and how long its queue was for how long."""
+    busy_s: dict[str, F8]
+    """By tier: seconds for which each link was busy."""
+    asked_bytes: int
+    """Sizes of all queries issued, those under way when the run ended included."""
+    open_bytes: int
+    """Sizes of the queries under way when the run ended."""
     drops: int
     pauses: int
     retransmitted: int
@@ -42,12 +71,12 @@ def facts(run: Run) -> Facts:
     return _facts(run.folder)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=1024)
 def _facts(folder: Path) -> Facts:
     from paceline.results import Results
 
     results = Results.load(folder)
-    counters, table = results.summary["counters"], results.queues
+    counters, table, links, asked = results.summary["counters"], results.queues, results.links, results.queries
     found = {
         g.label: Group(
             g.per_second,
@@ -57,19 +86,22 @@ def _facts(folder: Path) -> Facts:
         )
         for g in queries.groups(results)
     }
-
-    def histogram(mask: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> QueueHistogram:
-        rows = table.where(mask)
-        return QueueHistogram.merge(rows["bin_low_bytes"], rows["bin_high_bytes"], rows["time_ps"])
-
     tiers = table["tier"].astype(str)
-    queues = {tier: histogram(tiers == tier) for tier in np.unique(tiers)}
     place = table["node"].astype(np.int64) << 16 | table["port"].astype(np.int64)
-    ports = [histogram(place == p) for p in np.unique(place)]
-    queues["busiest"] = max(ports, key=QueueHistogram.mean_bytes)
+    ports = {}
+    for port in np.unique(place):
+        rows = table.where(place == port)
+        queue = QueueHistogram.merge(rows["bin_low_bytes"], rows["bin_high_bytes"], rows["time_ps"])
+        ports[int(port)] = (str(tiers[place == port][0]), queue)
+    ways, busy = links["tier"].astype(str), links["busy_ps"].astype(float) * 1e-12
+    size, open_ = asked["size_bytes"].astype(np.int64), asked["qct_ps"].astype(float) <= 0
     return Facts(
+        seconds=results.simulated_ps * 1e-12,
         groups=found,
-        queues=queues,
+        queues=ports,
+        busy_s={str(tier): busy[ways == tier] for tier in np.unique(ways)},
+        asked_bytes=int(size.sum()),
+        open_bytes=int(size[open_].sum()),
         drops=int(counters["drops_buffer"]),
         pauses=int(counters["pause_frames"]),
         retransmitted=int(counters["retransmitted_packets"]),
@@ -77,9 +109,48 @@ def _facts(folder: Path) -> Facts:
     )
 
 
+@dataclass(frozen=True)
+class Window:
+    """A run after its warm-up."""
+
+    whole: Facts
+    warmup: Facts
+
+    def count(self, what: str) -> int:
+        """``drops``, ``pauses``, ``retransmitted`` or ``timeouts``."""
+        found = getattr(self.whole, what) - getattr(self.warmup, what)
+        assert isinstance(found, int)
+        return found
+
+    def queues(self) -> dict[int, tuple[str, QueueHistogram]]:
+        """As :attr:`Facts.queues`."""
+        return _after(self.whole, self.warmup)
+
+    def queue(self, where: str) -> QueueHistogram:
+        """The queues of a tier added up, or of the one port with the longest mean queue as ``busiest``."""
+        ports = self.queues().values()
+        if where == "busiest":
+            return max((h for _, h in ports), key=QueueHistogram.mean_bytes)
+        return _sum([h for tier, h in ports if tier == where])
+
+    def carried(self, tier: str) -> F8:
+        """Share of the time for which each link of a tier was busy."""
+        seconds = self.whole.seconds - self.warmup.seconds
+        return (self.whole.busy_s[tier] - self.warmup.busy_s[tier]) / seconds
+
+
+def windows(runs: Iterable[Run]) -> list[Window]:
+    """The runs after their warm-up; every one needs its twin beside it."""
+    found: dict[tuple[object, ...], dict[str, Run]] = {}
+    for run in runs:
+        key = {name: value for name, value in run.point.key.items() if name != UNTIL}
+        found.setdefault((*sorted(key.items()), run.point.seed), {})[str(run.point.key[UNTIL])] = run
+    return [Window(facts(both["end"]), facts(both["warmup"])) for both in found.values()]
+
+
 def together(runs: Iterable[Run], group: str) -> Group:
     """A group's queries of several runs; the rate is their mean."""
-    parts = [facts(run).groups[group] for run in runs]
+    parts = [window.whole.groups[group] for window in windows(runs)]
     times, slowdowns, sizes = (
         np.concatenate([getattr(p, name) for p in parts]) for name in ("qct_us", "slowdown", "size_bytes")
     )
@@ -87,7 +158,25 @@ def together(runs: Iterable[Run], group: str) -> Group:
 
 
 def queue(runs: Iterable[Run], where: str) -> QueueHistogram:
-    """A queue's histogram over several runs."""
-    parts = [facts(run).queues[where] for run in runs]
+    """A queue's histogram after the warm-up over several runs."""
+    return _sum([window.queue(where) for window in windows(runs)])
+
+
+def _after(whole: Facts, warmup: Facts) -> dict[int, tuple[str, QueueHistogram]]:
+    found = {}
+    for port, (tier, long) in whole.queues.items():
+        if port not in warmup.queues:
+            found[port] = (tier, long)
+            continue
+        short = warmup.queues[port][1]
+        left = _sum([long, replace(short, time_ps=-short.time_ps)])
+        if np.any(left.time_ps < 0):
+            raise ValueError("a queue was shorter lived in a run than in its warm-up alone: these are not the same run")
+        keep = left.time_ps > 0
+        found[port] = (tier, QueueHistogram(left.low_bytes[keep], left.high_bytes[keep], left.time_ps[keep]))
+    return found
+
+
+def _sum(parts: Sequence[QueueHistogram]) -> QueueHistogram:
     low, high, time = (np.concatenate([getattr(p, n) for p in parts]) for n in ("low_bytes", "high_bytes", "time_ps"))
     return QueueHistogram.merge(low, high, time)

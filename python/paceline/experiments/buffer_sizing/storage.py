@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
@@ -10,10 +11,10 @@ import numpy as np
 
 from paceline import multiples, plot
 from paceline.analysis import nearest_rank, queue_percentile
-from paceline.experiments.buffer_sizing.measures import queue, together
-from paceline.experiments.buffer_sizing.testbed import STACKS, scenario
+from paceline.experiments.buffer_sizing.measures import queue, together, windows, with_warmup
+from paceline.experiments.buffer_sizing.testbed import STACKS, scenario, with_stages
 from paceline.reproduce import judge
-from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
+from paceline.reproduce.claims import Claim, Place, Rule, Values, ratio, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Point, Runs, Scale, Shown, Verdict
 from paceline.scenario import Hpcc, Load, OpenRpc
 from paceline.tables import Cell, Table, format_number
@@ -38,8 +39,11 @@ class Setup:
 
     connections: int = 32
     """Of each pair of servers."""
-    load: Load = Load(value=0.76, bytes="wire")  # noqa: RUF009
-    """Of the queries: with ACKs and responses 80 % of the links to the servers."""
+    load: float = 0.72
+    """Payload of the queries over the links to the servers; with headers, ACKs and responses 80 %.
+
+    Payload, so that the same queries arrive under every scheme: HPCC's telemetry comes on top.
+    """
     pick: Literal["random", "idle"] = "idle"
     idle_restart: str = "100us"
 
@@ -49,7 +53,7 @@ VARIANTS: Final = {
     "connections_8": Setup(connections=8),
     "any_connection": Setup(pick="random"),
     "no_restart": Setup(idle_restart="off"),
-    "load_70": Setup(load=Load(value=0.66, bytes="wire")),
+    "load_70": Setup(load=0.63),
 }
 
 HPCC: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -59,7 +63,11 @@ HPCC: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """Settings of HPCC over RDMA that decide how new connections meet."""
 
+STAGES: Final = "max_stage_0"
+"""Variant: HPCC as its authors say they simulated it, without rounds of additive increase."""
+
 ABOUT: Final = {
+    STAGES: "HPCC's maxStage is 0 instead of the 5 of its paper; see testbed.MAX_STAGE",
     "slow_start": "HPCC's new connections begin at a tenth of the line rate",
     "connections_8": "8 connections of each pair: hashing loads the two NICs of a server unevenly",
     "any_connection": "a query takes any connection, and may wait behind a long one",
@@ -69,33 +77,49 @@ ABOUT: Final = {
 
 
 def plan(scale: Scale) -> Sequence[Point]:
-    """Open-loop queries of every server to every other under every scheme; variants with one seed."""
+    """Open-loop queries of every server to every other under every scheme, each run with that of its warm-up.
+
+    What is common to the schemes is varied with one seed, what is HPCC's with all.
+    """
     stop, warmup = _LENGTH_US[scale], _WARMUP_US[scale]
     found = []
+    seeds = range(1, _SEEDS[scale] + 1)
     for variant, setup in VARIANTS.items():
-        connections, load = setup.connections, setup.load
-        work = OpenRpc(group="storage", connections=connections, sizes="alistorage@bs19", pick=setup.pick, load=load)
         for name, stack in STACKS.items():
             if variant == "no_restart" and stack.tcp:
                 continue
             stack = replace(stack, idle_restart=setup.idle_restart)
-            run = scenario(f"storage-{name}-{variant}", stack, [work], stop_us=stop, warmup_us=warmup)
-            seeds = range(1, _SEEDS[scale] + 1) if variant == "default" else (1,)
-            found += [Point(scenario=run, key={"scheme": name, "variant": variant}, seed=seed) for seed in seeds]
+            run = scenario(f"storage-{name}-{variant}", stack, [_work(setup, scale)], stop_us=stop, warmup_us=warmup)
+            key = {"scheme": name, "variant": variant}
+            found += [Point(scenario=run, key=key, seed=seed) for seed in (seeds if variant == "default" else (1,))]
     plain = STACKS["hpcc_rdma"]
     assert isinstance(plain.scheme, Hpcc)
-    work = OpenRpc(group="storage", connections=32, sizes="alistorage@bs19", pick="idle", load=Setup().load)
-    for variant, settings in HPCC.items():
-        stack = replace(plain, scheme=replace(plain.scheme, **settings))
-        run = scenario(f"storage-hpcc_rdma-{variant}", stack, [work], stop_us=stop, warmup_us=warmup)
-        key = {"scheme": "hpcc_rdma", "variant": variant}
-        found += [Point(scenario=run, key=key, seed=seed) for seed in range(1, _SEEDS[scale] + 1)]
-    return found
+    others = [(v, "hpcc_rdma", replace(plain, scheme=replace(plain.scheme, **s))) for v, s in HPCC.items()]
+    others += [(STAGES, name, with_stages(STACKS[name], 0)) for name in ("hpcc_tcp", "hpcc_rdma")]
+    for variant, name, stack in others:
+        run = scenario(f"storage-{name}-{variant}", stack, [_work(Setup(), scale)], stop_us=stop, warmup_us=warmup)
+        key = {"scheme": name, "variant": variant}
+        found += [Point(scenario=run, key=key, seed=seed) for seed in seeds]
+    return with_warmup(found)
+
+
+def _work(setup: Setup, scale: Scale) -> OpenRpc:
+    return OpenRpc(
+        group="storage",
+        connections=setup.connections,
+        sizes="alistorage@bs19",
+        pick=setup.pick,
+        load=Load(value=setup.load, bytes="payload"),
+        # Not where the run stops: a connection without queries of its own to come closes, and the others get its
+        # share. So nothing changes towards the end, and a run that stops at the warm-up is the same run until then.
+        end=f"{2 * _LENGTH_US[scale]}us",
+    )
 
 
 def of_hpcc(scale: Scale) -> Sequence[Point]:
     """HPCC over RDMA as it is, and with the settings that decide how new connections meet."""
-    return [p for p in plan(scale) if p.key["variant"] in ("default", *HPCC) and p.key["scheme"] == "hpcc_rdma"]
+    variants = ("default", *HPCC, STAGES)
+    return [p for p in plan(scale) if p.key["variant"] in variants and p.key["scheme"] == "hpcc_rdma"]
 
 
 def default(scale: Scale) -> Sequence[Point]:
@@ -103,9 +127,15 @@ def default(scale: Scale) -> Sequence[Point]:
     return [p for p in plan(scale) if p.key["variant"] == "default"]
 
 
+def with_stages_0(scale: Scale) -> Sequence[Point]:
+    """Those, and HPCC's without rounds of additive increase."""
+    return [p for p in plan(scale) if p.key["variant"] in ("default", STAGES)]
+
+
 def measure(runs: Runs) -> Values:
-    """Slowdowns by query size, and queues, by scheme."""
-    return _measure(runs.where(variant="default"))
+    """Slowdowns by query size, and queues, by scheme; the variant's begin with its name."""
+    varied = _measure(runs.where(variant=STAGES))
+    return dict(_measure(runs.where(variant="default"))) | {(STAGES, *place): v for place, v in varied.items()}
 
 
 def _measure(runs: Runs) -> Values:
@@ -131,13 +161,19 @@ def _measure(runs: Runs) -> Values:
                 for busy in (False, True):
                     low, high = queue_percentile(histogram, q, busy=busy)
                     found[name, where, q, "busy" if busy else "all"] = (low + high) / 2000
+        parts = windows(chosen)
+        found[name, "carried"] = float(np.mean([np.mean(p.carried(_HOST_PORTS)) for p in parts])) * 100
+        found[name, "carried most"] = float(np.mean([np.max(p.carried(_HOST_PORTS)) for p in parts])) * 100
+        found[name, "open warmup"] = sum(p.warmup.open_bytes for p in parts) / len(parts) / 1e6
+        found[name, "open end"] = sum(p.whole.open_bytes for p in parts) / len(parts) / 1e6
+        found[name, "asked"] = sum(p.whole.asked_bytes for p in parts) / len(parts) / 1e6
     return found
 
 
 def measure_hpcc(runs: Runs) -> Values:
     """p99 queue at the ports to servers while busy, KB, and p99 slowdown of short queries, by setting of HPCC."""
     found: dict[Place, float] = {}
-    for variant in ("default", *HPCC):
+    for variant in ("default", *HPCC, STAGES):
         values = _measure(runs.where(variant=variant))
         for what, place in (("queue", (_HOST_PORTS, 99, "busy")), ("slowdown", ("short", 99))):
             if ("hpcc_rdma", *place) in values:
@@ -148,7 +184,7 @@ def measure_hpcc(runs: Runs) -> Values:
 def burst_rule(values: Values) -> list[Claim]:
     """E31: bursts come from new connections at line rate; headroom below the line takes them up."""
     found = []
-    for variant in ("default", *HPCC):
+    for variant in ("default", *HPCC, STAGES):
         for what, words in (("queue", "p99 of the queue while busy, KB"), ("slowdown", "p99 slowdown up to 32 KB")):
             value = values.get((variant, what), float("nan"))
             found.append(Claim(f"{variant}.{what}", f"HPCC, RDMA, {variant}: {words}", value))
@@ -227,19 +263,46 @@ def _factor_2(value: float) -> tuple[judge.Limits, float]:
     return judge.between(value / 2, value * 2), value
 
 
+def _carried(values: Values, *names: str) -> list[Claim]:
+    """How much of the offered load gets through: queues stand for a load only where the backlog does not grow."""
+    words = {
+        "carried": "links to servers, % of the time busy",
+        "open warmup": "queries under way when the warm-up ends, MB",
+        "open end": "queries under way when the run ends, MB",
+        "asked": "queries issued, MB",
+    }
+    return [
+        Claim(
+            f"{name}.{what.replace(' ', '_')}", f"{STACKS[name].title}: {text}", values.get((name, what), float("nan"))
+        )
+        for name in names
+        for what, text in words.items()
+    ]
+
+
 def hpcc_queue_rule(values: Values) -> list[Claim]:
     """E36: queues under HPCC."""
-    return _queues(
-        values,
-        {"hpcc_tcp": {50: _factor_2(18), 99: _factor_2(65)}, "hpcc_rdma": {50: _factor_2(2.2), 99: _factor_2(74)}},
-    )
+    limits = {"hpcc_tcp": {50: _factor_2(18), 99: _factor_2(65)}, "hpcc_rdma": {50: _factor_2(2.2), 99: _factor_2(74)}}
+    return [*_queues(values, limits), *_carried(values, *limits)]
 
 
 def baseline_queue_rule(values: Values) -> list[Claim]:
     """E37: queues under the baselines."""
-    return _queues(
-        values, {"new_reno": {99: (judge.between(230, 256), 247)}, "dcqcn": {99: (judge.between(400, 700), 519)}}
-    )
+    limits = {"new_reno": {99: (judge.between(230, 256), 247.0)}, "dcqcn": {99: (judge.between(400, 700), 519.0)}}
+    return [*_queues(values, limits), *_carried(values, *limits)]
+
+
+def and_without_stages(rule: Rule) -> Rule:
+    """The rule's claims, and the values of those about HPCC with ``max_stage`` 0 as a variant without limits."""
+
+    def both(values: Values) -> list[Claim]:
+        others = {place: value for place, value in values.items() if "hpcc" not in str(place[0])}
+        varied = {place[1:]: value for place, value in values.items() if place[0] == STAGES}
+        ours = {claim.id for claim in rule(others) if math.isnan(claim.value)}
+        claims = [replace(c, limits=None, variant=STAGES) for c in rule(others | varied) if c.id in ours]
+        return [*rule(values), *claims]
+
+    return both
 
 
 def size_rule(values: Values) -> list[Claim]:
@@ -254,7 +317,7 @@ def size_rule(values: Values) -> list[Claim]:
 
 def _table(runs: Runs) -> Table:
     rows = []
-    for variant in (*VARIANTS, *HPCC):
+    for variant in (*VARIANTS, *HPCC, STAGES):
         values = _measure(runs.where(variant=variant))
         for name, stack in STACKS.items():
             if (name, "qps") not in values:
@@ -264,10 +327,13 @@ def _table(runs: Runs) -> Table:
             places.append([(name, "short", 99)])
             places += [[(name, _HOST_PORTS, q, when) for q in (50, 99)] for when in ("all", "busy")]
             cells = [" / ".join(format_number(values[place]) for place in pair) for pair in places]
+            cells += [format_number(values[name, what]) for what in ("carried", "carried most")]
+            cells.append(" / ".join(format_number(values[name, what]) for what in ("open warmup", "open end", "asked")))
             rows.append((Cell(f"{stack.title}, {variant}"), *(Cell(c) for c in cells)))
     head = ("Scheme, variant", "Answered/s", *(f"{s // 1000} KB: p50 / p99" for s in SIZES), "up to 32 KB: p99")
-    caption = "Slowdown by query size; queue at ports to servers, KB"
-    return Table(caption, (*head, "Queue p50 / p99", "while busy"), rows)
+    caption = "Slowdown by query size; queue at ports to servers, KB; links to servers; queries under way, MB"
+    head = (*head, "Queue p50 / p99", "while busy", "Links busy, %", "busiest link, %")
+    return Table(caption, (*head, "under way: warm-up / end, of all"), rows)
 
 
 def _drawings(runs: Runs, name: str) -> Iterator[Drawing]:
@@ -293,12 +359,15 @@ def _drawings(runs: Runs, name: str) -> Iterator[Drawing]:
 
 
 REMARKS: Final = [
-    "Eight servers, each asks all others; 32 connections of each pair, each on one NIC at either end; Poisson queries; "
-    "with ACKs and responses of 64 B the links to the servers carry 80 %. A query goes to a connection with the fewest "
-    "outstanding. Over RDMA a connection idle for 100 us begins anew at line rate.",
+    "Eight servers, each asks all others; 32 connections of each pair, each on one NIC at either end; Poisson queries, "
+    "the same under every scheme; with ACKs and responses of 64 B, but without HPCC's telemetry, they load the links "
+    "to the servers to 80 %. A query goes to a connection with the fewest outstanding. Over RDMA a connection idle for "
+    "100 us begins anew at line rate.",
     "Sizes: only 4, 8, 16 and 32 KB occur up to 32 KB, above them sizes are interpolated (mean 43.5 KB).",
     "The study does not say which ports its queue distributions are of: judged are those to the servers while "
     "something waits; the busiest port and all of the time are reported beside it.",
+    "Queues and links are those after the warm-up: what a run that stops there counts is taken off. Where the queries "
+    "under way grow from there to the end, the numbers are of this length of run, not of a steady state.",
 ]
 
 
@@ -341,19 +410,29 @@ EXPERIMENTS = (
         33,
         "Storage queries, median slowdown",
         "HPCC over TCP and RDMA and NewReno are alike; DCQCN is slow for short queries (11.9 at 4 KB).",
-        median_rule,
+        and_without_stages(median_rule),
+        with_stages_0,
     ),
     _experiment(
-        34, "Storage queries, p99 over RDMA", "Short queries: 41.6 with DCQCN, 7.8 with HPCC.", rdma_tail_rule, plan
+        34,
+        "Storage queries, p99 over RDMA",
+        "Short queries: 41.6 with DCQCN, 7.8 with HPCC.",
+        and_without_stages(rdma_tail_rule),
+        plan,
     ),
     _experiment(
-        35, "Storage queries, p99 over TCP", "Short queries: 100 with NewReno, 4.3 with HPCC.", tcp_tail_rule, plan
+        35,
+        "Storage queries, p99 over TCP",
+        "Short queries: 100 with NewReno, 4.3 with HPCC.",
+        and_without_stages(tcp_tail_rule),
+        plan,
     ),
     _experiment(
         36,
         "Storage queries, queues under HPCC",
         "Median 18 KB over TCP and 2.2 KB over RDMA, p99 65 KB and 74 KB.",
-        hpcc_queue_rule,
+        and_without_stages(hpcc_queue_rule),
+        with_stages_0,
     ),
     _experiment(
         37,

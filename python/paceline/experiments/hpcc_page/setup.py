@@ -126,7 +126,8 @@ def scenario(workload: str, load: int, scheme: str, window: Window, variant: Var
         name=f"{workload}{load}-{scheme}",
         topology=HpccFat320(),
         switch=Switch(buffer="32MiB", ecn=_STEP if scheme == "dctcp" else _MARKING),
-        # The reference has no timeout, and nothing is lost here.
+        # The reference has no timeout, and nothing is lost here. Its script gives TIMELY, and DCQCN without a window,
+        # ACKs that no pause stops at hosts (ACK_HIGH_PRIO 1); nothing is paused here either: docs/hpcc-page.md.
         host=Host(ack_priority=variant.ack_priority, rto="off"),
         run=Run(warmup=f"{window.warmup_us}us"),
         records=Records(queues="off", links=False, pauses=False, series=Series(busiest=0)),
