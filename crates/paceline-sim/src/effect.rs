@@ -110,6 +110,10 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
         } else if net.message_counters().is_some_and(|c| c.fast_retransmits == 0) {
             note("host.tcp.prr", "no loss was repaired by fast retransmit");
         }
+        let inherits = |t: &Transport| matches!(t, Transport::Tcp(p) if p.host_cache);
+        if !s.schemes.iter().any(|s| inherits(&s.transport)) {
+            note("host.tcp.inherit_cwnd", "host.tcp.host_cache is false");
+        }
         if !stays_open {
             note("host.tcp.idle_restart", "a connection carries one flow, which never pauses");
         }

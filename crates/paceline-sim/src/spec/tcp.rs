@@ -108,7 +108,9 @@ section! {
         receive_buffer_max: Bytes => stack { "rfc" => "4MiB", "freebsd" => "256KiB", "user_space" => "4MiB" }, in "[1KB, 1000MiB]", from "FreeBSD";
         /// Segments kept above a gap.
         reassembly_limit: u32 => stack { "rfc" => 10000, "freebsd" => 200, "user_space" => 10000 }, in "[0, 1000000]", from "converged-Ethernet study: 200";
-        /// What a connection takes over of the window of earlier ones to the same host.
+        /// A connection takes over the round-trip time and slow-start threshold that earlier ones to the same host have left, and `inherit_cwnd`.
+        host_cache: bool => stack { "rfc" => false, "freebsd" => true, "user_space" => false }, from "FreeBSD's host cache; RFC 5681, sec. 3.1: none";
+        /// What a connection takes over of the window of earlier ones to the same host, with `host_cache`.
         inherit_cwnd: Inherit => stack { "rfc" => "off", "freebsd" => "half", "user_space" => "off" }, from "FreeBSD's host cache";
     }
 }
@@ -158,6 +160,7 @@ impl Tcp {
             send_buffer: buffer(self.send_buffer, self.send_buffer_max, &base.send_buffer),
             receive_buffer: buffer(self.receive_buffer, self.receive_buffer_max, &base.receive_buffer),
             reassembly_limit: self.reassembly_limit,
+            host_cache: self.host_cache,
             inherit_cwnd: match self.inherit_cwnd {
                 Inherit::Off => tcp::InheritCwnd::Off,
                 Inherit::Half => tcp::InheritCwnd::Half,

@@ -200,6 +200,9 @@ pub struct Params {
     /// How long the end that closed first answers repeated FINs. [choice]: RFC 9293's two maximum segment lifetimes
     /// (minutes) would only hold memory here.
     pub time_wait: Duration,
+    /// A connection takes over what earlier ones to the same host have learnt: round-trip time, ssthresh, and `inherit_cwnd`. FreeBSD:
+    /// on. The RFCs know no such thing (RFC 5681, section 3.1: ssthresh arbitrarily high at first).
+    pub host_cache: bool,
     /// What of the window a connection inherits through the cache. The study: half (inferred).
     pub inherit_cwnd: InheritCwnd,
 }
@@ -235,6 +238,7 @@ impl Params {
             scoreboard_limit: 1_000,
             probe: None,
             time_wait: Duration::from_us(1_000_000),
+            host_cache: false,
             inherit_cwnd: InheritCwnd::Off,
         }
     }
@@ -254,6 +258,7 @@ impl Params {
             send_buffer: Buffer { initial: 128 << 10, max: 256 << 10, step: 8 << 10 },
             receive_buffer: Buffer { initial: 128 << 10, max: 256 << 10, step: 16 << 10 },
             reassembly_limit: 200,
+            host_cache: true,
             inherit_cwnd: InheritCwnd::Half,
             ..Self::rfc()
         }
