@@ -67,6 +67,7 @@ impl Connection {
             self.cc.undo_timeout();
             self.recovery.recover = undo.recover;
             self.recovery.timeout_recover = undo.timeout_recover;
+            (self.recovery.reduced_until, self.recovery.cwr) = (undo.reduced_until, undo.cwr);
             self.recovery.resend = false;
             self.tx.nxt = self.tx.max;
             self.counters.spurious_timeouts += 1;
@@ -94,10 +95,8 @@ impl Connection {
         } else {
             self.recovery.on_new_ack();
             self.recovery.resend = false;
-            let answered = self.recovery.reduced_until > 0;
-            if ack >= self.recovery.reduced_until {
-                self.recovery.reduced_until = 0;
-            }
+            let answered = self.recovery.answered;
+            self.recovery.answered = answered && ack < self.recovery.reduced_until;
             let may_grow = !answered && self.cwnd <= self.tx.wnd;
             let (una, nxt, srtt) = (self.tx.una, self.tx.max, self.rto.srtt());
             let ack = StreamAck { now, bytes: acked, una, nxt, timed, rtt, srtt, may_grow, after_timeout };
@@ -130,11 +129,13 @@ impl Connection {
             Duplicate::Ignored => self.counters.ignored_duplicates += 1,
             Duplicate::Lost => {
                 let flight = self.tx.flight().saturating_sub(self.recovery.limited_sent);
-                // Not twice in a window of data (RFC 3168, section 6.1.2).
-                if self.recovery.reduced_until == 0 {
+                // Not twice in a window of data, and the peer hears of it (RFC 3168, section 6.1.2).
+                if !self.recovery.answered {
                     self.cc.on_loss(cx.cc, now, Loss::DupAcks, flight);
+                    self.recovery.reduced_until = self.tx.max;
+                    self.recovery.cwr = self.ecn;
                 }
-                self.recovery.reduced_until = 0;
+                self.recovery.answered = false;
                 self.recovery.enter(&mut self.tx, self.sack, mss);
                 self.counters.fast_retransmits += 1;
                 self.apply_limits(cx);
@@ -167,11 +168,12 @@ impl Connection {
     /// RFC 3168, section 6.1.2: at most one reduction per window of data, whatever its cause.
     fn on_ecn_echo(&mut self, cx: Context<'_>, now: Time, ack: u64) {
         let r = &mut self.recovery;
-        if r.fast || r.reduced_until > 0 || ack < r.timeout_recover || self.tx.flight() == 0 {
+        if r.fast || ack <= r.reduced_until || self.tx.flight() == 0 {
             return;
         }
         r.reduced_until = self.tx.max;
-        r.cwr = true;
+        r.answered = true;
+        r.cwr = self.ecn;
         if cx.tcp.ecn_moves_recover {
             r.recover = self.tx.max;
         }
