@@ -61,6 +61,8 @@ pub struct Cubic {
     /// Start of the curve; `None` until congestion avoidance begins.
     epoch: Option<Time>,
     w_max: f64,
+    /// RFC 9438: the window before the last reduction that was no timeout's (sections 4.6, 4.8); 0 before the first.
+    prior: f64,
     /// Seconds from the epoch to `w_max`.
     k: f64,
     /// RFC 9438: `W_est`. 2011: window not yet credited in whole bytes.
@@ -81,6 +83,7 @@ impl Cubic {
             mean_rtt: 0,
             epoch: None,
             w_max: 0.0,
+            prior: 0.0,
             k: 0.0,
             w_est: 0.0,
             fraction: 0.0,
@@ -121,8 +124,9 @@ impl Cubic {
         });
         let t = seconds(Duration(ack.now.0.saturating_sub(epoch.0)));
         let acked = ack.bytes as f64 / f64::from(ctx.mtu);
-        // Section 4.3: alpha is that of a flow halving by beta, and 1 once the window of before is reached.
-        let alpha = if self.w_est < self.w_max { 3.0 * (1.0 - p.beta) / (1.0 + p.beta) } else { 1.0 };
+        // Section 4.3: alpha is that of a flow halving by beta, and 1 once the window of before is reached (`w_max` may be lower, by fast
+        // convergence).
+        let alpha = if self.w_est < self.prior { 3.0 * (1.0 - p.beta) / (1.0 + p.beta) } else { 1.0 };
         self.w_est += alpha * acked / cwnd;
         if self.curve(p, t) < self.w_est {
             if self.w_est > cwnd {
@@ -210,6 +214,7 @@ impl CongestionControl for Cubic {
             self.flat = true;
             self.window.timeout(ctx, kept);
         } else {
+            self.prior = self.segments(ctx);
             self.remember(ctx, p, now);
             self.window.reduce(ctx, kept);
         }
@@ -218,6 +223,7 @@ impl CongestionControl for Cubic {
     fn on_ecn(&mut self, ctx: &FlowContext, now: Time, _flight: u64) {
         let super::Params::Cubic(p) = &ctx.params else { return };
         let kept = self.kept(p, u64::from(self.window.cwnd));
+        self.prior = self.segments(ctx);
         self.remember(ctx, p, now);
         self.window.reduce(ctx, kept);
     }

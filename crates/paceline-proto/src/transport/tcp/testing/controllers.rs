@@ -78,6 +78,29 @@ fn cubic_in_a_short_path_grows_by_half_a_segment() {
     assert!((10_000..11_000).contains(&grown), "20 * 0.529 segments, not {grown}");
 }
 
+/// RFC 9438, section 4.3: alpha is 1 once `W_est` has reached the window before the last reduction, not what fast convergence has made of it:
+/// 100, then 90 segments, of which 63 are left and 76.5 remembered. From there a round trip brings 0.529 up to 90 and 1 after that.
+#[test]
+fn cubic_grows_as_reno_only_above_the_last_window() {
+    let (ctx, mut c) = begin(Control::Cubic(cubic::Params::rfc9438()), 100);
+    c.on_loss(&ctx, Time(0), Loss::DupAcks, 100 * MSS);
+    c.start_stream(&ctx, StreamStart { cwnd: 90 * MSS, ssthresh: Some(2 * MSS) });
+    c.on_loss(&ctx, Time(0), Loss::DupAcks, 90 * MSS);
+    assert_eq!(cwnd(&ctx, &c), 63 * MSS);
+    let (mut una, rtt) = (1, Duration(S / 10_000));
+    let now = rounds(&ctx, &mut c, Time(0), rtt, 30, &mut una);
+    let from = cwnd(&ctx, &c);
+    assert!((78 * MSS..80 * MSS).contains(&from), "{from}");
+    let now = rounds(&ctx, &mut c, now, rtt, 10, &mut una);
+    let grown = cwnd(&ctx, &c) - from;
+    assert!((5_000..5_500).contains(&grown), "10 * 0.529 segments between 76.5 and 90, not {grown}");
+    let now = rounds(&ctx, &mut c, now, rtt, 20, &mut una);
+    let from = cwnd(&ctx, &c);
+    rounds(&ctx, &mut c, now, rtt, 10, &mut una);
+    let grown = cwnd(&ctx, &c) - from;
+    assert!(from > 90 * MSS && (9_500..10_500).contains(&grown), "10 segments above 90, not {grown}");
+}
+
 /// The 2011 form: the first loss halves ssthresh, recovery ends at 80 % of the maximum, then a third of a segment per
 /// round trip (3 * 0.2 / 1.8). Later losses keep 80 %.
 #[test]
