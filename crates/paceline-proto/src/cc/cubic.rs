@@ -67,6 +67,8 @@ pub struct Cubic {
     k: f64,
     /// RFC 9438: `W_est`. 2011: window not yet credited in whole bytes.
     w_est: f64,
+    /// The last ACK of the epoch.
+    heard: Time,
     /// Part of a byte the window has grown by.
     fraction: f64,
     /// The next epoch begins from where it is (after a timeout or slow start without a loss: section 4.8 and 4.10).
@@ -86,6 +88,7 @@ impl Cubic {
             prior: 0.0,
             k: 0.0,
             w_est: 0.0,
+            heard: Time(0),
             fraction: 0.0,
             flat: true,
         }
@@ -191,8 +194,14 @@ impl CongestionControl for Cubic {
             self.samples = self.samples.saturating_add(1);
         }
         if !ack.may_grow {
+            if p.form == Form::Rfc9438 {
+                // Section 5.8: time in which the application limits is no time of the curve.
+                self.epoch = self.epoch.map(|start| start + Duration(ack.now.0.saturating_sub(self.heard.0)));
+            }
+            self.heard = ack.now;
             return;
         }
+        self.heard = ack.now;
         if self.window.in_slow_start() {
             self.window.slow_start(ctx, ack, p.abc_limit);
         } else if p.form == Form::Rfc9438 {

@@ -4,6 +4,7 @@ use crate::cc::{CongestionControl, Loss, StreamAck, Timing};
 use crate::units::{Duration, Time};
 
 use super::connection::{Connection, Context};
+use super::params::Pacing;
 use super::prr::{Delivery, Prr};
 use super::recovery::Duplicate;
 use super::segment::{Flags, Segment, expand};
@@ -77,6 +78,7 @@ impl Connection {
         let after_timeout = self.tx.nxt < self.tx.max;
         // What had been selectively acknowledged is no news.
         let delivered = news + acked - self.recovery.board.sacked.bytes_below(ack);
+        let in_flight = self.tx.flight();
         self.tx.acknowledge(ack);
         self.recovery.board.advance(ack);
         let mut restart = true;
@@ -97,7 +99,7 @@ impl Connection {
             self.recovery.resend = false;
             let answered = self.recovery.answered;
             self.recovery.answered = answered && ack < self.recovery.reduced_until;
-            let may_grow = !answered && self.cwnd <= self.tx.wnd;
+            let may_grow = !answered && self.cwnd <= self.tx.wnd && self.window_was_used(cx, in_flight);
             let (una, nxt, srtt) = (self.tx.una, self.tx.max, self.rto.srtt());
             let ack = StreamAck { now, bytes: acked, una, nxt, timed, rtt, srtt, may_grow, after_timeout };
             self.cc.on_stream_ack(cx.cc, &ack);
@@ -110,6 +112,17 @@ impl Connection {
             self.start_retransmit_timer(cx, now);
         }
         acked
+    }
+
+    /// Whether the window was what kept more than `in_flight` bytes from being out, before an ACK. In slow start half of it will do (Linux): what the ACK
+    /// before it allowed may still be leaving. A sender that waits for room for a burst, or is paced, is kept by the window all the same.
+    fn window_was_used(&self, cx: Context<'_>, in_flight: u64) -> bool {
+        if !cx.tcp.grow_used {
+            return true;
+        }
+        let burst = (u64::from(cx.tcp.burst) * cx.mss()).min(self.cwnd / 3).max(cx.mss());
+        let halves = cx.tcp.pacing != Pacing::Off || self.cwnd < self.cc.ssthresh();
+        in_flight + burst > self.cwnd || halves && 2 * in_flight >= self.cwnd
     }
 
     /// A round-trip time, if this ACK tells one (RFC 7323, section 4.1; without timestamps RFC 6298, section 3).

@@ -1,9 +1,9 @@
 //! Parts of the stack that only show between two ends.
 
-use crate::cc::{Params as Control, hpcc, new_reno as reno, vegas};
+use crate::cc::{Params as Control, cubic, hpcc, new_reno as reno, vegas};
 use crate::telemetry::IntUnits;
 use crate::transport::tcp::{
-    Buffer, CacheEntry, Connection, Context, Flags, InheritCwnd, InitialWindow, Pacing, Params, State,
+    Buffer, CacheEntry, Connection, Context, DelayedAck, Flags, InheritCwnd, InitialWindow, Pacing, Params, State,
 };
 use crate::units::{BitsPerSec, Duration, MS, S, Time, US};
 
@@ -208,6 +208,39 @@ fn requests_and_answers_share_a_connection() {
     }
     let ends = pair.log.iter().filter(|(_, end, s)| *end == 0 && s.flags.has(Flags::PSH)).count();
     assert_eq!(ends, 50);
+}
+
+/// RFC 9438, section 5.8: an application that has one message of 1 KB under way never fills its window, which says nothing about the path and must not
+/// grow: the first large message would leave as one burst of megabytes. FreeBSD of 2011 let it grow.
+#[test]
+fn a_window_that_is_not_used_does_not_grow() {
+    for (tcp, grows) in [(Params::rfc(), false), (Params::user_space(), false), (Params::freebsd(), true)] {
+        let mut pair = clean(Params { delayed_ack: DelayedAck { segments: 1, ..tcp.delayed_ack }, ..tcp }, 1448);
+        for cubic in [false, true] {
+            if cubic {
+                let params = Control::Cubic(cubic::Params::rfc9438());
+                pair = Pair::new(pair.tcp[0].clone(), flow_context(1448, params), pair.delay, pair.script);
+            }
+            pair.run(Time(MS));
+            let first = pair.ends[0].cwnd();
+            for query in 1..=50 {
+                let now = pair.now;
+                pair.ends[0].write(1_000);
+                pair.drain(0);
+                while pair.delivered[1] < query * 1_000 {
+                    assert!(pair.step(now + Duration::from_us(10_000)));
+                }
+                pair.run(now + Duration::from_us(200));
+            }
+            let cwnd = pair.ends[0].cwnd();
+            assert_eq!(cwnd > first, grows, "{first} became {cwnd}");
+            // Used, it grows: ten times as much in slow start.
+            pair.ends[0].write(1_000_000);
+            pair.drain(0);
+            pair.run(pair.now + Duration::from_us(1_000));
+            assert!(pair.ends[0].cwnd() >= 4 * first, "{first} is {}", pair.ends[0].cwnd());
+        }
+    }
 }
 
 /// A bottleneck with a queue of one bandwidth-delay product: the link stays busy, with and without SACK.
