@@ -324,7 +324,8 @@ impl Connection {
         // RFC 5681, section 3.1: one segment after a lost SYN or SYN/ACK.
         let mut cwnd = if syn_lost { mss } else { cx.tcp.initial_window.bytes(cx.cc.mtu) };
         let room = self.tx.wnd.min(self.tx.buffer);
-        if let Some(entry) = self.cache {
+        // What was inherited is no reason to send more than that.
+        if let Some(entry) = self.cache.filter(|_| !syn_lost) {
             cwnd = match cx.tcp.inherit_cwnd {
                 InheritCwnd::Off => cwnd,
                 InheritCwnd::Half => (entry.cwnd / 2).min(room).max(mss),

@@ -157,6 +157,21 @@ fn the_cache_carries_window_threshold_and_round_trip_time() {
     assert_eq!(both.srtt, Duration(entry.srtt.0 + 4), "the mean of both");
 }
 
+/// RFC 5681, section 3.1: after a lost SYN one segment, whatever earlier connections have left.
+#[test]
+fn a_lost_syn_leaves_one_segment_of_an_inherited_window() {
+    let tcp = Params { inherit_cwnd: InheritCwnd::Full, ..Params::freebsd() };
+    let entry =
+        CacheEntry { srtt: Duration::from_us(100), rttvar: Duration::from_us(10), ssthresh: None, cwnd: 50_000 };
+    for (lost, cwnd) in [(false, 50_000), (true, 1_000)] {
+        let mut pair = clean(tcp.clone(), 1000);
+        pair.script = Box::new(move |_, n, _| if lost && n == 0 { Fate::Lost } else { Fate::Arrives });
+        pair.ends[0] = Connection::connect(Context { tcp: &pair.tcp[0], cc: &pair.cc }, Some(entry));
+        pair.run(Time(S));
+        assert_eq!((pair.ends[0].state(), pair.ends[0].cwnd()), (State::Open, cwnd));
+    }
+}
+
 /// A path that becomes slow for a moment makes the timer run out too early; the ACK of the original tells, and FreeBSD takes the
 /// reduction back.
 #[test]
