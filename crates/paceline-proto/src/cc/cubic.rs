@@ -229,12 +229,15 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn on_ecn(&mut self, ctx: &FlowContext, now: Time, _flight: u64) {
+    fn on_ecn(&mut self, ctx: &FlowContext, now: Time, flight: u64) {
         let super::Params::Cubic(p) = &ctx.params else { return };
-        let kept = self.kept(p, u64::from(self.window.cwnd));
+        let kept = self.kept(p, if p.form == Form::Rfc9438 { flight } else { u64::from(self.window.cwnd) });
         self.prior = self.segments(ctx);
         self.remember(ctx, p, now);
-        self.window.reduce(ctx, kept);
+        match p.form {
+            Form::Rfc9438 => self.window.reduce_on_mark(ctx, kept),
+            Form::Freebsd2011 => self.window.reduce(ctx, kept),
+        }
     }
 
     fn on_recovered(&mut self, ctx: &FlowContext, now: Time, limit: u64) {

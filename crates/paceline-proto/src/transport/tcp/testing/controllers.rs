@@ -153,6 +153,64 @@ fn a_second_timeout_keeps_ssthresh() {
     assert_eq!((cwnd(&ctx, &c), c.ssthresh()), (20 * MSS, 2 * MSS));
 }
 
+/// At ssthresh FreeBSD's controllers still are in slow start, by the RFC's text free to choose; here the others are not. What a user would see: a segment or two
+/// more after every reduction.
+#[test]
+fn freebsd_starts_slowly_up_to_ssthresh_and_with_it() {
+    use new_reno::Halving::{Flight, WindowInSegments};
+    let reno = |halving| Control::NewReno(new_reno::Params { halving, ..new_reno::Params::default() });
+    let vegas = |halving| Control::Vegas(vegas::Params { halving, ..vegas::Params::default() });
+    for (params, inclusive) in [
+        (reno(Flight), false),
+        (reno(WindowInSegments), true),
+        (Control::Cubic(cubic::Params::rfc9438()), false),
+        (Control::Cubic(cubic::Params::freebsd2011()), true),
+        (vegas(Flight), false),
+        (vegas(WindowInSegments), true),
+    ] {
+        let (ctx, mut c) = begin(params.clone(), 20);
+        c.start_stream(&ctx, StreamStart { cwnd: 20 * MSS, ssthresh: Some(20 * MSS) });
+        let ack = StreamAck {
+            now: Time(S),
+            bytes: MSS,
+            una: 2 * MSS,
+            nxt: 22 * MSS,
+            timed: None,
+            rtt: None,
+            srtt: Duration(S / 1000),
+            may_grow: true,
+            after_timeout: false,
+        };
+        c.on_stream_ack(&ctx, &ack);
+        assert_eq!(cwnd(&ctx, &c) == 21 * MSS, inclusive, "{params:?}");
+        // Above it neither is.
+        let above = cwnd(&ctx, &c).max(21 * MSS);
+        c.start_stream(&ctx, StreamStart { cwnd: above, ssthresh: Some(20 * MSS) });
+        c.on_stream_ack(&ctx, &ack);
+        assert!(cwnd(&ctx, &c) < above + MSS, "{params:?}");
+    }
+}
+
+/// What a mark leaves. RFC 9438, section 4.6: of 15 segments with 10 in flight 7 (FreeBSD: of the window, the first time half). RFC 3168, section 6.1.2: half the window,
+/// down to one segment, with ssthresh no lower than two; FreeBSD's window is never less than two.
+#[test]
+fn what_a_mark_leaves() {
+    let whole = new_reno::Params { halving: new_reno::Halving::WindowInSegments, ..new_reno::Params::default() };
+    for (params, of_15, of_1) in [
+        (Control::Cubic(cubic::Params::rfc9438()), 7_000, 1_000),
+        (Control::Cubic(cubic::Params::freebsd2011()), 7_500, 2_000),
+        (Control::NewReno(new_reno::Params::default()), 7_500, 1_000),
+        (Control::NewReno(whole), 7_000, 2_000),
+    ] {
+        let (ctx, mut c) = begin(params.clone(), 15);
+        c.on_ecn(&ctx, Time(0), 10 * MSS);
+        assert_eq!((cwnd(&ctx, &c), c.ssthresh()), (of_15, of_15), "{params:?}");
+        let (ctx, mut c) = begin(params.clone(), 1);
+        c.on_ecn(&ctx, Time(0), MSS);
+        assert_eq!((cwnd(&ctx, &c), c.ssthresh()), (of_1, 2_000), "{params:?}");
+    }
+}
+
 /// FreeBSD halves the window in whole segments, RFC 5681 the bytes in flight.
 #[test]
 fn what_is_halved() {
