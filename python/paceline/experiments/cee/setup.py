@@ -100,7 +100,7 @@ ALL_CELLS: Final[Mapping[str, Cell]] = {
 SCHEMES: Final[Mapping[str, Scheme]] = {
     "new_reno": NewReno(halving="window"),
     "cubic": Cubic(form="freebsd2011"),
-    "vegas": Vegas(),
+    "vegas": Vegas(arithmetic="ticks"),
 }
 TITLES: Final = {"new_reno": "NewReno", "cubic": "CUBIC", "vegas": "Vegas"}
 

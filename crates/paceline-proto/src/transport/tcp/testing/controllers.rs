@@ -127,8 +127,9 @@ fn cubic_of_2011_keeps_four_fifths() {
 #[test]
 fn vegas_keeps_a_few_segments_queued() {
     let us = Duration::from_us;
-    for (gamma, alpha, beta) in [(None, 1, 3), (Some(1), 1, 3)] {
-        let (ctx, mut c) = begin(Control::Vegas(vegas::Params { alpha, beta, gamma, ..vegas::Params::default() }), 9);
+    for (gamma, coarse) in [(None, false), (None, true), (Some(1), false)] {
+        let p = vegas::Params { alpha: 1, beta: 3, gamma, coarse, ..vegas::Params::default() };
+        let (ctx, mut c) = begin(Control::Vegas(p), 9);
         let mut una = 1;
         let mut round = |c: &mut Controller, at: u64, rtt| {
             rounds(&ctx, c, Time(at * 1_000_000_000), rtt, 1, &mut una);

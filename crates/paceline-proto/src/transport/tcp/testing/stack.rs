@@ -55,8 +55,8 @@ fn a_lost_probe_is_replaced() {
 /// Vegas fills a link although ACKs are for two segments each, and one that stays over waits at the receiver.
 #[test]
 fn vegas_fills_a_link_over_delayed_acks() {
-    for initial in 1..=4 {
-        let cc = flow_context(1000, Control::Vegas(vegas::Params::default()));
+    for (initial, coarse) in (1..=4).flat_map(|n| [(n, false), (n, true)]) {
+        let cc = flow_context(1000, Control::Vegas(vegas::Params { coarse, ..vegas::Params::default() }));
         let tcp = Params { initial_window: InitialWindow::Segments(initial), ..Params::freebsd() };
         let mut pair = Pair::new(tcp, cc, Duration::from_us(50), Box::new(|_, _, _| Fate::Arrives));
         pair.rate = Some((BitsPerSec(1_000_000_000), u64::MAX));
@@ -66,7 +66,27 @@ fn vegas_fills_a_link_over_delayed_acks() {
         let before = pair.delivered[1];
         pair.run(Time(100 * MS));
         let used = (pair.delivered[1] - before) as f64 * 8.0 / 1e9 / 0.05;
-        assert!(used > 0.94, "{initial} segments at first: {used} of the link used");
+        assert!(used > 0.94, "{initial} segments at first, coarse {coarse}: {used} of the link used");
+    }
+}
+
+/// One flow over 100 Mb/s and 30 ms: between alpha = 1 and beta = 3 segments stand in the queue, as the parameters say. In FreeBSD's whole bytes per tick of 1 us more
+/// stay, here five or six: one byte per tick is a rate of 8 Mb/s, and diff is 0 or thirty segments.
+#[test]
+fn vegas_queues_what_its_parameters_say() {
+    for (coarse, allowed) in [(false, 1.0..3.6), (true, 4.0..40.0)] {
+        let cc = flow_context(1000, Control::Vegas(vegas::Params { coarse, ..vegas::Params::default() }));
+        let mut tcp = Params::rfc();
+        tcp.delayed_ack.segments = 1;
+        let mut pair = Pair::new(tcp, cc, Duration::from_us(15_000), Box::new(|_, _, _| Fate::Arrives));
+        pair.rate = Some((BitsPerSec(100_000_000), u64::MAX));
+        pair.ends[0].write(1 << 30);
+        pair.keep_log = false;
+        pair.run(Time(100 * S));
+        // What one round trip of the empty path holds; the rest waits.
+        let path = 0.03 * 100e6 / 8.0 / 1052.0;
+        let queued = pair.ends[0].cwnd() as f64 / 1000.0 - path;
+        assert!(allowed.contains(&queued), "coarse {coarse}: {queued:.1} segments");
     }
 }
 
