@@ -35,8 +35,8 @@ _TREE: Final = {
 """Children and parents: 8, 32 and 256 hosts."""
 
 _INTERVAL_US: Final = {Scale.TINY: 500, Scale.QUICK: 650, Scale.PAPER: 655}
-"""Between two queries: about 5 % of the hosts' links. A query is two messages for every host, 16, 64 and 512 of 20,480 bytes, so that load and interval do not
-depend on the number of hosts. At paper scale 10,700 queries come."""
+"""Between two queries: about 5 % of the hosts' links. A query is two messages of 20,480 bytes for every host, 16, 64
+and 512, so that the interval hardly depends on the number of hosts. At paper scale 10,700 queries come."""
 
 BACKGROUND: Final = 10
 """Load of background flows, % of the hosts' links: the lower end of what the study's is taken to be, 10 to 30 %."""
@@ -173,5 +173,6 @@ def table(values: Values) -> Table:
 REMARKS: Final = [
     "Queries of 20 KB messages from a random host over one host in every rack to all others and back, 5 % of the "
     "hosts' links; background flows of TrafPy's university set, 10 %, seven of ten in their rack.",
-    "32 hosts at quick scale, two to one oversubscribed; 256 with full bisection at paper scale, for 7 s: 10,700 queries.",
+    "32 hosts at quick scale, two to one oversubscribed; 256 with full bisection at paper scale, for 7 s: 10,700 "
+    "queries.",
 ]
