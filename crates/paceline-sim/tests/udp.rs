@@ -71,8 +71,8 @@ fn overload_is_lost_or_held_up() {
     assert!(lossless.flows[..3].iter().all(|f| f.lost == 0 && f.fct_receiver > 6_000_000_000));
 }
 
-/// Thresholds mark only what says that it understands marks: new data of TCP with ECN, not that of TCP without it, not UDP's, not what is sent again (RFC 3168,
-/// section 6.1.5). A marked retransmission would halve a window for a queue that its loss has told of.
+/// Thresholds mark only what says that it understands marks: new data of TCP with ECN, not that of TCP without it, not UDP's, not
+/// what is sent again (RFC 3168, section 6.1.5). A marked retransmission would halve a window for a queue that its loss has told of.
 #[test]
 fn only_ect_packets_are_marked() {
     let rows = |scheme| (0..4).map(move |h| format!("{{ src = {h}, dst = 4, bytes = '1MB', scheme = '{scheme}' }}"));

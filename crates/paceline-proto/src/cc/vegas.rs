@@ -4,15 +4,16 @@
 //! what was sent since that segment, itself included, scaled by `base RTT / RTT`. That many segments of the flow stand in queues,
 //! or wait at the receiver for a delayed ACK.
 //!
-//! *Two variants of slow start:* with `gamma` it ends when diff exceeds that, and doubles every round trip, as in Linux and ns-3 (the paper, section 4.3, lets it
-//! double every other one); without, FreeBSD's of 2010 (`cc_vegas` over `h_ertt`): growth is switched off and on from one round trip to the next while little is queued, until a
-//! window above beta ends it.
+//! *Two variants of slow start:* with `gamma` it ends when diff exceeds that, and doubles every round trip, as in Linux and ns-3
+//! (the paper, section 4.3, lets it double every other one); without, FreeBSD's of 2010 (`cc_vegas` over `h_ertt`): growth is
+//! switched off and on from one round trip to the next while little is queued, until a window above beta ends it.
 //!
-//! *Two arithmetics:* diff is exact, so that alpha to beta segments do stand in the queue; or FreeBSD's: times in ticks, one more than have passed, rates in whole bytes per
-//! tick, diff in whole segments. One byte per tick is many segments where a round trip has many ticks: at 100 Mb/s and 30 ms a flow with beta = 3 keeps 20 queued.
+//! *Two arithmetics:* diff is exact, so that alpha to beta segments do stand in the queue; or FreeBSD's: times in ticks, one more
+//! than have passed, rates in whole bytes per tick, diff in whole segments. One byte per tick is many segments where a round trip
+//! has many ticks: at 100 Mb/s and 30 ms a flow with beta = 3 keeps 20 queued.
 //!
-//! *Deviation:* the paper's earlier retransmission after the first or second duplicate ACK is not modelled, nor is it in the common kernels. Losses and marks as in
-//! `NewReno`.
+//! *Deviation:* the paper's earlier retransmission after the first or second duplicate ACK is not modelled, nor is it in the common
+//! kernels. Losses and marks as in `NewReno`.
 
 use super::new_reno::{Halving, halved};
 use super::window::{Window, clamped};
@@ -67,8 +68,8 @@ impl Vegas {
             i128::from(self.window.cwnd) - actual as i128
         };
         let segments = |n: u32| i128::from(n) * i128::from(ctx.mtu);
-        // The paper leaves equality open. A window of three segments of which one always waits for a delayed ACK has a diff of exactly 1: with alpha = 1 it
-        // would be the last. FreeBSD compares whole segments and grows below.
+        // The paper leaves equality open. A window of three segments of which one always waits for a delayed ACK has a diff of
+        // exactly 1: with alpha = 1 it would be the last. FreeBSD compares whole segments and grows below.
         let few = if p.coarse { queued < segments(p.alpha) } else { queued <= segments(p.alpha) };
         let w = &mut self.window;
         let less = |w: &Window| w.cwnd.saturating_sub(ctx.mtu).max(2 * ctx.mtu);

@@ -45,8 +45,8 @@ impl Window {
         self.ssthresh = ssthresh.map_or(UNLIMITED, clamped);
     }
 
-    /// Whether the window grows exponentially. RFC 5681, section 3.1, leaves equality open; FreeBSD's controllers compare with `<=`, so that their window
-    /// grows by the bytes of one more ACK after a reduction.
+    /// Whether the window grows exponentially. RFC 5681, section 3.1, leaves equality open; FreeBSD's controllers compare with `<=`,
+    /// so that their window grows by the bytes of one more ACK after a reduction.
     #[inline]
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh || self.inclusive && self.cwnd == self.ssthresh

@@ -46,8 +46,8 @@ impl Rules {
         }
     }
 
-    /// Whether a data packet understands marks, by the words beside it: of TCP new data of a connection with ECN, no retransmission (RFC 3168, section 6.1.5), nothing
-    /// of UDP. Asked only of packets that meet congestion.
+    /// Whether a data packet understands marks, by the words beside it: of TCP new data of a connection with ECN, no retransmission
+    /// (RFC 3168, section 6.1.5), nothing of UDP. Asked only of packets that meet congestion.
     #[cold]
     pub(crate) fn takes_mark(&self, words: Option<&Words>) -> bool {
         !self.asks_ect || words.is_some_and(|w| tcp::is_ect(w.0[3].0))

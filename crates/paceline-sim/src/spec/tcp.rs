@@ -54,8 +54,9 @@ choice! {
 }
 
 section! {
-    /// That of every host: for schemes with `cc = "new_reno"`, `"cubic"`, `"vegas"` or `"hpcc_tcp"`. Options take no bytes on the wire: with
-    /// Ethernet's framing goodput is 1460/1538 of the link, with the 12 B of timestamps 1448/1538: `framing.payload = "1448B"`, `framing.header = "70B"`.
+    /// That of every host: for schemes with `cc = "new_reno"`, `"cubic"`, `"vegas"` or `"hpcc_tcp"`. Options take no bytes on the
+    /// wire: with Ethernet's framing goodput is 1460/1538 of the link, with the 12 B of timestamps 1448/1538: `framing.payload =
+    /// "1448B"`, `framing.header = "70B"`.
     pub struct Tcp {
         /// The stack that gives the defaults below.
         stack: Stack = "rfc", from "Paceline";

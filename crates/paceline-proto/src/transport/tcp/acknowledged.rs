@@ -114,8 +114,9 @@ impl Connection {
         acked
     }
 
-    /// Whether the window was what kept more than `in_flight` bytes from being out, before an ACK. In slow start half of it will do (Linux): what the ACK
-    /// before it allowed may still be leaving. A sender that waits for room for a burst, or is paced, is kept by the window all the same.
+    /// Whether the window was what kept more than `in_flight` bytes from being out, before an ACK. In slow start half of it will do
+    /// (Linux): what the ACK before it allowed may still be leaving. A sender that waits for room for a burst, or is paced, is kept
+    /// by the window all the same.
     fn window_was_used(&self, cx: Context<'_>, in_flight: u64) -> bool {
         if !cx.tcp.grow_used {
             return true;

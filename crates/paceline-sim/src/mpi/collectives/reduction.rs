@@ -48,8 +48,8 @@ pub fn allreduce(b: &mut Builder, comm: &Comm, bytes: u64, tag: u32, how: AllRed
     }
 }
 
-/// Recursive halving, then the same exchanges backwards. As in MPICH halves get smaller as partners get farther: half of the vector goes to the next rank, the
-/// smallest part to the farthest.
+/// Recursive halving, then the same exchanges backwards. As in MPICH halves get smaller as partners get farther: half of the vector
+/// goes to the next rank, the smallest part to the farthest.
 fn scatter_and_gather(b: &mut Builder, power: u32, own: u32, member: impl Fn(u32) -> u32, bytes: u64, tag: u32) {
     // Bytes of the blocks `from..to` of `power` nearly equal ones.
     let span = |from: u32, to: u32| {

@@ -118,8 +118,8 @@ fn reductions_hear_from_all() {
     // Both halves move the whole vector but one part of it.
     let program = program(8, |b, comm| allreduce(b, comm, 8000, 1, AllReduce::Auto));
     assert_eq!(program.totals().bytes, 8 * 2 * 7000);
-    // Half of the vector to the next rank, a quarter to the one after that, an eighth to the farthest, and back: the other way round all large messages would
-    // cross the network's middle.
+    // Half of the vector to the next rank, a quarter to the one after that, an eighth to the farthest, and back: the other way round
+    // all large messages would cross the network's middle.
     let sent = |program: &Program| -> Vec<(u32, u64)> {
         let ops = program.ranks()[0].blocks()[0].ops();
         ops.iter().filter(|op| op.kind == OpKind::Send).map(|op| (op.peer, op.size)).collect()

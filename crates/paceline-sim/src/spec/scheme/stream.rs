@@ -103,7 +103,7 @@ section! {
         /// The window shrinks while more segments are in queues.
         beta: u32 = 3, in "[0, 1000000]", from "FreeBSD: 3; Brakmo and Peterson 1995: 4";
         /// Slow start ends when more segments are in queues.
-        gamma: Queued = "off", in "[0, 1000000]", from "FreeBSD: a rule of its own; Brakmo and Peterson 1995: 1, with slow start as in Linux and ns-3";
+        gamma: Queued = "off", in "[0, 1000000]", from "FreeBSD: its own rule; Brakmo and Peterson 1995: 1; slow start as in Linux, ns-3";
         /// How it is computed what is queued.
         arithmetic: Arithmetic = "exact", from "Brakmo and Peterson 1995; FreeBSD: ticks";
         /// Segments of slow-start growth for one ACK.

@@ -122,8 +122,8 @@ fn cubic_of_2011_keeps_four_fifths() {
     assert_eq!(cwnd(&ctx, &c), before * 8 / 10);
 }
 
-/// Nine segments at a base RTT of 100 us: none is queued, one more. Ten at 200 us: five of them are queued: above beta = 3, one less. At 125 us two: held. At
-/// 105 us half a one: below alpha = 1, one more.
+/// Nine segments at a base RTT of 100 us: none is queued, one more. Ten at 200 us: five of them are queued: above beta = 3, one
+/// less. At 125 us two: held. At 105 us half a one: below alpha = 1, one more.
 #[test]
 fn vegas_keeps_a_few_segments_queued() {
     let us = Duration::from_us;
@@ -154,8 +154,8 @@ fn a_second_timeout_keeps_ssthresh() {
     assert_eq!((cwnd(&ctx, &c), c.ssthresh()), (20 * MSS, 2 * MSS));
 }
 
-/// At ssthresh FreeBSD's controllers still are in slow start, by the RFC's text free to choose; here the others are not. What a user would see: a segment or two
-/// more after every reduction.
+/// At ssthresh FreeBSD's controllers still are in slow start, by the RFC's text free to choose; here the others are not. What a user
+/// would see: a segment or two more after every reduction.
 #[test]
 fn freebsd_starts_slowly_up_to_ssthresh_and_with_it() {
     use new_reno::Halving::{Flight, WindowInSegments};
@@ -192,8 +192,9 @@ fn freebsd_starts_slowly_up_to_ssthresh_and_with_it() {
     }
 }
 
-/// What a mark leaves. RFC 9438, section 4.6: of 15 segments with 10 in flight 7 (FreeBSD: of the window, the first time half). RFC 3168, section 6.1.2: half the window,
-/// down to one segment, with ssthresh no lower than two; FreeBSD's window is never less than two.
+/// What a mark leaves. RFC 9438, section 4.6: of 15 segments with 10 in flight 7 (FreeBSD: of the window, the first time half). RFC
+/// 3168, section 6.1.2: half the window, down to one segment, with ssthresh no lower than two; FreeBSD's window is never less than
+/// two.
 #[test]
 fn what_a_mark_leaves() {
     let whole = new_reno::Params { halving: new_reno::Halving::WindowInSegments, ..new_reno::Params::default() };

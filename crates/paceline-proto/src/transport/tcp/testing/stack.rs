@@ -70,8 +70,9 @@ fn vegas_fills_a_link_over_delayed_acks() {
     }
 }
 
-/// One flow over 100 Mb/s and 30 ms: between alpha = 1 and beta = 3 segments stand in the queue, as the parameters say. In FreeBSD's whole bytes per tick of 1 us more
-/// stay, here five or six: one byte per tick is a rate of 8 Mb/s, and diff is 0 or thirty segments.
+/// One flow over 100 Mb/s and 30 ms: between alpha = 1 and beta = 3 segments stand in the queue, as the parameters say. In FreeBSD's
+/// whole bytes per tick of 1 us more stay, here five or six: one byte per tick is a rate of 8 Mb/s, and diff is 0 or thirty
+/// segments.
 #[test]
 fn vegas_queues_what_its_parameters_say() {
     for (coarse, allowed) in [(false, 1.0..3.6), (true, 4.0..40.0)] {
@@ -245,8 +246,8 @@ fn requests_and_answers_share_a_connection() {
     assert_eq!(ends, 50);
 }
 
-/// RFC 9438, section 5.8: an application that has one message of 1 KB under way never fills its window, which says nothing about the path and must not
-/// grow: the first large message would leave as one burst of megabytes. FreeBSD of 2011 let it grow.
+/// RFC 9438, section 5.8: an application that has one message of 1 KB under way never fills its window, which says nothing about the
+/// path and must not grow: the first large message would leave as one burst of megabytes. FreeBSD of 2011 let it grow.
 #[test]
 fn a_window_that_is_not_used_does_not_grow() {
     for (tcp, grows) in [(Params::rfc(), false), (Params::user_space(), false), (Params::freebsd(), true)] {
