@@ -221,7 +221,7 @@ pub struct StreamAck {
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time; 0 before the first sample.
     pub srtt: Duration,
-    /// The window may grow: the peer's is not the smaller one, and no mark was answered in this window of data.
+    /// The window may grow: it is what limits the sender (by the stack's rule), and no mark was answered in this window of data.
     pub may_grow: bool,
     /// What a timeout gave up is still being sent again.
     pub after_timeout: bool,

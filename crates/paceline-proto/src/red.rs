@@ -98,13 +98,18 @@ impl Red {
         } else {
             self.average *= power(old, (idle.0 / packet_time.0.max(1)).saturating_add(1));
         }
+        let before = self.count;
         if !self.chooses(p, random) {
             return Verdict::Enqueue;
         }
         match (ect, p.drop_non_ect) {
             (true, _) => Verdict::Mark,
             (false, true) => Verdict::Drop,
-            (false, false) => Verdict::Enqueue,
+            (false, false) => {
+                // Nothing is marked, so the count goes on: the next packet that understands marks is as likely as it was.
+                self.count = before.saturating_add(1);
+                Verdict::Enqueue
+            }
         }
     }
 
@@ -217,6 +222,12 @@ mod tests {
             assert_eq!(above.clone().on_arrival(&p, 90_000, Duration(0), FULL, false, || 0), expected);
             assert_eq!(above.clone().on_arrival(&p, 90_000, Duration(0), FULL, true, || 0), Verdict::Mark);
         }
+        // One that passes although it was chosen is not counted as a mark: the next is chosen all the more.
+        let p = Params { weight: 1.0, p_max: 0.1, ..Params::default() };
+        let mut red = Red { average: 51_200.0, count: 19 };
+        assert_eq!(red.on_arrival(&p, 51_200, Duration(0), FULL, false, || 0), Verdict::Enqueue);
+        assert_eq!(red.count, 20);
+        assert_eq!(red.on_arrival(&p, 51_200, Duration(0), FULL, true, || u64::MAX), Verdict::Mark);
         let gentle = Params { gentle: true, ..Params::default() };
         for (average, expected) in [(76_800.0, 0.02), (115_200.0, 0.51), (153_600.0, 1.0)] {
             assert!((gentle.probability(average) - expected).abs() < 1e-12, "{average}");

@@ -101,7 +101,10 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
     let tcp = s.schemes.iter().any(|s| matches!(s.transport, Transport::Tcp(_)));
     let udp = s.schemes.iter().any(|s| matches!(s.transport, Transport::Udp(_)));
     if udp && !tcp {
-        note("host", "UDP answers nothing and repeats nothing");
+        note(
+            "host.ack_priority, host.nack_interval, host.rto, host.rto_tries, host.idle_restart, host.base_rtt, host.tcp",
+            "UDP answers nothing and repeats nothing",
+        );
         note("workloads.rate_cap", "a scheme over UDP has its rate");
     } else if tcp {
         note("host.nack_interval, host.rto, host.rto_tries, host.idle_restart", "TCP has its own (host.tcp)");
@@ -113,6 +116,15 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
             note("host.tcp.prr", "host.tcp.sack is false");
         } else if net.message_counters().is_some_and(|c| c.fast_retransmits == 0) {
             note("host.tcp.prr", "no loss was repaired by fast retransmit");
+        }
+        if s.schemes.iter().any(|s| matches!(&s.transport, Transport::Tcp(p) if p.ecn)) && c.marks == 0 {
+            let marks = s.switch.ecn.is_some() || s.switch.red.is_some();
+            let why = if marks { "no packet was marked" } else { "neither switch.ecn nor switch.red is enabled" };
+            note("host.tcp.ecn", why);
+        }
+        let inherits = |t: &Transport| matches!(t, Transport::Tcp(p) if p.host_cache);
+        if !s.schemes.iter().any(|s| inherits(&s.transport)) {
+            note("host.tcp.inherit_cwnd", "host.tcp.host_cache is false");
         }
         if !stays_open {
             note("host.tcp.idle_restart", "a connection carries one flow, which never pauses");

@@ -207,7 +207,7 @@ fn depart<L: Lane>(fixed: &Fixed<'_>, p: &mut Port, store: &mut Store<'_>, rare:
         store.account.remove(packet.in_port, class, packet.size);
         let behind = if fixed.rules.ecn_per_port { p.total } else { p.class_bytes(class) };
         if behind > fixed.k_min {
-            mark(fixed, p, packet, rare, behind);
+            mark(fixed, p, packet, rare, behind, store.int.get(h as usize));
         }
     }
     let direct = p.peer_is_host || packet.kind.is_pfc();
@@ -228,9 +228,10 @@ fn note(fixed: &Fixed<'_>, p: &mut Port, rows: &mut [QueueTime], class: u8, now:
 
 #[cold]
 #[inline(never)]
-fn mark(fixed: &Fixed<'_>, p: &Port, packet: &mut Packet, rare: &mut Rare<'_>, behind: u32) {
+fn mark(fixed: &Fixed<'_>, p: &Port, packet: &mut Packet, rare: &mut Rare<'_>, behind: u32, words: Option<&Words>) {
     if fixed.ecn.is_some_and(|e| e.marks(behind, fixed.draws.ecn, fixed.port, p.tx_packets))
         && packet.kind == Kind::Data
+        && fixed.rules.takes_mark(words)
     {
         packet.flags |= CE;
         rare.marks += 1;

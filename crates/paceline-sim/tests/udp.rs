@@ -71,6 +71,30 @@ fn overload_is_lost_or_held_up() {
     assert!(lossless.flows[..3].iter().all(|f| f.lost == 0 && f.fct_receiver > 6_000_000_000));
 }
 
+/// Thresholds mark only what says that it understands marks: new data of TCP with ECN, not that of TCP without it, not UDP's, not
+/// what is sent again (RFC 3168, section 6.1.5). A marked retransmission would halve a window for a queue that its loss has told of.
+#[test]
+fn only_ect_packets_are_marked() {
+    let rows = |scheme| (0..4).map(move |h| format!("{{ src = {h}, dst = 4, bytes = '1MB', scheme = '{scheme}' }}"));
+    // Everything that leaves a packet behind is to be marked.
+    let marking = "k_min = '0B'\nk_max = '0B'\np_max = 1.0\n";
+    let text = |ecn: bool, scheme| {
+        let star = STAR.replace("ecn = { enabled = false }", "").replace("102400B", "30000B").replace("RATE", "");
+        let rows: Vec<_> = rows(scheme).collect();
+        format!(
+            "{star}[switch.pfc]\nenabled = false\n[switch.ecn]\n{marking}[host.tcp]\nrto_min = '1ms'\necn = {ecn}\n\
+             [[workloads]]\nkind = 'flows'\nscheme = 'udp'\nrows = [{}]\n",
+            rows.join(", ")
+        )
+    };
+    let marks = |ecn, scheme| run(&text(ecn, scheme)).counters.marks;
+    assert_eq!((marks(false, "tcp"), marks(true, "udp")), (0, 0));
+    // Four windows of ten segments meet in a port for twenty: there are losses, and fewer marks than new data.
+    let with = run(&text(true, "tcp"));
+    assert!(with.counters.drops_buffer > 0 && with.counters.retransmitted > 0, "{:?}", with.counters);
+    assert!(with.counters.marks > 100, "{:?}", with.counters);
+}
+
 /// Racks with TCP and UDP flows between them, of any size.
 fn mixed() -> impl Strategy<Value = String> {
     let flows = prop::collection::vec((0u64..40, 0u32..9, 1u32..9, 1u64..200_000, any::<bool>(), 3u8..5), 1..30);

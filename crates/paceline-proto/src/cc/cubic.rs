@@ -61,10 +61,14 @@ pub struct Cubic {
     /// Start of the curve; `None` until congestion avoidance begins.
     epoch: Option<Time>,
     w_max: f64,
+    /// RFC 9438: the window before the last reduction that was no timeout's (sections 4.6, 4.8); 0 before the first.
+    prior: f64,
     /// Seconds from the epoch to `w_max`.
     k: f64,
     /// RFC 9438: `W_est`. 2011: window not yet credited in whole bytes.
     w_est: f64,
+    /// The last ACK of the epoch.
+    heard: Time,
     /// Part of a byte the window has grown by.
     fraction: f64,
     /// The next epoch begins from where it is (after a timeout or slow start without a loss: section 4.8 and 4.10).
@@ -81,8 +85,10 @@ impl Cubic {
             mean_rtt: 0,
             epoch: None,
             w_max: 0.0,
+            prior: 0.0,
             k: 0.0,
             w_est: 0.0,
+            heard: Time(0),
             fraction: 0.0,
             flat: true,
         }
@@ -121,8 +127,9 @@ impl Cubic {
         });
         let t = seconds(Duration(ack.now.0.saturating_sub(epoch.0)));
         let acked = ack.bytes as f64 / f64::from(ctx.mtu);
-        // Section 4.3: alpha is that of a flow halving by beta, and 1 once the window of before is reached.
-        let alpha = if self.w_est < self.w_max { 3.0 * (1.0 - p.beta) / (1.0 + p.beta) } else { 1.0 };
+        // Section 4.3: alpha is that of a flow halving by beta, and 1 once the window of before is reached (`w_max` may be lower, by fast
+        // convergence).
+        let alpha = if self.w_est < self.prior { 3.0 * (1.0 - p.beta) / (1.0 + p.beta) } else { 1.0 };
         self.w_est += alpha * acked / cwnd;
         if self.curve(p, t) < self.w_est {
             if self.w_est > cwnd {
@@ -187,8 +194,14 @@ impl CongestionControl for Cubic {
             self.samples = self.samples.saturating_add(1);
         }
         if !ack.may_grow {
+            if p.form == Form::Rfc9438 {
+                // Section 5.8: time in which the application limits is no time of the curve.
+                self.epoch = self.epoch.map(|start| start + Duration(ack.now.0.saturating_sub(self.heard.0)));
+            }
+            self.heard = ack.now;
             return;
         }
+        self.heard = ack.now;
         if self.window.in_slow_start() {
             self.window.slow_start(ctx, ack, p.abc_limit);
         } else if p.form == Form::Rfc9438 {
@@ -210,16 +223,21 @@ impl CongestionControl for Cubic {
             self.flat = true;
             self.window.timeout(ctx, kept);
         } else {
+            self.prior = self.segments(ctx);
             self.remember(ctx, p, now);
             self.window.reduce(ctx, kept);
         }
     }
 
-    fn on_ecn(&mut self, ctx: &FlowContext, now: Time, _flight: u64) {
+    fn on_ecn(&mut self, ctx: &FlowContext, now: Time, flight: u64) {
         let super::Params::Cubic(p) = &ctx.params else { return };
-        let kept = self.kept(p, u64::from(self.window.cwnd));
+        let kept = self.kept(p, if p.form == Form::Rfc9438 { flight } else { u64::from(self.window.cwnd) });
+        self.prior = self.segments(ctx);
         self.remember(ctx, p, now);
-        self.window.reduce(ctx, kept);
+        match p.form {
+            Form::Rfc9438 => self.window.reduce_on_mark(ctx, kept),
+            Form::Freebsd2011 => self.window.reduce(ctx, kept),
+        }
     }
 
     fn on_recovered(&mut self, ctx: &FlowContext, now: Time, limit: u64) {

@@ -82,7 +82,10 @@ impl CongestionControl for NewReno {
     fn on_ecn(&mut self, ctx: &FlowContext, _now: Time, _flight: u64) {
         let super::Params::NewReno(p) = &ctx.params else { return };
         let half = halved(ctx, p.halving, self.window.cwnd, u64::from(self.window.cwnd));
-        self.window.reduce(ctx, half);
+        match p.halving {
+            Halving::Flight => self.window.reduce_on_mark(ctx, half),
+            Halving::WindowInSegments => self.window.reduce(ctx, half),
+        }
     }
 
     fn on_recovered(&mut self, _ctx: &FlowContext, _now: Time, limit: u64) {

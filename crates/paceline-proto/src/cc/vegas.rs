@@ -4,11 +4,16 @@
 //! what was sent since that segment, itself included, scaled by `base RTT / RTT`. That many segments of the flow stand in queues,
 //! or wait at the receiver for a delayed ACK.
 //!
-//! *Two variants:* with `gamma` the paper's (slow start ends when diff exceeds it); without, FreeBSD's of 2010 (`cc_vegas` over
-//! `h_ertt`): slow start only every other round trip, ended by a window below ssthresh; times in ticks, one more than have
-//! passed; rates in whole bytes per tick, diff in whole segments. *Deviation:* the paper's earlier retransmission
-//! after the first or second duplicate ACK is not modelled, nor is it in the common kernels. Losses and marks as in
-//! `NewReno`.
+//! *Two variants of slow start:* with `gamma` it ends when diff exceeds that, and doubles every round trip, as in Linux and ns-3
+//! (the paper, section 4.3, lets it double every other one); without, FreeBSD's of 2010 (`cc_vegas` over `h_ertt`): growth is
+//! switched off and on from one round trip to the next while little is queued, until a window above beta ends it.
+//!
+//! *Two arithmetics:* diff is exact, so that alpha to beta segments do stand in the queue; or FreeBSD's: times in ticks, one more
+//! than have passed, rates in whole bytes per tick, diff in whole segments. One byte per tick is many segments where a round trip
+//! has many ticks: at 100 Mb/s and 30 ms a flow with beta = 3 keeps 20 queued.
+//!
+//! *Deviation:* the paper's earlier retransmission after the first or second duplicate ACK is not modelled, nor is it in the common
+//! kernels. Losses and marks as in `NewReno`.
 
 use super::new_reno::{Halving, halved};
 use super::window::{Window, clamped};
@@ -24,6 +29,8 @@ pub struct Params {
     pub beta: u32,
     /// Slow start ends when more segments are queued; the paper's 1. `None`: FreeBSD's rule.
     pub gamma: Option<u32>,
+    /// diff in FreeBSD's whole bytes per tick and whole segments, instead of exactly.
+    pub coarse: bool,
     /// Segments of slow-start growth per ACK, 1 and up.
     pub abc_limit: u32,
     /// What a loss halves.
@@ -32,7 +39,7 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        Self { alpha: 1, beta: 3, gamma: None, abc_limit: 2, halving: Halving::WindowInSegments }
+        Self { alpha: 1, beta: 3, gamma: None, coarse: false, abc_limit: 2, halving: Halving::WindowInSegments }
     }
 }
 
@@ -55,15 +62,19 @@ impl Vegas {
     /// The timed segment is acknowledged; `sent` bytes were sent from its first one on.
     fn end_round(&mut self, ctx: &FlowContext, p: &Params, sent: u64, timing: Timing) {
         let actual = u128::from(sent) * u128::from(self.base_rtt.0) / u128::from(timing.rtt.0.max(1));
-        let queued = match p.gamma {
-            Some(_) => i128::from(self.window.cwnd) - actual as i128,
-            None => self.whole_segments(ctx, sent, timing) * i128::from(ctx.mtu),
+        let queued = if p.coarse {
+            self.whole_segments(ctx, sent, timing) * i128::from(ctx.mtu)
+        } else {
+            i128::from(self.window.cwnd) - actual as i128
         };
         let segments = |n: u32| i128::from(n) * i128::from(ctx.mtu);
+        // The paper leaves equality open. A window of three segments of which one always waits for a delayed ACK has a diff of
+        // exactly 1: with alpha = 1 it would be the last. FreeBSD compares whole segments and grows below.
+        let few = if p.coarse { queued < segments(p.alpha) } else { queued <= segments(p.alpha) };
         let w = &mut self.window;
         let less = |w: &Window| w.cwnd.saturating_sub(ctx.mtu).max(2 * ctx.mtu);
         match p.gamma {
-            None if queued < segments(p.alpha) => {
+            None if few => {
                 if w.in_slow_start() {
                     self.grows = !self.grows;
                 } else {
@@ -87,7 +98,7 @@ impl Vegas {
                 w.cwnd = less(w);
                 w.ssthresh = w.ssthresh.min(w.cwnd);
             }
-            Some(_) if queued < segments(p.alpha) => {
+            Some(_) if few => {
                 w.cwnd = clamped(u64::from(w.cwnd) + u64::from(ctx.mtu));
             }
             _ => {}
@@ -135,7 +146,10 @@ impl CongestionControl for Vegas {
     fn on_ecn(&mut self, ctx: &FlowContext, _now: Time, _flight: u64) {
         let super::Params::Vegas(p) = &ctx.params else { return };
         let half = halved(ctx, p.halving, self.window.cwnd, u64::from(self.window.cwnd));
-        self.window.reduce(ctx, half);
+        match p.halving {
+            Halving::Flight => self.window.reduce_on_mark(ctx, half),
+            Halving::WindowInSegments => self.window.reduce(ctx, half),
+        }
     }
 
     fn on_recovered(&mut self, _ctx: &FlowContext, _now: Time, limit: u64) {

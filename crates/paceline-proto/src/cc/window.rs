@@ -1,6 +1,7 @@
 //! The congestion window that `NewReno`, CUBIC and Vegas share (RFC 5681, RFC 3465).
 
-use super::{FlowContext, StreamAck};
+use super::new_reno::Halving;
+use super::{FlowContext, Params, StreamAck, cubic};
 
 /// No slow-start threshold yet.
 pub const UNLIMITED: u32 = u32::MAX;
@@ -21,12 +22,21 @@ pub struct Window {
     before: (u32, u32),
     /// A timeout, and nothing new acknowledged since.
     pub timed_out: bool,
+    /// Slow start also at ssthresh (FreeBSD).
+    inclusive: bool,
 }
 
 impl Window {
     /// One segment, until [`Window::start`].
     pub fn new(ctx: &FlowContext) -> Self {
-        Self { cwnd: ctx.mtu, ssthresh: UNLIMITED, counted: 0, before: (ctx.mtu, UNLIMITED), timed_out: false }
+        let inclusive = match &ctx.params {
+            Params::NewReno(p) => p.halving == Halving::WindowInSegments,
+            Params::Vegas(p) => p.halving == Halving::WindowInSegments,
+            Params::Cubic(p) => p.form == cubic::Form::Freebsd2011,
+            _ => false,
+        };
+        let before = (ctx.mtu, UNLIMITED);
+        Self { cwnd: ctx.mtu, ssthresh: UNLIMITED, counted: 0, before, timed_out: false, inclusive }
     }
 
     /// The connection is open.
@@ -35,10 +45,11 @@ impl Window {
         self.ssthresh = ssthresh.map_or(UNLIMITED, clamped);
     }
 
-    /// Whether the window grows exponentially. RFC 5681 leaves equality open.
+    /// Whether the window grows exponentially. RFC 5681, section 3.1, leaves equality open; FreeBSD's controllers compare with `<=`,
+    /// so that their window grows by the bytes of one more ACK after a reduction.
     #[inline]
     pub fn in_slow_start(&self) -> bool {
-        self.cwnd < self.ssthresh
+        self.cwnd < self.ssthresh || self.inclusive && self.cwnd == self.ssthresh
     }
 
     /// Slow start: the bytes acknowledged, at most `limit` segments of them per ACK (RFC 3465, section 2.2), and one after
@@ -65,6 +76,12 @@ impl Window {
         self.ssthresh = clamped(to.max(2 * u64::from(ctx.mtu)));
         self.cwnd = self.ssthresh;
         self.counted = 0;
+    }
+
+    /// A mark, for a controller by the RFCs: the window may become one segment, ssthresh two (RFC 3168, section 6.1.2; RFC 9438, section 4.6).
+    pub fn reduce_on_mark(&mut self, ctx: &FlowContext, to: u64) {
+        self.reduce(ctx, to);
+        self.cwnd = clamped(to.max(u64::from(ctx.mtu)));
     }
 
     /// A timeout: one segment. ssthresh becomes `to`, but stays when the same segment timed out before (RFC 5681,

@@ -14,7 +14,7 @@ pub use reduction::{allreduce, reduce};
 /// How an all-to-all of equal blocks goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum AllToAll {
-    /// Bruck up to 256 B per block, posted up to 32 KiB, pairwise above.
+    /// Bruck up to 256 B per block from 8 ranks on, posted up to 32 KiB, pairwise above.
     #[default]
     Auto,
     /// Blocks travel together in log2 P steps, each half of all data.
@@ -28,7 +28,7 @@ pub enum AllToAll {
 /// How an all-reduce goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum AllReduce {
-    /// Recursive doubling up to 2 KiB, reduce-scatter above.
+    /// Recursive doubling up to 2 KiB, or for fewer doubles than ranks; reduce-scatter above.
     #[default]
     Auto,
     /// The whole vector with log2 P partners.

@@ -2,10 +2,11 @@
 
 use paceline_proto::telemetry::IntUnits;
 use paceline_proto::transport::selective_drop::SelectiveDrop;
+use paceline_proto::transport::tcp;
 
 use super::UNRECORDED;
-use crate::packet::UNSCHEDULED;
-use crate::scenario::Scenario;
+use crate::packet::{UNSCHEDULED, Words};
+use crate::scenario::{Scenario, Transport};
 
 /// Fixed from the start of a run.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +15,8 @@ pub(crate) struct Rules {
     pub(crate) class_slot: [u8; 8],
     /// What counts for a mark is all that waits at the port, not only in the packet's class.
     pub(crate) ecn_per_port: bool,
+    /// Only what says that it understands marks is marked (TCP and UDP).
+    pub(crate) asks_ect: bool,
     pub(crate) int_units: IntUnits,
     /// Some packets carry INT records.
     pub(crate) writes_int: bool,
@@ -33,6 +36,7 @@ impl Rules {
         Self {
             class_slot: [UNRECORDED; 8],
             ecn_per_port: switch.ecn.as_ref().is_some_and(|e| e.per_port),
+            asks_ect: scenario.schemes.iter().any(|s| matches!(s.transport, Transport::Tcp(_) | Transport::Udp(_))),
             int_units: IntUnits::new(int_multiple),
             writes_int: scenario.uses_int(),
             port_limit,
@@ -40,6 +44,13 @@ impl Rules {
             selective_mask: if switch.selective.is_some() { UNSCHEDULED } else { 0 },
             selective: switch.selective,
         }
+    }
+
+    /// Whether a data packet understands marks, by the words beside it: of TCP new data of a connection with ECN, no retransmission
+    /// (RFC 3168, section 6.1.5), nothing of UDP. Asked only of packets that meet congestion.
+    #[cold]
+    pub(crate) fn takes_mark(&self, words: Option<&Words>) -> bool {
+        !self.asks_ect || words.is_some_and(|w| tcp::is_ect(w.0[3].0))
     }
 
     /// Whether the queues of a class are recorded: those of control packets only where data share their class.

@@ -191,7 +191,7 @@ section! {
         /// In a first stage a target above ten times the rate falls to an eighth.
         clamp_target: bool = true, from "QCN pseudo-code 2.x; HotI 2011: extra fast recovery (inferred)";
         /// Only feedback of a queue above its set point starts a limiter.
-        start_above_set_point: bool = false, from "IEEE 802.1Qau";
+        start_above_set_point: bool = false, from "one implementation of IEEE 802.1Qau";
         /// When a stage counts as past the threshold.
         stages: Stages = "pseudo_code", from "QCN pseudo-code 2.x; IEEE 802.1Qau: \"standard\"";
     }

@@ -33,7 +33,7 @@ struct Queue {
     red: Red,
     /// Draws so far.
     draws: u64,
-    /// When the last packet left it, ps: since then it is idle, if nothing waits.
+    /// When the last packet left it for the link, ps: when that is over it is idle, if nothing waits.
     left: u64,
 }
 
@@ -57,7 +57,8 @@ impl RedPorts {
         let place = self.place(port, class);
         let waiting = if self.per_port { p.total } else { p.class_bytes(class) };
         let Queue { red, draws, left } = &mut self.queues[place];
-        let idle = Duration(now.saturating_sub(*left));
+        // The last packet's own time on the link is not idle; all packets count as one size there (`red::Params::packet`).
+        let idle = Duration(now.saturating_sub(*left + self.packet_time[port as usize].0));
         if waiting == 0 {
             *left = now;
         }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from paceline.experiments.cee import commercial_rules as rules
-from paceline.experiments.cee import hotspot, queries
+from paceline.experiments.cee import hotspot, matrix, queries, scientific
 from paceline.experiments.cee.hotspot_rules import ecn_rule as crowds_under_red
 from paceline.experiments.cee.setup import ABLATIONS, CELLS, KNOBS, NIC, SCHEMES, SIZES
 from paceline.experiments.cee.study import Plan, experiment, seeds
@@ -79,6 +79,21 @@ def show(runs: Runs, _scale: Scale) -> Shown:
         tables.insert(0, hotspot.table(hotspot.measure(crowds)))
         remarks = [*hotspot.REMARKS, *remarks]
     return Shown((), tables, remarks)
+
+
+def _measure_all(runs: Runs) -> Values:
+    """Queries, with and without UDP, and programs."""
+    programs = Runs(tuple(r for r in runs if "program" in r.point.key))
+    rest = Runs(tuple(r for r in runs if "program" not in r.point.key))
+    return {**queries.measure(rest), **scientific.measure(programs)}
+
+
+def _show_all(runs: Runs, _scale: Scale) -> Shown:
+    """Tables of both."""
+    values = _measure_all(runs)
+    programs: Values = {place: value for place, value in values.items() if len(place) > 4 and place[1] in _CELLS}
+    rest: Values = {place: value for place, value in values.items() if place not in programs}
+    return Shown((), [queries.table(rest), scientific.table(programs)], [*queries.REMARKS, *scientific.REMARKS])
 
 
 def ecn_rule(values: Values) -> list[Claim]:
@@ -155,12 +170,16 @@ EXPERIMENTS = (
         rules.transient_rule,
         _plan(("base", "new_reno", 0, 0)),
     ),
-    _experiment(
-        18,
+    experiment(
+        "E18",
         "PFC on the whole",
         "PFC improves completion times in all tests.",
-        rules.everywhere_rule,
-        _plan(*_all(_CELLS, _TCP)),
+        # The runs of M1, M2 and M3.
+        _both(*(kind.plan for kind in matrix.KINDS)),
+        measure=_measure_all,
+        rule=rules.everywhere_rule,
+        show=_show_all,
+        pooled=True,
     ),
     _experiment(
         20,

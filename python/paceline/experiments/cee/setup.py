@@ -100,7 +100,7 @@ ALL_CELLS: Final[Mapping[str, Cell]] = {
 SCHEMES: Final[Mapping[str, Scheme]] = {
     "new_reno": NewReno(halving="window"),
     "cubic": Cubic(form="freebsd2011"),
-    "vegas": Vegas(),
+    "vegas": Vegas(arithmetic="ticks"),
 }
 TITLES: Final = {"new_reno": "NewReno", "cubic": "CUBIC", "vegas": "Vegas"}
 
@@ -111,7 +111,8 @@ KNOBS: Final[Mapping[str, Mapping[str, Any]]] = {
     "slop_200ms": {"rto_slop": "200ms", "ack_delay": "100ms"},
     "rto_min_30ms": {"rto_min": "30ms"},
     "clock_1ms": {"clock": "1ms"},
-    "no_cache": {"inherit_cwnd": "off"},
+    "no_cache": {"host_cache": False},
+    "no_cwnd": {"inherit_cwnd": "off"},
     "half_cwnd": {"inherit_cwnd": "half"},
     "fixed_buffers": {"send_buffer_max": "128KiB", "receive_buffer_max": "128KiB"},
     "stock": {"rto_initial": "3s", "rto_slop": "200ms", "ack_delay": "100ms", "rto_min": "30ms", "clock": "1ms"},

@@ -4,6 +4,7 @@ use crate::cc::{CongestionControl, Loss, StreamAck, Timing};
 use crate::units::{Duration, Time};
 
 use super::connection::{Connection, Context};
+use super::params::Pacing;
 use super::prr::{Delivery, Prr};
 use super::recovery::Duplicate;
 use super::segment::{Flags, Segment, expand};
@@ -67,6 +68,7 @@ impl Connection {
             self.cc.undo_timeout();
             self.recovery.recover = undo.recover;
             self.recovery.timeout_recover = undo.timeout_recover;
+            (self.recovery.reduced_until, self.recovery.cwr) = (undo.reduced_until, undo.cwr);
             self.recovery.resend = false;
             self.tx.nxt = self.tx.max;
             self.counters.spurious_timeouts += 1;
@@ -76,6 +78,7 @@ impl Connection {
         let after_timeout = self.tx.nxt < self.tx.max;
         // What had been selectively acknowledged is no news.
         let delivered = news + acked - self.recovery.board.sacked.bytes_below(ack);
+        let in_flight = self.tx.flight();
         self.tx.acknowledge(ack);
         self.recovery.board.advance(ack);
         let mut restart = true;
@@ -94,11 +97,9 @@ impl Connection {
         } else {
             self.recovery.on_new_ack();
             self.recovery.resend = false;
-            let answered = self.recovery.reduced_until > 0;
-            if ack >= self.recovery.reduced_until {
-                self.recovery.reduced_until = 0;
-            }
-            let may_grow = !answered && self.cwnd <= self.tx.wnd;
+            let answered = self.recovery.answered;
+            self.recovery.answered = answered && ack < self.recovery.reduced_until;
+            let may_grow = !answered && self.cwnd <= self.tx.wnd && self.window_was_used(cx, in_flight);
             let (una, nxt, srtt) = (self.tx.una, self.tx.max, self.rto.srtt());
             let ack = StreamAck { now, bytes: acked, una, nxt, timed, rtt, srtt, may_grow, after_timeout };
             self.cc.on_stream_ack(cx.cc, &ack);
@@ -111,6 +112,18 @@ impl Connection {
             self.start_retransmit_timer(cx, now);
         }
         acked
+    }
+
+    /// Whether the window was what kept more than `in_flight` bytes from being out, before an ACK. In slow start half of it will do
+    /// (Linux): what the ACK before it allowed may still be leaving. A sender that waits for room for a burst, or is paced, is kept
+    /// by the window all the same.
+    fn window_was_used(&self, cx: Context<'_>, in_flight: u64) -> bool {
+        if !cx.tcp.grow_used {
+            return true;
+        }
+        let burst = (u64::from(cx.tcp.burst) * cx.mss()).min(self.cwnd / 3).max(cx.mss());
+        let halves = cx.tcp.pacing != Pacing::Off || self.cwnd < self.cc.ssthresh();
+        in_flight + burst > self.cwnd || halves && 2 * in_flight >= self.cwnd
     }
 
     /// A round-trip time, if this ACK tells one (RFC 7323, section 4.1; without timestamps RFC 6298, section 3).
@@ -130,11 +143,13 @@ impl Connection {
             Duplicate::Ignored => self.counters.ignored_duplicates += 1,
             Duplicate::Lost => {
                 let flight = self.tx.flight().saturating_sub(self.recovery.limited_sent);
-                // Not twice in a window of data (RFC 3168, section 6.1.2).
-                if self.recovery.reduced_until == 0 {
+                // Not twice in a window of data, and the peer hears of it (RFC 3168, section 6.1.2).
+                if !self.recovery.answered {
                     self.cc.on_loss(cx.cc, now, Loss::DupAcks, flight);
+                    self.recovery.reduced_until = self.tx.max;
+                    self.recovery.cwr = self.ecn;
                 }
-                self.recovery.reduced_until = 0;
+                self.recovery.answered = false;
                 self.recovery.enter(&mut self.tx, self.sack, mss);
                 self.counters.fast_retransmits += 1;
                 self.apply_limits(cx);
@@ -167,11 +182,12 @@ impl Connection {
     /// RFC 3168, section 6.1.2: at most one reduction per window of data, whatever its cause.
     fn on_ecn_echo(&mut self, cx: Context<'_>, now: Time, ack: u64) {
         let r = &mut self.recovery;
-        if r.fast || r.reduced_until > 0 || ack < r.timeout_recover || self.tx.flight() == 0 {
+        if r.fast || ack <= r.reduced_until || self.tx.flight() == 0 {
             return;
         }
         r.reduced_until = self.tx.max;
-        r.cwr = true;
+        r.answered = true;
+        r.cwr = self.ecn;
         if cx.tcp.ecn_moves_recover {
             r.recover = self.tx.max;
         }

@@ -104,6 +104,8 @@ pub(super) struct Undo {
     pub(super) until: Time,
     pub(super) recover: u64,
     pub(super) timeout_recover: u64,
+    pub(super) reduced_until: u64,
+    pub(super) cwr: bool,
 }
 
 /// The probe for telemetry of which one is under way per round trip.
@@ -322,7 +324,8 @@ impl Connection {
         // RFC 5681, section 3.1: one segment after a lost SYN or SYN/ACK.
         let mut cwnd = if syn_lost { mss } else { cx.tcp.initial_window.bytes(cx.cc.mtu) };
         let room = self.tx.wnd.min(self.tx.buffer);
-        if let Some(entry) = self.cache {
+        // What was inherited is no reason to send more than that.
+        if let Some(entry) = self.cache.filter(|_| !syn_lost) {
             cwnd = match cx.tcp.inherit_cwnd {
                 InheritCwnd::Off => cwnd,
                 InheritCwnd::Half => (entry.cwnd / 2).min(room).max(mss),
@@ -384,11 +387,18 @@ impl Connection {
         if self.tries == 1 && cx.tcp.undo_early_ack {
             let r = &self.recovery;
             let until = now + Duration(first_wait.0 / 2);
-            self.undo = Some(Undo { until, recover: r.recover, timeout_recover: r.timeout_recover });
+            self.undo = Some(Undo {
+                until,
+                recover: r.recover,
+                timeout_recover: r.timeout_recover,
+                reduced_until: r.reduced_until,
+                cwr: r.cwr,
+            });
         }
         let flight = self.tx.flight();
         self.cc.on_loss(cx.cc, now, Loss::Timeout, flight);
         self.recovery.on_timeout(&mut self.tx);
+        self.recovery.cwr = self.ecn;
         self.burst_left = 0;
         self.apply_limits(cx);
         self.start_retransmit_timer(cx, now);

@@ -49,7 +49,7 @@ pub struct Host {
     extra: Extra,
     /// Senders have even numbers, receivers odd ones.
     timers: Timers,
-    /// What connections left, by peer.
+    /// What connections left, by peer; nothing without the cache.
     cache: BTreeMap<u32, CacheEntry>,
     failed: Vec<u32>,
     counters: Counters,
@@ -144,7 +144,9 @@ impl Host {
     fn end_sender(&mut self, slot: u32) {
         let Some(out) = self.senders[slot as usize].take() else { return };
         self.counters.add(&counted(&out.connection));
-        if let Some(newer) = out.connection.cache_entry() {
+        if self.params.host_cache
+            && let Some(newer) = out.connection.cache_entry()
+        {
             self.cache.entry(out.peer).and_modify(|e| *e = e.merged(newer)).or_insert(newer);
         }
         self.discard(slot, false);
@@ -377,7 +379,59 @@ impl Endpoint for Host {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::{Duration, S};
     use proptest::prelude::*;
+
+    /// What a host has to send goes to the other at once, and timers run, until nothing is due before `end`.
+    fn run(hosts: &mut [Host; 2], from: Time, end: Time, lost: impl Fn(usize, u64) -> bool) {
+        let (mut now, mut data) = (from, 0);
+        while now <= end {
+            let mut moved = false;
+            for i in [0, 1] {
+                while let Some(header) = hosts[i].poll_transmit(now) {
+                    moved = true;
+                    let extra = hosts[i].extra();
+                    data += u64::from(header.kind == Kind::Data);
+                    if header.kind != Kind::Data || !lost(i, data) {
+                        // A microsecond a packet: there are round-trip times.
+                        now = now + Duration::from_us(1);
+                        hosts[1 - i].on_packet_with(now, &Header { peer: i as u32, ..header }, &extra);
+                    }
+                }
+            }
+            let next = hosts[0].next_timeout().min(hosts[1].next_timeout());
+            if !moved {
+                if next > end {
+                    return;
+                }
+                now = now.max(next);
+                hosts.iter_mut().for_each(|h| h.on_timeout(now));
+            }
+        }
+    }
+
+    /// Only FreeBSD's stack begins in congestion avoidance because an earlier connection lost something: with the others a flow
+    /// that is alone must not depend on what ended long ago (RFC 5681, section 3.1).
+    #[test]
+    fn only_the_cache_remembers_earlier_connections() {
+        let off = Params { host_cache: false, ..Params::freebsd() };
+        for (params, remembers) in
+            [(Params::rfc(), false), (Params::user_space(), false), (off, false), (Params::freebsd(), true)]
+        {
+            let contexts: Arc<[FlowContext]> = Arc::new([super::super::testing::new_reno(1000)]);
+            let host = || Host::new(Arc::new(params.clone()), Arc::clone(&contexts), Sizes::ETHERNET);
+            let mut hosts = [host(), host()];
+            let message = |bytes| Message { peer: 1, bytes, id: 0, scheme: 0 };
+            hosts[0].start(Time(0), 0, message(100_000));
+            let second = Time(10 * S);
+            run(&mut hosts, Time(0), second, |from, n| from == 0 && n == 20);
+            assert!(hosts[0].senders[0].is_none(), "the first is over");
+            hosts[0].start(second, 1, message(1_000_000));
+            run(&mut hosts, second, second + Duration::from_us(20), |_, _| false);
+            let ssthresh = hosts[0].senders[1].as_ref().map(|out| out.connection.ssthresh());
+            assert_eq!(ssthresh.is_some_and(|bytes| bytes < 100_000), remembers, "{ssthresh:?}");
+        }
+    }
 
     proptest! {
         /// What a connection says is what the other end's connection hears.

@@ -178,6 +178,9 @@ pub struct Params {
     pub undo_early_ack: bool,
     /// After an RTO without sending start again from the initial window (RFC 5681, section 4.1).
     pub idle_restart: bool,
+    /// The window grows only while it is what limits the sender: not when the application has nothing more to send, or a buffer is smaller
+    /// (RFC 9438, section 5.8; RFC 7661; Linux). Without, FreeBSD's rule: while it is not above the peer's.
+    pub grow_used: bool,
     /// Small segments wait while data are unacknowledged (Nagle, RFC 9293, section 3.7.4).
     pub nagle: bool,
     /// Segments a sender likes to release at a time (segmentation offload), 1 and up: it waits for window for so many, unless
@@ -200,6 +203,9 @@ pub struct Params {
     /// How long the end that closed first answers repeated FINs. [choice]: RFC 9293's two maximum segment lifetimes
     /// (minutes) would only hold memory here.
     pub time_wait: Duration,
+    /// A connection takes over what earlier ones to the same host have learnt: round-trip time, ssthresh, and `inherit_cwnd`. FreeBSD:
+    /// on. The RFCs know no such thing (RFC 5681, section 3.1: ssthresh arbitrarily high at first).
+    pub host_cache: bool,
     /// What of the window a connection inherits through the cache. The study: half (inferred).
     pub inherit_cwnd: InheritCwnd,
 }
@@ -225,6 +231,7 @@ impl Params {
             rescue: true,
             undo_early_ack: false,
             idle_restart: true,
+            grow_used: true,
             nagle: false,
             burst: 1,
             pacing: Pacing::Off,
@@ -235,6 +242,7 @@ impl Params {
             scoreboard_limit: 1_000,
             probe: None,
             time_wait: Duration::from_us(1_000_000),
+            host_cache: false,
             inherit_cwnd: InheritCwnd::Off,
         }
     }
@@ -251,9 +259,11 @@ impl Params {
             impatient: false,
             rearm_on_retransmit: true,
             undo_early_ack: true,
+            grow_used: false,
             send_buffer: Buffer { initial: 128 << 10, max: 256 << 10, step: 8 << 10 },
             receive_buffer: Buffer { initial: 128 << 10, max: 256 << 10, step: 16 << 10 },
             reassembly_limit: 200,
+            host_cache: true,
             inherit_cwnd: InheritCwnd::Half,
             ..Self::rfc()
         }

@@ -20,9 +20,12 @@ pub struct Recovery {
     pub recover: u64,
     /// The same for timeouts alone, which hold also with SACK (RFC 6675, section 5.1).
     pub timeout_recover: u64,
-    /// End of the window of data in which a congestion mark was answered (RFC 3168, section 6.1.2).
+    /// The highest position sent when the window was last reduced, whatever for; 0 before the first. Echoes of marks up to there, it
+    /// included, tell nothing new (RFC 3168, section 6.1.2: one reduction per window of data).
     pub reduced_until: u64,
-    /// The next new data must tell of the answer (CWR).
+    /// A mark was answered, and what was in flight then is not all acknowledged: nothing grows, and a loss reduces no more.
+    pub answered: bool,
+    /// The next new data must tell of a reduction (CWR).
     pub cwr: bool,
     /// What the window is wider than the controller's in `NewReno`'s fast recovery: plus a segment per duplicate, less
     /// what partial ACKs took. May be negative.
@@ -123,7 +126,8 @@ impl Recovery {
         self.leave();
         self.recover = tx.max;
         self.timeout_recover = tx.max;
-        self.reduced_until = 0;
+        self.reduced_until = tx.max;
+        self.answered = false;
         self.resend = true;
         self.board.forget();
         tx.nxt = tx.una;

@@ -3,15 +3,16 @@
 use super::AllToAll;
 use crate::mpi::builder::{Builder, Comm};
 
-/// Largest block for Bruck's algorithm, bytes (MPICH: short messages).
+/// Largest block for Bruck's algorithm, bytes, and the fewest ranks (MPICH: short messages).
 const BRUCK: u64 = 256;
+const BRUCK_RANKS: u32 = 8;
 /// Largest block for posting everything at once, bytes (MPICH: medium messages).
 const POSTED: u64 = 32 << 10;
 
 /// Each member sends `bytes` to each other one.
 pub fn alltoall(b: &mut Builder, comm: &Comm, bytes: u64, tag: u32, how: AllToAll) {
     let how = match how {
-        AllToAll::Auto if bytes <= BRUCK => AllToAll::Bruck,
+        AllToAll::Auto if bytes <= BRUCK && comm.size >= BRUCK_RANKS => AllToAll::Bruck,
         AllToAll::Auto if bytes <= POSTED => AllToAll::Posted,
         AllToAll::Auto => AllToAll::Pairwise,
         given => given,

@@ -5,6 +5,8 @@ use crate::mpi::builder::{Builder, Comm};
 
 /// Largest vector for recursive doubling, bytes (MPICH: short messages).
 const DOUBLING: u64 = 2 << 10;
+/// Bytes of an element [choice: doubles]: MPICH does not scatter a vector of fewer elements than ranks.
+const ELEMENT: u64 = 8;
 
 /// All members get the reduction of all vectors of `bytes`.
 pub fn allreduce(b: &mut Builder, comm: &Comm, bytes: u64, tag: u32, how: AllReduce) {
@@ -27,7 +29,7 @@ pub fn allreduce(b: &mut Builder, comm: &Comm, bytes: u64, tag: u32, how: AllRed
     let own = if paired { me / 2 } else { me - extra };
     let member = |own: u32| comm.rank(if own < extra { 2 * own + 1 } else { own + extra });
     let scatter = match how {
-        AllReduce::Auto => bytes > DOUBLING,
+        AllReduce::Auto => bytes > DOUBLING && bytes / ELEMENT >= u64::from(power),
         AllReduce::RecursiveDoubling => false,
         AllReduce::ReduceScatter => true,
     };
@@ -46,21 +48,22 @@ pub fn allreduce(b: &mut Builder, comm: &Comm, bytes: u64, tag: u32, how: AllRed
     }
 }
 
-/// Recursive halving, then the same exchanges backwards.
+/// Recursive halving, then the same exchanges backwards. As in MPICH halves get smaller as partners get farther: half of the vector
+/// goes to the next rank, the smallest part to the farthest.
 fn scatter_and_gather(b: &mut Builder, power: u32, own: u32, member: impl Fn(u32) -> u32, bytes: u64, tag: u32) {
     // Bytes of the blocks `from..to` of `power` nearly equal ones.
     let span = |from: u32, to: u32| {
         let at = |block: u32| bytes * u64::from(block) / u64::from(power);
         at(to) - at(from)
     };
-    let (mut low, mut high) = (0, power);
+    let (mut low, mut high, mut distance) = (0, power, 1);
     let mut steps = Vec::new();
     while high - low > 1 {
-        let half = (high - low) / 2;
-        let middle = low + half;
-        let partner = member(own ^ half);
+        let middle = low + (high - low) / 2;
+        let partner = member(own ^ distance);
         let (kept, given) =
-            if own < middle { ((low, middle), (middle, high)) } else { ((middle, high), (low, middle)) };
+            if own & distance == 0 { ((low, middle), (middle, high)) } else { ((middle, high), (low, middle)) };
+        distance *= 2;
         b.exchange(partner, span(given.0, given.1), partner, span(kept.0, kept.1), tag);
         steps.push((partner, kept, given));
         (low, high) = kept;

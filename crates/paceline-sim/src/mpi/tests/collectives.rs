@@ -65,7 +65,13 @@ fn all_to_all_reaches_all_in_every_way() {
             let totals = program.totals();
             assert_eq!((totals.messages, totals.bytes), (pairs, pairs * bytes), "{how:?} {ranks}");
         }
+        // MPICH posts short blocks too among fewer than eight.
         let program = program(ranks, |b, comm| alltoall(b, comm, 100, 1, AllToAll::Auto));
+        finishes(&program);
+        let log = u64::from(ranks.next_power_of_two().ilog2());
+        let messages = u64::from(ranks) * if ranks < 8 { u64::from(ranks - 1) } else { log };
+        assert_eq!(program.totals().messages, messages, "auto {ranks}");
+        let program = self::program(ranks, |b, comm| alltoall(b, comm, 100, 1, AllToAll::Bruck));
         finishes(&program);
         assert!(heard(&program).iter().all(|h| *h == all), "Bruck {ranks}");
         let steps = u64::from(ranks.next_power_of_two().ilog2());
@@ -112,6 +118,17 @@ fn reductions_hear_from_all() {
     // Both halves move the whole vector but one part of it.
     let program = program(8, |b, comm| allreduce(b, comm, 8000, 1, AllReduce::Auto));
     assert_eq!(program.totals().bytes, 8 * 2 * 7000);
+    // Half of the vector to the next rank, a quarter to the one after that, an eighth to the farthest, and back: the other way round
+    // all large messages would cross the network's middle.
+    let sent = |program: &Program| -> Vec<(u32, u64)> {
+        let ops = program.ranks()[0].blocks()[0].ops();
+        ops.iter().filter(|op| op.kind == OpKind::Send).map(|op| (op.peer, op.size)).collect()
+    };
+    assert_eq!(sent(&program), [(1, 4000), (2, 2000), (4, 1000), (4, 1000), (2, 2000), (1, 4000)]);
+    // 300 doubles among 512 ranks: fewer than ranks, so whole vectors.
+    let few = self::program(512, |b, comm| allreduce(b, comm, 2400, 1, AllReduce::Auto));
+    assert_eq!(few.totals().messages, 512 * 9);
+    assert_eq!(sent(&few)[0], (1, 2400));
 }
 
 #[test]

@@ -47,6 +47,17 @@ choice! {
     }
 }
 
+either! {
+    /// What a maximum below the last one is multiplied with.
+    pub enum FastConvergence {
+        /// Half of 1 and `beta`.
+        Auto = "auto",
+        ;
+        /// So much of it.
+        Share(f64),
+    }
+}
+
 section! {
     /// TCP with the CUBIC window. Every flow is a connection of its own.
     pub struct Cubic {
@@ -56,8 +67,8 @@ section! {
         beta: f64 => form { "rfc9438" => 0.7, "freebsd2011" => 0.8 }, in "(0, 0.999]", from "RFC 9438, sec. 4.6; FreeBSD 9";
         /// Steepness, segments per cubed second.
         c: f64 = 0.4, in "(0, 1000]", from "RFC 9438, sec. 5.1";
-        /// What a maximum below the last one is multiplied with; 1 for nothing.
-        fast_convergence: f64 => form { "rfc9438" => 0.85, "freebsd2011" => 0.9 }, in "(0, 1]", from "RFC 9438, sec. 4.7; FreeBSD 9";
+        /// What a maximum below the last one is multiplied with: half of 1 and `beta`, or a number; 1 for nothing.
+        fast_convergence: FastConvergence = "auto", in "(0, 1]", from "RFC 9438, sec. 4.7: (1 + beta) / 2; FreeBSD 9: 0.9, as much with its beta";
         /// Segments of slow-start growth for one ACK.
         abc_limit: u32 = 2, in "[1, 1000]", from "RFC 3465: 2";
     }
@@ -74,6 +85,16 @@ either! {
     }
 }
 
+choice! {
+    /// How Vegas computes how much of its window is queued.
+    pub enum Arithmetic {
+        /// In bytes, by the times as the clock of the stack has them.
+        Exact = "exact",
+        /// In whole bytes per tick of the clock and whole segments, as FreeBSD.
+        Ticks = "ticks",
+    }
+}
+
 section! {
     /// TCP with the Vegas window, which follows the round-trip time. Every flow is a connection of its own.
     pub struct Vegas {
@@ -82,7 +103,9 @@ section! {
         /// The window shrinks while more segments are in queues.
         beta: u32 = 3, in "[0, 1000000]", from "FreeBSD: 3; Brakmo and Peterson 1995: 4";
         /// Slow start ends when more segments are in queues.
-        gamma: Queued = "off", in "[0, 1000000]", from "FreeBSD: a rule of its own; Brakmo and Peterson 1995: 1";
+        gamma: Queued = "off", in "[0, 1000000]", from "FreeBSD: its own rule; Brakmo and Peterson 1995: 1; slow start as in Linux, ns-3";
+        /// How it is computed what is queued.
+        arithmetic: Arithmetic = "exact", from "Brakmo and Peterson 1995; FreeBSD: ticks";
         /// Segments of slow-start growth for one ACK.
         abc_limit: u32 = 2, in "[1, 1000]", from "RFC 3465: 2";
         /// What a loss halves.
@@ -150,7 +173,11 @@ impl Cubic {
             CubicForm::Rfc => cubic::Params::rfc9438().form,
             CubicForm::Freebsd => cubic::Params::freebsd2011().form,
         };
-        let (beta, c, fast_convergence) = (self.beta, self.c, self.fast_convergence);
+        let (beta, c) = (self.beta, self.c);
+        let fast_convergence = match self.fast_convergence {
+            FastConvergence::Auto => f64::midpoint(1.0, beta),
+            FastConvergence::Share(share) => share,
+        };
         cubic::Params { beta, c, fast_convergence, abc_limit: self.abc_limit, form }
     }
 }
@@ -160,6 +187,7 @@ impl Vegas {
     pub fn params(&self) -> vegas::Params {
         let gamma = if let Queued::Segments(n) = self.gamma { Some(n) } else { None };
         let (alpha, beta, abc_limit) = (self.alpha, self.beta, self.abc_limit);
-        vegas::Params { alpha, beta, gamma, abc_limit, halving: self.halving.rule() }
+        let coarse = self.arithmetic == Arithmetic::Ticks;
+        vegas::Params { alpha, beta, gamma, coarse, abc_limit, halving: self.halving.rule() }
     }
 }

@@ -78,6 +78,29 @@ fn cubic_in_a_short_path_grows_by_half_a_segment() {
     assert!((10_000..11_000).contains(&grown), "20 * 0.529 segments, not {grown}");
 }
 
+/// RFC 9438, section 4.3: alpha is 1 once `W_est` has reached the window before the last reduction, not what fast convergence has made of it:
+/// 100, then 90 segments, of which 63 are left and 76.5 remembered. From there a round trip brings 0.529 up to 90 and 1 after that.
+#[test]
+fn cubic_grows_as_reno_only_above_the_last_window() {
+    let (ctx, mut c) = begin(Control::Cubic(cubic::Params::rfc9438()), 100);
+    c.on_loss(&ctx, Time(0), Loss::DupAcks, 100 * MSS);
+    c.start_stream(&ctx, StreamStart { cwnd: 90 * MSS, ssthresh: Some(2 * MSS) });
+    c.on_loss(&ctx, Time(0), Loss::DupAcks, 90 * MSS);
+    assert_eq!(cwnd(&ctx, &c), 63 * MSS);
+    let (mut una, rtt) = (1, Duration(S / 10_000));
+    let now = rounds(&ctx, &mut c, Time(0), rtt, 30, &mut una);
+    let from = cwnd(&ctx, &c);
+    assert!((78 * MSS..80 * MSS).contains(&from), "{from}");
+    let now = rounds(&ctx, &mut c, now, rtt, 10, &mut una);
+    let grown = cwnd(&ctx, &c) - from;
+    assert!((5_000..5_500).contains(&grown), "10 * 0.529 segments between 76.5 and 90, not {grown}");
+    let now = rounds(&ctx, &mut c, now, rtt, 20, &mut una);
+    let from = cwnd(&ctx, &c);
+    rounds(&ctx, &mut c, now, rtt, 10, &mut una);
+    let grown = cwnd(&ctx, &c) - from;
+    assert!(from > 90 * MSS && (9_500..10_500).contains(&grown), "10 segments above 90, not {grown}");
+}
+
 /// The 2011 form: the first loss halves ssthresh, recovery ends at 80 % of the maximum, then a third of a segment per
 /// round trip (3 * 0.2 / 1.8). Later losses keep 80 %.
 #[test]
@@ -99,13 +122,14 @@ fn cubic_of_2011_keeps_four_fifths() {
     assert_eq!(cwnd(&ctx, &c), before * 8 / 10);
 }
 
-/// Nine segments at a base RTT of 100 us: none is queued, one more. Ten at 200 us: five of them are queued: above beta = 3, one less. At 125 us two: held. At
-/// 105 us half a one: below alpha = 1, one more.
+/// Nine segments at a base RTT of 100 us: none is queued, one more. Ten at 200 us: five of them are queued: above beta = 3, one
+/// less. At 125 us two: held. At 105 us half a one: below alpha = 1, one more.
 #[test]
 fn vegas_keeps_a_few_segments_queued() {
     let us = Duration::from_us;
-    for (gamma, alpha, beta) in [(None, 1, 3), (Some(1), 1, 3)] {
-        let (ctx, mut c) = begin(Control::Vegas(vegas::Params { alpha, beta, gamma, ..vegas::Params::default() }), 9);
+    for (gamma, coarse) in [(None, false), (None, true), (Some(1), false)] {
+        let p = vegas::Params { alpha: 1, beta: 3, gamma, coarse, ..vegas::Params::default() };
+        let (ctx, mut c) = begin(Control::Vegas(p), 9);
         let mut una = 1;
         let mut round = |c: &mut Controller, at: u64, rtt| {
             rounds(&ctx, c, Time(at * 1_000_000_000), rtt, 1, &mut una);
@@ -128,6 +152,65 @@ fn a_second_timeout_keeps_ssthresh() {
     assert_eq!((cwnd(&ctx, &c), c.ssthresh()), (MSS, 10 * MSS));
     c.undo_timeout();
     assert_eq!((cwnd(&ctx, &c), c.ssthresh()), (20 * MSS, 2 * MSS));
+}
+
+/// At ssthresh FreeBSD's controllers still are in slow start, by the RFC's text free to choose; here the others are not. What a user
+/// would see: a segment or two more after every reduction.
+#[test]
+fn freebsd_starts_slowly_up_to_ssthresh_and_with_it() {
+    use new_reno::Halving::{Flight, WindowInSegments};
+    let reno = |halving| Control::NewReno(new_reno::Params { halving, ..new_reno::Params::default() });
+    let vegas = |halving| Control::Vegas(vegas::Params { halving, ..vegas::Params::default() });
+    for (params, inclusive) in [
+        (reno(Flight), false),
+        (reno(WindowInSegments), true),
+        (Control::Cubic(cubic::Params::rfc9438()), false),
+        (Control::Cubic(cubic::Params::freebsd2011()), true),
+        (vegas(Flight), false),
+        (vegas(WindowInSegments), true),
+    ] {
+        let (ctx, mut c) = begin(params.clone(), 20);
+        c.start_stream(&ctx, StreamStart { cwnd: 20 * MSS, ssthresh: Some(20 * MSS) });
+        let ack = StreamAck {
+            now: Time(S),
+            bytes: MSS,
+            una: 2 * MSS,
+            nxt: 22 * MSS,
+            timed: None,
+            rtt: None,
+            srtt: Duration(S / 1000),
+            may_grow: true,
+            after_timeout: false,
+        };
+        c.on_stream_ack(&ctx, &ack);
+        assert_eq!(cwnd(&ctx, &c) == 21 * MSS, inclusive, "{params:?}");
+        // Above it neither is.
+        let above = cwnd(&ctx, &c).max(21 * MSS);
+        c.start_stream(&ctx, StreamStart { cwnd: above, ssthresh: Some(20 * MSS) });
+        c.on_stream_ack(&ctx, &ack);
+        assert!(cwnd(&ctx, &c) < above + MSS, "{params:?}");
+    }
+}
+
+/// What a mark leaves. RFC 9438, section 4.6: of 15 segments with 10 in flight 7 (FreeBSD: of the window, the first time half). RFC
+/// 3168, section 6.1.2: half the window, down to one segment, with ssthresh no lower than two; FreeBSD's window is never less than
+/// two.
+#[test]
+fn what_a_mark_leaves() {
+    let whole = new_reno::Params { halving: new_reno::Halving::WindowInSegments, ..new_reno::Params::default() };
+    for (params, of_15, of_1) in [
+        (Control::Cubic(cubic::Params::rfc9438()), 7_000, 1_000),
+        (Control::Cubic(cubic::Params::freebsd2011()), 7_500, 2_000),
+        (Control::NewReno(new_reno::Params::default()), 7_500, 1_000),
+        (Control::NewReno(whole), 7_000, 2_000),
+    ] {
+        let (ctx, mut c) = begin(params.clone(), 15);
+        c.on_ecn(&ctx, Time(0), 10 * MSS);
+        assert_eq!((cwnd(&ctx, &c), c.ssthresh()), (of_15, of_15), "{params:?}");
+        let (ctx, mut c) = begin(params.clone(), 1);
+        c.on_ecn(&ctx, Time(0), MSS);
+        assert_eq!((cwnd(&ctx, &c), c.ssthresh()), (of_1, 2_000), "{params:?}");
+    }
 }
 
 /// FreeBSD halves the window in whole segments, RFC 5681 the bytes in flight.

@@ -1,9 +1,9 @@
 //! Parts of the stack that only show between two ends.
 
-use crate::cc::{Params as Control, hpcc, new_reno as reno, vegas};
+use crate::cc::{Params as Control, cubic, hpcc, new_reno as reno, vegas};
 use crate::telemetry::IntUnits;
 use crate::transport::tcp::{
-    Buffer, CacheEntry, Connection, Context, Flags, InheritCwnd, InitialWindow, Pacing, Params, State,
+    Buffer, CacheEntry, Connection, Context, DelayedAck, Flags, InheritCwnd, InitialWindow, Pacing, Params, State,
 };
 use crate::units::{BitsPerSec, Duration, MS, S, Time, US};
 
@@ -55,8 +55,8 @@ fn a_lost_probe_is_replaced() {
 /// Vegas fills a link although ACKs are for two segments each, and one that stays over waits at the receiver.
 #[test]
 fn vegas_fills_a_link_over_delayed_acks() {
-    for initial in 1..=4 {
-        let cc = flow_context(1000, Control::Vegas(vegas::Params::default()));
+    for (initial, coarse) in (1..=4).flat_map(|n| [(n, false), (n, true)]) {
+        let cc = flow_context(1000, Control::Vegas(vegas::Params { coarse, ..vegas::Params::default() }));
         let tcp = Params { initial_window: InitialWindow::Segments(initial), ..Params::freebsd() };
         let mut pair = Pair::new(tcp, cc, Duration::from_us(50), Box::new(|_, _, _| Fate::Arrives));
         pair.rate = Some((BitsPerSec(1_000_000_000), u64::MAX));
@@ -66,7 +66,28 @@ fn vegas_fills_a_link_over_delayed_acks() {
         let before = pair.delivered[1];
         pair.run(Time(100 * MS));
         let used = (pair.delivered[1] - before) as f64 * 8.0 / 1e9 / 0.05;
-        assert!(used > 0.94, "{initial} segments at first: {used} of the link used");
+        assert!(used > 0.94, "{initial} segments at first, coarse {coarse}: {used} of the link used");
+    }
+}
+
+/// One flow over 100 Mb/s and 30 ms: between alpha = 1 and beta = 3 segments stand in the queue, as the parameters say. In FreeBSD's
+/// whole bytes per tick of 1 us more stay, here five or six: one byte per tick is a rate of 8 Mb/s, and diff is 0 or thirty
+/// segments.
+#[test]
+fn vegas_queues_what_its_parameters_say() {
+    for (coarse, allowed) in [(false, 1.0..3.6), (true, 4.0..40.0)] {
+        let cc = flow_context(1000, Control::Vegas(vegas::Params { coarse, ..vegas::Params::default() }));
+        let mut tcp = Params::rfc();
+        tcp.delayed_ack.segments = 1;
+        let mut pair = Pair::new(tcp, cc, Duration::from_us(15_000), Box::new(|_, _, _| Fate::Arrives));
+        pair.rate = Some((BitsPerSec(100_000_000), u64::MAX));
+        pair.ends[0].write(1 << 30);
+        pair.keep_log = false;
+        pair.run(Time(100 * S));
+        // What one round trip of the empty path holds; the rest waits.
+        let path = 0.03 * 100e6 / 8.0 / 1052.0;
+        let queued = pair.ends[0].cwnd() as f64 / 1000.0 - path;
+        assert!(allowed.contains(&queued), "coarse {coarse}: {queued:.1} segments");
     }
 }
 
@@ -157,6 +178,21 @@ fn the_cache_carries_window_threshold_and_round_trip_time() {
     assert_eq!(both.srtt, Duration(entry.srtt.0 + 4), "the mean of both");
 }
 
+/// RFC 5681, section 3.1: after a lost SYN one segment, whatever earlier connections have left.
+#[test]
+fn a_lost_syn_leaves_one_segment_of_an_inherited_window() {
+    let tcp = Params { inherit_cwnd: InheritCwnd::Full, ..Params::freebsd() };
+    let entry =
+        CacheEntry { srtt: Duration::from_us(100), rttvar: Duration::from_us(10), ssthresh: None, cwnd: 50_000 };
+    for (lost, cwnd) in [(false, 50_000), (true, 1_000)] {
+        let mut pair = clean(tcp.clone(), 1000);
+        pair.script = Box::new(move |_, n, _| if lost && n == 0 { Fate::Lost } else { Fate::Arrives });
+        pair.ends[0] = Connection::connect(Context { tcp: &pair.tcp[0], cc: &pair.cc }, Some(entry));
+        pair.run(Time(S));
+        assert_eq!((pair.ends[0].state(), pair.ends[0].cwnd()), (State::Open, cwnd));
+    }
+}
+
 /// A path that becomes slow for a moment makes the timer run out too early; the ACK of the original tells, and FreeBSD takes the
 /// reduction back.
 #[test]
@@ -208,6 +244,39 @@ fn requests_and_answers_share_a_connection() {
     }
     let ends = pair.log.iter().filter(|(_, end, s)| *end == 0 && s.flags.has(Flags::PSH)).count();
     assert_eq!(ends, 50);
+}
+
+/// RFC 9438, section 5.8: an application that has one message of 1 KB under way never fills its window, which says nothing about the
+/// path and must not grow: the first large message would leave as one burst of megabytes. FreeBSD of 2011 let it grow.
+#[test]
+fn a_window_that_is_not_used_does_not_grow() {
+    for (tcp, grows) in [(Params::rfc(), false), (Params::user_space(), false), (Params::freebsd(), true)] {
+        let mut pair = clean(Params { delayed_ack: DelayedAck { segments: 1, ..tcp.delayed_ack }, ..tcp }, 1448);
+        for cubic in [false, true] {
+            if cubic {
+                let params = Control::Cubic(cubic::Params::rfc9438());
+                pair = Pair::new(pair.tcp[0].clone(), flow_context(1448, params), pair.delay, pair.script);
+            }
+            pair.run(Time(MS));
+            let first = pair.ends[0].cwnd();
+            for query in 1..=50 {
+                let now = pair.now;
+                pair.ends[0].write(1_000);
+                pair.drain(0);
+                while pair.delivered[1] < query * 1_000 {
+                    assert!(pair.step(now + Duration::from_us(10_000)));
+                }
+                pair.run(now + Duration::from_us(200));
+            }
+            let cwnd = pair.ends[0].cwnd();
+            assert_eq!(cwnd > first, grows, "{first} became {cwnd}");
+            // Used, it grows: ten times as much in slow start.
+            pair.ends[0].write(1_000_000);
+            pair.drain(0);
+            pair.run(pair.now + Duration::from_us(1_000));
+            assert!(pair.ends[0].cwnd() >= 4 * first, "{first} is {}", pair.ends[0].cwnd());
+        }
+    }
 }
 
 /// A bottleneck with a queue of one bandwidth-delay product: the link stays busy, with and without SACK.
