@@ -4,6 +4,7 @@
 //! id; the CSV files are made from it and from the network's counters at the end, or after a kill by [`restore`].
 
 pub mod flow_file;
+mod hold;
 pub mod mpi;
 pub mod query_file;
 pub mod tables;
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 use paceline_proto::transport::message::Counters as MessageCounters;
 use serde::{Deserialize, Serialize};
 
+pub use self::hold::Hold;
 use crate::error::{InputError, RunError};
 use crate::record::{Counters, Traffic};
 
@@ -255,20 +257,22 @@ pub struct Measure {
     pub end_ps: Option<u64>,
 }
 
-/// A folder being filled.
+/// A folder being filled, which nobody else may fill meanwhile.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
+    hold: Hold,
 }
 
 impl Folder {
     /// Creates the folder, or takes over that of an earlier run: its results go, other files in it stay.
     ///
     /// # Errors
-    /// [`RunError::Input`] for a folder with files in it that is no result folder: those files are somebody's.
-    /// [`RunError::Io`] when the folder cannot be made or changed.
+    /// [`RunError::Input`] for a folder with files in it that is no result folder: those files are somebody's; and for one that
+    /// another run is filling. [`RunError::Io`] when the folder cannot be made or changed.
     pub fn create(path: &Path) -> Result<Self, RunError> {
         fs::create_dir_all(path)?;
+        let hold = Hold::take(path)?;
         if !is_ours(path)? {
             return Err(InputError::new("the folder holds other files and is no result folder")
                 .field("out")
@@ -293,7 +297,12 @@ impl Folder {
             let _ = fs::remove_dir(path.join("figures"));
         }
         remove(&path.join("summary.json"))?;
-        Ok(Self { path: path.to_path_buf() })
+        Ok(Self { path: path.to_path_buf(), hold })
+    }
+
+    /// Gives up the folder but not yet the hold on it.
+    pub fn into_hold(self) -> Hold {
+        self.hold
     }
 
     /// Where it is.

@@ -37,7 +37,7 @@ pub use crate::error::RunError;
 use crate::net::Net;
 use crate::results::flow_file::FlowFile;
 use crate::results::query_file::{self, QueryFile};
-use crate::results::{Folder, Summary, mpi, tables};
+use crate::results::{Folder, Hold, Summary, mpi, tables};
 use crate::spec::{Resolved, lint};
 
 /// What is asked for.
@@ -59,8 +59,19 @@ pub struct Request {
 ///
 /// # Errors
 /// Bad input (nothing is written), a disk that does not take the results, or a violated `run.strict`.
-#[allow(clippy::disallowed_methods, reason = "wall time is reported beside the results, never in them")]
 pub fn run(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) -> Result<Summary, RunError> {
+    run_and_hold(request, watch).map(|(summary, _)| summary)
+}
+
+/// [`run`], which leaves the folder to nobody else until the caller has read what it needs, or added to it.
+///
+/// # Errors
+/// As of [`run`].
+#[allow(clippy::disallowed_methods, reason = "wall time is reported beside the results, never in them")]
+pub fn run_and_hold(
+    request: Request,
+    watch: &mut dyn FnMut(&Snapshot) -> bool,
+) -> Result<(Summary, Hold), RunError> {
     let Request { spec, out, threads, version, git } = request;
     let set_up_began = Instant::now();
     let mut warnings = lint(&spec);
@@ -121,7 +132,7 @@ pub fn run(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) -> Result
     {
         return Err(RunError::Strict(format!("a lossless class dropped packets: {drop}")));
     }
-    Ok(summary)
+    Ok((summary, folder.into_hold()))
 }
 
 fn write_tables(
