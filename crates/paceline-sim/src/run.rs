@@ -119,10 +119,8 @@ pub fn run_and_hold(
         return Err(e.into());
     }
     finished_file?;
-    if let Some(mut queries) = watcher.queries {
-        queries.add(&net.unanswered());
-        queries.add(&net.unanswered_of_programs());
-        queries.flush()?;
+    if let Some(queries) = watcher.queries {
+        queries.finish([net.unanswered(), net.unanswered_of_programs()].concat())?;
     }
     fill_summary(&mut summary, &spec, net, &ending, simulated);
     write_tables(&folder, &summary, &spec, net, &ready.classes, &ready.chosen_ports, simulated)?;
