@@ -51,3 +51,29 @@ def test_threads_that_want_one_folder_get_it_one_by_one(tmp_path):
     assert any(found)
     assert all(got in (None, wanted) for got, wanted in zip(found, range(1, 13), strict=True))
     assert pl.load(tmp_path / "same").summary["seed"] in found
+
+
+@pytest.mark.parametrize("way", ["in the folder", "a link in it", "a link to it"])
+def test_a_run_does_not_replace_its_own_input(paceline, way):
+    """`series.csv` of an earlier run as a flow table, and its folder for the new results: the table would be gone."""
+    Path("s.toml").write_text(GOOD)
+    assert paceline("run", "s.toml", "--out", "own").code == 0
+    table = "src,dst,bytes\n0,1,1KB\n"
+    Path("own/series.csv").unlink()
+    name = "own/series.csv"
+    if way == "a link in it":
+        Path("table.csv").write_text(table)
+        Path("own/series.csv").symlink_to(Path("table.csv").absolute())
+    else:
+        Path("own/series.csv").write_text(table)
+    if way == "a link to it":
+        name = "link.csv"
+        Path(name).symlink_to("own/series.csv")
+    Path("t.toml").write_text(TABLE.replace("flows.csv", name))
+    before = contents("own")
+    outcome = paceline("--json-errors", "run", "t.toml", "--out", "own")
+    parts = json.loads(outcome.err)
+    assert (outcome.code, parts["file"], parts["line"], parts["field"]) == (2, "t.toml", 8, "workloads.0.file")
+    assert parts["problem"] == "the run would replace its own input"
+    assert contents("own") == before
+    assert paceline("run", "t.toml", "--out", "other").code == 0

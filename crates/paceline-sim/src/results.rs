@@ -281,15 +281,13 @@ impl Folder {
                 .into());
         }
         // The summary, by which the folder is known, goes last and is then written first.
-        for name in
-            tables::FILES.into_iter().chain(["scenario.toml", "report.html", "flows.parquet", crate::alone::FILE])
-        {
+        for name in tables::FILES.into_iter().chain(OTHER_FILES) {
             remove(&path.join(name))?;
         }
         if let Ok(figures) = fs::read_dir(path.join("figures")) {
             for figure in figures {
                 let figure = figure?.path();
-                if figure.extension().is_some_and(|e| e == "png" || e == "pdf") {
+                if is_figure(&figure) {
                     remove(&figure)?;
                 }
             }
@@ -322,6 +320,19 @@ impl Folder {
             out.write_all(b"\n")
         })
     }
+}
+
+/// What a run or a report leaves beside the tables.
+const OTHER_FILES: [&str; 4] = ["scenario.toml", "report.html", "flows.parquet", crate::alone::FILE];
+
+fn is_figure(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "png" || e == "pdf")
+}
+
+/// Whether a run into a folder replaces what is at this path in it.
+pub(crate) fn is_replaced(inside: &Path) -> bool {
+    let mut names = tables::FILES.into_iter().chain(OTHER_FILES).chain(["summary.json"]);
+    names.any(|name| inside == Path::new(name)) || inside.starts_with("figures") && is_figure(inside)
 }
 
 /// Whether a folder may be filled: it is empty, or a result folder, or one of a run killed before its first file.
