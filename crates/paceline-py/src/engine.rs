@@ -161,7 +161,7 @@ pub fn hpcc(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Py<PyAny>> {
     let mut reporter = Reporter::new(progress);
-    let result = py.detach(|| -> Result<_, InputError> {
+    let result = py.detach(|| -> Result<_, RunError> {
         let mut options = reference::Options { lenient, ..reference::Options::default() };
         let dump = qlen_dump_ms.checked_mul(1_000_000_000).filter(|d| *d > 0).ok_or_else(|| {
             InputError::new("out of range").field("qlen-dump-ms").value(qlen_dump_ms).allowed("1 to 18446744")
@@ -175,7 +175,8 @@ pub fn hpcc(
                 return Err(InputError::new("no such engine")
                     .field("engine")
                     .value(other)
-                    .allowed("sequential, windowed"));
+                    .allowed("sequential, windowed")
+                    .into());
             }
         };
         let prepared = reference::Prepared::read(&config_path, options)?;
@@ -194,7 +195,11 @@ pub fn hpcc(
         Ok((summary, warnings))
     });
     reporter.finish()?;
-    let (summary, warnings) = result.map_err(|e| to_py(py, &e))?;
+    let (summary, warnings) = result.map_err(|e| match e {
+        RunError::Input(e) => to_py(py, &e),
+        RunError::Io(e) => PyOSError::new_err(e.to_string()),
+        RunError::Strict(e) => PyRuntimeError::new_err(e),
+    })?;
     let status = match summary.ending {
         Ending::Completed => "completed",
         Ending::Stopped => "stopped",
