@@ -244,6 +244,9 @@ pub fn explain(py: Python<'_>, path: &str) -> PyResult<String> {
 /// Makes `flows.csv` anew from `flows.bin` where it is missing or older.
 #[pyfunction]
 pub fn restore_csv(py: Python<'_>, dir: PathBuf) -> PyResult<()> {
-    py.detach(|| paceline_sim::results::restore(&dir))
-        .map_err(|e| PyOSError::new_err(format!("{}: {e}", dir.display())))
+    py.detach(|| paceline_sim::results::restore(&dir)).map_err(|e| match e {
+        RunError::Input(e) => to_py(py, &e),
+        RunError::Io(e) => PyOSError::new_err(format!("{}: the tables cannot be written: {e}", dir.display())),
+        RunError::Strict(e) => PyRuntimeError::new_err(e),
+    })
 }

@@ -371,15 +371,26 @@ fn replace(folder: &Path, name: &str, write: impl FnOnce(&mut dyn Write) -> io::
     result
 }
 
+/// Largest `summary.json` that is read: some megabytes of warnings are thinkable.
+const MOST_SUMMARY: u64 = 256 << 20;
+
 /// The summary of a folder.
-pub fn read_summary(folder: &Path) -> io::Result<Summary> {
-    let text = fs::read(folder.join("summary.json"))?;
-    serde_json::from_slice(&text).map_err(|e| io::Error::other(format!("summary.json: {e}")))
+///
+/// # Errors
+/// A file that cannot be read or is not the summary of a run.
+pub fn read_summary(folder: &Path) -> Result<Summary, InputError> {
+    let path = folder.join("summary.json");
+    let fail = |why: String| InputError::new(why).file(path.display().to_string()).allowed("the summary of a run");
+    let text = crate::input::read(&path, MOST_SUMMARY).map_err(fail)?;
+    serde_json::from_slice(&text).map_err(|e| fail(format!("is not as a run writes it: {e}")))
 }
 
 /// Makes `flows.csv` and `queries.csv` anew from what was written while the run went, as after a kill. Does nothing where
 /// the CSV is there and no older.
-pub fn restore(folder: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// A folder that is not as a run leaves it, or a disk that does not take the tables.
+pub fn restore(folder: &Path) -> Result<(), RunError> {
     let age = |name: &str| fs::metadata(folder.join(name)).and_then(|m| m.modified());
     let stale = |csv: &str, bin: &str| match (age(csv), age(bin)) {
         (Ok(csv), Ok(bin)) => csv < bin,
