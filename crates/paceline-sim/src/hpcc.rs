@@ -10,8 +10,6 @@
 //! not the same packets. HPCC without a window is refused: its division by it makes no
 //! number in the reference either. docs/compatibility.md tells users all this.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -34,12 +32,12 @@ use crate::scenario::{
     PathChoice, Pfc, QueueRecords, Quirks, RecordConfig, RoutingConfig, Scenario, Scheme, Stop, SwitchConfig,
     Transport, Window,
 };
-mod outputs;
 use crate::workload::FlowTable;
 
-use outputs::Output;
-
+mod outputs;
 mod params;
+
+use outputs::Output;
 
 /// How to run it.
 #[derive(Clone, Debug)]
@@ -74,10 +72,10 @@ pub struct Prepared {
     /// How many.
     pub flow_count: usize,
     /// What the user should know: odd counts, keys without effect.
-    /// Its own file, as `config` names the others.
-    config_path: PathBuf,
     pub warnings: Vec<String>,
     config: HpccConfig,
+    /// Its own file, as `config` names the others.
+    config_path: PathBuf,
     folder: PathBuf,
     options: Options,
 }
@@ -101,9 +99,12 @@ pub struct Summary {
     pub drops: u64,
 }
 
+/// Largest input file.
+const MOST_BYTES: u64 = 256 << 20;
+
 fn read(folder: &Path, name: &str, key: &str) -> Result<String, InputError> {
     let fail = |problem: String| InputError::new(problem).field(key).value(name).allowed("a readable file");
-    let bytes = std::fs::read(folder.join(name)).map_err(|e| fail(format!("cannot be read: {e}")))?;
+    let bytes = crate::input::read(&folder.join(name), MOST_BYTES).map_err(fail)?;
     utf8(&bytes, name).map(str::to_string)
 }
 
