@@ -391,9 +391,42 @@ CASES = [
     line(
         "threads word", "run s.toml --threads two --out out", field="--threads", value="two", allowed="a whole number"
     ),
+    line("letter in a number", "check s.toml --set seed=1_a", field="seed", value='"1_a"', allowed="a whole number"),
+    line(
+        "underscore in a time", "check s.toml --set run.stop=1_0us", field="run.stop", value='"1_0us"', allowed="100us"
+    ),
+    line("a number too large", f"check s.toml --set seed={10**40}", field="seed", value=str(10**40), allowed="at most"),
     line("period", "hpcc s.toml --qlen-dump-ms 0", field="--qlen-dump-ms", value="0", allowed="1 or more"),
     line("progress", "run s.toml --progress loud", field="--progress", value="loud", allowed="auto, plain, none"),
     config("HPCC without a window", {"HAS_WIN": "HAS_WIN 0"}, field="HAS_WIN", value="0", allowed="1 with CC_MODE 3"),
+    config(
+        "an output that is an input",
+        {"FCT_OUTPUT_FILE": "FCT_OUTPUT_FILE ./net.txt"},
+        field="FCT_OUTPUT_FILE",
+        value="./net.txt",
+        problem="its own input",
+    ),
+    config(
+        "an output that is the configuration",
+        {"QLEN_MON_FILE": "QLEN_MON_FILE config.txt"},
+        field="QLEN_MON_FILE",
+        value="config.txt",
+        problem="its own input",
+    ),
+    config(
+        "two outputs in one file",
+        {"PFC_OUTPUT_FILE": "PFC_OUTPUT_FILE out/../out/fct.txt"},
+        field="PFC_OUTPUT_FILE",
+        value="out/../out/fct.txt",
+        problem="is the file of FCT_OUTPUT_FILE too",
+    ),
+    config(
+        "an output that cannot be made",
+        {"QLEN_MON_FILE": "QLEN_MON_FILE nowhere/qlen.txt"},
+        field="QLEN_MON_FILE",
+        value="nowhere/qlen.txt",
+        allowed="a writable path",
+    ),
     line("engine", "hpcc s.toml --engine fast", field="engine", value="fast", allowed="sequential, windowed"),
     matrix("host", "0->16 start 0 size 1", field="dst", value="16", allowed="a whole number from 0 to 15"),
     matrix("itself", "2->2 start 0 size 1", field="dst", value="2", allowed="another host"),

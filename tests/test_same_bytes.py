@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import paceline as pl
+from paceline.results import QUERY_RECORD
 
 TABLES = ("flows.csv", "queues.csv", "links.csv", "pauses.csv", "series.csv", "scenario.toml")
 
@@ -65,3 +67,41 @@ def test_another_seed_gives_other_flows(tmp_path: Path) -> None:
     assert one.summary["seed"] == 1
     assert two.summary["seed"] == 2
     assert list(one.flows["start_ps"][:5]) != list(two.flows["start_ps"][:5])
+
+
+QUERIES = """
+seed = 7
+[topology]
+kind = "leaf_spine"
+leaves = 3
+spines = 2
+hosts_per_leaf = 4
+[switch]
+pfc = {enabled = false}
+[schemes.h]
+cc = "new_reno"
+[[workloads]]
+kind = "rpc"
+mode = "open"
+duration = "200us"
+[[workloads]]
+kind = "on_off"
+duration = "300us"
+[run]
+stop = "3ms"
+"""
+
+
+def test_queries_are_on_disk_in_the_order_of_their_answers(tmp_path: Path) -> None:
+    """Engines and threads learn of answers in orders of their own; what a kill leaves must be a beginning of one order."""
+    runs = {}
+    for name, threads, engine in (("one", 1, "windowed"), ("two", 2, "windowed"), ("events", 1, "sequential")):
+        sets = [f"run.engine={engine}"]
+        runs[name] = pl.simulate(QUERIES, tmp_path / name, threads=threads, overrides=sets, progress="none")
+    found = {name: (tmp_path / name / "queries.bin").read_bytes() for name in runs}
+    assert found["one"] == found["two"] == found["events"]
+    records = np.frombuffer(found["one"], QUERY_RECORD, offset=QUERY_RECORD.itemsize)
+    answered = records[records["qct_ps"] > 0]
+    assert len(answered) > 100
+    at = (answered["start_ps"] + answered["qct_ps"]).tolist()
+    assert at == sorted(at)

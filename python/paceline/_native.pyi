@@ -7,6 +7,7 @@ from typing import Any
 from paceline.progress import Snapshot
 
 __all__ = [
+    "Hold",
     "InputError",
     "alone",
     "catalogue",
@@ -47,6 +48,12 @@ def input_error(
 def version() -> str: ...
 def git_revision() -> str | None: ...
 def source_digest() -> str: ...
+
+class Hold:
+    """A result folder that no other run may write into until this is released or gone."""
+
+    def release(self) -> None: ...
+
 def run(
     scenario_toml: str,
     source_name: str,
@@ -57,7 +64,7 @@ def run(
     follow_flows: list[int] = ...,
     progress: Callable[[Snapshot], bool] | None = None,
     base_dir: str | None = None,
-) -> dict[str, Any]: ...
+) -> tuple[dict[str, Any], Hold]: ...
 def alone(dir: str, threads: int = 1, progress: Callable[[Snapshot], bool] | None = None) -> bool: ...
 def check(
     scenario_toml: str, source_name: str, overrides: list[str], base_dir: str | None = None

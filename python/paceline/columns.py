@@ -227,7 +227,11 @@ FILES = (
     ("summary.json", "Status, counters, cost and remarks; below."),
     ("scenario.toml", "The scenario, all defaults filled in, input files by absolute path: what a rerun takes."),
     ("flows.bin", "Flows as 80-byte records, written while the run goes; `flows.csv` is made from it."),
-    ("queries.bin", "Queries as 64-byte records in the order of the answers; `queries.csv` is made from it."),
+    (
+        "queries.bin",
+        "Queries as 64-byte records in the order of the answers, those of one instant by connection; last, those without. "
+        "`queries.csv` is made from it.",
+    ),
     (
         "flows.csv, queries.csv, ranks.csv, queues.csv, links.csv, pauses.csv, saturation.csv, series.csv",
         "Tables; below. Written when the run ends.",

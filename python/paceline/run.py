@@ -72,9 +72,10 @@ def simulate(
     check_overrides(overrides)
     check_numbers(threads, seed, follow_flows)
     folder = Path(tempfile.mkdtemp(prefix="paceline-")) if out is None else Path(out)
+    hold = None
     try:
         with _progress(progress, source.title) as report:
-            summary = _native.run(
+            summary, hold = _native.run(
                 source.text,
                 source.name,
                 list(overrides),
@@ -86,14 +87,18 @@ def simulate(
                 source.base,
             )
         results = Results.load(folder)
+        if out is not None and parquet.available():
+            parquet.write_flows(results)
     except BaseException as error:
         if out is None:
             shutil.rmtree(folder, ignore_errors=True)
         raise source.placed(error) from None
+    finally:
+        # Another run into the same folder would put its files beside ours.
+        if hold is not None:
+            hold.release()
     if out is None:
         weakref.finalize(results, shutil.rmtree, folder, ignore_errors=True)
-    elif parquet.available():
-        parquet.write_flows(results)
     if summary["status"] == "interrupted":
         raise SimulationInterrupted(results)
     return results
@@ -144,7 +149,7 @@ def run(
     check_numbers(threads, seed, follow_flows)
     folder = result_folder(scenario, out)
     with reporting(progress, folder.name) as report:
-        summary = _native.run(
+        summary, hold = _native.run(
             text,
             str(scenario),
             list(overrides),
@@ -155,10 +160,13 @@ def run(
             report,
             str(scenario.parent),
         )
-    if parquet.available():
-        from paceline.results import Results
+    try:
+        if parquet.available():
+            from paceline.results import Results
 
-        parquet.write_flows(Results.load(folder))
+            parquet.write_flows(Results.load(folder))
+    finally:
+        hold.release()
     return summary
 
 

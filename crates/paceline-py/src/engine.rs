@@ -15,6 +15,17 @@ use pyo3::prelude::*;
 use crate::error::to_py;
 use crate::progress::{Reporter, Snapshot};
 
+/// A result folder that no other run may write into. See the type stub.
+#[pyclass]
+pub struct Hold(Option<paceline_sim::results::Hold>);
+
+#[pymethods]
+impl Hold {
+    fn release(&mut self) {
+        self.0 = None;
+    }
+}
+
 /// A JSON value as Python objects.
 pub(crate) fn to_python<T: serde::Serialize>(py: Python<'_>, value: &T) -> PyResult<Py<PyAny>> {
     let text = serde_json::to_string(value).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
@@ -43,7 +54,7 @@ pub fn run(
     follow_flows: Vec<u64>,
     progress: Option<Py<PyAny>>,
     base_dir: Option<&str>,
-) -> PyResult<Py<PyAny>> {
+) -> PyResult<(Py<PyAny>, Hold)> {
     let mut reporter = Reporter::new(progress);
     let out = out_dir.clone();
     let result = py.detach(|| {
@@ -55,7 +66,7 @@ pub fn run(
         let version = env!("CARGO_PKG_VERSION").to_string();
         let git = option_env!("PACELINE_GIT_REVISION").map(str::to_string);
         let request = Request { spec, out: out_dir, threads, version, git };
-        paceline_sim::run::run(request, &mut |s| {
+        paceline_sim::run::run_and_hold(request, &mut |s| {
             reporter.tick(&Snapshot {
                 sim_ps: s.engine.now,
                 end_ps: s.end,
@@ -68,7 +79,7 @@ pub fn run(
     });
     reporter.finish()?;
     match result {
-        Ok(summary) => to_python(py, &summary),
+        Ok((summary, hold)) => Ok((to_python(py, &summary)?, Hold(Some(hold)))),
         Err(RunError::Input(e)) => Err(to_py(py, &e)),
         Err(RunError::Io(e)) => {
             Err(PyOSError::new_err(format!("{}: the results cannot be written: {e}", out.display())))
@@ -150,7 +161,7 @@ pub fn hpcc(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Py<PyAny>> {
     let mut reporter = Reporter::new(progress);
-    let result = py.detach(|| -> Result<_, InputError> {
+    let result = py.detach(|| -> Result<_, RunError> {
         let mut options = reference::Options { lenient, ..reference::Options::default() };
         let dump = qlen_dump_ms.checked_mul(1_000_000_000).filter(|d| *d > 0).ok_or_else(|| {
             InputError::new("out of range").field("qlen-dump-ms").value(qlen_dump_ms).allowed("1 to 18446744")
@@ -164,7 +175,8 @@ pub fn hpcc(
                 return Err(InputError::new("no such engine")
                     .field("engine")
                     .value(other)
-                    .allowed("sequential, windowed"));
+                    .allowed("sequential, windowed")
+                    .into());
             }
         };
         let prepared = reference::Prepared::read(&config_path, options)?;
@@ -183,7 +195,11 @@ pub fn hpcc(
         Ok((summary, warnings))
     });
     reporter.finish()?;
-    let (summary, warnings) = result.map_err(|e| to_py(py, &e))?;
+    let (summary, warnings) = result.map_err(|e| match e {
+        RunError::Input(e) => to_py(py, &e),
+        RunError::Io(e) => PyOSError::new_err(e.to_string()),
+        RunError::Strict(e) => PyRuntimeError::new_err(e),
+    })?;
     let status = match summary.ending {
         Ending::Completed => "completed",
         Ending::Stopped => "stopped",
@@ -228,6 +244,9 @@ pub fn explain(py: Python<'_>, path: &str) -> PyResult<String> {
 /// Makes `flows.csv` anew from `flows.bin` where it is missing or older.
 #[pyfunction]
 pub fn restore_csv(py: Python<'_>, dir: PathBuf) -> PyResult<()> {
-    py.detach(|| paceline_sim::results::restore(&dir))
-        .map_err(|e| PyOSError::new_err(format!("{}: {e}", dir.display())))
+    py.detach(|| paceline_sim::results::restore(&dir)).map_err(|e| match e {
+        RunError::Input(e) => to_py(py, &e),
+        RunError::Io(e) => PyOSError::new_err(format!("{}: the tables cannot be written: {e}", dir.display())),
+        RunError::Strict(e) => PyRuntimeError::new_err(e),
+    })
 }

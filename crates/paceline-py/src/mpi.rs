@@ -42,6 +42,13 @@ pub fn mpi_export(
     alltoall: &str,
     allreduce: &str,
 ) -> PyResult<Py<PyAny>> {
+    if let Ok(found) = std::fs::metadata(&out)
+        && !found.is_file()
+    {
+        let kind = if found.is_dir() { "is a folder" } else { "is a pipe or a device" };
+        let error = InputError::new(kind).field("out").value(out.display()).allowed("a new file, or one to replace");
+        return Err(to_py(py, &error));
+    }
     let built = py.detach(|| {
         let alltoall = word(
             "alltoall",
@@ -83,7 +90,8 @@ pub fn mpi_export(
 
 /// Writes through a temporary file, so that there is never half a schedule.
 fn write(program: &Program, out: &Path) -> std::io::Result<()> {
-    let mut name = out.file_name().unwrap_or_default().to_os_string();
+    let mut name = std::ffi::OsString::from(".");
+    name.push(out.file_name().unwrap_or_default());
     name.push(".part");
     let temporary = out.with_file_name(name);
     let written = (|| {

@@ -7,7 +7,7 @@ use paceline_proto::units::{Duration, MS};
 use paceline_sim::hpcc::{Options, Prepared};
 use paceline_sim::scenario::{EngineChoice, Quirks};
 
-fn main() -> Result<(), paceline_sim::InputError> {
+fn main() -> Result<(), paceline_sim::error::RunError> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let has = |name: &str| args.iter().any(|a| a == name);
     let mut options = Options { qlen_dump: Duration(10 * MS), ..Options::default() };

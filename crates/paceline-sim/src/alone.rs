@@ -94,7 +94,10 @@ fn fill(
     let summary = read_summary(folder)?;
     check_run(folder, &summary, version)?;
     let file = folder.join("scenario.toml");
-    let spec = parse(&std::fs::read_to_string(&file)?, &file.display().to_string(), &[])?;
+    let name = file.display().to_string();
+    let text = crate::input::read(&file, 4 << 20);
+    let text = text.map_err(|e| InputError::new(e).file(&name).allowed("the scenario of the run"))?;
+    let spec = parse(crate::hpcc_format::utf8(&text, &name)?, &name, &[])?;
     let Assembled { scenario, mut source, .. } = assemble(&spec)?;
     let bare = bare(&scenario);
     let mut ways = Ways::new(Net::new(Arc::new(bare.clone()))?);
@@ -118,7 +121,13 @@ fn fill(
         }
         if keys.is_empty() {
             out.flush()?;
-            return Ok(done == total);
+            if done != total {
+                return Err(InputError::new(format!("holds {done} flows, and summary.json says {total}"))
+                    .file(folder.join("flows.bin").display().to_string())
+                    .allowed("the flows of the run")
+                    .into());
+            }
+            return Ok(true);
         }
         let new: BTreeSet<Key> = keys.iter().flatten().filter(|k| !known.contains_key(k)).copied().collect();
         let new: Vec<Key> = new.into_iter().collect();

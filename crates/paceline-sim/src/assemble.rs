@@ -233,10 +233,6 @@ struct Build<'a> {
 fn read_text(spec: &Resolved, field: &str, file: &str) -> Result<String, InputError> {
     let path = Path::new(file);
     let fail = |why: String| spec.error(field, &why).value(file).allowed("a readable file");
-    let size = std::fs::metadata(path).map_err(|e| fail(format!("cannot be read: {e}")))?.len();
-    if size > MOST_BYTES {
-        return Err(fail(format!("too large: {size} B")));
-    }
-    let bytes = std::fs::read(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
+    let bytes = crate::input::read(path, MOST_BYTES).map_err(fail)?;
     crate::hpcc_format::utf8(&bytes, file).map(str::to_string)
 }

@@ -65,24 +65,55 @@ impl InputError {
 
 impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.file, self.line) {
+        let shown = |text| Plain(text, MOST_SHOWN);
+        match (self.file.as_deref().map(shown), self.line) {
             (Some(file), Some(line)) => write!(f, "{file}:{line}: ")?,
             (Some(file), None) => write!(f, "{file}: ")?,
             (None, Some(line)) => write!(f, "line {line}: ")?,
             (None, None) => {}
         }
-        match (&self.field, &self.value) {
+        match (self.field.as_deref().map(shown), self.value.as_deref().map(shown)) {
             (Some(field), Some(value)) => write!(f, "{field} = {value}: ")?,
             (Some(field), None) => write!(f, "{field}: ")?,
             (None, Some(value)) => write!(f, "`{value}`: ")?,
             (None, None) => {}
         }
-        f.write_str(&self.problem)?;
+        write!(f, "{}", Plain(&self.problem, usize::MAX))?;
         if let Some(allowed) = &self.allowed {
-            write!(f, "; allowed: {allowed}")?;
+            write!(f, "; allowed: {}", Plain(allowed, usize::MAX))?;
         }
         Ok(())
     }
+}
+
+/// Characters of a file name, field or value that are shown; paths of 4096 characters are possible, and cut in the middle.
+const MOST_SHOWN: usize = 300;
+
+/// A text in one line that does nothing to a terminal, of at most so many characters: what is in files is not ours.
+struct Plain<'a>(&'a str, usize);
+
+impl fmt::Display for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.0.chars().count();
+        let cut = if count > self.1 { self.1 / 2..count - self.1 / 2 } else { 0..0 };
+        for (i, c) in self.0.chars().enumerate() {
+            if cut.contains(&i) {
+                if i == cut.start {
+                    f.write_str("…")?;
+                }
+            } else if c.is_control() || is_layout(c) {
+                write!(f, "{}", c.escape_default())?;
+            } else {
+                write!(f, "{c}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a character ends a line or turns the direction of writing.
+fn is_layout(c: char) -> bool {
+    matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 impl std::error::Error for InputError {}
@@ -109,6 +140,8 @@ impl From<std::io::Error> for RunError {
         RunError::Io(e)
     }
 }
+
+impl std::error::Error for RunError {}
 
 impl std::fmt::Display for RunError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

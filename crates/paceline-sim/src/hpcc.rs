@@ -10,8 +10,6 @@
 //! not the same packets. HPCC without a window is refused: its division by it makes no
 //! number in the reference either. docs/compatibility.md tells users all this.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,7 +19,7 @@ use crate::clock::Clock;
 use crate::engine::sequential::{Sampling, Sequential};
 use crate::engine::windowed::Windowed;
 use crate::engine::{Ending, Observer, Progress};
-use crate::error::InputError;
+use crate::error::{InputError, RunError};
 use crate::graph::Graph;
 use crate::hpcc_format::config::HpccConfig;
 use crate::hpcc_format::output::{FctLine, PfcLine, write_fct, write_pfc, write_qlen_block};
@@ -36,7 +34,10 @@ use crate::scenario::{
 };
 use crate::workload::FlowTable;
 
+mod outputs;
 mod params;
+
+use outputs::Output;
 
 /// How to run it.
 #[derive(Clone, Debug)]
@@ -73,6 +74,8 @@ pub struct Prepared {
     /// What the user should know: odd counts, keys without effect.
     pub warnings: Vec<String>,
     config: HpccConfig,
+    /// Its own file, as `config` names the others.
+    config_path: PathBuf,
     folder: PathBuf,
     options: Options,
 }
@@ -96,9 +99,12 @@ pub struct Summary {
     pub drops: u64,
 }
 
+/// Largest input file.
+const MOST_BYTES: u64 = 256 << 20;
+
 fn read(folder: &Path, name: &str, key: &str) -> Result<String, InputError> {
     let fail = |problem: String| InputError::new(problem).field(key).value(name).allowed("a readable file");
-    let bytes = std::fs::read(folder.join(name)).map_err(|e| fail(format!("cannot be read: {e}")))?;
+    let bytes = crate::input::read(&folder.join(name), MOST_BYTES).map_err(fail)?;
     utf8(&bytes, name).map(str::to_string)
 }
 
@@ -132,21 +138,38 @@ impl Prepared {
             warnings.push("error rates above 0: as many packets are lost as in the reference, but not the same".into());
         }
         let scenario = scenario(&config, Graph::new(&network), &options).map_err(named)?;
-        Ok(Self { scenario, flow_count: flows.len(), flows: FlowTable::new(flows), warnings, config, folder, options })
+        Ok(Self {
+            scenario,
+            flow_count: flows.len(),
+            flows: FlowTable::new(flows),
+            warnings,
+            config,
+            config_path: config_path.to_path_buf(),
+            folder,
+            options,
+        })
     }
 
     /// Runs it and writes the result files. `watch` is told how far it is; false stops the run.
-    pub fn run(self, watch: &mut dyn FnMut(&Progress) -> bool) -> Result<Summary, InputError> {
-        let create = |name: &str, key: &str| -> Result<BufWriter<File>, InputError> {
-            let path = self.folder.join(name);
-            File::create(path).map(BufWriter::new).map_err(|e| {
-                InputError::new(format!("cannot be written: {e}")).field(key).value(name).allowed("a writable path")
-            })
-        };
+    ///
+    /// # Errors
+    /// [`RunError::Input`] for result files that are inputs, one another or cannot be opened, none of which is touched then;
+    /// [`RunError::Io`] for a full disk.
+    pub fn run(self, watch: &mut dyn FnMut(&Progress) -> bool) -> Result<Summary, RunError> {
+        let config = &self.config;
+        let inputs = [&config.topology_file, &config.flow_file, &config.trace_file].map(|name| self.folder.join(name));
+        let inputs = [&inputs[..], &[self.folder.join(&self.config_path)]].concat();
+        let names = [
+            ("FCT_OUTPUT_FILE", config.fct_output_file.as_str()),
+            ("PFC_OUTPUT_FILE", config.pfc_output_file.as_str()),
+            ("QLEN_MON_FILE", config.qlen_mon_file.as_str()),
+        ];
+        let opened = outputs::open(&self.folder, names, &inputs);
+        let [fct, pfc, qlen] = opened.map_err(|e| e.file(self.config_path.display().to_string()))?;
         let mut files = Files {
-            fct: create(&self.config.fct_output_file, "FCT_OUTPUT_FILE")?,
-            pfc: create(&self.config.pfc_output_file, "PFC_OUTPUT_FILE")?,
-            qlen: create(&self.config.qlen_mon_file, "QLEN_MON_FILE")?,
+            fct,
+            pfc,
+            qlen,
             watch,
             kinds: Arc::clone(&self.scenario.graph),
             error: None,
@@ -176,7 +199,7 @@ impl Prepared {
         files.write_frames(u64::MAX);
         let flushed = files.fct.flush().and_then(|()| files.pfc.flush()).and_then(|()| files.qlen.flush());
         if let Some(e) = files.error.or(flushed.err()) {
-            return Err(InputError::new(format!("results cannot be written: {e}")));
+            return Err(e.into());
         }
         let c = &net.counters;
         Ok(Summary {
@@ -287,9 +310,9 @@ fn link_down(config: &HpccConfig, graph: &Graph) -> Result<FailureConfig, InputE
 
 /// The reference's result files, written as the run goes.
 struct Files<'a> {
-    fct: BufWriter<File>,
-    pfc: BufWriter<File>,
-    qlen: BufWriter<File>,
+    fct: Output,
+    pfc: Output,
+    qlen: Output,
     watch: &'a mut dyn FnMut(&Progress) -> bool,
     kinds: Arc<Graph>,
     error: Option<std::io::Error>,
@@ -320,7 +343,7 @@ impl Files<'_> {
                 fct_ns: r.fct_sender / NS,
                 standalone_ns: r.ideal_hpcc / NS,
             };
-            let result = write_fct(&mut self.fct, &line);
+            let result = self.fct.put(|out| write_fct(out, &line));
             self.keep(result);
         }
     }
@@ -336,7 +359,7 @@ impl Files<'_> {
             let switch = !self.kinds.is_host(e.node);
             let line =
                 PfcLine { time_ns: e.now / NS, node: e.node, switch, port: u32::from(e.port) + 1, pause: e.pause };
-            let result = write_pfc(&mut self.pfc, &line);
+            let result = self.pfc.put(|out| write_pfc(out, &line));
             self.keep(result);
         }
     }
@@ -368,7 +391,7 @@ impl Observer for Files<'_> {
             let node = net.ports[p as usize].node;
             (node, p - net.first[node as usize] + 1, sampler.counts(p))
         });
-        let result = write_qlen_block(&mut self.qlen, now / NS, ports);
+        let result = self.qlen.put(|out| write_qlen_block(out, now / NS, ports));
         self.keep(result);
     }
 

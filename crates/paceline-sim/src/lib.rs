@@ -17,6 +17,7 @@ pub mod host;
 pub mod hpcc;
 pub mod hpcc_format;
 pub mod ideal;
+mod input;
 mod local;
 mod message;
 pub mod mpi;

@@ -4,6 +4,7 @@
 //! id; the CSV files are made from it and from the network's counters at the end, or after a kill by [`restore`].
 
 pub mod flow_file;
+mod hold;
 pub mod mpi;
 pub mod query_file;
 pub mod tables;
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 use paceline_proto::transport::message::Counters as MessageCounters;
 use serde::{Deserialize, Serialize};
 
+pub use self::hold::Hold;
 use crate::error::{InputError, RunError};
 use crate::record::{Counters, Traffic};
 
@@ -258,20 +260,22 @@ pub struct Measure {
     pub end_ps: Option<u64>,
 }
 
-/// A folder being filled.
+/// A folder being filled, which nobody else may fill meanwhile.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
+    hold: Hold,
 }
 
 impl Folder {
     /// Creates the folder, or takes over that of an earlier run: its results go, other files in it stay.
     ///
     /// # Errors
-    /// [`RunError::Input`] for a folder with files in it that is no result folder: those files are somebody's.
-    /// [`RunError::Io`] when the folder cannot be made or changed.
+    /// [`RunError::Input`] for a folder with files in it that is no result folder: those files are somebody's; and for one that
+    /// another run is filling. [`RunError::Io`] when the folder cannot be made or changed.
     pub fn create(path: &Path) -> Result<Self, RunError> {
         fs::create_dir_all(path)?;
+        let hold = Hold::take(path)?;
         if !is_ours(path)? {
             return Err(InputError::new("the folder holds other files and is no result folder")
                 .field("out")
@@ -280,15 +284,13 @@ impl Folder {
                 .into());
         }
         // The summary, by which the folder is known, goes last and is then written first.
-        for name in
-            tables::FILES.into_iter().chain(["scenario.toml", "report.html", "flows.parquet", crate::alone::FILE])
-        {
+        for name in tables::FILES.into_iter().chain(OTHER_FILES) {
             remove(&path.join(name))?;
         }
         if let Ok(figures) = fs::read_dir(path.join("figures")) {
             for figure in figures {
                 let figure = figure?.path();
-                if figure.extension().is_some_and(|e| e == "png" || e == "pdf") {
+                if is_figure(&figure) {
                     remove(&figure)?;
                 }
             }
@@ -296,7 +298,12 @@ impl Folder {
             let _ = fs::remove_dir(path.join("figures"));
         }
         remove(&path.join("summary.json"))?;
-        Ok(Self { path: path.to_path_buf() })
+        Ok(Self { path: path.to_path_buf(), hold })
+    }
+
+    /// Gives up the folder but not yet the hold on it.
+    pub fn into_hold(self) -> Hold {
+        self.hold
     }
 
     /// Where it is.
@@ -316,6 +323,19 @@ impl Folder {
             out.write_all(b"\n")
         })
     }
+}
+
+/// What a run or a report leaves beside the tables.
+const OTHER_FILES: [&str; 4] = ["scenario.toml", "report.html", "flows.parquet", crate::alone::FILE];
+
+fn is_figure(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "png" || e == "pdf")
+}
+
+/// Whether a run into a folder replaces what is at this path in it.
+pub(crate) fn is_replaced(inside: &Path) -> bool {
+    let mut names = tables::FILES.into_iter().chain(OTHER_FILES).chain(["summary.json"]);
+    names.any(|name| inside == Path::new(name)) || inside.starts_with("figures") && is_figure(inside)
 }
 
 /// Whether a folder may be filled: it is empty, or a result folder, or one of a run killed before its first file.
@@ -354,15 +374,26 @@ fn replace(folder: &Path, name: &str, write: impl FnOnce(&mut dyn Write) -> io::
     result
 }
 
+/// Largest `summary.json` that is read: some megabytes of warnings are thinkable.
+const MOST_SUMMARY: u64 = 256 << 20;
+
 /// The summary of a folder.
-pub fn read_summary(folder: &Path) -> io::Result<Summary> {
-    let text = fs::read(folder.join("summary.json"))?;
-    serde_json::from_slice(&text).map_err(|e| io::Error::other(format!("summary.json: {e}")))
+///
+/// # Errors
+/// A file that cannot be read or is not the summary of a run.
+pub fn read_summary(folder: &Path) -> Result<Summary, InputError> {
+    let path = folder.join("summary.json");
+    let fail = |why: String| InputError::new(why).file(path.display().to_string()).allowed("the summary of a run");
+    let text = crate::input::read(&path, MOST_SUMMARY).map_err(fail)?;
+    serde_json::from_slice(&text).map_err(|e| fail(format!("is not as a run writes it: {e}")))
 }
 
 /// Makes `flows.csv` and `queries.csv` anew from what was written while the run went, as after a kill. Does nothing where
 /// the CSV is there and no older.
-pub fn restore(folder: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// A folder that is not as a run leaves it, or a disk that does not take the tables.
+pub fn restore(folder: &Path) -> Result<(), RunError> {
     let age = |name: &str| fs::metadata(folder.join(name)).and_then(|m| m.modified());
     let stale = |csv: &str, bin: &str| match (age(csv), age(bin)) {
         (Ok(csv), Ok(bin)) => csv < bin,

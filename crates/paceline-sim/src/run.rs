@@ -19,7 +19,7 @@ mod set_up;
 mod summary;
 mod watch;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -33,11 +33,12 @@ pub use self::watch::Snapshot;
 use self::watch::Watcher;
 use crate::assemble::assemble;
 use crate::engine::Ending;
+use crate::error::InputError;
 pub use crate::error::RunError;
 use crate::net::Net;
 use crate::results::flow_file::FlowFile;
 use crate::results::query_file::{self, QueryFile};
-use crate::results::{Folder, Summary, mpi, tables};
+use crate::results::{Folder, Hold, Summary, is_replaced, mpi, tables};
 use crate::spec::{Resolved, lint};
 
 /// What is asked for.
@@ -59,8 +60,19 @@ pub struct Request {
 ///
 /// # Errors
 /// Bad input (nothing is written), a disk that does not take the results, or a violated `run.strict`.
-#[allow(clippy::disallowed_methods, reason = "wall time is reported beside the results, never in them")]
 pub fn run(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) -> Result<Summary, RunError> {
+    run_and_hold(request, watch).map(|(summary, _)| summary)
+}
+
+/// [`run`], which leaves the folder to nobody else until the caller has read what it needs, or added to it.
+///
+/// # Errors
+/// As of [`run`].
+#[allow(clippy::disallowed_methods, reason = "wall time is reported beside the results, never in them")]
+pub fn run_and_hold(
+    request: Request,
+    watch: &mut dyn FnMut(&Snapshot) -> bool,
+) -> Result<(Summary, Hold), RunError> {
     let Request { spec, out, threads, version, git } = request;
     let set_up_began = Instant::now();
     let mut warnings = lint(&spec);
@@ -77,6 +89,7 @@ pub fn run(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) -> Result
     let mut summary = first_summary(&spec, &scenario, &ready, version, git, threads);
     summary.warnings = warnings;
 
+    inputs_stay(&spec, &out)?;
     let folder = Folder::create(&out)?;
     // By its summary a folder is known as that of a run: it comes first.
     folder.write_summary(&summary)?;
@@ -108,10 +121,8 @@ pub fn run(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) -> Result
         return Err(e.into());
     }
     finished_file?;
-    if let Some(mut queries) = watcher.queries {
-        queries.add(&net.unanswered());
-        queries.add(&net.unanswered_of_programs());
-        queries.flush()?;
+    if let Some(queries) = watcher.queries {
+        queries.finish([net.unanswered(), net.unanswered_of_programs()].concat())?;
     }
     fill_summary(&mut summary, &spec, net, &ending, simulated);
     write_tables(&folder, &summary, &spec, net, &ready.classes, &ready.chosen_ports, simulated)?;
@@ -121,7 +132,26 @@ pub fn run(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) -> Result
     {
         return Err(RunError::Strict(format!("a lossless class dropped packets: {drop}")));
     }
-    Ok(summary)
+    Ok((summary, folder.into_hold()))
+}
+
+/// Refuses a result folder whose files, which the run replaces, are its own input.
+fn inputs_stay(spec: &Resolved, out: &Path) -> Result<(), InputError> {
+    let Ok(folder) = out.canonicalize() else { return Ok(()) };
+    for (field, file) in spec.input_files() {
+        let path = Path::new(&file);
+        // The file that is meant, and the link by which it is meant.
+        let link = path.parent().and_then(|p| p.canonicalize().ok()).zip(path.file_name()).map(|(p, name)| p.join(name));
+        for path in [path.canonicalize().ok(), link].into_iter().flatten() {
+            if let Ok(inside) = path.strip_prefix(&folder)
+                && is_replaced(inside)
+            {
+                let error = spec.error(&field, "the run would replace its own input").value(&file);
+                return Err(error.allowed(format!("a file that is no result in {}", out.display())));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn write_tables(

@@ -132,14 +132,24 @@ impl Resolved {
     /// Makes the names of input files absolute, so that the resolved scenario can be run from anywhere. They are relative
     /// to `base`.
     pub fn anchor(&mut self, base: &std::path::Path) {
-        let anchor = |file: &mut value::File| {
+        self.each_file(&mut |_, file| {
             let path = base.join(&file.0);
             file.0 = std::path::absolute(&path).unwrap_or(path).display().to_string();
-        };
+        });
+    }
+
+    /// The input files, each with the field that names it.
+    pub fn input_files(&self) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        self.clone().each_file(&mut |field, file| found.push((field, file.0.clone())));
+        found
+    }
+
+    fn each_file(&mut self, look: &mut dyn FnMut(String, &mut value::File)) {
         if let topology::TopologyKind::File(t) = &mut self.spec.topology.kind {
-            anchor(&mut t.file);
+            look("topology.file".into(), &mut t.file);
         }
-        for workload in &mut self.spec.workloads {
+        for (i, workload) in self.spec.workloads.iter_mut().enumerate() {
             use workload::{Sizes, WorkloadKind};
             let sizes = match &mut workload.kind {
                 WorkloadKind::Poisson(w) => &mut w.sizes,
@@ -152,19 +162,19 @@ impl Resolved {
                     workload::OnOffMode::Cbr(_) => continue,
                 },
                 WorkloadKind::Flows(w) => {
-                    w.file.iter_mut().for_each(anchor);
+                    w.file.iter_mut().for_each(|file| look(format!("workloads.{i}.file"), file));
                     continue;
                 }
                 WorkloadKind::Mpi(w) => {
                     if let mpi::MpiProgram::Goal(goal) = &mut w.program {
-                        anchor(&mut goal.file);
+                        look(format!("workloads.{i}.file"), &mut goal.file);
                     }
                     continue;
                 }
                 WorkloadKind::ScatterGather(_) => continue,
             };
             if let Sizes::File(f) = sizes {
-                anchor(&mut f.file);
+                look(format!("workloads.{i}.sizes.file"), &mut f.file);
             }
         }
     }

@@ -358,7 +358,7 @@ fn files(spec: &Resolved) -> Option<(String, Files)> {
     let _ = std::fs::remove_dir_all(&out);
     let request = Request { spec: spec.clone(), out: out.clone(), threads: 1, version: "test".into(), git: None };
     let result = run(request, &mut |_| true);
-    let all = ["flows.bin", "flows.csv", "queries.csv", "queues.csv", "links.csv", "pauses.csv"];
+    let all = ["flows.bin", "flows.csv", "queries.bin", "queries.csv", "queues.csv", "links.csv", "pauses.csv"];
     let read = |name| (name, std::fs::read(out.join(name)).unwrap_or_default());
     let files = match result {
         Ok(summary) => Some((summary.status, all.map(read).to_vec())),

@@ -56,7 +56,7 @@ def run_task(task: Task) -> str:
             return not stop.made
 
         result = part / "result"
-        summary = _native.run(task.scenario_toml, task.label, [], str(result), 1, None, [], report, None)
+        summary, _hold = _native.run(task.scenario_toml, task.label, [], str(result), 1, None, [], report, None)
         if summary["status"] == "interrupted":
             raise Failure("the run was told to stop")
         # Half of the disk space; `paceline.restore` makes it from flows.bin when somebody asks.

@@ -1,4 +1,5 @@
-//! `queries.bin`: one record of 64 bytes per answered query, in the order of the answers; and `queries.csv`.
+//! `queries.bin`: one record of 64 bytes per answered query, in the order of the answers, those of one instant by connection;
+//! then, at the end of a run, one per query without answer, in the order of their start. And `queries.csv`.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -20,7 +21,14 @@ pub const COLUMNS: &str =
 #[derive(Debug)]
 pub struct QueryFile {
     out: BufWriter<File>,
+    /// Answered at the last instant there is word of, at which there may be more.
+    held: Vec<QueryRecord>,
     error: Option<io::Error>,
+}
+
+/// The order of answers. Engines and threads tell of those of an instant in orders of their own.
+fn order(r: &QueryRecord) -> (u64, u32, u32, u16) {
+    (r.start + r.qct, r.connection, r.number, r.group)
 }
 
 impl QueryFile {
@@ -32,16 +40,37 @@ impl QueryFile {
         header[12..16].copy_from_slice(&(RECORD as u32).to_le_bytes());
         let mut out = BufWriter::with_capacity(1 << 18, File::create(path)?);
         out.write_all(&header)?;
-        Ok(Self { out, error: None })
+        Ok(Self { out, held: Vec::new(), error: None })
     }
 
-    /// Adds queries. An error is kept for [`QueryFile::flush`].
+    /// Adds answered queries; later ones are answered no earlier. An error is kept for [`QueryFile::flush`].
     pub fn add(&mut self, records: &[QueryRecord]) {
-        for r in records {
-            if let Err(e) = self.out.write_all(&encode(r)) {
-                self.error.get_or_insert(e);
-            }
+        self.held.extend_from_slice(records);
+        let last = self.held.iter().map(|r| order(r).0).max().unwrap_or(0);
+        self.write_before(last);
+    }
+
+    /// Writes what was answered before an instant.
+    fn write_before(&mut self, end: u64) {
+        self.held.sort_unstable_by_key(order);
+        let ready = self.held.partition_point(|r| order(r).0 < end);
+        let mut held = std::mem::take(&mut self.held);
+        held.drain(..ready).for_each(|r| self.write(&r));
+        self.held = held;
+    }
+
+    fn write(&mut self, record: &QueryRecord) {
+        if let Err(e) = self.out.write_all(&encode(record)) {
+            self.error.get_or_insert(e);
         }
+    }
+
+    /// The run is over; these have no answer.
+    pub fn finish(mut self, mut unanswered: Vec<QueryRecord>) -> io::Result<()> {
+        self.write_before(u64::MAX);
+        unanswered.sort_unstable_by_key(order);
+        unanswered.iter().for_each(|r| self.write(r));
+        self.flush()
     }
 
     /// Brings everything so far to the file. Reports the first error of all writes, a full disk for one.
@@ -101,8 +130,7 @@ fn read(path: &Path) -> io::Result<Vec<QueryRecord>> {
     }
 }
 
-/// Writes `queries.csv` from `queries.bin`, in the order in which queries were issued: that of the answers depends on the
-/// engine. Needs memory for all records, 64 bytes each.
+/// Writes `queries.csv` from `queries.bin`, in the order in which queries were issued. Needs memory for all records, 64 bytes each.
 pub fn write_csv(bin: &Path, schemes: &[String], groups: &[String], out: &mut dyn Write) -> io::Result<()> {
     let mut records = read(bin)?;
     records.sort_unstable_by_key(|r| (r.start, r.connection, r.number));

@@ -195,9 +195,15 @@ pub(crate) fn set(root: &mut Node, text: &str, index: u32) -> Read<()> {
     if segments.iter().any(|s| !is_bare_key(s)) || segments.len() > MAX_SEGMENTS {
         return Err(fail("not a field", key, form));
     }
-    let item = match DeValue::parse(value) {
-        Ok(literal) => convert(literal.get_ref(), at, &|_| at)?,
-        Err(_) => Node { at, item: Item::Text(value.to_string()) },
+    // The parser drops what it does not like in a number (`1_a` becomes `1a`): not a literal after all, but a text.
+    let literal = DeValue::parse(value).ok().filter(|literal| !is_broken(literal.get_ref()));
+    let item = match literal {
+        Some(literal) => convert(literal.get_ref(), at, &|_| at).map_err(|Bad(mut inner)| {
+            inner.1.field.get_or_insert_with(|| clip(key));
+            inner.1.value = Some(clip(value));
+            Bad(inner)
+        })?,
+        None => Node { at, item: Item::Text(value.to_string()) },
     };
     let mut node = root;
     for (depth, segment) in segments[..segments.len() - 1].iter().enumerate() {
@@ -239,6 +245,18 @@ pub(crate) fn set(root: &mut Node, text: &str, index: u32) -> Read<()> {
         }
     }
     Ok(())
+}
+
+/// Whether the parser takes for a number what has other than digits in it.
+fn is_broken(value: &DeValue<'_>) -> bool {
+    match value {
+        DeValue::Integer(int) => {
+            let digits = int.as_str().trim_start_matches(['+', '-']);
+            !digits.chars().all(|c| c.is_digit(int.radix()))
+        }
+        DeValue::Float(float) => float.as_str().parse::<f64>().is_err(),
+        _ => false,
+    }
 }
 
 /// Whether a key needs no quotes in TOML; names of schemes are limited to these.

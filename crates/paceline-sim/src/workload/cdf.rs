@@ -114,9 +114,10 @@ impl Cdf {
     /// A file that cannot be read, is above [`MAX_FILE`] or is not UTF-8, and those of [`Cdf::parse`].
     pub fn read(path: &Path, sampling: Sampling) -> Result<Self, InputError> {
         let name = path.display().to_string();
-        let unreadable = |e: std::io::Error| InputError::new(format!("cannot be read: {e}")).file(&name);
+        let unreadable = |e: String| InputError::new(e).file(&name).allowed("a file of points `bytes probability`");
         let mut text = Vec::new();
-        std::fs::File::open(path).map_err(unreadable)?.take(MAX_FILE + 1).read_to_end(&mut text).map_err(unreadable)?;
+        let file = crate::input::open(path).map_err(unreadable)?;
+        file.take(MAX_FILE + 1).read_to_end(&mut text).map_err(|e| unreadable(format!("cannot be read: {e}")))?;
         if text.len() as u64 > MAX_FILE {
             return Err(too_big(&name));
         }

@@ -112,7 +112,7 @@ pub fn load_table(
     defaults: FlowDefaults,
 ) -> Result<Vec<FlowSpec>, InputError> {
     let name = path.display().to_string();
-    let file = std::fs::File::open(path).map_err(|e| InputError::new(format!("cannot be read: {e}")).file(&name))?;
+    let file = crate::input::open(path).map_err(|e| InputError::new(e).file(&name).allowed("a flow table"))?;
     read_table(BufReader::new(file), &name, graph, names, defaults)
 }
 

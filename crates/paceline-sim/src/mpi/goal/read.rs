@@ -66,11 +66,7 @@ pub fn read(text: &str, file: &str) -> Result<Program, InputError> {
 pub fn load(path: &Path) -> Result<Program, InputError> {
     let file = path.display().to_string();
     let fail = |why: String| InputError::new(why).file(&file).allowed("a readable file of up to 256 MiB");
-    let size = std::fs::metadata(path).map_err(|e| fail(format!("cannot be read: {e}")))?.len();
-    if size > MOST_TEXT {
-        return Err(fail(format!("too large: {size} B")));
-    }
-    let bytes = std::fs::read(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
+    let bytes = crate::input::read(path, MOST_TEXT).map_err(fail)?;
     read(crate::hpcc_format::utf8(&bytes, &file)?, &file)
 }
 

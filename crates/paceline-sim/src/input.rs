@@ -1,0 +1,34 @@
+//! Input files: opened only where they are regular ones, and read no further than is allowed.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Opens an input file, or says why not. A pipe could keep a run waiting for ever, a device never ends.
+///
+/// # Errors
+/// What is wrong with it, as a clause.
+pub(crate) fn open(path: &Path) -> Result<File, String> {
+    let found = std::fs::metadata(path).map_err(|e| format!("cannot be read: {e}"))?;
+    if !found.is_file() {
+        let kind = if found.is_dir() { "a folder" } else { "a pipe or a device" };
+        return Err(format!("cannot be read: it is {kind}, not a file"));
+    }
+    File::open(path).map_err(|e| format!("cannot be read: {e}"))
+}
+
+/// Reads an input file of at most `most` bytes, or says why not.
+///
+/// # Errors
+/// What is wrong with it, as a clause.
+pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>, String> {
+    let file = open(path)?;
+    let size = file.metadata().map_or(0, |m| m.len());
+    let mut bytes = Vec::new();
+    if size <= most {
+        // The file may grow meanwhile.
+        file.take(most + 1).read_to_end(&mut bytes).map_err(|e| format!("cannot be read: {e}"))?;
+    }
+    let size = size.max(bytes.len() as u64);
+    if size > most { Err(format!("too large: {size} B, more than {most} B")) } else { Ok(bytes) }
+}
