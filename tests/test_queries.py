@@ -128,6 +128,54 @@ def test_a_hole_among_the_buffers_does_not_count() -> None:
     assert "none of these" in sizing.answers([none]).plain()
 
 
+STUCK = """
+[run]
+stop = "2ms"
+[topology]
+kind = "star"
+hosts = 17
+[switch]
+model = "per_port"
+[switch.pfc]
+enabled = false
+[host]
+rto = "off"
+[schemes.none]
+cc = "none"
+[[workloads]]
+kind = "incast"
+scheme = "none"
+senders = 16
+sizes = "500KB"
+"""
+
+
+def test_a_buffer_whose_run_stalled_or_did_not_finish_is_never_recommended(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A user would buy switches with the buffer of a run in which one flow of sixteen finished."""
+    (tmp_path / "stuck.toml").write_text(STUCK)
+    common = ["--cache", str(tmp_path / "cache"), "-j", "1", "--progress", "none"]
+    arguments = ["size-buffers", str(tmp_path / "stuck.toml"), "--drops", "off", *common]
+    assert main([*arguments, "--buffers", "20KB,200KB,32MB", "--out", str(tmp_path / "a")]) == 0
+    said = capsys.readouterr().out
+    rows = list(csv.DictReader((tmp_path / "a" / "buffers.csv").read_text().splitlines()))
+    assert [r["status"] for r in rows] == ["stalled", "stalled", "completed"]
+    assert "stalled" in rows[0]["breaks"]
+    assert rows[0]["slowdown_p99"] == "", "the age of an unfinished flow as if it were a p99"
+    assert float(rows[0]["slowdown_p99_at_least"]) >= 1
+    assert (rows[0]["measured"], int(rows[0]["unfinished"]) > 0) == ("16", True)
+    assert (rows[2]["unfinished"], rows[2]["slowdown_p99_at_least"], rows[2]["breaks"]) == ("0", "", "")
+    assert "32 MB" in said.split("All buffers tried")[0]
+    # Stopped before anything finished: no buffer will do.
+    short = ["--set", "run.stop=100us", "--buffers", "2MB,32MB", "--out", str(tmp_path / "b")]
+    assert main([*arguments, *short]) == 0
+    assert "none of these" in capsys.readouterr().out
+    # Without a limit on p99 drops alone decide, but never in a run that stalled.
+    assert main([*arguments, "--p99", "off", "--buffers", "20KB,32MB", "--out", str(tmp_path / "c")]) == 0
+    assert "32 MB" in capsys.readouterr().out.split("All buffers tried")[0]
+
+
 @pytest.mark.parametrize(
     ("option", "value"), [("--p99", "abcx"), ("--drops", "2"), ("--paused", "-1"), ("--buffers", "64KB,")]
 )
