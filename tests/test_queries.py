@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paceline import sizing
+from paceline import _native, sizing
 from paceline.cli import main
 from paceline.queries import groups
 from paceline.report import write_report
+from paceline.reproduce.sweep import prepare
 from paceline.results import QUERY_RECORD, Results
 from paceline.run import simulate
 
@@ -174,6 +175,17 @@ def test_a_buffer_whose_run_stalled_or_did_not_finish_is_never_recommended(
     # Without a limit on p99 drops alone decide, but never in a run that stalled.
     assert main([*arguments, "--p99", "off", "--buffers", "20KB,32MB", "--out", str(tmp_path / "c")]) == 0
     assert "32 MB" in capsys.readouterr().out.split("All buffers tried")[0]
+
+
+@pytest.mark.parametrize("template", ["quickstart", "incast", "fat-tree", "dcqcn-incast", "tcp-udp-pfc"])
+def test_the_default_sizes_can_be_built_for_every_template(tmp_path: Path, template: str) -> None:
+    """`paceline init X && paceline size-buffers X.toml` is what people type first; it ended in an error."""
+    (tmp_path / f"{template}.toml").write_text(_native.template(template))
+    points, remarks = sizing.points([tmp_path / f"{template}.toml"], [], [])
+    assert 2 <= len(points) <= sizing.HALVINGS + 1
+    assert len(prepare(points)) == len(points)
+    assert bool(remarks) == (len(points) <= sizing.HALVINGS)
+    assert all("no buffer below" in remark for remark in remarks)
 
 
 @pytest.mark.parametrize(

@@ -23,13 +23,14 @@ from paceline import _native, plot, queries
 from paceline.analysis import percentiles
 from paceline.reproduce.grid import grid
 from paceline.reproduce.model import Point, Run, Runs
+from paceline.reproduce.sweep import prepare
 from paceline.results import Results
 from paceline.run import Source
 from paceline.tables import Cell, Table, clean_label, format_number, format_share
 
 BUFFER = "switch.buffer"
 HALVINGS = 7
-"""Buffers tried below the scenario's own, each half of the one before, where none are given."""
+"""Buffers tried below the scenario's own at most, each half of the one before, where none are given."""
 
 
 @dataclass(frozen=True)
@@ -93,25 +94,44 @@ def points(
     *,
     seeds: int = 1,
     overrides: Sequence[str] = (),
-) -> list[Point]:
-    """All runs. Without ``buffers`` that of the scenario and what halving it gives.
+) -> tuple[list[Point], list[str]]:
+    """All runs; and remarks. Without ``buffers`` that of the scenario and what halving it gives.
+
+    Halving ends, with a remark, where no switch can be built any more.
 
     Raises InputError for a scenario or a value that is wrong, and for a scenario whose switches have no buffer of their
     own to vary.
     """
     found: list[Point] = []
+    remarks: list[str] = []
     for scenario in scenarios:
-        chosen = list(buffers) or _halved(scenario, overrides)
+        chosen = list(buffers)
+        if not chosen:
+            chosen, remark = _halved(scenario, vary, overrides)
+            remarks += [f"{scenario.stem}: {remark}" if len(scenarios) > 1 else remark] if remark else []
         made = grid(scenario, [f"{BUFFER}={','.join(chosen)}", *vary], seeds=seeds, overrides=overrides)
         found += [replace(p, key={"scenario": scenario.stem, **p.key}) for p in made]
-    return found
+    return found, remarks
 
 
-def _halved(scenario: Path, overrides: Sequence[str]) -> list[str]:
+def _halved(scenario: Path, vary: Sequence[str], overrides: Sequence[str]) -> tuple[list[str], str]:
+    """The scenario's buffer and its halves, ascending, as far as all variants can be built; and why they end early."""
     source = Source.of(scenario)
     resolved = tomllib.loads(_native.check(source.text, source.name, list(overrides), source.base)["resolved"])
     whole = _bytes(str(resolved["switch"]["buffer"]))
-    return [f"{max(whole >> k, 1)}B" for k in range(HALVINGS, -1, -1)]
+    chosen: list[str] = []
+    for k in range(HALVINGS + 1):
+        size = f"{max(whole >> k, 1)}B"
+        try:
+            # Kept and used again when the runs are made ready.
+            prepare(grid(scenario, [f"{BUFFER}={size}", *vary], overrides=overrides))
+        except _native.InputError as error:
+            if not chosen:
+                raise
+            below, problem = _size(whole >> (k - 1)), error.problem or str(error)
+            return chosen, f"no buffer below {below} was tried: with {_size(whole >> k)}, {problem}"
+        chosen.insert(0, size)
+    return chosen, ""
 
 
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}

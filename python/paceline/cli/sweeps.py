@@ -123,7 +123,7 @@ def size_buffers(
     buffers: Annotated[
         str | None,
         typer.Option(
-            "--buffers", metavar="A,B,...", show_default="the scenario's, halved 7 times", help="Sizes to try."
+            "--buffers", metavar="A,B,...", show_default="the scenario's, halved up to 7 times", help="Sizes to try."
         ),
     ] = None,
     vary: Annotated[

@@ -14,6 +14,7 @@ from paceline.experiments import chosen, experiments
 from paceline.options import Sweeping
 from paceline.reproduce.executors import open_executor
 from paceline.reproduce.model import Experiment, Scale
+from paceline.words import many
 
 
 def list_experiments(ids: Sequence[str], *, as_json: bool) -> None:
@@ -122,7 +123,7 @@ def sweep(
     folder = Path("results") / f"{scenario.stem}-sweep" if out is None else out
     written = write_table(tidy(runs), folder)
     if not how.quiet:
-        print(f"{len(runs)} runs; {', '.join(map(str, written))}")
+        print(f"{many(len(runs), 'run')}; {', '.join(map(str, written))}")
 
 
 def size_buffers(
@@ -151,7 +152,8 @@ def size_buffers(
         paused=_limit("--paused", paused, 1.0),
     )
     chosen = [size.strip() for size in buffers.split(",")] if buffers else []
-    made = prepare(sizing.points(scenarios, chosen, vary, seeds=seeds, overrides=overrides))
+    points, remarks = sizing.points(scenarios, chosen, vary, seeds=seeds, overrides=overrides)
+    made = prepare(points)
     with _interruptible(), open_executor(how.executor, how.jobs) as where:
         runs = run_jobs(made, executor=where, store=Store(how.cache), progress=how.progress, title="size-buffers")
     found = sizing.curves(runs, limits)
@@ -160,7 +162,7 @@ def size_buffers(
     print(sizing.answers(found).plain())
     if not how.quiet:
         print(sizing.everything(found).plain())
-        print(f"{len(runs)} runs; {', '.join(map(str, written))}")
+        print("\n".join([*remarks, f"{many(len(runs), 'run')}; {', '.join(map(str, written))}"]))
 
 
 def _limit(option: str, text: str, most: float) -> float | None:
