@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import paceline as pl
@@ -221,6 +222,21 @@ def test_a_sweep_of_fields_gives_a_tidy_table(paceline, tmp_path):
     own = pl.simulate("s.toml", overrides=["workloads.0.senders=8", "schemes.hpcc.eta=0.95"], seed=2, progress="none")
     assert float(rows[-1]["fct_p99_ps"]) == max(own.fct().value)
     assert rows[-1]["flows_finished"] == "8"
+
+
+def test_what_unfinished_flows_could_raise_is_left_empty(paceline, tmp_path):
+    """A plot of sweep.csv would show the ages of unfinished flows as completion times."""
+    (tmp_path / "s.toml").write_text(incast(16).scenario.to_toml())
+    whole = pl.simulate("s.toml", progress="none")
+    half = int(np.median(whole.fct().value + whole.flows["start_ps"]))
+    arguments = ("--vary", f"run.stop=1s,{half}ps", "-q")
+    assert paceline("sweep", "s.toml", *arguments).code == 0
+    done, cut = csv.DictReader((tmp_path / "results/s-sweep/sweep.csv").read_text().splitlines())
+    assert (done["measured"], done["measured_unfinished"]) == ("16", "0")
+    assert all(done[name] for name in done if name.startswith(("fct_", "slowdown_")))
+    assert cut["measured"] == "16"
+    assert 0 < int(cut["measured_unfinished"]) < 16
+    assert [cut[name] for name in ("fct_mean_ps", "fct_p99_ps", "slowdown_mean", "slowdown_p99")] == [""] * 4
 
 
 @pytest.mark.parametrize(

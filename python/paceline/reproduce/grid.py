@@ -85,8 +85,10 @@ def _split(text: str) -> list[str]:
 def tidy(runs: Runs) -> list[dict[str, Any]]:
     """One row per run: what was varied, the seed, and the quantities most sweeps are made for.
 
-    FCTs, in ps, and slowdowns, over the ideal at line rate, are those at the sender of all measured flows, unfinished
-    ones with their age. ``None`` where there is no flow.
+    FCTs, in ps, and slowdowns, over the ideal at line rate, are those at the sender of all measured flows. ``None``
+    where there is no flow, and where flows that did not finish could still raise the value: a cell holds no mark that
+    says "at least", and whoever plots the column would take an age for a time. ``measured`` and
+    ``measured_unfinished`` (given up, too) say how many flows are behind the values.
     """
     return [_row(run) for run in runs]
 
@@ -96,10 +98,12 @@ def _row(run: Run) -> dict[str, Any]:
     row: dict[str, Any] = {**run.point.key, "seed": run.point.seed, "status": results.status}
     row["simulated_ps"] = results.simulated_ps
     row |= {f"flows_{name}": results.summary["flows"][name] for name in ("total", "finished", "failed", "unfinished")}
-    for name, sample, unit in (("fct", results.fct(), "_ps"), ("slowdown", results.slowdown(), "")):
-        row[f"{name}_mean{unit}"] = float(sample.value.mean()) if len(sample) else None
+    times = results.fct()
+    row |= {"measured": len(times), "measured_unfinished": int(times.censored.sum())}
+    for name, sample, unit in (("fct", times, "_ps"), ("slowdown", results.slowdown(), "")):
+        row[f"{name}_mean{unit}"] = float(sample.value.mean()) if len(sample) and not sample.censored.any() else None
         for q, found in zip((50, 95, 99), percentiles(sample, (50.0, 95.0, 99.0)), strict=True):
-            row[f"{name}_p{q}{unit}"] = found.value if found.count else None
+            row[f"{name}_p{q}{unit}"] = found.value if found.count and not found.at_least else None
     row |= {name: results.summary["counters"][name] for name in _COUNTERS}
     row["folder"] = str(run.folder)
     return row
