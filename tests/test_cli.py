@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -71,6 +72,27 @@ def test_each_command_explains_itself_with_an_example(paceline, command):
     outcome = paceline(command, "--help")
     assert (outcome.code, outcome.err) == (0, "")
     assert f"\n    paceline {command}" in outcome.out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_examples_of_the_help_name_what_exists(paceline, command):
+    """People copy them: `paceline bench incast --json` failed, as the workload is called otherwise."""
+    said = paceline(command, "--help").out
+    text = " ".join(said.split("\n\nOptions:")[-1].split()) if command != "bench" else ""
+    examples = re.findall(rf"^    paceline {command}(.*)$", said, re.MULTILINE)
+    workloads = (Path(__file__).parents[1] / "benches/src/workloads.rs").read_text()
+    templates = {t["name"] for t in _native.catalogue()["templates"]}
+    for example in examples:
+        words = example.partition("&&")[0].split()
+        for word in words:
+            assert not word.startswith("--") or word in text or command in ("bench", "mpi"), f"no option {word}"
+        names = [word for word in words if not word.startswith("-")]
+        if command == "init":
+            assert set(names) <= templates
+        if command == "bench":
+            assert all(f'"{name}"' in workloads for name in names)
+        if command == "explain":
+            assert all(paceline("explain", name).code == 0 for name in names)
 
 
 @pytest.mark.parametrize(
