@@ -13,7 +13,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from paceline import analysis, plot
-from paceline.report import figures_table, slowdown_table, write_report
+from paceline.report import busiest_ports, figures_table, slowdown_table, write_report
+from paceline.report.queues import waiting
 from paceline.results import FLOW_RECORD, STATUS, Results
 from paceline.tables import clean_label, format_bytes, format_size, format_time
 from synthetic import write_flows, write_run
@@ -106,6 +107,34 @@ def test_every_figure_is_on_the_page(hostile: Path) -> None:
         assert f"{name}-title" in drawn
     assert {"utilisation_by_tier-title", "pause_time-title"} <= drawn
     assert not (hostile.parent / "figures").exists()
+
+
+def test_the_classes_of_a_port_are_added_and_not_averaged(tmp_path: Path) -> None:
+    """Homa's queues looked three to eight times shorter than they were: classes counted as ports of their own."""
+    folder = write_run(tmp_path / "r", flows=50)
+    head = "node,port,peer,tier,class,rate_bps,bin_low_bytes,bin_high_bytes,time_ps,ports"
+    place = "32,0,0,tor->host"
+    rows = [  # class 7 holds 1000 bytes all the time, class 3 3000 bytes half the time, class 1 nothing
+        f"{place},1,100,0,1,1000,1",
+        f"{place},3,100,0,1,500,1",
+        f"{place},3,100,3000,3001,500,1",
+        f"{place},7,100,1000,1001,1000,1",
+        "32,1,1,tor->host,3,100,0,1,1000,1",
+    ]
+    (folder / "queues.csv").write_text("\n".join([head, *rows]) + "\n")
+    run = Results.load(folder)
+    ((name, mask),) = busiest_ports(run, 4)
+    assert name == "port 32:0 to host 0"
+    port = waiting(run, mask)
+    assert port.mean_bytes == 2500
+    assert port.which == "class 3, one of 2"
+    assert analysis.queue_percentile(port.busiest, 99)[1] == 3000
+    tier = waiting(run, run.queues["tier"] == "tor->host")
+    assert tier.mean_bytes == 1250, "half of the port's mean, as the other port of the tier is idle"
+    assert tier.busiest.time_ps.sum() == 2000
+    text = Page(write_report([folder], folder / "report.html").read_text()).text
+    assert "class 3, one of 2" in text
+    assert "the one class with the largest mean" in text
 
 
 def test_figures_are_written_for_papers(tmp_path: Path) -> None:

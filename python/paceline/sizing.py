@@ -253,7 +253,16 @@ def everything(found: Sequence[Curve]) -> Table:
                 format_share(t.paused),
             )
             rows.append((Cell(curve.label), *(Cell(c) for c in cells), Cell(", ".join(broken) or "–")))
-    head = ("Curve", "Buffer", "Status", "Measured / unfinished", "p99 slowdown", "Dropped", "Worst port paused", "Breaks")
+    head = (
+        "Curve",
+        "Buffer",
+        "Status",
+        "Measured / unfinished",
+        "p99 slowdown",
+        "Dropped",
+        "Worst port paused",
+        "Breaks",
+    )
     return Table("All buffers tried", head, rows)
 
 
@@ -288,7 +297,7 @@ def write(found: Sequence[Curve], folder: Path) -> list[Path]:
     writer.writerow(columns)
     for curve in found:
         for t, broken in zip(curve.tried, curve.broken, strict=True):
-            # A p99 that is only a lower bound is in a column of its own: whoever plots the other one gets no false point.
+            # A p99 that is only a lower bound has a column of its own: who plots the other one gets no false point.
             known, least = ("", t.p99) if t.at_least else (t.p99, "")
             counts = [t.buffer_bytes, t.status.replace(", ", ";"), t.measured, t.unfinished]
             values: list[Any] = [*counts, known, least, t.drops, t.paused, t.seeds]

@@ -40,9 +40,9 @@ class Sized:
 def sizing(found: Mapping[str, Sized]) -> Figure:
     """p99 slowdown, drops and pauses over the buffer, a panel each; those without any drop or pause are left out.
 
-    Filled marks keep the limits, hollow ones do not, and triangles are runs whose flows did not finish: the p99 is at
-    least that, and drops and pauses are those until then; a vertical line stands at the smallest buffer that will do. The
-    legend says so, as the figure may be looked at alone.
+    Filled marks keep the limits, hollow ones do not, and triangles are runs whose flows did not finish: the p99 is
+    at least that, and drops and pauses are those until then; a vertical line stands at the smallest buffer that will
+    do. The legend says so, as the figure may be looked at alone.
     """
     panels: list[tuple[str, str, float]] = [("p99", "p99 slowdown", 1.0)]
     panels += [("drops", "Dropped (%)", 100.0)] if any(max(s.drops) > 0 for s in found.values()) else []
