@@ -19,14 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from paceline import _native, plot, queries
+from paceline import _native, plot, queries, summary
 from paceline.analysis import percentiles
 from paceline.reproduce.grid import grid
 from paceline.reproduce.model import Point, Run, Runs
 from paceline.reproduce.sweep import prepare
 from paceline.results import Results
-from paceline.run import Source
+from paceline.run import Source, given_settings
 from paceline.tables import Cell, Table, clean_label, format_number, format_share
+from paceline.words import many
 
 BUFFER = "switch.buffer"
 HALVINGS = 7
@@ -63,6 +64,8 @@ class Tried:
     """Flows and queries behind the slowdowns, all seeds together."""
     unfinished: int = 0
     """Of them, those without an end, given up or not."""
+    fewest: int = 0
+    """Flows, or queries of a group, of the smallest sample that a p99 was taken of; 0 without any."""
     at_least: bool = False
     """The p99 slowdown is a lower bound in some run: what did not finish could raise it."""
 
@@ -143,6 +146,10 @@ def _bytes(text: str) -> int:
     return round(float(digits) * _UNITS[text[len(digits) :]])
 
 
+def _buffer(run: Run) -> int:
+    return _bytes(str(run.point.key[BUFFER]).strip("\"'"))
+
+
 def curves(runs: Runs, limits: Limits) -> list[Curve]:
     """The runs by combination, judged."""
     keys = dict.fromkeys(tuple((k, v) for k, v in run.point.key.items() if k != BUFFER) for run in runs)
@@ -152,7 +159,7 @@ def curves(runs: Runs, limits: Limits) -> list[Curve]:
         own = [run for run in runs if all(run.point.key.get(k) == v for k, v in key)]
         by_buffer: dict[int, list[Run]] = {}
         for run in own:
-            by_buffer.setdefault(_bytes(str(run.point.key[BUFFER]).strip("\"'")), []).append(run)
+            by_buffer.setdefault(_buffer(run), []).append(run)
         tried = tuple(_tried(size, by_buffer[size]) for size in sorted(by_buffer))
         parts = [str(v) if k == "scenario" else f"{k.rpartition('.')[2]} {v}" for k, v in key if k in several]
         label = clean_label(", ".join(parts) or str(dict(key)["scenario"]))
@@ -171,6 +178,7 @@ def _tried(size: int, runs: Sequence[Run]) -> Tried:
         status=", ".join(dict.fromkeys(one.status for one in each)),
         measured=sum(one.measured for one in each),
         unfinished=sum(one.unfinished for one in each),
+        fewest=min(one.fewest for one in each),
         at_least=any(one.at_least for one in each),
     )
 
@@ -191,6 +199,7 @@ def _measured(size: int, results: Results) -> Tried:
         status=results.status,
         measured=sum(map(len, samples)),
         unfinished=sum(p.unfinished + p.failed for p in p99),
+        fewest=min(map(len, samples), default=0),
         at_least=any(p.at_least for p in p99),
     )
 
@@ -211,6 +220,30 @@ def _broken(t: Tried, largest: Tried, limits: Limits) -> tuple[str, ...]:
         ("pauses", t.paused, limits.paused),
     ]
     return first + tuple(dict.fromkeys(what for what, value, most in checks if most is not None and not value <= most))
+
+
+_FEW = 100
+"""Values below which the p99 is the largest of them."""
+
+
+def remarks(runs: Runs, found: Sequence[Curve]) -> list[str]:
+    """What the runs warn of, each text once and with the buffers it is about; and p99s that are of few flows."""
+    told: dict[str, set[int]] = {}
+    of: dict[str, Source] = {}
+    for run in runs:
+        source = of.setdefault(str(run.point.scenario), Source.of(run.point.scenario))
+        given = given_settings(source.text, run.point.overrides)
+        for text in summary.remarks(run.results().summary, given):
+            told.setdefault(text, set()).add(_buffer(run))
+    everywhere = {_buffer(run) for run in runs}
+    said = []
+    for text, sizes in told.items():
+        where = "" if sizes == everywhere else f" (buffer {', '.join(map(_size, sorted(sizes)))})"
+        said.append(text + where)
+    fewest = min((t.fewest for curve in found for t in curve.tried), default=0)
+    if fewest < _FEW:
+        said.append(f"a p99 of {many(fewest, 'flow')} is that of the slowest: fewer than {_FEW} were measured")
+    return said
 
 
 def answers(found: Sequence[Curve]) -> Table:

@@ -146,8 +146,8 @@ def size_buffers(
 
     times = p99.endswith("x")
     limits = sizing.Limits(
-        p99=None if times else _limit("--p99", p99, math.inf),
-        p99_times=_limit("--p99", p99.removesuffix("x"), math.inf) if times else None,
+        p99=None if times else _limit("--p99", p99, math.inf, least=1.0),
+        p99_times=_limit("--p99", p99.removesuffix("x"), math.inf, least=1.0) if times else None,
         drops=_limit("--drops", drops, 1.0),
         paused=_limit("--paused", paused, 1.0),
     )
@@ -162,18 +162,27 @@ def size_buffers(
     print(sizing.answers(found).plain())
     if not how.quiet:
         print(sizing.everything(found).plain())
-        print("\n".join([*remarks, f"{many(len(runs), 'run')}; {', '.join(map(str, written))}"]))
+        print(
+            "\n".join(
+                [*sizing.remarks(runs, found), *remarks, f"{many(len(runs), 'run')}; {', '.join(map(str, written))}"]
+            )
+        )
 
 
-def _limit(option: str, text: str, most: float) -> float | None:
-    """A limit as typed; None for ``off``. InputError for what is no number, negative or above ``most``."""
+def _limit(option: str, text: str, most: float, *, least: float = 0.0) -> float | None:
+    """A limit as typed; None for ``off``. InputError for what is no number, below ``least`` or above ``most``.
+
+    No slowdown is below 1, and no buffer could keep such a limit.
+    """
     if text == "off":
         return None
     try:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not 0 <= value <= most or math.isinf(value):
-        allowed = "off, or a number from 0" + (f" to {most:g}" if math.isfinite(most) else ", such as 20 or 1.1x")
+    if not least <= value <= most or math.isinf(value):
+        allowed = f"off, or a number from {least:g}" + (
+            f" to {most:g}" if math.isfinite(most) else ", such as 20 or 1.1x"
+        )
         raise _native.input_error("not a limit", field=option, value=text, allowed=allowed)
     return value
