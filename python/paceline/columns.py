@@ -18,6 +18,11 @@ class Column:
     """``ps``, ``bytes``, ``bit/s``, ``packets``, ...; empty for names, ids and shares."""
     meaning: str
 
+    @property
+    def optional(self) -> bool:
+        """A time that may not exist: an empty cell, 0 in the NumPy columns, and null in other tables."""
+        return self.kind is int and self.meaning.endswith("; empty without.")
+
 
 @dataclass(frozen=True)
 class Table:
@@ -215,6 +220,13 @@ Slowdown is FCT over the ideal FCT of the same kind (`Results.slowdown(baseline,
   draws. It is done once, after the run, from the folder; it crosses about as many links as the run at most, memory
   does not grow with the number of flows, and the result does not depend on the number of threads.
 
+Percentiles are order statistics by nearest rank, never interpolated: p50 of 16 flows is the 8th smallest value, where
+`np.median` gives the middle between the 8th and the 9th. `paceline.analysis.nearest_rank(values, 50)` is the same.
+
+Where flows are over UDP, `paceline report` times them at the receiver unless `--side` says otherwise: a sender of
+datagrams is done when the last has left, whatever is lost. A flow that lost datagrams never arrives whole; at the
+receiver it counts as failed.
+
 Flows that did not finish are censored: they enter percentiles with their age, the least their FCT can be, and a
 percentile they could still raise is marked. The age of a flow that was still running is that at the end of the run;
 of a failed flow it is `failed_after_ps`, as long as it was observed: how much longer the run went on says nothing
@@ -366,6 +378,10 @@ def markdown() -> str:
         "`_s` (seconds of this machine). Column names carry their unit. An empty cell is a value that does not exist.",
         "A folder can be read at any moment: `Results.load(folder)` and `paceline report FOLDER` take that of a run "
         "that goes on or was killed, with the flows that had ended until then.",
+        "In Python, an FCT, a QCT or another time that does not exist is 0 in the NumPy columns "
+        '(`results.flows["fct_sender_ps"]`): leave zeros out, or take `results.flows.masked("fct_sender_ps")`, a '
+        "masked array. `to_pandas()`, `to_polars()`, `to_arrow()` and `flows.parquet` have nulls. They need the "
+        "library, which `make setup` does not install: `.venv/bin/pip install pandas` (or `polars`, `pyarrow`).",
         "\n".join(["| file | content |", "|---|---|", *(f"| `{name}` | {about} |" for name, about in FILES)]),
     ]
     parts += ["## Slowdown and its baselines", BASELINES]
