@@ -74,6 +74,45 @@ def test_each_command_explains_itself_with_an_example(paceline, command):
     assert f"\n    paceline {command}" in outcome.out
 
 
+UDP = """
+name = "udp"
+[topology]
+kind = "star"
+hosts = 9
+[switch]
+buffer = "100KB"
+model = "per_port"
+pfc = { enabled = false }
+[schemes.udp]
+cc = "udp"
+[[workloads]]
+kind = "incast"
+group = "burst"
+scheme = "udp"
+senders = 8
+sizes = "200KB"
+"""
+
+
+def test_a_report_of_datagrams_shows_what_was_lost(paceline, tmp_path):
+    """With four of five datagrams lost the report said "slowdown 1.00" and nothing else."""
+    (tmp_path / "udp.toml").write_text(UDP)
+    assert paceline("run", "udp.toml", "-q").code == 0
+    outcome = paceline("report", "results/udp", "--out", "page.html")
+    assert outcome.code == 0
+    assert (tmp_path / "page.html").is_file(), "a folder page.html was made"
+    assert "timed at the receiver" in outcome.out
+    assert "8 / 0 / 8" in outcome.out
+    assert re.search(r"udp +1,600 +1,305 +81.6% +8 of 8", outcome.out)
+    sender = paceline("report", "results/udp", "--side", "sender")
+    assert "Flows over UDP are timed at the sender" in sender.out
+    assert paceline("report", "results/udp", "--group", "burst").code == 0
+    wrong = paceline("report", "results/udp", "--group", "brust")
+    assert wrong.code == 2
+    assert "--group" in wrong.err
+    assert "burst" in wrong.err
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_examples_of_the_help_name_what_exists(paceline, command):
     """People copy them: `paceline bench incast --json` failed, as the workload is called otherwise."""

@@ -137,6 +137,51 @@ def test_the_classes_of_a_port_are_added_and_not_averaged(tmp_path: Path) -> Non
     assert "the one class with the largest mean" in text
 
 
+def test_what_a_killed_run_did_not_record_is_unknown_and_not_zero(tmp_path: Path) -> None:
+    """The terminal said "Drops 0 / 0 / 0" of a run whose counters died with it, and gave exact percentiles."""
+    folder = write_run(tmp_path / "k", flows=100, status="running", tables=False, unfinished=0, failed=0)
+    run = Results.load(folder)
+    shown = dict(re.findall(r"^(\S.*?)  +(\S.*)$", figures_table([run]), re.MULTILINE))
+    for name in ("Flows unfinished", "Flows not started", "Events", "ECN marks", "Drops: buffer / wire / link down"):
+        assert shown[name] == "–", name
+    assert shown["Flows finished"] == "100"
+    table = slowdown_table([run])
+    assert table.count("≥") >= 3
+    page = write_report([folder], folder / "report.html", paper_figures=False).read_text()
+    tiles = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page))
+    assert (tiles["drops"], tiles["pause frames"], tiles["unfinished / failed"]) == ("–", "–", "– / 0")
+    assert "≥" in tiles["p99 slowdown"]
+
+
+def test_a_ratio_says_over_how_many_sizes_it_is(tmp_path: Path) -> None:
+    """Two runs with one size in common had a ratio of 6.016 "to the first", as if over all sizes."""
+    folders = [write_run(tmp_path / name, seed, flows=400, tables=False) for seed, name in ((1, "a"), (2, "b"))]
+    for factor, folder in zip((1, 1000), folders, strict=True):
+        records = np.array(Results.load(folder)._records)
+        records["size_bytes"][:100] = 5_000
+        records["size_bytes"][100:] = np.arange(100, 400) * factor + 10**6 * factor
+        write_flows(folder / "flows.bin", records)
+    text = slowdown_table([Results.load(folder) for folder in folders])
+    assert re.search(r"ratio to the first.* over the [12] of 9 sizes both have", text)
+
+
+def test_headings_name_baseline_side_and_group(tmp_path: Path) -> None:
+    """A table copied from the terminal did not say what it was relative to."""
+    folder = write_run(tmp_path / "r", flows=300, tables=False, groups=["bulk", "short"])
+    records = np.array(Results.load(folder)._records)
+    records["group"][::3] = 1
+    write_flows(folder / "flows.bin", records)
+    run = Results.load(folder)
+    assert "timed at the receiver, against line rate" in slowdown_table([run], side="receiver")
+    assert "against the HPCC simulator's formula" in slowdown_table([run], baseline="hpcc")
+    short = run.of_group("short")
+    assert len(short.slowdown()) == np.count_nonzero(run.measured[::3])
+    assert "flows of group short only" in slowdown_table([short])
+    assert len(run.slowdown()) == np.count_nonzero(run.measured)
+    text = Page(write_report([folder], folder / "r.html", group="short", paper_figures=False).read_text()).text
+    assert "Only flows of group short count" in text
+
+
 def test_figures_are_written_for_papers(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "r", flows=200, tables=False)
     write_report([folder], folder / "report.html")

@@ -23,19 +23,23 @@ def write_report(
     *,
     baseline: Baseline = "line_rate",
     side: Side = "sender",
+    group: str | None = None,
     paper_figures: bool = True,
 ) -> Path:
     """Writes the report of one result folder, or a comparison of several, to ``out``.
+
+    With ``group`` only the flows and queries of that workload group are timed.
 
     With ``paper_figures`` the figures also go to ``figures/`` beside it, as PNG and PDF: most of the time a report
     takes. Returns ``out``.
 
     Raises :class:`ResultsError` for a folder that cannot be read and ``ValueError`` without folders or for a baseline
-    that does not go with ``side`` (see :meth:`Results.slowdown`).
+    that does not go with ``side`` (see :meth:`Results.slowdown`), or a group that a run does not have.
     """
     if not dirs:
         raise ValueError("a report needs at least one result folder")
     runs = [Results.load(folder) for folder in dirs]
+    runs = runs if group is None else [run.of_group(group) for run in runs]
     page = Page(runs, out.parent / "figures" if paper_figures else None, baseline, side)
     sections = [part(page) for part in (programs, asked, slowdown, fct, queues, followed, links)]
     sections.append(Section("counters", "Counters", tables=figures_tables(runs)))
