@@ -113,6 +113,59 @@ def test_a_report_of_datagrams_shows_what_was_lost(paceline, tmp_path):
     assert "burst" in wrong.err
 
 
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("switch", ("switch.buffer", "section switch.pfc", "Packet buffer")),
+        ("switch.pfc", ("headroom", "resume_offset")),
+        ("records.series", ("interval", "ports")),
+        ("failures.link", ("failures.*.link", "The nodes at its ends")),
+        ("failures[].link", ("failures.*.link",)),
+        ("workloads.hosts", ("workloads.*.hosts",)),
+        ("load", ("workloads[].load", "value = 0.3")),
+        ("failures", ('kind = "random"', "repair")),
+        ("schemes", ('cc = "dcqcn"',)),
+    ],
+)
+def test_explain_knows_sections_and_entries_of_lists(paceline, asked, told):
+    """`explain switch` said "no such field; allowed: `switches`?"."""
+    outcome = paceline("explain", asked)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert all(text in outcome.out for text in told)
+
+
+def test_explain_still_refuses_nonsense(paceline):
+    for nonsense in ("nonsense", "switch.nonsense", "", "*"):
+        assert paceline("explain", nonsense).code == 2
+
+
+GRAPH = """
+[topology]
+kind = "graph"
+hosts = ["h0", "h1"]
+switches = ["a0"]
+links = [{ a = "h0", b = "a0" }, { a = "h1", b = "a0", rate = "25Gbps" }]
+[schemes.none]
+cc = "none"
+[[workloads]]
+kind = "permutation"
+sizes = "1MB"
+"""
+
+
+def test_check_tells_the_ports_that_settings_ask_for(paceline, tmp_path):
+    """`records.series.ports` takes `node:port`, and nothing said which port leads where."""
+    (tmp_path / "g.toml").write_text(GRAPH)
+    outcome = paceline("check", "g.toml", "--ports")
+    assert outcome.code == 0
+    assert re.search(r"^2:1 +a0 +1 h1 +25 Gb/s +1 µs$", outcome.out, re.MULTILINE)
+    found = json.loads(paceline("check", "g.toml", "--ports", "--json").out)["ports"]
+    assert [p["port"] for p in found] == ["0:0", "1:0", "2:0", "2:1"]
+    assert paceline("run", "g.toml", "-q", "--set", f"records.series.ports=[{found[-1]['port']!r}]").code == 0
+    sizes = json.loads(paceline("check", "g.toml", "--json").out)
+    assert sizes["network"] == {"hosts": 2, "switches": 1, "links": 2}
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_examples_of_the_help_name_what_exists(paceline, command):
     """People copy them: `paceline bench incast --json` failed, as the workload is called otherwise."""

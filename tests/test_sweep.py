@@ -256,6 +256,14 @@ def test_a_wrong_vary_is_told(paceline, tmp_path, vary, named):
     assert named in json.dumps(json.loads(outcome.err))
 
 
+def test_an_error_in_a_sweep_names_the_point(paceline, tmp_path):
+    """All points come from one file and line: which values were wrong was left to guess."""
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    outcome = paceline("sweep", "s.toml", "--vary", "workloads.0.senders=4", "--vary", "schemes.hpcc.eta=0.9,2")
+    assert outcome.code == 2
+    assert "in the point workloads.0.senders=4, schemes.hpcc.eta=2" in outcome.err
+
+
 def test_commas_inside_a_value_do_not_split_it(tmp_path):
     from paceline.reproduce.grid import grid
 
