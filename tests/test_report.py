@@ -16,7 +16,7 @@ from paceline import analysis, plot
 from paceline.report import busiest_ports, figures_table, slowdown_table, write_report
 from paceline.report.queues import waiting
 from paceline.results import FLOW_RECORD, STATUS, Results
-from paceline.tables import clean_label, format_bytes, format_size, format_time
+from paceline.tables import clean_label, format_bytes, format_size, format_time, run_labels
 from synthetic import write_flows, write_run
 
 HOSTILE = "<script>alert(1)</script> $x^ &amp; _\"'"
@@ -180,6 +180,38 @@ def test_headings_name_baseline_side_and_group(tmp_path: Path) -> None:
     assert len(run.slowdown()) == np.count_nonzero(run.measured)
     text = Page(write_report([folder], folder / "r.html", group="short", paper_figures=False).read_text()).text
     assert "Only flows of group short count" in text
+
+
+def test_the_most_used_links_are_listed_and_failed_ones_named(tmp_path: Path) -> None:
+    """A tier's mean hides the one link that is full, and nothing told of the links that had failed."""
+    folder = write_run(tmp_path / "r", flows=50)
+    scenario = (folder / "scenario.toml").read_text()
+    failures = (
+        '[[failures]]\nkind = "link"\nlink = ["tor0", "agg1"]\ndown = "1ms"\nup = "2ms"\n'
+        '[[failures]]\nkind = "random"\ncount = 3\nend = "1ms"\n'
+    )
+    (folder / "scenario.toml").write_text(f"{scenario}{failures}")
+    run = Results.load(folder)
+    k = int(np.argmax(run.links["busy_ps"]))
+    text = Page(write_report([folder], folder / "report.html", paper_figures=False).read_text()).text
+    assert "Most used links" in text
+    assert f"{run.links['node'][k]}:{run.links['port'][k]} to {run.links['peer'][k]}" in text
+    assert f"{run.links['busy_ps'][k] / run.simulated_ps:.1%}" in text
+    assert "tor0 – agg1 from 1ms until 2ms" in text
+    assert "3 link failures at random" in text
+    assert f"{run.name} (r)" in text
+
+
+def test_runs_of_one_name_are_labelled_by_folder(tmp_path: Path) -> None:
+    """Reports of several scenarios with the same name in them all looked alike."""
+    runs = [Results.load(write_run(tmp_path / n, flows=20, name="incast", tables=False)) for n in ("hpcc", "homa")]
+    assert run_labels(runs) == ["incast (hpcc)", "incast (homa)"]
+    text = Page(write_report([runs[0].path], tmp_path / "one.html", paper_figures=False).read_text()).text
+    assert "incast (hpcc)" in text
+    other = Results.load(write_run(tmp_path / "x", flows=20, name="tree", tables=False))
+    assert run_labels([*runs, other]) == ["incast (hpcc)", "incast (homa)", "tree"]
+    figure = plot.queue_timeline({"port 3:1": (np.array([0, 1000]), np.array([0, 10]))})
+    assert "port 3:1" in figure.axes[0].get_ylabel()
 
 
 def test_figures_are_written_for_papers(tmp_path: Path) -> None:

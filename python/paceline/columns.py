@@ -145,7 +145,13 @@ LINKS = Table(
         Column("control_packets", int, "packets", "Other packets sent: ACKs, NACKs, PFC frames."),
         Column("data_bytes", int, "bytes", "Their frames, headers included, without what the wire adds."),
         Column("control_bytes", int, "bytes", "Frames of the other packets."),
-        Column("busy_ps", int, "ps", "Simulated time spent transmitting, with what the wire adds to a frame."),
+        Column(
+            "busy_ps",
+            int,
+            "ps",
+            "Simulated time spent transmitting, with what the wire adds to a frame. Utilisation is this over "
+            "`simulated_ps` of `summary.json`.",
+        ),
         Column("marks", int, "packets", "Packets marked by ECN at this port."),
         Column("drops_buffer", int, "packets", "Packets for this port dropped for want of buffer."),
         Column("drops_wire", int, "packets", "Packets lost on the wire."),

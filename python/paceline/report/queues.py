@@ -78,7 +78,9 @@ def queues(page: Page) -> Section:
         series = _series(run, BUSIEST_PORTS, list(curves))
         if series:
             name = "queue_timeline" if page.alone else f"queue_timeline_{i + 1}"
-            caption = "Bytes waiting over time at the busiest ports" + ("." if page.alone else f", {label}.")
+            # A single curve has no legend.
+            where = "the busiest ports" if len(series) > 1 else next(iter(series))
+            caption = f"Bytes waiting over time at {where}" + ("." if page.alone else f", {label}.")
             section.figures.append(page.draw(plot.queue_timeline(series), name, caption))
     split = [f"{q}{when}" for when in ("", " busy") for q in ("p50", "p95", "p99")]
     head: tuple[str, ...] = ("Ports", "Mean", "All else of", "Busy", *split, "Most")

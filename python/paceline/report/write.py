@@ -46,7 +46,7 @@ def write_report(
     sections += [parameters(page), provenance(page)]
     html = render(
         "report.html.j2",
-        title=runs[0].name if page.alone else f"Comparison of {len(runs)} runs",
+        title=_title(runs[0]) if page.alone else f"Comparison of {len(runs)} runs",
         runs=[(label, run, _about(run)) for run, label in page.pairs],
         notices=notices(page),
         tiles=tiles(runs[0], baseline, side) if page.alone else [],
@@ -59,6 +59,12 @@ def write_report(
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(html, encoding="utf-8")
     return out
+
+
+def _title(run: Results) -> str:
+    """The name, with the folder where that is another: runs of one scenario have one name."""
+    folder = run.path.resolve().name
+    return run.name if folder == run.name else f"{run.name} ({folder})"
 
 
 def _about(run: Results) -> str:
