@@ -264,6 +264,23 @@ def test_an_error_in_a_sweep_names_the_point(paceline, tmp_path):
     assert "in the point workloads.0.senders=4, schemes.hpcc.eta=2" in outcome.err
 
 
+def test_cases_set_several_fields_together(tmp_path):
+    """HPCC with PFC beside DCTCP with marks in one step took two sweeps and a join by hand."""
+    from paceline.reproduce.grid import grid
+
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    cases = ["hpcc: switch.pfc.enabled=true", 'dctcp: schemes.hpcc={cc="dctcp"}; switch.ecn.p_max=1']
+    points = grid(tmp_path / "s.toml", ["workloads.0.senders=4,8"], cases=cases)
+    assert [p.key for p in points] == [
+        {"case": case, "workloads.0.senders": n} for case in ("hpcc", "dctcp") for n in ("4", "8")
+    ]
+    assert points[2].overrides == ('schemes.hpcc={cc="dctcp"}', "switch.ecn.p_max=1", "workloads.0.senders=4")
+    assert len(prepare(points)) == 4
+    for wrong in (["hpcc"], ["hpcc=1: a=2"], ["a: b"], [*cases, cases[0]]):
+        with pytest.raises(pl.InputError, match="case"):
+            grid(tmp_path / "s.toml", [], cases=wrong)
+
+
 def test_commas_inside_a_value_do_not_split_it(tmp_path):
     from paceline.reproduce.grid import grid
 

@@ -107,6 +107,7 @@ def sweep(
     scenario: Path,
     vary: Sequence[str],
     *,
+    cases: Sequence[str],
     seeds: int,
     overrides: Sequence[str],
     out: Path | None,
@@ -117,7 +118,7 @@ def sweep(
     from paceline.reproduce.store import Store
     from paceline.reproduce.sweep import prepare, run_jobs
 
-    made = prepare(grid(scenario, vary, seeds=seeds, overrides=overrides))
+    made = prepare(grid(scenario, vary, seeds=seeds, overrides=overrides, cases=cases))
     with _interruptible(), open_executor(how.executor, how.jobs) as where:
         runs = run_jobs(made, executor=where, store=Store(how.cache), progress=how.progress, title=scenario.stem)
     folder = Path("results") / f"{scenario.stem}-sweep" if out is None else out
