@@ -3,9 +3,8 @@
 # 16 hosts send to one: what HPCC does to the queue, and what it costs.
 
 # %%
-import numpy as np
-
 import paceline as pl
+from paceline.analysis import nearest_rank
 
 
 def incast(scheme):
@@ -38,6 +37,6 @@ for name, results in (("HPCC", hpcc), ("fixed window", fixed)):
     slowdown = results.slowdown().value
     queue = queue_bytes(results)
     print(
-        f"{name:13} slowdown p50 {np.median(slowdown):.2f}, worst {slowdown.max():.2f}; "
+        f"{name:13} slowdown p50 {nearest_rank(slowdown, 50):.2f}, worst {slowdown.max():.2f}; "
         f"queue on average {queue.mean() / 1000:.1f} KB, at most {queue.max() / 1000:.0f} KB"
     )

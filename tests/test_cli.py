@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -71,6 +72,119 @@ def test_each_command_explains_itself_with_an_example(paceline, command):
     outcome = paceline(command, "--help")
     assert (outcome.code, outcome.err) == (0, "")
     assert f"\n    paceline {command}" in outcome.out
+
+
+UDP = """
+name = "udp"
+[topology]
+kind = "star"
+hosts = 9
+[switch]
+buffer = "100KB"
+model = "per_port"
+pfc = { enabled = false }
+[schemes.udp]
+cc = "udp"
+[[workloads]]
+kind = "incast"
+group = "burst"
+scheme = "udp"
+senders = 8
+sizes = "200KB"
+"""
+
+
+def test_a_report_of_datagrams_shows_what_was_lost(paceline, tmp_path):
+    """With four of five datagrams lost the report said "slowdown 1.00" and nothing else."""
+    (tmp_path / "udp.toml").write_text(UDP)
+    assert paceline("run", "udp.toml", "-q").code == 0
+    outcome = paceline("report", "results/udp", "--out", "page.html")
+    assert outcome.code == 0
+    assert (tmp_path / "page.html").is_file(), "a folder page.html was made"
+    assert "timed at the receiver" in outcome.out
+    assert "8 / 0 / 8" in outcome.out
+    assert re.search(r"udp +1,600 +1,305 +81.6% +8 of 8", outcome.out)
+    sender = paceline("report", "results/udp", "--side", "sender")
+    assert "Flows over UDP are timed at the sender" in sender.out
+    assert paceline("report", "results/udp", "--group", "burst").code == 0
+    wrong = paceline("report", "results/udp", "--group", "brust")
+    assert wrong.code == 2
+    assert "--group" in wrong.err
+    assert "burst" in wrong.err
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("switch", ("switch.buffer", "section switch.pfc", "Packet buffer")),
+        ("switch.pfc", ("headroom", "resume_offset")),
+        ("records.series", ("interval", "ports")),
+        ("failures.link", ("failures.*.link", "The nodes at its ends")),
+        ("failures[].link", ("failures.*.link",)),
+        ("workloads.hosts", ("workloads.*.hosts",)),
+        ("load", ("workloads[].load", "value = 0.3")),
+        ("failures", ('kind = "random"', "repair")),
+        ("schemes", ('cc = "dcqcn"',)),
+    ],
+)
+def test_explain_knows_sections_and_entries_of_lists(paceline, asked, told):
+    """`explain switch` said "no such field; allowed: `switches`?"."""
+    outcome = paceline("explain", asked)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert all(text in outcome.out for text in told)
+
+
+def test_explain_still_refuses_nonsense(paceline):
+    for nonsense in ("nonsense", "switch.nonsense", "", "*"):
+        assert paceline("explain", nonsense).code == 2
+
+
+GRAPH = """
+[topology]
+kind = "graph"
+hosts = ["h0", "h1"]
+switches = ["a0"]
+links = [{ a = "h0", b = "a0" }, { a = "h1", b = "a0", rate = "25Gbps" }]
+[schemes.none]
+cc = "none"
+[[workloads]]
+kind = "permutation"
+sizes = "1MB"
+"""
+
+
+def test_check_tells_the_ports_that_settings_ask_for(paceline, tmp_path):
+    """`records.series.ports` takes `node:port`, and nothing said which port leads where."""
+    (tmp_path / "g.toml").write_text(GRAPH)
+    outcome = paceline("check", "g.toml", "--ports")
+    assert outcome.code == 0
+    assert re.search(r"^2:1 +a0 +1 h1 +25 Gb/s +1 µs$", outcome.out, re.MULTILINE)
+    found = json.loads(paceline("check", "g.toml", "--ports", "--json").out)["ports"]
+    assert [p["port"] for p in found] == ["0:0", "1:0", "2:0", "2:1"]
+    assert paceline("run", "g.toml", "-q", "--set", f"records.series.ports=[{found[-1]['port']!r}]").code == 0
+    sizes = json.loads(paceline("check", "g.toml", "--json").out)
+    assert sizes["network"] == {"hosts": 2, "switches": 1, "links": 2}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_examples_of_the_help_name_what_exists(paceline, command):
+    """People copy them: `paceline bench incast --json` failed, as the workload is called otherwise."""
+    said = paceline(command, "--help").out
+    text = " ".join(said.split("\n\nOptions:")[-1].split()) if command != "bench" else ""
+    examples = re.findall(rf"^    paceline {command}(.*)$", said, re.MULTILINE)
+    workloads = (Path(__file__).parents[1] / "benches/src/workloads.rs").read_text()
+    templates = {t["name"] for t in _native.catalogue()["templates"]}
+    for example in examples:
+        words = example.partition("&&")[0].split()
+        for word in words:
+            assert not word.startswith("--") or word in text or command in ("bench", "mpi"), f"no option {word}"
+        names = [word for word in words if not word.startswith("-")]
+        if command == "init":
+            assert set(names) <= templates
+        if command == "bench":
+            assert all(f'"{name}"' in workloads for name in names)
+        if command == "explain":
+            assert all(paceline("explain", name).code == 0 for name in names)
 
 
 @pytest.mark.parametrize(

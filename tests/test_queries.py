@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paceline import sizing
+from paceline import _native, sizing
 from paceline.cli import main
 from paceline.queries import groups
 from paceline.report import write_report
+from paceline.reproduce.sweep import prepare
 from paceline.results import QUERY_RECORD, Results
 from paceline.run import simulate
 
@@ -128,8 +129,92 @@ def test_a_hole_among_the_buffers_does_not_count() -> None:
     assert "none of these" in sizing.answers([none]).plain()
 
 
+STUCK = """
+[run]
+stop = "2ms"
+[topology]
+kind = "star"
+hosts = 17
+[switch]
+model = "per_port"
+[switch.pfc]
+enabled = false
+[host]
+rto = "off"
+[schemes.none]
+cc = "none"
+[[workloads]]
+kind = "incast"
+scheme = "none"
+senders = 16
+sizes = "500KB"
+"""
+
+
+def test_a_buffer_whose_run_stalled_or_did_not_finish_is_never_recommended(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A user would buy switches with the buffer of a run in which one flow of sixteen finished."""
+    (tmp_path / "stuck.toml").write_text(STUCK)
+    common = ["--cache", str(tmp_path / "cache"), "-j", "1", "--progress", "none"]
+    arguments = ["size-buffers", str(tmp_path / "stuck.toml"), "--drops", "off", *common]
+    assert main([*arguments, "--buffers", "20KB,200KB,32MB", "--out", str(tmp_path / "a")]) == 0
+    said = capsys.readouterr().out
+    rows = list(csv.DictReader((tmp_path / "a" / "buffers.csv").read_text().splitlines()))
+    assert [r["status"] for r in rows] == ["stalled", "stalled", "completed"]
+    assert "stalled" in rows[0]["breaks"]
+    assert rows[0]["slowdown_p99"] == "", "the age of an unfinished flow as if it were a p99"
+    assert float(rows[0]["slowdown_p99_at_least"]) >= 1
+    assert (rows[0]["measured"], int(rows[0]["unfinished"]) > 0) == ("16", True)
+    assert (rows[2]["unfinished"], rows[2]["slowdown_p99_at_least"], rows[2]["breaks"]) == ("0", "", "")
+    assert "32 MB" in said.split("All buffers tried")[0]
+    assert said.count("diagnosis: ") == len({line for line in said.splitlines() if line.startswith("diagnosis")})
+    assert "a p99 of 16 flows is that of the slowest" in said
+    # Stopped before anything finished: no buffer will do.
+    short = ["--set", "run.stop=100us", "--buffers", "2MB,32MB", "--out", str(tmp_path / "b")]
+    assert main([*arguments, *short]) == 0
+    assert "none of these" in capsys.readouterr().out
+    # Without a limit on p99 drops alone decide, but never in a run that stalled.
+    assert main([*arguments, "--p99", "off", "--buffers", "20KB,32MB", "--out", str(tmp_path / "c")]) == 0
+    assert "32 MB" in capsys.readouterr().out.split("All buffers tried")[0]
+
+
+def test_warnings_of_the_runs_are_told_once_and_with_the_buffers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`run` warns that headroom is too small and that a lossless class lost packets; here nobody heard of it."""
+    lossless = STUCK.replace("enabled = false", 'headroom = "1KB"').replace('rto = "off"', "")
+    (tmp_path / "s.toml").write_text(lossless)
+    arguments = ["size-buffers", str(tmp_path / "s.toml"), "--buffers", "64KB,128KB", "--drops", "off", "-j", "1"]
+    arguments += ["--cache", str(tmp_path / "cache"), "--progress", "none", "--out", str(tmp_path / "out")]
+    assert main(arguments) == 0
+    said = capsys.readouterr().out
+    warned = [line for line in said.splitlines() if line.startswith("warning: ")]
+    assert any("headroom" in line for line in warned)
+    assert len(warned) == len(set(warned))
+
+
+@pytest.mark.parametrize("template", ["quickstart", "incast", "fat-tree", "dcqcn-incast", "tcp-udp-pfc"])
+def test_the_default_sizes_can_be_built_for_every_template(tmp_path: Path, template: str) -> None:
+    """`paceline init X && paceline size-buffers X.toml` is what people type first; it ended in an error."""
+    (tmp_path / f"{template}.toml").write_text(_native.template(template))
+    points, remarks = sizing.points([tmp_path / f"{template}.toml"], [], [])
+    assert 2 <= len(points) <= sizing.HALVINGS + 1
+    assert len(prepare(points)) == len(points)
+    assert bool(remarks) == (len(points) <= sizing.HALVINGS)
+    assert all("no buffer below" in remark for remark in remarks)
+
+
 @pytest.mark.parametrize(
-    ("option", "value"), [("--p99", "abcx"), ("--drops", "2"), ("--paused", "-1"), ("--buffers", "64KB,")]
+    ("option", "value"),
+    [
+        ("--p99", "abcx"),
+        ("--p99", "0.5"),
+        ("--p99", "0.9x"),
+        ("--drops", "2"),
+        ("--paused", "-1"),
+        ("--buffers", "64KB,"),
+    ],
 )
 def test_wrong_limits_are_refused(tmp_path: Path, option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "run.toml").write_text(SCENARIO)

@@ -13,9 +13,10 @@ import pytest
 from matplotlib.figure import Figure
 
 from paceline import analysis, plot
-from paceline.report import figures_table, slowdown_table, write_report
+from paceline.report import busiest_ports, figures_table, slowdown_table, write_report
+from paceline.report.queues import waiting
 from paceline.results import FLOW_RECORD, STATUS, Results
-from paceline.tables import clean_label, format_bytes, format_size, format_time
+from paceline.tables import clean_label, format_bytes, format_size, format_time, run_labels
 from synthetic import write_flows, write_run
 
 HOSTILE = "<script>alert(1)</script> $x^ &amp; _\"'"
@@ -106,6 +107,111 @@ def test_every_figure_is_on_the_page(hostile: Path) -> None:
         assert f"{name}-title" in drawn
     assert {"utilisation_by_tier-title", "pause_time-title"} <= drawn
     assert not (hostile.parent / "figures").exists()
+
+
+def test_the_classes_of_a_port_are_added_and_not_averaged(tmp_path: Path) -> None:
+    """Homa's queues looked three to eight times shorter than they were: classes counted as ports of their own."""
+    folder = write_run(tmp_path / "r", flows=50)
+    head = "node,port,peer,tier,class,rate_bps,bin_low_bytes,bin_high_bytes,time_ps,ports"
+    place = "32,0,0,tor->host"
+    rows = [  # class 7 holds 1000 bytes all the time, class 3 3000 bytes half the time, class 1 nothing
+        f"{place},1,100,0,1,1000,1",
+        f"{place},3,100,0,1,500,1",
+        f"{place},3,100,3000,3001,500,1",
+        f"{place},7,100,1000,1001,1000,1",
+        "32,1,1,tor->host,3,100,0,1,1000,1",
+    ]
+    (folder / "queues.csv").write_text("\n".join([head, *rows]) + "\n")
+    run = Results.load(folder)
+    ((name, mask),) = busiest_ports(run, 4)
+    assert name == "port 32:0 to host 0"
+    port = waiting(run, mask)
+    assert port.mean_bytes == 2500
+    assert port.which == "class 3, one of 2"
+    assert analysis.queue_percentile(port.busiest, 99)[1] == 3000
+    tier = waiting(run, run.queues["tier"] == "tor->host")
+    assert tier.mean_bytes == 1250, "half of the port's mean, as the other port of the tier is idle"
+    assert tier.busiest.time_ps.sum() == 2000
+    text = Page(write_report([folder], folder / "report.html").read_text()).text
+    assert "class 3, one of 2" in text
+    assert "the one class with the largest mean" in text
+
+
+def test_what_a_killed_run_did_not_record_is_unknown_and_not_zero(tmp_path: Path) -> None:
+    """The terminal said "Drops 0 / 0 / 0" of a run whose counters died with it, and gave exact percentiles."""
+    folder = write_run(tmp_path / "k", flows=100, status="running", tables=False, unfinished=0, failed=0)
+    run = Results.load(folder)
+    shown = dict(re.findall(r"^(\S.*?)  +(\S.*)$", figures_table([run]), re.MULTILINE))
+    for name in ("Flows unfinished", "Flows not started", "Events", "ECN marks", "Drops: buffer / wire / link down"):
+        assert shown[name] == "–", name
+    assert shown["Flows finished"] == "100"
+    table = slowdown_table([run])
+    assert table.count("≥") >= 3
+    page = write_report([folder], folder / "report.html", paper_figures=False).read_text()
+    tiles = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page))
+    assert (tiles["drops"], tiles["pause frames"], tiles["unfinished / failed"]) == ("–", "–", "– / 0")
+    assert "≥" in tiles["p99 slowdown"]
+
+
+def test_a_ratio_says_over_how_many_sizes_it_is(tmp_path: Path) -> None:
+    """Two runs with one size in common had a ratio of 6.016 "to the first", as if over all sizes."""
+    folders = [write_run(tmp_path / name, seed, flows=400, tables=False) for seed, name in ((1, "a"), (2, "b"))]
+    for factor, folder in zip((1, 1000), folders, strict=True):
+        records = np.array(Results.load(folder)._records)
+        records["size_bytes"][:100] = 5_000
+        records["size_bytes"][100:] = np.arange(100, 400) * factor + 10**6 * factor
+        write_flows(folder / "flows.bin", records)
+    text = slowdown_table([Results.load(folder) for folder in folders])
+    assert re.search(r"ratio to the first.* over the [12] of 9 sizes both have", text)
+
+
+def test_headings_name_baseline_side_and_group(tmp_path: Path) -> None:
+    """A table copied from the terminal did not say what it was relative to."""
+    folder = write_run(tmp_path / "r", flows=300, tables=False, groups=["bulk", "short"])
+    records = np.array(Results.load(folder)._records)
+    records["group"][::3] = 1
+    write_flows(folder / "flows.bin", records)
+    run = Results.load(folder)
+    assert "timed at the receiver, against line rate" in slowdown_table([run], side="receiver")
+    assert "against the HPCC simulator's formula" in slowdown_table([run], baseline="hpcc")
+    short = run.of_group("short")
+    assert len(short.slowdown()) == np.count_nonzero(run.measured[::3])
+    assert "flows of group short only" in slowdown_table([short])
+    assert len(run.slowdown()) == np.count_nonzero(run.measured)
+    text = Page(write_report([folder], folder / "r.html", group="short", paper_figures=False).read_text()).text
+    assert "Only flows of group short count" in text
+
+
+def test_the_most_used_links_are_listed_and_failed_ones_named(tmp_path: Path) -> None:
+    """A tier's mean hides the one link that is full, and nothing told of the links that had failed."""
+    folder = write_run(tmp_path / "r", flows=50)
+    scenario = (folder / "scenario.toml").read_text()
+    failures = (
+        '[[failures]]\nkind = "link"\nlink = ["tor0", "agg1"]\ndown = "1ms"\nup = "2ms"\n'
+        '[[failures]]\nkind = "random"\ncount = 3\nend = "1ms"\n'
+    )
+    (folder / "scenario.toml").write_text(f"{scenario}{failures}")
+    run = Results.load(folder)
+    k = int(np.argmax(run.links["busy_ps"]))
+    text = Page(write_report([folder], folder / "report.html", paper_figures=False).read_text()).text
+    assert "Most used links" in text
+    assert f"{run.links['node'][k]}:{run.links['port'][k]} to {run.links['peer'][k]}" in text
+    assert f"{run.links['busy_ps'][k] / run.simulated_ps:.1%}" in text
+    assert "tor0 – agg1 from 1ms until 2ms" in text
+    assert "3 link failures at random" in text
+    assert f"{run.name} (r)" in text
+
+
+def test_runs_of_one_name_are_labelled_by_folder(tmp_path: Path) -> None:
+    """Reports of several scenarios with the same name in them all looked alike."""
+    runs = [Results.load(write_run(tmp_path / n, flows=20, name="incast", tables=False)) for n in ("hpcc", "homa")]
+    assert run_labels(runs) == ["incast (hpcc)", "incast (homa)"]
+    text = Page(write_report([runs[0].path], tmp_path / "one.html", paper_figures=False).read_text()).text
+    assert "incast (hpcc)" in text
+    other = Results.load(write_run(tmp_path / "x", flows=20, name="tree", tables=False))
+    assert run_labels([*runs, other]) == ["incast (hpcc)", "incast (homa)", "tree"]
+    figure = plot.queue_timeline({"port 3:1": (np.array([0, 1000]), np.array([0, 10]))})
+    assert "port 3:1" in figure.axes[0].get_ylabel()
 
 
 def test_figures_are_written_for_papers(tmp_path: Path) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import tomllib
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -18,6 +21,15 @@ from paceline.reproduce import judge, model, record
 from paceline.reproduce.model import Outcome, Scale
 
 SEEDS = (1, 2, 3)
+
+
+def test_the_readme_has_the_totals_on_record():
+    """A reader judges by them; they go stale whenever verdicts are recorded anew."""
+    root = Path(__file__).parents[1]
+    rows = csv.DictReader((root / "python/paceline/experiments/verdicts.csv").read_text().splitlines())
+    count = Counter(row["verdict"] for row in rows if row["scale"] == "quick")
+    said = f"{count['pass']} verdicts pass, {count['fail']} fail, {count['undecided']} are undecided; {count['report']}"
+    assert f"{said} values" in (root / "README.md").read_text()
 
 
 def outcome(values: list[float], limits: judge.Limits, scale: Scale = Scale.QUICK, *, ratio: bool = False) -> Outcome:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -177,6 +178,25 @@ def test_a_malformed_folder_is_named_with_its_problem(
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ResultsError, match="no such result folder"):
         Results.load(tmp_path / "nothing")
+
+
+def test_an_fct_that_does_not_exist_is_no_zero(folder: Path) -> None:
+    """The mean of `to_pandas()["fct_sender_ps"]` counted unfinished flows as finished in no time."""
+    flows = Results.load(folder).flows
+    absent = flows["fct_sender_ps"] == 0
+    assert absent.any()
+    times = flows.masked("fct_sender_ps")
+    assert times.mask.tolist() == absent.tolist()
+    assert times.min() > 0
+    assert not flows.masked("start_ps").mask.any()
+    for method, missing in (
+        ("to_pandas", lambda table: table["fct_sender_ps"].isna().to_list()),
+        ("to_polars", lambda table: table["fct_sender_ps"].is_null().to_list()),
+        ("to_arrow", lambda table: table["fct_sender_ps"].is_null().to_pylist()),
+    ):
+        if find_spec(method.removeprefix("to_").replace("arrow", "pyarrow")):
+            assert missing(getattr(flows, method)()) == absent.tolist()
+    assert len(repr(Results.load(folder).slowdown())) < 120
 
 
 def test_a_missing_library_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

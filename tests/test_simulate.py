@@ -22,6 +22,14 @@ TOML = pl.Scenario(
 LINK = ("node", "peer", "rate_bps", "delay_ps")
 
 
+def test_a_star_import_gives_the_classes_of_scenarios():
+    """`from paceline import *` left out all that scenarios are made of."""
+    names = {}
+    exec("from paceline import *", names)
+    assert {"Scenario", "Star", "Hpcc", "simulate", "Results"} <= names.keys()
+    assert set(pl.__all__) <= set(dir(pl))
+
+
 def test_a_scenario_its_text_and_its_file_are_the_same(tmp_path):
     path = tmp_path / "pair.toml"
     path.write_text(TOML)

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import paceline as pl
@@ -223,6 +224,21 @@ def test_a_sweep_of_fields_gives_a_tidy_table(paceline, tmp_path):
     assert rows[-1]["flows_finished"] == "8"
 
 
+def test_what_unfinished_flows_could_raise_is_left_empty(paceline, tmp_path):
+    """A plot of sweep.csv would show the ages of unfinished flows as completion times."""
+    (tmp_path / "s.toml").write_text(incast(16).scenario.to_toml())
+    whole = pl.simulate("s.toml", progress="none")
+    half = int(np.median(whole.fct().value + whole.flows["start_ps"]))
+    arguments = ("--vary", f"run.stop=1s,{half}ps", "-q")
+    assert paceline("sweep", "s.toml", *arguments).code == 0
+    done, cut = csv.DictReader((tmp_path / "results/s-sweep/sweep.csv").read_text().splitlines())
+    assert (done["measured"], done["measured_unfinished"]) == ("16", "0")
+    assert all(done[name] for name in done if name.startswith(("fct_", "slowdown_")))
+    assert cut["measured"] == "16"
+    assert 0 < int(cut["measured_unfinished"]) < 16
+    assert [cut[name] for name in ("fct_mean_ps", "fct_p99_ps", "slowdown_mean", "slowdown_p99")] == [""] * 4
+
+
 @pytest.mark.parametrize(
     ("vary", "named"),
     [
@@ -238,6 +254,31 @@ def test_a_wrong_vary_is_told(paceline, tmp_path, vary, named):
     outcome = paceline("--json-errors", "sweep", "s.toml", "--vary", vary)
     assert outcome.code == 2
     assert named in json.dumps(json.loads(outcome.err))
+
+
+def test_an_error_in_a_sweep_names_the_point(paceline, tmp_path):
+    """All points come from one file and line: which values were wrong was left to guess."""
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    outcome = paceline("sweep", "s.toml", "--vary", "workloads.0.senders=4", "--vary", "schemes.hpcc.eta=0.9,2")
+    assert outcome.code == 2
+    assert "in the point workloads.0.senders=4, schemes.hpcc.eta=2" in outcome.err
+
+
+def test_cases_set_several_fields_together(tmp_path):
+    """HPCC with PFC beside DCTCP with marks in one step took two sweeps and a join by hand."""
+    from paceline.reproduce.grid import grid
+
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    cases = ["hpcc: switch.pfc.enabled=true", 'dctcp: schemes.hpcc={cc="dctcp"}; switch.ecn.p_max=1']
+    points = grid(tmp_path / "s.toml", ["workloads.0.senders=4,8"], cases=cases)
+    assert [p.key for p in points] == [
+        {"case": case, "workloads.0.senders": n} for case in ("hpcc", "dctcp") for n in ("4", "8")
+    ]
+    assert points[2].overrides == ('schemes.hpcc={cc="dctcp"}', "switch.ecn.p_max=1", "workloads.0.senders=4")
+    assert len(prepare(points)) == 4
+    for wrong in (["hpcc"], ["hpcc=1: a=2"], ["a: b"], [*cases, cases[0]]):
+        with pytest.raises(pl.InputError, match="case"):
+            grid(tmp_path / "s.toml", [], cases=wrong)
 
 
 def test_commas_inside_a_value_do_not_split_it(tmp_path):

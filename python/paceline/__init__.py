@@ -61,7 +61,15 @@ __all__ = [
 ]
 
 
+_OWN = __all__
+if not TYPE_CHECKING:
+    # Made when asked for, with the classes of scenarios, for `from paceline import *` and completion; see _HOMES.
+    del __all__
+
+
 def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        return __dir__()
     home = _HOMES.get(name, "scenario")
     if name.startswith("_"):
         raise AttributeError(f"module 'paceline' has no attribute {name!r}")
@@ -72,4 +80,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *import_module("paceline.scenario").__all__])
+    return sorted([*_OWN, *import_module("paceline.scenario").__all__])

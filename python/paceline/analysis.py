@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -31,7 +31,7 @@ HUNDREDTHS: tuple[float, ...] = tuple(float(p) for p in range(1, 101))
 """Upper bin edges in percent of the flow-size CDF: a hundred bins, as in published figures."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sample:
     """One value per measured flow (a slowdown, or an FCT in ps), with what is needed to judge it.
 
@@ -43,6 +43,8 @@ class Sample:
     value: F8
     censored: Bools
     failed: Bools
+    partial: bool = field(default=False, kw_only=True)
+    """Flows may be missing, as in a run that was killed before they were on record: no percentile is exact."""
 
     def __post_init__(self) -> None:
         shapes = {a.shape for a in (self.size_bytes, self.value, self.censored, self.failed)}
@@ -52,9 +54,18 @@ class Sample:
     def __len__(self) -> int:
         return len(self.value)
 
+    def __repr__(self) -> str:
+        if not len(self):
+            return "<Sample: no flows>"
+        low, middle, high = self.value.min(), nearest_rank(self.value, 50), self.value.max()
+        open_ = f", {self.unfinished_count:,} unfinished, {self.failed_count:,} failed" if self.censored.any() else ""
+        return f"<Sample: {len(self):,} flows{open_}; .value from {low:.4g}, p50 {middle:.4g}, to {high:.4g}>"
+
     def where(self, mask: Bools) -> Sample:
         """The flows for which ``mask`` (shape ``(flows,)``) is true."""
-        return Sample(self.size_bytes[mask], self.value[mask], self.censored[mask], self.failed[mask])
+        return Sample(
+            self.size_bytes[mask], self.value[mask], self.censored[mask], self.failed[mask], partial=self.partial
+        )
 
     @property
     def unfinished_count(self) -> int:
@@ -209,7 +220,10 @@ class Percentile:
     high: float
     """Upper confidence bound; infinite when the flows give none."""
     at_least: bool
-    """The value is the age of an unfinished or failed flow, or could be exceeded by one: the truth is no smaller."""
+    """The value is the age of an unfinished or failed flow, or could be exceeded by one: the truth is no smaller.
+
+    Also where flows are missing (:attr:`Sample.partial`): those still under way are the slow ones.
+    """
     count: int
     """Flows, finished or not."""
     unfinished: int
@@ -234,8 +248,8 @@ def percentiles(
             Percentile(
                 value=float(least[k]),
                 low=float(least[low]) if low >= 0 else 0.0,
-                high=float(most[high]) if high < n else math.inf,
-                at_least=bool(most[k] != least[k]),
+                high=float(most[high]) if high < n and not sample.partial else math.inf,
+                at_least=bool(most[k] != least[k]) or sample.partial,
                 count=n,
                 unfinished=unfinished,
                 failed=failed,
@@ -277,7 +291,13 @@ def percentile_curves(
     rows: list[list[Percentile]] = []
     for k in range(len(bins)):
         chosen = order[cuts[k] : cuts[k + 1]]
-        inside = Sample(sample.size_bytes[chosen], sample.value[chosen], sample.censored[chosen], sample.failed[chosen])
+        inside = replace(
+            sample,
+            size_bytes=sample.size_bytes[chosen],
+            value=sample.value[chosen],
+            censored=sample.censored[chosen],
+            failed=sample.failed[chosen],
+        )
         rows.append(percentiles(inside, qs, confidence=confidence, rule=rule))
 
     def column(i: int, field: str, dtype: type) -> NDArray[Any]:

@@ -18,6 +18,11 @@ class Column:
     """``ps``, ``bytes``, ``bit/s``, ``packets``, ...; empty for names, ids and shares."""
     meaning: str
 
+    @property
+    def optional(self) -> bool:
+        """A time that may not exist: an empty cell, 0 in the NumPy columns, and null in other tables."""
+        return self.kind is int and self.meaning.endswith("; empty without.")
+
 
 @dataclass(frozen=True)
 class Table:
@@ -140,7 +145,13 @@ LINKS = Table(
         Column("control_packets", int, "packets", "Other packets sent: ACKs, NACKs, PFC frames."),
         Column("data_bytes", int, "bytes", "Their frames, headers included, without what the wire adds."),
         Column("control_bytes", int, "bytes", "Frames of the other packets."),
-        Column("busy_ps", int, "ps", "Simulated time spent transmitting, with what the wire adds to a frame."),
+        Column(
+            "busy_ps",
+            int,
+            "ps",
+            "Simulated time spent transmitting, with what the wire adds to a frame. Utilisation is this over "
+            "`simulated_ps` of `summary.json`.",
+        ),
         Column("marks", int, "packets", "Packets marked by ECN at this port."),
         Column("drops_buffer", int, "packets", "Packets for this port dropped for want of buffer."),
         Column("drops_wire", int, "packets", "Packets lost on the wire."),
@@ -214,6 +225,13 @@ Slowdown is FCT over the ideal FCT of the same kind (`Results.slowdown(baseline,
   (rates, delays and errors of the links both ways, and the ports of the switches) share one simulation and its random
   draws. It is done once, after the run, from the folder; it crosses about as many links as the run at most, memory
   does not grow with the number of flows, and the result does not depend on the number of threads.
+
+Percentiles are order statistics by nearest rank, never interpolated: p50 of 16 flows is the 8th smallest value, where
+`np.median` gives the middle between the 8th and the 9th. `paceline.analysis.nearest_rank(values, 50)` is the same.
+
+Where flows are over UDP, `paceline report` times them at the receiver unless `--side` says otherwise: a sender of
+datagrams is done when the last has left, whatever is lost. A flow that lost datagrams never arrives whole; at the
+receiver it counts as failed.
 
 Flows that did not finish are censored: they enter percentiles with their age, the least their FCT can be, and a
 percentile they could still raise is marked. The age of a flow that was still running is that at the end of the run;
@@ -371,6 +389,10 @@ def markdown() -> str:
         "`_s` (seconds of this machine). Column names carry their unit. An empty cell is a value that does not exist.",
         "A folder can be read at any moment: `Results.load(folder)` and `paceline report FOLDER` take that of a run "
         "that goes on or was killed, with the flows that had ended until then.",
+        "In Python, an FCT, a QCT or another time that does not exist is 0 in the NumPy columns "
+        '(`results.flows["fct_sender_ps"]`): leave zeros out, or take `results.flows.masked("fct_sender_ps")`, a '
+        "masked array. `to_pandas()`, `to_polars()`, `to_arrow()` and `flows.parquet` have nulls. They need the "
+        "library, which `make setup` does not install: `.venv/bin/pip install pandas` (or `polars`, `pyarrow`).",
         "\n".join(["| file | content |", "|---|---|", *(f"| `{name}` | {about} |" for name, about in FILES)]),
     ]
     parts += ["## Slowdown and its baselines", BASELINES]

@@ -83,7 +83,10 @@ def _describe(error: BaseException) -> tuple[ExitCode, dict[str, Any], str]:
     if isinstance(error, InputError):
         parts = {"error": "input", **json.loads(error.json)}
         parts.setdefault("problem", str(error))
-        return ExitCode.BAD_INPUT, parts, f"error: {error}"
+        # Where in a sweep: the file and line are the same for all its points.
+        notes = getattr(error, "__notes__", [])
+        parts |= {"where": "; ".join(notes)} if notes else {}
+        return ExitCode.BAD_INPUT, parts, "; ".join([f"error: {error}", *notes])
     if isinstance(error, ResultsError):
         allowed = "the folder of a run of Paceline, whole or cut short"
         parts = {"error": "input", "file": str(error.path), "problem": error.problem, "allowed": allowed}

@@ -60,7 +60,7 @@ def groups(run: Results, label: str = "") -> Iterator[Group]:
     names = q["group"]
     for name in run.summary["groups"]:
         own = names == name
-        if not own.any():
+        if not own.any() or run.group not in (None, name):
             continue
         mask = own & inside
         size, open_ = q["size_bytes"][mask].astype(np.int64), ~answered[mask]

@@ -185,6 +185,7 @@ def size_up(text: str, name: str, overrides: Sequence[str], base: str | None) ->
     """What the engine tells of a scenario without running it, its run time corrected for what the transport costs."""
     found = _native.check(text, name, list(overrides), base)
     schemes = tomllib.loads(found["resolved"])["schemes"].values()
+    found["network"] = dict(zip(("hosts", "switches", "links"), found["size"], strict=True))
     found["run_s"] *= max((HOP_COST.get(scheme["cc"], 1.0) for scheme in schemes), default=1.0)
     return found
 

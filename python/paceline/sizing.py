@@ -2,7 +2,8 @@
 
 For each scenario, and each combination of further values (thresholds, loads, schemes), the buffer is varied. A buffer
 will do when its p99 slowdown, its share of dropped packets and the pauses of the worst port are within the limits, and
-those of every larger buffer that was tried are too.
+those of every larger buffer that was tried are too. A run that stalled will never do, and neither will a p99 slowdown
+that is only known to be at least so much, because flows or queries did not finish, where one is asked for.
 """
 
 from __future__ import annotations
@@ -18,17 +19,19 @@ from typing import Any
 
 import numpy as np
 
-from paceline import _native, plot, queries
+from paceline import _native, plot, queries, summary
 from paceline.analysis import percentiles
 from paceline.reproduce.grid import grid
 from paceline.reproduce.model import Point, Run, Runs
+from paceline.reproduce.sweep import prepare
 from paceline.results import Results
-from paceline.run import Source
+from paceline.run import Source, given_settings
 from paceline.tables import Cell, Table, clean_label, format_number, format_share
+from paceline.words import many
 
 BUFFER = "switch.buffer"
 HALVINGS = 7
-"""Buffers tried below the scenario's own, each half of the one before, where none are given."""
+"""Buffers tried below the scenario's own at most, each half of the one before, where none are given."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +54,20 @@ class Tried:
 
     buffer_bytes: int
     p99: float
-    """Of the flows' slowdown, or of the queries' where there are no flows."""
+    """Of the slowdown of flows and of each group of queries, the largest."""
     drops: float
     paused: float
     seeds: int
+    status: str = "completed"
+    """How the runs ended; several seeds may have ended in several ways."""
+    measured: int = 0
+    """Flows and queries behind the slowdowns, all seeds together."""
+    unfinished: int = 0
+    """Of them, those without an end, given up or not."""
+    fewest: int = 0
+    """Flows, or queries of a group, of the smallest sample that a p99 was taken of; 0 without any."""
+    at_least: bool = False
+    """The p99 slowdown is a lower bound in some run: what did not finish could raise it."""
 
 
 @dataclass(frozen=True)
@@ -84,25 +97,44 @@ def points(
     *,
     seeds: int = 1,
     overrides: Sequence[str] = (),
-) -> list[Point]:
-    """All runs. Without ``buffers`` that of the scenario and what halving it gives.
+) -> tuple[list[Point], list[str]]:
+    """All runs; and remarks. Without ``buffers`` that of the scenario and what halving it gives.
+
+    Halving ends, with a remark, where no switch can be built any more.
 
     Raises InputError for a scenario or a value that is wrong, and for a scenario whose switches have no buffer of their
     own to vary.
     """
     found: list[Point] = []
+    remarks: list[str] = []
     for scenario in scenarios:
-        chosen = list(buffers) or _halved(scenario, overrides)
+        chosen = list(buffers)
+        if not chosen:
+            chosen, remark = _halved(scenario, vary, overrides)
+            remarks += [f"{scenario.stem}: {remark}" if len(scenarios) > 1 else remark] if remark else []
         made = grid(scenario, [f"{BUFFER}={','.join(chosen)}", *vary], seeds=seeds, overrides=overrides)
         found += [replace(p, key={"scenario": scenario.stem, **p.key}) for p in made]
-    return found
+    return found, remarks
 
 
-def _halved(scenario: Path, overrides: Sequence[str]) -> list[str]:
+def _halved(scenario: Path, vary: Sequence[str], overrides: Sequence[str]) -> tuple[list[str], str]:
+    """The scenario's buffer and its halves, ascending, as far as all variants can be built; and why they end early."""
     source = Source.of(scenario)
     resolved = tomllib.loads(_native.check(source.text, source.name, list(overrides), source.base)["resolved"])
     whole = _bytes(str(resolved["switch"]["buffer"]))
-    return [f"{max(whole >> k, 1)}B" for k in range(HALVINGS, -1, -1)]
+    chosen: list[str] = []
+    for k in range(HALVINGS + 1):
+        size = f"{max(whole >> k, 1)}B"
+        try:
+            # Kept and used again when the runs are made ready.
+            prepare(grid(scenario, [f"{BUFFER}={size}", *vary], overrides=overrides))
+        except _native.InputError as error:
+            if not chosen:
+                raise
+            below, problem = _size(whole >> (k - 1)), error.problem or str(error)
+            return chosen, f"no buffer below {below} was tried: with {_size(whole >> k)}, {problem}"
+        chosen.insert(0, size)
+    return chosen, ""
 
 
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
@@ -114,6 +146,10 @@ def _bytes(text: str) -> int:
     return round(float(digits) * _UNITS[text[len(digits) :]])
 
 
+def _buffer(run: Run) -> int:
+    return _bytes(str(run.point.key[BUFFER]).strip("\"'"))
+
+
 def curves(runs: Runs, limits: Limits) -> list[Curve]:
     """The runs by combination, judged."""
     keys = dict.fromkeys(tuple((k, v) for k, v in run.point.key.items() if k != BUFFER) for run in runs)
@@ -123,7 +159,7 @@ def curves(runs: Runs, limits: Limits) -> list[Curve]:
         own = [run for run in runs if all(run.point.key.get(k) == v for k, v in key)]
         by_buffer: dict[int, list[Run]] = {}
         for run in own:
-            by_buffer.setdefault(_bytes(str(run.point.key[BUFFER]).strip("\"'")), []).append(run)
+            by_buffer.setdefault(_buffer(run), []).append(run)
         tried = tuple(_tried(size, by_buffer[size]) for size in sorted(by_buffer))
         parts = [str(v) if k == "scenario" else f"{k.rpartition('.')[2]} {v}" for k, v in key if k in several]
         label = clean_label(", ".join(parts) or str(dict(key)["scenario"]))
@@ -132,33 +168,82 @@ def curves(runs: Runs, limits: Limits) -> list[Curve]:
 
 
 def _tried(size: int, runs: Sequence[Run]) -> Tried:
-    all_of_it = [_measured(run.results()) for run in runs]
-    p99, drops, paused = (float(np.mean([m[i] for m in all_of_it])) for i in range(3))
-    return Tried(size, p99, drops, paused, len(runs))
-
-
-def _measured(results: Results) -> tuple[float, float, float]:
-    asked = list(queries.groups(results))
-    flows = results.slowdown()
-    p99 = [percentiles(s, (99.0,))[0].value for s in (flows, *(g.slowdown for g in asked)) if len(s)]
-    c = results.summary["counters"]
-    pauses = results.pauses
-    longest = float(pauses["paused_ps"].max()) if pauses.rows else 0.0
-    return (
-        max(p99, default=math.nan),
-        c["drops_buffer"] / max(c["data_packets"], 1),
-        longest / max(results.simulated_ps, 1),
+    each = [_measured(size, run.results()) for run in runs]
+    return Tried(
+        size,
+        p99=float(np.mean([one.p99 for one in each])),
+        drops=float(np.mean([one.drops for one in each])),
+        paused=float(np.mean([one.paused for one in each])),
+        seeds=len(each),
+        status=", ".join(dict.fromkeys(one.status for one in each)),
+        measured=sum(one.measured for one in each),
+        unfinished=sum(one.unfinished for one in each),
+        fewest=min(one.fewest for one in each),
+        at_least=any(one.at_least for one in each),
     )
 
 
+def _measured(size: int, results: Results) -> Tried:
+    """One run."""
+    samples = [s for s in (results.slowdown(), *(g.slowdown for g in queries.groups(results))) if len(s)]
+    p99 = [percentiles(s, (99.0,))[0] for s in samples]
+    c = results.summary["counters"]
+    pauses = results.pauses
+    longest = float(pauses["paused_ps"].max()) if pauses.rows else 0.0
+    return Tried(
+        size,
+        p99=max((p.value for p in p99), default=math.nan),
+        drops=c["drops_buffer"] / max(c["data_packets"], 1),
+        paused=longest / max(results.simulated_ps, 1),
+        seeds=1,
+        status=results.status,
+        measured=sum(map(len, samples)),
+        unfinished=sum(p.unfinished + p.failed for p in p99),
+        fewest=min(map(len, samples), default=0),
+        at_least=any(p.at_least for p in p99),
+    )
+
+
+STALLED = "stalled"
+UNKNOWN = "p99 not known"
+"""What is broken where too many flows did not finish for a p99."""
+
+
 def _broken(t: Tried, largest: Tried, limits: Limits) -> tuple[str, ...]:
+    asked = limits.p99 is not None or limits.p99_times is not None
+    # Limits met by what a stalled run did until then say nothing about the buffer.
+    first = ((STALLED,) if STALLED in t.status else ()) + ((UNKNOWN,) if asked and t.at_least else ())
     checks = [
         ("p99 slowdown", t.p99, limits.p99),
         ("p99 slowdown", t.p99, None if limits.p99_times is None else limits.p99_times * largest.p99),
         ("drops", t.drops, limits.drops),
         ("pauses", t.paused, limits.paused),
     ]
-    return tuple(dict.fromkeys(what for what, value, most in checks if most is not None and not value <= most))
+    return first + tuple(dict.fromkeys(what for what, value, most in checks if most is not None and not value <= most))
+
+
+_FEW = 100
+"""Values below which the p99 is the largest of them."""
+
+
+def remarks(runs: Runs, found: Sequence[Curve]) -> list[str]:
+    """What the runs warn of, each text once and with the buffers it is about; and p99s that are of few flows."""
+    told: dict[str, set[int]] = {}
+    of: dict[str, Source] = {}
+    for run in runs:
+        source = of.setdefault(str(run.point.scenario), Source.of(run.point.scenario))
+        given = given_settings(source.text, run.point.overrides)
+        for text in summary.remarks(run.results().summary, given):
+            told.setdefault(text, set()).add(_buffer(run))
+    everywhere = {_buffer(run) for run in runs}
+    said = []
+    for text, sizes in told.items():
+        where = "" if sizes == everywhere else f" (buffer {', '.join(map(_size, sorted(sizes)))})"
+        said.append(text + where)
+    fewest = min((t.fewest for curve in found for t in curve.tried), default=0)
+    if fewest < _FEW:
+        said.append(f"a p99 of {many(fewest, 'flow')} is that of the slowest: fewer than {_FEW} were measured")
+    return said
 
 
 def answers(found: Sequence[Curve]) -> Table:
@@ -177,7 +262,7 @@ def answers(found: Sequence[Curve]) -> Table:
             if small is None
             else (
                 _size(small.buffer_bytes),
-                format_number(small.p99),
+                _p99(small),
                 format_share(small.drops),
                 format_share(small.paused),
             )
@@ -194,13 +279,28 @@ def everything(found: Sequence[Curve]) -> Table:
         for t, broken in zip(curve.tried, curve.broken, strict=True):
             cells = (
                 _size(t.buffer_bytes),
-                format_number(t.p99),
+                t.status,
+                f"{t.measured:,} / {t.unfinished:,}",
+                _p99(t),
                 format_share(t.drops),
                 format_share(t.paused),
             )
             rows.append((Cell(curve.label), *(Cell(c) for c in cells), Cell(", ".join(broken) or "–")))
-    head = ("Curve", "Buffer", "p99 slowdown", "Dropped", "Worst port paused", "Breaks")
+    head = (
+        "Curve",
+        "Buffer",
+        "Status",
+        "Measured / unfinished",
+        "p99 slowdown",
+        "Dropped",
+        "Worst port paused",
+        "Breaks",
+    )
     return Table("All buffers tried", head, rows)
+
+
+def _p99(t: Tried) -> str:
+    return ("≥ " if t.at_least else "") + format_number(t.p99)
 
 
 def _size(size_bytes: int) -> str:
@@ -216,7 +316,11 @@ def write(found: Sequence[Curve], folder: Path) -> list[Path]:
     columns = [
         "curve",
         "buffer_bytes",
+        "status",
+        "measured",
+        "unfinished",
         "slowdown_p99",
+        "slowdown_p99_at_least",
         "dropped_share",
         "paused_share",
         "seeds",
@@ -226,7 +330,10 @@ def write(found: Sequence[Curve], folder: Path) -> list[Path]:
     writer.writerow(columns)
     for curve in found:
         for t, broken in zip(curve.tried, curve.broken, strict=True):
-            values: list[Any] = [t.buffer_bytes, t.p99, t.drops, t.paused, t.seeds]
+            # A p99 that is only a lower bound has a column of its own: who plots the other one gets no false point.
+            known, least = ("", t.p99) if t.at_least else (t.p99, "")
+            counts = [t.buffer_bytes, t.status.replace(", ", ";"), t.measured, t.unfinished]
+            values: list[Any] = [*counts, known, least, t.drops, t.paused, t.seeds]
             writer.writerow([curve.label, *values, ";".join(broken)])
     part = folder / ".buffers.csv.part"
     part.write_text(text.getvalue(), encoding="utf-8")
@@ -239,6 +346,7 @@ def write(found: Sequence[Curve], folder: Path) -> list[Path]:
             [t.paused for t in curve.tried],
             [not b for b in curve.broken],
             None if curve.smallest is None else curve.smallest.buffer_bytes,
+            [t.at_least or STALLED in t.status for t in curve.tried],
         )
         for curve in found
     }

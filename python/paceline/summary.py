@@ -6,17 +6,17 @@ from typing import Any
 from paceline.words import readable, simulated
 
 _NOTABLE = {
-    "drops_buffer": "drops in buffers",
-    "drops_wire": "drops on wires",
-    "drops_link_down": "drops on links down",
-    "lossless_drops": "drops in lossless classes",
-    "marks": "ECN marks",
-    "pause_frames": "PFC pauses",
-    "retransmitted_packets": "retransmissions",
-    "drops_unscheduled": "unscheduled drops",
-    "trimmed_packets": "trimmed packets",
-    "drops_credit": "credits dropped",
-    "ties": "ties between events",
+    "drops_buffer": ("drop in buffers", "drops in buffers"),
+    "drops_wire": ("drop on wires", "drops on wires"),
+    "drops_link_down": ("drop on links down", "drops on links down"),
+    "lossless_drops": ("drop in lossless classes", "drops in lossless classes"),
+    "marks": ("ECN mark", "ECN marks"),
+    "pause_frames": ("PFC pause", "PFC pauses"),
+    "retransmitted_packets": ("retransmission", "retransmissions"),
+    "drops_unscheduled": ("unscheduled drop", "unscheduled drops"),
+    "trimmed_packets": ("trimmed packet", "trimmed packets"),
+    "drops_credit": ("credit dropped", "credits dropped"),
+    "ties": ("tie between events", "ties between events"),
 }
 
 
@@ -25,7 +25,7 @@ def lines(summary: dict[str, Any], given: Collection[str] | None = None) -> list
 
     Of the settings without effect only those are told that the user made: ``given``, dotted; all without it.
     """
-    return [*_ending(summary), *mpi_lines(summary), *_counts(summary), *_speed(summary), *_remarks(summary, given)]
+    return [*_ending(summary), *mpi_lines(summary), *_counts(summary), *_speed(summary), *remarks(summary, given)]
 
 
 def _ending(summary: dict[str, Any]) -> list[str]:
@@ -55,7 +55,7 @@ def mpi_lines(summary: dict[str, Any]) -> list[str]:
 
 def _counts(summary: dict[str, Any]) -> list[str]:
     counters = summary.get("counters", {})
-    seen = [f"{counters[key]:,} {name}" for key, name in _NOTABLE.items() if counters.get(key)]
+    seen = [f"{counters[key]:,} {words[counters[key] != 1]}" for key, words in _NOTABLE.items() if counters.get(key)]
     return [", ".join(seen)] if seen else []
 
 
@@ -71,7 +71,8 @@ def _speed(summary: dict[str, Any]) -> list[str]:
     ]
 
 
-def _remarks(summary: dict[str, Any], given: Collection[str] | None) -> list[str]:
+def remarks(summary: dict[str, Any], given: Collection[str] | None) -> list[str]:
+    """Warnings, settings without effect (of those ``given``, as for :func:`lines`) and a diagnosis, a line each."""
     remarks = [f"warning: {readable(warning)}" for warning in summary.get("warnings", [])]
     settings = [name for text in summary.get("without_effect", []) for name in text.partition(":")[0].split(", ")]
     settings = [name for name in settings if given is None or _made(name, given)]

@@ -153,6 +153,20 @@ def lines(runs: Sequence[Results]) -> list[Line]:
     return [Line(text, line.run, line.mask) for text, line in zip(labels, found, strict=True)]
 
 
+_AGAINST = {
+    "line_rate": "line rate in an empty network",
+    "hpcc": "the HPCC simulator's formula",
+    "alone": "the same flow alone",
+}
+
+
+def timed(runs: Sequence[Results], baseline: Baseline | None, side: Side) -> str:
+    """What slowdowns, or without a baseline times, in a heading are of: ``at the sender, against line rate ...``."""
+    groups = dict.fromkeys(run.group for run in runs if run.group is not None)
+    parts = [f"timed at the {side}", *([f"against {_AGAINST[baseline]}"] if baseline else [])]
+    return ", ".join(parts + [f"flows of group {clean_label(g)} only" for g in groups])
+
+
 def format_number(value: float, digits: int = 3) -> str:
     """A number in full when whole or at least 1000, else in ``digits`` significant digits; a dash for nan."""
     if not math.isfinite(value):
@@ -216,6 +230,7 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
     totals = [analysis.percentiles(s, QS) for s in samples]
     names = _size_rows(bins)
     heading = counted(t[0] for t in totals)
+    what = timed(runs, baseline, side)
 
     def column(line: int, q: int) -> list[Percentile]:
         return [_at(curves[line][q], k) for k in range(len(names) - 1)] + [totals[line][q]]
@@ -227,7 +242,7 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
             for k, name in enumerate(names)
         ]
         head = ("Flow size", heading.capitalize(), *(f"p{q:g}" for q in QS))
-        return [Table("Slowdown by flow size, with 95 % confidence interval", head, rows)]
+        return [Table(f"Slowdown by flow size, {what}; with 95 % confidence interval", head, rows)]
     tables = []
     for i, q in enumerate(QS):
         columns = [column(n, i) for n in range(len(chosen))]
@@ -235,12 +250,19 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
         for k, name in enumerate(names):
             pairs = [(counts_cell(c[k]), slowdown_cell(c[k])) for c in columns]
             rows.append((Cell(name), *(Cell(value.text, f"({count.text})") for count, value in pairs)))
-        ratios = [analysis.geometric_mean_ratio(c[i].value, curves[0][i].value, bins.weight) for c in curves]
-        bounds = [c[i].at_least.any() or curves[0][i].at_least.any() for c in curves]
-        notes = ["with ≥ values" if b and n else "" for n, b in enumerate(bounds)]
+        first = curves[0][i]
+        ratios = [analysis.geometric_mean_ratio(c[i].value, first.value, bins.weight) for c in curves]
+        bounds = [c[i].at_least.any() or first.at_least.any() for c in curves]
+        shared = [int(np.count_nonzero(np.isfinite(c[i].value) & np.isfinite(first.value))) for c in curves]
+        notes = []
+        for n, (bound, k) in enumerate(zip(bounds, shared, strict=True)):
+            # A ratio over the few sizes that both have is not one of the two runs.
+            parts = ["with ≥ values"] if bound and n else []
+            parts += [f"over the {k} of {len(bins)} sizes both have"] if n and 0 < k < len(bins) else []
+            notes.append(", ".join(parts))
         last = (Cell(format_number(r, 4), note) for r, note in zip(ratios, notes, strict=True))
         rows.append((Cell("ratio to the first", "CDF-weighted"), *last))
-        tables.append(Table(f"Slowdown p{q:g} by flow size ({heading})", ("Flow size", *labels(chosen)), rows))
+        tables.append(Table(f"Slowdown p{q:g} by flow size, {what} ({heading})", ("Flow size", *labels(chosen)), rows))
     return tables
 
 
@@ -267,7 +289,8 @@ def group_tables(runs: Sequence[Results], baseline: Baseline, side: Side) -> lis
             name = group if len(runs) == 1 else f"{label}: {group}"
             rows.append((Cell(name), counts_cell(found[0]), *(slowdown_cell(p) for p in found)))
     head = ("Group", counted(first).capitalize(), *(f"p{q:g}" for q in QS))
-    return [Table("Slowdown by workload group, all sizes", head, rows)] if len(rows) > len(runs) else []
+    caption = f"Slowdown by workload group, all sizes, {timed(runs, baseline, side)}"
+    return [Table(caption, head, rows)] if len(rows) > len(runs) else []
 
 
 #: Counters that RDMA does not have; shown where there are any.
@@ -284,8 +307,7 @@ _OF_MESSAGES = {
 
 def figures_tables(runs: Sequence[Results]) -> list[Table]:
     """What the runs did and what they cost: one column per run; and the load of each tier."""
-    fixed: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
-        ("Status", lambda s: str(s["status"])),
+    counters: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
         ("Events", lambda s: format_number(s["counters"]["events"])),
         ("Packet hops of data", lambda s: format_number(s["counters"]["data_hops"])),
         ("Packet hops of control", lambda s: format_number(s["counters"]["control_hops"])),
@@ -309,14 +331,27 @@ def figures_tables(runs: Sequence[Results]) -> list[Table]:
         ("Fullest buffer", lambda s: format_bytes(s["counters"]["max_buffer_bytes"])),
         ("Ties between events", lambda s: format_number(s["counters"]["ties"])),
     ]
-    rows = [(Cell(name), *(Cell(show(r.summary)) for r in runs)) for name, show in fixed]
+    # Of a run that goes on, or was killed, nobody knows them: a dash, and not the zeros that stand in for them.
+    known = [r.status != "running" for r in runs]
     counts = [r.flow_counts() for r in runs]
-    rows[1:1] = [
-        (Cell("Simulated time"), *(Cell(format_time(r.simulated_ps)) for r in runs)),
-        (Cell("Flows finished"), *(Cell(f"{c['finished']:,}") for c in counts)),
-        (Cell("Flows unfinished"), *(Cell(f"{c['running']:,}") for c in counts)),
-        (Cell("Flows failed"), *(Cell(f"{c['failed']:,}") for c in counts)),
-        (Cell("Flows not started"), *(Cell(f"{c['not_started']:,}") for c in counts)),
+
+    def row(name: str, cells: Iterable[str]) -> tuple[Cell, ...]:
+        return (Cell(name), *map(Cell, cells))
+
+    def if_known(name: str, show: Callable[[int], str]) -> tuple[Cell, ...]:
+        return row(name, (show(i) if known[i] else "–" for i in range(len(runs))))
+
+    rows = [
+        row("Status", ("running, or killed" if r.status == "running" else r.status for r in runs)),
+        row("Simulated time", (format_time(r.simulated_ps) for r in runs)),
+        row("Flows finished", (f"{c['finished']:,}" for c in counts)),
+        if_known("Flows unfinished", lambda i: f"{counts[i]['running']:,}"),
+        row("Flows failed", (f"{c['failed']:,}" for c in counts)),
+        if_known("Flows not started", lambda i: f"{counts[i]['not_started']:,}"),
+        *(
+            row(name, (show(r.summary) if k else "–" for r, k in zip(runs, known, strict=True)))
+            for name, show in counters
+        ),
     ]
     tables = [Table("Counters and cost", ("", *run_labels(runs)), rows)]
     tiers = sorted({str(entry["tier"]) for r in runs for entry in r.summary["load"]}, key=analysis.tier_order)
@@ -334,6 +369,26 @@ def figures_tables(runs: Sequence[Results]) -> list[Table]:
     if rows:
         tables.append(Table("Load by tier: offered / carried, share of capacity", ("Tier", *run_labels(runs)), rows))
     return tables
+
+
+def datagram_table(runs: Sequence[Results]) -> Table | None:
+    """What became of datagrams, by scheme over UDP; ``None`` without any flow over it."""
+    rows: list[tuple[Cell, ...]] = []
+    for run, label in zip(runs, run_labels(runs), strict=True):
+        schemes, flows = run.summary["schemes"], run.flows
+        for code, scheme in enumerate(schemes):
+            own = flows.codes("scheme") == code
+            if scheme.get("cc") != "udp" or not own.any():
+                continue
+            lost = flows["lost_packets"][own]
+            sent = next((t["packets"] for t in run.summary.get("traffic", []) if t["scheme"] == scheme["name"]), None)
+            hit = int(np.count_nonzero(lost))
+            share = "–" if not sent else format_share(int(lost.sum()) / sent)
+            name = clean_label(str(scheme["name"]) if len(runs) == 1 else f"{label}: {scheme['name']}")
+            cells = ("–" if sent is None else f"{sent:,}", f"{int(lost.sum()):,}", share, f"{hit:,} of {len(lost):,}")
+            rows.append((Cell(name), *map(Cell, cells)))
+    head = ("Scheme", "Datagrams sent", "Lost", "Share lost", "Flows that lost some")
+    return Table("Datagrams (UDP), all groups and the whole run", head, rows) if rows else None
 
 
 def figures_table(runs: Sequence[Results]) -> str:

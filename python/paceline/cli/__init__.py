@@ -70,7 +70,7 @@ def bench(context: typer.Context) -> None:
     \b
     Examples:
       paceline bench
-      paceline bench incast --json
+      paceline bench incast-pfc --json
     """
     from paceline.bench import bench as run_bench
 

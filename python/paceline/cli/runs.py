@@ -70,7 +70,9 @@ def report(
     ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="DIR", show_default="the first DIR", help="Where the report goes."),
+        typer.Option(
+            "--out", "-o", metavar="DIR|FILE.html", show_default="the first DIR", help="Where the report goes."
+        ),
     ] = None,
     baseline: Annotated[
         Baseline,
@@ -81,13 +83,18 @@ def report(
         ),
     ] = "line_rate",
     side: Annotated[
-        Side,
+        Side | None,
         typer.Option(
             "--side",
             metavar="|".join(get_args(Side)),
+            show_default="sender; receiver where flows are over UDP",
             help="Flows are timed to the last acknowledgement, which TCP may delay, or to the last byte received.",
         ),
-    ] = "sender",
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option("--group", metavar="NAME", show_default="all", help="Times only flows of this workload group."),
+    ] = None,
     threads: Annotated[int, typer.Option("--threads", "-j", metavar="N", min=1, help="For flows simulated alone.")] = 1,
     progress: Progress = Mode.AUTO,
     quiet: Quiet = False,
@@ -103,6 +110,7 @@ def report(
       paceline report results/incast
       paceline report results/hpcc results/none --out results/comparison
       paceline report results/incast --baseline alone
+      paceline report results/incast --group incast
     """
     if baseline == "hpcc" and side == "receiver":
         raise typer.BadParameter("--baseline hpcc is of the sender's times only; allowed with it: --side sender")
@@ -111,22 +119,41 @@ def report(
     for folder in folders:
         restore(folder)
 
-    from paceline import queries, tables
+    from paceline import _native, queries, tables
     from paceline.report import write_report
+    from paceline.report.head import notice_text
+    from paceline.report.page import Page
     from paceline.results import Results
 
     runs = [Results.load(folder) for folder in folders]
+    for k, run in enumerate(runs):
+        if group is None:
+            break
+        groups = ", ".join(map(str, run.summary["groups"])) or "none: the run has no groups on record"
+        if group not in run.summary["groups"]:
+            raise _native.input_error("no such group", field="--group", value=group, allowed=groups, file=str(run.path))
+        runs[k] = run.of_group(group)
+    if side is None:
+        # The formula is of the sender's times only.
+        datagrams = baseline != "hpcc" and any(run.default_side() == "receiver" for run in runs)
+        side = "receiver" if datagrams else "sender"
     if baseline == "alone":
         from paceline import alone
 
         for run in runs:
             alone.load(run.path, run.flows.rows, threads=threads, progress=Mode.NONE if quiet else progress)
-    page = write_report(folders, (out or folders[0]) / "report.html", baseline=baseline, side=side)
+    at = out or folders[0]
+    target = at if at.suffix == ".html" and not at.is_dir() else at / "report.html"
+    page = write_report(folders, target, baseline=baseline, side=side, group=group)
     if not quiet:
+        print(notice_text(Page(runs, None, baseline, side)), end="")
         found = queries.all_groups(runs)
         if found:
             print("\n".join(table.plain() for table in queries.tables(found)))
         if not found or any(run.measured.any() for run in runs):
             print(tables.slowdown_table(runs, baseline=baseline, side=side))
+        lost = tables.datagram_table(runs)
+        if lost:
+            print(lost.plain())
         print(tables.figures_table(runs))
         print(page)

@@ -16,6 +16,9 @@ def check(
     scenario: ScenarioFile,
     overrides: Overrides = None,
     resolved: Annotated[bool, typer.Option("--resolved", help="Prints the scenario, all defaults filled in.")] = False,
+    ports: Annotated[
+        bool, typer.Option("--ports", help="Prints every port with its node, number and peer, as settings name them.")
+    ] = False,
     as_json: AsJson = False,
     _json_errors: JsonErrors = False,
 ) -> None:
@@ -27,11 +30,21 @@ def check(
     Examples:
       paceline check incast.toml
       paceline check incast.toml --set workloads.0.senders=8 --resolved
+      paceline check incast.toml --ports
     """
     from paceline.catalogue import check_lines
     from paceline.run import check as check_scenario
 
     found = check_scenario(scenario, overrides or ())
+    if ports:
+        from paceline.ports import port_table, ports_of
+
+        listed = ports_of(scenario, overrides or ())
+        if as_json:
+            print_json({"ports": [vars(p) for p in listed]})
+        else:
+            print(port_table(listed).plain(), end="")
+        return
     if as_json:
         print_json(found)
         return
@@ -42,20 +55,24 @@ def check(
 
 def explain(
     field: Annotated[
-        str, typer.Argument(metavar="FIELD", show_default=False, help="A field of scenarios, or its last part.")
+        str,
+        typer.Argument(metavar="FIELD", show_default=False, help="A field of scenarios, its last part, or a section."),
     ],
     _json_errors: JsonErrors = False,
 ) -> None:
     """Tells what a field of scenarios means.
 
-    Default, unit, range and source.
+    Default, unit, range and source; of a section what settings it has.
 
     \b
     Examples:
       paceline explain switch.ecn.k_max
       paceline explain eta
+      paceline explain switch.pfc
     """
-    print(_native.explain(field).rstrip("\n"))
+    from paceline.fields import explain as explain_field
+
+    print(explain_field(field).rstrip("\n"))
 
 
 def init(

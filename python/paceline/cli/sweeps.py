@@ -83,6 +83,15 @@ def sweep(
         list[str] | None,
         typer.Option("--vary", metavar="KEY=A,B,...", show_default=False, help="Values of a field; may be repeated."),
     ] = None,
+    case: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--case",
+            metavar='"NAME: KEY=A; KEY=B"',
+            show_default=False,
+            help="Fields set together, as a value of one more axis; may be repeated.",
+        ),
+    ] = None,
     seeds: Annotated[int, typer.Option("--seeds", metavar="N", min=1, help="Seeds, from the scenario's on.")] = 1,
     overrides: Overrides = None,
     out: Annotated[
@@ -105,12 +114,14 @@ def sweep(
     Examples:
       paceline sweep incast.toml --vary workloads.0.senders=8,16,32 --seeds 3
       paceline sweep demo.toml --vary workloads.0.scheme=hpcc,none --vary workloads.0.load.value=0.3,0.5
+      paceline sweep s.toml --case "a: schemes.s.cc=hpcc" --case "b: schemes.s.cc=dctcp; switch.ecn.p_max=1"
     """
     from paceline.reproduce import command
 
     command.sweep(
         scenario,
         vary or (),
+        cases=case or (),
         seeds=seeds,
         overrides=overrides or (),
         out=out,
@@ -123,7 +134,7 @@ def size_buffers(
     buffers: Annotated[
         str | None,
         typer.Option(
-            "--buffers", metavar="A,B,...", show_default="the scenario's, halved 7 times", help="Sizes to try."
+            "--buffers", metavar="A,B,...", show_default="the scenario's, halved up to 7 times", help="Sizes to try."
         ),
     ] = None,
     vary: Annotated[

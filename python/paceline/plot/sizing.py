@@ -15,6 +15,7 @@ from paceline.plot.style import INK, PAPER, blank, legend, look, plain_log, styl
 from paceline.tables import clean_label, format_size
 
 _DOTS: dict[str, Any] = {"marker": "o", "markersize": 3, "linestyle": "none"}
+_TRIANGLE: dict[str, Any] = {"marker": "^", "markersize": 4}
 _UPRIGHT: dict[str, Any] = {"marker": "|", "markersize": 7, "markeredgewidth": 0.7, "linestyle": "none"}
 """In the legend."""
 
@@ -31,14 +32,17 @@ class Sized:
     """Whether the buffer keeps all limits."""
     smallest: int | None
     """The smallest buffer that will do."""
+    unknown: Sequence[bool] = ()
+    """Whether the run stalled, or its p99 is only a lower bound; none without."""
 
 
 @style()
 def sizing(found: Mapping[str, Sized]) -> Figure:
     """p99 slowdown, drops and pauses over the buffer, a panel each; those without any drop or pause are left out.
 
-    Filled marks keep the limits, hollow ones do not; a vertical line stands at the smallest buffer that will do. The
-    legend says so, as the figure may be looked at alone.
+    Filled marks keep the limits, hollow ones do not, and triangles are runs whose flows did not finish: the p99 is
+    at least that, and drops and pauses are those until then; a vertical line stands at the smallest buffer that will
+    do. The legend says so, as the figure may be looked at alone.
     """
     panels: list[tuple[str, str, float]] = [("p99", "p99 slowdown", 1.0)]
     panels += [("drops", "Dropped (%)", 100.0)] if any(max(s.drops) > 0 for s in found.values()) else []
@@ -51,11 +55,12 @@ def sizing(found: Mapping[str, Sized]) -> Figure:
             y, own = [v * factor for v in getattr(s, what)], look(i)
             (line,) = ax.plot(s.buffer_bytes, y, linewidth=0.9, **own)
             handles += [line] if what == "p99" else []
-            for inside in (True, False):
-                chosen = [k for k, w in enumerate(s.within) if w == inside]
+            unknown = s.unknown or [False] * len(s.within)
+            for inside, open_ in ((True, False), (False, False), (True, True), (False, True)):
+                chosen = [k for k, w in enumerate(s.within) if w == inside and unknown[k] == open_]
                 face = own["color"] if inside else PAPER
                 at = [s.buffer_bytes[k] for k in chosen], [y[k] for k in chosen]
-                dots = {**_DOTS, "color": own["color"], "markerfacecolor": face}
+                dots = {**_DOTS, "color": own["color"], "markerfacecolor": face} | (_TRIANGLE if open_ else {})
                 if chosen:
                     ax.plot(*at, **dots, clip_on=False, zorder=3)
             if s.smallest is not None:
@@ -74,6 +79,9 @@ def sizing(found: Mapping[str, Sized]) -> Figure:
     if not all(inside for s in found.values() for inside in s.within):
         handles.append(Line2D([], [], **_DOTS, color=INK, markerfacecolor=PAPER))
         names.append("a limit is broken")
+    if any(any(s.unknown) for s in found.values()):
+        handles.append(Line2D([], [], **(_DOTS | _TRIANGLE), color=INK, markerfacecolor=PAPER))
+        names.append("unfinished: at least")
     if any(s.smallest is not None for s in found.values()):
         handles.append(Line2D([], [], **_UPRIGHT, color=INK))
         names.append("smallest that will do")

@@ -50,7 +50,9 @@ def _time_axis(ax: Axes, start: float, end: float) -> None:
 @style()
 def queue_timeline(series: Mapping[str, Series]) -> Figure:
     """Bytes waiting over time, by label. The axis ends soon after the last instant at which anything waited."""
-    return timeline(series, "Bytes waiting", format_size, until_quiet=True)
+    # One curve has no legend to name it.
+    name = f"Bytes waiting, {clean_label(next(iter(series)))}" if len(series) == 1 else "Bytes waiting"
+    return timeline(series, name, format_size, until_quiet=True)
 
 
 @style()

@@ -12,11 +12,13 @@ from paceline.tables import (
     Table,
     counted,
     counts_cell,
+    datagram_table,
     format_bytes,
     format_time,
     group_tables,
     labels,
     slowdown_tables,
+    timed,
 )
 
 FINE_BINS_FROM = 20_000
@@ -55,6 +57,10 @@ def slowdown(page: Page) -> Section:
     positions = analysis.HUNDREDTHS if fine else analysis.DECILES
     bins = analysis.bins_from_sizes(np.concatenate([s.size_bytes for s in samples]), positions)
     section.text = f"Slowdown is FCT ({_span(page)}) divided by {_BASELINES[page.baseline]}. "
+    if page.side == "receiver" and any(run.default_side() == "receiver" for run in page.runs):
+        section.text += "A flow over UDP that lost datagrams never arrives whole and counts as failed. "
+    groups = ", ".join(dict.fromkeys(run.group for run in page.runs if run.group is not None))
+    section.text += f"Only flows of group {groups} count. " if groups else ""
     names = labels(page.lines)
     if len(bins) < FEWEST_BINS:
         if any((~s.censored).any() for s in samples):
@@ -77,6 +83,8 @@ def slowdown(page: Page) -> Section:
             section.figures.append(page.draw(figure, f"slowdown_p{q:g}", caption))
     section.tables = slowdown_tables(page.runs, baseline=page.baseline, side=page.side)
     section.tables += group_tables(page.runs, page.baseline, page.side)
+    lost = datagram_table(page.runs)
+    section.tables += [lost] if lost else []
     return section
 
 
@@ -140,5 +148,5 @@ def fct(page: Page) -> Section:
         rows.append((Cell(label), counts_cell(found[0]), *times))
     rows = [row if len(row) == 5 else (*row, *(Cell("–"),) * 3) for row in rows]
     head = ("", counted(first).capitalize(), *(f"p{q:g}" for q in QS))
-    section.tables.append(Table("FCT, all sizes", head, rows))
+    section.tables.append(Table(f"FCT, all sizes, {timed(page.runs, None, page.side)}", head, rows))
     return section

@@ -30,13 +30,21 @@ def notices(page: Page) -> list[tuple[str, str, list[str]]]:
             kind = "info" if run.status == "stopped" else "bad"
             why += [f"It got to {format_time(run.simulated_ps)} of simulated time."]
             if run.status == "running":
-                why.append("Only flows that had ended are on record, which favours short ones; counters are missing.")
+                why.append(
+                    "Only flows that had ended are on record, which favours short ones: percentiles are lower bounds "
+                    "(≥). How many flows had begun, and the counters, are not known (–)."
+                )
             else:
                 why.append("Percentiles count unfinished flows at their age.")
             found.append((kind, f"{own}{_SAID[run.status]}", why))
         if run.summary["counters"]["lossless_drops"]:
             drops = f"{run.summary['counters']['lossless_drops']:,} packets of a lossless class were dropped."
             found.append(("bad", f"{own}Lossless was violated", [drops]))
+        if page.side == "sender" and run.default_side() == "receiver":
+            said = (
+                "A sender of datagrams is done when the last has left: its FCT and slowdown do not show what is lost. "
+            )
+            found.append(("warn", f"{own}Flows over UDP are timed at the sender", [said + "--side receiver does."]))
         if run.summary["warnings"]:
             found.append(("warn", f"{own}Warnings", [readable(text) for text in run.summary["warnings"]]))
     return found
@@ -44,22 +52,31 @@ def notices(page: Page) -> list[tuple[str, str, list[str]]]:
 
 def tiles(run: Results, baseline: Baseline, side: Side) -> list[tuple[str, str]]:
     """Headline numbers of a single run."""
-    counts = run.flow_counts()
+    counts, known = run.flow_counts(), run.status != "running"
     asked = run.summary.get("queries")
     found = [("queries answered / issued", f"{asked['answered']:,} / {asked['issued']:,}")] if asked else []
     programs = [p for p in run.summary.get("mpi", []) if p["slowdown"]]
     found += [(f"slowdown of {p['group']}", f"{p['slowdown']:.3f}") for p in programs]
     if sum(counts.values()) or not found:
         p50, p99 = analysis.percentiles(run.slowdown(baseline, side), (50.0, 99.0))
+        where = "" if run.group is None else ", all groups"
+        unfinished = f"{counts['running']:,}" if known else "–"
         found += [
-            ("flows finished", f"{counts['finished']:,}"),
-            ("unfinished / failed", f"{counts['running']:,} / {counts['failed']:,}"),
+            (f"flows finished{where}", f"{counts['finished']:,}"),
+            (f"unfinished / failed{where}", f"{unfinished} / {counts['failed']:,}"),
             ("median slowdown", slowdown_cell(p50).text),
             ("p99 slowdown", slowdown_cell(p99).text),
         ]
     c = run.summary["counters"]
     drops = c["drops_buffer"] + c["drops_wire"] + c["drops_link_down"]
-    return [*found, ("drops", f"{drops:,}"), ("pause frames", f"{c['pause_frames']:,}")]
+    counted = [("drops", f"{drops:,}"), ("pause frames", f"{c['pause_frames']:,}")]
+    return [*found, *((name, value if known else "–") for name, value in counted)]
+
+
+def notice_text(page: Page) -> str:
+    """:func:`notices` for the terminal, with a blank line at the end; empty without any."""
+    found = [f"{heading}: {' '.join(said)}\n" for _, heading, said in notices(page)]
+    return "".join([*found, "\n"]) if found else ""
 
 
 def schemes(run: Results) -> str:

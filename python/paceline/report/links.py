@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
+
 import numpy as np
 
 from paceline import analysis, plot
 from paceline.analysis import TierUse
 from paceline.report.page import Page, Section
 from paceline.results import Columns, Results
-from paceline.tables import Cell, Table, format_bytes, format_share
+from paceline.tables import Cell, Table, format_bytes, format_rate, format_share
+from paceline.words import many
 
 
 def links(page: Page) -> Section:
@@ -40,8 +43,55 @@ def links(page: Page) -> Section:
         head += ("Paused, mean", "Paused, most") if paused else ()
         what = "transmitting and time paused" if paused else "transmitting"
         section.tables.append(Table(f"Time {what}, by tier", head, rows))
+    section.tables += _busiest(page)
     section.tables += _traffic(page)
+    said = [text for run, label in page.pairs for text in _failed(run, "" if page.alone else f"{label}: ")]
+    section.text = " ".join([section.text, *said]).strip()
     return section
+
+
+MOST_USED = 10
+"""Link directions in the table of the most used ones."""
+
+
+def _busiest(page: Page) -> list[Table]:
+    """The link directions that transmitted for the largest share of the run."""
+    rows: list[tuple[Cell, ...]] = []
+    for run, label in page.pairs:
+        table = run.links
+        busy = table["busy_ps"]
+        for k in np.argsort(-busy, kind="stable")[: MOST_USED if page.alone else 3]:
+            if busy[k] == 0 or not run.simulated_ps:
+                break
+            name = f"{table['node'][k]}:{table['port'][k]} to {table['peer'][k]}"
+            drops = int(table["drops_buffer"][k] + table["drops_wire"][k] + table["drops_link_down"][k])
+            used = f"{busy[k] / run.simulated_ps:.1%}"
+            cells = [str(table["tier"][k]).replace("->", " → "), format_rate(float(table["rate_bps"][k])), used]
+            cells += [format_bytes(float(table["data_bytes"][k])), f"{table['marks'][k]:,}", f"{drops:,}"]
+            rows.append((Cell(page.named(label, name)), *map(Cell, cells)))
+    head = ("Port", "Tier", "Rate", "Used", "Data", "Marks", "Drops")
+    return [Table("Most used links, share of the simulated time spent transmitting", head, rows)] if rows else []
+
+
+def _failed(run: Results, own: str) -> list[str]:
+    """Sentences on the links that failed: those named in the scenario, and how many at random."""
+    try:
+        failures = tomllib.loads(run.scenario_toml or "").get("failures", [])
+    except tomllib.TOMLDecodeError:
+        return []
+    named = []
+    for one in failures:
+        if one.get("kind") == "link":
+            back = f" until {one['up']}" if one.get("up") else ""
+            named.append(f"{' – '.join(map(str, one.get('link', [])))} from {one.get('down')}{back}")
+    said = [f"{own}Links that were down: {'; '.join(named)}."] if named else []
+    count = sum(int(one.get("count", 1)) for one in failures if one.get("kind") == "random")
+    if count:
+        lost, table = run.links["drops_link_down"] > 0, run.links
+        hit = [f"{n}:{p}" for n, p in zip(table["node"][lost], table["port"][lost], strict=True)]
+        some = f" (packets were lost to links down at the ports {', '.join(hit[:20])})" if hit else ""
+        said.append(f"{own}{many(count, 'link failure')} at random: which links, and when, is not on record{some}.")
+    return said
 
 
 def _traffic(page: Page) -> list[Table]:

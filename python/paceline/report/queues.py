@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,23 @@ _TEXT = (
     "are named by switch and number. Busiest means the largest mean. Percentiles while busy leave out the time in "
     "which nothing waited. Values are upper edges of histogram bins."
 )
+_CLASSES = (
+    " Where several traffic classes waited, each in a queue of its own, the mean is that of all of them together, and "
+    "all else is of the one class with the largest mean, which is named: how long two queues are at the same time is "
+    "not on record. What waits at the port is at least that."
+)
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Bytes waiting at a port, or over the ports of a tier."""
+
+    mean_bytes: float
+    """Per port, over all classes."""
+    busiest: QueueHistogram
+    """Of the class with the largest mean; the histogram of the port itself where no other class ever waited."""
+    which: str
+    """That class where several waited, as ``class 7, one of 6``; empty where one did."""
 
 
 def queues(page: Page) -> Section:
@@ -36,64 +54,95 @@ def queues(page: Page) -> Section:
         busiest = busiest_ports(run, BUSIEST_PORTS if page.alone else 1)
         for tier in sorted({str(t) for t in tiers}, key=analysis.tier_order):
             name = page.named(label, tier.replace("->", " → "))
-            found = histogram(run, tiers == tier)
+            found = waiting(run, tiers == tier)
             rows.append(_row(name, found))
             if not busiest:  # in large networks ports are not told apart
-                curves[name] = found
+                curves[_with_class(name, found)] = found.busiest
         for port, mask in busiest:
-            name = page.named(label, port)
-            curves[name] = histogram(run, mask)
-            rows.append(_row(name, curves[name]))
+            name, found = page.named(label, port), waiting(run, mask)
+            curves[_with_class(name, found)] = found.busiest
+            rows.append(_row(name, found))
         if switches.any() and page.alone:
-            curves["all switch ports"] = histogram(run, switches)
+            found = waiting(run, switches)
+            curves[_with_class("all switch ports", found)] = found.busiest
     if not any(len(h.busy().time_ps) and h.busy().time_ps.any() for h in curves.values()):
         section.text = "Nothing ever waited at a switch port." if rows else ""
         return section
     which = "" if page.alone else ", at the busiest port of each run where ports are recorded"
+    several = any(row[2].text for row in rows)
+    which += ", of the class that is named: other classes waited beside it" if several else ""
     caption = f"Share of time in which at most so many bytes waited{which}. The left edge is an empty queue."
+    section.text += _CLASSES if several else ""
     section.figures.append(page.draw(plot.queue_cdf(curves), "queue_cdf", caption))
     for i, (run, label) in enumerate(page.pairs):
         series = _series(run, BUSIEST_PORTS, list(curves))
         if series:
             name = "queue_timeline" if page.alone else f"queue_timeline_{i + 1}"
-            caption = "Bytes waiting over time at the busiest ports" + ("." if page.alone else f", {label}.")
+            # A single curve has no legend.
+            where = "the busiest ports" if len(series) > 1 else next(iter(series))
+            caption = f"Bytes waiting over time at {where}" + ("." if page.alone else f", {label}.")
             section.figures.append(page.draw(plot.queue_timeline(series), name, caption))
     split = [f"{q}{when}" for when in ("", " busy") for q in ("p50", "p95", "p99")]
-    head = ("Ports", "Busy", "Mean", *split, "Most")
+    head: tuple[str, ...] = ("Ports", "Mean", "All else of", "Busy", *split, "Most")
+    if not several:
+        head, rows = (*head[:2], *head[3:]), [(*row[:2], *row[3:]) for row in rows]
     section.tables.append(Table("Bytes waiting, by tier and at the busiest ports", head, rows))
     return section
 
 
-def histogram(run: Results, mask: NDArray[np.bool_]) -> QueueHistogram:
-    """The histogram of the ports in the rows of ``run.queues`` that ``mask`` picks."""
+def waiting(run: Results, mask: NDArray[np.bool_]) -> Waiting:
+    """What waited at the ports in the rows of ``run.queues`` that ``mask`` picks, taken as equal."""
     q = run.queues
-    try:
-        return QueueHistogram.merge(q["bin_low_bytes"][mask], q["bin_high_bytes"][mask], q["time_ps"][mask])
-    except ValueError as error:
-        raise ResultsError(run.path / "queues.csv", str(error)) from error
+    node, port, low, high, time, of = (
+        q[name][mask] for name in ("node", "port", "bin_low_bytes", "bin_high_bytes", "time_ps", "class")
+    )
+    # Each class of a port has a histogram over the whole run: the time of the port is that of one of them.
+    _, ports = np.unique(np.stack([node, port], axis=1), axis=0, return_inverse=True)
+    per = np.zeros((int(ports.max(initial=0)) + 1, int(of.max(initial=0)) + 1), dtype=np.int64)
+    np.add.at(per, (ports.ravel(), of), time)
+    whole = int(per.max(axis=1).sum())
+    found: dict[int, QueueHistogram] = {}
+    for c in np.unique(of):
+        own = of == c
+        lows, highs, times = low[own], high[own], time[own]
+        missing = whole - int(times.sum())
+        if missing:  # a class that has no row at a port never waited there
+            lows, highs, times = np.append(lows, 0), np.append(highs, 1), np.append(times, missing)
+        try:
+            found[int(c)] = QueueHistogram.merge(lows, highs, times)
+        except ValueError as error:
+            raise ResultsError(run.path / "queues.csv", str(error)) from error
+    used = {c: h.mean_bytes() for c, h in found.items() if h.busy().time_ps.any()}
+    busiest = max(used, key=lambda c: used[c], default=next(iter(found), None))
+    which = f"class {busiest}, one of {len(used)}" if len(used) > 1 else ""
+    empty = np.zeros(0, dtype=np.int64)
+    histogram = QueueHistogram(empty, empty, empty) if busiest is None else found[busiest]
+    return Waiting(sum(used.values()) if used or not found else 0.0, histogram, which)
+
+
+def _with_class(name: str, found: Waiting) -> str:
+    return f"{name}, {found.which}" if found.which else name
 
 
 def busiest_ports(run: Results, count: int) -> list[tuple[str, NDArray[np.bool_]]]:
-    """Switch ports with the largest mean queue: name, and mask over the rows of ``run.queues``. Ties by number."""
+    """Switch ports with the largest mean queue, all classes together: name, and mask over the rows of ``run.queues``.
+
+    Ties by number.
+    """
     q = run.queues
-    keys = np.stack([q["node"], q["port"], q["class"]], axis=1)
+    keys = np.stack([q["node"], q["port"]], axis=1)
     ports, inverse = np.unique(keys, axis=0, return_inverse=True)
     inverse = inverse.ravel()
-    weighted, time = np.zeros(len(ports)), np.zeros(len(ports))
-    np.add.at(weighted, inverse, (q["bin_low_bytes"] + q["bin_high_bytes"] - 1) / 2.0 * q["time_ps"])
-    np.add.at(time, inverse, q["time_ps"].astype(float))
+    # The classes of a port are over the same time, so that their sums rank ports as the means do.
+    mean = np.zeros(len(ports))
+    np.add.at(mean, inverse, (q["bin_low_bytes"] + q["bin_high_bytes"] - 1) / 2.0 * q["time_ps"])
     first = np.full(len(ports), len(inverse))
     np.minimum.at(first, inverse, np.arange(len(inverse)))
     # A row for all ports of a tier is no port.
     other = np.char.startswith(q["tier"][first], "host->") | (q["ports"][first] > 1)
-    mean = np.where(other, -1.0, weighted / np.maximum(time, 1.0))
-    several = len(np.unique(q["class"])) > 1
-    found = []
-    for k in np.argsort(-mean, kind="stable")[:count]:
-        if mean[k] > 0:
-            suffix = f" class {ports[k][2]}" if several else ""
-            found.append((_port_name(run, int(first[k])) + suffix, inverse == k))
-    return found
+    mean = np.where(other, -1.0, mean)
+    ranked = [int(k) for k in np.argsort(-mean, kind="stable")[:count] if mean[k] > 0]
+    return [(_port_name(run, int(first[k])), inverse == k) for k in ranked]
 
 
 def _port_name(run: Results, row: int) -> str:
@@ -103,12 +152,14 @@ def _port_name(run: Results, row: int) -> str:
     return f"port {q['node'][row]}:{q['port'][row]} to {peer} {q['peer'][row]}"
 
 
-def _row(name: str, h: QueueHistogram) -> tuple[Cell, ...]:
+def _row(name: str, found: Waiting) -> tuple[Cell, ...]:
+    h = found.busiest
     total = float(h.time_ps.sum())
     values = [analysis.queue_percentile(h, q, busy=busy)[1] for busy in (False, True) for q in QS]
     most = analysis.queue_percentile(h, 100)[1]
     share = f"{h.busy().time_ps.sum() / total:.1%}" if total else "–"
-    return (Cell(name), Cell(share), *(Cell(format_bytes(v)) for v in (h.mean_bytes(), *values, most)))
+    first = (Cell(name), Cell(format_bytes(found.mean_bytes)), Cell(found.which), Cell(share))
+    return (*first, *(Cell(format_bytes(v)) for v in (*values, most)))
 
 
 def _series(run: Results, count: int, known: list[str]) -> dict[str, Series]:

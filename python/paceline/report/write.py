@@ -23,26 +23,30 @@ def write_report(
     *,
     baseline: Baseline = "line_rate",
     side: Side = "sender",
+    group: str | None = None,
     paper_figures: bool = True,
 ) -> Path:
     """Writes the report of one result folder, or a comparison of several, to ``out``.
+
+    With ``group`` only the flows and queries of that workload group are timed.
 
     With ``paper_figures`` the figures also go to ``figures/`` beside it, as PNG and PDF: most of the time a report
     takes. Returns ``out``.
 
     Raises :class:`ResultsError` for a folder that cannot be read and ``ValueError`` without folders or for a baseline
-    that does not go with ``side`` (see :meth:`Results.slowdown`).
+    that does not go with ``side`` (see :meth:`Results.slowdown`), or a group that a run does not have.
     """
     if not dirs:
         raise ValueError("a report needs at least one result folder")
     runs = [Results.load(folder) for folder in dirs]
+    runs = runs if group is None else [run.of_group(group) for run in runs]
     page = Page(runs, out.parent / "figures" if paper_figures else None, baseline, side)
     sections = [part(page) for part in (programs, asked, slowdown, fct, queues, followed, links)]
     sections.append(Section("counters", "Counters", tables=figures_tables(runs)))
     sections += [parameters(page), provenance(page)]
     html = render(
         "report.html.j2",
-        title=runs[0].name if page.alone else f"Comparison of {len(runs)} runs",
+        title=_title(runs[0]) if page.alone else f"Comparison of {len(runs)} runs",
         runs=[(label, run, _about(run)) for run, label in page.pairs],
         notices=notices(page),
         tiles=tiles(runs[0], baseline, side) if page.alone else [],
@@ -55,6 +59,12 @@ def write_report(
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(html, encoding="utf-8")
     return out
+
+
+def _title(run: Results) -> str:
+    """The name, with the folder where that is another: runs of one scenario have one name."""
+    folder = run.path.resolve().name
+    return run.name if folder == run.name else f"{run.name} ({folder})"
 
 
 def _about(run: Results) -> str:

@@ -14,6 +14,7 @@ from paceline.experiments import chosen, experiments
 from paceline.options import Sweeping
 from paceline.reproduce.executors import open_executor
 from paceline.reproduce.model import Experiment, Scale
+from paceline.words import many
 
 
 def list_experiments(ids: Sequence[str], *, as_json: bool) -> None:
@@ -106,6 +107,7 @@ def sweep(
     scenario: Path,
     vary: Sequence[str],
     *,
+    cases: Sequence[str],
     seeds: int,
     overrides: Sequence[str],
     out: Path | None,
@@ -116,13 +118,13 @@ def sweep(
     from paceline.reproduce.store import Store
     from paceline.reproduce.sweep import prepare, run_jobs
 
-    made = prepare(grid(scenario, vary, seeds=seeds, overrides=overrides))
+    made = prepare(grid(scenario, vary, seeds=seeds, overrides=overrides, cases=cases))
     with _interruptible(), open_executor(how.executor, how.jobs) as where:
         runs = run_jobs(made, executor=where, store=Store(how.cache), progress=how.progress, title=scenario.stem)
     folder = Path("results") / f"{scenario.stem}-sweep" if out is None else out
     written = write_table(tidy(runs), folder)
     if not how.quiet:
-        print(f"{len(runs)} runs; {', '.join(map(str, written))}")
+        print(f"{many(len(runs), 'run')}; {', '.join(map(str, written))}")
 
 
 def size_buffers(
@@ -145,13 +147,14 @@ def size_buffers(
 
     times = p99.endswith("x")
     limits = sizing.Limits(
-        p99=None if times else _limit("--p99", p99, math.inf),
-        p99_times=_limit("--p99", p99.removesuffix("x"), math.inf) if times else None,
+        p99=None if times else _limit("--p99", p99, math.inf, least=1.0),
+        p99_times=_limit("--p99", p99.removesuffix("x"), math.inf, least=1.0) if times else None,
         drops=_limit("--drops", drops, 1.0),
         paused=_limit("--paused", paused, 1.0),
     )
     chosen = [size.strip() for size in buffers.split(",")] if buffers else []
-    made = prepare(sizing.points(scenarios, chosen, vary, seeds=seeds, overrides=overrides))
+    points, remarks = sizing.points(scenarios, chosen, vary, seeds=seeds, overrides=overrides)
+    made = prepare(points)
     with _interruptible(), open_executor(how.executor, how.jobs) as where:
         runs = run_jobs(made, executor=where, store=Store(how.cache), progress=how.progress, title="size-buffers")
     found = sizing.curves(runs, limits)
@@ -160,18 +163,27 @@ def size_buffers(
     print(sizing.answers(found).plain())
     if not how.quiet:
         print(sizing.everything(found).plain())
-        print(f"{len(runs)} runs; {', '.join(map(str, written))}")
+        print(
+            "\n".join(
+                [*sizing.remarks(runs, found), *remarks, f"{many(len(runs), 'run')}; {', '.join(map(str, written))}"]
+            )
+        )
 
 
-def _limit(option: str, text: str, most: float) -> float | None:
-    """A limit as typed; None for ``off``. InputError for what is no number, negative or above ``most``."""
+def _limit(option: str, text: str, most: float, *, least: float = 0.0) -> float | None:
+    """A limit as typed; None for ``off``. InputError for what is no number, below ``least`` or above ``most``.
+
+    No slowdown is below 1, and no buffer could keep such a limit.
+    """
     if text == "off":
         return None
     try:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not 0 <= value <= most or math.isinf(value):
-        allowed = "off, or a number from 0" + (f" to {most:g}" if math.isfinite(most) else ", such as 20 or 1.1x")
+    if not least <= value <= most or math.isinf(value):
+        allowed = f"off, or a number from {least:g}" + (
+            f" to {most:g}" if math.isfinite(most) else ", such as 20 or 1.1x"
+        )
         raise _native.input_error("not a limit", field=option, value=text, allowed=allowed)
     return value

@@ -21,12 +21,15 @@ _COUNTERS = (
 )
 
 
-def grid(scenario: Path, vary: Sequence[str], *, seeds: int = 1, overrides: Sequence[str] = ()) -> list[Point]:
+def grid(
+    scenario: Path, vary: Sequence[str], *, seeds: int = 1, overrides: Sequence[str] = (), cases: Sequence[str] = ()
+) -> list[Point]:
     """All combinations of the values of ``vary``, texts as ``key=a,b,c``, each with ``seeds`` seeds.
 
-    The seeds count up from the scenario's.
+    ``cases``, texts as ``name: key=a; key=b``, are one more axis whose values set several fields together: schemes
+    that need switches of their own. The seeds count up from the scenario's.
 
-    Raises InputError when a text is no such list, a key comes twice, or the scenario is wrong.
+    Raises InputError when a text is no such list, a key or case comes twice, or the scenario is wrong.
     """
     check_overrides(overrides)
     source = Source.of(scenario)
@@ -40,16 +43,34 @@ def grid(scenario: Path, vary: Sequence[str], *, seeds: int = 1, overrides: Sequ
             raise _native.input_error(problem, field="--vary", value=text, allowed=allowed)
         axes[key] = values
     first = int(resolved["seed"])
+    together = _cases(cases)
     return [
         Point(
             scenario=scenario,
-            key=dict(zip(axes, values, strict=True)),
+            key=({"case": case} if cases else {}) | dict(zip(axes, values, strict=True)),
             seed=seed,
-            overrides=(*overrides, *(f"{key}={value}" for key, value in zip(axes, values, strict=True))),
+            overrides=(*overrides, *settings, *(f"{key}={value}" for key, value in zip(axes, values, strict=True))),
         )
+        for case, settings in together.items()
         for values in itertools.product(*axes.values())
         for seed in range(first, first + seeds)
     ]
+
+
+def _cases(texts: Sequence[str]) -> dict[str, list[str]]:
+    """The settings of each case by its name; one case without any where none is asked for."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        name, colon, rest = text.partition(":")
+        settings = [part.strip() for part in _split(rest, ";") if part.strip()]
+        if not colon or not name.strip() or "=" in name or not all("=" in part for part in settings):
+            allowed = "NAME: key=value; key=value; ..."
+            raise _native.input_error("not a case", field="--case", value=text, allowed=allowed)
+        if name.strip() in found:
+            raise _native.input_error("a case twice", field="--case", value=text, allowed="each name once")
+        check_overrides(settings)
+        found[name.strip()] = settings
+    return found or {"": []}
 
 
 def _axis(text: str) -> tuple[str, list[str]]:
@@ -63,8 +84,8 @@ def _axis(text: str) -> tuple[str, list[str]]:
     return key.strip(), values
 
 
-def _split(text: str) -> list[str]:
-    """The parts between commas that stand neither in brackets nor in quotes."""
+def _split(text: str, at: str = ",") -> list[str]:
+    """The parts between commas, or other marks, that stand neither in brackets nor in quotes."""
     parts, depth, quote = [""], 0, ""
     for c in text:
         if quote:
@@ -75,7 +96,7 @@ def _split(text: str) -> list[str]:
             depth += 1
         elif c in "]}":
             depth -= 1
-        elif c == "," and depth == 0:
+        elif c == at and depth == 0:
             parts.append("")
             continue
         parts[-1] += c
@@ -85,8 +106,10 @@ def _split(text: str) -> list[str]:
 def tidy(runs: Runs) -> list[dict[str, Any]]:
     """One row per run: what was varied, the seed, and the quantities most sweeps are made for.
 
-    FCTs, in ps, and slowdowns, over the ideal at line rate, are those at the sender of all measured flows, unfinished
-    ones with their age. ``None`` where there is no flow.
+    FCTs, in ps, and slowdowns, over the ideal at line rate, are those at the sender of all measured flows. ``None``
+    where there is no flow, and where flows that did not finish could still raise the value: a cell holds no mark that
+    says "at least", and whoever plots the column would take an age for a time. ``measured`` and
+    ``measured_unfinished`` (given up, too) say how many flows are behind the values.
     """
     return [_row(run) for run in runs]
 
@@ -96,10 +119,12 @@ def _row(run: Run) -> dict[str, Any]:
     row: dict[str, Any] = {**run.point.key, "seed": run.point.seed, "status": results.status}
     row["simulated_ps"] = results.simulated_ps
     row |= {f"flows_{name}": results.summary["flows"][name] for name in ("total", "finished", "failed", "unfinished")}
-    for name, sample, unit in (("fct", results.fct(), "_ps"), ("slowdown", results.slowdown(), "")):
-        row[f"{name}_mean{unit}"] = float(sample.value.mean()) if len(sample) else None
+    times = results.fct()
+    row |= {"measured": len(times), "measured_unfinished": int(times.censored.sum())}
+    for name, sample, unit in (("fct", times, "_ps"), ("slowdown", results.slowdown(), "")):
+        row[f"{name}_mean{unit}"] = float(sample.value.mean()) if len(sample) and not sample.censored.any() else None
         for q, found in zip((50, 95, 99), percentiles(sample, (50.0, 95.0, 99.0)), strict=True):
-            row[f"{name}_p{q}{unit}"] = found.value if found.count else None
+            row[f"{name}_p{q}{unit}"] = found.value if found.count and not found.at_least else None
     row |= {name: results.summary["counters"][name] for name in _COUNTERS}
     row["folder"] = str(run.folder)
     return row

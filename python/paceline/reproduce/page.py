@@ -23,7 +23,8 @@ SHOWN_REPORTS = 12
 _RULES = (
     "pass: it holds, a statistical statement with its whole 95 % confidence interval over the seeds. "
     "fail: it does not. undecided: the interval holds the limit, or the intervals of an ordering overlap. "
-    "report: no claim to judge."
+    "report: no claim to judge. Limits come from the source where it states one, else from a rule of this project that "
+    "was fixed beforehand (docs/reproduce.md)."
 )
 
 

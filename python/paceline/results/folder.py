@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -23,13 +24,16 @@ Baseline = Literal["line_rate", "hpcc", "alone"]
 Side = Literal["sender", "receiver"]
 
 _TABLES = {table.name: table.kinds for table in TABLES}
+_OPTIONAL = {table.name: [c.name for c in table.columns if c.optional] for table in TABLES}
 
 
 class Results:
     """One run's result folder. Open it with :meth:`load`."""
 
-    def __init__(self, path: Path, summary: dict[str, Any], records: NDArray[Any]) -> None:
+    def __init__(self, path: Path, summary: dict[str, Any], records: NDArray[Any], group: str | None = None) -> None:
         self.path = path
+        self.group = group
+        """The workload group whose flows and queries are measured; all of them without one."""
         self.summary = summary
         """``summary.json`` as read and checked."""
         self._records = records
@@ -57,6 +61,25 @@ class Results:
         if len(records) and int(records["status"].max()) >= len(STATUS):
             raise ResultsError(path / "flows.bin", f"flow status {int(records['status'].max())} is not 0 to 3")
         return cls(path, summary, records)
+
+    def of_group(self, name: str) -> Results:
+        """The same results with only the flows and queries of one workload group measured.
+
+        Raises :class:`ValueError` for a group that the run does not have.
+        """
+        if name not in self.summary["groups"]:
+            raise ValueError(f"no group {name!r}; the run has {', '.join(map(str, self.summary['groups'])) or 'none'}")
+        return Results(self.path, self.summary, self._records, name)
+
+    def default_side(self) -> Side:
+        """Where flows are best timed: at the receiver if any measured flow is over UDP, else at the sender.
+
+        A sender of datagrams knows nothing of their fate: its times are the same whatever is lost.
+        """
+        cc = [s.get("cc") for s in self.summary["schemes"]]
+        return (
+            "receiver" if any(cc[int(code)] == "udp" for code in np.unique(self.measured_codes("scheme"))) else "sender"
+        )
 
     @property
     def name(self) -> str:
@@ -91,7 +114,7 @@ class Results:
 
     @cached_property
     def flows(self) -> Columns:
-        """All flows, columns as in ``flows.csv``; an FCT that does not exist is 0."""
+        """All flows, columns as in ``flows.csv``; an FCT that does not exist is 0, and masked by ``.masked(name)``."""
         found: dict[str, NDArray[Any]] = {"flow_id": np.arange(len(self._records))}
         found |= {name: self._records[name] for name in FLOW_RECORD.names or ()}
         found |= {"fct_sender_ps": self._sender_word(failed=False), "failed_after_ps": self._sender_word(failed=True)}
@@ -105,7 +128,7 @@ class Results:
             "scheme": self.schemes or ("",),
             "group": tuple(str(g) for g in self.summary["groups"]) or ("",),
         }
-        return Columns("flows", {name: found[name] for name in _TABLES["flows"]}, names)
+        return Columns("flows", {name: found[name] for name in _TABLES["flows"]}, names, _OPTIONAL["flows"])
 
     def _sender_word(self, *, failed: bool) -> NDArray[Any]:
         """The FCT at the sender, or else the age at which flows were given up, which share a field; 0 where none is."""
@@ -132,7 +155,7 @@ class Results:
             if len(records) and int(records[field].max()) >= len(known):
                 problem = f"{field} index {int(records[field].max())}, but summary.json names {len(known)} {field}s"
                 raise ResultsError(self.path / "queries.bin", problem)
-        return Columns("queries", {name: records[name] for name in _TABLES["queries"]}, names)
+        return Columns("queries", {name: records[name] for name in _TABLES["queries"]}, names, _OPTIONAL["queries"])
 
     @cached_property
     def ranks(self) -> Columns:
@@ -161,14 +184,17 @@ class Results:
 
     def _table(self, name: str) -> Columns:
         path = self.path / f"{name}.csv"
-        return Columns(name, read_csv(path, _TABLES[name], complete=self.status in ENDED), {})
+        table = read_csv(path, _TABLES[name], complete=self.status in ENDED)
+        return Columns(name, table, {}, _OPTIONAL[name])
 
     @cached_property
     def measured(self) -> NDArray[np.bool_]:
-        """Flows that count: started, and created inside the measuring window; shape ``(flows,)``."""
+        """Flows that count: started, created inside the measuring window, of :attr:`group`; shape ``(flows,)``."""
         window = self.summary["measure"]
         start = self._records["start_ps"]
         inside = (self._records["status"] > 0) & (start >= int(window.get("warmup_ps") or 0))
+        if self.group is not None:
+            inside &= self._records["group"] == self.summary["groups"].index(self.group)
         end = window.get("end_ps")
         return inside if end is None else inside & (start < int(end))
 
@@ -176,6 +202,7 @@ class Results:
         """FCT in ps of the measured flows: to the last acknowledgement (sender) or the last byte (receiver).
 
         Flows that did not finish are censored: at their age when their transport gave them up, else when the run ended.
+        Over UDP a flow that lost datagrams has an FCT at the sender all the same; at the receiver it counts as failed.
         """
         if side not in ("sender", "receiver"):
             raise ValueError(f"side must be 'sender' or 'receiver', got {side!r}")
@@ -183,9 +210,13 @@ class Results:
         failed = r["status"] == FAILED
         fct = np.where(failed, 0, r[f"fct_{side}_ps"]).astype(float)
         censored = fct == 0
+        if side == "receiver":
+            # Datagrams that were lost will never arrive, however long the run goes on.
+            failed = failed | (censored & (r["status"] == STATUS.index("finished")) & (r["lost_packets"] > 0))
         until = np.where(failed, r["fct_sender_ps"], np.maximum(self.simulated_ps - r["start_ps"].astype(float), 0.0))
         value = np.where(censored, until, fct)
-        return Sample(r["size_bytes"].astype(np.int64), value, censored, failed)
+        partial = self.status == "running"
+        return Sample(r["size_bytes"].astype(np.int64), value, censored, failed, partial=partial)
 
     def slowdown(self, baseline: Baseline = "line_rate", side: Side = "sender") -> Sample:
         """Slowdown of the measured flows: FCT divided by the ideal FCT of the same kind.
@@ -218,7 +249,7 @@ class Results:
         # No flow beats its ideal (alone: by more than rounding): 1 also bounds a censored flow younger than that.
         floored = np.ones(len(value), dtype=bool) if baseline == "hpcc" else fct.censored
         value = np.where(floored, np.maximum(value, 1.0), value)
-        return Sample(fct.size_bytes, value, fct.censored, fct.failed)
+        return replace(fct, value=value)
 
     def measured_codes(self, name: Literal["scheme", "group", "class"]) -> NDArray[Any]:
         """Index of the scheme or group, or the class, of each measured flow; aligned with :meth:`slowdown`."""

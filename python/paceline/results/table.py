@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,19 @@ class Columns(Mapping[str, NDArray[Any]]):
     Values are made on first use. Index by name for a column, by mask or slice for a smaller table.
     """
 
-    def __init__(self, title: str, columns: Mapping[str, NDArray[Any]], names: Mapping[str, tuple[str, ...]]) -> None:
-        """``names`` gives, for columns stored as codes, what each code stands for."""
+    def __init__(
+        self,
+        title: str,
+        columns: Mapping[str, NDArray[Any]],
+        names: Mapping[str, tuple[str, ...]],
+        optional: Collection[str] = (),
+    ) -> None:
+        """``names`` gives, for columns stored as codes, what each code stands for.
+
+        In the columns ``optional`` 0 stands for a value that does not exist; :meth:`masked` and the conversions say so.
+        """
         self.title = title
+        self._optional = frozenset(optional)
         self._columns = dict(columns)
         self._names = dict(names)
 
@@ -49,9 +59,17 @@ class Columns(Mapping[str, NDArray[Any]]):
         """What the codes of a column stand for; empty for a column of numbers."""
         return self._names.get(name, ())
 
+    def masked(self, name: str) -> np.ma.MaskedArray[Any, Any]:
+        """A column with what does not exist masked: an FCT of a flow that did not finish is 0 in the plain column."""
+        column = self[name]
+        return np.ma.MaskedArray(column, mask=self._missing(name, column))
+
+    def _missing(self, name: str, column: NDArray[Any]) -> NDArray[np.bool_]:
+        return column == 0 if name in self._optional else np.zeros(len(column), dtype=bool)
+
     def where(self, mask: NDArray[np.bool_]) -> Columns:
         """The rows for which ``mask`` (shape ``(rows,)``) is true."""
-        return Columns(self.title, {k: v[mask] for k, v in self._columns.items()}, self._names)
+        return Columns(self.title, {k: v[mask] for k, v in self._columns.items()}, self._names, self._optional)
 
     def head(self, rows: int = 5) -> list[list[str]]:
         """The first rows as text."""
@@ -73,21 +91,39 @@ class Columns(Mapping[str, NDArray[Any]]):
         return f"{title}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def to_pandas(self) -> Any:
-        """The table as ``pandas.DataFrame``. Raises ``ImportError`` when pandas is not installed."""
-        return _optional("pandas").DataFrame(dict(self))
+        """The table as ``pandas.DataFrame``; what does not exist is ``<NA>``, in columns of a nullable type.
+
+        Raises ``ImportError`` when pandas is not installed.
+        """
+        pandas = _optional("pandas")
+        columns: dict[str, Any] = dict(self)
+        for name in self._optional & columns.keys():
+            columns[name] = pandas.arrays.IntegerArray(np.array(columns[name]), self._missing(name, columns[name]))
+        return pandas.DataFrame(columns)
 
     def to_polars(self) -> Any:
-        """The table as ``polars.DataFrame``. Raises ``ImportError`` when polars is not installed."""
-        return _optional("polars").DataFrame({k: np.ascontiguousarray(v) for k, v in self.items()})
+        """The table as ``polars.DataFrame``; what does not exist is null.
+
+        Raises ``ImportError`` when polars is not installed.
+        """
+        polars = _optional("polars")
+        frame = polars.DataFrame({k: np.ascontiguousarray(v) for k, v in self.items()})
+        # Without an otherwise it is null.
+        return frame.with_columns(polars.when(polars.col(k) != 0).then(polars.col(k)) for k in sorted(self._optional))
 
     def to_arrow(self) -> Any:
-        """The table as ``pyarrow.Table``. Raises ``ImportError`` when pyarrow is not installed."""
-        return _optional("pyarrow").table({k: np.ascontiguousarray(v) for k, v in self.items()})
+        """The table as ``pyarrow.Table``; what does not exist is null.
+
+        Raises ``ImportError`` when pyarrow is not installed.
+        """
+        arrow = _optional("pyarrow")
+        return arrow.table({k: arrow.array(np.ascontiguousarray(v), mask=self._missing(k, v)) for k, v in self.items()})
 
 
 def _optional(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        problem = f"this conversion needs {module}, which is not installed; install it, or use the NumPy columns"
+        how = f'`.venv/bin/pip install {module}` in a checkout, `pip install "paceline[{module}]"` elsewhere'
+        problem = f"this conversion needs {module}, which is not installed: {how}; or use the NumPy columns"
         raise ImportError(problem) from error

@@ -1,0 +1,173 @@
+"""The settings of a scenario as a tree, read from the classes of :mod:`paceline.scenario`: what sections hold.
+
+The engine explains single fields (``_native.explain``). What it does not know is that ``switch.pfc`` is a section, and
+that ``failures.link`` can only mean ``failures.*.link``.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from paceline import _native
+from paceline.catalogue import width
+
+
+@dataclass(frozen=True)
+class Field:
+    """A setting of one variant of a section."""
+
+    path: tuple[str, ...]
+    """Parts; ``*`` for the number of an entry, or the name of a scheme."""
+    default: str
+    meaning: str
+    """Its first sentence."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A section, or what it is with one ``kind``."""
+
+    path: tuple[str, ...]
+    when: str
+    """As ``kind = "link"``; empty where there is but one variant."""
+    meaning: str
+    fields: tuple[Field, ...]
+    sections: tuple[tuple[str, ...], ...]
+    """Paths of the sections within."""
+
+
+def explain(asked: str) -> str:
+    """What the engine says of a field; of a section its settings. Numbers and names of entries may be left out.
+
+    Raises InputError for what is neither.
+    """
+    try:
+        return _native.explain(asked)
+    except _native.InputError:
+        wanted = _plain(asked.replace("[]", "").split("."))
+        for among in (_is, _ends_with):
+            paths = dict.fromkeys(f.path for v in _variants() for f in v.fields if among(_plain(f.path), wanted))
+            sections = [v for v in _variants() if among(_plain(v.path), wanted)]
+            if wanted and (paths or sections):
+                # Several kinds of workload may have the same section.
+                listed = list(dict.fromkeys(_listed(sections)))
+                return "\n".join([*listed, *(_native.explain(".".join(path)).rstrip("\n") for path in paths)])
+        raise
+
+
+def _plain(path: list[str] | tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(part for part in path if part and part != "*" and not part.isdecimal())
+
+
+def _is(path: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
+    return path == wanted
+
+
+def _ends_with(path: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
+    return path[-len(wanted) :] == wanted
+
+
+def _listed(sections: list[Variant]) -> Iterator[str]:
+    """Sections as text: a line per setting, or where a section has many variants only the names of each."""
+    for v in sections:
+        name = _written(v.path)
+        # One text each, so that equal ones can be told.
+        yield "\n".join(_one(v, name, brief=len(sections) > 3))
+    if sections:
+        some = next((".".join(_plain(v.fields[0].path)) for v in sections if v.fields), "seed")
+        yield f"`paceline explain FIELD`, such as `{some}`, tells unit, range and source."
+
+
+def _one(v: Variant, name: str, *, brief: bool) -> Iterator[str]:
+    yield f"{name}{f' (with {v.when})' if v.when else ''}: {v.meaning}"
+    rows = [(f.path[-1], f" = {f.default}" if f.default else " (required)", f.meaning) for f in v.fields]
+    if brief:
+        yield "  " + ", ".join(n + d for n, d, _ in rows)
+    else:
+        wide = max((len(n + d) for n, d, _ in rows), default=0)
+        for n, d, meaning in rows:
+            line = f"  {n + d:{min(wide, 36)}}  {meaning}"
+            yield line if len(line) <= width() else line[: width() - 1].rstrip() + "…"
+    for path in v.sections:
+        yield f"  section {_written(path)}"
+
+
+def _written(path: tuple[str, ...]) -> str:
+    return ".".join(path).replace(".*", "[]") if path[:1] != ("schemes",) else ".".join(path).replace("*", "NAME")
+
+
+@cache
+def _variants() -> tuple[Variant, ...]:
+    return tuple(_walk("Scenario", (), _classes(), ""))
+
+
+@cache
+def _classes() -> dict[str, ast.ClassDef | ast.expr]:
+    """Classes and unions of the module, unread by Python itself: comments behind fields exist in the source only."""
+    spec = find_spec("paceline.scenario")
+    assert spec is not None
+    assert spec.origin is not None
+    body = ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body
+    found: dict[str, ast.ClassDef | ast.expr] = {n.name: n for n in body if isinstance(n, ast.ClassDef)}
+    for node in body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            found[node.targets[0].id] = node.value
+    return found
+
+
+def _walk(
+    name: str, path: tuple[str, ...], classes: dict[str, ast.ClassDef | ast.expr], when: str
+) -> Iterator[Variant]:
+    node = classes[name]
+    if not isinstance(node, ast.ClassDef):
+        members = [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in classes]
+        for member in members:
+            yield from _walk(member, path, classes, "variant")
+        return
+    fields, inner, chosen = [], [], []
+    below: list[tuple[str, tuple[str, ...]]] = []
+    for k, item in enumerate(node.body):
+        if not isinstance(item, ast.AnnAssign) or not isinstance(item.target, ast.Name):
+            continue
+        own = item.target.id.rstrip("_")
+        named = [n.id for n in ast.walk(item.annotation) if isinstance(n, ast.Name)]
+        if "ClassVar" in named:
+            if own != "chosen" and item.value is not None:
+                chosen.append(f'{own} = "{ast.literal_eval(item.value)}"')
+            continue
+        section = next((n for n in named if n in classes and n != "Section"), None)
+        many = ("*",) if section and ({"Sequence", "Mapping"} & set(named)) else ()
+        if section:
+            inner.append((*path, own, *many))
+            below.append((section, (*path, own, *many)))
+        if not section or ("str" in named and "Mapping" not in named):
+            # What may be a text as well as a table, as `sizes`, is a field too.
+            following = node.body[k + 1] if k + 1 < len(node.body) else None
+            fields.append(Field((*path, own), _default(item.value), _first(following)))
+    text = " ".join((ast.get_docstring(node) or "").split())
+    yield Variant(path, ", ".join(chosen) if when else "", _sentence(text), tuple(fields), tuple(inner))
+    for section, place in below:
+        yield from _walk(section, place, classes, "")
+
+
+def _default(value: ast.expr | None) -> str:
+    if value is None:
+        return ""
+    text = ast.unparse(value)
+    return {"True": "true", "False": "false", "None": "none", "()": "[]"}.get(text, text.replace("'", '"'))
+
+
+def _first(node: ast.stmt | None) -> str:
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Constant):
+        return ""
+    return _sentence(" ".join(str(node.value.value).split()))
+
+
+def _sentence(text: str) -> str:
+    first, _, _ = text.partition(". ")
+    return first.rstrip(".") + "." if first else text
