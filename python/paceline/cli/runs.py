@@ -106,22 +106,31 @@ def report(
     """
     if baseline == "hpcc" and side == "receiver":
         raise typer.BadParameter("--baseline hpcc is of the sender's times only; allowed with it: --side sender")
+    from paceline.files import check_folder
+    from paceline.results import Results
     from paceline.run import restore
 
-    for folder in folders:
-        restore(folder)
+    target = out or folders[0]
+    check_folder("--out", target)
+    runs = [Results.load(folder) for folder in folders]
+    for run in runs:
+        run.read_all()
+        try:
+            restore(run.path)
+        except OSError:
+            # A disk that is full, or may only be read. The report needs no restored table, but a place of its own.
+            if target.absolute() == run.path.absolute():
+                raise
 
     from paceline import queries, tables
     from paceline.report import write_report
-    from paceline.results import Results
 
-    runs = [Results.load(folder) for folder in folders]
     if baseline == "alone":
         from paceline import alone
 
         for run in runs:
             alone.load(run.path, run.flows.rows, threads=threads, progress=Mode.NONE if quiet else progress)
-    page = write_report(folders, (out or folders[0]) / "report.html", baseline=baseline, side=side)
+    page = write_report(folders, target / "report.html", baseline=baseline, side=side)
     if not quiet:
         found = queries.all_groups(runs)
         if found:
