@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from paceline import _native, plot, queries
+from paceline import _native, files, plot, queries
 from paceline.analysis import percentiles
 from paceline.reproduce.grid import grid
 from paceline.reproduce.model import Point, Run, Runs
@@ -228,9 +228,7 @@ def write(found: Sequence[Curve], folder: Path) -> list[Path]:
         for t, broken in zip(curve.tried, curve.broken, strict=True):
             values: list[Any] = [t.buffer_bytes, t.p99, t.drops, t.paused, t.seeds]
             writer.writerow([curve.label, *values, ";".join(broken)])
-    part = folder / ".buffers.csv.part"
-    part.write_text(text.getvalue(), encoding="utf-8")
-    part.replace(folder / "buffers.csv")
+    files.write(folder / "buffers.csv", text.getvalue())
     lines = {
         curve.label: plot.Sized(
             [t.buffer_bytes for t in curve.tried],
