@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import paceline as pl
-from bad_input_cases import CASES, CONFIG, FLOW, GOOD, NET, Case
+from bad_input_cases import CASES, CONFIG, FLOW, FROM_FILE, GOOD, HEAD, NET, ONE_FLOW, SIZES, TABLE, Case
 
 SOME_FLOW = pl.Flows(rows=[pl.FlowRow(src=0, dst=1, bytes="1KB")])
 
@@ -54,6 +54,8 @@ def call(scenario: object, **options: object) -> Callable[[], object]:
     return lambda: pl.simulate(scenario, "out", **options)  # type: ignore[arg-type]
 
 
+LOOP: list[object] = []
+LOOP.append(LOOP)
 LOST = pl.SynchronousIncast(receiver=9)
 API = {
     "not a scenario": (call(3), "scenario", "int", "a paceline.Scenario"),
@@ -70,6 +72,17 @@ API = {
     "flow id": (call(scenario(), follow_flows=["a"]), "follow_flows", "'a'", "whole number"),
     "progress": (call(scenario(), progress="loud"), "progress", "loud", '"auto"'),
     "override": (call(scenario(), overrides=["seed"]), "--set", "seed", "key=value"),
+    "override that is no text": (call(scenario(), overrides=[3]), "--set", "3", "key=value"),
+    "overrides in one text": (call(scenario(), overrides="seed=1"), "overrides", "seed=1", "a list"),
+    "no flow ids": (call(scenario(), follow_flows=3), "follow_flows", "3", "a list"),
+    "zero byte": (call("a\0"), "scenario", "'a\\x00'", "a scenario in TOML"),
+    "surrogate in a name": (call("a\ud800.toml"), "scenario", "a\\ud800.toml", "UTF-8"),
+    "surrogate in a text": (call("name = '\ud800'\n" + GOOD), "scenario", "\\ud800", "UTF-8"),
+    "surrogate in a scenario": (call(scenario(name="\ud800")), "scenario", None, ""),
+    "surrogate in an override": (call(scenario(), overrides=["name=\ud800"]), "--set", "name=\\ud800", "UTF-8"),
+    "a list that holds itself": (call(scenario(workloads=LOOP)), "scenario", None, "paceline.scenario"),
+    "no folder": (lambda: pl.simulate(scenario(), ""), "out", "''", "the path of a folder"),
+    "a number for a folder": (lambda: pl.simulate(scenario(), 3), "out", "3", "the path of a folder"),
 }
 
 
@@ -172,3 +185,139 @@ def test_the_hpcc_command_tells_of_an_output_it_cannot_write(paceline):
     Path("out").mkdir()
     assert paceline("hpcc", "config.txt").code == 0
     assert len(Path("out/fct.txt").read_text().splitlines()) == 1
+
+
+def test_the_hpcc_command_leaves_its_files_alone_when_it_cannot_write_them_all(paceline):
+    """Results of the last run, and inputs, went before it was seen that another file could not be written."""
+    files = {"config.txt": CONFIG, "net.txt": NET, "flow.txt": FLOW, "trace.txt": "0\n", "out/fct.txt": "mine"}
+    Path("out").mkdir()
+    Path("out/pfc.txt").symlink_to("../net.txt")
+    for name, text in files.items():
+        Path(name).write_text(text)
+    for bad, told in (
+        (CONFIG, "PFC_OUTPUT_FILE = out/pfc.txt: the run would write over its own input"),
+        (CONFIG.replace("out/pfc.txt", "nowhere/pfc.txt"), "PFC_OUTPUT_FILE = nowhere/pfc.txt"),
+    ):
+        Path("config.txt").write_text(bad)
+        outcome = paceline("hpcc", "config.txt", "-q")
+        assert outcome.code == 2
+        assert told in outcome.err
+        assert {name: Path(name).read_text() for name in files if name != "config.txt"} == {
+            name: text for name, text in files.items() if name != "config.txt"
+        }
+        assert {p.name for p in Path("out").iterdir()} == {"fct.txt", "pfc.txt"}
+
+
+def test_the_hpcc_command_names_the_file_that_a_full_disk_does_not_take(tmp_path):
+    (tmp_path / "out").mkdir()
+    rows = "".join(f"0 1 3 100 1000 2.{i:04}\n" for i in range(200))
+    files = {"config.txt": CONFIG, "net.txt": NET, "flow.txt": f"200\n{rows}", "trace.txt": "0\n"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    done = limited(["hpcc", "config.txt", "-q"], tmp_path, 1000)
+    assert done.returncode == 1
+    assert "out/fct.txt: cannot be written: File too large" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "field", ["scenario", "flows.csv", "sizes.txt", "net.txt", "p.goal", "config.txt", "c.cm", "v"]
+)
+def test_what_is_no_regular_file_is_refused_as_input(paceline, field):
+    """A pipe nobody writes into would keep a run waiting for ever, /dev/zero would fill the memory."""
+    scenarios = {"flows.csv": TABLE, "sizes.txt": SIZES, "net.txt": FROM_FILE}
+    commands = {
+        "scenario": ("check", "scenario"),
+        "p.goal": ("mpi", "info", "p.goal"),
+        "config.txt": ("hpcc", "config.txt"),
+        "c.cm": ("htsim", "c.cm"),
+        "v": ("reproduce", "H1", "--scale", "tiny", "--verdicts", "v"),
+    }
+    Path("s.toml").write_text(scenarios.get(field, GOOD))
+    for make in (lambda: os.mkfifo(field), lambda: Path(field).symlink_to("/dev/zero"), lambda: Path(field).mkdir()):
+        make()
+        outcome = paceline(*commands.get(field, ("check", "s.toml")))
+        assert outcome.code == 2
+        assert field in outcome.err
+        assert "not a file" in outcome.err
+        (Path(field).rmdir if Path(field).is_dir() else Path(field).unlink)()
+
+
+def test_errors_are_one_line_that_does_nothing_to_a_terminal(paceline):
+    """What stands in a file is not ours: `ESC ]0;` would rename the window, a line break fake a second message."""
+    Path("s.toml").write_text(HEAD + ONE_FLOW.replace('"1KB"', '"1\\u001b]0;hi\\nerror: \\u202e"'))
+    outcome = paceline("check", "s.toml")
+    assert outcome.code == 2
+    assert outcome.err.count("\n") == 1
+    assert outcome.err[:-1].isprintable()
+    Path("two\nlines.toml").write_text("seed = x\n")
+    Path("sizes.txt").write_text("1 0\n\x1b[31m" + 5000 * "9" + " 1\n")
+    Path("t.toml").write_text(SIZES)
+    for command in (
+        ("check", "two\nlines.toml"),
+        ("check", "no\nsuch"),
+        ("report", "no\nsuch"),
+        ("check", "t.toml"),
+        ("init", "no\nsuch"),
+        ("check", "--no\nsuch"),
+        ("mpi", "info", "no\x1b[1m"),
+    ):
+        outcome = paceline(*command)
+        assert outcome.code == 2
+        assert outcome.err.removeprefix("error: ")[:-1].replace("\nsee: ", " ").isprintable(), outcome.err
+        assert len(outcome.err) < 1000
+
+
+def test_none_stands_for_no_overrides_and_no_flows():
+    run = pl.simulate(GOOD, overrides=None, follow_flows=None, progress="none")
+    assert run.status == "completed"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        (["run", "s.toml", "--out", ""], "--out"),
+        (["run", "s.toml", "--out="], "--out"),
+        (["run", ""], "argument"),
+        (["check", "b\udcff.toml"], "argument"),
+        (["run", "s.toml", "--out", "\udcff"], "--out"),
+        (["sweep", "s.toml", "--cache", ""], "--cache"),
+    ],
+)
+def test_arguments_that_are_no_names_are_refused(paceline, arguments, field):
+    """An empty folder name was the current folder; a name that is not UTF-8 ended in a trace."""
+    Path("s.toml").write_text(GOOD)
+    outcome = paceline("--json-errors", *arguments)
+    assert (outcome.code, json.loads(outcome.err)["field"]) == (2, field)
+    assert {p.name for p in Path().iterdir()} == {"s.toml"}
+
+
+@pytest.fixture
+def shell(tmp_path):
+    (tmp_path / "s.toml").write_text(GOOD)
+
+    def call(line: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+        command = line.replace("paceline", f"{sys.executable} -m paceline")
+        return subprocess.run(
+            command, shell=True, cwd=tmp_path, capture_output=True, check=False, env={**os.environ, **environment}
+        )
+
+    return call
+
+
+def test_output_that_cannot_be_shown_or_is_closed_is_no_failure(shell, tmp_path):
+    """The simulation was done, and the command failed in its last line."""
+    assert shell("paceline run s.toml -o r").returncode == 0
+    latin = shell("paceline explain switch.ecn.k_max; paceline report r", PYTHONIOENCODING="latin-1", PYTHONUTF8="0")
+    assert (latin.returncode, latin.stderr) == (0, b"")
+    assert shell("paceline report r >&-").returncode == 0
+    assert shell("paceline run s.toml -o r2 >&- 2>&-").returncode == 0
+    assert pl.load(tmp_path / "r2").status == "completed"
+    assert shell("paceline check nowhere.toml 2>/dev/full").returncode == 2
+    assert shell("paceline check nowhere.toml 2>&-").returncode == 2
+    full = shell("paceline list >/dev/full")
+    assert (full.returncode, full.stderr) == (1, b"error: standard output: No space left on device\n")
+
+
+def test_a_report_does_not_mind_the_backend_of_a_notebook(shell):
+    line = "paceline run s.toml -q -o r && paceline report r -q"
+    assert shell(line, MPLBACKEND="module://no_such_backend").returncode == 0

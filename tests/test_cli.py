@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -29,6 +30,9 @@ SUMMARY = {
 }
 
 
+HOLD = SimpleNamespace(release=lambda: None)
+
+
 @pytest.fixture
 def scenario(tmp_path):
     path = tmp_path / "incast.toml"
@@ -44,7 +48,7 @@ def engine(monkeypatch):
 
     def run(*arguments):
         calls.append(arguments)
-        return SUMMARY
+        return SUMMARY, HOLD
 
     monkeypatch.setattr(_native, "run", run)
     return calls
@@ -248,13 +252,13 @@ def test_quiet_is_silent(paceline, engine, scenario):
 
 
 def test_a_summary_may_be_short(paceline, engine, scenario, monkeypatch):
-    monkeypatch.setattr(_native, "run", lambda *_: {})
+    monkeypatch.setattr(_native, "run", lambda *_: ({}, HOLD))
     assert paceline("run", str(scenario)).code == 0
 
 
 @pytest.mark.parametrize(("status", "code"), [("stopped", 0), ("interrupted", 130), ("stalled", 1)])
 def test_the_status_of_a_run_decides_the_exit_code(paceline, engine, scenario, monkeypatch, status, code):
-    monkeypatch.setattr(_native, "run", lambda *_: {"status": status})
+    monkeypatch.setattr(_native, "run", lambda *_: ({"status": status}, HOLD))
     outcome = paceline("run", str(scenario))
     assert outcome.code == code
     assert ("results" in outcome.err) == (code != 0)
@@ -272,7 +276,7 @@ def test_a_signal_asks_the_engine_to_stop_and_is_handled_as_before_afterwards(
         answers.append(arguments[-2](snapshot))
         signal.raise_signal(number)
         answers.append(arguments[-2](snapshot))
-        return {"status": "interrupted"}
+        return {"status": "interrupted"}, HOLD
 
     before = signal.getsignal(number)
     monkeypatch.setattr(_native, "run", run)

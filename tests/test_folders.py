@@ -5,14 +5,20 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
+import resource
 import shutil
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import paceline as pl
-from bad_input_cases import GOOD, TABLE
+from bad_input_cases import GOOD, HEAD, TABLE
+from paceline import _native
 
 
 def contents(folder: str) -> dict[str, bytes]:
@@ -43,8 +49,7 @@ def test_threads_that_want_one_folder_get_it_one_by_one(tmp_path):
         try:
             return pl.simulate(GOOD, tmp_path / "same", seed=seed, progress="none").summary["seed"]
         except pl.InputError as error:
-            assert error.problem == "another run is writing here"
-            return None
+            return None if error.problem == "another run is writing here" else -1
 
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(one, range(1, 13)))
@@ -58,7 +63,7 @@ def test_a_run_does_not_replace_its_own_input(paceline, way):
     """`series.csv` of an earlier run as a flow table, and its folder for the new results: the table would be gone."""
     Path("s.toml").write_text(GOOD)
     assert paceline("run", "s.toml", "--out", "own").code == 0
-    table = "src,dst,bytes\n0,1,1KB\n"
+    table = "start,src,dst,bytes\n0us,0,1,1KB\n"
     Path("own/series.csv").unlink()
     name = "own/series.csv"
     if way == "a link in it":
@@ -77,3 +82,298 @@ def test_a_run_does_not_replace_its_own_input(paceline, way):
     assert parts["problem"] == "the run would replace its own input"
     assert contents("own") == before
     assert paceline("run", "t.toml", "--out", "other").code == 0
+
+
+RPC = GOOD.replace('cc = "hpcc"', 'cc = "new_reno"') + (
+    '[[workloads]]\nkind = "rpc"\nmode = "open"\nduration = "200us"\n[switch.pfc]\nenabled = false\n'
+)
+MPI = HEAD + '[[workloads]]\nkind = "mpi"\nprogram = "cg"\nproblem_class = "S"\niterations = 1\n'
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory) -> Path:
+    """Folders of runs that ended: `pfc`, `rpc` and `mpi`."""
+    folder = tmp_path_factory.mktemp("ended")
+    for name, text in {"pfc": GOOD, "rpc": RPC, "mpi": MPI}.items():
+        assert pl.simulate(text, folder / name, progress="none").status == "completed"
+    return folder
+
+
+def cut_flows(folder: Path) -> None:
+    """A flow file that is whole in itself, with one flow less."""
+    data = bytearray((folder / "flows.bin").read_bytes()[:-80])
+    data[16:24] = ((len(data) - 64) // 80).to_bytes(8, "little")
+    (folder / "flows.bin").write_bytes(data)
+
+
+def cut_queries(folder: Path) -> None:
+    (folder / "queries.bin").write_bytes((folder / "queries.bin").read_bytes()[:-64])
+
+
+def unanswer(folder: Path) -> None:
+    data = bytearray((folder / "queries.bin").read_bytes())
+    data[-16:-8] = bytes(8)
+    (folder / "queries.bin").write_bytes(data)
+
+
+def gone(name: str):
+    return lambda folder: (folder / name).unlink()
+
+
+def a_folder(name: str):
+    def change(folder: Path) -> None:
+        (folder / name).unlink()
+        (folder / name).mkdir()
+
+    return change
+
+
+def edited(**changes: object):
+    def change(folder: Path) -> None:
+        path = folder / "summary.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+    return change
+
+
+def counter(value: str):
+    def change(folder: Path) -> None:
+        path = folder / "summary.json"
+        text = json.loads(path.read_text())
+        text["counters"]["marks"] = "VALUE"
+        path.write_text(json.dumps(text).replace('"VALUE"', value))
+
+    return change
+
+
+def row(name: str, text: str):
+    def change(folder: Path) -> None:
+        with (folder / name).open("a") as file:
+            file.write(text)
+
+    return change
+
+
+CONTRADICTIONS = [
+    ("pfc", cut_flows, "flows.bin: holds 0 records, and by summary.json there are 1"),
+    ("rpc", cut_queries, "queries.bin: holds"),
+    ("rpc", unanswer, "queries.bin: "),
+    ("rpc", gone("queries.bin"), "queries.bin: is missing"),
+    *(("pfc", gone(f"{t}.csv"), f"{t}.csv: is missing") for t in ("links", "queues", "series", "pauses", "saturation")),
+    ("mpi", gone("ranks.csv"), "ranks.csv: is missing"),
+    ("pfc", a_folder("queues.csv"), "queues.csv: is not a file"),
+    ("pfc", edited(schemes=[{"name": "h", "cc": ["x"]}]), "schemes[0].cc is ['x']"),
+    ("pfc", edited(queries=5), "queries is 5"),
+    ("pfc", edited(queries={"connections": 1}), "queries.connections_failed is missing"),
+    ("pfc", edited(mpi=5), "mpi is 5"),
+    ("pfc", edited(mpi=[{}]), "mpi[0] needs group"),
+    ("pfc", edited(name="\ud800"), "summary.json: is not JSON"),
+    ("pfc", edited(hosts=-1), "hosts is -1"),
+    ("pfc", counter("{}"), "counters.marks is {}"),
+    ("pfc", counter("-1"), "counters.marks is -1"),
+    ("pfc", counter("1e20"), "counters.marks is 1e+20"),
+    ("pfc", counter("NaN"), "NaN is not a number"),
+    ("pfc", counter("Infinity"), "Infinity is not a number"),
+    ("pfc", counter("1e999"), "counters.marks is inf"),
+    ("pfc", counter("[" * 5000 + "]" * 5000), "summary.json"),
+    ("pfc", row("series.csv", "0,queue_bytes,1:1,inf\n"), "value is 'inf', not a finite number"),
+    ("pfc", row("series.csv", f"0,{'x' * 200_000},1:1,1\n"), "series.csv: line"),
+]
+
+
+@pytest.mark.parametrize(("base", "change", "told"), CONTRADICTIONS)
+def test_a_folder_that_contradicts_itself_is_no_report(paceline, ended, base, change, told):
+    """Half a result drawn as a whole one would be believed."""
+    shutil.copytree(ended / base, "r")
+    change(Path("r"))
+    outcome = paceline("report", "r", "-q", "-o", "page")
+    assert outcome.code == 2, outcome.err
+    assert outcome.err.startswith("error: r/")
+    assert told in outcome.err
+    assert len(outcome.err) < 1000
+    assert not Path("page").exists(), "a figure without a page"
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (cut_flows, "flows.bin: holds 0"),
+        (lambda folder: (folder / "alone.bin").write_bytes(b""), "alone.bin: ends inside"),
+        (lambda folder: (folder / "alone.bin").write_bytes(b"PACELALN12"), "alone.bin: ends inside"),
+        (gone("scenario.toml"), "scenario.toml: cannot be read"),
+        (lambda folder: (folder / "scenario.toml").write_bytes(b"\xff"), "scenario.toml: is not"),
+        (edited(links="many"), "summary.json: links is 'many'"),
+        (
+            edited(load=[{"tier": "a->b", "offered": 1, "carried": 1, "capacity_bps": -1}]),
+            "summary.json: is not as a run",
+        ),
+    ],
+)
+def test_a_folder_that_the_baseline_alone_cannot_use_is_bad_input(paceline, ended, change, told):
+    shutil.copytree(ended / "pfc", "r")
+    change(Path("r"))
+    outcome = paceline("report", "r", "-q", "--baseline", "alone", "-o", "page")
+    assert (outcome.code, told in outcome.err) == (2, True), outcome.err
+    assert not Path("page").exists()
+
+
+def test_the_engine_finds_too_few_flows_itself(ended, tmp_path):
+    """It was told as an interruption (exit 130)."""
+    shutil.copytree(ended / "pfc", tmp_path / "r")
+    cut_flows(tmp_path / "r")
+    with pytest.raises(pl.InputError, match=r"flows\.bin: holds 0 flows, and summary\.json says 1"):
+        _native.alone(str(tmp_path / "r"))
+
+
+def test_programs_and_kept_connections_agree_with_their_summary(tmp_path):
+    """What `Results.load` counts must fit every kind of workload."""
+    scatter = '[[workloads]]\nkind = "scatter_gather"\ninterval = "200us"\nmax_queries = 5\n'
+    net = HEAD.replace('"star"\nhosts = 4', '"leaf_spine"\nleaves = 3\nspines = 2\nhosts_per_leaf = 4')
+    rpc = '[[workloads]]\nkind = "rpc"\nmode = "open"\nduration = "100us"\n'
+    for i, more in enumerate(
+        (
+            scatter,
+            scatter + 'connections = "open"\n' + rpc,
+            rpc + '[run]\nstop = "60us"\n',
+            MPI[len(HEAD) :] + 'ranks = 8\nconnections = "open"\n',
+            MPI[len(HEAD) :] + 'ranks = 8\nconnections = "new"\n',
+        )
+    ):
+        run = pl.simulate(net + more, tmp_path / str(i), progress="none")
+        run.read_all()
+        run.check_tables()
+
+
+def inside(folder: Path) -> Path:
+    """The folder of a store in which the runs are."""
+    (found,) = (p for p in folder.iterdir() if p.is_dir())
+    return found
+
+
+@pytest.mark.parametrize("damage", ["swapped", "link to another", "dangling link", "a file", "table gone"])
+def test_a_store_takes_only_the_run_it_is_asked_for(paceline, damage):
+    """Else a sweep would tell results of one point as those of another."""
+    Path("s.toml").write_text(GOOD)
+    command = ("sweep", "s.toml", "--seeds", "2", "--cache", "c", "-o", "t", "-q", "-j", "1")
+    assert paceline(*command).code == 0
+    table = Path("t/sweep.csv").read_text()
+    one, two = sorted(p for p in inside(Path("c")).iterdir() if p.name != ".parts")
+    if damage == "swapped":
+        one.rename("aside")
+        two.rename(one)
+        Path("aside").rename(two)
+    elif damage == "table gone":
+        (one / "links.csv").unlink()
+    else:
+        shutil.rmtree(one)
+        if damage == "a file":
+            one.write_text("")
+        else:
+            one.symlink_to(two if damage == "link to another" else Path("nowhere"))
+    assert paceline(*command).code == 0
+    assert Path("t/sweep.csv").read_text() == table
+    for run in (one, two):
+        assert run.is_dir()
+        assert not run.is_symlink()
+        pl.load(run).check_tables()
+    assert {pl.load(run).summary["seed"] for run in (one, two)} == {1, 2}
+
+
+def test_only_a_folder_of_its_own_is_marked_as_a_cache(paceline, monkeypatch):
+    """Backups leave out what is marked: that must not be somebody's working folder."""
+    Path("s.toml").write_text(GOOD)
+    monkeypatch.setenv("PACELINE_CACHE", "")
+    assert paceline("sweep", "s.toml", "-o", "t", "-q", "-j", "1").code == 0
+    assert Path("results/cache/CACHEDIR.TAG").exists()
+    assert not Path("CACHEDIR.TAG").exists()
+    assert paceline("sweep", "s.toml", "-o", "t", "-q", "-j", "1", "--cache", ".").code == 0
+    assert not Path("CACHEDIR.TAG").exists()
+    assert paceline("sweep", "s.toml", "-o", "t", "-q", "--cache", "").code == 2
+
+
+@pytest.mark.parametrize("command", ["sweep", "size-buffers"])
+def test_a_table_has_a_place_before_anything_runs(paceline, command):
+    Path("s.toml").write_text(GOOD)
+    Path("taken").write_text("mine")
+    for out in ("taken", "taken/below"):
+        outcome = paceline(command, "s.toml", "-o", out, "-q")
+        assert outcome.code == 2
+        assert f"--out = {out}: taken is no folder" in outcome.err
+    assert {p.name for p in Path().iterdir()} == {"s.toml", "taken"}
+    assert Path("taken").read_text() == "mine"
+
+
+def test_a_sweep_of_more_runs_than_there_can_be_is_refused_at_once(paceline):
+    Path("s.toml").write_text(GOOD)
+    outcome = paceline("--json-errors", "sweep", "s.toml", "--seeds", str(10**12))
+    parts = json.loads(outcome.err)
+    assert (outcome.code, parts["field"], parts["value"]) == (2, "--seeds", str(10**12))
+    assert "at most" in parts["allowed"]
+
+
+def limited(*command: str, largest: int, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Runs a command that may write files up to a size: the next best thing to a full disk."""
+    limits = (largest, largest)
+    return subprocess.run(
+        [sys.executable, "-B", "-m", "paceline", *command],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limits),
+        **options,
+    )
+
+
+@pytest.mark.parametrize("largest", [5_000, 32_000])
+def test_a_report_on_a_full_disk_names_the_file_and_leaves_the_old_page(ended, tmp_path, largest):
+    """First where a figure does not fit, then where the page does not."""
+    shutil.copytree(ended / "pfc", tmp_path / "r")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/report.html").write_text("the old page")
+    done = limited("report", "r", "-o", "out", "-q", largest=largest, cwd=tmp_path)
+    assert done.returncode == 1
+    assert re.search(r"^error: out/(figures/\w+\.(png|pdf)|report\.html): File too large$", done.stderr.strip()), (
+        done.stderr
+    )
+    assert (tmp_path / "out/report.html").read_text() == "the old page"
+    assert not [p for p in tmp_path.rglob("*") if p.name.endswith(".part")]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_only_be_read_is_reported_elsewhere(paceline, ended):
+    shutil.copytree(ended / "rpc", "r")
+    Path("r/flows.csv").unlink()
+    Path("r").chmod(0o500)
+    assert paceline("report", "r", "-o", "out", "-q").code == 0
+
+
+def test_a_folder_whose_tables_cannot_be_restored_is_reported_elsewhere(paceline, ended, monkeypatch):
+    def full(_folder: str) -> None:
+        raise OSError(28, "No space left on device", "r/flows.csv")
+
+    shutil.copytree(ended / "rpc", "r")
+    monkeypatch.setattr(_native, "restore_csv", full)
+    assert paceline("report", "r", "-o", "out", "-q").code == 0
+    outcome = paceline("report", "r", "-q")
+    assert (outcome.code, outcome.err) == (1, "error: r/flows.csv: No space left on device\n")
+
+
+@pytest.mark.parametrize("command", [("htsim", "c.cm"), ("mpi", "export", "wrf", "--ranks", "4")])
+def test_an_export_goes_into_a_regular_file_only(paceline, command):
+    """`--force` with a device replaced the device."""
+    Path("c.cm").write_text("Nodes 16\nConnections 1\n0->1 start 0 size 1\n")
+    Path("folder").mkdir()
+    os.mkfifo("pipe")
+    Path("full").symlink_to("/dev/full")
+    before = {p: p.lstat().st_mode for p in Path().iterdir()}
+    for out, told in (
+        ("folder", "folder"),
+        ("pipe", "pipe"),
+        ("full", "full"),
+        ("/dev/full", "/dev/full"),
+        ("nowhere/x", "nowhere/x"),
+    ):
+        outcome = paceline(*command, "-o", out, "--force")
+        assert outcome.code in (1, 2)
+        assert f" {told}: " in outcome.err
+        assert {p: p.lstat().st_mode for p in Path().iterdir()} == before

@@ -93,7 +93,7 @@ stop = "3ms"
 
 
 def test_queries_are_on_disk_in_the_order_of_their_answers(tmp_path: Path) -> None:
-    """Engines and threads learn of answers in orders of their own; what a kill leaves must be a beginning of one order."""
+    """Engines and threads learn of answers in orders of their own; what a kill leaves is the beginning of one order."""
     runs = {}
     for name, threads, engine in (("one", 1, "windowed"), ("two", 2, "windowed"), ("events", 1, "sequential")):
         sets = [f"run.engine={engine}"]

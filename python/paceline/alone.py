@@ -52,8 +52,13 @@ def load(folder: Path, flows: int, *, threads: int = 1, progress: Mode = Mode.NO
     path = folder / FILE
     if not path.exists():
         simulate(folder, threads=threads, progress=progress)
-    with path.open("rb") as file:
-        header = file.read(_HEADER_BYTES)
+    try:
+        with path.open("rb") as file:
+            header = file.read(_HEADER_BYTES)
+    except OSError as error:
+        raise ResultsError(path, f"cannot be read ({error.strerror})") from error
+    if len(header) < _HEADER_BYTES:
+        raise ResultsError(path, f"ends inside its {_HEADER_BYTES}-byte header; delete it to make it anew")
     version, entry, stated = (*np.frombuffer(header, "<u4", 2, 8), *np.frombuffer(header, "<u8", 1, 16))
     size = path.stat().st_size - _HEADER_BYTES
     good = header[:8] == _MAGIC and (version, entry) == (1, ENTRY.itemsize)

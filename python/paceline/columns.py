@@ -247,8 +247,8 @@ FILES = (
     ("flows.bin", "Flows as 80-byte records, written while the run goes; `flows.csv` is made from it."),
     (
         "queries.bin",
-        "Queries as 64-byte records in the order of the answers, those of one instant by connection; last, those without. "
-        "`queries.csv` is made from it.",
+        "Queries as 64-byte records in the order of the answers, those of one instant by connection; last, those "
+        "without. `queries.csv` is made from it.",
     ),
     (
         "flows.csv, queries.csv, ranks.csv, queues.csv, links.csv, pauses.csv, saturation.csv, series.csv",

@@ -1,5 +1,6 @@
 """From exceptions to what a person or a script sees: one message on standard error and an exit code."""
 
+import errno
 import json
 import os
 import sys
@@ -41,12 +42,54 @@ class ResultsError(Exception):
         self.problem = problem
 
 
+MOST_SHOWN = 300
+"""Characters of a value that a message shows."""
+
+
+def cut(text: str) -> str:
+    """A value as a message shows it: a long one without its middle."""
+    half = MOST_SHOWN // 2
+    return text if len(text) <= MOST_SHOWN else f"{text[:half]}…{text[-half:]}"
+
+
+def plain(text: str, *, lines: bool = False) -> str:
+    """A text that does nothing to a terminal: all but printable characters is escaped, line breaks unless ``lines``."""
+    kept = " \n" if lines else " "
+    return "".join(c if c.isprintable() or c in kept else c.encode("unicode_escape").decode() for c in text)
+
+
 def take_json_flag(arguments: list[str]) -> tuple[bool, list[str]]:
     """Whether errors are wanted as JSON, and the arguments without the flag, which may stand anywhere.
 
     The flag has to be known before the other arguments are read, since those can be wrong.
     """
     return JSON_FLAG in arguments, [argument for argument in arguments if argument != JSON_FLAG]
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def settle_streams() -> None:
+    """Makes standard output and error take whatever is printed.
+
+    What their encoding lacks is replaced: after hours of simulation a `µ` must not be an error. A stream that was
+    closed is one nobody reads.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace" if name == "stderr" else "replace")
+
+
+def _abandon(stream: Any) -> None:
+    """Sends nowhere what a stream still holds: at its end Python would complain again, and change the exit code."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        stream.flush()
+    except (OSError, ValueError):
+        pass  # no file behind it
 
 
 def guard(action: Callable[[], object], *, as_json: bool) -> int:
@@ -61,10 +104,17 @@ def guard(action: Callable[[], object], *, as_json: bool) -> int:
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else ExitCode.FAILURE
     except BrokenPipeError:
-        # The reader has left (`paceline list | head -1`). Python would complain once more when it closes the stream.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader has left (`paceline list | head -1`).
+        _abandon(sys.stdout)
         return ExitCode.FAILURE
     except BaseException as error:
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _abandon(sys.stdout)
+        if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
+            # Files are written by functions that name them.
+            error = OSError(error.errno, error.strerror, "standard output")
         return _tell(error, as_json=as_json)
     return result if isinstance(result, int) else ExitCode.OK
 
@@ -74,7 +124,10 @@ def _tell(error: BaseException, *, as_json: bool) -> int:
     expected = isinstance(error, InputError | ResultsError | Failure | Interrupted | KeyboardInterrupt | OSError)
     if os.environ.get(TRACEBACK_VARIABLE) == "1" and not expected:
         traceback.print_exception(error)
-    print(json.dumps(parts) if as_json else text, file=sys.stderr)
+    try:
+        print(json.dumps(parts) if as_json else text, file=sys.stderr, flush=True)
+    except OSError:
+        _abandon(sys.stderr)  # nobody can be told; the exit code remains
     return code
 
 
@@ -90,7 +143,7 @@ def _describe(error: BaseException) -> tuple[ExitCode, dict[str, Any], str]:
     if isinstance(error, ResultsError):
         allowed = "the folder of a run of Paceline, whole or cut short"
         parts = {"error": "input", "file": str(error.path), "problem": error.problem, "allowed": allowed}
-        return ExitCode.BAD_INPUT, parts, f"error: {error}; allowed: {allowed}"
+        return ExitCode.BAD_INPUT, parts, f"error: {plain(str(error))}; allowed: {allowed}"
     if isinstance(error, KeyboardInterrupt | Interrupted):
         problem = str(error) or "nothing was written"
         return ExitCode.INTERRUPTED, {"error": "interrupted", "problem": problem}, f"interrupted: {problem}"
@@ -98,23 +151,23 @@ def _describe(error: BaseException) -> tuple[ExitCode, dict[str, Any], str]:
         return _failure(str(error))
     if isinstance(error, OSError) and str(error):
         named = error.filename and error.strerror
-        return _failure(f"{error.filename}: {error.strerror}" if named else error.strerror or str(error))
+        return _failure(plain(f"{error.filename}: {error.strerror}" if named else error.strerror or str(error)))
     value = _wrong_value(error)
     if value is not None:
         parts, hint = value
-        text = f"{parts['field']} = {parts['value']}: {parts['problem']}; allowed: {parts['allowed']}"
+        text = plain(f"{parts['field']} = {cut(parts['value'])}: {parts['problem']}; allowed: {parts['allowed']}")
         return ExitCode.BAD_INPUT, {"error": "usage", **parts}, f"error: {text}{hint}"
     usage = _usage(error)
     if usage is not None:
         message, hint = usage
-        return ExitCode.BAD_INPUT, {"error": "usage", "problem": message}, f"error: {message}{hint}"
+        return ExitCode.BAD_INPUT, {"error": "usage", "problem": message}, f"error: {plain(message)}{hint}"
     kind = type(error).__name__
     code, parts, text = _failure(str(error) or kind)
     return code, {**parts, "type": kind}, f"{text} ({kind}; set {TRACEBACK_VARIABLE}=1 for the trace)"
 
 
 def _failure(problem: str) -> tuple[ExitCode, dict[str, Any], str]:
-    return ExitCode.FAILURE, {"error": "failure", "problem": problem}, f"error: {problem}"
+    return ExitCode.FAILURE, {"error": "failure", "problem": problem}, f"error: {plain(problem, lines=True)}"
 
 
 def _usage(error: BaseException) -> tuple[str, str] | None:

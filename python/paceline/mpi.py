@@ -33,7 +33,7 @@ def export(
     Raises InputError for what the program does not run with, :class:`paceline.errors.Failure` when the file is there.
     """
     target = Path(f"{program}.goal") if out is None else out
-    if target.exists() and not force:
+    if target.is_file() and not force:
         raise Failure(f"{target} exists; --force replaces it")
     found = _native.mpi_export(
         program,

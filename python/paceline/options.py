@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from paceline import errors
+from paceline import errors, files
 from paceline.progress import Mode
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO.toml", show_default=False, help="Scenario file.")]
@@ -68,4 +68,5 @@ class Sweeping:
     @classmethod
     def of(cls, cache: Path, executor: str | None, jobs: int | None, progress: Mode, *, quiet: bool) -> "Sweeping":
         """From the options as typed: ``--quiet`` shows no progress either."""
+        files.check_folder("--cache", cache)
         return cls(cache, executor, jobs, Mode.NONE if quiet else progress, quiet)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paceline.columns import FLOWS
+from paceline.files import replacing
 
 if TYPE_CHECKING:
     from paceline.results import Results
@@ -37,16 +38,12 @@ def write_flows(results: Results) -> Path:
         fields.append(pa.field(column.name, kind, metadata={"unit": column.unit, "meaning": column.meaning}))
     about = {key: str(results.summary[key]) for key in ("schema_version", "name", "version", "seed", "status")}
     schema = pa.schema(fields, metadata=about)
-    path, part = results.path / FILE, results.path / f".{FILE}.part"
-    try:
-        with parquet.ParquetWriter(part, schema) as writer:
-            for start in range(0, flows.rows, ROWS_AT_ONCE):
-                rows = slice(start, start + ROWS_AT_ONCE)
-                columns = [_column(pa, flows, field, rows) for field in schema]
-                writer.write_table(pa.Table.from_arrays(columns, schema=schema))
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    path = results.path / FILE
+    with replacing(path) as part, parquet.ParquetWriter(part, schema) as writer:
+        for start in range(0, flows.rows, ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
+            columns = [_column(pa, flows, field, rows) for field in schema]
+            writer.write_table(pa.Table.from_arrays(columns, schema=schema))
     return path
 
 

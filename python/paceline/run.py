@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import tomllib
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral
@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from paceline import _native, parquet
+from paceline.errors import cut
+from paceline.files import read_input
 from paceline.interrupt import stop_on_signal
 from paceline.progress import Mode, Snapshot, view
 
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 ProgressLike = Mode | Literal["auto", "plain", "none"] | Callable[[Snapshot], object]
 """What is shown while a run is under way, or a function that is called about ten times a second."""
 
+
+MOST_SCENARIO: Final = 4 << 20
+"""Bytes of the longest scenario; the engine takes no more."""
 
 HOP_COST: Final = {"homa": 1.9, "ndp": 2.2, "express_pass": 2.1, "new_reno": 1.9, "cubic": 1.9, "vegas": 1.9}
 """CPU time per link that a data packet crosses, over that of HPCC, which the engine's estimate is made for.
@@ -48,8 +53,8 @@ def simulate(
     *,
     threads: int = 1,
     seed: int | None = None,
-    overrides: Sequence[str] = (),
-    follow_flows: Sequence[int] = (),
+    overrides: Sequence[str] | None = (),
+    follow_flows: Sequence[int] | None = (),
     progress: ProgressLike = "auto",
 ) -> Results:
     """Simulates and returns the results.
@@ -69,9 +74,10 @@ def simulate(
     from paceline.results import Results
 
     source = Source.of(scenario)
+    overrides, follow_flows = as_list(overrides, "overrides"), as_list(follow_flows, "follow_flows")
     check_overrides(overrides)
     check_numbers(threads, seed, follow_flows)
-    folder = Path(tempfile.mkdtemp(prefix="paceline-")) if out is None else Path(out)
+    folder = Path(tempfile.mkdtemp(prefix="paceline-")) if out is None else as_folder(out)
     hold = None
     try:
         with _progress(progress, source.title) as report:
@@ -217,18 +223,16 @@ def result_folder(scenario: Path, out: Path | None) -> Path:
 
 def read_scenario(path: Path) -> str:
     """Text of a scenario file; an InputError names a file that cannot be read as text."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        problem = f"cannot be read: {error.strerror}"
-        raise _native.input_error(problem, file=str(path), allowed="a scenario in TOML") from error
-    except UnicodeDecodeError as error:
-        raise _native.input_error("is not a text file in UTF-8", file=str(path)) from error
+    return read_input(path, "a scenario in TOML", most=MOST_SCENARIO)
 
 
 def check_overrides(overrides: Sequence[str]) -> None:
     """Refuses an override that is no assignment; whether the key exists is for the engine to say."""
     for override in overrides:
+        if not isinstance(override, str):
+            allowed = "key=value, as a text"
+            raise _native.input_error("is no text", field="--set", value=repr(override), allowed=allowed)
+        check_text(override, "--set")
         key, equals, _ = override.partition("=")
         if not key.strip() or not equals:
             raise _native.input_error(
@@ -237,6 +241,34 @@ def check_overrides(overrides: Sequence[str]) -> None:
                 value=override,
                 allowed="key=value, the key dotted as the scenario nests it",
             )
+
+
+def check_text(text: str, field: str) -> None:
+    """Refuses a text that is none in UTF-8, as a file name can be, and so would not cross into the engine."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        value = ascii(text)[1:-1]
+        raise _native.input_error("is not text in UTF-8", field=field, value=value, allowed="UTF-8") from None
+
+
+def as_list(value: object, field: str) -> list[Any]:
+    """The entries of a sequence, none for ``None``; InputError for what is no sequence."""
+    if value is None:
+        return []
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes):
+        allowed = "a list"
+        raise _native.input_error("is no list", field=field, value=cut(repr(value)), allowed=allowed)
+    return list(value)
+
+
+def as_folder(out: str | os.PathLike[str]) -> Path:
+    """The path of an output folder; InputError for what cannot be one."""
+    name = os.fspath(out) if isinstance(out, str | os.PathLike) else ""
+    if not isinstance(name, str) or not name or "\0" in name:
+        raise _native.input_error("is no path", field="out", value=cut(repr(out)), allowed="the path of a folder")
+    check_text(name, "out")
+    return Path(name)
 
 
 def check_numbers(threads: object, seed: object, follow_flows: Sequence[object]) -> None:
@@ -264,9 +296,14 @@ class Source:
     def of(cls, scenario: Scenario | str | os.PathLike[str]) -> Source:
         """The source of what :func:`simulate` takes as a scenario; InputError when it is none."""
         if isinstance(scenario, str) and "\n" in scenario:
+            check_text(scenario, "scenario")
             return cls(scenario, "scenario text", None, "simulation")
         if isinstance(scenario, str | os.PathLike):
             path = Path(scenario)
+            if "\0" in str(path):
+                allowed = "a scenario in TOML"
+                raise _native.input_error("is no path", field="scenario", value=repr(str(path)), allowed=allowed)
+            check_text(str(path), "scenario")
             return cls(read_scenario(path), str(path), str(path.parent), path.stem)
         from paceline.scenario import Scenario
 
@@ -276,10 +313,11 @@ class Source:
             raise _native.input_error("not a scenario", field="scenario", value=kind, allowed=allowed)
         try:
             text = scenario.to_toml()
-        except (TypeError, AttributeError, ValueError) as error:
-            raise _native.input_error(
-                str(error), field="scenario", allowed="the classes of paceline.scenario"
-            ) from error
+        except (TypeError, AttributeError, ValueError, RecursionError) as error:
+            problem = "something in it holds itself" if isinstance(error, RecursionError) else str(error)
+            allowed = "the classes of paceline.scenario"
+            raise _native.input_error(problem, field="scenario", allowed=allowed) from None
+        check_text(text, "scenario")
         return cls(text, "", None, str(scenario.name))
 
     def placed(self, error: BaseException) -> BaseException:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from paceline import _native, plot, queries, summary
+from paceline import _native, files, plot, queries, summary
 from paceline.analysis import percentiles
 from paceline.reproduce.grid import grid
 from paceline.reproduce.model import Point, Run, Runs
@@ -335,9 +335,7 @@ def write(found: Sequence[Curve], folder: Path) -> list[Path]:
             counts = [t.buffer_bytes, t.status.replace(", ", ";"), t.measured, t.unfinished]
             values: list[Any] = [*counts, known, least, t.drops, t.paused, t.seeds]
             writer.writerow([curve.label, *values, ";".join(broken)])
-    part = folder / ".buffers.csv.part"
-    part.write_text(text.getvalue(), encoding="utf-8")
-    part.replace(folder / "buffers.csv")
+    files.write(folder / "buffers.csv", text.getvalue())
     lines = {
         curve.label: plot.Sized(
             [t.buffer_bytes for t in curve.tried],

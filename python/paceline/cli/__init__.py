@@ -3,6 +3,8 @@
 What a command needs is imported inside it, so that ``paceline --help`` need not wait for matplotlib.
 """
 
+import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -12,6 +14,7 @@ import typer
 from paceline import _native, errors
 from paceline.cli import foreign, mpi, runs, scenarios, sweeps
 from paceline.options import JsonErrors
+from paceline.run import check_text
 
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -28,9 +31,30 @@ app = typer.Typer(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code."""
+    errors.settle_streams()
+    # Figures go to files. Notebooks set a backend for what they start, one that only they have.
+    os.environ["MPLBACKEND"] = "agg"
+    if os.environ.get("PACELINE_CACHE") == "":
+        del os.environ["PACELINE_CACHE"]  # as good as unset; it would be the current folder
     given = list(sys.argv[1:] if arguments is None else arguments)
     as_json, rest = errors.take_json_flag(given)
-    return errors.guard(lambda: app(args=rest, prog_name="paceline", standalone_mode=False), as_json=as_json)
+
+    def command() -> object:
+        _check(rest)
+        return app(args=rest, prog_name="paceline", standalone_mode=False)
+
+    return errors.guard(command, as_json=as_json)
+
+
+def _check(arguments: Sequence[str]) -> None:
+    """Refuses arguments that no option and no command takes: empty ones, and names of files that are not UTF-8."""
+    for i, argument in enumerate(arguments):
+        before = arguments[i - 1] if i else ""
+        option = re.fullmatch(r"(--[a-z-]+)=(.*)", argument, re.DOTALL)
+        field, value = option.groups() if option else (before if before.startswith("-") else "argument", argument)
+        if not value:
+            raise _native.input_error("is empty", field=field, value='""', allowed="a text, or nothing at all")
+        check_text(value, field)
 
 
 def _print_version(wanted: bool) -> None:

@@ -114,18 +114,27 @@ def report(
     """
     if baseline == "hpcc" and side == "receiver":
         raise typer.BadParameter("--baseline hpcc is of the sender's times only; allowed with it: --side sender")
-    from paceline.run import restore
-
-    for folder in folders:
-        restore(folder)
-
     from paceline import _native, queries, tables
+    from paceline.files import check_folder
     from paceline.report import write_report
     from paceline.report.head import notice_text
     from paceline.report.page import Page
     from paceline.results import Results
+    from paceline.run import restore
 
+    at = out or folders[0]
+    target = at if at.suffix == ".html" and not at.is_dir() else at / "report.html"
+    check_folder("--out", target.parent)
     runs = [Results.load(folder) for folder in folders]
+    for run in runs:
+        run.read_all()
+        try:
+            restore(run.path)
+        except OSError:
+            # A disk that is full, or may only be read. The report needs no restored table, but a place of its own.
+            if target.parent.absolute() == run.path.absolute():
+                raise
+
     for k, run in enumerate(runs):
         if group is None:
             break
@@ -142,8 +151,6 @@ def report(
 
         for run in runs:
             alone.load(run.path, run.flows.rows, threads=threads, progress=Mode.NONE if quiet else progress)
-    at = out or folders[0]
-    target = at if at.suffix == ".html" and not at.is_dir() else at / "report.html"
     page = write_report(folders, target, baseline=baseline, side=side, group=group)
     if not quiet:
         print(notice_text(Page(runs, None, baseline, side)), end="")

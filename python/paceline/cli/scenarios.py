@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from paceline import _native
+from paceline import _native, files
 from paceline.cli.endings import print_json
 from paceline.errors import Failure
 from paceline.options import AsJson, JsonErrors, Overrides, ScenarioFile
@@ -88,11 +88,9 @@ def init(
     """
     text = _native.template(name)
     path = Path(f"{name}.toml")
-    try:
-        with path.open("w" if force else "x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise Failure(f"{path} exists; --force replaces it") from None
+    if path.exists() and not force:
+        raise Failure(f"{path} exists; --force replaces it")
+    files.write(path, text)
     print(f"{path} written; `paceline run {path}` runs it")
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from paceline import _native
 from paceline.errors import Failure
+from paceline.files import replacing
 from paceline.htsim.matrix import Connection, Matrix
 from paceline.htsim.tree import read
 from paceline.scenario import (
@@ -90,8 +90,12 @@ def convert(
     target = Path(f"{matrix.stem}.toml") if out is None else out
     table = target.with_name(f"{target.stem}-flows.csv")
     for path in (target, table):
-        if path in (matrix, topology):
+        if path in (matrix, topology) or any(_same(path, other) for other in (matrix, topology) if other):
             raise _native.input_error("would replace the input", field="--out", value=str(path), allowed="another name")
+        if path.exists() and not path.is_file():
+            kind = "is a folder" if path.is_dir() else "is a pipe or a device"
+            allowed = "a new file, or one to replace"
+            raise _native.input_error(kind, field="--out", value=str(path), allowed=allowed)
         if path.exists() and not force:
             raise Failure(f"{path} exists; --force replaces it")
     if _printable(target.name) != target.name:
@@ -109,19 +113,16 @@ def convert(
                 "not the number of the topology", "Nodes", str(connections.nodes), f"{tree.hosts}, as {topology}"
             )
         net, switch_delay = tree.topology(), f"{tree.switch_delay_ns}ns"
-    part, draft = (path.with_name(f".{path.name}.part") for path in (table, target))
-    try:
+    if not target.parent.is_dir():
+        allowed = "a file in a folder that is there"
+        raise _native.input_error("there is no such folder", field="--out", value=str(target), allowed=allowed)
+    # Both are there before one is put in place; an error names what was asked for.
+    with replacing(target) as draft, replacing(table) as part:
         count = _write_flows(part, connections)
         text = scenario(target.stem, net, switch_delay, table.name, options).to_toml()
         sources = " and ".join(_printable(path.name) for path in (matrix, topology) if path)
         head = f"# From {sources}; docs/compatibility.md tells how.\n"
         draft.write_text(head + text, encoding="utf-8")
-        part.replace(table)
-        draft.replace(target)
-    finally:
-        for path in (part, draft):
-            with suppress(OSError):
-                path.unlink()
     return Converted(target, table, connections.nodes, count)
 
 
@@ -149,6 +150,11 @@ def scenario(name: str, net: Topology, switch_delay: str, flows: str, options: O
         schemes={"ndp": Ndp(first_window=options.cwnd, pull_spacing=1 / 0.99, pad_last=True, rto="50ms")},
         workloads=[Flows(file=flows)],
     )
+
+
+def _same(path: Path, other: Path) -> bool:
+    """Whether two paths are of one file, by whatever links."""
+    return path.exists() and other.exists() and path.samefile(other)
 
 
 def _plain(name: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from paceline import _native
+from paceline.files import open_input
 
 MOST_IN_LINE = 4096
 """Bytes of the longest line that is read."""
@@ -57,7 +58,7 @@ def lines(path: Path, kind: str) -> Iterator[Line]:
     """The lines of a file, one at a time, without comments and empty ones. InputError when it is no such text."""
     name = str(path)
     try:
-        with path.open("rb") as file:
+        with open_input(path, kind) as file:
             number = 0
             while raw := file.readline(MOST_IN_LINE + 1):
                 number += 1

@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+from paceline import files
 from paceline.plot.style import THEME, style
 
 
@@ -33,11 +34,18 @@ def save(figure: Figure, folder: Path, name: str, *, svg: bool = False) -> None:
     settle(figure)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)  # a run named in another script
-        figure.savefig(folder / f"{name}.png", metadata={"Software": None})
-        figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "Creator": None, "Producer": None})
+        _write(figure, folder / f"{name}.png", {"Software": None})
+        _write(figure, folder / f"{name}.pdf", {"CreationDate": None, "Creator": None, "Producer": None})
         if svg:
             with mpl.rc_context({"svg.hashsalt": name}):
-                figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
+                _write(figure, folder / f"{name}.svg", {"Date": None, "Creator": None})
+
+
+def _write(figure: Figure, path: Path, metadata: dict[str, None]) -> None:
+    """Draws in memory first: on a full disk matplotlib would leave half a file, and speak of something else."""
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=path.suffix[1:], metadata=metadata)
+    files.write(path, drawn.getvalue())
 
 
 @style()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from paceline import files
 from paceline.report.flows import asked, fct, programs, slowdown
 from paceline.report.followed import followed
 from paceline.report.head import notices, schemes, tiles
@@ -33,13 +34,17 @@ def write_report(
     With ``paper_figures`` the figures also go to ``figures/`` beside it, as PNG and PDF: most of the time a report
     takes. Returns ``out``.
 
-    Raises :class:`ResultsError` for a folder that cannot be read and ``ValueError`` without folders or for a baseline
-    that does not go with ``side`` (see :meth:`Results.slowdown`), or a group that a run does not have.
+    Raises :class:`ResultsError` for a folder that cannot be read, before anything is written, ``OSError`` when the disk
+    says no and ``ValueError`` without folders or for a baseline that does not go with ``side`` (see
+    :meth:`Results.slowdown`), or a group that a run does not have.
     """
     if not dirs:
         raise ValueError("a report needs at least one result folder")
     runs = [Results.load(folder) for folder in dirs]
     runs = runs if group is None else [run.of_group(group) for run in runs]
+    # A table that is malformed would be met after some figures have been replaced.
+    for run in runs:
+        run.read_all()
     page = Page(runs, out.parent / "figures" if paper_figures else None, baseline, side)
     sections = [part(page) for part in (programs, asked, slowdown, fct, queues, followed, links)]
     sections.append(Section("counters", "Counters", tables=figures_tables(runs)))
@@ -57,7 +62,7 @@ def write_report(
         paper_figures=paper_figures,
     )
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(html, encoding="utf-8")
+    files.write(out, html)
     return out
 
 

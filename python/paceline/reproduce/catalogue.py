@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paceline import _native
+from paceline import _native, files
 from paceline.progress import Mode
 from paceline.reproduce.executors import LocalProcesses
 from paceline.reproduce.model import Experiment, Outcome, Runs, Scale, Verdict
@@ -156,7 +156,7 @@ def _verdict_json(v: Verdict) -> dict[str, Any]:
 def write_json(judged: Judged, folder: Path) -> Path:
     """Writes ``verdicts.json`` of one experiment."""
     path = folder / "verdicts.json"
-    path.write_text(json.dumps(as_json([judged], []), indent=2) + "\n", encoding="utf-8")
+    files.write(path, json.dumps(as_json([judged], []), indent=2) + "\n")
     return path
 
 

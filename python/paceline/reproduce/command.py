@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from paceline import _native
+from paceline import _native, files
 from paceline.errors import Failure, Interrupted
 from paceline.experiments import chosen, experiments
 from paceline.options import Sweeping
@@ -44,6 +44,8 @@ def reproduce(
     from paceline.reproduce.catalogue import reproduce as run
     from paceline.reproduce.page import brief_table, counts_text, write_experiment, write_scoreboard
 
+    folder = Path("results") / "reproduce" / size.value if out is None else out
+    files.check_folder("--out", folder)
     path = record.default_path() if recorded is None else recorded
     before = record.read(path)
     with _interruptible(), open_executor(how.executor, how.jobs) as where:
@@ -54,7 +56,6 @@ def reproduce(
     changed = record.differences(before, found, names, size)
     if update and changed:
         record.update(path, before, found, names, size, [e.id for e in experiments()])
-    folder = Path("results") / "reproduce" / size.value if out is None else out
     for j in judged:
         page = write_experiment(j, folder / j.experiment.id)
         if not as_json and not how.quiet:
@@ -118,10 +119,11 @@ def sweep(
     from paceline.reproduce.store import Store
     from paceline.reproduce.sweep import prepare, run_jobs
 
+    folder = Path("results") / f"{scenario.stem}-sweep" if out is None else out
+    files.check_folder("--out", folder)
     made = prepare(grid(scenario, vary, seeds=seeds, overrides=overrides, cases=cases))
     with _interruptible(), open_executor(how.executor, how.jobs) as where:
         runs = run_jobs(made, executor=where, store=Store(how.cache), progress=how.progress, title=scenario.stem)
-    folder = Path("results") / f"{scenario.stem}-sweep" if out is None else out
     written = write_table(tidy(runs), folder)
     if not how.quiet:
         print(f"{many(len(runs), 'run')}; {', '.join(map(str, written))}")
@@ -152,13 +154,14 @@ def size_buffers(
         drops=_limit("--drops", drops, 1.0),
         paused=_limit("--paused", paused, 1.0),
     )
+    folder = Path("results") / f"{scenarios[0].stem}-buffers" if out is None else out
+    files.check_folder("--out", folder)
     chosen = [size.strip() for size in buffers.split(",")] if buffers else []
     points, remarks = sizing.points(scenarios, chosen, vary, seeds=seeds, overrides=overrides)
     made = prepare(points)
     with _interruptible(), open_executor(how.executor, how.jobs) as where:
         runs = run_jobs(made, executor=where, store=Store(how.cache), progress=how.progress, title="size-buffers")
     found = sizing.curves(runs, limits)
-    folder = Path("results") / f"{scenarios[0].stem}-buffers" if out is None else out
     written = sizing.write(found, folder)
     print(sizing.answers(found).plain())
     if not how.quiet:

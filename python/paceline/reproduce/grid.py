@@ -5,15 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import math
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from paceline import _native, parquet
+from paceline import _native, files, parquet
 from paceline.analysis import percentiles
 from paceline.reproduce.model import Point, Run, Runs
 from paceline.run import Source, check_overrides
+
+MOST_RUNS = 100_000
+"""Runs of one sweep; each has a folder of its own."""
 
 _COUNTERS = (
     *("data_hops", "drops_buffer", "drops_wire", "marks", "pause_frames"),
@@ -44,6 +48,12 @@ def grid(
         axes[key] = values
     first = int(resolved["seed"])
     together = _cases(cases)
+    runs = seeds * max(len(together), 1) * math.prod(len(values) for values in axes.values())
+    if runs > MOST_RUNS:
+        # Before they are listed: a billion points do not fit into memory.
+        field, value = ("--seeds", str(seeds)) if seeds > 1 else ("--vary", f"{len(axes)} fields")
+        allowed = f"at most {MOST_RUNS} runs, values times seeds"
+        raise _native.input_error(f"{runs} runs are too many", field=field, value=value, allowed=allowed)
     return [
         Point(
             scenario=scenario,
@@ -138,13 +148,12 @@ def write_table(rows: Sequence[dict[str, Any]], folder: Path) -> list[Path]:
     writer.writerows(rows)
     folder.mkdir(parents=True, exist_ok=True)
     written = [folder / "sweep.csv"]
-    part = folder / ".sweep.csv.part"
-    part.write_text(text.getvalue(), encoding="utf-8")
-    part.replace(written[0])
+    files.write(written[0], text.getvalue())
     if parquet.available():
         import pyarrow as pa
-        from pyarrow import parquet as files
+        from pyarrow import parquet as tables
 
         written.append(folder / "sweep.parquet")
-        files.write_table(pa.Table.from_pylist(list(rows)), written[1])
+        with files.replacing(written[1]) as part:
+            tables.write_table(pa.Table.from_pylist(list(rows)), part)
     return written

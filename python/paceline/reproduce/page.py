@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from paceline import _native
+from paceline.files import write
 from paceline.report import Drawing, Section, render
 from paceline.reproduce.catalogue import Judged, minutes, scenario_files, write_json
 from paceline.reproduce.judge import shown
@@ -103,7 +104,7 @@ def write_experiment(judged: Judged, folder: Path) -> Path:
         old.unlink()
     files = list(scenario_files(judged))
     for name, text in files:
-        (folder / name).write_text(text, encoding="utf-8")
+        write(folder / name, text)
     write_json(judged, folder)
     e = judged.experiment
     sections = [_verdicts("verdicts", "Verdicts", _RULES, judged.verdicts)]
@@ -113,7 +114,7 @@ def write_experiment(judged: Judged, folder: Path) -> Path:
         if drawings:
             sections.append(Section("figures", "Figures", figures=drawings))
         for name, text in more.files.items():
-            (folder / name).write_text(text, encoding="utf-8")
+            write(folder / name, text)
         if more.tables:
             sections.append(Section("tables", "Tables", tables=list(more.tables)))
         if more.remarks:
@@ -132,7 +133,7 @@ def write_experiment(judged: Judged, folder: Path) -> Path:
         sections=[s for s in sections if s],
     )
     page = folder / "report.html"
-    page.write_text(html, encoding="utf-8")
+    write(page, html)
     return page
 
 
@@ -160,8 +161,8 @@ def write_scoreboard(judged: Sequence[Judged], changed: Sequence[str], folder: P
         sections=sections,
     )
     page = folder / "scoreboard.html"
-    page.write_text(html, encoding="utf-8")
-    (folder / "scoreboard.md").write_text(markdown(judged), encoding="utf-8")
+    write(page, html)
+    write(folder / "scoreboard.md", markdown(judged))
     return page
 
 

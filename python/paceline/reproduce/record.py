@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from paceline import _native
+from paceline import _native, files
+from paceline.files import read_input
 from paceline.reproduce.judge import shown
 from paceline.reproduce.model import Outcome, Scale, Verdict
 
+MOST_BYTES = 64 << 20
 COLUMNS = ("id", "scale", "verdict", "measured")
 
 
@@ -46,12 +48,9 @@ class Row:
 
 def read(path: Path) -> list[Row]:
     """Reads recorded verdicts; none when there is no such file. InputError when it is something else."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    if not path.exists():
         return []
-    except (OSError, UnicodeDecodeError) as error:
-        raise _native.input_error(f"cannot be read: {error}", file=str(path)) from error
+    text = read_input(path, "recorded verdicts", most=MOST_BYTES)
     lines = csv.reader(io.StringIO(text))
     if tuple(next(lines, ())) != COLUMNS:
         raise _native.input_error("not a file of verdicts", file=str(path), line=1, allowed=",".join(COLUMNS))
@@ -106,6 +105,4 @@ def update(
     writer.writerow(COLUMNS)
     writer.writerows((row.id, row.scale, row.verdict, row.measured) for row in rows)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text.getvalue(), encoding="utf-8")
-    part.replace(path)
+    files.write(path, text.getvalue())

@@ -13,12 +13,14 @@ import shutil
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from paceline import _native
 from paceline.errors import ResultsError
+from paceline.files import open_input
 
 DEFAULT = Path("results") / "cache"
 """Beside the other results, in the current directory: it grows to gigabytes, and is found, and deleted, there."""
@@ -37,8 +39,18 @@ def key_of(resolved_toml: str) -> str:
     lines = [line for line in resolved_toml.splitlines() if not line.startswith("name = ")]
     found = hashlib.sha256("\n".join(lines).encode())
     for path in _input_files(document):
-        found.update(hashlib.sha256(Path(path).read_bytes()).digest())
+        state = Path(path).stat()
+        found.update(_digest(path, state.st_ino, state.st_size, state.st_mtime_ns))
     return found.hexdigest()[:32]
+
+
+@lru_cache(maxsize=256)
+def _digest(path: str, _number: int, _size: int, _changed_ns: int) -> bytes:
+    with open_input(Path(path), "a readable file") as file:
+        found = hashlib.sha256()
+        while block := file.read(1 << 20):
+            found.update(block)
+        return found.digest()
 
 
 def _input_files(value: Any) -> Iterator[str]:
@@ -68,15 +80,22 @@ class Store:
         return self.folder / key
 
     def has(self, key: str) -> bool:
-        """Whether the run is there and whole; one that was damaged is removed, and so made again."""
+        """Whether the run is there, whole and that of the key; what else is there is removed, and so made again."""
         path = self.path(key)
+        if path.is_symlink() or (path.exists() and not path.is_dir()):
+            path.unlink()
         if not path.is_dir():
             return False
         from paceline.results import Results
 
         try:
-            whole = Results.load(path).status in ("completed", "stopped", "stalled")
-        except (ResultsError, OSError):
+            run = Results.load(path)
+            run.check_tables()
+            scenario = run.scenario_toml
+            # A folder may have been copied or moved here under the name of another run.
+            own = scenario is not None and key_of(scenario) == key
+            whole = own and run.status in ("completed", "stopped", "stalled")
+        except (ResultsError, _native.InputError, tomllib.TOMLDecodeError, OSError):
             whole = False
         if not whole:
             shutil.rmtree(path)
@@ -85,9 +104,12 @@ class Store:
     @contextmanager
     def part(self, key: str) -> Iterator[Path]:
         """A folder to make the run in: its ``result`` is for :meth:`keep`, its ``progress`` for :meth:`progress`."""
+        # Backups leave out folders with the tag: never one in which somebody else's files are.
+        new = not self.root.is_dir() or all(entry.name == self.folder.name for entry in self.root.iterdir())
         self._parts.mkdir(parents=True, exist_ok=True)
-        with suppress(FileExistsError), (self.root / "CACHEDIR.TAG").open("x", encoding="utf-8") as tag:
-            tag.write(_TAG)
+        if new:
+            with suppress(FileExistsError), (self.root / "CACHEDIR.TAG").open("x", encoding="utf-8") as tag:
+                tag.write(_TAG)
         folder = self._parts / f"{key}.{uuid4().hex[:8]}"
         # Locked before the folder exists: whoever clears up never finds one without its lock.
         with _locked(folder.with_suffix(f"{folder.suffix}.lock")):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from paceline.errors import ResultsError
+from paceline.errors import ResultsError, cut
 
 SCHEMA_VERSION = 1
 
@@ -44,6 +45,20 @@ _SUMMARY: dict[str, type | tuple[type, ...]] = {
     }.items()
     for field in fields.split()
 }
+_NULL = type(None)
+_PARTS: dict[str, dict[str, type | tuple[type, ...]]] = {
+    "mpi": {
+        **dict.fromkeys(("group", "scheme"), str),
+        **dict.fromkeys(("ranks", "messages", "message_bytes"), int),
+        **dict.fromkeys(("runtime_ps", "ideal_ps"), (int, _NULL)),
+        "slowdown": (*_NUMBER, _NULL),
+    },
+    "traffic": {
+        "scheme": str,
+        **dict.fromkeys(("packets", "frame_bytes", "delivered_bytes", "dropped_packets", "dropped_bytes"), int),
+    },
+}
+_MOST_BYTES = 256 << 20
 _ALWAYS = ("schema_version", "name", "status")
 ENDED = ("completed", "stopped", "interrupted", "stalled")
 
@@ -54,14 +69,15 @@ def read_summary(path: Path) -> dict[str, Any]:
     Raises :class:`ResultsError` when it is missing, malformed, of another version, or lacks what a run that ended has.
     """
     try:
-        summary: dict[str, Any] = json.loads(path.read_bytes())
+        summary: dict[str, Any] = json.loads(_read(path), parse_constant=_no_number)
+        json.dumps(summary, ensure_ascii=False).encode("utf-8")  # half a surrogate pair is no text
     except FileNotFoundError as error:
         problem = "no result folder, or the run was killed before it began: it has no summary.json"
         raise ResultsError(path.parent, problem) from error
     except OSError as error:
         raise ResultsError(path, f"cannot be read ({error.strerror})") from error
-    except ValueError as error:
-        raise ResultsError(path, f"is not JSON: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise ResultsError(path, f"is not JSON: {cut(str(error))}") from error
     found = summary.get("schema_version") if isinstance(summary, dict) else None
     if found != SCHEMA_VERSION:
         raise ResultsError(path, f"schema_version is {found!r}; this Paceline reads {SCHEMA_VERSION}")
@@ -76,29 +92,69 @@ def read_summary(path: Path) -> dict[str, Any]:
             if ended or field in _ALWAYS:
                 raise ResultsError(path, f"{field} is missing")
             holder[key] = (kind if isinstance(kind, type) else int)()
-        if not isinstance(holder[key], kind) or isinstance(holder[key], bool):
-            raise ResultsError(path, f"{field} is {holder[key]!r}, which is not of the expected type")
-    _check_entries(path, summary, "schemes", {"name": str})
+        _check(path, field, holder[key], kind)
+    for scheme in summary["schemes"]:
+        if isinstance(scheme, dict):
+            scheme.setdefault("cc", "")
+    _check_entries(path, summary, "schemes", {"name": str, "cc": str})
     _check_entries(path, summary, "load", {"tier": str, "offered": _NUMBER, "carried": _NUMBER})
+    for field in ("mpi", "traffic"):
+        _check(path, field, summary.get(field, []), list)
+        _check_entries(path, summary, field, _PARTS[field])
+    _check_queries(path, summary)
     for field in ("groups", "warnings", "without_effect", "closed_loop"):
         texts = summary.setdefault(field, [])
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
             raise ResultsError(path, f"{field} must be a list of strings")
     for holder, field, kind in (
+        (summary["engine"], "threads", int),
         (summary["measure"], "warmup_ps", int),
         (summary["measure"], "end_ps", int),
         (summary, "git", str),
         (summary, "diagnosis", str),
         (summary, "series_interval_ps", int),
     ):
-        if not isinstance(holder.setdefault(field, None), kind | None):
-            raise ResultsError(path, f"{field} is {holder[field]!r}, which is not of the expected type")
+        if holder.setdefault(field, None) is not None:
+            _check(path, field, holder[field], kind)
     return summary
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        text = file.read(_MOST_BYTES + 1)
+    if len(text) > _MOST_BYTES:
+        raise ResultsError(path, f"holds more than {_MOST_BYTES} bytes")
+    return text
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not a number")
+
+
+def _check(path: Path, field: str, value: object, kind: type | tuple[type, ...]) -> None:
+    """Refuses a value of another type, and a number that no run counts: all of the summary's are 0 or more."""
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise ResultsError(path, f"{field} is {cut(repr(value))}, which is not of the expected type")
+    if isinstance(value, int | float) and not (0 <= value < 2**64 and math.isfinite(value)):
+        raise ResultsError(path, f"{field} is {cut(repr(value))}, which is not a number from 0 to 2^64")
+
+
+def _check_queries(path: Path, summary: dict[str, Any]) -> None:
+    queries = summary.get("queries")
+    if queries is None:
+        return
+    _check(path, "queries", queries, dict)
+    for name in ("connections", "connections_failed", "issued", "answered"):
+        if name not in queries:
+            raise ResultsError(path, f"queries.{name} is missing")
+        _check(path, f"queries.{name}", queries[name], int)
 
 
 def _check_entries(
     path: Path, summary: dict[str, Any], field: str, needed: Mapping[str, type | tuple[type, ...]]
 ) -> None:
-    for i, entry in enumerate(summary[field]):
-        if not isinstance(entry, dict) or not all(isinstance(entry.get(k), t) for k, t in needed.items()):
-            raise ResultsError(path, f"{field}[{i}] needs {', '.join(needed)}, got {entry!r}")
+    for i, entry in enumerate(summary.get(field, [])):
+        if not isinstance(entry, dict) or not all(k in entry for k in needed):
+            raise ResultsError(path, f"{field}[{i}] needs {', '.join(needed)}, got {cut(repr(entry))}")
+        for k, kind in needed.items():
+            _check(path, f"{field}[{i}].{k}", entry[k], kind)

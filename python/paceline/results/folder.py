@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import tomllib
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +17,7 @@ from paceline.columns import TABLES
 from paceline.csvfile import read_csv
 from paceline.errors import ResultsError
 from paceline.results.checked import ENDED, read_summary
-from paceline.results.records import FAILED, FLOW_RECORD, STATUS, read_flows, read_queries
+from paceline.results.records import FAILED, FLOW_RECORD, STATUS, count_queries, read_flows, read_queries
 from paceline.results.table import Columns
 from paceline.summary import mpi_lines
 
@@ -42,8 +43,9 @@ class Results:
     def load(cls, folder: Path | str) -> Results:
         """Opens a result folder.
 
-        Raises :class:`ResultsError` when it is not one, or when ``summary.json`` or ``flows.bin`` is malformed; the CSV
-        tables are read, and checked, on first use.
+        Raises :class:`ResultsError` when it is not one, when ``summary.json`` or ``flows.bin`` is malformed, or when
+        ``flows.bin`` or ``queries.bin`` of a run that ended does not hold what the summary says. The tables are read,
+        and checked, on first use, or all by :meth:`read_all`.
         """
         path = Path(folder)
         if not path.is_dir():
@@ -60,6 +62,8 @@ class Results:
                 summary[f"{field}s"] = [{"name": n} for n in made_up] if field == "scheme" else made_up
         if len(records) and int(records["status"].max()) >= len(STATUS):
             raise ResultsError(path / "flows.bin", f"flow status {int(records['status'].max())} is not 0 to 3")
+        if summary["status"] in ENDED:
+            _agree(path, summary, len(records))
         return cls(path, summary, records)
 
     def of_group(self, name: str) -> Results:
@@ -80,6 +84,20 @@ class Results:
         return (
             "receiver" if any(cc[int(code)] == "udp" for code in np.unique(self.measured_codes("scheme"))) else "sender"
         )
+
+    def read_all(self) -> None:
+        """Reads and checks all tables: what writes something from them then does so whole or not at all.
+
+        Raises :class:`ResultsError` when one is malformed, or missing although the run ended and wrote it.
+        """
+        for table in (self.queries, self.ranks, self.queues, self.links, self.pauses, self.saturation, self.series):
+            table.rows  # noqa: B018
+
+    def check_tables(self) -> None:
+        """Raises :class:`ResultsError` when a table that the run wrote at its end is missing; none is read."""
+        for name in sorted(self._written):
+            if not (self.path / f"{name}.csv").is_file():
+                read_csv(self.path / f"{name}.csv", _TABLES[name], complete=True, needed=True)
 
     @property
     def name(self) -> str:
@@ -155,7 +173,26 @@ class Results:
             if len(records) and int(records[field].max()) >= len(known):
                 problem = f"{field} index {int(records[field].max())}, but summary.json names {len(known)} {field}s"
                 raise ResultsError(self.path / "queries.bin", problem)
+        asked = self.summary.get("queries")
+        answered = int(np.count_nonzero(records["qct_ps"]))
+        if asked and self.status in ENDED and answered != asked["answered"]:
+            problem = f"{answered} of its queries are answered, and summary.json says {asked['answered']}"
+            raise ResultsError(self.path / "queries.bin", problem)
         return Columns("queries", {name: records[name] for name in _TABLES["queries"]}, names, _OPTIONAL["queries"])
+
+    @cached_property
+    def _written(self) -> frozenset[str]:
+        """Names of the tables that the run wrote when it ended, as far as its scenario tells."""
+        if self.status not in ENDED or self.scenario_toml is None:
+            return frozenset()
+        try:
+            scenario = tomllib.loads(self.scenario_toml)
+            records, pfc = scenario.get("records", {}), scenario.get("switch", {}).get("pfc", {})
+            asked = {name for name in ("links", "pauses") if records.get(name) is True}
+            spread = {"saturation"} if "pauses" in asked and pfc.get("enabled") is True else set()
+        except (tomllib.TOMLDecodeError, AttributeError) as error:
+            raise ResultsError(self.path / "scenario.toml", f"is not the scenario of a run: {error}") from error
+        return frozenset({"queues", "series"} | asked | spread | ({"ranks"} if self.summary.get("mpi") else set()))
 
     @cached_property
     def ranks(self) -> Columns:
@@ -184,8 +221,8 @@ class Results:
 
     def _table(self, name: str) -> Columns:
         path = self.path / f"{name}.csv"
-        table = read_csv(path, _TABLES[name], complete=self.status in ENDED)
-        return Columns(name, table, {}, _OPTIONAL[name])
+        found = read_csv(path, _TABLES[name], complete=self.status in ENDED, needed=name in self._written)
+        return Columns(name, found, {}, _OPTIONAL[name])
 
     @cached_property
     def measured(self) -> NDArray[np.bool_]:
@@ -300,3 +337,18 @@ class Results:
 
     def _repr_html_(self) -> str:
         return "".join(["<table>", *(f"<tr><th>{k}<td>{html.escape(v)}" for k, v in self._facts()), "</table>"])
+
+
+def _agree(path: Path, summary: dict[str, Any], flows: int) -> None:
+    """Raises :class:`ResultsError` where the records of a run that ended are not as many as its summary says."""
+    asked = summary.get("queries")
+    # A connection has a record, which is none of a flow, for either direction.
+    wanted = summary["flows"]["total"] + (2 * asked["connections"] if asked else 0)
+    if flows != wanted:
+        raise ResultsError(path / "flows.bin", f"holds {flows} records, and by summary.json there are {wanted}")
+    if asked:
+        file = path / "queries.bin"
+        held = count_queries(file)
+        if held != asked["issued"]:
+            problem = "is missing" if held is None else f"holds {held} queries"
+            raise ResultsError(file, f"{problem}, and summary.json says {asked['issued']}")

@@ -58,6 +58,11 @@ QUERY_RECORD = np.dtype(
 """One record of ``queries.bin``, in the order of the answers. A QCT of 0 means that there was none."""
 
 
+def count_queries(path: Path) -> int | None:
+    """How many records ``queries.bin`` has room for; ``None`` without such a file."""
+    return max(path.stat().st_size // QUERY_RECORD.itemsize - 1, 0) if path.is_file() else None
+
+
 def read_queries(path: Path) -> NDArray[Any]:
     """The records of ``queries.bin``; half a last one is left out, a missing file is a table without rows."""
     if not path.is_file():

@@ -1,0 +1,78 @@
+"""Files as people hand them over and as they get them: regular ones in, within a limit; whole ones or none out."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from paceline import _native
+
+
+def open_input(path: Path, allowed: str) -> BinaryIO:
+    """Opens an input file.
+
+    Raises InputError when it cannot be read or is a pipe or a device, which could keep us waiting, or never end.
+    """
+    try:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):
+            kind = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
+            problem = f"cannot be read: it is {kind}, not a file"
+            raise _native.input_error(problem, file=str(path), allowed=allowed)
+        return path.open("rb")
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror}"
+        raise _native.input_error(problem, file=str(path), allowed=allowed) from error
+
+
+def read_input(path: Path, allowed: str, *, most: int) -> str:
+    """The text of an input file of at most ``most`` bytes. InputError when it cannot be read as one."""
+    with open_input(path, allowed) as file:
+        data = file.read(most + 1)
+        size = max(os.fstat(file.fileno()).st_size, len(data))
+    if size > most:
+        raise _native.input_error("is too long", file=str(path), value=f"{size} bytes", allowed=f"at most {most} bytes")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        problem = "is not a text file in UTF-8"
+        raise _native.input_error(problem, file=str(path), line=line, allowed=allowed) from error
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A path to write to; what was written there then takes the place of ``path``, or is removed after an error.
+
+    An OSError that names no file, as of a full disk, is made to name ``path``.
+    """
+    part = path.with_name(f".{path.name}.part")
+    try:
+        yield part
+        part.replace(path)
+    except OSError as error:
+        if error.errno is not None and error.filename in (None, str(part)):
+            raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+        raise
+    finally:
+        with suppress(OSError):
+            part.unlink()
+
+
+def write(path: Path, data: str | bytes) -> None:
+    """Writes a file whole, or leaves it as it was."""
+    with replacing(path) as part:
+        part.write_bytes(data.encode("utf-8") if isinstance(data, str) else data)
+
+
+def check_folder(option: str, folder: Path) -> None:
+    """Refuses an output folder that cannot be one since a file is there; InputError, before anything has been done."""
+    for path in (folder, *folder.parents):
+        if path.exists() or path.is_symlink():
+            if not path.is_dir():
+                raise _native.input_error(f"{path} is no folder", field=option, value=str(folder), allowed="a folder")
+            return
