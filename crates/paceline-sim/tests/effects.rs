@@ -503,7 +503,7 @@ fn schemes() {
             let lossy = "[topology]\nkind = 'graph'\nhosts = ['a', 'b']\nswitches = ['s']\nlinks = [\
                          { a = 'a', b = 's', rate = '1Gbps', delay = '20ms', error_rate = 0.0005 }, { a = 's', b = 'b', rate = '1Gbps' }]\n\
                          [switch]\npfc = { enabled = false }\n[[workloads]]\nkind = 'flows'\nscheme = 'two'\n\
-                         rows = [{ src = 'a', dst = 'b', bytes = '20MB' }]\n[schemes.two]\ncc = 'cubic'\n[records.series]\ninterval = 'off'\n";
+                         rows = [{ src = 0, dst = 1, bytes = '20MB' }]\n[schemes.two]\ncc = 'cubic'\n[records.series]\ninterval = 'off'\n";
             benches.push(("lossy far", Bench::new("schemes-lossy-far", lossy.to_string())));
         }
         // Another transport would need other ports.
