@@ -499,6 +499,12 @@ fn schemes() {
         let alone = ALONE.iter().any(|(name, _)| name == cc);
         if *cc == "cubic" {
             benches.push(far("schemes", 60_000, "[schemes.two]\ncc = 'cubic'\n"));
+            // Losses below the last maximum, with time for the curve that leads back to it.
+            let lossy = "[topology]\nkind = 'graph'\nhosts = ['a', 'b']\nswitches = ['s']\nlinks = [\
+                         { a = 'a', b = 's', rate = '1Gbps', delay = '20ms', error_rate = 0.0005 }, { a = 's', b = 'b', rate = '1Gbps' }]\n\
+                         [switch]\npfc = { enabled = false }\n[[workloads]]\nkind = 'flows'\nscheme = 'two'\n\
+                         rows = [{ src = 0, dst = 1, bytes = '20MB' }]\n[schemes.two]\ncc = 'cubic'\n[records.series]\ninterval = 'off'\n";
+            benches.push(("lossy far", Bench::new("schemes-lossy-far", lossy.to_string())));
         }
         // Another transport would need other ports.
         let fields: Vec<_> =

@@ -92,7 +92,7 @@ fn only_ect_packets_are_marked() {
     // Four windows of ten segments meet in a port for twenty: there are losses, and fewer marks than new data.
     let with = run(&text(true, "tcp"));
     assert!(with.counters.drops_buffer > 0 && with.counters.retransmitted > 0, "{:?}", with.counters);
-    assert!(with.counters.marks > 100, "{:?}", with.counters);
+    assert!(with.counters.marks > 50, "{:?}", with.counters);
 }
 
 /// Racks with TCP and UDP flows between them, of any size.

@@ -84,7 +84,9 @@ impl Vegas {
             None if queued > segments(p.beta) => {
                 w.cwnd = less(w);
                 if w.in_slow_start() {
+                    // Leaves slow start, also where that holds at ssthresh: the same ACK would else give back twice what was taken.
                     w.ssthresh = w.cwnd;
+                    self.grows = false;
                 }
             }
             Some(gamma) if w.in_slow_start() && queued > segments(gamma) => {

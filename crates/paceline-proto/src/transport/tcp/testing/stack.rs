@@ -91,6 +91,25 @@ fn vegas_queues_what_its_parameters_say() {
     }
 }
 
+/// Several flows of FreeBSD's Vegas come down to what the link holds although they start slowly at ssthresh too: the window that
+/// ended slow start is not its floor.
+#[test]
+fn vegas_leaves_slow_start_for_good() {
+    for coarse in [false, true] {
+        let cc = flow_context(1000, Control::Vegas(vegas::Params { coarse, ..vegas::Params::default() }));
+        let mut pair = Pair::new(Params::rfc(), cc, Duration::from_us(50), Box::new(|_, _, _| Fate::Arrives));
+        pair.rate = Some((BitsPerSec(10_000_000_000), u64::MAX));
+        pair.ends[0].write(1 << 34);
+        pair.keep_log = false;
+        pair.run(Time(50 * MS));
+        let wide = pair.ends[0].cwnd();
+        // Others take nine tenths of it.
+        pair.rate = Some((BitsPerSec(1_000_000_000), u64::MAX));
+        pair.run(Time(400 * MS));
+        assert!(wide > 100_000 && pair.ends[0].cwnd() < 30_000, "{wide} became {}", pair.ends[0].cwnd());
+    }
+}
+
 /// Streams are not limited by the 32 bits of a sequence number.
 #[test]
 fn a_stream_passes_four_gibibytes() {
