@@ -133,9 +133,11 @@ def test_a_long_expresspass_flow_gets_0_900_of_the_link() -> None:
     assert share == pytest.approx((1 - 84 / 1622) * 1460 / 1538, rel=1e-3)
 
 
-def test_one_expresspass_flow_loses_no_credit_and_builds_no_queue() -> None:
+def test_one_expresspass_flow_loses_hardly_a_credit_and_builds_no_queue() -> None:
     results = run(ExpressPass(), [(0, 1, "20MB")])
-    assert results.summary["counters"]["drops_credit"] == 0
+    counters = results.summary["counters"]
+    # Gaps between credits vary by 10 %: now and then more than eight wait for their own host's link, and one is lost.
+    assert counters["drops_credit"] <= counters["permits"] / 1000
     assert longest_queue(results, 1) <= 2 * 1538
 
 
@@ -151,6 +153,15 @@ def test_expresspass_incasts_lose_nothing_and_stay_above_the_drain_time(senders:
     assert received_us(results).max() >= drain / (1 - 84 / 1622) * 0.99
     assert longest_queue(results, 0) <= 8 * 84 + 92
     assert longest_queue(results, 1) <= 6 * 1538
+
+
+def test_credits_lost_at_their_own_host_are_counted() -> None:
+    """The receiver's own link lets too few credits through for sixteen senders: no switch sees those that are lost."""
+    flows = incast(16, "64KB")
+    results = run(ExpressPass(), flows)
+    assert results.summary["counters"]["drops_credit"] > 100
+    calm = run(ExpressPass(), flows[:1])
+    assert calm.summary["counters"]["drops_credit"] == 0
 
 
 @pytest.mark.parametrize("senders", [4, 20])
@@ -279,11 +290,14 @@ def test_an_ndp_incast_takes_as_long_as_in_htsim() -> None:
     fct = results.flows["fct_sender_ps"] / 1e6
     assert fct.mean() == pytest.approx(584.985, rel=0.05)
     assert fct.max() == pytest.approx(609.408, rel=0.05)
-    assert results.summary["counters"]["retransmitted_packets"] == pytest.approx(457, rel=0.05)
+    assert results.summary["counters"]["retransmitted_packets"] == pytest.approx(457, rel=0.01)
 
 
 def test_an_ndp_permutation_takes_as_long_as_in_htsim() -> None:
-    fct = htsim([(i, d, "2MB") for i, d in enumerate(PERMUTATION)]).flows["fct_sender_ps"] / 1e6
-    assert fct.mean() == pytest.approx(195.923, rel=0.05)
-    assert np.median(fct) == pytest.approx(197.333, rel=0.05)
-    assert fct.max() == pytest.approx(206.981, rel=0.05)
+    results = htsim([(i, d, "2MB") for i, d in enumerate(PERMUTATION)])
+    fct = results.flows["fct_sender_ps"] / 1e6
+    assert fct.mean() == pytest.approx(195.923, rel=0.01)
+    assert np.median(fct) == pytest.approx(197.333, rel=0.01)
+    assert fct.max() == pytest.approx(206.981, rel=0.03)
+    # There 86. With the packet being sent not counted, and paths drawn tier by tier, it was 2 or 3.
+    assert 60 <= results.summary["counters"]["retransmitted_packets"] <= 112

@@ -323,7 +323,12 @@ SUMMARY = (
     Column("counters.trimmed_packets", int, "packets", "Data packets whose payload switches cut off (NDP)."),
     Column("counters.returned_headers", int, "packets", "Of the trimmed ones, those sent back to their sender (NDP)."),
     Column("counters.permits", int, "packets", "Credits, grants and pulls that receivers sent."),
-    Column("counters.drops_credit", int, "packets", "Credits dropped by switch ports (ExpressPass)."),
+    Column(
+        "counters.drops_credit",
+        int,
+        "packets",
+        "Credits dropped by the shapers of switch ports and of hosts (ExpressPass).",
+    ),
     Column("counters.probes", int, "packets", "Probes behind unscheduled packets (Aeolus)."),
     Column("counters.timeouts", int, "timeouts", "Timeouts that made a host send."),
     Column("counters.fast_retransmits", int, "", "Losses repaired at the third duplicate ACK (TCP)."),

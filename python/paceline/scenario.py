@@ -710,11 +710,11 @@ class SelectiveDrop(Section):
     """
 
     enabled: bool = False
-    """Whether ports drop selectively. Source: Aeolus, SIGCOMM 2020, sec. 3.2."""
+    """Whether ports drop selectively. Source: Aeolus, SIGCOMM 2020, sec. 4.1."""
 
     threshold: str = "6KiB"
     """Bytes over which unscheduled packets are dropped. Unit: bytes. Range [1B, 1GiB]. Source:
-    Aeolus, sec. 5: 6 KB, four packets.
+    Aeolus, sec. 6: 6 KB.
     """
 
     accounting: Literal["before", "after"] = "before"
@@ -736,11 +736,14 @@ class Trimming(Section):
     """Whether ports trim. Source: NDP, SIGCOMM 2017, sec. 3.1."""
 
     data_packets: int = 8
-    """Full data packets that may wait. Range [1, 100000]. Source: NDP, sec. 3.1."""
+    """Full data packets that a port may hold, the one being sent among them. Range [1, 100000].
+    Source: NDP, sec. 3.1; the authors' simulator counts the packet being sent.
+    """
 
     header_packets: int = 8
-    """Headers and control packets that may wait, as the full packets they have the room of.
-    Range [1, 100000]. Source: NDP, sec. 3.1: the same; htsim: twice as many.
+    """Headers and control packets that a port may hold, with the one being sent, as the full
+    packets they have the room of. Range [1, 100000]. Source: NDP, sec. 3.1: the same; htsim: twice
+    as many.
     """
 
     headers_per_data: int = 10
@@ -3158,16 +3161,17 @@ class Homa(Section):
     """
 
     resend_timeout: str | None = None
-    """A receiver that is owed data and hears nothing this long asks for them again. Unit: time.
-    Range [1us, 100s]. Default: `"40us"` (first_rtt `burst`), `"10ms"` (first_rtt `aeolus`),
-    `"10ms"` (first_rtt `wait`). Source: Aeolus, sec. 6: drain time of 500 KB at 100 Gb/s; 10 ms
-    with Aeolus.
+    """A receiver that is owed data and hears nothing this long asks for them again. Granted
+    packets may wait long under strict priority: a timer shorter than that sends them twice. Unit:
+    time. Range [1us, 100s]. Default: `"5ms"` (first_rtt `burst`), `"10ms"` (first_rtt `aeolus`),
+    `"10ms"` (first_rtt `wait`). Source: Homa's Linux module: 5 ms; its ns-3 port: 1 ms; Aeolus,
+    sec. 5: 40 us for figure 17, 10 ms in its other results.
     """
 
     sender_timeout: str | None = None
     """A sender whose message nobody has answered this long repeats its first packet. Unit: time.
-    Range [1us, 100s]. Default: `"40us"` (first_rtt `burst`), `"10ms"` (first_rtt `aeolus`),
-    `"10ms"` (first_rtt `wait`). Source: as resend_timeout.
+    Range [1us, 100s]. Default: `"5ms"` (first_rtt `burst`), `"10ms"` (first_rtt `aeolus`), `"10ms"`
+    (first_rtt `wait`). Source: as resend_timeout.
     """
 
     done_timeout: str = "10ms"

@@ -8,7 +8,9 @@ use crate::programs::{Connections, Kind};
 use crate::scenario::{BufferModel, PathChoice, Transport};
 use crate::spec::Resolved;
 use crate::spec::run::Interval;
-use crate::spec::scheme::Window;
+use crate::spec::scheme::proactive::FirstRtt;
+use crate::spec::scheme::{Control, Window};
+use crate::spec::value::Value as _;
 
 /// The interval of series where none is asked for.
 const DEFAULT_INTERVAL: Duration = Duration::from_us(10);
@@ -138,6 +140,13 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
             note("host.idle_restart", "no connection stays open (kind = \"rpc\")");
         }
     }
+    for (name, scheme) in &spec.schemes {
+        first_rtt(name, &scheme.cc, &mut note);
+    }
+    let shapes = s.schemes.iter().any(|s| matches!(s.transport, Transport::ExpressPass { .. }));
+    if s.switch.trimming.is_some() || shapes {
+        note("switch.scheduler", "ports that trim or shape credits have an order of their own");
+    }
     let express = s.schemes.iter().find(|s| matches!(s.transport, Transport::ExpressPass { .. }));
     if let (Some(scheme), Some(0)) = (express, net.message_counters().map(|c| c.blind_stops)) {
         let why = "no credit stop was sent before the round trip was known";
@@ -191,6 +200,30 @@ fn series(spec: &Resolved, net: &Net, note: &mut impl FnMut(&str, &str)) {
         let why = format!("no sample fell into the life of flow {}", missed.join(", "));
         note("records.series.flows", &why);
     }
+}
+
+/// Settings that mean something only with another `first_rtt`.
+fn first_rtt(name: &str, cc: &Control, note: &mut impl FnMut(&str, &str)) {
+    let Some(first) = cc.first_rtt() else { return };
+    let unused: &[&str] = match (cc, first) {
+        (Control::ExpressPass(_), FirstRtt::Wait) => &[
+            "first_bytes",
+            "stop",
+            "repair",
+            "resend_open",
+            "request_in_probe",
+            "rto_unscheduled",
+            "rto_scheduled",
+            "late_repair",
+        ],
+        (Control::ExpressPass(_), FirstRtt::Aeolus) => &["rto_unscheduled", "rto_scheduled", "late_repair"],
+        (Control::ExpressPass(_), FirstRtt::Burst) => &["request_in_probe"],
+        (Control::Ndp(_), FirstRtt::Burst) => &["verdict_delay", "pull_missing"],
+        (Control::Homa(_), FirstRtt::Burst) => &["resend_open"],
+        _ => return,
+    };
+    let fields: Vec<String> = unused.iter().map(|field| format!("schemes.{name}.{field}")).collect();
+    note(&fields.join(", "), &format!("schemes.{name}.first_rtt is {}", first.text().unwrap_or_default()));
 }
 
 /// RDMA's timeouts.

@@ -166,7 +166,7 @@ impl Failures {
     /// A switch turns a packet round that was meant to leave by `port`, sprayed by `key`: its inbox there, at `at`.
     pub(crate) fn turn_back(&mut self, port: u32, h: Handle, packet: &Packet, key: u64, at: u64) -> Step {
         let carried = &mut self.carried[h as usize];
-        let turn = carried.turn.map(|_| Turn::new(key, 0));
+        let turn = carried.turn.map(|_| Turn::new(key, 0, 1));
         *carried = Carried { turn, ..carried.reversed() };
         self.enter(port, self.graph.ports[port as usize].node, h, packet, at)
     }

@@ -38,6 +38,7 @@ use crate::net::Net;
 use crate::net::parts::Note;
 use crate::record::Status;
 use crate::scenario::{PathChoice, Scenario};
+use places::Turns;
 
 /// How long a flow's slot stays unused after its end, beside the lookahead, ps: packets of it may still come.
 pub(crate) const REST: u64 = MS;
@@ -58,6 +59,8 @@ pub(crate) struct Messages {
     /// Longest timeout of the transport.
     patience: u64,
     spray: bool,
+    /// Bursts are followed by probes.
+    probed: bool,
     /// Headers do not say all, and classes are the flows'.
     is_tcp: bool,
     /// What the hosts of other parts have counted.
@@ -87,6 +90,7 @@ impl Messages {
             is_tcp: matches!(endpoints, Endpoints::Tcp(_)),
             endpoints,
             spray: scenario.routing.choice == PathChoice::Spray,
+            probed: scenario.schemes.iter().any(|s| s.transport.is_aeolus()),
             others: Counters::default(),
         })))
     }
@@ -134,7 +138,7 @@ impl Net {
         let info = &self.infos[slot as usize];
         let peer = m.opened(number).to;
         let places = &mut m.places[nic as usize];
-        let outbound = Outbound { slot, peer, sent: 0 };
+        let outbound = Outbound { slot, peer, turns: Turns::default() };
         let free = places.free.pop();
         let place = free.unwrap_or(places.sending.len() as u32);
         if free.is_some() {

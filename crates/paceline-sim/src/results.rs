@@ -189,7 +189,7 @@ impl CounterSummary {
             trimmed_packets: c.data_trimmed,
             returned_headers: c.returned,
             permits: m.permits,
-            drops_credit: c.drops_credit,
+            drops_credit: c.drops_credit + m.lost_credits,
             probes: m.probes,
             timeouts: timeouts + m.timeouts,
             fast_retransmits: m.fast_retransmits,

@@ -18,6 +18,7 @@ use crate::graph::{Graph, NodeId, PortInfo, PortNo};
 use crate::scenario::RoutingConfig;
 use choice::Choice;
 use planes::Planes;
+use spraying::Choices;
 use tables::{Fabric, Lists, NONE, Tables};
 
 /// One NIC of a host.
@@ -188,6 +189,17 @@ impl Routes {
         out: &mut Vec<PortNo>,
     ) -> Result<(), InputError> {
         self.path(src, dst, out, &mut |_, n| draw(n) % n)
+    }
+
+    /// Paths that sprayed packets from `src` to `dst` take turns on: the product of the choices on the way over the first next hops, at
+    /// most [`spraying::MOST`]; 1 where there is no path. `scratch` is overwritten.
+    pub(crate) fn paths(&mut self, src: Address, dst: Address, scratch: &mut Vec<PortNo>) -> u32 {
+        let mut choices = Choices::none();
+        let count = &mut |_, n| {
+            choices.among(n);
+            0
+        };
+        if self.path(src, dst, scratch, count).is_ok() { choices.paths() } else { 1 }
     }
 
     /// A path from a switch to a NIC into `out` (cleared first): one egress port per switch. Choices are drawn by `key`.

@@ -7,6 +7,7 @@ mod quirks;
 pub use headroom::{Headroom, PausedLink};
 pub use quirks::{NamedQuirk, Quirks};
 
+use paceline_proto::transport::unscheduled::{BurstParams, Unscheduled};
 use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time};
 use serde::{Deserialize, Serialize};
 
@@ -360,6 +361,21 @@ impl Transport {
         }
     }
 
+    /// What its senders may do before a receiver has answered; `None` where nobody asks for that.
+    pub fn burst(&self) -> Option<&BurstParams> {
+        match self {
+            Transport::Rdma | Transport::Tcp(_) | Transport::Udp(_) => None,
+            Transport::Homa(p) => Some(&p.burst),
+            Transport::Ndp(p) => Some(&p.burst),
+            Transport::ExpressPass { params, .. } => Some(&params.burst),
+        }
+    }
+
+    /// Whether its bursts are followed by probes, and may be dropped by switches on their way.
+    pub fn is_aeolus(&self) -> bool {
+        self.burst().is_some_and(|burst| burst.policy == Unscheduled::Aeolus)
+    }
+
     /// Whether answers take the way of the data backwards.
     pub fn is_symmetric(&self) -> bool {
         matches!(self, Transport::ExpressPass { .. })
@@ -372,7 +388,7 @@ impl Transport {
             Transport::Homa(p) => Some(0..=p.levels - 1),
             Transport::Ndp(p) => Some(0..=p.data_priority),
             Transport::ExpressPass { params, .. } => {
-                let low = params.burst.policy == paceline_proto::transport::unscheduled::Unscheduled::Plain;
+                let low = params.burst.policy == Unscheduled::Plain;
                 Some(0..=1 + u8::from(low))
             }
         }

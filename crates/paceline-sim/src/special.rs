@@ -135,8 +135,10 @@ impl Net {
         }
         let h = self.ports[port as usize].pop(self.arena.split().0, class);
         let packet = self.arena[h];
-        if let Some(Special::Credits(c)) = self.special.as_deref_mut() {
-            c.sent(port, class, packet.size, now);
+        match self.special.as_deref_mut() {
+            Some(Special::Credits(c)) => c.sent(port, class, packet.size, now),
+            Some(Special::Trimming(t)) => t.sends(port, class, packet.size),
+            _ => {}
         }
         let in_port = trimming::ingress(packet.in_port);
         self.buffers.local(self.ports[port as usize].node).remove(in_port, class, packet.size);
@@ -162,11 +164,15 @@ impl Net {
         let idle = s.idle(port, p.free, now);
         let trims = matches!(self.special.as_deref(), Some(Special::Trimming(_)));
         if idle && p.waiting == 0 && (trims || self.passes_shaper(port, h, now)) {
+            if let Some(Special::Trimming(t)) = self.special.as_deref_mut() {
+                let packet = &self.arena[h];
+                t.sends_at_once(port, packet);
+            }
             self.launch(port, h, true, now, s);
             return true;
         }
         if trims {
-            self.trimming_arrival(port, h, now, s);
+            self.trimming_arrival(port, h, !idle, now, s);
         } else {
             self.credits_arrival(port, h, now);
         }

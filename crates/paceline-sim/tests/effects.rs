@@ -513,3 +513,47 @@ fn schemes() {
     }
     assert_eq!(missing, Vec::<String>::new());
 }
+
+/// What means nothing with a `first_rtt` is named in the report, and really changes nothing: a user who turns such a knob is told, and one who
+/// turns a knob that works is not told otherwise.
+#[test]
+fn settings_of_another_first_rtt_are_named() {
+    let unused: [(&str, usize, &[&str]); 5] = [
+        (
+            "express_pass",
+            0,
+            &[
+                "first_bytes",
+                "stop",
+                "repair",
+                "resend_open",
+                "request_in_probe",
+                "rto_unscheduled",
+                "rto_scheduled",
+                "late_repair",
+            ],
+        ),
+        ("express_pass", 1, &["rto_unscheduled", "rto_scheduled", "late_repair"]),
+        ("express_pass", 2, &["request_in_probe"]),
+        ("ndp", 0, &["verdict_delay", "pull_missing"]),
+        ("homa", 0, &["resend_open"]),
+    ];
+    for (cc, form, settings) in unused {
+        let (_, forms) = ALONE.iter().find(|(name, _)| *name == cc).unwrap();
+        let form = format!("{PORTS}{}", forms[form]);
+        for (name, bench) in alone("first-rtt", &[&form]) {
+            let mut settings: Vec<String> = settings.iter().map(|s| format!("schemes.two.{s}")).collect();
+            if cc == "express_pass" || form.contains("trimming") {
+                settings.push("switch.scheduler".to_string());
+            }
+            for path in settings {
+                let field = FIELDS.iter().find(|f| {
+                    f.path.replace('*', "two") == path
+                        && f.when.iter().all(|(_, value)| *value == cc || !path.starts_with("schemes"))
+                });
+                let ty = field.unwrap_or_else(|| panic!("{path}")).row.ty;
+                assert_eq!(bench.try_field(&path, ty), Verdict::Named, "{cc}, {name}: {path}");
+            }
+        }
+    }
+}

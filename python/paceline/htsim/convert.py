@@ -46,7 +46,7 @@ class Options:
     cwnd: int = 30
     """First window, packets."""
     queue: int = 8
-    """Full packets that wait at a port before it trims."""
+    """Payloads of full packets that a port holds, the packet being sent among them, before it trims: htsim's ``-q``."""
     linkspeed: int | None = None
     """Rate of all links, Mbit/s; 100,000 when left out. A topology file has its own."""
 
@@ -128,6 +128,8 @@ def convert(
 
 def scenario(name: str, net: Topology, switch_delay: str, flows: str, options: Options) -> Scenario:
     """NDP as in htsim: full last packets, headers before nearly all data, none returned, pulls at 0.99 of line rate."""
+    # htsim's queue is so many payloads long, a packet is longer than its payload, and that being sent is still in it.
+    full = options.mtu + HEADER_BYTES
     sizes: dict[str, Any] = dict.fromkeys(("header", "ack_header", "min_frame"), f"{HEADER_BYTES}B")
     return Scenario(
         name=_plain(name),
@@ -139,8 +141,8 @@ def scenario(name: str, net: Topology, switch_delay: str, flows: str, options: O
             ecn=Ecn(enabled=False),
             trimming=Trimming(
                 enabled=True,
-                data_packets=options.queue,
-                header_packets=2 * options.queue,
+                data_packets=max(options.queue * options.mtu // full, 1),
+                header_packets=max(round(2 * options.queue * options.mtu / full), 1),
                 headers_per_data=100_000,
                 return_to_sender=False,
             ),

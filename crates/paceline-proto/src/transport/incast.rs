@@ -84,6 +84,7 @@ fn ndp_aeolus(n: usize, change: impl Fn(&mut ndp::Params), rule: SelectiveDrop) 
 
 fn homa(n: usize, change: impl Fn(&mut homa::Params), buffer: u32) -> Row {
     let mut params = homa::Params::homa(RATE, RTT_BYTES, Sizes::ETHERNET, 20, Cutoffs::ONE);
+    (params.resend_timeout, params.sender_timeout) = (micros(40), micros(40));
     change(&mut params);
     incast(n, |_| homa::Host::new(params), Queues::Priorities(buffer))
 }

@@ -222,6 +222,7 @@ impl Counters {
             returned,
             idle_pulls,
             blind_stops,
+            lost_credits,
             fast_retransmits,
             ignored_duplicates,
             ecn_reductions,
@@ -236,6 +237,7 @@ impl Counters {
         self.returned += returned;
         self.idle_pulls += idle_pulls;
         self.blind_stops += blind_stops;
+        self.lost_credits += lost_credits;
         self.fast_retransmits += fast_retransmits;
         self.ignored_duplicates += ignored_duplicates;
         self.ecn_reductions += ecn_reductions;
@@ -265,6 +267,8 @@ pub struct Counters {
     pub idle_pulls: u64,
     /// Credit stops sent before the round trip was known (ExpressPass).
     pub blind_stops: u64,
+    /// Credits lost in front of their receiver's own link (ExpressPass).
+    pub lost_credits: u64,
     /// Entries into fast recovery (TCP).
     pub fast_retransmits: u64,
     /// Third duplicate ACKs that started none, since an earlier reduction covers what they acknowledge (TCP).

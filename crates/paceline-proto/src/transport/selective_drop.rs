@@ -31,7 +31,8 @@ pub enum Scope {
 /// Selective dropping at an egress port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SelectiveDrop {
-    /// Threshold K, bytes of frames. Default 6144: 6 KB, four packets of 1.5 KB (Aeolus, section 5).
+    /// Threshold K, bytes of frames. Default 6144: 6 KB (Aeolus, section 6), which lets five frames of 1518
+    /// bytes wait; 6000 B would let four.
     pub threshold: u32,
     /// Buffer of the port, bytes of frames. Default 204,800: 200 KB (Aeolus, section 6).
     pub limit: u32,

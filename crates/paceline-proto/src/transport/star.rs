@@ -73,6 +73,8 @@ struct Port {
     queues: [VecDeque<Flying>; 8],
     bytes: [u32; 8],
     busy: bool,
+    /// Bytes of the packet being sent, of the first two queues.
+    sending: [u32; 2],
     service: Service,
 }
 
@@ -195,6 +197,7 @@ impl<E: Endpoint> Star<E> {
                 Event::AtSwitch(flying) => self.at_switch(flying),
                 Event::PortFree(port) => {
                     self.ports[port].busy = false;
+                    self.ports[port].sending = [0; 2];
                     self.serve(port);
                 }
             }
@@ -300,7 +303,7 @@ impl<E: Endpoint> Star<E> {
         let coin = hash3(1, flying.to as u64, self.count);
         let port = &mut self.ports[flying.to];
         let tail = port.queues[1].back().map_or(0, |p| u32::from(p.header.size));
-        match rule.on_data(port.bytes[1], tail, u32::from(h.size), coin) {
+        match rule.on_data(port.bytes[1] + port.sending[1], tail, u32::from(h.size), coin) {
             OnData::Enqueue => self.push(flying.to, 1, flying),
             OnData::TrimArriving => self.trim(rule, control, flying),
             OnData::TrimTail => {
@@ -318,7 +321,8 @@ impl<E: Endpoint> Star<E> {
     }
 
     fn offer_header(&mut self, rule: TrimmingPort, flying: Flying) {
-        match rule.on_header(self.ports[flying.to].bytes[0], &flying.header) {
+        let port = &self.ports[flying.to];
+        match rule.on_header(port.bytes[0] + port.sending[0], &flying.header) {
             OnHeader::Enqueue => self.push(flying.to, 0, flying),
             OnHeader::Drop => self.drop(&flying.header),
             OnHeader::ReturnToSender => {
@@ -363,6 +367,10 @@ impl<E: Endpoint> Star<E> {
         };
         let Some((queue, flying)) = queue.and_then(|q| Some((q, p.queues[q].pop_front()?))) else { return };
         p.bytes[queue] -= u32::from(flying.header.size);
+        p.sending = [0; 2];
+        if let Some(sending) = p.sending.get_mut(queue) {
+            *sending = u32::from(flying.header.size);
+        }
         p.busy = true;
         let end = self.now + self.rate.serialisation(u64::from(u32::from(flying.header.size) + self.overhead));
         self.schedule(end, Event::PortFree(port));

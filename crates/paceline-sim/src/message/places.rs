@@ -22,8 +22,19 @@ pub(super) struct Outbound {
     pub(super) slot: u32,
     /// NIC of the receiver.
     pub(super) peer: u32,
-    /// Packets sent; numbers the draws of sprayed packets.
-    pub(super) sent: u32,
+    /// Where its packets are in their paths.
+    pub(super) turns: Turns,
+}
+
+/// The turns of one end's packets of a message among its paths.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Turns {
+    /// Turns taken.
+    pub(super) taken: u32,
+    /// Number of the last unscheduled packet's turn, and its size.
+    pub(super) burst: (u32, u16),
+    /// Paths there are; 0 before the first packet.
+    pub(super) paths: u32,
 }
 
 /// What a receiver's NIC must know before the first packet comes.
@@ -56,8 +67,8 @@ pub(super) struct Inbound {
     /// Way back.
     pub(super) path: [u16; INLINE_HOPS],
     pub(super) long: bool,
-    /// Packets sent back.
-    pub(super) sent: u32,
+    /// Where the packets sent back are in their paths.
+    pub(super) turns: Turns,
 }
 
 /// The places of one NIC's endpoint.
@@ -107,7 +118,8 @@ impl Messages {
         let places = &mut self.places[nic as usize];
         let long = usize::from(receiving.switches) > INLINE_HOPS;
         let ports = [dport, sport];
-        let inbound = Inbound { flow, peer: from, id, class, ports, path: receiving.path, long, sent: 0 };
+        let inbound =
+            Inbound { flow, peer: from, id, class, ports, path: receiving.path, long, turns: Turns::default() };
         let rested = places.resting.peek().filter(|Reverse((since, _))| since + self.rest <= now);
         let rested = rested.map(|Reverse((_, place))| *place);
         let place = rested.unwrap_or(places.receiving.len() as u32);

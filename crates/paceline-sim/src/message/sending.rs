@@ -6,6 +6,7 @@ use paceline_proto::transport::message::{self as proto, AGAIN, Endpoint, Extra, 
 use paceline_proto::units::Time;
 
 use super::endpoint;
+use super::places::Turns;
 use crate::failures::Carried;
 use crate::flow::SLOT_BITS;
 use crate::net::Net;
@@ -66,7 +67,8 @@ impl Net {
         }
         let places = &mut m.places[nic as usize];
         let mut scheme = 0;
-        let (peer, id, ports, sent) = if back {
+        let spray = m.spray;
+        let (peer, id, ports, turns) = if back {
             let inbound = &mut places.receiving[header.flow as usize];
             packet.flow = inbound.flow;
             packet.out = inbound.path;
@@ -74,8 +76,7 @@ impl Net {
             if m.is_tcp {
                 packet.class = if self.ack_control_class { 0 } else { inbound.class };
             }
-            inbound.sent = inbound.sent.wrapping_add(1);
-            (inbound.peer, inbound.id, inbound.ports, inbound.sent)
+            (inbound.peer, inbound.id, inbound.ports, inbound.turns)
         } else {
             let outbound = &mut places.sending[header.flow as usize];
             let flow = &self.flows[outbound.slot as usize];
@@ -85,7 +86,6 @@ impl Net {
             if m.is_tcp {
                 packet.class = flow.class;
             }
-            outbound.sent = outbound.sent.wrapping_add(1);
             let info = &mut self.infos[outbound.slot as usize];
             scheme = info.spec.scheme;
             if packet.kind == Kind::Data && !collects {
@@ -102,9 +102,9 @@ impl Net {
                     self.counters.retransmitted += 1;
                 }
             }
-            (outbound.peer, info.id, [info.sport, info.spec.dport], outbound.sent)
+            (outbound.peer, info.id, [info.sport, info.spec.dport], outbound.turns)
         };
-        let turn = m.spray.then(|| Turn::new(hash3(self.draws.spray, id, u64::from(back)), u64::from(sent) - 1));
+        let turn = spray.then(|| self.spray_turn(nic, peer, id, header, turns));
         if let (Some(turn), None) = (turn, &self.failures) {
             self.spread(&mut packet, nic, peer, turn);
         }
@@ -128,6 +128,23 @@ impl Net {
         h
     }
 
+    /// The turn of a packet that a NIC sends for a message, among the paths to its peer.
+    fn spray_turn(&mut self, nic: u32, peer: u32, id: u64, header: &Header, mut turns: Turns) -> Turn {
+        let back = header.is(TO_SENDER);
+        if turns.paths == 0 {
+            let (from, to) = (self.address_of(nic), self.address_of(peer));
+            turns.paths = self.routes.paths(from, to, &mut self.path);
+        }
+        let mut number = 0;
+        if let Some(m) = &mut self.messages {
+            number = turns.next(header, m.probed);
+            let places = &mut m.places[nic as usize];
+            let place = header.flow as usize;
+            *(if back { &mut places.receiving[place].turns } else { &mut places.sending[place].turns }) = turns;
+        }
+        Turn::new(hash3(self.draws.spray, id, u64::from(back)), u64::from(number), turns.paths)
+    }
+
     /// A path for a packet from one NIC to another.
     fn spread(&mut self, packet: &mut Packet, from: u32, to: u32, mut turn: Turn) {
         let (from, to) = (self.address_of(from), self.address_of(to));
@@ -136,5 +153,31 @@ impl Net {
             Self::set_path(packet, &path[1..]);
         }
         self.path = path;
+    }
+}
+
+impl Turns {
+    /// The number of a packet's turn, from 0.
+    ///
+    /// Each packet takes the next, but with Aeolus (`probed`) for those that would overtake what they tell of: a packet of a burst that is
+    /// shorter than the one before it, its last or the probe behind it, follows that one on its path, and the answer to a probe follows
+    /// the answer before it. Otherwise the last packet of a burst would seem lost, and be sent twice, in a network
+    /// without any queue. Aeolus asks for one path (proactive facts, section 4.4: a later ACK tells of a loss where packets
+    /// keep their order).
+    fn next(&mut self, header: &Header, probed: bool) -> u32 {
+        use proto::Kind;
+        let burst = header.kind == Kind::Data && header.is(proto::UNSCHEDULED);
+        match header.kind {
+            Kind::Probe if probed && self.taken > 0 => return self.burst.0,
+            Kind::ProbeAck if probed && self.taken > 0 => return self.taken.wrapping_sub(1),
+            Kind::Data if probed && burst && header.size < self.burst.1 => return self.burst.0,
+            _ => {}
+        }
+        let number = self.taken;
+        self.taken = self.taken.wrapping_add(1);
+        if burst {
+            self.burst = (number, header.size);
+        }
+        number
     }
 }

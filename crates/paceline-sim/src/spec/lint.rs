@@ -8,6 +8,7 @@ use crate::switch::doublings_above;
 use super::Resolved;
 use super::host::{BaseRtt, Rto};
 use super::run::{Interval, MeasureEnd, Stall, Stop};
+use super::scheme::proactive::FirstRtt;
 use super::scheme::{Control, SendRate, Window};
 use super::topology::Ports;
 use super::value::Value as _;
@@ -148,6 +149,35 @@ fn schemes(scenario: &Resolved, out: &mut Vec<String>) {
             out.push(format!("schemes.{name}.variable_window has no effect: schemes.{name}.window is \"off\""));
         }
         slows_down(scenario, name, cc, out);
+        ports(scenario, name, cc, out);
+    }
+}
+
+/// Switch ports that a receiver-driven transport is not made for.
+fn ports(scenario: &Resolved, name: &str, cc: &Control, out: &mut Vec<String>) {
+    let Some(first_rtt) = cc.first_rtt() else { return };
+    let (trims, drops) = (scenario.switch.trimming.enabled, scenario.switch.selective_drop.enabled);
+    let aeolus = first_rtt == FirstRtt::Aeolus;
+    if aeolus && trims {
+        out.push(format!(
+            "schemes.{name}.first_rtt is \"aeolus\", whose probes tell of dropped packets, but switch.trimming drops none: set \
+             switch.trimming.enabled = false and switch.selective_drop.enabled = true"
+        ));
+    } else if aeolus && !drops {
+        out.push(format!(
+            "schemes.{name}.first_rtt is \"aeolus\", but switch.selective_drop.enabled is false: bursts fill buffers, and scheduled \
+             packets are lost for them"
+        ));
+    } else if !aeolus && drops && first_rtt == FirstRtt::Burst {
+        out.push(format!(
+            "switch.selective_drop drops the unscheduled packets of schemes.{name}, whose first_rtt is not \"aeolus\": only timeouts \
+             repair them"
+        ));
+    } else if matches!(cc, Control::Ndp(_)) && !aeolus && !trims {
+        out.push(format!(
+            "schemes.{name}: NDP wants switch.trimming.enabled = true (or first_rtt = \"aeolus\" with switch.selective_drop); packets \
+             that are dropped wait for its timeout"
+        ));
     }
 }
 

@@ -87,9 +87,9 @@ section! {
     /// as not ECN-capable.
     pub struct SelectiveDrop {
         /// Whether ports drop selectively.
-        enabled: bool = false, from "Aeolus, SIGCOMM 2020, sec. 3.2";
+        enabled: bool = false, from "Aeolus, SIGCOMM 2020, sec. 4.1";
         /// Bytes over which unscheduled packets are dropped.
-        threshold: Bytes = "6KiB", in "[1B, 1GiB]", from "Aeolus, sec. 5: 6 KB, four packets";
+        threshold: Bytes = "6KiB", in "[1B, 1GiB]", from "Aeolus, sec. 6: 6 KB";
         /// Whether the packet itself counts.
         accounting: DropAccounting = "before", from "as RED does; the text at hand does not say";
         /// Which queue counts: that of the packet's class or that of the whole port.
@@ -103,9 +103,9 @@ section! {
     pub struct Trimming {
         /// Whether ports trim.
         enabled: bool = false, from "NDP, SIGCOMM 2017, sec. 3.1";
-        /// Full data packets that may wait.
-        data_packets: u32 = 8, in "[1, 100000]", from "NDP, sec. 3.1";
-        /// Headers and control packets that may wait, as the full packets they have the room of.
+        /// Full data packets that a port may hold, the one being sent among them.
+        data_packets: u32 = 8, in "[1, 100000]", from "NDP, sec. 3.1; the authors' simulator counts the packet being sent";
+        /// Headers and control packets that a port may hold, with the one being sent, as the full packets they have the room of.
         header_packets: u32 = 8, in "[1, 100000]", from "NDP, sec. 3.1: the same; htsim: twice as many";
         /// Headers that go before each data packet.
         headers_per_data: u32 = 10, in "[1, 1000000]", from "NDP, sec. 3.1; htsim: 100000";

@@ -14,7 +14,7 @@ use paceline_proto::transport::ndp::switch::{OnData, OnHeader, Queue, Service, T
 use super::Special;
 use crate::error::InputError;
 use crate::net::{Net, Schedule};
-use crate::packet::{Handle, INLINE_HOPS, Kind, LONG, UNSCHEDULED};
+use crate::packet::{Handle, INLINE_HOPS, Kind, LONG, Packet, UNSCHEDULED};
 use crate::port::Port;
 use crate::scenario::Scenario;
 
@@ -27,6 +27,8 @@ pub(crate) struct Trimming {
     settings: TrimmingPort,
     /// By port.
     service: Vec<Service>,
+    /// By port: class and size of the packet sent last, which counts against its queue until it has left.
+    sending: Vec<(u8, u16)>,
     /// Bytes of a trimmed frame.
     size: u16,
     /// Key of the coins.
@@ -61,11 +63,28 @@ impl Trimming {
         Ok(Self {
             settings,
             service: vec![Service::default(); scenario.graph.ports.len()],
+            sending: vec![(HEADERS, 0); scenario.graph.ports.len()],
             size: scenario.framing.ack_header.max(scenario.framing.min_frame) as u16,
             key,
             turn: crate::engine::windows::lookaheads(scenario),
             turned: vec![0; scenario.graph.ports.len()],
         })
+    }
+
+    /// The port starts a packet of a class.
+    pub(super) fn sends(&mut self, port: u32, class: u8, size: u16) {
+        self.sending[port as usize] = (class, size);
+    }
+
+    /// The same for one that finds the port idle.
+    pub(super) fn sends_at_once(&mut self, port: u32, packet: &Packet) {
+        self.sends(port, if packet.kind == Kind::Data { DATA } else { HEADERS }, packet.size);
+    }
+
+    /// Bytes of a class that the port holds: what waits and, while it is `busy`, what it sends.
+    fn held(&self, port: u32, p: &Port, class: u8, busy: bool) -> u32 {
+        let (of, size) = self.sending[port as usize];
+        p.class_bytes(class) + if busy && of == class { u32::from(size) } else { 0 }
     }
 
     /// The class served next.
@@ -78,8 +97,8 @@ impl Trimming {
 }
 
 impl Net {
-    /// A packet arrives for the port.
-    pub(super) fn trimming_arrival<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
+    /// A packet arrives for the port, which is sending or not (`busy`).
+    pub(super) fn trimming_arrival<S: Schedule>(&mut self, port: u32, h: Handle, busy: bool, now: u64, s: &mut S) {
         let packet = self.arena[h];
         let Some(Special::Trimming(t)) = self.special.as_deref() else { return };
         if packet.kind == Kind::Data {
@@ -87,25 +106,25 @@ impl Net {
             let tail = p.tail(DATA).map_or(0, |tail| u32::from(self.arena[tail].size));
             // One packet at a time comes in at a port; flows have other numbers on other threads.
             let coin = hash3(t.key, u64::from(port) << 16 | u64::from(packet.in_port), now);
-            match t.settings.on_data(p.class_bytes(DATA), tail, u32::from(packet.size), coin) {
+            match t.settings.on_data(t.held(port, p, DATA, busy), tail, u32::from(packet.size), coin) {
                 OnData::Enqueue => self.keep(port, h, DATA, now),
-                OnData::TrimArriving => self.trim(port, h, now, s),
+                OnData::TrimArriving => self.trim(port, h, busy, now, s),
                 OnData::TrimTail => {
                     self.note_queue(port, DATA, now);
                     let last = self.ports[port as usize].pop_tail(self.arena.split().0, DATA);
                     let out = self.arena[last];
                     self.buffers.local(self.ports[port as usize].node).remove(ingress(out.in_port), DATA, out.size);
                     self.keep(port, h, DATA, now);
-                    self.trim(port, last, now, s);
+                    self.trim(port, last, busy, now, s);
                 }
             }
         } else {
-            self.offer_header(port, h, now, s);
+            self.offer_header(port, h, busy, now, s);
         }
     }
 
     /// Cuts a packet's payload off and offers its header to the header queue.
-    fn trim<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
+    fn trim<S: Schedule>(&mut self, port: u32, h: Handle, busy: bool, now: u64, s: &mut S) {
         let Some(Special::Trimming(t)) = self.special.as_deref() else { return };
         let packet = &mut self.arena[h];
         packet.size = t.size;
@@ -114,18 +133,19 @@ impl Net {
         self.arena.int(h)[1].0 |= u64::from(TRIMMED) << 8;
         self.counters.data_trimmed += 1;
         self.port_counts[port as usize].trims += 1;
-        self.offer_header(port, h, now, s);
+        self.offer_header(port, h, busy, now, s);
     }
 
     /// A header or control packet for the header queue.
-    fn offer_header<S: Schedule>(&mut self, port: u32, h: Handle, now: u64, s: &mut S) {
+    fn offer_header<S: Schedule>(&mut self, port: u32, h: Handle, busy: bool, now: u64, s: &mut S) {
         let Some(Special::Trimming(t)) = self.special.as_deref() else { return };
         let packet = self.arena[h];
         let word = self.arena.int(h)[1].0;
         let kind = proto::Kind::ALL.get((word & 0xff) as usize).copied().unwrap_or(proto::Kind::Ack);
         let flags = (word >> 8) as u8;
         let header = Header { kind, priority: 0, flags, size: packet.size, flow: 0, peer: 0, seq: packet.seq, ext: 0 };
-        match t.settings.on_header(self.ports[port as usize].class_bytes(HEADERS), &header) {
+        let held = t.held(port, &self.ports[port as usize], HEADERS, busy);
+        match t.settings.on_header(held, &header) {
             OnHeader::Enqueue => self.keep(port, h, HEADERS, now),
             OnHeader::ReturnToSender => self.turn_back(port, h, now, s),
             OnHeader::Drop => self.drop_packet(port, h, &packet, now),

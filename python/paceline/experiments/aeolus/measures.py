@@ -46,7 +46,7 @@ class Facts:
     unscheduled_drops: int
     timeouts: int
     again: int
-    """Data packets sent again; the engine does not count those of ExpressPass."""
+    """Data packets sent again."""
     simulated_us: float
 
     @property

@@ -40,10 +40,14 @@ class Stack:
     """Packets over all paths; otherwise one path per flow, which ExpressPass needs for its credits."""
 
 
+PAPER_RTO: Final = "40us"
+"""Homa's timeout in figures 17 and 18, the largest queueing delay of one port there (section 5). Packets under strict
+priority wait longer, and are sent twice: Paceline's default is longer."""
+
 STACKS: Final[Mapping[str, Stack]] = {
     "express_pass": Stack("ExpressPass", ExpressPass()),
     "express_pass_aeolus": Stack("ExpressPass + Aeolus", ExpressPass(first_rtt="aeolus"), "selective"),
-    "homa": Stack("Homa", Homa(), spray=True),
+    "homa": Stack("Homa", Homa(resend_timeout=PAPER_RTO, sender_timeout=PAPER_RTO), spray=True),
     "homa_aeolus": Stack("Homa + Aeolus", Homa(first_rtt="aeolus"), "selective", spray=True),
     "ndp": Stack("NDP", Ndp(), "trimming", spray=True),
     "ndp_aeolus": Stack("NDP + Aeolus", Ndp(first_rtt="aeolus"), "selective", spray=True),

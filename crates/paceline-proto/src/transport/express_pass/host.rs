@@ -127,6 +127,8 @@ impl Host {
             } else if self.shaper.admits(self.credit_bytes, header.size) {
                 self.credit_bytes += u32::from(header.size);
                 self.credits.push_back(header);
+            } else {
+                self.counters.lost_credits += 1;
             }
         }
         self.timers.arm(slot * 2 + 1, rx.next_timeout());

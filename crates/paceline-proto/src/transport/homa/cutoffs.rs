@@ -75,11 +75,12 @@ impl Piece {
     }
 }
 
-/// The split of `levels` (2 to 8) for messages whose sizes follow a distribution, and the bytes a sender may send unasked.
+/// The split of `levels` (2 to 8) for messages whose sizes follow a distribution, and the payload a sender may send unasked, bytes:
+/// that of whole packets, as senders count in these.
 ///
 /// `points`: (bytes, cumulative probability), both not decreasing. `linear`: sizes between two points are equally likely;
 /// otherwise only the points occur.
-pub fn split(points: &[(f64, f64)], linear: bool, rtt_bytes: u64, levels: u8, count: Count) -> Cutoffs {
+pub fn split(points: &[(f64, f64)], linear: bool, unasked: u64, levels: u8, count: Count) -> Cutoffs {
     let mut before = points.first().map_or((0.0, 0.0), |p| (p.0, 0.0));
     let mut pieces = Vec::with_capacity(points.len());
     for &(bytes, cumulative) in points {
@@ -89,7 +90,7 @@ pub fn split(points: &[(f64, f64)], linear: bool, rtt_bytes: u64, levels: u8, co
         }
         before = (bytes, cumulative.max(before.1));
     }
-    let unscheduled = |bytes: f64| count.bytes(bytes.min(rtt_bytes as f64));
+    let unscheduled = |bytes: f64| count.bytes(bytes.min(unasked as f64));
     let all: f64 = pieces.iter().flat_map(Piece::points).map(|(b, w)| count.bytes(b) * w).sum();
     let total: f64 = pieces.iter().flat_map(Piece::points).map(|(b, w)| unscheduled(b) * w).sum();
     let share = if all > 0.0 { total / all } else { 1.0 };

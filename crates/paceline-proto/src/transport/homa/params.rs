@@ -44,8 +44,9 @@ pub struct Params {
     pub tail_boost: bool,
     /// Time between two grants to a sender without anything arriving: a full packet on the wire. More than 0.
     pub grant_interval: Duration,
-    /// A receiver that is owed data and hears nothing of the message this long sends a RESEND. More than 0. Default 40 us
-    /// (Aeolus, incast), 10 ms with Aeolus (facts 9.3). At `u64::MAX` ps there is no recovery, as in the
+    /// A receiver that is owed data and hears nothing of the message this long sends a RESEND. More than 0. Default 5 ms
+    /// (the Linux module; the ns-3 port has 1 ms; facts 2.5), 10 ms with Aeolus (facts 9.3): granted packets wait under strict priority, and a shorter
+    /// timer takes them for lost. At `u64::MAX` ps there is no recovery, as in the
     /// authors' simulator.
     pub resend_timeout: Duration,
     /// A sender that has heard nothing at all of the receiver this long after its last packet repeats the first one, or
@@ -85,8 +86,8 @@ impl Params {
             cap_outstanding: false,
             tail_boost: false,
             grant_interval: rate.serialisation(u64::from(full)),
-            resend_timeout: Duration::from_us(40),
-            sender_timeout: Duration::from_us(40),
+            resend_timeout: Duration::from_us(5000),
+            sender_timeout: Duration::from_us(5000),
             done_timeout: Duration::from_us(10_000),
             resend_packets: u32::MAX,
             one_resend_per_peer: true,

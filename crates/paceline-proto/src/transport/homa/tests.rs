@@ -27,9 +27,10 @@ fn star(params: Params, hosts: usize, queues: Queues) -> Star<Host> {
     Star::new(vec![Host::new(params); hosts], RATE, DELAY, 20, queues)
 }
 
-/// Two links of 1 us: base RTT about 4.3 us, 54 kB, 36 packets.
+/// Two links of 1 us: base RTT about 4.3 us, 54 kB, 36 packets. Timers of 40 us, as in Aeolus' incasts, so that they do fire.
 fn homa() -> Params {
-    Params::homa(RATE, 54_000, Sizes::ETHERNET, 20, CUTOFFS)
+    let wait = Duration::from_us(40);
+    Params { resend_timeout: wait, sender_timeout: wait, ..Params::homa(RATE, 54_000, Sizes::ETHERNET, 20, CUTOFFS) }
 }
 
 /// Timers that do not fire for packets that merely wait in a long queue (facts 9.3 on infinite buffers).

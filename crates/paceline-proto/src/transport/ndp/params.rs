@@ -28,8 +28,8 @@ pub struct Params {
     /// the mean flow completion time of a web server workload rises from 19.9 to 29.4 us).
     pub keep_idle_pulls: bool,
     /// Pulls outstanding over all messages of a receiver, at most; above 0. Without a limit every message has a window of its
-    /// own, and senders that were held up send all of theirs together. Default `u64::MAX`, none, as in the paper; with Aeolus
-    /// three first windows, since ports that do not trim would drop what does not fit.
+    /// own, and senders that were held up send all of theirs together. Default `u64::MAX`, none, as in the paper, with
+    /// Aeolus too, where ports that do not trim then drop what does not fit; three first windows lose none.
     pub pull_limit: u64,
     /// Aeolus: a probe makes the receiver queue one pull for every unscheduled packet it lacks. Default on (facts 9.4).
     pub pull_missing: bool,

@@ -27,8 +27,10 @@ struct Outbound {
     allowance: u32,
     /// The last pull's counter.
     pulled: u64,
-    /// ACKs and NACKs received: each stands for a pull to come.
+    /// ACKs and NACKs received, and packets that a probe was answered without: each stands for a pull to come.
     answered: u64,
+    /// Times the timer ran out while pulls were to come.
+    waits: u32,
     /// Of the recent answers, ACKs, and all.
     recent_acks: u16,
     recent: u16,
@@ -67,7 +69,28 @@ impl Outbound {
         let packets = self.in_flight.oldest().map_or(Time::NEVER, |(_, sent)| after(sent));
         let probe = if self.board.awaits_probe_ack() { after(self.probe_at) } else { Time::NEVER };
         let first = packets.min(probe).min(self.verdict_at);
-        if first == Time::NEVER { after(self.active) } else { first }
+        if first == Time::NEVER { Time(self.active.0.saturating_add(self.patience())) } else { first }
+    }
+
+    /// Whether the receiver has told of packets that it has not pulled for yet.
+    fn is_owed(&self) -> bool {
+        self.answered > self.pulled
+    }
+
+    /// How long it waits when every packet sent is accounted for, ps. The timeout is for real loss (facts 3.2), and a receiver with many
+    /// senders takes longer than that to come round: then the wait doubles each time it was in vain, for as long as the message
+    /// lives, as otherwise every pull of a large incast would be waited for with packets that nobody has asked for. It ends, as the last
+    /// pull may be lost.
+    fn patience(&self) -> u64 {
+        if self.is_owed() { self.rto.saturating_mul(1 << self.waits.min(20)) } else { self.rto }
+    }
+
+    /// The probe's answer counts: open packets are lost, and the receiver pulls for them, if it does.
+    fn condemn(&mut self, params: &Params) {
+        let lost = self.board.on_probe_ack();
+        if params.pull_missing {
+            self.answered += u64::from(lost);
+        }
     }
 
     fn tally(&mut self, ack: bool) {
@@ -105,7 +128,7 @@ impl Senders {
         m.acked.clear();
         m.in_flight.clear();
         (m.live, m.peer, m.bytes) = (true, message.peer, message.bytes);
-        (m.allowance, m.pulled, m.answered, m.recent, m.recent_acks) = (0, 0, 0, 0, 0);
+        (m.allowance, m.pulled, m.answered, m.waits, m.recent, m.recent_acks) = (0, 0, 0, 0, 0, 0);
         (m.active, m.probe_at, m.verdict_at) = (now, now, Time::NEVER);
         let rto = params.rto.0;
         let width = (u128::from(rto) * u128::from(params.rto_jitter.min(100)) / 100).min(u128::from(u32::MAX)) as u32;
@@ -156,7 +179,7 @@ impl Senders {
             }
             Kind::ProbeAck => {
                 if params.verdict_delay.0 == 0 {
-                    m.board.on_probe_ack();
+                    m.condemn(params);
                 } else if m.board.awaits_probe_ack() {
                     m.verdict_at = m.verdict_at.min(Time(now.0.saturating_add(params.verdict_delay.0)));
                 }
@@ -188,7 +211,7 @@ impl Senders {
 
     /// Whether a returned packet goes out again without a pull.
     fn at_once(params: &Params, m: &Outbound) -> bool {
-        let expected = m.answered > m.pulled || m.allowance > 0;
+        let expected = m.is_owed() || m.allowance > 0;
         let path = u32::from(m.recent_acks) * 100 >= params.returned_ack_share * u32::from(m.recent);
         (!expected && m.board.open() <= 1) || (m.recent > 0 && path)
     }
@@ -274,17 +297,17 @@ impl Senders {
                 continue;
             }
             if m.deadline() <= now {
-                Self::expire(m, now, counters);
+                Self::expire(params, m, now, counters);
             }
             self.review(params, slot);
         }
     }
 
-    fn expire(m: &mut Outbound, now: Time, counters: &mut Counters) {
+    fn expire(params: &Params, m: &mut Outbound, now: Time, counters: &mut Counters) {
         let due = |at: Time| now.0 >= at.0.saturating_add(m.rto);
         if m.verdict_at <= now {
             m.verdict_at = Time::NEVER;
-            m.board.on_probe_ack();
+            m.condemn(params);
             return;
         }
         counters.timeouts += 1;
@@ -292,6 +315,7 @@ impl Senders {
             m.board.repeat_probe();
             return;
         }
+        m.waits = m.waits.saturating_add(u32::from(m.is_owed()));
         let mut lost = false;
         while let Some((seq, _)) = m.in_flight.oldest().filter(|(_, sent)| now.0 >= sent.0.saturating_add(m.rto)) {
             m.in_flight.remove(seq);

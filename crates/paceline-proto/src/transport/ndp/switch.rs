@@ -1,7 +1,9 @@
 //! NDP's switch port: two short queues, trimming, return to sender.
 //!
-//! Source: the NDP paper (Handley et al., SIGCOMM 2017) and its simulator (proactive facts, section 3.1). Full data packets wait in
-//! the low queue, headers and control packets in the high one. What does not fit is trimmed, and by the toss of a coin it is
+//! Source: the NDP paper (Handley et al., SIGCOMM 2017) and its simulator (proactive facts, section 3.1). Full data packets are in
+//! the low queue, headers and control packets in the high one, each until its last bit has left: the packet being sent counts against
+//! its queue's limit, as in the authors' simulator and in htsim, on which the paper's figures were made. A queue of eight packets is one being
+//! sent and seven that wait. What does not fit is trimmed, and by the toss of a coin it is
 //! the newcomer or the packet at the tail, which breaks up phase effects. A header that does not fit goes back to its sender.
 //!
 //! *Deviation:* when the packet at the tail is smaller than the newcomer, so that trimming it makes no room, the newcomer
@@ -12,9 +14,9 @@ use crate::transport::message::{Header, Kind, TO_SENDER, TRIMMED};
 /// Settings of a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TrimmingPort {
-    /// Limit of the data queue, bytes of frames. Eight full packets (paper).
+    /// Limit of the data queue, bytes of frames, with the packet being sent. Eight full packets (paper).
     pub data_limit: u32,
-    /// Limit of the header queue, bytes of frames. The same (paper); twice that in htsim.
+    /// Limit of the header queue, bytes of frames, with the one being sent. The same (paper); twice that in htsim.
     pub header_limit: u32,
     /// Headers served for each data packet while both wait, at least 1. 10 (paper); 100,000 in htsim.
     pub headers_per_data: u32,
@@ -61,29 +63,30 @@ impl TrimmingPort {
         Self { data_limit: limit, header_limit: limit, headers_per_data: 10, return_to_sender: true }
     }
 
-    /// htsim's port with `-q packets`.
-    pub const fn htsim(full_frame: u32, packets: u32) -> Self {
-        let limit = packets * full_frame;
+    /// htsim's port with `-q packets`: so many payloads of `mtu` bytes, of which full frames of 64 bytes more fill one less or so.
+    pub const fn htsim(mtu: u32, packets: u32) -> Self {
+        let limit = packets * mtu;
         Self { data_limit: limit, header_limit: 2 * limit, headers_per_data: 100_000, return_to_sender: false }
     }
 
-    /// A data packet of `size` bytes arrives. `waiting`: bytes in the data queue; `tail`: size of its last packet, 0 when
-    /// it is empty; `coin`: 64 random bits of which the highest is looked at.
+    /// A data packet of `size` bytes arrives. `held`: bytes in the data queue, the packet being sent among them; `tail`: size of the last
+    /// packet that waits, 0 when none does; `coin`: 64 random bits of which the highest is looked at.
     #[inline]
-    pub fn on_data(&self, waiting: u32, tail: u32, size: u32, coin: u64) -> OnData {
-        if waiting.saturating_add(size) <= self.data_limit {
+    pub fn on_data(&self, held: u32, tail: u32, size: u32, coin: u64) -> OnData {
+        if held.saturating_add(size) <= self.data_limit {
             OnData::Enqueue
-        } else if coin >> 63 != 0 && tail > 0 && waiting.saturating_sub(tail).saturating_add(size) <= self.data_limit {
+        } else if coin >> 63 != 0 && tail > 0 && held.saturating_sub(tail).saturating_add(size) <= self.data_limit {
             OnData::TrimTail
         } else {
             OnData::TrimArriving
         }
     }
 
-    /// A header or control packet arrives, or a packet was trimmed to it. `waiting`: bytes in the header queue.
+    /// A header or control packet arrives, or a packet was trimmed to it. `held`: bytes in the header queue, with the one being
+    /// sent.
     #[inline]
-    pub fn on_header(&self, waiting: u32, header: &Header) -> OnHeader {
-        if waiting.saturating_add(u32::from(header.size)) <= self.header_limit {
+    pub fn on_header(&self, held: u32, header: &Header) -> OnHeader {
+        if held.saturating_add(u32::from(header.size)) <= self.header_limit {
             OnHeader::Enqueue
         } else if self.return_to_sender && header.kind == Kind::Data && !header.is(TO_SENDER) {
             OnHeader::ReturnToSender
@@ -148,6 +151,9 @@ mod tests {
         let fits = (0..20).filter(|n| PORT.on_data(n * 9000, 9000, 9000, 0) == OnData::Enqueue).count();
         let headers = (0..2000).filter(|n| PORT.on_header(n * 64, &ack) == OnHeader::Enqueue).count();
         assert_eq!((fits, headers), (8, 1125));
+        let htsim = TrimmingPort::htsim(9000, 8);
+        let fits = (0..20).filter(|n| htsim.on_data(n * 9064, 9064, 9064, 0) == OnData::Enqueue).count();
+        assert_eq!(fits, 7, "htsim counts payloads and fills them with frames");
     }
 
     #[test]
@@ -167,7 +173,7 @@ mod tests {
         assert_eq!(PORT.on_header(full, &data), OnHeader::ReturnToSender);
         assert_eq!(PORT.on_header(full, &returned(data)), OnHeader::Drop);
         assert_eq!(PORT.on_header(full, &header(Kind::Nack, TO_SENDER)), OnHeader::Drop);
-        assert_eq!(TrimmingPort::htsim(9064, 8).on_header(2 * 8 * 9064, &data), OnHeader::Drop);
+        assert_eq!(TrimmingPort::htsim(9000, 8).on_header(2 * 8 * 9000, &data), OnHeader::Drop);
     }
 
     #[test]

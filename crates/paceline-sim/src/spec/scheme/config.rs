@@ -5,7 +5,7 @@ use paceline_proto::units::{BitsPerSec, Duration};
 
 use std::sync::Arc;
 
-use super::proactive::Facts;
+use super::proactive::{Facts, FirstRtt};
 use super::stream::HpccTcp;
 use super::{Control, Dcqcn, Dctcp, Hpcc, HpccPint, HpccWindow, NoControl, Scheme, SendRate, Timely, Window};
 use crate::scenario::{self, Transport};
@@ -71,6 +71,16 @@ impl Control {
     /// Whether it is a transport with priorities of its own instead of a controller of RDMA or TCP.
     pub fn is_message_transport(&self) -> bool {
         matches!(self, Control::Homa(_) | Control::Ndp(_) | Control::ExpressPass(_))
+    }
+
+    /// What its senders do before their receivers have answered, where there is a choice.
+    pub fn first_rtt(&self) -> Option<FirstRtt> {
+        match self {
+            Control::Homa(p) => Some(p.first_rtt),
+            Control::Ndp(p) => Some(p.first_rtt),
+            Control::ExpressPass(p) => Some(p.first_rtt),
+            _ => None,
+        }
     }
 
     /// Its window.

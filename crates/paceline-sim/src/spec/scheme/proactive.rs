@@ -119,10 +119,11 @@ section! {
         cap_outstanding: bool => first_rtt { "burst" => false, "aeolus" => true, "wait" => false }, from "Aeolus needs it to promise that scheduled packets are not lost";
         /// A message with less than `rtt_bytes` left has the priority of an unscheduled one of that size, if better.
         tail_boost: bool = false, from "the Homa authors' simulator: on";
-        /// A receiver that is owed data and hears nothing this long asks for them again.
-        resend_timeout: Duration => first_rtt { "burst" => "40us", "aeolus" => "10ms", "wait" => "10ms" }, in "[1us, 100s]", from "Aeolus, sec. 6: drain time of 500 KB at 100 Gb/s; 10 ms with Aeolus";
+        /// A receiver that is owed data and hears nothing this long asks for them again. Granted packets may wait long under strict
+        /// priority: a timer shorter than that sends them twice.
+        resend_timeout: Duration => first_rtt { "burst" => "5ms", "aeolus" => "10ms", "wait" => "10ms" }, in "[1us, 100s]", from "Homa's Linux module: 5 ms; its ns-3 port: 1 ms; Aeolus, sec. 5: 40 us for figure 17, 10 ms in its other results";
         /// A sender whose message nobody has answered this long repeats its first packet.
-        sender_timeout: Duration => first_rtt { "burst" => "40us", "aeolus" => "10ms", "wait" => "10ms" }, in "[1us, 100s]", from "as resend_timeout";
+        sender_timeout: Duration => first_rtt { "burst" => "5ms", "aeolus" => "10ms", "wait" => "10ms" }, in "[1us, 100s]", from "as resend_timeout";
         /// A sender that has sent all and heard nothing this long asks whether all has arrived.
         done_timeout: Duration = "10ms", in "[1us, 100s]", from "Homa's ns-3 port: outbound timeout";
         /// Most packets asked for at once: the whole first gap, or so many. 1 repairs slowest.
@@ -320,7 +321,10 @@ impl Homa {
             FirstBytes::Bytes(bytes) => bytes.0,
         };
         let overhead = facts.framing.wire_overhead;
-        let cutoffs = self.cutoffs(facts, rtt_bytes, sizes, overhead);
+        // What is sent unasked is counted in packets on the wire, a message's size in payload.
+        let packets = burst_packets(rtt_bytes, sizes.full() + overhead).max(1);
+        let unasked = u64::from(packets) * u64::from(sizes.payload);
+        let cutoffs = self.cutoffs(facts, unasked, sizes, overhead);
         let mut p = homa::Params::homa(facts.host_rate, rtt_bytes, sizes, overhead, cutoffs);
         p.burst.policy = policy(self.first_rtt);
         p.burst.stop = burst_stop(self.stop);
@@ -348,16 +352,16 @@ impl Homa {
         Transport::Homa(p)
     }
 
-    /// The split of the levels.
-    fn cutoffs(&self, facts: &Facts, rtt_bytes: u64, sizes: Sizes, overhead: u32) -> Cutoffs {
+    /// The split of the levels, with so many bytes of payload sent unasked.
+    fn cutoffs(&self, facts: &Facts, unasked: u64, sizes: Sizes, overhead: u32) -> Cutoffs {
         let levels = self.levels as u8;
         let count = Count::Wire(sizes, overhead);
         let law = |levels| match &facts.sizes {
             Some(SizeLaw::Drawn(cdf)) => {
                 let points: Vec<(f64, f64)> = cdf.points().iter().map(|(b, p)| (*b as f64, *p)).collect();
-                split(&points, cdf.sampling() == Sampling::Interpolated, rtt_bytes, levels, count)
+                split(&points, cdf.sampling() == Sampling::Interpolated, unasked, levels, count)
             }
-            Some(SizeLaw::Fixed(bytes)) => split(&[(*bytes as f64, 1.0)], false, rtt_bytes, levels, count),
+            Some(SizeLaw::Fixed(bytes)) => split(&[(*bytes as f64, 1.0)], false, unasked, levels, count),
             None => Cutoffs::ONE,
         };
         match self.unscheduled_levels {
@@ -367,7 +371,7 @@ impl Homa {
                 let n = (n as u8).min(levels - 1);
                 let mut found = law(levels);
                 if found.unscheduled != n {
-                    found = Cutoffs { unscheduled: n, ..Self::even(facts, rtt_bytes, n, count) };
+                    found = Cutoffs { unscheduled: n, ..Self::even(facts, unasked, n, count) };
                 }
                 found
             }
@@ -375,12 +379,12 @@ impl Homa {
     }
 
     /// Bounds that give `n` levels equal bytes.
-    fn even(facts: &Facts, rtt_bytes: u64, n: u8, count: Count) -> Cutoffs {
+    fn even(facts: &Facts, unasked: u64, n: u8, count: Count) -> Cutoffs {
         // Sizes cut off at what is sent unasked: then all of it is unscheduled, and the split has n levels for it.
         let Some(SizeLaw::Drawn(cdf)) = &facts.sizes else { return Cutoffs::ONE };
-        let cut = |b: u64| b.min(rtt_bytes) as f64;
+        let cut = |b: u64| b.min(unasked) as f64;
         let points: Vec<(f64, f64)> = cdf.points().iter().map(|(b, p)| (cut(*b), *p)).collect();
-        split(&points, cdf.sampling() == Sampling::Interpolated, rtt_bytes, n + 1, count)
+        split(&points, cdf.sampling() == Sampling::Interpolated, unasked, n + 1, count)
     }
 }
 

@@ -35,7 +35,29 @@ const WARNINGS: &[(&[&str], &str)] = &[
     (&["schemes.hpcc.cc=timely", "quirks.line_rate_pacing=true"], "schemes.hpcc never slows down: with quirks.line_rate_pacing"),
     (&["quirks.ack_priority_at_hosts=true"], "quirks.ack_priority_at_hosts has no effect"),
     (&["quirks.pint_data_only=true"], "quirks.pint_data_only has no effect"),
+    (&[NO_PFC, "schemes.hpcc.cc=ndp"], "schemes.hpcc: NDP wants switch.trimming.enabled = true"),
+    (&[NO_PFC, "schemes.hpcc={ cc = 'homa', first_rtt = 'aeolus' }"], "schemes.hpcc.first_rtt is \"aeolus\", but switch.selective_drop.enabled is false"),
+    (&[NO_PFC, "schemes.hpcc={ cc = 'ndp', first_rtt = 'aeolus' }", "switch.trimming.enabled=true"], "schemes.hpcc.first_rtt is \"aeolus\", whose probes"),
+    (&[NO_PFC, "schemes.hpcc.cc=homa", DROPS], "switch.selective_drop drops the unscheduled packets of schemes.hpcc"),
+    (&[NO_PFC, "schemes.hpcc.cc=ndp", DROPS], "switch.selective_drop drops the unscheduled packets of schemes.hpcc"),
 ];
+
+const NO_PFC: &str = "switch.pfc.enabled=false";
+const DROPS: &str = "switch.selective_drop.enabled=true";
+
+/// Each transport with the ports that it is made for.
+#[test]
+fn no_warning_where_a_transport_has_its_ports() {
+    for overrides in [
+        [NO_PFC, "schemes.hpcc.cc=homa", "switch.delay=0s"],
+        [NO_PFC, "schemes.hpcc.cc=express_pass", "switch.delay=0s"],
+        [NO_PFC, "schemes.hpcc.cc=ndp", "switch.trimming.enabled=true"],
+        [NO_PFC, "schemes.hpcc={ cc = 'homa', first_rtt = 'aeolus' }", DROPS],
+        [NO_PFC, "schemes.hpcc={ cc = 'ndp', first_rtt = 'aeolus' }", DROPS],
+    ] {
+        assert_eq!(lint(&least(&overrides)), Vec::<String>::new(), "{overrides:?}");
+    }
+}
 
 #[test]
 fn no_warning_where_a_scheme_has_what_it_needs() {

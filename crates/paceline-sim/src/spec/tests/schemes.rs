@@ -3,12 +3,16 @@
 use std::path::PathBuf;
 
 use paceline_proto::cc::{Params, dcqcn, dctcp, fixed, hpcc, hpcc_pint, timely};
-use paceline_proto::units::{Bytes, Duration};
+use paceline_proto::transport::tcp;
+use paceline_proto::units::{BitsPerSec, Bytes, Duration};
 
 use super::*;
 use crate::results::Summary;
 use crate::run::{Request, run};
-use crate::scenario::{Quirks, Scheme, Transport, Window};
+use crate::scenario::{Framing, Quirks, Scheme, Transport, Window};
+use crate::spec::scheme::Control;
+use crate::spec::scheme::proactive::Facts;
+use crate::workload::SizeLaw;
 
 /// The engine's form of the least scenario's scheme, written as an inline table.
 fn scheme(table: &str) -> Scheme {
@@ -252,4 +256,22 @@ fn series_are_as_fine_as_asked_for_or_say_so() {
     // A port named is sampled also where no others are.
     let (_, files) = run_star("cc = 'hpcc'", &["records.series.busiest=0", "records.series.ports=[\"5:4\"]"]);
     assert!(files.contains(",queue_bytes,5:4,") && !files.contains(",queue_bytes,5:3,"));
+}
+
+/// A base RTT of 1539 bytes on the wire lets two packets go unasked, 2920 bytes of payload: messages of 2920 bytes are unscheduled altogether, and
+/// seven of eight levels are theirs. With the bytes of the wire taken for payload it would be four, and scheduled packets that never come would
+/// have half of the priorities.
+#[test]
+fn homas_cutoffs_count_what_is_really_sent_unasked() {
+    let spec = least(&["schemes.hpcc={ cc = 'homa', rtt_bytes = '1539B' }", "switch.pfc.enabled=false"]);
+    let Control::Homa(homa) = &spec.schemes[0].1.cc else { panic!("Homa") };
+    let facts = Facts {
+        host_rate: BitsPerSec(100_000_000_000),
+        base_rtt: Duration(0),
+        framing: Framing::ETHERNET,
+        sizes: Some(SizeLaw::Fixed(2920)),
+        tcp: std::sync::Arc::new(tcp::Params::rfc()),
+    };
+    let Transport::Homa(params) = homa.transport(&facts) else { panic!("Homa") };
+    assert_eq!((params.rtt_packets, params.cutoffs.unscheduled), (2, 7));
 }
