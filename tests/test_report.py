@@ -183,7 +183,7 @@ def test_curves_over_time_differ_without_colours() -> None:
     series = {name: (time, time // 10**7 % (k + 2)) for k, name in enumerate("abc")} | {"nothing": (time, 0 * time)}
     figure = plot.timeline(series, "Paused hosts")
     marked = [line for line in figure.axes[0].get_lines() if str(line.get_gid()).startswith("marks")]
-    assert len({line.get_marker() for line in marked}) == len(marked) == 3  # there is no peak of nothing
+    assert len({line.get_marker() for line in marked}) == len(marked) == 4  # one that stays at 0 is marked there
     for line, (_, value) in zip(marked, series.values(), strict=False):
         assert set(np.asarray(line.get_ydata()).tolist()) == {int(value.max())}
     assert len({handle.get_marker() for handle in figure.legends[0].legend_handles}) == 4
@@ -205,7 +205,13 @@ def test_log_axes_look_like_ones_and_name_the_empty_queue() -> None:
     waiting = analysis.QueueHistogram(*(np.array(v) for v in ([0, 1, 1000], [1, 1000, 100_000], [50, 30, 20])))
     queue = plot.queue_cdf({"a": waiting}).axes[0]
     assert [text.get_text() for text in queue.get_xticklabels()] == ["empty", "100", "1K", "10K", "100K"]
-    assert queue.get_xticks()[0] == queue.get_xlim()[0]
+    empty = queue.get_xticks()[0]
+    assert empty < 100 / 1.5, "no byte is not a few: the empty queue stands apart"
+    (curve_of_a,) = (line for line in queue.get_lines() if line.get_label() == "a")
+    assert list(np.asarray(curve_of_a.get_xdata())) == [empty, 999, 99_999]
+    assert list(np.asarray(curve_of_a.get_ydata())) == [0.5, 0.8, 1.0], "one value at empty, the share of that time"
+    mostly = analysis.QueueHistogram(waiting.low_bytes, waiting.high_bytes, np.array([98, 1, 1]))
+    assert plot.queue_cdf({"a": mostly}).axes[0].get_ylabel() == "Share of time, from 0.97 on"
 
 
 def test_ticks_of_sizes_read_as_the_rows_of_the_table() -> None:
@@ -263,7 +269,7 @@ def test_published_curves_lie_on_the_same_axis() -> None:
     drawn = [np.asarray(line.get_xdata()).tolist() for line in figure.axes[0].get_lines()]
     assert [10, 50, 100] in drawn
     assert [50] in drawn
-    assert [t.get_text() for t in figure.legends[0].get_texts()] == ["a", "thin: published", "b"]
+    assert [t.get_text() for t in figure.legends[0].get_texts()] == ["a", "b", "thin: published"]
 
 
 @pytest.mark.parametrize("label", ["_hidden", "$unclosed", "a\nb\x07", "", "x" * 99, "测试"])
@@ -341,7 +347,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_followed_flows_are_drawn(followed: Path, tmp_path: Path) -> None:
     page = Page(write_report([followed], tmp_path / "report.html").read_text())
-    assert "Rate (left) and window (right, dashed) over time, the first 8 of 10." in page.text
+    assert "Permitted rate (left) and window (right, dashed) over time, the first 8 of 10." in page.text
     sizes = Results.load(followed).flows["size_bytes"]
     assert f"flow 7: {Results.load(followed).flows['src'][7]} → " in page.text
     assert f"{format_bytes(float(sizes[0]))}, hpcc" in page.text
