@@ -113,7 +113,9 @@ def test_figures_are_written_for_papers(tmp_path: Path) -> None:
     write_report([folder], folder / "report.html")
     names = {p.name for p in (folder / "figures").iterdir()}
     for name in ("slowdown_p50", "slowdown_p95", "slowdown_p99", "fct_cdf"):
-        assert {f"{name}.png", f"{name}.pdf"} <= names
+        assert {f"{name}.png", f"{name}.pdf", f"{name}.svg"} <= names
+    led = {v for _, n, v in Page((folder / "report.html").read_text()).attributes if n == "href" and v[0] != "#"}
+    assert led == {f"figures/{name}" for name in names}, "the page leads to its figures, and nowhere else"
     # Type 3 fonts are what publishers send back.
     assert b"/Subtype /Type3" not in (folder / "figures" / "fct_cdf.pdf").read_bytes()
 
@@ -234,6 +236,16 @@ def test_the_terminal_shows_the_same_numbers(tmp_path: Path) -> None:
     assert "≥ " in alone
     assert "ratio to the first" in slowdown_table(runs)
     assert re.search(r"Flows unfinished +12 +12", figures_table(runs))
+
+
+def test_a_percentile_of_too_few_flows_is_a_dash(tmp_path: Path) -> None:
+    """The p99 of 30 flows is their largest: a number there would be read as one that stands on hundreds."""
+    few = Results.load(write_run(tmp_path / "few", flows=60, unfinished=0, failed=0, tables=False))
+    last = slowdown_table([few]).splitlines()[-1]
+    assert last.split()[-1] == "–"
+    assert last.split()[2] != "–"
+    enough = Results.load(write_run(tmp_path / "enough", flows=1200, unfinished=0, failed=0, tables=False))
+    assert "–" not in slowdown_table([enough]).splitlines()[-1]
 
 
 def curve(counts: list[int], *, stuck: int = 0) -> analysis.Curve:

@@ -12,6 +12,7 @@ from paceline.tables import (
     Table,
     counted,
     counts_cell,
+    enough,
     format_bytes,
     format_time,
     group_tables,
@@ -140,9 +141,11 @@ def fct(page: Page) -> Section:
     for label, sample in samples.items():
         found = analysis.percentiles(sample, QS)
         first.append(found[0])
-        times = (Cell(("≥ " if p.at_least else "") + format_time(p.value)) for p in found if p.count)
+        times = (
+            Cell(("≥ " if p.at_least else "") + format_time(p.value) if enough(p, q) else "–")
+            for p, q in zip(found, QS, strict=True)
+        )
         rows.append((Cell(label), counts_cell(found[0]), *times))
-    rows = [row if len(row) == 5 else (*row, *(Cell("–"),) * 3) for row in rows]
     head = ("", counted(first).capitalize(), *(f"p{q:g}" for q in QS))
     section.tables.append(Table("FCT, all sizes", head, rows))
     return section

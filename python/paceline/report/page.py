@@ -27,6 +27,8 @@ class Drawing:
     caption: str
     wide: bool = False
     """Whether it goes over two columns of a paper."""
+    files: tuple[str, ...] = ()
+    """Endings of the files in ``figures/`` that the page leads to."""
 
     @classmethod
     def of(cls, figure: Figure, name: str, caption: str, folder: Path | None, *, svg: bool = False) -> Drawing:
@@ -34,7 +36,8 @@ class Drawing:
         if folder is not None:
             plot.save(figure, folder, name, svg=svg)
         wide = figure.get_figwidth() > 1.5 * plot.COLUMN_INCHES
-        return cls(name, Markup(plot.inline_svg(figure, name, caption)), caption, wide)
+        files = () if folder is None else ("png", "pdf", "svg") if svg else ("png", "pdf")
+        return cls(name, Markup(plot.inline_svg(figure, name, caption)), caption, wide, files)
 
 
 @dataclass
@@ -99,7 +102,7 @@ class Page:
 
     def draw(self, figure: Figure, name: str, caption: str) -> Drawing:
         """The figure for the page, and as files where they are wanted."""
-        return Drawing.of(figure, name, caption, self.folder)
+        return Drawing.of(figure, name, caption, self.folder, svg=True)
 
     def by_run(self, caption: str, head: tuple[str, ...], rows: list[tuple[Cell, ...]]) -> Table:
         """A table of words whose first column names the run, left out when there is only one."""

@@ -27,8 +27,8 @@ def write_report(
 ) -> Path:
     """Writes the report of one result folder, or a comparison of several, to ``out``.
 
-    With ``paper_figures`` the figures also go to ``figures/`` beside it, as PNG and PDF: most of the time a report
-    takes. Returns ``out``.
+    With ``paper_figures`` the figures also go to ``figures/`` beside it, as PNG, PDF and SVG: most of the time a
+    report takes. Returns ``out``.
 
     Raises :class:`ResultsError` for a folder that cannot be read and ``ValueError`` without folders or for a baseline
     that does not go with ``side`` (see :meth:`Results.slowdown`).
@@ -50,7 +50,6 @@ def write_report(
         scenarios=[(label, run.scenario_toml) for run, label in page.pairs],
         rerun=[(label, rerun(run)) for run, label in page.pairs],
         citation=citation(runs),
-        paper_figures=paper_figures,
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(html, encoding="utf-8")

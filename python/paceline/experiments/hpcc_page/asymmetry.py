@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -95,7 +96,7 @@ def verdicts(runs: Runs, scale: Scale) -> Sequence[Verdict]:
 
 
 def _report(name: str, statement: str, values: Sequence[float], seeds: Sequence[int]) -> Verdict:
-    found = judge.estimate(values)
+    found = judge.estimate(values, span=(0.0, math.inf))
     return judge.report(name, statement, None, found.mean, seeds=seeds, interval=found.interval)
 
 
