@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paceline import multiples, plot
+from paceline import multiples, plot, sizing
 from paceline.analysis import QueueHistogram
 from paceline.plot.style import QUIET
 from paceline.report.links import links
@@ -108,3 +108,10 @@ def test_published_points_are_hollow_grey_and_named() -> None:
         (mark,) = (line for line in figure.axes[0].get_lines() if line.get_markeredgecolor() == QUIET)
         assert mark.get_markerfacecolor() in ("#ffffff", "none")
         assert "published: HPCC, TCP" in [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_a_legend_of_buffers_names_what_differs() -> None:
+    sized = plot.Sized([1], [1.0], [0.0], [0.0], [True], 1)
+    assert list(sizing._told_apart({"tree-hpcc": sized, "tree-dcqcn": sized})) == ["hpcc", "dcqcn"]
+    assert list(sizing._told_apart({"tree": sized, "tree-hpcc": sized})) == ["tree", "tree-hpcc"]
+    assert list(sizing._told_apart({"alone-here": sized})) == ["alone-here"]

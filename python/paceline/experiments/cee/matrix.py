@@ -18,6 +18,11 @@ from paceline.tables import Cell, Table, format_number
 _TCP: Final = tuple(SCHEMES)
 
 
+def _does(cell: str) -> str:
+    """What switches do, for headings."""
+    return "no marking" if cell == "base" else CELLS[cell].title
+
+
 def _headed(text: str) -> str:
     """A text as a heading; p99 stays as it is."""
     return text if text.startswith("p99") else text[0].upper() + text[1:]
@@ -60,10 +65,10 @@ class Kind:
         """Nothing is claimed."""
         found = []
         for scheme, title in TITLES.items():
-            for cell, kind in CELLS.items():
+            for cell in CELLS:
                 for pfc in (0, 1):
                     for what, text in self.parts[:2]:
-                        statement = f"{title}, {kind.title}, {'with' if pfc else 'without'} PFC: {text}"
+                        statement = f"{title}, {_does(cell)}, {'with' if pfc else 'without'} PFC: {text}"
                         value = values.get((*self.place(cell, scheme, pfc), what), math.nan)
                         found.append(Claim(f"{scheme}.{cell}.pfc{pfc}.{what}", statement, value))
         return found
@@ -72,11 +77,11 @@ class Kind:
         """A row for each cell."""
         rows = []
         for scheme, title in TITLES.items():
-            for cell, kind in CELLS.items():
+            for cell in CELLS:
                 for pfc in (0, 1):
                     place = self.place(cell, scheme, pfc)
                     cells = [Cell(format_number(values.get((*place, what), math.nan))) for what, _ in self.parts]
-                    rows.append((Cell(f"{title}, {kind.title}, {'PFC' if pfc else 'no PFC'}"), *cells))
+                    rows.append((Cell(f"{title}, {_does(cell)}, {'PFC' if pfc else 'no PFC'}"), *cells))
         head = ("Cell", *(_headed(text) for _, text in self.parts))
         return Table(f"{self.title}; means over seeds", head, rows)
 
@@ -95,7 +100,7 @@ class Kind:
     def drawings(self, values: Values) -> Iterator[Drawing]:
         """A map for each quantity: schemes and PFC across, what switches do down."""
         columns = [f"{title}\n{'PFC' if pfc else 'no PFC'}" for title in TITLES.values() for pfc in (0, 1)]
-        rows = ["no marking" if cell == "base" else kind.title for cell, kind in CELLS.items()]
+        rows = [_does(cell) for cell in CELLS]
         maps = {
             _headed(text): [
                 [values.get((*self.place(cell, scheme, pfc), what), math.nan) for scheme in TITLES for pfc in (0, 1)]
@@ -125,7 +130,7 @@ class Kind:
         return experiment(
             self.id,
             self.title,
-            "No claim: NewReno, CUBIC and Vegas with nothing, ECN-RED, QCN at 20 and at 66 KB, with and without PFC.",
+            "No claim: NewReno, CUBIC and Vegas without marking, ECN-RED, QCN at 20 and at 66 KB, with and without PFC.",
             self.plan,
             measure=self.measure,
             rule=self.rule,
