@@ -113,7 +113,7 @@ def test_figures_are_written_for_papers(tmp_path: Path) -> None:
     write_report([folder], folder / "report.html")
     names = {p.name for p in (folder / "figures").iterdir()}
     for name in ("slowdown_p50", "slowdown_p95", "slowdown_p99", "fct_cdf"):
-        assert {f"{name}.png", f"{name}.pdf", f"{name}.svg"} <= names
+        assert {f"{name}.png", f"{name}.pdf"} <= names
     led = {v for _, n, v in Page((folder / "report.html").read_text()).attributes if n == "href" and v[0] != "#"}
     assert led == {f"figures/{name}" for name in names}, "the page leads to its figures, and nowhere else"
     # Type 3 fonts are what publishers send back.

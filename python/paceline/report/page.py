@@ -102,7 +102,7 @@ class Page:
 
     def draw(self, figure: Figure, name: str, caption: str) -> Drawing:
         """The figure for the page, and as files where they are wanted."""
-        return Drawing.of(figure, name, caption, self.folder, svg=True)
+        return Drawing.of(figure, name, caption, self.folder)
 
     def by_run(self, caption: str, head: tuple[str, ...], rows: list[tuple[Cell, ...]]) -> Table:
         """A table of words whose first column names the run, left out when there is only one."""

@@ -27,8 +27,8 @@ def write_report(
 ) -> Path:
     """Writes the report of one result folder, or a comparison of several, to ``out``.
 
-    With ``paper_figures`` the figures also go to ``figures/`` beside it, as PNG, PDF and SVG: most of the time a
-    report takes. Returns ``out``.
+    With ``paper_figures`` the figures also go to ``figures/`` beside it, as PNG and PDF: most of the time a report
+    takes. Returns ``out``.
 
     Raises :class:`ResultsError` for a folder that cannot be read and ``ValueError`` without folders or for a baseline
     that does not go with ``side`` (see :meth:`Results.slowdown`).

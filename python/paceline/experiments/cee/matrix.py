@@ -130,7 +130,7 @@ class Kind:
         return experiment(
             self.id,
             self.title,
-            "No claim: NewReno, CUBIC and Vegas without marking, ECN-RED, QCN at 20 and at 66 KB, with and without PFC.",
+            "No claim: NewReno, CUBIC and Vegas without marking, with ECN-RED, QCN 20 and QCN 66; PFC on and off.",
             self.plan,
             measure=self.measure,
             rule=self.rule,
