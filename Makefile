@@ -43,6 +43,10 @@ demo: setup ## Runs HPCC against a fixed window on 320 hosts and draws the compa
 	  --out results/demo/fixed-window
 	$(BIN)/paceline report results/demo/hpcc results/demo/fixed-window --out results/demo
 
+.PHONY: pictures
+pictures: setup ## Draws the pictures of README and docs anew, in about an hour of CPU; PICTURES=name only those
+	$(BIN)/python scripts/pictures.py $(PICTURES)
+
 # Property tests draw the same cases every time, so that one commit always passes or always fails.
 PROPTEST_RNG_SEED ?= 1
 

@@ -21,6 +21,7 @@ from paceline.experiments.hpcc_page.curves import (
     measured,
     published,
 )
+from paceline.reproduce.model import Scale
 
 MATCHES = (rules.curve_match, rules.curve_match_relative)
 RULES = {
@@ -156,11 +157,13 @@ def test_curves_of_a_figure_differ_without_colours(schemes: tuple[str, ...]) -> 
     mine = {
         CurveId("websearch", 30, scheme, q): c for scheme in schemes for q, c in zip(PERCENTILES, curves, strict=True)
     }
-    (drawing,) = figures.overview("H3", mine, schemes, [("websearch", 30)])
+    (drawing,) = figures.overview("H3", mine, schemes, [("websearch", 30)], Scale.QUICK)
+    assert "quick scale: 12 ms of arrivals at 30 % load" in drawing.caption
     ax = drawing.figure.axes[0]
     drawn = [line for line in ax.get_lines() if line.get_gid()]
     assert len({str(line.get_linestyle()) + str(line._dash_pattern) for line in drawn}) == len(schemes)  # type: ignore[attr-defined]
-    assert len({line.get_color() for line in drawn}) == len(schemes)
+    # A scheme has one colour, whatever its target.
+    assert len({line.get_color() for line in drawn}) == len({scheme.removesuffix("_eta95") for scheme in schemes})
     names = [text.get_text() for text in drawing.figure.legends[0].get_texts()]
     assert names[-1] == "thin: published"
     assert ("HPCC-PINT 99%" in names) == ("hpcc_pint_eta95" in schemes)

@@ -101,7 +101,7 @@ def test_verdicts_at_tiny_are_not_judged_and_have_published_values(run: Run) -> 
 
 def test_figures_show_published_curves_beside_those_measured(run: Run) -> None:
     measured = judging.measured_curves(Runs((run,)), Scale.TINY)
-    drawn = list(figures.slowdown("H2", measured, MAIN, "hadoop", [50]))
+    drawn = list(figures.slowdown("H2", measured, MAIN, "hadoop", [50], Scale.TINY))
     assert [d.name for d in drawn] == ["H2-hadoop", *(f"H2-hadoop50-p{q}" for q in PERCENTILES)]
     panels = drawn[0].figure.axes
     assert [ax.get_title() for ax in panels] == [f"Hadoop, 50 % load, p{q}" for q in PERCENTILES]

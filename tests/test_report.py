@@ -220,6 +220,8 @@ def test_figures_are_written_for_papers(tmp_path: Path) -> None:
     names = {p.name for p in (folder / "figures").iterdir()}
     for name in ("slowdown_p50", "slowdown_p95", "slowdown_p99", "fct_cdf"):
         assert {f"{name}.png", f"{name}.pdf"} <= names
+    led = {v for _, n, v in Page((folder / "report.html").read_text()).attributes if n == "href" and v[0] != "#"}
+    assert led == {f"figures/{name}" for name in names}, "the page leads to its figures, and nowhere else"
     # Type 3 fonts are what publishers send back.
     assert b"/Subtype /Type3" not in (folder / "figures" / "fct_cdf.pdf").read_bytes()
 
@@ -289,7 +291,7 @@ def test_curves_over_time_differ_without_colours() -> None:
     series = {name: (time, time // 10**7 % (k + 2)) for k, name in enumerate("abc")} | {"nothing": (time, 0 * time)}
     figure = plot.timeline(series, "Paused hosts")
     marked = [line for line in figure.axes[0].get_lines() if str(line.get_gid()).startswith("marks")]
-    assert len({line.get_marker() for line in marked}) == len(marked) == 3  # there is no peak of nothing
+    assert len({line.get_marker() for line in marked}) == len(marked) == 4  # one that stays at 0 is marked there
     for line, (_, value) in zip(marked, series.values(), strict=False):
         assert set(np.asarray(line.get_ydata()).tolist()) == {int(value.max())}
     assert len({handle.get_marker() for handle in figure.legends[0].legend_handles}) == 4
@@ -311,7 +313,13 @@ def test_log_axes_look_like_ones_and_name_the_empty_queue() -> None:
     waiting = analysis.QueueHistogram(*(np.array(v) for v in ([0, 1, 1000], [1, 1000, 100_000], [50, 30, 20])))
     queue = plot.queue_cdf({"a": waiting}).axes[0]
     assert [text.get_text() for text in queue.get_xticklabels()] == ["empty", "100", "1K", "10K", "100K"]
-    assert queue.get_xticks()[0] == queue.get_xlim()[0]
+    empty = queue.get_xticks()[0]
+    assert empty < 100 / 1.5, "no byte is not a few: the empty queue stands apart"
+    (curve_of_a,) = (line for line in queue.get_lines() if line.get_label() == "a")
+    assert list(np.asarray(curve_of_a.get_xdata())) == [empty, 999, 99_999]
+    assert list(np.asarray(curve_of_a.get_ydata())) == [0.5, 0.8, 1.0], "one value at empty, the share of that time"
+    mostly = analysis.QueueHistogram(waiting.low_bytes, waiting.high_bytes, np.array([98, 1, 1]))
+    assert plot.queue_cdf({"a": mostly}).axes[0].get_ylabel() == "Share of time, from 0.97 on"
 
 
 def test_ticks_of_sizes_read_as_the_rows_of_the_table() -> None:
@@ -334,6 +342,16 @@ def test_the_terminal_shows_the_same_numbers(tmp_path: Path) -> None:
     assert "≥ " in alone
     assert "ratio to the first" in slowdown_table(runs)
     assert re.search(r"Flows unfinished +12 +12", figures_table(runs))
+
+
+def test_a_percentile_of_too_few_flows_is_a_dash(tmp_path: Path) -> None:
+    """The p99 of 30 flows is their largest: a number there would be read as one that stands on hundreds."""
+    few = Results.load(write_run(tmp_path / "few", flows=60, unfinished=0, failed=0, tables=False))
+    last = slowdown_table([few]).splitlines()[-1]
+    assert last.split()[-1] == "–"
+    assert last.split()[2] != "–"
+    enough = Results.load(write_run(tmp_path / "enough", flows=1200, unfinished=0, failed=0, tables=False))
+    assert "–" not in slowdown_table([enough]).splitlines()[-1]
 
 
 def curve(counts: list[int], *, stuck: int = 0) -> analysis.Curve:
@@ -369,7 +387,7 @@ def test_published_curves_lie_on_the_same_axis() -> None:
     drawn = [np.asarray(line.get_xdata()).tolist() for line in figure.axes[0].get_lines()]
     assert [10, 50, 100] in drawn
     assert [50] in drawn
-    assert [t.get_text() for t in figure.legends[0].get_texts()] == ["a", "thin: published", "b"]
+    assert [t.get_text() for t in figure.legends[0].get_texts()] == ["a", "b", "thin: published"]
 
 
 @pytest.mark.parametrize("label", ["_hidden", "$unclosed", "a\nb\x07", "", "x" * 99, "测试"])
@@ -447,7 +465,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_followed_flows_are_drawn(followed: Path, tmp_path: Path) -> None:
     page = Page(write_report([followed], tmp_path / "report.html").read_text())
-    assert "Rate (left) and window (right, dashed) over time, the first 8 of 10." in page.text
+    assert "Permitted rate (left) and window (right, dashed) over time, the first 8 of 10." in page.text
     sizes = Results.load(followed).flows["size_bytes"]
     assert f"flow 7: {Results.load(followed).flows['src'][7]} → " in page.text
     assert f"{format_bytes(float(sizes[0]))}, hpcc" in page.text

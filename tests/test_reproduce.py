@@ -51,6 +51,40 @@ def test_the_interval_is_students():
     assert judge.estimate([1.0, 2.0, math.nan]).interval is None
 
 
+def test_no_interval_holds_what_cannot_be():
+    """A table that gives a queue of less than nothing, or more than all of a link, is not believed in the rest."""
+    positive = (0.0, math.inf)
+    wide = judge.estimate([1.0, 2.0, 9.0], span=positive)
+    assert wide.mean == 4.0
+    assert wide.interval is not None
+    low, high = wide.interval
+    assert 0 < low < 4 < high
+    assert math.log(4 / low) == pytest.approx(math.log(high / 4)), "as far off in either direction, as a factor"
+    assert judge.estimate([1.0, 2.0, 9.0]).interval[0] < 0  # type: ignore[index]
+    close, linear = (
+        judge.estimate([1.0, 1.01, 1.02], span=positive).interval,
+        judge.estimate([1.0, 1.01, 1.02]).interval,
+    )
+    assert close == pytest.approx(linear, rel=1e-3), "where errors are small nothing changes"
+    zeros = judge.estimate([0.0, 0.0, 3.0], span=positive).interval
+    assert zeros is not None
+    assert zeros[0] == 0
+    assert zeros[1] == pytest.approx(judge.estimate([0.0, 0.0, 3.0]).interval[1])  # type: ignore[index]
+    assert judge.estimate([0.9, 0.99, 1.0], span=(0.0, 1.0)).interval[1] == 1.0  # type: ignore[index]
+    pooled = judge.jackknife(3.0, [2.0, 3.0, 6.0], positive).interval
+    assert pooled is not None
+    assert 0 < pooled[0] < 3 < pooled[1]
+    assert judge.jackknife(3.0, [2.0, 3.0, 6.0]).interval[0] < 0  # type: ignore[index]
+
+
+def test_only_differences_may_be_negative():
+    assert (
+        judge.span_of(None) == judge.span_of(judge.below(1.0)) == judge.span_of(judge.between(0.5, 2)) == (0, math.inf)
+    )
+    assert judge.span_of(judge.at_least(0.8), 1) == (0, 1)
+    assert judge.span_of(judge.above(0)) is judge.span_of(judge.between(-0.02, 0.02)) is None
+
+
 @pytest.mark.parametrize(
     ("values", "limits", "wanted"),
     [

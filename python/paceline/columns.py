@@ -376,7 +376,12 @@ SUMMARY = (
     Column("hosts", int, "", "Number of hosts."),
     Column("switches", int, "", "Number of switches."),
     Column("links", int, "", "Number of links, both directions counted as one."),
-    Column("series_interval_ps", int, "ps", "From one sample of series.csv to the next when the run ended; null without series."),
+    Column(
+        "series_interval_ps",
+        int,
+        "ps",
+        "From one sample of series.csv to the next when the run ended; null without series.",
+    ),
     Column("warnings", list, "", "What looks wrong."),
     Column("without_effect", list, "", "Settings that changed nothing in this run, and why."),
     Column("diagnosis", str, "", "Why the run stalled; null when it did not."),

@@ -12,18 +12,19 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import NullLocator
 
+from paceline.plot.looks import Look, of_schemes
 from paceline.plot.style import (
     INK,
-    LINE_STYLES,
-    MARKERS,
-    PALETTE,
     PAPER,
+    PUBLISHED,
     TWO_COLUMNS,
     blank,
     legend,
+    log_name,
     plain_log,
     rows_apart,
     style,
@@ -44,17 +45,21 @@ class Chart:
     scale: Literal["log", "linear"] = "log"
     """Of the y axis, which covers the values."""
     log_x: bool = False
+    points: Mapping[str, tuple[Sequence[float], Sequence[float]]] = field(default_factory=dict)
+    """Points off the curve of a label, as for all of its places together."""
+    published: Mapping[str, tuple[Sequence[float], Sequence[float]]] = field(default_factory=dict)
+    """Points that were published, by the label of their curve: hollow and grey with its mark."""
 
 
 @style()
 def charts(rows: Sequence[Sequence[Chart]], variants: Mapping[str, str] | None = None) -> Figure:
     """Charts row by row with one legend over all of them: two columns of a paper wide, one where they stand alone.
 
-    ``variants`` maps a label to the one it is a variant of: it gets the colour of that, dashed and hollow.
+    Schemes have the looks they have everywhere (:mod:`paceline.plot.looks`). ``variants`` maps a label to the one it is
+    a variant of: it gets the colour of that, dashed and hollow.
     """
-    variants = variants or {}
     labels = list(dict.fromkeys(label for row in rows for chart in row for label in chart.series))
-    looks = _looks(labels, variants)
+    looks = of_schemes(labels, variants)
     wide = max((len(row) for row in rows), default=1)
     columns = TWO_COLUMNS if wide > 1 else 1.0
     figure = rows_apart(blank(0.35 + 1.8 * max(len(rows), 1), columns))
@@ -64,58 +69,59 @@ def charts(rows: Sequence[Sequence[Chart]], variants: Mapping[str, str] | None =
             ax = figure.add_subplot(len(rows), wide, i * wide + j + 1)
             handles |= _draw(ax, chart, looks)
             if j and chart.ylabel == row[0].ylabel:
+                # One name for the row, which says what holds for any of its axes.
+                first = figure.axes[-1 - j]
+                first.set_ylabel(max(first.get_ylabel(), ax.get_ylabel(), key=len))
                 ax.set_ylabel("")
-    legend(
-        figure, [handles[label] for label in labels], [clean_label(label) for label in labels], room=round(70 * columns)
-    )
+    held = list(dict.fromkeys(label for row in rows for chart in row for label in chart.published))
+    drawn = [handles[label] for label in labels]
+    drawn += [Line2D([], [], **PUBLISHED | {"marker": looks[label].marker, "markersize": 5.5}) for label in held]
+    names = [*map(clean_label, labels), *(f"published: {clean_label(label)}" for label in held)]
+    legend(figure, drawn, names, room=round(70 * columns))
     return figure
 
 
-def _looks(labels: Sequence[str], variants: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    plain = [label for label in labels if variants.get(label) not in labels]
-    found = {}
-    for label in labels:
-        i = plain.index(label if label in plain else variants[label])
-        colour = PALETTE[i % len(PALETTE)]
-        found[label] = {
-            "color": colour,
-            "marker": MARKERS[i % len(MARKERS)],
-            "markersize": 2.6,
-            "linewidth": 0.9,
-            # Colours and marks begin anew together: then lines differ.
-            "linestyle": LINE_STYLES[2 * (i // len(PALETTE)) % len(LINE_STYLES)] if label in plain else (0, (4, 1.6)),
-            "markerfacecolor": colour if label in plain else PAPER,
-            "zorder": 3 if label in plain else 4,
-        }
-    return found
-
-
-def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
     handles: dict[str, Any] = {}
     drawn = [np.ones(0)]
     places: set[float] = set()
     for label, (x, y) in chart.series.items():
         xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         seen = np.isfinite(ys)
-        handles[label] = ax.plot(xs[seen], ys[seen], label=clean_label(label), clip_on=False, **looks[label])[0]
+        own = looks[label].marked | {"markersize": 2.6, "linewidth": 0.9, "zorder": 4 if looks[label].variant else 3}
+        handles[label] = ax.plot(xs[seen], ys[seen], label=clean_label(label), clip_on=False, **own)[0]
         drawn.append(ys[seen])
         places.update(xs.tolist())
+    for given, published in ((chart.points, False), (chart.published, True)):
+        for label, (x, y) in given.items():
+            xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+            own = looks[label].marked | {"markersize": 4.0, "zorder": 5}
+            own |= (
+                PUBLISHED | {"markersize": 5.5, "zorder": 6, "markerfacecolor": "none"}
+                if published
+                else {"linestyle": "none"}
+            )
+            ax.plot(xs, ys, clip_on=False, **own)
+            drawn.append(ys[np.isfinite(ys)])
+            places.update(xs.tolist())
     values = np.concatenate(drawn)
+    name = chart.ylabel
     if chart.scale == "log":
         low, high = (float(values.min()), float(values.max())) if len(values) else (1.0, 2.0)
         low, high = low / 1.06, max(high * 1.06, low * 1.3)
         ax.set_yscale("log")
         ax.set_ylim(low, high)
-        plain_log(ax.yaxis, low, high, "{:g}".format)
+        plain_log(ax.yaxis, low, high, "{:,g}".format)
+        name = log_name(name, low, high)
     if chart.log_x:
         ax.set_xscale("log")
         ax.xaxis.set_minor_locator(NullLocator())  # ticks are the places that were measured
-    ticks = chart.ticks or {place: f"{place:g}" for place in sorted(places)}
+    ticks = chart.ticks or {place: f"{place:,g}" for place in sorted(places)}
     ax.set_xticks(list(ticks), list(ticks.values()))
     if chart.title:
         ax.set_title(clean_label(chart.title, 60), fontsize=7, pad=3)
     ax.set_xlabel(chart.xlabel)
-    ax.set_ylabel(chart.ylabel)
+    ax.set_ylabel(name)
     return handles
 
 
@@ -124,7 +130,8 @@ def heat_maps(maps: Mapping[str, Sequence[Sequence[float]]], rows: Sequence[str]
     """Quantities in the same cells, a map for each by its name: the darker the more, with the numbers in the cells.
 
     Colours follow the logarithm, from each map's least value above 0 to its largest, or to twice the least: where
-    values hardly differ, neither do the colours; 0 is paler than any other. A value that is not finite is a dash on
+    values hardly differ, neither do the colours; 0 is paler than any other. The figure does not say so itself: its
+    caption has to. A value that is not finite is a dash on
     white. Two columns of a paper wide.
     """
     down = -(-len(maps) // 2)
@@ -134,14 +141,16 @@ def heat_maps(maps: Mapping[str, Sequence[Sequence[float]]], rows: Sequence[str]
         seen = [v for row in values for v in row if np.isfinite(v) and v > 0]
         low, high = (min(seen), max(max(seen), 2 * min(seen))) if seen else (1.0, 2.0)
         least = 0.3 if any(v == 0 for row in values for v in row) else 0.0  # nothing looks unlike little
+        texts = _alike(values)
         for y, row in enumerate(values):
             for x, value in enumerate(row):
                 known = bool(np.isfinite(value))
                 shade = least + (1 - least) * float(np.log(value / low) / np.log(high / low)) if value > 0 else 0.0
                 if known:
                     ax.add_patch(Rectangle((x, y), 1, 1, facecolor=_shade(shade), edgecolor="#fefefe", linewidth=0.8))
-                colour = INK if not known else "#0a0a0a" if shade < 0.55 else "#fefefe"
-                ax.text(x + 0.5, y + 0.5, _short(value), ha="center", va="center", fontsize=6, color=colour)
+                # Each on the shades on which it has the higher contrast.
+                colour = INK if not known else "#0a0a0a" if shade < _WHITE_FROM else "#fefefe"
+                ax.text(x + 0.5, y + 0.5, texts[y][x], ha="center", va="center", fontsize=6, color=colour)
         ax.set_xlim(0, len(columns))
         ax.set_ylim(len(rows), 0)
         ax.set_xticks(np.arange(len(columns)) + 0.5, list(columns), fontsize=5.5)
@@ -160,28 +169,42 @@ def _shade(share: float) -> str:
     return f"#{red:02x}{green:02x}{blue:02x}"
 
 
-def _short(value: float) -> str:
-    """A number in five characters or so."""
-    if not np.isfinite(value):
-        return "–"
-    return f"{value:,.0f}" if value >= 100 or value == 0 else f"{value:.3g}"
+def _luminance(hex_color: str) -> float:
+    """Relative luminance, as WCAG 2 has it."""
+    parts = [int(hex_color[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in parts]
+    return sum(w * v for w, v in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+# Black and white have equal contrast on a ground of luminance 0.179.
+_WHITE_FROM = next(k / 100 for k in range(101) if _luminance(_shade(k / 100)) < 0.179)
+
+
+def _alike(values: Sequence[Sequence[float]]) -> list[list[str]]:
+    """Numbers of one map: all whole, or all with as many decimals as three digits of their median need."""
+    seen = sorted(abs(v) for row in values for v in row if np.isfinite(v) and v != 0)
+    middle = seen[len(seen) // 2] if seen else 0.0
+    whole = all(v == int(v) for v in seen) or middle >= 100
+    decimals = 0 if whole else 1 if middle >= 10 else 2
+    return [["–" if not np.isfinite(v) else "0" if v == 0 else f"{v:,.{decimals}f}" for v in row] for row in values]
 
 
 @style()
 def bars(values: Mapping[str, float], xlabel: str, variants: Mapping[str, str] | None = None) -> Figure:
     """One value per label as horizontal bars from 0, with the number at each; ``variants`` as in :func:`charts`."""
     labels = list(values)
-    looks = _looks(labels, variants or {})
+    looks = of_schemes(labels, variants)
     figure = blank(0.5 + 0.19 * max(len(labels), 1))
     ax = figure.add_subplot()
     for place, (label, value) in enumerate(values.items()):
-        colour, plain = looks[label]["color"], looks[label]["linestyle"] == "-"
+        colour, plain = looks[label].color, not looks[label].variant
         ax.barh(place, value, height=0.66, color=colour if plain else PAPER, edgecolor=colour, linewidth=0.9)
         if np.isfinite(value):
             ax.annotate(f"{value:.3f}", (value, place), (2, 0), textcoords="offset points", va="center", fontsize=6)
     ax.set_yticks(range(len(labels)), [clean_label(label) for label in labels])
     ax.invert_yaxis()
-    ax.grid(axis="y", visible=False)
+    ax.grid(visible=False)  # would run through the numbers
     ax.set_xlabel(xlabel)
-    ax.margins(x=0.12)
+    most = max([v for v in values.values() if np.isfinite(v)], default=1.0)
+    ax.set_xlim(0, 1.18 * most or 1.0)  # room for the number of the longest
     return figure

@@ -19,6 +19,7 @@ from paceline.tables import (
     Cell,
     Table,
     clean_label,
+    enough,
     format_bytes,
     format_number,
     format_time,
@@ -82,8 +83,8 @@ def tables(found: Sequence[Group]) -> list[Table]:
     """Rates, completion times and slowdowns by group, and slowdowns by query size."""
     rows = []
     for g in found:
-        times = [_time(p) for p in analysis.percentiles(g.qct, QS)]
-        ratios = [slowdown_cell(p) for p in analysis.percentiles(g.slowdown, QS)]
+        times = [_time(p, q) for p, q in zip(analysis.percentiles(g.qct, QS), QS, strict=True)]
+        ratios = [slowdown_cell(p, q) for p, q in zip(analysis.percentiles(g.slowdown, QS), QS, strict=True)]
         mean = float(g.qct.value.mean()) if len(g.qct) else float("nan")
         mean_qct = format_time(mean) if len(g.qct) else "–"
         cells = (Cell(format_number(g.per_second)), Cell(f"{len(g.qct):,}"), Cell(mean_qct), *times, *ratios)
@@ -106,10 +107,10 @@ def _by_size(g: Group) -> Table:
     index = bins.index(g.slowdown.size_bytes)
     for k, upper in enumerate(bins.upper_bytes):
         part = g.slowdown.where(index == k)
-        cells = [slowdown_cell(p) for p in analysis.percentiles(part, QS)]
+        cells = [slowdown_cell(p, q) for p, q in zip(analysis.percentiles(part, QS), QS, strict=True)]
         rows.append((Cell(f"up to {format_bytes(int(upper))}"), Cell(f"{int(curves[0].count[k]):,}"), *cells))
     return Table(f"Slowdown of queries by size: {g.label}", ("Query size", "Queries", *(f"p{q:g}" for q in QS)), rows)
 
 
-def _time(p: analysis.Percentile) -> Cell:
-    return Cell(("≥ " if p.at_least else "") + format_time(p.value)) if p.count else Cell("–")
+def _time(p: analysis.Percentile, q: float) -> Cell:
+    return Cell(("≥ " if p.at_least else "") + format_time(p.value)) if enough(p, q) else Cell("–")

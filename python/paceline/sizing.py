@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -309,6 +310,15 @@ def _size(size_bytes: int) -> str:
     return f"{size_bytes / 1e3:.4g} KB"
 
 
+def _told_apart(lines: dict[str, plot.Sized]) -> dict[str, plot.Sized]:
+    """Without what the labels have in common at the front, words as a whole: a legend needs what differs."""
+    words = [re.split("(?<=[-_ ])", label) for label in lines]
+    shared = 0
+    while len(lines) > 1 and all(len(w) > shared + 1 for w in words) and len({w[shared] for w in words}) == 1:
+        shared += 1
+    return {"".join(w[shared:]): sized for w, sized in zip(words, lines.values(), strict=True)}
+
+
 def write(found: Sequence[Curve], folder: Path) -> list[Path]:
     """Writes ``buffers.csv`` and the figure; returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -348,5 +358,5 @@ def write(found: Sequence[Curve], folder: Path) -> list[Path]:
         )
         for curve in found
     }
-    plot.save(plot.sizing(lines), folder, "buffers")
+    plot.save(plot.sizing(_told_apart(lines)), folder, "buffers")
     return [folder / "buffers.csv", folder / "buffers.png"]

@@ -179,9 +179,21 @@ def format_slowdown(value: float) -> str:
     return f"{value:,.2f}" if value < 99.995 else f"{value:,.1f}" if value < 999.95 else f"{value:,.0f}"
 
 
-def slowdown_cell(p: Percentile) -> Cell:
-    """A slowdown with its confidence interval; without one where the flows give no bound at all."""
-    if p.count == 0:
+def enough(p: Percentile, q: float) -> bool:
+    """Whether there are flows for percentile ``q``: with fewer than 1 / (1 - q) it is the largest value, whatever q."""
+    return p.count * (100.0 - q) >= 100.0 or (p.count > 0 and q <= 50.0)
+
+
+TOO_FEW = "a dash where the flows are fewer than 100 (p99) or 20 (p95)"
+"""What :func:`enough` leaves out, for captions."""
+
+
+def slowdown_cell(p: Percentile, q: float = 50.0) -> Cell:
+    """Percentile ``q`` of the slowdown with its confidence interval; without one where the flows give no bound at all.
+
+    A dash where the flows are too few for it (:func:`enough`).
+    """
+    if not enough(p, q):
         return Cell("–")
     low = format_slowdown(p.low) if p.low > 0 else "–"
     high = format_slowdown(p.high) if math.isfinite(p.high) else "∞"
@@ -238,17 +250,19 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
     if len(chosen) == 1:
         cells = [column(0, q) for q in range(len(QS))]
         rows = [
-            (Cell(name), counts_cell(cells[0][k]), *(slowdown_cell(c[k]) for c in cells))
+            (Cell(name), counts_cell(cells[0][k]), *(slowdown_cell(c[k], q) for c, q in zip(cells, QS, strict=True)))
             for k, name in enumerate(names)
         ]
         head = ("Flow size", heading.capitalize(), *(f"p{q:g}" for q in QS))
-        return [Table(f"Slowdown by flow size, {what}; with 95 % confidence interval", head, rows)]
+        few = any(not enough(c[k], q) for k in range(len(names)) for c, q in zip(cells, QS, strict=True))
+        caption = f"Slowdown by flow size, {what}; with 95 % confidence interval"
+        return [Table(f"{caption}; {TOO_FEW}" if few else caption, head, rows)]
     tables = []
     for i, q in enumerate(QS):
         columns = [column(n, i) for n in range(len(chosen))]
         rows = []
         for k, name in enumerate(names):
-            pairs = [(counts_cell(c[k]), slowdown_cell(c[k])) for c in columns]
+            pairs = [(counts_cell(c[k]), slowdown_cell(c[k], q)) for c in columns]
             rows.append((Cell(name), *(Cell(value.text, f"({count.text})") for count, value in pairs)))
         first = curves[0][i]
         ratios = [analysis.geometric_mean_ratio(c[i].value, first.value, bins.weight) for c in curves]
@@ -262,7 +276,9 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
             notes.append(", ".join(parts))
         last = (Cell(format_number(r, 4), note) for r, note in zip(ratios, notes, strict=True))
         rows.append((Cell("ratio to the first", "CDF-weighted"), *last))
-        tables.append(Table(f"Slowdown p{q:g} by flow size, {what} ({heading})", ("Flow size", *labels(chosen)), rows))
+        least = f"; a dash with fewer than {100 / (100 - q):g} flows" if q > 50 else ""
+        caption = f"Slowdown p{q:g} by flow size, {what} ({heading}){least}"
+        tables.append(Table(caption, ("Flow size", *labels(chosen)), rows))
     return tables
 
 
@@ -287,7 +303,9 @@ def group_tables(runs: Sequence[Results], baseline: Baseline, side: Side) -> lis
             first.append(found[0])
             group = str(run.summary["groups"][int(code)])
             name = group if len(runs) == 1 else f"{label}: {group}"
-            rows.append((Cell(name), counts_cell(found[0]), *(slowdown_cell(p) for p in found)))
+            rows.append(
+                (Cell(name), counts_cell(found[0]), *(slowdown_cell(p, q) for p, q in zip(found, QS, strict=True)))
+            )
     head = ("Group", counted(first).capitalize(), *(f"p{q:g}" for q in QS))
     caption = f"Slowdown by workload group, all sizes, {timed(runs, baseline, side)}"
     return [Table(caption, head, rows)] if len(rows) > len(runs) else []

@@ -5,12 +5,13 @@ Every function takes plain data from :mod:`paceline.analysis` keyed by label, in
 """
 
 from paceline.plot.distributions import fct_cdf, queue_cdf, slowdown_cdf
+from paceline.plot.looks import Look, by_place, look, of_schemes
 from paceline.plot.output import inline_svg, save
 from paceline.plot.sizing import Sized, sizing
 from paceline.plot.slowdown import MIN_FLOWS, Panel, slowdown_panels, slowdown_vs_size
 from paceline.plot.style import COLUMN_INCHES, LINE_STYLES, PALETTE, STYLE
 from paceline.plot.tiers import pause_time, utilisation_by_tier
-from paceline.plot.timelines import FlowTimeline, flow_timelines, queue_timeline, timeline
+from paceline.plot.timelines import FlowTimeline, flow_span, flow_timelines, queue_timeline, quiet_from, timeline
 
 __all__ = [
     "COLUMN_INCHES",
@@ -19,14 +20,20 @@ __all__ = [
     "PALETTE",
     "STYLE",
     "FlowTimeline",
+    "Look",
     "Panel",
     "Sized",
+    "by_place",
     "fct_cdf",
+    "flow_span",
     "flow_timelines",
     "inline_svg",
+    "look",
+    "of_schemes",
     "pause_time",
     "queue_cdf",
     "queue_timeline",
+    "quiet_from",
     "save",
     "sizing",
     "slowdown_cdf",

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from paceline.analysis import QueueHistogram, Sample, ecdf
-from paceline.plot.style import legend, look, one_panel, plain_log, style
+from paceline.plot.looks import Look, of_schemes
+from paceline.plot.style import PAPER, PUBLISHED, legend, one_panel, plain_log, style
 from paceline.tables import clean_label, format_size, format_time
 
 _LONGEST = 56
@@ -19,27 +22,40 @@ _LONGEST = 56
 
 @style()
 def fct_cdf(
-    samples: Mapping[str, Sample], what: str = "Flow completion time", share: str = "Share of all flows"
+    samples: Mapping[str, Sample],
+    what: str = "Flow completion time",
+    share: str = "Share of all flows",
+    looks: Mapping[str, Look] | None = None,
 ) -> Figure:
-    """CDF of the FCT, or of other times (values in ps). What did not finish counts in the total: curves end below 1."""
-    return _cdf(samples, what, share, format_time)
+    """CDF of the FCT, or of other times (values in ps). What did not finish counts in the total: curves end below 1.
+
+    ``looks`` are those of :mod:`paceline.plot.looks`: of schemes by their names unless given.
+    """
+    return _cdf(samples, what, share, format_time, looks)
 
 
 @style()
-def slowdown_cdf(samples: Mapping[str, Sample]) -> Figure:
+def slowdown_cdf(samples: Mapping[str, Sample], looks: Mapping[str, Look] | None = None) -> Figure:
     """CDF of the slowdown of all flows, for flows of about one size. Curves end below 1 as in :func:`fct_cdf`."""
-    return _cdf(samples, "Slowdown", "Share of all flows", "{:,g}".format)
+    return _cdf(samples, "Slowdown", "Share of all flows", "{:,g}".format, looks)
 
 
-def _cdf(samples: Mapping[str, Sample], what: str, share: str, text: Callable[[float], str]) -> Figure:
+def _cdf(
+    samples: Mapping[str, Sample],
+    what: str,
+    share: str,
+    text: Callable[[float], str],
+    looks: Mapping[str, Look] | None,
+) -> Figure:
     figure, ax = one_panel()
+    looks = looks or of_schemes(samples)
     handles, lowest, highest = [], math.inf, 0.0
-    for i, (label, sample) in enumerate(samples.items()):
+    for label, sample in samples.items():
         x, y = ecdf(sample, points=400)
         if len(x):
             lowest, highest = min(lowest, float(x[0])), max(highest, float(x[-1]))
             x, y = np.concatenate([x[:1], x]), np.concatenate([[0.0], y])
-        handles += ax.step(x, y, where="post", **look(i), label=clean_label(label))
+        handles += ax.step(x, y, where="post", **looks[label].curve, label=clean_label(label))
     if highest > 0:
         ax.set_xscale("log")
         # Equal times would leave no axis to speak of.
@@ -54,37 +70,74 @@ def _cdf(samples: Mapping[str, Sample], what: str, share: str, text: Callable[[f
 
 
 @style()
-def queue_cdf(histograms: Mapping[str, QueueHistogram]) -> Figure:
-    """Share of time in which at most so many bytes wait; the left edge of the axis is an empty queue, and says so."""
+def queue_cdf(
+    histograms: Mapping[str, QueueHistogram],
+    *,
+    share: str = "Share of time",
+    published: Mapping[str, Sequence[tuple[float, float]]] | None = None,
+    looks: Mapping[str, Look] | None = None,
+) -> Figure:
+    """Share of time in which at most so many bytes wait; left of a gap in the axis stands the empty queue.
+
+    ``published`` are points (bytes, share) by the label of their curve, drawn hollow and grey with its mark. ``share``
+    is the name of the y axis, as of :meth:`QueueHistogram.busy` it is a share of the busy time. Where queues are empty
+    most of the time the y axis begins above 0, and its name says where.
+    """
     figure, ax = one_panel()
-    handles = []
+    looks = looks or of_schemes(histograms)
+    handles, names = [], [clean_label(label, _LONGEST) for label in histograms]
     longest = max([float(h.high_bytes.max()) for h in histograms.values() if len(h.high_bytes)], default=1.0)
     left = min(100.0, max(longest / 1e4, 1.0))
-    empty = 1.0
-    for i, (label, h) in enumerate(histograms.items()):
+    right = max(longest * 1.1, left * 2)
+    gap = any(len(h.high_bytes) and h.high_bytes[0] <= 1 for h in histograms.values())
+    # Nothing lies between no byte and one: the empty queue has a place of its own, and what is less than the axis
+    # shows rises at its left end.
+    nothing = left / (right / left) ** 0.09
+    least = 1.0
+    for label, h in histograms.items():
         total = float(h.time_ps.sum())
-        share = np.cumsum(h.time_ps) / total if total else np.zeros(0)
-        x = np.maximum(h.high_bytes[: len(share)] - 1.0, left)
-        if len(share) and h.high_bytes[0] > 1:  # never empty
-            x, share = np.concatenate([[left], x]), np.concatenate([[0.0], share])
-        empty = min(empty, float(share[0])) if len(share) else empty
-        handles += ax.step(x, share, where="post", **look(i), label=clean_label(label, _LONGEST))
+        upto = np.cumsum(h.time_ps) / total if total else np.zeros(0)
+        empty = float(upto[0]) if len(upto) and h.high_bytes[0] <= 1 else 0.0
+        x = np.maximum(h.high_bytes[: len(upto)] - 1.0, left)
+        if len(upto):
+            if h.high_bytes[0] <= 1:
+                x, upto = x[1:], upto[1:]
+            x, upto = np.concatenate([[nothing if gap else left], x]), np.concatenate([[empty], upto])
+            least = min(least, empty)
+        handles += ax.step(x, upto, where="post", **looks[label].curve, label=clean_label(label, _LONGEST))
+        if gap and len(upto):
+            ax.plot(nothing, empty, marker="o", markersize=2.4, color=looks[label].color, clip_on=False, zorder=4)
+    for label, points in (published or {}).items():
+        own: dict[str, Any] = PUBLISHED | {"marker": looks[label].marker, "markersize": 4.5, "zorder": 5}
+        at = [max(value, nothing if gap else left) for value, _ in points]
+        ax.plot(at, [y for _, y in points], **own, clip_on=False)
+        handles.append(Line2D([], [], **own))
+        names.append(f"published: {clean_label(label, _LONGEST)}")
     ax.set_xscale("log")
-    ax.set_xlim(left, max(longest * 1.1, left * 2))
+    ax.set_xlim(nothing / 1.05 if gap else left, right)
     plain_log(ax.xaxis, left, longest, format_size)
-    _name_left_edge(ax, left, longest)
+    if gap:
+        _name_left_edge(ax, nothing, left, longest, right)
     # Queues that are hardly ever there would all be one line at the top.
-    bottom = 1 - 1.3 * (1 - empty) if 0.5 < empty < 1 else 0.0
+    bottom = math.floor(100 * (1 - 1.3 * (1 - least))) / 100 if 0.5 < least < 1 else 0.0
     ax.set_ylim(bottom, 1 + 0.005 * (1 - bottom))
     ax.set_xlabel("Bytes waiting at the port")
-    ax.set_ylabel("Share of time")
-    legend(figure, handles, [clean_label(label, _LONGEST) for label in histograms])
+    ax.set_ylabel(f"{share}, from {bottom:.2f} on" if bottom else share)
+    legend(figure, handles, names)
     return figure
 
 
-def _name_left_edge(ax: Axes, left: float, longest: float) -> None:
-    """A tick ``empty`` at the left edge, in place of the numbers that are there or would touch it."""
-    span = math.log10(max(longest * 1.1, left * 2) / left)
+def _name_left_edge(ax: Axes, nothing: float, left: float, longest: float, right: float) -> None:
+    """A tick ``empty`` before a gap in the axis, in place of the numbers that would touch it."""
+    span = math.log10(right / nothing)
     ticks = [float(at) for at in ax.xaxis.get_major_locator().tick_values(left, longest) if left <= at <= longest]
-    ticks = [at for at in ticks if math.log10(at / left) > 0.1 * span]
-    ax.set_xticks([left, *ticks], ["empty", *(format_size(at) for at in ticks)])
+    ticks = [at for at in ticks if math.log10(at / nothing) > 0.14 * span]
+    ax.set_xticks([nothing, *ticks], ["empty", *(format_size(at) for at in ticks)])
+    minor = [float(at) for at in ax.xaxis.get_minorticklocs() if at >= left]
+    ax.set_xticks(minor, minor=True)
+    broken = math.sqrt(nothing * left)
+    cut: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False, "linestyle": "none", "zorder": 6}
+    ax.plot(broken, 0, marker="s", markersize=3, color=PAPER, **cut)
+    for side in (-1, 1):
+        place = broken * (right / nothing) ** (0.006 * side)
+        ax.plot(place, 0, marker=[(-0.35, -1), (0.35, 1)], markersize=6, color="#000000", markeredgewidth=0.6, **cut)

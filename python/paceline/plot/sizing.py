@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
-from paceline.plot.style import INK, PAPER, blank, legend, look, plain_log, style
+from paceline.plot.looks import of_schemes
+from paceline.plot.style import INK, PAPER, blank, legend, plain_log, style
 from paceline.tables import clean_label, format_size
 
 _DOTS: dict[str, Any] = {"marker": "o", "markersize": 3, "linestyle": "none"}
@@ -47,22 +48,25 @@ def sizing(found: Mapping[str, Sized]) -> Figure:
     panels: list[tuple[str, str, float]] = [("p99", "p99 slowdown", 1.0)]
     panels += [("drops", "Dropped (%)", 100.0)] if any(max(s.drops) > 0 for s in found.values()) else []
     panels += [("paused", "Worst port paused (%)", 100.0)] if any(max(s.paused) > 0 for s in found.values()) else []
+    looks = of_schemes(found)
     figure = blank(0.7 + 1.35 * len(panels))
     axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
     handles = []
     for ax, (what, name, factor) in zip(axes, panels, strict=True):
-        for i, s in enumerate(found.values()):
-            y, own = [v * factor for v in getattr(s, what)], look(i)
-            (line,) = ax.plot(s.buffer_bytes, y, linewidth=0.9, **own)
-            handles += [line] if what == "p99" else []
+        for i, (label, s) in enumerate(found.items()):
+            y, own = [v * factor for v in getattr(s, what)], looks[label].curve
+            ax.plot(s.buffer_bytes, y, linewidth=0.9, **own)
+            # Smaller and smaller, so that none hides another where several curves are at 0.
+            mark: dict[str, Any] = {"marker": looks[label].marker, "markersize": 3.0 + 1.6 * (len(found) - 1 - i)}
+            handles += [Line2D([], [], linewidth=0.9, **own, **mark)] if what == "p99" else []
             unknown = s.unknown or [False] * len(s.within)
             for inside, open_ in ((True, False), (False, False), (True, True), (False, True)):
                 chosen = [k for k, w in enumerate(s.within) if w == inside and unknown[k] == open_]
                 face = own["color"] if inside else PAPER
                 at = [s.buffer_bytes[k] for k in chosen], [y[k] for k in chosen]
-                dots = {**_DOTS, "color": own["color"], "markerfacecolor": face} | (_TRIANGLE if open_ else {})
+                dots = {**_DOTS, **mark, "color": own["color"], "markerfacecolor": face} | (_TRIANGLE if open_ else {})
                 if chosen:
-                    ax.plot(*at, **dots, clip_on=False, zorder=3)
+                    ax.plot(*at, **dots, clip_on=False, zorder=3 + 0.01 * i)
             if s.smallest is not None:
                 ax.axvline(s.smallest, linewidth=0.7, alpha=0.6, **own)
         ax.set_ylabel(name)

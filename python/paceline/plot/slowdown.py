@@ -10,10 +10,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.markers import CARETUP
+from matplotlib.patheffects import Normal, Stroke
 from matplotlib.ticker import FixedLocator
 from numpy.typing import ArrayLike
 
 from paceline.analysis import Curve, SizeBins
+from paceline.plot.looks import Look, of_schemes
 from paceline.plot.style import (
     INK,
     LINE_STYLES,
@@ -22,7 +25,7 @@ from paceline.plot.style import (
     TWO_COLUMNS,
     blank,
     legend,
-    look,
+    log_name,
     one_panel,
     plain_log,
     rows_apart,
@@ -41,24 +44,23 @@ def slowdown_vs_size(
     published: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
     least: float | None = None,
     marks: bool = True,
-    looks: Mapping[str, int] | None = None,
+    looks: Mapping[str, Look] | None = None,
 ) -> Figure:
     """Slowdown over flow size, x linear in the CDF percentile of the size and labelled with the sizes.
 
     Each curve has its vertices at the upper edges of its bins, and a band for the confidence interval where the flows
     give one (a p99 needs 368 flows for a 95 % upper bound, and none of them unfinished near the top). Bins with fewer
     than :data:`MIN_FLOWS` flows are hollow circles; values that an unfinished or failed flow could still raise are
-    triangles. ``published`` adds curves read from elsewhere, label to (sizes in bytes, slowdowns): thin and in the
-    look of the curve with the same label, grey without one. ``least`` is the lower end of the y axis, 1 unless a
-    value lies below. Without ``marks`` the curves are lines alone, pale under the published ones: for many curves that
-    lie close. ``looks`` numbers the looks of labels, so that a label has the same one in several figures; the others
-    have those of their places.
+    triangles; a band that goes beyond the axis ends in a small arrow. ``published`` adds curves read from elsewhere,
+    label to (sizes in bytes, slowdowns): thin, edged in grey and in the look of the curve with the same label, grey
+    without one. ``least`` is the lower end of the y axis, 1 unless a value lies below. Without ``marks`` the curves are
+    lines alone: for many curves that lie close. ``looks`` are those of the labels, by scheme unless given.
     """
     figure, ax = one_panel(2.3)
-    handles = _slowdown_panel(ax, curves, published or {}, least, marks=marks, looks=looks or {})
+    handles = _slowdown_panel(ax, curves, published or {}, least, marks=marks, looks=looks or of_schemes(curves))
     ax.set_xlabel("Flow size (bytes), linear in its CDF")
     q = next(iter(curves.values())).q if curves else 50.0
-    ax.set_ylabel(f"Slowdown, p{q:g}" if q != 50 else "Slowdown, median")
+    ax.set_ylabel(log_name(f"Slowdown, p{q:g}" if q != 50 else "Slowdown, median", *ax.get_ylim()))
     legend(figure, handles, [str(h.get_label()) for h in handles])
     return figure
 
@@ -70,7 +72,7 @@ class Panel:
     title: str
     curves: Mapping[str, Curve]
     published: Mapping[str, tuple[ArrayLike, ArrayLike]] = field(default_factory=dict)
-    looks: Mapping[str, int] = field(default_factory=dict)
+    looks: Mapping[str, Look] = field(default_factory=dict)
 
 
 @style()
@@ -93,7 +95,7 @@ def slowdown_panels(rows: Sequence[Sequence[Panel]]) -> Figure:
                 panel.published,
                 None,
                 marks=False,
-                looks=panel.looks,
+                looks=panel.looks or of_schemes(panel.curves),
                 ticks_each=each,
                 name=f"{i}-{j}-",
             )
@@ -101,8 +103,9 @@ def slowdown_panels(rows: Sequence[Sequence[Panel]]) -> Figure:
             ax.set_title(clean_label(panel.title, 60), fontsize=7, pad=3)
             if i == len(rows) - 1:
                 ax.set_xlabel("Flow size (bytes), linear in its CDF")
-            if j == 0:
-                ax.set_ylabel("Slowdown")
+            # One name for the row, which says what holds for any of its axes.
+            first = figure.axes[-1 - j]
+            first.set_ylabel(max(first.get_ylabel(), log_name("Slowdown", *ax.get_ylim()), key=len))
     if handles:
         legend(figure, handles, [str(h.get_label()) for h in handles], room=150)
     return figure
@@ -115,7 +118,7 @@ def _slowdown_panel(
     least: float | None,
     *,
     marks: bool,
-    looks: Mapping[str, int],
+    looks: Mapping[str, Look],
     ticks_each: int = 10,
     name: str = "",
 ) -> list[Any]:
@@ -125,11 +128,13 @@ def _slowdown_panel(
     """
     handles: list[Any] = []
     top = bottom = 1.0
+    hollow_ones = False
+    bands: list[tuple[Any, Any, str]] = []
     for i, (label, curve) in enumerate(curves.items()):
-        own, position = look(looks.get(label, i)), curve.bins.position
+        own, position = looks[label].curve, curve.bins.position
         seen = np.isfinite(curve.value)
         x, y = position[seen], curve.value[seen]
-        pale: dict[str, Any] = {} if marks else {"alpha": 0.5}
+        pale: dict[str, Any] = {} if marks else {"alpha": 0.85}
         line = {**own, **pale, "zorder": 3 + 0.01 * i, "clip_on": False, "gid": f"{name}curve-{i}"}
         handles += ax.plot(x, y, **line, label=clean_label(label))
         top, bottom = max(top, float(y.max(initial=1.0))), min(bottom, float(y.min(initial=1.0)))
@@ -138,7 +143,9 @@ def _slowdown_panel(
         low, high = curve.low[seen], curve.high[seen]
         both = np.isfinite(high) & (low > 0)
         ax.fill_between(x, low, high, where=both, color=own["color"], alpha=0.15, linewidth=0, zorder=1)
+        bands.append((x[both], high[both], own["color"]))
         few, open_end = curve.count[seen] < MIN_FLOWS, curve.at_least[seen]
+        hollow_ones |= bool(few.any())
         dense = len(x) > 30
         solid = {"markerfacecolor": own["color"], "markeredgecolor": own["color"]}
         hollow = {"markerfacecolor": PAPER, "markeredgecolor": own["color"]}
@@ -161,27 +168,40 @@ def _slowdown_panel(
         if len(y):
             top = max(top, min(float(high[both].max(initial=1.0)), 2.5 * float(y.max())))
     reference = next(iter(curves.values())).bins if curves else None
-    drawn = list(curves)
     thin = False
     for label, (sizes, value) in published.items():
         if reference is None:
             break
         at, shown = reference.position_of(sizes), np.asarray(value, dtype=float)
         top = max(top, float(np.nanmax(shown)))
-        if label in drawn:
-            own = look(looks.get(label, drawn.index(label)))
-            own |= {"linewidth": 0.55 if marks else 0.7, "alpha": 0.75 if marks else 1.0}
-            ax.plot(at, shown, **own, zorder=2 if marks else 5)
-            # Of no curve's colour: it stands for all of them.
-            handles += [] if thin else [Line2D([], [], color=INK, linewidth=own["linewidth"], label="thin: published")]
+        if label in looks and label in curves:
+            edge = [Stroke(linewidth=1.5, foreground="#d0d0d0"), Normal()]
+            ax.plot(at, shown, **looks[label].curve | {"linewidth": 0.55}, path_effects=edge, zorder=2 if marks else 5)
             thin = True
         else:
             own = {"color": QUIET, "linewidth": 0.9, "linestyle": LINE_STYLES[len(handles) % len(LINE_STYLES)]}
             handles += ax.plot(at, shown, **own, label=clean_label(label), zorder=2)
+    # Without a swatch: one of any colour would look like one more curve.
+    handles += [Line2D([], [], linestyle="none", label="thin: published")] if thin else []
+    if hollow_ones:
+        mark: dict[str, Any] = {"linestyle": "none", "marker": "o", "color": INK, "markerfacecolor": PAPER}
+        handles.append(Line2D([], [], **mark, label=f"under {MIN_FLOWS} flows"))
+    ceiling = max(top * 1.12, 2.0)
+    for i, (x, high, color) in enumerate(bands):
+        beyond = x[high > ceiling]
+        arrow: dict[str, Any] = {
+            "linestyle": "none",
+            "marker": CARETUP,
+            "markersize": 2.5,
+            "color": color,
+            "alpha": 0.6,
+        }
+        if len(beyond):
+            ax.plot(beyond, np.full(len(beyond), ceiling), **arrow, clip_on=False, zorder=1, gid=f"{name}beyond-{i}")
     ax.set_yscale("log")
     floor = bottom * 0.97 if least is None else least
-    ax.set_ylim(floor, max(top * 1.12, 2.0))
-    plain_log(ax.yaxis, floor, max(top * 1.12, 2.0), "{:,g}".format)
+    ax.set_ylim(floor, ceiling)
+    plain_log(ax.yaxis, floor, ceiling, "{:,g}".format)
     ax.set_xlim(0, 100)
     ax.xaxis.set_major_locator(FixedLocator(range(0, 101, ticks_each)))
     if reference is not None and len(reference):
@@ -191,16 +211,15 @@ def _slowdown_panel(
 
 
 def _size_ticks(bins: SizeBins, each: int) -> tuple[list[float], list[float]]:
-    """Places in percent and sizes of the ticks: edges of bins where they are, so that they read as in the tables.
+    """Places in percent and sizes of the ticks: 0 and edges of bins, where points are, so that they read as in tables.
 
-    With fewer bins than ticks there are only their edges: sizes in between did not occur.
+    With fewer bins than ticks all of their edges, as long as there is room.
     """
     places = [0.0]
     wanted = bins.position if len(bins) < 100 // each else np.arange(each, 101, each)
     for place in wanted:
-        edge = bins.position[int(np.abs(bins.position - place).argmin())]
-        place = edge if abs(edge - place) <= 1 else place
-        if place - places[-1] > 0.6 * each:
-            places.append(float(place))
+        edge = float(bins.position[int(np.abs(bins.position - place).argmin())])
+        if edge - places[-1] > 0.6 * each:
+            places.append(edge)
     sizes = bins.size_at(places)
     return places, [float(s) for s in sizes]

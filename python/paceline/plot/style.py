@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 COLUMN_INCHES = 3.3
 """Width of a figure: one column of a two-column paper."""
@@ -21,8 +21,11 @@ COLUMN_INCHES = 3.3
 TWO_COLUMNS = 2.13
 """Columns of a figure that goes over both, with the gap between them."""
 
-PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#010101", "#e69f00", "#56b4e9")
-"""Okabe and Ito's colours, told apart with every common colour blindness; strongest on white first."""
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#010101", "#b97f00", "#3d9bd1")
+"""Okabe and Ito's colours, told apart with every common colour blindness, the last two dark enough for thin lines."""
+
+EXTRA = ("#6a3d9a", "#7a4419", "#5f7a00", "#00375f")
+"""Purple, brown, olive and navy, for schemes beyond those (:mod:`paceline.plot.looks`)."""
 
 LINE_STYLES: tuple[Any, ...] = (
     "-",
@@ -36,9 +39,9 @@ LINE_STYLES: tuple[Any, ...] = (
 MARKERS = "osD^vPX"
 """Marks of curves that are told apart by colour and mark."""
 
-INK, GRID, QUIET, PAPER = "#000000", "#d0d0d0", "#7a7a7a", "#ffffff"
+INK, GRID, QUIET, PAPER = "#000000", "#d0d0d0", "#6e6e6e", "#ffffff"
 # What the colours of a figure become in the page, whose style sheet has a light and a dark value for each.
-THEME = {c: f"var(--c{i})" for i, c in enumerate(PALETTE)} | {
+THEME = {c: f"var(--c{i})" for i, c in enumerate(PALETTE + EXTRA)} | {
     INK: "currentColor",
     GRID: "var(--grid)",
     QUIET: "var(--quiet)",
@@ -117,11 +120,6 @@ def one_panel(height: float = 2.2) -> tuple[Figure, Axes]:
     return figure, figure.add_subplot()
 
 
-def look(i: int) -> dict[str, Any]:
-    """Colour and line style of the ``i``-th curve."""
-    return {"color": PALETTE[i % len(PALETTE)], "linestyle": LINE_STYLES[i % len(LINE_STYLES)]}
-
-
 def legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str], room: int = 72) -> None:
     """Names the curves above the axes, in as many columns as fit into ``room`` characters."""
     if len(labels) < 2:
@@ -140,19 +138,34 @@ def legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str], room: 
             handle.set_gid(None)  # copied from the curve, whose id it would repeat
 
 
+PUBLISHED: dict[str, Any] = {"linestyle": "none", "markerfacecolor": PAPER, "markeredgecolor": QUIET, "color": QUIET}
+"""Points that were published, to be held against what was measured: hollow and grey, with the mark of their curve."""
+
+
 def plain_log(axis: Any, low: float, high: float, text: Callable[[float], str]) -> None:
-    """Ticks of a log axis as plain numbers: the longer the range in decades, the fewer per decade."""
+    """Ticks of a log axis as plain numbers: the longer the range in decades, the fewer per decade.
+
+    Below most of a decade they are as far apart as on a linear axis; :func:`log_name` then says that it is none.
+    """
     decades = math.log10(high / low) if low > 0 else 1.0
-    steps: list[tuple[float, tuple[float, ...]]] = [
-        (0.3, (1, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8, 2, 2.2, 2.5, 2.8, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9)),
-        (0.7, (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 7)),
-        (1.2, (1, 1.5, 2, 3, 5, 7)),
-    ]
-    steps += [(2.2, (1, 2, 5)), (3.2, (1, 3)), (math.inf, (1,))]
-    subs = next(subs for reach, subs in steps if decades < reach)
-    axis.set_major_locator(LogLocator(base=10, subs=subs, numticks=12))
+    if decades < _SHORT:
+        found = MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(low, high)
+        axis.set_major_locator(FixedLocator([float(v) for v in found if low <= v <= high]))
+    else:
+        steps = ((1.05, (1, 2, 4, 6, 8)), (2.2, (1, 2, 5)), (3.2, (1, 3)), (math.inf, (1,)))
+        subs = next(subs for reach, subs in steps if decades < reach)
+        axis.set_major_locator(LogLocator(base=10, subs=subs, numticks=12))
     axis.set_major_formatter(FuncFormatter(lambda v, _: text(v)))
     log_minor_ticks(axis, low, high)
+
+
+_SHORT = 0.75
+"""Decades below which the ticks of a log axis do not show that it is one."""
+
+
+def log_name(name: str, low: float, high: float) -> str:
+    """The name of a log axis, which says so where its ticks do not show it."""
+    return f"{name} (log scale)" if 0 < low < high and math.log10(high / low) < _SHORT else name
 
 
 def log_minor_ticks(axis: Any, low: float, high: float) -> None:

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from paceline.analysis import TierUse, tier_order
-from paceline.plot.style import INK, PALETTE, PAPER, legend, one_panel, style
+from paceline.plot.looks import look
+from paceline.plot.style import INK, PAPER, legend, one_panel, style
 from paceline.tables import clean_label
 
 _HATCHES = ("", "/////", ".....", "\\\\\\\\\\", "xxxxx")
@@ -17,20 +19,23 @@ _HATCHES = ("", "/////", ".....", "\\\\\\\\\\", "xxxxx")
 
 
 def _tier_bars(uses: Mapping[str, Sequence[TierUse]], ylabel: str, *, whole: bool) -> Figure:
-    """Bars of the mean per tier, whiskers from the least to the most used link direction."""
+    """Bars of the mean per tier, whiskers from the least to the most used link direction.
+
+    Each label keeps its place, colour and name in the legend even where it has no bars.
+    """
     figure, ax = one_panel(2.0)
     tiers = sorted({u.tier for rows in uses.values() for u in rows}, key=tier_order)
     width, handles, top = 0.8 / max(len(uses), 1), [], 0.0
     for i, (label, rows) in enumerate(uses.items()):
         x = np.array([tiers.index(u.tier) for u in rows]) + (i - (len(uses) - 1) / 2) * width
         mean, least, most = (np.array([getattr(u, f) for u in rows]) * 100 for f in ("mean", "least", "most"))
-        color = PALETTE[i % len(PALETTE)]
+        color = look(i).color
         hatch = _HATCHES[i % len(_HATCHES)]
         # Pale enough for the whiskers, on a ground that hides the grid.
         ax.bar(x, mean, width * 0.86, color=PAPER, linewidth=0)
         own: dict[str, Any] = {"facecolor": color, "edgecolor": PAPER, "alpha": 0.65, "linewidth": 0, "hatch": hatch}
-        bars = ax.bar(x, mean, width * 0.86, label=clean_label(label), **own)
-        handles.append(bars)
+        ax.bar(x, mean, width * 0.86, label=clean_label(label), **own)
+        handles.append(Patch(**own))
         # A weighted mean can lie a rounding error outside the range.
         reach = np.maximum(np.stack([mean - least, most - mean]), 0.0)
         ax.errorbar(x, mean, yerr=reach, fmt="none", ecolor=INK, elinewidth=0.6, capsize=min(2.0, 12 * width))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from paceline.analysis import F8
-from paceline.plot.style import MARKERS, PALETTE, PAPER, TWO_COLUMNS, blank, legend, look, one_panel, style
+from paceline.plot.looks import Look, look, of_schemes
+from paceline.plot.style import PALETTE, PAPER, QUIET, TWO_COLUMNS, blank, legend, one_panel, plain_log, style
 from paceline.tables import clean_label, format_rate, format_size
 
 Series = tuple[NDArray[Any], NDArray[Any]]
@@ -34,9 +36,14 @@ def _thinned(time: NDArray[Any], value: NDArray[Any], bins: int = 250) -> tuple[
     return time[at].astype(float), value[at].astype(float)
 
 
-def _time_axis(ax: Axes, start: float, end: float) -> None:
+def _time_unit(end: float) -> tuple[str, float]:
+    """The unit that suits times up to ``end``, in ps, and its length in ps."""
+    return next(((u, f) for u, f in (("s", 1e12), ("ms", 1e9), ("µs", 1e6)) if end >= f), ("ns", 1e3))
+
+
+def _time_axis(ax: Axes, start: float, end: float, name: bool = True) -> None:
     """An x axis of simulated time from ``start`` to ``end``, in ps, labelled in the unit that suits."""
-    unit, factor = next(((u, f) for u, f in (("s", 1e12), ("ms", 1e9), ("µs", 1e6)) if end >= f), ("ns", 1e3))
+    unit, factor = _time_unit(end)
     end = end if end > start else start + 1.0
     # Ticks at round numbers of the unit shown, not of picoseconds.
     found = MaxNLocator(8, steps=[1, 2, 2.5, 5, 10]).tick_values(start / factor, end / factor)
@@ -44,15 +51,22 @@ def _time_axis(ax: Axes, start: float, end: float) -> None:
     ax.set_xticks(ticks[(ticks >= start) & (ticks <= end)])
     ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v / factor:g}"))
     ax.set_xlim(start, end)
-    ax.set_xlabel(f"Simulated time ({unit})")
+    if name:
+        ax.set_xlabel(f"Simulated time ({unit})")
 
 
 @style()
-def queue_timeline(series: Mapping[str, Series]) -> Figure:
+def queue_timeline(
+    series: Mapping[str, Series],
+    *,
+    looks: Mapping[str, Look] | None = None,
+    end: float | None = None,
+    top: float | None = None,
+) -> Figure:
     """Bytes waiting over time, by label. The axis ends soon after the last instant at which anything waited."""
     # One curve has no legend to name it.
     name = f"Bytes waiting, {clean_label(next(iter(series)))}" if len(series) == 1 else "Bytes waiting"
-    return timeline(series, name, format_size, until_quiet=True)
+    return timeline(series, name, format_size, until_quiet=True, looks=looks, end=end, top=top)
 
 
 @style()
@@ -63,60 +77,111 @@ def timeline(
     *,
     whole: bool = False,
     until_quiet: bool = False,
+    log: bool = False,
+    looks: Mapping[str, Look] | None = None,
+    dashes: bool = False,
+    instants: Mapping[str, float] | None = None,
+    end: float | None = None,
+    top: float | None = None,
 ) -> Figure:
     """A quantity over time, by label.
 
-    ``name`` is that of the quantity, and ``text`` writes its values; ``whole`` ones have no ticks in between. The axis
-    goes to the last sample, or with ``until_quiet`` to soon after the last instant at which a value was not 0. Several
-    curves have a mark at some of their peaks, which tells them apart in print without colours.
+    ``name`` is that of the quantity, and ``text`` writes its values; ``whole`` ones have no ticks in between, and where
+    there are too many samples for a line, the line is their mean in each of 250 parts of the axis, in a band from the
+    least to the most. The axis goes to the last sample, or with ``until_quiet`` to soon after the last instant at which
+    a value was not 0; ``end`` (ps) and ``top`` are those of several figures that are looked at together. With ``log``
+    the y axis is logarithmic.
+
+    Several curves have a mark at some of their peaks, which tells them apart in print without colours. Lines are solid:
+    dashes cannot be told from a queue that empties and fills; ``dashes`` takes those of the looks for quantities that
+    do not. ``instants`` are times in ps by name: upright lines.
     """
     figure, ax = one_panel()
-    last, top = 0.0, 0.0
-    for i, (time, value) in enumerate(series.values()):
-        x, y = _thinned(time, value)
-        # Solid and thin: dashes cannot be told from a queue that empties and fills.
-        ax.step(x, y, where="post", color=look(i)["color"], linewidth=0.7)
+    looks = looks or of_schemes(series)
+    last, most, least = 0.0, 0.0, math.inf
+    for label, (time, value) in series.items():
+        own: dict[str, Any] = {"color": looks[label].color, "linewidth": 0.7, "linestyle": "-"}
+        own |= {"linestyle": looks[label].line, "linewidth": 0.9} if dashes else {}
+        if whole and _dense(value):
+            x, y, low, high = _binned(time, value)
+            ax.fill_between(x, low, high, step="post", color=own["color"], alpha=0.22, linewidth=0)
+        else:
+            x, y = _thinned(time, value)
+        ax.step(x, y, where="post", **own)
         if len(x):
-            last, top = max(last, float(x[-1])), max(top, float(y.max()))
-    end = min(last, 1.05 * _quiet_from(series, last)) if until_quiet else last
-    handles = [_marked(ax, one, i, len(series), end) for i, one in enumerate(series.values())]
+            last, most = max(last, float(x[-1])), max(most, float(value.max()))
+            least = min([least, *(float(v) for v in (y[y > 0].min(initial=math.inf),))])
+    if end is None:
+        end = min(last, 1.05 * quiet_from(series.values(), last)) if until_quiet else last
+    shown = list(series.items())
+    handles = [_marked(ax, one, looks[label], i, len(shown), end, dashes) for i, (label, one) in enumerate(shown)]
     if whole:
         ax.yaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: text(v)))
     _time_axis(ax, 0.0, end)
-    ax.set_ylim(0, top * 1.05 or 1.0)
+    most = most if top is None else top
+    ax.set_ylim(0, most * 1.05 or 1.0)
+    if log and least < math.inf:
+        ax.set_yscale("log")
+        ax.set_ylim(least / 1.2, most * 1.3)
+        plain_log(ax.yaxis, least / 1.2, most * 1.3, text)
     ax.set_ylabel(name)
-    legend(figure, handles, [clean_label(label) for label in series])
+    names = [clean_label(label) for label in series]
+    for instant, at in (instants or {}).items():
+        handles.append(ax.axvline(at, color=QUIET, linewidth=0.9, linestyle=(0, (1.2, 1.2)), zorder=1))
+        names.append(clean_label(instant))
+    legend(figure, handles, names)
     return figure
 
 
-def _quiet_from(series: Mapping[str, Series], last: float) -> float:
-    """When the last curve has come to 0 for good; ``last`` if none ever left it.
+def quiet_from(series: Iterable[Series], last: float) -> float:
+    """When the last curve has come to 0 for good, in ps; ``last`` if none ever left it.
 
     A run may go on for long with empty queues, waiting for a timeout.
     """
-    ends = [float(t[min(int(np.flatnonzero(v)[-1]) + 1, len(t) - 1)]) for t, v in series.values() if np.any(v)]
+    ends = [float(t[min(int(np.flatnonzero(v)[-1]) + 1, len(t) - 1)]) for t, v in series if np.any(v)]
     return max(ends, default=last)
+
+
+_BINS = 250
+_CHANGES = 2
+"""Changes in a part of the axis from which a line would be solid ink."""
+
+
+def _dense(value: NDArray[Any]) -> bool:
+    return int(np.count_nonzero(np.diff(value))) > _CHANGES * _BINS
+
+
+def _binned(time: NDArray[Any], value: NDArray[Any]) -> tuple[F8, F8, F8, F8]:
+    """Beginnings of the parts of the axis, and mean, least and most of the samples in each."""
+    edges = np.unique(np.searchsorted(time, np.linspace(time[0], time[-1], _BINS + 1)))
+    parts = [(value[a:b], float(time[a])) for a, b in itertools.pairwise(edges) if b > a]
+    found = [(at, float(v.mean()), float(v.min()), float(v.max())) for v, at in parts]
+    # The last value holds to the end of the axis.
+    whole = np.array([*found, (float(time[-1]), *found[-1][1:])])
+    return whole[:, 0], whole[:, 1], whole[:, 2], whole[:, 3]
 
 
 _MARKS = 6
 """Parts of the time axis in which a curve has a mark each."""
 
 
-def _marked(ax: Axes, series: Series, i: int, curves: int, end: float) -> Line2D:
+def _marked(ax: Axes, series: Series, own_look: Look, i: int, curves: int, end: float, dashes: bool) -> Line2D:
     """Marks the ``i``-th of so many curves, at the peak of each part of the axis; returns what a legend shows.
 
-    The parts of each curve begin at times of its own, lest curves that rise together bear marks one upon the other.
+    The parts of each curve begin at times of its own, lest curves that rise together bear marks one upon the other. A
+    curve that never leaves 0 is marked there: it would be missed otherwise.
     """
     time, value = series
-    own: dict[str, Any] = {"color": look(i)["color"], "linewidth": 0.7}
+    own: dict[str, Any] = {"color": own_look.color, "linewidth": 0.9 if dashes else 0.7}
+    own["linestyle"] = own_look.line if dashes else "-"
     if curves > 1:
-        own |= {"marker": MARKERS[i % len(MARKERS)], "markersize": 2.8, "markeredgewidth": 0.7}
-        own["markerfacecolor"] = PAPER
+        own |= {"marker": own_look.marker, "markersize": 2.8, "markeredgewidth": 0.7}
+        own["markerfacecolor"] = own_look.color if dashes and not own_look.variant else PAPER
         parts = (np.arange(_MARKS + 1) + (i + 0.5) / curves - 0.5) / _MARKS
         edges = np.searchsorted(time, np.clip(parts, 0.0, 1.0) * end)
         peaks = [a + int(np.argmax(value[a:b])) for a, b in itertools.pairwise(edges) if b > a]
-        peaks = [k for k in peaks if value[k] > 0]
+        peaks = [k for k in peaks if value[k] > 0 or not np.any(value)]
         own |= {"zorder": 3 + 0.01 * i}
         if peaks:
             ax.plot(time[peaks], value[peaks], **own | {"linestyle": "none"}, clip_on=False, gid=f"marks-{i}")
@@ -129,62 +194,88 @@ class FlowTimeline:
 
     rate_bps: Series
     cwnd_bytes: Series
+    what: str = "Permitted rate"
+    """What the rate is."""
 
 
 _FEW_SAMPLES = 8
 """Up to so many samples of a flow are marked: one alone makes no line."""
+_STACKED = 3
+"""Up to so many panels stand one below the other; more in two columns."""
 
 
 @style()
-def flow_timelines(flows: Mapping[str, FlowTimeline]) -> Figure:
-    """A panel per flow over one time axis: its sending rate, and on the right axis, dashed, its window.
+def flow_timelines(
+    flows: Mapping[str, FlowTimeline],
+    *,
+    span: tuple[float, float] | None = None,
+    tops: tuple[float, float] | None = None,
+) -> Figure:
+    """A panel per flow over one time axis: its rate, and on the right axis, dashed, its window.
 
-    A value holds until the next. At most 1,000 points per curve are drawn, the extremes among them. From three flows
-    on the figure is two columns of a paper wide.
+    A value holds until the next. At most 1,000 points per curve are drawn, the extremes among them. From four flows
+    on the figure is two columns of a paper wide. ``span``, in ps, and ``tops``, in b/s and bytes, are where the axes of
+    several figures end that are looked at together.
     """
-    wide = 2 if len(flows) > 2 else 1
+    wide = 2 if len(flows) > _STACKED else 1
     rows = max(-(-len(flows) // wide), 1)
     figure = blank(0.55 + 1.0 * rows, TWO_COLUMNS if wide > 1 else 1.0)
     panels = list(figure.subplots(rows, wide, sharex=True, squeeze=False).ravel())
     for ax in panels[len(flows) :]:
         ax.remove()
-    times = [t for flow in flows.values() for t, _ in (flow.rate_bps, flow.cwnd_bytes) if len(t)]
-    start, end = (min(float(t[0]) for t in times), max(float(t[-1]) for t in times)) if times else (0.0, 1.0)
+    start, end = span or flow_span(flows.values())
     windows = any(len(flow.cwnd_bytes[0]) for flow in flows.values())
+    rates = dict.fromkeys(flow.what for flow in flows.values())
     handles: dict[int, Any] = {}
     for k, (ax, (label, flow)) in enumerate(zip(panels, flows.items(), strict=False)):
-        _draw(ax, flow.rate_bps, 0, format_rate, 1.08, handles)
-        if k % wide == 0:
-            ax.set_ylabel("Rate")
+        _draw(ax, flow.rate_bps, 0, format_rate, 1.08, handles, tops[0] if tops else None)
+        ax.set_ylabel(flow.what)
         if len(flow.cwnd_bytes[0]):
             # A rate is often the window over the base RTT: with equal scales the curves would hide each other.
             twin = ax.twinx()
-            _draw(twin, flow.cwnd_bytes, 1, format_size, 1.6, handles)
-            if k % wide == wide - 1 or k == len(flows) - 1:
-                twin.set_ylabel("Window (bytes)")
+            _draw(twin, flow.cwnd_bytes, 1, format_size, 1.6, handles, tops[1] if tops else None)
+            twin.set_ylabel("Window (bytes)")
         ax.set_title(clean_label(label, 60), loc="left", fontsize=6.5, pad=2)
-        if k + wide >= len(flows):  # nothing below it
-            _time_axis(ax, start, end)
-            ax.tick_params(labelbottom=True)
-    names = {0: "rate", 1: "window"}
+        bottom = k + wide >= len(flows)  # nothing below it
+        _time_axis(ax, start, end, name=False)
+        ax.tick_params(labelbottom=bottom)
+    figure.supxlabel(f"Simulated time ({_time_unit(end)[0]})", fontsize=7.5)
+    names = {0: " or ".join(rates).lower(), 1: "window"}
     if windows:
         legend(figure, [handles[k] for k in sorted(handles)], [names[k] for k in sorted(handles)])
     return figure
 
 
+def flow_span(flows: Iterable[FlowTimeline]) -> tuple[float, float]:
+    """From when to when flows have samples, in ps; from 0 where the first is not long after it."""
+    times = [t for flow in flows for t, _ in (flow.rate_bps, flow.cwnd_bytes) if len(t)]
+    if not times:
+        return 0.0, 1.0
+    start, end = min(float(t[0]) for t in times), max(float(t[-1]) for t in times)
+    return (0.0 if start < end / 4 else start), end
+
+
 def _draw(
-    ax: Axes, series: Series, which: int, text: Callable[[float], str], room: float, handles: dict[int, Any]
+    ax: Axes,
+    series: Series,
+    which: int,
+    text: Callable[[float], str],
+    room: float,
+    handles: dict[int, Any],
+    top: float | None,
 ) -> None:
     """One curve with the axis that goes with it: the first is the rate, the second the window."""
     x, y = _thinned(*series)
     mark: dict[str, Any] = {"marker": ".", "markersize": 2.5} if len(x) <= _FEW_SAMPLES else {}
-    (line,) = ax.step(x, y, where="post", **look(which) | {"linewidth": 0.9}, **mark)
+    (line,) = ax.step(x, y, where="post", **look(which).curve | {"linewidth": 0.9}, **mark)
     if which not in handles or not mark:
         handles[which] = line
-    ax.set_ylim(0, float(y.max()) * room if len(y) and y.max() > 0 else 1.0)
+    most = float(y.max()) if top is None and len(y) else top or 0.0
+    ax.set_ylim(0, most * room if most > 0 else 1.0)
     ax.yaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 2.5, 5, 10]))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: text(v)))
     ax.tick_params(axis="y", labelcolor=PALETTE[which])
+    ax.yaxis.label.set_color(PALETTE[which])
     if which:
         ax.grid(visible=False)
         ax.spines["right"].set_visible(True)

@@ -1,7 +1,8 @@
 """The report of a run, or of several runs side by side: one HTML file, and the same tables for the terminal.
 
 The page holds everything it shows: figures are inline SVG, the style sheet is inside, there is no script, and its
-content policy forbids loading anything. The figures are also written as PNG and PDF beside it, in ``figures/``.
+content policy forbids loading anything. The figures are also written as PNG and PDF
+beside it, in ``figures/``, and the page leads to these.
 """
 
 from paceline.report.page import Drawing, Section, render

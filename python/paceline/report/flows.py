@@ -13,6 +13,7 @@ from paceline.tables import (
     counted,
     counts_cell,
     datagram_table,
+    enough,
     format_bytes,
     format_time,
     group_tables,
@@ -64,7 +65,7 @@ def slowdown(page: Page) -> Section:
     names = labels(page.lines)
     if len(bins) < FEWEST_BINS:
         if any((~s.censored).any() for s in samples):
-            figure = plot.slowdown_cdf(dict(zip(names, samples, strict=True)))
+            figure = plot.slowdown_cdf(dict(zip(names, samples, strict=True)), plot.by_place(names))
             section.figures.append(page.draw(figure, "slowdown_cdf", "CDF of the slowdown, all flow sizes."))
         section.text += "Unfinished and failed flows enter with their age; a percentile they could still raise has ≥."
     else:
@@ -72,12 +73,14 @@ def slowdown(page: Page) -> Section:
             "The x axis is linear in "
             "the CDF of the flow sizes, as in published figures; each point stands at the upper edge of its bin. "
             f"Bins of fewer than {plot.MIN_FLOWS} flows are hollow. Bands are 95 % confidence intervals from order "
-            "statistics, drawn where the flows give an upper bound. Unfinished and failed flows enter with their age; "
+            "statistics, drawn where the flows give an upper bound; a small arrow at the edge means that a band goes "
+            "beyond. Unfinished and failed flows enter with their age; "
             "a percentile they could still raise is a triangle in the figures and has ≥ in the tables."
         )
         curves = [analysis.percentile_curves(s, bins, QS) for s in samples]
         for i, q in enumerate(QS):
-            figure = plot.slowdown_vs_size({n: c[i] for n, c in zip(names, curves, strict=True)})
+            drawn = {n: c[i] for n, c in zip(names, curves, strict=True)}
+            figure = plot.slowdown_vs_size(drawn, looks=plot.by_place(names))
             what = f"{'Median' if q == 50 else f'p{q:g}'} slowdown by flow size"
             caption = f"{what}, bins of {'1 %' if fine else '10 %'} of the flows."
             section.figures.append(page.draw(figure, f"slowdown_p{q:g}", caption))
@@ -101,7 +104,9 @@ def asked(page: Page) -> Section:
     )
     if any((~g.qct.censored).any() for g in found):
         caption = "CDF of the query completion time, by group."
-        drawn = plot.fct_cdf({g.label: g.qct for g in found}, "Query completion time", "Share of all queries")
+        asked = {g.label: g.qct for g in found}
+        looks = plot.by_place(list(asked))
+        drawn = plot.fct_cdf(asked, "Query completion time", "Share of all queries", looks)
         section.figures.append(page.draw(drawn, "qct_cdf", caption))
     section.tables = queries.tables(found)
     return section
@@ -136,7 +141,7 @@ def fct(page: Page) -> Section:
         return section
     if any((~s.censored).any() for s in samples.values()):
         caption = f"CDF of the FCT ({_span(page)}). Flows that did not finish count in the total."
-        section.figures.append(page.draw(plot.fct_cdf(samples), "fct_cdf", caption))
+        section.figures.append(page.draw(plot.fct_cdf(samples, looks=plot.by_place(list(samples))), "fct_cdf", caption))
     else:
         section.text = "No measured flow finished; times are ages."
     rows: list[tuple[Cell, ...]] = []
@@ -144,9 +149,11 @@ def fct(page: Page) -> Section:
     for label, sample in samples.items():
         found = analysis.percentiles(sample, QS)
         first.append(found[0])
-        times = (Cell(("≥ " if p.at_least else "") + format_time(p.value)) for p in found if p.count)
+        times = (
+            Cell(("≥ " if p.at_least else "") + format_time(p.value) if enough(p, q) else "–")
+            for p, q in zip(found, QS, strict=True)
+        )
         rows.append((Cell(label), counts_cell(found[0]), *times))
-    rows = [row if len(row) == 5 else (*row, *(Cell("–"),) * 3) for row in rows]
     head = ("", counted(first).capitalize(), *(f"p{q:g}" for q in QS))
     section.tables.append(Table(f"FCT, all sizes, {timed(page.runs, None, page.side)}", head, rows))
     return section

@@ -16,23 +16,28 @@ MOST_FLOWS = 8
 def followed(page: Page) -> Section:
     """Rate and window over time."""
     text = (
-        "Sending rate and window of the flows asked for with --follow-flow or records.series.flows, from the start of a flow "
-        "to its end."
+        "Rate and window of the flows asked for with --follow-flow or records.series.flows, from the start of a flow "
+        "to its end. The rate is the one that congestion control "
+        "permits, which may be above what the link takes; where a transport has none, as TCP, it is the rate of the "
+        "acknowledgements."
     )
     section = Section("followed", "Followed flows")
-    for i, (run, label) in enumerate(page.pairs):
-        flows = flow_series(run)
+    found = [flow_series(run) for run in page.runs]
+    drawn = [flow for flows in found for flow in list(flows.values())[:MOST_FLOWS]]
+    axes = {} if page.alone else {"span": plot.flow_span(drawn), "tops": _tops(drawn)}
+    for i, (run, label, flows) in enumerate(zip(page.runs, page.labels, found, strict=True)):
         if not flows:
             continue
         name = "followed_flows" if page.alone else f"followed_flows_{i + 1}"
         shown = dict(list(flows.items())[:MOST_FLOWS])
         first = f", the first {len(shown)} of {len(flows)}" if len(shown) < len(flows) else ""
         windows = any(len(flow.cwnd_bytes[0]) for flow in shown.values())
-        caption = f"{'Rate (left) and window (right, dashed)' if windows else 'Rate'} over time{first}"
+        rate = " or ".join(dict.fromkeys(flow.what for flow in shown.values()))
+        caption = f"{rate}{' (left) and window (right, dashed)' if windows else ''} over time{first}"
         every = run.summary["series_interval_ps"]
         caption += f", a sample every {format_time(every)}" if every else ""
-        caption += "." if page.alone else f", {label}."
-        section.figures.append(page.draw(plot.flow_timelines(shown), name, caption))
+        caption += "." if page.alone else f", {label}. All runs have the same axes."
+        section.figures.append(page.draw(plot.flow_timelines(shown, **axes), name, caption))
         section.text = text
     return section
 
@@ -50,10 +55,19 @@ def flow_series(run: Results) -> dict[str, plot.FlowTimeline]:
             order = np.argsort(time[mine], kind="stable")
             curves.append((time[mine][order], value[mine][order]))
         rate, window, (when, acked) = curves
+        what = "Permitted rate"
         if not len(rate[0]) and len(when) > 1:
-            rate = (when[1:], np.diff(acked) * 8e12 / np.diff(when))
-        found[_label(run, flow)] = plot.FlowTimeline(rate, window)
+            rate, what = (when[1:], np.diff(acked) * 8e12 / np.diff(when)), "Acknowledged"
+        found[_label(run, flow)] = plot.FlowTimeline(rate, window, what)
     return found
+
+
+def _tops(flows: list[plot.FlowTimeline]) -> tuple[float, float]:
+    """The highest rate and the largest window."""
+    return (
+        max((float(flow.rate_bps[1].max()) for flow in flows if len(flow.rate_bps[1])), default=0.0),
+        max((float(flow.cwnd_bytes[1].max()) for flow in flows if len(flow.cwnd_bytes[1])), default=0.0),
+    )
 
 
 def _label(run: Results, flow: str) -> str:

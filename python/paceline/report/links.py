@@ -17,13 +17,15 @@ from paceline.words import many
 def links(page: Page) -> Section:
     """Use and pauses by tier, how far pauses spread, and what the schemes of a run sent and lost."""
     section = Section("links", "Links")
-    uses = {label: _use(run, run.links) for run, label in page.pairs if run.links.rows}
+    uses = {label: _use(run, run.links) if run.links.rows else [] for run, label in page.pairs}
     if any(use.most > 0 for rows in uses.values() for use in rows):
         caption = "Share of time the links of a tier transmitted: mean, and from the least to the most used."
         section.figures.append(page.draw(plot.utilisation_by_tier(uses), "utilisation_by_tier", caption))
-    paused = {label: _pauses(run) for run, label in page.pairs if run.pauses.rows}
+    # All runs, those that never paused too: a run keeps its place and colour in all figures of the page.
+    paused = {label: _pauses(run) for run, label in page.pairs} if any(r.pauses.rows for r in page.runs) else {}
     if any(paused.values()):
         caption = "Share of time the ports of a tier were paused: mean, and from the least to the most paused."
+        caption += _never_paused(page)
         section.figures.append(page.draw(plot.pause_time(paused), "pause_time", caption))
         _saturation(page, section)
     elif any(run.links.rows for run in page.runs):
@@ -36,8 +38,7 @@ def links(page: Page) -> Section:
             if paused:
                 pause = next((p for p in paused.get(label, []) if p.tier == use.tier), None)
                 cells += [format_share(pause.mean), format_share(pause.most)] if pause else ["0", "0"]
-            name = use.tier.replace("->", " → ")
-            rows.append((Cell(name if len(uses) == 1 else f"{label}: {name}"), *(Cell(c) for c in cells)))
+            rows.append((Cell(page.named(label, use.tier.replace("->", " → "))), *(Cell(c) for c in cells)))
     if rows:
         head: tuple[str, ...] = ("Tier", "Links", "Used, mean", "Used, least", "Used, most")
         head += ("Paused, mean", "Paused, most") if paused else ()
@@ -108,22 +109,34 @@ def _traffic(page: Page) -> list[Table]:
     return [Table("What the schemes sent and lost", head, rows)] if rows else []
 
 
+def _never_paused(page: Page) -> str:
+    """A sentence that names the runs without any pause, and those that recorded none, where others have some."""
+    without = [(label, run) for run, label in page.pairs if not run.pauses.rows]
+    never = [label for label, run in without if not run.summary["counters"]["pause_frames"]]
+    off = [label for label, _ in without if label not in never]
+    said = f" Never paused: {', '.join(never)}." if never else ""
+    return said + (f" Pauses not recorded: {', '.join(off)}." if off else "")
+
+
 def _saturation(page: Page, section: Section) -> None:
     """How far pauses spread, where samples saw any."""
-    shown = {label: run.saturation for run, label in page.pairs if run.saturation.rows}
+    shown = {label: run.saturation for run, label in page.pairs}
     kinds = (
         (
             "depth",
             "saturation_depth",
             "Chain of paused links",
-            "Longest chain of paused links that leads to a congested port",
+            "Longest chain of paused links that leads to a congested port, over time",
         ),
-        ("paused_hosts", "paused_hosts", "Paused hosts", "Hosts whose link was paused"),
+        ("paused_hosts", "paused_hosts", "Paused hosts", "Hosts whose link was paused, over time"),
     )
-    for column, name, axis, caption in kinds if shown else ():
-        lines = {label: (table["time_ps"], table[column]) for label, table in shown.items()}
-        figure = plot.timeline(lines, axis, whole=True, until_quiet=True)
-        section.figures.append(page.draw(figure, name, f"{caption}, over time."))
+    dense = "with too many samples for a line their mean, in a band from the least to the most"
+    for column, name, axis, caption in kinds if any(table.rows for table in shown.values()) else ():
+        lines = {label: (table["time_ps"], table[column]) for label, table in shown.items() if table.rows}
+        lines |= {label: (np.zeros(0), np.zeros(0)) for label in shown if label not in lines}
+        lines = {label: lines[label] for label in shown}
+        figure = plot.timeline(lines, axis, whole=True, looks=plot.by_place(page.labels), end=page.quiet_ps)
+        section.figures.append(page.draw(figure, name, f"{caption}; {dense}.{_never_paused(page)}"))
 
 
 def _use(run: Results, table: Columns) -> list[TierUse]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
@@ -25,6 +27,8 @@ class Drawing:
     caption: str
     wide: bool = False
     """Whether it goes over two columns of a paper."""
+    files: tuple[str, ...] = ()
+    """Endings of the files in ``figures/`` that the page leads to."""
 
     @classmethod
     def of(cls, figure: Figure, name: str, caption: str, folder: Path | None, *, svg: bool = False) -> Drawing:
@@ -32,7 +36,8 @@ class Drawing:
         if folder is not None:
             plot.save(figure, folder, name, svg=svg)
         wide = figure.get_figwidth() > 1.5 * plot.COLUMN_INCHES
-        return cls(name, Markup(plot.inline_svg(figure, name, caption)), caption, wide)
+        files = () if folder is None else ("png", "pdf", "svg") if svg else ("png", "pdf")
+        return cls(name, Markup(plot.inline_svg(figure, name, caption)), caption, wide, files)
 
 
 @dataclass
@@ -75,6 +80,21 @@ class Page:
     def pairs(self) -> list[tuple[Results, str]]:
         """The runs with their labels."""
         return list(zip(self.runs, self.labels, strict=True))
+
+    @cached_property
+    def quiet_ps(self) -> float:
+        """When the last recorded queue is empty for good and the last pause over, in any run: a common end of axes."""
+        found = []
+        for run in self.runs:
+            queue, paused = run.series, run.saturation
+            here = queue["kind"] == "queue_bytes"
+            curves = [(queue["time_ps"][here], queue["value"][here])] if here.any() else []
+            curves += [(paused["time_ps"], paused[what]) for what in ("depth", "paused_hosts") if paused.rows]
+            for time, value in curves:
+                order = np.argsort(time, kind="stable")
+                last = float(time[order[-1]])
+                found.append(min(last, 1.05 * plot.quiet_from([(time[order], value[order])], last)))
+        return max(found, default=0.0)
 
     def named(self, label: str, name: str) -> str:
         """A name within a run, with that of the run where there are several."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,10 @@ def queues(page: Page) -> Section:
     section = Section("queues", "Queues", _TEXT)
     curves: dict[str, QueueHistogram] = {}
     rows: list[tuple[Cell, ...]] = []
-    for run, label in page.pairs:
+    looks: dict[str, plot.Look] = {}
+    places: dict[str, int] = {}
+    ports = _ports(page)
+    for i, (run, label) in enumerate(page.pairs):
         if run.queues.rows == 0:
             continue
         switches, tiers = ~np.char.startswith(run.queues["tier"], "host->"), run.queues["tier"]
@@ -60,11 +63,18 @@ def queues(page: Page) -> Section:
                 curves[_with_class(name, found)] = found.busiest
         for port, mask in busiest:
             name, found = page.named(label, port), waiting(run, mask)
-            curves[_with_class(name, found)] = found.busiest
+            curve = _with_class(name, found)
+            curves[curve] = found.busiest
             rows.append(_row(name, found))
+            # A port has one look on the page; in a comparison a run has, here and elsewhere.
+            places[curve] = ports.index(port)
+            looks[curve] = plot.look(ports.index(port) if page.alone else i)
         if switches.any() and page.alone:
             found = waiting(run, switches)
             curves[_with_class("all switch ports", found)] = found.busiest
+    if page.alone:
+        curves = dict(sorted(curves.items(), key=lambda curve: places.get(curve[0], len(ports))))
+    looks = {name: looks.get(name, plot.look(len(ports) + k)) for k, name in enumerate(curves)}
     if not any(len(h.busy().time_ps) and h.busy().time_ps.any() for h in curves.values()):
         section.text = "Nothing ever waited at a switch port." if rows else ""
         return section
@@ -73,15 +83,19 @@ def queues(page: Page) -> Section:
     which += ", of the class that is named: other classes waited beside it" if several else ""
     caption = f"Share of time in which at most so many bytes waited{which}. The left edge is an empty queue."
     section.text += _CLASSES if several else ""
-    section.figures.append(page.draw(plot.queue_cdf(curves), "queue_cdf", caption))
-    for i, (run, label) in enumerate(page.pairs):
-        series = _series(run, BUSIEST_PORTS, list(curves))
+    section.figures.append(page.draw(plot.queue_cdf(curves, looks=looks), "queue_cdf", caption))
+    recorded = [_series(run, BUSIEST_PORTS, ports) for run in page.runs]
+    # The same axes for all runs of the page: they are looked at side by side.
+    top = max((float(v.max()) for series in recorded for _, v in series.values() if len(v)), default=0.0)
+    for i, (label, series) in enumerate(zip(page.labels, recorded, strict=True)):
         if series:
             name = "queue_timeline" if page.alone else f"queue_timeline_{i + 1}"
             # A single curve has no legend.
-            where = "the busiest ports" if len(series) > 1 else next(iter(series))
-            caption = f"Bytes waiting over time at {where}" + ("." if page.alone else f", {label}.")
-            section.figures.append(page.draw(plot.queue_timeline(series), name, caption))
+            caption = f"Bytes waiting over time at {'the busiest ports' if len(series) > 1 else next(iter(series))}"
+            caption += "." if page.alone else f", {label}. All runs have the same axes, and a port the same colour."
+            own = {port: plot.look(ports.index(port)) for port in series}
+            figure = plot.queue_timeline(series, looks=own, end=page.quiet_ps, top=top)
+            section.figures.append(page.draw(figure, name, caption))
     split = [f"{q}{when}" for when in ("", " busy") for q in ("p50", "p95", "p99")]
     head: tuple[str, ...] = ("Ports", "Mean", "All else of", "Busy", *split, "Most")
     if not several:
@@ -145,6 +159,13 @@ def busiest_ports(run: Results, count: int) -> list[tuple[str, NDArray[np.bool_]
     return [(_port_name(run, int(first[k])), inverse == k) for k in ranked]
 
 
+def _ports(page: Page) -> list[str]:
+    """The names of the ports that figures of the page show, by switch and number."""
+    names = {name for run in page.runs if run.queues.rows for name, _ in busiest_ports(run, BUSIEST_PORTS)}
+    names |= {name for run in page.runs for name in _recorded(run)}
+    return sorted(names, key=lambda name: ([int(part) for part in re.findall("[0-9]+", name)], name))
+
+
 def _port_name(run: Results, row: int) -> str:
     """A port by its switch and number, and who is at the other end, from a row of ``run.queues``."""
     q = run.queues
@@ -162,20 +183,23 @@ def _row(name: str, found: Waiting) -> tuple[Cell, ...]:
     return (*first, *(Cell(format_bytes(v)) for v in (*values, most)))
 
 
-def _series(run: Results, count: int, known: list[str]) -> dict[str, Series]:
-    """Queue over time of the recorded ports with the largest mean, those of the other figure in its order."""
+def _recorded(run: Results) -> dict[str, Series]:
+    """Queue over time of the recorded ports, by their names."""
     table = run.series
     here = table["kind"] == "queue_bytes"
     names, time, value = table["id"][here], table["time_ps"][here], table["value"][here]
     q = run.queues
     rows = {f"{n}:{p}": i for i, (n, p) in enumerate(zip(q["node"], q["port"], strict=True))} if q.rows else {}
-    found: list[tuple[str, NDArray[Any], NDArray[Any]]] = []
+    found = {}
     for name in np.unique(names):
         mine = names == name
         order = np.argsort(time[mine], kind="stable")
         label = _port_name(run, rows[str(name)]) if str(name) in rows else f"port {name}"
-        found.append((label, time[mine][order], value[mine][order]))
-    found.sort(key=lambda entry: -float(entry[2].mean()))
-    found = found[:count]
-    found.sort(key=lambda entry: next((i for i, k in enumerate(known) if entry[0] in k), len(known)))
-    return {name: (t, v) for name, t, v in found}
+        found[label] = (time[mine][order], value[mine][order])
+    return found
+
+
+def _series(run: Results, count: int, ports: list[str]) -> dict[str, Series]:
+    """Of the recorded ports those with the largest mean, in the order of ``ports``."""
+    longest = sorted(_recorded(run).items(), key=lambda entry: -float(entry[1][1].mean()))[:count]
+    return dict(sorted(longest, key=lambda entry: ports.index(entry[0])))

@@ -59,7 +59,6 @@ def write_report(
         scenarios=[(label, run.scenario_toml) for run, label in page.pairs],
         rerun=[(label, rerun(run)) for run, label in page.pairs],
         citation=citation(runs),
-        paper_figures=paper_figures,
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     files.write(out, html)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from paceline.reproduce.judge import Estimate, Limits, estimate, jackknife
+from paceline.reproduce.judge import Estimate, Limits, estimate, jackknife, span_of
 from paceline.reproduce.model import Outcome, Runs, Scale, Verdict
 
 Place = tuple[str | float, ...]
@@ -31,6 +31,8 @@ class Claim:
     """``None`` when there is no claim."""
     published: float | str | None = None
     variant: str = "default"
+    most: float = math.inf
+    """The largest value that it can have: 1 of a share, 100 of one in percent."""
 
     @property
     def holds(self) -> bool:
@@ -66,7 +68,8 @@ def verdicts(
     found = []
     for i, claim in enumerate(whole or parts[0]):
         each = [part[i].value for part in parts]
-        got = jackknife(claim.value, each) if pooled else estimate(each)
+        span = span_of(claim.limits, claim.most)
+        got = jackknife(claim.value, each, span) if pooled else estimate(each, span=span)
         found.append(_verdict(experiment, claim, got, scale, seeds))
     return found
 

@@ -49,8 +49,44 @@ class Estimate:
     interval: tuple[float, float] | None
 
 
-def estimate(values: Sequence[float], *, ratio: bool = False) -> Estimate:
-    """Mean and t-interval of one value per seed; of ratios (positive), on their logarithms. ``nan`` without values."""
+Span = tuple[float, float]
+"""The least and the largest value that a quantity can have: (0, inf) of times, counts, ratios; (0, 1) of shares."""
+
+
+def span_of(limits: Limits | None, most: float = math.inf) -> Span | None:
+    """The span of a quantity that is judged by some limits: at least 0.
+
+    ``None``, any value, where a limit is 0 or below: only a difference is held against that.
+    """
+    signed = limits is not None and (limits.high <= 0 or (math.isfinite(limits.low) and limits.low <= 0))
+    return None if signed else (0.0, most)
+
+
+def _around(value: float, half: float, span: Span | None, *, positive: bool) -> tuple[float, float]:
+    """The interval of half width ``half`` around a value, inside the span of the quantity.
+
+    Of ``positive`` quantities it is symmetric on the logarithm, by the delta method: there half as wide as the error is
+    relative to the value. A linear one would be as wide, and end below 0 where the error is large. Where a seed has 0,
+    which has no logarithm, the linear one is cut.
+    """
+    if span is None or value < span[0]:
+        return value - half, value + half
+    low, high = value - half, value + half
+    if positive and value > 0:
+        relative = min(half / value, _LARGEST_EXPONENT)
+        low, high = value * math.exp(-relative), value * math.exp(relative)
+    return max(low, span[0]), max(min(high, span[1]), value)
+
+
+_LARGEST_EXPONENT = 50.0
+"""So that an interval without a bound to speak of is still a number."""
+
+
+def estimate(values: Sequence[float], *, ratio: bool = False, span: Span | None = None) -> Estimate:
+    """Mean and t-interval of one value per seed; of ratios (positive), on their logarithms. ``nan`` without values.
+
+    With a ``span`` the mean is the arithmetic one, and the interval keeps inside the span (:func:`_around`).
+    """
     if not values or not all(math.isfinite(v) for v in values):
         return Estimate(math.nan, None)
     if ratio and min(values) <= 0:
@@ -62,22 +98,28 @@ def estimate(values: Sequence[float], *, ratio: bool = False) -> Estimate:
         return Estimate(back(mean), None)
     spread = math.sqrt(math.fsum((v - mean) ** 2 for v in x) / (len(x) - 1))
     half = student_t(len(x) - 1) * spread / math.sqrt(len(x))
+    if span is not None and not ratio:
+        return Estimate(mean, _around(mean, half, span, positive=min(values) > 0))
     return Estimate(back(mean), (back(mean - half), back(mean + half)))
 
 
-def jackknife(whole: float, without_one: Sequence[float]) -> Estimate:
+def jackknife(whole: float, without_one: Sequence[float], span: Span | None = None) -> Estimate:
     """A value from all seeds, with the 95 % interval that leaving out one seed at a time gives.
 
     A percentile of few flows is biased towards the largest, so that a mean over seeds would be too: the flows are put
-    together instead. Without an interval for fewer than :data:`LEAST_SEEDS` seeds.
+    together instead. Without an interval for fewer than :data:`LEAST_SEEDS` seeds. With a ``span`` the interval is that
+    of the logarithms where all values are positive, cut to the span in any case.
     """
     n = len(without_one)
     if n < LEAST_SEEDS or not all(map(math.isfinite, (whole, *without_one))):
         return Estimate(whole, None)
-    pseudo = [n * whole - (n - 1) * v for v in without_one]
+    positive = span is not None and min(whole, *without_one) > 0
+    x = [math.log(v) for v in without_one] if positive else list(without_one)
+    middle = math.log(whole) if positive else whole
+    pseudo = [n * middle - (n - 1) * v for v in x]
     mean = math.fsum(pseudo) / n
     half = student_t(n - 1) * math.sqrt(math.fsum((v - mean) ** 2 for v in pseudo) / (n * (n - 1)))
-    return Estimate(whole, (whole - half, whole + half))
+    return Estimate(whole, _around(whole, whole * half if positive else half, span, positive=positive))
 
 
 @dataclass(frozen=True)

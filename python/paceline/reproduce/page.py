@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from paceline import _native
 from paceline.files import write
@@ -29,13 +31,16 @@ _RULES = (
 )
 
 
+_NOTHING_JUDGED = "Nothing to judge: values are reported, with their 95 % confidence intervals over the seeds."
+
+
 def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts") -> Table:
     """Published, measured, tolerance and verdict, for page and terminal; variants where there are several."""
     head: tuple[str, ...] = ("Id", "Statement", "Published", "Measured", "Tolerance", "Verdict", "Variant", "Seeds")
     rows: list[tuple[Cell, ...]] = []
     for v in verdicts:
-        interval = "" if v.interval is None else f"[{shown(v.interval[0])}, {shown(v.interval[1])}]"
-        cells = (Cell(v.id), Cell(v.statement), Cell(shown(v.published)), Cell(shown(v.measured), interval))
+        interval = "" if v.interval is None else f"[{_number(v.interval[0])}, {_number(v.interval[1])}]"
+        cells = (Cell(v.id), Cell(v.statement), Cell(_number(v.published)), Cell(_number(v.measured), interval))
         tone = v.verdict.value if v.verdict in (Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED) else ""
         seeds = _seeds(v.seeds)
         rows.append((*cells, Cell(v.tolerance), Cell(v.verdict.value, tone=tone), Cell(v.variant), Cell(seeds)))
@@ -43,6 +48,13 @@ def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts") -> Tab
         place = head.index("Variant")
         head, rows = (*head[:place], *head[place + 1 :]), [(*row[:place], *row[place + 1 :]) for row in rows]
     return Table(caption, head, rows, prose=True)
+
+
+def _number(value: Any) -> str:
+    """A value as :func:`shown` writes it, thousands set apart as in all tables."""
+    text = shown(value)
+    whole, point, rest = text.partition(".")
+    return f"{int(whole):,}{point}{rest}" if re.fullmatch("-?[0-9]{4,}", whole) else text
 
 
 def _seeds(seeds: Sequence[int]) -> str:
@@ -73,6 +85,9 @@ def _split(verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Verdict]]:
 def _verdicts(key: str, title: str, text: str, verdicts: Sequence[Verdict], caption: str = "Verdicts") -> Section:
     """The claims of an experiment with their verdicts; many values without a claim are folded away."""
     claims, reports = _split(verdicts)
+    if verdicts and not claims:  # rules of judging would only be in the way
+        title, caption = ("Measured values" if title == "Verdicts" else title), "Measured values"
+        text = _NOTHING_JUDGED if text == _RULES else text
     if len(reports) > SHOWN_REPORTS:
         folded = [verdict_table(reports, "Measured values without a claim to judge")]
         return Section(key, title, text, tables=[verdict_table(claims, caption)] if claims else [], folded=folded)

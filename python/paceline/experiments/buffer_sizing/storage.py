@@ -336,26 +336,83 @@ def _table(runs: Runs) -> Table:
     return Table(caption, (*head, "under way: warm-up / end, of all"), rows)
 
 
+_JUDGED: Final = {
+    "E33": tuple(STACKS),
+    "E34": ("hpcc_rdma", "dcqcn"),
+    "E35": ("hpcc_tcp", "new_reno"),
+    "E36": ("hpcc_tcp", "hpcc_rdma"),
+    "E37": ("new_reno", "dcqcn"),
+}
+"""The schemes that a result is about, which its figure shows."""
+
+_TOGETHER: Final = 80_000.0
+"""Place on the axis of sizes for all queries up to :data:`SHORT` together."""
+
+
 def _drawings(runs: Runs, name: str) -> Iterator[Drawing]:
-    titles = {stack.title: runs.where(scheme=scheme, variant="default") for scheme, stack in STACKS.items()}
     if name in ("E36", "E37"):
-        curves = {title: queue(chosen, _HOST_PORTS) for title, chosen in titles.items() if len(chosen)}
-        caption = "Bytes waiting at the ports to the servers, share of time. The left edge is an empty queue."
-        yield Drawing(f"{name}-queue", plot.queue_cdf(curves), caption)
-        return
+        yield _queue_drawing(runs, name)
+    elif name in _JUDGED:
+        yield _slowdown_drawing(runs, name)
+
+
+def _queue_drawing(runs: Runs, name: str) -> Drawing:
+    """Queues as they are judged: at the ports to servers, of the time in which something waits."""
+    curves = {}
+    for scheme in _JUDGED[name]:
+        chosen = runs.where(scheme=scheme, variant="default")
+        if len(chosen):
+            curves[STACKS[scheme].title] = queue(chosen, _HOST_PORTS).busy()
+    rule = hpcc_queue_rule if name == "E36" else baseline_queue_rule
+    held: dict[str, list[tuple[float, float]]] = {}
+    for claim in rule({}):
+        scheme, _, _, q = claim.id.split(".")
+        if isinstance(claim.published, (int, float)) and STACKS[scheme].title in curves:
+            share = float(q.removeprefix("p")) / 100
+            held.setdefault(STACKS[scheme].title, []).append((claim.published * 1000, share))
+    caption = (
+        "Bytes waiting at the ports to the servers, as they are judged: share of the time in which something waits. "
+        "Hollow and grey: the published median and p99, where there is one."
+    )
+    figure = plot.queue_cdf(curves, share="Share of busy time", published=held)
+    return Drawing(f"{name}-queue", figure, caption)
+
+
+def _slowdown_drawing(runs: Runs, name: str) -> Drawing:
+    """Slowdown over query size, with what is judged and what was published."""
     q = 50 if name == "E33" else 99
     values = measure(runs)
+    titles = {STACKS[scheme].title: scheme for scheme in _JUDGED[name]}
     lines = {
-        stack.title: (list(SIZES), [values.get((scheme, size, q), float("nan")) for size in SIZES])
-        for scheme, stack in STACKS.items()
+        title: (list(SIZES), [values.get((scheme, size, q), float("nan")) for size in SIZES])
+        for title, scheme in titles.items()
     }
+    ticks = {float(size): f"{size:,}" for size in SIZES}
     label = "Median slowdown" if q == 50 else "p99 slowdown"
-    chart = multiples.Chart("", lines, "Query size (bytes)", label, log_x=True)
-    yield Drawing(
-        f"{name}-slowdown",
-        multiples.charts([[chart]]),
-        f"{'Median' if q == 50 else 'p99'} slowdown of queries by size.",
-    )
+    points: dict[str, tuple[list[float], list[float]]] = {}
+    if name == "E33":
+        held = {STACKS["dcqcn"].title: ([float(SIZES[0])], [11.9])}
+        caption = (
+            "Median slowdown of queries by size. Judged: 4,000 B, DCQCN against the published value (hollow and grey), "
+            "HPCC over TCP and NewReno against HPCC over RDMA."
+        )
+    else:
+        ticks[_TOGETHER] = "all up to\n32,000"
+        together = {title: values.get((scheme, "short", 99), float("nan")) for title, scheme in titles.items()}
+        points = {title: ([_TOGETHER], [value]) for title, value in together.items()}
+        of = {claim.id: claim.published for claim in (rdma_tail_rule if name == "E34" else tcp_tail_rule)({})}
+        held = {
+            title: ([_TOGETHER], [float(value)])
+            for title, scheme in titles.items()
+            if isinstance(value := of.get(f"{scheme}.p99"), (int, float))
+        }
+        over = "RDMA" if name == "E34" else "TCP"
+        caption = (
+            f"p99 slowdown of queries over {over} by size, and of all up to 32,000 B together: these are judged, "
+            "against the published values (hollow and grey)."
+        )
+    chart = multiples.Chart("", lines, "Query size (bytes)", label, ticks, log_x=True, points=points, published=held)
+    return Drawing(f"{name}-slowdown", multiples.charts([[chart]]), caption)
 
 
 REMARKS: Final = [
@@ -381,7 +438,7 @@ def _experiment(
 
     def show(runs: Runs, _scale: Scale) -> Shown:
         return Shown(
-            _drawings(runs, name) if number not in (31, 38) else (),
+            _drawings(runs, name),
             [_table(runs)],
             [*REMARKS, *(f"Variant {n}: {t}." for n, t in ABOUT.items())],
         )

@@ -185,17 +185,38 @@ def beside_udp(scale: Scale) -> Sequence[Point]:
     return plan(*(("udp_8", cell, "new_reno", pfc) for cell in CELLS for pfc in (0, 1)))(scale)
 
 
+def _named(kind: Kind) -> str:
+    """A kind of run in words."""
+    flows = "1 flow" if kind.senders == 1 else f"{kind.senders} flows"
+    if kind.alone:
+        return "a pair of hosts alone"
+    said = f"{flows}, {kind.udp} of them UDP" if kind.udp else flows
+    said += " that end" if kind.ends else ", the last one late" if kind.late else " without end"
+    return said + (", small messages beside them" if kind.ping else ", closely sampled" if kind.short else "")
+
+
 def table(values: Values) -> Table:
-    """The numbers of :func:`measure`."""
-    parts = ("queue_p1_kb", "queue_p50_kb", "queue_p99_kb", "drops", "timeouts", "ignored_duplicates", "fct_ms")
+    """The numbers of :func:`measure`, without those that none of the runs has."""
+    parts = {
+        "queue_p1_kb": "Queue p1, KB",
+        "queue_p50_kb": "p50, KB",
+        "queue_p99_kb": "p99, KB",
+        "drops": "Drops",
+        "timeouts": "Timeouts",
+        "ignored_duplicates": "Ignored third dup-ACKs",
+        "fct_ms": "Mean FCT, ms",
+    }
+    places = list(dict.fromkeys(key[:4] for key in values))
+    parts = {w: n for w, n in parts.items() if any(math.isfinite(values.get((*p, w), math.nan)) for p in places)}
     rows = []
-    for place in dict.fromkeys(key[:4] for key in values):
+    for place in places:
         kind, cell, scheme, pfc = place
         cells = [Cell(format_number(values.get((*place, what), math.nan))) for what in parts]
-        name = f"{kind}, {CELLS[str(cell)].title}, {TITLES[str(scheme)]}, {'PFC' if pfc else 'no PFC'}"
+        cell_name = "no marking" if cell == "base" else CELLS[str(cell)].title
+        name = f"{_named(KINDS[str(kind)])}, {cell_name}, {TITLES[str(scheme)]}, {'PFC' if pfc else 'no PFC'}"
         rows.append((Cell(name), *cells))
-    head = ("Run", "Queue p1, KB", "p50, KB", "p99, KB", "Drops", "Timeouts", "Ignored third dup-ACKs", "Mean FCT, ms")
-    return Table("Queue at the receiver's port, losses and completion times; means over seeds", head, rows)
+    caption = "Queue at the receiver's port, losses and completion times; means over seeds"
+    return Table(caption, ("Run", *parts.values()), rows)
 
 
 REMARKS: Final = [

@@ -33,7 +33,7 @@ def sawtooth_rule(values: Values) -> list[Claim]:
             _at(values, *on, "queue_p50_kb"),
             judge.between(0.85 * 7 * XON / 1000, 1.15 * 7 * XOFF / 1000),
         ),
-        Claim("held", f"share {plateau}", _at(values, *on, "held"), judge.at_least(0.8)),
+        Claim("held", f"share {plateau}", _at(values, *on, "held"), judge.at_least(0.8), most=1),
     ]
 
 
@@ -132,7 +132,9 @@ def sweep_rule(values: Values) -> list[Claim]:
                     ("use", "share of the link used"),
                     ("queue_p50_kb", "median queue, KB"),
                 ):
-                    found.append(Claim(f"{cell}.pfc{pfc:g}.n{n}.{what}", f"{title}: {text}", _at(values, *place, what)))
+                    most = math.inf if what == "queue_p50_kb" else 1.0
+                    value = _at(values, *place, what)
+                    found.append(Claim(f"{cell}.pfc{pfc:g}.n{n}.{what}", f"{title}: {text}", value, most=most))
     return found
 
 

@@ -18,6 +18,16 @@ from paceline.tables import Cell, Table, format_number
 _TCP: Final = tuple(SCHEMES)
 
 
+def _does(cell: str) -> str:
+    """What switches do, for headings."""
+    return "no marking" if cell == "base" else CELLS[cell].title
+
+
+def _headed(text: str) -> str:
+    """A text as a heading; p99 stays as it is."""
+    return text if text.startswith("p99") else text[0].upper() + text[1:]
+
+
 @dataclass(frozen=True)
 class Kind:
     """One of the three."""
@@ -55,10 +65,10 @@ class Kind:
         """Nothing is claimed."""
         found = []
         for scheme, title in TITLES.items():
-            for cell, kind in CELLS.items():
+            for cell in CELLS:
                 for pfc in (0, 1):
                     for what, text in self.parts[:2]:
-                        statement = f"{title}, {kind.title}, {'with' if pfc else 'without'} PFC: {text}"
+                        statement = f"{title}, {_does(cell)}, {'with' if pfc else 'without'} PFC: {text}"
                         value = values.get((*self.place(cell, scheme, pfc), what), math.nan)
                         found.append(Claim(f"{scheme}.{cell}.pfc{pfc}.{what}", statement, value))
         return found
@@ -67,12 +77,12 @@ class Kind:
         """A row for each cell."""
         rows = []
         for scheme, title in TITLES.items():
-            for cell, kind in CELLS.items():
+            for cell in CELLS:
                 for pfc in (0, 1):
                     place = self.place(cell, scheme, pfc)
                     cells = [Cell(format_number(values.get((*place, what), math.nan))) for what, _ in self.parts]
-                    rows.append((Cell(f"{title}, {kind.title}, {'PFC' if pfc else 'no PFC'}"), *cells))
-        head = ("Cell", *(text[0].upper() + text[1:] for _, text in self.parts))
+                    rows.append((Cell(f"{title}, {_does(cell)}, {'PFC' if pfc else 'no PFC'}"), *cells))
+        head = ("Cell", *(_headed(text) for _, text in self.parts))
         return Table(f"{self.title}; means over seeds", head, rows)
 
     def csv(self, values: Values) -> str:
@@ -90,15 +100,19 @@ class Kind:
     def drawings(self, values: Values) -> Iterator[Drawing]:
         """A map for each quantity: schemes and PFC across, what switches do down."""
         columns = [f"{title}\n{'PFC' if pfc else 'no PFC'}" for title in TITLES.values() for pfc in (0, 1)]
-        rows = [kind.title for kind in CELLS.values()]
+        rows = [_does(cell) for cell in CELLS]
         maps = {
-            text[0].upper() + text[1:]: [
+            _headed(text): [
                 [values.get((*self.place(cell, scheme, pfc), what), math.nan) for scheme in TITLES for pfc in (0, 1)]
                 for cell in CELLS
             ]
             for what, text in self.parts
         }
-        caption = f"{self.title} in the 24 cells, the darker the more; a dash where nothing was run."
+        caption = (
+            f"{self.title} in the 24 cells, means over seeds, counts too. The darker the more: shades follow the "
+            "logarithm, in each map from its least value to its largest, and cannot be compared between maps. A dash "
+            "where nothing was run."
+        )
         yield Drawing(f"{self.id}-cells", multiples.heat_maps(maps, rows, columns), caption)
 
     def show(self, runs: Runs, _scale: Scale) -> Shown:
@@ -116,7 +130,7 @@ class Kind:
         return experiment(
             self.id,
             self.title,
-            "No claim: NewReno, CUBIC and Vegas with nothing, ECN-RED, QCN at 20 and at 66 KB, with and without PFC.",
+            "No claim: NewReno, CUBIC and Vegas without marking, with ECN-RED, QCN 20 and QCN 66; PFC on and off.",
             self.plan,
             measure=self.measure,
             rule=self.rule,
@@ -129,8 +143,8 @@ class Kind:
 _OF_QUERIES: Final = (
     ("qct_ms", "mean QCT, ms"),
     ("qct_p99_ms", "p99 of the QCT, ms"),
-    ("drops", "packets dropped"),
-    ("timeouts", "timeouts"),
+    ("drops", "packets dropped, mean of a run"),
+    ("timeouts", "timeouts, mean of a run"),
 )
 KINDS: Final = (
     Kind("M1", "Queries and background flows", True, 0, _OF_QUERIES),
@@ -143,8 +157,8 @@ KINDS: Final = (
         (
             ("slowdown", "geometric mean of slowdowns"),
             ("worst", "slowdown of the slowest program"),
-            ("drops", "packets dropped"),
-            ("timeouts", "timeouts"),
+            ("drops", "packets dropped, mean of a run"),
+            ("timeouts", "timeouts, mean of a run"),
         ),
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -13,6 +14,7 @@ from paceline import plot
 from paceline.experiments.hpcc_page.curves import SCHEMES
 from paceline.experiments.hpcc_page.setup import WINDOWS, points, scenario
 from paceline.experiments.hpcc_page.slowdown import SOURCE, window_remark
+from paceline.plot import LINE_STYLES
 from paceline.reproduce import judge
 from paceline.reproduce.model import Drawing, Experiment, Point, Runs, Scale, Shown, Verdict
 from paceline.results import Results
@@ -94,23 +96,32 @@ def verdicts(runs: Runs, scale: Scale) -> Sequence[Verdict]:
 
 
 def _report(name: str, statement: str, values: Sequence[float], seeds: Sequence[int]) -> Verdict:
-    found = judge.estimate(values)
+    found = judge.estimate(values, span=(0.0, math.inf))
     return judge.report(name, statement, None, found.mean, seeds=seeds, interval=found.interval)
 
 
 def _drawings(runs: Runs, scale: Scale) -> Iterator[Drawing]:
     end = WINDOWS[scale][LOAD].arrivals_us * 1_500_000  # half as long again: what is left drains
     times = np.linspace(0, end, 1201).astype(np.int64)
-    series = {}
+    series, looks = {}, {}
     for scheme in COMPARED:
+        whole = plot.of_schemes([SCHEMES[scheme]])[SCHEMES[scheme]]
         for variant, what in (("default", "all links up"), ("failed_link", "one uplink down")):
             counts = [unfinished(run.results(), times, near=True) for run in runs.where(scheme=scheme, variant=variant)]
-            series[f"{SCHEMES[scheme]}, {what}"] = (times, np.mean(counts, axis=0))
+            label = f"{SCHEMES[scheme]}, {what}"
+            series[label] = (times, np.mean(counts, axis=0))
+            failed = variant != "default"
+            looks[label] = replace(whole, line=LINE_STYLES[1] if failed else "-", variant=failed)
+    window = WINDOWS[scale][LOAD]
+    link = f"{FAILED[0]} - {FAILED[1]}"
     caption = (
-        "WebSearch at 70 % load: flows that have started and not finished, mean over seeds. Where one uplink is down, "
-        "it fails when warm-up ends."
+        f"WebSearch at 70 % load: flows between hosts 0 to {NEAR_HOSTS - 1}, those of the switch {FAILED[0]}, and all "
+        f"others that have started and not finished; mean over {len(runs.seeds)} seeds. Dashed: the link {link} "
+        f"fails at {window.warmup_us / 1000:g} ms. Arrivals end at {window.arrivals_us / 1000:g} ms. {scale} scale."
     )
-    figure = plot.timeline(series, "Flows under way")
+    instants = {f"{link} fails": window.warmup_us * 1e6}
+    name = f"Flows under way, hosts of {FAILED[0]}"
+    figure = plot.timeline(series, name, looks=looks, dashes=True, instants=instants)
     yield Drawing("H14-under-way", figure, caption)
 
 

@@ -3,29 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from numpy.typing import ArrayLike
 
 from paceline import plot
 from paceline.analysis import Curve
 from paceline.experiments.hpcc_page.curves import PERCENTILES, SCHEMES, WORKLOADS, CurveId, published
-from paceline.reproduce.model import Drawing
+from paceline.experiments.hpcc_page.setup import WINDOWS
+from paceline.plot import LINE_STYLES
+from paceline.reproduce.model import Drawing, Scale
 
 _OTHER_TARGETS = {"hpcc_pint": "hpcc_pint_eta95", "hpcc_int": "hpcc_int_eta95"}
 """Schemes whose target is 99 %, and the same with 95 %."""
 
-# 32 is black and dotted, 23 green and dash-dotted: unlike the curves with the other target, which lie close, in print
-# without colours, too.
-LOOKS = {label: i for i, label in enumerate(SCHEMES.values())} | {
-    "HPCC-PINT 99%": 0,
-    "HPCC-INT 99%": 1,
-    "HPCC-PINT 95%": 32,
-    "HPCC-INT 95%": 23,
+_PINT, _INT = (plot.of_schemes([name])[name] for name in ("HPCC-PINT", "HPCC-INT"))
+LOOKS = plot.of_schemes(list(SCHEMES.values())[:5]) | {
+    "HPCC-PINT": replace(_PINT, line=LINE_STYLES[0]),
+    "HPCC-INT": replace(_INT, line=LINE_STYLES[1]),
+    "HPCC-PINT 99%": replace(_PINT, line=LINE_STYLES[0]),
+    "HPCC-INT 99%": replace(_INT, line=LINE_STYLES[1]),
+    "HPCC-PINT 95%": replace(_PINT, line=LINE_STYLES[2]),
+    "HPCC-INT 95%": replace(_INT, line=LINE_STYLES[3]),
 }
-"""The look of each scheme, the same in all figures of the page, and unlike all others that share a figure with it."""
+"""The look of each scheme, the same in all figures of the page; lines differ, which print without colours needs."""
 
 _ABOUT = "Slowdown over flow size at the loads and with the schemes that {} is about, at all three percentiles."
-THIN = "Thin lines: the curves of the HPCC project page, read from its figures."
+THIN = "Thin lines, edged in grey: the curves of the HPCC project page, read from its figures."
+
+
+def made(scale: Scale, loads: Sequence[int]) -> str:
+    """A sentence on how much was simulated at a scale."""
+    of = "; ".join(
+        f"{WINDOWS[scale][load].arrivals_us / 1000:g} ms of arrivals at {load} % load, measured from "
+        f"{WINDOWS[scale][load].warmup_us / 1000:g} ms on"
+        for load in dict.fromkeys(loads)
+    )
+    return f"Measured at {scale} scale: {of}."
 
 
 def _panel(measured: Mapping[CurveId, Curve], schemes: Sequence[str], workload: str, load: int, q: int) -> plot.Panel:
@@ -50,22 +64,29 @@ def slowdown(
     schemes: Sequence[str],
     workload: str,
     loads: Sequence[int],
+    scale: Scale,
     *,
     alone: bool = True,
 ) -> Iterator[Drawing]:
     """All percentiles and loads of a workload: as small multiples, then, with ``alone``, each of its own."""
     rows = [[_panel(measured, schemes, workload, load, q) for q in PERCENTILES] for load in loads]
-    caption = f"{WORKLOADS[workload]}: slowdown over flow size. Rows: loads; columns: percentiles. {THIN}"
+    caption = f"{WORKLOADS[workload]}: slowdown over flow size. Rows: loads; columns: percentiles. {THIN} "
+    caption += made(scale, loads)
     yield Drawing(f"{name}-{workload}", plot.slowdown_panels(rows), caption)
     for load, row in zip(loads, rows, strict=True) if alone else ():
         for q, panel in zip(PERCENTILES, row, strict=True):
             figure = plot.slowdown_vs_size(panel.curves, published=panel.published, marks=False, looks=LOOKS)
-            yield Drawing(f"{name}-{workload}{load}-p{q}", figure, f"{panel.title}. {THIN}")
+            yield Drawing(f"{name}-{workload}{load}-p{q}", figure, f"{panel.title}. {THIN} {made(scale, [load])}")
 
 
 def overview(
-    name: str, measured: Mapping[CurveId, Curve], schemes: Sequence[str], places: Sequence[tuple[str, int]]
+    name: str,
+    measured: Mapping[CurveId, Curve],
+    schemes: Sequence[str],
+    places: Sequence[tuple[str, int]],
+    scale: Scale,
 ) -> Iterator[Drawing]:
     """The figures that a statement is about, one row for each workload and load."""
     rows = [[_panel(measured, schemes, workload, load, q) for q in PERCENTILES] for workload, load in places]
-    yield Drawing(name, plot.slowdown_panels(rows), f"{_ABOUT.format(name)} {THIN}")
+    caption = f"{_ABOUT.format(name)} {THIN} {made(scale, [load for _, load in places])}"
+    yield Drawing(name, plot.slowdown_panels(rows), caption)

@@ -10,7 +10,7 @@ from paceline.analysis import Curve, Sample, percentile_curves
 from paceline.experiments.hpcc_page.curves import PERCENTILES, CurveId, Curves, published, together
 from paceline.experiments.hpcc_page.rules import Quantity, Rule
 from paceline.experiments.hpcc_page.setup import WINDOWS
-from paceline.reproduce.judge import jackknife
+from paceline.reproduce.judge import jackknife, span_of
 from paceline.reproduce.model import Outcome, Run, Runs, Scale, Verdict
 from paceline.results import Results
 
@@ -68,9 +68,9 @@ def verdicts(
     said = {q.id: q.value for q in rule(published())}
     found = []
     for i, quantity in enumerate(whole):
-        estimate = jackknife(quantity.value, [part[i].value for part in parts])
-        before, value = said[quantity.id], estimate.mean
-        name, limits = f"{experiment}.{quantity.id}", quantity.limits
+        before, name, limits = said[quantity.id], f"{experiment}.{quantity.id}", quantity.limits
+        estimate = jackknife(quantity.value, [part[i].value for part in parts], span_of(limits))
+        value = estimate.mean
         if limits is None:
             outcome = Outcome.REPORT
         else:

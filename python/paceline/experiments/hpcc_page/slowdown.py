@@ -79,7 +79,7 @@ def _experiment(
         remarks = [window_remark(scale, {load for _, load in _places(rule)})]
         if finished:
             remarks.append(f"Variant {FINISHED}: {ABOUT[FINISHED]}.")
-        return Shown(figures.overview(name, measured, _schemes(rule), _places(rule)), remarks=remarks)
+        return Shown(figures.overview(name, measured, _schemes(rule), _places(rule), scale), remarks=remarks)
 
     return Experiment(
         id=name,
@@ -118,7 +118,7 @@ def _slowdown(number: int, workload: str) -> Experiment:
 
     def show(runs: Runs, scale: Scale) -> Shown:
         main = runs.where(variant=DEFAULT)
-        drawn = figures.slowdown(name, measured_curves(main, scale), MAIN, workload, LOADS, alone=_alone(scale))
+        drawn = figures.slowdown(name, measured_curves(main, scale), MAIN, workload, LOADS, scale, alone=_alone(scale))
         remarks = [window_remark(scale), "70 % load: the backlog grows for hundreds of ms; see docs/hpcc-page.md."]
         used = [FINISHED, *(VARIANTS if extras else [])]
         return Shown(drawn, remarks=remarks + [f"Variant {v}: {ABOUT[v]}." for v in used])
@@ -151,7 +151,11 @@ def _targets() -> Experiment:
 
     def show(runs: Runs, scale: Scale) -> Shown:
         measured = measured_curves(runs, scale)
-        drawn = (d for w in WORKLOADS for d in figures.slowdown("H3", measured, schemes, w, LOADS, alone=_alone(scale)))
+        drawn = (
+            d
+            for w in WORKLOADS
+            for d in figures.slowdown("H3", measured, schemes, w, LOADS, scale, alone=_alone(scale))
+        )
         return Shown(drawn, remarks=[window_remark(scale)])
 
     return Experiment(

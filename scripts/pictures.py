@@ -1,0 +1,86 @@
+"""Draws the pictures of README and docs anew, from runs of the present engine: make pictures.
+
+Each comes from commands that a reader can give, too. Runs are kept in results/, as those of anybody: once made they are
+only drawn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+IMAGES = ROOT / "docs" / "images"
+OUT = Path("results") / "pictures"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Commands, without the program's name, and the picture that they write."""
+
+    commands: tuple[tuple[str, ...], ...]
+    written: Path
+
+
+def _reproduced(id_: str, name: str) -> Picture:
+    """A figure of a reproduced result at quick scale; whether verdicts have changed is no matter here."""
+    command = ("reproduce", id_, "--scale", "quick", "--out", str(OUT), "--verdicts", f"{OUT}/verdicts.csv", "--update")
+    return Picture((command,), OUT / id_ / "figures" / f"{name}.png")
+
+
+def _demo() -> Picture:
+    runs = [("hpcc", ()), ("fixed-window", ("--set", "workloads.0.scheme=none"))]
+    made = [
+        ("run", "examples/demo.toml", "--set", f"name={name}", *more, "--out", f"{OUT}/demo/{name}")
+        for name, more in runs
+    ]
+    report = ("report", *(f"{OUT}/demo/{name}" for name, _ in runs), "--out", f"{OUT}/demo")
+    return Picture((*made, report), OUT / "demo" / "figures" / "slowdown_p99.png")
+
+
+def _sized(what: str, names: tuple[str, str], *more: str) -> Picture:
+    scenarios = (f"examples/buffers/{what}-{name}.toml" for name in names)
+    return Picture((("size-buffers", *scenarios, *more, "--out", f"{OUT}/{what}"),), OUT / what / "buffers.png")
+
+
+PICTURES = {
+    "demo-slowdown": _demo(),
+    "size-buffers-tree": _sized("tree", ("hpcc", "dcqcn"), "--buffers", "8MB,12MB,16MB,24MB,32MB", "--paused", "0.001"),
+    "size-buffers-testbed": _sized("testbed", ("hpcc", "newreno"), "--buffers", "32KB,64KB,128KB,256KB,512KB"),
+    "buffer-sizing-flood-queue": _reproduced("E30", "E30-queue"),
+    "buffer-sizing-storage-p99-rdma": _reproduced("E34", "E34-slowdown"),
+    "buffer-sizing-storage-p99-tcp": _reproduced("E35", "E35-slowdown"),
+    "comparison-sizes-60": _reproduced("C1", "C1-sizes-60"),
+    "comparison-loads-small": _reproduced("C1", "C1-loads-small"),
+    "hpcc-page-websearch30": _reproduced("H1", "H1-websearch30-p95"),
+}
+"""By the name of the file in docs/images."""
+
+
+def main() -> int:
+    """Draws those that are named, or all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PICTURES))
+    names = parser.parse_args().names or list(PICTURES)
+    if unknown := [name for name in names if name not in PICTURES]:
+        parser.error(f"no picture is called {', '.join(unknown)}; there are {', '.join(PICTURES)}")
+    program = str(Path(sys.executable).parent / "paceline")
+    shutil.rmtree(ROOT / OUT / "demo", ignore_errors=True)  # paceline run writes over nothing
+    (ROOT / OUT).mkdir(parents=True, exist_ok=True)
+    done: set[tuple[str, ...]] = set()
+    for name in names:
+        for command in PICTURES[name].commands:
+            if command not in done:
+                subprocess.run([program, *command], cwd=ROOT, check=True)
+                done.add(command)
+        shutil.copyfile(ROOT / PICTURES[name].written, IMAGES / f"{name}.png")
+        print(f"docs/images/{name}.png")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,117 @@
+"""Which colour, line and mark a curve has: the same for a scheme in every figure, for a run or port all over a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paceline import multiples, plot, sizing
+from paceline.analysis import QueueHistogram
+from paceline.plot.style import QUIET
+from paceline.report.links import links
+from paceline.report.page import Page
+from paceline.report.queues import queues
+from paceline.results import Results
+from synthetic import write_run
+
+FIGURES = (
+    ("HPCC", "DCTCP", "NDP", "NDP + Aeolus", "Homa", "Homa + Aeolus", "ExpressPass", "ExpressPass + Aeolus"),
+    ("ExpressPass", "ExpressPass + Aeolus", "Homa", "Homa + Aeolus", "NDP", "NDP + Aeolus"),
+    ("HPCC, TCP", "NewReno, TCP", "HPCC, RDMA", "DCQCN, RDMA"),
+    ("HPCC-INT", "DCQCN+w", "TIMELY+w", "DCTCP"),
+    ("NewReno", "CUBIC", "NewReno, QCN 20"),
+)
+
+
+def test_a_scheme_has_one_colour_in_all_figures() -> None:
+    """A reader who has learnt that NDP is green must not meet it in pink."""
+    seen: dict[str, set[str]] = {}
+    for names in FIGURES:
+        for name, look in plot.of_schemes(names).items():
+            seen.setdefault(name, set()).add(look.color)
+    assert {name: len(colours) for name, colours in seen.items() if len(colours) > 1} == {}
+    assert seen["HPCC"] == seen["HPCC, RDMA"] == seen["HPCC-INT"]
+    assert seen["NDP"] == seen["NDP + Aeolus"]
+    plain = [seen[name] for name in ("HPCC", "DCTCP", "NDP", "Homa", "ExpressPass", "DCQCN+w", "TIMELY+w", "NewReno")]
+    assert len({colour for (colour,) in plain}) == len(plain)
+
+
+@pytest.mark.parametrize("names", FIGURES)
+def test_curves_differ_without_colours(names: tuple[str, ...]) -> None:
+    looks = plot.of_schemes(names)
+    assert len({(look.marker, look.variant) for look in looks.values()}) == len(names)
+    if len(names) <= len(plot.LINE_STYLES):
+        assert len({str(look.line) for look in looks.values()}) == len(names)
+
+
+def test_curves_that_are_no_schemes_go_by_place() -> None:
+    assert plot.of_schemes(["a", "b"]) == plot.by_place(["a", "b"])
+    beside = plot.of_schemes(["HPCC", "fixed window"])
+    assert beside["HPCC"].color != beside["fixed window"].color
+
+
+def _never_paused(folder: Path) -> Path:
+    """A run that recorded pauses and had none."""
+    run = write_run(folder, flows=200, name="calm")
+    head = (run / "pauses.csv").read_text().splitlines()[0]
+    (run / "pauses.csv").write_text(head + "\n")
+    told = json.loads((run / "summary.json").read_text())
+    told["counters"]["pause_frames"] = told["counters"]["resume_frames"] = 0
+    (run / "summary.json").write_text(json.dumps(told))
+    return run
+
+
+def test_a_run_keeps_its_colour_where_only_another_one_paused(tmp_path: Path) -> None:
+    """With the calm run left out the other would have its colour, and no legend would say whose pauses these are."""
+    runs = [
+        Results.load(_never_paused(tmp_path / "a")),
+        Results.load(write_run(tmp_path / "b", 2, flows=200, name="b")),
+    ]
+    page = Page(runs, tmp_path, "line_rate", "sender")
+    (drawn,) = [figure for figure in links(page).figures if figure.name == "pause_time"]
+    assert "Never paused: calm." in drawn.caption
+    assert "calm" in drawn.svg
+    assert "var(--c1)" in drawn.svg, "the second run's colour"
+    paused = plot.pause_time({"calm": [], "b": []})
+    assert [text.get_text() for text in paused.legends[0].get_texts()] == ["calm", "b"]
+
+
+def test_a_port_has_one_colour_on_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its whole name: host 1 is not host 12."""
+    given: dict[str, plot.Look] = {}
+    seen: list[tuple[str, plot.Look]] = []
+    for name in ("queue_cdf", "queue_timeline"):
+        drawn = getattr(plot, name)
+
+        def spy(curves: object, *, looks: dict[str, plot.Look], _drawn: object = drawn, **rest: object) -> object:
+            seen.extend(looks.items())
+            return _drawn(curves, looks=looks, **rest)  # type: ignore[operator]
+
+        monkeypatch.setattr(plot, name, spy)
+    page = Page([Results.load(write_run(tmp_path / "a", flows=50))], None, "line_rate", "sender")
+    assert queues(page).figures
+    for name, look in seen:
+        assert given.setdefault(name, look) == look
+    ports = [name for name in given if name.startswith("port")]
+    assert len({(given[name].color, given[name].marker) for name in ports}) == len(ports) > 4
+
+
+def test_published_points_are_hollow_grey_and_named() -> None:
+    """What a result is judged by belongs into its figure."""
+    waiting = QueueHistogram(*(np.array(v) for v in ([0, 1, 1000], [1, 1000, 100_000], [50, 30, 20])))
+    queue = plot.queue_cdf({"HPCC, TCP": waiting}, published={"HPCC, TCP": [(29_000, 0.5)]})
+    chart = multiples.Chart("", {"HPCC, TCP": ([1, 2], [3, 4])}, "x", "y", published={"HPCC, TCP": ([1], [5])})
+    for figure in (queue, multiples.charts([[chart]])):
+        (mark,) = (line for line in figure.axes[0].get_lines() if line.get_markeredgecolor() == QUIET)
+        assert mark.get_markerfacecolor() in ("#ffffff", "none")
+        assert "published: HPCC, TCP" in [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_a_legend_of_buffers_names_what_differs() -> None:
+    sized = plot.Sized([1], [1.0], [0.0], [0.0], [True], 1)
+    assert list(sizing._told_apart({"tree-hpcc": sized, "tree-dcqcn": sized})) == ["hpcc", "dcqcn"]
+    assert list(sizing._told_apart({"tree": sized, "tree-hpcc": sized})) == ["tree", "tree-hpcc"]
+    assert list(sizing._told_apart({"alone-here": sized})) == ["alone-here"]
