@@ -3043,8 +3043,8 @@ class Vegas(Section):
     """
 
     gamma: Literal["off"] | int = "off"
-    """Slow start ends when more segments are in queues. Range [0, 1000000]. Source: FreeBSD: a
-    rule of its own; Brakmo and Peterson 1995: 1, with slow start as in Linux and ns-3.
+    """Slow start ends when more segments are in queues. Range [0, 1000000]. Source: FreeBSD: its
+    own rule; Brakmo and Peterson 1995: 1; slow start as in Linux, ns-3.
     """
 
     arithmetic: Literal["exact", "ticks"] = "exact"
