@@ -111,7 +111,8 @@ def report(
     from paceline.run import restore
 
     target = out or folders[0]
-    check_folder("--out", target)
+    if out is not None:
+        check_folder("--out", out)
     runs = [Results.load(folder) for folder in folders]
     for run in runs:
         run.read_all()
