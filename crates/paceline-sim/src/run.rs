@@ -69,10 +69,7 @@ pub fn run(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) -> Result
 /// # Errors
 /// As of [`run`].
 #[allow(clippy::disallowed_methods, reason = "wall time is reported beside the results, never in them")]
-pub fn run_and_hold(
-    request: Request,
-    watch: &mut dyn FnMut(&Snapshot) -> bool,
-) -> Result<(Summary, Hold), RunError> {
+pub fn run_and_hold(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) -> Result<(Summary, Hold), RunError> {
     let Request { spec, out, threads, version, git } = request;
     let set_up_began = Instant::now();
     let mut warnings = lint(&spec);
@@ -141,7 +138,8 @@ fn inputs_stay(spec: &Resolved, out: &Path) -> Result<(), InputError> {
     for (field, file) in spec.input_files() {
         let path = Path::new(&file);
         // The file that is meant, and the link by which it is meant.
-        let link = path.parent().and_then(|p| p.canonicalize().ok()).zip(path.file_name()).map(|(p, name)| p.join(name));
+        let link =
+            path.parent().and_then(|p| p.canonicalize().ok()).zip(path.file_name()).map(|(p, name)| p.join(name));
         for path in [path.canonicalize().ok(), link].into_iter().flatten() {
             if let Ok(inside) = path.strip_prefix(&folder)
                 && is_replaced(inside)
