@@ -98,7 +98,8 @@ fn ended_flows_leave_nothing_behind() {
         let switch = if *name == "hpcc" { "" } else { "[switch]\nmodel = 'per_port'\npfc.enabled = false\n" };
         let peak = |flows: u64| {
             let toml = format!(
-                "[topology]\nkind = 'leaf_spine'\n{switch}{transport}\n[run]\nengine = '{engine}'\n[[workloads]]\n\
+                "[topology]\nkind = 'leaf_spine'\n{switch}{transport}\n[run]\nengine = '{engine}'\n\
+                 [records.series]\nsamples = 512\n[[workloads]]\n\
                  kind = 'poisson'\nsizes = '1KB'\nmax_flows = {flows}\nload.value = 0.01\n"
             );
             apart(test, &format!("{flows} flows, {name}, {engine}"), || {
@@ -107,7 +108,7 @@ fn ended_flows_leave_nothing_behind() {
                 [peak]
             })
         };
-        // Some milliseconds, so that as many flows as ever are under way or just over.
+        // Some milliseconds, so that as many flows as ever are under way or just over, and series as long as they may be.
         if let (Some([few]), Some([many])) = (peak(50_000), peak(200_000)) {
             assert!(many < 1.08 * few, "{name}, {engine}: {few} MiB, {many} MiB for four times as many flows");
         }

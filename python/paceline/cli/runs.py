@@ -124,7 +124,8 @@ def report(
 
     at = out or folders[0]
     target = at if at.suffix == ".html" and not at.is_dir() else at / "report.html"
-    check_folder("--out", target.parent)
+    if out is not None:
+        check_folder("--out", target.parent)
     runs = [Results.load(folder) for folder in folders]
     for run in runs:
         run.read_all()

@@ -55,7 +55,9 @@ impl QueryFile {
         self.held.sort_unstable_by_key(order);
         let ready = self.held.partition_point(|r| order(r).0 < end);
         let mut held = std::mem::take(&mut self.held);
-        held.drain(..ready).for_each(|r| self.write(&r));
+        for record in held.drain(..ready) {
+            self.write(&record);
+        }
         self.held = held;
     }
 
@@ -69,7 +71,9 @@ impl QueryFile {
     pub fn finish(mut self, mut unanswered: Vec<QueryRecord>) -> io::Result<()> {
         self.write_before(u64::MAX);
         unanswered.sort_unstable_by_key(order);
-        unanswered.iter().for_each(|r| self.write(r));
+        for record in &unanswered {
+            self.write(record);
+        }
         self.flush()
     }
 
