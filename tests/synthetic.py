@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from paceline.columns import TABLES
 from paceline.results import FLOW_RECORD, STATUS
 
 Records = np.ndarray[Any, np.dtype[Any]]
@@ -169,13 +170,16 @@ def write_run(
     tables: bool = True,
     **changes: Any,
 ) -> Path:
-    """A complete result folder. ``changes`` replace fields of the summary."""
+    """A result folder, without ``tables`` with nothing in them. ``changes`` replace fields of the summary."""
     folder.mkdir(parents=True, exist_ok=True)
     records = flow_records(seed, flows, unfinished=unfinished, failed=failed, schemes=len(schemes), spread=spread)
     write_flows(folder / "flows.bin", records)
     (folder / "summary.json").write_text(json.dumps(summary(name, records, schemes, seed=seed, **changes)))
     (folder / "scenario.toml").write_text(f'name = "{name}"\nseed = {seed}\n\n[topology]\nkind = "fat_tree"\n')
     if not tables:
+        for table in TABLES:
+            if table.name in ("queues", "series", "ranks") and changes.get("status") != "running":
+                (folder / f"{table.name}.csv").write_text(",".join(table.kinds) + "\n")
         return folder
     rng = np.random.default_rng(seed + 1000)
     ports = _ports()

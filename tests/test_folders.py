@@ -201,7 +201,7 @@ def test_a_folder_that_contradicts_itself_is_no_report(paceline, ended, base, ch
         (lambda folder: (folder / "alone.bin").write_bytes(b""), "alone.bin: ends inside"),
         (lambda folder: (folder / "alone.bin").write_bytes(b"PACELALN12"), "alone.bin: ends inside"),
         (gone("scenario.toml"), "scenario.toml: cannot be read"),
-        (lambda folder: (folder / "scenario.toml").write_bytes(b"\xff"), "scenario.toml: is not"),
+        (lambda folder: (folder / "scenario.toml").write_bytes(b"\xff"), "scenario.toml:1:"),
         (edited(links="many"), "summary.json: links is 'many'"),
         (
             edited(load=[{"tier": "a->b", "offered": 1, "carried": 1, "capacity_bps": -1}]),

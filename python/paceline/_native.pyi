@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from os import PathLike
-from typing import Any
+from typing import Any, final
 
 from paceline.progress import Snapshot
 
@@ -49,6 +49,7 @@ def version() -> str: ...
 def git_revision() -> str | None: ...
 def source_digest() -> str: ...
 
+@final
 class Hold:
     """A result folder that no other run may write into until this is released or gone."""
 

