@@ -139,12 +139,12 @@ def test_the_classes_of_a_port_are_added_and_not_averaged(tmp_path: Path) -> Non
 
 def test_what_a_killed_run_did_not_record_is_unknown_and_not_zero(tmp_path: Path) -> None:
     """The terminal said "Drops 0 / 0 / 0" of a run whose counters died with it, and gave exact percentiles."""
-    folder = write_run(tmp_path / "k", flows=100, status="running", tables=False, unfinished=0, failed=0)
+    folder = write_run(tmp_path / "k", flows=400, status="running", tables=False, unfinished=0, failed=0)
     run = Results.load(folder)
     shown = dict(re.findall(r"^(\S.*?)  +(\S.*)$", figures_table([run]), re.MULTILINE))
     for name in ("Flows unfinished", "Flows not started", "Events", "ECN marks", "Drops: buffer / wire / link down"):
         assert shown[name] == "–", name
-    assert shown["Flows finished"] == "100"
+    assert shown["Flows finished"] == "400"
     table = slowdown_table([run])
     assert table.count("≥") >= 3
     page = write_report([folder], folder / "report.html", paper_figures=False).read_text()

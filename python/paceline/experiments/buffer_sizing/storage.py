@@ -366,8 +366,8 @@ def _queue_drawing(runs: Runs, name: str) -> Drawing:
     rule = hpcc_queue_rule if name == "E36" else baseline_queue_rule
     held: dict[str, list[tuple[float, float]]] = {}
     for claim in rule({}):
-        scheme, _, _, q = claim.id.split(".")
-        if isinstance(claim.published, (int, float)) and STACKS[scheme].title in curves:
+        scheme, *_, q = claim.id.split(".")
+        if isinstance(claim.published, (int, float)) and scheme in STACKS and STACKS[scheme].title in curves:
             share = float(q.removeprefix("p")) / 100
             held.setdefault(STACKS[scheme].title, []).append((claim.published * 1000, share))
     caption = (
