@@ -405,7 +405,9 @@ mod tests {
                     return;
                 }
                 now = now.max(next);
-                hosts.iter_mut().for_each(|h| h.on_timeout(now));
+                for h in hosts.iter_mut() {
+                    h.on_timeout(now);
+                }
             }
         }
     }
