@@ -120,8 +120,9 @@ fn schemes_and_loads_the_network_is_not_made_for_are_told() {
     assert_eq!(spray("new_reno", 2), None, "TCP puts segments in order");
     let uneven = |value: f64, slow: u32| {
         let links = [slow, slow, 100, 100].into_iter().enumerate();
-        let links: String =
-            links.map(|(i, r)| format!("{{ a = 'h{i}', b = 's', rate = '{r}Gbps', delay = '1us' }},\n")).collect();
+        let links: Vec<_> =
+            links.map(|(i, r)| format!("{{ a = 'h{i}', b = 's', rate = '{r}Gbps', delay = '1us' }}")).collect();
+        let links = links.join(",\n");
         let text = format!(
             "[topology]\nkind = 'graph'\nhosts = ['h0', 'h1', 'h2', 'h3']\nswitches = ['s']\nlinks = [\n{links}]\n[schemes.s]\ncc = 'hpcc'\n\
              [[workloads]]\nkind = 'poisson'\nsizes = '10KB'\nend = '1ms'\nload = {{ value = {value} }}\n"
