@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -191,6 +192,9 @@ def test_the_most_used_links_are_listed_and_failed_ones_named(tmp_path: Path) ->
         '[[failures]]\nkind = "random"\ncount = 3\nend = "1ms"\n'
     )
     (folder / "scenario.toml").write_text(f"{scenario}{failures}")
+    summary = json.loads((folder / "summary.json").read_text())
+    drawn = {"node": 3, "port": 1, "peer": 17, "peer_port": 0, "down_ps": 500_000_000, "up_ps": None}
+    (folder / "summary.json").write_text(json.dumps(summary | {"failures": [drawn] * 21}))
     run = Results.load(folder)
     k = int(np.argmax(run.links["busy_ps"]))
     text = Page(write_report([folder], folder / "report.html", paper_figures=False).read_text()).text
@@ -199,6 +203,8 @@ def test_the_most_used_links_are_listed_and_failed_ones_named(tmp_path: Path) ->
     assert f"{run.links['busy_ps'][k] / run.simulated_ps:.1%}" in text
     assert "tor0 – agg1 from 1ms until 2ms" in text
     assert "3 link failures at random" in text
+    assert "3:1 – 17:0 from 500 µs;" in text
+    assert "and 1 more" in text
     assert f"{run.name} (r)" in text
 
 

@@ -169,5 +169,15 @@ def test_links_fail_by_name():
     assert results.summary["flows"]["finished"] == 12
     lost = results.summary["counters"]["drops_link_down"]
     assert lost == results.links["drops_link_down"].sum() > 0
+    # Which links failed at random is nowhere else on record.
+    failures, links = results.summary["failures"], results.links
+    assert len(failures) == 3
+    assert sorted(f["up_ps"] - f["down_ps"] for f in failures) == [5_000_000, 5_000_000, 30_000_000]
+    assert [f["down_ps"] for f in failures] == sorted(f["down_ps"] for f in failures)
+    for f in failures:
+        there = (links["node"] == f["node"]) & (links["port"] == f["port"])
+        assert links["peer"][there].tolist() == [f["peer"]]
+        back = (links["node"] == f["peer"]) & (links["port"] == f["peer_port"])
+        assert links["peer"][back].tolist() == [f["node"]]
     with pytest.raises(pl.InputError, match=r"failures\.0\.link\.0 = tor2: no such node.*tor0 to tor1"):
         pl.simulate(scenario.to_toml().replace('"tor0"', '"tor2"'), progress="none")

@@ -122,7 +122,7 @@ RANKS = Table(
 QUEUES = Table(
     "queues",
     "Exact time-weighted histograms of the bytes waiting at egress ports of switches, the packet on the wire not "
-    "counted. Bins no queue was ever in are left out. In large networks a row stands for all ports of a tier.",
+    "counted. Of the whole run, warm-up included. Bins no queue was ever in are left out. In large networks a row stands for all ports of a tier.",
     (
         *_PLACE,
         _CLASS,
@@ -377,6 +377,13 @@ SUMMARY = (
     Column("switches", int, "", "Number of switches."),
     Column("links", int, "", "Number of links, both directions counted as one."),
     Column(
+        "failures",
+        list,
+        "",
+        "Links that fail, in the order of time, those drawn at random included: `node`, `port`, `peer` and `peer_port`, the "
+        "two ends as in links.csv; `down_ps` and `up_ps`, null for never. Only where there are any.",
+    ),
+    Column(
         "series_interval_ps",
         int,
         "ps",
@@ -398,7 +405,7 @@ def markdown() -> str:
         "What `paceline run` writes, in version 1 of the layout. Times are simulated picoseconds unless a name ends in "
         "`_s` (seconds of this machine). Column names carry their unit. An empty cell is a value that does not exist.",
         "A folder can be read at any moment: `Results.load(folder)` and `paceline report FOLDER` take that of a run "
-        "that goes on or was killed, with the flows that had ended until then.",
+        "that goes on or was killed, with the flows that had started until then.",
         "In Python, an FCT, a QCT or another time that does not exist is 0 in the NumPy columns "
         '(`results.flows["fct_sender_ps"]`): leave zeros out, or take `results.flows.masked("fct_sender_ps")`, a '
         "masked array. `to_pandas()`, `to_polars()`, `to_arrow()` and `flows.parquet` have nulls. They need the "

@@ -74,6 +74,9 @@ pub struct Summary {
     pub switches: usize,
     /// Links.
     pub links: usize,
+    /// Links that fail, in the order of time, those drawn at random included.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<LinkDown>,
     /// From one sample of `series.csv` to the next at the end of the run, ps; null without series.
     #[serde(default)]
     pub series_interval_ps: Option<u64>,
@@ -83,6 +86,23 @@ pub struct Summary {
     pub without_effect: Vec<String>,
     /// Why it stalled.
     pub diagnosis: Option<String>,
+}
+
+/// A time during which a link is down, by its two ports.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct LinkDown {
+    /// Node at one end.
+    pub node: u32,
+    /// Its port.
+    pub port: u32,
+    /// Node at the other end.
+    pub peer: u32,
+    /// Its port.
+    pub peer_port: u32,
+    /// When it fails, ps.
+    pub down_ps: u64,
+    /// When it is back, ps; `None` for never.
+    pub up_ps: Option<u64>,
 }
 
 /// Which engine ran.
@@ -329,7 +349,7 @@ impl Folder {
 const OTHER_FILES: [&str; 4] = ["scenario.toml", "report.html", "flows.parquet", crate::alone::FILE];
 
 fn is_figure(path: &Path) -> bool {
-    path.extension().is_some_and(|e| e == "png" || e == "pdf")
+    path.extension().is_some_and(|e| e == "png" || e == "pdf" || e == "svg")
 }
 
 /// Whether a run into a folder replaces what is at this path in it.

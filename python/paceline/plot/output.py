@@ -25,8 +25,8 @@ def settle(figure: Figure) -> None:
 
 
 @style()
-def save(figure: Figure, folder: Path, name: str, *, svg: bool = False) -> None:
-    """Writes ``name.png`` (300 dpi), ``name.pdf`` and, if wanted, ``name.svg`` into ``folder``.
+def save(figure: Figure, folder: Path, name: str) -> None:
+    """Writes ``name.png`` (300 dpi), ``name.pdf`` and ``name.svg`` into ``folder``.
 
     They bear no date: same data, same bytes.
     """
@@ -36,9 +36,8 @@ def save(figure: Figure, folder: Path, name: str, *, svg: bool = False) -> None:
         warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)  # a run named in another script
         _write(figure, folder / f"{name}.png", {"Software": None})
         _write(figure, folder / f"{name}.pdf", {"CreationDate": None, "Creator": None, "Producer": None})
-        if svg:
-            with mpl.rc_context({"svg.hashsalt": name}):
-                _write(figure, folder / f"{name}.svg", {"Date": None, "Creator": None})
+        with mpl.rc_context({"svg.hashsalt": name}):
+            _write(figure, folder / f"{name}.svg", {"Date": None, "Creator": None})
 
 
 def _write(figure: Figure, path: Path, metadata: dict[str, None]) -> None:

@@ -1,7 +1,7 @@
 """The report of a run, or of several runs side by side: one HTML file, and the same tables for the terminal.
 
 The page holds everything it shows: figures are inline SVG, the style sheet is inside, there is no script, and its
-content policy forbids loading anything. The figures are also written as PNG and PDF
+content policy forbids loading anything. The figures are also written as PNG, PDF and SVG
 beside it, in ``figures/``, and the page leads to these.
 """
 

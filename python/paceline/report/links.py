@@ -10,7 +10,7 @@ from paceline import analysis, plot
 from paceline.analysis import TierUse
 from paceline.report.page import Page, Section
 from paceline.results import Columns, Results
-from paceline.tables import Cell, Table, format_bytes, format_rate, format_share
+from paceline.tables import Cell, Table, format_bytes, format_rate, format_share, format_time
 from paceline.words import many
 
 
@@ -53,6 +53,8 @@ def links(page: Page) -> Section:
 
 MOST_USED = 10
 """Link directions in the table of the most used ones."""
+MOST_FAILED = 20
+"""Failures that are named."""
 
 
 def _busiest(page: Page) -> list[Table]:
@@ -75,7 +77,7 @@ def _busiest(page: Page) -> list[Table]:
 
 
 def _failed(run: Results, own: str) -> list[str]:
-    """Sentences on the links that failed: those named in the scenario, and how many at random."""
+    """Sentences on the links that failed: those named in the scenario, and by their ports those drawn at random."""
     try:
         failures = tomllib.loads(run.scenario_toml or "").get("failures", [])
     except tomllib.TOMLDecodeError:
@@ -88,10 +90,15 @@ def _failed(run: Results, own: str) -> list[str]:
     said = [f"{own}Links that were down: {'; '.join(named)}."] if named else []
     count = sum(int(one.get("count", 1)) for one in failures if one.get("kind") == "random")
     if count:
-        lost, table = run.links["drops_link_down"] > 0, run.links
-        hit = [f"{n}:{p}" for n, p in zip(table["node"][lost], table["port"][lost], strict=True)]
-        some = f" (packets were lost to links down at the ports {', '.join(hit[:20])})" if hit else ""
-        said.append(f"{own}{many(count, 'link failure')} at random: which links, and when, is not on record{some}.")
+        drawn = [
+            f"{f['node']}:{f['port']} – {f['peer']}:{f['peer_port']} from {format_time(f['down_ps'])}"
+            + (f" until {format_time(f['up_ps'])}" if f["up_ps"] is not None else "")
+            for f in run.summary["failures"]
+        ]
+        more = f"; and {len(drawn) - MOST_FAILED} more" if len(drawn) > MOST_FAILED else ""
+        all_of = "these and the others" if named else "these"
+        where = f": {all_of}, by their ports: {'; '.join(drawn[:MOST_FAILED])}{more}" if drawn else ""
+        said.append(f"{own}{many(count, 'link failure')} at random{where}.")
     return said
 
 

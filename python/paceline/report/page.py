@@ -31,12 +31,12 @@ class Drawing:
     """Endings of the files in ``figures/`` that the page leads to."""
 
     @classmethod
-    def of(cls, figure: Figure, name: str, caption: str, folder: Path | None, *, svg: bool = False) -> Drawing:
+    def of(cls, figure: Figure, name: str, caption: str, folder: Path | None) -> Drawing:
         """Draws a figure for the page and, unless ``folder`` is ``None``, as files there (:func:`plot.save`)."""
         if folder is not None:
-            plot.save(figure, folder, name, svg=svg)
+            plot.save(figure, folder, name)
         wide = figure.get_figwidth() > 1.5 * plot.COLUMN_INCHES
-        files = () if folder is None else ("png", "pdf", "svg") if svg else ("png", "pdf")
+        files = () if folder is None else ("png", "pdf", "svg")
         return cls(name, Markup(plot.inline_svg(figure, name, caption)), caption, wide, files)
 
 

@@ -31,7 +31,7 @@ def write_report(
 
     With ``group`` only the flows and queries of that workload group are timed.
 
-    With ``paper_figures`` the figures also go to ``figures/`` beside it, as PNG and PDF: most of the time a report
+    With ``paper_figures`` the figures also go to ``figures/`` beside it, as PNG, PDF and SVG: most of the time a report
     takes. Returns ``out``.
 
     Raises :class:`ResultsError` for a folder that cannot be read, before anything is written, ``OSError`` when the disk

@@ -125,7 +125,7 @@ def write_experiment(judged: Judged, folder: Path) -> Path:
     sections = [_verdicts("verdicts", "Verdicts", _RULES, judged.verdicts)]
     if judged.verdicts:
         more = e.show(judged.runs, judged.scale)
-        drawings = [Drawing.of(d.figure, d.name, d.caption, folder / "figures", svg=True) for d in more.drawings]
+        drawings = [Drawing.of(d.figure, d.name, d.caption, folder / "figures") for d in more.drawings]
         if drawings:
             sections.append(Section("figures", "Figures", figures=drawings))
         for name, text in more.files.items():

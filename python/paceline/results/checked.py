@@ -57,6 +57,10 @@ _PARTS: dict[str, dict[str, type | tuple[type, ...]]] = {
         "scheme": str,
         **dict.fromkeys(("packets", "frame_bytes", "delivered_bytes", "dropped_packets", "dropped_bytes"), int),
     },
+    "failures": {
+        **dict.fromkeys(("node", "port", "peer", "peer_port", "down_ps"), int),
+        "up_ps": (int, _NULL),
+    },
 }
 _MOST_BYTES = 256 << 20
 _ALWAYS = ("schema_version", "name", "status")
@@ -98,8 +102,8 @@ def read_summary(path: Path) -> dict[str, Any]:
             scheme.setdefault("cc", "")
     _check_entries(path, summary, "schemes", {"name": str, "cc": str})
     _check_entries(path, summary, "load", {"tier": str, "offered": _NUMBER, "carried": _NUMBER})
-    for field in ("mpi", "traffic"):
-        _check(path, field, summary.get(field, []), list)
+    for field in _PARTS:
+        _check(path, field, summary.setdefault(field, []), list)
         _check_entries(path, summary, field, _PARTS[field])
     _check_queries(path, summary)
     for field in ("groups", "warnings", "without_effect", "closed_loop"):

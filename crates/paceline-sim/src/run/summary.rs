@@ -1,17 +1,19 @@
 //! `summary.json`: what is known before a run, and what came of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Ready;
 use super::choice::kind_name;
 use super::machine::peak_rss_mib;
 use crate::engine::Ending;
 use crate::engine::windows::Windows;
+use crate::graph::NodeId;
 use crate::net::Net;
 use crate::offered::closed_loop_groups;
 use crate::results::mpi;
 use crate::results::{
-    CounterSummary, EngineSummary, FlowCounts, Measure, QueryCounts, SCHEMA_VERSION, SchemeTraffic, Summary, TierLoad,
+    CounterSummary, EngineSummary, FlowCounts, LinkDown, Measure, QueryCounts, SCHEMA_VERSION, SchemeTraffic, Summary,
+    TierLoad,
 };
 use crate::scenario::{EngineChoice, Scenario};
 use crate::spec::Resolved;
@@ -61,9 +63,29 @@ pub(super) fn first_summary(
         hosts,
         switches: graph.nodes() - hosts,
         links: graph.ports.len() / 2,
+        failures: failures(scenario),
         without_effect,
         ..Summary::default()
     }
+}
+
+/// What fails when.
+fn failures(scenario: &Scenario) -> Vec<LinkDown> {
+    let graph = &scenario.graph;
+    let mut outages = scenario.failures.outages.clone();
+    outages.sort_by_key(|o| (o.down, o.link));
+    // Of the two ports of a link the one with the lower number.
+    let mut ports: BTreeMap<u32, LinkDown> = BTreeMap::new();
+    if !outages.is_empty() {
+        for node in 0..graph.nodes() as NodeId {
+            for (port, p) in (0..).zip(graph.ports_of(node)) {
+                let of = LinkDown { node, port, peer: p.peer, peer_port: u32::from(p.peer_port), down_ps: 0, up_ps: None };
+                ports.entry(p.link).or_insert(of);
+            }
+        }
+    }
+    let found = outages.iter().filter_map(|o| Some((o, *ports.get(&o.link)?)));
+    found.map(|(o, of)| LinkDown { down_ps: o.down.0, up_ps: o.up.map(|up| up.0), ..of }).collect()
 }
 
 /// Whether hosts ask one another.
@@ -119,8 +141,10 @@ pub(super) fn fill_summary(summary: &mut Summary, spec: &Resolved, net: &Net, en
     }
     if let Some((_, _, failure)) = &net.first_failure {
         summary.warnings.push(format!(
-            "{} flows were given up after {} timeouts; at the first: {failure}",
-            c.failed, spec.host.rto_tries
+            "{} given up after {} timeouts{}: {failure}",
+            if c.failed == 1 { "1 flow was".into() } else { format!("{} flows were", c.failed) },
+            spec.host.rto_tries,
+            if c.failed == 1 { "" } else { "; at the first" }
         ));
     }
     summary.without_effect.extend(crate::effect::without_effect(spec, net));

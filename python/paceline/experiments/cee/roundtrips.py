@@ -236,7 +236,7 @@ def _delays(runs: Runs) -> Iterator[Drawing]:
             f = facts(run)
             series[title] = (f.queue_us * 1e6, delays_us(f.queue_bytes))
     if series:
-        figure = plot.timeline(series, "Round trip in the network (µs)")
+        figure = plot.timeline(series, "Round trip in the network (µs)", log=True)
         yield Drawing("E7-delay", figure, "Round trip of a small message during incasts of 32 hosts.")
 
 
