@@ -122,7 +122,8 @@ RANKS = Table(
 QUEUES = Table(
     "queues",
     "Exact time-weighted histograms of the bytes waiting at egress ports of switches, the packet on the wire not "
-    "counted. Of the whole run, warm-up included. Bins no queue was ever in are left out. In large networks a row stands for all ports of a tier.",
+    "counted. Of the whole run, warm-up included. Bins no queue was ever in are left out. In large networks a "
+    "row stands for all ports of a tier.",
     (
         *_PLACE,
         _CLASS,
@@ -380,8 +381,8 @@ SUMMARY = (
         "failures",
         list,
         "",
-        "Links that fail, in the order of time, those drawn at random included: `node`, `port`, `peer` and `peer_port`, the "
-        "two ends as in links.csv; `down_ps` and `up_ps`, null for never. Only where there are any.",
+        "Links that fail, in the order of time, those drawn at random included: `node`, `port`, `peer` and "
+        "`peer_port`, the two ends as in links.csv; `down_ps` and `up_ps`, null for never. Only where there are any.",
     ),
     Column(
         "series_interval_ps",

@@ -79,7 +79,8 @@ fn failures(scenario: &Scenario) -> Vec<LinkDown> {
     if !outages.is_empty() {
         for node in 0..graph.nodes() as NodeId {
             for (port, p) in (0..).zip(graph.ports_of(node)) {
-                let of = LinkDown { node, port, peer: p.peer, peer_port: u32::from(p.peer_port), down_ps: 0, up_ps: None };
+                let of =
+                    LinkDown { node, port, peer: p.peer, peer_port: u32::from(p.peer_port), down_ps: 0, up_ps: None };
                 ports.entry(p.link).or_insert(of);
             }
         }
