@@ -13,7 +13,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use measure::{Row, Way, child, instructions, run_one};
-use paceline_sim::run::cpu_seconds;
+use paceline_sim::machine::cpu_seconds;
 use workloads::{WORKLOADS, Workload};
 
 /// Data hops above which a run under valgrind takes minutes and says no more than the small ones.

@@ -5,7 +5,8 @@ use std::process::Command;
 
 use paceline_sim::InputError;
 use paceline_sim::assemble::assemble;
-use paceline_sim::run::{cpu_seconds, peak_rss_mib, prepare_bench};
+use paceline_sim::machine::{cpu_seconds, peak_rss_mib};
+use paceline_sim::run::prepare_bench;
 use paceline_sim::spec;
 use serde::{Deserialize, Serialize};
 

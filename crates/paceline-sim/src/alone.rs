@@ -26,15 +26,13 @@ use crate::error::{InputError, RunError};
 use crate::net::Net;
 use crate::record::{FlowRecord, Status};
 use crate::results::flow_file::Records;
-use crate::results::{Summary, read_summary};
+use crate::results::{ALONE_FILE, Summary, read_summary};
 use crate::scenario::{FailureConfig, QueueRecords, RecordConfig, Scenario, Stop};
 use crate::spec::parse;
 use crate::workload::{FlowSpec, FlowTable};
 use paceline_proto::units::Time;
 use way::{Way, Ways};
 
-/// Name of the file in the result folder.
-pub const FILE: &str = "alone.bin";
 const MAGIC: &[u8; 8] = b"PACELALN";
 const VERSION: u32 = 1;
 /// Bytes of a flow's entry: FCT at the sender and at the receiver, ps; 0 where there is none.
@@ -71,10 +69,10 @@ pub fn compute(
     threads: usize,
     watch: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<bool, RunError> {
-    let part = folder.join(format!(".{FILE}.part"));
+    let part = folder.join(format!(".{ALONE_FILE}.part"));
     let result = fill(folder, &part, version, threads, watch).and_then(|complete| {
         if complete {
-            std::fs::rename(&part, folder.join(FILE))?;
+            std::fs::rename(&part, folder.join(ALONE_FILE))?;
         }
         Ok(complete)
     });

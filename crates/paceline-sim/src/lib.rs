@@ -19,6 +19,7 @@ pub mod hpcc_format;
 pub mod ideal;
 mod input;
 mod local;
+pub mod machine;
 mod message;
 pub mod mpi;
 pub mod net;

@@ -346,7 +346,9 @@ impl Folder {
 }
 
 /// What a run or a report leaves beside the tables.
-const OTHER_FILES: [&str; 4] = ["scenario.toml", "report.html", "flows.parquet", crate::alone::FILE];
+const OTHER_FILES: [&str; 4] = ["scenario.toml", "report.html", "flows.parquet", ALONE_FILE];
+/// What each flow takes alone with its own transport.
+pub const ALONE_FILE: &str = "alone.bin";
 
 fn is_figure(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "png" || e == "pdf" || e == "svg")

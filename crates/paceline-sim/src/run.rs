@@ -7,14 +7,12 @@
 //! | `set_up.rs` | the network in its engine, with what it records |
 //! | `watch.rs` | flows to disk and progress to who watches, while it runs |
 //! | `summary.rs` | `summary.json`, and the warnings in it |
-//! | `machine.rs` | CPU time and memory |
 //! | `estimate.rs` | a scenario checked, and what its run would cost |
 //! | `bench.rs` | a run without a result folder |
 
 mod bench;
 mod choice;
 mod estimate;
-mod machine;
 mod set_up;
 mod summary;
 mod watch;
@@ -26,7 +24,6 @@ use std::time::Instant;
 pub use self::bench::{Bench, prepare_bench};
 pub use self::choice::choose_engine;
 pub use self::estimate::{Check, check};
-pub use self::machine::{cpu_seconds, peak_rss_mib};
 use self::set_up::{Ready, set_up};
 use self::summary::{fill_summary, first_summary, has_queries};
 pub use self::watch::Snapshot;
@@ -35,6 +32,7 @@ use crate::assemble::assemble;
 use crate::engine::Ending;
 use crate::error::InputError;
 pub use crate::error::RunError;
+use crate::machine::cpu_seconds;
 use crate::net::Net;
 use crate::results::flow_file::FlowFile;
 use crate::results::query_file::{self, QueryFile};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use paceline_sim::alone;
 use paceline_sim::record::{FlowRecord, Status};
+use paceline_sim::results::ALONE_FILE;
 use paceline_sim::results::flow_file::Records;
 use paceline_sim::run::{Request, run};
 use paceline_sim::spec::parse;
@@ -30,7 +31,7 @@ fn computed(out: &Path, threads: usize) -> Vec<(u64, u64)> {
         done <= all
     });
     assert!(complete.unwrap(), "{seen}");
-    let bytes = std::fs::read(out.join(alone::FILE)).unwrap();
+    let bytes = std::fs::read(out.join(ALONE_FILE)).unwrap();
     let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
     assert_eq!(word(16) as usize, (bytes.len() - 64) / 16);
     (64..bytes.len()).step_by(16).map(|at| (word(at), word(at + 8))).collect()
@@ -140,10 +141,10 @@ fn alone_has_the_stacks_own_cost_and_does_not_depend_on_threads() {
     assert!(
         long.clone().count() > 3 && long.clone().all(|(f, (sender, _))| *sender as f64 > 1.03 * f.ideal_sender as f64)
     );
-    let bytes = std::fs::read(out.join(alone::FILE)).unwrap();
+    let bytes = std::fs::read(out.join(ALONE_FILE)).unwrap();
     for threads in [2, 5] {
         computed(&out, threads);
-        assert!(bytes == std::fs::read(out.join(alone::FILE)).unwrap(), "{threads} threads");
+        assert!(bytes == std::fs::read(out.join(ALONE_FILE)).unwrap(), "{threads} threads");
     }
 }
 

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use paceline_sim::assemble::assemble;
 use paceline_sim::engine::Ending;
-use paceline_sim::run::{check, peak_rss_mib, prepare_bench};
+use paceline_sim::machine::peak_rss_mib;
+use paceline_sim::run::{check, prepare_bench};
 use paceline_sim::spec::{Resolved, parse};
 
 /// Says to a process which case it is to measure.

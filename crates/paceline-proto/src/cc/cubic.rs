@@ -78,8 +78,9 @@ pub struct Cubic {
 impl Cubic {
     /// A fresh flow.
     pub fn new(ctx: &FlowContext) -> Self {
+        let freebsd = matches!(&ctx.params, super::Params::Cubic(p) if p.form == Form::Freebsd2011);
         Self {
-            window: Window::new(ctx),
+            window: Window::new(ctx, freebsd),
             samples: 0,
             rtt_sum: 0,
             mean_rtt: 0,

@@ -47,7 +47,8 @@ pub struct NewReno {
 impl NewReno {
     /// A fresh flow.
     pub fn new(ctx: &FlowContext) -> Self {
-        Self { window: Window::new(ctx) }
+        let freebsd = matches!(&ctx.params, super::Params::NewReno(p) if p.halving == Halving::WindowInSegments);
+        Self { window: Window::new(ctx, freebsd) }
     }
 }
 

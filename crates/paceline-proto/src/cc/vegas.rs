@@ -56,7 +56,8 @@ pub struct Vegas {
 impl Vegas {
     /// A fresh flow.
     pub fn new(ctx: &FlowContext) -> Self {
-        Self { window: Window::new(ctx), base_rtt: Duration(u64::MAX), grows: true }
+        let freebsd = matches!(&ctx.params, super::Params::Vegas(p) if p.halving == Halving::WindowInSegments);
+        Self { window: Window::new(ctx, freebsd), base_rtt: Duration(u64::MAX), grows: true }
     }
 
     /// The timed segment is acknowledged; `sent` bytes were sent from its first one on.

@@ -1,7 +1,6 @@
 //! The congestion window that `NewReno`, CUBIC and Vegas share (RFC 5681, RFC 3465).
 
-use super::new_reno::Halving;
-use super::{FlowContext, Params, StreamAck, cubic};
+use super::{FlowContext, StreamAck};
 
 /// No slow-start threshold yet.
 pub const UNLIMITED: u32 = u32::MAX;
@@ -27,14 +26,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// One segment, until [`Window::start`].
-    pub fn new(ctx: &FlowContext) -> Self {
-        let inclusive = match &ctx.params {
-            Params::NewReno(p) => p.halving == Halving::WindowInSegments,
-            Params::Vegas(p) => p.halving == Halving::WindowInSegments,
-            Params::Cubic(p) => p.form == cubic::Form::Freebsd2011,
-            _ => false,
-        };
+    /// One segment, until [`Window::start`]. `inclusive`: slow start also at ssthresh, as in FreeBSD.
+    pub fn new(ctx: &FlowContext, inclusive: bool) -> Self {
         let before = (ctx.mtu, UNLIMITED);
         Self { cwnd: ctx.mtu, ssthresh: UNLIMITED, counted: 0, before, timed_out: false, inclusive }
     }

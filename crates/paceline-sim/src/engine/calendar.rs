@@ -5,12 +5,9 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use super::chains::{Chains, EMPTY};
-use super::order;
+use super::order::{self, Event};
 use super::sort::{self, BLOCK, MOST};
 use crate::packet::prefetch;
-
-/// An event: time, key among equal times, payload.
-pub(super) type Event = (u64, u64, u64);
 
 /// How events of equal time are ordered. The upper two bits of keys go first in either way.
 #[derive(Clone, Copy, Debug)]

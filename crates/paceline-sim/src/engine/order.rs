@@ -5,6 +5,9 @@
 
 use paceline_proto::rng::hash3;
 
+/// An event of the sequential engine: time, key among equal times, payload.
+pub(super) type Event = (u64, u64, u64);
+
 /// What an event is, in the order equal times are handled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Rank {

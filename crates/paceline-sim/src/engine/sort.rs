@@ -5,8 +5,8 @@
 
 use wide::i32x4;
 
-use super::calendar::Event;
 use super::inbox::Key;
+use super::order::Event;
 
 /// Numbers ranked at once.
 pub(super) const BLOCK: usize = 8;

@@ -422,7 +422,7 @@ impl Windowed {
                 .map(|mut driver| {
                     scope.spawn(move || {
                         let _disband = Disband(driver.team);
-                        (driver.run(None), crate::run::cpu_seconds())
+                        (driver.run(None), crate::machine::cpu_seconds())
                     })
                 })
                 .collect();

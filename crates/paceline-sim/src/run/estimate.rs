@@ -6,13 +6,13 @@ use std::sync::Arc;
 use paceline_proto::cc::Telemetry;
 
 use super::choice::choose_engine;
-use super::machine::memory_mib;
 use super::set_up::{chosen_ports, series_plan};
 use crate::assemble::assemble;
 use crate::engine::sequential::list_bytes;
 use crate::engine::windows::Windows;
 use crate::error::InputError;
 use crate::graph::NodeId;
+use crate::machine::memory_mib;
 use crate::net::Net;
 use crate::programs::mpi::Mpi;
 use crate::programs::{Kind, Program};

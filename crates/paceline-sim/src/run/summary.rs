@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Ready;
 use super::choice::kind_name;
-use super::machine::peak_rss_mib;
 use crate::engine::Ending;
 use crate::engine::windows::Windows;
 use crate::graph::NodeId;
+use crate::machine::peak_rss_mib;
 use crate::net::Net;
 use crate::offered::closed_loop_groups;
 use crate::results::mpi;

@@ -12,7 +12,7 @@ pub fn peak_rss_mib() -> f64 {
 }
 
 /// A line of the process's status, in MiB; 0 where the system has none.
-pub(super) fn memory_mib(key: &str) -> f64 {
+pub(crate) fn memory_mib(key: &str) -> f64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find_map(|l| l.strip_prefix(key));
     line.and_then(|l| l.split_whitespace().next()?.parse::<f64>().ok()).unwrap_or(0.0) / 1024.0
