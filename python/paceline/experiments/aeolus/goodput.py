@@ -137,9 +137,13 @@ def _drawings(values: Values, loads: Sequence[float]) -> Iterator[Drawing]:
         for name, stack in STACKS.items()
     }
     said = ", ".join(f"{STACKS[name].title} {value:.0%}" for name, value in PUBLISHED.items())
-    caption = f"Figure 18: goodput over load, both as shares of the hosts' links. Published maxima: {said}."
+    caption = (
+        "Figure 18: goodput over load, both as shares of the hosts' links. Published maxima, hollow and grey at the "
+        f"highest load: {said}."
+    )
     names = ("Offered load, share of the links", "Goodput, share of the links")
-    chart = multiples.Chart("", curves, *names, scale="linear")
+    held = {STACKS[name].title: ([max(loads)], [value]) for name, value in PUBLISHED.items()}
+    chart = multiples.Chart("", curves, *names, scale="linear", published=held)
     yield Drawing("A4-goodput", multiples.charts([[chart]], AEOLUS_OF), caption)
 
 
