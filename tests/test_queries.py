@@ -59,6 +59,35 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_query_waits_only_where_no_connection_is_idle(seed: int) -> None:
+    """Towards a workload's end connections without a next query of their own were left out: short queries waited."""
+    text = """
+[topology]
+kind = "star"
+hosts = 2
+host_rate = "10Gbps"
+[schemes.rdma]
+cc = "hpcc"
+[[workloads]]
+kind = "rpc"
+clients = [0]
+servers = [1]
+connections = 6
+sizes = "50KB"
+mode = "open"
+pick = "idle"
+end = "1ms"
+load = { value = 0.6 }
+"""
+    queries = simulate(f"seed = {seed}\n{text}", progress="none").queries
+    start, end = queries["start_ps"].astype(float), (queries["start_ps"] + queries["qct_ps"]).astype(float)
+    assert len(start) > 8
+    for at, own in zip(start, queries["connection"], strict=True):
+        busy = queries["connection"][(start < at) & (end > at)]
+        assert own not in busy or len(set(busy)) == 6, f"waits at {at} ps with {6 - len(set(busy))} idle"
+
+
 def test_rates_and_times_are_those_of_the_rows(folder: Path) -> None:
     """Every number of the page follows from queries.csv: a rate counts answers after the warm-up."""
     results = Results.load(folder / "out")

@@ -46,14 +46,23 @@ struct Client {
     response: u64,
 }
 
+/// Connections that share their queries with those at the same NIC.
+#[derive(Clone, Debug, Default)]
+struct Pool {
+    /// Those that have begun, with their NICs.
+    connections: Vec<(u32, u32)>,
+    /// How many will issue queries by themselves, those that have not begun included. Until there is none, each may get some.
+    planning: u32,
+}
+
 /// All clients of a run.
 pub(crate) struct Rpcs {
     workloads: Arc<[Arc<Rpc>]>,
     clients: Vec<Client>,
     /// By NIC: next queries of open-loop clients, and their connections.
     due: Vec<BinaryHeap<Reverse<(u64, u32)>>>,
-    /// By NIC, workload and pair of hosts: connections, where queries go to idle ones.
-    pools: BTreeMap<(u32, u16, NodeId, NodeId), Vec<u32>>,
+    /// By workload and pair of hosts, where queries go to idle connections.
+    pools: BTreeMap<(u16, NodeId, NodeId), Pool>,
     sprayed: bool,
 }
 
@@ -64,8 +73,13 @@ impl Rpcs {
             return None;
         }
         let mut clients = Vec::new();
+        let mut pools = BTreeMap::<_, Pool>::new();
         for (number, rpc) in scenario.rpcs.iter().enumerate() {
             for own in 0..rpc.count() {
+                if let Queries::Poisson(_, Pick::Idle) = rpc.queries {
+                    let (client, server) = rpc.ends(clients.len() as u32);
+                    pools.entry((number as u16, client, server)).or_default().planning += 1;
+                }
                 let stream = |purpose| Stream::new(scenario.seed, purpose, stream_id(rpc.workload, u64::from(own)));
                 clients.push(Client {
                     rpc: number as u16,
@@ -84,7 +98,7 @@ impl Rpcs {
         Some(Box::new(Self {
             workloads: Arc::clone(&scenario.rpcs),
             clients,
-            pools: BTreeMap::new(),
+            pools,
             due: vec![BinaryHeap::new(); nics],
             sprayed: scenario.routing.choice == PathChoice::Spray,
         }))
@@ -126,18 +140,19 @@ impl Rpcs {
         ideal::least_time(bytes, framing, way, self.sprayed)
     }
 
-    /// The connections at a NIC that share their queries with this one.
-    fn pool_of(&self, nic: u32, connection: u32) -> (u32, u16, NodeId, NodeId) {
+    /// What a connection shares its queries with.
+    fn pool_of(&self, connection: u32) -> (u16, NodeId, NodeId) {
         let rpc = self.clients[connection as usize].rpc;
         let (client, server) = self.workloads[usize::from(rpc)].ends(connection);
-        (nic, rpc, client, server)
+        (rpc, client, server)
     }
 
     /// The connection that gets a query whose turn it is on `connection`: that one, or the one with the fewest outstanding.
     fn pick(&self, nic: u32, connection: u32) -> u32 {
-        let Some(pool) = self.pools.get(&self.pool_of(nic, connection)) else { return connection };
+        let Some(pool) = self.pools.get(&self.pool_of(connection)) else { return connection };
         let outstanding = |c: u32| self.clients[c as usize].outstanding.len();
-        let open = pool.iter().copied().filter(|c| !self.clients[*c as usize].closed);
+        let here = pool.connections.iter().filter(|(at, _)| *at == nic).map(|(_, c)| *c);
+        let open = here.filter(|c| !self.clients[*c as usize].closed);
         // Its own first among equals, then the lowest number.
         open.min_by_key(|c| (outstanding(*c), *c != connection, *c)).unwrap_or(connection)
     }
@@ -172,10 +187,9 @@ impl Net {
         let Some(r) = &mut self.rpcs else { return };
         match r.of(connection).queries {
             Queries::Outstanding(n) => (0..n).for_each(|_| self.issue(connection, now)),
-            Queries::Poisson(_, pick) => {
-                if pick == Pick::Idle {
-                    let key = r.pool_of(nic, connection);
-                    r.pools.entry(key).or_default().push(connection);
+            Queries::Poisson(..) => {
+                if let Some(pool) = r.pools.get_mut(&r.pool_of(connection)) {
+                    pool.connections.push((nic, connection));
                 }
                 self.plan(nic, connection, now);
             }
@@ -194,9 +208,30 @@ impl Net {
                 let timer = &mut self.nics[nic as usize].timer_at;
                 *timer = (*timer).min(at);
             }
-            None => client.done = true,
+            None => self.plan_no_more(connection),
         }
-        self.settle_client(connection);
+    }
+
+    /// An open-loop client has issued its last query by itself. It may still get others' of its pool, until that is so for all.
+    fn plan_no_more(&mut self, connection: u32) {
+        let Some(r) = &mut self.rpcs else { return };
+        let key = r.pool_of(connection);
+        let over = match r.pools.get_mut(&key) {
+            None => vec![connection],
+            Some(pool) => {
+                pool.planning -= 1;
+                if pool.planning > 0 {
+                    return;
+                }
+                pool.connections.iter().map(|(_, c)| *c).collect()
+            }
+        };
+        for connection in over {
+            if let Some(r) = &mut self.rpcs {
+                r.clients[connection as usize].done = true;
+            }
+            self.settle_client(connection);
+        }
     }
 
     /// The queries due at a NIC by `now`.
