@@ -230,8 +230,7 @@ fn note(fixed: &Fixed<'_>, p: &mut Port, rows: &mut [QueueTime], class: u8, now:
 #[inline(never)]
 fn mark(fixed: &Fixed<'_>, p: &Port, packet: &mut Packet, rare: &mut Rare<'_>, behind: u32, words: Option<&Words>) {
     if fixed.ecn.is_some_and(|e| e.marks(behind, fixed.draws.ecn, fixed.port, p.tx_packets))
-        && packet.kind == Kind::Data
-        && fixed.rules.takes_mark(words)
+        && fixed.rules.takes_mark(packet, words)
     {
         packet.flags |= CE;
         rare.marks += 1;

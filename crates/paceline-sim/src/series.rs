@@ -107,6 +107,15 @@ impl Net {
         }
     }
 
+    /// The run is over at `end`, and nothing more happens until then: the samples up to there are taken, and those after it, which an
+    /// engine may have taken, forgotten.
+    pub(crate) fn end_samples(&mut self, end: u64) {
+        if self.series.interval > 0 {
+            self.sample_until(end);
+            self.series.cut(end);
+        }
+    }
+
     fn flow_state(&self, slot: usize) -> FlowState {
         let flow = &self.flows[slot];
         let Some(messages) = &self.messages else {
@@ -165,6 +174,17 @@ impl Series {
         for (mine, theirs) in self.waits.iter_mut().zip(&other.waits) {
             mine.extend_from_slice(theirs);
         }
+    }
+
+    /// Forgets the samples after an instant, ps.
+    fn cut(&mut self, end: u64) {
+        let kept = self.times.partition_point(|at| *at <= end);
+        self.times.truncate(kept);
+        self.queues.truncate(kept);
+        self.active.truncate(kept);
+        self.finished.truncate(kept);
+        self.flows.truncate(kept);
+        self.waits.truncate(kept);
     }
 
     /// Keeps every other sample.

@@ -33,7 +33,7 @@ fn paused_link(graph: &Graph, port: &PortInfo, config: &SwitchConfig, pfc: &Pfc,
         BufferModel::Shared => PausedLink::SHARED,
         BufferModel::PerPort => [2, u32::from(pfc.classes)],
     };
-    PausedLink { rate: back.rate, round_trip, frames, count }
+    PausedLink { rate: back.rate, out: port.rate, round_trip, frames, count }
 }
 
 /// How often `alpha` doubles at a port of `rate` where hosts have `host_rate`, both in bit/s: as often as the rate must be

@@ -121,6 +121,7 @@ impl Sequential {
             if at >= due {
                 if at >= stop {
                     report(&mut self.net, observer);
+                    self.net.end_samples(stop);
                     return Ok((Ending::Stopped, stop));
                 }
                 self.net.sample_until(at);
@@ -165,6 +166,7 @@ impl Sequential {
         if let Some(programs) = self.net.programs.as_ref().filter(|p| !p.is_idle()) {
             return Ok((Ending::Stalled(programs.stuck()), now));
         }
+        self.net.end_samples(self.net.last_end);
         Ok((Ending::Completed, now))
     }
 

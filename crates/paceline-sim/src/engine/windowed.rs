@@ -454,6 +454,14 @@ impl Windowed {
         let stalled = matches!(outcome, Ok(Verdict::Stalled));
         let waits: Vec<_> =
             self.parts.iter().filter(|_| stalled).flat_map(|p| crate::diagnosis::waits(&p.net)).collect();
+        let end = match outcome {
+            Ok(Verdict::Stopped) => Some(stop),
+            Ok(Verdict::Completed) => self.parts.iter().map(|p| p.net.last_end).max(),
+            _ => None,
+        };
+        if let Some(end) = end {
+            self.parts.iter_mut().for_each(|p| p.net.end_samples(end));
+        }
         let mut parts = std::mem::take(&mut self.parts).into_iter();
         if let Some(mut all) = parts.next() {
             all.net.settle();

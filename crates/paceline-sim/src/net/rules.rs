@@ -5,8 +5,29 @@ use paceline_proto::transport::selective_drop::SelectiveDrop;
 use paceline_proto::transport::tcp;
 
 use super::UNRECORDED;
-use crate::packet::{UNSCHEDULED, Words};
+use crate::packet::{INT, Kind, Packet, UNSCHEDULED, Words};
 use crate::scenario::{Scenario, Transport};
+
+/// Which data packets understand congestion marks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Ect {
+    /// All: RDMA.
+    All,
+    /// Those that say so: TCP, and UDP beside it.
+    Said,
+    /// None: messages.
+    None,
+}
+
+impl Ect {
+    fn of(scenario: &Scenario) -> Self {
+        match scenario.schemes.first().map(|s| &s.transport) {
+            None | Some(Transport::Rdma) => Ect::All,
+            Some(Transport::Tcp(_) | Transport::Udp(_)) => Ect::Said,
+            Some(Transport::Homa(_) | Transport::Ndp(_) | Transport::ExpressPass { .. }) => Ect::None,
+        }
+    }
+}
 
 /// Fixed from the start of a run.
 #[derive(Clone, Copy, Debug)]
@@ -15,8 +36,8 @@ pub(crate) struct Rules {
     pub(crate) class_slot: [u8; 8],
     /// What counts for a mark is all that waits at the port, not only in the packet's class.
     pub(crate) ecn_per_port: bool,
-    /// Only what says that it understands marks is marked (TCP and UDP).
-    pub(crate) asks_ect: bool,
+    /// Which data packets understand marks.
+    ect: Ect,
     pub(crate) int_units: IntUnits,
     /// Some packets carry INT records.
     pub(crate) writes_int: bool,
@@ -36,21 +57,28 @@ impl Rules {
         Self {
             class_slot: [UNRECORDED; 8],
             ecn_per_port: switch.ecn.as_ref().is_some_and(|e| e.per_port),
-            asks_ect: scenario.schemes.iter().any(|s| matches!(s.transport, Transport::Tcp(_) | Transport::Udp(_))),
+            ect: Ect::of(scenario),
             int_units: IntUnits::new(int_multiple),
             writes_int: scenario.uses_int(),
             port_limit,
             pfc_reaction: switch.pfc.map_or(0, |p| p.reaction.0),
-            selective_mask: if switch.selective.is_some() { UNSCHEDULED } else { 0 },
+            // Over RDMA nothing is unscheduled, and the flag says something else.
+            selective_mask: if switch.selective.is_some() && Ect::of(scenario) != Ect::All { UNSCHEDULED } else { 0 },
             selective: switch.selective,
         }
     }
 
-    /// Whether a data packet understands marks, by the words beside it: of TCP new data of a connection with ECN, no retransmission
-    /// (RFC 3168, section 6.1.5), nothing of UDP. Asked only of packets that meet congestion.
+    /// Whether a packet understands marks: data over RDMA; of TCP, by the words beside it, new data of a connection with ECN, no
+    /// retransmission (RFC 3168, section 6.1.5) and no probe, whose words are switches' records; nothing else. Asked only of packets
+    /// that meet congestion.
     #[cold]
-    pub(crate) fn takes_mark(&self, words: Option<&Words>) -> bool {
-        !self.asks_ect || words.is_some_and(|w| tcp::is_ect(w.0[3].0))
+    pub(crate) fn takes_mark(&self, packet: &Packet, words: Option<&Words>) -> bool {
+        packet.kind == Kind::Data
+            && match self.ect {
+                Ect::All => true,
+                Ect::None => false,
+                Ect::Said => packet.flags & INT == 0 && words.is_some_and(|w| tcp::is_ect(w.0[3].0)),
+            }
     }
 
     /// Whether the queues of a class are recorded: those of control packets only where data share their class.

@@ -229,7 +229,7 @@ impl Net {
             // An ACK is not marked: its flag is the echo of the data packet's. (The reference draws for it all the same.)
             let is_met = p.ecn != NO_ECN
                 && meets_congestion(port, p, class, (&self.rules, &self.ecn, &self.draws), &mut self.reference_random);
-            if is_met && packet.kind == Kind::Data && self.rules.takes_mark(self.arena.words(h).as_ref()) {
+            if is_met && self.rules.takes_mark(&self.arena[h], self.arena.words(h).as_ref()) {
                 self.arena[h].flags |= CE;
                 self.counters.marks += 1;
                 self.port_counts[port as usize].marks += 1;

@@ -18,6 +18,8 @@ pub enum Headroom {
 pub struct PausedLink {
     /// Rate of what comes in.
     pub rate: BitsPerSec,
+    /// Rate at which the pause goes out.
+    pub out: BitsPerSec,
     /// Delay both ways: the pause goes out, takes effect, and what left before comes in.
     pub round_trip: Duration,
     /// Largest frame and a pause frame, bytes.
@@ -32,11 +34,16 @@ impl PausedLink {
     pub const SHARED: [u32; 2] = [3, 8];
 
     /// Bytes that may arrive after a pause became due (802.1Qbb, annex O): what is sent in a round trip, and the frames that
-    /// [`count`](Self::count).
+    /// [`count`](Self::count). What goes out before the pause has, a frame that had just started and pauses, takes the longer the
+    /// slower the link is that way.
     pub fn in_flight(&self) -> u64 {
-        let bytes: u64 = self.frames.iter().zip(self.count).map(|(bytes, n)| u64::from(*bytes) * u64::from(n)).sum();
-        let flight = u128::from(self.rate.0) * u128::from(self.round_trip.0);
-        u64::try_from(flight.div_ceil(8_000_000_000_000)).unwrap_or(u64::MAX).saturating_add(bytes)
+        let [frame, pause] = self.frames.map(u128::from);
+        let [whole, pauses] = self.count.map(u128::from);
+        let (out, rate) = (u128::from(self.out.0.max(1)), u128::from(self.rate.0));
+        let meanwhile = ((frame + pauses * pause) * rate.max(out)).div_ceil(out);
+        let flight = (rate * u128::from(self.round_trip.0)).div_ceil(8_000_000_000_000);
+        u64::try_from(flight.saturating_add(meanwhile).saturating_add(whole.saturating_sub(1) * frame))
+            .unwrap_or(u64::MAX)
     }
 }
 

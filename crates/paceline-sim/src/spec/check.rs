@@ -204,6 +204,12 @@ fn transports(spec: &Spec, root: &Node) -> Read<()> {
         return Err(allowed(bad(root, &format!("schemes.{other}"), &problem), "schemes over TCP or UDP, or none"));
     }
     let message = spec.schemes.iter().find(|(_, s)| s.cc.is_message_transport());
+    if spec.quirks.nic_round_robin
+        && let Some((name, _)) = spec.schemes.iter().find(|(_, s)| over_ip(&s.cc) || s.cc.is_message_transport())
+    {
+        let error = bad(root, "quirks.nic_round_robin", &format!("schemes.{name} is no RDMA, whose NIC this is of"));
+        return Err(allowed(error, "false, or schemes over RDMA"));
+    }
     let trimming = spec.switch.trimming.enabled;
     let Some((name, scheme)) = message else {
         if trimming {

@@ -114,8 +114,8 @@ fn headroom(scenario: &Resolved, port: &Ports) -> u64 {
     let frames = [framing.payload.0 + framing.header.0 + TELEMETRY, framing.pfc_frame.0];
     let round_trip = Duration(port.out.delay.0 + port.back.delay.0 + scenario.switch.pfc.reaction.0);
     let frames = frames.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
-    let (rate, count) = (port.back.rate, PausedLink::SHARED);
-    scenario.switch.pfc.headroom.config().bytes(&PausedLink { rate, round_trip, frames, count })
+    let (rate, out, count) = (port.back.rate, port.out.rate, PausedLink::SHARED);
+    scenario.switch.pfc.headroom.config().bytes(&PausedLink { rate, out, round_trip, frames, count })
 }
 
 fn pfc(scenario: &Resolved, out: &mut Vec<String>) {

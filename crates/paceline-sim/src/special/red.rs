@@ -6,11 +6,10 @@
 use paceline_proto::red::{Params, Red};
 use paceline_proto::rng::hash3;
 use paceline_proto::transport::selective_drop::Verdict;
-use paceline_proto::transport::tcp;
 use paceline_proto::units::Duration;
 
 use crate::net::{Arrivals, Lane, Net, Schedule};
-use crate::packet::{CE, Handle, Kind};
+use crate::packet::{CE, Handle};
 use crate::port::Port;
 use crate::scenario::{RedQueues, Scenario};
 
@@ -79,12 +78,7 @@ impl Net {
     /// Whether RED drops an arriving packet; it may mark it instead.
     pub(super) fn red_refuses(&mut self, port: u32, h: Handle, now: u64) -> bool {
         let packet = self.arena[h];
-        let ect = packet.kind == Kind::Data
-            && match &self.messages {
-                None => true,
-                Some(m) if m.is_tcp() => self.arena.words(h).is_some_and(|w| tcp::is_ect(w.0[3].0)),
-                Some(_) => false,
-            };
+        let ect = self.rules.takes_mark(&packet, self.arena.words(h).as_ref());
         let Some(Special::Red(red)) = self.special.as_deref_mut() else { return false };
         match red.verdict(port, &self.ports[port as usize], packet.class, now, ect) {
             Verdict::Enqueue => false,

@@ -30,9 +30,10 @@ pub fn lack_of_headroom(scenario: &Scenario) -> Option<String> {
     let number = |n: u32| ["no", "one", "two", "three", "four", "five", "six", "seven", "eight"][n.min(8) as usize];
     let plural = |n: u32| if n == 1 { "" } else { "s" };
     let [whole, pauses] = link.count;
+    let slow = if link.out < link.rate { format!(", the pause at {}", link.out) } else { String::new() };
     Some(format!(
         "switch.pfc.{setting} sets {} bytes aside for the link {from}->{to}, over which {} may arrive after a pause \
-         ({} and back in {}, {} frame{} of {frame} bytes, {} pause frame{} of {pause}): packets may be lost; enough is {enough}",
+         ({} and back in {}, {} frame{} of {frame} bytes, {} pause frame{} of {pause}{slow}): packets may be lost; enough is {enough}",
         aside(&link),
         link.in_flight(),
         link.rate,
