@@ -340,7 +340,12 @@ SUMMARY = (
         "Third duplicate ACKs that repaired nothing, since an earlier reduction covers what they acknowledge (TCP).",
     ),
     Column("counters.ecn_reductions", int, "", "Windows reduced for congestion marks (TCP)."),
-    Column("counters.max_buffer_bytes", int, "bytes", "Most bytes ever in the buffer of one switch."),
+    Column(
+        "counters.max_buffer_bytes",
+        int,
+        "bytes",
+        "Most bytes in the buffer of one switch at a sampling instant of series.csv; 0 without series.",
+    ),
     Column(
         "traffic",
         list,

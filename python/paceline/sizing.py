@@ -108,14 +108,23 @@ def points(
     """
     found: list[Point] = []
     remarks: list[str] = []
+    _all_differ([s.stem for s in scenarios], [str(s) for s in scenarios], "scenario")
     for scenario in scenarios:
         chosen = list(buffers)
         if not chosen:
             chosen, remark = _halved(scenario, vary, overrides)
             remarks += [f"{scenario.stem}: {remark}" if len(scenarios) > 1 else remark] if remark else []
         made = grid(scenario, [f"{BUFFER}={','.join(chosen)}", *vary], seeds=seeds, overrides=overrides)
+        _all_differ([_bytes(size) for size in chosen], chosen, "--buffers")
         found += [replace(p, key={"scenario": scenario.stem, **p.key}) for p in made]
     return found, remarks
+
+
+def _all_differ(values: Sequence[object], texts: Sequence[str], field: str) -> None:
+    """Raises InputError where two would be taken for one curve or point, over which their runs would be averaged."""
+    for value, text in zip(values, texts, strict=True):
+        if values.count(value) > 1:
+            raise _native.input_error("twice", field=field, value=text, allowed="each once, files by their names")
 
 
 def _halved(scenario: Path, vary: Sequence[str], overrides: Sequence[str]) -> tuple[list[str], str]:

@@ -265,9 +265,12 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
             pairs = [(counts_cell(c[k]), slowdown_cell(c[k], q)) for c in columns]
             rows.append((Cell(name), *(Cell(value.text, f"({count.text})") for count, value in pairs)))
         first = curves[0][i]
-        ratios = [analysis.geometric_mean_ratio(c[i].value, first.value, bins.weight) for c in curves]
+        # What the rows above withhold, as too few flows tell it, is no ground for a ratio either.
+        told = [np.array([enough(_at(c[i], k), q) for k in range(len(bins))], dtype=bool) for c in curves]
+        values = [np.where(ok, c[i].value, np.nan) for ok, c in zip(told, curves, strict=True)]
+        ratios = [analysis.geometric_mean_ratio(value, values[0], bins.weight) for value in values]
         bounds = [c[i].at_least.any() or first.at_least.any() for c in curves]
-        shared = [int(np.count_nonzero(np.isfinite(c[i].value) & np.isfinite(first.value))) for c in curves]
+        shared = [int(np.count_nonzero(np.isfinite(value) & np.isfinite(values[0]))) for value in values]
         notes = []
         for n, (bound, k) in enumerate(zip(bounds, shared, strict=True)):
             # A ratio over the few sizes that both have is not one of the two runs.
@@ -346,7 +349,10 @@ def figures_tables(runs: Sequence[Results]) -> list[Table]:
             for key, name in _OF_MESSAGES.items()
             if any(r.summary["counters"].get(key) for r in runs)
         ),
-        ("Fullest buffer", lambda s: format_bytes(s["counters"]["max_buffer_bytes"])),
+        (
+            "Fullest buffer sampled",
+            lambda s: format_bytes(s["counters"]["max_buffer_bytes"]) if s["series_interval_ps"] else "–",
+        ),
         ("Ties between events", lambda s: format_number(s["counters"]["ties"])),
     ]
     # Of a run that goes on, or was killed, nobody knows them: a dash, and not the zeros that stand in for them.

@@ -6,12 +6,14 @@ use paceline_proto::units::{Duration, Time};
 use crate::net::Net;
 use crate::programs::{Connections, Kind};
 use crate::scenario::{BufferModel, PathChoice, Transport};
-use crate::spec::Resolved;
 use crate::spec::run::Interval;
 use crate::spec::scheme::proactive::FirstRtt;
 use crate::spec::scheme::{Control, Window};
 use crate::spec::value::Value as _;
+use crate::spec::{Resolved, parse};
 
+/// A scenario that leaves all to defaults.
+const PLAIN: &str = "[topology]\nkind = 'star'\nhosts = 2\n[schemes.s]\ncc = 'none'\n[[workloads]]\nkind = 'permutation'\nsizes = '1KB'\n";
 /// The interval of series where none is asked for.
 const DEFAULT_INTERVAL: Duration = Duration::from_us(10);
 
@@ -21,6 +23,7 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
     let mut out = Vec::new();
     let messages = net.message_counters().is_some();
     let mut note = |setting: &str, why: &str| out.push(format!("{setting}: {why}"));
+    disabled(spec, &mut note);
     for scheme in &s.schemes {
         if !net.contexts.iter().any(|ctx| ctx.params == scheme.params) {
             note(&format!("schemes.{}", scheme.name), "no flow of this run uses it");
@@ -132,7 +135,10 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
             note("host.tcp.idle_restart", "a connection carries one flow, which never pauses");
         }
     } else if messages {
-        note("host", "the transport has timeouts, windows and priorities of its own");
+        note(
+            "host.ack_priority, host.nack_interval, host.rto, host.rto_tries, host.idle_restart, host.tcp",
+            "the transport has timeouts, windows and priorities of its own",
+        );
         note("workloads.class, workloads.rate_cap", "the transport chooses classes and rates");
     } else {
         note("host.tcp, host.adapter, host.qcn", "no scheme of this run is over TCP");
@@ -159,7 +165,7 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
         note("host.nack_interval", "no packet was missing");
     }
     match s.routing.choice {
-        PathChoice::Spray => note("routing.salt, routing.order", "sprayed packets draw their path"),
+        PathChoice::Spray => note("routing.salt", "sprayed packets draw their path"),
         _ if !net.routes.has_choice() => note("routing", "every pair of hosts has one shortest path"),
         PathChoice::DModK | PathChoice::SModK => note("routing.salt", "the numbers of hosts choose paths, no hash"),
         PathChoice::FlowHash => {}
@@ -178,6 +184,26 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
         note("records.queues", "off: series of ports are sampled, histograms are not kept");
     }
     out
+}
+
+/// Sections in which something is set, but not `enabled`.
+fn disabled(spec: &Resolved, note: &mut impl FnMut(&str, &str)) {
+    let Ok(plain) = parse(PLAIN, "defaults", &[]) else { return };
+    let (switch, host) = (&spec.switch, &spec.host);
+    for (section, is_set) in [
+        ("switch.red", !switch.red.enabled && switch.red != plain.switch.red),
+        ("switch.qcn", !switch.qcn.enabled && switch.qcn != plain.switch.qcn),
+        (
+            "switch.selective_drop",
+            !switch.selective_drop.enabled && switch.selective_drop != plain.switch.selective_drop,
+        ),
+        ("switch.trimming", !switch.trimming.enabled && switch.trimming != plain.switch.trimming),
+        ("host.adapter", !host.adapter.enabled && host.adapter != plain.host.adapter),
+    ] {
+        if is_set {
+            note(section, &format!("{section}.enabled is false"));
+        }
+    }
 }
 
 /// Series thinner than asked for, and followed flows that no sample met.

@@ -31,8 +31,8 @@ def notices(page: Page) -> list[tuple[str, str, list[str]]]:
             why += [f"It got to {format_time(run.simulated_ps)} of simulated time."]
             if run.status == "running":
                 why.append(
-                    "Only flows that had ended are on record, which favours short ones: percentiles are lower bounds "
-                    "(≥). How many flows had begun, and the counters, are not known (–)."
+                    "Flows that had begun or ended after the last record are not known, nor are the counters (–): "
+                    "percentiles are lower bounds (≥)."
                 )
             else:
                 why.append("Percentiles count unfinished flows at their age.")

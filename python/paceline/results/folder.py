@@ -226,7 +226,12 @@ class Results:
 
     @cached_property
     def measured(self) -> NDArray[np.bool_]:
-        """Flows that count: started, created inside the measuring window, of :attr:`group`; shape ``(flows,)``."""
+        """Flows that count: started, created inside the measuring window, of :attr:`group`; shape ``(flows.rows,)``."""
+        # Connections are in the stream of flows and are none.
+        return self._measured[self._records["status"] > 0] if self.summary.get("queries") else self._measured
+
+    @cached_property
+    def _measured(self) -> NDArray[np.bool_]:
         window = self.summary["measure"]
         start = self._records["start_ps"]
         inside = (self._records["status"] > 0) & (start >= int(window.get("warmup_ps") or 0))
@@ -243,7 +248,7 @@ class Results:
         """
         if side not in ("sender", "receiver"):
             raise ValueError(f"side must be 'sender' or 'receiver', got {side!r}")
-        r = self._records[self.measured]
+        r = self._records[self._measured]
         failed = r["status"] == FAILED
         fct = np.where(failed, 0, r[f"fct_{side}_ps"]).astype(float)
         censored = fct == 0
@@ -274,12 +279,12 @@ class Results:
             from paceline import alone
 
             column = f"fct_{side}_ps"
-            ideal = alone.load(self.path, len(self._records))[column][self.measured].astype(float)
+            ideal = alone.load(self.path, len(self._records))[column][self._measured].astype(float)
         else:
             column = "ideal_hpcc_ps" if baseline == "hpcc" else f"ideal_{side}_ps"
-            ideal = self._records[column][self.measured].astype(float)
+            ideal = self._records[column][self._measured].astype(float)
         if np.any(ideal == 0):
-            flow = int(np.flatnonzero(self.measured)[np.argmax(ideal == 0)])
+            flow = int(np.flatnonzero(self._measured)[np.argmax(ideal == 0)])
             file = "alone.bin" if baseline == "alone" else "flows.bin"
             raise ResultsError(self.path / file, f"flow {flow} has no {column}")
         value = fct.value / ideal
@@ -290,7 +295,7 @@ class Results:
 
     def measured_codes(self, name: Literal["scheme", "group", "class"]) -> NDArray[Any]:
         """Index of the scheme or group, or the class, of each measured flow; aligned with :meth:`slowdown`."""
-        codes: NDArray[Any] = self._records[name][self.measured]
+        codes: NDArray[Any] = self._records[name][self._measured]
         return codes
 
     def to_pandas(self) -> Any:

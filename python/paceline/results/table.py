@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 class Columns(Mapping[str, NDArray[Any]]):
     """A table as named, equally long NumPy columns; units are part of the names.
 
-    Values are made on first use. Index by name for a column, by mask or slice for a smaller table.
+    Values are made on first use. Index by name for a column; :meth:`where` gives a smaller table.
     """
 
     def __init__(
@@ -53,6 +53,8 @@ class Columns(Mapping[str, NDArray[Any]]):
 
     def codes(self, name: str) -> NDArray[Any]:
         """A column as stored: for ``status``, ``scheme`` and ``group`` small integers instead of names."""
+        if name not in self._columns:
+            raise KeyError(f"{self.title} has no column {name!r}; it has {', '.join(self._columns)}")
         return self._columns[name]
 
     def names(self, name: str) -> tuple[str, ...]:

@@ -137,6 +137,10 @@ pub(super) fn fill_summary(summary: &mut Summary, spec: &Resolved, net: &Net, en
             ));
         }
     }
+    let open = !has_queries(&net.scenario) && net.scenario.programs.is_empty();
+    if open && c.started > 0 && net.last_start < spec.run.warmup.0 {
+        summary.warnings.push(format!("no flow started after run.warmup ({}): nothing is measured", spec.run.warmup));
+    }
     if let Some(drop) = net.first_lossless_drop() {
         summary.warnings.push(format!("a lossless class dropped {} packets; the first: {drop}", c.lossless_drops));
     }

@@ -275,3 +275,62 @@ fn homas_cutoffs_count_what_is_really_sent_unasked() {
     let Transport::Homa(params) = homa.transport(&facts) else { panic!("Homa") };
     assert_eq!((params.rtt_packets, params.cutoffs.unscheduled), (2, 7));
 }
+
+/// DCQCN's packets need the NIC's ticks, which the packet says by the bit that says "unscheduled" elsewhere: a switch that drops
+/// selectively lost them all.
+#[test]
+fn nothing_over_rdma_is_dropped_selectively() {
+    let (summary, _) = run_star("cc = 'dcqcn'", &["switch.selective_drop.enabled=true"]);
+    assert_eq!((summary.counters.drops_buffer, summary.counters.lossless_drops), (0, 0));
+}
+
+/// The pause waits for a frame that goes out at a tenth of the rate at which packets come in.
+#[test]
+fn automatic_headroom_is_enough_for_a_link_that_is_slower_back() {
+    let text = "[topology]\nkind = 'graph'\nhosts = ['a', 'c', 'd']\nswitches = ['s']\nlinks = [\n\
+        { a = 'a', b = 's', rate = '100Gbps', rate_back = '10Gbps', delay = '100ns' },\n\
+        { a = 's', b = 'c', rate = '10Gbps', delay = '100ns' },\n{ a = 's', b = 'd', rate = '10Gbps', delay = '100ns' }]\n\
+        [switch]\nbuffer = '200KB'\npfc.headroom = 'auto'\necn.enabled = false\n[schemes.s]\ncc = 'none'\nwindow = 'off'\n\
+        [[workloads]]\nkind = 'flows'\nrows = [{ src = 0, dst = 1, bytes = '3MB' }, { src = 2, dst = 0, bytes = '3MB' }]\n";
+    for model in ["per_port", "shared"] {
+        let (summary, _) = run_text(text, &[&format!("switch.model={model}")]);
+        assert!(summary.counters.pause_frames > 0);
+        assert_eq!(summary.counters.lossless_drops, 0, "{model}");
+    }
+}
+
+/// A probe of HPCC over TCP carries switches' records where segments say that they understand marks: what had been in its place
+/// before decided whether it was marked, or dropped by RED.
+#[test]
+fn probes_are_no_segments_that_understand_marks() {
+    let text = "[topology]\nkind = 'dumbbell'\nleft = 3\nright = 3\nbottleneck_rate = '10Gbps'\n[schemes.s]\ncc = 'hpcc_tcp'\n\
+        [host.tcp]\necn = true\nrto_min = '1ms'\n[switch]\npfc.enabled = false\necn.enabled = false\n\
+        [switch.red]\nenabled = true\nnon_ect = 'drop'\n[run]\nstop = '3ms'\n\
+        [[workloads]]\nkind = 'all_to_all'\nsizes = '30KB'\nrounds = 20\nperiod = '20us'\n";
+    let told = |engine: &str| {
+        let (summary, files) = run_text(text, &[&format!("run.engine={engine}")]);
+        let c = &summary.counters;
+        (c.marks, c.drops_buffer, c.retransmitted_packets, files)
+    };
+    let windowed = told("windowed");
+    assert!(windowed.0 > 0 && windowed.1 > 0, "{windowed:?}");
+    assert_eq!(windowed, told("sequential"));
+}
+
+/// Engines notice the end of traffic at other instants; what they have sampled must not show it.
+#[test]
+fn series_end_with_the_run() {
+    let text = |stop: &str, start: &str| {
+        format!(
+            "[topology]\nkind = 'star'\nhosts = 2\nhost_rate = '10Gbps'\nlink_delay = '10us'\n[schemes.s]\ncc = 'udp'\n[run]\n{stop}\n\
+             [records.series]\ninterval = '1us'\n[[workloads]]\nkind = 'flows'\nrows = [{{ src = 0, dst = 1, bytes = '14601B', start = '{start}' }}]\n"
+        )
+    };
+    for (stop, start, last) in [("", "0s", "33"), ("stop = '1234567ns'", "0s", "1234"), ("stop = '40us'", "1ms", "40")]
+    {
+        let files = ["sequential", "windowed"].map(|e| run_text(&text(stop, start), &[&format!("run.engine={e}")]).1);
+        assert_eq!(files[0], files[1], "{stop} {start}");
+        let end = files[0].lines().last().unwrap().split(',').next().unwrap().to_string();
+        assert_eq!(end, format!("{last}000000"), "{stop} {start}");
+    }
+}
