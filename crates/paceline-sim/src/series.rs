@@ -107,8 +107,8 @@ impl Net {
         }
     }
 
-    /// The run is over at `end`, and nothing more happens until then: the samples up to there are taken, and those after it, which an
-    /// engine may have taken, forgotten.
+    /// The run is over at `end`, the last instant that counts, and nothing more happens until then: the samples up to there are taken, and
+    /// those after it, which an engine may have taken, forgotten.
     pub(crate) fn end_samples(&mut self, end: u64) {
         if self.series.interval > 0 {
             self.sample_until(end);

@@ -121,7 +121,7 @@ impl Sequential {
             if at >= due {
                 if at >= stop {
                     report(&mut self.net, observer);
-                    self.net.end_samples(stop);
+                    self.net.end_samples(stop.saturating_sub(1));
                     return Ok((Ending::Stopped, stop));
                 }
                 self.net.sample_until(at);

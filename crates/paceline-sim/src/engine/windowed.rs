@@ -455,7 +455,7 @@ impl Windowed {
         let waits: Vec<_> =
             self.parts.iter().filter(|_| stalled).flat_map(|p| crate::diagnosis::waits(&p.net)).collect();
         let end = match outcome {
-            Ok(Verdict::Stopped) => Some(stop),
+            Ok(Verdict::Stopped) => Some(stop.saturating_sub(1)),
             Ok(Verdict::Completed) => self.parts.iter().map(|p| p.net.last_end).max(),
             _ => None,
         };
