@@ -135,4 +135,4 @@ def test_figures_have_a_curve_for_each_scheme() -> None:
         assert [float(t) for t in ax.get_xticks()] == list(incast.FAN_IN)
     of_load = {("default", name, load): load for name in STACKS for load in (0.5, 0.9)}
     (figure,) = goodput._drawings(of_load, (0.5, 0.9))
-    assert len(figure.figure.axes[0].get_lines()) == len(STACKS)
+    assert len(figure.figure.axes[0].get_lines()) == len(STACKS) + len(goodput.PUBLISHED)

@@ -142,7 +142,8 @@ def test_queues_and_losses_are_those_after_the_warm_up(module: object, scheme: s
     for _, histogram in window.queues().values():
         assert histogram.time_ps.min() > 0
         assert histogram.time_ps.sum() == pytest.approx(left, rel=1e-9)
-    assert 0 < window.carried("tor->host").max() <= 1
+    # A frame counts when it begins: the one that the end cuts off takes up to 1538 B at 25 Gb/s.
+    assert 0 < window.carried("tor->host").max() <= 1 + 1538 * 8 / 25e9 / (left * 1e-12)
     assert window.count("drops") == window.whole.drops - window.warmup.drops >= 0
 
 
