@@ -264,3 +264,26 @@ def test_the_terminal_shows_queries_and_no_empty_table_of_flows(
     said = capsys.readouterr().out
     assert "Queries by group" in said
     assert "Slowdown by flow size" not in said
+
+
+def test_measured_flows_are_those_of_the_table(folder: Path) -> None:
+    """Beside queries the mask had a row for each direction of a connection too, and fitted no column."""
+    text = SCENARIO + '[[workloads]]\nkind = "permutation"\nsizes = "20KB"\nrounds = 4\nperiod = "500us"\n'
+    results = simulate(text, progress="none")
+    assert len(results.measured) == results.flows.rows < len(results._records)
+    late = results.flows["start_ps"] >= 1_000_000_000
+    assert results.measured.tolist() == late.tolist()
+    assert 0 < late.sum() < len(late)
+    assert len(results.fct().value) == late.sum()
+
+
+def test_two_scenarios_of_one_name_are_no_curve(tmp_path: Path) -> None:
+    """Their runs were averaged, as if they were seeds."""
+    paths = [tmp_path / name / "x.toml" for name in "ab"]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text(SCENARIO)
+    with pytest.raises(_native.InputError, match="twice"):
+        sizing.points(paths, ["64KB"], [])
+    with pytest.raises(_native.InputError, match="twice"):
+        sizing.points(paths[:1], ["1MB", "1000KB"], [])

@@ -13,18 +13,21 @@ use crate::scenario::{Scenario, Transport};
 enum Ect {
     /// All: RDMA.
     All,
-    /// Those that say so: TCP, and UDP beside it.
+    /// Those that say so: TCP with ECN, and what is beside it.
     Said,
-    /// None: messages.
+    /// None.
     None,
 }
 
 impl Ect {
     fn of(scenario: &Scenario) -> Self {
-        match scenario.schemes.first().map(|s| &s.transport) {
-            None | Some(Transport::Rdma) => Ect::All,
-            Some(Transport::Tcp(_) | Transport::Udp(_)) => Ect::Said,
-            Some(Transport::Homa(_) | Transport::Ndp(_) | Transport::ExpressPass { .. }) => Ect::None,
+        let mut transports = scenario.schemes.iter().map(|s| &s.transport);
+        if transports.clone().all(|t| *t == Transport::Rdma) {
+            Ect::All
+        } else if transports.any(Transport::takes_marks) {
+            Ect::Said
+        } else {
+            Ect::None
         }
     }
 }
@@ -69,9 +72,7 @@ impl Rules {
     }
 
     /// Whether a packet understands marks: data over RDMA; of TCP, by the words beside it, new data of a connection with ECN, no
-    /// retransmission (RFC 3168, section 6.1.5) and no probe, whose words are switches' records; nothing else. Asked only of packets
-    /// that meet congestion.
-    #[cold]
+    /// retransmission (RFC 3168, section 6.1.5) and no probe, whose words are switches' records; nothing else.
     pub(crate) fn takes_mark(&self, packet: &Packet, words: Option<&Words>) -> bool {
         packet.kind == Kind::Data
             && match self.ect {

@@ -207,7 +207,11 @@ fn transports(spec: &Spec, root: &Node) -> Read<()> {
     if spec.quirks.nic_round_robin
         && let Some((name, _)) = spec.schemes.iter().find(|(_, s)| over_ip(&s.cc) || s.cc.is_message_transport())
     {
-        let error = bad(root, "quirks.nic_round_robin", &format!("schemes.{name} is no RDMA, whose NIC this is of"));
+        let error = bad(
+            root,
+            "quirks.nic_round_robin",
+            &format!("the reference simulator's NIC carries RDMA, and schemes.{name} is none"),
+        );
         return Err(allowed(error, "false, or schemes over RDMA"));
     }
     let trimming = spec.switch.trimming.enabled;

@@ -317,6 +317,41 @@ fn probes_are_no_segments_that_understand_marks() {
     assert_eq!(windowed, told("sequential"));
 }
 
+/// What is set but not enabled does nothing, nor does a measuring window after all flows: neither was told.
+#[test]
+fn what_is_set_in_vain_is_told() {
+    let told = |set: &str| run_star("cc = 'hpcc'", &[set]).0;
+    for (section, set) in [
+        ("switch.red", "switch.red.min=30KB"),
+        ("switch.qcn", "switch.qcn.weight=1.0"),
+        ("switch.selective_drop", "switch.selective_drop.threshold=6KB"),
+        ("switch.trimming", "switch.trimming.data_packets=4"),
+        ("host.adapter", "host.adapter.tx_delay=1us"),
+    ] {
+        let note = format!("{section}: {section}.enabled is false");
+        assert!(told(set).without_effect.contains(&note), "{section}");
+        assert!(!told("run.stop=150us").without_effect.contains(&note), "{section}: nothing is set");
+    }
+    let late = |warmup: &str| told(warmup).warnings.iter().any(|w| w.ends_with("nothing is measured"));
+    assert!(late("run.warmup=1us") && !late("run.warmup=0s"));
+}
+
+/// The reference's NIC took the place of these transports without a word.
+#[test]
+fn the_references_nic_serves_rdma_only() {
+    let text = crate::spec::template("incast").unwrap();
+    for cc in ["homa", "udp", "new_reno"] {
+        let sets = [
+            format!("schemes.hpcc={{cc='{cc}'}}"),
+            "switch.pfc.enabled=false".into(),
+            "quirks.nic_round_robin=true".into(),
+        ];
+        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+        let error = with(text, &sets).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("quirks.nic_round_robin") && error.contains("RDMA"), "{error}");
+    }
+}
+
 /// Engines notice the end of traffic at other instants; what they have sampled must not show it.
 #[test]
 fn series_end_with_the_run() {
