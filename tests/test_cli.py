@@ -128,6 +128,8 @@ def test_a_report_of_datagrams_shows_what_was_lost(paceline, tmp_path):
         ("workloads.hosts", ("workloads.*.hosts",)),
         ("load", ("workloads[].load", "value = 0.3")),
         ("failures", ('kind = "random"', "repair")),
+        ("schemes.cc", ("schemes.*.cc", "express_pass")),
+        ("workloads.mode", ('kind = "incast"', 'kind = "rpc"')),
         ("schemes", ('cc = "dcqcn"',)),
     ],
 )

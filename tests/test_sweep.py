@@ -141,7 +141,56 @@ def test_a_point_that_fails_leaves_the_others(tmp_path):
     points = [pl.Point(scenario=toml, key={"which": "bad"}), incast(4)]
     with Losing(1) as executor, pytest.raises(pl.SweepFailed, match=r"1 of 2 runs failed:\n  which=bad") as told:
         pl.sweep(points, executor=executor, cache=tmp_path / "cache", progress="none")
-    assert [run.folder.is_dir() for run in told.value.runs] == [False, True]
+    assert [run.point.key for run in told.value.runs] == [{"senders": 4}]
+    assert [run.results().status for run in told.value.runs] == ["completed"]
+
+
+def test_a_sweep_with_a_failed_run_has_a_table_of_the_others(paceline, tmp_path, monkeypatch):
+    """Hours of finished runs gave no table at all when one had failed."""
+    from paceline.reproduce import sweep as room
+
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    run_jobs = room.run_jobs
+
+    def losing(jobs, **how):
+        raise pl.SweepFailed({jobs[1].key: "seed=2: no room"}, run_jobs([jobs[0], *jobs[2:]], **how))
+
+    monkeypatch.setattr(room, "run_jobs", losing)
+    outcome = paceline("sweep", "s.toml", "--seeds", "3", "-q")
+    assert outcome.code == 1
+    assert "seed=2: no room" in outcome.err
+    rows = list(csv.DictReader((tmp_path / "results/s-sweep/sweep.csv").read_text().splitlines()))
+    assert [(r["seed"], r["status"], r["flows_finished"]) for r in rows] == [
+        *(("1", "completed", "4"), ("2", "failed", ""), ("3", "completed", "4"))
+    ]
+    monkeypatch.setattr(room, "run_jobs", run_jobs)
+    assert paceline("sweep", "s.toml", "--seeds", "3", "-q").code == 0
+    rows = list(csv.DictReader((tmp_path / "results/s-sweep/sweep.csv").read_text().splitlines()))
+    assert [r["status"] for r in rows] == ["completed"] * 3
+
+
+def test_a_sweep_tells_of_queries_and_programs(paceline, tmp_path):
+    """Their completion times and run times, what such scenarios are run for, were in no column."""
+    rpc = '{kind="rpc", clients=["1-4"], servers=[0], sizes="20KB", connections=4}'
+    mpi = '{kind="mpi", program="cg", problem_class="S", iterations=1}'
+    head = '[topology]\nkind = "star"\nhosts = 8\n[switch.pfc]\nenabled = false\n[schemes.tcp]\ncc = "new_reno"\n'
+    (tmp_path / "s.toml").write_text(f"{head}[[workloads]]\n" + rpc[1:-1].replace(", ", "\n") + '\n[run]\nstop="5ms"\n')
+    cases = ["--case", f"rpc: workloads=[{rpc}]", "--case", f"mpi: workloads=[{mpi}]; run.stop=1s"]
+    outcome = paceline("sweep", "s.toml", *cases, "-q")
+    assert outcome.code == 0, outcome.err
+    asked, program = csv.DictReader((tmp_path / "results/s-sweep/sweep.csv").read_text().splitlines())
+    assert int(asked["queries_measured"]) > 0
+    assert float(asked["queries_answered_per_s"]) > 0
+    assert asked["programs"] == ""
+    run = pl.load(asked["folder"])
+    first = run.queries["qct_ps"]
+    if not int(asked["queries_measured_unanswered"]):
+        assert float(asked["qct_mean_ps"]) == first.mean()
+    assert program["queries_measured"] == ""
+    told = pl.load(program["folder"]).summary["mpi"][0]
+    assert (int(program["program_runtime_ps"]), float(program["program_slowdown"])) == (
+        *(told["runtime_ps"], told["slowdown"]),
+    )
 
 
 def test_a_killed_process_fails_its_point_alone():

@@ -39,6 +39,8 @@ class Variant:
     fields: tuple[Field, ...]
     sections: tuple[tuple[str, ...], ...]
     """Paths of the sections within."""
+    deciding: tuple[tuple[str, ...], ...] = ()
+    """Paths of the fields that choose this variant, as ``schemes.*.cc``."""
 
 
 def explain(asked: str) -> str:
@@ -51,7 +53,7 @@ def explain(asked: str) -> str:
     except _native.InputError:
         wanted = _plain(asked.replace("[]", "").split("."))
         for among in (_is, _ends_with):
-            paths = dict.fromkeys(f.path for v in _variants() for f in v.fields if among(_plain(f.path), wanted))
+            paths = dict.fromkeys(path for v in _variants() for path in _settings(v) if among(_plain(path), wanted))
             sections = [v for v in _variants() if among(_plain(v.path), wanted)]
             if wanted and (paths or sections):
                 # Several kinds of workload may have the same section.
@@ -62,6 +64,11 @@ def explain(asked: str) -> str:
 
 def _plain(path: list[str] | tuple[str, ...]) -> tuple[str, ...]:
     return tuple(part for part in path if part and part != "*" and not part.isdecimal())
+
+
+def _settings(v: Variant) -> Iterator[tuple[str, ...]]:
+    yield from v.deciding
+    yield from (f.path for f in v.fields)
 
 
 def _is(path: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
@@ -129,7 +136,7 @@ def _walk(
         for member in members:
             yield from _walk(member, path, classes, "variant")
         return
-    fields, inner, chosen = [], [], []
+    fields, inner, chosen, deciding = [], [], [], []
     below: list[tuple[str, tuple[str, ...]]] = []
     for k, item in enumerate(node.body):
         if not isinstance(item, ast.AnnAssign) or not isinstance(item.target, ast.Name):
@@ -139,6 +146,7 @@ def _walk(
         if "ClassVar" in named:
             if own != "chosen" and item.value is not None:
                 chosen.append(f'{own} = "{ast.literal_eval(item.value)}"')
+                deciding.append((*path, own))
             continue
         section = next((n for n in named if n in classes and n != "Section"), None)
         many = ("*",) if section and ({"Sequence", "Mapping"} & set(named)) else ()
@@ -150,7 +158,8 @@ def _walk(
             following = node.body[k + 1] if k + 1 < len(node.body) else None
             fields.append(Field((*path, own), _default(item.value), _first(following)))
     text = " ".join((ast.get_docstring(node) or "").split())
-    yield Variant(path, ", ".join(chosen) if when else "", _sentence(text), tuple(fields), tuple(inner))
+    told = ", ".join(chosen) if when else ""
+    yield Variant(path, told, _sentence(text), tuple(fields), tuple(inner), tuple(deciding))
     for section, place in below:
         yield from _walk(section, place, classes, "")
 

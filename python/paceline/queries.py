@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paceline import analysis
 from paceline.analysis import Sample
@@ -46,31 +47,34 @@ def groups(run: Results, label: str = "") -> Iterator[Group]:
 
     Raises :class:`paceline.errors.ResultsError` when ``queries.csv`` is malformed.
     """
+    names = run.queries["group"]
+    for name in run.summary["groups"]:
+        own = names == name
+        if own.any() and run.group in (None, name):
+            yield _group(run, own, clean_label(f"{label}: {name}" if label else name))
+
+
+def together(run: Results) -> Group | None:
+    """All queries of a run, whatever their groups; None where there are none. Raises as :func:`groups` does."""
+    own = np.ones(run.queries.rows, dtype=bool) if run.group is None else run.queries["group"] == run.group
+    return _group(run, own, "all") if own.any() else None
+
+
+def _group(run: Results, own: NDArray[np.bool_], label: str) -> Group:
     q = run.queries
-    if q.rows == 0:
-        return
     window = run.summary["measure"]
     begin = int(window.get("warmup_ps") or 0)
     end = min(int(window.get("end_ps") or run.simulated_ps), run.simulated_ps)
     start, qct, ideal = (q[name].astype(float) for name in ("start_ps", "qct_ps", "ideal_qct_ps"))
     answered = qct > 0
-    age = np.maximum(run.simulated_ps - start, 0.0)
-    value = np.where(answered, qct, age)
-    inside = (start >= begin) & (start < end)
-    done = answered & (start + qct >= begin) & (start + qct < end)
-    names = q["group"]
-    for name in run.summary["groups"]:
-        own = names == name
-        if not own.any() or run.group not in (None, name):
-            continue
-        mask = own & inside
-        size, open_ = q["size_bytes"][mask].astype(np.int64), ~answered[mask]
-        failed = np.zeros(len(size), dtype=bool)
-        times = Sample(size, value[mask], open_, failed)
-        ratio = Sample(size, np.maximum(value[mask] / np.maximum(ideal[mask], 1.0), 1.0), open_, failed)
-        seconds = max(end - begin, 1) * 1e-12
-        text = clean_label(f"{label}: {name}" if label else name)
-        yield Group(text, times, ratio, float((own & done).sum()) / seconds)
+    value = np.where(answered, qct, np.maximum(run.simulated_ps - start, 0.0))
+    mask = own & (start >= begin) & (start < end)
+    done = own & answered & (start + qct >= begin) & (start + qct < end)
+    size, open_ = q["size_bytes"][mask].astype(np.int64), ~answered[mask]
+    failed = np.zeros(len(size), dtype=bool)
+    times = Sample(size, value[mask], open_, failed)
+    ratio = Sample(size, np.maximum(value[mask] / np.maximum(ideal[mask], 1.0), 1.0), open_, failed)
+    return Group(label, times, ratio, float(done.sum()) / (max(end - begin, 1) * 1e-12))
 
 
 def all_groups(runs: Sequence[Results]) -> list[Group]:

@@ -15,7 +15,7 @@ from paceline.progress import Mode
 from paceline.reproduce.executors import LocalProcesses
 from paceline.reproduce.model import Experiment, Outcome, Runs, Scale, Verdict
 from paceline.reproduce.store import DEFAULT, Store
-from paceline.reproduce.sweep import Job, SweepFailed, predicted_cpu_s, prepare, run_jobs
+from paceline.reproduce.sweep import Job, SweepFailed, predicted_cpu_s, prepare, run_jobs, runs_of
 from paceline.tables import Cell, Table
 
 JSON_VERSION = 1
@@ -65,13 +65,12 @@ def reproduce(
             stack.callback(executor.shutdown)
         jobs = [job for plan in planned for job in plan]
         try:
-            all_runs = run_jobs(jobs, executor=executor, store=store, progress=Mode(progress), title="reproduce")
+            run_jobs(jobs, executor=executor, store=store, progress=Mode(progress), title="reproduce")
         except SweepFailed as failed:
-            all_runs, failures = failed.runs, failed.failures
+            failures = failed.failures
     found = []
-    rest = iter(all_runs)
     for experiment, plan in zip(experiments, planned, strict=True):
-        runs = Runs(tuple(next(rest) for _ in plan))
+        runs = runs_of(plan, store)
         failed_here = tuple(failures[job.key] for job in plan if job.key in failures)
         if failed_here:
             found.append(Judged(experiment, scale, tuple(plan), runs, (), failed_here))

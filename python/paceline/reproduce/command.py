@@ -114,19 +114,28 @@ def sweep(
     out: Path | None,
     how: Sweeping,
 ) -> None:
-    """Runs all combinations and writes the table."""
+    """Runs all combinations and writes the table.
+
+    Raises :class:`paceline.SweepFailed` when runs failed; the table holds the others then, and says which failed.
+    """
     from paceline.reproduce.grid import grid, tidy, write_table
     from paceline.reproduce.store import Store
-    from paceline.reproduce.sweep import prepare, run_jobs
+    from paceline.reproduce.sweep import SweepFailed, prepare, run_jobs, runs_of
 
     folder = Path("results") / f"{scenario.stem}-sweep" if out is None else out
     files.check_folder("--out", folder)
     made = prepare(grid(scenario, vary, seeds=seeds, overrides=overrides, cases=cases))
+    store, failed = Store(how.cache), None
     with _interruptible(), open_executor(how.executor, how.jobs) as where:
-        runs = run_jobs(made, executor=where, store=Store(how.cache), progress=how.progress, title=scenario.stem)
-    written = write_table(tidy(runs), folder)
+        try:
+            run_jobs(made, executor=where, store=store, progress=how.progress, title=scenario.stem)
+        except SweepFailed as error:
+            failed = error
+    written = write_table(tidy(runs_of(made, store)), folder)
     if not how.quiet:
-        print(f"{many(len(runs), 'run')}; {', '.join(map(str, written))}")
+        print(f"{many(len(made), 'run')}; {', '.join(map(str, written))}")
+    if failed is not None:
+        raise failed
 
 
 def size_buffers(

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from paceline import _native, files, parquet
-from paceline.analysis import percentiles
+from paceline import _native, files, parquet, queries
+from paceline.analysis import Sample, percentiles
 from paceline.reproduce.model import Point, Run, Runs
 from paceline.run import Source, check_overrides
 
@@ -120,24 +120,51 @@ def tidy(runs: Runs) -> list[dict[str, Any]]:
     where there is no flow, and where flows that did not finish could still raise the value: a cell holds no mark that
     says "at least", and whoever plots the column would take an age for a time. ``measured`` and
     ``measured_unfinished`` (given up, too) say how many flows are behind the values.
+
+    Where any run has queries, or message-passing programs, columns of theirs follow; QCTs as FCTs. Of several programs
+    the longest run time and the largest slowdown. A run whose folder is not there has ``status`` "failed" and nothing
+    else. All rows have the same columns.
     """
-    return [_row(run) for run in runs]
+    rows = [_row(run) for run in runs]
+    columns = dict.fromkeys(name for row in rows for name in row if name != "folder")
+    return [{name: row.get(name) for name in (*columns, "folder")} for row in rows]
 
 
 def _row(run: Run) -> dict[str, Any]:
+    if not run.folder.is_dir():
+        return {**run.point.key, "seed": run.point.seed, "status": "failed"}
     results = run.results()
     row: dict[str, Any] = {**run.point.key, "seed": run.point.seed, "status": results.status}
     row["simulated_ps"] = results.simulated_ps
     row |= {f"flows_{name}": results.summary["flows"][name] for name in ("total", "finished", "failed", "unfinished")}
     times = results.fct()
     row |= {"measured": len(times), "measured_unfinished": int(times.censored.sum())}
-    for name, sample, unit in (("fct", times, "_ps"), ("slowdown", results.slowdown(), "")):
-        row[f"{name}_mean{unit}"] = float(sample.value.mean()) if len(sample) and not sample.censored.any() else None
-        for q, found in zip((50, 95, 99), percentiles(sample, (50.0, 95.0, 99.0)), strict=True):
-            row[f"{name}_p{q}{unit}"] = found.value if found.count and not found.at_least else None
+    row |= _times("fct", times, "_ps") | _times("slowdown", results.slowdown())
     row |= {name: results.summary["counters"][name] for name in _COUNTERS}
+    asked = queries.together(results)
+    if asked is not None:
+        row |= {"queries_measured": len(asked.qct), "queries_measured_unanswered": int(asked.qct.censored.sum())}
+        row |= {"queries_answered_per_s": asked.per_second}
+        row |= _times("qct", asked.qct, "_ps") | _times("query_slowdown", asked.slowdown)
+    programs = results.summary.get("mpi", [])
+    if programs:
+        row |= {"programs": len(programs), "programs_unfinished": sum(p["runtime_ps"] is None for p in programs)}
+        row |= {f"program_{name}": _largest([p[name] for p in programs]) for name in ("runtime_ps", "slowdown")}
     row["folder"] = str(run.folder)
     return row
+
+
+def _times(name: str, sample: Sample, unit: str = "") -> dict[str, float | None]:
+    known = len(sample) and not sample.censored.any()
+    row: dict[str, float | None] = {f"{name}_mean{unit}": float(sample.value.mean()) if known else None}
+    for q, found in zip((50, 95, 99), percentiles(sample, (50.0, 95.0, 99.0)), strict=True):
+        row[f"{name}_p{q}{unit}"] = found.value if found.count and not found.at_least else None
+    return row
+
+
+def _largest(values: Sequence[float | None]) -> float | None:
+    known = [v for v in values if v is not None]
+    return max(known) if len(known) == len(values) else None
 
 
 def write_table(rows: Sequence[dict[str, Any]], folder: Path) -> list[Path]:

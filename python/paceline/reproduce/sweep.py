@@ -33,13 +33,16 @@ class SweepInterrupted(KeyboardInterrupt):
 
 
 class SweepFailed(Failure):
-    """Some points could not be run; the others were. ``failures`` maps the keys of their results to what went wrong."""
+    """Some points could not be run; the others were, and are ``runs``.
+
+    ``failures`` maps the keys of the results that are not there to what went wrong.
+    """
 
     def __init__(self, failures: dict[str, str], runs: Runs) -> None:
         listed = "".join(f"\n  {problem}" for problem in failures.values())
         super().__init__(f"{len(failures)} of {len({run.folder for run in runs})} runs failed:{listed}")
         self.failures = failures
-        self.runs = runs
+        self.runs = Runs(tuple(run for run in runs if run.folder.is_dir()))
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,7 @@ def run_jobs(jobs: Sequence[Job], *, executor: Executor, store: Store, progress:
     unique = {job.key: job for job in jobs}
     # The longest first: then no core is left alone with a long run at the end.
     missing = sorted((job for job in unique.values() if not store.has(job.key)), key=lambda j: (-j.cpu_s, j.key))
-    runs = Runs(tuple(Run(job.point, store.path(job.key)) for job in jobs))
+    runs = runs_of(jobs, store)
     if not missing:
         return runs
     with stop_on_signal() as stop, view(progress, title) as shown:
@@ -128,6 +131,11 @@ def run_jobs(jobs: Sequence[Job], *, executor: Executor, store: Store, progress:
     if failures:
         raise SweepFailed(failures, runs)
     return runs
+
+
+def runs_of(jobs: Sequence[Job], store: Store) -> Runs:
+    """The runs of points made ready, whether they have been made or not."""
+    return Runs(tuple(Run(job.point, store.path(job.key)) for job in jobs))
 
 
 class _Drive:
