@@ -287,3 +287,11 @@ def test_two_scenarios_of_one_name_are_no_curve(tmp_path: Path) -> None:
         sizing.points(paths, ["64KB"], [])
     with pytest.raises(_native.InputError, match="twice"):
         sizing.points(paths[:1], ["1MB", "1000KB"], [])
+
+
+def test_a_single_buffer_has_a_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its axis had no width, of which the drawing library warned in the midst of the answer."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.toml").write_text(_native.template("incast"))
+    assert main(["size-buffers", "s.toml", "--buffers", "1MB", "-q", "-j", "1", "--progress", "none"]) == 0
+    assert (tmp_path / "results/s-buffers/buffers.png").is_file()

@@ -305,6 +305,16 @@ def test_a_wrong_vary_is_told(paceline, tmp_path, vary, named):
     assert named in json.dumps(json.loads(outcome.err))
 
 
+def test_what_varies_is_not_set_as_well(paceline, tmp_path):
+    """`--set` of a field that `--vary` names had no effect, and nobody said so."""
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    vary = ("--vary", "workloads.0.senders=4,8")
+    for also in (("--set", "workloads.0.senders=2"), ("--case", "few: workloads.0.senders=2")):
+        outcome = paceline("sweep", "s.toml", *vary, *also)
+        assert outcome.code == 2
+        assert "workloads.0.senders=2" in outcome.err
+
+
 def test_an_error_in_a_sweep_names_the_point(paceline, tmp_path):
     """All points come from one file and line: which values were wrong was left to guess."""
     (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())

@@ -73,6 +73,8 @@ def sizing(found: Mapping[str, Sized]) -> Figure:
         ax.set_ylim(bottom=0)
     sizes = np.unique(np.concatenate([np.asarray(s.buffer_bytes, dtype=float) for s in found.values()]))
     last = axes[-1]
+    if len(sizes) == 1:
+        last.set_xlim(sizes[0] / 2, sizes[0] * 2)
     last.set_xscale("log")
     plain_log(last.xaxis, float(sizes.min()), float(sizes.max()), format_size)
     if len(sizes) <= 9:

@@ -33,7 +33,8 @@ def grid(
     ``cases``, texts as ``name: key=a; key=b``, are one more axis whose values set several fields together: schemes
     that need switches of their own. The seeds count up from the scenario's.
 
-    Raises InputError when a text is no such list, a key or case comes twice, or the scenario is wrong.
+    Raises InputError when a text is no such list, a key or case comes twice, a key is set by ``overrides`` or a case
+    as well, or the scenario is wrong.
     """
     check_overrides(overrides)
     source = Source.of(scenario)
@@ -48,6 +49,11 @@ def grid(
         axes[key] = values
     first = int(resolved["seed"])
     together = _cases(cases)
+    for text in (*overrides, *itertools.chain.from_iterable(together.values())):
+        key = text.partition("=")[0].strip()
+        if key in axes:
+            # The value that varies would win, in silence.
+            raise _native.input_error("a field varied and set", field="--vary", value=key, allowed=f"without {text}")
     runs = seeds * max(len(together), 1) * math.prod(len(values) for values in axes.values())
     if runs > MOST_RUNS:
         # Before they are listed: a billion points do not fit into memory.
