@@ -147,7 +147,9 @@ pub fn diagnose(net: &Net, waits: &[(PausedQueue, PausedQueue)], now: u64) -> St
     }
     if paused.is_empty() {
         if net.arena.live() == 0 {
-            text += "; no packet is in the network: the last ones were lost and no retransmission timeout is set";
+            let resends = net.messages.is_some() || net.scenario.host.rto.is_some();
+            text += "; no packet is in the network: the last ones were lost and ";
+            text += if resends { "no timeout has helped" } else { "no retransmission timeout is set" };
             if net.scenario.quirks.nic_round_robin {
                 text += " (quirks.nic_round_robin has none)";
             }

@@ -180,7 +180,8 @@ fn agree_and_arrive(cases: u32, knobs: impl Strategy<Value = Knobs>) -> [u64; 10
         prop_assert_eq!(c.data_made, c.data_delivered + c.data_dropped + c.data_trimmed);
         for f in &sequential.flows {
             prop_assert_eq!(f.status, Status::Finished);
-            prop_assert!(f.fct_receiver > 0 && f.fct_receiver >= f.ideal_receiver, "{f:?}");
+            // Where a link fails, a message's packets may part and travel side by side.
+            prop_assert!(f.fct_receiver > 0 && (k.failures.0 > 0 || f.fct_receiver >= f.ideal_receiver), "{f:?}");
         }
         for (sum, n) in met[1..].iter_mut().zip([
             c.drops_buffer,

@@ -63,7 +63,8 @@ impl Endpoints {
                 p.resend_timeout.0.max(p.sender_timeout.0).max(p.done_timeout.0),
             ),
             Some(Transport::Ndp(p)) => {
-                (Endpoints::Ndp((0..nics as u64).map(|nic| ndp::Host::new(*p, hash3(key, nic, 0))).collect()), p.rto.0)
+                let hosts = (0..nics as u64).map(|nic| ndp::Host::new(*p, hash3(key, nic, 0))).collect();
+                (Endpoints::Ndp(hosts), p.longest_wait().0)
             }
             Some(Transport::Tcp(params) | Transport::Udp(params)) => {
                 let f = &scenario.framing;

@@ -1,5 +1,6 @@
 //! What can be set about NDP, and the settings of its sources.
 
+use super::sender::DOUBLINGS;
 use crate::transport::message::Sizes;
 use crate::transport::unscheduled::{BurstParams, BurstStop, RepairOrder, Unscheduled, burst_packets};
 use crate::units::{BitsPerSec, Duration};
@@ -43,6 +44,11 @@ pub struct Params {
 }
 
 impl Params {
+    /// The longest time that a sender waits for pulls, but for the jitter of its timeout.
+    pub fn longest_wait(&self) -> Duration {
+        Duration(self.rto.0.saturating_mul(1 << DOUBLINGS))
+    }
+
     /// NDP as in the paper over links of a rate: a window of one bandwidth-delay product and 8 packets.
     ///
     /// `bdp_bytes`: base RTT times link rate. `wire_overhead`: bytes the wire adds to each frame.

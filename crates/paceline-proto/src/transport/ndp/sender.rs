@@ -13,6 +13,8 @@ use crate::units::Time;
 
 /// Answers that count as recent: the tallies are halved when they reach this many.
 const RECENT: u16 = 32;
+/// Times a message's wait for pulls doubles, at most: to 64 timeouts.
+pub(super) const DOUBLINGS: u32 = 6;
 
 /// A message being sent.
 #[derive(Clone, Debug, Default)]
@@ -29,8 +31,10 @@ struct Outbound {
     pulled: u64,
     /// ACKs and NACKs received, and packets that a probe was answered without: each stands for a pull to come.
     answered: u64,
-    /// Times the timer ran out while pulls were to come.
+    /// Times the timer ran out in vain while pulls were to come.
     waits: u32,
+    /// Whether a packet was sent unasked since the last pull.
+    unasked: bool,
     /// Of the recent answers, ACKs, and all.
     recent_acks: u16,
     recent: u16,
@@ -80,9 +84,17 @@ impl Outbound {
     /// How long it waits when every packet sent is accounted for, ps. The timeout is for real loss (facts 3.2), and a receiver with many
     /// senders takes longer than that to come round: then the wait doubles each time it was in vain, for as long as the message
     /// lives, as otherwise every pull of a large incast would be waited for with packets that nobody has asked for. It ends, as the last
-    /// pull may be lost.
+    /// pull may be lost; when the next one tells that some were, the wait was none in vain.
     fn patience(&self) -> u64 {
-        if self.is_owed() { self.rto.saturating_mul(1 << self.waits.min(20)) } else { self.rto }
+        if self.is_owed() { self.rto.saturating_mul(1 << self.waits) } else { self.rto }
+    }
+
+    /// Pulls arrive, so many with those that were lost before.
+    fn on_pulls(&mut self, steps: u32) {
+        if steps > 0 && std::mem::take(&mut self.unasked) && steps > 1 {
+            self.waits = self.waits.saturating_sub(1);
+        }
+        self.allowance = self.allowance.saturating_add(steps).min(self.board.packets());
     }
 
     /// The probe's answer counts: open packets are lost, and the receiver pulls for them, if it does.
@@ -129,7 +141,7 @@ impl Senders {
         m.in_flight.clear();
         (m.live, m.peer, m.bytes) = (true, message.peer, message.bytes);
         (m.allowance, m.pulled, m.answered, m.waits, m.recent, m.recent_acks) = (0, 0, 0, 0, 0, 0);
-        (m.active, m.probe_at, m.verdict_at) = (now, now, Time::NEVER);
+        (m.unasked, m.active, m.probe_at, m.verdict_at) = (false, now, now, Time::NEVER);
         let rto = params.rto.0;
         let width = (u128::from(rto) * u128::from(params.rto_jitter.min(100)) / 100).min(u128::from(u32::MAX)) as u32;
         let drawn = u64::from(below(hash3(key, message.id, 0), width.saturating_mul(2).saturating_add(1)));
@@ -199,7 +211,7 @@ impl Senders {
         if h.kind == Kind::Pull || h.is(PULLS) {
             let steps = h.ext.saturating_sub(m.pulled).min(u64::from(m.board.packets())) as u32;
             m.pulled = m.pulled.max(h.ext);
-            m.allowance = m.allowance.saturating_add(steps).min(m.board.packets());
+            m.on_pulls(steps);
             if steps > 0 && params.burst.stop == BurstStop::FirstCredit {
                 m.board.stop_burst();
             }
@@ -315,7 +327,10 @@ impl Senders {
             m.board.repeat_probe();
             return;
         }
-        m.waits = m.waits.saturating_add(u32::from(m.is_owed()));
+        if m.is_owed() {
+            m.waits = DOUBLINGS.min(m.waits + 1);
+            m.unasked = true;
+        }
         let mut lost = false;
         while let Some((seq, _)) = m.in_flight.oldest().filter(|(_, sent)| now.0 >= sent.0.saturating_add(m.rto)) {
             m.in_flight.remove(seq);

@@ -174,6 +174,37 @@ fn the_timer_leaves_large_incasts_to_the_pulls() {
     assert!(again < least + 128 * 10, "{again} packets sent again, {least} without a timer");
 }
 
+/// Where pulls are lost again and again, none is waited for longer and longer: the next one to arrive tells that the timer was right. A
+/// message over a bad link would stand still for thousands of timeouts.
+#[test]
+fn lost_pulls_do_not_make_the_timer_slower() {
+    let mut host = Host::new(ndp(), 1);
+    host.start(Time(0), 0, Message { peer: 1, bytes: 1460 * 100, id: 0, scheme: 0 });
+    let answer = |kind, flags, seq, ext| {
+        let (flags, size) = (flags | TO_SENDER, 64);
+        Header { kind, priority: 0, flags, size, flow: 0, peer: 1, seq, ext }
+    };
+    let (mut now, mut answers) = (Time(0), 0);
+    for _ in 0..30 {
+        // Headers arrive, and every pull for what they tell of is lost.
+        while let Some(sent) = host.poll_transmit(now) {
+            answers += 1;
+            host.on_packet(now, &answer(Kind::Nack, 0, sent.seq, 0));
+        }
+        let since = now;
+        let unasked = loop {
+            now = host.next_timeout();
+            host.on_timeout(now);
+            if let Some(sent) = host.poll_transmit(now) {
+                break sent;
+            }
+        };
+        assert!(now.0 - since.0 <= 2 * ndp().rto.0, "waited from {since} to {now} after {answers} answers");
+        answers += 1;
+        host.on_packet(now, &answer(Kind::Nack, PULLS, unasked.seq, answers));
+    }
+}
+
 /// The parts of Aeolus are there: an ACK per packet, one probe, and no scheduled packet lost to the burst's excess.
 #[test]
 fn a_probe_tells_of_lost_unscheduled_packets() {
