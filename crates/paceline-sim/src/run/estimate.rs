@@ -289,21 +289,24 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
 }
 
 /// What queries and their responses amount to, about; in a closed loop as if they filled the links of the clients or those of the
-/// servers, whichever are slower.
+/// servers, whichever are slower, or as many as connections can ask with nothing in their way.
 fn queries(rpc: &Rpc, net: &mut Net, horizon: u64) -> Result<Traffic, InputError> {
     let end = rpc.end.0.min(horizon);
     let seconds = end.saturating_sub(rpc.begin.0) as f64 * 1e-12;
     let (query, response) = (rpc.sizes.mean(), rpc.response as f64);
     let count = match rpc.queries {
         Queries::Poisson(gap, _) => f64::from(rpc.count()) * seconds * 1e12 / gap,
-        Queries::Outstanding(_) => {
+        Queries::Outstanding(each) => {
             let graph = &net.graph;
-            let rate = |ends: &mut dyn Iterator<Item = NodeId>| {
-                let hosts: BTreeSet<NodeId> = ends.collect();
+            let hosts = [rpc.pairs.iter().map(|p| p.0).collect(), rpc.pairs.iter().map(|p| p.1).collect()];
+            let rate = |hosts: &BTreeSet<NodeId>| {
                 hosts.iter().flat_map(|h| graph.ports_of(*h)).map(|p| p.rate.0 as f64 / 8.0).sum::<f64>()
             };
-            let clients = rate(&mut rpc.pairs.iter().map(|p| p.0));
-            clients.min(rate(&mut rpc.pairs.iter().map(|p| p.1))) * seconds / query.max(response)
+            let slower = hosts.iter().map(rate).fold(f64::INFINITY, f64::min);
+            let slowest = hosts.iter().map(|of| rate(of) / of.len() as f64).fold(f64::INFINITY, f64::min);
+            let round_s = net.network.rtt_ns as f64 * 1e-9 + (query + response) / slowest;
+            let asked = f64::from(rpc.count()) * f64::from(each) / round_s;
+            asked.min(slower / query.max(response)) * seconds
         }
     };
     let (client, server) = rpc.pairs[0];
@@ -412,6 +415,22 @@ mod tests {
         // 1 ms of the receiver's link in packets of 1000 bytes over two links.
         assert!((hops - 2500.0).abs() < 100.0, "{hops}");
     }
+
+    /// Few connections leave links idle: they ask no more often than answers come back.
+    #[test]
+    fn a_closed_loop_asks_when_it_has_been_answered() {
+        let asked = |connections: u32| {
+            let text = format!(
+                "[topology]\nkind = 'star'\nhosts = 3\nhost_rate = '100Gbps'\nlink_delay = '5us'\n[schemes.s]\ncc = 'hpcc'\n\
+                 [[workloads]]\nkind = 'rpc'\nsizes = '1KB'\nresponse = '1KB'\nservers = [2]\nconnections = {connections}\nend = '1ms'\n"
+            );
+            check(&parse(&text, "test", &[]).unwrap()).unwrap().flows
+        };
+        // Two clients; there and back in a little over 20 us. Or the server's link, 12.5 to the us.
+        assert!((90..=100).contains(&asked(1)), "{}", asked(1));
+        assert!((12_000..=12_500).contains(&asked(1000)), "{}", asked(1000));
+    }
+
     /// The number of flows bounds a run that an instant would bound much later.
     #[test]
     fn flows_are_no_more_than_the_scenario_allows() {
