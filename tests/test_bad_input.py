@@ -43,6 +43,8 @@ def test_a_mistake_is_named_and_nothing_is_written(paceline, case: Case):
     assert plain.err.startswith("error: ")
     assert "Traceback" not in plain.err
     assert all(str(value) in plain.err for key, value in case.told.items() if key != "problem")
+    if case.command == ("run", "s.toml", "--out", "out"):
+        assert paceline("check", "s.toml") == plain, "what `check` passes, `run` takes"
 
 
 @pytest.mark.parametrize("file", ["toml", "net.txt", "flows.csv", "sizes.txt", "config.txt", "line"])
@@ -82,6 +84,7 @@ API = {
     "surrogate in an override": (call(scenario(), overrides=["name=\ud800"]), "--set", "name=\\ud800", "UTF-8"),
     "a list that holds itself": (call(scenario(workloads=LOOP)), "scenario", None, "paceline.scenario"),
     "no folder": (lambda: pl.simulate(scenario(), ""), "out", "''", "the path of a folder"),
+    "a file for a folder": (lambda: pl.simulate(scenario(), __file__), "out", __file__, "a folder"),
     "a number for a folder": (lambda: pl.simulate(scenario(), 3), "out", "3", "the path of a folder"),
 }
 
@@ -127,19 +130,6 @@ def test_a_result_folder_is_replaced_and_other_files_in_it_stay(paceline):
     assert Path("r/notes.txt").read_text() == "keep"
     assert not Path("r/report.html").exists(), "it showed the other run"
     assert not Path("r/figures").exists()
-
-
-def test_an_output_that_is_a_file_is_a_failure_with_its_name(paceline):
-    Path("s.toml").write_text(GOOD)
-    Path("taken").write_text("mine")
-    outcome = paceline("run", "s.toml", "--out", "taken")
-    assert outcome.code == 1
-    assert "taken" in outcome.err
-    assert "Traceback" not in outcome.err
-    assert Path("taken").read_text() == "mine"
-    assert paceline("run", "s.toml", "--out", "taken/below").code == 1
-    with pytest.raises(OSError, match="taken"):
-        pl.simulate("s.toml", "taken")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

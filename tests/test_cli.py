@@ -385,6 +385,12 @@ def test_threads_are_reported_as_without_effect_when_asked_for(paceline):
     assert "--threads" not in paceline("run", "incast.toml").out
 
 
+def test_a_flow_to_follow_that_never_was_is_told(paceline):
+    paceline("init", "incast")
+    assert "had no effect: records.series.flows" in paceline("run", "incast.toml", "--follow-flow", "999").out
+    assert "records.series" not in paceline("run", "incast.toml", "--follow-flow", "0").out
+
+
 def test_report_prints_the_tables_and_where_the_page_is(paceline):
     paceline("init", "incast")
     for cc in ("hpcc", "none"):

@@ -291,8 +291,8 @@ def test_only_a_folder_of_its_own_is_marked_as_a_cache(paceline, monkeypatch):
     assert paceline("sweep", "s.toml", "-o", "t", "-q", "--cache", "").code == 2
 
 
-@pytest.mark.parametrize("command", ["sweep", "size-buffers"])
-def test_a_table_has_a_place_before_anything_runs(paceline, command):
+@pytest.mark.parametrize("command", ["run", "sweep", "size-buffers"])
+def test_a_result_has_a_place_before_anything_runs(paceline, command):
     Path("s.toml").write_text(GOOD)
     Path("taken").write_text("mine")
     for out in ("taken", "taken/below"):

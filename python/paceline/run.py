@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from paceline import _native, parquet
 from paceline.errors import cut
-from paceline.files import read_input
+from paceline.files import check_folder, read_input
 from paceline.interrupt import stop_on_signal
 from paceline.progress import Mode, Snapshot, view
 
@@ -154,6 +154,7 @@ def run(
     check_overrides(overrides)
     check_numbers(threads, seed, follow_flows)
     folder = result_folder(scenario, out)
+    check_folder("--out", folder)
     with reporting(progress, folder.name) as report:
         summary, hold = _native.run(
             text,
@@ -268,6 +269,7 @@ def as_folder(out: str | os.PathLike[str]) -> Path:
     if not isinstance(name, str) or not name or "\0" in name:
         raise _native.input_error("is no path", field="out", value=cut(repr(out)), allowed="the path of a folder")
     check_text(name, "out")
+    check_folder("out", Path(name))
     return Path(name)
 
 

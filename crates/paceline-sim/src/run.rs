@@ -62,6 +62,15 @@ pub fn run(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) -> Result
     run_and_hold(request, watch).map(|(summary, _)| summary)
 }
 
+/// A strict scenario has no warnings.
+fn refuse_warnings(spec: &Resolved, warnings: &[String]) -> Result<(), InputError> {
+    if !spec.run.strict || warnings.is_empty() {
+        return Ok(());
+    }
+    let error = spec.error("run.strict", &warnings.join("; "));
+    Err(error.value("true").allowed("a scenario without warnings"))
+}
+
 /// [`run`], which leaves the folder to nobody else until the caller has read what it needs, or added to it.
 ///
 /// # Errors
@@ -73,10 +82,7 @@ pub fn run_and_hold(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) 
     let mut warnings = lint(&spec);
     let assembled = assemble(&spec)?;
     warnings.extend(assembled.warnings.iter().cloned());
-    if spec.run.strict && !warnings.is_empty() {
-        let error = spec.error("run.strict", &warnings.join("; "));
-        return Err(error.value("true").allowed("a scenario without warnings").into());
-    }
+    refuse_warnings(&spec, &warnings)?;
     let scenario = Arc::clone(&assembled.scenario);
     let flows_total = assembled.flow_count;
     let arrivals_end = assembled.arrivals_end.map(|t| t.0);

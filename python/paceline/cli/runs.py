@@ -59,7 +59,8 @@ def run(
     )
     folder = result_folder(scenario, out)
     if not quiet:
-        tell_summary(summary, given=given_settings(read_scenario(scenario), overrides or ()))
+        followed = {"records.series.flows"} if follow_flow else set()
+        tell_summary(summary, given=given_settings(read_scenario(scenario), overrides or ()) | followed)
         print(f"result in {folder}; `paceline report {folder}` draws it")
     raise_unless_ended(summary, f"the result until then is in {folder}")
 

@@ -212,6 +212,7 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
     let mut warnings = lint(spec);
     let mut assembled = assemble(spec)?;
     warnings.append(&mut assembled.warnings);
+    super::refuse_warnings(spec, &warnings)?;
     let scenario = Arc::clone(&assembled.scenario);
     let series = series_plan(spec, &scenario.graph, &chosen_ports(spec, &scenario.graph)?);
     let (engine, why) = choose_engine(&scenario)?;
