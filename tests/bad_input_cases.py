@@ -374,6 +374,7 @@ CASES = [
         allowed="a whole number from 0 to",
     ),
     line("option", "run s.toml --treads 2 --out out", problem="--treads (Possible options: --threads)"),
+    line("side", "report . --baseline hpcc --side receiver", field="--side", value="receiver", allowed="sender"),
     line("no folder", "report nowhere", file="nowhere", allowed="the folder of a run of Paceline"),
     line("no result folder", "report .", file=".", allowed="the folder of a run of Paceline"),
     line("template", "init incats", value="incats", allowed="quickstart, hpcc-websearch"),

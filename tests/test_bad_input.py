@@ -82,6 +82,7 @@ API = {
     "surrogate in a text": (call("name = '\ud800'\n" + GOOD), "scenario", "\\ud800", "UTF-8"),
     "surrogate in a scenario": (call(scenario(name="\ud800")), "scenario", None, ""),
     "surrogate in an override": (call(scenario(), overrides=["name=\ud800"]), "--set", "name=\\ud800", "UTF-8"),
+    "a name that is none": (call(scenario(schemes={"my hpcc": pl.Hpcc()})), "schemes", "my hpcc", "letters"),
     "a list that holds itself": (call(scenario(workloads=LOOP)), "scenario", None, "paceline.scenario"),
     "no folder": (lambda: pl.simulate(scenario(), ""), "out", "''", "the path of a folder"),
     "a file for a folder": (lambda: pl.simulate(scenario(), __file__), "out", __file__, "a folder"),

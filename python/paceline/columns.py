@@ -50,7 +50,9 @@ FLOWS = Table(
     "flows",
     "One row per flow, by flow id. Holds simulated quantities only, so equal runs give equal bytes.",
     (
-        Column("flow_id", int, "", "Number of the flow in the order of starts, from 0."),
+        Column(
+            "flow_id", int, "", "Number of the flow in the order of starts, from 0; queries are numbered among them."
+        ),
         Column("group", str, "", "Group of the workload that made the flow."),
         Column("scheme", str, "", "Congestion-control scheme, by its name in the scenario."),
         _CLASS,
@@ -216,7 +218,9 @@ Slowdown is FCT over the ideal FCT of the same kind (`Results.slowdown(baseline,
 `--baseline` and `--side`):
 
 - `line_rate`: `ideal_sender_ps` or `ideal_receiver_ps`, the closed form of a flow sent back to back at line rate
-  through an empty network, with basic headers. No flow beats it on its own path.
+  through an empty network, with basic headers. No flow beats it on its own path. Where a link
+  fails, a flow may come to another path under way, and its packets then travel side by side: the slowdown of a short
+  one can fall a little below 1.
 - `hpcc`: `ideal_hpcc_ps`, against the sender's FCT; ratios below 1 count as 1, as in that simulator's scripts.
 - `alone`: the FCT of the same flow simulated alone, with its transport, controller, parameters, framing, switches,
   path and way of the ACKs with all links up, base RTT and window. What is left is what other traffic costs. There is

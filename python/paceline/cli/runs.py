@@ -113,8 +113,6 @@ def report(
       paceline report results/incast --baseline alone
       paceline report results/incast --group incast
     """
-    if baseline == "hpcc" and side == "receiver":
-        raise typer.BadParameter("--baseline hpcc is of the sender's times only; allowed with it: --side sender")
     from paceline import _native, queries, tables
     from paceline.files import check_folder
     from paceline.report import write_report
@@ -123,6 +121,9 @@ def report(
     from paceline.results import Results
     from paceline.run import restore
 
+    if baseline == "hpcc" and side == "receiver":
+        problem = "the baseline hpcc is of the sender's times only"
+        raise _native.input_error(problem, field="--side", value=side, allowed="sender")
     at = out or folders[0]
     target = at if at.suffix == ".html" and not at.is_dir() else at / "report.html"
     if out is not None:

@@ -154,11 +154,8 @@ impl Build<'_> {
                 .allowed(format!("host ids 0 to {}", all - 1)));
         }
         if hosts.len() < least {
-            return Err(self
-                .spec
-                .error(field, "too few hosts")
-                .value(hosts.len())
-                .allowed(format!("at least {least}")));
+            let few = format!("too few hosts, {}", hosts.len());
+            return Err(self.spec.error(field, &few).allowed(format!("at least {least}")));
         }
         Ok(hosts)
     }

@@ -10,6 +10,7 @@ the engine checks the TOML that `Scenario.to_toml` writes and names the field th
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
@@ -59,7 +60,10 @@ def _tables(section: Section, path: str) -> Iterator[str]:
             later.append((f"[{inner}]", inner, value))
         elif isinstance(value, Mapping):
             for name, item in value.items():
-                later.append((f"[{inner}.{name}]", f"{inner}.{name}", item))
+                # The engine refuses a name that is none; in quotes it gets to see it.
+                bare = re.fullmatch(r"[\w-]+", name, re.ASCII)
+                named = f"{inner}.{name if bare else _literal(name)}"
+                later.append((f"[{named}]", named, item))
         elif key == "workloads" and not path and isinstance(value, Sequence):
             later.extend((f"[[{inner}]]", inner, item) for item in value)
         else:

@@ -9,7 +9,7 @@ use crate::spec::value::{File, Name};
 section! {
     /// A list of flows, in a file or here; one of the two.
     pub struct Flows {
-        /// A flow table (CSV with the columns `start`, `src`, `dst`, `bytes` and, optional, `scheme`, `group`, `class`, `dport`, `rate_cap`).
+        /// A flow table (CSV with the columns `start` or `start_ps`, `src`, `dst`, `bytes` and, optional, `scheme`, `group`, `class`, `dport`, `rate_cap`).
         file: Option<File>, from "Paceline";
         rows {
             /// The flows, in any order; equal starts keep theirs.
