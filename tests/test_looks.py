@@ -53,6 +53,15 @@ def test_curves_that_are_no_schemes_go_by_place() -> None:
     assert beside["HPCC"].color != beside["fixed window"].color
 
 
+def test_names_of_a_figure_differ_and_keep_their_look_in_others() -> None:
+    """By their places among all names of a page, the first and the eighth would look alike."""
+    figures = [list("abcd"), list("efgh"), list("ahij"), list("bcgj")]
+    places = plot.told_apart(figures)
+    for figure in figures:
+        looks = {(look.color, look.marker) for look in (plot.look(places[name]) for name in figure)}
+        assert len(looks) == len(figure)
+
+
 def _never_paused(folder: Path) -> Path:
     """A run that recorded pauses and had none."""
     run = write_run(folder, flows=200, name="calm")

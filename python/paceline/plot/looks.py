@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from paceline.plot.style import EXTRA, LINE_STYLES, MARKERS, PALETTE, PAPER
@@ -49,6 +50,15 @@ def look(i: int) -> Look:
 def by_place(names: Sequence[str]) -> dict[str, Look]:
     """Looks by place alone, as for the runs of a page: a run keeps its place in all of its figures."""
     return {name: look(i) for i, name in enumerate(names)}
+
+
+def told_apart(figures: Sequence[Collection[str]]) -> dict[str, int]:
+    """Places such that a name has one look in all figures, and no two of a figure have the same."""
+    places: dict[str, int] = {}
+    for name in dict.fromkeys(name for figure in figures for name in figure):
+        taken = {places[other] for figure in figures if name in figure for other in figure if other in places}
+        places[name] = next(i for i in count() if i not in taken)
+    return places
 
 
 _BLUE, _VERMILION, _GREEN, _PINK, _BLACK, _AMBER, _SKY = PALETTE

@@ -48,13 +48,16 @@ def queues(page: Page) -> Section:
     curves: dict[str, QueueHistogram] = {}
     rows: list[tuple[Cell, ...]] = []
     looks: dict[str, plot.Look] = {}
-    places: dict[str, int] = {}
-    ports = _ports(page)
+    recorded = [_series(run, BUSIEST_PORTS) for run in page.runs]
+    ranked = [busiest_ports(run, BUSIEST_PORTS) if run.queues.rows else [] for run in page.runs]
+    # A port has one look on the page; in a comparison a run has, here and elsewhere.
+    cdf = sorted((port for port, _ in ranked[0]), key=_by_number) if page.alone else []
+    places = plot.told_apart([[*recorded[0], *cdf]] if page.alone else recorded)
     for i, (run, label) in enumerate(page.pairs):
         if run.queues.rows == 0:
             continue
         switches, tiers = ~np.char.startswith(run.queues["tier"], "host->"), run.queues["tier"]
-        busiest = busiest_ports(run, BUSIEST_PORTS if page.alone else 1)
+        busiest = ranked[i] if page.alone else ranked[i][:1]
         for tier in sorted({str(t) for t in tiers}, key=analysis.tier_order):
             name = page.named(label, tier.replace("->", " → "))
             found = waiting(run, tiers == tier)
@@ -66,15 +69,14 @@ def queues(page: Page) -> Section:
             curve = _with_class(name, found)
             curves[curve] = found.busiest
             rows.append(_row(name, found))
-            # A port has one look on the page; in a comparison a run has, here and elsewhere.
-            places[curve] = ports.index(port)
-            looks[curve] = plot.look(ports.index(port) if page.alone else i)
+            looks[curve] = plot.look(places[port] if page.alone else i)
         if switches.any() and page.alone:
             found = waiting(run, switches)
             curves[_with_class("all switch ports", found)] = found.busiest
     if page.alone:
-        curves = dict(sorted(curves.items(), key=lambda curve: places.get(curve[0], len(ports))))
-    looks = {name: looks.get(name, plot.look(len(ports) + k)) for k, name in enumerate(curves)}
+        numbered = sorted(looks, key=_by_number)
+        curves = {name: curves[name] for name in [*numbered, *(name for name in curves if name not in looks)]}
+    looks = {name: looks.get(name, plot.look(len(places) + k)) for k, name in enumerate(curves)}
     if not any(len(h.busy().time_ps) and h.busy().time_ps.any() for h in curves.values()):
         section.text = "Nothing ever waited at a switch port." if rows else ""
         return section
@@ -84,7 +86,6 @@ def queues(page: Page) -> Section:
     caption = f"Share of time in which at most so many bytes waited{which}. The left edge is an empty queue."
     section.text += _CLASSES if several else ""
     section.figures.append(page.draw(plot.queue_cdf(curves, looks=looks), "queue_cdf", caption))
-    recorded = [_series(run, BUSIEST_PORTS, ports) for run in page.runs]
     # The same axes for all runs of the page: they are looked at side by side.
     top = max((float(v.max()) for series in recorded for _, v in series.values() if len(v)), default=0.0)
     for i, (label, series) in enumerate(zip(page.labels, recorded, strict=True)):
@@ -93,7 +94,7 @@ def queues(page: Page) -> Section:
             # A single curve has no legend.
             caption = f"Bytes waiting over time at {'the busiest ports' if len(series) > 1 else next(iter(series))}"
             caption += "." if page.alone else f", {label}. All runs have the same axes, and a port the same colour."
-            own = {port: plot.look(ports.index(port)) for port in series}
+            own = {port: plot.look(places[port]) for port in series}
             figure = plot.queue_timeline(series, looks=own, end=page.quiet_ps, top=top)
             section.figures.append(page.draw(figure, name, caption))
     split = [f"{q}{when}" for when in ("", " busy") for q in ("p50", "p95", "p99")]
@@ -159,11 +160,9 @@ def busiest_ports(run: Results, count: int) -> list[tuple[str, NDArray[np.bool_]
     return [(_port_name(run, int(first[k])), inverse == k) for k in ranked]
 
 
-def _ports(page: Page) -> list[str]:
-    """The names of the ports that figures of the page show, by switch and number."""
-    names = {name for run in page.runs if run.queues.rows for name, _ in busiest_ports(run, BUSIEST_PORTS)}
-    names |= {name for run in page.runs for name in _recorded(run)}
-    return sorted(names, key=lambda name: ([int(part) for part in re.findall("[0-9]+", name)], name))
+def _by_number(port: str) -> tuple[list[int], str]:
+    """Sorts ports by switch and number."""
+    return [int(part) for part in re.findall("[0-9]+", port)], port
 
 
 def _port_name(run: Results, row: int) -> str:
@@ -199,7 +198,7 @@ def _recorded(run: Results) -> dict[str, Series]:
     return found
 
 
-def _series(run: Results, count: int, ports: list[str]) -> dict[str, Series]:
-    """Of the recorded ports those with the largest mean, in the order of ``ports``."""
+def _series(run: Results, count: int) -> dict[str, Series]:
+    """Of the recorded ports those with the largest mean, by number."""
     longest = sorted(_recorded(run).items(), key=lambda entry: -float(entry[1][1].mean()))[:count]
-    return dict(sorted(longest, key=lambda entry: ports.index(entry[0])))
+    return dict(sorted(longest, key=lambda entry: _by_number(entry[0])))
