@@ -64,20 +64,23 @@ def charts(rows: Sequence[Sequence[Chart]], variants: Mapping[str, str] | None =
     columns = TWO_COLUMNS if wide > 1 else 1.0
     figure = rows_apart(blank(0.35 + 1.8 * max(len(rows), 1), columns))
     handles: dict[str, Any] = {}
+    names: dict[str, str] = {}
     for i, row in enumerate(rows):
         for j, chart in enumerate(row):
             ax = figure.add_subplot(len(rows), wide, i * wide + j + 1)
             handles |= _draw(ax, chart, looks)
+            names[chart.ylabel] = max(names.get(chart.ylabel, ""), ax.get_ylabel(), key=len)
             if j and chart.ylabel == row[0].ylabel:
-                # One name for the row, which says what holds for any of its axes.
-                first = figure.axes[-1 - j]
-                first.set_ylabel(max(first.get_ylabel(), ax.get_ylabel(), key=len))
                 ax.set_ylabel("")
+    for ax, chart in zip(figure.axes, (chart for row in rows for chart in row), strict=True):
+        # In a row a name is said once. It says what holds for any of the axes that have it.
+        if ax.get_ylabel():
+            ax.set_ylabel(names[chart.ylabel])
     held = list(dict.fromkeys(label for row in rows for chart in row for label in chart.published))
     drawn = [handles[label] for label in labels]
     drawn += [Line2D([], [], **PUBLISHED | {"marker": looks[label].marker, "markersize": 5.5}) for label in held]
-    names = [*map(clean_label, labels), *(f"published: {clean_label(label)}" for label in held)]
-    legend(figure, drawn, names, room=round(70 * columns))
+    told = [*map(clean_label, labels), *(f"published: {clean_label(label)}" for label in held)]
+    legend(figure, drawn, told, room=round(70 * columns))
     return figure
 
 
