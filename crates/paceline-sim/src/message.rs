@@ -85,7 +85,7 @@ impl Messages {
         Ok(Some(Box::new(Self {
             places: vec![Places::default(); rates.len()],
             incoming: Vec::new(),
-            rest: REST + crate::engine::windows::Windows::of(scenario).width,
+            rest: REST + crate::engine::windows::Windows::of(scenario).length(),
             patience: patience.saturating_mul(PATIENCE),
             is_tcp: matches!(endpoints, Endpoints::Tcp(_)),
             endpoints,

@@ -1,6 +1,9 @@
 //! Packets on their way, by the window and the egress port they will be looked at.
 //!
 //! One list per (window, port), unordered: it is sorted when its window comes.
+//!
+//! Windows are numbered by their ends, which are a width apart. Where the network has two sides (`windows`), even windows are those of
+//! the first and odd ones those of the second, and each begins where the last one of its own side ended: two widths before its end.
 
 use super::chains::{Chains, EMPTY};
 use crate::packet::Handle;
@@ -15,9 +18,15 @@ pub(super) type Key = u64;
 #[derive(Debug)]
 pub(super) struct Inboxes {
     width: u64,
+    /// One, or two that are run in turn.
+    sides: u64,
+    /// Side of every port; empty where there is one.
+    side_of: Box<[u8]>,
+    /// Longest time from the start of a window to an end of it, ps.
+    length: u64,
     ports: usize,
     slots: usize,
-    /// By slot and port.
+    /// By slot and port; the two sides share them, as a port is on one.
     lists: Vec<u32>,
     keys: Chains<Key, BLOCK>,
     /// One bit per port and slot: something is to be done there in that window.
@@ -36,15 +45,20 @@ pub(super) struct Inboxes {
 }
 
 impl Inboxes {
-    /// `width` in ps; `span`: longest time from the start of a window to an arrival caused in it, ps.
-    pub(super) fn new(width: u64, span: u64, ports: usize) -> Self {
-        let slots = (span / width + 2).next_power_of_two() as usize;
+    /// `width` in ps; `span`: longest time from the start of a window to an arrival caused in it, ps; `side_of`: by port, empty where
+    /// there is one side.
+    pub(super) fn new(width: u64, span: u64, ports: usize, side_of: Box<[u8]>) -> Self {
+        let sides = if side_of.is_empty() { 1 } else { 2 };
+        let slots = (span / width + 2 * sides).next_power_of_two() as usize;
         let words = ports.div_ceil(64);
         Self {
             width,
+            sides,
+            side_of,
+            length: sides * width,
             ports,
             slots,
-            lists: vec![EMPTY; slots * ports],
+            lists: vec![EMPTY; slots / sides as usize * ports],
             keys: Chains::new(),
             active: vec![0; slots * words],
             words,
@@ -57,14 +71,37 @@ impl Inboxes {
         }
     }
 
-    /// Windows the ring covers, the present one included.
-    pub(super) fn slots(&self) -> u64 {
-        self.slots as u64
+    /// The side that a window is run for.
+    pub(super) fn side(&self, window: u64) -> usize {
+        (window % self.sides) as usize
     }
 
-    /// Length of a window, ps.
-    pub(super) fn width(&self) -> u64 {
-        self.width
+    /// The side that everything goes to which leaves the present window's.
+    pub(super) fn next_side(&self) -> usize {
+        self.side(self.window + 1)
+    }
+
+    /// The side a port is on.
+    #[inline]
+    fn side_of(&self, port: u32) -> usize {
+        self.side_of.get(port as usize).copied().unwrap_or(0).into()
+    }
+
+    /// Start of a window; end of the last one of its side.
+    #[inline(always)]
+    pub(super) fn start_of(&self, window: u64) -> u64 {
+        (window + 1).saturating_sub(self.sides) * self.width
+    }
+
+    /// Windows from the present one on that are in the ring. With two sides one of the other side may be left over before it, and it
+    /// may itself be left over while that one is run.
+    fn reach(&self) -> u64 {
+        self.slots as u64 - 2 * (self.sides - 1)
+    }
+
+    /// The last instant for which a port can be woken.
+    pub(super) fn last(&self) -> u64 {
+        self.start + (self.reach() - 1) * self.width
     }
 
     /// Gives back part of a word taken from the present window.
@@ -77,8 +114,13 @@ impl Inboxes {
     /// Goes on to a window.
     pub(super) fn enter(&mut self, window: u64) {
         self.window = window;
-        self.start = window * self.width;
+        self.start = self.start_of(window);
         self.turn(self.start + self.width);
+    }
+
+    /// End of the present window, where it is not cut short.
+    pub(super) fn end(&self) -> u64 {
+        (self.window + 1) * self.width
     }
 
     /// Start of the present window.
@@ -86,9 +128,12 @@ impl Inboxes {
         self.start
     }
 
-    /// The first window in the ring in which anything is to be done: the present one where it was cut short.
-    pub(super) fn next_active(&self) -> Option<u64> {
-        (self.window..self.window + self.slots as u64).find(|w| self.touched[self.slot(*w)] != 0)
+    /// The first window of a side in the ring in which anything is to be done: the present one, or that of the other side before it, where
+    /// they were cut short.
+    pub(super) fn next_active(&self, side: usize) -> Option<u64> {
+        let first = (self.window + 1).saturating_sub(self.sides);
+        let mut windows = first..first + self.slots as u64;
+        windows.find(|w| self.side(*w) == side && self.touched[self.slot(*w)] != 0)
     }
 
     #[inline(always)]
@@ -96,20 +141,28 @@ impl Inboxes {
         window as usize & (self.slots - 1)
     }
 
-    /// The window a time from now on falls into.
+    /// Index of the first of the lists of a window.
     #[inline(always)]
-    fn window_of(&self, at: u64) -> u64 {
-        let offset = at - self.start;
+    fn lists_of(&self, window: u64) -> usize {
+        (self.slot(window) / self.sides as usize) * self.ports
+    }
+
+    /// The window of a side that an instant falls into.
+    #[inline]
+    pub(super) fn window_of(&self, side: usize, at: u64) -> u64 {
+        let since = at.wrapping_sub(self.window * self.width);
         // A division costs as much as the rest; nearly all packets arrive one or two windows on.
-        if offset < self.width {
+        let window = if since < self.width {
             self.window
-        } else if offset < 2 * self.width {
+        } else if since < 2 * self.width {
             self.window + 1
-        } else if offset < 3 * self.width {
+        } else if since < 3 * self.width {
             self.window + 2
         } else {
-            self.window + offset / self.width
-        }
+            at / self.width
+        };
+        // It may fall into the other side's window that ends first.
+        window + (window + side as u64) % self.sides
     }
 
     /// A packet will arrive.
@@ -117,27 +170,26 @@ impl Inboxes {
     pub(super) fn push(&mut self, port: u32, at: u64, h: Handle) {
         debug_assert!(at >= self.start + self.width, "lookahead violated");
         let mut offset = at.wrapping_sub(self.into);
-        if offset >= self.width {
+        if offset >= self.length {
             offset = self.turn(at);
         }
         self.append(self.into_slot, self.into_lists + port as usize, port, offset << 32 | u64::from(h));
     }
 
-    /// The packets that follow go into the window of `at`. Returns the time from its start.
+    /// The packets that follow go into the window of `at`, of the side that is not the present one. Returns the time from its start.
     #[inline(never)]
     fn turn(&mut self, at: u64) -> u64 {
-        let window = self.window_of(at);
-        self.into = window * self.width;
+        let window = self.window_of(self.next_side(), at);
+        self.into = self.start_of(window);
         self.into_slot = self.slot(window);
-        self.into_lists = self.into_slot * self.ports;
+        self.into_lists = self.lists_of(window);
         at - self.into
     }
 
     /// Gives back a key drained from the present window.
     #[cold]
     pub(super) fn put_back_key(&mut self, port: u32, key: Key) {
-        let slot = self.slot(self.window);
-        self.append(slot, slot * self.ports + port as usize, port, key);
+        self.append(self.slot(self.window), self.lists_of(self.window) + port as usize, port, key);
     }
 
     /// Adds a key to the list of a port in a slot; `list`: its index.
@@ -167,8 +219,8 @@ impl Inboxes {
     /// Asks for a port to be looked at when `at` comes; false when that is beyond the ring.
     #[inline]
     pub(super) fn wake(&mut self, port: u32, at: u64) -> bool {
-        let window = self.window_of(at);
-        if window >= self.window + self.slots as u64 {
+        let window = self.window_of(self.side_of(port), at);
+        if window >= self.window + self.reach() {
             return false;
         }
         self.mark(self.slot(window), port);
@@ -196,7 +248,7 @@ impl Inboxes {
     /// Reads what arrives at a port in the present window beforehand.
     #[inline(always)]
     pub(super) fn fetch(&self, port: usize) {
-        self.keys.fetch(self.lists[self.slot(self.window) * self.ports + port]);
+        self.keys.fetch(self.lists[self.lists_of(self.window) + port]);
     }
 
     /// Moves what arrives at a port in the present window into `out`, in the order in which it was sent.
@@ -210,7 +262,7 @@ impl Inboxes {
     #[inline]
     pub(super) fn drain_blocks(&mut self, port: u32, out: &mut Vec<Key>) -> usize {
         out.clear();
-        let index = self.slot(self.window) * self.ports + port as usize;
+        let index = self.lists_of(self.window) + port as usize;
         self.keys.drain(&mut self.lists[index], out)
     }
 }

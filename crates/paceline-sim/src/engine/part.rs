@@ -9,6 +9,7 @@ use super::inbox::{Inboxes, Key};
 use super::order::tie;
 use super::sort::ByUpperHalf;
 use super::team::Post;
+use super::windows::{Ahead, SIDES, Windows};
 use crate::error::InputError;
 use crate::net::parts::Cut;
 use crate::net::{Arrivals, Lane, Net, Schedule};
@@ -48,8 +49,7 @@ impl Schedule for Lanes {
     fn waiting(&mut self, port: u32, free: u64) {
         // A transmitter busy for longer than the ring is looked at again at the ring's end.
         if !self.inboxes.wake(port, free) {
-            let last = self.inboxes.start() + (self.inboxes.slots() - 1) * self.inboxes.width();
-            self.inboxes.wake(port, last);
+            self.inboxes.wake(port, self.inboxes.last());
         }
     }
 
@@ -81,12 +81,11 @@ pub(super) struct Part {
     lanes: Lanes,
     /// Its nodes that are too close together for windows.
     close: Option<Box<Close>>,
-    width: u64,
     /// Flows to start, in order.
     pub(super) pending: VecDeque<Start>,
     /// Flows starting in the present window, by NIC.
     starts: Vec<Vec<(u64, FlowSpec, u16)>>,
-    /// (time, port) of wake-ups beyond the ring.
+    /// (time, port) of wake-ups of NICs beyond the ring.
     far: BinaryHeap<Reverse<(u64, u32)>>,
     keys: Vec<Key>,
     by_time: ByUpperHalf,
@@ -101,18 +100,18 @@ pub(super) struct Part {
 
 impl Part {
     /// A part that looks after the nodes `net` says are its own. `span`: longest time from the start of a window to an
-    /// arrival caused in it, ps. `close`: by node, whether it is close to another one; empty when none is.
-    pub(super) fn new(net: Net, width: u64, span: u64, close: &[bool]) -> Self {
+    /// arrival caused in it, ps.
+    pub(super) fn new(net: Net, windows: &Windows, span: u64) -> Self {
         let most_ports = (0..net.graph.nodes() as u32).map(|n| net.graph.ports_of(n).len()).max().unwrap_or(0);
+        let side_of = net.ports.iter().filter_map(|p| windows.sides.get(p.node as usize).copied()).collect();
         Self {
-            lanes: Lanes { inboxes: Inboxes::new(width, span, net.ports.len()) },
-            close: (!close.is_empty()).then(|| Box::new(Close::new(&net, close))),
-            width,
+            lanes: Lanes { inboxes: Inboxes::new(windows.width, span, net.ports.len(), side_of) },
+            close: (!windows.close.is_empty()).then(|| Box::new(Close::new(&net, &windows.close))),
             pending: VecDeque::new(),
             starts: vec![Vec::new(); net.nics.len()],
             far: BinaryHeap::new(),
             keys: Vec::new(),
-            by_time: ByUpperHalf::new(width),
+            by_time: ByUpperHalf::new(windows.length()),
             beyond: Key::MAX,
             gathered: Exact::new(most_ports),
             exact_windows: 0,
@@ -121,13 +120,32 @@ impl Part {
         }
     }
 
-    /// The next window in which anything happens here.
-    pub(super) fn next_window(&mut self) -> Option<u64> {
-        let flow = self.pending.front().map(|f| f.spec.start.0 / self.width);
-        let far = self.far.peek().map(|Reverse((at, _))| at / self.width);
-        let links = Some(self.net.next_link_change()).filter(|at| *at != NEVER).map(|at| at / self.width);
-        let close = self.close.as_mut().and_then(|c| c.next_at()).map(|at| at / self.width);
-        [self.lanes.inboxes.next_active(), flow, far, links, close].into_iter().flatten().min()
+    /// The next window of each side in which anything happens here. Hosts are on the first.
+    pub(super) fn next_windows(&mut self) -> Ahead {
+        let flow = self.pending.front().map(|f| f.spec.start.0);
+        let far = self.far.peek().map(|Reverse((at, _))| *at);
+        let close = self.close.as_mut().and_then(|c| c.next_at());
+        let inboxes = &self.lanes.inboxes;
+        let mut ahead = Ahead::default();
+        if let Some(at) = [flow, far, close].into_iter().flatten().min() {
+            ahead.add(0, inboxes.window_of(0, at), at);
+        }
+        for side in 0..SIDES {
+            if let Some(window) = inboxes.next_active(side) {
+                ahead.add(side, window, inboxes.start_of(window));
+            }
+        }
+        ahead
+    }
+
+    /// The window of a side that an instant falls into.
+    pub(super) fn window_of(&self, side: usize, at: u64) -> u64 {
+        self.lanes.inboxes.window_of(side, at)
+    }
+
+    /// The side that a window is run for.
+    pub(super) fn side(&self, window: u64) -> usize {
+        self.lanes.inboxes.side(window)
     }
 
     /// Takes what another part has sent. Between two windows.
@@ -158,57 +176,49 @@ impl Part {
         self.pending.extend(post.starts.drain(..));
     }
 
-    /// Hands over what the last window has for another part. Returns when the first packet arrives there.
-    pub(super) fn hand_over(&mut self, part: usize, post: &mut Post) -> Option<u64> {
-        let outbox = self.net.outboxes.get_mut(part)?;
+    /// Hands over what the last window has for another part. Adds the window in which the first packet arrives there.
+    pub(super) fn hand_over(&mut self, part: usize, post: &mut Post, ahead: &mut Ahead) {
+        let Some(outbox) = self.net.outboxes.get_mut(part) else { return };
         let (packets, int) = self.net.arena.split();
         outbox.pack(packets, int);
         self.crossed += outbox.cut.len() as u64;
         if let Some(failures) = &self.net.failures {
             post.carried.extend(outbox.cut.iter().map(|cut| failures.carried(cut.handle)));
         }
-        let first = outbox.cut.iter().map(|cut| cut.arrival).min();
+        if let Some(first) = outbox.cut.iter().map(|cut| cut.arrival).min() {
+            let side = self.lanes.inboxes.next_side();
+            ahead.add(side, self.lanes.inboxes.window_of(side, first), first);
+        }
         outbox.cut.iter().for_each(|cut| self.net.arena.release(cut.handle));
         // The letter box has been emptied.
         std::mem::swap(&mut post.cut, &mut outbox.cut);
         std::mem::swap(&mut post.packets, &mut outbox.packets);
         std::mem::swap(&mut post.words, &mut outbox.words);
         post.notes.append(&mut outbox.notes);
-        first
     }
 
-    /// Runs window `w` up to `end`.
-    pub(super) fn run_window(&mut self, w: u64, end: u64) -> Result<(), InputError> {
-        self.lanes.inboxes.enter(w);
-        // Nothing happened in the windows passed over.
-        self.net.sample_until(self.lanes.inboxes.start());
-        while self.next_halt() < end {
-            self.run_to_halt()?;
-        }
-        self.run_until(end)?;
-        self.lanes.inboxes.leave(end < self.lanes.inboxes.start() + self.width);
-        Ok(())
+    /// When links change next.
+    pub(super) fn next_link_change(&self) -> u64 {
+        self.net.next_link_change()
     }
 
-    /// When to halt next within a window: for a sample or a change of links.
-    fn next_halt(&self) -> u64 {
+    /// Takes the samples due up to `now`, before which everything has happened. Returns when all nodes must be together next, for a
+    /// sample or a change of links.
+    pub(super) fn sample_until(&mut self, now: u64) -> u64 {
+        self.net.sample_until(now);
         self.net.next_link_change().min(self.net.series.next)
     }
 
-    /// Runs the present window up to the next sample or change of links, and does what is due then.
+    /// Links change, now that everything before has happened. Returns when.
     #[cold]
-    fn run_to_halt(&mut self) -> Result<(), InputError> {
-        let at = self.next_halt();
-        self.run_until(at)?;
-        self.net.sample_until(at);
-        if at < self.net.next_link_change() {
-            return Ok(());
-        }
+    pub(super) fn change_links(&mut self) -> u64 {
+        let at = self.net.next_link_change();
+        self.lanes.inboxes.enter(self.window_of(0, at));
         let Some(close) = &mut self.close else {
             for port in self.net.change_links(&mut self.lanes) {
                 self.lanes.waiting(port, at);
             }
-            return Ok(());
+            return at;
         };
         for port in self.net.change_links(&mut Near { close, lanes: &mut self.lanes }) {
             if close.has(port) {
@@ -217,29 +227,18 @@ impl Part {
                 self.lanes.waiting(port, at);
             }
         }
-        Ok(())
+        self.bring_to_close_nodes();
+        at
     }
 
-    /// Runs the present window, or what is left of it, up to `end`.
-    fn run_until(&mut self, end: u64) -> Result<(), InputError> {
-        let length = end - self.lanes.inboxes.start();
-        self.beyond = if length < self.width { length << 32 } else { Key::MAX };
-        while let Some(Reverse((at, port))) = self.far.peek().copied() {
-            if at >= end {
-                break;
-            }
-            self.far.pop();
-            self.lanes.inboxes.wake(port, at);
-        }
-        while let Some(start) = self.pending.front().copied().filter(|f| f.spec.start.0 < end) {
-            self.pending.pop_front();
-            let Start { id, spec, sport, port } = start;
-            if let Some(close) = self.close.as_mut().filter(|close| close.has(port)) {
-                close.expect(start);
-                continue;
-            }
-            self.starts[self.net.ports[port as usize].nic as usize].push((id, spec, sport));
-            self.lanes.inboxes.wake(port, spec.start.0);
+    /// Runs window `w`, or what is left of it, up to `end`.
+    pub(super) fn run_window(&mut self, w: u64, end: u64) -> Result<(), InputError> {
+        self.lanes.inboxes.enter(w);
+        let start = self.lanes.inboxes.start();
+        let cut = end < self.lanes.inboxes.end();
+        self.beyond = if cut { (end - start) << 32 } else { Key::MAX };
+        if self.lanes.inboxes.side(w) == 0 {
+            self.begin_flows(end);
         }
         if let Some(close) = &mut self.close {
             close.run(&mut self.net, &mut self.lanes, end)?;
@@ -269,7 +268,29 @@ impl Part {
             }
         }
         self.bring_to_close_nodes();
+        self.lanes.inboxes.leave(cut);
         Ok(())
+    }
+
+    /// Tells NICs of the flows that start before `end`, and wakes those that are to look again.
+    fn begin_flows(&mut self, end: u64) {
+        while let Some(Reverse((at, port))) = self.far.peek().copied() {
+            if at >= end {
+                break;
+            }
+            self.far.pop();
+            self.lanes.inboxes.wake(port, at);
+        }
+        while let Some(start) = self.pending.front().copied().filter(|f| f.spec.start.0 < end) {
+            self.pending.pop_front();
+            let Start { id, spec, sport, port } = start;
+            if let Some(close) = self.close.as_mut().filter(|close| close.has(port)) {
+                close.expect(start);
+                continue;
+            }
+            self.starts[self.net.ports[port as usize].nic as usize].push((id, spec, sport));
+            self.lanes.inboxes.wake(port, spec.start.0);
+        }
     }
 
     /// Brings the close nodes what the others have sent them in this window.

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::part::Start;
+use super::windows::Ahead;
 use crate::diagnosis::Symptoms;
 use crate::failures::Carried;
 use crate::net::parts::{Cut, Note};
@@ -40,8 +41,8 @@ pub(super) struct Post {
 /// How things stand with a part at the end of a window.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Standing {
-    /// The first window in which it has something to do, letters it has sent included.
-    pub(super) next: Option<u64>,
+    /// Where it has something to do, letters it has sent included.
+    pub(super) ahead: Ahead,
     pub(super) started: u64,
     pub(super) ended: u64,
     /// Packets it holds or has sent.

@@ -2,8 +2,8 @@
 //!
 //! A window is as long as the shortest time in which one node can affect another (lookahead). Within it nodes are
 //! independent, and within a switch so are its ports as long as no threshold of the shared buffer is in reach; where one
-//! is, that switch runs that window in exact order of time across its ports. Nodes with links shorter than that are run event
-//! by event (`windows`, `close`). The results are those of the sequential
+//! is, that switch runs that window in exact order of time across its ports. In trees every other node is run for two windows at a
+//! time, in turn with the others (`windows`). Nodes with links shorter than a window are run event by event (`close`). The results are those of the sequential
 //! engine, byte for byte, whatever the number of threads: the network is cut into parts (`partition`), each thread runs a
 //! part (`part`), and what crosses a cut is exchanged between windows (`team`).
 
@@ -13,7 +13,7 @@ use super::events::ONE_FRAME;
 use super::part::{Part, Start};
 use super::partition::partition;
 use super::team::{Standing, Team};
-use super::windows::Windows;
+use super::windows::{Ahead, SIDES, Windows};
 use super::{Ending, Observer, Progress};
 use crate::diagnosis::Symptoms;
 use crate::error::InputError;
@@ -24,7 +24,7 @@ use crate::workload::{FlowSource, FlowSpec};
 
 const NEVER: u64 = u64::MAX;
 /// Windows for which flows are drawn ahead.
-const AHEAD: u64 = 64;
+const DRAWN_AHEAD: u64 = 64;
 /// Windows between two reports to the observer.
 const REPORT: usize = 64;
 
@@ -73,7 +73,10 @@ impl Feeder {
 /// What all threads conclude from the standings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Verdict {
-    Window(u64),
+    /// A window, up to its end or, where it is cut short, to an earlier instant.
+    Window(u64, u64),
+    /// Links change: no node has anything to do before.
+    Links,
     /// Flows must be drawn first.
     Draw,
     Stopped,
@@ -95,6 +98,8 @@ struct Driver<'a> {
     /// Flows are drawn for windows before this.
     drawn: u64,
     now: u64,
+    /// Up to when each side has been run.
+    fronts: [u64; SIDES],
     progress_at: u64,
     /// No flow was under way at the last meeting.
     idle: bool,
@@ -124,8 +129,9 @@ impl<'a> Driver<'a> {
             stop,
             stall,
             turn: 0,
-            drawn: AHEAD,
+            drawn: DRAWN_AHEAD,
             now: 0,
+            fronts: [0; SIDES],
             progress_at: 0,
             idle: true,
             windows: 0,
@@ -144,12 +150,15 @@ impl<'a> Driver<'a> {
             let mut standing = Standing { quit: failure.is_some(), ..Standing::default() };
             if let Some((feeder, _)) = &mut leader {
                 let until = self.drawn.saturating_mul(self.width);
+                let mut first = NEVER;
                 feeder.draw(&mut self.part.net, until, |part, start| {
-                    let first = standing.next.get_or_insert(NEVER);
-                    *first = (*first).min(start.spec.start.0 / self.width);
+                    first = first.min(start.spec.start.0);
                     standing.pending += 1;
                     self.team.letters(self.turn, self.me, usize::from(part)).starts.push(start);
                 });
+                if first != NEVER {
+                    standing.ahead.add(0, self.part.window_of(0, first), first);
+                }
                 standing.next_flow = feeder.next.map(|f| f.start.0 / self.width);
             }
             if let Some((_, observer)) = &mut leader
@@ -176,10 +185,11 @@ impl<'a> Driver<'a> {
             }
             match verdict {
                 Verdict::Draw => {}
-                Verdict::Window(w) => {
-                    self.drawn = self.drawn.max(w + AHEAD);
-                    let end = ((w + 1) * self.width).min(self.stop);
+                Verdict::Links => self.now = self.now.max(self.part.change_links()),
+                Verdict::Window(w, end) => {
+                    self.drawn = self.drawn.max(w + DRAWN_AHEAD);
                     failure = self.part.run_window(w, end).err();
+                    self.fronts[self.part.side(w)] = end;
                     (self.now, self.windows) = (end, self.windows + 1);
                 }
                 _ => {
@@ -194,16 +204,14 @@ impl<'a> Driver<'a> {
 
     /// Leaves letters and standing, meets the others, and reads the letters.
     fn exchange(&mut self, mut standing: Standing) -> Result<(), Abandoned> {
-        let (turn, me, team, width) = (self.turn, self.me, self.team, self.width);
-        let (mut next, mut sent) = (standing.next.unwrap_or(NEVER), 0);
+        let (turn, me, team) = (self.turn, self.me, self.team);
+        let mut sent = 0;
         for part in (0..self.parts).filter(|part| *part != me) {
             let mut post = team.letters(turn, me, part);
-            if let Some(first) = self.part.hand_over(part, &mut post) {
-                next = next.min(first / width);
-            }
+            self.part.hand_over(part, &mut post, &mut standing.ahead);
             sent += post.cut.len() as u64;
         }
-        standing.next = Some(next.min(self.part.next_window().unwrap_or(NEVER))).filter(|w| *w != NEVER);
+        standing.ahead = standing.ahead.and(self.part.next_windows());
         let net = &mut self.part.net;
         let c = net.counters();
         (standing.started, standing.ended) = (c.started, c.finished + c.failed);
@@ -229,11 +237,11 @@ impl<'a> Driver<'a> {
 
     /// What is next; the same for all threads.
     fn conclude(&mut self) -> Verdict {
-        let (mut next, mut next_flow, mut quit) = (None::<u64>, None, false);
+        let (mut ahead, mut next_flow, mut quit) = (Ahead::default(), None, false);
         let (mut started, mut ended, mut packets, mut pending, mut progress, mut hops) = (0, 0, 0, 0, 0, 0);
         for part in 0..self.parts {
             let s = self.team.standing(self.turn, part);
-            next = [next, s.next].into_iter().flatten().min();
+            ahead = ahead.and(s.ahead);
             next_flow = next_flow.or(s.next_flow);
             quit |= s.quit;
             started += s.started;
@@ -259,24 +267,32 @@ impl<'a> Driver<'a> {
         if next_flow.is_none() && pending + active + packets == 0 {
             return Verdict::Completed;
         }
-        // What is due in the rest of a window cut short would have it run again and again.
-        if self.windows > 0 && self.now == self.stop && (next.is_some() || next_flow.is_some()) {
-            return Verdict::Stopped;
-        }
-        if next_flow.is_some_and(|f| next.is_none_or(|w| f <= w)) {
-            self.drawn = next_flow.unwrap_or(0) + AHEAD;
-            return if self.drawn.saturating_sub(AHEAD).saturating_mul(self.width) >= self.stop {
+        let last = ahead.sides().map(|(_, w, _)| w).max();
+        if next_flow.is_some_and(|f| last.is_none_or(|w| f <= w)) {
+            self.drawn = next_flow.unwrap_or(0) + DRAWN_AHEAD;
+            return if self.drawn.saturating_sub(DRAWN_AHEAD).saturating_mul(self.width) >= self.stop {
                 Verdict::Stopped
             } else {
                 Verdict::Draw
             };
         }
-        match next {
-            Some(w) if w.saturating_mul(self.width) >= self.stop => Verdict::Stopped,
-            Some(w) => Verdict::Window(w),
-            None if active > 0 => Verdict::Stalled,
-            None => Verdict::Completed,
+        let begins = |(side, _, at): (usize, u64, u64)| at.max(self.fronts[side]);
+        let links = self.part.next_link_change();
+        // Before that nothing happens.
+        let now = ahead.sides().map(begins).min().unwrap_or(NEVER).min(links);
+        if now == NEVER {
+            return if active > 0 { Verdict::Stalled } else { Verdict::Completed };
         }
+        if now >= self.stop {
+            return Verdict::Stopped;
+        }
+        let limit = self.part.sample_until(now).min(self.stop);
+        if links == now {
+            return Verdict::Links;
+        }
+        // What is left of a window that was cut short at the limit waits until the other side is there too.
+        let next = ahead.sides().filter(|next| begins(*next) < limit).map(|(_, w, _)| w).min();
+        next.map_or(Verdict::Stopped, |w| Verdict::Window(w, ((w + 1) * self.width).min(limit)))
     }
 
     /// Asks all parts for what speaks for a standstill.
@@ -342,7 +358,7 @@ impl Windowed {
         threads: usize,
     ) -> Result<Self, InputError> {
         let windows = Windows::of(scenario);
-        let width = windows.width;
+        let (width, length) = (windows.width, windows.length());
         check(scenario, width)?;
         let (part_of, parts) = partition(&scenario.graph, threads, &windows.clusters(scenario));
         let part_of: Arc<[u8]> = if parts == 1 { Arc::default() } else { part_of.into() };
@@ -356,7 +372,7 @@ impl Windowed {
                 net.set_close(&windows.close);
             }
             let largest = |p: &crate::port::Port| net.wires[usize::from(p.wire)].longest() + p.delay;
-            let span = net.ports.iter().map(largest).max().unwrap_or(0) + net.rules.pfc_reaction + width;
+            let span = net.ports.iter().map(largest).max().unwrap_or(0) + net.rules.pfc_reaction + length;
             if span / width > 4096 {
                 return Err(InputError::new("link delays, or PFC's reaction, too long for the windowed engine")
                     .field("run.engine")
@@ -365,13 +381,13 @@ impl Windowed {
             }
             for node in 0..net.graph.nodes() as u32 {
                 let per_port = |p: &crate::graph::PortInfo| {
-                    (u128::from(p.rate.0) * u128::from(width) / 8_000_000_000_000) as u64 + u64::from(u16::MAX)
+                    (u128::from(p.rate.0) * u128::from(length) / 8_000_000_000_000) as u64 + u64::from(u16::MAX)
                 };
                 let burst = net.graph.ports_of(node).iter().map(per_port).sum();
                 let by_event = windows.close.get(node as usize).is_some_and(|close| *close);
                 net.buffers.set_burst(node, if by_event { ONE_FRAME } else { burst });
             }
-            all.push(Part::new(net, width, span, &windows.close));
+            all.push(Part::new(net, &windows, span));
         }
         let next = source.next_flow();
         Ok(Self {
@@ -479,7 +495,7 @@ impl Windowed {
             Verdict::Stopped => (Ending::Stopped, stop),
             Verdict::Interrupted => (Ending::Interrupted, now),
             Verdict::Stalled => (Ending::Stalled(crate::diagnosis::diagnose(self.net(), &waits, now)), now),
-            Verdict::Completed | Verdict::Draw | Verdict::Window(_) => (Ending::Completed, now),
+            Verdict::Completed | Verdict::Draw | Verdict::Links | Verdict::Window(..) => (Ending::Completed, now),
         })
     }
 

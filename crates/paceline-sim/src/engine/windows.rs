@@ -4,9 +4,13 @@
 //! 10 ns among racks on 1 us, would shrink the windows of all. Where it pays, windows are made for the longer links, and the
 //! nodes that hang together by shorter ones, *close* nodes, are run event by event within each window (`close`). Which those
 //! are follows from the scenario alone, and results do not depend on it.
+//!
+//! Trees have two *sides*: every link goes from one to the other, as between hosts and aggregation switches here, racks and cores
+//! there. What a node does comes back to its own side after two links at the earliest. So the sides are run in turn, each for
+//! twice as long, and each is ahead of the other by half of that: half as often a port is looked at.
 
 use crate::clock::Clock;
-use crate::graph::PortInfo;
+use crate::graph::{Graph, PortInfo};
 use crate::scenario::Scenario;
 
 /// Frames per port and window at line rate at which windows take as long as single events.
@@ -19,11 +23,39 @@ const WORTHWHILE: f64 = 0.9;
 /// Longest link over window up to which there are windows: the inboxes are a ring of so many.
 const MOST_SPREAD: u64 = 1024;
 
+/// Sides a network has at most.
+pub(super) const SIDES: usize = 2;
+
+/// The first window of each side in which there is something to do, and an instant before which there is nothing, ps.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ahead([Option<(u64, u64)>; SIDES]);
+
+impl Ahead {
+    /// There is something to do in a window of a side, at the earliest at `at`.
+    pub(super) fn add(&mut self, side: usize, window: u64, at: u64) {
+        let first = &mut self.0[side];
+        *first = [*first, Some((window, at))].into_iter().flatten().min();
+    }
+
+    /// What there is to do according to either.
+    pub(super) fn and(mut self, other: Self) -> Self {
+        other.sides().for_each(|(side, window, at)| self.add(side, window, at));
+        self
+    }
+
+    /// Sides that have something to do, the window and the instant.
+    pub(super) fn sides(self) -> impl Iterator<Item = (usize, u64, u64)> {
+        self.0.into_iter().enumerate().filter_map(|(side, first)| first.map(|(window, at)| (side, window, at)))
+    }
+}
+
 /// Windows of a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Windows {
-    /// Length, ps.
+    /// From the end of one to the end of the next, ps: the lookahead.
     pub width: u64,
+    /// By node: the side it is on, 0 or 1, where the two are run in turn. Empty where all nodes are run in each window.
+    pub sides: Box<[u8]>,
     /// By node: it is close to another one. Empty when no node is.
     pub close: Box<[bool]>,
     /// Their share of the work, taken as the sum of link rates.
@@ -57,6 +89,7 @@ impl Windows {
         let least = links.first().map_or(0, |l| l.0);
         let made = |width: u64, close: Box<[bool]>, close_share: f64| Self {
             width,
+            sides: Box::default(),
             close,
             close_share,
             frames: frames(width),
@@ -78,7 +111,15 @@ impl Windows {
                 best = made(width, close.clone().into(), share);
             }
         }
+        if best.close.is_empty() && may_take_turns(scenario, best.width) {
+            best.sides = sides(graph).unwrap_or_default();
+        }
         best
+    }
+
+    /// How long a node is run at a time, ps.
+    pub fn length(&self) -> u64 {
+        if self.sides.is_empty() { self.width } else { 2 * self.width }
     }
 
     /// The nodes that are close.
@@ -109,6 +150,37 @@ impl Windows {
         }
         first
     }
+}
+
+/// Whether windows of twice the width can be had, and pay.
+fn may_take_turns(scenario: &Scenario, width: u64) -> bool {
+    // A trimming switch turns headers round within the time of one link; where links fail, both sides change at one instant.
+    let alone = scenario.switch.trimming.is_none() && scenario.failures.outages.is_empty();
+    alone && 2 * width <= longest_width(scenario).min(u64::from(u32::MAX))
+}
+
+/// The side of every node, where all links go from one to the other and all hosts are on the first.
+fn sides(graph: &Graph) -> Option<Box<[u8]>> {
+    const UNKNOWN: u8 = u8::MAX;
+    let mut sides = vec![UNKNOWN; graph.nodes()];
+    let mut stack: Vec<u32> = graph.hosts().collect();
+    stack.iter().for_each(|host| sides[*host as usize] = 0);
+    while let Some(node) = stack.pop() {
+        let other = 1 - sides[node as usize];
+        for port in graph.ports_of(node) {
+            match &mut sides[port.peer as usize] {
+                side if *side == UNKNOWN => {
+                    *side = other;
+                    stack.push(port.peer);
+                }
+                side if *side == other => {}
+                _ => return None,
+            }
+        }
+    }
+    // Switches that no host reaches do nothing.
+    sides.iter_mut().filter(|side| **side == UNKNOWN).for_each(|side| *side = 0);
+    Some(sides.into())
 }
 
 /// Shortest time in which each node can affect another, ps: over its links the delay and the smallest frame.
