@@ -106,6 +106,8 @@ pub(super) struct ByUpperHalf {
     bits: u32,
     /// Keys dealt to groups.
     dealt: Vec<Key>,
+    /// Where each group ends among them.
+    ends: [u32; GROUPS],
 }
 
 /// Most groups that keys are dealt to.
@@ -114,7 +116,7 @@ const GROUPS: usize = 64;
 impl ByUpperHalf {
     /// For upper halves below `width`.
     pub(super) fn new(width: u64) -> Self {
-        Self { bits: u64::BITS - width.saturating_sub(1).leading_zeros(), dealt: Vec::new() }
+        Self { bits: u64::BITS - width.saturating_sub(1).leading_zeros(), dealt: Vec::new(), ends: [0; GROUPS] }
     }
 
     /// Sorts the first `n` of `keys`, which are whole blocks; what comes after them has no meaning and is cut off. Equal ones are in any
@@ -139,10 +141,11 @@ impl ByUpperHalf {
         let groups = (n / BLOCK).next_power_of_two().min(GROUPS);
         let shift = 32 + self.bits.saturating_sub(groups.ilog2());
         let group = |key: Key| (key >> shift) as usize % GROUPS;
-        let mut ends = [0; GROUPS];
+        let ends = &mut self.ends;
+        ends[..groups].fill(0);
         keys[..n].iter().for_each(|key| ends[group(*key)] += 1);
         let mut sum = 0;
-        for end in &mut ends {
+        for end in &mut ends[..groups] {
             sum += std::mem::replace(end, sum);
         }
         let room = n + MOST;
@@ -151,14 +154,14 @@ impl ByUpperHalf {
         }
         for key in &keys[..n] {
             let end = &mut ends[group(*key)];
-            self.dealt[*end] = *key;
+            self.dealt[*end as usize] = *key;
             *end += 1;
         }
         keys.resize(room, 0);
         let mut from = 0;
         for to in &ends[..groups] {
-            let (group, sorted) = (&self.dealt[from..], &mut keys[from..]);
-            let n = *to - from;
+            let (group, sorted) = (&self.dealt[from as usize..], &mut keys[from as usize..]);
+            let n = (*to - from) as usize;
             // What is written after a group is overwritten by the next one.
             match n.div_ceil(BLOCK) {
                 0 => {}
