@@ -294,11 +294,11 @@ impl Buffers {
         self.pools[node as usize].window_is_local()
     }
 
-    /// The same for a window in which so many frames arrive.
+    /// The same for a window in which frames of so many bytes arrive.
     #[inline]
-    pub fn is_local_with(&self, node: u32, frames: u64) -> bool {
+    pub fn is_local_with(&self, node: u32, bytes: u64) -> bool {
         let p = &self.pools[node as usize];
-        p.pressed == 0 && p.buffered + frames * u64::from(self.max_frame) < p.in_reach[usize::from(p.exact)]
+        p.pressed == 0 && p.buffered + bytes < p.in_reach[usize::from(p.exact)]
     }
 
     /// Chooses how the next packet of a switch is accounted: locally where no threshold is in reach (true), else exactly.

@@ -108,8 +108,8 @@ impl<T: Copy + Default, const BLOCK: usize> Chains<T, BLOCK> {
         }
     }
 
-    /// Moves a list into `out`, which is empty, in the order in which it was filled: whole blocks, of which only the first items are the
-    /// list's. Returns how many they are.
+    /// Moves a list to the beginning of `out`, in the order in which it was filled: whole blocks, of which only the first items are the
+    /// list's. Returns how many they are; what comes after them has no meaning. `out` grows where it must.
     #[inline]
     pub(super) fn drain(&mut self, list: &mut u32, out: &mut Vec<T>) -> usize {
         let end = std::mem::replace(list, EMPTY) as usize;
@@ -120,32 +120,36 @@ impl<T: Copy + Default, const BLOCK: usize> Chains<T, BLOCK> {
         let before = self.next[last] as usize;
         self.next[last] = self.free;
         self.free = last as u32;
-        if before != END as usize {
-            self.drain_full(before, out);
+        let full = if before == END as usize { 0 } else { self.drain_full(before, out) };
+        if out.len() < full + BLOCK {
+            out.resize(full + BLOCK, T::default());
         }
         // The whole block, as its length is known to the compiler.
         let first = last * BLOCK;
-        let filled = out.len() + (end - first);
-        out.extend_from_slice(&self.items[first..first + BLOCK]);
-        filled
+        out[full..full + BLOCK].copy_from_slice(&self.items[first..first + BLOCK]);
+        full + (end - first)
     }
 
-    /// Moves the full blocks of a list, the last of which is `last`, into `out`, which is empty.
+    /// Moves the full blocks of a list, the last of which is `last`, to the beginning of `out`. Returns how many items they are.
     #[inline(never)]
-    fn drain_full(&mut self, last: usize, out: &mut Vec<T>) {
+    fn drain_full(&mut self, last: usize, out: &mut Vec<T>) -> usize {
         let mut block = last;
         let mut blocks = 1;
         while self.next[block] != END {
             block = self.next[block] as usize;
             blocks += 1;
         }
-        out.resize(blocks * BLOCK, T::default());
+        let items = blocks * BLOCK;
+        if out.len() < items {
+            out.resize(items, T::default());
+        }
         let mut block = last;
-        for place in out.chunks_exact_mut(BLOCK).rev() {
+        for place in out[..items].chunks_exact_mut(BLOCK).rev() {
             place.copy_from_slice(&self.items[block * BLOCK..(block + 1) * BLOCK]);
             let before = std::mem::replace(&mut self.next[block], self.free);
             self.free = block as u32;
             block = before as usize;
         }
+        items
     }
 }

@@ -2,12 +2,13 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use super::inbox::Key;
 use super::order::{Rank, key, tie};
 use super::part::Lanes;
 use crate::net::{Net, Schedule};
-use crate::packet::Handle;
+use crate::packet::{Arena, Handle};
 
 /// What arrives at a switch in a window, port by port, and room to bring it into one order.
 #[derive(Debug)]
@@ -96,18 +97,24 @@ impl Exact {
         self.arrivals.len()
     }
 
+    /// Bytes of what arrives between two instants.
+    pub(super) fn bytes(&self, arena: &Arena, between: &Range<Key>) -> u64 {
+        let size = |key: &Key| if between.contains(key) { u64::from(arena[*key as Handle].size) } else { 0 };
+        self.arrivals.iter().map(size).sum()
+    }
+
     /// The ports, each with its arrivals.
     pub(super) fn by_port(&self) -> impl Iterator<Item = (u32, &[Key])> {
         let mut from = 0;
         self.spans.iter().map(move |(port, to)| (*port, &self.arrivals[std::mem::replace(&mut from, *to)..*to]))
     }
 
-    /// Runs the switch up to `end`.
-    pub(super) fn run(&mut self, net: &mut Net, lanes: &mut Lanes, node: u32, end: u64) {
+    /// Runs the switch up to `end`, with what arrives between two instants.
+    pub(super) fn run(&mut self, net: &mut Net, lanes: &mut Lanes, node: u32, between: &Range<Key>, end: u64) {
         net.buffers.enter_exact(node);
         let (first, last) = (net.first[node as usize], net.first[node as usize + 1]);
         let start = lanes.start();
-        self.sort(net, node, start);
+        self.sort(net, node, start, between);
         self.departures.clear();
         self.listed.fill(false);
         let mut merged = Merged {
@@ -149,10 +156,11 @@ impl Exact {
         }
     }
 
-    /// Brings the arrivals into one order.
-    fn sort(&mut self, net: &Net, node: u32, start: u64) {
+    /// Brings the arrivals between two instants into one order.
+    fn sort(&mut self, net: &Net, node: u32, start: u64, between: &Range<Key>) {
         self.order.clear();
-        self.order.extend((0..).zip(&self.arrivals).map(|(place, key)| key >> 32 << 32 | place));
+        let within = (0..).zip(&self.arrivals).filter(|(_, key)| between.contains(key));
+        self.order.extend(within.map(|(place, key)| key >> 32 << 32 | place));
         self.order.sort_unstable();
         for equal in self.order.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|equal| equal.len() > 1) {
             let at = start + (equal[0] >> 32);

@@ -6,6 +6,7 @@
 //! the first and odd ones those of the second, and each begins where the last one of its own side ended: two widths before its end.
 
 use super::chains::{Chains, EMPTY};
+use super::windows::Ahead;
 use crate::packet::Handle;
 
 /// Keys a block holds: two cache lines.
@@ -73,7 +74,7 @@ impl Inboxes {
 
     /// The side that a window is run for.
     pub(super) fn side(&self, window: u64) -> usize {
-        (window % self.sides) as usize
+        (window & (self.sides - 1)) as usize
     }
 
     /// The side that everything goes to which leaves the present window's.
@@ -123,17 +124,33 @@ impl Inboxes {
         (self.window + 1) * self.width
     }
 
+    /// The middle of the present window, where it is two widths long; else its start.
+    pub(super) fn middle(&self) -> u64 {
+        (self.window * self.width).max(self.start)
+    }
+
     /// Start of the present window.
     pub(super) fn start(&self) -> u64 {
         self.start
     }
 
-    /// The first window of a side in the ring in which anything is to be done: the present one, or that of the other side before it, where
-    /// they were cut short.
-    pub(super) fn next_active(&self, side: usize) -> Option<u64> {
+    /// The first window of each side in the ring in which anything is to be done, and its start. That may be the present one, or that of
+    /// the other side before it, where they were cut short.
+    pub(super) fn next_active(&self) -> Ahead {
+        let mut ahead = Ahead::default();
+        let mut sides = self.sides;
         let first = (self.window + 1).saturating_sub(self.sides);
-        let mut windows = first..first + self.slots as u64;
-        windows.find(|w| self.side(*w) == side && self.touched[self.slot(*w)] != 0)
+        for window in first..first + self.slots as u64 {
+            let side = self.side(window);
+            if self.touched[self.slot(window)] != 0 && ahead.is_idle(side) {
+                ahead.add(side, window, self.start_of(window));
+                sides -= 1;
+                if sides == 0 {
+                    break;
+                }
+            }
+        }
+        ahead
     }
 
     #[inline(always)]
@@ -144,7 +161,7 @@ impl Inboxes {
     /// Index of the first of the lists of a window.
     #[inline(always)]
     fn lists_of(&self, window: u64) -> usize {
-        (self.slot(window) / self.sides as usize) * self.ports
+        (self.slot(window) >> (self.sides - 1)) * self.ports
     }
 
     /// The window of a side that an instant falls into.
@@ -162,7 +179,7 @@ impl Inboxes {
             at / self.width
         };
         // It may fall into the other side's window that ends first.
-        window + (window + side as u64) % self.sides
+        window + ((window + side as u64) & (self.sides - 1))
     }
 
     /// A packet will arrive.
@@ -233,6 +250,14 @@ impl Inboxes {
         std::mem::take(&mut self.active[slot * self.words + word])
     }
 
+    /// The ports need not be looked at in the present window.
+    pub(super) fn forget(&mut self, ports: std::ops::Range<u32>) {
+        let first = self.slot(self.window) * self.words;
+        for port in ports {
+            self.active[first + (port >> 6) as usize] &= !(1 << (port & 63));
+        }
+    }
+
     /// Words per window.
     pub(super) fn words(&self) -> usize {
         self.words
@@ -251,17 +276,10 @@ impl Inboxes {
         self.keys.fetch(self.lists[self.lists_of(self.window) + port]);
     }
 
-    /// Moves what arrives at a port in the present window into `out`, in the order in which it was sent.
+    /// Moves what arrives at a port in the present window to the beginning of `out`, in the order in which it was sent: whole blocks, of
+    /// which only so many are keys.
     #[inline]
-    pub(super) fn drain(&mut self, port: u32, out: &mut Vec<Key>) {
-        let filled = self.drain_blocks(port, out);
-        out.truncate(filled);
-    }
-
-    /// The same, but whole blocks, of which only so many are keys.
-    #[inline]
-    pub(super) fn drain_blocks(&mut self, port: u32, out: &mut Vec<Key>) -> usize {
-        out.clear();
+    pub(super) fn drain(&mut self, port: u32, out: &mut Vec<Key>) -> usize {
         let index = self.lists_of(self.window) + port as usize;
         self.keys.drain(&mut self.lists[index], out)
     }

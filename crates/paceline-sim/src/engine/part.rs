@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Range;
 
 use super::close::{Close, Near};
 use super::exact::Exact;
@@ -9,7 +10,7 @@ use super::inbox::{Inboxes, Key};
 use super::order::tie;
 use super::sort::ByUpperHalf;
 use super::team::Post;
-use super::windows::{Ahead, SIDES, Windows};
+use super::windows::{Ahead, Windows};
 use crate::error::InputError;
 use crate::net::parts::Cut;
 use crate::net::{Arrivals, Lane, Net, Schedule};
@@ -126,14 +127,9 @@ impl Part {
         let far = self.far.peek().map(|Reverse((at, _))| *at);
         let close = self.close.as_mut().and_then(|c| c.next_at());
         let inboxes = &self.lanes.inboxes;
-        let mut ahead = Ahead::default();
+        let mut ahead = inboxes.next_active();
         if let Some(at) = [flow, far, close].into_iter().flatten().min() {
             ahead.add(0, inboxes.window_of(0, at), at);
-        }
-        for side in 0..SIDES {
-            if let Some(window) = inboxes.next_active(side) {
-                ahead.add(side, window, inboxes.start_of(window));
-            }
         }
         ahead
     }
@@ -302,38 +298,40 @@ impl Part {
         }
     }
 
-    /// Arrivals of the present window at a port, in order, into `self.keys`.
+    /// Arrivals of the present window at a port, in order, to the beginning of `self.keys`. Returns how many they are.
     #[inline]
-    fn sort_arrivals(&mut self, port: u32) {
-        let n = self.lanes.inboxes.drain_blocks(port, &mut self.keys);
+    fn sort_arrivals(&mut self, port: u32) -> usize {
+        let mut n = self.lanes.inboxes.drain(port, &mut self.keys);
         self.net.arena.fetch(&self.keys[..n]);
         self.by_time.sort(&mut self.keys, n);
         if self.beyond != Key::MAX {
-            self.keep_beyond(port);
+            n = self.keep_beyond(port, n);
         }
-        let keys = &mut self.keys[..];
+        let keys = &self.keys[..n];
         // Runs of equal times are rare: only they pay for the fair order. Equal halves less one have the top bit set.
         let next = keys.get(1..).unwrap_or_default();
         let tied = keys.iter().zip(next).fold(0, |tied, (a, b)| tied | ((a ^ b) >> 32).wrapping_sub(1));
         if tied >> 63 != 0 {
-            self.order_ties(port);
+            self.order_ties(port, n);
         }
+        n
     }
 
-    /// Returns the arrivals after the end of a window cut short to the inbox.
+    /// Returns the arrivals after the end of a window cut short to the inbox. Returns how many of the `n` are left.
     #[cold]
-    fn keep_beyond(&mut self, port: u32) {
-        let within = self.keys.partition_point(|key| *key < self.beyond);
-        for key in self.keys.drain(within..) {
-            self.lanes.inboxes.put_back_key(port, key);
+    fn keep_beyond(&mut self, port: u32, n: usize) -> usize {
+        let within = self.keys[..n].partition_point(|key| *key < self.beyond);
+        for key in &self.keys[within..n] {
+            self.lanes.inboxes.put_back_key(port, *key);
         }
+        within
     }
 
     /// Puts arrivals of the same instant into their fair order.
     #[cold]
     #[inline(never)]
-    fn order_ties(&mut self, port: u32) {
-        let keys = &mut self.keys[..];
+    fn order_ties(&mut self, port: u32, n: usize) {
+        let keys = &mut self.keys[..n];
         let mut i = 1;
         while i < keys.len() {
             if keys[i] >> 32 != keys[i - 1] >> 32 {
@@ -354,12 +352,12 @@ impl Part {
     /// A switch port whose window is local.
     #[inline]
     fn run_local(&mut self, port: u32, end: u64) {
-        self.sort_arrivals(port);
+        let n = self.sort_arrivals(port);
         let start = self.lanes.inboxes.start();
         let keys = std::mem::take(&mut self.keys);
-        let arrivals = Arrivals { start, keys: keys.iter() };
+        let arrivals = Arrivals { start, keys: keys[..n].iter() };
         self.net.run_local(port, arrivals, end, &mut self.lanes);
-        self.net.counters.events += keys.len() as u64;
+        self.net.counters.events += n as u64;
         self.keys = keys;
     }
 
@@ -391,37 +389,64 @@ impl Part {
             }
         }
         self.net.counters.events += self.gathered.len() as u64;
-        // What does arrive is mostly far less than what could.
-        if self.net.buffers.is_local_with(node, self.gathered.len() as u64) {
-            for (port, keys) in self.gathered.by_port() {
-                let arrivals = Arrivals { start: self.lanes.inboxes.start(), keys: keys.iter() };
+        let (start, middle) = (self.lanes.inboxes.start(), self.lanes.inboxes.middle());
+        let half = (middle - start) << 32;
+        // What does arrive is mostly far less than what could, and in half of a window it is less still.
+        let in_halves = half > 0 && middle < end && self.net.buffers.is_local_with(node, 0);
+        if !in_halves || self.is_local_with(node, &(0..Key::MAX)) {
+            self.run_gathered(node, 0..Key::MAX, end);
+            return;
+        }
+        self.run_gathered(node, 0..half, middle);
+        // Its ports are looked at again anyway; where the window is cut short, what comes after that is also theirs.
+        if self.beyond == Key::MAX {
+            self.lanes.inboxes.forget(self.net.first[node as usize]..last);
+        }
+        self.run_gathered(node, half..Key::MAX, end);
+    }
+
+    /// Whether no threshold of a switch is in reach of what was gathered between two instants.
+    fn is_local_with(&self, node: u32, between: &Range<Key>) -> bool {
+        let buffers = &self.net.buffers;
+        buffers.is_local_with(node, 0) && buffers.is_local_with(node, self.gathered.bytes(&self.net.arena, between))
+    }
+
+    /// Runs a switch whose arrivals have been gathered: what arrives between two instants, and what leaves up to `end`.
+    fn run_gathered(&mut self, node: u32, between: Range<Key>, end: u64) {
+        if !self.is_local_with(node, &between) {
+            self.exact_windows += 1;
+            self.gathered.run(&mut self.net, &mut self.lanes, node, &between, end);
+            return;
+        }
+        let mut gathered = self.gathered.by_port().peekable();
+        for port in self.net.first[node as usize]..self.net.first[node as usize + 1] {
+            let keys = gathered.next_if(|(p, _)| *p == port).map_or(&[][..], |(_, keys)| keys);
+            let [from, to] = [between.start, between.end].map(|at| keys.partition_point(|key| *key < at));
+            if from < to || self.net.ports[port as usize].pick().is_some() {
+                let arrivals = Arrivals { start: self.lanes.inboxes.start(), keys: keys[from..to].iter() };
                 self.net.run_local(port, arrivals, end, &mut self.lanes);
             }
-        } else {
-            self.exact_windows += 1;
-            self.gathered.run(&mut self.net, &mut self.lanes, node, end);
         }
     }
 
     /// Adds the arrivals at a port to those of its switch.
     fn gather(&mut self, port: u32) {
-        self.sort_arrivals(port);
-        self.gathered.add(port, &self.keys);
+        let n = self.sort_arrivals(port);
+        self.gathered.add(port, &self.keys[..n]);
     }
 
     /// A NIC: arrivals, timers and flow starts in order, and what it sends in between.
     fn run_nic(&mut self, nic: u32, port: u32, end: u64) -> Result<(), InputError> {
-        if self.net.rules.pfc_reaction == 0 {
+        let n = if self.net.rules.pfc_reaction == 0 {
             // They come over one wire, one after the other.
-            self.lanes.inboxes.drain(port, &mut self.keys);
-            if self.beyond != Key::MAX {
-                self.keep_beyond(port);
-            }
+            let n = self.lanes.inboxes.drain(port, &mut self.keys);
+            if self.beyond == Key::MAX { n } else { self.keep_beyond(port, n) }
         } else {
-            self.sort_arrivals(port);
-        }
-        let keys = std::mem::take(&mut self.keys);
-        self.net.arena.fetch_telemetry(&keys);
+            self.sort_arrivals(port)
+        };
+        let all = std::mem::take(&mut self.keys);
+        let keys = &all[..n];
+        self.net.arena.fetch_telemetry(keys);
         let mut arrivals = Arrivals { start: self.lanes.inboxes.start(), keys: keys.iter() };
         let mut starts = std::mem::take(&mut self.starts[nic as usize]);
         let (mut started, mut flow) = (0, starts.first().map_or(NEVER, |f| f.1.start.0));
@@ -457,9 +482,9 @@ impl Part {
             }
         }
         starts.clear();
-        self.net.counters.events += keys.len() as u64;
+        self.net.counters.events += n as u64;
         self.starts[nic as usize] = starts;
-        self.keys = keys;
+        self.keys = all;
         Ok(())
     }
 

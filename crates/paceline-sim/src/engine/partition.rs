@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::windows::SIDES;
 use crate::graph::{Graph, NodeId};
 
 /// Most parts: a part's number is eight bits, and goes into a flow's slot.
@@ -17,8 +18,10 @@ const MOST_UNEVEN: u64 = 106;
 /// those of a pod together and are cut where the work, taken as the sum of link rates, is even: between pods if that is
 /// even enough, else between racks. A switch above goes where the switches below it are; one that serves several parts
 /// alike, such as a core, goes to the emptiest of them. `clusters` names for every node the first of those that must not be
-/// parted; empty where all may be.
-pub fn partition(graph: &Graph, parts: usize, clusters: &[NodeId]) -> (Vec<u8>, usize) {
+/// parted; empty where all may be. `sides` are those that are run in turn ([`Windows::sides`]), so that the work of each is to be even.
+///
+/// [`Windows::sides`]: super::windows::Windows::sides
+pub fn partition(graph: &Graph, parts: usize, clusters: &[NodeId], sides: &[u8]) -> (Vec<u8>, usize) {
     let nodes = graph.nodes();
     let mut anchor: Vec<NodeId> = (0..nodes as u32).collect();
     for host in graph.hosts() {
@@ -27,10 +30,11 @@ pub fn partition(graph: &Graph, parts: usize, clusters: &[NodeId]) -> (Vec<u8>, 
         }
     }
     join(graph, clusters, &mut anchor);
-    let mut weight = vec![0u64; nodes];
+    let mut weight = vec![Work::default(); nodes];
     for node in 0..nodes {
         let rates: u64 = graph.ports_of(node as u32).iter().map(|p| p.rate.0 / 1_000_000).sum();
-        weight[anchor[node] as usize] += rates.max(1);
+        let side = sides.get(node).copied().unwrap_or(0);
+        weight[anchor[node] as usize].0[usize::from(side)] += rates.max(1);
     }
     let anchors = || (0..nodes as u32).filter(|n| anchor[*n as usize] == *n);
     let mut above: Vec<NodeId> = anchors().filter(|n| graph.tiers[*n as usize] > 1).collect();
@@ -39,9 +43,11 @@ pub fn partition(graph: &Graph, parts: usize, clusters: &[NodeId]) -> (Vec<u8>, 
     let parts = parts.clamp(1, MOST_PARTS).min(racks.order.len().max(1));
     let mut best = racks.cut(parts, true);
     let mut load = place(graph, &above, &weight, &mut best, parts);
-    let total: u64 = load.iter().sum();
-    let uneven = |load: &[u64]| load.iter().max().unwrap_or(&0) * 100 * parts as u64 > total * MOST_UNEVEN;
-    if uneven(&load) || load.contains(&0) {
+    let uneven = |side: usize| {
+        let of_side = || load.iter().map(|work| work.0[side]);
+        of_side().max().unwrap_or(0) * 100 * parts as u64 > of_side().sum::<u64>() * MOST_UNEVEN
+    };
+    if (0..SIDES).any(uneven) || load.iter().any(|work| work.all() == 0) {
         best = racks.cut(parts, false);
         load = place(graph, &above, &weight, &mut best, parts);
     }
@@ -50,10 +56,24 @@ pub fn partition(graph: &Graph, parts: usize, clusters: &[NodeId]) -> (Vec<u8>, 
     let mut used = 0;
     for load in &load {
         number.push(used);
-        used += u8::from(*load > 0);
+        used += u8::from(load.all() > 0);
     }
     let part_of = (0..nodes).map(|n| number[usize::from(best[anchor[n] as usize])]).collect();
     (part_of, usize::from(used).max(1))
+}
+
+/// Work of each side, as a sum of link rates.
+#[derive(Clone, Copy, Debug, Default)]
+struct Work([u64; SIDES]);
+
+impl Work {
+    fn all(self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    fn add(&mut self, other: Work) {
+        self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a += b);
+    }
 }
 
 /// Anchors all nodes of a cluster, and what hangs on them, at one of them: at a rack's switch if there is one.
@@ -92,7 +112,7 @@ struct Racks {
 }
 
 impl Racks {
-    fn new(graph: &Graph, mut order: Vec<NodeId>, above: &[NodeId], weight: &[u64]) -> Self {
+    fn new(graph: &Graph, mut order: Vec<NodeId>, above: &[NodeId], weight: &[Work]) -> Self {
         let highest = graph.tiers.iter().copied().max().unwrap_or(0).clamp(2, MOST_TIERS);
         // From the largest groups to the smallest, then along a walk.
         let groups: Vec<Vec<u32>> = (1..highest).rev().map(|tier| connected(graph, tier)).collect();
@@ -104,14 +124,14 @@ impl Racks {
         let pods: Vec<u32> = order.iter().map(|n| groups[0][*n as usize]).collect();
         let mut shared = vec![0u64; graph.nodes()];
         for node in above.iter().filter(|n| graph.tiers[**n as usize] < highest) {
-            shared[groups[0][*node as usize] as usize] += weight[*node as usize];
+            shared[groups[0][*node as usize] as usize] += weight[*node as usize].all();
         }
         let mut members = vec![0u64; graph.nodes()];
         for pod in &pods {
             members[*pod as usize] += 1;
         }
         let share = |pod: u32| shared[pod as usize] / members[pod as usize].max(1);
-        let work = order.iter().zip(&pods).map(|(n, pod)| weight[*n as usize] + share(*pod)).collect();
+        let work = order.iter().zip(&pods).map(|(n, pod)| weight[*n as usize].all() + share(*pod)).collect();
         Self { order, pods, work, nodes: graph.nodes() }
     }
 
@@ -134,14 +154,14 @@ impl Racks {
 }
 
 /// Gives the switches above the racks, lowest first, to parts. Returns the work of each part.
-fn place(graph: &Graph, above: &[NodeId], weight: &[u64], part_of: &mut [u8], parts: usize) -> Vec<u64> {
+fn place(graph: &Graph, above: &[NodeId], weight: &[Work], part_of: &mut [u8], parts: usize) -> Vec<Work> {
     let mut placed = vec![true; graph.nodes()];
     for node in above {
         placed[*node as usize] = false;
     }
-    let mut load = vec![0u64; parts];
+    let mut load = vec![Work::default(); parts];
     for node in (0..graph.nodes()).filter(|n| placed[*n]) {
-        load[usize::from(part_of[node])] += weight[node];
+        load[usize::from(part_of[node])].add(weight[node]);
     }
     for &node in above {
         let mut ties = vec![0u64; parts];
@@ -149,9 +169,12 @@ fn place(graph: &Graph, above: &[NodeId], weight: &[u64], part_of: &mut [u8], pa
         links.for_each(|p| ties[usize::from(part_of[p.peer as usize])] += (p.rate.0 / 1_000_000).max(1));
         let most = ties.iter().copied().max().unwrap_or(0);
         let near = (0..parts).filter(|part| ties[*part] * 2 >= most);
-        let part = near.min_by_key(|part| load[*part]).unwrap_or(0);
+        // A node above the racks has mostly one side, whose work is to be even.
+        let weight = weight[node as usize];
+        let busy = |part: usize| load[part].0.iter().zip(weight.0).filter(|(_, w)| *w > 0).map(|(load, _)| load).sum::<u64>();
+        let part = near.min_by_key(|part| busy(*part)).unwrap_or(0);
         part_of[node as usize] = part as u8;
-        load[part] += weight[node as usize];
+        load[part].add(weight);
         placed[node as usize] = true;
     }
     load
@@ -230,7 +253,7 @@ mod tests {
         for (network, even) in &networks {
             let graph = Graph::new(network);
             for parts in [1, 2, 3, 4, 7] {
-                let (part_of, found) = partition(&graph, parts, &[]);
+                let (part_of, found) = partition(&graph, parts, &[], &[]);
                 assert_eq!(found, parts);
                 for host in graph.hosts() {
                     assert_eq!(part_of[host as usize], part_of[graph.ports_of(host)[0].peer as usize]);
@@ -251,7 +274,7 @@ mod tests {
             (fat_tree(8, RATE, RATE, US, None).unwrap(), 4),
         ] {
             let graph = Graph::new(&network);
-            let (part_of, _) = partition(&graph, parts, &[]);
+            let (part_of, _) = partition(&graph, parts, &[], &[]);
             let cut = graph.ports.iter().filter(|p| part_of[p.node as usize] != part_of[p.peer as usize]);
             for port in cut {
                 assert_eq!(graph.tiers[port.node as usize].max(graph.tiers[port.peer as usize]), 3);
@@ -263,7 +286,7 @@ mod tests {
     #[test]
     fn a_chain_is_cut_in_pieces() {
         let graph = Graph::new(&parking_lot(40, RATE, RATE, US, US).unwrap());
-        let (part_of, parts) = partition(&graph, 4, &[]);
+        let (part_of, parts) = partition(&graph, 4, &[], &[]);
         let cut = graph.ports.iter().filter(|p| part_of[p.node as usize] != part_of[p.peer as usize]).count();
         assert_eq!((parts, cut), (4, 6));
     }
@@ -277,7 +300,7 @@ mod tests {
             (leaf_spine(3, 8, 1, RATE, RATE, US, 1).unwrap(), 3),
         ] {
             let graph = Graph::new(&network);
-            let (part_of, found) = partition(&graph, 8, &[]);
+            let (part_of, found) = partition(&graph, 8, &[], &[]);
             assert_eq!(found, most);
             assert!(!loads(&graph, &part_of, found).contains(&0));
         }

@@ -119,8 +119,8 @@ impl ByUpperHalf {
         Self { bits: u64::BITS - width.saturating_sub(1).leading_zeros(), dealt: Vec::new(), ends: [0; GROUPS] }
     }
 
-    /// Sorts the first `n` of `keys`, which are whole blocks; what comes after them has no meaning and is cut off. Equal ones are in any
-    /// order.
+    /// Sorts the first `n` of `keys`, which are whole blocks; what comes after them has no meaning, and there may be more of it in the end.
+    /// Equal ones are in any order.
     #[inline]
     pub(super) fn sort(&mut self, keys: &mut Vec<Key>, n: usize) {
         // Many come in order, from one port; for them that is found without a branch for each.
@@ -132,7 +132,6 @@ impl ByUpperHalf {
             _ if n <= MOST => rank_few(keys, n),
             _ => self.deal(keys, n),
         }
-        keys.truncate(n);
     }
 
     /// Deals many keys to groups by their upper halves, some eight to each, and ranks these one after the other.
@@ -157,7 +156,9 @@ impl ByUpperHalf {
             self.dealt[*end as usize] = *key;
             *end += 1;
         }
-        keys.resize(room, 0);
+        if keys.len() < room {
+            keys.resize(room, 0);
+        }
         let mut from = 0;
         for to in &ends[..groups] {
             let (group, sorted) = (&self.dealt[from as usize..], &mut keys[from as usize..]);
@@ -220,7 +221,7 @@ mod tests {
     fn far_apart_in_a_long_window() {
         let mut keys = vec![3 << 62 | 1, 2, 0, 0, 0, 0, 0, 0];
         ByUpperHalf::new(u64::from(u32::MAX)).sort(&mut keys, 2);
-        assert_eq!(keys, [2, 3 << 62 | 1]);
+        assert_eq!(keys[..2], [2, 3 << 62 | 1]);
     }
 
     proptest! {
@@ -243,6 +244,7 @@ mod tests {
             let expected = all(&keys);
             keys.resize(keys.len().next_multiple_of(BLOCK), 3);
             ByUpperHalf::new(width).sort(&mut keys, times.len());
+            keys.truncate(times.len());
             prop_assert_eq!(by_time(&keys), by_time(&expected));
             prop_assert_eq!(all(&keys), expected);
         }

@@ -360,7 +360,7 @@ impl Windowed {
         let windows = Windows::of(scenario);
         let (width, length) = (windows.width, windows.length());
         check(scenario, width)?;
-        let (part_of, parts) = partition(&scenario.graph, threads, &windows.clusters(scenario));
+        let (part_of, parts) = partition(&scenario.graph, threads, &windows.clusters(scenario), &windows.sides);
         let part_of: Arc<[u8]> = if parts == 1 { Arc::default() } else { part_of.into() };
         let mut all = Vec::with_capacity(parts);
         for me in 0..parts {

@@ -24,7 +24,7 @@ const WORTHWHILE: f64 = 0.9;
 const MOST_SPREAD: u64 = 1024;
 
 /// Sides a network has at most.
-pub(super) const SIDES: usize = 2;
+pub(crate) const SIDES: usize = 2;
 
 /// The first window of each side in which there is something to do, and an instant before which there is nothing, ps.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,6 +35,11 @@ impl Ahead {
     pub(super) fn add(&mut self, side: usize, window: u64, at: u64) {
         let first = &mut self.0[side];
         *first = [*first, Some((window, at))].into_iter().flatten().min();
+    }
+
+    /// A side has nothing to do.
+    pub(super) fn is_idle(&self, side: usize) -> bool {
+        self.0[side].is_none()
     }
 
     /// What there is to do according to either.
@@ -251,7 +256,7 @@ mod tests {
         let clusters = windows.clusters(&scenario);
         assert_eq!(clusters, [0, 0, 0, 3, 4, 5, 6, 7, 8, 0, 10, 11, 12]);
         for parts in 1..5 {
-            let (part_of, _) = partition(&scenario.graph, parts, &clusters);
+            let (part_of, _) = partition(&scenario.graph, parts, &clusters, &windows.sides);
             assert!([1, 2, 9].iter().all(|n| part_of[*n] == part_of[0]));
         }
     }
