@@ -176,13 +176,11 @@ impl Arena {
         self.int.get(h as usize).copied()
     }
 
-    /// Asks for the packets that are about to be looked at, by keys that end in handles: the waits for the cache lines overlap, which
-    /// they do not when one packet is dealt with after the other.
+    /// Asks for a packet that is about to be looked at, by a key that ends in its handle: the waits for the cache lines of several
+    /// overlap, which they do not when one packet is dealt with after the other.
     #[inline(always)]
-    pub fn fetch(&self, keys: &[u64]) {
-        for key in keys {
-            prefetch(&self.packets[*key as Handle as usize]);
-        }
+    pub fn fetch(&self, key: u64) {
+        prefetch(&self.packets[key as Handle as usize]);
     }
 
     /// Asks for a packet, if there is one.

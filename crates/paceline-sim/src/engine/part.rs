@@ -302,8 +302,7 @@ impl Part {
     #[inline]
     fn sort_arrivals(&mut self, port: u32) -> usize {
         let mut n = self.lanes.inboxes.drain(port, &mut self.keys);
-        self.net.arena.fetch(&self.keys[..n]);
-        self.by_time.sort(&mut self.keys, n);
+        self.by_time.sort(&mut self.keys, n, |key| self.net.arena.fetch(key));
         if self.beyond != Key::MAX {
             n = self.keep_beyond(port, n);
         }

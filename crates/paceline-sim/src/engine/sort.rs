@@ -120,11 +120,15 @@ impl ByUpperHalf {
     }
 
     /// Sorts the first `n` of `keys`, which are whole blocks; what comes after them has no meaning, and there may be more of it in the end.
-    /// Equal ones are in any order.
+    /// Equal ones are in any order. On the way each is shown to `look`, in the order in which they come.
     #[inline]
-    pub(super) fn sort(&mut self, keys: &mut Vec<Key>, n: usize) {
+    pub(super) fn sort(&mut self, keys: &mut Vec<Key>, n: usize, mut look: impl FnMut(Key)) {
         // Many come in order, from one port; for them that is found without a branch for each.
-        let steps = keys[..n].windows(2).fold(0, |steps, k| steps | k[1].wrapping_sub(k[0]));
+        let (mut steps, mut before) = (0, 0);
+        for key in &keys[..n] {
+            look(*key);
+            steps |= key.wrapping_sub(std::mem::replace(&mut before, *key));
+        }
         match steps >> 63 {
             // In longer windows a step back may be so large that it looks like one ahead.
             0 if self.bits < u32::BITS => {}
@@ -220,7 +224,7 @@ mod tests {
     #[test]
     fn far_apart_in_a_long_window() {
         let mut keys = vec![3 << 62 | 1, 2, 0, 0, 0, 0, 0, 0];
-        ByUpperHalf::new(u64::from(u32::MAX)).sort(&mut keys, 2);
+        ByUpperHalf::new(u64::from(u32::MAX)).sort(&mut keys, 2, |_| {});
         assert_eq!(keys[..2], [2, 3 << 62 | 1]);
     }
 
@@ -243,7 +247,7 @@ mod tests {
             };
             let expected = all(&keys);
             keys.resize(keys.len().next_multiple_of(BLOCK), 3);
-            ByUpperHalf::new(width).sort(&mut keys, times.len());
+            ByUpperHalf::new(width).sort(&mut keys, times.len(), |_| {});
             keys.truncate(times.len());
             prop_assert_eq!(by_time(&keys), by_time(&expected));
             prop_assert_eq!(all(&keys), expected);
