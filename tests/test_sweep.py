@@ -315,6 +315,32 @@ def test_what_varies_is_not_set_as_well(paceline, tmp_path):
         assert "workloads.0.senders=2" in outcome.err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--vary", "switch.ecn.k_max=1MB,2MB", "--set", "switch . ecn.k_max=3MB"), "switch . ecn.k_max=3MB"),
+        (("--vary", "switch.ecn={enabled=true},{enabled=false}", "--set", "switch.ecn.k_max=3MB"), "k_max=3MB"),
+        (("--vary", "switch.ecn.k_max=1MB,2MB", "--vary", "switch.ecn={k_min='9KB'},{k_min='8KB'}"), "after --vary"),
+        (("--vary", "switch.ecn.k_max=1MB,2MB", "--vary", "switch.ecn . k_max=3MB"), "twice"),
+        (("--case", "other: seed=5"), "--seeds N"),
+    ],
+)
+def test_nothing_in_a_sweep_is_replaced_in_silence(paceline, tmp_path, arguments, named):
+    """A table that varies took the place of what had been set in it, and the point's seed that of a case."""
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    outcome = paceline("sweep", "s.toml", *arguments)
+    assert outcome.code == 2
+    assert named in outcome.err
+
+
+def test_a_field_of_a_table_that_is_set_may_vary(paceline, tmp_path):
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    arguments = ("--set", "switch.ecn={k_max='1MB'}", "--vary", "switch.ecn.k_max=2MB,3MB", "-q")
+    assert paceline("sweep", "s.toml", *arguments).code == 0
+    rows = list(csv.DictReader((tmp_path / "results/s-sweep/sweep.csv").read_text().splitlines()))
+    assert [row["switch.ecn.k_max"] for row in rows] == ["2MB", "3MB"]
+
+
 def test_an_error_in_a_sweep_names_the_point(paceline, tmp_path):
     """All points come from one file and line: which values were wrong was left to guess."""
     (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
