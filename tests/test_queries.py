@@ -271,6 +271,8 @@ def test_measured_flows_are_those_of_the_table(folder: Path) -> None:
     text = SCENARIO + '[[workloads]]\nkind = "permutation"\nsizes = "20KB"\nrounds = 4\nperiod = "500us"\n'
     results = simulate(text, progress="none")
     assert len(results.measured) == results.flows.rows < len(results._records)
+    connections = results.summary["queries"]["connections"]
+    assert results.flows["flow_id"].min() == 2 * connections, "both directions of each are numbered, queries are not"
     late = results.flows["start_ps"] >= 1_000_000_000
     assert results.measured.tolist() == late.tolist()
     assert 0 < late.sum() < len(late)
