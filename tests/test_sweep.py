@@ -171,7 +171,7 @@ def test_a_sweep_with_a_failed_run_has_a_table_of_the_others(paceline, tmp_path,
 
 def test_a_sweep_tells_of_queries_and_programs(paceline, tmp_path):
     """Their completion times and run times, what such scenarios are run for, were in no column."""
-    rpc = '{kind="rpc", clients=["1-4"], servers=[0], sizes="20KB", connections=4}'
+    rpc = '{kind="rpc", clients=["1-4"], servers=[0], sizes="20KB", connections=4, end="3ms"}'
     mpi = '{kind="mpi", program="cg", problem_class="S", iterations=1}'
     head = '[topology]\nkind = "star"\nhosts = 8\n[switch.pfc]\nenabled = false\n[schemes.tcp]\ncc = "new_reno"\n'
     (tmp_path / "s.toml").write_text(f"{head}[[workloads]]\n" + rpc[1:-1].replace(", ", "\n") + '\n[run]\nstop="5ms"\n')
@@ -182,10 +182,11 @@ def test_a_sweep_tells_of_queries_and_programs(paceline, tmp_path):
     assert int(asked["queries_measured"]) > 0
     assert float(asked["queries_answered_per_s"]) > 0
     assert asked["programs"] == ""
-    run = pl.load(asked["folder"])
-    first = run.queries["qct_ps"]
-    if not int(asked["queries_measured_unanswered"]):
-        assert float(asked["qct_mean_ps"]) == first.mean()
+    assert asked["queries_measured_unanswered"] == "0"
+    queries = pl.load(asked["folder"]).queries
+    assert int(asked["queries_measured"]) == queries.rows
+    assert float(asked["qct_mean_ps"]) == queries["qct_ps"].mean()
+    assert float(asked["query_slowdown_mean"]) == (queries["qct_ps"] / queries["ideal_qct_ps"]).mean()
     assert program["queries_measured"] == ""
     told = pl.load(program["folder"]).summary["mpi"][0]
     assert (int(program["program_runtime_ps"]), float(program["program_slowdown"])) == (
