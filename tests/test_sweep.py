@@ -334,6 +334,16 @@ def test_nothing_in_a_sweep_is_replaced_in_silence(paceline, tmp_path, arguments
     assert named in outcome.err
 
 
+def test_a_strict_sweep_is_refused_for_the_warnings_of_its_points_only(paceline, tmp_path):
+    """Those of the scenario as it stands, whose buffer no run has, ended it."""
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    arguments = ("sweep", "s.toml", "-q", "--set", "run.strict=true", "--set", "switch={buffer='1MiB'}", "--vary")
+    assert paceline(*arguments, "switch.buffer=16MB,32MB").code == 0
+    outcome = paceline(*arguments, "switch.buffer=1MB,32MB")
+    assert outcome.code == 2
+    assert "in the point switch.buffer=1MB" in outcome.err
+
+
 def test_a_field_of_a_table_that_is_set_may_vary(paceline, tmp_path):
     (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
     arguments = ("--set", "switch.ecn={k_max='1MB'}", "--vary", "switch.ecn.k_max=2MB,3MB", "-q")
