@@ -105,6 +105,13 @@ def test_a_mistake_in_a_call_is_named_and_nothing_is_written(tmp_path, monkeypat
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_name_that_is_no_text_is_told(tmp_path, monkeypatch):
+    """The error was of a regular expression that it had not fitted."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(pl.InputError, match="scenario: cannot be a name in schemes: 3; allowed"):
+        pl.simulate(scenario(schemes={3: pl.Hpcc()}))
+
+
 def test_a_folder_with_other_files_is_left_alone(paceline):
     Path("s.toml").write_text(GOOD)
     Path("mine").mkdir()

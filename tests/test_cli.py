@@ -414,7 +414,8 @@ def test_reports_may_time_flows_at_their_receivers(paceline):
     assert "(creation to last byte received)" in Path("run/report.html").read_text()
     refused = paceline("report", "run", "--side", "receiver", "--baseline", "hpcc")
     assert refused.code == 2
-    assert "--side = receiver" in refused.err and "allowed: sender" in refused.err
+    assert "--side = receiver" in refused.err
+    assert "allowed: sender" in refused.err
 
 
 def test_report_refuses_what_is_no_folder(paceline):

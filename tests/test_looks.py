@@ -108,6 +108,14 @@ def test_a_port_has_one_colour_on_a_page(tmp_path: Path, monkeypatch: pytest.Mon
     assert len({(given[name].color, given[name].marker) for name in ports}) == len(ports) > 4
 
 
+def test_rows_of_charts_say_the_same_name_alike() -> None:
+    """One row said that its axes are logarithmic, the next, whose ticks show it on all of them, did not."""
+    near, far = ({"HPCC": ([1, 2], values)} for values in ([2, 3], [1, 1000]))
+    rows = [[multiples.Chart("", series, "x", "y") for series in row] for row in ((far, near), (far, far))]
+    names = [ax.get_ylabel() for ax in multiples.charts(rows).axes]
+    assert names == ["y (log scale)", "", "y (log scale)", ""]
+
+
 def test_published_points_are_hollow_grey_and_named() -> None:
     """What a result is judged by belongs into its figure."""
     waiting = QueueHistogram(*(np.array(v) for v in ([0, 1, 1000], [1, 1000, 100_000], [50, 30, 20])))

@@ -171,7 +171,7 @@ def test_a_sweep_with_a_failed_run_has_a_table_of_the_others(paceline, tmp_path,
 
 def test_a_sweep_tells_of_queries_and_programs(paceline, tmp_path):
     """Their completion times and run times, what such scenarios are run for, were in no column."""
-    rpc = '{kind="rpc", clients=["1-4"], servers=[0], sizes="20KB", connections=4}'
+    rpc = '{kind="rpc", clients=["1-4"], servers=[0], sizes="20KB", connections=4, end="3ms"}'
     mpi = '{kind="mpi", program="cg", problem_class="S", iterations=1}'
     head = '[topology]\nkind = "star"\nhosts = 8\n[switch.pfc]\nenabled = false\n[schemes.tcp]\ncc = "new_reno"\n'
     (tmp_path / "s.toml").write_text(f"{head}[[workloads]]\n" + rpc[1:-1].replace(", ", "\n") + '\n[run]\nstop="5ms"\n')
@@ -182,10 +182,11 @@ def test_a_sweep_tells_of_queries_and_programs(paceline, tmp_path):
     assert int(asked["queries_measured"]) > 0
     assert float(asked["queries_answered_per_s"]) > 0
     assert asked["programs"] == ""
-    run = pl.load(asked["folder"])
-    first = run.queries["qct_ps"]
-    if not int(asked["queries_measured_unanswered"]):
-        assert float(asked["qct_mean_ps"]) == first.mean()
+    assert asked["queries_measured_unanswered"] == "0"
+    queries = pl.load(asked["folder"]).queries
+    assert int(asked["queries_measured"]) == queries.rows
+    assert float(asked["qct_mean_ps"]) == queries["qct_ps"].mean()
+    assert float(asked["query_slowdown_mean"]) == (queries["qct_ps"] / queries["ideal_qct_ps"]).mean()
     assert program["queries_measured"] == ""
     told = pl.load(program["folder"]).summary["mpi"][0]
     assert (int(program["program_runtime_ps"]), float(program["program_slowdown"])) == (
@@ -313,6 +314,42 @@ def test_what_varies_is_not_set_as_well(paceline, tmp_path):
         outcome = paceline("sweep", "s.toml", *vary, *also)
         assert outcome.code == 2
         assert "workloads.0.senders=2" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--vary", "switch.ecn.k_max=1MB,2MB", "--set", "switch . ecn.k_max=3MB"), "switch . ecn.k_max=3MB"),
+        (("--vary", "switch.ecn={enabled=true},{enabled=false}", "--set", "switch.ecn.k_max=3MB"), "k_max=3MB"),
+        (("--vary", "switch.ecn.k_max=1MB,2MB", "--vary", "switch.ecn={k_min='9KB'},{k_min='8KB'}"), "after --vary"),
+        (("--vary", "switch.ecn.k_max=1MB,2MB", "--vary", "switch.ecn . k_max=3MB"), "twice"),
+        (("--case", "other: seed=5"), "--seeds N"),
+    ],
+)
+def test_nothing_in_a_sweep_is_replaced_in_silence(paceline, tmp_path, arguments, named):
+    """A table that varies took the place of what had been set in it, and the point's seed that of a case."""
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    outcome = paceline("sweep", "s.toml", *arguments)
+    assert outcome.code == 2
+    assert named in outcome.err
+
+
+def test_a_strict_sweep_is_refused_for_the_warnings_of_its_points_only(paceline, tmp_path):
+    """Those of the scenario as it stands, whose buffer no run has, ended it."""
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    arguments = ("sweep", "s.toml", "-q", "--set", "run.strict=true", "--set", "switch={buffer='1MiB'}", "--vary")
+    assert paceline(*arguments, "switch.buffer=16MB,32MB").code == 0
+    outcome = paceline(*arguments, "switch.buffer=1MB,32MB")
+    assert outcome.code == 2
+    assert "in the point switch.buffer=1MB" in outcome.err
+
+
+def test_a_field_of_a_table_that_is_set_may_vary(paceline, tmp_path):
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    arguments = ("--set", "switch.ecn={k_max='1MB'}", "--vary", "switch.ecn.k_max=2MB,3MB", "-q")
+    assert paceline("sweep", "s.toml", *arguments).code == 0
+    rows = list(csv.DictReader((tmp_path / "results/s-sweep/sweep.csv").read_text().splitlines()))
+    assert [row["switch.ecn.k_max"] for row in rows] == ["2MB", "3MB"]
 
 
 def test_an_error_in_a_sweep_names_the_point(paceline, tmp_path):

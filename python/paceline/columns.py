@@ -51,7 +51,8 @@ FLOWS = Table(
     "One row per flow, by flow id. Holds simulated quantities only, so equal runs give equal bytes.",
     (
         Column(
-            "flow_id", int, "", "Number of the flow in the order of starts, from 0; queries are numbered among them."
+            *("flow_id", int, ""),
+            "Number of the flow in the order of starts, from 0; each direction of an `rpc` connection has one, too.",
         ),
         Column("group", str, "", "Group of the workload that made the flow."),
         Column("scheme", str, "", "Congestion-control scheme, by its name in the scenario."),

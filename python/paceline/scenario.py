@@ -133,6 +133,8 @@ def _tables(section: Section, path: str) -> Iterator[str]:
             later.append((f"[{inner}]", inner, value))
         elif isinstance(value, Mapping):
             for name, item in value.items():
+                if not isinstance(name, str):
+                    raise TypeError(f"cannot be a name in {inner}: {name!r}")
                 # The engine refuses a name that is none; in quotes it gets to see it.
                 bare = re.fullmatch(r"[\w-]+", name, re.ASCII)
                 named = f"{inner}.{name if bare else _literal(name)}"

@@ -22,7 +22,7 @@ import numpy as np
 
 from paceline import _native, files, plot, queries, summary
 from paceline.analysis import percentiles
-from paceline.reproduce.grid import grid
+from paceline.reproduce.grid import dotted, grid
 from paceline.reproduce.model import Point, Run, Runs
 from paceline.reproduce.sweep import prepare
 from paceline.results import Results
@@ -99,7 +99,7 @@ def points(
     seeds: int = 1,
     overrides: Sequence[str] = (),
 ) -> tuple[list[Point], list[str]]:
-    """All runs; and remarks. Without ``buffers`` that of the scenario and what halving it gives.
+    """All runs; and remarks. Without ``buffers`` that of the scenario, or of ``overrides``, and what halving it gives.
 
     Halving ends, with a remark, where no switch can be built any more.
 
@@ -109,12 +109,17 @@ def points(
     found: list[Point] = []
     remarks: list[str] = []
     _all_differ([s.stem for s in scenarios], [str(s) for s in scenarios], "scenario")
+    for text in overrides if buffers else ():
+        if dotted(text) == BUFFER:
+            given = ",".join(buffers)
+            raise _native.input_error("a buffer set as well", field="--buffers", value=given, allowed=f"without {text}")
     for scenario in scenarios:
         chosen = list(buffers)
         if not chosen:
             chosen, remark = _halved(scenario, vary, overrides)
             remarks += [f"{scenario.stem}: {remark}" if len(scenarios) > 1 else remark] if remark else []
-        made = grid(scenario, [f"{BUFFER}={','.join(chosen)}", *vary], seeds=seeds, overrides=overrides)
+        sizes = [f"{BUFFER}={','.join(chosen)}", *vary]
+        made = grid(scenario, sizes, seeds=seeds, overrides=overrides, derived=() if buffers else (BUFFER,))
         _all_differ([_bytes(size) for size in chosen], chosen, "--buffers")
         found += [replace(p, key={"scenario": scenario.stem, **p.key}) for p in made]
     return found, remarks
@@ -130,14 +135,15 @@ def _all_differ(values: Sequence[object], texts: Sequence[str], field: str) -> N
 def _halved(scenario: Path, vary: Sequence[str], overrides: Sequence[str]) -> tuple[list[str], str]:
     """The scenario's buffer and its halves, ascending, as far as all variants can be built; and why they end early."""
     source = Source.of(scenario)
-    resolved = tomllib.loads(_native.check(source.text, source.name, list(overrides), source.base)["resolved"])
+    lenient = [*overrides, "run.strict=false"]  # as `grid` has it
+    resolved = tomllib.loads(_native.check(source.text, source.name, lenient, source.base)["resolved"])
     whole = _bytes(str(resolved["switch"]["buffer"]))
     chosen: list[str] = []
     for k in range(HALVINGS + 1):
         size = f"{max(whole >> k, 1)}B"
         try:
             # Kept and used again when the runs are made ready.
-            prepare(grid(scenario, [f"{BUFFER}={size}", *vary], overrides=overrides))
+            prepare(grid(scenario, [f"{BUFFER}={size}", *vary], overrides=overrides, derived=(BUFFER,)))
         except _native.InputError as error:
             if not chosen:
                 raise

@@ -26,19 +26,28 @@ _COUNTERS = (
 
 
 def grid(
-    scenario: Path, vary: Sequence[str], *, seeds: int = 1, overrides: Sequence[str] = (), cases: Sequence[str] = ()
+    scenario: Path,
+    vary: Sequence[str],
+    *,
+    seeds: int = 1,
+    overrides: Sequence[str] = (),
+    cases: Sequence[str] = (),
+    derived: Sequence[str] = (),
 ) -> list[Point]:
     """All combinations of the values of ``vary``, texts as ``key=a,b,c``, each with ``seeds`` seeds.
 
     ``cases``, texts as ``name: key=a; key=b``, are one more axis whose values set several fields together: schemes
-    that need switches of their own. The seeds count up from the scenario's.
+    that need switches of their own. The seeds count up from the scenario's. ``derived`` are keys of ``vary`` whose
+    values were made from what ``overrides`` set.
 
-    Raises InputError when a text is no such list, a key or case comes twice, a key is set by ``overrides`` or a case
-    as well, or the scenario is wrong.
+    Raises InputError when a text is no such list, a key or case comes twice, what is set or varied would be replaced by
+    a value that varies, or the scenario is wrong.
     """
     check_overrides(overrides)
     source = Source.of(scenario)
-    resolved = tomllib.loads(_native.check(source.text, source.name, list(overrides), source.base)["resolved"])
+    # Warnings are of the points, which may have none: what varies can be what the scenario is warned of.
+    lenient = [*overrides, "run.strict=false"]
+    resolved = tomllib.loads(_native.check(source.text, source.name, lenient, source.base)["resolved"])
     axes: dict[str, list[str]] = {}
     for text in vary:
         key, values = _axis(text)
@@ -46,14 +55,20 @@ def grid(
             problem = "the seed is not a field to vary here" if key == "seed" else "a field varied twice"
             allowed = "--seeds N" if key == "seed" else "each field once"
             raise _native.input_error(problem, field="--vary", value=text, allowed=allowed)
+        # Values take effect in this order: a table would replace what varies in it.
+        for inner in axes:
+            if _replaces(key, inner):
+                allowed = f"after --vary {text}"
+                raise _native.input_error("a field of one that varies", field="--vary", value=inner, allowed=allowed)
         axes[key] = values
     first = int(resolved["seed"])
     together = _cases(cases)
     for text in (*overrides, *itertools.chain.from_iterable(together.values())):
-        key = text.partition("=")[0].strip()
-        if key in axes:
-            # The value that varies would win, in silence.
-            raise _native.input_error("a field varied and set", field="--vary", value=key, allowed=f"without {text}")
+        for key in axes:
+            if _replaces(key, dotted(text)) and key not in derived:
+                # The value that varies would win, in silence.
+                allowed = f"without {text}"
+                raise _native.input_error("a field varied and set", field="--vary", value=key, allowed=allowed)
     runs = seeds * max(len(together), 1) * math.prod(len(values) for values in axes.values())
     if runs > MOST_RUNS:
         # Before they are listed: a billion points do not fit into memory.
@@ -85,6 +100,10 @@ def _cases(texts: Sequence[str]) -> dict[str, list[str]]:
         if name.strip() in found:
             raise _native.input_error("a case twice", field="--case", value=text, allowed="each name once")
         check_overrides(settings)
+        if any(dotted(setting) == "seed" for setting in settings):
+            # That of the point would win, in silence.
+            problem = "the seed is not a field to vary here"
+            raise _native.input_error(problem, field="--case", value=text, allowed="--seeds N")
         found[name.strip()] = settings
     return found or {"": []}
 
@@ -97,7 +116,17 @@ def _axis(text: str) -> tuple[str, list[str]]:
         raise _native.input_error("not a list of values", field="--vary", value=text, allowed=allowed)
     if len(set(values)) < len(values):
         raise _native.input_error("a value twice", field="--vary", value=text, allowed="each value once")
-    return key.strip(), values
+    return dotted(text), values
+
+
+def dotted(assignment: str) -> str:
+    """The key of ``key=value`` as the engine reads it: blanks may stand around each of its parts."""
+    return ".".join(part.strip() for part in assignment.partition("=")[0].split("."))
+
+
+def _replaces(key: str, other: str) -> bool:
+    """Whether a value for ``key`` leaves nothing of one that was set for ``other`` before."""
+    return f"{other}.".startswith(f"{key}.")
 
 
 def _split(text: str, at: str = ",") -> list[str]:

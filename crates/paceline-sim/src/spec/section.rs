@@ -259,7 +259,7 @@ pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>)
         return None;
     }
     let word = word.to_ascii_lowercase();
-    let close = |c: &&str| distance(&word, c);
+    let close = |c: &&str| distance(&word, &c.to_ascii_lowercase());
     let best = candidates.map(|c| (close(&c), c)).min_by_key(|(d, _)| *d)?;
     (best.0 < best.1.len() && best.0 * 3 <= best.1.len().max(3)).then_some(best.1)
 }

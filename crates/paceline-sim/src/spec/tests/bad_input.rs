@@ -55,6 +55,9 @@ const MISTAKES: &[Mistake] = &[
         problem: "not a multiple", allowed: "\"auto\"; or a size such as" },
     Mistake { text: "[routing]\nchoice = \"flow-hash\"\n", line: 2, field: "routing.choice", value: Some("\"flow-hash\""),
         problem: "unknown word, did you mean \"flow_hash\"?", allowed: "\"flow_hash\", \"spray\"" },
+    Mistake { text: "[[workloads]]\nkind = \"mpi\"\nprogram = \"cg\"\nproblem_class = \"b\"\n", line: 4,
+        field: "workloads.0.problem_class", value: Some("\"b\""),
+        problem: "unknown word, did you mean \"B\"?", allowed: "\"S\", \"W\", \"A\", \"B\"" },
     // Ranges.
     Mistake { text: "[switch.ecn]\np_max = 1.5\n", line: 2, field: "switch.ecn.p_max", value: Some("1.5"),
         problem: "out of range", allowed: "a number, 0 to 1" },
