@@ -108,6 +108,18 @@ def test_a_port_has_one_colour_on_a_page(tmp_path: Path, monkeypatch: pytest.Mon
     assert len({(given[name].color, given[name].marker) for name in ports}) == len(ports) > 4
 
 
+def test_all_switch_ports_look_like_none_of_the_busiest() -> None:
+    """The curve had the colour of the second of four ports and the dashes of the fourth."""
+    ports = [plot.look(i) for i in range(4)]
+    whole = plot.unlike(ports, 4)
+    assert whole.color not in {port.color for port in ports}
+    assert whole.line not in {port.line for port in ports}
+    many = list(ports)
+    for _ in range(20):  # tiers of several runs
+        many.append(plot.unlike(many, 4))
+    assert len({(one.color, one.line) for one in many}) == len(many)
+
+
 def test_published_points_are_hollow_grey_and_named() -> None:
     """What a result is judged by belongs into its figure."""
     waiting = QueueHistogram(*(np.array(v) for v in ([0, 1, 1000], [1, 1000, 100_000], [50, 30, 20])))
