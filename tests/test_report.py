@@ -306,6 +306,18 @@ def test_curves_over_time_differ_without_colours() -> None:
     assert alone.get_marker() == "None"
 
 
+def test_the_name_of_a_single_port_fits_beside_its_axis() -> None:
+    """Its end was cut off: it was longer than the figure is high."""
+    time = np.arange(100) * 10**9
+    figure = plot.queue_timeline({"port 10240:63 to switch 10000": (time, time // 10**6)})
+    figure.draw_without_rendering()
+    name = figure.axes[0].yaxis.label
+    assert "port 10240:63 to switch 10000" in name.get_text()
+    inside, whole = name.get_window_extent(), figure.bbox
+    assert whole.x0 <= inside.x0
+    assert whole.y0 <= inside.y0 < inside.y1 <= whole.y1
+
+
 def test_a_time_axis_ends_with_the_last_pause() -> None:
     time = np.arange(100) * 10**9
     busy = {"a": (time, (time == 10**10).astype(int))}
