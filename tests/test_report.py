@@ -340,6 +340,17 @@ def test_log_axes_look_like_ones_and_name_the_empty_queue() -> None:
     assert plot.queue_cdf({"a": mostly}).axes[0].get_ylabel() == "Share of time, from 0.97 on"
 
 
+def test_a_short_log_axis_of_times_or_slowdowns_says_that_it_is_one() -> None:
+    """Its ticks, at 600, 700 and 800 us, looked like those of a linear axis."""
+    size, flags = np.full(4, 1000), np.zeros(4, dtype=bool)
+    near, far = (
+        analysis.Sample(size, np.array(v), flags, flags) for v in ([6e8, 7e8, 8e8, 9e8], [1e7, 1e8, 1e9, 1e10])
+    )
+    for draw, name in ((plot.fct_cdf, "Flow completion time"), (plot.slowdown_cdf, "Slowdown")):
+        assert draw({"a": near}).axes[0].get_xlabel() == f"{name} (log scale)"
+        assert draw({"a": far}).axes[0].get_xlabel() == name
+
+
 def test_ticks_of_sizes_read_as_the_rows_of_the_table() -> None:
     mine = curve([33, 33, 32, 33, 33, 33, 33, 32, 33, 33])
     axes = plot.slowdown_vs_size({"a": mine}).axes[0]

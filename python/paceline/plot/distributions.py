@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from paceline.analysis import QueueHistogram, Sample, ecdf
 from paceline.plot.looks import Look, of_schemes
-from paceline.plot.style import PAPER, PUBLISHED, legend, one_panel, plain_log, style
+from paceline.plot.style import PAPER, PUBLISHED, legend, log_name, one_panel, plain_log, style
 from paceline.tables import clean_label, format_size, format_time
 
 _LONGEST = 56
@@ -62,6 +62,7 @@ def _cdf(
         low, high = lowest / 1.1, max(highest * 1.1, lowest * 1.3)
         ax.set_xlim(low, high)
         plain_log(ax.xaxis, low, high, text)
+        what = log_name(what, low, high)
     ax.set_ylim(0, 1.005)
     ax.set_xlabel(what)
     ax.set_ylabel(share)
