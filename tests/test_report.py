@@ -340,6 +340,19 @@ def test_log_axes_look_like_ones_and_name_the_empty_queue() -> None:
     assert plot.queue_cdf({"a": mostly}).axes[0].get_ylabel() == "Share of time, from 0.97 on"
 
 
+def test_queues_hardly_ever_there_have_the_whole_axis() -> None:
+    """They were lines one upon the other at the top of an axis from 0.99 on."""
+    bins = [np.array(v) for v in ([0, 1, 1000], [1, 1000, 100_000])]
+    axes = plot.queue_cdf({"a": analysis.QueueHistogram(*bins, np.array([999_800, 100, 100]))}).axes[0]
+    assert axes.get_ylabel() == "Share of time, from 0.9997 on"
+    axes.figure.draw_without_rendering()
+    ticks = [t.get_text() for t in axes.get_yticklabels() if t.get_text()]
+    assert len(set(ticks)) == len(ticks) > 2
+    assert not axes.yaxis.get_offset_text().get_text()
+    never = plot.queue_cdf({"a": analysis.QueueHistogram(*bins, np.array([10**12, 1, 0]))}).axes[0]
+    assert never.get_ylim()[0] == 0
+
+
 def test_a_short_log_axis_of_times_or_slowdowns_says_that_it_is_one() -> None:
     """Its ticks, at 600, 700 and 800 us, looked like those of a linear axis."""
     size, flags = np.full(4, 1000), np.zeros(4, dtype=bool)

@@ -119,13 +119,22 @@ def queue_cdf(
     plain_log(ax.xaxis, left, longest, format_size)
     if gap:
         _name_left_edge(ax, nothing, left, longest, right)
-    # Queues that are hardly ever there would all be one line at the top.
-    bottom = math.floor(100 * (1 - 1.3 * (1 - least))) / 100 if 0.5 < least < 1 else 0.0
+    bottom, digits = _bottom(least)
     ax.set_ylim(bottom, 1 + 0.005 * (1 - bottom))
+    ax.ticklabel_format(axis="y", useOffset=False)
     ax.set_xlabel("Bytes waiting at the port")
-    ax.set_ylabel(f"{share}, from {bottom:.2f} on" if bottom else share)
+    ax.set_ylabel(f"{share}, from {bottom:.{digits}f} on" if bottom else share)
     legend(figure, handles, names)
     return figure
+
+
+def _bottom(least: float) -> tuple[float, int]:
+    """Where an axis of shares begins, and its digits: queues hardly ever there would all be one line at the top."""
+    span = 1.3 * (1 - least)
+    if not 1e-6 < span < 0.65:
+        return 0.0, 2
+    digits = max(2, math.ceil(-math.log10(span)))
+    return math.floor(10**digits * (1 - span)) / 10**digits, digits
 
 
 def _name_left_edge(ax: Axes, nothing: float, left: float, longest: float, right: float) -> None:
