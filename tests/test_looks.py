@@ -131,6 +131,15 @@ def test_published_points_are_hollow_grey_and_named() -> None:
         assert "published: HPCC, TCP" in [text.get_text() for text in figure.legends[0].get_texts()]
 
 
+def test_published_points_lie_within_the_axes() -> None:
+    """A queue longer than any measured stood beside the figure, a share below all measured ones under it."""
+    mostly = QueueHistogram(*(np.array(v) for v in ([0, 1, 1000], [1, 1000, 100_000], [90, 5, 5])))
+    axes = plot.queue_cdf({"HPCC": mostly}, published={"HPCC": [(500, 0.4), (700_000, 0.99)]}).axes[0]
+    (marks,) = (line for line in axes.get_lines() if line.get_markeredgecolor() == QUIET)
+    for values, (low, high) in ((marks.get_xdata(), axes.get_xlim()), (marks.get_ydata(), axes.get_ylim())):
+        assert low < np.asarray(values).min() <= np.asarray(values).max() < high
+
+
 def test_a_legend_of_buffers_names_what_differs() -> None:
     sized = plot.Sized([1], [1.0], [0.0], [0.0], [True], 1)
     assert list(sizing._told_apart({"tree-hpcc": sized, "tree-dcqcn": sized})) == ["hpcc", "dcqcn"]

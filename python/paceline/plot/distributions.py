@@ -88,13 +88,15 @@ def queue_cdf(
     looks = looks or of_schemes(histograms)
     handles, names = [], [clean_label(label, _LONGEST) for label in histograms]
     longest = max([float(h.high_bytes.max()) for h in histograms.values() if len(h.high_bytes)], default=1.0)
+    held = [point for points in (published or {}).values() for point in points]
+    longest = max([longest, *(value for value, _ in held)])
     left = min(100.0, max(longest / 1e4, 1.0))
     right = max(longest * 1.1, left * 2)
     gap = any(len(h.high_bytes) and h.high_bytes[0] <= 1 for h in histograms.values())
     # Nothing lies between no byte and one: the empty queue has a place of its own, and what is less than the axis
     # shows rises at its left end.
     nothing = left / (right / left) ** 0.09
-    least = 1.0
+    least = min([1.0, *(at for _, at in held)])
     for label, h in histograms.items():
         total = float(h.time_ps.sum())
         upto = np.cumsum(h.time_ps) / total if total else np.zeros(0)
