@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -430,6 +431,14 @@ def test_published_curves_lie_on_the_same_axis() -> None:
     assert [10, 50, 100] in drawn
     assert [50] in drawn
     assert [t.get_text() for t in figure.legends[0].get_texts()] == ["a", "b", "thin: published"]
+
+
+def test_rows_of_panels_say_alike_that_their_axes_are_log() -> None:
+    """One row said so and the next did not, as if its axes were linear."""
+    short, long_ = (replace(curve([120] * 3), value=np.array([1.0, 2.0, most])) for most in (3.0, 300.0))
+    rows = [[plot.Panel("a", {"x": short}), plot.Panel("b", {"x": long_})], [plot.Panel("c", {"x": long_})]]
+    axes = plot.slowdown_panels(rows).axes
+    assert [ax.get_ylabel() for ax in axes] == ["Slowdown (log scale)", "", "Slowdown (log scale)"]
 
 
 @pytest.mark.parametrize("label", ["_hidden", "$unclosed", "a\nb\x07", "", "x" * 99, "测试"])

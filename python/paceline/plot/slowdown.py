@@ -85,6 +85,8 @@ def slowdown_panels(rows: Sequence[Sequence[Panel]]) -> Figure:
     wide = max((len(row) for row in rows), default=1)
     figure = rows_apart(blank(0.35 + 1.75 * max(len(rows), 1), TWO_COLUMNS))
     handles: list[Any] = []
+    firsts: list[Axes] = []
+    name = "Slowdown"
     for i, row in enumerate(rows):
         for j, panel in enumerate(row):
             ax = figure.add_subplot(len(rows), wide, i * wide + j + 1)
@@ -103,9 +105,11 @@ def slowdown_panels(rows: Sequence[Sequence[Panel]]) -> Figure:
             ax.set_title(clean_label(panel.title, 60), fontsize=7, pad=3)
             if i == len(rows) - 1:
                 ax.set_xlabel("Flow size (bytes), linear in its CDF")
-            # One name for the row, which says what holds for any of its axes.
-            first = figure.axes[-1 - j]
-            first.set_ylabel(max(first.get_ylabel(), log_name("Slowdown", *ax.get_ylim()), key=len))
+            firsts += [] if j else [ax]
+            name = max(name, log_name("Slowdown", *ax.get_ylim()), key=len)
+    for ax in firsts:
+        # In a row the name is said once, and in all rows alike: it says what holds for any of the axes.
+        ax.set_ylabel(name)
     if handles:
         legend(figure, handles, [str(h.get_label()) for h in handles], room=150)
     return figure
