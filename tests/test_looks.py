@@ -140,6 +140,14 @@ def test_published_points_lie_within_the_axes() -> None:
         assert low < np.asarray(values).min() <= np.asarray(values).max() < high
 
 
+def test_a_level_curve_over_buffers_has_room_above() -> None:
+    """Its marks lay on the upper edge of the panel, half of them in the legend's room."""
+    level = plot.Sized([1000, 2000], [16.0, 16.0], [0.0, 0.0], [0.0, 0.0], [True, True], 1000)
+    assert plot.sizing({"a": level}).axes[0].get_ylim()[1] > 16.4
+    unknown = plot.Sized([1000], [float("nan")], [0.0], [0.0], [False], None)
+    assert plot.sizing({"a": unknown}).axes[0].get_ylim()[0] == 0
+
+
 def test_a_legend_of_buffers_names_what_differs() -> None:
     sized = plot.Sized([1], [1.0], [0.0], [0.0], [True], 1)
     assert list(sizing._told_apart({"tree-hpcc": sized, "tree-dcqcn": sized})) == ["hpcc", "dcqcn"]
