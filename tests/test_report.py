@@ -422,6 +422,7 @@ def test_bins_of_fewer_than_a_hundred_flows_are_hollow() -> None:
 def test_open_percentiles_are_triangles() -> None:
     figure = plot.slowdown_vs_size({"a": curve([200, 200], stuck=10)})
     assert [line.get_marker() for line in figure.axes[0].get_lines() if line.get_marker() != "None"] == ["o", "^"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "unfinished: at least"]
 
 
 def test_published_curves_lie_on_the_same_axis() -> None:
