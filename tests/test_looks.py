@@ -140,6 +140,20 @@ def test_published_points_lie_within_the_axes() -> None:
         assert low < np.asarray(values).min() <= np.asarray(values).max() < high
 
 
+def test_what_was_measured_is_filled_beside_what_was_published() -> None:
+    """HPCC over TCP has hollow diamonds: measured and published differed by their size alone where prints are grey."""
+    name = "HPCC, TCP"
+    chart = multiples.Chart(
+        "", {name: ([1, 2], [7, 35])}, "x", "y", points={name: ([4], [25])}, published={name: ([4], [4.3])}
+    )
+    axes = multiples.charts([[chart]]).axes[0]
+    _, measured, published = axes.get_lines()
+    assert measured.get_markerfacecolor() == measured.get_color()
+    assert published.get_markerfacecolor() == "none"
+    low, high = axes.get_ylim()
+    assert np.log(4.3 / low) > 0.04 * np.log(high / low), "the mark does not lie on the axis"
+
+
 def test_a_level_curve_over_buffers_has_room_above() -> None:
     """Its marks lay on the upper edge of the panel, half of them in the legend's room."""
     level = plot.Sized([1000, 2000], [16.0, 16.0], [0.0, 0.0], [0.0, 0.0], [True, True], 1000)
