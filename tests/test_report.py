@@ -397,6 +397,31 @@ def test_a_percentile_of_too_few_flows_is_a_dash(tmp_path: Path) -> None:
     assert "–" not in slowdown_table([enough]).splitlines()[-1]
 
 
+def test_dashes_are_explained(tmp_path: Path) -> None:
+    """Captions of completion times, groups and load did not say what a dash is, nor why a ratio had none."""
+    folder = write_run(tmp_path / "few", flows=60, unfinished=0, failed=0, groups=["a", "b"])
+    records = np.array(Results.load(folder)._records)
+    records["group"][::2] = 1
+    write_flows(folder / "flows.bin", records)
+    summary = json.loads((folder / "summary.json").read_text())
+    load = [{"tier": "host->tor", "capacity_bps": 10**11, "offered": 0.0, "carried": 0.1}]
+    (folder / "summary.json").write_text(json.dumps(summary | {"load": load, "series_interval_ps": 0}))
+    text = Page(write_report([folder], folder / "report.html", paper_figures=False).read_text()).text
+    for caption in (
+        "FCT, all sizes, timed at the sender",
+        "Slowdown by workload group, all sizes, timed at the sender",
+    ):
+        assert re.search(rf"{caption}[^;]*; a dash where the flows are fewer", text)
+    assert "share of capacity; a dash: nothing is offered at a rate" in text
+    assert re.search(r"Fullest buffer sampled\s+not sampled", figures_table([Results.load(folder)]))
+    none = write_run(tmp_path / "none", flows=0, name="none", tables=False)
+    first, second = (
+        slowdown_table([Results.load(none), Results.load(folder)]).split("ratio to the first")[1].split("–")[1:3]
+    )
+    assert first.split("  ")[0] == " too few flows"
+    assert second.split("\n")[0] == " no size both have"
+
+
 def curve(counts: list[int], *, stuck: int = 0) -> analysis.Curve:
     sizes = np.repeat(1000 * np.arange(1, len(counts) + 1), counts)
     value = 1 + np.arange(len(sizes)) % 50 / 10

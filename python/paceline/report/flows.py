@@ -20,6 +20,7 @@ from paceline.tables import (
     labels,
     slowdown_tables,
     timed,
+    too_few,
 )
 
 FINE_BINS_FROM = 20_000
@@ -155,5 +156,6 @@ def fct(page: Page) -> Section:
         )
         rows.append((Cell(label), counts_cell(found[0]), *times))
     head = ("", counted(first).capitalize(), *(f"p{q:g}" for q in QS))
-    section.tables.append(Table(f"FCT, all sizes, {timed(page.runs, None, page.side)}", head, rows))
+    caption = too_few(f"FCT, all sizes, {timed(page.runs, None, page.side)}", first)
+    section.tables.append(Table(caption, head, rows))
     return section
