@@ -184,13 +184,10 @@ def enough(p: Percentile, q: float) -> bool:
     return p.count * (100.0 - q) >= 100.0 or (p.count > 0 and q <= 50.0)
 
 
-TOO_FEW = "a dash where the flows are fewer than 100 (p99) or 20 (p95)"
-"""What :func:`enough` leaves out, for captions."""
-
-
-def too_few(caption: str, rows: Iterable[Percentile]) -> str:
-    """A caption that explains the dashes of a table with a row for each of these, where there are any."""
-    return f"{caption}; {TOO_FEW}" if any(not enough(p, q) for p in rows for q in QS) else caption
+def too_few(caption: str, rows: Iterable[Percentile], what: str = "flows") -> str:
+    """A caption that says what :func:`enough` leaves out of a table with a row for each of these, where it does."""
+    few = any(not enough(p, q) for p in rows for q in QS)
+    return f"{caption}; a dash where the {what} are fewer than 100 (p99) or 20 (p95)" if few else caption
 
 
 def slowdown_cell(p: Percentile, q: float = 50.0) -> Cell:

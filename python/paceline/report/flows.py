@@ -101,7 +101,8 @@ def asked(page: Page) -> Section:
     section.text = (
         "A query is answered when the last byte of its response is at the client (QCT: query completion time). "
         "Slowdown is QCT over the least possible one, both messages alone in an empty network. Queries without "
-        "response enter with their age. The rate counts the queries answered inside the measuring window."
+        "response enter with their age; a percentile or mean they could still raise has ≥. The rate counts the queries "
+        "answered inside the measuring window."
     )
     if any((~g.qct.censored).any() for g in found):
         caption = "CDF of the query completion time, by group."
