@@ -103,6 +103,12 @@ def test_what_a_reader_must_know_comes_first(hostile: Path) -> None:
         assert part in text
 
 
+def test_what_is_folded_is_printed(hostile: Path) -> None:
+    """Chromium hides it by the pseudo-element, which a rule for its children does not reach."""
+    (rules,) = re.findall("@media print (.*)", hostile.read_text())
+    assert "details::details-content { content-visibility: visible; }" in rules
+
+
 def test_every_figure_is_on_the_page(hostile: Path) -> None:
     drawn = {v for _, n, v in Page(hostile.read_text()).attributes if n == "aria-labelledby"}
     for name in ("slowdown_p50", "slowdown_p95", "slowdown_p99", "fct_cdf", "queue_cdf", "queue_timeline_1"):
