@@ -116,6 +116,18 @@ def test_rows_of_charts_say_the_same_name_alike() -> None:
     assert names == ["y (log scale)", "", "y (log scale)", ""]
 
 
+def test_all_switch_ports_look_like_none_of_the_busiest() -> None:
+    """The curve had the colour of the second of four ports and the dashes of the fourth."""
+    ports = [plot.look(i) for i in range(4)]
+    whole = plot.unlike(ports, 4)
+    assert whole.color not in {port.color for port in ports}
+    assert whole.line not in {port.line for port in ports}
+    many = list(ports)
+    for _ in range(20):  # tiers of several runs
+        many.append(plot.unlike(many, 4))
+    assert len({(one.color, one.line) for one in many}) == len(many)
+
+
 def test_published_points_are_hollow_grey_and_named() -> None:
     """What a result is judged by belongs into its figure."""
     waiting = QueueHistogram(*(np.array(v) for v in ([0, 1, 1000], [1, 1000, 100_000], [50, 30, 20])))
@@ -125,6 +137,37 @@ def test_published_points_are_hollow_grey_and_named() -> None:
         (mark,) = (line for line in figure.axes[0].get_lines() if line.get_markeredgecolor() == QUIET)
         assert mark.get_markerfacecolor() in ("#ffffff", "none")
         assert "published: HPCC, TCP" in [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_published_points_lie_within_the_axes() -> None:
+    """A queue longer than any measured stood beside the figure, a share below all measured ones under it."""
+    mostly = QueueHistogram(*(np.array(v) for v in ([0, 1, 1000], [1, 1000, 100_000], [90, 5, 5])))
+    axes = plot.queue_cdf({"HPCC": mostly}, published={"HPCC": [(500, 0.4), (700_000, 0.99)]}).axes[0]
+    (marks,) = (line for line in axes.get_lines() if line.get_markeredgecolor() == QUIET)
+    for values, (low, high) in ((marks.get_xdata(), axes.get_xlim()), (marks.get_ydata(), axes.get_ylim())):
+        assert low < np.asarray(values).min() <= np.asarray(values).max() < high
+
+
+def test_what_was_measured_is_filled_beside_what_was_published() -> None:
+    """HPCC over TCP has hollow diamonds: measured and published differed by their size alone where prints are grey."""
+    name = "HPCC, TCP"
+    chart = multiples.Chart(
+        "", {name: ([1, 2], [7, 35])}, "x", "y", points={name: ([4], [25])}, published={name: ([4], [4.3])}
+    )
+    axes = multiples.charts([[chart]]).axes[0]
+    _, measured, published = axes.get_lines()
+    assert measured.get_markerfacecolor() == measured.get_color()
+    assert published.get_markerfacecolor() == "none"
+    low, high = axes.get_ylim()
+    assert np.log(4.3 / low) > 0.04 * np.log(high / low), "the mark does not lie on the axis"
+
+
+def test_a_level_curve_over_buffers_has_room_above() -> None:
+    """Its marks lay on the upper edge of the panel, half of them in the legend's room."""
+    level = plot.Sized([1000, 2000], [16.0, 16.0], [0.0, 0.0], [0.0, 0.0], [True, True], 1000)
+    assert plot.sizing({"a": level}).axes[0].get_ylim()[1] > 16.4
+    unknown = plot.Sized([1000], [float("nan")], [0.0], [0.0], [False], None)
+    assert plot.sizing({"a": unknown}).axes[0].get_ylim()[0] == 0
 
 
 def test_a_legend_of_buffers_names_what_differs() -> None:

@@ -91,6 +91,20 @@ def test_a_run_tells_how_long_the_program_took(tmp_path, connections):
     assert row.split()[-1] == "mpi"
 
 
+def test_the_terminal_shows_programs_and_no_empty_table_of_flows(tmp_path, capsys):
+    """The report said nothing of the program but "all sizes 0 – – –"."""
+    file = tmp_path / "is.toml"
+    file.write_text(
+        '[topology]\nkind = "star"\nhosts = 4\n[schemes.s]\ncc = "hpcc"\n'
+        '[[workloads]]\nkind = "mpi"\nprogram = "is"\nproblem_class = "S"\niterations = 1\n'
+    )
+    assert main(["run", str(file), "--out", str(tmp_path / "out"), "--quiet"]) == 0
+    assert main(["report", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().out
+    assert "Message-passing programs" in said
+    assert "Slowdown by flow size" not in said
+
+
 def test_the_programs_are_those_of_the_engine(tmp_path):
     with pytest.raises(pl.InputError) as raised:
         mpi.export("lu", tmp_path / "lu.goal", ranks=4)

@@ -11,7 +11,7 @@ import pytest
 
 from paceline import _native, sizing
 from paceline.cli import main
-from paceline.queries import groups
+from paceline.queries import groups, tables
 from paceline.report import write_report
 from paceline.reproduce.sweep import prepare
 from paceline.results import QUERY_RECORD, Results
@@ -112,6 +112,17 @@ def test_a_page_of_queries_names_its_groups(folder: Path) -> None:
     page = write_report([folder / "out"], folder / "report.html", paper_figures=False).read_text()
     for text in ("Queries by group", "Answered/s", "many", "few", "Query completion time"):
         assert text in page
+
+
+def test_a_mean_with_ages_in_it_is_a_lower_bound(folder: Path) -> None:
+    """The percentiles beside it said so, the mean did not; and nothing said what a dash is."""
+    found = list(groups(Results.load(folder / "out")))
+    assert found[0].qct.censored.any()
+    first, *by_size = tables(found)
+    assert first.rows[0][first.head.index("Mean QCT")].text.startswith("≥ ")
+    for table in (first, *by_size):
+        dashes = any(cell.text == "–" for row in table.rows for cell in row)
+        assert dashes == ("a dash where the queries are fewer" in table.caption)
 
 
 def test_a_file_cut_short_by_a_kill_reads_up_to_there(folder: Path) -> None:

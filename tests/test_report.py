@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,12 @@ def test_what_a_reader_must_know_comes_first(hostile: Path) -> None:
         'kind = "fat_tree"',
     ):
         assert part in text
+
+
+def test_what_is_folded_is_printed(hostile: Path) -> None:
+    """Chromium hides it by the pseudo-element, which a rule for its children does not reach."""
+    (rules,) = re.findall("@media print (.*)", hostile.read_text())
+    assert "details::details-content { content-visibility: visible; }" in rules
 
 
 def test_every_figure_is_on_the_page(hostile: Path) -> None:
@@ -306,6 +313,18 @@ def test_curves_over_time_differ_without_colours() -> None:
     assert alone.get_marker() == "None"
 
 
+def test_the_name_of_a_single_port_fits_beside_its_axis() -> None:
+    """Its end was cut off: it was longer than the figure is high."""
+    time = np.arange(100) * 10**9
+    figure = plot.queue_timeline({"port 10240:63 to switch 10000": (time, time // 10**6)})
+    figure.draw_without_rendering()
+    name = figure.axes[0].yaxis.label
+    assert "port 10240:63 to switch 10000" in name.get_text()
+    inside, whole = name.get_window_extent(), figure.bbox
+    assert whole.x0 <= inside.x0
+    assert whole.y0 <= inside.y0 < inside.y1 <= whole.y1
+
+
 def test_a_time_axis_ends_with_the_last_pause() -> None:
     time = np.arange(100) * 10**9
     busy = {"a": (time, (time == 10**10).astype(int))}
@@ -326,6 +345,30 @@ def test_log_axes_look_like_ones_and_name_the_empty_queue() -> None:
     assert list(np.asarray(curve_of_a.get_ydata())) == [0.5, 0.8, 1.0], "one value at empty, the share of that time"
     mostly = analysis.QueueHistogram(waiting.low_bytes, waiting.high_bytes, np.array([98, 1, 1]))
     assert plot.queue_cdf({"a": mostly}).axes[0].get_ylabel() == "Share of time, from 0.97 on"
+
+
+def test_queues_hardly_ever_there_have_the_whole_axis() -> None:
+    """They were lines one upon the other at the top of an axis from 0.99 on."""
+    bins = [np.array(v) for v in ([0, 1, 1000], [1, 1000, 100_000])]
+    axes = plot.queue_cdf({"a": analysis.QueueHistogram(*bins, np.array([999_800, 100, 100]))}).axes[0]
+    assert axes.get_ylabel() == "Share of time, from 0.9997 on"
+    axes.figure.draw_without_rendering()
+    ticks = [t.get_text() for t in axes.get_yticklabels() if t.get_text()]
+    assert len(set(ticks)) == len(ticks) > 2
+    assert not axes.yaxis.get_offset_text().get_text()
+    never = plot.queue_cdf({"a": analysis.QueueHistogram(*bins, np.array([10**12, 1, 0]))}).axes[0]
+    assert never.get_ylim()[0] == 0
+
+
+def test_a_short_log_axis_of_times_or_slowdowns_says_that_it_is_one() -> None:
+    """Its ticks, at 600, 700 and 800 us, looked like those of a linear axis."""
+    size, flags = np.full(4, 1000), np.zeros(4, dtype=bool)
+    near, far = (
+        analysis.Sample(size, np.array(v), flags, flags) for v in ([6e8, 7e8, 8e8, 9e8], [1e7, 1e8, 1e9, 1e10])
+    )
+    for draw, name in ((plot.fct_cdf, "Flow completion time"), (plot.slowdown_cdf, "Slowdown")):
+        assert draw({"a": near}).axes[0].get_xlabel() == f"{name} (log scale)"
+        assert draw({"a": far}).axes[0].get_xlabel() == name
 
 
 def test_ticks_of_sizes_read_as_the_rows_of_the_table() -> None:
@@ -360,6 +403,31 @@ def test_a_percentile_of_too_few_flows_is_a_dash(tmp_path: Path) -> None:
     assert "–" not in slowdown_table([enough]).splitlines()[-1]
 
 
+def test_dashes_are_explained(tmp_path: Path) -> None:
+    """Captions of completion times, groups and load did not say what a dash is, nor why a ratio had none."""
+    folder = write_run(tmp_path / "few", flows=60, unfinished=0, failed=0, groups=["a", "b"])
+    records = np.array(Results.load(folder)._records)
+    records["group"][::2] = 1
+    write_flows(folder / "flows.bin", records)
+    summary = json.loads((folder / "summary.json").read_text())
+    load = [{"tier": "host->tor", "capacity_bps": 10**11, "offered": 0.0, "carried": 0.1}]
+    (folder / "summary.json").write_text(json.dumps(summary | {"load": load, "series_interval_ps": 0}))
+    text = Page(write_report([folder], folder / "report.html", paper_figures=False).read_text()).text
+    for caption in (
+        "FCT, all sizes, timed at the sender",
+        "Slowdown by workload group, all sizes, timed at the sender",
+    ):
+        assert re.search(rf"{caption}[^;]*; a dash where the flows are fewer", text)
+    assert "share of capacity; a dash: nothing is offered at a rate" in text
+    assert re.search(r"Fullest buffer sampled\s+not sampled", figures_table([Results.load(folder)]))
+    none = write_run(tmp_path / "none", flows=0, name="none", tables=False)
+    first, second = (
+        slowdown_table([Results.load(none), Results.load(folder)]).split("ratio to the first")[1].split("–")[1:3]
+    )
+    assert first.split("  ")[0] == " too few flows"
+    assert second.split("\n")[0] == " no size both have"
+
+
 def curve(counts: list[int], *, stuck: int = 0) -> analysis.Curve:
     sizes = np.repeat(1000 * np.arange(1, len(counts) + 1), counts)
     value = 1 + np.arange(len(sizes)) % 50 / 10
@@ -385,6 +453,7 @@ def test_bins_of_fewer_than_a_hundred_flows_are_hollow() -> None:
 def test_open_percentiles_are_triangles() -> None:
     figure = plot.slowdown_vs_size({"a": curve([200, 200], stuck=10)})
     assert [line.get_marker() for line in figure.axes[0].get_lines() if line.get_marker() != "None"] == ["o", "^"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "unfinished: at least"]
 
 
 def test_published_curves_lie_on_the_same_axis() -> None:
@@ -394,6 +463,14 @@ def test_published_curves_lie_on_the_same_axis() -> None:
     assert [10, 50, 100] in drawn
     assert [50] in drawn
     assert [t.get_text() for t in figure.legends[0].get_texts()] == ["a", "b", "thin: published"]
+
+
+def test_rows_of_panels_say_alike_that_their_axes_are_log() -> None:
+    """One row said so and the next did not, as if its axes were linear."""
+    short, long_ = (replace(curve([120] * 3), value=np.array([1.0, 2.0, most])) for most in (3.0, 300.0))
+    rows = [[plot.Panel("a", {"x": short}), plot.Panel("b", {"x": long_})], [plot.Panel("c", {"x": long_})]]
+    axes = plot.slowdown_panels(rows).axes
+    assert [ax.get_ylabel() for ax in axes] == ["Slowdown (log scale)", "", "Slowdown (log scale)"]
 
 
 @pytest.mark.parametrize("label", ["_hidden", "$unclosed", "a\nb\x07", "", "x" * 99, "测试"])

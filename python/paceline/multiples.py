@@ -46,7 +46,7 @@ class Chart:
     """Of the y axis, which covers the values."""
     log_x: bool = False
     points: Mapping[str, tuple[Sequence[float], Sequence[float]]] = field(default_factory=dict)
-    """Points off the curve of a label, as for all of its places together."""
+    """Points off the curve of a label, as for all of its places together; filled beside a published one."""
     published: Mapping[str, tuple[Sequence[float], Sequence[float]]] = field(default_factory=dict)
     """Points that were published, by the label of their curve: hollow and grey with its mark."""
 
@@ -104,6 +104,8 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
                 if published
                 else {"linestyle": "none"}
             )
+            if not published and label in chart.published:
+                own["markerfacecolor"] = looks[label].color  # a hollow one would look much like what was published
             ax.plot(xs, ys, clip_on=False, **own)
             drawn.append(ys[np.isfinite(ys)])
             places.update(xs.tolist())
@@ -111,7 +113,9 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
     name = chart.ylabel
     if chart.scale == "log":
         low, high = (float(values.min()), float(values.max())) if len(values) else (1.0, 2.0)
-        low, high = low / 1.06, max(high * 1.06, low * 1.3)
+        # Large marks lie within the axes, clear of the names of their places.
+        room = max(1.06, (high / low) ** 0.05) if chart.points or chart.published else 1.06
+        low, high = low / room, max(high * room, low * 1.3)
         ax.set_yscale("log")
         ax.set_ylim(low, high)
         plain_log(ax.yaxis, low, high, "{:,g}".format)

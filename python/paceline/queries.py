@@ -26,6 +26,7 @@ from paceline.tables import (
     format_time,
     run_labels,
     slowdown_cell,
+    too_few,
 )
 
 
@@ -89,14 +90,16 @@ def tables(found: Sequence[Group]) -> list[Table]:
     for g in found:
         times = [_time(p, q) for p, q in zip(analysis.percentiles(g.qct, QS), QS, strict=True)]
         ratios = [slowdown_cell(p, q) for p, q in zip(analysis.percentiles(g.slowdown, QS), QS, strict=True)]
-        mean = float(g.qct.value.mean()) if len(g.qct) else float("nan")
-        mean_qct = format_time(mean) if len(g.qct) else "–"
+        # Ages are the least that queries without a response take, so that a mean with them is one, too.
+        least = "≥ " if g.qct.censored.any() else ""
+        mean_qct = f"{least}{format_time(float(g.qct.value.mean()))}" if len(g.qct) else "–"
         cells = (Cell(format_number(g.per_second)), Cell(f"{len(g.qct):,}"), Cell(mean_qct), *times, *ratios)
         rows.append((Cell(g.label), *cells))
     quantiles = [f"p{q:g}" for q in QS]
     head = ("Group", "Answered/s", "Queries", "Mean QCT", *(f"{q} QCT" for q in quantiles))
     head += tuple(f"{q} slowdown" for q in quantiles)
-    made = [Table("Queries by group", head, rows)]
+    caption = too_few("Queries by group", [analysis.percentiles(g.qct, QS)[0] for g in found], "queries")
+    made = [Table(caption, head, rows)]
     for g in found:
         sizes = np.unique(g.qct.size_bytes)
         if len(sizes) > 1:
@@ -108,12 +111,15 @@ def _by_size(g: Group) -> Table:
     bins = analysis.bins_from_sizes(g.slowdown.size_bytes, analysis.DECILES)
     curves = analysis.percentile_curves(g.slowdown, bins, QS)
     rows = []
+    parts = []
     index = bins.index(g.slowdown.size_bytes)
     for k, upper in enumerate(bins.upper_bytes):
-        part = g.slowdown.where(index == k)
-        cells = [slowdown_cell(p, q) for p, q in zip(analysis.percentiles(part, QS), QS, strict=True)]
+        found = analysis.percentiles(g.slowdown.where(index == k), QS)
+        parts.append(found[0])
+        cells = [slowdown_cell(p, q) for p, q in zip(found, QS, strict=True)]
         rows.append((Cell(f"up to {format_bytes(int(upper))}"), Cell(f"{int(curves[0].count[k]):,}"), *cells))
-    return Table(f"Slowdown of queries by size: {g.label}", ("Query size", "Queries", *(f"p{q:g}" for q in QS)), rows)
+    caption = too_few(f"Slowdown of queries by size: {g.label}", parts, "queries")
+    return Table(caption, ("Query size", "Queries", *(f"p{q:g}" for q in QS)), rows)
 
 
 def _time(p: analysis.Percentile, q: float) -> Cell:

@@ -184,8 +184,10 @@ def enough(p: Percentile, q: float) -> bool:
     return p.count * (100.0 - q) >= 100.0 or (p.count > 0 and q <= 50.0)
 
 
-TOO_FEW = "a dash where the flows are fewer than 100 (p99) or 20 (p95)"
-"""What :func:`enough` leaves out, for captions."""
+def too_few(caption: str, rows: Iterable[Percentile], what: str = "flows") -> str:
+    """A caption that says what :func:`enough` leaves out of a table with a row for each of these, where it does."""
+    few = any(not enough(p, q) for p in rows for q in QS)
+    return f"{caption}; a dash where the {what} are fewer than 100 (p99) or 20 (p95)" if few else caption
 
 
 def slowdown_cell(p: Percentile, q: float = 50.0) -> Cell:
@@ -254,9 +256,8 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
             for k, name in enumerate(names)
         ]
         head = ("Flow size", heading.capitalize(), *(f"p{q:g}" for q in QS))
-        few = any(not enough(c[k], q) for k in range(len(names)) for c, q in zip(cells, QS, strict=True))
-        caption = f"Slowdown by flow size, {what}; with 95 % confidence interval"
-        return [Table(f"{caption}; {TOO_FEW}" if few else caption, head, rows)]
+        caption = too_few(f"Slowdown by flow size, {what}; with 95 % confidence interval", cells[0])
+        return [Table(caption, head, rows)]
     tables = []
     for i, q in enumerate(QS):
         columns = [column(n, i) for n in range(len(chosen))]
@@ -274,8 +275,9 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
         notes = []
         for n, (bound, k) in enumerate(zip(bounds, shared, strict=True)):
             # A ratio over the few sizes that both have is not one of the two runs.
-            parts = ["with ≥ values"] if bound and n else []
+            parts = ["with ≥ values"] if bound and n and k else []
             parts += [f"over the {k} of {len(bins)} sizes both have"] if n and 0 < k < len(bins) else []
+            parts += [] if k else ["no size both have" if n else "too few flows"]
             notes.append(", ".join(parts))
         last = (Cell(format_number(r, 4), note) for r, note in zip(ratios, notes, strict=True))
         rows.append((Cell("ratio to the first", "CDF-weighted"), *last))
@@ -310,7 +312,7 @@ def group_tables(runs: Sequence[Results], baseline: Baseline, side: Side) -> lis
                 (Cell(name), counts_cell(found[0]), *(slowdown_cell(p, q) for p, q in zip(found, QS, strict=True)))
             )
     head = ("Group", counted(first).capitalize(), *(f"p{q:g}" for q in QS))
-    caption = f"Slowdown by workload group, all sizes, {timed(runs, baseline, side)}"
+    caption = too_few(f"Slowdown by workload group, all sizes, {timed(runs, baseline, side)}", first)
     return [Table(caption, head, rows)] if len(rows) > len(runs) else []
 
 
@@ -351,7 +353,7 @@ def figures_tables(runs: Sequence[Results]) -> list[Table]:
         ),
         (
             "Fullest buffer sampled",
-            lambda s: format_bytes(s["counters"]["max_buffer_bytes"]) if s["series_interval_ps"] else "–",
+            lambda s: format_bytes(s["counters"]["max_buffer_bytes"]) if s["series_interval_ps"] else "not sampled",
         ),
         ("Ties between events", lambda s: format_number(s["counters"]["ties"])),
     ]
@@ -391,7 +393,10 @@ def figures_tables(runs: Sequence[Results]) -> list[Table]:
     if any(closed):
         rows.append((Cell("Closed loop: carried, not offered"), *(Cell(names or "–") for names in closed)))
     if rows:
-        tables.append(Table("Load by tier: offered / carried, share of capacity", ("Tier", *run_labels(runs)), rows))
+        caption = "Load by tier: offered / carried, share of capacity"
+        if any(cell.text.startswith("– /") for row in rows for cell in row):
+            caption += "; a dash: nothing is offered at a rate, as in closed loops or where all starts at once"
+        tables.append(Table(caption, ("Tier", *run_labels(runs)), rows))
     return tables
 
 

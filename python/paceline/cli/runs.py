@@ -116,6 +116,7 @@ def report(
     from paceline import _native, queries, tables
     from paceline.files import check_folder
     from paceline.report import write_report
+    from paceline.report.flows import programs
     from paceline.report.head import notice_text
     from paceline.report.page import Page
     from paceline.results import Results
@@ -160,7 +161,10 @@ def report(
         found = queries.all_groups(runs)
         if found:
             print("\n".join(table.plain() for table in queries.tables(found)))
-        if not found or any(run.measured.any() for run in runs):
+        ran = programs(Page(runs, None, baseline, side)).tables
+        if ran:
+            print("\n".join(table.plain() for table in ran))
+        if not (found or ran) or any(run.measured.any() for run in runs):
             print(tables.slowdown_table(runs, baseline=baseline, side=side))
         lost = tables.datagram_table(runs)
         if lost:

@@ -5,7 +5,7 @@ Every function takes plain data from :mod:`paceline.analysis` keyed by label, in
 """
 
 from paceline.plot.distributions import fct_cdf, queue_cdf, slowdown_cdf
-from paceline.plot.looks import Look, by_place, look, of_schemes, told_apart
+from paceline.plot.looks import Look, by_place, look, of_schemes, told_apart, unlike
 from paceline.plot.output import inline_svg, save
 from paceline.plot.sizing import Sized, sizing
 from paceline.plot.slowdown import MIN_FLOWS, Panel, slowdown_panels, slowdown_vs_size
@@ -41,5 +41,6 @@ __all__ = [
     "slowdown_vs_size",
     "timeline",
     "told_apart",
+    "unlike",
     "utilisation_by_tier",
 ]

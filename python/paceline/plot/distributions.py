@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from paceline.analysis import QueueHistogram, Sample, ecdf
 from paceline.plot.looks import Look, of_schemes
-from paceline.plot.style import PAPER, PUBLISHED, legend, one_panel, plain_log, style
+from paceline.plot.style import PAPER, PUBLISHED, legend, log_name, one_panel, plain_log, style
 from paceline.tables import clean_label, format_size, format_time
 
 _LONGEST = 56
@@ -62,6 +62,7 @@ def _cdf(
         low, high = lowest / 1.1, max(highest * 1.1, lowest * 1.3)
         ax.set_xlim(low, high)
         plain_log(ax.xaxis, low, high, text)
+        what = log_name(what, low, high)
     ax.set_ylim(0, 1.005)
     ax.set_xlabel(what)
     ax.set_ylabel(share)
@@ -87,13 +88,15 @@ def queue_cdf(
     looks = looks or of_schemes(histograms)
     handles, names = [], [clean_label(label, _LONGEST) for label in histograms]
     longest = max([float(h.high_bytes.max()) for h in histograms.values() if len(h.high_bytes)], default=1.0)
+    held = [point for points in (published or {}).values() for point in points]
+    longest = max([longest, *(value for value, _ in held)])
     left = min(100.0, max(longest / 1e4, 1.0))
     right = max(longest * 1.1, left * 2)
     gap = any(len(h.high_bytes) and h.high_bytes[0] <= 1 for h in histograms.values())
     # Nothing lies between no byte and one: the empty queue has a place of its own, and what is less than the axis
     # shows rises at its left end.
     nothing = left / (right / left) ** 0.09
-    least = 1.0
+    least = min([1.0, *(at for _, at in held)])
     for label, h in histograms.items():
         total = float(h.time_ps.sum())
         upto = np.cumsum(h.time_ps) / total if total else np.zeros(0)
@@ -118,13 +121,22 @@ def queue_cdf(
     plain_log(ax.xaxis, left, longest, format_size)
     if gap:
         _name_left_edge(ax, nothing, left, longest, right)
-    # Queues that are hardly ever there would all be one line at the top.
-    bottom = math.floor(100 * (1 - 1.3 * (1 - least))) / 100 if 0.5 < least < 1 else 0.0
+    bottom, digits = _bottom(least)
     ax.set_ylim(bottom, 1 + 0.005 * (1 - bottom))
+    ax.ticklabel_format(axis="y", useOffset=False)
     ax.set_xlabel("Bytes waiting at the port")
-    ax.set_ylabel(f"{share}, from {bottom:.2f} on" if bottom else share)
+    ax.set_ylabel(f"{share}, from {bottom:.{digits}f} on" if bottom else share)
     legend(figure, handles, names)
     return figure
+
+
+def _bottom(least: float) -> tuple[float, int]:
+    """Where an axis of shares begins, and its digits: queues hardly ever there would all be one line at the top."""
+    span = 1.3 * (1 - least)
+    if not 1e-6 < span < 0.65:
+        return 0.0, 2
+    digits = max(2, math.ceil(-math.log10(span)))
+    return math.floor(10**digits * (1 - span)) / 10**digits, digits
 
 
 def _name_left_edge(ax: Axes, nothing: float, left: float, longest: float, right: float) -> None:

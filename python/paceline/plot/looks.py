@@ -61,6 +61,19 @@ def told_apart(figures: Sequence[Collection[str]]) -> dict[str, int]:
     return places
 
 
+def unlike(taken: Collection[Look], start: int) -> Look:
+    """The first by place, from ``start`` on, with neither colour nor line of any of ``taken``.
+
+    Where all colours or lines are taken, the first that has not both of one of them.
+    """
+    places = [look(i) for i in range(start, start + len(PALETTE) * len(LINE_STYLES))]
+    colors, lines = {other.color for other in taken}, {other.line for other in taken}
+    pairs = {(other.color, other.line) for other in taken}
+    apart = [one for one in places if one.color not in colors and one.line not in lines]
+    left = apart or [one for one in places if (one.color, one.line) not in pairs]
+    return left[0] if left else places[0]
+
+
 _BLUE, _VERMILION, _GREEN, _PINK, _BLACK, _AMBER, _SKY = PALETTE
 _PURPLE, _BROWN, _OLIVE, _NAVY = EXTRA
 # Line: place in LINE_STYLES, as the HPCC project page has it for its five schemes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -70,7 +71,10 @@ def sizing(found: Mapping[str, Sized]) -> Figure:
             if s.smallest is not None:
                 ax.axvline(s.smallest, linewidth=0.7, alpha=0.6, **own)
         ax.set_ylabel(name)
-        ax.set_ylim(bottom=0)
+        # Of curves that are level, matplotlib would leave no room above.
+        values = [v * factor for s in found.values() for v in getattr(s, what)]
+        most = max((v for v in values if math.isfinite(v)), default=0.0)
+        ax.set_ylim(0, max(ax.get_ylim()[1], 1.03 * most))
     sizes = np.unique(np.concatenate([np.asarray(s.buffer_bytes, dtype=float) for s in found.values()]))
     last = axes[-1]
     if len(sizes) == 1:

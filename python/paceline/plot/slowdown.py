@@ -48,13 +48,14 @@ def slowdown_vs_size(
 ) -> Figure:
     """Slowdown over flow size, x linear in the CDF percentile of the size and labelled with the sizes.
 
-    Each curve has its vertices at the upper edges of its bins, and a band for the confidence interval where the flows
-    give one (a p99 needs 368 flows for a 95 % upper bound, and none of them unfinished near the top). Bins with fewer
-    than :data:`MIN_FLOWS` flows are hollow circles; values that an unfinished or failed flow could still raise are
-    triangles; a band that goes beyond the axis ends in a small arrow. ``published`` adds curves read from elsewhere,
-    label to (sizes in bytes, slowdowns): thin, edged in grey and in the look of the curve with the same label, grey
-    without one. ``least`` is the lower end of the y axis, 1 unless a value lies below. Without ``marks`` the curves are
-    lines alone: for many curves that lie close. ``looks`` are those of the labels, by scheme unless given.
+    Each curve has its vertices at the upper edges of its bins, and a band for the confidence interval where the
+    flows give one (a p99 needs 368 flows for a 95 % upper bound, and none of them unfinished near the top). Bins
+    with fewer than :data:`MIN_FLOWS` flows are hollow circles; values that an unfinished or failed flow could still
+    raise are triangles, and the legend says so; a band that goes beyond the axis ends in a small arrow.
+    ``published`` adds curves read from elsewhere, label to (sizes in bytes, slowdowns): thin, edged in grey and in
+    the look of the curve with the same label, grey without one. ``least`` is the lower end of the y axis, 1 unless
+    a value lies below. Without ``marks`` the curves are lines alone: for many curves that lie close. ``looks`` are
+    those of the labels, by scheme unless given.
     """
     figure, ax = one_panel(2.3)
     handles = _slowdown_panel(ax, curves, published or {}, least, marks=marks, looks=looks or of_schemes(curves))
@@ -85,6 +86,8 @@ def slowdown_panels(rows: Sequence[Sequence[Panel]]) -> Figure:
     wide = max((len(row) for row in rows), default=1)
     figure = rows_apart(blank(0.35 + 1.75 * max(len(rows), 1), TWO_COLUMNS))
     handles: list[Any] = []
+    firsts: list[Axes] = []
+    name = "Slowdown"
     for i, row in enumerate(rows):
         for j, panel in enumerate(row):
             ax = figure.add_subplot(len(rows), wide, i * wide + j + 1)
@@ -103,9 +106,11 @@ def slowdown_panels(rows: Sequence[Sequence[Panel]]) -> Figure:
             ax.set_title(clean_label(panel.title, 60), fontsize=7, pad=3)
             if i == len(rows) - 1:
                 ax.set_xlabel("Flow size (bytes), linear in its CDF")
-            # One name for the row, which says what holds for any of its axes.
-            first = figure.axes[-1 - j]
-            first.set_ylabel(max(first.get_ylabel(), log_name("Slowdown", *ax.get_ylim()), key=len))
+            firsts += [] if j else [ax]
+            name = max(name, log_name("Slowdown", *ax.get_ylim()), key=len)
+    for ax in firsts:
+        # In a row the name is said once, and in all rows alike: it says what holds for any of the axes.
+        ax.set_ylabel(name)
     if handles:
         legend(figure, handles, [str(h.get_label()) for h in handles], room=150)
     return figure
@@ -128,7 +133,7 @@ def _slowdown_panel(
     """
     handles: list[Any] = []
     top = bottom = 1.0
-    hollow_ones = False
+    hollow_ones = open_ones = False
     bands: list[tuple[Any, Any, str]] = []
     for i, (label, curve) in enumerate(curves.items()):
         own, position = looks[label].curve, curve.bins.position
@@ -146,6 +151,7 @@ def _slowdown_panel(
         bands.append((x[both], high[both], own["color"]))
         few, open_end = curve.count[seen] < MIN_FLOWS, curve.at_least[seen]
         hollow_ones |= bool(few.any())
+        open_ones |= bool(open_end.any())
         dense = len(x) > 30
         solid = {"markerfacecolor": own["color"], "markeredgecolor": own["color"]}
         hollow = {"markerfacecolor": PAPER, "markeredgecolor": own["color"]}
@@ -186,6 +192,8 @@ def _slowdown_panel(
     if hollow_ones:
         mark: dict[str, Any] = {"linestyle": "none", "marker": "o", "color": INK, "markerfacecolor": PAPER}
         handles.append(Line2D([], [], **mark, label=f"under {MIN_FLOWS} flows"))
+    if open_ones:
+        handles.append(Line2D([], [], linestyle="none", marker="^", color=INK, label="unfinished: at least"))
     ceiling = max(top * 1.12, 2.0)
     for i, (x, high, color) in enumerate(bands):
         beyond = x[high > ceiling]

@@ -64,8 +64,8 @@ def queue_timeline(
     top: float | None = None,
 ) -> Figure:
     """Bytes waiting over time, by label. The axis ends soon after the last instant at which anything waited."""
-    # One curve has no legend to name it.
-    name = f"Bytes waiting, {clean_label(next(iter(series)))}" if len(series) == 1 else "Bytes waiting"
+    # One curve has no legend to name it; in one line the name of a port would be longer than the axis.
+    name = f"Bytes waiting\n{clean_label(next(iter(series)))}" if len(series) == 1 else "Bytes waiting"
     return timeline(series, name, format_size, until_quiet=True, looks=looks, end=end, top=top)
 
 

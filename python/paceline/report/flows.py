@@ -20,6 +20,7 @@ from paceline.tables import (
     labels,
     slowdown_tables,
     timed,
+    too_few,
 )
 
 FINE_BINS_FROM = 20_000
@@ -100,7 +101,8 @@ def asked(page: Page) -> Section:
     section.text = (
         "A query is answered when the last byte of its response is at the client (QCT: query completion time). "
         "Slowdown is QCT over the least possible one, both messages alone in an empty network. Queries without "
-        "response enter with their age. The rate counts the queries answered inside the measuring window."
+        "response enter with their age; a percentile or mean they could still raise has ≥. The rate counts the queries "
+        "answered inside the measuring window."
     )
     if any((~g.qct.censored).any() for g in found):
         caption = "CDF of the query completion time, by group."
@@ -155,5 +157,6 @@ def fct(page: Page) -> Section:
         )
         rows.append((Cell(label), counts_cell(found[0]), *times))
     head = ("", counted(first).capitalize(), *(f"p{q:g}" for q in QS))
-    section.tables.append(Table(f"FCT, all sizes, {timed(page.runs, None, page.side)}", head, rows))
+    caption = too_few(f"FCT, all sizes, {timed(page.runs, None, page.side)}", first)
+    section.tables.append(Table(caption, head, rows))
     return section

@@ -76,7 +76,9 @@ def queues(page: Page) -> Section:
     if page.alone:
         numbered = sorted(looks, key=_by_number)
         curves = {name: curves[name] for name in [*numbered, *(name for name in curves if name not in looks)]}
-    looks = {name: looks.get(name, plot.look(len(places) + k)) for k, name in enumerate(curves)}
+    for name in curves:
+        if name not in looks:
+            looks[name] = plot.unlike(looks.values(), len(places) if page.alone else len(page.runs))
     if not any(len(h.busy().time_ps) and h.busy().time_ps.any() for h in curves.values()):
         section.text = "Nothing ever waited at a switch port." if rows else ""
         return section
