@@ -40,7 +40,7 @@ use crate::record::Status;
 use crate::scenario::{PathChoice, Scenario};
 use places::Turns;
 
-/// How long a flow's slot stays unused after its end, beside the lookahead, ps: packets of it may still come.
+/// How long a flow's slot stays unused after its end, beside the time for which nodes are run at once, ps: packets of it may still come.
 pub(crate) const REST: u64 = MS;
 /// Never.
 const NEVER: u64 = u64::MAX;

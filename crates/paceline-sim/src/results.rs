@@ -112,7 +112,7 @@ pub struct EngineSummary {
     pub kind: String,
     /// Why this one.
     pub why: String,
-    /// Length of a window, ps.
+    /// Shortest time in which one node can affect another, ps; windows end so far apart.
     pub lookahead_ps: u64,
     /// Threads used.
     pub threads: usize,

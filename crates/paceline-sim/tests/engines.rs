@@ -331,6 +331,8 @@ struct Met {
     link_down: u64,
     /// Runs on windows with some nodes run event by event.
     close: u64,
+    /// Runs on windows of two sides in turn.
+    sides: u64,
 }
 
 /// Windowed engine, on any number of threads, and sequential engine agree on every flow, queue, pause, sample and counter:
@@ -373,7 +375,9 @@ fn engines_and_threads_agree_and_packets_are_conserved() {
             }
             met.parts += u64::from(parts > 1);
             met.crossed += crossed;
-            met.close += u64::from(Windows::of(&scenario).close_nodes() > 0);
+            let windows = Windows::of(&scenario);
+            met.close += u64::from(windows.close_nodes() > 0);
+            met.sides += u64::from(!windows.sides.is_empty());
         }
         let c = &sequential.counters;
         met.pauses += c.pause_frames;
@@ -402,6 +406,7 @@ fn engines_and_threads_agree_and_packets_are_conserved() {
     assert!(
         met.parts > 50
             && met.close > 50
+            && met.sides > 50
             && met.crossed > 0
             && met.pauses > 0
             && met.drops > 0

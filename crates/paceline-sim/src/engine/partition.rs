@@ -163,21 +163,37 @@ fn place(graph: &Graph, above: &[NodeId], weight: &[Work], part_of: &mut [u8], p
     for node in (0..graph.nodes()).filter(|n| placed[*n]) {
         load[usize::from(part_of[node])].add(weight[node]);
     }
-    for &node in above {
-        let mut ties = vec![0u64; parts];
-        let links = graph.ports_of(node).iter().filter(|p| !graph.is_host(p.peer) && placed[p.peer as usize]);
-        links.for_each(|p| ties[usize::from(part_of[p.peer as usize])] += (p.rate.0 / 1_000_000).max(1));
-        let most = ties.iter().copied().max().unwrap_or(0);
-        let near = (0..parts).filter(|part| ties[*part] * 2 >= most);
-        // A node above the racks has mostly one side, whose work is to be even.
-        let weight = weight[node as usize];
-        let busy = |part: usize| load[part].0.iter().zip(weight.0).filter(|(_, w)| *w > 0).map(|(load, _)| load).sum::<u64>();
-        let part = near.min_by_key(|part| busy(*part)).unwrap_or(0);
-        part_of[node as usize] = part as u8;
-        load[part].add(weight);
-        placed[node as usize] = true;
+    for tier in above.chunk_by(|a, b| graph.tiers[*a as usize] == graph.tiers[*b as usize]) {
+        // Those first that go with the switches below them: only then is it known which parts are empty.
+        for at_home in [true, false] {
+            for &node in tier {
+                let near = nearest(graph, node, &placed, part_of, parts);
+                if placed[node as usize] || (at_home && near.len() > 1) {
+                    continue;
+                }
+                // A node above the racks has mostly one side, whose work is to be even.
+                let weight = weight[node as usize];
+                let busy = |part: usize| {
+                    let sides = load[part].0.iter().zip(weight.0).filter(|(_, own)| *own > 0);
+                    sides.map(|(load, _)| load).sum::<u64>()
+                };
+                let part = near.into_iter().min_by_key(|part| busy(*part)).unwrap_or(0);
+                part_of[node as usize] = part as u8;
+                load[part].add(weight);
+                placed[node as usize] = true;
+            }
+        }
     }
     load
+}
+
+/// The parts to which a node has most of its links to switches that are placed, or about as many.
+fn nearest(graph: &Graph, node: NodeId, placed: &[bool], part_of: &[u8], parts: usize) -> Vec<usize> {
+    let mut ties = vec![0u64; parts];
+    let links = graph.ports_of(node).iter().filter(|p| !graph.is_host(p.peer) && placed[p.peer as usize]);
+    links.for_each(|p| ties[usize::from(part_of[p.peer as usize])] += (p.rate.0 / 1_000_000).max(1));
+    let most = ties.iter().copied().max().unwrap_or(0);
+    (0..parts).filter(|part| ties[*part] * 2 >= most).collect()
 }
 
 /// For every switch the first node of its group: those connected over switches of at most this tier.
@@ -262,6 +278,22 @@ mod tests {
                 let (low, high) = (*sums.iter().min().unwrap(), *sums.iter().max().unwrap());
                 assert!(low as f64 >= high as f64 * even, "{} hosts, {parts} parts: {sums:?}", graph.hosts().count());
             }
+        }
+    }
+
+    /// Where sides are run in turn the threads meet after each: five pods, hosts and aggregation switches on one side, cannot be dealt
+    /// whole to two of them.
+    #[test]
+    fn both_sides_are_even() {
+        let graph = Graph::new(&hpcc_fat320().unwrap());
+        let sides: Vec<u8> = graph.tiers.iter().map(|tier| tier % 2).collect();
+        let (part_of, _) = partition(&graph, 2, &[], &sides);
+        for side in 0..2 {
+            let mut sums = [0u64; 2];
+            for port in graph.ports.iter().filter(|p| sides[p.node as usize] == side) {
+                sums[usize::from(part_of[port.node as usize])] += port.rate.0;
+            }
+            assert_eq!(sums[0], sums[1]);
         }
     }
 

@@ -169,7 +169,9 @@ fn sides(graph: &Graph) -> Option<Box<[u8]>> {
     const UNKNOWN: u8 = u8::MAX;
     let mut sides = vec![UNKNOWN; graph.nodes()];
     let mut stack: Vec<u32> = graph.hosts().collect();
-    stack.iter().for_each(|host| sides[*host as usize] = 0);
+    for host in &stack {
+        sides[*host as usize] = 0;
+    }
     while let Some(node) = stack.pop() {
         let other = 1 - sides[node as usize];
         for port in graph.ports_of(node) {
@@ -220,9 +222,12 @@ pub(crate) fn longest_link(scenario: &Scenario) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use paceline_proto::units::{BitsPerSec, Duration};
+
     use super::*;
     use crate::assemble::assemble;
     use crate::engine::partition::partition;
+    use crate::graph::{Link, NodeKind, Topology};
     use crate::spec::parse;
 
     /// Three racks of three hosts below one core; `near`: delay of the links to the hosts of the first.
@@ -277,6 +282,41 @@ mod tests {
         let (windows, turns) = (Windows::of(&scenario), lookaheads(&scenario));
         assert_eq!(windows.close_nodes(), 4);
         assert!(windows.close.iter().zip(&turns).all(|(close, turn)| *close == (*turn < windows.width)));
+    }
+
+    /// Trees have two sides, whose nodes are looked at half as often. Where something comes back sooner than over two links, or
+    /// both sides are to be together, there is one.
+    #[test]
+    fn trees_have_two_sides() {
+        let tree = racks("1us", "1us", "cc = 'hpcc'");
+        let windows = Windows::of(&tree);
+        assert_eq!(&*windows.sides, [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0]);
+        assert_eq!(windows.length(), 2 * windows.width);
+        let trims = "cc = 'ndp'\n[switch]\nmodel = 'per_port'\nbuffer = '100KB'\npfc.enabled = false\n[switch.trimming]\nenabled = true";
+        let fails = "cc = 'hpcc'\n[[failures]]\nlink = ['h0', 't0']\ndown = '1ms'";
+        let hasty = "cc = 'hpcc'\n[host]\nrto = '2us'";
+        for scenario in [
+            racks("10ns", "1us", "cc = 'hpcc'"),
+            racks("1us", "1us", trims),
+            racks("1us", "1us", fails),
+            racks("1us", "1us", hasty),
+        ] {
+            let windows = Windows::of(&scenario);
+            assert!(windows.sides.is_empty());
+            assert_eq!(windows.length(), windows.width);
+        }
+        let link = |a, b| Link::symmetric(a, b, BitsPerSec(100_000_000_000), Duration::from_us(1));
+        let graph = |links| {
+            Graph::new(&Topology {
+                kinds: [vec![NodeKind::Host; 2], vec![NodeKind::Switch; 3]].concat(),
+                tiers: vec![0, 0, 1, 1, 1],
+                links,
+            })
+        };
+        // A ring of three switches; hosts that lie two and three links apart.
+        assert_eq!(sides(&graph(vec![link(0, 2), link(1, 3), link(2, 3), link(3, 4), link(4, 2)])), None);
+        assert_eq!(sides(&graph(vec![link(0, 2), link(1, 3), link(2, 3)])), None);
+        assert_eq!(sides(&graph(vec![link(0, 2), link(2, 4), link(4, 3), link(3, 1)])).unwrap()[..], [0, 0, 1, 1, 0]);
     }
 
     /// What must not happen within a window limits it.
