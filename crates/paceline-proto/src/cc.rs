@@ -431,6 +431,10 @@ pub(crate) fn scaled_window(ctx: &FlowContext, rate: u64, variable: bool) -> u64
     if ctx.window == 0 || !variable {
         return if ctx.window == 0 { u64::MAX } else { ctx.window };
     }
+    // Most flows are at line rate most of the time. That is guessed, so that what follows need not wait for the rate.
+    if rate == ctx.line_rate {
+        return ctx.window;
+    }
     let scaled = match ctx.window.checked_mul(rate) {
         Some(product) => product / ctx.line_rate,
         None => divided_product(ctx.window, rate, ctx.line_rate),
