@@ -3,6 +3,7 @@
 mod calendar;
 mod chains;
 mod close;
+mod driver;
 mod events;
 mod exact;
 mod inbox;

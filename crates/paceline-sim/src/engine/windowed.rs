@@ -6,29 +6,22 @@
 //! windows at a time, in turn with the others (`windows`). Nodes with links shorter than a window are run event by event
 //! (`close`). The results are those of the sequential engine, byte for byte, whatever the number of threads: the network is
 //! cut into parts (`partition`), each thread runs a part (`part`), and what crosses a cut is exchanged between windows
-//! (`team`). All nodes are together at the same instant only where that is needed: for a sample, when links change, at the
+//! (`driver`, `team`). All nodes are together at the same instant only where that is needed: for a sample, when links change, at the
 //! run's end. Windows are cut short there.
 
 use std::sync::Arc;
 
+use super::driver::{Driver, Feeder, Verdict};
 use super::events::ONE_FRAME;
-use super::part::{Part, Start};
+use super::part::Part;
 use super::partition::partition;
-use super::team::{Standing, Team};
-use super::windows::{Ahead, SIDES, Windows};
-use super::{Ending, Observer, Progress};
-use crate::diagnosis::Symptoms;
+use super::team::Team;
+use super::windows::Windows;
+use super::{Ending, Observer};
 use crate::error::InputError;
 use crate::net::Net;
-use crate::record::{FlowRecord, PfcEvent, QueryRecord};
-use crate::scenario::{Scenario, Stop};
-use crate::workload::{FlowSource, FlowSpec};
-
-const NEVER: u64 = u64::MAX;
-/// Windows for which flows are drawn ahead.
-const DRAWN_AHEAD: u64 = 64;
-/// Windows between two reports to the observer.
-const REPORT: usize = 64;
+use crate::scenario::Scenario;
+use crate::workload::FlowSource;
 
 /// The engine.
 pub struct Windowed {
@@ -47,292 +40,6 @@ pub struct Share {
     pub events: u64,
     /// Packets sent to other parts.
     pub crossed: u64,
-}
-
-/// Draws flows and tells the parts.
-struct Feeder {
-    source: Box<dyn FlowSource>,
-    next: Option<FlowSpec>,
-    id: u64,
-    part_of: Arc<[u8]>,
-}
-
-impl Feeder {
-    /// Draws the flows that start before `until`; `net` gives NICs and source ports, in the order of the stream.
-    fn draw(&mut self, net: &mut Net, until: u64, mut give: impl FnMut(u8, Start)) {
-        while let Some(spec) = self.next.filter(|f| f.start.0 < until) {
-            // A host with several NICs: which one the flow will use follows from its id.
-            let port = net.nic_port(&spec, self.id);
-            let sport = net.take_sport(&spec, self.id);
-            let part = self.part_of.get(spec.src as usize).copied().unwrap_or(0);
-            give(part, Start { id: self.id, spec, sport, port });
-            self.id += 1;
-            self.next = self.source.next_flow();
-        }
-    }
-}
-
-/// What all threads conclude from the standings.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Verdict {
-    /// A window, up to its end or, where it is cut short, to an earlier instant.
-    Window(u64, u64),
-    /// Links change: no node has anything to do before.
-    Links,
-    /// Flows must be drawn first.
-    Draw,
-    Stopped,
-    Completed,
-    Stalled,
-    Interrupted,
-}
-
-/// What one thread knows and does between windows.
-struct Driver<'a> {
-    part: &'a mut Part,
-    me: usize,
-    parts: usize,
-    team: &'a Team,
-    width: u64,
-    stop: u64,
-    stall: u64,
-    turn: usize,
-    /// Flows are drawn for windows before this.
-    drawn: u64,
-    now: u64,
-    /// Up to when each side has been run.
-    fronts: [u64; SIDES],
-    progress_at: u64,
-    /// No flow was under way at the last meeting.
-    idle: bool,
-    windows: u64,
-    /// Sums over all parts at the last meeting.
-    progress: u64,
-    seen: Progress,
-}
-
-/// The others have died.
-struct Abandoned;
-
-impl<'a> Driver<'a> {
-    fn new(part: &'a mut Part, me: usize, parts: usize, team: &'a Team, width: u64) -> Self {
-        let scenario = &part.net.scenario;
-        let stop = match scenario.stop {
-            Stop::Completed => NEVER,
-            Stop::At(t) => t.0,
-        };
-        let stall = scenario.stall.0;
-        Self {
-            part,
-            me,
-            parts,
-            team,
-            width,
-            stop,
-            stall,
-            turn: 0,
-            drawn: DRAWN_AHEAD,
-            now: 0,
-            fronts: [0; SIDES],
-            progress_at: 0,
-            idle: true,
-            windows: 0,
-            progress: 0,
-            seen: Progress::default(),
-        }
-    }
-
-    /// Runs to the end. The leader draws the flows and reports to the observer.
-    fn run(&mut self, mut leader: Option<(&mut Feeder, &mut dyn Observer)>) -> Result<Verdict, InputError> {
-        let mut ended = Vec::new();
-        let mut pfc = Vec::new();
-        let mut queries = Vec::new();
-        let mut failure = None;
-        loop {
-            let mut standing = Standing { quit: failure.is_some(), ..Standing::default() };
-            if let Some((feeder, _)) = &mut leader {
-                let until = self.drawn.saturating_mul(self.width);
-                let mut first = NEVER;
-                feeder.draw(&mut self.part.net, until, |part, start| {
-                    first = first.min(start.spec.start.0);
-                    standing.pending += 1;
-                    self.team.letters(self.turn, self.me, usize::from(part)).starts.push(start);
-                });
-                if first != NEVER {
-                    standing.ahead.add(0, self.part.window_of(0, first), first);
-                }
-                standing.next_flow = feeder.next.map(|f| f.start.0 / self.width);
-            }
-            if let Some((_, observer)) = &mut leader
-                && self.turn.is_multiple_of(REPORT)
-            {
-                report(&mut ended, &mut pfc, &mut queries, *observer);
-                standing.quit |= !observer.progress(&Progress { now: self.now, ..self.seen });
-            }
-            if self.exchange(standing).is_err() {
-                return Ok(Verdict::Interrupted);
-            }
-            if leader.is_some() {
-                for part in 0..self.parts {
-                    let mut standing = self.team.standing(self.turn, part);
-                    ended.append(&mut standing.flows);
-                    queries.append(&mut standing.queries);
-                    pfc.append(&mut standing.pfc);
-                }
-            }
-            let verdict = self.conclude();
-            self.turn += 1;
-            if let Some(error) = failure {
-                return Err(error);
-            }
-            match verdict {
-                Verdict::Draw => {}
-                Verdict::Links => self.now = self.now.max(self.part.change_links()),
-                Verdict::Window(w, end) => {
-                    self.drawn = self.drawn.max(w + DRAWN_AHEAD);
-                    failure = self.part.run_window(w, end).err();
-                    self.fronts[self.part.side(w)] = end;
-                    (self.now, self.windows) = (end, self.windows + 1);
-                }
-                _ => {
-                    if let Some((_, observer)) = &mut leader {
-                        report(&mut ended, &mut pfc, &mut queries, *observer);
-                    }
-                    return Ok(verdict);
-                }
-            }
-        }
-    }
-
-    /// Leaves letters and standing, meets the others, and reads the letters.
-    fn exchange(&mut self, mut standing: Standing) -> Result<(), Abandoned> {
-        let (turn, me, team) = (self.turn, self.me, self.team);
-        let mut sent = 0;
-        for part in (0..self.parts).filter(|part| *part != me) {
-            let mut post = team.letters(turn, me, part);
-            self.part.hand_over(part, &mut post, &mut standing.ahead);
-            sent += post.cut.len() as u64;
-        }
-        standing.ahead = standing.ahead.and(self.part.next_windows());
-        let net = &mut self.part.net;
-        let c = net.counters();
-        (standing.started, standing.ended) = (c.started, c.finished + c.failed);
-        standing.packets = u64::from(net.arena.live()) + sent;
-        standing.pending += self.part.pending.len() as u64 + net.unsettled();
-        standing.progress = net.progress;
-        if turn.is_multiple_of(REPORT) {
-            let (data, control) = net.hops();
-            standing.hops = data + control;
-        }
-        std::mem::swap(&mut standing.flows, &mut net.flow_records);
-        std::mem::swap(&mut standing.queries, &mut net.queries);
-        std::mem::swap(&mut standing.pfc, &mut net.pfc_log);
-        *team.standing(turn, me) = standing;
-        if !team.meet() {
-            return Err(Abandoned);
-        }
-        for from in 0..self.parts {
-            self.part.accept(&mut team.letters(turn, from, me));
-        }
-        Ok(())
-    }
-
-    /// What is next; the same for all threads. Takes the samples that are due before.
-    fn conclude(&mut self) -> Verdict {
-        let (mut ahead, mut next_flow, mut quit) = (Ahead::default(), None, false);
-        let (mut started, mut ended, mut packets, mut pending, mut progress, mut hops) = (0, 0, 0, 0, 0, 0);
-        for part in 0..self.parts {
-            let s = self.team.standing(self.turn, part);
-            ahead = ahead.and(s.ahead);
-            next_flow = next_flow.or(s.next_flow);
-            quit |= s.quit;
-            started += s.started;
-            ended += s.ended;
-            packets += s.packets;
-            pending += s.pending;
-            progress += s.progress;
-            hops += s.hops;
-        }
-        self.seen = Progress { now: self.now, started, ended, hops: self.seen.hops.max(hops) };
-        if quit {
-            return Verdict::Interrupted;
-        }
-        let active = started - ended;
-        // A flow that starts after a time without any has the time from its start on.
-        let was_idle = std::mem::replace(&mut self.idle, active == 0);
-        if progress != self.progress || active == 0 || was_idle {
-            (self.progress, self.progress_at) = (progress, self.now);
-        } else if self.now - self.progress_at > self.stall && self.is_stuck() {
-            return Verdict::Stalled;
-        }
-        // Whatever idle timers remain, also in a window that the stop cuts short.
-        if next_flow.is_none() && pending + active + packets == 0 {
-            return Verdict::Completed;
-        }
-        let last = ahead.sides().map(|(_, w, _)| w).max();
-        if next_flow.is_some_and(|f| last.is_none_or(|w| f <= w)) {
-            self.drawn = next_flow.unwrap_or(0) + DRAWN_AHEAD;
-            return if self.drawn.saturating_sub(DRAWN_AHEAD).saturating_mul(self.width) >= self.stop {
-                Verdict::Stopped
-            } else {
-                Verdict::Draw
-            };
-        }
-        let begins = |(side, _, at): (usize, u64, u64)| at.max(self.fronts[side]);
-        let links = self.part.next_link_change();
-        // Before that nothing happens.
-        let now = ahead.sides().map(begins).min().unwrap_or(NEVER).min(links);
-        if now == NEVER {
-            return if active > 0 { Verdict::Stalled } else { Verdict::Completed };
-        }
-        if now >= self.stop {
-            return Verdict::Stopped;
-        }
-        let limit = self.part.sample_until(now).min(self.stop);
-        if links == now {
-            return Verdict::Links;
-        }
-        // What is left of a window that was cut short at the limit waits until the other side is there too.
-        let next = ahead.sides().filter(|next| begins(*next) < limit).map(|(_, w, _)| w).min();
-        next.map_or(Verdict::Stopped, |w| Verdict::Window(w, ((w + 1) * self.width).min(limit)))
-    }
-
-    /// Asks all parts for what speaks for a standstill.
-    #[cold]
-    fn is_stuck(&mut self) -> bool {
-        self.turn += 1;
-        *self.team.standing(self.turn, self.me) =
-            Standing { symptoms: Symptoms::of(&self.part.net), ..Standing::default() };
-        if !self.team.meet() {
-            return true;
-        }
-        let mut all = Symptoms::default();
-        for part in 0..self.parts {
-            all.add(&self.team.standing(self.turn, part).symptoms);
-        }
-        all.is_stuck(self.now - self.progress_at, self.stall)
-    }
-}
-
-/// Hands the observer what has piled up.
-fn report(
-    flows: &mut Vec<FlowRecord>,
-    pfc: &mut Vec<PfcEvent>,
-    queries: &mut Vec<QueryRecord>,
-    observer: &mut dyn Observer,
-) {
-    if !queries.is_empty() {
-        observer.queries_answered(queries);
-        queries.clear();
-    }
-    if !flows.is_empty() {
-        observer.flow_records(flows);
-        flows.clear();
-    }
-    if !pfc.is_empty() {
-        observer.pfc(pfc);
-        pfc.clear();
-    }
 }
 
 /// Sets the others free when a thread dies.
@@ -356,7 +63,7 @@ impl Windowed {
     /// The same on up to `threads` threads; fewer when the network has fewer parts. The results do not depend on it.
     pub fn on_threads(
         scenario: &Arc<Scenario>,
-        mut source: Box<dyn FlowSource>,
+        source: Box<dyn FlowSource>,
         threads: usize,
     ) -> Result<Self, InputError> {
         let windows = Windows::of(scenario);
@@ -391,10 +98,9 @@ impl Windowed {
             }
             all.push(Part::new(net, &windows, span));
         }
-        let next = source.next_flow();
         Ok(Self {
             parts: all,
-            feeder: Feeder { source, next, id: 0, part_of },
+            feeder: Feeder::new(source, part_of),
             width,
             windows: 0,
             others_cpu_s: 0.0,
