@@ -428,6 +428,14 @@ def test_dashes_are_explained(tmp_path: Path) -> None:
     assert second.split("\n")[0] == " no size both have"
 
 
+def test_a_comparison_without_dashes_explains_none(tmp_path: Path) -> None:
+    """The page of the demo told of dashes that were in no table."""
+    for flows, explained in ((60, True), (4000, False)):
+        runs = [write_run(tmp_path / f"{name}{flows}", flows=flows, name=name) for name in "ab"]
+        text = slowdown_table([Results.load(run) for run in runs])
+        assert ("a dash with fewer than 100 flows" in text) == explained
+
+
 def curve(counts: list[int], *, stuck: int = 0) -> analysis.Curve:
     sizes = np.repeat(1000 * np.arange(1, len(counts) + 1), counts)
     value = 1 + np.arange(len(sizes)) % 50 / 10

@@ -281,7 +281,8 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
             notes.append(", ".join(parts))
         last = (Cell(format_number(r, 4), note) for r, note in zip(ratios, notes, strict=True))
         rows.append((Cell("ratio to the first", "CDF-weighted"), *last))
-        least = f"; a dash with fewer than {100 / (100 - q):g} flows" if q > 50 else ""
+        few = not all(ok.all() for ok in told)
+        least = f"; a dash with fewer than {100 / (100 - q):g} flows" if few and q > 50 else ""
         caption = f"Slowdown p{q:g} by flow size, {what} ({heading}){least}"
         tables.append(Table(caption, ("Flow size", *labels(chosen)), rows))
     return tables
