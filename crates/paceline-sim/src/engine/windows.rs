@@ -23,6 +23,9 @@ const WORTHWHILE: f64 = 0.9;
 /// Longest link over window up to which there are windows: the inboxes are a ring of so many.
 const MOST_SPREAD: u64 = 1024;
 
+/// Usual time between two samples, ps (the default of `records.series.interval`); others are mostly multiples of it.
+const SAMPLES: u64 = 10_000_000;
+
 /// Sides a network has at most.
 pub(crate) const SIDES: usize = 2;
 
@@ -57,7 +60,7 @@ impl Ahead {
 /// Windows of a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Windows {
-    /// From the end of one to the end of the next, ps: the lookahead.
+    /// From the end of one to the end of the next, ps: the lookahead, or a little less.
     pub width: u64,
     /// By node: the side it is on, 0 or 1, where the two are run in turn. Empty where all nodes are run in each window.
     pub sides: Box<[u8]>,
@@ -116,8 +119,11 @@ impl Windows {
                 best = made(width, close.clone().into(), share);
             }
         }
-        if best.close.is_empty() && may_take_turns(scenario, best.width) {
-            best.sides = sides(graph).unwrap_or_default();
+        if best.close.is_empty() {
+            best.width = in_step(best.width);
+            if may_take_turns(scenario, best.width) {
+                best.sides = sides(graph).unwrap_or_default();
+            }
         }
         best
     }
@@ -155,6 +161,17 @@ impl Windows {
         }
         first
     }
+}
+
+/// A width of which a whole number lies between two samples, where one is at most 4 % below the given one. A sample cuts windows short, and
+/// all ports are looked at once more: those whose window ends there anyway are spared that.
+fn in_step(width: u64) -> u64 {
+    if width == 0 {
+        return 0;
+    }
+    let number = SAMPLES.div_ceil(width);
+    let shorter = SAMPLES / number;
+    if SAMPLES.is_multiple_of(number) && shorter >= width - width / 25 { shorter } else { width }
 }
 
 /// Whether windows of twice the width can be had, and pay.
@@ -294,7 +311,7 @@ mod tests {
         assert_eq!(windows.length(), 2 * windows.width);
         let trims = "cc = 'ndp'\n[switch]\nmodel = 'per_port'\nbuffer = '100KB'\npfc.enabled = false\n[switch.trimming]\nenabled = true";
         let fails = "cc = 'hpcc'\n[[failures]]\nlink = ['h0', 't0']\ndown = '1ms'";
-        let hasty = "cc = 'hpcc'\n[host]\nrto = '2us'";
+        let hasty = "cc = 'hpcc'\n[host]\nrto = '1900ns'";
         for scenario in [
             racks("10ns", "1us", "cc = 'hpcc'"),
             racks("1us", "1us", trims),
@@ -317,6 +334,24 @@ mod tests {
         assert_eq!(sides(&graph(vec![link(0, 2), link(1, 3), link(2, 3), link(3, 4), link(4, 2)])), None);
         assert_eq!(sides(&graph(vec![link(0, 2), link(1, 3), link(2, 3)])), None);
         assert_eq!(sides(&graph(vec![link(0, 2), link(2, 4), link(4, 3), link(3, 1)])).unwrap()[..], [0, 0, 1, 1, 0]);
+    }
+
+    /// A sample finds the windows at their ends where that makes them hardly shorter.
+    #[test]
+    fn windows_in_step_with_samples() {
+        for (width, expected) in [
+            (1_003_440, 1_000_000),
+            (1_000_000, 1_000_000),
+            (1_050_000, 1_050_000),
+            (10_300_000, 10_000_000),
+            (3_400_000, 3_400_000),
+            (67_000, 67_000),
+            (25_000_000, 25_000_000),
+            (0, 0),
+            (u64::MAX, u64::MAX),
+        ] {
+            assert_eq!(in_step(width), expected);
+        }
     }
 
     /// What must not happen within a window limits it.
