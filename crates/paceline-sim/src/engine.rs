@@ -3,6 +3,7 @@
 mod calendar;
 mod chains;
 mod close;
+mod cut;
 mod driver;
 mod events;
 mod exact;

@@ -8,12 +8,11 @@ use paceline_proto::units::Time;
 
 use crate::clock::Wire;
 use crate::failures::Failures;
-use crate::net::parts::Outbox;
 use crate::net::rules::Rules;
 use crate::net::{Arrivals, Draws, EcnPoint, Lane, LongPaths, Net, REACTING, long_hop};
 use crate::packet::{CE, Handle, INT, Kind, Packet, Words};
 use crate::pint::Pint;
-use crate::port::{CROSSING, MEASURED, NO_ECN, Port, WATCHED};
+use crate::port::{NO_ECN, Port, WATCHED};
 use crate::record::QueueTime;
 use crate::switch::LocalAccount;
 
@@ -29,8 +28,6 @@ struct Fixed<'a> {
     k_min: u32,
     /// Loss probability of the wire.
     loss: f64,
-    /// The part at the other end of the wire, where the port is [`CROSSING`].
-    across: usize,
 }
 
 /// What few packets meet.
@@ -40,7 +37,6 @@ struct Rare<'a> {
     marks: u64,
     /// Packets lost on the wire or, at the port given, because a link was down.
     lost: Vec<(Handle, Option<u32>)>,
-    outboxes: &'a mut [Outbox],
 }
 
 /// Where packets and their telemetry are, and the switch's memory. Apart from the port, so that the compiler knows that
@@ -69,8 +65,6 @@ impl Net {
             return;
         }
         let i = port as usize;
-        let across = if self.ports[i].watched & CROSSING != 0 { self.part_across(port) } else { None };
-        let across = across.map_or(0, usize::from);
         loop {
             let (packets, int) = self.arena.split();
             let p = &mut self.ports[i];
@@ -84,7 +78,6 @@ impl Net {
                 k_min: ecn.map_or(u32::MAX, |e| e.k_min),
                 ecn,
                 loss: if p.watched & WATCHED != 0 { self.error_rate[i] } else { 0.0 },
-                across,
             };
             let rows = self.levels.of(port);
             let mut store = Store { packets, int, account: self.buffers.local(p.node), rows };
@@ -93,7 +86,6 @@ impl Net {
                 failures: self.failures.as_deref_mut(),
                 marks: 0,
                 lost: Vec::new(),
-                outboxes: &mut self.outboxes,
             };
             let exception = run(&fixed, p, &mut store, &mut rare, &mut arrivals, end, lane);
             let Rare { marks, lost, .. } = rare;
@@ -119,10 +111,6 @@ impl Net {
         let p = &self.ports[i];
         if p.waiting & !(p.paused & !1) != 0 {
             lane.waiting(port, p.free);
-        }
-        if p.watched & CROSSING != 0 {
-            let (packets, int) = self.arena.split();
-            self.outboxes[across].pack(packets, int);
         }
     }
 
@@ -299,37 +287,13 @@ fn send<L: Lane>(
         if let Some(pint) = &mut rare.pint {
             pint.measure(fixed.port, p, packet, &mut int[h as usize].0, now);
         }
-        if p.watched != MEASURED {
-            look(fixed, p, packet, rare, (h, inbox), (now, arrival), lane);
+        if p.watched & WATCHED != 0 {
+            let Some((inbox, arrival)) = watch(fixed, p, packet, rare, (h, inbox), (now, arrival)) else { return };
+            lane.put(inbox, arrival, h);
             return;
         }
     }
     lane.put(inbox, arrival, h);
-}
-
-/// A packet has left a port that is [`WATCHED`] or [`CROSSING`]. Of its own, so that the others keep their registers.
-#[inline(never)]
-#[allow(clippy::too_many_arguments, reason = "apart, so that the compiler knows what cannot change what")]
-fn look<L: Lane>(
-    fixed: &Fixed<'_>,
-    p: &mut Port,
-    packet: &mut Packet,
-    rare: &mut Rare<'_>,
-    (h, inbox): (Handle, u32),
-    (now, arrival): (u64, u64),
-    lane: &mut L,
-) {
-    let mut to = (inbox, arrival);
-    if p.watched & WATCHED != 0 {
-        let Some(next) = watch(fixed, p, packet, rare, (h, inbox), (now, arrival)) else { return };
-        to = next;
-    }
-    let (inbox, arrival) = to;
-    if p.watched & CROSSING != 0 {
-        rare.outboxes[fixed.across].put(h, inbox, arrival);
-    } else {
-        lane.put(inbox, arrival, h);
-    }
 }
 
 /// As `Net::watch`: where and when the packet arrives, unless nothing is left of it here.

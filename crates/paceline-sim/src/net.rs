@@ -238,8 +238,8 @@ pub struct Net {
     pub(crate) long_paths: LongPaths,
     /// Which part of a network in parts this is.
     pub(crate) share: parts::Share,
-    /// By part; empty when there is only one.
-    pub(crate) outboxes: Vec<parts::Outbox>,
+    /// What the other parts are to be told, by part; empty when there is only one.
+    pub(crate) notes: Vec<Vec<parts::Note>>,
 }
 
 impl Net {

@@ -165,6 +165,23 @@ impl Arena {
         (self.packets.len() - 1) as Handle
     }
 
+    /// Takes in copies of packets, and of their telemetry where there is any. Their handles become the lower halves of `keys`.
+    pub fn take_in(&mut self, keys: &mut [u64], packets: &[Packet], words: &[Words]) {
+        while self.free.len() < keys.len() {
+            let h = self.grow();
+            self.free.push(h);
+        }
+        let free = self.free.len() - keys.len();
+        for ((h, key), packet) in self.free[free..].iter().zip(keys).zip(packets) {
+            *key = *key >> 32 << 32 | u64::from(*h);
+            self.packets[*h as usize] = *packet;
+        }
+        for (h, words) in self.free[free..].iter().zip(words) {
+            self.int[*h as usize] = *words;
+        }
+        self.free.truncate(free);
+    }
+
     /// Returns a packet that left the network.
     #[inline(always)]
     pub fn release(&mut self, h: Handle) {

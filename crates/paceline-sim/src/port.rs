@@ -55,7 +55,7 @@ pub struct Port {
     pub rate_code: u8,
     /// The peer is a host.
     pub peer_is_host: bool,
-    /// Why each departure is looked at, in bits: [`MEASURED`], [`WATCHED`], [`CROSSING`].
+    /// Why each departure is looked at, in bits: [`MEASURED`], [`WATCHED`].
     pub watched: u8,
     /// Classes are served in order of their numbers, not in turn.
     pub strict: bool,
@@ -81,8 +81,6 @@ const _: () = assert!(std::mem::offset_of!(Port, rate_code) % 4 == 0);
 pub const MEASURED: u8 = 1;
 /// [`Port::watched`]: some packets are lost on this wire, its link may fail, or pauses take effect late.
 pub const WATCHED: u8 = 2;
-/// [`Port::watched`]: the wire leads to another part, or to nodes that are close.
-pub const CROSSING: u8 = 4;
 
 /// [`Port::ecn`]: this port does not mark.
 pub const NO_ECN: u8 = u8::MAX;

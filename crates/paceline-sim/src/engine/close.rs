@@ -1,17 +1,18 @@
 //! Nodes too close together for windows: those of a part are run together, event by event, within each window.
 //!
 //! Their links to all other nodes take at least a window, so nothing they do in a window reaches one of those in it, nor the
-//! other way round. Packets between them never see an inbox; what comes from elsewhere is brought here between windows, by
-//! the way that packets take that leave a part (`Net::part_across`).
+//! other way round. Packets between them never see an inbox; what comes from elsewhere is taken out of theirs and brought
+//! here between windows.
 
 use std::collections::VecDeque;
 
 use super::events::{self, Events, Listing, What};
+use super::inbox::Key;
 use super::order::Rank;
 use super::part::{Lanes, Start};
 use crate::error::InputError;
 use crate::net::{Net, Schedule};
-use crate::packet::{Handle, NONE};
+use crate::packet::{Arena, Handle, NONE};
 
 /// The close nodes of a part.
 pub(super) struct Close {
@@ -23,7 +24,7 @@ pub(super) struct Close {
 }
 
 impl Close {
-    /// `close`: by node.
+    /// `close`: by node, of this part.
     pub(super) fn new(net: &Net, close: &[bool]) -> Self {
         Self {
             events: Events::new(net, |node| close[node as usize]),
@@ -42,9 +43,12 @@ impl Close {
         self.events.next_at()
     }
 
-    /// A packet comes from elsewhere.
-    pub(super) fn deliver(&mut self, h: Handle, in_port: u16, inbox: u32, arrival: u64) {
-        self.events.turned(h, in_port, inbox, arrival);
+    /// Packets come from elsewhere to a port, in a window that starts at `start`, ps.
+    pub(super) fn deliver(&mut self, arena: &Arena, port: u32, start: u64, keys: &[Key]) {
+        for key in keys {
+            let h = *key as Handle;
+            self.events.turned(h, arena[h].in_port, port, start + (key >> 32));
+        }
     }
 
     /// A flow will start; told in order of time.

@@ -188,7 +188,7 @@ impl<'a> Driver<'a> {
         for part in (0..self.parts).filter(|part| *part != me) {
             let mut post = team.letters(turn, me, part);
             self.part.hand_over(part, &mut post, &mut standing.ahead);
-            sent += post.cut.len() as u64;
+            sent += post.keys.len() as u64;
         }
         standing.ahead = standing.ahead.and(self.part.next_windows());
         let net = &mut self.part.net;

@@ -258,6 +258,46 @@ impl Inboxes {
         }
     }
 
+    /// Takes what has been sent to some ports, told by words of a window and bits in them, and shows each list of it: its window, when
+    /// that starts, its port, what is on it. `keys` is room for a list.
+    pub(super) fn take_from(
+        &mut self,
+        ports: &[(usize, u64)],
+        keys: &mut Vec<Key>,
+        mut show: impl FnMut(u64, u64, u32, &[Key]),
+    ) {
+        let first = (self.window + 1).saturating_sub(self.sides);
+        for window in first..first + self.slots as u64 {
+            let (slot, lists, start) = (self.slot(window), self.lists_of(window), self.start_of(window));
+            if self.touched[slot] == 0 {
+                continue;
+            }
+            for (word, mask) in ports {
+                let active = &mut self.active[slot * self.words + word];
+                let mut bits = *active & mask;
+                if bits == 0 {
+                    continue;
+                }
+                *active &= !mask;
+                self.touched[slot] -= u32::from(*active == 0);
+                while bits != 0 {
+                    let port = (word << 6) + bits.trailing_zeros() as usize;
+                    bits &= bits - 1;
+                    let n = self.keys.drain(&mut self.lists[lists + port], keys);
+                    show(window, start, port as u32, &keys[..n]);
+                }
+            }
+        }
+    }
+
+    /// Adds what another part has sent to a port in a window.
+    pub(super) fn add(&mut self, window: u64, port: u32, keys: &[Key]) {
+        let (slot, list) = (self.slot(window), self.lists_of(window) + port as usize);
+        for key in keys {
+            self.append(slot, list, port, *key);
+        }
+    }
+
     /// Words per window.
     pub(super) fn words(&self) -> usize {
         self.words

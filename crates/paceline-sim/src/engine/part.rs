@@ -5,25 +5,22 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
 use super::close::{Close, Near};
+use super::cut::{Ports, border, ports};
 use super::exact::Exact;
 use super::inbox::{Inboxes, Key};
 use super::order::tie;
 use super::sort::ByUpperHalf;
-use super::team::Post;
 use super::windows::{Ahead, Windows};
 use crate::error::InputError;
-use crate::net::parts::Cut;
 use crate::net::{Arrivals, Lane, Net, Schedule};
-use crate::packet::{Handle, NONE, prefetch};
+use crate::packet::{Handle, NONE};
 use crate::workload::FlowSpec;
 
 const NEVER: u64 = u64::MAX;
-/// Packets from other parts that are asked for ahead: what another core has written takes long to come.
-const AHEAD: usize = 8;
 
 /// The engine's own schedule: where started packets go.
 pub(super) struct Lanes {
-    inboxes: Inboxes,
+    pub(super) inboxes: Inboxes,
 }
 
 impl Lanes {
@@ -79,16 +76,20 @@ pub(super) struct Start {
 /// A part: all of the network when there is one thread.
 pub(super) struct Part {
     pub(super) net: Net,
-    lanes: Lanes,
+    pub(super) lanes: Lanes,
     /// Its nodes that are too close together for windows.
-    close: Option<Box<Close>>,
+    pub(super) close: Option<Box<Close>>,
+    /// The ports of these.
+    close_ports: Ports,
+    /// By part: its ports at which packets from here arrive. Empty when there is one.
+    pub(super) across: Box<[Ports]>,
     /// Flows to start, in order.
     pub(super) pending: VecDeque<Start>,
     /// Flows starting in the present window, by NIC.
     starts: Vec<Vec<(u64, FlowSpec, u16)>>,
     /// (time, port) of wake-ups of NICs beyond the ring.
     far: BinaryHeap<Reverse<(u64, u32)>>,
-    keys: Vec<Key>,
+    pub(super) keys: Vec<Key>,
     by_time: ByUpperHalf,
     /// Keys from this one on come after the end of a window that is cut short; they stay in the inboxes.
     beyond: Key,
@@ -104,10 +105,17 @@ impl Part {
     /// arrival caused in it, ps.
     pub(super) fn new(net: Net, windows: &Windows, span: u64) -> Self {
         let most_ports = (0..net.graph.nodes() as u32).map(|n| net.graph.ports_of(n).len()).max().unwrap_or(0);
+        let part_of = |node: usize| net.share.part_of.get(node).copied().unwrap_or(net.share.me);
+        let is_close = windows.close.iter().enumerate().map(|(node, close)| *close && part_of(node) == net.share.me);
+        let is_close: Vec<bool> = is_close.collect();
+        let close_ports = ports(&net, |node| is_close.get(node as usize).is_some_and(|close| *close));
+        let across = (0..net.notes.len()).map(|part| border(&net, part as u8)).collect();
         let side_of = net.ports.iter().filter_map(|p| windows.sides.get(p.node as usize).copied()).collect();
         Self {
             lanes: Lanes { inboxes: Inboxes::new(windows.width, span, net.ports.len(), side_of) },
-            close: (!windows.close.is_empty()).then(|| Box::new(Close::new(&net, &windows.close))),
+            close: (!windows.close.is_empty()).then(|| Box::new(Close::new(&net, &is_close))),
+            close_ports,
+            across,
             pending: VecDeque::new(),
             starts: vec![Vec::new(); net.nics.len()],
             far: BinaryHeap::new(),
@@ -142,55 +150,6 @@ impl Part {
     /// The side that a window is run for.
     pub(super) fn side(&self, window: u64) -> usize {
         self.lanes.inboxes.side(window)
-    }
-
-    /// Takes what another part has sent. Between two windows.
-    pub(super) fn accept(&mut self, post: &mut Post) {
-        for (i, (Cut { inbox, arrival, .. }, packet)) in post.cut.iter().zip(&post.packets).enumerate() {
-            post.packets.get(i + AHEAD).into_iter().for_each(prefetch);
-            post.words.get(i + AHEAD).into_iter().for_each(prefetch);
-            let (h, place) = self.net.arena.take();
-            *place = *packet;
-            if let Some(words) = post.words.get(i) {
-                self.net.arena.split().1[h as usize] = *words;
-            }
-            if let (Some(failures), Some(Some(carried))) = (&mut self.net.failures, post.carried.get(i)) {
-                failures.carry(h, *carried);
-            }
-            match self.close.as_mut().filter(|close| close.has(*inbox)) {
-                Some(close) => close.deliver(h, packet.in_port, *inbox, *arrival),
-                None => self.lanes.inboxes.push(*inbox, *arrival, h),
-            }
-        }
-        post.cut.clear();
-        post.packets.clear();
-        post.words.clear();
-        post.carried.clear();
-        for note in post.notes.drain(..) {
-            self.net.accept(note);
-        }
-        self.pending.extend(post.starts.drain(..));
-    }
-
-    /// Hands over what the last window has for another part. Adds the window in which the first packet arrives there.
-    pub(super) fn hand_over(&mut self, part: usize, post: &mut Post, ahead: &mut Ahead) {
-        let Some(outbox) = self.net.outboxes.get_mut(part) else { return };
-        let (packets, int) = self.net.arena.split();
-        outbox.pack(packets, int);
-        self.crossed += outbox.cut.len() as u64;
-        if let Some(failures) = &self.net.failures {
-            post.carried.extend(outbox.cut.iter().map(|cut| failures.carried(cut.handle)));
-        }
-        if let Some(first) = outbox.cut.iter().map(|cut| cut.arrival).min() {
-            let side = self.lanes.inboxes.next_side();
-            ahead.add(side, self.lanes.inboxes.window_of(side, first), first);
-        }
-        outbox.cut.iter().for_each(|cut| self.net.arena.release(cut.handle));
-        // The letter box has been emptied.
-        std::mem::swap(&mut post.cut, &mut outbox.cut);
-        std::mem::swap(&mut post.packets, &mut outbox.packets);
-        std::mem::swap(&mut post.words, &mut outbox.words);
-        post.notes.append(&mut outbox.notes);
     }
 
     /// When links change next.
@@ -292,10 +251,9 @@ impl Part {
     /// Brings the close nodes what the others have sent them in this window.
     fn bring_to_close_nodes(&mut self) {
         let Some(close) = &mut self.close else { return };
-        let me = usize::from(self.net.share.me);
-        for Cut { handle, inbox, arrival } in self.net.outboxes[me].cut.drain(..) {
-            close.deliver(handle, self.net.arena[handle].in_port, inbox, arrival);
-        }
+        self.lanes.inboxes.take_from(&self.close_ports, &mut self.keys, |_, start, port, keys| {
+            close.deliver(&self.net.arena, port, start, keys);
+        });
     }
 
     /// Arrivals of the present window at a port, in order, to the beginning of `self.keys`. Returns how many they are.

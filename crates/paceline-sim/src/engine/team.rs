@@ -10,33 +10,15 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::part::Start;
+use super::cut::Post;
 use super::windows::Ahead;
 use crate::diagnosis::Symptoms;
-use crate::failures::Carried;
-use crate::net::parts::{Cut, Note};
-use crate::packet::{Packet, Words};
 use crate::record::{FlowRecord, PfcEvent, QueryRecord};
 
 /// Looks at the gate before a thread goes to sleep: for some 5 us with more threads than cores, else for some 0.2 ms, which is
 /// what windows mostly take. (It does not let others run in between: where other programs use the cores, it would come back only
 /// after they have had their whole turns, and runs would take ten times as long; whoever slept is let in at once.)
 const SPINS: [u32; 2] = [100, 4000];
-
-/// What one part sends to another in a window.
-#[derive(Debug, Default)]
-pub(super) struct Post {
-    /// Packets that cross the cut.
-    pub(super) cut: Vec<Cut>,
-    /// Copies of them.
-    pub(super) packets: Vec<Packet>,
-    /// With each, in runs with telemetry.
-    pub(super) words: Vec<Words>,
-    /// With each, in runs in which links fail; PFC frames carry nothing.
-    pub(super) carried: Vec<Option<Carried>>,
-    pub(super) notes: Vec<Note>,
-    pub(super) starts: Vec<Start>,
-}
 
 /// How things stand with a part at the end of a window.
 #[derive(Clone, Debug, Default)]

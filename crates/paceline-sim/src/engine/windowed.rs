@@ -77,9 +77,6 @@ impl Windowed {
             if parts > 1 {
                 net.become_part(me as u8, parts, &part_of);
             }
-            if !windows.close.is_empty() {
-                net.set_close(&windows.close);
-            }
             let largest = |p: &crate::port::Port| net.wires[usize::from(p.wire)].longest() + p.delay;
             let span = net.ports.iter().map(largest).max().unwrap_or(0) + net.rules.pfc_reaction + length;
             if span / width > 4096 {

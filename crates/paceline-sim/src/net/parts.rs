@@ -1,55 +1,11 @@
-//! A network in parts, one per thread: what crosses from one to another, and how they become one again.
+//! A network in parts, one per thread: what they tell each other beside packets, and how they become one again.
 
 use std::sync::Arc;
 
 use super::Net;
 use crate::flow::{Receiving, SLOT_MASK};
 use crate::message::Incoming;
-use crate::packet::{Handle, LONG, Packet, Words};
-use crate::port::CROSSING;
-
-/// A packet that has left for another part, or for nodes of the same part that are close.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Cut {
-    pub(crate) handle: Handle,
-    pub(crate) inbox: u32,
-    pub(crate) arrival: u64,
-}
-
-/// What the present window has for another part, or for this one's nodes that are close.
-#[derive(Debug, Default)]
-pub(crate) struct Outbox {
-    /// It is this part's.
-    is_own: bool,
-    pub(crate) cut: Vec<Cut>,
-    /// Copies of the first of these packets.
-    pub(crate) packets: Vec<Packet>,
-    /// With each copy, in runs with telemetry.
-    pub(crate) words: Vec<Words>,
-    pub(crate) notes: Vec<Note>,
-}
-
-impl Outbox {
-    /// A packet has left.
-    #[inline(always)]
-    pub(crate) fn put(&mut self, handle: Handle, inbox: u32, arrival: u64) {
-        self.cut.push(Cut { handle, inbox, arrival });
-    }
-
-    /// Copies the packets that have left for another part since the last time: while they are near, but not at once, since what has
-    /// just been written byte by byte cannot be read as a whole before it is in the cache.
-    #[inline]
-    pub(crate) fn pack(&mut self, packets: &[Packet], int: &[Words]) {
-        if self.is_own {
-            return;
-        }
-        let left = &self.cut[self.packets.len()..];
-        self.packets.extend(left.iter().map(|c| packets[c.handle as usize]));
-        if !int.is_empty() {
-            self.words.extend(left.iter().map(|c| int[c.handle as usize]));
-        }
-    }
-}
+use crate::packet::LONG;
 
 /// What a part tells another about a flow; in time, since packets take at least one window.
 #[derive(Clone, Debug)]
@@ -83,44 +39,14 @@ pub(crate) struct Share {
     pub(crate) bits: u32,
     /// Part of every node; empty when there is only one.
     pub(crate) part_of: Arc<[u8]>,
-    /// By node: it is too close to another one for windows; empty when none is.
-    close: Box<[bool]>,
 }
 
 impl Net {
     /// Makes this network one of several parts: it looks after the nodes that `part_of` gives to `me`.
     pub(crate) fn become_part(&mut self, me: u8, parts: usize, part_of: &Arc<[u8]>) {
         let bits = parts.next_power_of_two().trailing_zeros();
-        self.share = Share { me, bits, part_of: Arc::clone(part_of), ..std::mem::take(&mut self.share) };
-        self.outboxes =
-            (0..parts).map(|part| Outbox { is_own: part == usize::from(me), ..Outbox::default() }).collect();
-        for port in &mut self.ports {
-            if part_of[port.node as usize] != part_of[port.peer as usize] {
-                port.watched |= CROSSING;
-            }
-        }
-    }
-
-    /// Tells which nodes are too close together for windows. What others send to them leaves as if for another part.
-    pub(crate) fn set_close(&mut self, close: &[bool]) {
-        self.share.close = close.into();
-        if self.outboxes.is_empty() {
-            self.outboxes.push(Outbox { is_own: true, ..Outbox::default() });
-        }
-        for port in &mut self.ports {
-            if close[port.peer as usize] && !close[port.node as usize] {
-                port.watched |= CROSSING;
-            }
-        }
-    }
-
-    /// The part at the other end of a port's link, where that is another one, or this one's nodes that are close.
-    #[inline]
-    pub(crate) fn part_across(&self, port: u32) -> Option<u8> {
-        let (node, peer, share) = (self.ports[port as usize].node, self.ports[port as usize].peer, &self.share);
-        let part = share.part_of.get(peer as usize).copied().unwrap_or(share.me);
-        let is_close = |node: u32| share.close.get(node as usize).is_some_and(|close| *close);
-        (part != share.me || (is_close(peer) && !is_close(node))).then_some(part)
+        self.share = Share { me, bits, part_of: Arc::clone(part_of) };
+        self.notes.resize_with(parts, Vec::new);
     }
 
     /// A flow's number in packets.
@@ -159,7 +85,7 @@ impl Net {
 
     /// Leaves a note for another part.
     pub(crate) fn tell(&mut self, part: u8, note: Note) {
-        self.outboxes[usize::from(part)].notes.push(note);
+        self.notes[usize::from(part)].push(note);
     }
 
     /// Takes a note from another part.

@@ -211,7 +211,7 @@ impl Net {
             pinned: None,
             long_paths: Vec::new(),
             share: super::parts::Share::default(),
-            outboxes: Vec::new(),
+            notes: Vec::new(),
             graph,
             scenario,
         })

@@ -106,8 +106,8 @@ impl Net {
     }
 
     /// A packet has left a watched port: the load is measured where PINT asks for it, it may be lost on the wire (drawn
-    /// from the port's own stream) or because a link is down, where links fail its next port is looked up, and it may leave
-    /// for another part. Returns the packet, [`NONE`] when nothing is left of it here, and its inbox.
+    /// from the port's own stream) or because a link is down, and where links fail its next port is looked up. Returns the packet,
+    /// [`NONE`] when nothing is left of it, and its inbox.
     #[cold]
     #[inline(never)]
     fn watch(&mut self, port: u32, h: Handle, inbox: u32, now: u64, arrival: u64) -> (Handle, u32) {
@@ -133,9 +133,7 @@ impl Net {
                 }
             }
         }
-        let Some(part) = self.part_across(port) else { return (h, inbox) };
-        self.outboxes[usize::from(part)].put(h, inbox, arrival);
-        (NONE, inbox)
+        (h, inbox)
     }
 
     /// The wire behind a port, and what it does with a packet by chance. True when the packet is lost.
