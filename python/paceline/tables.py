@@ -61,7 +61,9 @@ def format_bytes(size_bytes: float) -> str:
 
 
 def format_share(share: float) -> str:
-    """A share in percent: 2.3%, 0.05%, 0."""
+    """A share in percent: 2.3%, 0.05%, 0; a dash for nan."""
+    if not math.isfinite(share):
+        return "–"
     return "0" if share == 0 else f"{share:.1%}" if share >= 0.001 else f"{share * 100:.2g}%"
 
 
