@@ -386,9 +386,35 @@ def test_threads_are_reported_as_without_effect_when_asked_for(paceline):
 
 
 def test_a_flow_to_follow_that_never_was_is_told(paceline):
+    """By the option that asked for it, not by the setting that the option stands for."""
     paceline("init", "incast")
-    assert "had no effect: records.series.flows" in paceline("run", "incast.toml", "--follow-flow", "999").out
-    assert "records.series" not in paceline("run", "incast.toml", "--follow-flow", "0").out
+    told = paceline("run", "incast.toml", "--follow-flow", "999").out
+    assert "had no effect: --follow-flow 999 (" in told
+    assert "records.series" not in told
+    assert "--follow-flow 999: there was no flow 999" in Path("results/incast/summary.json").read_text()
+    told = paceline("run", "incast.toml", "--set", "records.series.flows=[0, 998, 999]").out
+    assert "had no effect: records.series.flows (" in told
+    assert "records.series.flows: there was no flow 998, 999" in Path("results/incast/summary.json").read_text()
+    off = (
+        "--set",
+        "records.series.interval=off",
+        "--set",
+        "records.series.ports=[]",
+        "--set",
+        "records.series.flows=[]",
+    )
+    told = paceline("run", "incast.toml", *off, "--follow-flow", "0").out
+    assert "warning: --follow-flow 0 has no effect: records.series.interval is" in told
+
+
+def test_a_flow_followed_twice_is_recorded_once(paceline):
+    """The option beside the same flow in the scenario gave each sample twice."""
+    paceline("init", "incast")
+    for again in (("--follow-flow", "0"), ("--set", "records.series.flows=[0, 0]")):
+        told = paceline("run", "incast.toml", *again).out
+        assert "records.series" not in told
+        rows = Path("results/incast/series.csv").read_text().splitlines()
+        assert len(rows) == len(set(rows))
 
 
 def test_report_prints_the_tables_and_where_the_page_is(paceline):

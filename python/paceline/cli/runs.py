@@ -59,8 +59,7 @@ def run(
     )
     folder = result_folder(scenario, out)
     if not quiet:
-        followed = {"records.series.flows"} if follow_flow else set()
-        tell_summary(summary, given=given_settings(read_scenario(scenario), overrides or ()) | followed)
+        tell_summary(summary, given=given_settings(read_scenario(scenario), overrides or ()))
         print(f"result in {folder}; `paceline report {folder}` draws it")
     raise_unless_ended(summary, f"the result until then is in {folder}")
 

@@ -251,7 +251,7 @@ fn series_are_as_fine_as_asked_for_or_say_so() {
         ]
     );
     let (_, _, notes) = sampled(&["records.series.flows=[0, 99]"]);
-    assert_eq!(notes, ["records.series.flows: no sample fell into the life of flow 99"]);
+    assert_eq!(notes, ["records.series.flows: there was no flow 99"]);
     assert_eq!(sampled(&["records.series.interval=off", "records.series.flows=[]"]).0, None);
     // A port named is sampled also where no others are.
     let (_, files) = run_star("cc = 'hpcc'", &["records.series.busiest=0", "records.series.ports=[\"5:4\"]"]);
