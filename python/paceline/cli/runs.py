@@ -168,5 +168,5 @@ def report(
         lost = tables.datagram_table(runs)
         if lost:
             print(lost.plain())
-        print(tables.figures_table(runs))
+        print(tables.figures_table(runs, side))
         print(page)
