@@ -71,6 +71,13 @@ def test_help_lists_every_command(paceline):
         assert not any(line.endswith("...") for line in outcome.out.splitlines()[1:]), "a description is cut"
 
 
+def test_mpi_alone_shows_its_help(paceline):
+    """It showed it as an error, in one line with its line breaks spelled out."""
+    outcome = paceline("mpi")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out == paceline("mpi", "--help").out
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_each_command_explains_itself_with_an_example(paceline, command):
     outcome = paceline(command, "--help")
