@@ -52,6 +52,11 @@ def reproduce(
     folder = Path("results") / "reproduce" / size.value if out is None else out
     files.check_folder("--out", folder)
     path = record.default_path() if recorded is None else recorded
+    if update:
+        files.check_folder("--verdicts", path.parent)
+    elif not path.exists():
+        allowed = "a file of recorded verdicts, or --update, which writes one"
+        raise _native.input_error("no such file", field="--verdicts", value=str(path), allowed=allowed)
     before = record.read(path)
     with _interruptible(), open_executor(how.executor, how.jobs) as where:
         judged = run(picked, size, executor=where, cache=how.cache, progress=how.progress)
