@@ -429,6 +429,13 @@ def test_a_flow_followed_twice_is_recorded_once(paceline):
         assert len(rows) == len(set(rows))
 
 
+def test_commands_that_are_told_can_be_pasted(paceline, tmp_path):
+    paceline("init", "incast")
+    (tmp_path / "incast.toml").rename("a b.toml")
+    told = paceline("run", "a b.toml").out
+    assert "`paceline report 'results/a b'` draws it" in told
+
+
 def test_report_prints_the_tables_and_where_the_page_is(paceline):
     paceline("init", "incast")
     for cc in ("hpcc", "none"):
