@@ -299,6 +299,9 @@ def test_the_default_sizes_can_be_built_for_every_template(tmp_path: Path, templ
         ("--drops", "2"),
         ("--paused", "-1"),
         ("--buffers", "64KB,"),
+        ("--buffers", "64"),
+        ("--buffers", "64KB,large"),
+        ("--buffers", "64kb"),
     ],
 )
 def test_wrong_limits_are_refused(tmp_path: Path, option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -120,7 +120,7 @@ def points(
             remarks += [f"{scenario.stem}: {remark}" if len(scenarios) > 1 else remark] if remark else []
         sizes = [f"{BUFFER}={','.join(chosen)}", *vary]
         made = grid(scenario, sizes, seeds=seeds, overrides=overrides, derived=() if buffers else (BUFFER,))
-        _all_differ([_bytes(size) for size in chosen], chosen, "--buffers")
+        _all_differ([_given(size) for size in chosen], chosen, "--buffers")
         found += [replace(p, key={"scenario": scenario.stem, **p.key}) for p in made]
     return found, remarks
 
@@ -160,6 +160,15 @@ def _bytes(text: str) -> int:
     """Bytes of a size as scenarios write it."""
     digits = text.rstrip("BKMGi")
     return round(float(digits) * _UNITS[text[len(digits) :]])
+
+
+def _given(text: str) -> int:
+    """Bytes of a size as typed. InputError where it is none."""
+    try:
+        return _bytes(text.strip("\"'"))
+    except (KeyError, ValueError, OverflowError):
+        allowed = "sizes such as 256KB or 32MiB (B, KB, MB, GB, KiB, MiB, GiB)"
+        raise _native.input_error("not a size", field="--buffers", value=text, allowed=allowed) from None
 
 
 def _buffer(run: Run) -> int:
