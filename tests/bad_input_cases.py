@@ -361,15 +361,15 @@ CASES = [
     line(
         "threads",
         "run s.toml --threads 0 --out out",
-        field="threads",
+        field="--threads",
         value="0",
         allowed="a whole number from 1 to 65535",
     ),
-    line("seed", "run s.toml --seed -1 --out out", field="seed", value="-1", allowed="a whole number from 0 to"),
+    line("seed", "run s.toml --seed -1 --out out", field="--seed", value="-1", allowed="a whole number from 0 to"),
     line(
         "follow",
         "run s.toml --follow-flow -3 --out out",
-        field="follow_flows",
+        field="--follow-flow",
         value="-3",
         allowed="a whole number from 0 to",
     ),

@@ -118,6 +118,12 @@ def test_goodput_holds_on_the_published_maxima() -> None:
     assert failing(goodput.rule(values)) == {"express_pass_over_homa", "homa.gain"}
 
 
+def test_the_table_of_goodput_says_of_what_it_is_a_share() -> None:
+    text = goodput.table(published_goodput(0.5), (0.5,)).markdown()
+    assert "share of the hosts' links" in text
+    assert "| NDP | 0.500 |" in text
+
+
 def test_a_packet_that_was_not_lost_counts_once() -> None:
     from dataclasses import replace
 

@@ -174,6 +174,21 @@ def test_the_matrix_shows_every_cell_and_says_where_there_is_none() -> None:
     assert "| Vegas, ECN-RED, PFC | 1,234 |" in kind.table(values).markdown()
 
 
+def test_tables_say_yes_and_no_and_have_units() -> None:
+    """Deadlocks were 1 and 0, shares numbers without a unit."""
+    parts = {"deadlock": 1.0, "cycle": 0.0, "depth": 5.0, "pauses": 12.0, "drops": 0.0, "unfinished": 1.0}
+    ring = deadlock.table({("ring", 1.0, what): value for what, value in parts.items()}).markdown()
+    assert "| Depth, links |" in ring
+    assert "| ring, PFC | yes | no | 5 | 12 | 0 | 1 |" in ring
+    beside: dict[Place, float] = {("red", "vegas", 1.0, 1.0, "qct_ms"): 2.5}
+    beside |= {("red", "vegas", 1.0, 1.0, what): value for what, value in (("unanswered", 0.25), ("congested", 0.001))}
+    text = queries.table(beside).markdown()
+    assert "| Congested, of the ports' time |" in text
+    assert "| 2.5 | – | 25.0% | – | – | – | – | 0.1% |" in text
+    distant: dict[Place, float] = {("distant", 100, "red", "vegas", "use"): 0.934}
+    assert "| 93.4% |" in roundtrips._table(distant).markdown()
+
+
 def test_measures_of_series() -> None:
     saw = np.array([0, 50, 100, 40, 90, 60, 95, 10, 20.0])
     assert cycles(saw, high=80, low=50) == 2

@@ -71,6 +71,13 @@ def test_help_lists_every_command(paceline):
         assert not any(line.endswith("...") for line in outcome.out.splitlines()[1:]), "a description is cut"
 
 
+def test_mpi_alone_shows_its_help(paceline):
+    """It showed it as an error, in one line with its line breaks spelled out."""
+    outcome = paceline("mpi")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out == paceline("mpi", "--help").out
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_each_command_explains_itself_with_an_example(paceline, command):
     outcome = paceline(command, "--help")
@@ -108,6 +115,11 @@ def test_a_report_of_datagrams_shows_what_was_lost(paceline, tmp_path):
     assert "timed at the receiver" in outcome.out
     assert "8 / 0 / 8" in outcome.out
     assert re.search(r"udp +1,600 +1,305 +81.6% +8 of 8", outcome.out)
+    # The tiles and the counters said that all had finished and none failed, beside a table by which all had failed.
+    assert re.search(r"Flows finished +0\nFlows unfinished +0\nFlows failed +8\n", outcome.out)
+    page = re.sub(r"\s*<[^>]+>\s*", "|", (tmp_path / "page.html").read_text())
+    assert "|flows finished|0|" in re.sub(r"\|+", "|", page)
+    assert "|unfinished / failed|0 / 8|" in re.sub(r"\|+", "|", page)
     sender = paceline("report", "results/udp", "--side", "sender")
     assert "Flows over UDP are timed at the sender" in sender.out
     assert paceline("report", "results/udp", "--group", "burst").code == 0
@@ -386,9 +398,42 @@ def test_threads_are_reported_as_without_effect_when_asked_for(paceline):
 
 
 def test_a_flow_to_follow_that_never_was_is_told(paceline):
+    """By the option that asked for it, not by the setting that the option stands for."""
     paceline("init", "incast")
-    assert "had no effect: records.series.flows" in paceline("run", "incast.toml", "--follow-flow", "999").out
-    assert "records.series" not in paceline("run", "incast.toml", "--follow-flow", "0").out
+    told = paceline("run", "incast.toml", "--follow-flow", "999").out
+    assert "had no effect: --follow-flow 999 (" in told
+    assert "records.series" not in told
+    assert "--follow-flow 999: there was no flow 999" in Path("results/incast/summary.json").read_text()
+    told = paceline("run", "incast.toml", "--set", "records.series.flows=[0, 998, 999]").out
+    assert "had no effect: records.series.flows (" in told
+    assert "records.series.flows: there was no flow 998, 999" in Path("results/incast/summary.json").read_text()
+    off = (
+        "--set",
+        "records.series.interval=off",
+        "--set",
+        "records.series.ports=[]",
+        "--set",
+        "records.series.flows=[]",
+    )
+    told = paceline("run", "incast.toml", *off, "--follow-flow", "0").out
+    assert "warning: --follow-flow 0 has no effect: records.series.interval is" in told
+
+
+def test_a_flow_followed_twice_is_recorded_once(paceline):
+    """The option beside the same flow in the scenario gave each sample twice."""
+    paceline("init", "incast")
+    for again in (("--follow-flow", "0"), ("--set", "records.series.flows=[0, 0]")):
+        told = paceline("run", "incast.toml", *again).out
+        assert "records.series" not in told
+        rows = Path("results/incast/series.csv").read_text().splitlines()
+        assert len(rows) == len(set(rows))
+
+
+def test_commands_that_are_told_can_be_pasted(paceline, tmp_path):
+    paceline("init", "incast")
+    (tmp_path / "incast.toml").rename("a b.toml")
+    told = paceline("run", "a b.toml").out
+    assert "`paceline report 'results/a b'` draws it" in told
 
 
 def test_report_prints_the_tables_and_where_the_page_is(paceline):

@@ -303,6 +303,37 @@ def test_a_result_has_a_place_before_anything_runs(paceline, command):
     assert Path("taken").read_text() == "mine"
 
 
+@pytest.mark.parametrize("command", ["run", "sweep", "size-buffers"])
+def test_a_place_that_may_not_be_written_to_is_told_before_anything_runs(paceline, monkeypatch, command):
+    """A sweep found that out after hours of runs; with such a cache each run failed, one after the other."""
+    Path("s.toml").write_text(GOOD)
+    Path("held").mkdir()
+    access = os.access
+
+    def answer(path, mode):
+        return not (Path(path).name == "held" and mode & os.W_OK) and access(path, mode)
+
+    monkeypatch.setattr(os, "access", answer)
+    outcome = paceline(command, "s.toml", "-o", "held/below", "-q")
+    assert outcome.code == 2
+    assert "--out = held/below: held may not be written to" in outcome.err
+    outcome = paceline(command, "s.toml", "-o", "n" * 300, "-q")
+    assert outcome.code == 2
+    assert "File name too long" in outcome.err
+    assert {p.name for p in Path().iterdir()} == {"s.toml", "held"}
+    if command != "run":
+        arguments = (command, "s.toml", "-o", "out", "-q", "-j", "1", "--cache")
+        outcome = paceline(*arguments, "held")
+        assert outcome.code == 2
+        assert "may not be written to" in outcome.err
+        assert {p.name for p in Path().iterdir()} == {"s.toml", "held"}
+        # Nothing is written where all runs are there.
+        assert paceline(*arguments, "full").code == 0
+        Path("held").rmdir()
+        Path("full").rename("held")
+        assert paceline(*arguments, "held").code == 0
+
+
 def test_a_sweep_of_more_runs_than_there_can_be_is_refused_at_once(paceline):
     Path("s.toml").write_text(GOOD)
     outcome = paceline("--json-errors", "sweep", "s.toml", "--seeds", str(10**12))

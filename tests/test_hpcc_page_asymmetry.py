@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import tomllib
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 from paceline.experiments.hpcc_page import asymmetry
-from paceline.reproduce.model import Scale
+from paceline.reproduce.model import Run, Runs, Scale
 from paceline.reproduce.sweep import prepare
 
 
@@ -23,3 +25,16 @@ def test_the_runs_differ_in_the_failure_alone() -> None:
     assert "failures" in tomllib.loads(variants["failed_link"])
     assert "failures" not in tomllib.loads(variants["default"])
     assert len({job.key for job in jobs}) == len(jobs)
+
+
+@pytest.mark.parametrize("most", [1, 3, 10])
+def test_flows_have_whole_ticks(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """The axis of a count had ticks such as 2.5, also where the curve is a mean over seeds."""
+    monkeypatch.setattr(Run, "results", lambda _run: None)
+    monkeypatch.setattr(asymmetry, "unfinished", lambda _results, times, near: np.arange(len(times)) % (most + 1))
+    runs = Runs(tuple(Run(point, Path("nowhere")) for point in asymmetry.plan(Scale.TINY)))
+    (drawing,) = asymmetry._drawings(runs, Scale.TINY)
+    axes = drawing.figure.axes[0]
+    ticks = [float(tick) for tick in axes.get_yticks() if 0 <= tick <= axes.get_ylim()[1]]
+    assert len(ticks) > 1
+    assert all(tick.is_integer() for tick in ticks)

@@ -51,7 +51,8 @@ def test_a_schedule_that_does_not_match_is_told(tmp_path, capsys):
     ("arguments", "told"),
     [
         (["export", "lu", "--ranks", "4"], "no such program"),
-        (["export", "ft", "--ranks", "4"], "no such class"),
+        (["export", "ft", "--ranks", "4"], "class: missing"),
+        (["export", "ft", "--class", "s", "--ranks", "4"], "no such class"),
         (["export", "ft", "--class", "S", "--ranks", "5"], "a power of 2"),
         (["export", "ft", "--class", "S", "--ranks", "4", "--alltoall", "ring"], "no such algorithm"),
         (["export", "wrf", "--class", "S", "--ranks", "4"], "wrf has no classes"),

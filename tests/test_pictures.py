@@ -8,8 +8,11 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
+from PIL import Image
 
+from paceline import plot
 from paceline.experiments import experiments
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,6 +35,21 @@ def test_every_picture_has_a_recipe_and_is_shown(recipe: ModuleType) -> None:
     shown = {name for text in texts for name in re.findall(r"\]\((?:docs/)?images/([^)]+)\.png\)", text.read_text())}
     there = {path.stem for path in (ROOT / "docs" / "images").glob("*.png")}
     assert there == shown == set(recipe.PICTURES)
+
+
+def test_pictures_are_small_and_look_the_same(recipe: ModuleType, tmp_path: Path) -> None:
+    """Two of them were a third of a megabyte and more, for everybody who clones or reads."""
+    curves = {name: (np.arange(600) * 10**6, np.arange(600) // (20 + k)) for k, name in enumerate("abcdef")}
+    plot.save(plot.timeline(curves, "Flows"), tmp_path, "drawn")
+    recipe.shrink(tmp_path / "drawn.png", tmp_path / "small.png")
+    with Image.open(tmp_path / "drawn.png") as before, Image.open(tmp_path / "small.png") as after:
+        assert before.size == after.size
+        assert after.mode == "P"
+        pixels = [np.asarray(picture.convert("RGB")).astype(int) for picture in (before, after)]
+    assert np.abs(pixels[0] - pixels[1]).max() <= 20
+    assert 2 * (tmp_path / "small.png").stat().st_size < (tmp_path / "drawn.png").stat().st_size
+    for path in (ROOT / "docs" / "images").glob("*.png"):
+        assert path.stat().st_size < 200_000, f"{path.name}: make pictures PICTURES={path.stem}"
 
 
 def test_recipes_name_what_there_is(recipe: ModuleType) -> None:

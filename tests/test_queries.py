@@ -219,6 +219,51 @@ def test_a_buffer_whose_run_stalled_or_did_not_finish_is_never_recommended(
     assert "32 MB" in capsys.readouterr().out.split("All buffers tried")[0]
 
 
+def test_sizes_with_a_failed_run_have_a_table_of_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One run that was killed for want of memory left nothing of hours of the others."""
+    from paceline.reproduce import sweep as room
+    from paceline.reproduce.sweep import SweepFailed
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.toml").write_text(_native.template("incast"))
+    arguments = ["size-buffers", "s.toml", "--buffers", "1MB,2MB,4MB", "-j", "1", "--progress", "none"]
+    run_jobs = room.run_jobs
+
+    def losing(*lost: int):  # type: ignore[no-untyped-def]
+        def run(jobs, **how):  # type: ignore[no-untyped-def]
+            raise SweepFailed(
+                {jobs[k].key: f"{jobs[k].point.label}: no room" for k in lost},
+                run_jobs([job for k, job in enumerate(jobs) if k not in lost], **how),
+            )
+
+        monkeypatch.setattr(room, "run_jobs", run)
+
+    losing(0, 1, 2)
+    assert main(arguments) == 1
+    assert "none of these" in capsys.readouterr().out
+    rows = list(csv.DictReader((tmp_path / "results/s-buffers/buffers.csv").read_text().splitlines()))
+    assert [(r["status"], r["breaks"], r["slowdown_p99"], r["dropped_share"]) for r in rows] == [
+        ("failed", "failed", "", "")
+    ] * 3
+    assert not (tmp_path / "results/s-buffers/buffers.png").exists()
+    losing(1)
+    assert main(arguments) == 1
+    ended = capsys.readouterr()
+    assert "switch.buffer=2MB, seed=1: no room" in ended.err
+    assert "4 MB" in ended.out.split("All buffers tried")[0], "nothing is known below the one that failed"
+    assert "nan" not in ended.out
+    rows = list(csv.DictReader((tmp_path / "results/s-buffers/buffers.csv").read_text().splitlines()))
+    assert [(r["status"], r["breaks"], bool(r["slowdown_p99"])) for r in rows] == [
+        *(("completed", "", True), ("failed", "failed", False), ("completed", "", True))
+    ]
+    assert (tmp_path / "results/s-buffers/buffers.png").is_file()
+    monkeypatch.setattr(room, "run_jobs", run_jobs)
+    assert main(arguments) == 0
+    assert "failed" not in capsys.readouterr().out
+
+
 def test_warnings_of_the_runs_are_told_once_and_with_the_buffers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -254,6 +299,9 @@ def test_the_default_sizes_can_be_built_for_every_template(tmp_path: Path, templ
         ("--drops", "2"),
         ("--paused", "-1"),
         ("--buffers", "64KB,"),
+        ("--buffers", "64"),
+        ("--buffers", "64KB,large"),
+        ("--buffers", "64kb"),
     ],
 )
 def test_wrong_limits_are_refused(tmp_path: Path, option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:

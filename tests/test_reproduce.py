@@ -226,6 +226,18 @@ def test_a_changed_verdict_or_value_ends_with_1_until_updated(paceline, reproduc
     assert path.read_text() == good
 
 
+def test_recorded_verdicts_have_a_place_before_anything_runs(paceline, tmp_path):
+    """Without such a file all verdicts were told as changed; with --update its folder was missed at the end."""
+    outcome = paceline("reproduce", "H13", "--scale", "tiny", "--verdicts", "nowhere.csv")
+    assert outcome.code == 2
+    assert "--verdicts = nowhere.csv: no such file" in outcome.err
+    (tmp_path / "taken").write_text("mine")
+    outcome = paceline("reproduce", "H13", "--scale", "tiny", "--verdicts", "taken/v.csv", "--update")
+    assert outcome.code == 2
+    assert "--verdicts = taken: taken is no folder" in outcome.err
+    assert {p.name for p in tmp_path.iterdir()} == {"taken"}
+
+
 def test_json_has_every_verdict_with_all_its_parts(paceline, reproduced):
     printed = json.loads(paceline("reproduce", "H13", "--scale", "tiny", "--json").out)
     assert (printed["schema_version"], printed["scale"], printed["differences"]) == (1, "tiny", [])

@@ -30,6 +30,10 @@ def test_flows_come_back_as_written(folder: Path) -> None:
     assert set(run.flows["scheme"]) == {"hpcc", "dcqcn"}
     assert run.flow_counts() == {"not_started": 0, "running": 12, "finished": 386, "failed": 2}
     assert "12 running" in repr(run)
+    for side in ("sender", "receiver"):
+        counts, sample = run.flow_counts(side), run.fct(side)
+        assert counts["failed"] == int(sample.failed.sum())
+        assert counts["running"] == int((sample.censored & ~sample.failed).sum())
     assert "fct_sender_ps" in run.flows._repr_html_()
     with pytest.raises(KeyError, match="no column 'fct'"):
         run.flows["fct"]

@@ -324,10 +324,19 @@ def test_what_varies_is_not_set_as_well(paceline, tmp_path):
         (("--vary", "switch.ecn.k_max=1MB,2MB", "--vary", "switch.ecn={k_min='9KB'},{k_min='8KB'}"), "after --vary"),
         (("--vary", "switch.ecn.k_max=1MB,2MB", "--vary", "switch.ecn . k_max=3MB"), "twice"),
         (("--case", "other: seed=5"), "--seeds N"),
+        (
+            ("--set", "workloads.0.senders=2", "--case", "few: workloads . 0.senders=4"),
+            "--case = few: workloads . 0.senders=4: workloads.0.senders is set twice; "
+            "allowed: without --set workloads.0.senders=2",
+        ),
+        (("--set", "switch.ecn.k_max=3MB", "--case", "a: switch.ecn={p_max=1}"), "switch.ecn.k_max is set twice"),
+        (("--case", "a: switch.ecn.k_max=3MB; switch.ecn.k_max=4MB"), "without switch.ecn.k_max=3MB before it"),
+        (("--vary", "switch.ecn.k_max=1MB", "--case", "a: switch.ecn.k_max=3MB"), "k_max=3MB in --case a"),
+        (("--vary", "switch.ecn.k_max=1MB", "--set", "switch.ecn.k_max=3MB"), "--set switch.ecn.k_max=3MB"),
     ],
 )
 def test_nothing_in_a_sweep_is_replaced_in_silence(paceline, tmp_path, arguments, named):
-    """A table that varies took the place of what had been set in it, and the point's seed that of a case."""
+    """A table that varies took the place of what had been set in it, a case that of `--set`, the point's seed both."""
     (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
     outcome = paceline("sweep", "s.toml", *arguments)
     assert outcome.code == 2
@@ -358,6 +367,14 @@ def test_an_error_in_a_sweep_names_the_point(paceline, tmp_path):
     outcome = paceline("sweep", "s.toml", "--vary", "workloads.0.senders=4", "--vary", "schemes.hpcc.eta=0.9,2")
     assert outcome.code == 2
     assert "in the point workloads.0.senders=4, schemes.hpcc.eta=2" in outcome.err
+
+
+def test_a_case_may_set_a_field_of_a_table_that_is_set(tmp_path):
+    from paceline.reproduce.grid import grid
+
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    cases = ["a: switch.ecn={k_max='2MB'}; switch.ecn.p_max=1", "b: switch.ecn.k_max=3MB"]
+    assert len(grid(tmp_path / "s.toml", [], cases=cases, overrides=["switch={}"])) == 2
 
 
 def test_cases_set_several_fields_together(tmp_path):

@@ -69,10 +69,23 @@ def write(path: Path, data: str | bytes) -> None:
         part.write_bytes(data.encode("utf-8") if isinstance(data, str) else data)
 
 
-def check_folder(option: str, folder: Path) -> None:
-    """Refuses an output folder that cannot be one since a file is there; InputError, before anything has been done."""
+def check_folder(option: str, folder: Path, *, written: bool = True) -> None:
+    """Refuses an output folder that cannot be made or, if it is to be ``written``, not be written to.
+
+    Raises InputError, before anything has been done.
+    """
+
+    def refuse(problem: str, allowed: str) -> _native.InputError:
+        return _native.input_error(problem, field=option, value=str(folder), allowed=allowed)
+
     for path in (folder, *folder.parents):
-        if path.exists() or path.is_symlink():
+        try:
+            there = path.exists() or path.is_symlink()
+        except OSError as error:
+            raise refuse(error.strerror or str(error), "a folder") from None
+        if there:
             if not path.is_dir():
-                raise _native.input_error(f"{path} is no folder", field=option, value=str(folder), allowed="a folder")
+                raise refuse(f"{path} is no folder", "a folder")
+            if written and not os.access(path, os.W_OK | os.X_OK):
+                raise refuse(f"{path} may not be written to", "a folder that may be")
             return

@@ -7,6 +7,7 @@ from typing import Any
 
 from paceline import _native
 from paceline.errors import Failure
+from paceline.words import many
 
 PROGRAMS = ("bt", "cg", "ft", "is", "mg", "wrf")
 """Programs that can be generated."""
@@ -65,8 +66,8 @@ def lines(found: dict[str, Any]) -> list[str]:
     largest = f", the largest {found['largest_message_bytes']:,} B" if found["sends"] else ""
     empty = f", {found['empty_computations']:,} of them empty (calc 0)" if found["empty_computations"] else ""
     said = [
-        f"{found['ranks']:,} ranks, {found['operations']:,} operations{empty}",
-        f"{found['sends']:,} sends, {found['receives']:,} receives, {found['message_bytes']:,} B{largest}",
+        f"{many(found['ranks'], 'rank')}, {many(found['operations'], 'operation')}{empty}",
+        f"{many(found['sends'], 'send')}, {many(found['receives'], 'receive')}, {found['message_bytes']:,} B{largest}",
     ]
     if found["least_runtime"] is not None:
         least = found["least_runtime"]

@@ -68,5 +68,6 @@ class Sweeping:
     @classmethod
     def of(cls, cache: Path, executor: str | None, jobs: int | None, progress: Mode, *, quiet: bool) -> "Sweeping":
         """From the options as typed: ``--quiet`` shows no progress either."""
-        files.check_folder("--cache", cache)
+        # One that is only read is enough where all runs are in it.
+        files.check_folder("--cache", cache, written=False)
         return cls(cache, executor, jobs, Mode.NONE if quiet else progress, quiet)

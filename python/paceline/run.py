@@ -152,7 +152,7 @@ def run(
     """
     text = read_scenario(scenario)
     check_overrides(overrides)
-    check_numbers(threads, seed, follow_flows)
+    check_numbers(threads, seed, follow_flows, fields=("--threads", "--seed", "--follow-flow"))
     folder = result_folder(scenario, out)
     check_folder("--out", folder)
     with reporting(progress, folder.name) as report:
@@ -273,11 +273,20 @@ def as_folder(out: str | os.PathLike[str]) -> Path:
     return Path(name)
 
 
-def check_numbers(threads: object, seed: object, follow_flows: Sequence[object]) -> None:
-    """Refuses numbers that are none or out of range, which would not cross into the engine."""
-    given = [("threads", threads, 1, 65535), *(("follow_flows", flow, 0, 10**12) for flow in follow_flows)]
+def check_numbers(
+    threads: object,
+    seed: object,
+    follow_flows: Sequence[object],
+    *,
+    fields: tuple[str, str, str] = ("threads", "seed", "follow_flows"),
+) -> None:
+    """Refuses numbers that are none or out of range, which would not cross into the engine.
+
+    ``fields`` are what the caller's user knows the three by.
+    """
+    given = [(fields[0], threads, 1, 65535), *((fields[2], flow, 0, 10**12) for flow in follow_flows)]
     if seed is not None:
-        given.append(("seed", seed, 0, 2**63 - 1))
+        given.append((fields[1], seed, 0, 2**63 - 1))
     for field, value, least, most in given:
         if not isinstance(value, Integral) or isinstance(value, bool) or not least <= int(value) <= most:
             allowed = f"a whole number from {least} to {most}"

@@ -2,8 +2,8 @@
 
 For each scenario, and each combination of further values (thresholds, loads, schemes), the buffer is varied. A buffer
 will do when its p99 slowdown, its share of dropped packets and the pauses of the worst port are within the limits, and
-those of every larger buffer that was tried are too. A run that stalled will never do, and neither will a p99 slowdown
-that is only known to be at least so much, because flows or queries did not finish, where one is asked for.
+those of every larger buffer that was tried are too. A run that stalled or failed will never do, and neither will a p99
+slowdown that is only known to be at least so much, because flows or queries did not finish, where one is asked for.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Tried:
-    """One buffer of one curve; means over the seeds."""
+    """One buffer of one curve; means over the seeds whose runs did not fail, nan where all did."""
 
     buffer_bytes: int
     p99: float
@@ -120,7 +120,7 @@ def points(
             remarks += [f"{scenario.stem}: {remark}" if len(scenarios) > 1 else remark] if remark else []
         sizes = [f"{BUFFER}={','.join(chosen)}", *vary]
         made = grid(scenario, sizes, seeds=seeds, overrides=overrides, derived=() if buffers else (BUFFER,))
-        _all_differ([_bytes(size) for size in chosen], chosen, "--buffers")
+        _all_differ([_given(size) for size in chosen], chosen, "--buffers")
         found += [replace(p, key={"scenario": scenario.stem, **p.key}) for p in made]
     return found, remarks
 
@@ -162,6 +162,15 @@ def _bytes(text: str) -> int:
     return round(float(digits) * _UNITS[text[len(digits) :]])
 
 
+def _given(text: str) -> int:
+    """Bytes of a size as typed. InputError where it is none."""
+    try:
+        return _bytes(text.strip("\"'"))
+    except (KeyError, ValueError, OverflowError):
+        allowed = "sizes such as 256KB or 32MiB (B, KB, MB, GB, KiB, MiB, GiB)"
+        raise _native.input_error("not a size", field="--buffers", value=text, allowed=allowed) from None
+
+
 def _buffer(run: Run) -> int:
     return _bytes(str(run.point.key[BUFFER]).strip("\"'"))
 
@@ -177,21 +186,26 @@ def curves(runs: Runs, limits: Limits) -> list[Curve]:
         for run in own:
             by_buffer.setdefault(_buffer(run), []).append(run)
         tried = tuple(_tried(size, by_buffer[size]) for size in sorted(by_buffer))
+        # The largest that there is a p99 of.
+        largest = next((t for t in reversed(tried) if t.seeds), tried[-1])
         parts = [str(v) if k == "scenario" else f"{k.rpartition('.')[2]} {v}" for k, v in key if k in several]
         label = clean_label(", ".join(parts) or str(dict(key)["scenario"]))
-        found.append(Curve(label, tried, tuple(_broken(t, tried[-1], limits) for t in tried)))
+        found.append(Curve(label, tried, tuple(_broken(t, largest, limits) for t in tried)))
     return found
 
 
 def _tried(size: int, runs: Sequence[Run]) -> Tried:
-    each = [_measured(size, run.results()) for run in runs]
+    each = [_measured(size, run.results()) for run in runs if run.folder.is_dir()]
+    failed = [FAILED] if len(each) < len(runs) else []
+    if not each:
+        return Tried(size, p99=math.nan, drops=math.nan, paused=math.nan, seeds=0, status=FAILED)
     return Tried(
         size,
         p99=float(np.mean([one.p99 for one in each])),
         drops=float(np.mean([one.drops for one in each])),
         paused=float(np.mean([one.paused for one in each])),
         seeds=len(each),
-        status=", ".join(dict.fromkeys(one.status for one in each)),
+        status=", ".join(dict.fromkeys([*(one.status for one in each), *failed])),
         measured=sum(one.measured for one in each),
         unfinished=sum(one.unfinished for one in each),
         fewest=min(one.fewest for one in each),
@@ -221,14 +235,18 @@ def _measured(size: int, results: Results) -> Tried:
 
 
 STALLED = "stalled"
+FAILED = "failed"
+"""The run has no result."""
 UNKNOWN = "p99 not known"
 """What is broken where too many flows did not finish for a p99."""
 
 
 def _broken(t: Tried, largest: Tried, limits: Limits) -> tuple[str, ...]:
     asked = limits.p99 is not None or limits.p99_times is not None
-    # Limits met by what a stalled run did until then say nothing about the buffer.
-    first = ((STALLED,) if STALLED in t.status else ()) + ((UNKNOWN,) if asked and t.at_least else ())
+    if not t.seeds:
+        return (FAILED,)
+    # Limits met by what a stalled run did until then say nothing about the buffer, nor do other seeds of a failed one.
+    first = tuple(how for how in (FAILED, STALLED) if how in t.status) + ((UNKNOWN,) if asked and t.at_least else ())
     checks = [
         ("p99 slowdown", t.p99, limits.p99),
         ("p99 slowdown", t.p99, None if limits.p99_times is None else limits.p99_times * largest.p99),
@@ -246,17 +264,18 @@ def remarks(runs: Runs, found: Sequence[Curve]) -> list[str]:
     """What the runs warn of, each text once and with the buffers it is about; and p99s that are of few flows."""
     told: dict[str, set[int]] = {}
     of: dict[str, Source] = {}
-    for run in runs:
+    ended = [run for run in runs if run.folder.is_dir()]
+    for run in ended:
         source = of.setdefault(str(run.point.scenario), Source.of(run.point.scenario))
         given = given_settings(source.text, run.point.overrides)
         for text in summary.remarks(run.results().summary, given):
             told.setdefault(text, set()).add(_buffer(run))
-    everywhere = {_buffer(run) for run in runs}
+    everywhere = {_buffer(run) for run in ended}
     said = []
     for text, sizes in told.items():
         where = "" if sizes == everywhere else f" (buffer {', '.join(map(_size, sorted(sizes)))})"
         said.append(text + where)
-    fewest = min((t.fewest for curve in found for t in curve.tried), default=0)
+    fewest = min((t.fewest for curve in found for t in curve.tried if t.seeds), default=_FEW)
     if fewest < _FEW:
         said.append(f"a p99 of {many(fewest, 'flow')} is that of the slowest: fewer than {_FEW} were measured")
     return said
@@ -335,7 +354,7 @@ def _told_apart(lines: dict[str, plot.Sized]) -> dict[str, plot.Sized]:
 
 
 def write(found: Sequence[Curve], folder: Path) -> list[Path]:
-    """Writes ``buffers.csv`` and the figure; returns the files."""
+    """Writes ``buffers.csv`` and, unless all runs failed, the figure; returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
     text = io.StringIO()
     columns = [
@@ -359,19 +378,26 @@ def write(found: Sequence[Curve], folder: Path) -> list[Path]:
             known, least = ("", t.p99) if t.at_least else (t.p99, "")
             counts = [t.buffer_bytes, t.status.replace(", ", ";"), t.measured, t.unfinished]
             values: list[Any] = [*counts, known, least, t.drops, t.paused, t.seeds]
+            values = ["" if isinstance(v, float) and math.isnan(v) else v for v in values]
             writer.writerow([curve.label, *values, ";".join(broken)])
     files.write(folder / "buffers.csv", text.getvalue())
-    lines = {
-        curve.label: plot.Sized(
-            [t.buffer_bytes for t in curve.tried],
-            [t.p99 for t in curve.tried],
-            [t.drops for t in curve.tried],
-            [t.paused for t in curve.tried],
-            [not b for b in curve.broken],
-            None if curve.smallest is None else curve.smallest.buffer_bytes,
-            [t.at_least or STALLED in t.status for t in curve.tried],
-        )
-        for curve in found
-    }
+    lines = {}
+    for curve in found:
+        drawn = [(t, not broken) for t, broken in zip(curve.tried, curve.broken, strict=True) if t.seeds]
+        if drawn:
+            lines[curve.label] = plot.Sized(
+                [t.buffer_bytes for t, _ in drawn],
+                [t.p99 for t, _ in drawn],
+                [t.drops for t, _ in drawn],
+                [t.paused for t, _ in drawn],
+                [within for _, within in drawn],
+                None if curve.smallest is None else curve.smallest.buffer_bytes,
+                [t.at_least or STALLED in t.status for t, _ in drawn],
+            )
+    if not lines:
+        # One of other runs would be taken for that of these.
+        for ending in ("png", "pdf", "svg"):
+            (folder / f"buffers.{ending}").unlink(missing_ok=True)
+        return [folder / "buffers.csv"]
     plot.save(plot.sizing(_told_apart(lines)), folder, "buffers")
     return [folder / "buffers.csv", folder / "buffers.png"]

@@ -61,7 +61,9 @@ def format_bytes(size_bytes: float) -> str:
 
 
 def format_share(share: float) -> str:
-    """A share in percent: 2.3%, 0.05%, 0."""
+    """A share in percent: 2.3%, 0.05%, 0; a dash for nan."""
+    if not math.isfinite(share):
+        return "–"
     return "0" if share == 0 else f"{share:.1%}" if share >= 0.001 else f"{share * 100:.2g}%"
 
 
@@ -329,8 +331,11 @@ _OF_MESSAGES = {
 }
 
 
-def figures_tables(runs: Sequence[Results]) -> list[Table]:
-    """What the runs did and what they cost: one column per run; and the load of each tier."""
+def figures_tables(runs: Sequence[Results], side: Side = "sender") -> list[Table]:
+    """What the runs did and what they cost: one column per run; and the load of each tier.
+
+    Flows count as finished, unfinished or failed at this side.
+    """
     counters: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
         ("Events", lambda s: format_number(s["counters"]["events"])),
         ("Packet hops of data", lambda s: format_number(s["counters"]["data_hops"])),
@@ -360,7 +365,7 @@ def figures_tables(runs: Sequence[Results]) -> list[Table]:
     ]
     # Of a run that goes on, or was killed, nobody knows them: a dash, and not the zeros that stand in for them.
     known = [r.status != "running" for r in runs]
-    counts = [r.flow_counts() for r in runs]
+    counts = [r.flow_counts(side) for r in runs]
 
     def row(name: str, cells: Iterable[str]) -> tuple[Cell, ...]:
         return (Cell(name), *map(Cell, cells))
@@ -421,6 +426,6 @@ def datagram_table(runs: Sequence[Results]) -> Table | None:
     return Table("Datagrams (UDP), all groups and the whole run", head, rows) if rows else None
 
 
-def figures_table(runs: Sequence[Results]) -> str:
+def figures_table(runs: Sequence[Results], side: Side = "sender") -> str:
     """:func:`figures_tables` as plain text for the terminal."""
-    return "\n".join(table.plain() for table in figures_tables(runs))
+    return "\n".join(table.plain() for table in figures_tables(runs, side))

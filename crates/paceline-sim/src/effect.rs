@@ -220,11 +220,20 @@ fn series(spec: &Resolved, net: &Net, note: &mut impl FnMut(&str, &str)) {
         note("records.series.interval", &why);
     }
     let met = |i: usize| taken.flows.iter().any(|at| at[i].is_some());
-    let missed: Vec<String> =
-        taken.followed.iter().enumerate().filter(|(i, _)| !met(*i)).map(|(_, id)| id.to_string()).collect();
-    if !missed.is_empty() {
-        let why = format!("no sample fell into the life of flow {}", missed.join(", "));
-        note("records.series.flows", &why);
+    let missed = taken.followed.iter().enumerate().filter(|(i, _)| !met(*i)).map(|(_, id)| *id);
+    // A connection is two flows, as in the file of flows.
+    let flows = net.counters.started + net.counters.connections;
+    let mut told: Vec<(String, &str, Vec<String>)> = Vec::new();
+    for id in missed {
+        let (by, why) =
+            (spec.follows_by(id), if id < flows { "no sample fell into the life of" } else { "there was no" });
+        match told.iter_mut().find(|t| t.0 == by && t.1 == why) {
+            Some(t) => t.2.push(id.to_string()),
+            None => told.push((by, why, vec![id.to_string()])),
+        }
+    }
+    for (by, why, ids) in told {
+        note(&by, &format!("{why} flow {}", ids.join(", ")));
     }
 }
 

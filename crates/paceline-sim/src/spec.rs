@@ -86,6 +86,7 @@ section! {
 pub struct Resolved {
     spec: Spec,
     origin: Origin,
+    followed: Vec<u64>,
 }
 
 impl PartialEq for Resolved {
@@ -199,9 +200,20 @@ impl Resolved {
         self.spec.seed = seed;
     }
 
-    /// Follows the rates and windows of these flows as well.
+    /// Follows the rates and windows of these flows as well, as the option `--follow-flow` asks.
     pub fn follow(&mut self, flows: &[u64]) {
-        self.spec.records.series.flows.extend_from_slice(flows);
+        let all = &mut self.spec.records.series.flows;
+        for flow in flows {
+            if !all.contains(flow) {
+                all.push(*flow);
+            }
+        }
+        self.followed.extend_from_slice(flows);
+    }
+
+    /// The option or setting that had a flow followed.
+    pub(crate) fn follows_by(&self, flow: u64) -> String {
+        if self.followed.contains(&flow) { format!("--follow-flow {flow}") } else { "records.series.flows".into() }
     }
 
     /// Index of a scheme by name.
@@ -230,7 +242,7 @@ pub fn parse(text: &str, file: &str, overrides: &[String]) -> Result<Resolved, I
     let empty = Node::empty(At::Line(1));
     let mut origin = Origin { file: file.to_string(), overrides: overrides.to_vec(), root: empty };
     match read(text, &mut origin) {
-        Ok(spec) => Ok(Resolved { spec, origin }),
+        Ok(spec) => Ok(Resolved { spec, origin, followed: Vec::new() }),
         Err(Bad(inner)) => Err(origin.place(inner.0, inner.1)),
     }
 }

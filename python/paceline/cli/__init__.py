@@ -101,7 +101,7 @@ def bench(context: typer.Context) -> None:
     run_bench(context.args)
 
 
-_schedules = typer.Typer(rich_markup_mode=None, no_args_is_help=True, context_settings=_SETTINGS)
+_schedules = typer.Typer(rich_markup_mode=None, invoke_without_command=True, context_settings=_SETTINGS)
 _schedules.callback()(mpi.schedules)
 _schedules.command("export")(mpi.export)
 _schedules.command("info")(mpi.info)

@@ -1,11 +1,18 @@
 """How commands end: what they print and their exit codes."""
 
 import json
+import shlex
 import sys
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 from paceline.errors import Failure, Interrupted
+
+
+def command(name: str, path: Path) -> str:
+    """A command of ours for a file or folder, as a shell takes it."""
+    return f"paceline {name} {shlex.quote(str(path))}"
 
 
 def print_json(value: dict[str, Any]) -> None:

@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
-from paceline.cli.endings import raise_unless_ended, tell_summary
+from paceline.cli.endings import command, raise_unless_ended, tell_summary
 from paceline.options import JsonErrors, Progress, Quiet
 from paceline.progress import Mode
+from paceline.words import many
 
 
 def hpcc(
@@ -111,5 +112,5 @@ def htsim(
     from paceline.htsim.convert import Options, convert
 
     made = convert(matrix, topo, out, Options(mtu, cwnd, queue, linkspeed), force=force)
-    print(f"{made.hosts:,} hosts, {made.connections:,} flows")
-    print(f"{made.scenario} and {made.flows} written; `paceline run {made.scenario}` runs them")
+    print(f"{many(made.hosts, 'host')}, {many(made.connections, 'flow')}")
+    print(f"{made.scenario} and {made.flows} written; `{command('run', made.scenario)}` runs them")

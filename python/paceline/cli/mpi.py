@@ -9,7 +9,7 @@ from paceline.cli.endings import print_json
 from paceline.options import AsJson, JsonErrors
 
 
-def schedules() -> None:
+def schedules(context: typer.Context) -> None:
     """Writes and reads schedules of message-passing programs.
 
     \b
@@ -17,6 +17,8 @@ def schedules() -> None:
       paceline mpi export ft --class B --ranks 64 -o ft.goal
       paceline mpi info ft.goal
     """
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 def export(

@@ -5,7 +5,7 @@ from typing import Annotated, get_args
 
 import typer
 
-from paceline.cli.endings import raise_unless_ended, tell_summary
+from paceline.cli.endings import command, raise_unless_ended, tell_summary
 from paceline.options import Baseline, JsonErrors, Overrides, Progress, Quiet, ScenarioFile, Side
 from paceline.progress import Mode
 
@@ -59,9 +59,8 @@ def run(
     )
     folder = result_folder(scenario, out)
     if not quiet:
-        followed = {"records.series.flows"} if follow_flow else set()
-        tell_summary(summary, given=given_settings(read_scenario(scenario), overrides or ()) | followed)
-        print(f"result in {folder}; `paceline report {folder}` draws it")
+        tell_summary(summary, given=given_settings(read_scenario(scenario), overrides or ()))
+        print(f"result in {folder}; `{command('report', folder)}` draws it")
     raise_unless_ended(summary, f"the result until then is in {folder}")
 
 
@@ -169,5 +168,5 @@ def report(
         lost = tables.datagram_table(runs)
         if lost:
             print(lost.plain())
-        print(tables.figures_table(runs))
+        print(tables.figures_table(runs, side))
         print(page)

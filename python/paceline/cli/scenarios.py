@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from paceline import _native, files
-from paceline.cli.endings import print_json
+from paceline.cli.endings import command, print_json
 from paceline.errors import Failure
 from paceline.options import AsJson, JsonErrors, Overrides, ScenarioFile
 
@@ -91,7 +91,7 @@ def init(
     if path.exists() and not force:
         raise Failure(f"{path} exists; --force replaces it")
     files.write(path, text)
-    print(f"{path} written; `paceline run {path}` runs it")
+    print(f"{path} written; `{command('run', path)}` runs it")
 
 
 def list_(as_json: AsJson = False, _json_errors: JsonErrors = False) -> None:

@@ -76,6 +76,7 @@ def timeline(
     text: Callable[[float], str] = "{:g}".format,
     *,
     whole: bool = False,
+    counts: bool = False,
     until_quiet: bool = False,
     log: bool = False,
     looks: Mapping[str, Look] | None = None,
@@ -86,11 +87,11 @@ def timeline(
 ) -> Figure:
     """A quantity over time, by label.
 
-    ``name`` is that of the quantity, and ``text`` writes its values; ``whole`` ones have no ticks in between, and where
-    there are too many samples for a line, the line is their mean in each of 250 parts of the axis, in a band from the
-    least to the most. The axis goes to the last sample, or with ``until_quiet`` to soon after the last instant at which
-    a value was not 0; ``end`` (ps) and ``top`` are those of several figures that are looked at together. With ``log``
-    the y axis is logarithmic.
+    ``name`` is that of the quantity, and ``text`` writes its values; ``counts``, means of several runs too, have no
+    ticks in between. ``whole`` ones have none either, and where there are too many samples for a line, the line is
+    their mean in each of 250 parts of the axis, in a band from the least to the most. The axis goes to the last sample,
+    or with ``until_quiet`` to soon after the last instant at which a value was not 0; ``end`` (ps) and ``top`` are
+    those of several figures that are looked at together. With ``log`` the y axis is logarithmic.
 
     Several curves have a mark at some of their peaks, which tells them apart in print without colours. Lines are solid:
     dashes cannot be told from a queue that empties and fills; ``dashes`` takes those of the looks for quantities that
@@ -115,7 +116,7 @@ def timeline(
         end = min(last, 1.05 * quiet_from(series.values(), last)) if until_quiet else last
     shown = list(series.items())
     handles = [_marked(ax, one, looks[label], i, len(shown), end, dashes) for i, (label, one) in enumerate(shown)]
-    if whole:
+    if whole or counts:
         ax.yaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: text(v)))
     _time_axis(ax, 0.0, end)

@@ -52,7 +52,7 @@ def notices(page: Page) -> list[tuple[str, str, list[str]]]:
 
 def tiles(run: Results, baseline: Baseline, side: Side) -> list[tuple[str, str]]:
     """Headline numbers of a single run."""
-    counts, known = run.flow_counts(), run.status != "running"
+    counts, known = run.flow_counts(side), run.status != "running"
     asked = run.summary.get("queries")
     found = [("queries answered / issued", f"{asked['answered']:,} / {asked['issued']:,}")] if asked else []
     programs = [p for p in run.summary.get("mpi", []) if p["slowdown"]]

@@ -47,7 +47,7 @@ def write_report(
         run.read_all()
     page = Page(runs, out.parent / "figures" if paper_figures else None, baseline, side)
     sections = [part(page) for part in (programs, asked, slowdown, fct, queues, followed, links)]
-    sections.append(Section("counters", "Counters", tables=figures_tables(runs)))
+    sections.append(Section("counters", "Counters", tables=figures_tables(runs, side)))
     sections += [parameters(page), provenance(page)]
     html = render(
         "report.html.j2",

@@ -7,14 +7,19 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from paceline import _native, files
 from paceline.errors import Failure, Interrupted
 from paceline.experiments import chosen, experiments
 from paceline.options import Sweeping
 from paceline.reproduce.executors import open_executor
-from paceline.reproduce.model import Experiment, Scale
+from paceline.reproduce.model import Experiment, Runs, Scale
 from paceline.words import many
+
+if TYPE_CHECKING:
+    from paceline.reproduce.store import Store
+    from paceline.reproduce.sweep import Job, SweepFailed
 
 
 def list_experiments(ids: Sequence[str], *, as_json: bool) -> None:
@@ -47,6 +52,11 @@ def reproduce(
     folder = Path("results") / "reproduce" / size.value if out is None else out
     files.check_folder("--out", folder)
     path = record.default_path() if recorded is None else recorded
+    if update:
+        files.check_folder("--verdicts", path.parent)
+    elif not path.exists():
+        allowed = "a file of recorded verdicts, or --update, which writes one"
+        raise _native.input_error("no such file", field="--verdicts", value=str(path), allowed=allowed)
     before = record.read(path)
     with _interruptible(), open_executor(how.executor, how.jobs) as where:
         judged = run(picked, size, executor=where, cache=how.cache, progress=how.progress)
@@ -120,18 +130,13 @@ def sweep(
     """
     from paceline.reproduce.grid import grid, tidy, write_table
     from paceline.reproduce.store import Store
-    from paceline.reproduce.sweep import SweepFailed, prepare, run_jobs, runs_of
+    from paceline.reproduce.sweep import prepare
 
     folder = Path("results") / f"{scenario.stem}-sweep" if out is None else out
     files.check_folder("--out", folder)
     made = prepare(grid(scenario, vary, seeds=seeds, overrides=overrides, cases=cases))
-    store, failed = Store(how.cache), None
-    with _interruptible(), open_executor(how.executor, how.jobs) as where:
-        try:
-            run_jobs(made, executor=where, store=store, progress=how.progress, title=scenario.stem)
-        except SweepFailed as error:
-            failed = error
-    written = write_table(tidy(runs_of(made, store)), folder)
+    runs, failed = _run_all(made, Store(how.cache), how, scenario.stem)
+    written = write_table(tidy(runs), folder)
     if not how.quiet:
         print(f"{many(len(made), 'run')}; {', '.join(map(str, written))}")
     if failed is not None:
@@ -151,10 +156,13 @@ def size_buffers(
     out: Path | None,
     how: Sweeping,
 ) -> None:
-    """Runs the scenarios over buffers, writes table and figure and prints the answer."""
+    """Runs the scenarios over buffers, writes table and figure and prints the answer.
+
+    Raises :class:`paceline.SweepFailed` when runs failed; table and figure are of the others then.
+    """
     from paceline import sizing
     from paceline.reproduce.store import Store
-    from paceline.reproduce.sweep import prepare, run_jobs
+    from paceline.reproduce.sweep import prepare
 
     times = p99.endswith("x")
     limits = sizing.Limits(
@@ -167,9 +175,7 @@ def size_buffers(
     files.check_folder("--out", folder)
     chosen = [size.strip() for size in buffers.split(",")] if buffers else []
     points, remarks = sizing.points(scenarios, chosen, vary, seeds=seeds, overrides=overrides)
-    made = prepare(points)
-    with _interruptible(), open_executor(how.executor, how.jobs) as where:
-        runs = run_jobs(made, executor=where, store=Store(how.cache), progress=how.progress, title="size-buffers")
+    runs, failed = _run_all(prepare(points), Store(how.cache), how, "size-buffers")
     found = sizing.curves(runs, limits)
     written = sizing.write(found, folder)
     print(sizing.answers(found).plain())
@@ -180,6 +186,21 @@ def size_buffers(
                 [*sizing.remarks(runs, found), *remarks, f"{many(len(runs), 'run')}; {', '.join(map(str, written))}"]
             )
         )
+    if failed is not None:
+        raise failed
+
+
+def _run_all(jobs: Sequence[Job], store: Store, how: Sweeping, title: str) -> tuple[Runs, SweepFailed | None]:
+    """All runs, and what says which of them failed; their folders are not there."""
+    from paceline.reproduce.sweep import SweepFailed, run_jobs, runs_of
+
+    failed = None
+    with _interruptible(), open_executor(how.executor, how.jobs) as where:
+        try:
+            run_jobs(jobs, executor=where, store=store, progress=how.progress, title=title)
+        except SweepFailed as error:
+            failed = error
+    return runs_of(jobs, store), failed
 
 
 def _limit(option: str, text: str, most: float, *, least: float = 0.0) -> float | None:

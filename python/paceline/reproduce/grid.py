@@ -41,7 +41,7 @@ def grid(
     values were made from what ``overrides`` set.
 
     Raises InputError when a text is no such list, a key or case comes twice, what is set or varied would be replaced by
-    a value that varies, or the scenario is wrong.
+    a value that varies or is of a case, or the scenario is wrong.
     """
     check_overrides(overrides)
     source = Source.of(scenario)
@@ -63,12 +63,23 @@ def grid(
         axes[key] = values
     first = int(resolved["seed"])
     together = _cases(cases)
-    for text in (*overrides, *itertools.chain.from_iterable(together.values())):
+    by_set = [(text, f"--set {text}") for text in overrides]
+    by_case = [(text, f"{text} in --case {name}") for name, settings in together.items() for text in settings]
+    for text, option in (*by_set, *by_case):
         for key in axes:
             if _replaces(key, dotted(text)) and key not in derived:
                 # The value that varies would win, in silence.
-                allowed = f"without {text}"
+                allowed = f"without {option}"
                 raise _native.input_error("a field varied and set", field="--vary", value=key, allowed=allowed)
+    for name, settings in together.items():
+        for k, text in enumerate(settings):
+            earlier = [(other, f"{other} before it") for other in settings[:k]]
+            for other, option in (*by_set, *earlier):
+                if _replaces(dotted(text), dotted(other)):
+                    # The case would win, in silence.
+                    problem, allowed = f"{dotted(other)} is set twice", f"without {option}"
+                    value = f"{name}: {text}"
+                    raise _native.input_error(problem, field="--case", value=value, allowed=allowed)
     runs = seeds * max(len(together), 1) * math.prod(len(values) for values in axes.values())
     if runs > MOST_RUNS:
         # Before they are listed: a billion points do not fit into memory.

@@ -13,6 +13,7 @@ from typing import Any
 
 from paceline import _native
 from paceline.errors import Failure
+from paceline.files import check_folder
 from paceline.interrupt import StopRequest, stop_on_signal
 from paceline.progress import Mode, View, view
 from paceline.reproduce.executors import LocalProcesses, cores, free_memory_mib
@@ -126,6 +127,9 @@ def run_jobs(jobs: Sequence[Job], *, executor: Executor, store: Store, progress:
     runs = runs_of(jobs, store)
     if not missing:
         return runs
+    if isinstance(executor, LocalProcesses):
+        # Else every run would fail, one after the other.
+        check_folder("cache", store.root)
     with stop_on_signal() as stop, view(progress, title) as shown:
         failures = _Drive(missing, len(unique), executor, store, shown, stop).run()
     if failures:

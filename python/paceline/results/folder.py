@@ -17,7 +17,16 @@ from paceline.columns import TABLES
 from paceline.csvfile import read_csv
 from paceline.errors import ResultsError
 from paceline.results.checked import ENDED, read_summary
-from paceline.results.records import FAILED, FLOW_RECORD, STATUS, count_queries, read_flows, read_queries
+from paceline.results.records import (
+    FAILED,
+    FINISHED,
+    FLOW_RECORD,
+    RUNNING,
+    STATUS,
+    count_queries,
+    read_flows,
+    read_queries,
+)
 from paceline.results.table import Columns
 from paceline.summary import mpi_lines
 
@@ -254,7 +263,7 @@ class Results:
         censored = fct == 0
         if side == "receiver":
             # Datagrams that were lost will never arrive, however long the run goes on.
-            failed = failed | (censored & (r["status"] == STATUS.index("finished")) & (r["lost_packets"] > 0))
+            failed = failed | (censored & (r["status"] == FINISHED) & (r["lost_packets"] > 0))
         until = np.where(failed, r["fct_sender_ps"], np.maximum(self.simulated_ps - r["start_ps"].astype(float), 0.0))
         value = np.where(censored, until, fct)
         partial = self.status == "running"
@@ -310,9 +319,18 @@ class Results:
         """The flows as ``pyarrow.Table``; see :meth:`Columns.to_arrow`."""
         return self.flows.to_arrow()
 
-    def flow_counts(self) -> dict[str, int]:
-        """Flows by status, over the whole run and straight from the records."""
-        found = np.bincount(self._records["status"], minlength=len(STATUS))
+    def flow_counts(self, side: Side = "sender") -> dict[str, int]:
+        """Flows by status, over the whole run and straight from the records.
+
+        At the receiver a flow is finished when its last byte has come, and one over UDP that lost datagrams has failed,
+        as for :meth:`fct`.
+        """
+        status = self._records["status"]
+        if side == "receiver":
+            arrived, begun = self._records["fct_receiver_ps"] > 0, (status == RUNNING) | (status == FINISHED)
+            lost = (status == FINISHED) & (self._records["lost_packets"] > 0)
+            status = np.where(begun, np.where(arrived, FINISHED, np.where(lost, FAILED, RUNNING)), status)
+        found = np.bincount(status, minlength=len(STATUS))
         if self.summary.get("queries"):
             found[0] = 0
         return {name: int(found[i]) for i, name in enumerate(STATUS)}

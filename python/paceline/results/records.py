@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from paceline.errors import ResultsError
 
 STATUS = ("not_started", "running", "finished", "failed")
-FAILED = 3
+RUNNING, FINISHED, FAILED = 1, 2, 3
 
 _MAGIC = b"PACELFLW"
 _HEADER_BYTES = 64

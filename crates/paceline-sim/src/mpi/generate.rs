@@ -43,7 +43,10 @@ impl Generator {
                 }
             };
         }
-        let letter = class.unwrap_or_default();
+        let Some(letter) = class else {
+            let error = InputError::new(format!("missing, and {name} has none of its own")).field("class");
+            return Err(error.allowed("S, W, A, B, C, D"));
+        };
         let class = Class::ALL.into_iter().find(|c| format!("{c:?}") == letter).ok_or_else(|| {
             let error = InputError::new("no such class").field("class").value(crate::workload::clip(letter));
             error.allowed("S, W, A, B, C, D")

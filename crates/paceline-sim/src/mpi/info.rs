@@ -69,7 +69,11 @@ pub fn info(program: &Arc<Program>, eager: u64) -> Info {
     if info.operations <= MOST_TRIED {
         let config = MachineConfig { eager, unit_ps: 1, ..MachineConfig::default() };
         let tried = replay(program, config, None);
-        let left = (tried.unreceived > 0).then(|| format!("{} messages are never received", tried.unreceived));
+        let left = match tried.unreceived {
+            0 => None,
+            1 => Some("1 message is never received".to_string()),
+            n => Some(format!("{n} messages are never received")),
+        };
         info.least_runtime = tried.runtime_ps;
         info.why = tried.stuck.or(left);
         info.matched = Some(info.why.is_none());

@@ -101,7 +101,13 @@ pub(super) fn series_plan(spec: &Resolved, graph: &Graph, chosen: &[u32]) -> Opt
         ports.dedup();
     }
     let samples = if let Samples::Count(n) = series.samples { n as usize } else { samples_of(ports.len()) };
-    Some(Plan { interval: interval.0, samples, ports, flows: series.flows.clone() })
+    let mut flows: Vec<u64> = Vec::new();
+    for id in &series.flows {
+        if !flows.contains(id) {
+            flows.push(*id);
+        }
+    }
+    Some(Plan { interval: interval.0, samples, ports, flows })
 }
 
 pub(super) fn set_up(spec: &Resolved, assembled: Assembled, threads: usize) -> Result<Ready, InputError> {

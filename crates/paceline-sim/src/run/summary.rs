@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Ready;
 use super::choice::kind_name;
+use paceline_proto::units::Duration;
+
 use crate::engine::Ending;
 use crate::engine::windows::Windows;
 use crate::graph::NodeId;
@@ -138,6 +140,11 @@ pub(super) fn fill_summary(summary: &mut Summary, spec: &Resolved, net: &Net, en
         }
     }
     let open = !has_queries(&net.scenario) && net.scenario.programs.is_empty();
+    let unasked = summary.queries.as_ref().is_some_and(|q| q.issued == 0);
+    if open && c.started == 0 || unasked && c.started == c.connections {
+        let what = if unasked { "no query was asked" } else { "no flow started" };
+        summary.warnings.push(format!("{what}: the run ended at {}", Duration(simulated)));
+    }
     if open && c.started > 0 && net.last_start < spec.run.warmup.0 {
         summary.warnings.push(format!("no flow started after run.warmup ({}): nothing is measured", spec.run.warmup));
     }

@@ -387,7 +387,14 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
                 (Some(_), false) => {
                     return Err(allowed(bad(root, &at("rows"), "given beside file"), "one of file and rows"));
                 }
-                (None, true) => return Err(allowed(bad(root, &at("rows"), "missing"), "one of file and rows")),
+                (None, true) => {
+                    let error = bad(root, &at("rows"), "missing");
+                    // A list that is given has a value.
+                    if error.0.1.value.is_some() {
+                        return Err(allowed(bad(root, &at("rows"), "no flows"), "at least one"));
+                    }
+                    return Err(allowed(error, "one of file and rows"));
+                }
                 _ => {}
             }
             for (i, row) in w.rows.iter().enumerate() {

@@ -1,5 +1,7 @@
 //! Warnings: settings that are allowed but probably not meant.
 
+use std::collections::BTreeSet;
+
 use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time};
 
 use crate::scenario::{BufferModel, EcnThresholds, PausedLink};
@@ -321,7 +323,11 @@ fn times(scenario: &Resolved, out: &mut Vec<String>) {
         ));
     }
     let series = &scenario.records.series;
-    if series.interval == Interval::Off && !(series.ports.is_empty() && series.flows.is_empty()) {
-        out.push("records.series.ports and flows have no effect: records.series.interval is \"off\"".to_string());
+    if series.interval == Interval::Off {
+        let mut settings = series.flows.iter().map(|flow| scenario.follows_by(*flow)).collect::<BTreeSet<_>>();
+        settings.extend((!series.ports.is_empty()).then(|| "records.series.ports".to_string()));
+        for setting in settings {
+            out.push(format!("{setting} has no effect: records.series.interval is \"off\""));
+        }
     }
 }

@@ -147,24 +147,25 @@ def _drawings(values: Values, loads: Sequence[float]) -> Iterator[Drawing]:
     yield Drawing("A4-goodput", multiples.charts([[chart]], AEOLUS_OF), caption)
 
 
+def table(values: Values, loads: Sequence[float]) -> Table:
+    """The values of figure 18."""
+    rows = [
+        (Cell(stack.title), *(Cell(f"{values.get(('default', name, load), float('nan')):.3f}") for load in loads))
+        for name, stack in STACKS.items()
+    ]
+    return Table("Goodput, share of the hosts' links", ("Scheme", *(f"load {load:g}" for load in loads)), rows)
+
+
 def show(runs: Runs, scale: Scale) -> Shown:
     """Figure 18 and its values."""
     values, window = measure(runs), WINDOWS[scale]
-    rows = [
-        (
-            Cell(stack.title),
-            *(Cell(f"{values.get(('default', name, load), float('nan')):.3f}") for load in window.loads),
-        )
-        for name, stack in STACKS.items()
-    ]
-    head = ("Scheme", *(f"load {load:g}" for load in window.loads))
     remarks = [
         f"Load: payload over the hosts' links, {INCAST_SHARE['default']:.0%} of the bytes in 64-to-1 incasts of 64 KB, "
         f"which start at random times; variant incast_5: {INCAST_SHARE['incast_5']:.0%}. The paper does not state it.",
         f"Goodput: payload delivered, each byte once, from {window.start_us / 1000:g} to {window.end_us / 1000:g} ms "
         "after an empty start.",
     ]
-    return Shown(_drawings(values, window.loads), [Table("Goodput", head, rows)], remarks)
+    return Shown(_drawings(values, window.loads), [table(values, window.loads)], remarks)
 
 
 EXPERIMENTS = (

@@ -331,9 +331,9 @@ def _table(runs: Runs) -> Table:
             cells.append(" / ".join(format_number(values[name, what]) for what in ("open warmup", "open end", "asked")))
             rows.append((Cell(f"{stack.title}, {variant}"), *(Cell(c) for c in cells)))
     head = ("Scheme, variant", "Answered/s", *(f"{s // 1000} KB: p50 / p99" for s in SIZES), "up to 32 KB: p99")
-    caption = "Slowdown by query size; queue at ports to servers, KB; links to servers; queries under way, MB"
-    head = (*head, "Queue p50 / p99", "while busy", "Links busy, %", "busiest link, %")
-    return Table(caption, (*head, "under way: warm-up / end, of all"), rows)
+    caption = "Slowdown by query size; queue at ports to servers; links to servers; queries under way"
+    head = (*head, "Queue p50 / p99, KB", "while busy, KB", "Links busy, %", "busiest link, %")
+    return Table(caption, (*head, "under way: warm-up / end, of all, MB"), rows)
 
 
 _JUDGED: Final = {

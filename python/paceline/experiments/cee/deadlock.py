@@ -134,22 +134,23 @@ def _judge(runs: Runs, scale: Scale) -> list[Verdict]:
     return found
 
 
+def table(values: Values) -> Table:
+    """The numbers of :func:`measure`."""
+    rows = []
+    for network, pfc in dict.fromkeys((key[0], key[1]) for key in values):
+        found = ["yes" if values[network, pfc, p] else "no" for p in ("deadlock", "cycle")]
+        found += [format_number(values[network, pfc, p]) for p in ("depth", "pauses", "drops", "unfinished")]
+        rows.append((Cell(f"{network}, {'PFC' if pfc else 'no PFC'}"), *map(Cell, found)))
+    head = ("Network", "Deadlock", "Cycle seen", "Depth, links", "Pause frames", "Drops", "Flows unfinished")
+    return Table("Deadlocks and saturation trees", head, rows)
+
+
 def _show(runs: Runs, _scale: Scale) -> Shown:
-    values = measure(runs)
-    parts = ("deadlock", "cycle", "depth", "pauses", "drops", "unfinished")
-    rows = [
-        (
-            Cell(f"{network}, {'PFC' if pfc else 'no PFC'}"),
-            *(Cell(format_number(values[network, pfc, p])) for p in parts),
-        )
-        for network, pfc in dict.fromkeys((key[0], key[1]) for key in values)
-    ]
-    head = ("Network", "Deadlock", "Cycle seen", "Depth", "Pause frames", "Drops", "Flows unfinished")
     remarks = [
         "A ring of five switches, each host sends to one two switches on. In a ring of three, shortest paths never "
         "go two links one way."
     ]
-    return Shown((), [Table("Deadlocks and saturation trees", head, rows)], remarks)
+    return Shown((), [table(measure(runs))], remarks)
 
 
 EXPERIMENTS = (

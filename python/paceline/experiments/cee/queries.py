@@ -24,7 +24,7 @@ from paceline.scenario import (
     Xgft,
 )
 from paceline.scenario import Run as RunSettings
-from paceline.tables import Cell, Table, format_number
+from paceline.tables import Cell, Table, format_number, format_share
 
 _LENGTH_US: Final = {Scale.TINY: 20_000, Scale.QUICK: 1_000_000, Scale.PAPER: 7_000_000}
 _TREE: Final = {
@@ -157,6 +157,7 @@ def measure(runs: Runs) -> Values:
 def table(values: Values) -> Table:
     """The numbers of :func:`measure`."""
     parts = ("qct_ms", "qct_p99_ms", "unanswered", "fct_ms", "drops", "timeouts", "notifications", "congested")
+    shares = ("unanswered", "congested")
     rows = []
     for place in dict.fromkeys(key[:-1] for key in values):
         cell, scheme, pfc, udp, *more = place
@@ -164,9 +165,12 @@ def table(values: Values) -> Table:
             f"{ALL_CELLS[str(cell)].title}, {TITLES[str(scheme)]}, {'PFC' if pfc else 'no PFC'}{', UDP' if udp else ''}"
         )
         name += "".join(f", {part}" if isinstance(part, str) else f", {part:g} KiB" for part in more)
-        cells = [Cell(format_number(values.get((*place, p), math.nan))) for p in parts]
+        cells = [
+            Cell((format_share if p in shares else format_number)(values.get((*place, p), math.nan))) for p in parts
+        ]
         rows.append((Cell(name), *cells))
-    head = ("Run", "Mean QCT, ms", "p99, ms", "Unanswered", "Mean FCT, ms", "Drops", "Timeouts", "CNMs", "Congested")
+    times = ("Mean QCT, ms", "p99, ms", "Unanswered", "Mean FCT, ms")
+    head = ("Run", *times, "Drops", "Timeouts", "CNMs", "Congested, of the ports' time")
     return Table("Queries, background flows and losses; means over seeds", head, rows)
 
 

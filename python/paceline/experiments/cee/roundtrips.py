@@ -30,7 +30,7 @@ from paceline.reproduce.claims import Place, Values
 from paceline.reproduce.model import Drawing, Experiment, Point, Run, Runs, Scale, Shown
 from paceline.scenario import Adapter, FlowRow, Flows, GraphLink, GraphTopology, Records, Scenario, Series
 from paceline.scenario import Run as RunSettings
-from paceline.tables import Cell, Table, format_number
+from paceline.tables import Cell, Table, format_number, format_share
 
 BURSTS: Final = 5
 _BURST_US: Final = {Scale.TINY: 3_000, Scale.QUICK: 12_000, Scale.PAPER: 12_000}
@@ -198,7 +198,9 @@ def _table(values: Values) -> Table:
     rows = []
     for place in dict.fromkeys(key[:-1] for key in values):
         name = ", ".join(_named(part) for part in place)
-        rows.append((Cell(name), *(Cell(format_number(values.get((*place, p), math.nan))) for p in parts)))
+        numbers = [values.get((*place, p), math.nan) for p in parts]
+        texts = [(format_share if p == "use" else format_number)(n) for p, n in zip(parts, numbers, strict=True)]
+        rows.append((Cell(name), *map(Cell, texts)))
     return Table("Means over seeds", ("Run", *(_HEADS[p] for p in parts)), rows)
 
 
@@ -217,13 +219,13 @@ _KINDS: Final = {
 _HEADS: Final = {
     "swing": "Longest over shortest delay in 1 ms",
     "longest_us": "Longest delay, us",
-    "late": "RTO over it",
+    "late": "RTO over longest delay",
     "timeouts": "Timeouts",
     "drops": "Drops",
     "use": "Link used",
-    "lost": "Lost, of 1,000",
+    "lost": "Packets lost, of 1,000",
     "jain": "Jain's index",
-    "over": "Near over far",
+    "over": "Bytes, near over far",
     "near_ms": "FCT near, ms",
     "far_ms": "FCT far, ms",
 }

@@ -121,7 +121,7 @@ def _drawings(runs: Runs, scale: Scale) -> Iterator[Drawing]:
     )
     instants = {f"{link} fails": window.warmup_us * 1e6}
     name = f"Flows under way, hosts of {FAILED[0]}"
-    figure = plot.timeline(series, name, looks=looks, dashes=True, instants=instants)
+    figure = plot.timeline(series, name, counts=True, looks=looks, dashes=True, instants=instants)
     yield Drawing("H14-under-way", figure, caption)
 
 

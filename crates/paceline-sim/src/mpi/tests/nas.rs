@@ -143,6 +143,7 @@ fn ranks_that_a_benchmark_does_not_run_on_are_refused() {
     let named = |name, class| Generator::named(name, class).unwrap_err().to_string();
     assert_eq!(named("lu", Some("A")), "program = lu: no such program; allowed: bt, cg, ft, is, mg, wrf");
     assert_eq!(named("ft", Some("E")), "class = E: no such class; allowed: S, W, A, B, C, D");
+    assert_eq!(named("ft", None), "class: missing, and ft has none of its own; allowed: S, W, A, B, C, D");
     assert_eq!(named("wrf", Some("A")), "class = A: wrf has no classes; allowed: no class");
     let many = Setting { iterations: Some(u32::MAX), ..Setting::new(4) };
     assert!(make("ft", Class::A, &many).unwrap_err().to_string().contains("fewer iterations"));

@@ -188,6 +188,7 @@ const WORKLOADS: &[Mistake] = &[
     Mistake { text: "kind = \"poisson\"\nscheme = \"one\"\nduration = \"1ms\"\nload.of = \"a->b\"\n[routing]\nchoice = \"d_mod_k\"\n",
         line: 4, field: "load.of", value: Some("\"a->b\""), problem: "the share of a link is worked out for paths by chance", allowed: "\"host\"" },
     Mistake { text: "kind = \"flows\"\nscheme = \"one\"\n", line: 0, field: "rows", value: None, problem: "missing", allowed: "one of file and rows" },
+    Mistake { text: "kind = \"flows\"\nscheme = \"one\"\nrows = []\n", line: 3, field: "rows", value: Some("[]"), problem: "no flows", allowed: "at least one" },
     Mistake { text: "kind = \"flows\"\nscheme = \"one\"\nrows = [\n{ src = 1, dst = 1, bytes = \"1B\" }]\n", line: 4, field: "rows.0.dst",
         value: Some("1"), problem: "same as src", allowed: "another host" },
     Mistake { text: "kind = \"flows\"\nscheme = \"one\"\nrows = [\n{ src = 1, dst = 2 }]\n", line: 4, field: "rows.0.bytes",

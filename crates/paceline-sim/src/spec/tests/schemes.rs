@@ -251,7 +251,7 @@ fn series_are_as_fine_as_asked_for_or_say_so() {
         ]
     );
     let (_, _, notes) = sampled(&["records.series.flows=[0, 99]"]);
-    assert_eq!(notes, ["records.series.flows: no sample fell into the life of flow 99"]);
+    assert_eq!(notes, ["records.series.flows: there was no flow 99"]);
     assert_eq!(sampled(&["records.series.interval=off", "records.series.flows=[]"]).0, None);
     // A port named is sampled also where no others are.
     let (_, files) = run_star("cc = 'hpcc'", &["records.series.busiest=0", "records.series.ports=[\"5:4\"]"]);
@@ -334,6 +334,18 @@ fn what_is_set_in_vain_is_told() {
     }
     let late = |warmup: &str| told(warmup).warnings.iter().any(|w| w.ends_with("nothing is measured"));
     assert!(late("run.warmup=1us") && !late("run.warmup=0s"));
+}
+
+/// A run that ended before anything had begun said that 0 of 0 flows had finished, as if all were well.
+#[test]
+fn a_run_in_which_nothing_starts_says_so() {
+    let told = |set: &[&str]| run_star("cc = 'hpcc'", set).0.warnings;
+    assert_eq!(told(&["workloads.0.start=100us", "run.stop=101us"]), Vec::<String>::new());
+    let rows = "workloads=[{ kind = 'flows', rows = [{ src = 0, dst = 1, bytes = '1B', start = '300us' }] }]";
+    assert_eq!(told(&[rows]), ["no flow started: the run ended at 200us"]);
+    let open =
+        "workloads=[{ kind = 'rpc', mode = 'open', clients = [0], servers = [1], load.value = 0.001, end = '1us' }]";
+    assert_eq!(told(&[open]), ["no query was asked: the run ended at 0ps"]);
 }
 
 /// The reference's NIC took the place of these transports without a word.
