@@ -202,12 +202,7 @@ impl Resolved {
 
     /// Follows the rates and windows of these flows as well, as the option `--follow-flow` asks.
     pub fn follow(&mut self, flows: &[u64]) {
-        let all = &mut self.spec.records.series.flows;
-        for flow in flows {
-            if !all.contains(flow) {
-                all.push(*flow);
-            }
-        }
+        self.spec.records.series.flows.extend_from_slice(flows);
         self.followed.extend_from_slice(flows);
     }
 

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Ready;
-use super::choice::kind_name;
 use paceline_proto::units::Duration;
 
+use super::Ready;
+use super::choice::kind_name;
 use crate::engine::Ending;
 use crate::engine::windows::Windows;
 use crate::graph::NodeId;
