@@ -152,8 +152,8 @@ KINDS: Final = (
         (
             ("slowdown", "geometric mean of slowdowns"),
             ("worst", "slowdown of the slowest program"),
-            ("drops", "packets dropped, mean of a run"),
-            ("timeouts", "timeouts, mean of a run"),
+            ("drops", "packets dropped, all programs"),
+            ("timeouts", "timeouts, all programs"),
         ),
     ),
 )
