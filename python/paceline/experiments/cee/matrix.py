@@ -105,9 +105,10 @@ class Kind:
         }
         caption = (
             f"{self.title} in the 24 cells, means over seeds, counts too. The darker the more: shades follow the "
-            "logarithm, in each map from its least value to its largest, and cannot be compared between maps. A dash "
-            "where nothing was run."
+            "logarithm, in each map from its least value to its largest, and cannot be compared between maps."
         )
+        if not all(math.isfinite(value) for cells in maps.values() for row in cells for value in row):
+            caption += " A dash where nothing was run."
         yield Drawing(f"{self.id}-cells", multiples.heat_maps(maps, rows, columns), caption)
 
     def show(self, runs: Runs, _scale: Scale) -> Shown:
