@@ -144,27 +144,27 @@ class Limits:
 
 def at_least(limit: float) -> Limits:
     """``≥ limit``."""
-    return Limits(limit, math.inf, f"≥ {limit:g}")
+    return Limits(limit, math.inf, f"≥ {limit:,g}")
 
 
 def at_most(limit: float) -> Limits:
     """``≤ limit``."""
-    return Limits(-math.inf, limit, f"≤ {limit:g}")
+    return Limits(-math.inf, limit, f"≤ {limit:,g}")
 
 
 def above(limit: float) -> Limits:
     """``> limit``."""
-    return Limits(limit, math.inf, f"> {limit:g}", is_open=True)
+    return Limits(limit, math.inf, f"> {limit:,g}", is_open=True)
 
 
 def below(limit: float) -> Limits:
     """``< limit``."""
-    return Limits(-math.inf, limit, f"< {limit:g}", is_open=True)
+    return Limits(-math.inf, limit, f"< {limit:,g}", is_open=True)
 
 
 def between(low: float, high: float) -> Limits:
     """From ``low`` to ``high``."""
-    return Limits(low, high, f"{low:g} to {high:g}")
+    return Limits(low, high, f"{low:,g} to {high:,g}")
 
 
 def percent_of(value: float, percent: float) -> Limits:

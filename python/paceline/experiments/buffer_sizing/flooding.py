@@ -287,12 +287,12 @@ def _table(values: Values) -> Table:
             cells = [Cell(format_number(values[variant, name, what])) for what in parts]
             # Losses of the warm-up in brackets: all schemes begin with full windows of many connections at once.
             cells += [
-                Cell(" ".join([format_number(values[variant, name, what]), f"({values[variant, name, before]:.0f})"]))
+                Cell(" ".join([format_number(values[variant, name, what]), f"({values[variant, name, before]:,.0f})"]))
                 for what, before in (("drops", "drops_warmup"), ("timeouts", "timeouts_warmup"))
             ]
             rows.append((Cell(f"{STACKS[name].title}, {variant}"), *cells))
     head = ("Scheme, variant", "Answered/s", "Mean QCT, us", "p95, us", "p99, us", "Queue p50, KB", "p99, KB")
-    more = ("Link busy, %", "Drops (in warm-up)", "Timeouts")
+    more = ("Link busy, %", "Drops (in warm-up)", "Timeouts (same)")
     return Table("The victim, and the bottleneck's queue, after the warm-up", (*head, *more), rows)
 
 

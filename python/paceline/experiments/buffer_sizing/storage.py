@@ -67,7 +67,7 @@ STAGES: Final = "max_stage_0"
 """Variant: HPCC as its authors say they simulated it, without rounds of additive increase."""
 
 ABOUT: Final = {
-    STAGES: "HPCC's maxStage is 0 instead of the 5 of its paper; see testbed.MAX_STAGE",
+    STAGES: "HPCC's maxStage is 0 instead of the 5 of its paper (docs/buffer-sizing.md)",
     "slow_start": "HPCC's new connections begin at a tenth of the line rate",
     "connections_8": "8 connections of each pair: hashing loads the two NICs of a server unevenly",
     "any_connection": "a query takes any connection, and may wait behind a long one",
@@ -315,8 +315,10 @@ def size_rule(values: Values) -> list[Claim]:
     return found
 
 
-def _table(runs: Runs) -> Table:
-    rows = []
+def _tables(runs: Runs) -> list[Table]:
+    """Slowdowns, and queues with links: side by side they would not fit on a page."""
+    slow: list[tuple[Cell, ...]] = []
+    queues: list[tuple[Cell, ...]] = []
     for variant in (*VARIANTS, *HPCC, STAGES):
         values = _measure(runs.where(variant=variant))
         for name, stack in STACKS.items():
@@ -325,15 +327,22 @@ def _table(runs: Runs) -> Table:
             places: list[list[Place]] = [[(name, "qps")]]
             places += [[(name, size, q) for q in (50, 99)] for size in SIZES]
             places.append([(name, "short", 99)])
-            places += [[(name, _HOST_PORTS, q, when) for q in (50, 99)] for when in ("all", "busy")]
-            cells = [" / ".join(format_number(values[place]) for place in pair) for pair in places]
-            cells += [format_number(values[name, what]) for what in ("carried", "carried most")]
-            cells.append(" / ".join(format_number(values[name, what]) for what in ("open warmup", "open end", "asked")))
-            rows.append((Cell(f"{stack.title}, {variant}"), *(Cell(c) for c in cells)))
-    head = ("Scheme, variant", "Answered/s", *(f"{s // 1000} KB: p50 / p99" for s in SIZES), "up to 32 KB: p99")
-    caption = "Slowdown by query size; queue at ports to servers; links to servers; queries under way"
-    head = (*head, "Queue p50 / p99, KB", "while busy, KB", "Links busy, %", "busiest link, %")
-    return Table(caption, (*head, "under way: warm-up / end, of all, MB"), rows)
+            at: list[list[Place]] = [[(name, _HOST_PORTS, q, when) for q in (50, 99)] for when in ("all", "busy")]
+            at += [[(name, what)] for what in ("carried", "carried most")]
+            at.append([(name, what) for what in ("open warmup", "open end", "asked")])
+            for rows, found in ((slow, places), (queues, at)):
+                cells = [Cell(" / ".join(format_number(values[place]) for place in several)) for several in found]
+                rows.append((Cell(f"{stack.title}, {variant}"), *cells))
+    sizes = (f"{s // 1000} KB: p50 / p99" for s in SIZES)
+    links = ("Links busy, %", "busiest link, %", "Under way: warm-up / end, of all, MB")
+    return [
+        Table("Slowdown by query size", ("Scheme, variant", "Answered/s", *sizes, "up to 32 KB: p99"), slow),
+        Table(
+            "Queue at ports to servers; links to servers; queries under way",
+            ("Scheme, variant", "Queue p50 / p99, KB", "while busy, KB", *links),
+            queues,
+        ),
+    ]
 
 
 _JUDGED: Final = {
@@ -439,7 +448,7 @@ def _experiment(
     def show(runs: Runs, _scale: Scale) -> Shown:
         return Shown(
             _drawings(runs, name),
-            [_table(runs)],
+            _tables(runs),
             [*REMARKS, *(f"Variant {n}: {t}." for n, t in ABOUT.items())],
         )
 

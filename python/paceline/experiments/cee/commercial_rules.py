@@ -94,16 +94,16 @@ def ruin_rule(values: Values) -> list[Claim]:
     found = []
     for scheme, title in TITLES.items():
         over = ratio(values, ("qcn20", scheme, 0.0, 0.0, "qct_ms"), ("base", scheme, 0.0, 0.0, "qct_ms"))
-        statement = f"mean QCT without PFC, QCN 20 over nothing, {title}"
+        statement = f"mean QCT without PFC, QCN 20 over no marking, {title}"
         found.append(Claim(scheme, statement, over, judge.between(2, 5), published="2.31 to 4.11"))
     for scheme, title in TITLES.items():
         over = ratio(values, (NIC, scheme, 0.0, 0.0, "qct_ms"), ("base", scheme, 0.0, 0.0, "qct_ms"))
-        statement = f"mean QCT without PFC, {ALL_CELLS[NIC].title}, over nothing, {title}"
+        statement = f"mean QCT without PFC, {ALL_CELLS[NIC].title}, over no marking, {title}"
         limits = judge.between(2, 5)
         found.append(Claim(scheme, statement, over, limits, published="2.31 to 4.11", variant="limiter_per_adapter"))
     for cell, variant in (("qcn20", "load_20"), (NIC, "limiter_per_adapter_load_20")):
         places = ((c, "new_reno", 0.0, 0.0, "load 20 %", "qct_ms") for c in (cell, "base"))
-        statement = f"mean QCT without PFC, {ALL_CELLS[cell].title}, over nothing, NewReno, background of 20 %"
+        statement = f"mean QCT without PFC, {ALL_CELLS[cell].title}, over no marking, NewReno, background of 20 %"
         limits = judge.between(2, 5)
         over = ratio(values, *places)
         found.append(Claim("new_reno", statement, over, limits, published="2.31 to 4.11", variant=variant))

@@ -192,7 +192,7 @@ def _named(kind: Kind) -> str:
         return "a pair of hosts alone"
     said = f"{flows}, {kind.udp} of them UDP" if kind.udp else flows
     said += " that end" if kind.ends else ", the last one late" if kind.late else " without end"
-    return said + (", small messages beside them" if kind.ping else ", closely sampled" if kind.short else "")
+    return said + (", small messages" if kind.ping else ", closely sampled" if kind.short else "")
 
 
 def table(values: Values) -> Table:
@@ -212,11 +212,13 @@ def table(values: Values) -> Table:
     for place in places:
         kind, cell, scheme, pfc = place
         cells = [Cell(format_number(values.get((*place, what), math.nan))) for what in parts]
-        cell_name = "no marking" if cell == "base" else CELLS[str(cell)].title
-        name = f"{_named(KINDS[str(kind)])}, {cell_name}, {TITLES[str(scheme)]}, {'PFC' if pfc else 'no PFC'}"
+        name = (
+            f"{_named(KINDS[str(kind)])}, {CELLS[str(cell)].title}, {TITLES[str(scheme)]}, {'PFC' if pfc else 'no PFC'}"
+        )
         rows.append((Cell(name), *cells))
-    caption = "Queue at the receiver's port, losses and completion times; means over seeds"
-    return Table(caption, ("Run", *parts.values()), rows)
+    what = "losses and completion times" if "fct_ms" in parts else "and losses"
+    comma = "," if "fct_ms" in parts else ""
+    return Table(f"Queue at the receiver's port{comma} {what}; means over seeds", ("Run", *parts.values()), rows)
 
 
 REMARKS: Final = [

@@ -18,11 +18,6 @@ from paceline.tables import Cell, Table, format_number
 _TCP: Final = tuple(SCHEMES)
 
 
-def _does(cell: str) -> str:
-    """What switches do, for headings."""
-    return "no marking" if cell == "base" else CELLS[cell].title
-
-
 def _headed(text: str) -> str:
     """A text as a heading; p99 stays as it is."""
     return text if text.startswith("p99") else text[0].upper() + text[1:]
@@ -68,7 +63,7 @@ class Kind:
             for cell in CELLS:
                 for pfc in (0, 1):
                     for what, text in self.parts[:2]:
-                        statement = f"{title}, {_does(cell)}, {'with' if pfc else 'without'} PFC: {text}"
+                        statement = f"{title}, {CELLS[cell].title}, {'with' if pfc else 'without'} PFC: {text}"
                         value = values.get((*self.place(cell, scheme, pfc), what), math.nan)
                         found.append(Claim(f"{scheme}.{cell}.pfc{pfc}.{what}", statement, value))
         return found
@@ -81,7 +76,7 @@ class Kind:
                 for pfc in (0, 1):
                     place = self.place(cell, scheme, pfc)
                     cells = [Cell(format_number(values.get((*place, what), math.nan))) for what, _ in self.parts]
-                    rows.append((Cell(f"{title}, {_does(cell)}, {'PFC' if pfc else 'no PFC'}"), *cells))
+                    rows.append((Cell(f"{title}, {CELLS[cell].title}, {'PFC' if pfc else 'no PFC'}"), *cells))
         head = ("Cell", *(_headed(text) for _, text in self.parts))
         return Table(f"{self.title}; means over seeds", head, rows)
 
@@ -100,7 +95,7 @@ class Kind:
     def drawings(self, values: Values) -> Iterator[Drawing]:
         """A map for each quantity: schemes and PFC across, what switches do down."""
         columns = [f"{title}\n{'PFC' if pfc else 'no PFC'}" for title in TITLES.values() for pfc in (0, 1)]
-        rows = [_does(cell) for cell in CELLS]
+        rows = [CELLS[cell].title for cell in CELLS]
         maps = {
             _headed(text): [
                 [values.get((*self.place(cell, scheme, pfc), what), math.nan) for scheme in TITLES for pfc in (0, 1)]
@@ -110,9 +105,10 @@ class Kind:
         }
         caption = (
             f"{self.title} in the 24 cells, means over seeds, counts too. The darker the more: shades follow the "
-            "logarithm, in each map from its least value to its largest, and cannot be compared between maps. A dash "
-            "where nothing was run."
+            "logarithm, in each map from its least value to its largest, and cannot be compared between maps."
         )
+        if not all(math.isfinite(value) for cells in maps.values() for row in cells for value in row):
+            caption += " A dash where nothing was run."
         yield Drawing(f"{self.id}-cells", multiples.heat_maps(maps, rows, columns), caption)
 
     def show(self, runs: Runs, _scale: Scale) -> Shown:
@@ -157,8 +153,8 @@ KINDS: Final = (
         (
             ("slowdown", "geometric mean of slowdowns"),
             ("worst", "slowdown of the slowest program"),
-            ("drops", "packets dropped, mean of a run"),
-            ("timeouts", "timeouts, mean of a run"),
+            ("drops", "packets dropped, all programs"),
+            ("timeouts", "timeouts, all programs"),
         ),
     ),
 )

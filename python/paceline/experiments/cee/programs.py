@@ -54,6 +54,12 @@ def _clocks(scale: Scale) -> Sequence[Point]:
     return [*found, *scientific.points(("base",), _schemes(scale), (0, 1), scale, "clock_1ms")]
 
 
+def _show_watched(runs: Runs, _scale: Scale) -> Shown:
+    """What the ports of the one program show."""
+    table = scientific.watched_table(scientific.measure(runs), str(runs.values("program")[0]))
+    return Shown((), [table], scientific.REMARKS)
+
+
 def _split(runs: Runs) -> tuple[Runs, Runs]:
     """Programs and queries."""
     mine = tuple(r for r in runs if "program" in r.point.key)
@@ -83,7 +89,7 @@ EXPERIMENTS = (
         _watched,
         measure=measure,
         rule=rules.sustained_rule,
-        show=show,
+        show=_show_watched,
     ),
     experiment(
         "E14",

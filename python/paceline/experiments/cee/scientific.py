@@ -165,17 +165,40 @@ def measure(runs: Runs) -> Values:
     return found
 
 
+def _run_name(place: Place) -> str:
+    cell, scheme, pfc, *more = place
+    name = f"{ALL_CELLS[str(cell)].title}, {TITLES[str(scheme)]}, {'PFC' if pfc else 'no PFC'}"
+    return name + (f", {more[0]}" if more else "")
+
+
+def watched_table(values: Values, program: str) -> Table:
+    """What one program does whose ports are watched."""
+    parts = {
+        "slowdown": "Slowdown",
+        "drops": "Drops",
+        "timeouts": "Timeouts",
+        "involved": "Hosts behind over 80 KB",
+        "longest_ms": "Longest stretch, ms",
+        "congested_ms": "Time in all, ms",
+    }
+    rows = []
+    for place in dict.fromkeys(key[1:-1] for key in values):
+        found = (values.get(("watched", *place, what), math.nan) for what in parts)
+        rows.append((Cell(_run_name(place)), *(Cell(format_number(value)) for value in found)))
+    caption = (
+        f"{program.upper()}: share of the hosts whose port ever held over 80 KB, and when any did; means over seeds"
+    )
+    return Table(caption, ("Run", *parts.values()), rows)
+
+
 def table(values: Values) -> Table:
     """Slowdown by program and cell."""
     programs = [p for p in dict.fromkeys(str(key[0]) for key in values) if p not in ("all", "watched")]
     rows = []
     for place in dict.fromkeys(key[1:-1] for key in values):
-        cell, scheme, pfc, *more = place
-        name = f"{ALL_CELLS[str(cell)].title}, {TITLES[str(scheme)]}, {'PFC' if pfc else 'no PFC'}"
-        name += f", {more[0]}" if more else ""
         cells = [values.get((p, *place, "slowdown"), math.nan) for p in (*programs, "all")]
         cells += [values.get(("all", *place, what), math.nan) for what in ("drops", "timeouts")]
-        rows.append((Cell(name), *(Cell(format_number(v)) for v in cells)))
+        rows.append((Cell(_run_name(place)), *(Cell(format_number(v)) for v in cells)))
     head = ("Run", *(p.upper() for p in programs), "Geometric mean", "Drops", "Timeouts")
     return Table("Slowdown over the ideal network, and what is counted in all programs; means over seeds", head, rows)
 

@@ -76,7 +76,7 @@ class Cell:
 
 
 CELLS: Final[Mapping[str, Cell]] = {
-    "base": Cell("nothing"),
+    "base": Cell("no marking"),
     "red": Cell("ECN-RED", red=True),
     "qcn20": Cell("QCN 20", qcn=20_480),
     "qcn66": Cell("QCN 66", qcn=67_584),

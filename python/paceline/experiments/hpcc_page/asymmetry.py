@@ -117,7 +117,8 @@ def _drawings(runs: Runs, scale: Scale) -> Iterator[Drawing]:
     caption = (
         f"WebSearch at 70 % load: flows between hosts 0 to {NEAR_HOSTS - 1}, those of the switch {FAILED[0]}, and all "
         f"others that have started and not finished; mean over {len(runs.seeds)} seeds. Dashed: the link {link} "
-        f"fails at {window.warmup_us / 1000:g} ms. Arrivals end at {window.arrivals_us / 1000:g} ms. {scale} scale."
+        f"fails at {window.warmup_us / 1000:g} ms. Arrivals end at {window.arrivals_us / 1000:g} ms. "
+        f"Measured at {scale} scale."
     )
     instants = {f"{link} fails": window.warmup_us * 1e6}
     name = f"Flows under way, hosts of {FAILED[0]}"

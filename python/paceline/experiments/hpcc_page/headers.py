@@ -92,9 +92,9 @@ def show(runs: Runs, _scale: Scale) -> Shown:
     for name in runs.values("scheme"):
         wire = measured(runs.one(scheme=name).results())
         frame = PAYLOAD_BYTES + wire.header_bytes
-        texts = (f"{wire.header_bytes:g}", f"{frame:g}", f"{wire.ack_bytes:g}", f"{wire.load:.3f}")
+        texts = (f"{wire.header_bytes:g}", f"{frame:,g}", f"{wire.ack_bytes:g}", f"{wire.load:.3f}")
         rows.append((Cell(name), *map(Cell, texts)))
-    rows.append((Cell("the page"), Cell("50"), Cell("1050"), Cell("60"), Cell("1.110")))
+    rows.append((Cell("the page"), Cell("50"), Cell("1,050"), Cell("60"), Cell("1.110")))
     head = ("Scheme", "Header (B)", "Full packet (B)", "ACK (B)", "Wire bytes per payload byte")
     return Shown(tables=[Table(f"Packets of {PAYLOAD_BYTES} bytes of payload", head, rows)])
 
