@@ -164,6 +164,7 @@ def table(values: Values) -> Table:
         name = (
             f"{ALL_CELLS[str(cell)].title}, {TITLES[str(scheme)]}, {'PFC' if pfc else 'no PFC'}{', UDP' if udp else ''}"
         )
+        more = [part for part in more if part != "study"]
         name += "".join(f", {part}" if isinstance(part, str) else f", {part:g} KiB" for part in more)
         cells = [
             Cell((format_share if p in shares else format_number)(values.get((*place, p), math.nan))) for p in parts
@@ -177,6 +178,7 @@ def table(values: Values) -> Table:
 REMARKS: Final = [
     "Queries of 20 KB messages from a random host over one host in every rack to all others and back, 5 % of the "
     "hosts' links; background flows of TrafPy's university set, 10 %, seven of ten in their rack.",
+    "Unanswered: of all queries. CNMs: notifications of QCN. Congested: switches' ports, by time, with over 80 KB.",
     "32 hosts at quick scale, two to one oversubscribed; 256 with full bisection at paper scale, for 7 s: 10,700 "
     "queries.",
 ]
