@@ -285,7 +285,10 @@ SUMMARY = (
     Column("engine.kind", str, "", "`windowed` or `sequential`; the results are the same."),
     Column("engine.why", str, "", "Why this engine."),
     Column(
-        "engine.lookahead_ps", int, "ps", "How soon a node can affect others, or hardly less: windows end so far apart."
+        "engine.lookahead_ps",
+        int,
+        "ps",
+        "How soon a node can affect others: windows end so far apart, or up to 4 % less.",
     ),
     Column("engine.threads", int, "threads", "Threads used."),
     Column("simulated_ps", int, "ps", "Simulated time at the end of the run."),

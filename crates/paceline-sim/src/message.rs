@@ -32,6 +32,7 @@ use endpoints::{Endpoints, endpoint};
 pub(crate) use places::Incoming;
 use places::{Outbound, Places};
 
+use crate::engine::windows::Windows;
 use crate::error::InputError;
 use crate::flow::SLOT_MASK;
 use crate::net::Net;
@@ -40,12 +41,19 @@ use crate::record::Status;
 use crate::scenario::{PathChoice, Scenario};
 use places::Turns;
 
-/// How long a flow's slot stays unused after its end, beside the time for which nodes are run at once, ps: packets of it may still come.
-pub(crate) const REST: u64 = MS;
+/// How long a flow's slot stays unused after its end, beside the lookahead, ps: packets of it may still come.
+const REST: u64 = MS;
 /// Never.
 const NEVER: u64 = u64::MAX;
 /// Timeouts in a row that may pass before a run counts as standing still.
 const PATIENCE: u64 = 16;
+
+/// How long slots and places of a scenario's flows stay unused after their end, ps. It must not depend on what is run at once where that
+/// is short: which place a message gets decides ties. A receiver's part hears of a message's end when the window is over.
+pub(crate) fn rest(scenario: &Scenario) -> u64 {
+    let windows = Windows::of(scenario);
+    (REST + windows.lookahead).max(windows.length())
+}
 
 /// The message transport of a run.
 pub(crate) struct Messages {
@@ -85,7 +93,7 @@ impl Messages {
         Ok(Some(Box::new(Self {
             places: vec![Places::default(); rates.len()],
             incoming: Vec::new(),
-            rest: REST + crate::engine::windows::Windows::of(scenario).length(),
+            rest: rest(scenario),
             patience: patience.saturating_mul(PATIENCE),
             is_tcp: matches!(endpoints, Endpoints::Tcp(_)),
             endpoints,

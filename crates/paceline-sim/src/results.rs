@@ -112,7 +112,7 @@ pub struct EngineSummary {
     pub kind: String,
     /// Why this one.
     pub why: String,
-    /// Shortest time in which one node can affect another, or hardly less, ps; windows end so far apart.
+    /// Shortest time in which one node can affect another, ps; windows end so far apart, or up to 4 % less.
     pub lookahead_ps: u64,
     /// Threads used.
     pub threads: usize,

@@ -60,6 +60,8 @@ impl Ahead {
 /// Windows of a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Windows {
+    /// How soon one node can affect another, ps; close ones apart.
+    pub lookahead: u64,
     /// From the end of one to the end of the next, ps: the lookahead, or a little less.
     pub width: u64,
     /// By node: the side it is on, 0 or 1, where the two are run in turn. Empty where all nodes are run in each window.
@@ -96,6 +98,7 @@ impl Windows {
         let total = links.iter().map(|(_, p)| p.rate.0 as f64).sum::<f64>().max(1.0);
         let least = links.first().map_or(0, |l| l.0);
         let made = |width: u64, close: Box<[bool]>, close_share: f64| Self {
+            lookahead: width,
             width,
             sides: Box::default(),
             close,

@@ -30,7 +30,7 @@ pub fn choose_engine(scenario: &Scenario) -> Result<(EngineChoice, String), Inpu
         ));
     }
     let windows = Windows::of(scenario);
-    let (ahead, frames) = (Duration(windows.width), windows.frames);
+    let (ahead, frames) = (Duration(windows.lookahead), windows.frames);
     if let Some(rto) = scenario.host.rto.filter(|rto| rto.initial.0 < ahead.0) {
         let why = format!("host.rto {} is shorter than the lookahead of {ahead}", rto.initial);
         return Ok((EngineChoice::Sequential, why));

@@ -58,7 +58,7 @@ pub struct Check {
     pub engine: String,
     /// Why this one.
     pub why: String,
-    /// Length of a window, ps.
+    /// How soon one node can affect another, ps.
     pub lookahead_ps: u64,
     /// Hosts, switches, links.
     pub size: [usize; 3],
@@ -160,7 +160,7 @@ struct Kept {
 impl Kept {
     /// Of the transport that keeps most.
     fn of(scenario: &Scenario) -> Self {
-        let rest_s = (crate::message::REST + Windows::of(scenario).length()) as f64 * 1e-12;
+        let rest_s = crate::message::rest(scenario) as f64 * 1e-12;
         let mut most = Self::default();
         for scheme in &scenario.schemes {
             let plain = |resting_bytes| Self { resting_bytes, rest_s, ..Self::default() };
@@ -277,7 +277,7 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
         warnings,
         engine: if windowed { "windowed" } else { "sequential" }.into(),
         why,
-        lookahead_ps: windows.width,
+        lookahead_ps: windows.lookahead,
         size: [hosts, graph.nodes() - hosts, graph.ports.len() / 2],
         flows: traffic.flows,
         extrapolated: drawn.flows == SAMPLE,

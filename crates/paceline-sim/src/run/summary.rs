@@ -52,7 +52,7 @@ pub(super) fn first_summary(
         engine: EngineSummary {
             kind: kind.into(),
             why: ready.choice.1.clone(),
-            lookahead_ps: Windows::of(scenario).width,
+            lookahead_ps: Windows::of(scenario).lookahead,
             threads: used,
         },
         schemes: spec.scheme_values(),
