@@ -1,5 +1,6 @@
 //! A network set up to run: engine, and what is recorded.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::choice::choose_engine;
@@ -101,12 +102,8 @@ pub(super) fn series_plan(spec: &Resolved, graph: &Graph, chosen: &[u32]) -> Opt
         ports.dedup();
     }
     let samples = if let Samples::Count(n) = series.samples { n as usize } else { samples_of(ports.len()) };
-    let mut flows: Vec<u64> = Vec::new();
-    for id in &series.flows {
-        if !flows.contains(id) {
-            flows.push(*id);
-        }
-    }
+    let (mut flows, mut seen) = (series.flows.clone(), BTreeSet::new());
+    flows.retain(|id| seen.insert(*id));
     Some(Plan { interval: interval.0, samples, ports, flows })
 }
 

@@ -186,7 +186,7 @@ def _drawings(runs: Runs) -> Iterator[Drawing]:
         if title == "ExpressPass":
             yield Drawing("A5-express-pass", plot.fct_cdf(samples), caption)
         else:
-            caption += " With RTO 10 ms the few flows that wait for a timeout make Homa's long; else the two agree."
+            caption += " A flow that waits for a timeout of 10 ms takes longer than that."
             yield Drawing("A5-homa-ndp", plot.fct_cdf(samples, looks=_LOOKS), caption)
 
 
