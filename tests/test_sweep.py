@@ -361,6 +361,47 @@ def test_a_field_of_a_table_that_is_set_may_vary(paceline, tmp_path):
     assert [row["switch.ecn.k_max"] for row in rows] == ["2MB", "3MB"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "file"),
+    [
+        (("sweep", "--vary", "switch.ecn.k_max=1MB,3 parsecs"), "--vary switch.ecn.k_max=3 parsecs"),
+        (("sweep", "--vary", "switch . ecn.k_max=3 parsecs"), "--vary switch.ecn.k_max=3 parsecs"),
+        (("sweep", "--case", "a: switch.ecn.k_max=3 parsecs"), "--case a: switch.ecn.k_max=3 parsecs"),
+        (("sweep", "--set", "switch.ecn.k_max=3 parsecs"), "--set switch.ecn.k_max=3 parsecs"),
+        (("sweep", "--vary", f"name={'x' * 200},y"), f"--vary name={'x' * 200}"),
+        (("size-buffers", "--buffers", "1MB,9999GB"), "--buffers 9999GB"),
+        (("size-buffers", "--buffers", "1MB,2MB", "--vary", "schemes.hpcc.eta=0.9,2"), "--vary schemes.hpcc.eta=2"),
+        (("size-buffers", "--set", "switch.buffer=9999GB"), "--set switch.buffer=9999GB"),
+        (("size-buffers", "--vary", "schemes.hpcc.eta=0.9,2"), "--vary schemes.hpcc.eta=2"),
+    ],
+)
+def test_an_error_in_a_sweep_names_the_option_that_was_typed(paceline, tmp_path, arguments, file):
+    """All were said to come from `--set`, which nobody had typed."""
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    outcome = paceline("--json-errors", arguments[0], "s.toml", *arguments[1:])
+    assert outcome.code == 2
+    assert json.loads(outcome.err)["file"] == file
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        (("size-buffers", "--buffers", "64KB,,1MB"), "--buffers"),
+        (("size-buffers", "--buffers", "64KB,0.064MB"), "--buffers"),
+        (("size-buffers", "--buffers", "1MB", "--vary", "switch.buffer=1MB,2MB"), "--vary"),
+        (("size-buffers", "--vary", "switch={buffer='1MB'}"), "--vary"),
+        (("sweep", "--case", "a: =3"), "--case"),
+        (("sweep", "--set", f"seed={2**63 - 2}", "--seeds", "3"), "--seeds"),
+    ],
+)
+def test_a_list_that_is_none_is_told_by_its_option(paceline, tmp_path, arguments, field):
+    """Sizes without a value were told as a `--vary switch.buffer=...`, the seed past the last as a field."""
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    outcome = paceline("--json-errors", arguments[0], "s.toml", *arguments[1:])
+    assert (outcome.code, json.loads(outcome.err)["field"]) == (2, field)
+
+
 def test_an_error_in_a_sweep_names_the_point(paceline, tmp_path):
     """All points come from one file and line: which values were wrong was left to guess."""
     (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import tomllib
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral
@@ -28,8 +28,13 @@ ProgressLike = Mode | Literal["auto", "plain", "none"] | Callable[[Snapshot], ob
 """What is shown while a run is under way, or a function that is called about ten times a second."""
 
 
+_OVERRIDE: Final = "--set "
+"""What the engine puts before an override that an error is about, in place of the file."""
+
 MOST_SCENARIO: Final = 4 << 20
 """Bytes of the longest scenario; the engine takes no more."""
+
+MOST_SEED: Final = 2**63 - 1
 
 HOP_COST: Final = {"homa": 1.9, "ndp": 2.2, "express_pass": 2.1, "new_reno": 1.9, "cubic": 1.9, "vegas": 1.9}
 """CPU time per link that a data packet crosses, over that of HPCC, which the engine's estimate is made for.
@@ -227,18 +232,18 @@ def read_scenario(path: Path) -> str:
     return read_input(path, "a scenario in TOML", most=MOST_SCENARIO)
 
 
-def check_overrides(overrides: Sequence[str]) -> None:
+def check_overrides(overrides: Sequence[str], field: str = "--set") -> None:
     """Refuses an override that is no assignment; whether the key exists is for the engine to say."""
     for override in overrides:
         if not isinstance(override, str):
             allowed = "key=value, as a text"
-            raise _native.input_error("is no text", field="--set", value=repr(override), allowed=allowed)
-        check_text(override, "--set")
+            raise _native.input_error("is no text", field=field, value=repr(override), allowed=allowed)
+        check_text(override, field)
         key, equals, _ = override.partition("=")
         if not key.strip() or not equals:
             raise _native.input_error(
                 "is not an assignment",
-                field="--set",
+                field=field,
                 value=override,
                 allowed="key=value, the key dotted as the scenario nests it",
             )
@@ -286,7 +291,7 @@ def check_numbers(
     """
     given = [(fields[0], threads, 1, 65535), *((fields[2], flow, 0, 10**12) for flow in follow_flows)]
     if seed is not None:
-        given.append((fields[1], seed, 0, 2**63 - 1))
+        given.append((fields[1], seed, 0, MOST_SEED))
     for field, value, least, most in given:
         if not isinstance(value, Integral) or isinstance(value, bool) or not least <= int(value) <= most:
             allowed = f"a whole number from {least} to {most}"
@@ -331,11 +336,29 @@ class Source:
         check_text(text, "scenario")
         return cls(text, "", None, str(scenario.name))
 
-    def placed(self, error: BaseException) -> BaseException:
-        """An error without the file and line of a text that its user never saw."""
-        if not isinstance(error, _native.InputError) or self.name or error.file:
+    def placed(self, error: BaseException, origins: Mapping[str, str] | None = None) -> BaseException:
+        """An error without the file and line of a text that its user never saw.
+
+        ``origins``: what the overrides are called that the user did not write as such (:attr:`Point.origins`).
+        """
+        if not isinstance(error, _native.InputError):
             return error
-        return _native.input_error(error.problem, field=error.field, value=error.value, allowed=error.allowed)
+        file, line = error.file, error.line
+        if not self.name and not file:
+            file = line = None
+        elif file and file.startswith(_OVERRIDE):
+            file = next((name for text, name in (origins or {}).items() if _told(text, file)), file)
+        if (file, line) == (error.file, error.line):
+            return error
+        return _native.input_error(
+            error.problem, file=file, line=line, field=error.field, value=error.value, allowed=error.allowed
+        )
+
+
+def _told(override: str, file: str) -> bool:
+    """Whether the engine, which cuts long ones, calls an override so."""
+    start = file.removeprefix(_OVERRIDE)
+    return override == start or (start.endswith("…") and override.startswith(start[:-1]))
 
 
 @contextmanager

@@ -22,7 +22,7 @@ import numpy as np
 
 from paceline import _native, files, plot, queries, summary
 from paceline.analysis import percentiles
-from paceline.reproduce.grid import dotted, grid
+from paceline.reproduce.grid import Axis, dotted, grid, replaces
 from paceline.reproduce.model import Point, Run, Runs
 from paceline.reproduce.sweep import prepare
 from paceline.results import Results
@@ -109,18 +109,22 @@ def points(
     found: list[Point] = []
     remarks: list[str] = []
     _all_differ([s.stem for s in scenarios], [str(s) for s in scenarios], "scenario")
+    _all_differ([_given(size) for size in buffers], buffers, "--buffers")
+    for text in vary:
+        if replaces(dotted(text), BUFFER):
+            raise _native.input_error(
+                "sets the buffer", field="--vary", value=text, allowed="--buffers A,B,... for that"
+            )
     for text in overrides if buffers else ():
         if dotted(text) == BUFFER:
             given = ",".join(buffers)
             raise _native.input_error("a buffer set as well", field="--buffers", value=given, allowed=f"without {text}")
     for scenario in scenarios:
-        chosen = list(buffers)
-        if not chosen:
-            chosen, remark = _halved(scenario, vary, overrides)
+        sizes = Axis(BUFFER, tuple(buffers), "--buffers")
+        if not buffers:
+            sizes, remark = _halved(scenario, vary, overrides)
             remarks += [f"{scenario.stem}: {remark}" if len(scenarios) > 1 else remark] if remark else []
-        sizes = [f"{BUFFER}={','.join(chosen)}", *vary]
-        made = grid(scenario, sizes, seeds=seeds, overrides=overrides, derived=() if buffers else (BUFFER,))
-        _all_differ([_given(size) for size in chosen], chosen, "--buffers")
+        made = grid(scenario, [sizes, *vary], seeds=seeds, overrides=overrides)
         found += [replace(p, key={"scenario": scenario.stem, **p.key}) for p in made]
     return found, remarks
 
@@ -132,25 +136,28 @@ def _all_differ(values: Sequence[object], texts: Sequence[str], field: str) -> N
             raise _native.input_error("twice", field=field, value=text, allowed="each once, files by their names")
 
 
-def _halved(scenario: Path, vary: Sequence[str], overrides: Sequence[str]) -> tuple[list[str], str]:
+def _halved(scenario: Path, vary: Sequence[str], overrides: Sequence[str]) -> tuple[Axis, str]:
     """The scenario's buffer and its halves, ascending, as far as all variants can be built; and why they end early."""
     source = Source.of(scenario)
+    origin = next((f"--set {text}" for text in reversed(overrides) if replaces(dotted(text), BUFFER)), source.name)
     lenient = [*overrides, "run.strict=false"]  # as `grid` has it
     resolved = tomllib.loads(_native.check(source.text, source.name, lenient, source.base)["resolved"])
     whole = _bytes(str(resolved["switch"]["buffer"]))
-    chosen: list[str] = []
+    chosen: tuple[str, ...] = ()
     for k in range(HALVINGS + 1):
         size = f"{max(whole >> k, 1)}B"
         try:
             # Kept and used again when the runs are made ready.
-            prepare(grid(scenario, [f"{BUFFER}={size}", *vary], overrides=overrides, derived=(BUFFER,)))
+            prepare(grid(scenario, [Axis(BUFFER, (size,), source=origin), *vary], overrides=overrides))
         except _native.InputError as error:
             if not chosen:
                 raise
             below, problem = _size(whole >> (k - 1)), error.problem or str(error)
-            return chosen, f"no buffer below {below} was tried: with {_size(whole >> k)}, {problem}"
-        chosen.insert(0, size)
-    return chosen, ""
+            return Axis(
+                BUFFER, chosen, source=origin
+            ), f"no buffer below {below} was tried: with {_size(whole >> k)}, {problem}"
+        chosen = (size, *chosen)
+    return Axis(BUFFER, chosen, source=origin), ""
 
 
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
@@ -168,7 +175,7 @@ def _given(text: str) -> int:
         return _bytes(text.strip("\"'"))
     except (KeyError, ValueError, OverflowError):
         allowed = "sizes such as 256KB or 32MiB (B, KB, MB, GB, KiB, MiB, GiB)"
-        raise _native.input_error("not a size", field="--buffers", value=text, allowed=allowed) from None
+        raise _native.input_error("not a size", field="--buffers", value=text or '""', allowed=allowed) from None
 
 
 def _buffer(run: Run) -> int:

@@ -8,13 +8,14 @@ import itertools
 import math
 import tomllib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from paceline import _native, files, parquet, queries
 from paceline.analysis import Sample, percentiles
 from paceline.reproduce.model import Point, Run, Runs
-from paceline.run import Source, check_overrides
+from paceline.run import MOST_SEED, Source, check_overrides
 
 MOST_RUNS = 100_000
 """Runs of one sweep; each has a folder of its own."""
@@ -25,20 +26,46 @@ _COUNTERS = (
 )
 
 
+@dataclass(frozen=True)
+class Axis:
+    """A field, the values it gets one after the other, and how errors call these."""
+
+    key: str
+    values: tuple[str, ...]
+    option: str = "--vary"
+    """The option they were typed after: with the key, or where it is another one, without."""
+    source: str = ""
+    """Where the values come from that were not typed."""
+
+    @classmethod
+    def of(cls, text: str) -> Axis:
+        """What is typed after ``--vary``; InputError when it is no such list."""
+        _, equals, rest = text.partition("=")
+        values = tuple(value.strip() for value in _split(rest))
+        if not equals or not dotted(text) or not all(values):
+            allowed = "key=value,value,...; the key dotted as the scenario nests it"
+            raise _native.input_error("not a list of values", field="--vary", value=text, allowed=allowed)
+        if len(set(values)) < len(values):
+            raise _native.input_error("a value twice", field="--vary", value=text, allowed="each value once")
+        return cls(dotted(text), values)
+
+    def told(self, value: str) -> str:
+        """What errors about a value name in place of the file."""
+        return self.source or f"{self.option} {f'{self.key}=' if self.option == '--vary' else ''}{value}"
+
+
 def grid(
     scenario: Path,
-    vary: Sequence[str],
+    vary: Sequence[str | Axis],
     *,
     seeds: int = 1,
     overrides: Sequence[str] = (),
     cases: Sequence[str] = (),
-    derived: Sequence[str] = (),
 ) -> list[Point]:
-    """All combinations of the values of ``vary``, texts as ``key=a,b,c``, each with ``seeds`` seeds.
+    """All combinations of the values of ``vary``, axes or texts as ``key=a,b,c``, each with ``seeds`` seeds.
 
     ``cases``, texts as ``name: key=a; key=b``, are one more axis whose values set several fields together: schemes
-    that need switches of their own. The seeds count up from the scenario's. ``derived`` are keys of ``vary`` whose
-    values were made from what ``overrides`` set.
+    that need switches of their own. The seeds count up from the scenario's.
 
     Raises InputError when a text is no such list, a key or case comes twice, what is set or varied would be replaced by
     a value that varies or is of a case, or the scenario is wrong.
@@ -48,26 +75,28 @@ def grid(
     # Warnings are of the points, which may have none: what varies can be what the scenario is warned of.
     lenient = [*overrides, "run.strict=false"]
     resolved = tomllib.loads(_native.check(source.text, source.name, lenient, source.base)["resolved"])
-    axes: dict[str, list[str]] = {}
-    for text in vary:
-        key, values = _axis(text)
+    axes: dict[str, Axis] = {}
+    for given in vary:
+        axis = Axis.of(given) if isinstance(given, str) else given
+        key, text = axis.key, given if isinstance(given, str) else f"{axis.key}={','.join(axis.values)}"
         if key in axes or key == "seed":
             problem = "the seed is not a field to vary here" if key == "seed" else "a field varied twice"
             allowed = "--seeds N" if key == "seed" else "each field once"
             raise _native.input_error(problem, field="--vary", value=text, allowed=allowed)
         # Values take effect in this order: a table would replace what varies in it.
         for inner in axes:
-            if _replaces(key, inner):
+            if replaces(key, inner):
                 allowed = f"after --vary {text}"
                 raise _native.input_error("a field of one that varies", field="--vary", value=inner, allowed=allowed)
-        axes[key] = values
+        axes[key] = axis
     first = int(resolved["seed"])
     together = _cases(cases)
     by_set = [(text, f"--set {text}") for text in overrides]
     by_case = [(text, f"{text} in --case {name}") for name, settings in together.items() for text in settings]
     for text, option in (*by_set, *by_case):
-        for key in axes:
-            if _replaces(key, dotted(text)) and key not in derived:
+        for key, axis in axes.items():
+            # What was made from a setting takes its place.
+            if replaces(key, dotted(text)) and not axis.source:
                 # The value that varies would win, in silence.
                 allowed = f"without {option}"
                 raise _native.input_error("a field varied and set", field="--vary", value=key, allowed=allowed)
@@ -75,26 +104,32 @@ def grid(
         for k, text in enumerate(settings):
             earlier = [(other, f"{other} before it") for other in settings[:k]]
             for other, option in (*by_set, *earlier):
-                if _replaces(dotted(text), dotted(other)):
+                if replaces(dotted(text), dotted(other)):
                     # The case would win, in silence.
                     problem, allowed = f"{dotted(other)} is set twice", f"without {option}"
                     value = f"{name}: {text}"
                     raise _native.input_error(problem, field="--case", value=value, allowed=allowed)
-    runs = seeds * max(len(together), 1) * math.prod(len(values) for values in axes.values())
+    runs = seeds * max(len(together), 1) * math.prod(len(axis.values) for axis in axes.values())
     if runs > MOST_RUNS:
         # Before they are listed: a billion points do not fit into memory.
         field, value = ("--seeds", str(seeds)) if seeds > 1 else ("--vary", f"{len(axes)} fields")
         allowed = f"at most {MOST_RUNS} runs, values times seeds"
         raise _native.input_error(f"{runs} runs are too many", field=field, value=value, allowed=allowed)
+    if first + seeds - 1 > MOST_SEED:
+        allowed = f"seeds up to {MOST_SEED}, and the scenario's is {first}"
+        raise _native.input_error("there are not so many", field="--seeds", value=str(seeds), allowed=allowed)
     return [
         Point(
             scenario=scenario,
-            key=({"case": case} if cases else {}) | dict(zip(axes, values, strict=True)),
+            key=({"case": case} if cases else {}) | {axis.key: value for axis, value in chosen},
             seed=seed,
-            overrides=(*overrides, *settings, *(f"{key}={value}" for key, value in zip(axes, values, strict=True))),
+            overrides=(*overrides, *settings, *(f"{axis.key}={value}" for axis, value in chosen)),
+            origins={text: f"--case {case}: {text}" for text in settings}
+            | {f"{axis.key}={value}": axis.told(value) for axis, value in chosen},
         )
         for case, settings in together.items()
-        for values in itertools.product(*axes.values())
+        for values in itertools.product(*(axis.values for axis in axes.values()))
+        for chosen in (tuple(zip(axes.values(), values, strict=True)),)
         for seed in range(first, first + seeds)
     ]
 
@@ -110,7 +145,7 @@ def _cases(texts: Sequence[str]) -> dict[str, list[str]]:
             raise _native.input_error("not a case", field="--case", value=text, allowed=allowed)
         if name.strip() in found:
             raise _native.input_error("a case twice", field="--case", value=text, allowed="each name once")
-        check_overrides(settings)
+        check_overrides(settings, "--case")
         if any(dotted(setting) == "seed" for setting in settings):
             # That of the point would win, in silence.
             problem = "the seed is not a field to vary here"
@@ -119,23 +154,12 @@ def _cases(texts: Sequence[str]) -> dict[str, list[str]]:
     return found or {"": []}
 
 
-def _axis(text: str) -> tuple[str, list[str]]:
-    key, equals, rest = text.partition("=")
-    values = [value.strip() for value in _split(rest)]
-    if not equals or not key.strip() or not all(values):
-        allowed = "key=value,value,...; the key dotted as the scenario nests it"
-        raise _native.input_error("not a list of values", field="--vary", value=text, allowed=allowed)
-    if len(set(values)) < len(values):
-        raise _native.input_error("a value twice", field="--vary", value=text, allowed="each value once")
-    return dotted(text), values
-
-
 def dotted(assignment: str) -> str:
     """The key of ``key=value`` as the engine reads it: blanks may stand around each of its parts."""
     return ".".join(part.strip() for part in assignment.partition("=")[0].split("."))
 
 
-def _replaces(key: str, other: str) -> bool:
+def replaces(key: str, other: str) -> bool:
     """Whether a value for ``key`` leaves nothing of one that was set for ``other`` before."""
     return f"{other}.".startswith(f"{key}.")
 

@@ -63,6 +63,8 @@ class Point:
     """Replaces the scenario's seed."""
     overrides: tuple[str, ...] = ()
     """``key=value`` texts as after ``--set``."""
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """What errors call those of the overrides that were not given as such: the option and value that were typed."""
 
     @property
     def label(self) -> str:

@@ -80,7 +80,7 @@ def _job(point: Point) -> Job:
     try:
         found = _checked(source, (*point.overrides, f"seed={point.seed}"))
     except _native.InputError as error:
-        placed = source.placed(error)
+        placed = source.placed(error, point.origins)
         placed.add_note(f"in the point {point.label}")
         raise placed from None
     resolved = found["resolved"]
