@@ -119,7 +119,7 @@ def test_a_folder_with_other_files_is_left_alone(paceline):
         Path("mine", name).write_text("years of work")
     outcome = paceline("--json-errors", "run", "s.toml", "--out", "mine")
     parts = json.loads(outcome.err)
-    assert (outcome.code, parts["field"], parts["value"]) == (2, "out", "mine")
+    assert (outcome.code, parts["field"], parts["value"]) == (2, "--out", "mine")
     assert "empty folder" in parts["allowed"]
     assert {p.name: p.read_text() for p in Path("mine").iterdir()} == dict.fromkeys(
         ("flows.csv", "thesis.tex"), "years of work"
@@ -141,12 +141,18 @@ def test_a_result_folder_is_replaced_and_other_files_in_it_stay(paceline):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_not_be_written_is_a_failure_with_its_name(paceline):
+def test_a_folder_that_may_not_be_written_is_refused_by_its_name(paceline):
     Path("s.toml").write_text(GOOD)
     Path("locked").mkdir(mode=0o500)
-    outcome = paceline("run", "s.toml", "--out", "locked/r")
-    assert outcome.code == 1
-    assert "locked" in outcome.err
+    for command in (
+        ("run", "s.toml", "--out", "locked/r"),
+        ("sweep", "s.toml", "--out", "locked/r"),
+        ("mpi", "export", "wrf", "--ranks", "4", "--out", "locked/w.goal"),
+    ):
+        outcome = paceline(*command)
+        assert outcome.code == 2
+        assert "error: --out = locked/" in outcome.err
+        assert "locked may not be written to" in outcome.err
 
 
 def limited(command: list[str], folder: Path, largest: int) -> subprocess.CompletedProcess[str]:
@@ -238,6 +244,40 @@ def test_what_is_no_regular_file_is_refused_as_input(paceline, field):
         assert field in outcome.err
         assert "not a file" in outcome.err
         (Path(field).rmdir if Path(field).is_dir() else Path(field).unlink)()
+
+
+@pytest.mark.parametrize("name", ["queues.csv", "series.csv", "scenario.toml", "flows.bin", "summary.json"])
+def test_a_file_of_a_result_that_cannot_be_read_is_bad_input(paceline, monkeypatch, name):
+    """Some ended with exit code 1 as if Paceline had failed, others with 2."""
+    Path("s.toml").write_text(GOOD)
+    assert paceline("run", "s.toml", "-q", "--out", "r").code == 0
+    Path("r", name).unlink()
+    # It is a file, and reading it is an error for everybody, root too.
+    Path("r", name).symlink_to("/proc/self/mem")
+    outcome = paceline("--json-errors", "report", "r", "--out", "page.html")
+    assert outcome.code == 2
+    parts = json.loads(outcome.err)
+    assert (parts["error"], parts["file"]) == ("input", f"r/{name}")
+    assert not Path("page.html").exists()
+
+
+@pytest.mark.parametrize("made", ["incast.toml", "c.toml", "c-flows.csv", "wrf.goal"])
+def test_a_file_to_be_written_is_not_replaced_unasked(paceline, made):
+    """Each said so with exit code 1, which scripts take for a failure of Paceline."""
+    Path("c.cm").write_text("Nodes 16\nConnections 1\n0->1 start 0 size 1\n")
+    commands = {"incast.toml": ("init", "incast"), "wrf.goal": ("mpi", "export", "wrf", "--ranks", "4")}
+    command = commands.get(made, ("htsim", "c.cm"))
+    for target, told in (("taken", "is there already"), ("nowhere", "is there already"), (None, "is a folder")):
+        if target == "taken":
+            Path(target).write_text("mine")
+        Path(made).unlink(missing_ok=True)
+        # A link that leads nowhere would be replaced as well.
+        Path(made).symlink_to(target) if target else Path(made).mkdir()
+        outcome = paceline(*command)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert f"{made}: {told}" in outcome.err
+        assert target is None or Path(made).is_symlink()
+    assert Path("taken").read_text() == "mine"
 
 
 def test_errors_are_one_line_that_does_nothing_to_a_terminal(paceline):

@@ -34,7 +34,7 @@ def test_a_folder_that_another_run_fills_is_left_alone(paceline):
     fcntl.flock(held, fcntl.LOCK_EX)
     outcome = paceline("--json-errors", "run", "s.toml", "--out", "r", "--seed", "9")
     parts = json.loads(outcome.err)
-    assert (outcome.code, parts["field"], parts["value"]) == (2, "out", "r")
+    assert (outcome.code, parts["field"], parts["value"]) == (2, "--out", "r")
     assert parts["problem"] == "another run is writing here"
     assert contents("r") == before
     os.close(held)

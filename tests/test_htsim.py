@@ -136,7 +136,8 @@ def test_nothing_is_replaced_unasked(paceline) -> None:
     Path("pair.cm").write_text(PAIR)
     assert paceline("htsim", "pair.cm").code == 0
     again = paceline("htsim", "pair.cm")
-    assert again.code == 1
+    assert again.code == 2
+    assert "--out = pair.toml: is there already" in again.err
     assert "--force" in again.err
     assert paceline("htsim", "pair.cm", "--mtu", "1500", "--force").code == 0
     assert 'payload = "1500B"' in Path("pair.toml").read_text()

@@ -35,8 +35,12 @@ def test_a_file_is_replaced_only_on_demand(tmp_path, capsys):
     file = tmp_path / "wrf.goal"
     arguments = ["mpi", "export", "wrf", "--ranks", "4", "--iterations", "1", "-o", str(file)]
     assert main(arguments) == 0
-    assert main(arguments) == 1
-    assert "--force" in capsys.readouterr().err
+    before = file.read_bytes()
+    assert main(arguments) == 2
+    said = capsys.readouterr().err
+    assert f"--out = {file}: is there already" in said
+    assert "--force" in said
+    assert file.read_bytes() == before
     assert main([*arguments, "--force"]) == 0
 
 

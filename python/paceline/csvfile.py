@@ -21,12 +21,16 @@ def read_csv(path: Path, kinds: Mapping[str, type], *, complete: bool, needed: b
     """
     dtypes: dict[type, type] = {int: np.int64, float: np.float64, str: np.str_}
     empty: dict[str, NDArray[Any]] = {name: np.zeros(0, dtype=dtypes[kind]) for name, kind in kinds.items()}
-    if not path.is_file():
-        if needed or path.exists():
-            raise ResultsError(path, "is not a file" if path.exists() else "is missing; the run that ended wrote it")
-        return empty
     try:
+        if not path.is_file():
+            if needed or path.exists():
+                raise ResultsError(
+                    path, "is not a file" if path.exists() else "is missing; the run that ended wrote it"
+                )
+            return empty
         text = path.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise ResultsError(path, f"cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise ResultsError(path, f"is not UTF-8 text: {error}") from error
     if not complete:  # a killed run leaves half a last row

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from paceline import _native
+from paceline.files import open_input
 from paceline.progress import Mode
 from paceline.run import reporting
 
@@ -28,6 +29,8 @@ def hpcc(
 
     Raises InputError when a file is missing or wrong.
     """
+    # As every command names a file that cannot be read; the engine would tell of a field `config`.
+    open_input(config, "a configuration of the HPCC simulator").close()
     with reporting(progress, config.name) as report:
         return _native.hpcc(
             str(config),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from paceline import _native
-from paceline.errors import Failure
+from paceline.files import check_new
 from paceline.words import many
 
 PROGRAMS = ("bt", "cg", "ft", "is", "mg", "wrf")
@@ -31,11 +31,10 @@ def export(
     ``problem_class`` is one of S, W, A, B, C, D, and nothing for ``wrf``; ``iterations`` as many as the class has
     if not given; ``compute_rate`` operations per second of a rank; times in the schedule are ns.
 
-    Raises InputError for what the program does not run with, :class:`paceline.errors.Failure` when the file is there.
+    Raises InputError for what the program does not run with, and when the file is there.
     """
     target = Path(f"{program}.goal") if out is None else out
-    if target.is_file() and not force:
-        raise Failure(f"{target} exists; --force replaces it")
+    check_new(target, force=force, option="--out")
     found = _native.mpi_export(
         program,
         target,

@@ -1,15 +1,21 @@
 """Options and arguments that several commands share."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from paceline import errors, files
+from paceline import _native, errors, files
 from paceline.progress import Mode
 
-ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO.toml", show_default=False, help="Scenario file.")]
+# Paths are `readable=False` throughout, that is, not looked at here: whoever reads one tells of it as of all that is
+# wrong with a file, and what is only written need not be readable.
+ScenarioFile = Annotated[
+    Path, typer.Argument(readable=False, metavar="SCENARIO.toml", show_default=False, help="Scenario file.")
+]
 Overrides = Annotated[
     list[str] | None,
     typer.Option(
@@ -34,6 +40,7 @@ Cache = Annotated[
     Path,
     typer.Option(
         "--cache",
+        readable=False,
         metavar="DIR",
         envvar="PACELINE_CACHE",
         show_envvar=False,
@@ -53,6 +60,24 @@ Jobs = Annotated[
     int | None,
     typer.Option("--jobs", "-j", metavar="N", min=1, show_default="cores", help="Runs at a time, memory permitting."),
 ]
+
+
+@contextmanager
+def naming(**options: str) -> Iterator[None]:
+    """Errors about what a function of the engine, or of the package, was given name the option that was typed for it.
+
+    Options by the name there, ``_`` for ``-``. Fields of scenarios and other files have other names, and keep them.
+    """
+    try:
+        yield
+    except _native.InputError as error:
+        option = options.get((error.field or "").replace("-", "_"))
+        if option is None:
+            raise
+        told = _native.input_error(
+            error.problem, file=error.file, line=error.line, field=option, value=error.value, allowed=error.allowed
+        )
+        raise told from None
 
 
 @dataclass(frozen=True)

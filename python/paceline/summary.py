@@ -1,6 +1,6 @@
 """The few lines that end a run, from what ``summary.json`` says."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from paceline.words import readable, simulated
@@ -20,18 +20,30 @@ _NOTABLE = {
 }
 
 
-def lines(summary: dict[str, Any], given: Collection[str] | None = None) -> list[str]:
+def lines(
+    summary: dict[str, Any], given: Collection[str] | None = None, received: Mapping[str, int] | None = None
+) -> list[str]:
     """How the run ended, what happened in it and how fast it was; what the summary lacks is left out.
 
     Of the settings without effect only those are told that the user made: ``given``, dotted; all without it.
+    ``received`` are flows by status at the receiver, where a report counts them there: over UDP, whose senders are done
+    whatever is lost.
     """
-    return [*_ending(summary), *mpi_lines(summary), *_counts(summary), *_speed(summary), *remarks(summary, given)]
+    return [
+        *_ending(summary, received),
+        *mpi_lines(summary),
+        *_counts(summary),
+        *_speed(summary),
+        *remarks(summary, given),
+    ]
 
 
-def _ending(summary: dict[str, Any]) -> list[str]:
-    flows = summary.get("flows", {})
+def _ending(summary: dict[str, Any], received: Mapping[str, int] | None) -> list[str]:
+    flows, how = summary.get("flows", {}), "finished"
+    if received is not None:
+        flows, how = {**flows, **received}, "received whole"
     queries = summary.get("queries")
-    finished = f"; {flows['finished']:,} of {flows['total']:,} flows finished" if flows else ""
+    finished = f"; {flows['finished']:,} of {flows['total']:,} flows {how}" if flows else ""
     if queries:
         answered = f"; {queries['answered']:,} of {queries['issued']:,} queries answered"
         finished = answered + (finished if flows.get("total") else "")

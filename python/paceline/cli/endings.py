@@ -3,7 +3,7 @@
 import json
 import shlex
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,17 @@ def print_json(value: dict[str, Any]) -> None:
     print(json.dumps(value, indent=2))
 
 
-def tell_summary(summary: dict[str, Any], *, given: Collection[str] | None = None, to_stderr: bool = False) -> None:
+def tell_summary(
+    summary: dict[str, Any],
+    *,
+    given: Collection[str] | None = None,
+    received: Mapping[str, int] | None = None,
+    to_stderr: bool = False,
+) -> None:
     """Prints the lines that end a run, as :func:`paceline.summary.lines` has them."""
     from paceline.summary import lines
 
-    print("\n".join(lines(summary, given)), file=sys.stderr if to_stderr else sys.stdout)
+    print("\n".join(lines(summary, given, received)), file=sys.stderr if to_stderr else sys.stdout)
 
 
 def raise_unless_ended(summary: dict[str, Any], partial: str) -> None:

@@ -5,15 +5,19 @@ from typing import Annotated
 
 import typer
 
+from paceline import _native
 from paceline.cli.endings import command, raise_unless_ended, tell_summary
-from paceline.options import JsonErrors, Progress, Quiet
+from paceline.options import JsonErrors, Progress, Quiet, naming
 from paceline.progress import Mode
 from paceline.words import many
 
 
 def hpcc(
     config: Annotated[
-        Path, typer.Argument(metavar="CONFIG.txt", show_default=False, help="Configuration of the HPCC simulator.")
+        Path,
+        typer.Argument(
+            readable=False, metavar="CONFIG.txt", show_default=False, help="Configuration of the HPCC simulator."
+        ),
     ],
     lenient: Annotated[
         bool, typer.Option("--lenient", help="Warns of what the HPCC simulator would ignore, instead of refusing it.")
@@ -65,29 +69,37 @@ def hpcc(
     """
     from paceline.hpcc import hpcc as run_config
 
-    summary = run_config(
-        config,
-        lenient=lenient,
-        qlen_dump_ms=qlen_dump_ms,
-        quirks=None if not quirk else [name for name in quirk if name != "none"],
-        without_quirks=without_quirk or (),
-        engine=engine,
-        progress=Mode.NONE if quiet else progress,
-    )
+    if quirk and without_quirk:
+        problem, allowed = "leaves out of all behaviours, and --quirk chose some", "either --quirk or --without-quirk"
+        raise _native.input_error(problem, field="--without-quirk", value=without_quirk[0], allowed=allowed)
+    with naming(quirk="--quirk", without_quirk="--without-quirk", engine="--engine"):
+        summary = run_config(
+            config,
+            lenient=lenient,
+            qlen_dump_ms=qlen_dump_ms,
+            quirks=None if not quirk else [name for name in quirk if name != "none"],
+            without_quirks=without_quirk or (),
+            engine=engine,
+            progress=Mode.NONE if quiet else progress,
+        )
     if not quiet:
         tell_summary(summary, to_stderr=True)
     raise_unless_ended(summary, "the files hold what was simulated until then")
 
 
 def htsim(
-    matrix: Annotated[Path, typer.Argument(metavar="FILE.cm", show_default=False, help="Connection matrix of htsim.")],
+    matrix: Annotated[
+        Path, typer.Argument(readable=False, metavar="FILE.cm", show_default=False, help="Connection matrix of htsim.")
+    ],
     topo: Annotated[
         Path | None,
-        typer.Option("--topo", metavar="FILE.topo", show_default="fat tree", help="Topology of htsim."),
+        typer.Option("--topo", readable=False, metavar="FILE.topo", show_default="fat tree", help="Topology of htsim."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="NAME.toml", show_default="FILE.toml", help="The scenario to write."),
+        typer.Option(
+            "--out", "-o", readable=False, metavar="NAME.toml", show_default="FILE.toml", help="The scenario to write."
+        ),
     ] = None,
     mtu: Annotated[int, typer.Option("--mtu", metavar="BYTES", help="Payload of a full packet.")] = 9000,
     cwnd: Annotated[int, typer.Option("--cwnd", metavar="N", help="First window, packets.")] = 30,

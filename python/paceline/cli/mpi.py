@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from paceline.cli.endings import print_json
-from paceline.options import AsJson, JsonErrors
+from paceline.options import AsJson, JsonErrors, naming
 
 
 def schedules(context: typer.Context) -> None:
@@ -44,7 +44,14 @@ def export(
     ] = "auto",
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE.goal", show_default="PROGRAM.goal", help="The schedule to write."),
+        typer.Option(
+            "--out",
+            "-o",
+            readable=False,
+            metavar="FILE.goal",
+            show_default="PROGRAM.goal",
+            help="The schedule to write.",
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replaces a file that is there.")] = False,
     as_json: AsJson = False,
@@ -61,18 +68,27 @@ def export(
     """
     from paceline import mpi
 
-    target, found = mpi.export(
-        program,
-        out,
-        ranks=ranks,
-        problem_class=problem_class,
-        iterations=iterations,
-        compute_rate=compute_rate,
-        seed=seed,
-        alltoall=alltoall,
-        allreduce=allreduce,
-        force=force,
-    )
+    with naming(
+        out="--out",
+        ranks="--ranks",
+        iterations="--iterations",
+        compute_rate="--compute-rate",
+        alltoall="--alltoall",
+        allreduce="--allreduce",
+        **{"class": "--class"},
+    ):
+        target, found = mpi.export(
+            program,
+            out,
+            ranks=ranks,
+            problem_class=problem_class,
+            iterations=iterations,
+            compute_rate=compute_rate,
+            seed=seed,
+            alltoall=alltoall,
+            allreduce=allreduce,
+            force=force,
+        )
     if as_json:
         print_json(found)
         return
@@ -81,7 +97,9 @@ def export(
 
 
 def info(
-    file: Annotated[Path, typer.Argument(metavar="FILE.goal", show_default=False, help="GOAL schedule.")],
+    file: Annotated[
+        Path, typer.Argument(readable=False, metavar="FILE.goal", show_default=False, help="GOAL schedule.")
+    ],
     as_json: AsJson = False,
     _json_errors: JsonErrors = False,
 ) -> None:

@@ -1,12 +1,12 @@
 """``paceline run`` and ``paceline report``."""
 
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated, Any, get_args
 
 import typer
 
 from paceline.cli.endings import command, raise_unless_ended, tell_summary
-from paceline.options import Baseline, JsonErrors, Overrides, Progress, Quiet, ScenarioFile, Side
+from paceline.options import Baseline, JsonErrors, Overrides, Progress, Quiet, ScenarioFile, Side, naming
 from paceline.progress import Mode
 
 
@@ -14,7 +14,9 @@ def run(
     scenario: ScenarioFile,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="DIR", show_default="results/SCENARIO", help="Where the result goes."),
+        typer.Option(
+            "--out", "-o", readable=False, metavar="DIR", show_default="results/SCENARIO", help="Where the result goes."
+        ),
     ] = None,
     threads: Annotated[
         int | None,
@@ -48,30 +50,48 @@ def run(
     from paceline.run import given_settings, read_scenario, result_folder
     from paceline.run import run as run_scenario
 
-    summary = run_scenario(
-        scenario,
-        out,
-        threads=1 if threads is None else threads,
-        seed=seed,
-        overrides=overrides or (),
-        follow_flows=follow_flow or (),
-        progress=Mode.NONE if quiet else progress,
-    )
+    with naming(out="--out"):
+        summary = run_scenario(
+            scenario,
+            out,
+            threads=1 if threads is None else threads,
+            seed=seed,
+            overrides=overrides or (),
+            follow_flows=follow_flow or (),
+            progress=Mode.NONE if quiet else progress,
+        )
     folder = result_folder(scenario, out)
     if not quiet:
-        tell_summary(summary, given=given_settings(read_scenario(scenario), overrides or ()))
+        given = given_settings(read_scenario(scenario), overrides or ())
+        tell_summary(summary, given=given, received=_received(summary, folder))
         print(f"result in {folder}; `{command('report', folder)}` draws it")
     raise_unless_ended(summary, f"the result until then is in {folder}")
 
 
+def _received(summary: dict[str, Any], folder: Path) -> dict[str, int] | None:
+    """Flows by status at the receiver where a report would count them there."""
+    if all(scheme.get("cc") != "udp" for scheme in summary.get("schemes", ())):
+        return None  # without waiting for NumPy
+    from paceline.results import Results
+
+    results = Results.load(folder)
+    return results.flow_counts("receiver") if results.default_side() == "receiver" else None
+
+
 def report(
     folders: Annotated[
-        list[Path], typer.Argument(metavar="DIR", show_default=False, help="Result folders, one or more.")
+        list[Path],
+        typer.Argument(readable=False, metavar="DIR", show_default=False, help="Result folders, one or more."),
     ],
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", metavar="DIR|FILE.html", show_default="the first DIR", help="Where the report goes."
+            "--out",
+            "-o",
+            readable=False,
+            metavar="DIR|FILE.html",
+            show_default="the first DIR",
+            help="Where the report goes.",
         ),
     ] = None,
     baseline: Annotated[
@@ -127,8 +147,10 @@ def report(
     at = out or folders[0]
     target = at if at.suffix == ".html" and not at.is_dir() else at / "report.html"
     if out is not None:
-        check_folder("--out", target.parent)
+        check_folder("--out", target.parent, typed=out)
     runs = [Results.load(folder) for folder in folders]
+    if out is None:
+        check_folder("DIR", target.parent)
     for run in runs:
         run.read_all()
         try:
@@ -152,8 +174,11 @@ def report(
     if baseline == "alone":
         from paceline import alone
 
-        for run in runs:
-            alone.load(run.path, run.flows.rows, threads=threads, progress=Mode.NONE if quiet else progress)
+        with naming(baseline="--baseline"):
+            for run in runs:
+                if not (run.path / alone.FILE).exists():
+                    check_folder("DIR", run.path)  # the flows alone are kept there
+                alone.load(run.path, run.flows.rows, threads=threads, progress=Mode.NONE if quiet else progress)
     page = write_report(folders, target, baseline=baseline, side=side, group=group)
     if not quiet:
         print(notice_text(Page(runs, None, baseline, side)), end="")

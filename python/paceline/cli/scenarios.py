@@ -8,7 +8,6 @@ import typer
 
 from paceline import _native, files
 from paceline.cli.endings import command, print_json
-from paceline.errors import Failure
 from paceline.options import AsJson, JsonErrors, Overrides, ScenarioFile
 
 
@@ -88,8 +87,7 @@ def init(
     """
     text = _native.template(name)
     path = Path(f"{name}.toml")
-    if path.exists() and not force:
-        raise Failure(f"{path} exists; --force replaces it")
+    files.check_new(path, force=force)
     files.write(path, text)
     print(f"{path} written; `{command('run', path)}` runs it")
 

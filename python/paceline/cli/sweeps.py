@@ -32,7 +32,9 @@ def reproduce(
     ] = "quick",
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="DIR", show_default="results/reproduce/SCALE", help="Where pages go."),
+        typer.Option(
+            "--out", "-o", readable=False, metavar="DIR", show_default="results/reproduce/SCALE", help="Where pages go."
+        ),
     ] = None,
     cache: Cache = Path("results/cache"),
     executor: ExecutorName = None,
@@ -40,7 +42,11 @@ def reproduce(
     recorded: Annotated[
         Path | None,
         typer.Option(
-            "--verdicts", metavar="FILE", show_default="Paceline's own", help="Recorded verdicts to compare with."
+            "--verdicts",
+            readable=False,
+            metavar="FILE",
+            show_default="Paceline's own",
+            help="Recorded verdicts to compare with.",
         ),
     ] = None,
     update: Annotated[bool, typer.Option("--update", help="Rewrites the recorded verdicts instead.")] = False,
@@ -96,7 +102,14 @@ def sweep(
     overrides: Overrides = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="DIR", show_default="results/SCENARIO-sweep", help="Where the table goes."),
+        typer.Option(
+            "--out",
+            "-o",
+            readable=False,
+            metavar="DIR",
+            show_default="results/SCENARIO-sweep",
+            help="Where the table goes.",
+        ),
     ] = None,
     cache: Cache = Path("results/cache"),
     executor: ExecutorName = None,
@@ -130,7 +143,9 @@ def sweep(
 
 
 def size_buffers(
-    scenarios: Annotated[list[Path], typer.Argument(metavar="SCENARIO...", help="Scenario files, a curve each.")],
+    scenarios: Annotated[
+        list[Path], typer.Argument(readable=False, metavar="SCENARIO...", help="Scenario files, a curve each.")
+    ],
     buffers: Annotated[
         str | None,
         typer.Option(
@@ -155,7 +170,14 @@ def size_buffers(
     overrides: Overrides = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="DIR", show_default="results/SCENARIO-buffers", help="Where results go."),
+        typer.Option(
+            "--out",
+            "-o",
+            readable=False,
+            metavar="DIR",
+            show_default="results/SCENARIO-buffers",
+            help="Where results go.",
+        ),
     ] = None,
     cache: Cache = Path("results/cache"),
     executor: ExecutorName = None,

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from paceline import _native
-from paceline.errors import Failure
-from paceline.files import replacing
+from paceline.files import check_new, replacing
 from paceline.htsim.matrix import Connection, Matrix
 from paceline.htsim.tree import read
 from paceline.scenario import (
@@ -84,7 +83,7 @@ def convert(
 
     Without ``topology`` the hosts are those of a fat tree with links of 1 us at the rate of ``options``, as in htsim.
 
-    Raises InputError when a file is wrong, :class:`paceline.errors.Failure` when one to be written is there.
+    Raises InputError when a file is wrong, or one to be written is there.
     """
     options.check(topology)
     target = Path(f"{matrix.stem}.toml") if out is None else out
@@ -92,12 +91,7 @@ def convert(
     for path in (target, table):
         if path in (matrix, topology) or any(_same(path, other) for other in (matrix, topology) if other):
             raise _native.input_error("would replace the input", field="--out", value=str(path), allowed="another name")
-        if path.exists() and not path.is_file():
-            kind = "is a folder" if path.is_dir() else "is a pipe or a device"
-            allowed = "a new file, or one to replace"
-            raise _native.input_error(kind, field="--out", value=str(path), allowed=allowed)
-        if path.exists() and not force:
-            raise Failure(f"{path} exists; --force replaces it")
+        check_new(path, force=force, option="--out")
     if _printable(target.name) != target.name:
         shown = _printable(target.name)
         raise _native.input_error("not a name", field="--out", value=shown, allowed="printable characters")
@@ -113,9 +107,6 @@ def convert(
                 "not the number of the topology", "Nodes", str(connections.nodes), f"{tree.hosts}, as {topology}"
             )
         net, switch_delay = tree.topology(), f"{tree.switch_delay_ns}ns"
-    if not target.parent.is_dir():
-        allowed = "a file in a folder that is there"
-        raise _native.input_error("there is no such folder", field="--out", value=str(target), allowed=allowed)
     # Both are there before one is put in place; an error names what was asked for.
     with replacing(target) as draft, replacing(table) as part:
         count = _write_flows(part, connections)

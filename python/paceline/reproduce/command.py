@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from paceline import _native, files
 from paceline.errors import Failure, Interrupted
 from paceline.experiments import chosen, experiments
-from paceline.options import Sweeping
+from paceline.options import Sweeping, naming
 from paceline.reproduce.executors import open_executor
 from paceline.reproduce.model import Experiment, Runs, Scale
 from paceline.words import many
@@ -53,12 +53,12 @@ def reproduce(
     files.check_folder("--out", folder)
     path = record.default_path() if recorded is None else recorded
     if update:
-        files.check_folder("--verdicts", path.parent)
+        files.check_folder("--verdicts", path.parent, typed=path)
     elif not path.exists():
         allowed = "a file of recorded verdicts, or --update, which writes one"
         raise _native.input_error("no such file", field="--verdicts", value=str(path), allowed=allowed)
     before = record.read(path)
-    with _interruptible(), open_executor(how.executor, how.jobs) as where:
+    with naming(cache="--cache"), _interruptible(), open_executor(how.executor, how.jobs) as where:
         judged = run(picked, size, executor=where, cache=how.cache, progress=how.progress)
     known = [j for j in judged if j.verdicts]
     names = [j.experiment.id for j in known]
@@ -195,7 +195,7 @@ def _run_all(jobs: Sequence[Job], store: Store, how: Sweeping, title: str) -> tu
     from paceline.reproduce.sweep import SweepFailed, run_jobs, runs_of
 
     failed = None
-    with _interruptible(), open_executor(how.executor, how.jobs) as where:
+    with naming(cache="--cache"), _interruptible(), open_executor(how.executor, how.jobs) as where:
         try:
             run_jobs(jobs, executor=where, store=store, progress=how.progress, title=title)
         except SweepFailed as error:

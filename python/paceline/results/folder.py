@@ -137,7 +137,10 @@ class Results:
     def scenario_toml(self) -> str | None:
         """Text of the resolved scenario, None when the folder has none."""
         path = self.path / "scenario.toml"
-        return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+        try:
+            return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+        except OSError as error:
+            raise ResultsError(path, f"cannot be read ({error.strerror})") from error
 
     @cached_property
     def flows(self) -> Columns:
@@ -336,7 +339,7 @@ class Results:
         return {name: int(found[i]) for i, name in enumerate(STATUS)}
 
     def _facts(self) -> list[tuple[str, str]]:
-        counts = self.flow_counts()
+        counts = self.flow_counts(self.default_side())
         status = "running, or killed" if self.status == "running" else self.status
         facts = [
             ("run", self.name),

@@ -65,9 +65,12 @@ def count_queries(path: Path) -> int | None:
 
 def read_queries(path: Path) -> NDArray[Any]:
     """The records of ``queries.bin``; half a last one is left out, a missing file is a table without rows."""
-    if not path.is_file():
-        return np.zeros(0, dtype=QUERY_RECORD)
-    data = path.read_bytes()
+    try:
+        if not path.is_file():
+            return np.zeros(0, dtype=QUERY_RECORD)
+        data = path.read_bytes()
+    except OSError as error:
+        raise ResultsError(path, f"cannot be read ({error.strerror})") from error
     size = QUERY_RECORD.itemsize
     if data[:8] != _QUERY_MAGIC or data[8:16] != (1).to_bytes(4, "little") + size.to_bytes(4, "little"):
         raise ResultsError(path, "is no query file of version 1")
