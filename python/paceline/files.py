@@ -99,7 +99,7 @@ def check_new(path: Path, *, force: bool, option: str | None = None) -> None:
 def check_folder(option: str, folder: Path, *, written: bool = True, typed: Path | None = None) -> None:
     """Refuses an output folder that cannot be made or, if it is to be ``written``, not be written to.
 
-    Errors show what was ``typed``, where that is a file in the folder. Raises InputError, before anything has been done.
+    Errors show what was ``typed``, where that is a file in the folder. Raises InputError, before anything is done.
     """
 
     def refuse(problem: str, allowed: str) -> _native.InputError:

@@ -176,6 +176,11 @@ def format_number(value: float, digits: int = 3) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:,.{digits}g}"
 
 
+def format_value(value: float, *, share: bool) -> str:
+    """A value of a table in which some columns are shares: in percent, or as a number."""
+    return format_share(value) if share else format_number(value)
+
+
 def format_slowdown(value: float) -> str:
     """A slowdown: 1.03, 15.43, 119.7, 14,458."""
     return f"{value:,.2f}" if value < 99.995 else f"{value:,.1f}" if value < 999.95 else f"{value:,.0f}"

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from paceline.reproduce.judge import Estimate, Limits, estimate, jackknife, span_of
+from paceline.reproduce.judge import Estimate, Limits, counted, estimate, jackknife, span_of
 from paceline.reproduce.model import Outcome, Runs, Scale, Verdict
 
 Place = tuple[str | float, ...]
@@ -33,6 +33,10 @@ class Claim:
     variant: str = "default"
     most: float = math.inf
     """The largest value that it can have: 1 of a share, 100 of one in percent."""
+    count: bool = False
+    """It is a count, also where it is held against 0, as otherwise only differences are."""
+    yes_no: bool = False
+    """1 is shown as yes, 0 as no."""
 
     @property
     def holds(self) -> bool:
@@ -70,6 +74,7 @@ def verdicts(
         each = [part[i].value for part in parts]
         span = span_of(claim.limits, claim.most)
         got = jackknife(claim.value, each, span) if pooled else estimate(each, span=span)
+        got = counted(got) if claim.count else got
         found.append(_verdict(experiment, claim, got, scale, seeds))
     return found
 
@@ -89,4 +94,5 @@ def _verdict(experiment: str, claim: Claim, got: Estimate, scale: Scale, seeds: 
         variant=claim.variant,
         seeds=seeds,
         interval=got.interval,
+        yes_no=claim.yes_no,
     )

@@ -122,6 +122,16 @@ def jackknife(whole: float, without_one: Sequence[float], span: Span | None = No
     return Estimate(whole, _around(whole, whole * half if positive else half, span, positive=positive))
 
 
+def counted(found: Estimate) -> Estimate:
+    """A linear interval cut at 0: that of a count held against 0, as "no packets lost".
+
+    One on the logarithm never gets to 0, so that the verdict would be fixed by that; cut, it is that of the linear one.
+    """
+    if found.interval is None:
+        return found
+    return Estimate(found.mean, (max(found.interval[0], 0.0), found.interval[1]))
+
+
 @dataclass(frozen=True)
 class Limits:
     """Where a measured value has to lie, and how that reads. Open limits do not belong to the range."""
@@ -163,8 +173,16 @@ def below(limit: float) -> Limits:
 
 
 def between(low: float, high: float) -> Limits:
-    """From ``low`` to ``high``."""
-    return Limits(low, high, f"{low:,g} to {high:,g}")
+    """From ``low`` to ``high``; both may be the same."""
+    if low == high:
+        return Limits(low, high, _limit(low))
+    return Limits(low, high, f"{_limit(low)} to {_limit(high)}")
+
+
+def _limit(value: float) -> str:
+    """A limit in the digits of the measured value beside it: one that was computed has many, and uneven ones."""
+    rounded = float(f"{value:.{DIGITS}g}")
+    return f"{value:,.0f}" if value == int(value) else f"{rounded:,g}"
 
 
 def percent_of(value: float, percent: float) -> Limits:

@@ -92,6 +92,8 @@ class Verdict:
     seeds: tuple[int, ...] = ()
     interval: tuple[float, float] | None = None
     """95 % confidence interval of ``measured`` over the seeds."""
+    yes_no: bool = False
+    """Tables show ``measured`` and ``tolerance`` as yes or no where they are 1 or 0; records keep the numbers."""
 
     @property
     def name(self) -> str:

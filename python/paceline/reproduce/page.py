@@ -40,14 +40,20 @@ def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts") -> Tab
     rows: list[tuple[Cell, ...]] = []
     for v in verdicts:
         interval = "" if v.interval is None else f"[{_number(v.interval[0])}, {_number(v.interval[1])}]"
-        cells = (Cell(v.id), Cell(v.statement), Cell(_number(v.published)), Cell(_number(v.measured), interval))
+        published, measured, tolerance = (_told(v, x) for x in (_number(v.published), _number(v.measured), v.tolerance))
+        cells = (Cell(v.id), Cell(v.statement), Cell(published), Cell(measured, interval))
         tone = v.verdict.value if v.verdict in (Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED) else ""
         seeds = _seeds(v.seeds)
-        rows.append((*cells, Cell(v.tolerance), Cell(v.verdict.value, tone=tone), Cell(v.variant), Cell(seeds)))
+        rows.append((*cells, Cell(tolerance), Cell(v.verdict.value, tone=tone), Cell(v.variant), Cell(seeds)))
     if all(v.variant == "default" for v in verdicts):
         place = head.index("Variant")
         head, rows = (*head[:place], *head[place + 1 :]), [(*row[:place], *row[place + 1 :]) for row in rows]
     return Table(caption, head, rows, prose=True)
+
+
+def _told(v: Verdict, text: str) -> str:
+    """A number as text, or what it says."""
+    return {"1": "yes", "0": "no"}.get(text, text) if v.yes_no else text
 
 
 def _number(value: Any) -> str:

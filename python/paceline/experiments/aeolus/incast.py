@@ -104,7 +104,7 @@ def rule(values: Values) -> list[Claim]:
                 found.append(Claim(f"{plain}.{fan_in}.{what}", text, ratio(values, over, under), limits))
         lost = values.get(("default", "homa", fan_in, "scheduled_drops"), float("nan"))
         text = f"{fan_in}-to-1, Homa: scheduled packets dropped in one incast"
-        found.append(Claim(f"homa.{fan_in}.scheduled_drops", text, lost, judge.above(0)))
+        found.append(Claim(f"homa.{fan_in}.scheduled_drops", text, lost, judge.above(0), count=True))
     return found
 
 

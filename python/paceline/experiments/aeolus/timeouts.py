@@ -246,6 +246,7 @@ def rule_a2(values: Values) -> list[Claim]:
             "Priority queueing whose burst is not stopped by the first credit: scheduled packets dropped",
             values.get(whole, float("nan")),
             judge.above(0),
+            count=True,
         )
     )
     found.append(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from paceline.experiments.cee.measures import facts
-from paceline.experiments.cee.setup import FRAMING, switch
+from paceline.experiments.cee.setup import FRAMING, pfc_title, switch
 from paceline.experiments.cee.study import SOURCE
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, verdicts
@@ -91,24 +92,25 @@ def rule(values: Values) -> list[Claim]:
         return values.get((network, float(pfc), what), math.nan)
 
     return [
-        Claim("ring", "a ring with PFC deadlocks", at("ring", 1, "deadlock"), judge.between(1, 1)),
-        Claim("ring_cycle", "and the samples show the cycle", at("ring", 1, "cycle"), judge.between(1, 1)),
+        Claim("ring", "a ring with PFC deadlocks", at("ring", 1, "deadlock"), judge.between(1, 1), yes_no=True),
+        Claim("ring_cycle", "the samples show the cycle", at("ring", 1, "cycle"), judge.between(1, 1), yes_no=True),
         Claim(
             "ring_depth",
             "links that wait for each other, and those before them",
             at("ring", 1, "depth"),
             judge.at_least(RING),
         ),
-        Claim("ring_drops", "packets lost in it", at("ring", 1, "drops"), judge.at_most(0)),
-        Claim("ring_off", "without PFC it does not", at("ring", 0, "deadlock"), judge.between(0, 0)),
+        Claim("ring_drops", "packets lost in the ring with PFC", at("ring", 1, "drops"), judge.at_most(0)),
+        Claim("ring_off", "a ring without PFC deadlocks", at("ring", 0, "deadlock"), judge.between(0, 0), yes_no=True),
         Claim("ring_off_unfinished", "flows unfinished without PFC", at("ring", 0, "unfinished"), judge.at_most(0)),
         Claim(
             "tree",
-            "a fat tree with PFC does not",
+            "a fat tree with PFC deadlocks, or leaves flows unfinished",
             at("tree", 1, "deadlock") + at("tree", 1, "unfinished"),
             judge.between(0, 0),
+            yes_no=True,
         ),
-        Claim("tree_drops", "packets lost in it", at("tree", 1, "drops"), judge.at_most(0)),
+        Claim("tree_drops", "packets lost in the fat tree", at("tree", 1, "drops"), judge.at_most(0)),
         Claim(
             "tree_depth", "longest chain of paused links in the fat tree", at("tree", 1, "depth"), judge.between(2, 6)
         ),
@@ -119,18 +121,7 @@ def _judge(runs: Runs, scale: Scale) -> list[Verdict]:
     """Nothing here is left to chance: one run decides, at every scale."""
     found = []
     for v, claim in zip(verdicts("E26", measure, rule, runs, scale), rule(measure(runs)), strict=True):
-        outcome = Outcome.PASS if claim.holds else Outcome.FAIL
-        found.append(
-            Verdict(
-                id=v.id,
-                statement=v.statement,
-                published=v.published,
-                measured=v.measured,
-                tolerance=v.tolerance,
-                verdict=outcome,
-                seeds=v.seeds,
-            )
-        )
+        found.append(replace(v, verdict=Outcome.PASS if claim.holds else Outcome.FAIL))
     return found
 
 
@@ -140,7 +131,7 @@ def table(values: Values) -> Table:
     for network, pfc in dict.fromkeys((key[0], key[1]) for key in values):
         found = ["yes" if values[network, pfc, p] else "no" for p in ("deadlock", "cycle")]
         found += [format_number(values[network, pfc, p]) for p in ("depth", "pauses", "drops", "unfinished")]
-        rows.append((Cell(f"{network}, {'PFC' if pfc else 'no PFC'}"), *map(Cell, found)))
+        rows.append((Cell(f"{network}, {pfc_title(pfc)}"), *map(Cell, found)))
     head = ("Network", "Deadlock", "Cycle seen", "Depth, links", "Pause frames", "Drops", "Flows unfinished")
     return Table("Deadlocks and saturation trees", head, rows)
 

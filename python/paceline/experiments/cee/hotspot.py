@@ -20,7 +20,19 @@ from paceline.experiments.cee.measures import (
     used,
     whole_share,
 )
-from paceline.experiments.cee.setup import CELLS, FRAME, PORT, SCHEMES, STACK_US, UDP_RATE, XOFF, XON, endless, star
+from paceline.experiments.cee.setup import (
+    CELLS,
+    FRAME,
+    PORT,
+    SCHEMES,
+    STACK_US,
+    UDP_RATE,
+    XOFF,
+    XON,
+    endless,
+    run_title,
+    star,
+)
 from paceline.experiments.cee.study import Plan, seeds
 from paceline.reproduce.claims import Place, Values
 from paceline.reproduce.model import Point, Run, Runs, Scale
@@ -212,9 +224,7 @@ def table(values: Values) -> Table:
     for place in places:
         kind, cell, scheme, pfc = place
         cells = [Cell(format_number(values.get((*place, what), math.nan))) for what in parts]
-        name = (
-            f"{_named(KINDS[str(kind)])}, {CELLS[str(cell)].title}, {TITLES[str(scheme)]}, {'PFC' if pfc else 'no PFC'}"
-        )
+        name = f"{_named(KINDS[str(kind)])}, {run_title(cell, scheme, pfc, TITLES)}"
         rows.append((Cell(name), *cells))
     what = "losses and completion times" if "fct_ms" in parts else "and losses"
     comma = "," if "fct_ms" in parts else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from paceline.experiments.cee.hotspot import CROWDS, SWEEP, TITLES
-from paceline.experiments.cee.setup import CELLS, XOFF, XON
+from paceline.experiments.cee.setup import CELLS, XOFF, XON, pfc_title
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Values, ratio
 
@@ -25,8 +25,8 @@ def sawtooth_rule(values: Values) -> list[Claim]:
             _at(values, *off, "teeth"),
             judge.at_least(3),
         ),
-        Claim("drops_off", "packets dropped without PFC", _at(values, *off, "drops"), judge.above(0)),
-        Claim("drops_on", "packets dropped with PFC", _at(values, *on, "drops"), judge.at_most(0)),
+        Claim("drops_off", "packets dropped without PFC", _at(values, *off, "drops"), judge.above(0), count=True),
+        Claim("drops_on", "packets dropped with PFC", _at(values, *on, "drops"), judge.at_most(0), count=True),
         Claim(
             "plateau",
             "median queue with PFC, KB; seven ingress ports hold 7 times 80 to 97 KB",
@@ -55,6 +55,7 @@ def ecn_rule(values: Values) -> list[Claim]:
                 f"{n} flows under RED without PFC: third duplicate ACKs ignored",
                 _at(values, *off, "ignored_duplicates"),
                 judge.above(0) if n >= 16 else None,
+                count=n >= 16,
             ),
             Claim(f"n{n}.timeouts", f"{n} flows under RED without PFC: timeouts", _at(values, *off, "timeouts")),
             Claim(
@@ -62,12 +63,14 @@ def ecn_rule(values: Values) -> list[Claim]:
                 f"{n} flows under RED with PFC: third duplicate ACKs ignored",
                 _at(values, *on, "ignored_duplicates"),
                 judge.at_most(0),
+                count=True,
             ),
             Claim(
                 f"n{n}.timeouts_on",
                 f"{n} flows under RED with PFC: timeouts",
                 _at(values, *on, "timeouts"),
                 judge.at_most(0),
+                count=True,
             ),
         ]
     return found
@@ -126,7 +129,7 @@ def sweep_rule(values: Values) -> list[Claim]:
         for pfc in (0.0, 1.0):
             for n in SWEEP:
                 place = (f"greedy_{n}", cell, "new_reno", pfc)
-                title = f"{n} flows, {CELLS[cell].title}, {'PFC' if pfc else 'no PFC'}"
+                title = f"{n} flows, {CELLS[cell].title}, {pfc_title(pfc)}"
                 for what, text in (
                     ("jain", "Jain's index"),
                     ("use", "share of the link used"),

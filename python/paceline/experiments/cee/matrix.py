@@ -9,7 +9,7 @@ from typing import Final
 
 from paceline import multiples
 from paceline.experiments.cee import queries, scientific
-from paceline.experiments.cee.setup import CELLS, SCHEMES, TITLES
+from paceline.experiments.cee.setup import CELLS, SCHEMES, TITLES, pfc_title
 from paceline.experiments.cee.study import experiment, seeds
 from paceline.reproduce.claims import Claim, Place, Values
 from paceline.reproduce.model import Drawing, Experiment, Point, Runs, Scale, Shown
@@ -76,7 +76,7 @@ class Kind:
                 for pfc in (0, 1):
                     place = self.place(cell, scheme, pfc)
                     cells = [Cell(format_number(values.get((*place, what), math.nan))) for what, _ in self.parts]
-                    rows.append((Cell(f"{title}, {CELLS[cell].title}, {'PFC' if pfc else 'no PFC'}"), *cells))
+                    rows.append((Cell(f"{title}, {CELLS[cell].title}, {pfc_title(pfc)}"), *cells))
         head = ("Cell", *(_headed(text) for _, text in self.parts))
         return Table(f"{self.title}; means over seeds", head, rows)
 
@@ -94,7 +94,7 @@ class Kind:
 
     def drawings(self, values: Values) -> Iterator[Drawing]:
         """A map for each quantity: schemes and PFC across, what switches do down."""
-        columns = [f"{title}\n{'PFC' if pfc else 'no PFC'}" for title in TITLES.values() for pfc in (0, 1)]
+        columns = [f"{title}\n{pfc_title(pfc)}" for title in TITLES.values() for pfc in (0, 1)]
         rows = [CELLS[cell].title for cell in CELLS]
         maps = {
             _headed(text): [

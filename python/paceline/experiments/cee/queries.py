@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from paceline.analysis import jain_index
-from paceline.experiments.cee.setup import ALL_CELLS, FRAMING, SCHEMES, TITLES, UDP_RATE, XON, host, stack, switch
+from paceline.experiments.cee.setup import FRAMING, SCHEMES, UDP_RATE, XON, host, run_title, stack, switch
 from paceline.reproduce.claims import Place, Values
 from paceline.reproduce.model import KeyValue, Point, Run, Runs, Scale
 from paceline.results import Results
@@ -24,7 +24,7 @@ from paceline.scenario import (
     Xgft,
 )
 from paceline.scenario import Run as RunSettings
-from paceline.tables import Cell, Table, format_number, format_share
+from paceline.tables import Cell, Table, format_value
 
 _LENGTH_US: Final = {Scale.TINY: 20_000, Scale.QUICK: 1_000_000, Scale.PAPER: 7_000_000}
 _TREE: Final = {
@@ -161,14 +161,10 @@ def table(values: Values) -> Table:
     rows = []
     for place in dict.fromkeys(key[:-1] for key in values):
         cell, scheme, pfc, udp, *more = place
-        name = (
-            f"{ALL_CELLS[str(cell)].title}, {TITLES[str(scheme)]}, {'PFC' if pfc else 'no PFC'}{', UDP' if udp else ''}"
-        )
+        name = run_title(cell, scheme, pfc) + (", UDP" if udp else "")
         more = [part for part in more if part != "study"]
         name += "".join(f", {part}" if isinstance(part, str) else f", {part:g} KiB" for part in more)
-        cells = [
-            Cell((format_share if p in shares else format_number)(values.get((*place, p), math.nan))) for p in parts
-        ]
+        cells = [Cell(format_value(values.get((*place, p), math.nan), share=p in shares)) for p in parts]
         rows.append((Cell(name), *cells))
     times = ("Mean QCT, ms", "p99, ms", "Unanswered", "Mean FCT, ms")
     head = ("Run", *times, "Drops", "Timeouts", "CNMs", "Congested, of the ports' time")

@@ -22,6 +22,7 @@ from paceline.experiments.cee.setup import (
     TITLES,
     endless,
     host,
+    pfc_title,
     star,
     switch,
 )
@@ -30,7 +31,7 @@ from paceline.reproduce.claims import Place, Values
 from paceline.reproduce.model import Drawing, Experiment, Point, Run, Runs, Scale, Shown
 from paceline.scenario import Adapter, FlowRow, Flows, GraphLink, GraphTopology, Records, Scenario, Series
 from paceline.scenario import Run as RunSettings
-from paceline.tables import Cell, Table, format_number, format_share
+from paceline.tables import Cell, Table, format_value
 
 BURSTS: Final = 5
 _BURST_US: Final = {Scale.TINY: 3_000, Scale.QUICK: 12_000, Scale.PAPER: 12_000}
@@ -199,7 +200,7 @@ def _table(values: Values) -> Table:
     for place in dict.fromkeys(key[:-1] for key in values):
         name = ", ".join(_named(part) for part in place)
         numbers = [values.get((*place, p), math.nan) for p in parts]
-        texts = [(format_share if p == "use" else format_number)(n) for p, n in zip(parts, numbers, strict=True)]
+        texts = [format_value(n, share=p == "use") for p, n in zip(parts, numbers, strict=True)]
         rows.append((Cell(name), *map(Cell, texts)))
     return Table("Means over seeds", ("Run", *(_HEADS[p] for p in parts)), rows)
 
@@ -207,7 +208,7 @@ def _table(values: Values) -> Table:
 def _named(part: str | float) -> str:
     if isinstance(part, str):
         return CELLS[part].title if part in CELLS else TITLES.get(part, _KINDS.get(part, part))
-    return f"RTT {part:,g} us" if part in RTTS_US else "PFC" if part else "no PFC"
+    return f"RTT {part:,g} us" if part in RTTS_US else pfc_title(part)
 
 
 _KINDS: Final = {

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from paceline.analysis import F8
-from paceline.experiments.cee.setup import ALL_CELLS, FRAMING, SCHEMES, TITLES, XON, host, stack, switch
+from paceline.experiments.cee.setup import FRAMING, SCHEMES, XON, host, run_title, stack, switch
 from paceline.experiments.cee.study import seeds
 from paceline.reproduce.claims import Place, Values
 from paceline.reproduce.model import KeyValue, Point, Run, Runs, Scale
@@ -167,8 +167,7 @@ def measure(runs: Runs) -> Values:
 
 def _run_name(place: Place) -> str:
     cell, scheme, pfc, *more = place
-    name = f"{ALL_CELLS[str(cell)].title}, {TITLES[str(scheme)]}, {'PFC' if pfc else 'no PFC'}"
-    return name + (f", {more[0]}" if more else "")
+    return run_title(cell, scheme, pfc) + (f", {more[0]}" if more else "")
 
 
 def watched_table(values: Values, program: str) -> Table:

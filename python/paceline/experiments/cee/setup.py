@@ -105,6 +105,16 @@ SCHEMES: Final[Mapping[str, Scheme]] = {
 TITLES: Final = {"new_reno": "NewReno", "cubic": "CUBIC", "vegas": "Vegas"}
 
 
+def pfc_title(pfc: object) -> str:
+    """Whether a run has PFC, as tables say it."""
+    return "PFC" if pfc else "no PFC"
+
+
+def run_title(cell: object, scheme: object, pfc: object, titles: Mapping[str, str] = TITLES) -> str:
+    """What tables call a run by its place among the measured values: cell, scheme and PFC."""
+    return f"{ALL_CELLS[str(cell)].title}, {titles[str(scheme)]}, {pfc_title(pfc)}"
+
+
 KNOBS: Final[Mapping[str, Mapping[str, Any]]] = {
     "study": {},
     "rto_initial_3s": {"rto_initial": "3s"},
