@@ -43,6 +43,11 @@ PMAX_MAP 1 100000000000 0.20
 BUFFER_SIZE 32
 """
 FLOW = "1\n0 1 3 100 1000 2.0\n"
+FAR = (
+    "[topology]\nkind = 'graph'\nhosts = ['a', 'b']\nswitches = ['s']\n"
+    "links = [{a = 'a', b = 's', delay = '1us'}, {a = 'b', b = 's', delay = '10ms'}]\n"
+    "[switch.pfc]\nenabled = false\n[schemes.h]\ncc = 'hpcc'\n[run]\nengine = 'windowed'\n"
+) + ONE_FLOW
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,14 @@ def line(name: str, command: str, **told: str | int) -> Case:
     return Case(name, {"s.toml": GOOD}, tuple(command.split()), told)
 
 
+TOO_FAR = {
+    "file": "s.toml",
+    "line": 11,
+    "field": "run.engine",
+    "value": '"windowed"',
+    "problem": "longest 10ms, lookahead 1us",
+}
+
 CASES = [
     toml(
         "unknown key",
@@ -106,6 +119,10 @@ CASES = [
         field="switch.ecn.k_maxx",
         value='"1MB"',
         allowed="at, by_rate, enabled, k_max",
+    ),
+    *(
+        Case(f"an engine that cannot, {verb}", {"s.toml": FAR}, (verb, "s.toml"), TOO_FAR)
+        for verb in ("run", "check")  # one told what the other refused
     ),
     toml("not TOML", GOOD + "seed = = 1\n", line=9, allowed="TOML 1.0"),
     toml("range", "seed = -1\n" + GOOD, line=1, field="seed", value="-1", allowed="a whole number, 0 to"),

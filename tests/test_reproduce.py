@@ -234,7 +234,7 @@ def test_recorded_verdicts_have_a_place_before_anything_runs(paceline, tmp_path)
     (tmp_path / "taken").write_text("mine")
     outcome = paceline("reproduce", "H13", "--scale", "tiny", "--verdicts", "taken/v.csv", "--update")
     assert outcome.code == 2
-    assert "--verdicts = taken: taken is no folder" in outcome.err
+    assert "--verdicts = taken/v.csv: taken is no folder" in outcome.err
     assert {p.name for p in tmp_path.iterdir()} == {"taken"}
 
 

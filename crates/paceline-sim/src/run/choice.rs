@@ -1,12 +1,16 @@
 //! Which engine runs a scenario.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use paceline_proto::units::Duration;
 
+use crate::engine::windowed::Windowed;
 use crate::engine::windows::{Windows, longest_link};
 use crate::error::InputError;
 use crate::scenario::{EngineChoice, Scenario};
+use crate::spec::Resolved;
+use crate::workload::FlowSource;
 
 /// Which engine a scenario gets, and why. Decided by the scenario alone, so that it is the same everywhere.
 ///
@@ -54,4 +58,26 @@ pub fn choose_engine(scenario: &Scenario) -> Result<(EngineChoice, String), Inpu
 
 pub(super) fn kind_name(engine: EngineChoice) -> &'static str {
     if engine == EngineChoice::Windowed { "windowed" } else { "sequential" }
+}
+
+/// The windowed engine for a scenario; what forbids it is told at the field that asks for it.
+pub(super) fn windowed(
+    spec: &Resolved,
+    scenario: &Arc<Scenario>,
+    source: Box<dyn FlowSource>,
+    threads: usize,
+) -> Result<Windowed, InputError> {
+    Windowed::on_threads(scenario, source, threads).map_err(|error| {
+        let Some(field) = error.field else { return error };
+        let mut placed = match error.value {
+            // Where the value is not that of the field, the engine has measured the network.
+            Some(value) if field == "run.engine" && value != "windowed" => {
+                let (longest, ahead) = (Duration(longest_link(scenario)), Duration(Windows::of(scenario).width));
+                spec.error(&field, &format!("{} (longest {longest}, lookahead {ahead})", error.problem))
+            }
+            _ => spec.error(&field, &error.problem),
+        };
+        placed.allowed = error.allowed;
+        placed
+    })
 }

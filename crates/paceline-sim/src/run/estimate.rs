@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use paceline_proto::cc::Telemetry;
 
-use super::choice::choose_engine;
+use super::choice::{choose_engine, windowed};
 use super::set_up::{chosen_ports, series_plan};
 use crate::assemble::assemble;
 use crate::engine::sequential::list_bytes;
@@ -20,7 +20,7 @@ use crate::record::QueueTime;
 use crate::scenario::{EngineChoice, QueueRecords, Scenario, Stop, Transport};
 use crate::series::Plan;
 use crate::spec::{Resolved, lint};
-use crate::workload::Rpc;
+use crate::workload::{FlowTable, Rpc};
 use crate::workload::rpc::Queries;
 
 /// Flows drawn for the estimate.
@@ -216,6 +216,10 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
     let scenario = Arc::clone(&assembled.scenario);
     let series = series_plan(spec, &scenario.graph, &chosen_ports(spec, &scenario.graph)?);
     let (engine, why) = choose_engine(&scenario)?;
+    if spec.run.engine == EngineChoice::Windowed {
+        // Asked for: only the engine itself knows whether it can.
+        windowed(spec, &scenario, Box::new(FlowTable::new(Vec::new())), 1)?;
+    }
     let mut net = Net::new(Arc::clone(&scenario))?;
     let horizon = if let Stop::At(t) = scenario.stop { t.0 } else { u64::MAX };
     let payload = u64::from(scenario.framing.payload);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::choice::choose_engine;
+use super::choice::{choose_engine, windowed};
 use crate::assemble::Assembled;
 use crate::engine::sequential::Sequential;
 use crate::engine::windowed::Windowed;
@@ -112,7 +112,7 @@ pub(super) fn set_up(spec: &Resolved, assembled: Assembled, threads: usize) -> R
     let chosen_ports = chosen_ports(spec, &scenario.graph)?;
     let choice = choose_engine(&scenario)?;
     let mut engine = if choice.0 == EngineChoice::Windowed {
-        Engine::Windowed(Box::new(Windowed::on_threads(&scenario, assembled.source, threads)?))
+        Engine::Windowed(Box::new(windowed(spec, &scenario, assembled.source, threads)?))
     } else {
         Engine::Sequential(Box::new(Sequential::new(Arc::clone(&scenario), assembled.source, None)?))
     };

@@ -36,7 +36,7 @@ pub(super) fn first_summary(
     let used = ready.engine.threads();
     if threads > used {
         let why = if ready.choice.0 == EngineChoice::Windowed {
-            format!("this network has {used} parts to share out")
+            format!("this network has {used} part{} to share out", if used == 1 { "" } else { "s" })
         } else {
             format!("the sequential engine runs on one thread ({})", ready.choice.1)
         };
