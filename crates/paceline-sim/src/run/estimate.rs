@@ -20,8 +20,8 @@ use crate::record::QueueTime;
 use crate::scenario::{EngineChoice, QueueRecords, Scenario, Stop, Transport};
 use crate::series::Plan;
 use crate::spec::{Resolved, lint};
-use crate::workload::{FlowTable, Rpc};
 use crate::workload::rpc::Queries;
+use crate::workload::{FlowTable, Rpc};
 
 /// Flows drawn for the estimate.
 const SAMPLE: u64 = 200_000;
