@@ -20,6 +20,7 @@ from paceline.experiments.cee import (
     roundtrips,
     scientific,
     scientific_rules,
+    setup,
 )
 from paceline.experiments.cee.measures import cycles, largest_share, time_to_fairness
 from paceline.experiments.cee.setup import ABLATIONS, CELLS, NIC, SCHEMES, XOFF
@@ -146,7 +147,7 @@ def test_the_engine_takes_every_scenario(scale: Scale) -> None:
 def test_every_cell_differs_from_the_others() -> None:
     points = [queries.point(cell, "new_reno", pfc, 0, Scale.TINY, 1) for cell in CELLS for pfc in (0, 1)]
     assert len({repr(p.scenario) for p in points}) == 2 * len(CELLS)
-    assert set(SCHEMES) == set(queries.TITLES)
+    assert set(SCHEMES) == set(setup.TITLES)
 
 
 def test_the_matrix_is_made_of_the_runs_of_others() -> None:
@@ -205,6 +206,23 @@ def test_measures_of_series() -> None:
     # From 1.0 to 1.2 and from 3.0 to 3.4.
     assert scientific.longest(np.array([1.0, 1.1, 1.2, 3.0, 3.2, 3.4]), 0.25) == pytest.approx(0.4)
     assert scientific.longest(np.array([]), 0.25) == 0
+
+
+def test_runs_are_called_alike_in_all_tables() -> None:
+    """Readers look for a run of one table in another."""
+    assert setup.run_title("red", "vegas", 1.0) == "ECN-RED, Vegas, PFC"
+    place = ("base", "new_reno", 0.0)
+    of_queries = queries.table({(*place, 1.0, "qct_ms"): 1.0, (*place, 0.0, "study", 40.0, "qct_ms"): 1.0})
+    of_programs = scientific.table({("cg", *place, "slowdown"): 1.0, ("cg", *place, "clock_1ms", "slowdown"): 1.0})
+    of_crowds = hotspot.table({("greedy_7", *place, "drops"): 1.0, ("ends_7", "base", "cubic_half", 1.0, "drops"): 1.0})
+    assert [[row[0].text for row in table.rows] for table in (of_queries, of_programs, of_crowds)] == [
+        ["no marking, NewReno, no PFC, UDP", "no marking, NewReno, no PFC, 40 KiB"],
+        ["no marking, NewReno, no PFC", "no marking, NewReno, no PFC, clock_1ms"],
+        [
+            "7 flows without end, no marking, NewReno, no PFC",
+            "7 flows that end, no marking, CUBIC, beta 0.5, PFC",
+        ],
+    ]
 
 
 def test_a_ring_deadlocks_under_pfc_and_a_fat_tree_does_not(tmp_path: Path) -> None:
