@@ -12,8 +12,13 @@
 //! than have passed, rates in whole bytes per tick, diff in whole segments. One byte per tick is many segments where a round trip
 //! has many ticks: at 100 Mb/s and 30 ms a flow with beta = 3 keeps 20 queued.
 //!
-//! *Deviation:* the paper's earlier retransmission after the first or second duplicate ACK is not modelled, nor is it in the common
+//! *Deviations:* the paper's earlier retransmission after the first or second duplicate ACK is not modelled, nor is it in the common
 //! kernels. Losses and marks as in `NewReno`.
+//!
+//! *From FreeBSD's code:* its switch, once on, lets the window grow as `NewReno`'s also above ssthresh, until the next timed segment
+//! says otherwise; here only slow start does. After fast recovery its switch is off, after a timeout as it was: growth begins
+//! up to a round trip later than here, where both turn it on. Its base RTT is the lowest of all ACKs that no delayed ACK
+//! falsifies, here that of timed segments.
 
 use super::new_reno::{Halving, halved};
 use super::window::{Window, clamped};
@@ -56,7 +61,10 @@ pub struct Vegas {
 impl Vegas {
     /// A fresh flow.
     pub fn new(ctx: &FlowContext) -> Self {
-        let freebsd = matches!(&ctx.params, super::Params::Vegas(p) if p.halving == Halving::WindowInSegments);
+        // Slow start also at ssthresh belongs to FreeBSD's rule. With gamma it would undo every step down: the window that has come
+        // down to ssthresh, and takes that along, would grow by the same ACK's bytes.
+        let rule = |p: &Params| p.gamma.is_none() && p.halving == Halving::WindowInSegments;
+        let freebsd = matches!(&ctx.params, super::Params::Vegas(p) if rule(p));
         Self { window: Window::new(ctx, freebsd), base_rtt: Duration(u64::MAX), grows: true }
     }
 

@@ -168,6 +168,7 @@ fn freebsd_starts_slowly_up_to_ssthresh_and_with_it() {
         (Control::Cubic(cubic::Params::freebsd2011()), true),
         (vegas(Flight), false),
         (vegas(WindowInSegments), true),
+        (Control::Vegas(vegas::Params { gamma: Some(1), ..vegas::Params::default() }), false),
     ] {
         let (ctx, mut c) = begin(params.clone(), 20);
         c.start_stream(&ctx, StreamStart { cwnd: 20 * MSS, ssthresh: Some(20 * MSS) });
