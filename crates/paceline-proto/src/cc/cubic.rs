@@ -5,6 +5,12 @@
 //! and is taken over as it is; round-trip times are averaged between losses, and with fewer than eight samples the rules are
 //! `NewReno`'s.
 //!
+//! *Deviations of the 2011 form from FreeBSD 9's code:* a timeout is a reduction like any other, it leaves `beta` of the window as
+//! ssthresh and its window as the maximum, where FreeBSD halves in whole segments, keeps the maximum and only begins the time
+//! anew. The window follows the curve with every ACK, where FreeBSD with appropriate byte counting takes over the curve's value
+//! once per window of bytes acknowledged. Before the first reduction the window grows as `NewReno`'s, where FreeBSD follows the
+//! curve from eight samples on, with the window reached as its maximum (it matters with an inherited ssthresh).
+//!
 //! In a data centre the cubic part hardly matters (from 100 segments back to 100 takes seconds): growth is the
 //! friendly region's, a third to a half of a segment per round trip.
 

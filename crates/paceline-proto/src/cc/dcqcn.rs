@@ -5,8 +5,11 @@
 //!
 //! *Deviations from the paper, as in that simulator:* the receiver echoes the mark of every packet in its ACK, and each
 //! such ACK is a congestion notification; with `cnp_interval` 0 none is left out (50 us in the paper, here counted at the
-//! sender). A notification only sets flags; the rate falls at the next tick of the decrease timer. There is no byte
-//! counter: only the increase timer drives recovery. `alpha` starts to move with the first notification.
+//! sender). A notification only sets flags; the rate falls at the next tick of the decrease timer, by an `alpha` that only its
+//! own ticks move (the paper cuts, then raises it). There is no byte counter: only the increase timer drives recovery, and of
+//! its steps past fast recovery the first is additive, all others hyper (the paper's hyper increase needs both counters past F).
+//! The target falls to the rate only where the rate has risen since the last decrease, unless `clamp_target_rate` (in the paper
+//! at every decrease). `alpha` starts to move with the first notification.
 //!
 //! Ticks fall due at fixed instants. They may be run one by one ([`CongestionControl::on_timer`]), or all those due when
 //! the flow is next looked at ([`CongestionControl::catch_up`]): nothing outside the flow sees a tick before that. Of two

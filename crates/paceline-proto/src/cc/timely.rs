@@ -5,8 +5,8 @@
 //!
 //! *Deviations from the paper, as in that simulator:* the rate starts at line rate; one RTT sample per window of sent data
 //! counts; the RTT runs from the start of the packet's serialisation at the sender to the arrival of its ACK, so the
-//! sender's own NIC queue is not in it; the increase counts stages over all ACKs that increase, also those below `t_low`;
-//! with a window ("TIMELY+win" of the HPCC paper) it follows the rate.
+//! sender's own NIC queue is not in it; the increase counts stages over all ACKs that increase, also those below `t_low`; a
+//! gradient that would take more than the whole rate leaves `min_rate`; with a window ("TIMELY+win" of the HPCC paper) it follows the rate.
 
 use super::{Ack, CongestionControl, FlowContext, Limits, scaled_window};
 
