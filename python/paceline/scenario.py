@@ -2998,7 +2998,10 @@ class NewReno(Section):
     """
 
     halving: Literal["flight", "window"] = "flight"
-    """What a loss halves. Source: RFC 5681, eq. 4; FreeBSD: the window."""
+    """What a loss halves: the bytes in flight, or the window in whole segments and with that
+    what else differs in FreeBSD (slow start also at ssthresh, a halving with every timeout, at most
+    `abc_limit` segments counted for one ACK). Source: RFC 5681, eq. 4; FreeBSD: the window.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -3060,7 +3063,10 @@ class Vegas(Section):
     """Segments of slow-start growth for one ACK. Range [1, 1000]. Source: RFC 3465: 2."""
 
     halving: Literal["flight", "window"] = "window"
-    """What a loss halves. Source: FreeBSD."""
+    """What a loss halves: the bytes in flight, or the window in whole segments and with that
+    what else differs in FreeBSD (slow start also at ssthresh, a halving with every timeout).
+    Source: FreeBSD.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,6 +5,7 @@
 //! and [`Params`], a line in [`controllers`], which gives it the tests all controllers share.
 
 pub mod cubic;
+pub mod cubic_freebsd;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod fixed;
@@ -184,6 +185,8 @@ impl Ack<'_> {
 /// A byte stream begins (TCP): the handshake is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StreamStart {
+    /// When.
+    pub now: Time,
     /// Initial window, bytes.
     pub cwnd: u64,
     /// Slow-start threshold taken from earlier connections, bytes.
@@ -221,7 +224,9 @@ pub struct StreamAck {
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time; 0 before the first sample.
     pub srtt: Duration,
-    /// The window may grow: it is what limits the sender (by the stack's rule), and no mark was answered in this window of data.
+    /// A mark was answered in this window of data.
+    pub marked: bool,
+    /// The window may grow: it is what limits the sender (by the stack's rule), and not `marked`.
     pub may_grow: bool,
     /// What a timeout gave up is still being sent again.
     pub after_timeout: bool,
@@ -307,6 +312,8 @@ pub enum Controller {
     NewReno(new_reno::NewReno),
     /// CUBIC; apart, since it would make every flow larger.
     Cubic(Box<cubic::Cubic>),
+    /// That of FreeBSD.
+    CubicFreebsd(Box<cubic_freebsd::CubicFreebsd>),
     /// Vegas.
     Vegas(vegas::Vegas),
 }
@@ -324,6 +331,7 @@ macro_rules! dispatch {
             Controller::Dctcp($c) => $call,
             Controller::NewReno($c) => $call,
             Controller::Cubic($c) => $call,
+            Controller::CubicFreebsd($c) => $call,
             Controller::Vegas($c) => $call,
         }
     };
@@ -343,6 +351,9 @@ impl Controller {
             Params::Timely(_) => Controller::Timely(timely::Timely::new(ctx)),
             Params::Dctcp(_) => Controller::Dctcp(dctcp::Dctcp::new(ctx)),
             Params::NewReno(_) => Controller::NewReno(new_reno::NewReno::new(ctx)),
+            Params::Cubic(p) if p.form == cubic::Form::Freebsd2011 => {
+                Controller::CubicFreebsd(Box::new(cubic_freebsd::CubicFreebsd::new(ctx)))
+            }
             Params::Cubic(_) => Controller::Cubic(Box::new(cubic::Cubic::new(ctx))),
             Params::Vegas(_) => Controller::Vegas(vegas::Vegas::new(ctx)),
         }

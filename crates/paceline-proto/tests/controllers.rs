@@ -56,7 +56,7 @@ fn with_lowest_rate(params: Params, min_rate: u64) -> Params {
 #[test]
 fn every_controller_is_in_the_list() {
     let number = |c: &Controller| match c {
-        Controller::NewReno(_) | Controller::Cubic(_) | Controller::Vegas(_) => 99,
+        Controller::NewReno(_) | Controller::Cubic(_) | Controller::CubicFreebsd(_) | Controller::Vegas(_) => 99,
         Controller::Fixed(_) => 0,
         Controller::Hpcc(_) => 1,
         Controller::HpccMultiRate(_) => 2,

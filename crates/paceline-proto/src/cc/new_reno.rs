@@ -67,7 +67,7 @@ impl CongestionControl for NewReno {
         if self.window.in_slow_start() {
             self.window.slow_start(ctx, ack, p.abc_limit);
         } else {
-            self.window.congestion_avoidance(ctx, ack.bytes);
+            self.window.congestion_avoidance(ctx, ack.bytes, p.abc_limit);
         }
     }
 

@@ -21,15 +21,16 @@ pub struct Window {
     before: (u32, u32),
     /// A timeout, and nothing new acknowledged since.
     pub timed_out: bool,
-    /// Slow start also at ssthresh (FreeBSD).
-    inclusive: bool,
+    /// FreeBSD's: slow start also at ssthresh, every timeout halves, one ACK counts for no more than in slow start, and a window
+    /// of bytes acknowledged is counted from slow start's end.
+    freebsd: bool,
 }
 
 impl Window {
-    /// One segment, until [`Window::start`]. `inclusive`: slow start also at ssthresh, as in FreeBSD.
-    pub fn new(ctx: &FlowContext, inclusive: bool) -> Self {
+    /// One segment, until [`Window::start`]; `freebsd`: with that kernel's rules where they differ.
+    pub fn new(ctx: &FlowContext, freebsd: bool) -> Self {
         let before = (ctx.mtu, UNLIMITED);
-        Self { cwnd: ctx.mtu, ssthresh: UNLIMITED, counted: 0, before, timed_out: false, inclusive }
+        Self { cwnd: ctx.mtu, ssthresh: UNLIMITED, counted: 0, before, timed_out: false, freebsd }
     }
 
     /// The connection is open.
@@ -42,7 +43,7 @@ impl Window {
     /// so that their window grows by the bytes of one more ACK after a reduction.
     #[inline]
     pub fn in_slow_start(&self) -> bool {
-        self.cwnd < self.ssthresh || self.inclusive && self.cwnd == self.ssthresh
+        self.cwnd < self.ssthresh || self.freebsd && self.cwnd == self.ssthresh
     }
 
     /// Slow start: the bytes acknowledged, at most `limit` segments of them per ACK (RFC 3465, section 2.2), and one after
@@ -51,17 +52,31 @@ impl Window {
     pub fn slow_start(&mut self, ctx: &FlowContext, ack: &StreamAck, limit: u32) {
         let limit = if ack.after_timeout { 1 } else { limit };
         let step = ack.bytes.min(u64::from(limit) * u64::from(ctx.mtu));
+        if self.freebsd {
+            self.counted = 0;
+        }
         self.cwnd = clamped(u64::from(self.cwnd) + step);
     }
 
-    /// Congestion avoidance: one segment per window of bytes acknowledged (RFC 3465, section 2.1).
+    /// Congestion avoidance: one segment per window of bytes acknowledged (RFC 3465, section 2.1); FreeBSD counts at most `limit`
+    /// segments for one ACK.
     #[inline]
-    pub fn congestion_avoidance(&mut self, ctx: &FlowContext, bytes: u64) {
-        self.counted = clamped(u64::from(self.counted) + bytes);
-        if self.counted >= self.cwnd {
-            self.counted -= self.cwnd;
+    pub fn congestion_avoidance(&mut self, ctx: &FlowContext, bytes: u64, limit: u32) {
+        if self.is_acknowledged(ctx, bytes, limit) {
             self.cwnd = clamped(u64::from(self.cwnd) + u64::from(ctx.mtu));
         }
+    }
+
+    /// Whether `bytes` more make a window of them that has been acknowledged; the next is counted from there on.
+    #[inline]
+    pub fn is_acknowledged(&mut self, ctx: &FlowContext, bytes: u64, limit: u32) -> bool {
+        let most = if self.freebsd { u64::from(limit) * u64::from(ctx.mtu) } else { u64::MAX };
+        self.counted = clamped(u64::from(self.counted) + bytes.min(most));
+        let whole = self.counted >= self.cwnd;
+        if whole {
+            self.counted -= self.cwnd;
+        }
+        whole
     }
 
     /// A loss or mark: both become `to`, at least two segments (RFC 5681, equation 4).
@@ -78,10 +93,12 @@ impl Window {
     }
 
     /// A timeout: one segment. ssthresh becomes `to`, but stays when the same segment timed out before (RFC 5681,
-    /// section 3.1).
+    /// section 3.1); FreeBSD's then is half of that one segment, so two.
     pub fn timeout(&mut self, ctx: &FlowContext, to: u64) {
         if !self.timed_out {
             self.before = (self.cwnd, self.ssthresh);
+        }
+        if !self.timed_out || self.freebsd {
             self.reduce(ctx, to);
         }
         self.timed_out = true;

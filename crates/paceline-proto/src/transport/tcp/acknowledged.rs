@@ -97,11 +97,11 @@ impl Connection {
         } else {
             self.recovery.on_new_ack();
             self.recovery.resend = false;
-            let answered = self.recovery.answered;
-            self.recovery.answered = answered && ack < self.recovery.reduced_until;
-            let may_grow = !answered && self.cwnd <= self.tx.wnd && self.window_was_used(cx, in_flight);
+            let marked = self.recovery.answered;
+            self.recovery.answered = marked && ack < self.recovery.reduced_until;
+            let may_grow = !marked && self.cwnd <= self.tx.wnd && self.window_was_used(cx, in_flight);
             let (una, nxt, srtt) = (self.tx.una, self.tx.max, self.rto.srtt());
-            let ack = StreamAck { now, bytes: acked, una, nxt, timed, rtt, srtt, may_grow, after_timeout };
+            let ack = StreamAck { now, bytes: acked, una, nxt, timed, rtt, srtt, marked, may_grow, after_timeout };
             self.cc.on_stream_ack(cx.cc, &ack);
             self.apply_limits(cx);
         }

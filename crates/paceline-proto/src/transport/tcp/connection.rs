@@ -333,7 +333,7 @@ impl Connection {
             };
         }
         let ssthresh = self.cache.and_then(|entry| entry.ssthresh).map(|bytes| bytes.max(2 * mss));
-        self.cc.start_stream(cx.cc, StreamStart { cwnd, ssthresh });
+        self.cc.start_stream(cx.cc, StreamStart { now, cwnd, ssthresh });
         self.tx.last_sent = now;
         self.apply_limits(cx);
     }

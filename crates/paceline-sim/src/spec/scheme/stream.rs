@@ -32,7 +32,8 @@ section! {
     pub struct NewReno {
         /// Segments of slow-start growth for one ACK.
         abc_limit: u32 = 2, in "[1, 1000]", from "RFC 3465: 2; RFC 5681: 1";
-        /// What a loss halves.
+        /// What a loss halves: the bytes in flight, or the window in whole segments and with that what else differs in FreeBSD (slow start also
+        /// at ssthresh, a halving with every timeout, at most `abc_limit` segments counted for one ACK).
         halving: Halved = "flight", from "RFC 5681, eq. 4; FreeBSD: the window";
     }
 }
@@ -108,7 +109,8 @@ section! {
         arithmetic: Arithmetic = "exact", from "Brakmo and Peterson 1995; FreeBSD: ticks";
         /// Segments of slow-start growth for one ACK.
         abc_limit: u32 = 2, in "[1, 1000]", from "RFC 3465: 2";
-        /// What a loss halves.
+        /// What a loss halves: the bytes in flight, or the window in whole segments and with that what else differs in FreeBSD (slow start also
+        /// at ssthresh, a halving with every timeout).
         halving: Halved = "window", from "FreeBSD";
     }
 }

@@ -13,7 +13,7 @@ const MSS: u64 = 1000;
 fn begin(params: Control, segments: u64) -> (FlowContext, Controller) {
     let ctx = flow_context(MSS as u32, params);
     let mut c = Controller::new(&ctx);
-    c.start_stream(&ctx, StreamStart { cwnd: segments * MSS, ssthresh: Some(2 * MSS) });
+    c.start_stream(&ctx, StreamStart { now: Time(0), cwnd: segments * MSS, ssthresh: Some(2 * MSS) });
     (ctx, c)
 }
 
@@ -39,6 +39,7 @@ fn rounds(ctx: &FlowContext, c: &mut Controller, from: Time, rtt: Duration, roun
                 timed: (i == 0).then_some(Timing { start: *una - MSS, rtt, last: rtt, tick: Duration::from_us(1) }),
                 rtt: Some(rtt),
                 srtt: rtt,
+                marked: false,
                 may_grow: true,
                 after_timeout: false,
             };
@@ -84,7 +85,7 @@ fn cubic_in_a_short_path_grows_by_half_a_segment() {
 fn cubic_grows_as_reno_only_above_the_last_window() {
     let (ctx, mut c) = begin(Control::Cubic(cubic::Params::rfc9438()), 100);
     c.on_loss(&ctx, Time(0), Loss::DupAcks, 100 * MSS);
-    c.start_stream(&ctx, StreamStart { cwnd: 90 * MSS, ssthresh: Some(2 * MSS) });
+    c.start_stream(&ctx, StreamStart { now: Time(0), cwnd: 90 * MSS, ssthresh: Some(2 * MSS) });
     c.on_loss(&ctx, Time(0), Loss::DupAcks, 90 * MSS);
     assert_eq!(cwnd(&ctx, &c), 63 * MSS);
     let (mut una, rtt) = (1, Duration(S / 10_000));
@@ -122,6 +123,40 @@ fn cubic_of_2011_keeps_four_fifths() {
     assert_eq!(cwnd(&ctx, &c), before * 8 / 10);
 }
 
+/// A timeout of the 2011 form halves ssthresh and keeps the maximum: slow start to half of the window, and from there at once to what
+/// the line from 80 % of the maximum says by then.
+#[test]
+fn cubic_of_2011_keeps_its_maximum_over_a_timeout() {
+    let (ctx, mut c) = begin(Control::Cubic(cubic::Params::freebsd2011()), 100);
+    let (mut una, rtt) = (1, Duration(S / 1000));
+    let now = rounds(&ctx, &mut c, Time(0), rtt, 1, &mut una);
+    let max = cwnd(&ctx, &c);
+    c.on_loss(&ctx, now, Loss::DupAcks, max);
+    c.on_recovered(&ctx, now, u64::MAX);
+    c.on_loss(&ctx, now, Loss::Timeout, max);
+    let half = max * 8 / 10 / MSS / 2 * MSS;
+    assert_eq!((cwnd(&ctx, &c), c.ssthresh()), (MSS, half));
+    // 1, 2, 4 and so on up to half of the 80 segments, the last step by one ACK at ssthresh.
+    let now = rounds(&ctx, &mut c, now, rtt, 6, &mut una);
+    assert!((half..=half + 3 * MSS).contains(&cwnd(&ctx, &c)), "{} after slow start to {half}", cwnd(&ctx, &c));
+    rounds(&ctx, &mut c, now, rtt, 2, &mut una);
+    let line = max as f64 * 0.8 + 8.0 / 3.0 * MSS as f64;
+    assert!((cwnd(&ctx, &c) as f64 - line).abs() < MSS as f64, "{} and not {line}", cwnd(&ctx, &c));
+}
+
+/// The 2011 form before its first loss, with an inherited ssthresh: the window comes down to the line that began with the
+/// connection at 80 % of the initial window, and follows it.
+#[test]
+fn cubic_of_2011_begins_on_its_line() {
+    let (ctx, mut c) = begin(Control::Cubic(cubic::Params::freebsd2011()), 3);
+    c.start_stream(&ctx, StreamStart { now: Time(0), cwnd: 3 * MSS, ssthresh: Some(40 * MSS) });
+    let (mut una, rtt) = (1, Duration(S / 1000));
+    let now = rounds(&ctx, &mut c, Time(0), rtt, 4, &mut una);
+    assert!(cwnd(&ctx, &c) > 40 * MSS, "{}", cwnd(&ctx, &c));
+    rounds(&ctx, &mut c, now, rtt, 1, &mut una);
+    assert!(cwnd(&ctx, &c) < 12 * MSS, "{}", cwnd(&ctx, &c));
+}
+
 /// Nine segments at a base RTT of 100 us: none is queued, one more. Ten at 200 us: five of them are queued: above beta = 3, one
 /// less. At 125 us two: held. At 105 us half a one: below alpha = 1, one more.
 #[test]
@@ -142,7 +177,7 @@ fn vegas_keeps_a_few_segments_queued() {
     }
 }
 
-/// RFC 5681, section 3.1: a timeout halves once; the same segment's second timeout leaves ssthresh alone.
+/// RFC 5681, section 3.1: a timeout halves once; the same segment's second timeout leaves ssthresh alone. FreeBSD halves what is left.
 #[test]
 fn a_second_timeout_keeps_ssthresh() {
     let (ctx, mut c) = begin(Control::NewReno(new_reno::Params::default()), 20);
@@ -152,6 +187,14 @@ fn a_second_timeout_keeps_ssthresh() {
     assert_eq!((cwnd(&ctx, &c), c.ssthresh()), (MSS, 10 * MSS));
     c.undo_timeout();
     assert_eq!((cwnd(&ctx, &c), c.ssthresh()), (20 * MSS, 2 * MSS));
+    let whole = new_reno::Params { halving: new_reno::Halving::WindowInSegments, ..new_reno::Params::default() };
+    for params in [Control::NewReno(whole), Control::Cubic(cubic::Params::freebsd2011())] {
+        let (ctx, mut c) = begin(params, 20);
+        c.on_loss(&ctx, Time(0), Loss::Timeout, 20 * MSS);
+        assert_eq!((cwnd(&ctx, &c), c.ssthresh()), (MSS, 10 * MSS));
+        c.on_loss(&ctx, Time(1), Loss::Timeout, 20 * MSS);
+        assert_eq!((cwnd(&ctx, &c), c.ssthresh()), (MSS, 2 * MSS));
+    }
 }
 
 /// At ssthresh FreeBSD's controllers still are in slow start, by the RFC's text free to choose; here the others are not. What a user
@@ -171,7 +214,7 @@ fn freebsd_starts_slowly_up_to_ssthresh_and_with_it() {
         (Control::Vegas(vegas::Params { gamma: Some(1), ..vegas::Params::default() }), false),
     ] {
         let (ctx, mut c) = begin(params.clone(), 20);
-        c.start_stream(&ctx, StreamStart { cwnd: 20 * MSS, ssthresh: Some(20 * MSS) });
+        c.start_stream(&ctx, StreamStart { now: Time(0), cwnd: 20 * MSS, ssthresh: Some(20 * MSS) });
         let ack = StreamAck {
             now: Time(S),
             bytes: MSS,
@@ -180,6 +223,7 @@ fn freebsd_starts_slowly_up_to_ssthresh_and_with_it() {
             timed: None,
             rtt: None,
             srtt: Duration(S / 1000),
+            marked: false,
             may_grow: true,
             after_timeout: false,
         };
@@ -187,7 +231,7 @@ fn freebsd_starts_slowly_up_to_ssthresh_and_with_it() {
         assert_eq!(cwnd(&ctx, &c) == 21 * MSS, inclusive, "{params:?}");
         // Above it neither is.
         let above = cwnd(&ctx, &c).max(21 * MSS);
-        c.start_stream(&ctx, StreamStart { cwnd: above, ssthresh: Some(20 * MSS) });
+        c.start_stream(&ctx, StreamStart { now: Time(0), cwnd: above, ssthresh: Some(20 * MSS) });
         c.on_stream_ack(&ctx, &ack);
         assert!(cwnd(&ctx, &c) < above + MSS, "{params:?}");
     }
