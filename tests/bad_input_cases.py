@@ -184,6 +184,25 @@ CASES = [
         allowed="1 to 256",
     ),
     toml(
+        "windows without a lookahead",
+        GOOD.replace("hosts = 4", "hosts = 4\nlink_delay = '1s'") + "[run]\nengine = 'windowed'\n",
+        line=11,
+        field="run.engine",
+        value='"windowed"',
+        problem="needs a lookahead",
+        allowed='engine = "sequential"',
+    ),
+    toml(
+        "windows longer than a timeout",
+        GOOD.replace("hosts = 4", "hosts = 4\nlink_delay = '3us'")
+        + "[run]\nengine = 'windowed'\n[host]\nrto = '1us'\n",
+        line=13,
+        field="host.rto",
+        value="1us",
+        problem="no shorter than the lookahead",
+        allowed='engine = "sequential"',
+    ),
+    toml(
         "odd k",
         GOOD.replace('"star"\nhosts = 4', '"fat_tree"\nk = 5'),
         line=3,

@@ -117,7 +117,7 @@ def test_options_reach_the_engine():
     )
     assert results.summary["schemes"][0]["eta"] == 0.5
     assert "rate_bps" in results.series["kind"]
-    assert any(remark.startswith("--threads 3") for remark in results.summary["without_effect"])
+    assert "--threads 3: this network has 1 part to share out" in results.summary["without_effect"]
     assert all({"sim_ps", "flows_done", "wall_s"} <= set(snapshot) for snapshot in seen)
 
 
