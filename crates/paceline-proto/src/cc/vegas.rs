@@ -10,15 +10,14 @@
 //!
 //! *Two arithmetics:* diff is exact, so that alpha to beta segments do stand in the queue; or FreeBSD's: times in ticks, one more
 //! than have passed, rates in whole bytes per tick, diff in whole segments. One byte per tick is many segments where a round trip
-//! has many ticks: at 100 Mb/s and 30 ms a flow with beta = 3 keeps 20 queued.
+//! has many ticks: at 30 ms and a tick of 1 us diff is 0 or some thirty segments, whatever alpha and beta.
 //!
 //! *Deviations:* the paper's earlier retransmission after the first or second duplicate ACK is not modelled, nor is it in the common
 //! kernels. Losses and marks as in `NewReno`.
 //!
-//! *From FreeBSD's code:* its switch, once on, lets the window grow as `NewReno`'s also above ssthresh, until the next timed segment
-//! says otherwise; here only slow start does. After fast recovery its switch is off, after a timeout as it was: growth begins
-//! up to a round trip later than here, where both turn it on. Its base RTT is the lowest of all ACKs that no delayed ACK
-//! falsifies, here that of timed segments.
+//! *From FreeBSD's code:* its base RTT is the lowest of all ACKs that no delayed ACK falsifies, here that of timed segments; ACKs in
+//! fast recovery end no round trip. As there, whole segments can hold a window where it began: with ACKs for two segments each
+//! one of three waits for the next, which is a diff of 1, neither below alpha = 1 nor above beta.
 
 use super::new_reno::{Halving, halved};
 use super::window::{Window, clamped};
@@ -54,7 +53,7 @@ pub struct Vegas {
     window: Window,
     /// Lowest round-trip time of a timed segment, ps.
     base_rtt: Duration,
-    /// FreeBSD: slow start in this round trip.
+    /// FreeBSD: growth as `NewReno`'s in this round trip.
     grows: bool,
 }
 
@@ -69,7 +68,8 @@ impl Vegas {
     }
 
     /// The timed segment is acknowledged; `sent` bytes were sent from its first one on.
-    fn end_round(&mut self, ctx: &FlowContext, p: &Params, sent: u64, timing: Timing) {
+    fn end_round(&mut self, ctx: &FlowContext, p: &Params, ack: &StreamAck, timing: Timing) {
+        let sent = ack.nxt.saturating_sub(timing.start);
         let actual = u128::from(sent) * u128::from(self.base_rtt.0) / u128::from(timing.rtt.0.max(1));
         let queued = if p.coarse {
             self.whole_segments(ctx, sent, timing) * i128::from(ctx.mtu)
@@ -87,16 +87,17 @@ impl Vegas {
                 if w.in_slow_start() {
                     self.grows = !self.grows;
                 } else {
+                    self.grows = false;
                     w.cwnd = clamped(u64::from(w.cwnd) + u64::from(ctx.mtu));
                 }
             }
             None if queued > segments(p.beta) => {
-                w.cwnd = less(w);
-                if w.in_slow_start() {
-                    // Leaves slow start, also where that holds at ssthresh: the same ACK would else give back twice what was taken.
-                    w.ssthresh = w.cwnd;
-                    self.grows = false;
+                if !ack.marked {
+                    w.cwnd = less(w);
+                    // Leaves slow start.
+                    w.ssthresh = w.ssthresh.min(w.cwnd);
                 }
+                self.grows = false;
             }
             Some(gamma) if w.in_slow_start() && queued > segments(gamma) => {
                 // The window that would just fill the path, and one segment.
@@ -135,12 +136,17 @@ impl CongestionControl for Vegas {
         self.window.timed_out = false;
         if let Some(timing) = ack.timed {
             self.base_rtt = self.base_rtt.min(timing.last);
-            if ack.may_grow {
-                self.end_round(ctx, p, ack.nxt.saturating_sub(timing.start), timing);
+            if ack.may_grow || p.gamma.is_none() {
+                self.end_round(ctx, p, ack, timing);
             }
         }
-        if ack.may_grow && self.window.in_slow_start() && self.grows {
+        if !ack.may_grow || !self.grows {
+            return;
+        }
+        if self.window.in_slow_start() {
             self.window.slow_start(ctx, ack, p.abc_limit);
+        } else if p.gamma.is_none() {
+            self.window.congestion_avoidance(ctx, ack.bytes, p.abc_limit);
         }
     }
 
@@ -149,9 +155,11 @@ impl CongestionControl for Vegas {
         let half = halved(ctx, p.halving, self.window.cwnd, flight);
         match loss {
             Loss::Timeout => self.window.timeout(ctx, half),
-            Loss::DupAcks | Loss::Nack => self.window.reduce(ctx, half),
+            Loss::DupAcks | Loss::Nack => {
+                self.window.reduce(ctx, half);
+                self.grows = p.gamma.is_some();
+            }
         }
-        self.grows = true;
     }
 
     fn on_ecn(&mut self, ctx: &FlowContext, _now: Time, _flight: u64) {
@@ -161,6 +169,7 @@ impl CongestionControl for Vegas {
             Halving::Flight => self.window.reduce_on_mark(ctx, half),
             Halving::WindowInSegments => self.window.reduce(ctx, half),
         }
+        self.grows = p.gamma.is_some();
     }
 
     fn on_recovered(&mut self, _ctx: &FlowContext, _now: Time, limit: u64) {
