@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import paceline as pl
 from paceline import experiments
-from paceline.reproduce import judge, model, record
+from paceline.reproduce import claims, judge, model, record
 from paceline.reproduce.model import Outcome, Scale
 
 SEEDS = (1, 2, 3)
@@ -83,6 +83,54 @@ def test_only_differences_may_be_negative():
     )
     assert judge.span_of(judge.at_least(0.8), 1) == (0, 1)
     assert judge.span_of(judge.above(0)) is judge.span_of(judge.between(-0.02, 0.02)) is None
+
+
+@given(
+    values=st.lists(st.integers(0, 50), min_size=3, max_size=9),
+    limits=st.sampled_from([judge.above(0), judge.at_most(0)]),
+)
+def test_a_count_held_against_0_has_no_interval_below_it_and_the_same_verdict(values, limits):
+    """32 duplicates were told with the interval [-11.6, 76.2]: nobody can have seen fewer than none."""
+    linear = judge.estimate([float(v) for v in values])
+    cut = judge.counted(linear)
+    assert cut.interval is not None
+    assert 0 <= cut.interval[0] <= cut.mean <= cut.interval[1]
+    assert limits.judge(cut) is limits.judge(linear)
+
+
+def test_claims_about_counts_end_at_0():
+    def verdict(*, count: bool) -> model.Verdict:
+        def rule(values: claims.Values) -> list[claims.Claim]:
+            return [claims.Claim("a", "packets lost", values["lost",], judge.above(0), count=count)]
+
+        points = [model.Point(scenario="", key={}, seed=seed) for seed in SEEDS]
+        runs = model.Runs(tuple(model.Run(point, Path()) for point in points))
+        (found,) = claims.verdicts(
+            "H0", lambda chosen: {("lost",): 9.0 * (chosen.seeds == (1,))}, rule, runs, Scale.QUICK
+        )
+        return found
+
+    assert verdict(count=False).interval[0] < 0  # type: ignore[index]
+    assert verdict(count=True).interval[0] == 0  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("limits", "text"),
+    [
+        (judge.between(487.424, 799.5904), "487.4 to 799.6"),
+        (judge.between(1, 1), "1"),
+        (judge.between(2000, 10_000), "2,000 to 10,000"),
+        (judge.between(-0.02, 1.25), "-0.02 to 1.25"),
+        (judge.between(12345.6, 1234567), "12,350 to 1,234,567"),
+        (judge.at_least(1234567), "≥ 1,234,567"),
+        (judge.below(1234567.8), "< 1,235,000"),
+        (judge.above(0.123456), "> 0.1235"),
+        (judge.at_most(0), "≤ 0"),
+    ],
+)
+def test_limits_read_in_the_digits_of_what_they_limit(limits, text):
+    """487.424 to 799.59 looked as if one of them were rounded; a range from 1 to 1 is none."""
+    assert limits.text == text
 
 
 @pytest.mark.parametrize(
@@ -339,6 +387,18 @@ def test_a_table_of_verdicts_names_variants_where_there_are_several():
     assert all(len(row) == len(table.head) for table in (alone, both) for row in table.rows)
 
 
+def test_what_is_true_or_not_reads_so_and_is_recorded_as_a_number():
+    from paceline.reproduce.page import verdict_table
+
+    plain = {"statement": "s", "published": 1, "measured": 1.0, "tolerance": "1", "verdict": Outcome.PASS}
+    told = model.Verdict(id="H0.a", yes_no=True, **plain)
+    counted = model.Verdict(id="H0.b", **plain)
+    rows = [[cell.text for cell in row] for row in verdict_table([told, counted]).rows]
+    assert rows[0][2:5] == ["yes", "yes", "yes"]
+    assert rows[1][2:5] == ["1", "1", "1"]
+    assert record.Row.of(told, Scale.TINY).measured == "1", "records, and what compares with them, keep the number"
+
+
 def test_a_failed_run_costs_its_experiment_only(tmp_path):
     from paceline.reproduce.catalogue import reproduce
 
@@ -361,3 +421,17 @@ def test_a_failed_run_costs_its_experiment_only(tmp_path):
     assert bad.verdicts == ()
     assert "which=bad" in bad.problems[0]
     assert good.count(Outcome.PASS) == 15
+
+
+def test_long_names_of_runs_wrap_and_short_ones_do_not():
+    """Twelve runs of E20 had names of up to 60 characters on one line: their numbers were beside the page."""
+    from jinja2 import Environment, PackageLoader
+
+    from paceline.tables import Cell, Table
+
+    long = "QCN 20, one limiter an adapter, NewReno, no PFC"
+    rows = [(Cell(name), Cell("1")) for name in (long, "QCN 20, NewReno")]
+    macros = Environment(loader=PackageLoader("paceline", "templates"), autoescape=True).get_template("macros.html.j2")
+    text = macros.module.table(Table("Runs", ("Run", "Drops"), rows))  # type: ignore[attr-defined]
+    assert f'<th scope="row" class="long">{long}</th>' in text
+    assert '<th scope="row">QCN 20, NewReno</th>' in text

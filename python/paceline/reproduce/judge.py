@@ -154,22 +154,22 @@ class Limits:
 
 def at_least(limit: float) -> Limits:
     """``≥ limit``."""
-    return Limits(limit, math.inf, f"≥ {limit:,g}")
+    return Limits(limit, math.inf, f"≥ {_limit(limit)}")
 
 
 def at_most(limit: float) -> Limits:
     """``≤ limit``."""
-    return Limits(-math.inf, limit, f"≤ {limit:,g}")
+    return Limits(-math.inf, limit, f"≤ {_limit(limit)}")
 
 
 def above(limit: float) -> Limits:
     """``> limit``."""
-    return Limits(limit, math.inf, f"> {limit:,g}", is_open=True)
+    return Limits(limit, math.inf, f"> {_limit(limit)}", is_open=True)
 
 
 def below(limit: float) -> Limits:
     """``< limit``."""
-    return Limits(-math.inf, limit, f"< {limit:,g}", is_open=True)
+    return Limits(-math.inf, limit, f"< {_limit(limit)}", is_open=True)
 
 
 def between(low: float, high: float) -> Limits:
@@ -181,8 +181,9 @@ def between(low: float, high: float) -> Limits:
 
 def _limit(value: float) -> str:
     """A limit in the digits of the measured value beside it: one that was computed has many, and uneven ones."""
-    rounded = float(f"{value:.{DIGITS}g}")
-    return f"{value:,.0f}" if value == int(value) else f"{rounded:,g}"
+    given = float(value)
+    rounded = given if given.is_integer() else float(f"{given:.{DIGITS}g}")
+    return f"{rounded:,.0f}" if rounded.is_integer() else f"{rounded:,g}"
 
 
 def percent_of(value: float, percent: float) -> Limits:

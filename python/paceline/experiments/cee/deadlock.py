@@ -100,9 +100,15 @@ def rule(values: Values) -> list[Claim]:
             at("ring", 1, "depth"),
             judge.at_least(RING),
         ),
-        Claim("ring_drops", "packets lost in the ring with PFC", at("ring", 1, "drops"), judge.at_most(0)),
+        Claim("ring_drops", "packets lost in the ring with PFC", at("ring", 1, "drops"), judge.at_most(0), count=True),
         Claim("ring_off", "a ring without PFC deadlocks", at("ring", 0, "deadlock"), judge.between(0, 0), yes_no=True),
-        Claim("ring_off_unfinished", "flows unfinished without PFC", at("ring", 0, "unfinished"), judge.at_most(0)),
+        Claim(
+            "ring_off_unfinished",
+            "flows unfinished without PFC",
+            at("ring", 0, "unfinished"),
+            judge.at_most(0),
+            count=True,
+        ),
         Claim(
             "tree",
             "a fat tree with PFC deadlocks, or leaves flows unfinished",
@@ -110,7 +116,7 @@ def rule(values: Values) -> list[Claim]:
             judge.between(0, 0),
             yes_no=True,
         ),
-        Claim("tree_drops", "packets lost in the fat tree", at("tree", 1, "drops"), judge.at_most(0)),
+        Claim("tree_drops", "packets lost in the fat tree", at("tree", 1, "drops"), judge.at_most(0), count=True),
         Claim(
             "tree_depth", "longest chain of paused links in the fat tree", at("tree", 1, "depth"), judge.between(2, 6)
         ),

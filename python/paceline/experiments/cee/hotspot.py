@@ -215,7 +215,7 @@ def table(values: Values) -> Table:
         "queue_p99_kb": "p99, KB",
         "drops": "Drops",
         "timeouts": "Timeouts",
-        "ignored_duplicates": "Ignored third dup-ACKs",
+        "ignored_duplicates": "Third dup-ACKs ignored",
         "fct_ms": "Mean FCT, ms",
     }
     places = list(dict.fromkeys(key[:4] for key in values))
