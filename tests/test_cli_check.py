@@ -1,0 +1,131 @@
+"""Commands before a run: `paceline init`, `list`, `explain` and `check`."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from paceline import _native
+from processes import run_module
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("switch", ("switch.buffer", "section switch.pfc", "Packet buffer")),
+        ("switch.pfc", ("headroom", "resume_offset")),
+        ("records.series", ("interval", "ports")),
+        ("failures.link", ("failures.*.link", "The nodes at its ends")),
+        ("failures[].link", ("failures.*.link",)),
+        ("workloads.hosts", ("workloads.*.hosts",)),
+        ("load", ("workloads[].load", "value = 0.3")),
+        ("failures", ('kind = "random"', "repair")),
+        ("schemes.cc", ("schemes.*.cc", "express_pass")),
+        ("workloads.mode", ('kind = "incast"', 'kind = "rpc"')),
+        ("schemes", ('cc = "dcqcn"',)),
+    ],
+)
+def test_explain_knows_sections_and_entries_of_lists(paceline, asked, told):
+    """`explain switch` said "no such field; allowed: `switches`?"."""
+    outcome = paceline("explain", asked)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert all(text in outcome.out for text in told)
+
+
+def test_explain_still_refuses_nonsense(paceline):
+    for nonsense in ("nonsense", "switch.nonsense", "", "*"):
+        assert paceline("explain", nonsense).code == 2
+
+
+GRAPH = """
+[topology]
+kind = "graph"
+hosts = ["h0", "h1"]
+switches = ["a0"]
+links = [{ a = "h0", b = "a0" }, { a = "h1", b = "a0", rate = "25Gbps" }]
+[schemes.none]
+cc = "none"
+[[workloads]]
+kind = "permutation"
+sizes = "1MB"
+"""
+
+
+def test_check_tells_the_ports_that_settings_ask_for(paceline, tmp_path):
+    """`records.series.ports` takes `node:port`, and nothing said which port leads where."""
+    (tmp_path / "g.toml").write_text(GRAPH)
+    outcome = paceline("check", "g.toml", "--ports")
+    assert outcome.code == 0
+    assert re.search(r"^2:1 +a0 +1 h1 +25 Gb/s +1 µs$", outcome.out, re.MULTILINE)
+    found = json.loads(paceline("check", "g.toml", "--ports", "--json").out)["ports"]
+    assert [p["port"] for p in found] == ["0:0", "1:0", "2:0", "2:1"]
+    assert paceline("run", "g.toml", "-q", "--set", f"records.series.ports=[{found[-1]['port']!r}]").code == 0
+    sizes = json.loads(paceline("check", "g.toml", "--json").out)
+    assert sizes["network"] == {"hosts": 2, "switches": 1, "links": 2}
+
+
+def test_check_sizes_up_a_run_and_warns_beside_it(paceline):
+    paceline("init", "quickstart")
+    outcome = paceline("check", "quickstart.toml", "--set", "switch.ecn.k_max='2GB'")
+    assert outcome.code == 0
+    for said in ("32 hosts, 6 switches, 40 links", "328, 600 MB of payload", "windowed", "lookahead", " s ", "MiB"):
+        assert said in outcome.out
+    assert "warning: switch.ecn.k_max" in outcome.err
+    resolved = tomllib.loads(paceline("check", "quickstart.toml", "--resolved").out)
+    assert resolved["switch"]["pfc"]["alpha"] == 0.125
+    assert json.loads(paceline("check", "quickstart.toml", "--json").out)["size"] == [32, 6, 40]
+    assert not Path("results").exists()
+
+
+@pytest.mark.parametrize(
+    "size", ["kind = 'star'", "kind = 'leaf_spine'", "kind = 'hpcc_fat320'", "kind = 'fat_tree'\nk = 16"]
+)
+def test_the_estimate_of_memory_is_within_a_third(tmp_path, size):
+    """In processes of their own: a peak never falls."""
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(
+        f"[topology]\n{size}\n[schemes.hpcc]\ncc = 'hpcc'\n"
+        "[[workloads]]\nkind = 'poisson'\nduration = '100us'\nload = {value = 0.5}\n"
+    )
+    run = ("-m", "paceline", "run", str(scenario), "--out", str(tmp_path / "out"), "-q")
+    assert run_module(*run).returncode == 0
+    measured = json.loads((tmp_path / "out/summary.json").read_text())["machine"]["peak_rss_mib"]
+    checked = run_module("-m", "paceline", "check", str(scenario), "--json")
+    assert json.loads(checked.stdout)["memory_mib"] == pytest.approx(measured, rel=0.3)
+
+
+def test_init_writes_a_template_and_replaces_nothing_unasked(paceline, monkeypatch):
+    monkeypatch.setattr(_native, "template", lambda name: f"# {name}\n")
+    assert paceline("init", "incast").code == 0
+    path = Path("incast.toml")
+    assert path.read_text() == "# incast\n"
+    path.write_text("mine")
+    outcome = paceline("init", "incast")
+    assert outcome.code == 2
+    assert outcome.err.startswith("error: incast.toml: is there already")
+    assert "--force" in outcome.err
+    assert path.read_text() == "mine"
+    assert paceline("init", "incast", "--force").code == 0
+    assert path.read_text() == "# incast\n"
+
+
+def test_list_names_everything_with_its_parameters(paceline, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "90")
+    text = paceline("list").out
+    catalogue = json.loads(paceline("list", "--json").out)
+    assert max(map(len, text.splitlines())) <= 90
+    for section in ("topologies", "workloads", "schemes"):
+        for entry in catalogue[section]:
+            assert f"\n  {entry['name']}: " in text
+            assert all(p["name"] in text for p in entry["parameters"])
+    assert "eta = 0.95" in text
+    assert all(name in text for name in catalogue["distributions"])
+
+
+def test_explain_tells_default_range_and_source(paceline):
+    outcome = paceline("explain", "schemes.hpcc.eta")
+    assert outcome.code == 0
+    for said in ("Target utilisation", "default: 0.95", "above 0, at most 1", "HPCC, sec. 5.1"):
+        assert said in outcome.out

@@ -1,0 +1,117 @@
+"""The tables of a report, on its page and in the terminal; how runs, sizes and times are written in them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+
+from paceline import analysis, plot
+from paceline.report import figures_table, slowdown_table, write_report
+from paceline.results import Results
+from paceline.tables import clean_label, format_size, format_time, run_labels
+from pages import Page
+from synthetic import write_flows, write_run
+
+
+def test_a_ratio_says_over_how_many_sizes_it_is(tmp_path: Path) -> None:
+    """Two runs with one size in common had a ratio of 6.016 "to the first", as if over all sizes."""
+    folders = [write_run(tmp_path / name, seed, flows=400, tables=False) for seed, name in ((1, "a"), (2, "b"))]
+    for factor, folder in zip((1, 1000), folders, strict=True):
+        records = np.array(Results.load(folder)._records)
+        records["size_bytes"][:100] = 5_000
+        records["size_bytes"][100:] = np.arange(100, 400) * factor + 10**6 * factor
+        write_flows(folder / "flows.bin", records)
+    text = slowdown_table([Results.load(folder) for folder in folders])
+    assert re.search(r"ratio to the first.* over the [12] of 9 sizes both have", text)
+
+
+def test_runs_of_one_name_are_labelled_by_folder(tmp_path: Path) -> None:
+    """Reports of several scenarios with the same name in them all looked alike."""
+    runs = [Results.load(write_run(tmp_path / n, flows=20, name="incast", tables=False)) for n in ("hpcc", "homa")]
+    assert run_labels(runs) == ["incast (hpcc)", "incast (homa)"]
+    text = Page(write_report([runs[0].path], tmp_path / "one.html", paper_figures=False).read_text()).text
+    assert "incast (hpcc)" in text
+    other = Results.load(write_run(tmp_path / "x", flows=20, name="tree", tables=False))
+    assert run_labels([*runs, other]) == ["incast (hpcc)", "incast (homa)", "tree"]
+    figure = plot.queue_timeline({"port 3:1": (np.array([0, 1000]), np.array([0, 10]))})
+    assert "port 3:1" in figure.axes[0].get_ylabel()
+
+
+def test_long_names_that_differ_at_their_ends_stay_apart() -> None:
+    names = [f"the-run-whose-name-goes-on-and-on-for-ever: {scheme}" for scheme in ("hpcc", "dcqcn")]
+    shown = [clean_label(name) for name in names]
+    assert len(set(shown)) == 2
+    assert max(map(len, shown)) <= 40
+
+
+def test_the_terminal_shows_the_same_numbers(tmp_path: Path) -> None:
+    runs = [
+        Results.load(write_run(tmp_path / n, s, name=n, flows=600, tables=False)) for s, n in enumerate(("one", "two"))
+    ]
+    alone = slowdown_table(runs[:1])
+    whole = analysis.percentiles(runs[0].slowdown(), [50])[0]
+    last = alone.splitlines()[-1]
+    assert f"{whole.count:,} / {whole.unfinished} / {whole.failed}" in last
+    assert f"{whole.value:.2f} [" in last
+    assert "≥ " in alone
+    assert "ratio to the first" in slowdown_table(runs)
+    assert re.search(r"Flows unfinished +12 +12", figures_table(runs))
+
+
+def test_a_percentile_of_too_few_flows_is_a_dash(tmp_path: Path) -> None:
+    """The p99 of 30 flows is their largest: a number there would be read as one that stands on hundreds."""
+    few = Results.load(write_run(tmp_path / "few", flows=60, unfinished=0, failed=0, tables=False))
+    last = slowdown_table([few]).splitlines()[-1]
+    assert last.split()[-1] == "–"
+    assert last.split()[2] != "–"
+    enough = Results.load(write_run(tmp_path / "enough", flows=1200, unfinished=0, failed=0, tables=False))
+    assert "–" not in slowdown_table([enough]).splitlines()[-1]
+
+
+def test_dashes_are_explained(tmp_path: Path) -> None:
+    """Captions of completion times, groups and load did not say what a dash is, nor why a ratio had none."""
+    folder = write_run(tmp_path / "few", flows=60, unfinished=0, failed=0, groups=["a", "b"])
+    records = np.array(Results.load(folder)._records)
+    records["group"][::2] = 1
+    write_flows(folder / "flows.bin", records)
+    summary = json.loads((folder / "summary.json").read_text())
+    load = [{"tier": "host->tor", "capacity_bps": 10**11, "offered": 0.0, "carried": 0.1}]
+    (folder / "summary.json").write_text(json.dumps(summary | {"load": load, "series_interval_ps": 0}))
+    text = Page(write_report([folder], folder / "report.html", paper_figures=False).read_text()).text
+    for caption in (
+        "FCT, all sizes, timed at the sender",
+        "Slowdown by workload group, all sizes, timed at the sender",
+    ):
+        assert re.search(rf"{caption}[^;]*; a dash where the flows are fewer", text)
+    assert "share of capacity; a dash: nothing is offered at a rate" in text
+    assert re.search(r"Fullest buffer sampled\s+not sampled", figures_table([Results.load(folder)]))
+    none = write_run(tmp_path / "none", flows=0, name="none", tables=False)
+    first, second = (
+        slowdown_table([Results.load(none), Results.load(folder)]).split("ratio to the first")[1].split("–")[1:3]
+    )
+    assert first.split("  ")[0] == " too few flows"
+    assert second.split("\n")[0] == " no size both have"
+
+
+def test_a_comparison_without_dashes_explains_none(tmp_path: Path) -> None:
+    """The page of the demo told of dashes that were in no table."""
+    for flows, explained in ((60, True), (4000, False)):
+        runs = [write_run(tmp_path / f"{name}{flows}", flows=flows, name=name) for name in "ab"]
+        text = slowdown_table([Results.load(run) for run in runs])
+        assert ("a dash with fewer than 100 flows" in text) == explained
+
+
+def test_sizes_and_times_read_as_in_papers() -> None:
+    assert [format_size(v) for v in (1, 999, 1000, 6666, 9990, 200_000, 999_900, 1_500_000, 3e10)] == [
+        "1", "999", "1K", "6.7K", "10K", "200K", "1M", "1.5M", "30G"
+    ]  # fmt: skip
+    assert [format_time(v) for v in (0, 850_000, 1_230_000, 30e9, 2e12)] == [
+        "0 ps",
+        "850 ns",
+        "1.23 µs",
+        "30 ms",
+        "2 s",
+    ]
