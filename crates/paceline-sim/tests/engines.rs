@@ -5,7 +5,7 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{Shared, run_on};
+use common::{Shared, run_on, run_sampled};
 use paceline_proto::cc::{Params, dcqcn, dctcp, fixed, hpcc, hpcc_pint, timely};
 use paceline_proto::red;
 use paceline_proto::rng::{Purpose, Stream};
@@ -461,5 +461,55 @@ fn departures_at_one_instant_share_a_pool_in_the_same_order() {
         assert!(sequential.counters.pause_frames > 20, "the pool is near its threshold");
         assert_eq!(sequential.pauses, windowed.pauses);
         assert_eq!(sequential.flows, windowed.flows);
+    }
+}
+
+/// Windows that were made a little shorter so that samples come when they end: links of 1 us and the usual samples, every 10 us.
+/// The random networks above sample at other instants. With the two sides in turn, and with one, as where a link fails.
+#[test]
+fn windows_in_step_with_samples_give_the_same_bytes() {
+    for (outages, sides, sampled) in [
+        (Vec::new(), true, 10 * US),
+        (Vec::new(), true, US),
+        (vec![(7, 40_500, Some(30_000))], false, 10 * US),
+        (vec![(7, 40_500, Some(30_000))], false, US),
+    ] {
+        let knobs = Knobs {
+            seed: 5,
+            leaves: 2,
+            spines: 2,
+            hosts: 4,
+            host_rate: 100_000_000_000,
+            fabric_rate: 100_000_000_000,
+            delays_ns: [1000, 1000],
+            buffer_kib: 100,
+            mode: 0,
+            ack_priority: true,
+            spray: false,
+            loss: false,
+            flows: 60,
+            incast: true,
+            spread_us: 150,
+            dual_homed: false,
+            outages,
+            reroute_ns: 700,
+            near: None,
+        };
+        let (scenario, flows) = build(&knobs);
+        let windows = Windows::of(&scenario);
+        assert_eq!(windows.width, US, "a whole number of windows between two samples");
+        assert!(windows.lookahead > windows.width, "windows were made shorter for that");
+        assert_eq!(!windows.sides.is_empty(), sides);
+        let run = |threads| {
+            let source = Box::new(FlowTable::new(flows.clone()));
+            run_sampled(&scenario, source, &[3, 4], threads, sampled)
+        };
+        let sequential = run(None).outcome;
+        assert!(sequential.counters.pause_frames > 0 && sequential.counters.marks > 0, "queues grow");
+        for threads in [1, 2] {
+            let windowed = run(Some(threads)).outcome;
+            assert!(windowed.samples.instants().filter(|at| at % windows.width == 0).count() > 10);
+            assert_eq!(sequential, windowed);
+        }
     }
 }

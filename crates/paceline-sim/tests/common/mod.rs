@@ -107,6 +107,11 @@ impl Samples {
         };
         Self((0..last).map(sample).collect())
     }
+
+    /// When they were taken, ps.
+    pub fn instants(&self) -> impl Iterator<Item = u64> {
+        self.0.keys().copied()
+    }
 }
 
 impl PartialEq for Samples {
@@ -115,12 +120,15 @@ impl PartialEq for Samples {
     }
 }
 
-/// Records queues of these classes, and samples at instants that no window ends at.
-fn record(net: &mut Net, classes: &[u8]) {
+/// Time between two samples that hardly ever come when a window ends, ps.
+const OFF_WINDOWS: u64 = 1_234_567;
+
+/// Records queues of these classes, and samples.
+fn record(net: &mut Net, classes: &[u8], interval: u64) {
     net.record_classes(classes);
     let switches = |p: &u32| !net.graph().is_host(net.graph().ports[*p as usize].node);
     let ports = (0..net.graph().ports.len() as u32).filter(switches).collect();
-    net.sample(Plan { interval: 1_234_567, samples: 512, ports, flows: (0..4).collect() });
+    net.sample(Plan { interval, samples: 512, ports, flows: (0..4).collect() });
 }
 
 /// Runs a scenario with one of the engines and hands over the network as the run left it. The time is the engine's: of the
@@ -135,12 +143,12 @@ pub fn run_net<T>(
     let mut collect = Collect::default();
     if engine == EngineChoice::Windowed {
         let mut e = Windowed::new(scenario, source).unwrap();
-        record(e.net_mut(), classes);
+        record(e.net_mut(), classes, OFF_WINDOWS);
         let (ending, now) = e.run(&mut collect).unwrap();
         look(e.net(), collect, ending, now)
     } else {
         let mut e = Sequential::new(Arc::clone(scenario), source, None).unwrap();
-        record(e.net_mut(), classes);
+        record(e.net_mut(), classes, OFF_WINDOWS);
         let (ending, now) = e.run(&mut collect).unwrap();
         look(e.net(), collect, ending, now)
     }
@@ -155,17 +163,28 @@ pub struct Shared {
 
 /// Runs a scenario with the sequential engine or, windowed, on up to so many threads.
 pub fn run_on(scenario: &Arc<Scenario>, source: Box<dyn FlowSource>, classes: &[u8], threads: Option<usize>) -> Shared {
+    run_sampled(scenario, source, classes, threads, OFF_WINDOWS)
+}
+
+/// The same with so much time, ps, between two samples.
+pub fn run_sampled(
+    scenario: &Arc<Scenario>,
+    source: Box<dyn FlowSource>,
+    classes: &[u8],
+    threads: Option<usize>,
+    interval: u64,
+) -> Shared {
     let mut collect = Collect::default();
     if let Some(threads) = threads {
         let mut engine = Windowed::on_threads(scenario, source, threads).unwrap();
-        engine.nets_mut().for_each(|net| record(net, classes));
+        engine.nets_mut().for_each(|net| record(net, classes, interval));
         let threads = engine.threads();
         let (ending, _) = engine.run(&mut collect).unwrap();
         let crossed = engine.shares().iter().map(|s| s.crossed).sum();
         Shared { outcome: Outcome::of(engine.net(), collect, ending, classes), threads, crossed }
     } else {
         let mut engine = Sequential::new(Arc::clone(scenario), source, None).unwrap();
-        record(engine.net_mut(), classes);
+        record(engine.net_mut(), classes, interval);
         let (ending, _) = engine.run(&mut collect).unwrap();
         Shared { outcome: Outcome::of(engine.net(), collect, ending, classes), threads: 1, crossed: 0 }
     }
