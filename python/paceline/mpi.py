@@ -11,6 +11,8 @@ from paceline.words import many
 
 PROGRAMS = ("bt", "cg", "ft", "is", "mg", "wrf")
 """Programs that can be generated."""
+_CHOOSING = {"alltoall": ("ft", "is"), "allreduce": ("is", "mg")}
+"""Programs that have the operation whose algorithm can be chosen."""
 
 
 def export(
@@ -33,6 +35,11 @@ def export(
 
     Raises InputError for what the program does not run with, and when the file is there.
     """
+    for name, algorithm in (("alltoall", alltoall), ("allreduce", allreduce)):
+        if program in PROGRAMS and program not in _CHOOSING[name] and algorithm != "auto":
+            allowed = f"auto, or a program that has the operation: {', '.join(_CHOOSING[name])}"
+            problem = f"has no effect on {program}"
+            raise _native.input_error(problem, field=name, value=algorithm, allowed=allowed)
     target = Path(f"{program}.goal") if out is None else out
     check_new(target, force=force, option="--out")
     found = _native.mpi_export(

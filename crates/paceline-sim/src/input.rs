@@ -4,17 +4,23 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+/// Why a file cannot be read, as Python says it: without the number that the system has for it.
+fn unread(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    format!("cannot be read: {}", text.split(" (os error").next().unwrap_or_default())
+}
+
 /// Opens an input file, or says why not. A pipe could keep a run waiting for ever, a device never ends.
 ///
 /// # Errors
 /// What is wrong with it, as a clause.
 pub(crate) fn open(path: &Path) -> Result<File, String> {
-    let found = std::fs::metadata(path).map_err(|e| format!("cannot be read: {e}"))?;
+    let found = std::fs::metadata(path).map_err(|e| unread(&e))?;
     if !found.is_file() {
         let kind = if found.is_dir() { "a folder" } else { "a pipe or a device" };
         return Err(format!("cannot be read: it is {kind}, not a file"));
     }
-    File::open(path).map_err(|e| format!("cannot be read: {e}"))
+    File::open(path).map_err(|e| unread(&e))
 }
 
 /// Reads an input file of at most `most` bytes, or says why not.
@@ -27,7 +33,7 @@ pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     if size <= most {
         // The file may grow meanwhile.
-        file.take(most + 1).read_to_end(&mut bytes).map_err(|e| format!("cannot be read: {e}"))?;
+        file.take(most + 1).read_to_end(&mut bytes).map_err(|e| unread(&e))?;
     }
     let size = size.max(bytes.len() as u64);
     if size > most { Err(format!("too large: {size} B, more than {most} B")) } else { Ok(bytes) }

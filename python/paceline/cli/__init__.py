@@ -53,8 +53,21 @@ def _check(arguments: Sequence[str]) -> None:
         option = re.fullmatch(r"(--[a-z-]+)=(.*)", argument, re.DOTALL)
         field, value = option.groups() if option else (before if before.startswith("-") else "argument", argument)
         if not value:
-            raise _native.input_error("is empty", field=field, value='""', allowed="a text, or nothing at all")
+            field, allowed = _taker(arguments[:i], field)
+            raise _native.input_error("is empty", field=field, value='""', allowed=allowed)
         check_text(value, field)
+
+
+def _taker(before: Sequence[str], option: str) -> tuple[str, str]:
+    """What would take the value after these arguments, an option or an argument of the command, and what it may be."""
+    command = typer.main.get_command(app)
+    for word in before:
+        command = getattr(command, "commands", {}).get(word, command)
+    for parameter in command.params:
+        if option in parameter.opts and not getattr(parameter, "is_flag", False):
+            return option, "a value" if parameter.required else f"a value, or no {option} at all"
+    named = (str(p.metavar).strip("[].") for p in command.params if p.param_type_name == "argument" and p.metavar)
+    return next(named, "argument"), "a value"
 
 
 def _print_version(wanted: bool) -> None:

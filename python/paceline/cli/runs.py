@@ -145,6 +145,10 @@ def report(
         problem = "the baseline hpcc is of the sender's times only"
         raise _native.input_error(problem, field="--side", value=side, allowed="sender")
     at = out or folders[0]
+    if at.suffix.lower() in (".htm", ".html", ".pdf", ".png", ".svg") and at.suffix != ".html" and not at.is_dir():
+        # A folder of that name was made.
+        allowed = "a folder, or a file that ends in .html"
+        raise _native.input_error("neither a page nor a folder", field="--out", value=str(at), allowed=allowed)
     target = at if at.suffix == ".html" and not at.is_dir() else at / "report.html"
     if out is not None:
         check_folder("--out", target.parent, typed=out)

@@ -34,6 +34,8 @@ def check(
     from paceline.catalogue import check_lines
     from paceline.run import check as check_scenario
 
+    if ports and resolved:
+        raise _native.input_error("not together with --resolved", field="--ports", allowed="one of the two")
     found = check_scenario(scenario, overrides or ())
     if ports:
         from paceline.ports import port_table, ports_of

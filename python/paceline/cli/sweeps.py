@@ -69,7 +69,7 @@ def reproduce(
     from paceline.reproduce import command
 
     if list_:
-        command.list_experiments(ids or (), as_json=as_json)
+        command.list_experiments(ids or (), scale=scale, as_json=as_json)
         return 0
     return command.reproduce(
         ids or (),

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from paceline.reproduce.sweep import Job, SweepFailed
 
 
-def list_experiments(ids: Sequence[str], *, as_json: bool) -> None:
-    """Prints what can be reproduced and what it takes."""
+def list_experiments(ids: Sequence[str], *, scale: str, as_json: bool) -> None:
+    """Prints what can be reproduced and what it takes, at all scales: ``scale`` is only checked."""
     from paceline.reproduce.catalogue import listing, listing_table
 
+    _scale(scale)
     entries = listing(chosen(ids) if ids else experiments())
     print(json.dumps(entries, indent=2) if as_json else listing_table(entries).plain(), end="\n" if as_json else "")
 
@@ -167,7 +168,7 @@ def size_buffers(
     times = p99.endswith("x")
     limits = sizing.Limits(
         p99=None if times else _limit("--p99", p99, math.inf, least=1.0),
-        p99_times=_limit("--p99", p99.removesuffix("x"), math.inf, least=1.0) if times else None,
+        p99_times=_limit("--p99", p99, math.inf, least=1.0) if times else None,
         drops=_limit("--drops", drops, 1.0),
         paused=_limit("--paused", paused, 1.0),
     )
@@ -206,12 +207,13 @@ def _run_all(jobs: Sequence[Job], store: Store, how: Sweeping, title: str) -> tu
 def _limit(option: str, text: str, most: float, *, least: float = 0.0) -> float | None:
     """A limit as typed; None for ``off``. InputError for what is no number, below ``least`` or above ``most``.
 
-    No slowdown is below 1, and no buffer could keep such a limit.
+    No slowdown is below 1, and no buffer could keep such a limit. One without a largest value may be so many times
+    something (``1.1x``), of which the number is returned.
     """
     if text == "off":
         return None
     try:
-        value = float(text)
+        value = float(text.removesuffix("x") if math.isinf(most) else text)
     except ValueError:
         value = math.nan
     if not least <= value <= most or math.isinf(value):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import pickle
+import re
 import socket
 import subprocess
 import sys
@@ -127,7 +128,8 @@ def open_executor(name: str | None, workers: int | None = None) -> Iterator[Exec
             local.shutdown()
         return
     kind, _, address = name.partition("://")
-    if kind != "dask" or not address.rpartition(":")[0] or not address.rpartition(":")[2].isdigit():
+    host, _, port = address.rpartition(":")
+    if kind != "dask" or not host or not re.fullmatch("[0-9]{1,5}", port) or not 1 <= int(port) <= 65535:
         raise _native.input_error(
             "no such executor", field="--executor", value=name, allowed="local, dask://host:port of a Dask scheduler"
         )

@@ -81,3 +81,12 @@ pub(super) fn windowed(
         placed
     })
 }
+
+/// An error of what was made of a scenario, with file and line of the field that it names, as far as they are known.
+pub(super) fn at_its_field(spec: &Resolved, error: InputError) -> InputError {
+    let Some(field) = error.field.as_deref().filter(|_| error.file.is_none()) else { return error };
+    let mut placed = spec.error(field, &error.problem);
+    placed.value = placed.value.or(error.value);
+    placed.allowed = error.allowed;
+    placed
+}

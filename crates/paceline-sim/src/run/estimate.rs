@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use paceline_proto::cc::Telemetry;
 
-use super::choice::{choose_engine, windowed};
+use super::choice::{at_its_field, choose_engine, windowed};
 use super::set_up::{chosen_ports, series_plan};
 use crate::assemble::assemble;
 use crate::engine::sequential::list_bytes;
@@ -220,7 +220,7 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
         // Asked for: only the engine itself knows whether it can.
         windowed(spec, &scenario, Box::new(FlowTable::new(Vec::new())), 1)?;
     }
-    let mut net = Net::new(Arc::clone(&scenario))?;
+    let mut net = Net::new(Arc::clone(&scenario)).map_err(|e| at_its_field(spec, e))?;
     let horizon = if let Stop::At(t) = scenario.stop { t.0 } else { u64::MAX };
     let payload = u64::from(scenario.framing.payload);
     let mut drawn = Traffic::default();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::choice::{choose_engine, windowed};
+use super::choice::{at_its_field, choose_engine, windowed};
 use crate::assemble::Assembled;
 use crate::engine::sequential::Sequential;
 use crate::engine::windowed::Windowed;
@@ -114,7 +114,8 @@ pub(super) fn set_up(spec: &Resolved, assembled: Assembled, threads: usize) -> R
     let mut engine = if choice.0 == EngineChoice::Windowed {
         Engine::Windowed(Box::new(windowed(spec, &scenario, assembled.source, threads)?))
     } else {
-        Engine::Sequential(Box::new(Sequential::new(Arc::clone(&scenario), assembled.source, None)?))
+        let made = Sequential::new(Arc::clone(&scenario), assembled.source, None);
+        Engine::Sequential(Box::new(made.map_err(|e| at_its_field(spec, e))?))
     };
     engine.prepare(|net| net.record_classes(&assembled.classes));
     if let Some(plan) = series_plan(spec, &scenario.graph, &chosen_ports) {
