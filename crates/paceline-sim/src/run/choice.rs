@@ -67,18 +67,14 @@ pub(super) fn windowed(
     source: Box<dyn FlowSource>,
     threads: usize,
 ) -> Result<Windowed, InputError> {
-    Windowed::on_threads(scenario, source, threads).map_err(|error| {
-        let Some(field) = error.field else { return error };
-        let mut placed = match error.value {
-            // Where the value is not that of the field, the engine has measured the network.
-            Some(value) if field == "run.engine" && value != "windowed" => {
-                let (longest, ahead) = (Duration(longest_link(scenario)), Duration(Windows::of(scenario).width));
-                spec.error(&field, &format!("{} (longest {longest}, lookahead {ahead})", error.problem))
-            }
-            _ => spec.error(&field, &error.problem),
-        };
-        placed.allowed = error.allowed;
-        placed
+    Windowed::on_threads(scenario, source, threads).map_err(|mut error| {
+        // Where the value is not that of the field, the engine has measured the network.
+        if error.field.as_deref() == Some("run.engine") && error.value.as_deref().is_some_and(|v| v != "windowed") {
+            let (longest, ahead) = (Duration(longest_link(scenario)), Duration(Windows::of(scenario).width));
+            error.problem = format!("{} (longest {longest}, lookahead {ahead})", error.problem);
+            error.value = None;
+        }
+        at_its_field(spec, error)
     })
 }
 
