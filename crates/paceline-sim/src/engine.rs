@@ -15,6 +15,7 @@ mod reference_nic;
 pub(crate) mod reference_random;
 pub mod sequential;
 mod sort;
+mod steps;
 mod team;
 pub mod windowed;
 pub mod windows;

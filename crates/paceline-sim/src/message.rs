@@ -179,9 +179,9 @@ impl Net {
         m.places[nic as usize].free.push(place);
         let to = m.opened(flow & SLOT_MASK).to;
         let node = self.ports[self.nics[to as usize].port as usize].node;
-        match self.share.part_of.get(node as usize) {
-            Some(&part) if part != self.share.me => self.tell(part, Note::Finished { flow, at: now }),
-            _ => m.finished(flow, now),
+        match self.share.elsewhere(node) {
+            Some(part) => self.tell(part, Note::Finished { flow, at: now }),
+            None => m.finished(flow, now),
         }
     }
 }

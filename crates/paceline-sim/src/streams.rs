@@ -158,11 +158,9 @@ impl Net {
             (Carries::Responses(connection), Some(rpcs), _) => {
                 let least = rpcs.least_response(connection, &self.scenario.framing, &way);
                 // The client is where its responses go.
-                match self.share.part_of.get(dst as usize) {
-                    Some(&part) if part != self.share.me => {
-                        self.tell(part, Note::Answers { connection, least });
-                    }
-                    _ => rpcs.learn_response(connection, least),
+                match self.share.elsewhere(dst) {
+                    Some(part) => self.tell(part, Note::Answers { connection, least }),
+                    None => rpcs.learn_response(connection, least),
                 }
             }
             (Carries::Messages, _, Some(programs)) => programs.opened(stream, way),
@@ -217,9 +215,9 @@ impl Net {
         let end = state.end;
         let wire = crate::workload::load::wire_bytes(bytes, &framing, telemetry);
         let (nic, place, dst) = (self.ports[flow.nic as usize].nic, flow.place, self.infos[slot as usize].spec.dst);
-        match self.share.part_of.get(dst as usize) {
-            Some(&part) if part != self.share.me => self.tell(part, Note::Appended { stream, end }),
-            _ => self.appended(stream, end),
+        match self.share.elsewhere(dst) {
+            Some(part) => self.tell(part, Note::Appended { stream, end }),
+            None => self.appended(stream, end),
         }
         self.offer_message(stream, wire, now);
         if is_tcp {

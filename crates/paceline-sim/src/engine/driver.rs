@@ -52,8 +52,8 @@ impl Feeder {
 /// What all threads conclude from the standings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Verdict {
-    /// A window, up to its end or, where it is cut short, to an earlier instant.
-    Window(u64, u64),
+    /// A window, up to its end or, where it is cut short, to an earlier instant; and whether neither it nor the next one is.
+    Window(u64, u64, bool),
     /// Links change: no node has anything to do before.
     Links,
     /// Flows must be drawn first.
@@ -165,9 +165,9 @@ impl<'a> Driver<'a> {
             match verdict {
                 Verdict::Draw => {}
                 Verdict::Links => self.now = self.now.max(self.part.change_links()),
-                Verdict::Window(w, end) => {
+                Verdict::Window(w, end, whole) => {
                     self.drawn = self.drawn.max(w + DRAWN_AHEAD);
-                    failure = self.part.run_window(w, end).err();
+                    failure = self.part.run_window(w, end, whole).err();
                     self.fronts[self.part.side(w)] = end;
                     (self.now, self.windows) = (end, self.windows + 1);
                 }
@@ -271,7 +271,8 @@ impl<'a> Driver<'a> {
         }
         // What is left of a window that was cut short at the limit waits until the other side is there too.
         let next = ahead.sides().filter(|next| begins(*next) < limit).map(|(_, w, _)| w).min();
-        next.map_or(Verdict::Stopped, |w| Verdict::Window(w, ((w + 1) * self.width).min(limit)))
+        let Some(w) = next else { return Verdict::Stopped };
+        Verdict::Window(w, ((w + 1) * self.width).min(limit), (w + 2) * self.width <= limit)
     }
 
     /// Asks all parts for what speaks for a standstill.

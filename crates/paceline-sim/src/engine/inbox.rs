@@ -250,6 +250,16 @@ impl Inboxes {
         std::mem::take(&mut self.active[slot * self.words + word])
     }
 
+    /// Those of them that `mask` has; the others stay.
+    pub(super) fn take_some(&mut self, word: usize, mask: u64) -> u64 {
+        let slot = self.slot(self.window);
+        let active = &mut self.active[slot * self.words + word];
+        let bits = *active & mask;
+        *active &= !mask;
+        self.touched[slot] -= u32::from(bits != 0 && *active == 0);
+        bits
+    }
+
     /// The ports need not be looked at in the present window.
     pub(super) fn forget(&mut self, ports: std::ops::Range<u32>) {
         let first = self.slot(self.window) * self.words;

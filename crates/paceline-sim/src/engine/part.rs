@@ -10,6 +10,7 @@ use super::exact::Exact;
 use super::inbox::{Inboxes, Key};
 use super::order::tie;
 use super::sort::ByUpperHalf;
+use super::steps::{Step, side_by_side};
 use super::windows::{Ahead, Windows};
 use crate::error::InputError;
 use crate::net::{Arrivals, Lane, Net, Schedule};
@@ -83,6 +84,8 @@ pub(super) struct Part {
     close_ports: Ports,
     /// By part: its ports at which packets from here arrive. Empty when there is one.
     pub(super) across: Box<[Ports]>,
+    /// Its nodes in the order in which both sides may be run together (`side_by_side`).
+    steps: Box<[Step]>,
     /// Flows to start, in order.
     pub(super) pending: VecDeque<Start>,
     /// Flows starting in the present window, by NIC.
@@ -105,8 +108,7 @@ impl Part {
     /// arrival caused in it, ps.
     pub(super) fn new(net: Net, windows: &Windows, span: u64) -> Self {
         let most_ports = (0..net.graph.nodes() as u32).map(|n| net.graph.ports_of(n).len()).max().unwrap_or(0);
-        let part_of = |node: usize| net.share.part_of.get(node).copied().unwrap_or(net.share.me);
-        let is_close = windows.close.iter().enumerate().map(|(node, close)| *close && part_of(node) == net.share.me);
+        let is_close = (0..).zip(&windows.close).map(|(node, close)| *close && net.share.elsewhere(node).is_none());
         let is_close: Vec<bool> = is_close.collect();
         let close_ports = ports(&net, |node| is_close.get(node as usize).is_some_and(|close| *close));
         let across = (0..net.notes.len()).map(|part| border(&net, part as u8)).collect();
@@ -116,6 +118,7 @@ impl Part {
             close: (!windows.close.is_empty()).then(|| Box::new(Close::new(&net, &is_close))),
             close_ports,
             across,
+            steps: side_by_side(&net, &windows.sides),
             pending: VecDeque::new(),
             starts: vec![Vec::new(); net.nics.len()],
             far: BinaryHeap::new(),
@@ -186,8 +189,8 @@ impl Part {
         at
     }
 
-    /// Runs window `w`, or what is left of it, up to `end`.
-    pub(super) fn run_window(&mut self, w: u64, end: u64) -> Result<(), InputError> {
+    /// Runs window `w`, or what is left of it, up to `end`. `whole`: neither that one nor the next, of the other side, is cut short.
+    pub(super) fn run_window(&mut self, w: u64, end: u64, whole: bool) -> Result<(), InputError> {
         self.lanes.inboxes.enter(w);
         let start = self.lanes.inboxes.start();
         let cut = end < self.lanes.inboxes.end();
@@ -198,32 +201,61 @@ impl Part {
         if let Some(close) = &mut self.close {
             close.run(&mut self.net, &mut self.lanes, end)?;
         }
-        // The last switch found to have a local window: that holds for all its ports, which come one after the other.
-        let mut local = NONE;
+        if whole && self.lanes.inboxes.side(w) == 0 {
+            self.run_side_by_side(w)?;
+        }
         for word in 0..self.lanes.inboxes.words() {
-            let mut bits = self.lanes.inboxes.take_word(word);
-            while bits != 0 {
-                let port = (word as u32) << 6 | bits.trailing_zeros();
-                bits &= bits - 1;
-                if bits != 0 {
-                    self.lanes.inboxes.fetch((word << 6) + bits.trailing_zeros() as usize);
-                }
-                let nic = self.net.ports[port as usize].nic;
-                if nic != NONE {
-                    self.run_nic(nic, port, end)?;
-                    continue;
-                }
-                let node = self.net.ports[port as usize].node;
-                if node != local && !self.net.buffers.window_is_local(node) {
-                    self.run_together(node, port, word, &mut bits, end);
-                    continue;
-                }
-                local = node;
-                self.run_local(port, end);
-            }
+            let bits = self.lanes.inboxes.take_word(word);
+            self.run_ports(word, bits, end)?;
         }
         self.bring_to_close_nodes();
         self.lanes.inboxes.leave(cut);
+        Ok(())
+    }
+
+    /// Runs the first side's window `w` step by step, and with each what can be of the other side's next one: what nodes send one
+    /// another is looked at while it is near.
+    fn run_side_by_side(&mut self, w: u64) -> Result<(), InputError> {
+        let steps = std::mem::take(&mut self.steps);
+        for step in &steps {
+            for (window, ports) in (w..).zip(step) {
+                self.lanes.inboxes.enter(window);
+                let end = self.lanes.inboxes.end();
+                for (word, mask) in ports {
+                    let bits = self.lanes.inboxes.take_some(*word, *mask);
+                    self.run_ports(*word, bits, end)?;
+                }
+            }
+        }
+        self.steps = steps;
+        self.lanes.inboxes.enter(w);
+        Ok(())
+    }
+
+    /// Runs ports that are active in the present window: `bits` of a word of it.
+    #[inline(always)]
+    fn run_ports(&mut self, word: usize, mut bits: u64, end: u64) -> Result<(), InputError> {
+        // The last switch found to have a local window: that holds for all its ports, which come one after the other.
+        let mut local = NONE;
+        while bits != 0 {
+            let port = (word as u32) << 6 | bits.trailing_zeros();
+            bits &= bits - 1;
+            if bits != 0 {
+                self.lanes.inboxes.fetch((word << 6) + bits.trailing_zeros() as usize);
+            }
+            let nic = self.net.ports[port as usize].nic;
+            if nic != NONE {
+                self.run_nic(nic, port, end)?;
+                continue;
+            }
+            let node = self.net.ports[port as usize].node;
+            if node != local && !self.net.buffers.window_is_local(node) {
+                self.run_together(node, port, word, &mut bits, end);
+                continue;
+            }
+            local = node;
+            self.run_local(port, end);
+        }
         Ok(())
     }
 

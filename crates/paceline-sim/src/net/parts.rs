@@ -41,6 +41,14 @@ pub(crate) struct Share {
     pub(crate) part_of: Arc<[u8]>,
 }
 
+impl Share {
+    /// The part that looks after a node, where it is not this one.
+    #[inline]
+    pub(crate) fn elsewhere(&self, node: u32) -> Option<u8> {
+        self.part_of.get(node as usize).copied().filter(|part| *part != self.me)
+    }
+}
+
 impl Net {
     /// Makes this network one of several parts: it looks after the nodes that `part_of` gives to `me`.
     pub(crate) fn become_part(&mut self, me: u8, parts: usize, part_of: &Arc<[u8]>) {
