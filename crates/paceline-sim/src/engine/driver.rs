@@ -17,8 +17,10 @@ use crate::workload::{FlowSource, FlowSpec};
 const NEVER: u64 = u64::MAX;
 /// Windows for which flows are drawn ahead.
 const DRAWN_AHEAD: u64 = 64;
-/// Windows between two reports to the observer.
+/// Meetings between two reports to the observer.
 const REPORT: usize = 64;
+/// Ended flows that are reported without waiting for that: with tiny flows they would take most of the memory.
+const MANY: usize = 4096;
 
 /// Draws flows and tells the parts.
 pub(super) struct Feeder {
@@ -149,12 +151,15 @@ impl<'a> Driver<'a> {
             if self.exchange(standing).is_err() {
                 return Ok(Verdict::Interrupted);
             }
-            if leader.is_some() {
+            if let Some((_, observer)) = &mut leader {
                 for part in 0..self.parts {
                     let mut standing = self.team.standing(self.turn, part);
                     ended.append(&mut standing.flows);
                     queries.append(&mut standing.queries);
                     pfc.append(&mut standing.pfc);
+                }
+                if ended.len() >= MANY {
+                    report(&mut ended, &mut pfc, &mut queries, *observer);
                 }
             }
             let verdict = self.conclude();

@@ -41,7 +41,7 @@ const RESTING_BYTES: [f64; 5] = [440.0, 620.0, 700.0, 750.0, 1560.0];
 /// Bytes of a packet in a host's queue, and the share of a flow under way, or of its window, that waits there.
 const QUEUED_BYTES: f64 = 80.0;
 const QUEUED_SHARE: f64 = 0.5;
-/// Windows for which starts are drawn ahead, and bytes of a start and of the record of an end that waits for as long.
+/// Windows for which starts are drawn ahead, and bytes of a start, with what is kept of ends until they are reported.
 const DRAWN_WINDOWS: f64 = 64.0;
 const DRAWN_BYTES: f64 = 150.0;
 /// Windows in which a busy port has something on its way.
