@@ -401,7 +401,8 @@ fn try_out(text: &str, kept: &[String]) -> Result<(), TestCaseError> {
 }
 
 /// What this test found once: a hang at a stop inside a window, a failed flow's receiver seen too early, a timeout shorter
-/// than a window, headroom beyond 64 bits, a standstill before the stop, credits that a port which had never sent let wait.
+/// than a window, headroom beyond 64 bits, a standstill before the stop, credits that a port which had never sent let wait, a run
+/// that ended when all hosts waited for what was in the network, since the next flow was to start after the stop.
 #[test]
 fn found_before() {
     let sets = |sets: &[&str]| sets.iter().map(|s| (*s).to_string()).collect::<Vec<_>>();
@@ -414,6 +415,7 @@ fn found_before() {
         (0, 0, ("none", "none"), sets(&["workloads.0.load.value=0.11126428102265513"])),
         (0, 0, ("homa", "homa"), sets(&["topology.host_rate=162Mbps"])),
         (2, 0, ("express_pass", "none"), sets(&["schemes.s.first_rtt=burst", "topology.chain_rate=304Mbps"])),
+        (5, 0, ("homa", "none"), sets(&["workloads.0.rounds=2"])),
     ] {
         try_out(&text_of(base, switch, schemes), &set).unwrap();
     }

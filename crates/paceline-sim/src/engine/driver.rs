@@ -251,20 +251,18 @@ impl<'a> Driver<'a> {
         if next_flow.is_none() && pending + active + packets == 0 {
             return Verdict::Completed;
         }
-        let last = ahead.sides().map(|(_, w, _)| w).max();
-        if next_flow.is_some_and(|f| last.is_none_or(|w| f <= w)) {
-            self.drawn = next_flow.unwrap_or(0) + DRAWN_AHEAD;
-            return if self.drawn.saturating_sub(DRAWN_AHEAD).saturating_mul(self.width) >= self.stop {
-                Verdict::Stopped
-            } else {
-                Verdict::Draw
-            };
+        let first = ahead.sides().map(|(_, w, _)| w).min();
+        // Those that start after the stop are never drawn; what is under way goes on until then.
+        let drawable = next_flow.filter(|f| f.saturating_mul(self.width) < self.stop);
+        if let Some(f) = drawable.filter(|f| first.is_none_or(|w| *f <= w)) {
+            self.drawn = f + DRAWN_AHEAD;
+            return Verdict::Draw;
         }
         let begins = |(side, _, at): (usize, u64, u64)| at.max(self.fronts[side]);
         let links = self.part.next_link_change();
         // Before that nothing happens.
         let now = ahead.sides().map(begins).min().unwrap_or(NEVER).min(links);
-        if now == NEVER {
+        if now == NEVER && next_flow.is_none() {
             return if active > 0 { Verdict::Stalled } else { Verdict::Completed };
         }
         if now >= self.stop {
