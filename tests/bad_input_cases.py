@@ -124,6 +124,28 @@ CASES = [
         Case(f"an engine that cannot, {verb}", {"s.toml": FAR}, (verb, "s.toml"), TOO_FAR)
         for verb in ("run", "check")  # one told what the other refused
     ),
+    *(
+        toml(
+            f"{what} of more packets than can be numbered",
+            f"framing.payload = '117B'\n{HEAD}[[workloads]]\n{text}\n",
+            field=f"workloads.0.{name}",
+            value="1099511627776",
+            allowed="at most 502511173515 B, 2^32 packets less one; or a larger framing.payload",
+        )
+        for what, name, text in (
+            ("flows", "sizes", "kind = 'permutation'\nsizes = '1TiB'"),
+            ("a listed flow", "rows.0.bytes", "kind = 'flows'\nrows = [{src = 0, dst = 1, bytes = '1TiB'}]"),
+            ("responses", "response", "kind = 'scatter_gather'\ninterval = '1ms'\nmax_queries = 1\nresponse = '1TiB'"),
+        )
+    ),
+    table(
+        "a flow of a table, likewise",
+        "start,src,dst,bytes\n1us,0,1,1KB\n2us,0,1,99999999999999\n",
+        line=3,
+        field="bytes",
+        value="99999999999999",
+        allowed="at most 4294967295000 B",
+    ),
     toml("not TOML", GOOD + "seed = = 1\n", line=9, allowed="TOML 1.0"),
     toml("range", "seed = -1\n" + GOOD, line=1, field="seed", value="-1", allowed="a whole number, 0 to"),
     toml(

@@ -36,6 +36,11 @@ impl Framing {
     pub const ETHERNET: Framing =
         Framing { payload: 1460, header: 58, ack_header: 58, min_frame: 64, pfc_frame: 64, wire_overhead: 20 };
 
+    /// Bytes of the largest flow: packets are numbered by 32 bits.
+    pub fn largest_flow(&self) -> u64 {
+        u64::from(u32::MAX) * u64::from(self.payload)
+    }
+
     /// Packets of a message, and the payload of the last.
     pub fn split(&self, bytes: u64) -> (u64, u32) {
         let packets = bytes.div_ceil(u64::from(self.payload)).max(1);

@@ -1,5 +1,5 @@
 //! Random scenarios the reader accepts, run for a moment: nothing panics, and where both engines take a scenario their
-//! result files are equal.
+//! result files are equal, on one thread and on three.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::path::Path;
@@ -351,12 +351,12 @@ static CASE: AtomicU64 = AtomicU64::new(0);
 type Files = Vec<(&'static str, Vec<u8>)>;
 
 /// How a run of a moment ended and its files, or nothing where the scenario is refused.
-fn files(spec: &Resolved) -> Option<(String, Files)> {
+fn files(spec: &Resolved, threads: usize) -> Option<(String, Files)> {
     let case = CASE.fetch_add(1, Ordering::Relaxed);
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("random-{case}"));
     // A run of this test that failed may have left its folder.
     let _ = std::fs::remove_dir_all(&out);
-    let request = Request { spec: spec.clone(), out: out.clone(), threads: 1, version: "test".into(), git: None };
+    let request = Request { spec: spec.clone(), out: out.clone(), threads, version: "test".into(), git: None };
     let result = run(request, &mut |_| true);
     let all = ["flows.bin", "flows.csv", "queries.bin", "queries.csv", "queues.csv", "links.csv", "pauses.csv"];
     let read = |name| (name, std::fs::read(out.join(name)).unwrap_or_default());
@@ -379,22 +379,24 @@ fn try_out(text: &str, kept: &[String]) -> Result<(), TestCaseError> {
     if !affordable(&spec) {
         return Ok(());
     }
-    files(&spec);
+    files(&spec, 1);
     // Frames that last 0 ns on a truncated clock (60 B from 480 Gb/s on) have no order on their wire.
     if spec.quirks.clock_1ns {
         return Ok(());
     }
-    let with = |engine: &str| {
+    let with = |engine: &str, threads| {
         let sets: Vec<String> = kept.iter().cloned().chain([format!("run.engine={engine}")]).collect();
-        parse(text, "random.toml", &sets).ok().and_then(|spec| files(&spec))
+        parse(text, "random.toml", &sets).ok().and_then(|spec| files(&spec, threads))
     };
-    if let (Some((ending, sequential)), Some((other, windowed))) = (with("sequential"), with("windowed")) {
-        prop_assert_eq!(&ending, &other);
+    let Some((ending, sequential)) = with("sequential", 1) else { return Ok(()) };
+    for threads in [1, 3] {
+        let Some((other, windowed)) = with("windowed", threads) else { break };
+        prop_assert_eq!(&ending, &other, "on {} threads", threads);
         // A standstill is noticed within a window, not at the same instant.
         let files = if ending == "stalled" { 2 } else { sequential.len() };
         for ((name, s), (_, w)) in sequential.iter().zip(&windowed).take(files) {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            prop_assert!(s == w, "{} differs\n{}\n{}", name, text(s), text(w));
+            prop_assert!(s == w, "{} differs on {} threads\n{}\n{}", name, threads, text(s), text(w));
         }
     }
     Ok(())
@@ -402,7 +404,7 @@ fn try_out(text: &str, kept: &[String]) -> Result<(), TestCaseError> {
 
 /// What this test found once: a hang at a stop inside a window, a failed flow's receiver seen too early, a timeout shorter
 /// than a window, headroom beyond 64 bits, a standstill before the stop, credits that a port which had never sent let wait, a run
-/// that ended when all hosts waited for what was in the network, since the next flow was to start after the stop.
+/// that ended when all hosts waited for what was in the network, since the next flow was to start after the stop, flows of too many packets.
 #[test]
 fn found_before() {
     let sets = |sets: &[&str]| sets.iter().map(|s| (*s).to_string()).collect::<Vec<_>>();
@@ -416,6 +418,7 @@ fn found_before() {
         (0, 0, ("homa", "homa"), sets(&["topology.host_rate=162Mbps"])),
         (2, 0, ("express_pass", "none"), sets(&["schemes.s.first_rtt=burst", "topology.chain_rate=304Mbps"])),
         (5, 0, ("homa", "none"), sets(&["workloads.0.rounds=2"])),
+        (0, 0, ("none", "none"), sets(&["workloads.1.sizes=1TiB", "framing.payload=117B"])),
     ] {
         try_out(&text_of(base, switch, schemes), &set).unwrap();
     }

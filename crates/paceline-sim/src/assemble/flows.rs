@@ -7,7 +7,7 @@ use paceline_proto::units::Time;
 use super::{Build, Made, read_text};
 use crate::error::InputError;
 use crate::spec::workload::{Flows, RateCap, Workload};
-use crate::workload::{self as w, FlowDefaults, FlowSpec, TableNames};
+use crate::workload::{self as w, FlowDefaults, FlowSpec, TableLimits, TableNames};
 
 impl Build<'_> {
     pub(super) fn table(
@@ -22,7 +22,8 @@ impl Build<'_> {
         if let Some(file) = &p.file {
             let text = read_text(self.spec, &field("file"), &file.0)?;
             let names = TableNames { schemes: self.names, groups: &self.scenario.groups };
-            flows = w::read_table(BufReader::new(text.as_bytes()), &file.0, &self.scenario.graph, names, flow)?;
+            let limits = TableLimits { graph: &self.scenario.graph, largest: self.scenario.framing.largest_flow() };
+            flows = w::read_table(BufReader::new(text.as_bytes()), &file.0, limits, names, flow)?;
         }
         let graph = &self.scenario.graph;
         for (i, row) in p.rows.iter().enumerate() {
@@ -44,6 +45,7 @@ impl Build<'_> {
                     .value(row.dst)
                     .allowed("another host than src"));
             }
+            self.fits(&at("bytes"), row.bytes.0)?;
             let mut f = flow.flow(row.start, row.src, row.dst, row.bytes.0);
             if let Some(name) = &row.scheme {
                 f.scheme = self.spec.scheme_index(&name.0).unwrap_or(0) as u16;

@@ -32,6 +32,8 @@ impl Build<'_> {
             count: p.max_queries,
         };
         scatter.check().map_err(|e| self.inside(&field, e))?;
+        self.fits(&format!("{field}request"), scatter.request)?;
+        self.fits(&format!("{field}response"), scatter.response)?;
         let connections = match p.connections {
             workload::Connections::New => Connections::New,
             workload::Connections::Open => Connections::Open,

@@ -13,7 +13,7 @@ use crate::workload::{self as w, SizeLaw};
 
 impl Build<'_> {
     pub(super) fn sizes(&self, field: &str, sizes: &Sizes) -> Result<SizeLaw, InputError> {
-        Ok(match sizes {
+        let law = match sizes {
             Sizes::Fixed(bytes) => SizeLaw::Fixed(bytes.0),
             Sizes::Builtin(name) => {
                 let found = w::builtin(&name.0)
@@ -28,7 +28,19 @@ impl Build<'_> {
                 let text = read_text(self.spec, field, &file.file.0)?;
                 SizeLaw::Drawn(Arc::new(w::Cdf::parse(&text, &file.file.0, sampling)?))
             }
-        })
+        };
+        self.fits(field, law.largest())?;
+        Ok(law)
+    }
+
+    /// Refuses a flow of so many bytes where it is too large.
+    pub(super) fn fits(&self, field: &str, bytes: u64) -> Result<(), InputError> {
+        let most = self.scenario.framing.largest_flow();
+        if bytes <= most {
+            return Ok(());
+        }
+        let error = self.spec.error(field, "flow too large for the payload of a packet").value(bytes);
+        Err(error.allowed(format!("at most {most} B, 2^32 packets less one; or a larger framing.payload")))
     }
 
     /// What transports derive their defaults from.

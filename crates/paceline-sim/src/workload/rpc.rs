@@ -145,15 +145,17 @@ impl Rpc {
         self.pairs.len() as u32 * self.connections
     }
 
-    /// Packets that a connection is asked to carry at once (closed loop, the largest queries) or, expected, in the whole run (open
-    /// loop), and the field that decides.
+    /// Packets that a connection is asked to carry one way at once (closed loop, the largest queries or responses) or, expected, in
+    /// the whole run (open loop), and the field that decides.
     pub fn packets_ahead(&self, payload: u32) -> (f64, &'static str) {
         let packets = |bytes: f64| (bytes / f64::from(payload.max(1))).ceil().max(1.0);
         match self.queries {
-            Queries::Outstanding(n) => (f64::from(n) * packets(self.sizes.largest() as f64), "outstanding"),
+            Queries::Outstanding(n) => {
+                (f64::from(n) * packets(self.sizes.largest().max(self.response) as f64), "outstanding")
+            }
             Queries::Poisson(gap, _) => {
                 let span = self.end.0.min(1000 * S) - self.begin.0.min(1000 * S);
-                (span as f64 / gap * packets(self.sizes.mean()), "load.value")
+                (span as f64 / gap * packets(self.sizes.mean().max(self.response as f64)), "load.value")
             }
         }
     }

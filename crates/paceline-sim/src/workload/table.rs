@@ -5,8 +5,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::Path;
+use std::io::{BufRead, Read, Write};
 
 use paceline_proto::units::{BitsPerSec, Bytes, Time};
 
@@ -24,6 +23,15 @@ pub struct TableNames<'a> {
     pub schemes: &'a [String],
     /// The scenario's groups.
     pub groups: &'a [String],
+}
+
+/// What the rows of a table may hold.
+#[derive(Clone, Copy, Debug)]
+pub struct TableLimits<'a> {
+    /// The network whose hosts they name.
+    pub graph: &'a Graph,
+    /// Bytes of the largest flow (`Framing::largest_flow`).
+    pub largest: u64,
 }
 
 /// A column of a flow table.
@@ -72,7 +80,7 @@ impl Column {
 pub fn read_table(
     mut input: impl BufRead,
     file: &str,
-    graph: &Graph,
+    limits: TableLimits<'_>,
     names: TableNames<'_>,
     defaults: FlowDefaults,
 ) -> Result<Vec<FlowSpec>, InputError> {
@@ -88,7 +96,7 @@ pub fn read_table(
         if columns.is_empty() {
             columns = read_header(line).map_err(here)?;
         } else {
-            flows.push(read_row(line, &columns, graph, names, defaults).map_err(here)?);
+            flows.push(read_row(line, &columns, limits, names, defaults).map_err(here)?);
         }
     }
     if flows.is_empty() {
@@ -99,21 +107,6 @@ pub fn read_table(
         flows.sort_by_key(|f| f.start);
     }
     Ok(flows)
-}
-
-/// Reads a flow table from a file; see [`read_table`].
-///
-/// # Errors
-/// A file that cannot be opened, and those of [`read_table`].
-pub fn load_table(
-    path: &Path,
-    graph: &Graph,
-    names: TableNames<'_>,
-    defaults: FlowDefaults,
-) -> Result<Vec<FlowSpec>, InputError> {
-    let name = path.display().to_string();
-    let file = crate::input::open(path).map_err(|e| InputError::new(e).file(&name).allowed("a flow table"))?;
-    read_table(BufReader::new(file), &name, graph, names, defaults)
 }
 
 /// One line without its end, at most [`MAX_LINE`] bytes of it in memory.
@@ -170,7 +163,7 @@ fn read_header(line: &str) -> Result<Vec<Column>, InputError> {
 fn read_row(
     line: &str,
     columns: &[Column],
-    graph: &Graph,
+    limits: TableLimits<'_>,
     names: TableNames<'_>,
     defaults: FlowDefaults,
 ) -> Result<FlowSpec, InputError> {
@@ -187,7 +180,7 @@ fn read_row(
         if optional && cell.is_empty() {
             continue;
         }
-        read_cell(&mut flow, *column, &cell, graph, names)
+        read_cell(&mut flow, *column, &cell, limits, names)
             .map_err(|error| error.field(column.name()).value(clip(&cell)))?;
     }
     if cells.next().is_some() {
@@ -207,7 +200,7 @@ fn read_cell(
     flow: &mut FlowSpec,
     column: Column,
     cell: &str,
-    graph: &Graph,
+    limits: TableLimits<'_>,
     names: TableNames<'_>,
 ) -> Result<(), InputError> {
     match column {
@@ -218,8 +211,8 @@ fn read_cell(
             }
         }
         Column::StartPs => flow.start = Time(whole(cell, 0, u64::MAX - 1, "a whole number of picoseconds")?),
-        Column::Src => flow.src = host(cell, graph)?,
-        Column::Dst => flow.dst = host(cell, graph)?,
+        Column::Src => flow.src = host(cell, limits.graph)?,
+        Column::Dst => flow.dst = host(cell, limits.graph)?,
         Column::Bytes => {
             flow.bytes = match cell.parse() {
                 Ok(bytes) => bytes,
@@ -227,6 +220,10 @@ fn read_cell(
             };
             if flow.bytes == 0 {
                 return Err(InputError::new("a flow needs bytes").allowed("1 or more"));
+            }
+            if flow.bytes > limits.largest {
+                let allowed = format!("at most {} B, 2^32 packets less one", limits.largest);
+                return Err(InputError::new("flow too large for the payload of a packet").allowed(allowed));
             }
         }
         Column::Scheme => flow.scheme = named(cell, names.schemes, "scheme")?,

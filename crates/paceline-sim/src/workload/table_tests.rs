@@ -23,7 +23,8 @@ fn strings(names: &[&str]) -> Vec<String> {
 fn read(text: &str) -> Result<Vec<FlowSpec>, InputError> {
     let (schemes, groups) = (strings(&["hpcc", "dcqcn"]), strings(&["web", "in,cast \"x\""]));
     let names = TableNames { schemes: &schemes, groups: &groups };
-    read_table(text.as_bytes(), "t.csv", &graph(), names, FlowDefaults::default())
+    let limits = TableLimits { graph: &graph(), largest: u64::MAX - 1 };
+    read_table(text.as_bytes(), "t.csv", limits, names, FlowDefaults::default())
 }
 
 #[test]
@@ -50,6 +51,11 @@ fn errors_name_line_column_value_and_remedy() {
     );
     assert_eq!(row("1us,16,1,5,,"), "t.csv:2: src = 16: not a host; allowed: the id of a host; the nodes are 0 to 16");
     assert_eq!(row("1us,0,1,0,,"), "t.csv:2: bytes = 0: a flow needs bytes; allowed: 1 or more");
+    assert_eq!(
+        row("1us,0,1,18446744073709551615,,"),
+        "t.csv:2: bytes = 18446744073709551615: flow too large for the payload of a packet; \
+         allowed: at most 18446744073709551614 B, 2^32 packets less one"
+    );
     assert_eq!(row("1us,0,1,5,8,"), "t.csv:2: class = 8: not in range; allowed: 1 to 7 (0 is for control frames)");
     assert_eq!(row("1us,0,1,5,1,hpc"), "t.csv:2: scheme = hpc: no such scheme; allowed: hpcc, dcqcn");
     assert_eq!(row("1us,0,1,5,1"), "t.csv:2: `5`: too few cells; allowed: 6, one per column");
@@ -75,10 +81,9 @@ fn errors_name_line_column_value_and_remedy() {
     assert!(head("start,src,dst,bytes\n").contains("no flows in the table"));
     assert!(head("").contains("no flows in the table"));
     assert!(head(&"x".repeat(10_000)).contains("t.csv:1: line too long"));
-    let (graph, names) = (graph(), TableNames { schemes: &[], groups: &[] });
-    let latin = read_table(&b"start,src\xff"[..], "t.csv", &graph, names, FlowDefaults::default());
+    let (limits, names) = (TableLimits { graph: &graph(), largest: 1 }, TableNames { schemes: &[], groups: &[] });
+    let latin = read_table(&b"start,src\xff"[..], "t.csv", limits, names, FlowDefaults::default());
     assert_eq!(latin.unwrap_err().to_string(), "t.csv:1: not UTF-8 text");
-    assert!(load_table(Path::new("no/such"), &graph, names, FlowDefaults::default()).is_err());
 }
 
 #[test]
