@@ -200,8 +200,9 @@ impl Net {
     /// Whether a port has no room for a packet, by the limits of ordinary ports; `waiting`: bytes at the port that count.
     fn is_full(&self, port: u32, h: Handle, waiting: u32) -> bool {
         let packet = &self.arena[h];
-        let in_class = self.ports[port as usize].class_bytes(packet.class);
-        !self.buffers.has_room(self.ports[port as usize].node, u32::from(packet.size), in_class, waiting)
-            || packet.flags & self.rules.selective_mask & UNSCHEDULED != 0 && self.refuses(port, packet)
+        let (in_class, size) = (self.ports[port as usize].class_bytes(packet.class), u32::from(packet.size));
+        let selective = self.rules.selective.filter(|_| packet.flags & self.rules.selective_mask & UNSCHEDULED != 0);
+        !self.buffers.has_room(self.ports[port as usize].node, size, in_class, waiting)
+            || selective.is_some_and(|s| !s.admits(waiting, in_class, size, true))
     }
 }

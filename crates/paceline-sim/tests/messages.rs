@@ -391,3 +391,24 @@ fn a_trimming_port_holds_eight_packets() {
         assert_eq!(sequential.counters.data_trimmed, trimmed, "{senders} packets at once");
     }
 }
+
+/// Credits wait in a queue of their own: they take no room from unscheduled packets, whose threshold is for data. Host 0 sends to four hosts at
+/// once, so that more credits come to it than its port lets through; the short flows to it meet no data there. A user would else lose bursts
+/// wherever hosts send and receive at the same time.
+#[test]
+fn waiting_credits_drop_no_unscheduled_packets() {
+    let long = (1..5).map(|dst| format!("{{ src = 0, dst = {dst}, bytes = '2MB', start = '0us' }}"));
+    let short =
+        (0..50).map(|i| format!("{{ src = 5, dst = 0, bytes = '1000B', start = '{}ns' }}", 100_000 + 2_013 * i));
+    let text = format!(
+        "[topology]\nkind = 'star'\nhosts = 6\nhost_rate = '100Gbps'\nlink_delay = '1us'\n[framing]\npreset = 'ethernet'
+         [switch]\nmodel = 'per_port'\nbuffer = '200KB'\npfc.enabled = false\nselective_drop = {{ enabled = true, threshold = '64B' }}
+         [schemes.x]\ncc = 'express_pass'\nfirst_rtt = 'aeolus'\n[[workloads]]\nkind = 'flows'\nrows = [{}]",
+        long.chain(short).collect::<Vec<_>>().join(", ")
+    );
+    let sequential = run_text(&text, 0.0, None).outcome;
+    assert_eq!(sequential, run_text(&text, 0.0, Some(2)).outcome);
+    assert!(sequential.counters.drops_credit > 0, "credits wait");
+    let late = sequential.flows.iter().filter(|f| f.bytes == 1000 && f.fct_receiver > 2_300_000).count();
+    assert_eq!((sequential.flows.len(), late), (54, 0), "flows of one packet that had to be sent again");
+}
