@@ -184,10 +184,10 @@ impl Senders {
             Kind::Data => {
                 counters.returned += 1;
                 m.in_flight.remove(h.seq);
+                m.tally(false);
                 if !m.acked.contains(h.seq) && m.board.mark_lost(h.seq) && Self::at_once(params, m) {
                     m.allowance = m.allowance.saturating_add(1);
                 }
-                m.tally(false);
             }
             Kind::ProbeAck => {
                 if params.verdict_delay.0 == 0 {
@@ -221,11 +221,12 @@ impl Senders {
         false
     }
 
-    /// Whether a returned packet goes out again without a pull.
+    /// Whether a returned packet, which is among the recent answers, goes out again without a pull.
     fn at_once(params: &Params, m: &Outbound) -> bool {
-        let expected = m.is_owed() || m.allowance > 0;
+        // The rest of a first window that has not left yet brings pulls too.
+        let expected = m.is_owed() || m.allowance > 0 || m.in_window();
         let path = u32::from(m.recent_acks) * 100 >= params.returned_ack_share * u32::from(m.recent);
-        (!expected && m.board.open() <= 1) || (m.recent > 0 && path)
+        (!expected && m.board.open() <= 1) || path
     }
 
     /// Throws away pulls that find nothing to send.

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::switch::TrimmingPort;
 use super::*;
-use crate::transport::message::{PULLS, Sizes};
+use crate::transport::message::{PULLS, Sizes, TRIMMED};
 use crate::transport::selective_drop::SelectiveDrop;
 use crate::transport::star::{Fate, Queues, Star};
 use crate::transport::unscheduled::Unscheduled;
@@ -114,6 +114,48 @@ fn incast_is_close_to_the_drain_time() {
         assert!(first as f64 >= 0.8 * drain as f64, "first {} us", first / 1_000_000);
         assert_eq!((net.seen.scheduled_drops, net.seen.control_drops), (0, 0));
         assert_eq!(net.hosts.iter().map(|h| h.counters().timeouts).sum::<u64>(), 0);
+    }
+}
+
+/// A returned packet waits for a pull while others of the first window have not been heard of, those that have not left yet among
+/// them; the last two let one go again at once, as nothing would pull it.
+#[test]
+fn only_the_last_returned_packets_let_one_go_again_at_once() {
+    let params = Params { returned_ack_share: 101, ..ndp() };
+    let window = params.burst.packets;
+    let mut host = Host::new(params, 0);
+    host.start(Time(0), 0, Message { peer: 1, bytes: 1460 * 100, id: 0, scheme: 0 });
+    let next = |host: &mut Host| host.poll_transmit(Time(0)).map(|h| h.seq);
+    let back = |host: &mut Host, seq| {
+        let (kind, flags) = (Kind::Data, TO_SENDER | TRIMMED);
+        host.on_packet(Time(1), &Header { kind, priority: 0, flags, size: 64, flow: 0, peer: 1, seq, ext: 1460 * 100 })
+    };
+    assert_eq!(next(&mut host), Some(0));
+    back(&mut host, 0);
+    for seq in 1..window {
+        assert_eq!(next(&mut host), Some(seq));
+    }
+    for seq in 1..window {
+        assert_eq!(next(&mut host), None, "before packet {seq} of {window} came back");
+        back(&mut host, seq);
+        // With the last but one back, one is unaccounted for.
+        if seq + 2 >= window {
+            assert_eq!(next(&mut host), Some(seq + 2 - window));
+        }
+    }
+}
+
+/// A returned packet counts among the recent answers that tell whether its path is to blame.
+#[test]
+fn a_return_counts_before_its_path_is_judged() {
+    for (share, sent) in [(50, Some(1)), (51, None)] {
+        let mut host = Host::new(Params { returned_ack_share: share, ..ndp() }, 0);
+        host.start(Time(0), 0, Message { peer: 1, bytes: 1460 * 40, id: 0, scheme: 0 });
+        while host.poll_transmit(Time(0)).is_some() {}
+        for (kind, flags, seq) in [(Kind::Ack, TO_SENDER, 0), (Kind::Data, TO_SENDER | TRIMMED, 1)] {
+            host.on_packet(Time(1), &Header { kind, priority: 0, flags, size: 64, flow: 0, peer: 1, seq, ext: 0 });
+        }
+        assert_eq!(host.poll_transmit(Time(2)).map(|h| h.seq), sent);
     }
 }
 
