@@ -314,7 +314,8 @@ impl Receivers {
         m.active = now;
         counters.timeouts += 1;
         let end = m.unscheduled.saturating_add(m.granted).min(m.packets);
-        let gap = m.received.first_gap(end, params.resend_packets.max(1));
+        // Of the grants over Aeolus some were spent on repairs, so that fewer packets are owed than lie before the end.
+        let gap = m.received.first_gap(end, params.resend_packets.max(1).min(m.in_flight(plain)));
         let (first, count) = gap.or_else(|| m.received.first_gap(m.packets, 1)).unwrap_or((0, 1));
         control.push_back(Header {
             kind: Kind::Resend,

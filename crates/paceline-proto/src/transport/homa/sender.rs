@@ -35,6 +35,8 @@ struct Outbound {
     /// Grants received, and spent.
     granted: u32,
     spent: u32,
+    /// The latest grant's number; what RESENDs allow may be beyond it.
+    last_grant: u32,
     /// Packets that a RESEND or a timeout allows.
     free: u32,
     /// Priority of scheduled packets, and of those sent again.
@@ -105,7 +107,7 @@ impl Senders {
         };
         m.board.restart(params.sizes.packets(message.bytes), burst, probes);
         (m.live, m.peer, m.bytes, m.start, m.id) = (true, message.peer, message.bytes, now, message.id);
-        (m.granted, m.spent, m.free, m.heard, m.listed) = (0, 0, 0, false, None);
+        (m.granted, m.spent, m.last_grant, m.free, m.heard, m.listed) = (0, 0, 0, 0, false, None);
         (m.priority, m.again_priority) = (params.lowest(), params.lowest());
         (m.active, m.probe_at) = (now, now);
         self.review(params, slot);
@@ -146,7 +148,11 @@ impl Senders {
             }
             Kind::Grant => {
                 m.granted = m.granted.max(h.seq);
-                m.priority = (h.ext & 7) as u8;
+                // On sprayed paths an older grant may come later: its priority is out of date.
+                if h.seq >= m.last_grant {
+                    m.last_grant = h.seq;
+                    m.priority = (h.ext & 7) as u8;
+                }
                 if params.burst.stop == BurstStop::FirstCredit {
                     m.board.stop_burst();
                 }
@@ -251,8 +257,10 @@ impl Senders {
         } else if let Some(sent) = m.board.take_probe() {
             (m.probe_at, m.active) = (now, now);
             counters.probes += 1;
-            let (size, priority) = (params.sizes.control_frame(), unscheduled);
-            let (peer, ext) = (m.peer, m.bytes);
+            // Where levels follow from what remains, the first packets have the lowest: in a higher one the probe would
+            // overtake them, and they would count as lost.
+            let priority = params.unscheduled_level(m.bytes, m.bytes);
+            let (size, peer, ext) = (params.sizes.control_frame(), m.peer, m.bytes);
             return Some(Header { kind: Kind::Probe, priority, flags: 0, size, flow: slot, peer, seq: sent, ext });
         } else {
             let (seq, again) = m.board.next_scheduled(params.burst.order, params.burst.resend_open)?;

@@ -9,7 +9,7 @@ use crate::rng::mix;
 use crate::transport::message::{AGAIN, Sizes, UNSCHEDULED};
 use crate::transport::selective_drop::SelectiveDrop;
 use crate::transport::star::{Fate, Queues, Star};
-use crate::transport::unscheduled::{BurstStop, RepairOrder, Unscheduled};
+use crate::transport::unscheduled::{BurstParams, BurstStop, RepairOrder, Unscheduled};
 use crate::units::{BitsPerSec, Duration};
 
 const RATE: BitsPerSec = BitsPerSec(100_000_000_000);
@@ -234,6 +234,63 @@ fn a_busy_sender_says_so() {
     let sent = |kind| net.log.iter().filter(|(_, _, h)| h.kind == kind && h.flow == 0).count();
     assert!(sent(Kind::Resend) >= 1 && sent(Kind::Busy) == sent(Kind::Resend), "{}", sent(Kind::Busy));
     assert_eq!((counted(&net, |c| c.again), counted(&net, |c| c.duplicates)), (0, 0));
+}
+
+/// A grant that an overtaking one has made old does not bring its priority back.
+#[test]
+fn an_old_grant_says_nothing_about_the_priority() {
+    let mut host = Host::new(homa());
+    host.start(Time(0), 0, Message { peer: 1, bytes: 200_000, id: 0, scheme: 0 });
+    while host.poll_transmit(Time(0)).is_some() {}
+    for (seq, level) in [(2, 3), (1, 6)] {
+        let (kind, flags) = (Kind::Grant, TO_SENDER);
+        host.on_packet(Time(1), &Header { kind, priority: 0, flags, size: 64, flow: 0, peer: 1, seq, ext: level });
+    }
+    let sent: Vec<u8> = std::iter::from_fn(|| host.poll_transmit(Time(2))).map(|h| h.priority).collect();
+    assert_eq!(sent, [3, 3]);
+}
+
+/// Where levels follow from what remains, the first packets of a burst have a lower one than the last: the probe comes behind
+/// them all, and nothing is sent twice because it merely waits.
+#[test]
+fn a_probe_overtakes_no_packet_of_its_burst() {
+    let params = Params { unscheduled_priority: UnscheduledPriority::Remaining, ..aeolus() };
+    let queues = Queues::Selective(SelectiveDrop { threshold: 1 << 20, limit: 1 << 20, ..SelectiveDrop::default() });
+    let mut net = star(params, 5, queues);
+    for src in 0..4 {
+        net.send(Time(0), src, 4, 20_000);
+    }
+    net.run(END, |_| Fate::Pass);
+    net.assert_complete();
+    assert_eq!((counted(&net, |c| c.again), counted(&net, |c| c.duplicates)), (0, 0));
+}
+
+/// Over Aeolus no more is asked for than is owed, though grants were spent on repairs: of 40 packets 5 have come, 5 of the burst are
+/// lost, and 3 grants have had no answer.
+#[test]
+fn no_more_is_asked_for_than_is_owed() {
+    let plain = aeolus();
+    let params = Params { rtt_packets: 3, burst: BurstParams { packets: 10, ..plain.burst }, ..plain };
+    let mut host = Host::new(params);
+    let bytes = 40 * 1460;
+    let packet = |kind, flags, seq| Header { kind, priority: 0, flags, size: 1518, flow: 0, peer: 1, seq, ext: bytes };
+    for seq in 0..5 {
+        host.on_packet(Time(0), &packet(Kind::Data, UNSCHEDULED, seq));
+    }
+    host.on_packet(Time(0), &packet(Kind::Probe, 0, 10));
+    let mut grants = 0;
+    for _ in 0..100 {
+        let now = host.next_timeout();
+        host.on_timeout(now);
+        while let Some(h) = host.poll_transmit(now) {
+            grants += u32::from(h.kind == Kind::Grant);
+            if h.kind == Kind::Resend {
+                assert_eq!((grants, h.seq, h.ext as u32), (3, 5, 3));
+                return;
+            }
+        }
+    }
+    panic!("no RESEND after {grants} grants");
 }
 
 /// The n-th packet of each kind lost: a timer or the next counter makes up for it.
