@@ -21,8 +21,11 @@
 //! - Numbers count packets, not bytes. Rates are not cut to whole bytes per second, nor tokens to whole bytes.
 //! - With a new request the receiver forgets what it counted before it: credits that died at a stopped sender are no
 //!   congestion.
-//! - The round trip a sender takes from a request's first credit never shrinks, and repeated requests tell none: the
-//!   credit may belong to an earlier request.
+//! - The round trip a sender takes from a request's first credit never shrinks, and repeated requests tell it only while it is
+//!   unknown: the credit may belong to an earlier request.
+//! - A host's data queue has no limit, where the reference has 1000 packets: only credited packets and control wait in it.
+//! - Over Aeolus the receiver names missing scheduled packets when a final credit stop comes and every
+//!   [`Params::retransmit_timeout`] from then on, not only after 10 ms of silence.
 //! - A sender that has had no credit for [`Params::credit_timeout`] asks again, though the reference waits forever.
 //! - Switches choose nothing here: credits must take the data path backwards, which the engine's paths ensure.
 //!

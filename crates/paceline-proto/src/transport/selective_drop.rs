@@ -5,6 +5,8 @@
 //! with both thresholds at K, where scheduled packets say they understand ECN (they are marked, and nobody reads the
 //! mark) and unscheduled ones say they do not (they are dropped).
 //!
+//! Queues count what waits, not the packet being sent (as ns-2's do; NDP's ports count both).
+//!
 //! *Deviations:* none known. Whether K is compared before or after adding the packet, and with the port or the queue,
 //! is not in the text at hand; both are parameters (facts 9.3: at most 5 % of effect).
 

@@ -2,7 +2,7 @@
 //! class 1, the low class of priority queueing in class 2.
 //!
 //! Source: the rules are those of `paceline_proto::transport::express_pass::CreditShaper`. The buffer
-//! (`switch.buffer`) is for data; the credit queue has a limit of its own, and in a shared buffer what waits in it is counted.
+//! (`switch.buffer`) and the threshold of selective dropping are for data; the credit queue has a limit of its own, and in a shared buffer what waits in it is counted.
 
 use paceline_proto::transport::express_pass::{CREDIT_PRIORITY, CreditShaper, Framing, Next, ShaperParams};
 use paceline_proto::units::Time;

@@ -3,8 +3,8 @@
 //! Source: the rules are those of `paceline_proto::transport::ndp::switch`; this file does what they say. A port needs no
 //! other port of its switch, except for a header that goes back to its sender: that takes the switch as long as its shortest link
 //! (delay and smallest frame), so that ports stay independent within a window. *Deviation:* a real switch would
-//! turn it round at once. A header whose way back is longer than packets can
-//! carry is dropped.
+//! turn it round at once. *Deviation:* a header goes back on a shortest way drawn anew from that switch on, not on its own path backwards.
+//! A header whose way back is longer than packets can carry is dropped.
 
 use paceline_proto::rng::hash3;
 use paceline_proto::telemetry::IntHop;

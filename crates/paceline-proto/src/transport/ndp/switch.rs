@@ -41,7 +41,7 @@ pub enum OnData {
 pub enum OnHeader {
     /// Into the header queue.
     Enqueue,
-    /// Send it back the way it came, to the header queue of the port towards its sender: see [`returned`].
+    /// Send it back, to the header queue of a port towards its sender: see [`returned`].
     ReturnToSender,
     /// Away.
     Drop,
