@@ -110,6 +110,21 @@ def test_the_terminal_shows_programs_and_no_empty_table_of_flows(tmp_path, capsy
     assert "Slowdown by flow size" not in said
 
 
+def test_a_program_that_is_not_through_when_the_run_stops_is_reported(tmp_path, capsys):
+    scenario = pl.Scenario(
+        topology=pl.Star(hosts=4),
+        schemes={"h": pl.Hpcc()},
+        workloads=[pl.Ft(problem_class="S")],
+        run=pl.Run(stop="20us"),
+    )
+    out = tmp_path / "out"
+    results = pl.simulate(scenario, out, progress="none")
+    assert results.ranks.rows == 4
+    assert results.ranks.masked("runtime_ps").mask.all()
+    assert main(["report", str(out)]) == 0
+    assert "not through" in (out / "report.html").read_text()
+
+
 def test_the_programs_are_those_of_the_engine(tmp_path):
     with pytest.raises(pl.InputError) as raised:
         mpi.export("lu", tmp_path / "lu.goal", ranks=4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,15 @@ from numpy.typing import NDArray
 from paceline.errors import ResultsError, cut
 
 
-def read_csv(path: Path, kinds: Mapping[str, type], *, complete: bool, needed: bool = False) -> dict[str, NDArray[Any]]:
-    """The columns named in ``kinds``; further columns are ignored.
+def read_csv(
+    path: Path,
+    kinds: Mapping[str, type],
+    *,
+    complete: bool,
+    needed: bool = False,
+    optional: Collection[str] = (),
+) -> dict[str, NDArray[Any]]:
+    """The columns named in ``kinds``; further columns are ignored. An empty cell of the columns ``optional`` is a 0.
 
     A missing file is a table without rows, or else an error where it is ``needed``.
     """
@@ -52,6 +59,8 @@ def read_csv(path: Path, kinds: Mapping[str, type], *, complete: bool, needed: b
     for name, kind in kinds.items():
         at = header.index(name)
         cells = [row[at] for row in rows]
+        if name in optional:
+            cells = [cell or "0" for cell in cells]
         try:
             columns[name] = np.array([kind(c) for c in cells], dtype=dtypes[kind])
         except (ValueError, OverflowError) as error:

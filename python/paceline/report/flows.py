@@ -123,7 +123,8 @@ def programs(page: Page) -> Section:
             took = "not through" if p["runtime_ps"] is None else format_time(p["runtime_ps"], 4)
             ratio = f"{p['slowdown']:.3f}" if p["slowdown"] else "–"
             sent = (f"{p['ranks']:,}", f"{p['messages']:,}", format_bytes(p["message_bytes"]))
-            cells = (str(p["scheme"]), *sent, took, format_time(p["ideal_ps"], 4), ratio)
+            ideal = "–" if p["ideal_ps"] is None else format_time(p["ideal_ps"], 4)
+            cells = (str(p["scheme"]), *sent, took, ideal, ratio)
             rows.append((Cell(page.named(label, str(p["group"]))), *map(Cell, cells)))
     if rows:
         section.text = (

@@ -233,8 +233,9 @@ class Results:
 
     def _table(self, name: str) -> Columns:
         path = self.path / f"{name}.csv"
-        found = read_csv(path, _TABLES[name], complete=self.status in ENDED, needed=name in self._written)
-        return Columns(name, found, {}, _OPTIONAL[name])
+        complete, needed, optional = self.status in ENDED, name in self._written, _OPTIONAL[name]
+        found = read_csv(path, _TABLES[name], complete=complete, needed=needed, optional=optional)
+        return Columns(name, found, {}, optional)
 
     @cached_property
     def measured(self) -> NDArray[np.bool_]:
