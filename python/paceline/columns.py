@@ -282,7 +282,12 @@ SUMMARY = (
         "`completed` (every flow ended), `stopped` (at `run.stop`), `interrupted`, `stalled`, or `running`: going on, "
         "or killed.",
     ),
-    Column("engine.kind", str, "", "`windowed` or `sequential`; the results are the same."),
+    Column(
+        "engine.kind",
+        str,
+        "",
+        "`windowed` or `sequential`; the results are the same, but for the instant at which a standstill is noticed.",
+    ),
     Column("engine.why", str, "", "Why this engine."),
     Column(
         "engine.lookahead_ps",

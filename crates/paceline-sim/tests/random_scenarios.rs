@@ -424,6 +424,26 @@ fn found_before() {
     }
 }
 
+/// What is under way goes on to the stop, whatever starts later: once a run ended at its first quiet moment, with its flow unfinished,
+/// and said that it had come to the stop.
+#[test]
+fn a_flow_after_the_stop_ends_no_run_early() {
+    let text = |stop| {
+        format!(
+            "[topology]\nkind = 'star'\nhosts = 4\n[schemes.h]\ncc = 'hpcc'\n[run]\nstop = '{stop}'\n[[workloads]]\nkind = 'flows'\n\
+             rows = [{{ src = 0, dst = 1, bytes = '1MB' }}, {{ src = 0, dst = 1, bytes = '1KB', start = '2ms' }}]\n"
+        )
+    };
+    // Far before the second flow, just before it, within its window, and after it.
+    for stop in ["300us", "1999500ns", "2000ns", "2000001ps", "2ms", "2000000001ps", "2001us", "3ms"] {
+        try_out(&text(stop), &[]).unwrap();
+    }
+    let spec = parse(&text("300us"), "stopped.toml", &[]).unwrap();
+    let (_, files) = files(&spec, 1).unwrap();
+    let flows = String::from_utf8(files[1].1.clone()).unwrap();
+    assert!(flows.lines().nth(1).unwrap().contains(",finished,"), "{flows}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, max_shrink_iters: 400, ..ProptestConfig::default() })]
 
