@@ -138,6 +138,14 @@ CASES = [
             ("responses", "response", "kind = 'scatter_gather'\ninterval = '1ms'\nmax_queries = 1\nresponse = '1TiB'"),
         )
     ),
+    toml(
+        "responses beyond the numbers of a connection",
+        "framing.payload = '500B'\n"
+        + HEAD
+        + "[[workloads]]\nkind = 'rpc'\nclients = [0]\nservers = [1]\nsizes = '1KB'\nresponse = '1TiB'\nend = '1ms'\n",
+        field="workloads.0.outstanding",
+        problem="too many packets on one connection over RDMA",
+    ),
     table(
         "a flow of a table, likewise",
         "start,src,dst,bytes\n1us,0,1,1KB\n2us,0,1,99999999999999\n",

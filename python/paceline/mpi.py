@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from paceline import _native
+from paceline import _native, scenario
 from paceline.files import check_new
 from paceline.words import many
 
 PROGRAMS = ("bt", "cg", "ft", "is", "mg", "wrf")
 """Programs that can be generated."""
-_CHOOSING = {"alltoall": ("ft", "is"), "allreduce": ("is", "mg")}
-"""Programs that have the operation whose algorithm can be chosen."""
 
 
 def export(
@@ -36,8 +34,9 @@ def export(
     Raises InputError for what the program does not run with, and when the file is there.
     """
     for name, algorithm in (("alltoall", alltoall), ("allreduce", allreduce)):
-        if program in PROGRAMS and program not in _CHOOSING[name] and algorithm != "auto":
-            allowed = f"auto, or a program that has the operation: {', '.join(_CHOOSING[name])}"
+        having = [p for p in PROGRAMS if hasattr(getattr(scenario, p.capitalize()), name)]
+        if program in PROGRAMS and program not in having and algorithm != "auto":
+            allowed = f"auto, or a program that has the operation: {', '.join(having)}"
             problem = f"has no effect on {program}"
             raise _native.input_error(problem, field=name, value=algorithm, allowed=allowed)
     target = Path(f"{program}.goal") if out is None else out

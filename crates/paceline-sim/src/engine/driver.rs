@@ -54,8 +54,8 @@ impl Feeder {
 /// What all threads conclude from the standings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Verdict {
-    /// A window, up to its end or, where it is cut short, to an earlier instant; and whether neither it nor the next one is.
-    Window(u64, u64, bool),
+    /// A window, as far as it lies before an instant.
+    Window(u64, u64),
     /// Links change: no node has anything to do before.
     Links,
     /// Flows must be drawn first.
@@ -170,9 +170,10 @@ impl<'a> Driver<'a> {
             match verdict {
                 Verdict::Draw => {}
                 Verdict::Links => self.now = self.now.max(self.part.change_links()),
-                Verdict::Window(w, end, whole) => {
+                Verdict::Window(w, limit) => {
                     self.drawn = self.drawn.max(w + DRAWN_AHEAD);
-                    failure = self.part.run_window(w, end, whole).err();
+                    failure = self.part.run_window(w, limit).err();
+                    let end = ((w + 1) * self.width).min(limit);
                     self.fronts[self.part.side(w)] = end;
                     (self.now, self.windows) = (end, self.windows + 1);
                 }
@@ -274,8 +275,7 @@ impl<'a> Driver<'a> {
         }
         // What is left of a window that was cut short at the limit waits until the other side is there too.
         let next = ahead.sides().filter(|next| begins(*next) < limit).map(|(_, w, _)| w).min();
-        let Some(w) = next else { return Verdict::Stopped };
-        Verdict::Window(w, ((w + 1) * self.width).min(limit), (w + 2) * self.width <= limit)
+        next.map_or(Verdict::Stopped, |w| Verdict::Window(w, limit))
     }
 
     /// Asks all parts for what speaks for a standstill.

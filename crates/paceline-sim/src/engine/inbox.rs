@@ -119,9 +119,9 @@ impl Inboxes {
         self.turn(self.start + self.width);
     }
 
-    /// End of the present window, where it is not cut short.
-    pub(super) fn end(&self) -> u64 {
-        (self.window + 1) * self.width
+    /// End of a window, where it is not cut short.
+    pub(super) fn end_of(&self, window: u64) -> u64 {
+        (window + 1) * self.width
     }
 
     /// The middle of the present window, where it is two widths long; else its start.

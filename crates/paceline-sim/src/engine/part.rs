@@ -189,11 +189,12 @@ impl Part {
         at
     }
 
-    /// Runs window `w`, or what is left of it, up to `end`. `whole`: neither that one nor the next, of the other side, is cut short.
-    pub(super) fn run_window(&mut self, w: u64, end: u64, whole: bool) -> Result<(), InputError> {
+    /// Runs window `w`, or what is left of it, as far as it lies before `limit`.
+    pub(super) fn run_window(&mut self, w: u64, limit: u64) -> Result<(), InputError> {
         self.lanes.inboxes.enter(w);
         let start = self.lanes.inboxes.start();
-        let cut = end < self.lanes.inboxes.end();
+        let end = self.lanes.inboxes.end_of(w).min(limit);
+        let cut = end < self.lanes.inboxes.end_of(w);
         self.beyond = if cut { (end - start) << 32 } else { Key::MAX };
         if self.lanes.inboxes.side(w) == 0 {
             self.begin_flows(end);
@@ -201,7 +202,7 @@ impl Part {
         if let Some(close) = &mut self.close {
             close.run(&mut self.net, &mut self.lanes, end)?;
         }
-        if whole && self.lanes.inboxes.side(w) == 0 {
+        if self.lanes.inboxes.side(w) == 0 && self.lanes.inboxes.end_of(w + 1) <= limit {
             self.run_side_by_side(w)?;
         }
         for word in 0..self.lanes.inboxes.words() {
@@ -213,14 +214,14 @@ impl Part {
         Ok(())
     }
 
-    /// Runs the first side's window `w` step by step, and with each what can be of the other side's next one: what nodes send one
-    /// another is looked at while it is near.
+    /// Runs the first side's window `w` step by step, and with each what can be of the other side's next one, neither cut short: what
+    /// nodes send one another is looked at while it is near.
     fn run_side_by_side(&mut self, w: u64) -> Result<(), InputError> {
         let steps = std::mem::take(&mut self.steps);
         for step in &steps {
             for (window, ports) in (w..).zip(step) {
                 self.lanes.inboxes.enter(window);
-                let end = self.lanes.inboxes.end();
+                let end = self.lanes.inboxes.end_of(window);
                 for (word, mask) in ports {
                     let bits = self.lanes.inboxes.take_some(*word, *mask);
                     self.run_ports(*word, bits, end)?;
