@@ -286,7 +286,7 @@ SUMMARY = (
         "engine.kind",
         str,
         "",
-        "`windowed` or `sequential`; the results are the same, but for the instant at which a standstill is noticed.",
+        "`windowed` or `sequential`; the results are the same.",
     ),
     Column("engine.why", str, "", "Why this engine."),
     Column(

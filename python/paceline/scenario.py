@@ -1171,8 +1171,8 @@ class Run(Section):
     """
 
     stall: str = "10ms"
-    """When no flow makes progress for this long, the run stops with a diagnosis. Unit: time.
-    Range [1us, 1000s]. Source: Paceline.
+    """When no flow makes progress for this long, and no timeout that still runs may help, the
+    run stops with a diagnosis. Unit: time. Range [1us, 1000s]. Source: Paceline.
     """
 
     strict: bool = False

@@ -147,8 +147,8 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         int_multiple: 0,
         stop: spec.run.stop(),
         stall: match spec.run.stall {
-            Stall::Off => Duration(u64::MAX / 4),
-            Stall::After(d) => d,
+            Stall::Off => None,
+            Stall::After(d) => Some(d),
         },
         engine: spec.run.engine,
         records: RecordConfig { queues, pfc_log: false },

@@ -2,10 +2,12 @@
 
 mod cycle;
 pub mod saturation;
+mod standstill;
 
 use std::fmt::Write as _;
 
 pub use cycle::find_cycle;
+pub use standstill::Standstill;
 
 use crate::net::Net;
 use crate::packet::NONE;
@@ -57,8 +59,10 @@ pub fn waits(net: &Net) -> Vec<(PausedQueue, PausedQueue)> {
 /// What a part of the network knows of a standstill.
 #[derive(Clone, Debug, Default)]
 pub struct Symptoms {
-    /// Longest retransmission timeout that runs, ps.
+    /// How long after its last progress the network may still help itself, ps.
     patience: u64,
+    /// When the last retransmission timeout that runs is due, ps.
+    due: u64,
     /// Who waits for whom among the paused queues.
     waits: Vec<(PausedQueue, PausedQueue)>,
     /// There are no timeouts.
@@ -71,33 +75,23 @@ impl Symptoms {
         let calls = net.programs.as_ref().is_some_and(|p| p.has_wakes());
         if calls || net.rpcs.as_ref().is_some_and(|r| r.has_due()) {
             // Clients that ask seldom, programs that wait.
-            return Self { patience: u64::MAX, waits: waits(net), hopeless: false };
+            return Self { patience: u64::MAX, waits: waits(net), ..Self::default() };
         }
         if let Some(m) = &net.messages {
-            return Self { patience: m.patience(), waits: waits(net), hopeless: false };
+            return Self { patience: m.patience(), waits: waits(net), ..Self::default() };
         }
         let Some(rto) = net.scenario.host.rto else { return Self { hopeless: true, ..Self::default() } };
-        let waiting = net.flows.iter().filter(|f| f.alive).map(|f| rto.initial.0 << f.timeouts).max();
-        Self { patience: waiting.unwrap_or(0), waits: waits(net), hopeless: false }
+        let due = net.flows.iter().filter(|f| f.alive).map(|f| f.progress_at + (rto.initial.0 << f.timeouts)).max();
+        Self { due: due.unwrap_or(0), waits: waits(net), ..Self::default() }
     }
 
     /// Adds those of another part.
     pub fn add(&mut self, other: &Symptoms) {
         self.patience = self.patience.max(other.patience);
+        self.due = self.due.max(other.due);
         self.waits.extend_from_slice(&other.waits);
         self.hopeless |= other.hopeless;
     }
-
-    /// Whether a run without progress for `idle` ps, longer than `stall`, is stuck: no timeout that still runs explains
-    /// it.
-    pub fn is_stuck(&self, idle: u64, stall: u64) -> bool {
-        self.hopeless || idle > stall.saturating_add(self.patience) || find_cycle(&self.waits).is_some()
-    }
-}
-
-/// Whether a run without progress since `since` is stuck.
-pub fn is_stuck(net: &Net, since: u64, now: u64, stall: u64) -> bool {
-    now - since > stall && Symptoms::of(net).is_stuck(now - since, stall)
 }
 
 /// How a flow was given up.

@@ -13,7 +13,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use paceline_proto::units::{Bytes, Duration, MS, NS, S, Time};
+use paceline_proto::units::{Bytes, Duration, MS, NS, Time};
 
 use crate::clock::Clock;
 use crate::engine::sequential::{Sampling, Sequential};
@@ -275,7 +275,7 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
         groups: vec!["flows".into()],
         int_multiple: u64::from(config.int_multi),
         stop: Stop::At(Time(config.stop_ns() * NS)),
-        stall: Duration(1_000_000 * S),
+        stall: None,
         engine: options.engine,
         records: RecordConfig { queues: QueueRecords::Off, pfc_log: true },
         quirks: Quirks { line_rate_pacing: !config.rate_bound, ..options.quirks },

@@ -454,8 +454,8 @@ pub struct Scenario {
     pub int_multiple: u64,
     /// When it ends.
     pub stop: Stop,
-    /// Without progress of any flow for this long the run is stopped with a diagnosis.
-    pub stall: Duration,
+    /// Without progress of any flow for this long the run is stopped with a diagnosis; without it never.
+    pub stall: Option<Duration>,
     /// Which engine.
     pub engine: EngineChoice,
     /// Records.

@@ -291,7 +291,7 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
         groups: vec!["all".into()],
         int_multiple: 0,
         stop: Stop::Completed,
-        stall: Duration::from_us(100_000),
+        stall: Some(Duration::from_us(100_000)),
         engine: EngineChoice::Auto,
         records: RecordConfig { queues: QueueRecords::Port, pfc_log: false },
         quirks: Quirks::default(),

@@ -350,7 +350,7 @@ static CASE: AtomicU64 = AtomicU64::new(0);
 /// Result files, by name.
 type Files = Vec<(&'static str, Vec<u8>)>;
 
-/// How a run of a moment ended and its files, or nothing where the scenario is refused.
+/// How and when a run of a moment ended and its files, or nothing where the scenario is refused.
 fn files(spec: &Resolved, threads: usize) -> Option<(String, Files)> {
     let case = CASE.fetch_add(1, Ordering::Relaxed);
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("random-{case}"));
@@ -358,10 +358,13 @@ fn files(spec: &Resolved, threads: usize) -> Option<(String, Files)> {
     let _ = std::fs::remove_dir_all(&out);
     let request = Request { spec: spec.clone(), out: out.clone(), threads, version: "test".into(), git: None };
     let result = run(request, &mut |_| true);
-    let all = ["flows.bin", "flows.csv", "queries.bin", "queries.csv", "queues.csv", "links.csv", "pauses.csv"];
+    let all = ["flows.bin", "flows.csv", "queries.bin", "queries.csv", "queues.csv", "links.csv", "pauses.csv", "series.csv", "saturation.csv"];
     let read = |name| (name, std::fs::read(out.join(name)).unwrap_or_default());
     let files = match result {
-        Ok(summary) => Some((summary.status, all.map(read).to_vec())),
+        Ok(summary) => {
+            let why = summary.diagnosis.unwrap_or_default();
+            Some((format!("{} at {} ps {why}", summary.status, summary.simulated_ps), all.map(read).to_vec()))
+        }
         Err(RunError::Strict(_)) => Some(("strict".to_string(), all.map(read).to_vec())),
         Err(RunError::Input(e)) => {
             assert!(!e.problem.is_empty() && !out.exists(), "refused with results: {e}");
@@ -392,9 +395,7 @@ fn try_out(text: &str, kept: &[String]) -> Result<(), TestCaseError> {
     for threads in [1, 3] {
         let Some((other, windowed)) = with("windowed", threads) else { break };
         prop_assert_eq!(&ending, &other, "on {} threads", threads);
-        // A standstill is noticed within a window, not at the same instant.
-        let files = if ending == "stalled" { 2 } else { sequential.len() };
-        for ((name, s), (_, w)) in sequential.iter().zip(&windowed).take(files) {
+        for ((name, s), (_, w)) in sequential.iter().zip(&windowed) {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             prop_assert!(s == w, "{} differs on {} threads\n{}\n{}", name, threads, text(s), text(w));
         }
@@ -452,10 +453,12 @@ proptest! {
         base in 0..BASES.len(),
         switch in 0..SWITCHES.len(),
         schemes in (prop::sample::select(schemes_known()), prop::sample::select(schemes_known())),
+        // Also shorter than the moment.
+        stall in prop::sample::select(vec!["10ms", "1us", "3us", "11us"]),
         sets in overrides(),
     ) {
         let text = text_of(base, switch, schemes);
-        let mut kept: Vec<String> = Vec::new();
+        let mut kept = vec![format!("run.stall={stall}")];
         for set in sets.into_iter().filter(|s| !s.starts_with("run.stop")) {
             kept.push(set);
             // Overrides that do not go together with the others are left out.

@@ -7,7 +7,7 @@ use super::part::{Part, Start};
 use super::team::{Standing, Team};
 use super::windows::{Ahead, SIDES};
 use super::{Observer, Progress};
-use crate::diagnosis::Symptoms;
+use crate::diagnosis::{Standstill, Symptoms};
 use crate::error::InputError;
 use crate::net::Net;
 use crate::record::{FlowRecord, PfcEvent, QueryRecord};
@@ -62,7 +62,8 @@ pub(super) enum Verdict {
     Draw,
     Stopped,
     Completed,
-    Stalled,
+    /// At an instant.
+    Stalled(u64),
     Interrupted,
 }
 
@@ -74,19 +75,15 @@ pub(super) struct Driver<'a> {
     pub(super) team: &'a Team,
     width: u64,
     pub(super) stop: u64,
-    stall: u64,
     turn: usize,
     /// Flows are drawn for windows before this.
     drawn: u64,
     pub(super) now: u64,
     /// Up to when each side has been run.
     fronts: [u64; SIDES],
-    progress_at: u64,
-    /// No flow was under way at the last meeting.
-    idle: bool,
+    standstill: Standstill,
     pub(super) windows: u64,
     /// Sums over all parts at the last meeting.
-    progress: u64,
     seen: Progress,
 }
 
@@ -100,7 +97,7 @@ impl<'a> Driver<'a> {
             Stop::Completed => NEVER,
             Stop::At(t) => t.0,
         };
-        let stall = scenario.stall.0;
+        let standstill = Standstill::new(scenario.stall);
         Self {
             part,
             me,
@@ -108,15 +105,12 @@ impl<'a> Driver<'a> {
             team,
             width,
             stop,
-            stall,
             turn: 0,
             drawn: DRAWN_AHEAD,
             now: 0,
             fronts: [0; SIDES],
-            progress_at: 0,
-            idle: true,
+            standstill,
             windows: 0,
-            progress: 0,
             seen: Progress::default(),
         }
     }
@@ -241,13 +235,6 @@ impl<'a> Driver<'a> {
             return Verdict::Interrupted;
         }
         let active = started - ended;
-        // A flow that starts after a time without any has the time from its start on.
-        let was_idle = std::mem::replace(&mut self.idle, active == 0);
-        if progress != self.progress || active == 0 || was_idle {
-            (self.progress, self.progress_at) = (progress, self.now);
-        } else if self.now - self.progress_at > self.stall && self.is_stuck() {
-            return Verdict::Stalled;
-        }
         // Whatever idle timers remain, also in a window that the stop cuts short.
         if next_flow.is_none() && pending + active + packets == 0 {
             return Verdict::Completed;
@@ -259,17 +246,28 @@ impl<'a> Driver<'a> {
             self.drawn = f + DRAWN_AHEAD;
             return Verdict::Draw;
         }
-        let begins = |(side, _, at): (usize, u64, u64)| at.max(self.fronts[side]);
+        let fronts = self.fronts;
+        let begins = |(side, _, at): (usize, u64, u64)| at.max(fronts[side]);
         let links = self.part.next_link_change();
         // Before that nothing happens.
         let now = ahead.sides().map(begins).min().unwrap_or(NEVER).min(links);
         if now == NEVER && next_flow.is_none() {
-            return if active > 0 { Verdict::Stalled } else { Verdict::Completed };
+            if active == 0 {
+                return Verdict::Completed;
+            }
+            let symptoms = self.symptoms();
+            return Verdict::Stalled(self.standstill.end(progress, active, &symptoms).min(self.stop));
+        }
+        if let Some(suspicion) = self.standstill.look(now.min(self.stop.saturating_sub(1)), progress, active) {
+            let symptoms = self.symptoms();
+            if let Some(at) = self.standstill.confirm(suspicion, &symptoms) {
+                return Verdict::Stalled(at);
+            }
         }
         if now >= self.stop {
             return Verdict::Stopped;
         }
-        let limit = self.part.sample_until(now).min(self.stop);
+        let limit = self.part.sample_until(now).min(self.standstill.next).min(self.stop);
         if links == now {
             return Verdict::Links;
         }
@@ -280,18 +278,19 @@ impl<'a> Driver<'a> {
 
     /// Asks all parts for what speaks for a standstill.
     #[cold]
-    fn is_stuck(&mut self) -> bool {
+    fn symptoms(&mut self) -> Symptoms {
         self.turn += 1;
         *self.team.standing(self.turn, self.me) =
             Standing { symptoms: Symptoms::of(&self.part.net), ..Standing::default() };
-        if !self.team.meet() {
-            return true;
-        }
         let mut all = Symptoms::default();
+        if !self.team.meet() {
+            // The next meeting says so again.
+            return all;
+        }
         for part in 0..self.parts {
             all.add(&self.team.standing(self.turn, part).symptoms);
         }
-        all.is_stuck(self.now - self.progress_at, self.stall)
+        all
     }
 }
 

@@ -9,6 +9,7 @@ use super::events::{self, Events, What};
 use super::order::Rank;
 use super::reference_nic::ReferenceNics;
 use super::{Ending, Observer, progress, report};
+use crate::diagnosis::{Standstill, Symptoms};
 use crate::error::InputError;
 use crate::net::Net;
 use crate::packet::NONE;
@@ -100,7 +101,7 @@ impl Sequential {
             Stop::Completed => NEVER,
             Stop::At(t) => t.0,
         };
-        let stall = self.net.scenario.stall.0;
+        let mut standstill = Standstill::new(self.net.scenario.stall);
         if let Some(flow) = self.next_flow {
             self.events.push(flow.start.0, Rank::Start, What::Flows, 0, 0);
         }
@@ -112,13 +113,17 @@ impl Sequential {
         if let Some(s) = self.sampling {
             self.events.push(s.start, Rank::Start, What::Sample, 0, 0);
         }
-        let (mut last_progress, mut progress_at, mut now) = (0, 0, 0);
-        // When to look for a standstill next, and when for that or anything else besides events.
-        let (mut look_at, mut due) = (0, 0);
+        // Of the last event, and of what comes next besides events.
+        let (mut now, mut due) = (0, 0);
         while let Some((at, what, place, detail)) = self.events.pop() {
             self.events.fetch_soon(&self.net);
-            let (mut looks, mut was_idle) = (false, false);
             if at >= due {
+                let (progress, active) = (self.net.progress, self.net.counters.active());
+                if let Some(suspicion) = standstill.look(at.min(stop.saturating_sub(1)), progress, active)
+                    && let Some(at) = standstill.confirm(suspicion, &Symptoms::of(&self.net))
+                {
+                    return Ok(self.stalled(at, observer));
+                }
                 if at >= stop {
                     report(&mut self.net, observer);
                     self.net.end_samples(stop.saturating_sub(1));
@@ -128,11 +133,7 @@ impl Sequential {
                 if at >= self.net.next_link_change() {
                     self.change_links(at);
                 }
-                if at >= look_at {
-                    (looks, was_idle) = (true, self.net.counters.active() == 0);
-                    look_at = at.saturating_add(stall / 16 + 1);
-                }
-                due = stop.min(self.net.next_link_change()).min(self.net.series.next).min(look_at);
+                due = stop.min(self.net.next_link_change()).min(self.net.series.next).min(standstill.next);
             }
             now = at;
             self.net.counters.events += 1;
@@ -146,28 +147,28 @@ impl Sequential {
                     return Ok((Ending::Interrupted, now));
                 }
             }
-            if looks {
-                // A flow that starts after a time without any has the time from its start on.
-                if self.net.progress != last_progress || self.net.counters.active() == 0 || was_idle {
-                    (last_progress, progress_at) = (self.net.progress, now);
-                } else if now - progress_at > stall && crate::diagnosis::is_stuck(&self.net, progress_at, now, stall) {
-                    report(&mut self.net, observer);
-                    return Ok((Ending::Stalled(self.net.diagnose(now)), now));
-                }
-            }
             if self.next_flow.is_none() && self.finished() {
                 break;
             }
         }
-        report(&mut self.net, observer);
-        if self.net.counters.active() > 0 {
-            return Ok((Ending::Stalled(self.net.diagnose(now)), now));
+        let active = self.net.counters.active();
+        if active > 0 {
+            let at = standstill.end(self.net.progress, active, &Symptoms::of(&self.net)).min(stop);
+            return Ok(self.stalled(at, observer));
         }
+        report(&mut self.net, observer);
         if let Some(programs) = self.net.programs.as_ref().filter(|p| !p.is_idle()) {
             return Ok((Ending::Stalled(programs.stuck()), now));
         }
         self.net.end_samples(self.net.last_end);
         Ok((Ending::Completed, now))
+    }
+
+    /// The run came to a standstill at `at`.
+    fn stalled(&mut self, at: u64, observer: &mut dyn Observer) -> (Ending, u64) {
+        report(&mut self.net, observer);
+        self.net.end_samples(at.saturating_sub(1));
+        (Ending::Stalled(self.net.diagnose(at)), at)
     }
 
     /// With nothing left to start, send or sample the run is over, whatever idle timers remain.

@@ -172,11 +172,12 @@ impl Windowed {
             observer.flow_records(&part.net.flow_records);
             part.net.flow_records.clear();
         }
-        let stalled = matches!(outcome, Ok(Verdict::Stalled));
+        let stalled = matches!(outcome, Ok(Verdict::Stalled(_)));
         let waits: Vec<_> =
             self.parts.iter().filter(|_| stalled).flat_map(|p| crate::diagnosis::waits(&p.net)).collect();
         let end = match outcome {
             Ok(Verdict::Stopped) => Some(stop.saturating_sub(1)),
+            Ok(Verdict::Stalled(at)) => Some(at.saturating_sub(1)),
             Ok(Verdict::Completed) => self.parts.iter().map(|p| p.net.last_end).max(),
             _ => None,
         };
@@ -199,7 +200,7 @@ impl Windowed {
         Ok(match verdict {
             Verdict::Stopped => (Ending::Stopped, stop),
             Verdict::Interrupted => (Ending::Interrupted, now),
-            Verdict::Stalled => (Ending::Stalled(crate::diagnosis::diagnose(self.net(), &waits, now)), now),
+            Verdict::Stalled(at) => (Ending::Stalled(crate::diagnosis::diagnose(self.net(), &waits, at)), at),
             Verdict::Completed | Verdict::Draw | Verdict::Links | Verdict::Window(..) => (Ending::Completed, now),
         })
     }

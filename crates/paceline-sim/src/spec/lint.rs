@@ -9,7 +9,7 @@ use crate::switch::doublings_above;
 
 use super::Resolved;
 use super::host::{BaseRtt, Rto};
-use super::run::{Interval, MeasureEnd, Stall, Stop};
+use super::run::{Interval, MeasureEnd, Stop};
 use super::scheme::proactive::FirstRtt;
 use super::scheme::{Control, SendRate, Window};
 use super::topology::Ports;
@@ -302,13 +302,6 @@ fn times(scenario: &Resolved, out: &mut Vec<String>) {
             let start = workload.start;
             out.push(format!("workloads.{i} has no effect: it starts ({start}) when the run has stopped ({stop})"));
         }
-    }
-    if let (Rto::After(rto), Stall::After(stall)) = (&scenario.host.rto, &run.stall)
-        && stall <= rto
-    {
-        out.push(format!(
-            "run.stall ({stall}) is not longer than host.rto ({rto}): waiting for a timeout looks like a stall"
-        ));
     }
     if let (BaseRtt::Fixed(rtt), Rto::After(rto)) = (&scenario.host.base_rtt, &scenario.host.rto)
         && rto <= rtt

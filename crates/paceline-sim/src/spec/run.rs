@@ -54,7 +54,7 @@ section! {
         /// How events are ordered: by the scenario, one after the other, or in windows of the smallest link delay. The results
         /// are the same.
         engine: EngineChoice = "auto", from "Paceline";
-        /// When no flow makes progress for this long, the run stops with a diagnosis.
+        /// When no flow makes progress for this long, and no timeout that still runs may help, the run stops with a diagnosis.
         stall: Stall = "10ms", in "[1us, 1000s]", from "Paceline";
         /// Warnings about the scenario are errors.
         strict: bool = false, from "Paceline";

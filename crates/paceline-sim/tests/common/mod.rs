@@ -291,7 +291,7 @@ pub fn plain(topology: &Topology) -> Scenario {
         adapter: None,
         int_multiple: 0,
         stop: Stop::Completed,
-        stall: Duration::from_us(10_000_000),
+        stall: Some(Duration::from_us(10_000_000)),
         engine: EngineChoice::Auto,
         records: RecordConfig { queues: QueueRecords::Port, pfc_log: true },
         quirks: Quirks::default(),

@@ -21,7 +21,6 @@ const WARNINGS: &[(&[&str], &str)] = &[
     (&["run.warmup=2ms", "run.stop=1ms"], "nothing is measured: the run stops (1ms) before run.warmup (2ms) is over"),
     (&["run.warmup=2ms", "workloads.0={ kind = 'poisson', end = '1ms' }"], "nothing is measured: the last arrivals (1ms)"),
     (&["run.stop=1ms", "workloads.0.start=1ms"], "workloads.0 has no effect: it starts (1ms) when the run has stopped (1ms)"),
-    (&["host.rto=10ms"], "run.stall (10ms) is not longer than host.rto (10ms)"),
     (&["host.rto=10us", "host.base_rtt=12us"], "host.rto (10us) is not longer than host.base_rtt (12us)"),
     (&["records.series.interval=off", "records.series.flows=[1]"], "records.series.flows has no effect"),
     (&["records.series.interval=off", "records.series.ports=['17:1']"], "records.series.ports has no effect"),
