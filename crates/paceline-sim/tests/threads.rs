@@ -58,7 +58,7 @@ fn end(observer: &mut dyn Observer) -> Ending {
     engine.run(observer).unwrap().0
 }
 
-/// Ctrl-C: all threads end, nobody waits at the gate for ever.
+/// Ctrl-C: all threads end, nobody waits at the barrier for ever.
 #[test]
 fn an_observer_that_wants_no_more_stops_all_threads() {
     assert_eq!(end(&mut Leaves { panics: false }), Ending::Interrupted);

@@ -1,9 +1,9 @@
-//! What the threads of a run share: a gate they all pass after each window, and letter boxes.
+//! What the threads of a run share: a barrier they all pass after each window, and mailboxes.
 //!
-//! Each window ends in the same way for all: a thread leaves in the letter boxes what its part has sent to others and
-//! how things stand with it, waits at the gate, and then reads its letters and all standings. So all know the same and
+//! Each window ends in the same way for all: a thread leaves in the mailboxes what its part has sent to others and
+//! how things stand with it, waits at the barrier, and then reads its letters and all standings. So all know the same and
 //! come to the same conclusion about what is next; nobody gives orders. Boxes and standings exist twice, used in turn: a
-//! thread that is one window ahead writes into the other copy, and it cannot be two ahead, since the gate holds it until
+//! thread that is one window ahead writes into the other copy, and it cannot be two ahead, since the barrier holds it until
 //! everybody has read.
 
 use std::num::NonZero;
@@ -15,7 +15,7 @@ use super::windows::Ahead;
 use crate::diagnosis::Symptoms;
 use crate::record::{FlowRecord, PfcEvent, QueryRecord};
 
-/// Looks at the gate before a thread goes to sleep: for some 5 us with more threads than cores, else for some 0.2 ms, which is
+/// Looks at the barrier before a thread goes to sleep: for some 5 us with more threads than cores, else for some 0.2 ms, which is
 /// what windows mostly take. (It does not let others run in between: where other programs use the cores, it would come back only
 /// after they have had their whole turns, and runs would take ten times as long; whoever slept is let in at once.)
 const SPINS: [u32; 2] = [100, 4000];
@@ -48,7 +48,7 @@ pub(super) struct Standing {
 /// The threads' meeting point.
 pub(super) struct Team {
     parts: usize,
-    gate: Gate,
+    barrier: Barrier,
     /// By turn, sender and receiver.
     boxes: Vec<Mutex<Post>>,
     /// By turn and part.
@@ -59,7 +59,7 @@ impl Team {
     pub(super) fn new(parts: usize) -> Self {
         Self {
             parts,
-            gate: Gate::new(parts),
+            barrier: Barrier::new(parts),
             boxes: (0..2 * parts * parts).map(|_| Mutex::default()).collect(),
             standings: (0..2 * parts).map(|_| Mutex::default()).collect(),
         }
@@ -77,12 +77,12 @@ impl Team {
 
     /// Waits for the others. False when one of them has died.
     pub(super) fn meet(&self) -> bool {
-        self.gate.pass()
+        self.barrier.pass()
     }
 
     /// Lets everybody through for good: a thread has died.
     pub(super) fn disband(&self) {
-        self.gate.open();
+        self.barrier.open();
     }
 }
 
@@ -97,7 +97,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// is reset before that store, hence before anybody can count in the next round. A sleeper takes `asleep` before it looks
 /// at `round` for the last time, and the store is made under it, so it is counted by then, or
 /// sees the new round: no wake-up is lost.
-struct Gate {
+struct Barrier {
     parties: usize,
     arrived: AtomicUsize,
     spins: u32,
@@ -108,7 +108,7 @@ struct Gate {
     wake: Condvar,
 }
 
-impl Gate {
+impl Barrier {
     fn new(parties: usize) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         Self {
@@ -122,7 +122,7 @@ impl Gate {
         }
     }
 
-    /// Waits until all have come. False once the gate has been opened for good.
+    /// Waits until all have come. False once the barrier has been opened for good.
     fn pass(&self) -> bool {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
@@ -171,16 +171,16 @@ mod tests {
     /// written.
     #[test]
     fn all_pass_together() {
-        let (gate, counts) = (Gate::new(4), [const { AtomicU64::new(0) }; 4]);
+        let (barrier, counts) = (Barrier::new(4), [const { AtomicU64::new(0) }; 4]);
         std::thread::scope(|scope| {
             for me in 0..4 {
-                let (gate, counts) = (&gate, &counts);
+                let (barrier, counts) = (&barrier, &counts);
                 scope.spawn(move || {
                     for round in 1..=2000 {
                         counts[me].store(round, Ordering::Relaxed);
-                        assert!(gate.pass());
+                        assert!(barrier.pass());
                         assert!(counts.iter().all(|c| c.load(Ordering::Relaxed) >= round));
-                        assert!(gate.pass());
+                        assert!(barrier.pass());
                         assert!(counts.iter().all(|c| c.load(Ordering::Relaxed) <= round + 1));
                     }
                 });
@@ -190,13 +190,13 @@ mod tests {
 
     /// A thread that dies does not leave the others waiting for ever.
     #[test]
-    fn an_open_gate_holds_nobody() {
-        let gate = Gate::new(2);
+    fn an_open_barrier_holds_nobody() {
+        let barrier = Barrier::new(2);
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| gate.pass());
-            gate.open();
+            let waiting = scope.spawn(|| barrier.pass());
+            barrier.open();
             assert!(!waiting.join().unwrap());
         });
-        assert!(!gate.pass());
+        assert!(!barrier.pass());
     }
 }
