@@ -358,7 +358,17 @@ fn files(spec: &Resolved, threads: usize) -> Option<(String, Files)> {
     let _ = std::fs::remove_dir_all(&out);
     let request = Request { spec: spec.clone(), out: out.clone(), threads, version: "test".into(), git: None };
     let result = run(request, &mut |_| true);
-    let all = ["flows.bin", "flows.csv", "queries.bin", "queries.csv", "queues.csv", "links.csv", "pauses.csv", "series.csv", "saturation.csv"];
+    let all = [
+        "flows.bin",
+        "flows.csv",
+        "queries.bin",
+        "queries.csv",
+        "queues.csv",
+        "links.csv",
+        "pauses.csv",
+        "series.csv",
+        "saturation.csv",
+    ];
     let read = |name| (name, std::fs::read(out.join(name)).unwrap_or_default());
     let files = match result {
         Ok(summary) => {
