@@ -442,7 +442,7 @@ pub(crate) fn scaled_window(ctx: &FlowContext, rate: u64, variable: bool) -> u64
     if ctx.window == 0 || !variable {
         return if ctx.window == 0 { u64::MAX } else { ctx.window };
     }
-    // Most flows are at line rate most of the time. That is guessed, so that what follows need not wait for the rate.
+    // Most flows are at line rate most of the time. That is what the branch predictor learns, so that what follows need not wait for the rate.
     if rate == ctx.line_rate {
         return ctx.window;
     }

@@ -94,7 +94,7 @@ impl Hpcc {
     /// authors' simulator: results are compared bit for bit.
     #[inline(always)]
     fn measure(&mut self, ctx: &FlowContext, int: &[IntHop]) {
-        // Without branches on the utilisations: which hop is the busiest cannot be guessed, and is known late. Bits of positive numbers
+        // Without branches on the utilisations: which hop is the busiest cannot be predicted, and is known late. Bits of positive numbers
         // are in the order of the numbers.
         let (mut max_u, mut dt) = (0u64, 0u64);
         let last = &mut self.last[..int.len()];

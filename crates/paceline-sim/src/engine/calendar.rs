@@ -99,7 +99,7 @@ impl Calendar {
         let ahead = bucket.wrapping_sub(self.bucket + 1);
         let slot = bucket as usize & (self.buckets.len() - 1);
         if ahead < self.buckets.len() as u64 - 1 {
-            // No bucket is opened or filled up here: that would be a branch that nobody could guess.
+            // No bucket is opened or filled up here: that would be a branch that cannot be predicted.
             let held = usize::from(self.held[slot]);
             if let Some(place) = self.buckets[slot].get_mut(held) {
                 *place = (at, key, payload);

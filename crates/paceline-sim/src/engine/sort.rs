@@ -1,6 +1,6 @@
 //! Sorting a dozen events of a bucket, or arrivals of a window, in any order.
 //!
-//! A sort by comparisons guesses wrong once per event, which costs more than all else it does. A few events are therefore ranked: for
+//! A sort by comparisons mispredicts a branch per event, which costs more than all else it does. A few events are therefore ranked: for
 //! each it is counted how many come before it, four at a time, without branches on the times and by loops of fixed length.
 
 use wide::i32x4;

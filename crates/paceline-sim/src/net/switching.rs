@@ -30,7 +30,7 @@ fn transmit(
     let packet = &mut packets[h as usize];
     let size = packet.size;
     let control = packet.kind != Kind::Data;
-    // Data and answers come in no order that could be guessed: what concerns only one kind is done without branches.
+    // Data and answers come in no order that could be predicted: what concerns only one kind is done without branches.
     let stamp = at_switch && !control && packet.flags & INT != 0 && usize::from(packet.hop) <= MAX_HOPS;
     let stamp_hop = usize::from(packet.hop & 7);
     let tx_before = p.tx_bytes;
