@@ -2,6 +2,9 @@
 //!
 //! [`Params::rfc`] is a present-day stack by the RFCs, [`Params::freebsd`] the FreeBSD of 2010/11 with the settings of the
 //! `HotI` 2011 study (stock values in the comments), [`Params::user_space`] the storage stack of the buffer-sizing study.
+//!
+//! *Deviation from FreeBSD:* a timeout halves the controller's window. The kernel takes the smaller of that window, inflated by duplicate ACKs
+//! where there was a fast recovery, and the peer's.
 
 use crate::units::Duration;
 
