@@ -198,7 +198,10 @@ fn all_clients_of_an_open_loop_ask_alike() {
         for client in 0..4 {
             let got = r.queries.iter().filter(|q| q.client == client).count() as f64;
             let due = if asking.contains(&client) { expected } else { 0.0 };
-            assert!((got - due).abs() <= 4.0 * due.sqrt(), "servers {servers}, client {client}: {got} queries, {due} due");
+            assert!(
+                (got - due).abs() <= 4.0 * due.sqrt(),
+                "servers {servers}, client {client}: {got} queries, {due} due"
+            );
         }
     }
 }
