@@ -121,11 +121,9 @@ impl Receiver {
             self.rcv_nxt += 1;
         }
         self.measure_round(segment, new > 0 && !had_gap, params);
-        if new > 0 {
-            if params.auto_read {
-                self.read = self.rcv_nxt;
-                self.move_edge(mss);
-            }
+        if new > 0 && params.auto_read {
+            self.read = self.rcv_nxt;
+            self.move_edge(mss);
         }
         // RFC 5681, section 4.2: only plain in-order data may wait for an ACK.
         if new > 0 && !had_gap && !self.finished() {
