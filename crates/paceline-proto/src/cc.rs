@@ -43,8 +43,8 @@ pub struct FlowContext {
     pub int_multiple: u64,
     /// What each power that PINT's switches send stands for; empty for schemes without (see [`hpcc_pint::utilisations`]).
     pub utilisations: Box<[f64]>,
-    /// Between ACKs further apart than so many [ticks](crate::telemetry::TICK_BITS) INT's counters may have wrapped (see [`crate::telemetry::record_life`]);
-    /// `u16::MAX`: whatever they say is believed, as the HPCC reference simulator does.
+    /// Between ACKs further apart than so many [ticks](crate::telemetry::TICK_BITS) INT's counters may have wrapped (see
+    /// [`crate::telemetry::record_life`]); `u16::MAX`: whatever they say is believed, as the HPCC reference simulator does.
     pub record_life: u16,
     /// Packets are paced at the flow's rate; without, at line rate, and the rate only sets the window.
     pub paced: bool,

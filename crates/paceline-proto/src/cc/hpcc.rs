@@ -6,9 +6,9 @@
 //! as `W * R / line rate`; the additive increase is a rate (`w_ai_rate`); the sender's own NIC writes no record; the link
 //! utilisation `u` is updated on every ACK, also on those that only react fast; the very first ACK only stores its
 //! records. *Not as in that simulator:* a hop whose two records bear the same time is left out; there the division by
-//! zero makes `u` infinite, or no number at all, for the rest of the flow; and the first ACK after a silence in which INT's counters may have
-//! come round (16.8 ms by their clock) only stores its records, where that simulator reads a wrong time out of them. As in that simulator an ACK without records, on a path
-//! without switches, leaves the rate as it is.
+//! zero makes `u` infinite, or no number at all, for the rest of the flow; and the first ACK after a silence in which INT's counters
+//! may have come round (16.8 ms by their clock) only stores its records, where that simulator reads a wrong time out of them. As in
+//! that simulator an ACK without records, on a path without switches, leaves the rate as it is.
 
 use super::{Ack, CongestionControl, FlowContext, Limits, float, scaled_window, whole};
 use crate::telemetry::{IntHop, MAX_HOPS, TICK_BITS};
