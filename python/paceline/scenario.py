@@ -1104,8 +1104,8 @@ class Host(Section):
     """The base RTT that windows and rates derive from: the largest in the network, that of the
     flow's own pair, or a time. With it goes the bandwidth-delay product: over all pairs the largest
     product of a pair's base RTT and the slowest link of its path (every NIC has that window, slower
-    ones too); that of the flow's own pair; or the time by the fastest NIC. Unit: time. Range [1ns,
-    10s]. Source: HPCC reference simulator, GLOBAL_T 1.
+    ones too); that of the flow's own pair; or the time by the flow's own NIC (over TCP by the
+    fastest). Unit: time. Range [1ns, 10s]. Source: HPCC reference simulator, GLOBAL_T 1.
     """
 
     tcp: Tcp = Tcp()

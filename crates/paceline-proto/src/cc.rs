@@ -43,6 +43,9 @@ pub struct FlowContext {
     pub int_multiple: u64,
     /// What each power that PINT's switches send stands for; empty for schemes without (see [`hpcc_pint::utilisations`]).
     pub utilisations: Box<[f64]>,
+    /// Between ACKs further apart than so many [ticks](crate::telemetry::TICK_BITS) INT's counters may have wrapped (see
+    /// [`crate::telemetry::record_life`]); `u16::MAX`: whatever they say is believed, as the HPCC reference simulator does.
+    pub record_life: u16,
     /// Packets are paced at the flow's rate; without, at line rate, and the rate only sets the window.
     pub paced: bool,
     /// The scheme's parameters.
@@ -500,6 +503,7 @@ pub(crate) mod testing {
             rates: [100e9, 400e9, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
             int_multiple: 4,
             utilisations: hpcc_pint::utilisations(&params),
+            record_life: 58,
             paced: true,
             params,
         }

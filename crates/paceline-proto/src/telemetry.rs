@@ -2,9 +2,10 @@
 //!
 //! The layout is HPCC's (SIGCOMM 2019, figure 7, as its simulator packs it): 64 bits per hop with a 24-bit time in
 //! nanoseconds, a 20-bit byte counter in units of 128 B times a multiple, a 17-bit queue in units of 80 B times the same
-//! multiple, and a 3-bit code for the port's rate. All fields wrap or saturate as the real header would.
+//! multiple, and a 3-bit code for the port's rate. All fields wrap or saturate as the real header would: what two records say of the
+//! time between them holds while it is short ([`record_life`]).
 
-use crate::units::Time;
+use crate::units::{Duration, Time};
 
 /// Hops a packet has room for.
 pub const MAX_HOPS: usize = 5;
@@ -12,9 +13,23 @@ pub const MAX_HOPS: usize = 5;
 /// Different port rates one run may have: the code has three bits.
 pub const MAX_RATES: usize = 8;
 
+/// A tick of [`record_life`] is 2 to the power of this, ps: 268 us.
+pub const TICK_BITS: u32 = 28;
+
 const TIME_BITS: u32 = 24;
 const BYTES_BITS: u32 = 20;
 const QUEUE_BITS: u32 = 17;
+
+/// Ticks in which neither the time of a record nor the bytes of a port at `fastest` bit/s come round, a sixteenth left for what ACKs
+/// differ by on their way; of the bytes no less than eight base RTTs, in which a flow must learn something.
+pub fn record_life(multiple: u64, fastest: f64, base_rtt: Duration) -> u16 {
+    let time = ((1 << TIME_BITS) * crate::units::NS) >> TICK_BITS;
+    let bytes = ((128 * multiple) << BYTES_BITS) as f64 * 8.0;
+    let seconds = bytes / fastest.max(1.0);
+    let ticks = ((seconds * crate::units::S as f64) as u64) >> TICK_BITS;
+    let least = (base_rtt.0.saturating_mul(8) >> TICK_BITS) + 1;
+    (time * 15 / 16).min((ticks * 15 / 16).max(least)) as u16
+}
 
 /// One hop's record.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -88,6 +103,15 @@ impl IntHop {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// 2^24 ns are 16.8 ms, 62 ticks. 2^20 units of 512 B at 400 Gb/s last 10.7 ms, 40 ticks; of 128 B 2.7 ms, 10 ticks, but a base RTT of
+    /// 1 ms asks for 29 and one more.
+    #[test]
+    fn how_long_records_hold() {
+        let life = |multiple, gbps: f64, us| record_life(multiple, gbps * 1e9, Duration::from_us(us));
+        assert_eq!([life(4, 100.0, 12), life(4, 400.0, 12), life(1, 400.0, 12), life(1, 400.0, 1000)], [58, 37, 9, 30]);
+        assert_eq!([life(1, 0.0, 12), life(1, 10.0, 1_000_000)], [58, 58]);
+    }
 
     proptest! {
         /// The multiplication gives the quotient for every counter a run can reach.

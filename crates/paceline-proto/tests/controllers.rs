@@ -22,6 +22,7 @@ fn context(params: Params) -> FlowContext {
         rates: RATES,
         int_multiple: 4,
         utilisations: hpcc_pint::utilisations(&params),
+        record_life: 58,
         paced: true,
         params,
     }

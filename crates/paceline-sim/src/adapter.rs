@@ -2,7 +2,8 @@
 //!
 //! A frame leaves the stack as soon as the transport has one and the buffer room for it, whatever the link does; it takes its
 //! time through stack and adapter, waits in the adapter behind a rate limiter (QCN) and leaves when the link is idle. What arrives
-//! takes its time the other way. Frames keep their order. A full buffer holds the transport back; nothing is dropped.
+//! takes its time the other way. Frames keep their order, at each limiter also where PFC has paused the class of the first (*deviation*:
+//! 802.1Qbb has a queue for each class). A full buffer holds the transport back; nothing is dropped.
 //!
 //! Source: the host model of `HotI` 2011 (stack delays, adapter buffer and delay; that they are delays, not service times, is
 //! inferred: see the facts on converged Ethernet, sections 0 and 6.8) and, for the limiters, IEEE 802.1Qau.

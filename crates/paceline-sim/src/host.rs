@@ -1,6 +1,7 @@
 //! A host's NIC: what it sends next, and what it does with what arrives.
 //!
-//! One FIFO of ACKs that goes before data, then round robin over the flows that may send. The NIC is advanced lazily:
+//! One FIFO of ACKs that goes before data (an ACK of a paused class holds up those behind it, of any class; the HPCC reference simulator has but one
+//! class), then round robin over the flows that may send. The NIC is advanced lazily:
 //! whoever looks at it first brings it up to the present.
 
 mod arrival;

@@ -201,7 +201,8 @@ impl Net {
         let Some(r) = &mut self.rpcs else { return };
         let client = &mut r.clients[connection as usize];
         let rpc = &r.workloads[usize::from(client.rpc)];
-        let Queries::Poisson(mean, _) = rpc.queries else { return };
+        let Queries::Poisson(per_second, _) = rpc.queries else { return };
+        let mean = rpc.mean_gap(connection, per_second);
         match next_start(now, rpc.end.0, &mut client.gaps, mean, &mut client.carry) {
             Some(at) => {
                 r.due[nic as usize].push(Reverse((at, connection)));

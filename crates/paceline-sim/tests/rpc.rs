@@ -183,6 +183,29 @@ fn an_open_loop_offers_its_load() {
     assert_eq!(connections.len(), 6);
 }
 
+/// Clients that are servers too have a server fewer, and ask as often as the others; the only server asks nobody, and the load is that of
+/// those that do.
+#[test]
+fn all_clients_of_an_open_loop_ask_alike() {
+    for (servers, asking) in [("0, 1", 0..4), ("0", 1..4)] {
+        let toml = format!(
+            "[topology]\nkind = 'star'\nhosts = 4\nhost_rate = '25Gbps'\n[schemes.x]\ncc = 'none'\n\
+             [[workloads]]\nkind = 'rpc'\nservers = [{servers}]\nconnections = 2\nsizes = '4KB'\nmode = 'open'\n\
+             load.value = 0.2\nduration = '20ms'"
+        );
+        let r = run_text(&toml, 0.0, None).outcome;
+        let expected = 0.2 * 25e9 * 0.02 / 8.0 / 4000.0;
+        for client in 0..4 {
+            let got = r.queries.iter().filter(|q| q.client == client).count() as f64;
+            let due = if asking.contains(&client) { expected } else { 0.0 };
+            assert!(
+                (got - due).abs() <= 4.0 * due.sqrt(),
+                "servers {servers}, client {client}: {got} queries, {due} due"
+            );
+        }
+    }
+}
+
 /// A connection over RDMA numbers its packets in 32 bits: what would wrap is refused, not run wrongly.
 #[test]
 fn more_packets_than_a_connection_can_number_are_refused() {

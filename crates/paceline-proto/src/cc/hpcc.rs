@@ -6,11 +6,13 @@
 //! as `W * R / line rate`; the additive increase is a rate (`w_ai_rate`); the sender's own NIC writes no record; the link
 //! utilisation `u` is updated on every ACK, also on those that only react fast; the very first ACK only stores its
 //! records. *Not as in that simulator:* a hop whose two records bear the same time is left out; there the division by
-//! zero makes `u` infinite, or no number at all, for the rest of the flow. As in that simulator an ACK without records, on a path
-//! without switches, leaves the rate as it is.
+//! zero makes `u` infinite, or no number at all, for the rest of the flow; and the first ACK after a silence in which INT's counters
+//! may have come round (16.8 ms by their clock) only stores its records, where that simulator reads a wrong time out of them. As in
+//! that simulator an ACK without records, on a path without switches, leaves the rate as it is.
 
 use super::{Ack, CongestionControl, FlowContext, Limits, float, scaled_window, whole};
-use crate::telemetry::{IntHop, MAX_HOPS};
+use crate::telemetry::{IntHop, MAX_HOPS, TICK_BITS};
+use crate::units::Time;
 
 /// Bytes of the INT part of a packet: five hops of 8 bytes and a hop count of 2.
 pub const HEADER_BYTES: u32 = 42;
@@ -70,7 +72,17 @@ pub struct Hpcc {
     rate: u64,
     /// An ACK above this sequence number opens a new round trip; 0 before the first ACK.
     last_update_seq: u32,
-    stage: u32,
+    /// Additive increases in a row; 65,535 stand for more.
+    stage: u16,
+    /// When the records came, in ticks, modulo 2^16: 17.6 s.
+    heard: u16,
+}
+
+/// Notes an ACK at `now`. Whether what came before, at `heard`, is too old to compare records with ([`FlowContext::record_life`]).
+#[inline(always)]
+pub(super) fn is_stale(ctx: &FlowContext, now: Time, heard: &mut u16) -> bool {
+    let tick = (now.0 >> TICK_BITS) as u16;
+    tick.wrapping_sub(std::mem::replace(heard, tick)) > ctx.record_life
 }
 
 /// Rate of a fresh flow: line rate, or the share of it that the parameters say.
@@ -87,7 +99,8 @@ impl Hpcc {
     /// A fresh flow: its first rate, utilisation 1.
     pub fn new(ctx: &FlowContext) -> Self {
         let rate = first_rate(ctx);
-        Self { last: [IntHop::default(); MAX_HOPS], u: 1.0, reference_rate: rate, rate, last_update_seq: 0, stage: 0 }
+        let last = [IntHop::default(); MAX_HOPS];
+        Self { last, u: 1.0, reference_rate: rate, rate, last_update_seq: 0, stage: 0, heard: 0 }
     }
 
     /// Folds the records into `u` (`MeasureInflight` of Algorithm 1). The order of the operations is that of the
@@ -198,9 +211,9 @@ impl CongestionControl for Hpcc {
         if !opens_round && !p.fast_reaction {
             return;
         }
-        if self.last_update_seq == 0 {
+        if is_stale(ctx, ack.now, &mut self.heard) || self.last_update_seq == 0 {
             self.last[..ack.int.len()].copy_from_slice(ack.int);
-            self.last_update_seq = ack.snd_nxt;
+            self.last_update_seq = self.last_update_seq.max(ack.snd_nxt);
             return;
         }
         if !p.sample_feedback || opens_round {
@@ -208,11 +221,11 @@ impl CongestionControl for Hpcc {
         } else if !self.measure_queues(ctx, ack.int) {
             return;
         }
-        let (rate, stage) = p.reaction(ctx.line_rate).adjusted(self.u / p.eta, self.reference_rate, self.stage);
+        let (rate, stage) = p.reaction(ctx.line_rate).adjusted(self.u / p.eta, self.reference_rate, self.stage.into());
         self.rate = rate;
         if opens_round {
             self.reference_rate = self.rate;
-            self.stage = stage;
+            self.stage = stage.min(u16::MAX.into()) as u16;
             self.last_update_seq = self.last_update_seq.max(ack.snd_nxt);
         }
     }
@@ -234,7 +247,7 @@ mod tests {
     use super::super::testing::{ack, context};
     use super::*;
     use crate::telemetry::IntUnits;
-    use crate::units::{NS, Time};
+    use crate::units::NS;
 
     /// Numbers that come out even: 100 Gb/s, T = 12,288 ns, W = 153,600 B (T at line rate), a target of 1.
     fn even(params: &Params) -> FlowContext {
@@ -315,6 +328,28 @@ mod tests {
             let before = f.u;
             tell(&mut f, &ctx, 3, 10, &record(24_576, 184_320, 320));
             assert_eq!(f.u.to_bits() != before.to_bits(), queued);
+        }
+    }
+
+    /// 100.67 ms without an ACK, in which the clock of INT comes round six times and 5.9 us, and the port sends a tenth of what it can: by the
+    /// records thousands of times that. They are only stored, and the next ACK counts again. By the reference's rule the rate collapses.
+    #[test]
+    fn a_long_silence_says_nothing() {
+        for (record_life, lowest) in [(58, false), (u16::MAX, true)] {
+            let ctx = FlowContext { record_life, ..even(&Params::default()) };
+            let mut f = Hpcc::new(&ctx);
+            let mut at = |a: u32, ns: u64, sent: u64| {
+                let (now, int) = (Time(ns * NS), record(ns, sent, 0));
+                f.on_ack(&ctx, &Ack { now, int: &int, ..ack(a, a + 9, false) });
+                (f.rate, f.u)
+            };
+            at(1, 0, 0);
+            // Six times round and 5.9 us more; 1250 B each us are 10 Gb/s.
+            let ns = 6 * (1 << 24) + 5_900;
+            let (rate, u) = at(20, ns, ns * 125 / 100);
+            assert_eq!((rate < 2_000_000_000, u > 1.0), (lowest, lowest), "{rate} {u}");
+            let (rate, u) = at(40, ns + 20_480, (ns + 20_480) * 125 / 100);
+            assert!((u - 0.1).abs() < 0.01 && rate >= 1_000_000_000, "{rate} {u}");
         }
     }
 

@@ -6,7 +6,7 @@
 //! *Not checked* against the simulator's output, which was only read about; how hops left out by `sample_feedback` enter
 //! the minimum (here: not at all) is our reading.
 
-use super::hpcc::{self, average, first_rate, hop_utilisation};
+use super::hpcc::{self, average, first_rate, hop_utilisation, is_stale};
 use super::{Ack, CongestionControl, FlowContext, Limits, scaled_window};
 use crate::telemetry::{IntHop, MAX_HOPS};
 
@@ -27,6 +27,8 @@ pub struct HpccMultiRate {
     rate: u64,
     /// An ACK above this sequence number opens a new round trip; 0 before the first ACK.
     last_update_seq: u32,
+    /// When the records came, in ticks.
+    heard: u16,
 }
 
 impl HpccMultiRate {
@@ -34,7 +36,7 @@ impl HpccMultiRate {
     pub fn new(ctx: &FlowContext) -> Self {
         let rate = first_rate(ctx);
         let hop = Hop { last: IntHop::default(), u: 1.0, reference_rate: rate, stage: 0 };
-        Self { hops: [hop; MAX_HOPS], rate, last_update_seq: 0 }
+        Self { hops: [hop; MAX_HOPS], rate, last_update_seq: 0, heard: 0 }
     }
 
     fn adjust(&mut self, ctx: &FlowContext, p: &hpcc::Params, int: &[IntHop], opens_round: bool) {
@@ -68,11 +70,11 @@ impl CongestionControl for HpccMultiRate {
         if !opens_round && !p.fast_reaction {
             return;
         }
-        if self.last_update_seq == 0 {
+        if is_stale(ctx, ack.now, &mut self.heard) || self.last_update_seq == 0 {
             for (hop, new) in self.hops.iter_mut().zip(ack.int) {
                 hop.last = *new;
             }
-            self.last_update_seq = ack.snd_nxt;
+            self.last_update_seq = self.last_update_seq.max(ack.snd_nxt);
             return;
         }
         self.adjust(ctx, p, ack.int, opens_round);

@@ -4,6 +4,7 @@ use paceline_proto::units::Time;
 
 use super::Build;
 use crate::error::InputError;
+use crate::graph::NodeId;
 use crate::spec::workload::{Pick, Rpc, RpcMode};
 use crate::workload::{self as w, FlowDefaults};
 
@@ -26,8 +27,12 @@ impl Build<'_> {
         let asks = match &p.mode {
             RpcMode::Closed(mode) => w::Asks::Outstanding(mode.outstanding),
             RpcMode::Open(mode) => {
-                let pairs = [(1.0, w::Pairs::uniform(&clients, &servers))];
-                let rate = self.rate(number, &mode.load, &law, &clients, &pairs, usize::from(flow.scheme))?;
+                // The only server asks nobody.
+                let alone = |client: &NodeId| servers.iter().all(|s| s == client);
+                let asking: Vec<NodeId> = clients.iter().copied().filter(|c| !alone(c)).collect();
+                let asking = if asking.is_empty() { &clients } else { &asking };
+                let pairs = [(1.0, w::Pairs::uniform(asking, &servers))];
+                let rate = self.rate(number, &mode.load, &law, asking, &pairs, usize::from(flow.scheme))?;
                 let pick = if mode.pick == Pick::Idle { w::Pick::Idle } else { w::Pick::Random };
                 w::Asks::PerSecond(rate, pick)
             }

@@ -1,4 +1,7 @@
 //! A NIC's turns: its endpoint is asked for packets whenever the transmitter is idle, and called at its timeouts.
+//!
+//! *Deviation:* an endpoint knows nothing of classes. A packet whose class turns out to be paused (PFC) waits at the NIC, and no other
+//! goes before it, whatever its class; only RDMA's flows are passed over one by one.
 
 use paceline_proto::transport::message::Endpoint;
 use paceline_proto::units::Time;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use paceline_proto::cc::{FlowContext, Params, Telemetry, hpcc_pint};
 use paceline_proto::rng::{Purpose, Stream};
-use paceline_proto::telemetry::MAX_RATES;
+use paceline_proto::telemetry::{MAX_RATES, record_life};
 use paceline_proto::units::Duration;
 
 use super::levels::Levels;
@@ -323,6 +323,8 @@ struct Shared {
 impl Shared {
     fn context(&self, scenario: &Scenario, scheme: usize, line_rate: u64, base_rtt_ns: u64, bdp: u64) -> FlowContext {
         let scheme = &scenario.schemes[scheme];
+        let fastest = self.rates.iter().copied().fold(0.0, f64::max);
+        let base_rtt = Duration::from_ns(base_rtt_ns);
         FlowContext {
             line_rate,
             base_rtt_ns,
@@ -331,6 +333,12 @@ impl Shared {
             rates: self.rates,
             int_multiple: self.int_multiple,
             utilisations: hpcc_pint::utilisations(&scheme.params),
+            // The reference simulator believes records of any age.
+            record_life: if scenario.quirks.clock_1ns {
+                u16::MAX
+            } else {
+                record_life(self.int_multiple, fastest, base_rtt)
+            },
             paced: !scenario.quirks.line_rate_pacing,
             params: scheme.params.clone(),
         }

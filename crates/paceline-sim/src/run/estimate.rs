@@ -300,7 +300,7 @@ fn queries(rpc: &Rpc, net: &mut Net, horizon: u64) -> Result<Traffic, InputError
     let seconds = end.saturating_sub(rpc.begin.0) as f64 * 1e-12;
     let (query, response) = (rpc.sizes.mean(), rpc.response as f64);
     let count = match rpc.queries {
-        Queries::Poisson(gap, _) => f64::from(rpc.count()) * seconds * 1e12 / gap,
+        Queries::Poisson(per_second, _) => f64::from(rpc.asking()) * seconds * per_second,
         Queries::Outstanding(each) => {
             let graph = &net.graph;
             let hosts = [rpc.pairs.iter().map(|p| p.0).collect(), rpc.pairs.iter().map(|p| p.1).collect()];

@@ -107,7 +107,8 @@ section! {
         idle_restart: IdleRestart = "off", in "[1ns, 100s]", from "Paceline; HPCC: flows start at line rate";
         /// The base RTT that windows and rates derive from: the largest in the network, that of the flow's own pair, or a time. With
         /// it goes the bandwidth-delay product: over all pairs the largest product of a pair's base RTT and the slowest link of
-        /// its path (every NIC has that window, slower ones too); that of the flow's own pair; or the time by the fastest NIC.
+        /// its path (every NIC has that window, slower ones too); that of the flow's own pair; or the time by the flow's own NIC (over
+        /// TCP by the fastest).
         base_rtt: BaseRtt = "network", in "[1ns, 10s]", from "HPCC reference simulator, GLOBAL_T 1";
         sections {
             /// The TCP stack.

@@ -20,7 +20,7 @@ pub const MOST_CONNECTIONS: u64 = 1 << 20;
 pub enum Queries {
     /// So many are outstanding on each connection all the time.
     Outstanding(u32),
-    /// As a Poisson process with this mean gap for each connection, ps.
+    /// So many per second for each client as a Poisson process, dealt out evenly over its connections.
     Poisson(f64, Pick),
 }
 
@@ -132,9 +132,8 @@ impl Rpc {
         let queries = match config.asks {
             Asks::Outstanding(n) => Queries::Outstanding(n),
             Asks::PerSecond(rate, pick) => {
-                // Each client's process, dealt out evenly over its connections.
-                let of_client = pairs.iter().filter(|(c, _)| *c == pairs[0].0).count() as f64 * f64::from(connections);
-                Queries::Poisson(mean_gap(rate / of_client, "queries per second")?, pick)
+                mean_gap(rate, "queries per second")?;
+                Queries::Poisson(rate, pick)
             }
         };
         Ok(Self { pairs, connections, first, queries, sizes, response, begin, end, workload, flow })
@@ -145,6 +144,24 @@ impl Rpc {
         self.pairs.len() as u32 * self.connections
     }
 
+    /// Clients that ask anyone.
+    pub fn asking(&self) -> u32 {
+        self.pairs.chunk_by(|a, b| a.0 == b.0).count() as u32
+    }
+
+    /// Mean gap between the queries of a connection, by its number in the run, where its client asks so often per second; ps. A
+    /// client that is a server too has fewer connections than others, and asks as often.
+    pub fn mean_gap(&self, connection: u32, per_second: f64) -> f64 {
+        let client = self.ends(connection).0;
+        let own = self.pairs.partition_point(|p| p.0 <= client) - self.pairs.partition_point(|p| p.0 < client);
+        self.gap(own, per_second)
+    }
+
+    /// The same for a client with so many servers.
+    fn gap(&self, servers: usize, per_second: f64) -> f64 {
+        S as f64 / (per_second / (servers as f64 * f64::from(self.connections)))
+    }
+
     /// Packets that a connection is asked to carry one way at once (closed loop, the largest queries or responses) or, expected, in
     /// the whole run (open loop), and the field that decides.
     pub fn packets_ahead(&self, payload: u32) -> (f64, &'static str) {
@@ -153,8 +170,11 @@ impl Rpc {
             Queries::Outstanding(n) => {
                 (f64::from(n) * packets(self.sizes.largest().max(self.response) as f64), "outstanding")
             }
-            Queries::Poisson(gap, _) => {
+            Queries::Poisson(per_second, _) => {
                 let span = self.end.0.min(1000 * S) - self.begin.0.min(1000 * S);
+                // Of a client with the fewest connections.
+                let fewest = self.pairs.chunk_by(|a, b| a.0 == b.0).map(<[_]>::len).min().unwrap_or(1);
+                let gap = self.gap(fewest, per_second);
                 (span as f64 / gap * packets(self.sizes.mean().max(self.response as f64)), "load.value")
             }
         }

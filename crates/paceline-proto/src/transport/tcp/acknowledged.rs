@@ -90,7 +90,8 @@ impl Connection {
             self.recovery.no_partial_yet = false;
         } else if self.recovery.fast {
             // With proportional rate reduction what is in the network has come down to ssthresh, which is the window then (RFC 9937).
-            let flight = if self.recovery.prr.is_some() { u64::MAX } else { self.tx.flight().max(mss) + mss };
+            let least = if cx.tcp.freebsd_recovery { 0 } else { mss };
+            let flight = if self.recovery.prr.is_some() { u64::MAX } else { self.tx.flight().max(least) + mss };
             self.recovery.leave();
             self.cc.on_recovered(cx.cc, now, flight);
             self.apply_limits(cx);
@@ -150,7 +151,7 @@ impl Connection {
                     self.recovery.cwr = self.ecn;
                 }
                 self.recovery.answered = false;
-                self.recovery.enter(&mut self.tx, self.sack, mss);
+                self.recovery.enter(&mut self.tx, self.sack, cx.tcp, mss);
                 self.counters.fast_retransmits += 1;
                 self.apply_limits(cx);
                 if self.sack && cx.tcp.prr {

@@ -10,13 +10,21 @@ pub struct CacheEntry {
     pub srtt: Duration,
     /// See `srtt`.
     pub rttvar: Duration,
-    /// Slow-start threshold, bytes, if there was one below half of the socket buffer.
+    /// Slow-start threshold, bytes, if there was one below half of the socket buffer; in whole packets, their headers counted.
     pub ssthresh: Option<u64>,
     /// Congestion window, bytes.
     pub cwnd: u64,
 }
 
+/// Headers that FreeBSD counts with each packet of a threshold: IPv4 and TCP without options, bytes.
+const HEADERS: u64 = 40;
+
 impl CacheEntry {
+    /// A slow-start threshold as the cache holds it: in packets, at least two, their headers with them.
+    pub(super) fn whole_packets(bytes: u64, mss: u64) -> u64 {
+        ((bytes + mss / 2) / mss).max(2) * (mss + HEADERS)
+    }
+
     /// The entry after another connection has left `newer`: the mean of both.
     #[must_use]
     pub fn merged(self, newer: CacheEntry) -> CacheEntry {

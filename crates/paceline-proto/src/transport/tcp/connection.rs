@@ -260,9 +260,6 @@ impl Connection {
             outcome.acked = self.on_ack(cx, now, segment);
         }
         let was_finished = self.rx.finished();
-        if segment.len > 0 || segment.flags.has(Flags::FIN) {
-            self.rx.measure_round(now, self.rto.srtt(), cx.tcp);
-        }
         outcome.delivered = self.rx.on_data(now, segment, cx.tcp, cx.cc.mtu, self.ecn);
         outcome.peer_closed = self.rx.finished() && !was_finished;
         self.sync_ack_timer(cx);
@@ -445,11 +442,13 @@ impl Connection {
     }
 
     /// What to leave to the next connection to the same peer: with four samples of the round-trip time or more (FreeBSD).
-    pub fn cache_entry(&self) -> Option<CacheEntry> {
+    pub fn cache_entry(&self, cx: Context<'_>) -> Option<CacheEntry> {
         (self.rto.samples() >= 4).then(|| CacheEntry {
             srtt: self.rto.srtt(),
             rttvar: self.rto.rttvar(),
-            ssthresh: Some(self.cc.ssthresh()).filter(|bytes| *bytes < self.tx.buffer / 2),
+            ssthresh: Some(self.cc.ssthresh())
+                .filter(|bytes| *bytes < self.tx.buffer / 2)
+                .map(|bytes| CacheEntry::whole_packets(bytes, cx.mss())),
             cwnd: self.cwnd,
         })
     }

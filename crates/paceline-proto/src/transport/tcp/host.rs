@@ -145,7 +145,7 @@ impl Host {
         let Some(out) = self.senders[slot as usize].take() else { return };
         self.counters.add(&counted(&out.connection));
         if self.params.host_cache
-            && let Some(newer) = out.connection.cache_entry()
+            && let Some(newer) = out.connection.cache_entry(Self::context(&self.params, &self.contexts, out.scheme))
         {
             self.cache.entry(out.peer).and_modify(|e| *e = e.merged(newer)).or_insert(newer);
         }

@@ -2,6 +2,9 @@
 //!
 //! [`Params::rfc`] is a present-day stack by the RFCs, [`Params::freebsd`] the FreeBSD of 2010/11 with the settings of the
 //! `HotI` 2011 study (stock values in the comments), [`Params::user_space`] the storage stack of the buffer-sizing study.
+//!
+//! *Deviation from FreeBSD:* a timeout halves the controller's window. The kernel takes the smaller of that window, inflated by duplicate ACKs
+//! where there was a fast recovery, and the peer's.
 
 use crate::units::Duration;
 
@@ -107,7 +110,8 @@ pub struct Buffer {
     pub initial: u64,
     /// Bytes at most, below 2^30 (RFC 7323, section 2.3). FreeBSD: 256 KiB in both studies.
     pub max: u64,
-    /// Bytes per growth step, at most one a round trip. FreeBSD: 16 KiB for receiving, 8 KiB for sending.
+    /// Bytes per growth step, at most one a round trip; that of receiving is measured by timestamps, and without them the buffer
+    /// stays. FreeBSD: 16 KiB for receiving, 8 KiB for sending.
     pub step: u64,
 }
 
@@ -170,6 +174,9 @@ pub struct Params {
     pub limited_transmit: bool,
     /// `NewReno`'s retransmission timer restarts at the first partial ACK only ("impatient", RFC 6582, section 4), not at each.
     pub impatient: bool,
+    /// `NewReno`'s fast recovery as in FreeBSD: what limited transmit has sent is taken off the first three segments of inflation, and
+    /// where everything is acknowledged at its end one segment is left of the window (RFC 6582, section 3.2: two).
+    pub freebsd_recovery: bool,
     /// A fast retransmission restarts the timer (RFC 6675, section 6; FreeBSD).
     pub rearm_on_retransmit: bool,
     /// SACK's rescue retransmission (RFC 6675, `NextSeg` rule 4).
@@ -227,6 +234,7 @@ impl Params {
             dup_thresh: 3,
             limited_transmit: true,
             impatient: true,
+            freebsd_recovery: false,
             rearm_on_retransmit: false,
             rescue: true,
             undo_early_ack: false,
@@ -257,6 +265,7 @@ impl Params {
             prr: false,
             ecn_moves_recover: true,
             impatient: false,
+            freebsd_recovery: true,
             rearm_on_retransmit: true,
             undo_early_ack: true,
             grow_used: false,

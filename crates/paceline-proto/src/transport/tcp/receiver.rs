@@ -1,6 +1,6 @@
 //! The receiving half: reassembly, the announced window, what an ACK reports.
 
-use crate::units::{Duration, Time};
+use crate::units::Time;
 
 use super::delayed_ack::DelayedAck;
 use super::params::Params;
@@ -28,9 +28,10 @@ pub struct Receiver {
     ts_recent: Option<u32>,
     /// Position last acknowledged (Last.ACK.sent).
     last_ack_sent: u64,
-    /// Socket buffer, bytes, and the measurement that makes it grow.
+    /// Socket buffer, bytes, and the measurement that makes it grow: the timestamp with which a round trip began, if one is
+    /// measured, and the bytes that have come in it.
     buffer: u64,
-    round_at: Time,
+    round: Option<u32>,
     round_bytes: u64,
     /// Segments dropped because the reassembly queue was full.
     pub(super) reassembly_drops: u64,
@@ -50,7 +51,7 @@ impl Receiver {
             ts_recent: None,
             last_ack_sent: ISS,
             buffer: params.receive_buffer.initial,
-            round_at: Time::NEVER,
+            round: None,
             round_bytes: 0,
             reassembly_drops: 0,
         }
@@ -119,12 +120,10 @@ impl Receiver {
         if self.fin == Some(self.rcv_nxt) {
             self.rcv_nxt += 1;
         }
-        if new > 0 {
-            self.grow_buffer(now, new, params);
-            if params.auto_read {
-                self.read = self.rcv_nxt;
-                self.move_edge(mss);
-            }
+        self.measure_round(segment, new > 0 && !had_gap, params);
+        if new > 0 && params.auto_read {
+            self.read = self.rcv_nxt;
+            self.move_edge(mss);
         }
         // RFC 5681, section 4.2: only plain in-order data may wait for an ACK.
         if new > 0 && !had_gap && !self.finished() {
@@ -159,26 +158,21 @@ impl Receiver {
         gain
     }
 
-    /// Automatic growth (FreeBSD): when one round trip brings more than 7/8 of the buffer, one step more.
-    fn grow_buffer(&mut self, now: Time, new: u64, params: &Params) {
+    /// Automatic growth (FreeBSD): when one round trip brings more than 7/8 of the buffer, one step more. A round trip begins with
+    /// the timestamp of a segment that leaves, and ends when a later one has come back; what is out of order breaks it off.
+    fn measure_round(&mut self, segment: &Segment, plain: bool, params: &Params) {
         let limits = &params.receive_buffer;
-        self.round_bytes += new;
-        if now < self.round_at || self.round_at == Time::NEVER {
+        let Some(round) = self.round.filter(|_| self.buffer < limits.max) else { return };
+        let echo = segment.timestamps.map_or(0, |t| t.echo);
+        let over = plain && echo != 0 && echo != round && echo.wrapping_sub(round) < 1 << 31;
+        if plain && !over {
+            self.round_bytes += u64::from(segment.len);
             return;
         }
-        if self.round_bytes > self.buffer / 8 * 7 {
+        if over && self.round_bytes > self.buffer / 8 * 7 {
             self.buffer = (self.buffer + limits.step).min(limits.max);
         }
-        self.round_at = Time::NEVER;
-    }
-
-    /// While the buffer can grow: begins the next round of its measurement, `rtt` long.
-    #[inline]
-    pub fn measure_round(&mut self, now: Time, rtt: Duration, params: &Params) {
-        if self.round_at == Time::NEVER && self.buffer < params.receive_buffer.max {
-            self.round_at = now + rtt;
-            self.round_bytes = 0;
-        }
+        (self.round, self.round_bytes) = (None, 0);
     }
 
     /// Fills the acknowledging part of a segment about to leave, which settles what was owed.
@@ -188,6 +182,7 @@ impl Receiver {
         segment.flags |= Flags::ACK | Flags::ECE.when(self.echo_ce);
         if let Some(t) = &mut segment.timestamps {
             t.echo = self.ts_recent.unwrap_or(0);
+            self.round.get_or_insert(t.value);
         }
         if sack && !self.above.is_empty() {
             segment.sack = self.blocks();

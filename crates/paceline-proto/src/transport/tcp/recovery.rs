@@ -81,12 +81,13 @@ impl Recovery {
     }
 
     /// Fast retransmit (RFC 6582, section 3.2, step 2; RFC 6675, section 5, step 4).
-    pub fn enter(&mut self, tx: &mut Sender, sack: bool, mss: u64) {
+    pub fn enter(&mut self, tx: &mut Sender, sack: bool, params: &Params, mss: u64) {
         self.fast = true;
         self.no_partial_yet = true;
         self.recover = tx.max;
         self.resend = true;
-        self.inflation = if sack { 0 } else { 3 * mss as i64 };
+        let early = if params.freebsd_recovery { self.limited_sent.div_ceil(mss.max(1)).min(2) } else { 0 };
+        self.inflation = if sack { 0 } else { (3 - early as i64) * mss as i64 };
         (self.limited, self.limited_sent) = (0, 0);
         tx.nxt = tx.max;
         tx.timed = None;

@@ -20,6 +20,7 @@ pub(super) fn flow_context(mss: u32, params: Control) -> FlowContext {
         rates: [10e9, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
         int_multiple: 1,
         utilisations: Box::default(),
+        record_life: 58,
         paced: false,
         params,
     }

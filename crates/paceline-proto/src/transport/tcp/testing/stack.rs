@@ -177,6 +177,28 @@ fn socket_buffers_grow_under_bulk_data() {
     }
 }
 
+/// So they do where the queue makes round trips longer than that of the handshake, within which the link carries less than 7/8 of the buffer
+/// (10 Gb/s, 76 us).
+#[test]
+fn the_receive_buffer_grows_by_round_trips_as_they_are() {
+    for (gbps, delay_us, expected) in [(10, 37, 256 << 10), (10, 60, 256 << 10), (1, 37, 256 << 10)] {
+        let mut pair = clean(Params::freebsd(), 1448);
+        pair.delay = Duration::from_us(delay_us);
+        pair.rate = Some((BitsPerSec(gbps * 1_000_000_000), u64::MAX));
+        pair.keep_log = false;
+        pair.ends[0].write(1 << 30);
+        pair.run(Time(50 * MS));
+        assert_eq!(pair.ends[1].buffers().1, expected, "{gbps} Gb/s, {delay_us} us");
+    }
+    // What the application holds down stays as it is: 20 KB in a round trip.
+    let mut pair = clean(Params::freebsd(), 1448);
+    for ms in 0..40 {
+        pair.ends[0].write(20_000);
+        pair.run(Time(ms * MS));
+    }
+    assert_eq!(pair.ends[1].buffers().1, 128 << 10);
+}
+
 /// A connection to a known host begins with half of the last window and in congestion avoidance.
 #[test]
 fn the_cache_carries_window_threshold_and_round_trip_time() {
@@ -185,9 +207,12 @@ fn the_cache_carries_window_threshold_and_round_trip_time() {
     pair.script = Box::new(|_, n, s| if s.len > 0 && n == 60 { Fate::Lost } else { Fate::Arrives });
     pair.ends[0].write(200_000);
     pair.run(Time(S));
-    let entry = pair.ends[0].cache_entry().expect("many samples");
+    let cx = Context { tcp: &pair.tcp[0], cc: &pair.cc };
+    let entry = pair.ends[0].cache_entry(cx).expect("many samples");
     assert!((100..110).contains(&(entry.srtt.as_ns() / 1000)), "{:?}", entry.srtt);
+    // In packets of 1000 bytes and 40 of headers.
     let ssthresh = entry.ssthresh.expect("a loss set it");
+    assert_eq!(ssthresh, (pair.ends[0].ssthresh() + 500) / 1000 * 1040);
     let mut next = clean(pair.tcp[0].clone(), 1000);
     next.ends[0] = Connection::connect(Context { tcp: &pair.tcp[0], cc: &pair.cc }, Some(entry));
     next.run(Time(200 * US));
