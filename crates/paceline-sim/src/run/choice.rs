@@ -5,12 +5,26 @@ use std::sync::Arc;
 
 use paceline_proto::units::Duration;
 
+use crate::clock::Clock;
 use crate::engine::windowed::Windowed;
 use crate::engine::windows::{Windows, longest_link};
 use crate::error::InputError;
 use crate::scenario::{EngineChoice, Scenario};
 use crate::spec::Resolved;
 use crate::workload::FlowSource;
+
+/// Windows that may lie between a departure and what it causes elsewhere: as many as the windowed engine keeps.
+const MOST_SPREAD: u64 = 4096;
+
+/// Longest time from when a port begins to send to what that causes elsewhere, ps, as the windowed engine reckons it: with the
+/// largest frame on the slowest link, which may take far longer than any delay.
+fn span(scenario: &Scenario, windows: &Windows) -> u64 {
+    let clock = if scenario.quirks.clock_1ns { Clock::TruncatedNs } else { Clock::Exact };
+    let frame = scenario.max_frame() + scenario.framing.wire_overhead;
+    let links = scenario.graph.ports.iter().map(|p| clock.serialisation_ps(frame, p.rate.0) + p.delay.0);
+    let reaction = scenario.switch.pfc.map_or(0, |p| p.reaction.0);
+    links.max().unwrap_or(0) + reaction + windows.length()
+}
 
 /// Which engine a scenario gets, and why. Decided by the scenario alone, so that it is the same everywhere.
 ///
@@ -43,6 +57,11 @@ pub fn choose_engine(scenario: &Scenario) -> Result<(EngineChoice, String), Inpu
         let why = format!("longest link {} against a lookahead of {ahead}", Duration(longest_link(scenario)));
         return Ok((EngineChoice::Sequential, why));
     }
+    let span = span(scenario, &windows);
+    if span / windows.width.max(1) > MOST_SPREAD {
+        let why = format!("longest link {} with a frame against a lookahead of {ahead}", Duration(span));
+        return Ok((EngineChoice::Sequential, why));
+    }
     if windows.cost > 1.0 {
         let why = format!("lookahead {ahead}: {frames:.2} frames per port and window, too few");
         return Ok((EngineChoice::Sequential, why));
@@ -70,7 +89,8 @@ pub(super) fn windowed(
     Windowed::on_threads(scenario, source, threads).map_err(|mut error| {
         // Where the value is not that of the field, the engine has measured the network.
         if error.field.as_deref() == Some("run.engine") && error.value.as_deref().is_some_and(|v| v != "windowed") {
-            let (longest, ahead) = (Duration(longest_link(scenario)), Duration(Windows::of(scenario).width));
+            let windows = Windows::of(scenario);
+            let (longest, ahead) = (Duration(span(scenario, &windows)), Duration(windows.width));
             error.problem = format!("{} (longest {longest}, lookahead {ahead})", error.problem);
             error.value = None;
         }
