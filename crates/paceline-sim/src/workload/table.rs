@@ -11,6 +11,7 @@ use paceline_proto::units::{BitsPerSec, Bytes, Time};
 
 use crate::InputError;
 use crate::graph::{Graph, NodeId};
+use crate::scenario::Framing;
 use crate::workload::{CLOCK, FlowDefaults, FlowSource, FlowSpec, clip, nearest};
 
 /// Longest line that is read, in bytes.
@@ -30,8 +31,8 @@ pub struct TableNames<'a> {
 pub struct TableLimits<'a> {
     /// The network whose hosts they name.
     pub graph: &'a Graph,
-    /// Bytes of the largest flow (`Framing::largest_flow`).
-    pub largest: u64,
+    /// How flows become packets, of which there are only so many numbers.
+    pub framing: Framing,
 }
 
 /// A column of a flow table.
@@ -221,10 +222,7 @@ fn read_cell(
             if flow.bytes == 0 {
                 return Err(InputError::new("a flow needs bytes").allowed("1 or more"));
             }
-            if flow.bytes > limits.largest {
-                let allowed = format!("at most {} B, 2^32 packets less one", limits.largest);
-                return Err(InputError::new("flow too large for the payload of a packet").allowed(allowed));
-            }
+            limits.framing.fits(flow.bytes)?;
         }
         Column::Scheme => flow.scheme = named(cell, names.schemes, "scheme")?,
         Column::Group => flow.group = named(cell, names.groups, "group")?,
