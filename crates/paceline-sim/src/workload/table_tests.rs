@@ -67,7 +67,12 @@ fn errors_name_line_column_value_and_remedy() {
                 .starts_with(&format!("t.csv:2: start = {start}: cannot be read; allowed: a number"))
         );
     }
-    assert!(row("18446744073709551615ps,0,1,5,,").contains("beyond the end of the clock"));
+    for late in ["18446744073709551615ps", "18446744073709551614ps", "1000.1s"] {
+        let told = row(&format!("{late},0,1,5,,"));
+        assert!(told.ends_with("starts too late; allowed: at most 1000s"), "a run with it did not end: {told}");
+    }
+    let late = read("start_ps,src,dst,bytes\n1000000000000001,0,1,5\n").unwrap_err().to_string();
+    assert!(late.contains("t.csv:2: start_ps = 1000000000000001: not in range"), "{late}");
     for bytes in ["-1", "NaN", "1e6", "99999999999999999999", "5 KBit", ""] {
         assert!(row(&format!("1us,0,1,{bytes},,")).contains("with a unit: 500KB"), "{bytes}");
     }
