@@ -265,7 +265,11 @@ fn messages_of_too_many_packets_are_refused_beforehand() {
     assert!(wrf.starts_with("mpi.toml:10: workloads.0.north_south = 1099511627776: too many packets"), "{wrf}");
     let wrf = told("hpcc", 500, "program = 'wrf'\neast_west = '1TiB'\n");
     assert!(wrf.starts_with("mpi.toml:10: workloads.0.east_west = 1099511627776: too many packets"), "{wrf}");
-    assert_eq!(told("hpcc", 500, "program = 'wrf'\ncolumns = 1\neast_west = '1TiB'\n"), "fits", "nobody is east or west");
+    assert_eq!(
+        told("hpcc", 500, "program = 'wrf'\ncolumns = 1\neast_west = '1TiB'\n"),
+        "fits",
+        "nobody is east or west"
+    );
     let ft = told("hpcc", 1, "program = 'ft'\nproblem_class = 'D'\nranks = 2\n");
     assert!(ft.starts_with("mpi.toml:10: workloads.0.problem_class = 8589934592: too many packets"), "{ft}");
 }

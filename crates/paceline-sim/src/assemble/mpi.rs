@@ -153,13 +153,18 @@ impl Build<'_> {
         let control = packets(mpi.config.control);
         // On the way of a send, and on the way back.
         let of = |send: &Send| {
-            let (forth, back) =
-                if send.bytes > mpi.config.eager { (packets(send.bytes) + control, control) } else { (packets(send.bytes), 0) };
+            let (forth, back) = if send.bytes > mpi.config.eager {
+                (packets(send.bytes) + control, control)
+            } else {
+                (packets(send.bytes), 0)
+            };
             (forth.saturating_mul(send.times), back.saturating_mul(send.times))
         };
-        let all = mpi.program.sends().map(|send| of(&send)).fold(0u64, |all, (forth, back)| {
-            all.saturating_add(forth).saturating_add(back)
-        });
+        let all = mpi
+            .program
+            .sends()
+            .map(|send| of(&send))
+            .fold(0u64, |all, (forth, back)| all.saturating_add(forth).saturating_add(back));
         if all <= MOST_PACKETS {
             return Ok(());
         }

@@ -214,7 +214,9 @@ fn read_cell(
                 return Err(InputError::new("starts too late").allowed("at most 1000s"));
             }
         }
-        Column::StartPs => flow.start = Time(whole(cell, 0, LATEST.0, "a whole number of picoseconds, at most 1000 s")?),
+        Column::StartPs => {
+            flow.start = Time(whole(cell, 0, LATEST.0, "a whole number of picoseconds, at most 1000 s")?)
+        }
         Column::Src => flow.src = host(cell, limits.graph)?,
         Column::Dst => flow.dst = host(cell, limits.graph)?,
         Column::Bytes => {

@@ -86,7 +86,8 @@ fn errors_name_line_column_value_and_remedy() {
     assert!(head("start,src,dst,bytes\n").contains("no flows in the table"));
     assert!(head("").contains("no flows in the table"));
     assert!(head(&"x".repeat(10_000)).contains("t.csv:1: line too long"));
-    let (limits, names) = (TableLimits { graph: &graph(), framing: Framing::HPCC }, TableNames { schemes: &[], groups: &[] });
+    let (limits, names) =
+        (TableLimits { graph: &graph(), framing: Framing::HPCC }, TableNames { schemes: &[], groups: &[] });
     let latin = read_table(&b"start,src\xff"[..], "t.csv", limits, names, FlowDefaults::default());
     assert_eq!(latin.unwrap_err().to_string(), "t.csv:1: not UTF-8 text");
 }

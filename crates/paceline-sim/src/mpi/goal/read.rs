@@ -27,11 +27,7 @@ pub fn read(text: &str, file: &str) -> Result<Program, InputError> {
 ///
 /// # Errors
 /// What [`read`] and `fits` refuse.
-pub fn read_for(
-    text: &str,
-    file: &str,
-    fits: &dyn Fn(u64) -> Result<(), InputError>,
-) -> Result<Program, InputError> {
+pub fn read_for(text: &str, file: &str, fits: &dyn Fn(u64) -> Result<(), InputError>) -> Result<Program, InputError> {
     let mut reader = Reader { words: Words::new(text, file), count: 0, stored: 0, fits };
     let mut blocks: BTreeMap<u32, RankProgram> = BTreeMap::new();
     loop {
