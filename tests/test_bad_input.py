@@ -212,6 +212,18 @@ def test_the_hpcc_command_leaves_its_files_alone_when_it_cannot_write_them_all(p
         assert {p.name for p in Path("out").iterdir()} == {"fct.txt", "pfc.txt"}
 
 
+def test_the_hpcc_command_leaves_its_files_alone_when_the_engine_cannot_run(paceline):
+    """Results of the last run were empty when it was told that the engine could not follow the reference."""
+    files = {"config.txt": CONFIG, "net.txt": NET, "flow.txt": FLOW, "trace.txt": "0\n", "out/fct.txt": "mine"}
+    Path("out").mkdir()
+    for name, text in files.items():
+        Path(name).write_text(text)
+    outcome = paceline("hpcc", "config.txt", "--engine", "windowed")
+    assert outcome.code == 2
+    assert outcome.err.startswith("error: --engine = windowed: ")
+    assert {p.name: p.read_text() for p in Path("out").iterdir()} == {"fct.txt": "mine"}
+
+
 def test_the_hpcc_command_names_the_file_that_a_full_disk_does_not_take(tmp_path):
     (tmp_path / "out").mkdir()
     rows = "".join(f"0 1 3 100 1000 2.{i:04}\n" for i in range(200))

@@ -289,3 +289,34 @@ def test_sizes_of_a_large_matrix_arrive(tmp_path: Path) -> None:
     found = np.loadtxt(made.flows, delimiter=",", skiprows=1, usecols=(1, 2), dtype=int)
     assert found.shape == (count, 2)
     assert check(made.scenario)["flows"] == count
+
+
+def topology(nodes: int, podsize: int, *tiers: tuple[int, int, int]) -> str:
+    """Tiers of links down, links up and latency in ns, at 100 Gb/s."""
+    text = f"Nodes {nodes}\nTiers {len(tiers)}\nPodsize {podsize}\n"
+    for i, (down, up, latency) in enumerate(tiers):
+        text += f"Tier {i}\nDownlink_speed_Gbps 100\nRadix_Down {down}\nDownlink_Latency_ns {latency}\n"
+        text += f"Radix_Up {up}\n" if up else ""
+    return text
+
+
+def test_a_leaf_spine_beyond_those_of_scenarios_is_written_link_by_link(tmp_path: Path) -> None:
+    """It was written as one, which `paceline run` then refused."""
+    (tmp_path / "t.topo").write_text(topology(10_000, 10_000, (2, 2, 500), (5000, 0, 500)))
+    assert isinstance(tree.read(tmp_path / "t.topo").topology(), GraphTopology)
+    (tmp_path / "t.topo").write_text(topology(8192, 8192, (2, 2, 500), (4096, 0, 500)))
+    assert isinstance(tree.read(tmp_path / "t.topo").topology(), LeafSpine)
+
+
+def test_what_no_scenario_holds_is_refused_before_it_is_written(paceline) -> None:
+    """A scenario too long to be read was written, and flows of more packets than there are numbers for."""
+    Path("c.cm").write_text("Nodes 16384\nConnections 1\n0->1 start 0 size 1000\n")
+    Path("t.topo").write_text(topology(16_384, 256, (16, 16, 500), (16, 16, 1000), (64, 0, 1000)))
+    outcome = paceline("htsim", "c.cm", "--topo", "t.topo")
+    assert outcome.code == 2
+    assert "c.cm:1: Nodes = 16384: the network has to be written link by link, and is too long" in outcome.err
+    Path("c.cm").write_text(f"Nodes 16\nConnections 1\n0->1 start 0 size {64 * (2**32 - 1) + 1}\n")
+    outcome = paceline("htsim", "c.cm", "--mtu", "64")
+    assert outcome.code == 2
+    assert f"c.cm:3: size = {64 * (2**32 - 1) + 1}: out of range" in outcome.err
+    assert {path.name for path in Path().iterdir()} == {"c.cm", "t.topo"}

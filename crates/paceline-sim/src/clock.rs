@@ -41,8 +41,10 @@ pub struct Wire {
 impl Wire {
     /// A wire of `rate` bit/s for frames of up to `max_frame` bytes, `overhead` bytes added to each.
     pub fn new(clock: Clock, rate: u64, max_frame: u32, overhead: u32) -> Self {
-        if clock == Clock::Exact && PS_PER_BYTE_BPS.is_multiple_of(rate) && overhead == 0 {
-            let ps_per_byte = PS_PER_BYTE_BPS / rate;
+        let ps_per_byte = PS_PER_BYTE_BPS / rate;
+        // Ports keep it in 32 bits; below some 2 kb/s it does not fit.
+        let fits = u32::try_from(ps_per_byte).is_ok() && PS_PER_BYTE_BPS.is_multiple_of(rate);
+        if clock == Clock::Exact && fits && overhead == 0 {
             return Self { ps_per_byte, longest: ps_per_byte * u64::from(max_frame), table: Vec::new() };
         }
         let table: Vec<u64> = (0..=max_frame).map(|b| clock.serialisation_ps(b + overhead, rate)).collect();
@@ -75,6 +77,16 @@ mod tests {
         for rate in [1_000_000_000u64, 25_000_000_000, 100_000_000_000, 1_600_000_000_000, 7_777_777_777] {
             let wire = Wire::new(Clock::Exact, rate, 2000, 20);
             assert_eq!(wire.ps(1500), Clock::Exact.serialisation_ps(1520, rate));
+        }
+    }
+
+    /// At 1 kb/s a byte took 3.7 s in place of 8: what a port keeps of its wire has 32 bits.
+    #[test]
+    fn a_byte_on_a_very_slow_wire_is_not_cut_short() {
+        for rate in [1, 1000, 1862, 1863, 2000] {
+            let wire = Wire::new(Clock::Exact, rate, 2000, 0);
+            assert_eq!(wire.ps(1500), Clock::Exact.serialisation_ps(1500, rate));
+            assert!([0, Clock::Exact.serialisation_ps(1, rate)].contains(&u64::from(wire.ps_per_byte())), "{rate}");
         }
     }
 }

@@ -228,13 +228,9 @@ impl Net {
         let routed = if self.failures.is_some() { ROUTED } else { 0 };
         let flags = flow_flags(&ctx.params) | routed;
         let rate = cap(limits.rate, spec.rate_cap);
+        framing.fits(spec.bytes).map_err(|e| e.field(format!("flow {id}")))?;
         let (packets, last_payload) = framing.split(spec.bytes);
-        let Ok(packets) = u32::try_from(packets) else {
-            return Err(InputError::new("flow too large")
-                .field(format!("flow {id}"))
-                .value(spec.bytes)
-                .allowed("fewer than 2^32 packets"));
-        };
+        let packets = packets as u32;
         let telemetry = self.scenario.schemes[usize::from(spec.scheme)].telemetry_bytes();
         let min_frame = if self.scenario.quirks.unpadded_data { 0 } else { framing.min_frame };
         let size = |payload: u32| (payload + framing.header + telemetry).max(min_frame) as u16;

@@ -156,6 +156,22 @@ impl Prepared {
     /// [`RunError::Input`] for result files that are inputs, one another or cannot be opened, none of which is touched then;
     /// [`RunError::Io`] for a full disk.
     pub fn run(self, watch: &mut dyn FnMut(&Progress) -> bool) -> Result<Summary, RunError> {
+        let graph = Arc::clone(&self.scenario.graph);
+        let sampling = Sampling {
+            start: self.config.qlen_mon_start * NS,
+            end: self.config.qlen_mon_end * NS,
+            interval: 100 * NS,
+            dump: self.options.qlen_dump.0.max(1),
+        };
+        let (scenario, flows) = (Arc::new(self.scenario), Box::new(self.flows));
+        // What an engine cannot run is told before any file is touched.
+        let (mut sequential, mut windowed) = (None, None);
+        if self.options.engine == EngineChoice::Windowed {
+            let asked = |e: InputError| if e.field.as_deref() == Some("run.engine") { e.field("engine") } else { e };
+            windowed = Some(Windowed::new(&scenario, flows).map_err(asked)?);
+        } else {
+            sequential = Some(Sequential::new(scenario, flows, Some(sampling))?);
+        }
         let config = &self.config;
         let inputs = [&config.topology_file, &config.flow_file, &config.trace_file].map(|name| self.folder.join(name));
         let inputs = [&inputs[..], &[self.folder.join(&self.config_path)]].concat();
@@ -171,29 +187,23 @@ impl Prepared {
             pfc,
             qlen,
             watch,
-            kinds: Arc::clone(&self.scenario.graph),
+            kinds: graph,
             error: None,
             sort: !self.options.quirks.insertion_order,
             flows: Vec::new(),
             frames: Vec::new(),
         };
-        let sampling = Sampling {
-            start: self.config.qlen_mon_start * NS,
-            end: self.config.qlen_mon_end * NS,
-            interval: 100 * NS,
-            dump: self.options.qlen_dump.0.max(1),
-        };
-        let (scenario, flows) = (Arc::new(self.scenario), Box::new(self.flows));
         let (ending, end, net);
-        let (mut sequential, mut windowed);
-        if self.options.engine == EngineChoice::Windowed {
-            windowed = Windowed::new(&scenario, flows)?;
-            (ending, end) = windowed.run(&mut files)?;
-            net = windowed.net();
-        } else {
-            sequential = Sequential::new(scenario, flows, Some(sampling))?;
-            (ending, end) = sequential.run(&mut files)?;
-            net = sequential.net();
+        match (&mut windowed, &mut sequential) {
+            (Some(engine), _) => {
+                (ending, end) = engine.run(&mut files)?;
+                net = engine.net();
+            }
+            (None, Some(engine)) => {
+                (ending, end) = engine.run(&mut files)?;
+                net = engine.net();
+            }
+            (None, None) => unreachable!("there is one of them"),
         }
         files.write_flows(u64::MAX);
         files.write_frames(u64::MAX);

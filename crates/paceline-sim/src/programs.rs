@@ -19,6 +19,7 @@ use crate::graph::{NodeId, Side};
 use crate::net::Net;
 use crate::record::QueryRecord;
 use crate::scenario::{Framing, PathChoice, Scenario};
+use crate::streams::{MOST_PACKETS, too_many_packets};
 use crate::workload::{FlowDefaults, FlowSpec};
 use scatter_gather::ScatterGather;
 
@@ -63,6 +64,9 @@ pub struct Answered {
     /// See `request`.
     pub response: u64,
 }
+
+/// What is allowed in place of a connection over RDMA that would carry too many packets.
+pub(crate) const INSTEAD_OF_OPEN: &str = "a scheme over TCP, or connections = \"new\"";
 
 /// Which connections carry a program's messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -395,11 +399,8 @@ impl Net {
         if !flow.alive {
             return Ok(None);
         }
-        if packets + framing.split(bytes).0 > u64::from(u32::MAX >> 1) {
-            return Err(InputError::new("too many packets on one connection over RDMA, which numbers them in 32 bits")
-                .field("workloads")
-                .value(bytes)
-                .allowed("a scheme over TCP, or connections = \"new\""));
+        if packets + framing.split(bytes).0 > MOST_PACKETS {
+            return Err(too_many_packets().field("workloads").value(bytes).allowed(INSTEAD_OF_OPEN));
         }
         if let Some(p) = &mut self.programs {
             p.goes_by_stream(stream, message, bytes, &framing, sprayed);

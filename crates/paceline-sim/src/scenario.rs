@@ -11,6 +11,8 @@ use paceline_proto::transport::unscheduled::{BurstParams, Unscheduled};
 use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time};
 use serde::{Deserialize, Serialize};
 
+use crate::error::InputError;
+
 /// Sizes of everything on the wire, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Framing {
@@ -37,8 +39,21 @@ impl Framing {
         Framing { payload: 1460, header: 58, ack_header: 58, min_frame: 64, pfc_frame: 64, wire_overhead: 20 };
 
     /// Bytes of the largest flow: packets are numbered by 32 bits.
-    pub fn largest_flow(&self) -> u64 {
+    fn largest_flow(&self) -> u64 {
         u64::from(u32::MAX) * u64::from(self.payload)
+    }
+
+    /// Refuses a flow of so many bytes where it has more packets than there are numbers.
+    ///
+    /// # Errors
+    /// The bytes and how many are allowed; the caller adds the place.
+    pub fn fits(&self, bytes: u64) -> Result<(), InputError> {
+        let most = self.largest_flow();
+        if bytes <= most {
+            return Ok(());
+        }
+        let allowed = format!("at most {most} B, 2^32 packets less one; or a larger framing.payload");
+        Err(InputError::new("flow too large for the payload of a packet").value(bytes).allowed(allowed))
     }
 
     /// Packets of a message, and the payload of the last.

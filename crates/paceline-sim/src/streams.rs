@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use paceline_proto::cc::Controller;
 use paceline_proto::transport::rdma::Acked;
 
+use crate::error::InputError;
 use crate::flow::Flow;
 use crate::graph::{NodeId, Side};
 use crate::net::Net;
@@ -17,6 +18,14 @@ use crate::packet::NONE;
 use crate::programs::Connections;
 use crate::scenario::{Scenario, Transport};
 use crate::workload::rpc::is_query;
+
+/// Packets that a connection over RDMA may carry: half of what its numbers hold.
+pub(crate) const MOST_PACKETS: u64 = (u32::MAX >> 1) as u64;
+
+/// A connection over RDMA that would carry more than [`MOST_PACKETS`]; the caller adds place, value and remedy.
+pub(crate) fn too_many_packets() -> InputError {
+    InputError::new("too many packets on one connection over RDMA, which numbers them in 32 bits")
+}
 
 /// What a stream carries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -225,6 +225,55 @@ fn bad_input_is_told() {
     assert!(error(&file).ends_with("bad.goal:3: to = 1: out of range; allowed: a whole number, 0 to 0"));
 }
 
+/// Sizes that a program tells beforehand are refused before it begins: packets of a flow have 32-bit numbers, those of a connection over
+/// RDMA half as many. Such a message had ended the run that came to it.
+#[test]
+fn messages_of_too_many_packets_are_refused_beforehand() {
+    let told = |cc: &str, payload: u32, more: &str| {
+        let text = format!(
+            "framing.payload = '{payload}B'\n[topology]\nkind = 'star'\nhosts = 4\n[schemes.s]\ncc = '{cc}'\n[[workloads]]\nkind = 'mpi'\n{more}"
+        );
+        let assembled = parse(&text, "mpi.toml", &[]).and_then(|spec| assemble(&spec).map(|_| ()));
+        assembled.map_or_else(|e| e.to_string(), |()| "fits".to_string())
+    };
+    let rest = "}\nrank 1 {\nrecv 1099511627776b from 0\nrecv 1099511627776b from 0\n}\n";
+    let one = goal("large.goal", &format!("num_ranks 2\nrank 0 {{\nsend 5b to 1\nsend 1099511627776b to 1\n{rest}"));
+    let two = goal("two.goal", &format!("num_ranks 2\nrank 0 {{\n{}{rest}", "send 1099511627776b to 1\n".repeat(2)));
+    let own = goal("own.goal", "num_ranks 1\nrank 0 {\nsend 1099511627776b to 0\nrecv 1099511627776b from 0\n}\n");
+    let new = "connections = 'new'\n";
+
+    let flow = told("hpcc", 256, &format!("{one}{new}"));
+    assert!(flow.contains("large.goal:4: send = 1099511627776: flow too large"), "{flow}");
+    assert!(flow.ends_with("allowed: at most 1099511627520 B, 2^32 packets less one; or a larger framing.payload"));
+    let open = "send = 1099511627776: too many packets on one connection over RDMA, which numbers them in 32 bits; allowed: a scheme \
+                over TCP, or connections = \"new\"";
+    assert!(told("hpcc", 512, &one).ends_with(&format!("large.goal:4: {open}")));
+    for (cc, payload, more) in
+        [("hpcc", 257, format!("{one}{new}")), ("hpcc", 513, one), ("new_reno", 256, two.clone()), ("hpcc", 1, own)]
+    {
+        assert_eq!(told(cc, payload, &more), "fits", "{cc} {payload}");
+    }
+
+    // What a connection carries in all, but for a run that stops before it is through.
+    let all = told("hpcc", 1000, &two);
+    assert!(all.starts_with("mpi.toml:7: workloads.0.connections") && all.contains("too many packets"), "{all}");
+    assert_eq!(told("hpcc", 1000, &format!("{two}[run]\nstop = '1s'\n")), "fits");
+    assert_eq!(told("hpcc", 1000, &format!("{two}{new}")), "fits");
+
+    // Generated programs, by the setting that makes the message large.
+    let wrf = told("hpcc", 500, "program = 'wrf'\nnorth_south = '1TiB'\n");
+    assert!(wrf.starts_with("mpi.toml:10: workloads.0.north_south = 1099511627776: too many packets"), "{wrf}");
+    let wrf = told("hpcc", 500, "program = 'wrf'\neast_west = '1TiB'\n");
+    assert!(wrf.starts_with("mpi.toml:10: workloads.0.east_west = 1099511627776: too many packets"), "{wrf}");
+    assert_eq!(
+        told("hpcc", 500, "program = 'wrf'\ncolumns = 1\neast_west = '1TiB'\n"),
+        "fits",
+        "nobody is east or west"
+    );
+    let ft = told("hpcc", 1, "program = 'ft'\nproblem_class = 'D'\nranks = 2\n");
+    assert!(ft.starts_with("mpi.toml:10: workloads.0.problem_class = 8589934592: too many packets"), "{ft}");
+}
+
 /// One phase.
 #[derive(Clone, Debug)]
 struct Phase {

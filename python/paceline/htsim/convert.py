@@ -12,6 +12,7 @@ from paceline import _native
 from paceline.files import check_new, replacing
 from paceline.htsim.matrix import Connection, Matrix
 from paceline.htsim.tree import read
+from paceline.run import MOST_SCENARIO
 from paceline.scenario import (
     Ecn,
     FatTree,
@@ -95,7 +96,8 @@ def convert(
     if _printable(target.name) != target.name:
         shown = _printable(target.name)
         raise _native.input_error("not a name", field="--out", value=shown, allowed="printable characters")
-    connections = Matrix(matrix)
+    # The packets of a flow are numbered in 32 bits.
+    connections = Matrix(matrix, most_bytes=(2**32 - 1) * options.mtu)
     net: Topology
     if topology is None:
         net, switch_delay = _standard(connections, options), "0s"
@@ -113,6 +115,10 @@ def convert(
         text = scenario(target.stem, net, switch_delay, table.name, options).to_toml()
         sources = " and ".join(_printable(path.name) for path in (matrix, topology) if path)
         head = f"# From {sources}; docs/compatibility.md tells how.\n"
+        if len((head + text).encode()) > MOST_SCENARIO:
+            problem = "the network has to be written link by link, and is too long for a scenario"
+            allowed = "hosts of a smaller tree, or of a leaf-spine or fat tree with the same latencies everywhere"
+            connections.nodes_line.refuse(problem, "Nodes", str(connections.nodes), allowed)
         draft.write_text(head + text, encoding="utf-8")
     return Converted(target, table, connections.nodes, count)
 

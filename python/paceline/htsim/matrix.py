@@ -50,7 +50,8 @@ class Matrix:
     failures, priorities.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = min(most_bytes, MOST_BYTES)
         self.nodes = 0
         """Hosts, as the header says; known from the beginning."""
         self._lines = lines(path, KIND)
@@ -114,7 +115,7 @@ class Matrix:
         if src == dst:
             line.refuse("sends to itself", "dst", right, "another host than src")
         found: dict[str, int] = {}
-        ranges = {"id": (1, 2**32 - 1), "start": (0, MOST_PS), "size": (1, MOST_BYTES)}
+        ranges = {"id": (1, 2**32 - 1), "start": (0, MOST_PS), "size": (1, self._most_bytes)}
         words = iter(rest)
         for name in words:
             if name in _NOT_RUN:

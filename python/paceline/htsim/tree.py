@@ -13,6 +13,8 @@ from paceline.scenario import FatTree, GraphLink, GraphTopology, LeafSpine, Topo
 
 KIND: Final = "a topology of htsim"
 MOST_LINKS: Final = 1_000_000
+MOST_LEAVES: Final = 4096
+"""Leaves, and spines, of a leaf-spine in a scenario."""
 _HEADER: Final = {"nodes": (2, MOST_NODES), "tiers": (2, 3), "podsize": (1, MOST_NODES)}
 _TIER: Final = {
     "downlink_speed_gbps": (1, 10_000),
@@ -85,7 +87,8 @@ class Tree:
             "fabric_rate": f"{above['downlink_speed_gbps']}Gbps",
             "link_delay": f"{low['downlink_latency_ns']}ns",
         }
-        if even and len(self.tiers) == 2:
+        # Beyond these a scenario knows no leaf-spine.
+        if even and len(self.tiers) == 2 and max(self.tors, self.aggs) <= MOST_LEAVES:
             return LeafSpine(
                 leaves=self.tors,
                 spines=self.aggs,

@@ -22,7 +22,7 @@ impl Build<'_> {
         if let Some(file) = &p.file {
             let text = read_text(self.spec, &field("file"), &file.0)?;
             let names = TableNames { schemes: self.names, groups: &self.scenario.groups };
-            let limits = TableLimits { graph: &self.scenario.graph, largest: self.scenario.framing.largest_flow() };
+            let limits = TableLimits { graph: &self.scenario.graph, framing: self.scenario.framing };
             flows = w::read_table(BufReader::new(text.as_bytes()), &file.0, limits, names, flow)?;
         }
         let graph = &self.scenario.graph;

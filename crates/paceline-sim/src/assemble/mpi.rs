@@ -1,22 +1,25 @@
 //! Message-passing programs.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use paceline_proto::rng::{Purpose, Stream, hash3};
 use paceline_proto::units::{BitsPerSec, NS, Time};
 
+use super::programs::connections;
 use super::{Build, read_text};
 use crate::error::InputError;
 use crate::graph::{NodeId, PortInfo, Side};
 use crate::mpi::halo::Halo;
 use crate::mpi::nas::Setting;
+use crate::mpi::program::Send;
 use crate::mpi::{Access, Algorithms, Crossbar, Generator, MachineConfig, Program as Ranks, goal};
 use crate::programs::mpi::Mpi;
-use crate::programs::{Connections, Kind, Program};
+use crate::programs::{Connections, INSTEAD_OF_OPEN, Kind, Program};
 use crate::scenario::Framing;
 use crate::spec::mpi::{self as spec, MpiProgram, Placement};
 use crate::spec::value::HostSet;
-use crate::spec::workload;
+use crate::streams::{MOST_PACKETS, too_many_packets};
 use crate::workload::{FlowDefaults, stream_id};
 
 /// Entity of the random stream that places ranks on hosts.
@@ -33,7 +36,9 @@ impl Build<'_> {
         let field = format!("workloads.{number}.");
         let mut hosts = self.ordered_hosts(&format!("{field}hosts"), &p.hosts)?;
         let seed = hash3(self.scenario.seed, number as u64, 0);
-        let program = self.ranks(number, p, hosts.len() as u32, seed)?;
+        let connections = connections(p.connections);
+        let fits = |bytes: u64| self.message_fits(connections, flow, bytes);
+        let program = self.ranks(number, p, hosts.len() as u32, seed, &fits)?;
         if program.len() as usize > hosts.len() {
             return Err(self
                 .spec
@@ -54,10 +59,9 @@ impl Build<'_> {
             config: MachineConfig { eager: p.eager.0, control: p.control.0, unit_ps },
             ideal: self.crossbar(&hosts),
         };
-        let connections = match p.connections {
-            workload::Connections::New => Connections::New,
-            workload::Connections::Open => Connections::Open,
-        };
+        if connections == Connections::Open && self.numbers_packets(flow) {
+            self.connections_hold(&field, &mpi)?;
+        }
         Ok(Program { kind: Kind::Mpi(mpi), hosts, flow, connections, begin, workload: number as u16 })
     }
 
@@ -73,7 +77,15 @@ impl Build<'_> {
         Ok(ranges.iter().flat_map(|(low, high)| *low..=*high).collect())
     }
 
-    fn ranks(&self, number: usize, p: &spec::Mpi, hosts: u32, seed: u64) -> Result<Ranks, InputError> {
+    /// The program, whose messages pass `fits`.
+    fn ranks(
+        &self,
+        number: usize,
+        p: &spec::Mpi,
+        hosts: u32,
+        seed: u64,
+        fits: &dyn Fn(u64) -> Result<(), InputError>,
+    ) -> Result<Ranks, InputError> {
         let field = format!("workloads.{number}.");
         let setting = |ranks: Option<u32>, iterations, rate| Setting {
             ranks: ranks.unwrap_or(hosts),
@@ -85,7 +97,7 @@ impl Build<'_> {
         let (generator, setting) = match &p.program {
             MpiProgram::Goal(g) => {
                 let text = read_text(self.spec, &format!("{field}file"), &g.file.0)?;
-                return goal::read(&text, &g.file.0);
+                return goal::read_for(&text, &g.file.0, fits);
             }
             MpiProgram::Bt(w) => (Generator::Bt(w.problem_class), setting(w.ranks, w.iterations, w.compute_rate)),
             MpiProgram::Cg(w) => (Generator::Cg(w.problem_class), setting(w.ranks, w.iterations, w.compute_rate)),
@@ -119,7 +131,56 @@ impl Build<'_> {
                 (Generator::Wrf(model), setting(w.ranks, Some(w.iterations), 1e9))
             }
         };
-        generator.build(&setting).map_err(|e| self.inside(&field, e))
+        let program = generator.build(&setting).map_err(|e| self.inside(&field, e))?;
+        let largest = program.sends().map(|send| send.bytes).max().unwrap_or(0);
+        fits(largest).map_err(|e| {
+            let key = match &p.program {
+                MpiProgram::Wrf(w) if largest == w.north_south.0 => "north_south",
+                MpiProgram::Wrf(_) => "east_west",
+                _ => "problem_class",
+            };
+            self.inside(&format!("{field}{key}"), e)
+        })?;
+        Ok(program)
+    }
+
+    /// Refuses a program that would end with more packets on a connection over RDMA than have numbers, where nothing stops it before.
+    fn connections_hold(&self, field: &str, mpi: &Mpi) -> Result<(), InputError> {
+        if self.stop().is_some() {
+            return Ok(());
+        }
+        let packets = |bytes: u64| self.scenario.framing.split(bytes).0;
+        let control = packets(mpi.config.control);
+        // On the way of a send, and on the way back.
+        let of = |send: &Send| {
+            let (forth, back) = if send.bytes > mpi.config.eager {
+                (packets(send.bytes) + control, control)
+            } else {
+                (packets(send.bytes), 0)
+            };
+            (forth.saturating_mul(send.times), back.saturating_mul(send.times))
+        };
+        let all = mpi
+            .program
+            .sends()
+            .map(|send| of(&send))
+            .fold(0u64, |all, (forth, back)| all.saturating_add(forth).saturating_add(back));
+        if all <= MOST_PACKETS {
+            return Ok(());
+        }
+        let mut connections: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+        for send in mpi.program.sends() {
+            let (forth, back) = of(&send);
+            for (ends, packets) in [((send.from, send.to), forth), ((send.to, send.from), back)] {
+                let carried = connections.entry(ends).or_default();
+                *carried = carried.saturating_add(packets);
+                if *carried > MOST_PACKETS {
+                    let place = format!("{field}connections");
+                    return Err(self.inside(&place, too_many_packets().allowed(INSTEAD_OF_OPEN)));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The ideal network of the hosts: their links to one switch, and the time in the stacks and adapters of both ends.

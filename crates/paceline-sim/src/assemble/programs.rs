@@ -8,9 +8,17 @@ use super::Build;
 use crate::error::InputError;
 use crate::graph::NodeId;
 use crate::programs::scatter_gather::ScatterGather;
-use crate::programs::{Connections, Kind, Program};
+use crate::programs::{Connections, INSTEAD_OF_OPEN, Kind, Program};
 use crate::spec::workload;
+use crate::streams::{MOST_PACKETS, too_many_packets};
 use crate::workload::FlowDefaults;
+
+pub(super) fn connections(given: workload::Connections) -> Connections {
+    match given {
+        workload::Connections::New => Connections::New,
+        workload::Connections::Open => Connections::Open,
+    }
+}
 
 impl Build<'_> {
     pub(super) fn scatter_gather(
@@ -32,13 +40,35 @@ impl Build<'_> {
             count: p.max_queries,
         };
         scatter.check().map_err(|e| self.inside(&field, e))?;
-        self.fits(&format!("{field}request"), scatter.request)?;
-        self.fits(&format!("{field}response"), scatter.response)?;
-        let connections = match p.connections {
-            workload::Connections::New => Connections::New,
-            workload::Connections::Open => Connections::Open,
-        };
+        let connections = connections(p.connections);
+        for (key, bytes) in [("request", scatter.request), ("response", scatter.response)] {
+            let field = format!("{field}{key}");
+            self.fits(&field, bytes)?;
+            self.message_fits(connections, flow, bytes).map_err(|e| self.inside(&field, e))?;
+        }
         Ok(Program { kind: Kind::ScatterGather(scatter), hosts, flow, connections, begin, workload: number as u16 })
+    }
+
+    /// Refuses a program's message that could not be sent: its packets would be too many for their numbers.
+    pub(super) fn message_fits(
+        &self,
+        connections: Connections,
+        flow: FlowDefaults,
+        bytes: u64,
+    ) -> Result<(), InputError> {
+        let framing = &self.scenario.framing;
+        match connections {
+            Connections::New => framing.fits(bytes),
+            Connections::Open if self.numbers_packets(flow) && framing.split(bytes).0 > MOST_PACKETS => {
+                Err(too_many_packets().value(bytes).allowed(INSTEAD_OF_OPEN))
+            }
+            Connections::Open => Ok(()),
+        }
+    }
+
+    /// Whether connections that stay open are over RDMA, which numbers packets and not bytes.
+    pub(super) fn numbers_packets(&self, flow: FlowDefaults) -> bool {
+        !self.spec.schemes[usize::from(flow.scheme)].1.cc.is_tcp()
     }
 
     /// The places of hosts by the switch of their first link, racks in the order of their first hosts.

@@ -6,10 +6,8 @@ use super::Build;
 use crate::error::InputError;
 use crate::graph::NodeId;
 use crate::spec::workload::{Pick, Rpc, RpcMode};
+use crate::streams::{MOST_PACKETS, too_many_packets};
 use crate::workload::{self as w, FlowDefaults};
-
-/// Packets a connection over RDMA may be asked to carry: half of what its numbers hold.
-const MOST_PACKETS: f64 = 2_147_483_648.0;
 
 impl Build<'_> {
     pub(super) fn rpc(
@@ -53,11 +51,9 @@ impl Build<'_> {
         let rpc = w::Rpc::new(config).map_err(|e| self.inside(&field(""), e))?;
         let tcp = self.spec.schemes[usize::from(flow.scheme)].1.cc.is_tcp();
         let (packets, key) = rpc.packets_ahead(self.scenario.framing.payload);
-        if !tcp && packets > MOST_PACKETS {
-            return Err(self
-                .spec
-                .error(&field(key), "too many packets on one connection over RDMA, which numbers them in 32 bits")
-                .allowed(format!("at most {MOST_PACKETS} packets asked for on a connection, or a scheme over TCP")));
+        if !tcp && packets > MOST_PACKETS as f64 {
+            let allowed = format!("at most {MOST_PACKETS} packets asked for on a connection, or a scheme over TCP");
+            return Err(self.inside(&field(key), too_many_packets().allowed(allowed)));
         }
         Ok(rpc)
     }

@@ -35,12 +35,7 @@ impl Build<'_> {
 
     /// Refuses a flow of so many bytes where it is too large.
     pub(super) fn fits(&self, field: &str, bytes: u64) -> Result<(), InputError> {
-        let most = self.scenario.framing.largest_flow();
-        if bytes <= most {
-            return Ok(());
-        }
-        let error = self.spec.error(field, "flow too large for the payload of a packet").value(bytes);
-        Err(error.allowed(format!("at most {most} B, 2^32 packets less one; or a larger framing.payload")))
+        self.scenario.framing.fits(bytes).map_err(|e| self.inside(field, e))
     }
 
     /// What transports derive their defaults from.

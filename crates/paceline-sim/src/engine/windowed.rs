@@ -16,7 +16,7 @@ use super::events::ONE_FRAME;
 use super::part::Part;
 use super::partition::partition;
 use super::team::Team;
-use super::windows::Windows;
+use super::windows::{MOST_KEPT, Windows};
 use super::{Ending, Observer};
 use crate::error::InputError;
 use crate::net::Net;
@@ -67,8 +67,14 @@ impl Windowed {
         threads: usize,
     ) -> Result<Self, InputError> {
         let windows = Windows::of(scenario);
-        let (width, length) = (windows.width, windows.length());
+        let (width, length, span) = (windows.width, windows.length(), windows.span(scenario));
         check(scenario, width)?;
+        if span / width > MOST_KEPT {
+            return Err(InputError::new("link delays, or PFC's reaction, too long for the windowed engine")
+                .field("run.engine")
+                .value(format!("longest {span} ps, lookahead {width} ps"))
+                .allowed(format!("a ratio of at most {MOST_KEPT}; or engine = \"sequential\"")));
+        }
         let (part_of, parts) = partition(&scenario.graph, threads, &windows.clusters(scenario), &windows.sides);
         let part_of: Arc<[u8]> = if parts == 1 { Arc::default() } else { part_of.into() };
         let mut all = Vec::with_capacity(parts);
@@ -78,13 +84,10 @@ impl Windowed {
                 net.become_part(me as u8, parts, &part_of);
             }
             let largest = |p: &crate::port::Port| net.wires[usize::from(p.wire)].longest() + p.delay;
-            let span = net.ports.iter().map(largest).max().unwrap_or(0) + net.rules.pfc_reaction + length;
-            if span / width > 4096 {
-                return Err(InputError::new("link delays, or PFC's reaction, too long for the windowed engine")
-                    .field("run.engine")
-                    .value(format!("longest {span} ps, lookahead {width} ps"))
-                    .allowed("a ratio of at most 4096; or engine = \"sequential\""));
-            }
+            debug_assert!(
+                net.ports.iter().all(|p| largest(p) + net.rules.pfc_reaction + length <= span),
+                "what a port causes has room among the windows"
+            );
             for node in 0..net.graph.nodes() as u32 {
                 let per_port = |p: &crate::graph::PortInfo| {
                     (u128::from(p.rate.0) * u128::from(length) / 8_000_000_000_000) as u64 + u64::from(u16::MAX)

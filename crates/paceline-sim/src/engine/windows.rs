@@ -29,6 +29,9 @@ const SAMPLES: u64 = 10_000_000;
 /// Sides a network has at most.
 pub(crate) const SIDES: usize = 2;
 
+/// Windows that the engine can keep: a [`Windows::span`] in windows may not be longer.
+pub(crate) const MOST_KEPT: u64 = 4096;
+
 /// The first window of each side in which there is something to do, and an instant before which there is nothing, ps.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ahead([Option<(u64, u64)>; SIDES]);
@@ -134,6 +137,16 @@ impl Windows {
     /// How long a node is run at a time, ps.
     pub fn length(&self) -> u64 {
         if self.sides.is_empty() { self.width } else { 2 * self.width }
+    }
+
+    /// Longest time from when a port begins to send to what that causes elsewhere, ps: of the largest frame on the slowest link, which
+    /// may take far longer than any delay.
+    pub fn span(&self, scenario: &Scenario) -> u64 {
+        let clock = if scenario.quirks.clock_1ns { Clock::TruncatedNs } else { Clock::Exact };
+        let frame = scenario.max_frame() + scenario.framing.wire_overhead;
+        let links = scenario.graph.ports.iter().map(|p| clock.serialisation_ps(frame, p.rate.0) + p.delay.0);
+        let reaction = scenario.switch.pfc.map_or(0, |p| p.reaction.0);
+        links.max().unwrap_or(0) + reaction + self.length()
     }
 
     /// The nodes that are close.

@@ -22,5 +22,5 @@ mod read;
 mod words;
 mod write;
 
-pub use read::{load, read};
+pub use read::{load, read, read_for};
 pub use write::write;

@@ -253,6 +253,19 @@ pub struct Totals {
     pub longest_calc: u64,
 }
 
+/// A message that a rank sends to another one, again and again where its block is repeated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Send {
+    /// The rank that sends.
+    pub from: u32,
+    /// The one that receives.
+    pub to: u32,
+    /// Length; an empty message has a byte.
+    pub bytes: u64,
+    /// How often.
+    pub times: u64,
+}
+
 impl Program {
     /// A program of these ranks.
     ///
@@ -308,6 +321,16 @@ impl Program {
         // Ranks that do nothing share their first number with the next: the last one has it.
         let rank = self.first.partition_point(|f| *f <= number) - 1;
         (rank as u32, self.ranks[rank].op(number - self.first[rank]))
+    }
+
+    /// The messages between different ranks.
+    pub fn sends(&self) -> impl Iterator<Item = Send> + '_ {
+        let parts = self.ranks.iter().zip(0..).flat_map(|(rank, from)| rank.parts.iter().map(move |p| (rank, from, p)));
+        parts.flat_map(|(rank, from, part)| {
+            let sends = rank.blocks[part.block as usize].ops.iter().filter(|op| op.kind == OpKind::Send);
+            let times = u64::from(part.times);
+            sends.map(move |op| Send { from, to: op.peer, bytes: op.size.max(1), times }).filter(|s| s.from != s.to)
+        })
     }
 
     /// Operations, messages and bytes in all.

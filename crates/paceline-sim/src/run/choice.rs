@@ -6,7 +6,7 @@ use std::sync::Arc;
 use paceline_proto::units::Duration;
 
 use crate::engine::windowed::Windowed;
-use crate::engine::windows::{Windows, longest_link};
+use crate::engine::windows::{MOST_KEPT, Windows, longest_link};
 use crate::error::InputError;
 use crate::scenario::{EngineChoice, Scenario};
 use crate::spec::Resolved;
@@ -43,6 +43,11 @@ pub fn choose_engine(scenario: &Scenario) -> Result<(EngineChoice, String), Inpu
         let why = format!("longest link {} against a lookahead of {ahead}", Duration(longest_link(scenario)));
         return Ok((EngineChoice::Sequential, why));
     }
+    let span = windows.span(scenario);
+    if span / windows.width.max(1) > MOST_KEPT {
+        let why = format!("longest link {} with a frame against a lookahead of {ahead}", Duration(span));
+        return Ok((EngineChoice::Sequential, why));
+    }
     if windows.cost > 1.0 {
         let why = format!("lookahead {ahead}: {frames:.2} frames per port and window, too few");
         return Ok((EngineChoice::Sequential, why));
@@ -70,7 +75,8 @@ pub(super) fn windowed(
     Windowed::on_threads(scenario, source, threads).map_err(|mut error| {
         // Where the value is not that of the field, the engine has measured the network.
         if error.field.as_deref() == Some("run.engine") && error.value.as_deref().is_some_and(|v| v != "windowed") {
-            let (longest, ahead) = (Duration(longest_link(scenario)), Duration(Windows::of(scenario).width));
+            let windows = Windows::of(scenario);
+            let (longest, ahead) = (Duration(windows.span(scenario)), Duration(windows.width));
             error.problem = format!("{} (longest {longest}, lookahead {ahead})", error.problem);
             error.value = None;
         }

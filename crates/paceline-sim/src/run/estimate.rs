@@ -436,6 +436,24 @@ mod tests {
         assert!((12_000..=12_500).contains(&asked(1000)), "{}", asked(1000));
     }
 
+    /// A frame on one slow link outlasts more windows than the windowed engine keeps: it was chosen, and then refused to run.
+    #[test]
+    fn a_slow_link_among_fast_ones_is_left_to_the_sequential_engine() {
+        let engine = |rate: &str, engine: &str| {
+            let text = format!(
+                "[topology]\nkind = 'graph'\nhosts = ['a', 'b', 'c']\nswitches = ['s']\nlinks = [{{ a = 'a', b = 's' }}, \
+                 {{ a = 'b', b = 's' }}, {{ a = 'c', b = 's', rate = '{rate}' }}]\n[switch.pfc]\nenabled = false\n\
+                 [schemes.s]\ncc = 'hpcc'\n[run]\nengine = '{engine}'\n\
+                 [[workloads]]\nkind = 'flows'\nrows = [{{ src = 0, dst = 1, bytes = '1KB' }}]\n"
+            );
+            check(&parse(&text, "test", &[]).unwrap()).map(|c| c.engine)
+        };
+        assert_eq!(engine("10Gbps", "auto").as_deref(), Ok("windowed"));
+        assert_eq!(engine("1Mbps", "auto").as_deref(), Ok("sequential"));
+        let refused = engine("1Mbps", "windowed").unwrap_err();
+        assert!(refused.problem.contains("(longest 8.338"), "{refused}");
+    }
+
     /// The number of flows bounds a run that an instant would bound much later.
     #[test]
     fn flows_are_no_more_than_the_scenario_allows() {

@@ -10,7 +10,7 @@ use crate::switch::doublings_above;
 use super::Resolved;
 use super::host::{BaseRtt, Rto};
 use super::run::{Interval, MeasureEnd, Stop};
-use super::scheme::proactive::FirstRtt;
+use super::scheme::proactive::{FirstRtt, Stop as BurstStop};
 use super::scheme::{Control, SendRate, Window};
 use super::topology::Ports;
 use super::value::Value as _;
@@ -152,6 +152,7 @@ fn schemes(scenario: &Resolved, out: &mut Vec<String>) {
         }
         slows_down(scenario, name, cc, out);
         ports(scenario, name, cc, out);
+        cut_burst(name, cc, out);
     }
 }
 
@@ -179,6 +180,19 @@ fn ports(scenario: &Resolved, name: &str, cc: &Control, out: &mut Vec<String>) {
         out.push(format!(
             "schemes.{name}: NDP wants switch.trimming.enabled = true (or first_rtt = \"aeolus\" with switch.selective_drop); packets \
              that are dropped wait for its timeout"
+        ));
+    }
+}
+
+/// A burst that the first grant ends. Homa's receivers count a whole burst as on its way and grant what comes after it; without a
+/// probe nobody tells them where it ended.
+fn cut_burst(name: &str, cc: &Control, out: &mut Vec<String>) {
+    let Control::Homa(homa) = cc else { return };
+    if homa.first_rtt == FirstRtt::Burst && homa.stop == BurstStop::FirstCredit {
+        out.push(format!(
+            "schemes.{name}.stop is \"first_credit\" and first_rtt \"burst\": what a burst that was cut short has left is never granted, \
+             only RESENDs after resend_timeout ({}) ask for it; set stop = \"never\"",
+            homa.resend_timeout
         ));
     }
 }

@@ -97,7 +97,9 @@ impl Cdf {
             lines.push(n + 1);
         }
         if signs != 0 && signs != points.len() {
-            return Err(InputError::new("only some probabilities carry a % sign").file(file));
+            return Err(InputError::new("only some probabilities carry a % sign")
+                .file(file)
+                .allowed("% behind all of them or none"));
         }
         let last = points.last().map_or(1.0, |p: &(u64, f64)| p.1);
         let whole = if signs != 0 || last > 1.0 { 100.0 } else { 1.0 };

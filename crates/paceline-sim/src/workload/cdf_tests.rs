@@ -61,7 +61,7 @@ fn bad_files_name_line_value_and_remedy() {
         ("0 0\nhello world is\n", "f:2: `hello world is`: not a point; allowed: two numbers: bytes cdf"),
         ("10 1", "f:1: `1`: too few points; allowed: 2 or more"),
         ("", "f:1: `0`: too few points; allowed: 2 or more"),
-        ("0 0%\n10 1", "f: only some probabilities carry a % sign"),
+        ("0 0%\n10 1", "f: only some probabilities carry a % sign; allowed: % behind all of them or none"),
     ];
     for (text, message) in cases {
         assert_eq!(Cdf::parse(text, "f", Sampling::Interpolated).unwrap_err().to_string(), message);

@@ -7,11 +7,15 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{BufRead, Read, Write};
 
-use paceline_proto::units::{BitsPerSec, Bytes, Time};
+use paceline_proto::units::{BitsPerSec, Bytes, S, Time};
 
 use crate::InputError;
 use crate::graph::{Graph, NodeId};
-use crate::workload::{CLOCK, FlowDefaults, FlowSource, FlowSpec, clip, nearest};
+use crate::scenario::Framing;
+use crate::workload::{FlowDefaults, FlowSource, FlowSpec, clip, nearest};
+
+/// Latest start of a flow, as everywhere in a scenario. Near the end of the clock a run would go on for ever.
+const LATEST: Time = Time(1000 * S);
 
 /// Longest line that is read, in bytes.
 pub const MAX_LINE: usize = 4096;
@@ -30,8 +34,8 @@ pub struct TableNames<'a> {
 pub struct TableLimits<'a> {
     /// The network whose hosts they name.
     pub graph: &'a Graph,
-    /// Bytes of the largest flow (`Framing::largest_flow`).
-    pub largest: u64,
+    /// How flows become packets, of which there are only so many numbers.
+    pub framing: Framing,
 }
 
 /// A column of a flow table.
@@ -206,11 +210,13 @@ fn read_cell(
     match column {
         Column::Start => {
             flow.start = cell.parse().map_err(bad_unit)?;
-            if flow.start == Time::NEVER {
-                return Err(InputError::new("beyond the end of the clock").allowed(CLOCK));
+            if flow.start > LATEST {
+                return Err(InputError::new("starts too late").allowed("at most 1000s"));
             }
         }
-        Column::StartPs => flow.start = Time(whole(cell, 0, u64::MAX - 1, "a whole number of picoseconds")?),
+        Column::StartPs => {
+            flow.start = Time(whole(cell, 0, LATEST.0, "a whole number of picoseconds, at most 1000 s")?)
+        }
         Column::Src => flow.src = host(cell, limits.graph)?,
         Column::Dst => flow.dst = host(cell, limits.graph)?,
         Column::Bytes => {
@@ -221,10 +227,7 @@ fn read_cell(
             if flow.bytes == 0 {
                 return Err(InputError::new("a flow needs bytes").allowed("1 or more"));
             }
-            if flow.bytes > limits.largest {
-                let allowed = format!("at most {} B, 2^32 packets less one", limits.largest);
-                return Err(InputError::new("flow too large for the payload of a packet").allowed(allowed));
-            }
+            limits.framing.fits(flow.bytes)?;
         }
         Column::Scheme => flow.scheme = named(cell, names.schemes, "scheme")?,
         Column::Group => flow.group = named(cell, names.groups, "group")?,

@@ -23,7 +23,7 @@ fn strings(names: &[&str]) -> Vec<String> {
 fn read(text: &str) -> Result<Vec<FlowSpec>, InputError> {
     let (schemes, groups) = (strings(&["hpcc", "dcqcn"]), strings(&["web", "in,cast \"x\""]));
     let names = TableNames { schemes: &schemes, groups: &groups };
-    let limits = TableLimits { graph: &graph(), largest: u64::MAX - 1 };
+    let limits = TableLimits { graph: &graph(), framing: Framing::HPCC };
     read_table(text.as_bytes(), "t.csv", limits, names, FlowDefaults::default())
 }
 
@@ -67,7 +67,12 @@ fn errors_name_line_column_value_and_remedy() {
                 .starts_with(&format!("t.csv:2: start = {start}: cannot be read; allowed: a number"))
         );
     }
-    assert!(row("18446744073709551615ps,0,1,5,,").contains("beyond the end of the clock"));
+    for late in ["18446744073709551615ps", "18446744073709551614ps", "1000.1s"] {
+        let told = row(&format!("{late},0,1,5,,"));
+        assert!(told.ends_with("starts too late; allowed: at most 1000s"), "a run with it did not end: {told}");
+    }
+    let late = read("start_ps,src,dst,bytes\n1000000000000001,0,1,5\n").unwrap_err().to_string();
+    assert!(late.contains("t.csv:2: start_ps = 1000000000000001: not in range"), "{late}");
     for bytes in ["-1", "NaN", "1e6", "99999999999999999999", "5 KBit", ""] {
         assert!(row(&format!("1us,0,1,{bytes},,")).contains("with a unit: 500KB"), "{bytes}");
     }
@@ -81,7 +86,8 @@ fn errors_name_line_column_value_and_remedy() {
     assert!(head("start,src,dst,bytes\n").contains("no flows in the table"));
     assert!(head("").contains("no flows in the table"));
     assert!(head(&"x".repeat(10_000)).contains("t.csv:1: line too long"));
-    let (limits, names) = (TableLimits { graph: &graph(), largest: 1 }, TableNames { schemes: &[], groups: &[] });
+    let (limits, names) =
+        (TableLimits { graph: &graph(), framing: Framing::HPCC }, TableNames { schemes: &[], groups: &[] });
     let latin = read_table(&b"start,src\xff"[..], "t.csv", limits, names, FlowDefaults::default());
     assert_eq!(latin.unwrap_err().to_string(), "t.csv:1: not UTF-8 text");
 }

@@ -20,7 +20,15 @@ const MOST_UNITS: u64 = 1_000_000_000_000;
 /// Text that is not GOAL, a rank without block or with two, a label given twice or used above its line, a peer that is no
 /// rank, a size above 1 TiB or 10^12 units, operations that wait for themselves, too many operations.
 pub fn read(text: &str, file: &str) -> Result<Program, InputError> {
-    let mut reader = Reader { words: Words::new(text, file), count: 0, stored: 0 };
+    read_for(text, file, &|_| Ok(()))
+}
+
+/// [`read`] for a network: `fits` refuses messages to other ranks, by their bytes, that it cannot carry.
+///
+/// # Errors
+/// What [`read`] and `fits` refuse.
+pub fn read_for(text: &str, file: &str, fits: &dyn Fn(u64) -> Result<(), InputError>) -> Result<Program, InputError> {
+    let mut reader = Reader { words: Words::new(text, file), count: 0, stored: 0, fits };
     let mut blocks: BTreeMap<u32, RankProgram> = BTreeMap::new();
     loop {
         match reader.words.take()? {
@@ -75,6 +83,7 @@ struct Reader<'a> {
     /// Ranks; 0 before they are known.
     count: u32,
     stored: u64,
+    fits: &'a dyn Fn(u64) -> Result<(), InputError>,
 }
 
 impl<'a> Reader<'a> {
@@ -124,7 +133,8 @@ impl<'a> Reader<'a> {
                 Word::Name(label) => match self.words.take()? {
                     Word::Colon => {
                         if labels.insert(label, ops.len() as u32).is_some() {
-                            return Err(self.words.bad("the label is given twice").value(Word::Name(label).show()));
+                            let error = self.words.bad("the label is given twice").value(Word::Name(label).show());
+                            return Err(error.allowed("each label once in a rank"));
                         }
                         word = self.words.take()?;
                     }
@@ -142,7 +152,7 @@ impl<'a> Reader<'a> {
                 },
                 word => return Err(self.unexpected(word, "an operation, a label or `}`")),
             }
-            let (op, closed) = self.operation(word)?;
+            let (op, closed) = self.operation(word, rank)?;
             ops.push(op);
             lines.push(self.words.last_line as u32);
             self.stored += 1;
@@ -155,6 +165,7 @@ impl<'a> Reader<'a> {
         }
         Block::new(ops, edges).map_err(|at| {
             let error = self.words.bad("the operation waits, over others, for itself");
+            let error = error.allowed("`requires` and `irequires` without circles");
             error.field(format!("rank {rank}")).line(lines[at] as usize)
         })
     }
@@ -177,12 +188,16 @@ impl<'a> Reader<'a> {
     }
 
     /// An operation from its first word on, and whether its block ends with it.
-    fn operation(&mut self, word: Word<'_>) -> Result<(Op, bool), InputError> {
+    fn operation(&mut self, word: Word<'_>, rank: u32) -> Result<(Op, bool), InputError> {
         let mut op = match word {
             Word::Name("calc") => Op::calc(self.number("calc", 0, MOST_UNITS)?),
             Word::Name("send") => {
                 let bytes = self.bytes("send", "to")?;
-                Op::send(self.number("to", 0, u64::from(self.count) - 1)? as u32, bytes, 0)
+                let to = self.number("to", 0, u64::from(self.count) - 1)? as u32;
+                if to != rank {
+                    (self.fits)(bytes).map_err(|e| self.words.here(e).field("send"))?;
+                }
+                Op::send(to, bytes, 0)
             }
             Word::Name("recv") => {
                 let bytes = self.bytes("recv", "from")?;

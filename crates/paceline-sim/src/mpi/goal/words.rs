@@ -56,7 +56,12 @@ impl<'a> Words<'a> {
 
     /// An error at the word taken last.
     pub(super) fn bad(&self, problem: impl Into<String>) -> InputError {
-        InputError::new(problem).file(self.file).line(self.last_line)
+        self.here(InputError::new(problem))
+    }
+
+    /// The same of an error that has no place yet.
+    pub(super) fn here(&self, error: InputError) -> InputError {
+        error.file(self.file).line(self.last_line)
     }
 
     /// Takes the next word, if it is the one that is asked for.

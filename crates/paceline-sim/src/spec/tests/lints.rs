@@ -39,6 +39,7 @@ const WARNINGS: &[(&[&str], &str)] = &[
     (&[NO_PFC, "schemes.hpcc={ cc = 'homa', first_rtt = 'aeolus' }"], "schemes.hpcc.first_rtt is \"aeolus\", but switch.selective_drop.enabled is false"),
     (&[NO_PFC, "schemes.hpcc={ cc = 'ndp', first_rtt = 'aeolus' }", "switch.trimming.enabled=true"], "schemes.hpcc.first_rtt is \"aeolus\", whose probes"),
     (&[NO_PFC, "schemes.hpcc.cc=homa", DROPS], "switch.selective_drop drops the unscheduled packets of schemes.hpcc"),
+    (&[NO_PFC, "schemes.hpcc={ cc = 'homa', stop = 'first_credit' }"], "schemes.hpcc.stop is \"first_credit\" and first_rtt \"burst\""),
     (&[NO_PFC, "schemes.hpcc.cc=ndp", DROPS], "switch.selective_drop drops the unscheduled packets of schemes.hpcc"),
 ];
 
