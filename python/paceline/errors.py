@@ -146,7 +146,7 @@ def _describe(error: BaseException) -> tuple[ExitCode, dict[str, Any], str]:
         return ExitCode.BAD_INPUT, parts, f"error: {plain(str(error))}; allowed: {allowed}"
     if isinstance(error, KeyboardInterrupt | Interrupted):
         problem = str(error) or "the command was not done"
-        return ExitCode.INTERRUPTED, {"error": "interrupted", "problem": problem}, f"interrupted: {problem}"
+        return ExitCode.INTERRUPTED, {"error": "interrupted", "problem": problem}, f"interrupted: {plain(problem)}"
     if isinstance(error, Failure):
         return _failure(str(error))
     if isinstance(error, OSError) and str(error):

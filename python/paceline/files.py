@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 from collections.abc import Iterator
@@ -48,19 +49,39 @@ def read_input(path: Path, allowed: str, *, most: int) -> str:
 def replacing(path: Path) -> Iterator[Path]:
     """A path to write to; what was written there then takes the place of ``path``, or is removed after an error.
 
-    An OSError that names no file, as of a full disk, is made to name ``path``.
+    Waits for another process that replaces the same file. An OSError that names no file, as of a full disk, is made to
+    name ``path``.
     """
     part = path.with_name(f".{path.name}.part")
     try:
-        yield part
-        part.replace(path)
+        with _held(part):
+            try:
+                yield part
+                part.replace(path)
+            except BaseException:
+                with suppress(OSError):
+                    part.unlink()
+                raise
     except OSError as error:
         if error.errno is not None and error.filename in (None, str(part)):
             raise OSError(error.errno, error.strerror or str(error), str(path)) from error
         raise
-    finally:
-        with suppress(OSError):
-            part.unlink()
+
+
+@contextmanager
+def _held(part: Path) -> Iterator[None]:
+    """Holds a temporary file that others may want to write too; it is renamed or removed before it is let go.
+
+    Without that two reports of one folder took each other's files away, half written.
+    """
+    while True:
+        with part.open("ab") as file:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(file, fcntl.LOCK_EX)
+            with suppress(FileNotFoundError):
+                if os.fstat(file.fileno()).st_ino == part.stat().st_ino:
+                    yield
+                    return
 
 
 def write(path: Path, data: str | bytes) -> None:

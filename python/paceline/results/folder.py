@@ -68,7 +68,10 @@ class Results:
                 if names or summary["status"] in ENDED:
                     raise ResultsError(path / "flows.bin", problem)
                 made_up = [f"{field} {i}" for i in range(int(started.max()) + 1)]
-                summary[f"{field}s"] = [{"name": n} for n in made_up] if field == "scheme" else made_up
+                names = summary[f"{field}s"] = [{"name": n} for n in made_up] if field == "scheme" else made_up
+            # Records without a flow hold zeros.
+            if len(records) and int(records[field].max()) >= max(len(names), 1):
+                raise ResultsError(path / "flows.bin", f"{field} index {int(records[field].max())} of no flow")
         if len(records) and int(records["status"].max()) >= len(STATUS):
             raise ResultsError(path / "flows.bin", f"flow status {int(records['status'].max())} is not 0 to 3")
         if summary["status"] in ENDED:
@@ -178,7 +181,7 @@ class Results:
 
         Empty where no workload asks any.
         """
-        records = read_queries(self.path / "queries.bin")
+        records = read_queries(self.path / "queries.bin", complete=self.status in ENDED)
         records = records[np.lexsort((records["query"], records["connection"], records["start_ps"]))]
         names = {"scheme": self.schemes, "group": tuple(str(g) for g in self.summary["groups"])}
         for field, known in names.items():
