@@ -460,6 +460,21 @@ def test_records_without_a_flow_are_checked_too(paceline, ended):
     assert paceline("report", "r", "-q", "-o", "page").code == 2
 
 
+def test_a_flow_without_its_ideal_is_told_before_anything_is_drawn(paceline, ended):
+    """The figures of the queries, and restored tables, were there already."""
+    shutil.copytree(ended / "rpc", "r")
+    as_killed(Path("r"))
+    data = bytearray(Path("r/flows.bin").read_bytes())
+    first = next(at for at in range(64, len(data), 80) if data[at])
+    data[first + 48 : first + 56] = bytes(8)
+    Path("r/flows.bin").write_bytes(data)
+    before = contents("r")
+    outcome = paceline("report", "r", "-q")
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert re.search(r"r/flows\.bin: flow \d+ has no ideal_sender_ps", outcome.err)
+    assert contents("r") == before
+
+
 def test_a_run_removes_what_kills_have_left_in_its_folder(paceline):
     """Of a table or figure that the next run does not write, it lay there for ever."""
     Path("s.toml").write_text(GOOD)

@@ -569,6 +569,7 @@ fn settings_that_nothing_comes_of_are_named() {
         "[[workloads]]\nkind = 'permutation'\nsizes = '9KB'\n[[workloads]]\nkind = 'all_to_all'\nsizes = '9KB'\n";
     let poisson = "[[workloads]]\nkind = 'poisson'\nsizes = '9KB'\nmax_flows = 9\n";
     let lossy = "[switch.pfc]\nenabled = false\n";
+    let trims = "[switch.pfc]\nenabled = false\n[switch.trimming]\nenabled = true\n";
     let off = "[records.series]\ninterval = 'off'\n";
     let timers = ["host.tcp.rto_initial", "host.tcp.rto_max", "host.tcp.rto_slop", "host.tcp.tries"];
     let of_marks = ["schemes.s.preset", "schemes.s.g", "schemes.s.ai_rate", "schemes.s.min_rate", "host.base_rtt"];
@@ -583,7 +584,7 @@ fn settings_that_nothing_comes_of_are_named() {
         ("acks", star("new_reno", lossy), &["host.qcn.gain", "host.qcn.limiter", "quirks.line_rate_pacing"]),
         ("probes", star("hpcc_tcp", ""), &["host.tcp.initial_window"]),
         ("udp", star("udp", ""), &["framing.ack_header", "host.qcn.timer"]),
-        ("ndp", star("ndp", "[switch.trimming]\nenabled = true\n"), &["quirks.line_rate_pacing", "host.qcn.timer"]),
+        ("ndp", star("ndp", trims), &["quirks.line_rate_pacing", "host.qcn.timer"]),
     ];
     for (name, text, paths) in cases {
         let bench = Bench::new(&format!("nothing-{name}"), text);
@@ -599,7 +600,7 @@ fn settings_that_nothing_comes_of_are_named() {
     // Values that would matter: those are for `framing`, `hosts` and so on to find. Here a few that do not.
     for (name, text, changed) in [
         ("padded", star("new_reno", lossy), "framing.ack_header = '23B'"),
-        ("pair", star("ndp", "[switch.trimming]\nenabled = true\n"), "host.base_rtt = 'pair'"),
+        ("pair", star("ndp", trims), "host.base_rtt = 'pair'"),
     ] {
         let bench = Bench::new(&format!("nothing-{name}"), text);
         let spec = parse(&bench.text, "flipped", &[changed.replace(" = ", "=").replace('\'', "\"")]).unwrap();

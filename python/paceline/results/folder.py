@@ -7,7 +7,7 @@ import tomllib
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from paceline.summary import mpi_lines
 
 Baseline = Literal["line_rate", "hpcc", "alone"]
 Side = Literal["sender", "receiver"]
+SIDES: tuple[Side, ...] = get_args(Side)
 
 _TABLES = {table.name: table.kinds for table in TABLES}
 _OPTIONAL = {table.name: [c.name for c in table.columns if c.optional] for table in TABLES}
@@ -100,10 +101,13 @@ class Results:
     def read_all(self) -> None:
         """Reads and checks all tables: what writes something from them then does so whole or not at all.
 
-        Raises :class:`ResultsError` when one is malformed, or missing although the run ended and wrote it.
+        Raises :class:`ResultsError` when one is malformed, or missing although the run ended and wrote it, and when a
+        measured flow has no ideal FCT.
         """
         for table in (self.queries, self.ranks, self.queues, self.links, self.pauses, self.saturation, self.series):
             table.rows  # noqa: B018
+        for side in SIDES:
+            self.slowdown(side=side)
 
     def check_tables(self) -> None:
         """Raises :class:`ResultsError` when a table that the run wrote at its end is missing; none is read."""
