@@ -22,6 +22,7 @@ import paceline as pl
 from bad_input_cases import CONFIG, FLOW, GOOD, HEAD, NET, TABLE
 from paceline import _native
 from paceline.files import replacing, write
+from paceline.reproduce.store import Store
 
 
 def contents(folder: str) -> dict[str, bytes]:
@@ -523,6 +524,27 @@ def test_a_file_is_replaced_by_one_writer_at_a_time(tmp_path):
         second.result(10)
     assert target.read_text() == "fast"
     assert [p.name for p in tmp_path.iterdir()] == ["x"]
+
+
+def test_what_is_missing_while_a_lock_is_held_is_told(tmp_path):
+    """It was taken for the lock's own file, and the lock was waited for anew."""
+    folder = tmp_path / "f"
+    folder.mkdir()
+
+    def replaced() -> None:
+        with replacing(folder / "x") as part:
+            part.write_text("half")
+            shutil.rmtree(folder)
+
+    def made() -> None:
+        with Store(tmp_path / "c", "0" * 16).part("k"):
+            (tmp_path / "nowhere").read_text()
+
+    with pytest.raises(FileNotFoundError, match="f/x"):
+        replaced()
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        made()
+    assert not list((tmp_path / "c").rglob("*.lock"))
 
 
 def test_flows_are_simulated_alone_by_one_process_at_a_time(paceline, ended):

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from paceline import _native
 
@@ -78,10 +78,17 @@ def _held(part: Path) -> Iterator[None]:
         with part.open("ab") as file:
             with suppress(OSError):  # a file system without locks
                 fcntl.flock(file, fcntl.LOCK_EX)
-            with suppress(FileNotFoundError):
-                if os.fstat(file.fileno()).st_ino == part.stat().st_ino:
-                    yield
-                    return
+            if is_at(file, part):
+                yield
+                return
+
+
+def is_at(file: IO[bytes], path: Path) -> bool:
+    """Whether an open file is still the one that its path leads to: others may have renamed or removed it."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def write(path: Path, data: str | bytes) -> None:

@@ -69,6 +69,8 @@ pub fn compute(
     threads: usize,
     watch: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<bool, RunError> {
+    // First of all whether it is a folder to write into.
+    check_run(folder, &read_summary(folder)?, version)?;
     let part = folder.join(part_of(ALONE_FILE));
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(&part)?;
     // Not waited for: it may take long.
@@ -76,7 +78,7 @@ pub fn compute(
         let error = InputError::new("another process is simulating its flows alone").file(folder.display().to_string());
         return Err(error.allowed("one at a time; when it is done its result will be used").into());
     }
-    let result = fill(folder, &file, version, threads, watch).and_then(|complete| {
+    let result = fill(folder, &file, threads, watch).and_then(|complete| {
         if complete {
             std::fs::rename(&part, folder.join(ALONE_FILE))?;
         }
@@ -88,15 +90,8 @@ pub fn compute(
     result
 }
 
-fn fill(
-    folder: &Path,
-    part: &File,
-    version: &str,
-    threads: usize,
-    watch: &mut dyn FnMut(u64, u64) -> bool,
-) -> Result<bool, RunError> {
+fn fill(folder: &Path, part: &File, threads: usize, watch: &mut dyn FnMut(u64, u64) -> bool) -> Result<bool, RunError> {
     let summary = read_summary(folder)?;
-    check_run(folder, &summary, version)?;
     let file = folder.join("scenario.toml");
     let name = file.display().to_string();
     let text = crate::input::read(&file, 4 << 20);
@@ -172,7 +167,7 @@ fn changed(folder: &Path, id: u64) -> InputError {
     InputError::new("the scenario's flows are no longer those of the run: has an input file changed?")
         .file(folder.join("scenario.toml").display().to_string())
         .field("workloads")
-        .value(format!("flow {id}"))
+        .value(format!("flow {id} of flows.bin"))
         .allowed("input files as they were when the run was made")
 }
 

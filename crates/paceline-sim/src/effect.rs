@@ -1,5 +1,7 @@
 //! Settings that changed nothing in a run, and how one can tell.
 
+use std::collections::BTreeSet;
+
 use paceline_proto::cc::Params;
 use paceline_proto::units::{Duration, Time};
 
@@ -134,6 +136,11 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
             let why = if marks { "no packet was marked" } else { "neither switch.ecn nor switch.red is enabled" };
             note("host.tcp.ecn", why);
         }
+        let lost = c.drops_buffer + c.drops_wire + c.drops_link_down + c.retransmitted > 0;
+        if !lost && s.routing.choice != PathChoice::Spray && net.failures.is_none() {
+            let settings = "host.tcp.sack, host.tcp.dup_thresh, host.tcp.limited_transmit, host.tcp.reassembly_limit";
+            note(settings, "nothing was lost, and nothing overtaken");
+        }
         let inherits = |t: &Transport| matches!(t, Transport::Tcp(p) if p.host_cache);
         if !s.schemes.iter().any(|s| inherits(&s.transport)) {
             note("host.tcp.inherit_cwnd", "host.tcp.host_cache is false");
@@ -178,6 +185,8 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
     let shapes = s.schemes.iter().any(|s| matches!(s.transport, Transport::ExpressPass { .. }));
     if s.switch.trimming.is_some() || shapes {
         note("switch.scheduler", "ports that trim or shape credits have an order of their own");
+    } else if is_of_one_class(spec, net) {
+        note("switch.scheduler", "all packets are of one class");
     }
     let express = s.schemes.iter().find(|s| matches!(s.transport, Transport::ExpressPass { .. }));
     if let (Some(scheme), Some(0)) = (express, net.message_counters().map(|c| c.blind_stops)) {
@@ -264,6 +273,25 @@ fn series(spec: &Resolved, net: &Net, note: &mut impl FnMut(&str, &str)) {
     for (by, why, ids) in told {
         note(&by, &format!("{why} flow {}", ids.join(", ")));
     }
+}
+
+/// Whether queues hold packets of one class only, answers and notifications too.
+fn is_of_one_class(spec: &Resolved, net: &Net) -> bool {
+    let s = &net.scenario;
+    if s.host.ack_priority || s.switch.qcn.is_some() || s.schemes.iter().any(|s| s.transport.classes().is_some()) {
+        return false;
+    }
+    let mut classes = BTreeSet::new();
+    for workload in spec.workloads.iter() {
+        classes.insert(workload.class);
+        if let WorkloadKind::Flows(flows) = &workload.kind {
+            if flows.file.is_some() {
+                return false; // it may name classes of its own
+            }
+            classes.extend(flows.rows.iter().filter_map(|row| row.class));
+        }
+    }
+    classes.len() == 1
 }
 
 /// Whether a controller goes by no window, and by nothing else that comes from the base RTT.

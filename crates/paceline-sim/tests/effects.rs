@@ -573,14 +573,15 @@ fn settings_that_nothing_comes_of_are_named() {
     let off = "[records.series]\ninterval = 'off'\n";
     let timers = ["host.tcp.rto_initial", "host.tcp.rto_max", "host.tcp.rto_slop", "host.tcp.tries"];
     let of_marks = ["schemes.s.preset", "schemes.s.g", "schemes.s.ai_rate", "schemes.s.min_rate", "host.base_rtt"];
-    let cases: [(&str, String, &[&str]); 11] = [
+    let cases: [(&str, String, &[&str]); 12] = [
         ("hpcc", star("hpcc", shuffle), &["workloads.0.period", "workloads.1.period", "workloads.2.period"]),
-        ("still", star("hpcc", ""), &["switch.model", "switch.buffer", "routing.choice"]),
+        ("still", star("hpcc", ""), &["switch.scheduler", "switch.model", "switch.buffer", "routing.choice"]),
         ("sizes", star("hpcc", poisson), &["workloads.1.load.mean"]),
         ("series", star("hpcc", off), &["records.series.samples", "records.series.busiest"]),
         ("dcqcn", star("dcqcn", ""), &of_marks),
         ("dctcp", star("dctcp", ""), &["schemes.s.g", "schemes.s.ai_rate", "schemes.s.min_rate"]),
         ("tcp", star("new_reno", lossy), &timers),
+        ("whole", star("new_reno", lossy), &["host.tcp.sack", "host.tcp.dup_thresh", "host.tcp.reassembly_limit"]),
         ("acks", star("new_reno", lossy), &["host.qcn.gain", "host.qcn.limiter", "quirks.line_rate_pacing"]),
         ("probes", star("hpcc_tcp", ""), &["host.tcp.initial_window"]),
         ("udp", star("udp", ""), &["framing.ack_header", "host.qcn.timer"]),

@@ -184,7 +184,11 @@ def size_buffers(
         print(sizing.everything(found).plain())
         print(
             "\n".join(
-                [*sizing.remarks(runs, found), *remarks, f"{many(len(runs), 'run')}; {plain(', '.join(map(str, written)))}"]
+                [
+                    *sizing.remarks(runs, found),
+                    *remarks,
+                    f"{many(len(runs), 'run')}; {plain(', '.join(map(str, written)))}",
+                ]
             )
         )
     if failed is not None:
