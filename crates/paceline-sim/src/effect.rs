@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use paceline_proto::cc::Params;
+use paceline_proto::transport::tcp::Pacing;
 use paceline_proto::units::{Duration, Time};
 
 use crate::net::Net;
@@ -141,6 +142,11 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
             let settings = "host.tcp.sack, host.tcp.dup_thresh, host.tcp.limited_transmit, host.tcp.reassembly_limit";
             note(settings, "nothing was lost, and nothing overtaken");
         }
+        let over_tcp = || s.schemes.iter().filter(|s| matches!(s.transport, Transport::Tcp(_)));
+        let paced = |t: &Transport| matches!(t, Transport::Tcp(p) if p.pacing == Pacing::Rate);
+        if over_tcp().any(|s| paced(&s.transport)) && !over_tcp().any(|s| matches!(s.params, Params::Hpcc(_))) {
+            note("host.tcp.pacing", "\"rate\" is that of the controller, and only HPCC over TCP has one");
+        }
         let inherits = |t: &Transport| matches!(t, Transport::Tcp(p) if p.host_cache);
         if !s.schemes.iter().any(|s| inherits(&s.transport)) {
             note("host.tcp.inherit_cwnd", "host.tcp.host_cache is false");
@@ -152,7 +158,6 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
                     "host.tcp.rto_initial, host.tcp.rto_min, host.tcp.rto_max, host.tcp.rto_slop, host.tcp.tries";
                 note(timers, "no retransmission timeout ran out");
             }
-            let over_tcp = || s.schemes.iter().filter(|s| matches!(s.transport, Transport::Tcp(_)));
             if over_tcp().all(|s| matches!(s.params, Params::Hpcc(_))) {
                 note("host.tcp.initial_window", "the window of HPCC over TCP is that of its scheme");
             }
@@ -282,7 +287,7 @@ fn is_of_one_class(spec: &Resolved, net: &Net) -> bool {
         return false;
     }
     let mut classes = BTreeSet::new();
-    for workload in spec.workloads.iter() {
+    for workload in &spec.workloads {
         classes.insert(workload.class);
         if let WorkloadKind::Flows(flows) = &workload.kind {
             if flows.file.is_some() {

@@ -601,6 +601,7 @@ fn settings_that_nothing_comes_of_are_named() {
     // Values that would matter: those are for `framing`, `hosts` and so on to find. Here a few that do not.
     for (name, text, changed) in [
         ("padded", star("new_reno", lossy), "framing.ack_header = '23B'"),
+        ("paced", star("cubic", lossy), "host.tcp.pacing = 'rate'"),
         ("pair", star("ndp", trims), "host.base_rtt = 'pair'"),
     ] {
         let bench = Bench::new(&format!("nothing-{name}"), text);
