@@ -181,6 +181,19 @@ def test_a_signal_while_the_command_line_is_loaded_is_told(number, flags):
         assert done.stderr == "interrupted: the command was not done\n"
 
 
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+def test_a_signal_after_the_end_changes_nothing(number):
+    """While Python tidied up, in which time passes too, it was killed, and nobody could see that all was done."""
+    code = (
+        "import os, signal, sys, paceline.__main__ as start\n"
+        "code = start.main()\n"
+        f"os.kill(os.getpid(), signal.{number})\n"
+        "sys.exit(code)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, "--version"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_signal_that_comes_twice_at_once_is_one(tmp_path):
     """As timeout(1) sends its own, to the process and to the group."""
     code = (

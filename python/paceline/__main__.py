@@ -19,7 +19,8 @@ def main() -> int:
     code = guard(command, as_json=JSON_FLAG in sys.argv)
     if code == ExitCode.OK:
         # All is done: a signal while Python tidies up would only change the exit code.
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
     return code
 
 
