@@ -476,6 +476,20 @@ def test_a_flow_without_its_ideal_is_told_before_anything_is_drawn(paceline, end
     assert contents("r") == before
 
 
+@pytest.mark.parametrize(
+    "name", ["summary.json", "flows.bin", "queries.bin", "links.csv", "scenario.toml", "alone.bin"]
+)
+def test_a_pipe_in_a_result_folder_keeps_nobody_waiting(ended, tmp_path, name):
+    shutil.copytree(ended / ("rpc" if name == "queries.bin" else "pfc"), tmp_path / "r")
+    (tmp_path / "r" / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / "r" / name)
+    command = [sys.executable, "-m", "paceline", "report", "r", "-q", "-o", "page"]
+    command += ["--baseline", "alone"] if name == "alone.bin" else []
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=60)
+    told = (done.returncode, done.stderr.count("\n"), f"r/{name}" in done.stderr)
+    assert told == (2, 1, True) or (name == "scenario.toml" and done.returncode == 0), done.stderr
+
+
 def test_a_run_removes_what_kills_have_left_in_its_folder(paceline):
     """Of a table or figure that the next run does not write, it lay there for ever."""
     Path("s.toml").write_text(GOOD)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paceline.errors import ResultsError
+from paceline.results.checked import open_file
 
 STATUS = ("not_started", "running", "finished", "failed")
 RUNNING, FINISHED, FAILED = 1, 2, 3
@@ -90,7 +91,7 @@ def read_flows(path: Path, *, complete: bool) -> NDArray[Any]:
         return empty  # killed before its first flow
     try:
         size = path.stat().st_size
-        with path.open("rb") as file:
+        with open_file(path) as file:
             header = file.read(_HEADER_BYTES)
     except OSError as error:
         raise ResultsError(path, f"cannot be read ({error.strerror})") from error
