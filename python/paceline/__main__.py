@@ -21,6 +21,10 @@ def main() -> int:
         # All is done: a signal while Python tidies up would only change the exit code.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
+    if code == ExitCode.INTERRUPTED:
+        # Python remembers a KeyboardInterrupt that ended text it executed, such as a dataclass is made by, and would
+        # end by SIGINT instead of this code. What it executes next makes it forget.
+        exec("")
     return code
 
 
