@@ -2,6 +2,7 @@
 
 import json
 import signal
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -187,3 +188,16 @@ def test_commands_that_are_told_can_be_pasted(paceline, tmp_path):
     (tmp_path / "incast.toml").rename("a b.toml")
     told = paceline("run", "a b.toml").out
     assert "`paceline report 'results/a b'` draws it" in told
+
+
+@pytest.mark.parametrize("name", ["r\x1b]0;hi\x07", "a\nb", "it's \x1b", "µ\x9b1m"])
+def test_names_of_folders_do_nothing_to_a_terminal(paceline, name):
+    """They were printed as they are: `ESC ]0;` renames the window."""
+    paceline("init", "incast")
+    run = paceline("run", "incast.toml", "-o", name)
+    told = run.out + paceline("report", name).out + paceline("report", name, ".", "-o", "x").err
+    told += paceline("sweep", "incast.toml", "-o", f"s{name}", "-j", "1").out
+    assert told.replace("\n", "").isprintable()
+    pasted = run.out.rpartition("result in ")[2].split("`")[1].removeprefix("paceline report ")
+    shell = ["bash", "-c", f"printf %s {pasted}"]
+    assert subprocess.run(shell, capture_output=True, text=True, check=True).stdout == name

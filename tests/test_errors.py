@@ -57,7 +57,7 @@ BAD = _native.input_error("is no rate", field="rate", value="fast", allowed="10G
         (InputError("made by hand"), 2, "input", "made by hand"),
         (errors.Failure("the program is missing"), 1, "failure", "the program is missing"),
         (errors.Interrupted("kept in results/x"), 130, "interrupted", "kept in results/x"),
-        (KeyboardInterrupt(), 130, "interrupted", "nothing was written"),
+        (KeyboardInterrupt(), 130, "interrupted", "the command was not done"),
         (PermissionError(13, "Permission denied", "results"), 1, "failure", "results: Permission denied"),
         (OSError(28, "No space left on device"), 1, "failure", "No space left on device"),
         (ZeroDivisionError("division by zero"), 1, "failure", "division by zero"),

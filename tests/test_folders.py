@@ -10,15 +10,19 @@ import resource
 import shutil
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
 import paceline as pl
-from bad_input_cases import GOOD, HEAD, TABLE
+from bad_input_cases import CONFIG, FLOW, GOOD, HEAD, NET, TABLE
 from paceline import _native
+from paceline.files import replacing, write
+from paceline.reproduce.store import Store
 
 
 def contents(folder: str) -> dict[str, bytes]:
@@ -408,3 +412,178 @@ def test_an_export_goes_into_a_regular_file_only(paceline, command):
         assert outcome.code in (1, 2)
         assert f" {told}: " in outcome.err
         assert {p: p.lstat().st_mode for p in Path().iterdir()} == before
+
+
+def as_killed(folder: Path) -> None:
+    """A folder as a run leaves it that is killed under way."""
+    edited(status="running", simulated_ps=0)(folder)
+    for table in folder.glob("*.csv"):
+        table.unlink()
+
+
+@pytest.mark.parametrize("size", [0, 10, 63, 64, 100])
+@pytest.mark.parametrize("name", ["flows.bin", "queries.bin"])
+def test_a_run_killed_before_its_records_were_written_opens(paceline, ended, name, size):
+    """The header of `queries.bin` came with the first records: a folder killed before could be read by nobody."""
+    shutil.copytree(ended / "rpc", "r")
+    as_killed(Path("r"))
+    data = Path("r", name).read_bytes()
+    if name == "flows.bin":
+        data = data[:16] + bytes(8) + data[24:]  # how many there are is known at the end
+    Path("r", name).write_bytes(data[:size])
+    assert {"flows.bin": pl.load("r").flows, "queries.bin": pl.load("r").queries}[name].rows == 0
+    outcome = paceline("report", "r", "-q")
+    assert (outcome.code, outcome.err) == (0, "")
+    table = Path("r", name.replace(".bin", ".csv")).read_text()
+    assert table.count("\n") == 1
+
+
+def test_records_begin_with_their_header_while_the_run_goes(tmp_path):
+    """Killed at that moment, it has to be a folder that opens."""
+    seen = []
+
+    def look(_snapshot: object) -> None:
+        seen.append([(tmp_path / "r" / name).read_bytes()[:8] for name in ("flows.bin", "queries.bin")])
+
+    pl.simulate(RPC.replace("200us", "3ms"), tmp_path / "r", progress=look)
+    assert seen[0] == [b"PACELFLW", b"PACELQRY"]
+
+
+def test_records_without_a_flow_are_checked_too(paceline, ended):
+    """A name was looked up by what stands in them: an IndexError."""
+    shutil.copytree(ended / "rpc", "r")
+    data = bytearray(Path("r/flows.bin").read_bytes())
+    first = next(at for at in range(64, len(data), 80) if data[at] == 0)
+    data[first + 2] = 3
+    Path("r/flows.bin").write_bytes(data)
+    with pytest.raises(pl.ResultsError, match=r"flows\.bin: scheme index 3 of no flow"):
+        pl.load("r")
+    assert paceline("report", "r", "-q", "-o", "page").code == 2
+
+
+def test_a_flow_without_its_ideal_is_told_before_anything_is_drawn(paceline, ended):
+    """The figures of the queries, and restored tables, were there already."""
+    shutil.copytree(ended / "rpc", "r")
+    as_killed(Path("r"))
+    data = bytearray(Path("r/flows.bin").read_bytes())
+    first = next(at for at in range(64, len(data), 80) if data[at])
+    data[first + 48 : first + 56] = bytes(8)
+    Path("r/flows.bin").write_bytes(data)
+    before = contents("r")
+    outcome = paceline("report", "r", "-q")
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert re.search(r"r/flows\.bin: flow \d+ has no ideal_sender_ps", outcome.err)
+    assert contents("r") == before
+
+
+@pytest.mark.parametrize(
+    "name", ["summary.json", "flows.bin", "queries.bin", "links.csv", "scenario.toml", "alone.bin"]
+)
+def test_a_pipe_in_a_result_folder_keeps_nobody_waiting(ended, tmp_path, name):
+    shutil.copytree(ended / ("rpc" if name == "queries.bin" else "pfc"), tmp_path / "r")
+    (tmp_path / "r" / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / "r" / name)
+    command = [sys.executable, "-m", "paceline", "report", "r", "-q", "-o", "page"]
+    command += ["--baseline", "alone"] if name == "alone.bin" else []
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=60)
+    told = (done.returncode, done.stderr.count("\n"), f"r/{name}" in done.stderr)
+    assert told == (2, 1, True) or (name == "scenario.toml" and done.returncode == 0), done.stderr
+
+
+def test_a_run_removes_what_kills_have_left_in_its_folder(paceline):
+    """Of a table or figure that the next run does not write, it lay there for ever."""
+    Path("s.toml").write_text(GOOD)
+    assert paceline("run", "s.toml", "--out", "r").code == 0
+    Path("r/figures").mkdir()
+    parts = [".ranks.csv.part", ".report.html.part", ".alone.bin.part", "figures/.slowdown_cdf.png.part"]
+    for name in parts:
+        Path("r", name).write_text("half")
+    Path("r/.mine.part").write_text("mine")
+    assert paceline("run", "s.toml", "--out", "r").code == 0
+    assert [name for name in parts if Path("r", name).exists()] == []
+    assert not Path("r/figures").exists()
+    assert Path("r/.mine.part").read_text() == "mine"
+
+
+def test_a_folder_may_be_reported_by_several_at_once(ended, tmp_path):
+    """Each moved away the files that the others were writing, half written."""
+    folder = tmp_path / "r"
+    shutil.copytree(ended / "pfc", folder)
+    (folder / "flows.csv").unlink()
+    command = [sys.executable, "-m", "paceline", "report", str(folder), "-q"]
+    several = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    assert [(process.communicate()[1], process.returncode) for process in several] == [("", 0)] * 4
+    assert not list(folder.rglob(".*"))
+
+
+def test_a_file_is_replaced_by_one_writer_at_a_time(tmp_path):
+    target = tmp_path / "x"
+    begun, go_on = Event(), Event()
+
+    def slow() -> None:
+        with replacing(target) as part:
+            part.write_text("slow")
+            begun.set()
+            assert go_on.wait(10)
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(slow)
+        assert begun.wait(10)
+        second = pool.submit(write, target, "fast")
+        time.sleep(0.1)
+        assert not second.done()
+        assert not target.exists()
+        go_on.set()
+        first.result(10)
+        second.result(10)
+    assert target.read_text() == "fast"
+    assert [p.name for p in tmp_path.iterdir()] == ["x"]
+
+
+def test_what_is_missing_while_a_lock_is_held_is_told(tmp_path):
+    """It was taken for the lock's own file, and the lock was waited for anew."""
+    folder = tmp_path / "f"
+    folder.mkdir()
+
+    def replaced() -> None:
+        with replacing(folder / "x") as part:
+            part.write_text("half")
+            shutil.rmtree(folder)
+
+    def made() -> None:
+        with Store(tmp_path / "c", "0" * 16).part("k"):
+            (tmp_path / "nowhere").read_text()
+
+    with pytest.raises(FileNotFoundError, match="f/x"):
+        replaced()
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        made()
+    assert not list((tmp_path / "c").rglob("*.lock"))
+
+
+def test_flows_are_simulated_alone_by_one_process_at_a_time(paceline, ended):
+    shutil.copytree(ended / "pfc", "r")
+    held = os.open("r/.alone.bin.part", os.O_RDWR | os.O_CREAT)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    outcome = paceline("report", "r", "-q", "--baseline", "alone", "-o", "page")
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert "r: another process is simulating its flows alone" in outcome.err
+    os.close(held)
+    assert paceline("report", "r", "-q", "--baseline", "alone", "-o", "page").code == 0
+    assert not Path("r/.alone.bin.part").exists()
+
+
+def test_the_hpcc_command_leaves_files_alone_that_another_run_writes(paceline):
+    """Both emptied the files and wrote into them."""
+    for name, text in {"config.txt": CONFIG, "net.txt": NET, "flow.txt": FLOW, "trace.txt": "0\n"}.items():
+        Path(name).write_text(text)
+    Path("out").mkdir()
+    Path("out/pfc.txt").write_text("of the other one")
+    held = os.open("out/pfc.txt", os.O_RDWR)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    outcome = paceline("hpcc", "config.txt", "-q")
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert "PFC_OUTPUT_FILE = out/pfc.txt: another run is writing it" in outcome.err
+    assert {p.name: p.read_text() for p in Path("out").iterdir()} == {"pfc.txt": "of the other one"}
+    os.close(held)
+    assert paceline("hpcc", "config.txt", "-q").code == 0

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -136,11 +137,100 @@ def test_an_interrupted_run_keeps_what_it_has(whole, tmp_path, paceline, number)
 
 
 def wait_for_flows(out: Path) -> None:
-    for _ in range(600):
-        if (out / "flows.bin").exists() and (out / "flows.bin").stat().st_size > 10_000:
-            return
-        time.sleep(0.02)
-    raise AssertionError("no flow was written within 12 s")
+    wait_until(lambda: (out / "flows.bin").exists() and (out / "flows.bin").stat().st_size > 10_000)
+
+
+def wait_until(there: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not there():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_where_nothing_is_simulated_ends_with_130_too(whole, tmp_path, number):
+    """SIGTERM ended a report with -15 and left half a figure; Ctrl-C ended it without a word."""
+    folder, _ = whole
+    command = [sys.executable, "-m", "paceline", "report", str(folder / "r"), "--out", "page", "-q"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_until((tmp_path / "page/figures").exists)
+    code, told = end(process, number)
+    assert (code, told) == (130, "interrupted: the command was not done\n")
+    assert not (tmp_path / "page/report.html").exists()
+    assert not list((tmp_path / "page").rglob(".*"))
+
+
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("flags", [(), ("--json-errors",)])
+@pytest.mark.parametrize("way", ["{}", "exec({!r})"])
+def test_a_signal_while_the_command_line_is_loaded_is_told(tmp_path, number, flags, way):
+    """There are a few tenths of a second before the first command begins; a trace came of it.
+
+    Where it ended text that is executed, such as a dataclass is made by, Python went on to end itself by SIGINT.
+    """
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "class Slow:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        f"        if name == 'paceline.cli': {way.format(f'os.kill(os.getpid(), signal.{number})')}\n"
+        "sys.meta_path.insert(0, Slow())\n"
+    )
+    command = [sys.executable, "-m", "paceline", *flags, "list"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 130
+    if flags:
+        assert json.loads(done.stderr) == {"error": "interrupted", "problem": "the command was not done"}
+    else:
+        assert done.stderr == "interrupted: the command was not done\n"
+
+
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+def test_a_signal_after_the_end_changes_nothing(number):
+    """While Python tidied up, in which time passes too, it was killed, and nobody could see that all was done."""
+    code = (
+        "import os, signal, sys, paceline.__main__ as start\n"
+        "code = start.main()\n"
+        f"os.kill(os.getpid(), signal.{number})\n"
+        "sys.exit(code)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, "--version"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_signal_that_comes_twice_at_once_is_one(tmp_path):
+    """As timeout(1) sends its own, to the process and to the group."""
+    code = (
+        "import os, signal, paceline as pl\n"
+        "told = []\n"
+        "def progress(snapshot):\n"
+        "    if snapshot['flows_done'] > 100 and not told:\n"
+        "        told.append(1)\n"
+        "        for _ in range(2): os.kill(os.getpid(), signal.SIGTERM)\n"
+        "try:\n"
+        f"    pl.simulate({LONG!r}, 'r', progress=progress)\n"
+        "except pl.SimulationInterrupted as stop:\n"
+        "    print(stop.results.status)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
+
+
+def test_a_worker_goes_by_the_first_signal_of_those_that_concern_it():
+    """A Ctrl-C reaches the whole group, and then the parent tells its workers: the second one killed them midway."""
+    code = (
+        "import os, signal\n"
+        "from paceline.interrupt import stop_on_signal\n"
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "with stop_on_signal(worker=True) as stop:\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    print(stop.made)\n"
+        "    for _ in range(3): os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    print(stop.made)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "False\nTrue\n")
 
 
 def test_ctrl_c_in_a_session_raises_with_what_was_simulated(tmp_path):

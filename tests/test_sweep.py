@@ -223,7 +223,14 @@ def test_the_predicted_cost_is_that_of_the_transport():
 def start_sweep(folder: Path, *more: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "paceline", "sweep", "long.toml", "--seeds", "4", "-j", "1", "--cache", "c", "-q"]
     return subprocess.Popen(
-        [*command, "--out", "out", *more], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [*command, "--out", "out", *more],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # Where this runs in the background of a shell, it is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 
@@ -236,15 +243,19 @@ def until_some_are_finished(cache: Path, process: subprocess.Popen[str]) -> None
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_a_disturbed_sweep_goes_on_where_it_was(tmp_path, number):
+@pytest.mark.parametrize(
+    ("number", "send"),
+    [(signal.SIGKILL, os.kill), (signal.SIGINT, os.kill), (signal.SIGINT, os.killpg), (signal.SIGTERM, os.killpg)],
+)
+def test_a_disturbed_sweep_goes_on_where_it_was(tmp_path, number, send):
     (tmp_path / "long.toml").write_text(LONG)
     process = start_sweep(tmp_path)
     until_some_are_finished(tmp_path / "c", process)
-    process.send_signal(number)
+    send(process.pid, number)
     _, told = process.communicate(timeout=60)
-    if number == signal.SIGINT:
+    if number != signal.SIGKILL:
         assert process.returncode == 130
+        assert not list((tmp_path / "c").glob("*/.parts/*")), "a worker was killed in the middle"
         assert re.search(r"interrupted: [1-3] of 4 runs are finished and kept in .*; the same command goes on", told)
     kept = stamps(tmp_path / "c")
     assert 1 <= len(kept) < 4

@@ -1,8 +1,32 @@
-"""``python -m paceline``: the same as the command ``paceline``."""
+"""The command ``paceline``, and ``python -m paceline``: light, so that an early Ctrl-C finds somebody to tell it."""
 
+import signal
 import sys
 
-from paceline.cli import main
+from paceline.errors import JSON_FLAG, ExitCode, guard
+from paceline.interrupt import take_sigterm_for_ctrl_c
+
+
+def main() -> int:
+    """Runs the command line in a process of its own and returns its exit code."""
+    take_sigterm_for_ctrl_c()
+
+    def command() -> int:
+        from paceline.cli import main as command_line
+
+        return command_line()
+
+    code = guard(command, as_json=JSON_FLAG in sys.argv)
+    if code == ExitCode.OK:
+        # All is done: a signal while Python tidies up would only change the exit code.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+    if code == ExitCode.INTERRUPTED:
+        # Python remembers a KeyboardInterrupt that ended text it executed, such as a dataclass is made by, and would
+        # end by SIGINT instead of this code. What it executes next makes it forget.
+        exec("")
+    return code
+
 
 if __name__ == "__main__":
     sys.exit(main())

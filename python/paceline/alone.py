@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from paceline import _native
 from paceline.errors import Interrupted, ResultsError
 from paceline.progress import Mode
+from paceline.results.checked import open_file
 from paceline.run import reporting
 
 FILE = "alone.bin"
@@ -53,7 +54,7 @@ def load(folder: Path, flows: int, *, threads: int = 1, progress: Mode = Mode.NO
     if not path.exists():
         simulate(folder, threads=threads, progress=progress)
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             header = file.read(_HEADER_BYTES)
     except OSError as error:
         raise ResultsError(path, f"cannot be read ({error.strerror})") from error

@@ -145,8 +145,8 @@ def _describe(error: BaseException) -> tuple[ExitCode, dict[str, Any], str]:
         parts = {"error": "input", "file": str(error.path), "problem": error.problem, "allowed": allowed}
         return ExitCode.BAD_INPUT, parts, f"error: {plain(str(error))}; allowed: {allowed}"
     if isinstance(error, KeyboardInterrupt | Interrupted):
-        problem = str(error) or "nothing was written"
-        return ExitCode.INTERRUPTED, {"error": "interrupted", "problem": problem}, f"interrupted: {problem}"
+        problem = str(error) or "the command was not done"
+        return ExitCode.INTERRUPTED, {"error": "interrupted", "problem": problem}, f"interrupted: {plain(problem)}"
     if isinstance(error, Failure):
         return _failure(str(error))
     if isinstance(error, OSError) and str(error):

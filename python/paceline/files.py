@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from paceline import _native
 
@@ -48,19 +49,46 @@ def read_input(path: Path, allowed: str, *, most: int) -> str:
 def replacing(path: Path) -> Iterator[Path]:
     """A path to write to; what was written there then takes the place of ``path``, or is removed after an error.
 
-    An OSError that names no file, as of a full disk, is made to name ``path``.
+    Waits for another process that replaces the same file. An OSError that names no file, as of a full disk, is made to
+    name ``path``.
     """
     part = path.with_name(f".{path.name}.part")
     try:
-        yield part
-        part.replace(path)
+        with _held(part):
+            try:
+                yield part
+                part.replace(path)
+            except BaseException:
+                with suppress(OSError):
+                    part.unlink()
+                raise
     except OSError as error:
         if error.errno is not None and error.filename in (None, str(part)):
             raise OSError(error.errno, error.strerror or str(error), str(path)) from error
         raise
-    finally:
-        with suppress(OSError):
-            part.unlink()
+
+
+@contextmanager
+def _held(part: Path) -> Iterator[None]:
+    """Holds a temporary file that others may want to write too; it is renamed or removed before it is let go.
+
+    Without that two reports of one folder took each other's files away, half written.
+    """
+    while True:
+        with part.open("ab") as file:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(file, fcntl.LOCK_EX)
+            if is_at(file, part):
+                yield
+                return
+
+
+def is_at(file: IO[bytes], path: Path) -> bool:
+    """Whether an open file is still the one that its path leads to: others may have renamed or removed it."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def write(path: Path, data: str | bytes) -> None:

@@ -2,9 +2,13 @@
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+SAME_S = 0.5
+"""Seconds after a signal in which another one is taken for the same: timeout(1), for one, sends its own twice."""
 
 
 class StopRequest:
@@ -14,9 +18,22 @@ class StopRequest:
         self.made = False
 
 
+def take_sigterm_for_ctrl_c() -> None:
+    """Makes SIGTERM raise ``KeyboardInterrupt`` from here on, in a process that is a command's.
+
+    By default it would end the process with another exit code than Ctrl-C, and leave temporary files. Does nothing
+    where SIGTERM is ignored, or handled already.
+    """
+    if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
 @contextmanager
-def stop_on_signal() -> Iterator[StopRequest]:
-    """Turns the first SIGINT or SIGTERM into a request to stop; a second one ends the program at once.
+def stop_on_signal(*, worker: bool = False) -> Iterator[StopRequest]:
+    """Turns the first SIGINT or SIGTERM into a request to stop; a later one ends the program at once.
+
+    Not so in the process of a ``worker``, which its parent tells as well as a terminal or a process group does: there
+    signals that are ignored stay so, and all after the first say nothing new.
 
     Signals reach the main thread only; in any other thread the request is never made.
     """
@@ -25,14 +42,22 @@ def stop_on_signal() -> Iterator[StopRequest]:
         yield request
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    if worker:
+        before = {number: handler for number, handler in before.items() if handler != signal.SIG_IGN}
+    first = 0.0
 
     def restore() -> None:
         for number, handler in before.items():
             signal.signal(number, handler)
 
-    def ask(_number: int, _frame: FrameType | None) -> None:
-        request.made = True
-        restore()
+    def ask(number: int, _frame: FrameType | None) -> None:
+        nonlocal first
+        now = time.monotonic()
+        if not request.made:
+            request.made, first = True, now
+        elif not worker and now - first > SAME_S:
+            restore()
+            signal.raise_signal(number)
 
     for number in before:
         signal.signal(number, ask)

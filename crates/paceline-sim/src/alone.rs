@@ -13,7 +13,7 @@
 mod way;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::error::{InputError, RunError};
 use crate::net::Net;
 use crate::record::{FlowRecord, Status};
 use crate::results::flow_file::Records;
-use crate::results::{ALONE_FILE, Summary, read_summary};
+use crate::results::{ALONE_FILE, Summary, hold, part_of, read_summary};
 use crate::scenario::{FailureConfig, QueueRecords, RecordConfig, Scenario, Stop};
 use crate::spec::parse;
 use crate::workload::{FlowSpec, FlowTable};
@@ -69,8 +69,16 @@ pub fn compute(
     threads: usize,
     watch: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<bool, RunError> {
-    let part = folder.join(format!(".{ALONE_FILE}.part"));
-    let result = fill(folder, &part, version, threads, watch).and_then(|complete| {
+    // First of all whether it is a folder to write into.
+    check_run(folder, &read_summary(folder)?, version)?;
+    let part = folder.join(part_of(ALONE_FILE));
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(&part)?;
+    // Not waited for: it may take long.
+    if !hold::try_take(&file)? || !hold::is_at(&file, &part) {
+        let error = InputError::new("another process is simulating its flows alone").file(folder.display().to_string());
+        return Err(error.allowed("one at a time; when it is done its result will be used").into());
+    }
+    let result = fill(folder, &file, threads, watch).and_then(|complete| {
         if complete {
             std::fs::rename(&part, folder.join(ALONE_FILE))?;
         }
@@ -82,15 +90,8 @@ pub fn compute(
     result
 }
 
-fn fill(
-    folder: &Path,
-    part: &Path,
-    version: &str,
-    threads: usize,
-    watch: &mut dyn FnMut(u64, u64) -> bool,
-) -> Result<bool, RunError> {
+fn fill(folder: &Path, part: &File, threads: usize, watch: &mut dyn FnMut(u64, u64) -> bool) -> Result<bool, RunError> {
     let summary = read_summary(folder)?;
-    check_run(folder, &summary, version)?;
     let file = folder.join("scenario.toml");
     let name = file.display().to_string();
     let text = crate::input::read(&file, 4 << 20);
@@ -101,7 +102,8 @@ fn fill(
     let mut ways = Ways::new(Net::new(Arc::new(bare.clone()))?);
     let mut records = Records::open(&folder.join("flows.bin"))?;
     let total = summary.flows.total;
-    let mut out = BufWriter::with_capacity(1 << 16, File::create(part)?);
+    part.set_len(0)?;
+    let mut out = BufWriter::with_capacity(1 << 16, part);
     write_header(&mut out, total)?;
     let mut done = 0u64;
     let mut known: BTreeMap<Key, Fct> = BTreeMap::new();
@@ -165,7 +167,7 @@ fn changed(folder: &Path, id: u64) -> InputError {
     InputError::new("the scenario's flows are no longer those of the run: has an input file changed?")
         .file(folder.join("scenario.toml").display().to_string())
         .field("workloads")
-        .value(format!("flow {id}"))
+        .value(format!("flow {id} of flows.bin"))
         .allowed("input files as they were when the run was made")
 }
 

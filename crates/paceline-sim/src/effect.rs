@@ -1,15 +1,19 @@
 //! Settings that changed nothing in a run, and how one can tell.
 
+use std::collections::BTreeSet;
+
 use paceline_proto::cc::Params;
+use paceline_proto::transport::tcp::Pacing;
 use paceline_proto::units::{Duration, Time};
 
 use crate::net::Net;
 use crate::programs::{Connections, Kind};
-use crate::scenario::{BufferModel, PathChoice, Transport};
+use crate::scenario::{BufferModel, PathChoice, Scheme, Transport};
 use crate::spec::run::Interval;
 use crate::spec::scheme::proactive::FirstRtt;
 use crate::spec::scheme::{Control, Window};
 use crate::spec::value::Value as _;
+use crate::spec::workload::{IncastMode, RpcMode, Sizes, WorkloadKind};
 use crate::spec::{Resolved, parse};
 
 /// A scenario that leaves all to defaults.
@@ -47,7 +51,10 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
         }
     } else if let Some(pfc) = &s.switch.pfc {
         if c.pause_frames == 0 && c.drops_buffer == 0 {
-            note("switch.pfc (all thresholds), switch.buffer", "no threshold was reached: no pause, no drop");
+            note(
+                "switch.pfc (all thresholds), switch.buffer, switch.model",
+                "no threshold was reached: no pause, no drop",
+            );
         }
         note("switch.egress_alpha", "with PFC the buffer belongs to ingress ports");
         let per_port = s.switch.model == BufferModel::PerPort;
@@ -89,11 +96,14 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
     }
     ecn(spec, net, &mut note);
     if s.switch.qcn.is_none() {
-        if s.adapter.is_some() {
-            note("host.qcn", "switch.qcn.enabled is false");
-        }
+        note("host.qcn", "switch.qcn.enabled is false");
     } else if c.notifications == 0 {
         note("switch.qcn, host.qcn", "no frame that was sampled found a queue above the set point");
+    }
+    framing(net, &mut note);
+    for (i, workload) in spec.workloads.iter().enumerate() {
+        once(i, &workload.kind, &mut note);
+        one_size(i, &workload.kind, &mut note);
     }
     for program in s.programs.iter() {
         if let Kind::Mpi(w) = &program.kind
@@ -127,12 +137,30 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
             let why = if marks { "no packet was marked" } else { "neither switch.ecn nor switch.red is enabled" };
             note("host.tcp.ecn", why);
         }
+        let lost = c.drops_buffer + c.drops_wire + c.drops_link_down + c.retransmitted > 0;
+        if !lost && s.routing.choice != PathChoice::Spray && net.failures.is_none() {
+            let settings = "host.tcp.sack, host.tcp.dup_thresh, host.tcp.limited_transmit, host.tcp.reassembly_limit";
+            note(settings, "nothing was lost, and nothing overtaken");
+        }
+        let over_tcp = || s.schemes.iter().filter(|s| matches!(s.transport, Transport::Tcp(_)));
+        let paced = |t: &Transport| matches!(t, Transport::Tcp(p) if p.pacing == Pacing::Rate);
+        if over_tcp().any(|s| paced(&s.transport)) && !over_tcp().any(|s| matches!(s.params, Params::Hpcc(_))) {
+            note("host.tcp.pacing", "\"rate\" is that of the controller, and only HPCC over TCP has one");
+        }
         let inherits = |t: &Transport| matches!(t, Transport::Tcp(p) if p.host_cache);
         if !s.schemes.iter().any(|s| inherits(&s.transport)) {
             note("host.tcp.inherit_cwnd", "host.tcp.host_cache is false");
         }
         if !stays_open {
             note("host.tcp.idle_restart", "a connection carries one flow, which never pauses");
+            if net.message_counters().is_some_and(|c| c.timeouts == 0) {
+                let timers =
+                    "host.tcp.rto_initial, host.tcp.rto_min, host.tcp.rto_max, host.tcp.rto_slop, host.tcp.tries";
+                note(timers, "no retransmission timeout ran out");
+            }
+            if over_tcp().all(|s| matches!(s.params, Params::Hpcc(_))) {
+                note("host.tcp.initial_window", "the window of HPCC over TCP is that of its scheme");
+            }
         }
     } else if messages {
         note(
@@ -141,17 +169,29 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
         );
         note("workloads.class, workloads.rate_cap", "the transport chooses classes and rates");
     } else {
-        note("host.tcp, host.adapter, host.qcn", "no scheme of this run is over TCP");
+        note("host.tcp, host.adapter", "no scheme of this run is over TCP");
         if !stays_open {
             note("host.idle_restart", "no connection stays open (kind = \"rpc\")");
         }
     }
     for (name, scheme) in &spec.schemes {
         first_rtt(name, &scheme.cc, &mut note);
+        unmarked(name, &scheme.cc, net, &mut note);
+    }
+    if messages {
+        note("quirks.line_rate_pacing", "it is about the pacing of RDMA, which no scheme of this run is over");
+    } else if net.timeouts == 0 && spec.schemes.iter().all(|(_, s)| has_no_window(&s.cc)) {
+        // The timeout that is made from it did not run out.
+        note("host.base_rtt", "no scheme of this run has a window, and no retransmission timeout ran out");
+    }
+    if s.host.own_base_rtt && messages && !tcp && !udp {
+        note("host.base_rtt", "the transport goes by the network's base RTT, or a time, not by that of each pair");
     }
     let shapes = s.schemes.iter().any(|s| matches!(s.transport, Transport::ExpressPass { .. }));
     if s.switch.trimming.is_some() || shapes {
         note("switch.scheduler", "ports that trim or shape credits have an order of their own");
+    } else if is_of_one_class(spec, net) {
+        note("switch.scheduler", "all packets are of one class");
     }
     let express = s.schemes.iter().find(|s| matches!(s.transport, Transport::ExpressPass { .. }));
     if let (Some(scheme), Some(0)) = (express, net.message_counters().map(|c| c.blind_stops)) {
@@ -165,8 +205,8 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
         note("host.nack_interval", "no packet was missing");
     }
     match s.routing.choice {
-        PathChoice::Spray => note("routing.salt", "sprayed packets draw their path"),
         _ if !net.routes.has_choice() => note("routing", "every pair of hosts has one shortest path"),
+        PathChoice::Spray => note("routing.salt", "sprayed packets draw their path"),
         PathChoice::DModK | PathChoice::SModK => note("routing.salt", "the numbers of hosts choose paths, no hash"),
         PathChoice::FlowHash => {}
     }
@@ -209,6 +249,9 @@ fn disabled(spec: &Resolved, note: &mut impl FnMut(&str, &str)) {
 /// Series thinner than asked for, and followed flows that no sample met.
 fn series(spec: &Resolved, net: &Net, note: &mut impl FnMut(&str, &str)) {
     let (asked, taken) = (&spec.records.series, net.series());
+    if asked.interval == Interval::Off {
+        note("records.series.samples, records.series.busiest", "records.series.interval is off");
+    }
     if let Interval::Every(interval) = asked.interval
         && interval != DEFAULT_INTERVAL
         && taken.interval > interval.0
@@ -235,6 +278,101 @@ fn series(spec: &Resolved, net: &Net, note: &mut impl FnMut(&str, &str)) {
     for (by, why, ids) in told {
         note(&by, &format!("{why} flow {}", ids.join(", ")));
     }
+}
+
+/// Whether queues hold packets of one class only, answers and notifications too.
+fn is_of_one_class(spec: &Resolved, net: &Net) -> bool {
+    let s = &net.scenario;
+    if s.host.ack_priority || s.switch.qcn.is_some() || s.schemes.iter().any(|s| s.transport.classes().is_some()) {
+        return false;
+    }
+    let mut classes = BTreeSet::new();
+    for workload in &spec.workloads {
+        classes.insert(workload.class);
+        if let WorkloadKind::Flows(flows) = &workload.kind {
+            if flows.file.is_some() {
+                return false; // it may name classes of its own
+            }
+            classes.extend(flows.rows.iter().filter_map(|row| row.class));
+        }
+    }
+    classes.len() == 1
+}
+
+/// Whether a controller goes by no window, and by nothing else that comes from the base RTT.
+fn has_no_window(cc: &Control) -> bool {
+    matches!(cc, Control::Fixed(_) | Control::Dcqcn(_) | Control::Timely(_)) && cc.window() == Window::Off
+}
+
+/// Periods of what takes place once.
+fn once(i: usize, kind: &WorkloadKind, note: &mut impl FnMut(&str, &str)) {
+    let (field, times) = match kind {
+        WorkloadKind::Incast(incast) => match &incast.mode {
+            IncastMode::Synchronous(mode) => ("count", mode.count),
+            IncastMode::Staggered(mode) => ("count", mode.count),
+            IncastMode::Poisson(_) => return,
+        },
+        WorkloadKind::Permutation(w) => ("rounds", w.rounds),
+        WorkloadKind::AllToAll(w) => ("rounds", w.rounds),
+        _ => return,
+    };
+    if times == 1 {
+        note(&format!("workloads.{i}.period"), &format!("workloads.{i}.{field} is 1"));
+    }
+}
+
+/// Which mean the load is of, where all sizes are equal.
+fn one_size(i: usize, kind: &WorkloadKind, note: &mut impl FnMut(&str, &str)) {
+    let sizes = match kind {
+        WorkloadKind::Poisson(w) => &w.sizes,
+        WorkloadKind::Incast(w) if matches!(w.mode, IncastMode::Poisson(_)) => &w.sizes,
+        WorkloadKind::Rpc(w) if matches!(w.mode, RpcMode::Open(_)) => &w.sizes,
+        _ => return,
+    };
+    if matches!(sizes, Sizes::Fixed(_)) {
+        note(&format!("workloads.{i}.load.mean"), &format!("workloads.{i}.sizes is one size"));
+    }
+}
+
+/// Sizes of answers that there are none of, or that are padded anyway.
+fn framing(net: &Net, note: &mut impl FnMut(&str, &str)) {
+    let s = &net.scenario;
+    if s.schemes.iter().all(|s| matches!(s.transport, Transport::Udp(_))) {
+        note("framing.ack_header", "UDP answers nothing");
+        return;
+    }
+    let telemetry = s.schemes.iter().map(Scheme::telemetry_bytes).max().unwrap_or(0);
+    if s.framing.ack_header + telemetry <= s.framing.min_frame {
+        let why = format!("answers are padded to framing.min_frame, {} B", s.framing.min_frame);
+        note("framing.ack_header", &why);
+    }
+}
+
+/// Parameters of controllers that go by marks, where there was none.
+fn unmarked(name: &str, cc: &Control, net: &Net, note: &mut impl FnMut(&str, &str)) {
+    if net.counters.marks > 0 {
+        return;
+    }
+    let unused: &[&str] = match cc {
+        Control::Dcqcn(_) => &[
+            "preset",
+            "g",
+            "alpha_interval",
+            "decrease_interval",
+            "increase_interval",
+            "fast_recovery",
+            "ai_rate",
+            "hai_rate",
+            "min_rate",
+            "clamp_target_rate",
+            "cnp_interval",
+            "variable_window",
+        ],
+        Control::Dctcp(_) => &["g", "ai_rate", "min_rate", "variable_window"],
+        _ => return,
+    };
+    let fields: Vec<String> = unused.iter().map(|field| format!("schemes.{name}.{field}")).collect();
+    note(&fields.join(", "), "no packet was marked");
 }
 
 /// Settings that mean something only with another `first_rtt`.

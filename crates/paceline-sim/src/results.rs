@@ -4,12 +4,12 @@
 //! id; the CSV files are made from it and from the network's counters at the end, or after a kill by [`restore`].
 
 pub mod flow_file;
-mod hold;
+pub(crate) mod hold;
 pub mod mpi;
 pub mod query_file;
 pub mod tables;
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -306,6 +306,7 @@ impl Folder {
         // The summary, by which the folder is known, goes last and is then written first.
         for name in tables::FILES.into_iter().chain(OTHER_FILES) {
             remove(&path.join(name))?;
+            remove(&path.join(part_of(name)))?;
         }
         if let Ok(figures) = fs::read_dir(path.join("figures")) {
             for figure in figures {
@@ -332,7 +333,13 @@ impl Folder {
     }
 
     /// Writes a whole file so that it is either the old or the new one, never half.
+    ///
+    /// # Errors
+    /// A full disk, and a folder that has been removed since; one that is there in its place is another run's.
     pub fn replace(&self, name: &str, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        if !self.hold.is_at(&self.path) {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "the folder was removed during the run"));
+        }
         replace(&self.path, name, write)
     }
 
@@ -351,7 +358,10 @@ const OTHER_FILES: [&str; 4] = ["scenario.toml", "report.html", "flows.parquet",
 pub const ALONE_FILE: &str = "alone.bin";
 
 fn is_figure(path: &Path) -> bool {
-    path.extension().is_some_and(|e| e == "png" || e == "pdf" || e == "svg")
+    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    // One of which only a part was written is nobody's either.
+    let whole = name.strip_prefix('.').and_then(|name| name.strip_suffix(".part")).unwrap_or(&name);
+    Path::new(whole).extension().is_some_and(|e| e == "png" || e == "pdf" || e == "svg")
 }
 
 /// Whether a run into a folder replaces what is at this path in it.
@@ -367,7 +377,7 @@ fn is_ours(path: &Path) -> io::Result<bool> {
         return Ok(value.get("schema_version").is_some());
     }
     for entry in fs::read_dir(path)? {
-        if entry?.file_name() != ".summary.json.part" {
+        if entry?.file_name() != *part_of("summary.json") {
             return Ok(false);
         }
     }
@@ -381,11 +391,17 @@ fn remove(file: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes `name` in `folder` through a temporary file.
+/// The file that what will be `name` is written to, which a kill may leave behind.
+pub(crate) fn part_of(name: &str) -> String {
+    format!(".{name}.part")
+}
+
+/// Writes `name` in `folder` through a temporary file, of which one writer at a time has hold.
 fn replace(folder: &Path, name: &str, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let temporary = folder.join(format!(".{name}.part"));
+    let temporary = folder.join(part_of(name));
+    let part = hold::take_part(&temporary)?;
     let result = (|| {
-        let mut out = BufWriter::with_capacity(1 << 16, File::create(&temporary)?);
+        let mut out = BufWriter::with_capacity(1 << 16, &part);
         write(&mut out)?;
         out.flush()?;
         fs::rename(&temporary, folder.join(name))
@@ -439,4 +455,28 @@ pub fn restore(folder: &Path) -> Result<(), RunError> {
 fn names(summary: &Summary) -> (Vec<String>, Vec<String>) {
     let schemes = summary.schemes.iter().map(|s| s["name"].as_str().unwrap_or_default().to_string());
     (schemes.collect(), summary.groups.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tables of a run whose folder somebody removed came into that of the run that was started in its place.
+    #[test]
+    fn a_run_does_not_write_into_the_folder_that_took_the_place_of_its_own() {
+        let path = std::env::temp_dir().join(format!("paceline-hold-{}", std::process::id()));
+        let first = Folder::create(&path).expect("a folder");
+        first.write_summary(&Summary::default()).expect("written");
+        fs::remove_dir_all(&path).expect("removed");
+        assert!(first.write_summary(&Summary::default()).is_err());
+        assert!(!path.exists(), "made again");
+        let second = Folder::create(&path).expect("nobody holds the new one");
+        let named =
+            |name: &str| Summary { schema_version: SCHEMA_VERSION, name: name.to_string(), ..Summary::default() };
+        second.write_summary(&named("second")).expect("written");
+        let error = first.write_summary(&named("first")).expect_err("not its own");
+        assert!(error.to_string().contains("removed during the run"), "{error}");
+        assert_eq!(read_summary(&path).expect("a summary").name, "second");
+        fs::remove_dir_all(&path).expect("removed");
+    }
 }

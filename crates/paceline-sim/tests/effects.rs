@@ -557,3 +557,57 @@ fn settings_of_another_first_rtt_are_named() {
         }
     }
 }
+
+/// A knob that can do nothing in a run is named, and so is one that nothing in the run came to: whoever turns it is told.
+#[test]
+fn settings_that_nothing_comes_of_are_named() {
+    let star = |cc: &str, more: &str| {
+        let incast = "[[workloads]]\nkind = 'incast'\nsenders = 3\nsizes = '20KB'\nreceiver = 0\n";
+        format!("[topology]\nkind = 'star'\nhosts = 4\n[schemes.s]\ncc = '{cc}'\n{incast}{more}")
+    };
+    let shuffle =
+        "[[workloads]]\nkind = 'permutation'\nsizes = '9KB'\n[[workloads]]\nkind = 'all_to_all'\nsizes = '9KB'\n";
+    let poisson = "[[workloads]]\nkind = 'poisson'\nsizes = '9KB'\nmax_flows = 9\n";
+    let lossy = "[switch.pfc]\nenabled = false\n";
+    let trims = "[switch.pfc]\nenabled = false\n[switch.trimming]\nenabled = true\n";
+    let off = "[records.series]\ninterval = 'off'\n";
+    let timers = ["host.tcp.rto_initial", "host.tcp.rto_max", "host.tcp.rto_slop", "host.tcp.tries"];
+    let of_marks = ["schemes.s.preset", "schemes.s.g", "schemes.s.ai_rate", "schemes.s.min_rate", "host.base_rtt"];
+    let cases: [(&str, String, &[&str]); 12] = [
+        ("hpcc", star("hpcc", shuffle), &["workloads.0.period", "workloads.1.period", "workloads.2.period"]),
+        ("still", star("hpcc", ""), &["switch.scheduler", "switch.model", "switch.buffer", "routing.choice"]),
+        ("sizes", star("hpcc", poisson), &["workloads.1.load.mean"]),
+        ("series", star("hpcc", off), &["records.series.samples", "records.series.busiest"]),
+        ("dcqcn", star("dcqcn", ""), &of_marks),
+        ("dctcp", star("dctcp", ""), &["schemes.s.g", "schemes.s.ai_rate", "schemes.s.min_rate"]),
+        ("tcp", star("new_reno", lossy), &timers),
+        ("whole", star("new_reno", lossy), &["host.tcp.sack", "host.tcp.dup_thresh", "host.tcp.reassembly_limit"]),
+        ("acks", star("new_reno", lossy), &["host.qcn.gain", "host.qcn.limiter", "quirks.line_rate_pacing"]),
+        ("probes", star("hpcc_tcp", ""), &["host.tcp.initial_window"]),
+        ("udp", star("udp", ""), &["framing.ack_header", "host.qcn.timer"]),
+        ("ndp", star("ndp", trims), &["quirks.line_rate_pacing", "host.qcn.timer"]),
+    ];
+    for (name, text, paths) in cases {
+        let bench = Bench::new(&format!("nothing-{name}"), text);
+        for path in paths {
+            let general: Vec<String> =
+                path.split('.').map(|part| if part.parse::<u8>().is_ok() { "*" } else { part }.to_string()).collect();
+            let general = general.join(".").replace("schemes.s.", "schemes.*.");
+            let field = FIELDS.iter().find(|f| f.path == general).unwrap_or_else(|| panic!("{general}"));
+            let verdict = bench.try_field(path, field.row.ty);
+            assert_eq!(verdict, Verdict::Named, "{name}: {path}: {:?}", bench.ran.without_effect);
+        }
+    }
+    // Values that would matter: those are for `framing`, `hosts` and so on to find. Here a few that do not.
+    for (name, text, changed) in [
+        ("padded", star("new_reno", lossy), "framing.ack_header = '23B'"),
+        ("paced", star("cubic", lossy), "host.tcp.pacing = 'rate'"),
+        ("pair", star("ndp", trims), "host.base_rtt = 'pair'"),
+    ] {
+        let bench = Bench::new(&format!("nothing-{name}"), text);
+        let spec = parse(&bench.text, "flipped", &[changed.replace(" = ", "=").replace('\'', "\"")]).unwrap();
+        let flipped = ran(spec, &bench.out.join("flipped")).unwrap();
+        assert_eq!(flipped.flows, bench.ran.flows, "{name}");
+        assert!(names(&flipped.without_effect, changed.split(" = ").next().unwrap()), "{name}");
+    }
+}

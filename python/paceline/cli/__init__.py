@@ -41,7 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def command() -> object:
         _check(rest)
-        return app(args=rest, prog_name="paceline", standalone_mode=False)
+        ended = app(args=rest, prog_name="paceline", standalone_mode=False)
+        if ended == errors.ExitCode.INTERRUPTED:
+            raise KeyboardInterrupt  # typer returns this number for one, and says nothing
+        return ended
 
     return errors.guard(command, as_json=as_json)
 

@@ -11,8 +11,18 @@ from paceline.errors import Failure, Interrupted
 
 
 def command(name: str, path: Path) -> str:
-    """A command of ours for a file or folder, as a shell takes it."""
-    return f"paceline {name} {shlex.quote(str(path))}"
+    """A command of ours for a file or folder, as a shell takes it, in printable characters."""
+    text = str(path)
+    if text.isprintable():
+        return f"paceline {name} {shlex.quote(text)}"
+    # Bash's way to write all others, byte by byte.
+    kept = ""
+    for c in text:
+        if c in "\\'":
+            kept += f"\\{c}"
+        else:
+            kept += c if c.isprintable() else "".join(f"\\x{byte:02x}" for byte in c.encode())
+    return f"paceline {name} $'{kept}'"
 
 
 def print_json(value: dict[str, Any]) -> None:

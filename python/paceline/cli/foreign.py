@@ -7,6 +7,7 @@ import typer
 
 from paceline import _native
 from paceline.cli.endings import command, raise_unless_ended, tell_summary
+from paceline.errors import plain
 from paceline.options import JsonErrors, Progress, Quiet, naming
 from paceline.progress import Mode
 from paceline.words import many
@@ -125,4 +126,5 @@ def htsim(
 
     made = convert(matrix, topo, out, Options(mtu, cwnd, queue, linkspeed), force=force)
     print(f"{many(made.hosts, 'host')}, {many(made.connections, 'flow')}")
-    print(f"{made.scenario} and {made.flows} written; `{command('run', made.scenario)}` runs them")
+    both = plain(f"{made.scenario} and {made.flows}")
+    print(f"{both} written; `{command('run', made.scenario)}` runs them")

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from paceline.cli.endings import print_json
+from paceline.errors import plain
 from paceline.options import AsJson, JsonErrors, naming
 
 
@@ -93,7 +94,7 @@ def export(
         print_json(found)
         return
     print("\n".join(mpi.lines(found)))
-    print(f"{target} written")
+    print(f"{plain(str(target))} written")
 
 
 def info(

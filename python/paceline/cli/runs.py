@@ -6,6 +6,7 @@ from typing import Annotated, Any, get_args
 import typer
 
 from paceline.cli.endings import command, raise_unless_ended, tell_summary
+from paceline.errors import plain
 from paceline.options import Baseline, JsonErrors, Overrides, Progress, Quiet, ScenarioFile, Side, naming
 from paceline.progress import Mode
 
@@ -64,7 +65,7 @@ def run(
     if not quiet:
         given = given_settings(read_scenario(scenario), overrides or ())
         tell_summary(summary, given=given, received=_received(summary, folder))
-        print(f"result in {folder}; `{command('report', folder)}` draws it")
+        print(f"result in {plain(str(folder))}; `{command('report', folder)}` draws it")
     raise_unless_ended(summary, f"the result until then is in {folder}")
 
 
@@ -198,4 +199,4 @@ def report(
         if lost:
             print(lost.plain())
         print(tables.figures_table(runs, side))
-        print(page)
+        print(plain(str(page)))

@@ -8,6 +8,7 @@ import typer
 
 from paceline import _native, files
 from paceline.cli.endings import command, print_json
+from paceline.errors import plain
 from paceline.options import AsJson, JsonErrors, Overrides, ScenarioFile
 
 
@@ -91,7 +92,7 @@ def init(
     path = Path(f"{name}.toml")
     files.check_new(path, force=force)
     files.write(path, text)
-    print(f"{path} written; `{command('run', path)}` runs it")
+    print(f"{plain(str(path))} written; `{command('run', path)}` runs it")
 
 
 def list_(as_json: AsJson = False, _json_errors: JsonErrors = False) -> None:

@@ -45,6 +45,7 @@ def write_report(
     # A table that is malformed would be met after some figures have been replaced.
     for run in runs:
         run.read_all()
+        run.slowdown(baseline, side)
     page = Page(runs, out.parent / "figures" if paper_figures else None, baseline, side)
     sections = [part(page) for part in (programs, asked, slowdown, fct, queues, followed, links)]
     sections.append(Section("counters", "Counters", tables=figures_tables(runs, side)))

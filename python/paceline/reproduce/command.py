@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paceline import _native, files
-from paceline.errors import Failure, Interrupted
+from paceline.errors import Failure, Interrupted, plain
 from paceline.experiments import chosen, experiments
 from paceline.options import Sweeping, naming
 from paceline.reproduce.executors import open_executor
@@ -71,18 +71,18 @@ def reproduce(
         page = write_experiment(j, folder / j.experiment.id)
         if not as_json and not how.quiet:
             print(brief_table(j.verdicts, f"{j.experiment.id}: {j.experiment.title}").plain())
-            print(f"{counts_text(j.verdicts)}; {page}\n")
+            print(f"{counts_text(j.verdicts)}; {plain(str(page))}\n")
     if everything:
         page = write_scoreboard(judged, [] if update else changed, folder)
         if not as_json and not how.quiet:
-            print(f"{counts_text([v for j in judged for v in j.verdicts])}; {page}")
+            print(f"{counts_text([v for j in judged for v in j.verdicts])}; {plain(str(page))}")
     if as_json:
         print(json.dumps(to_json(judged, changed), indent=2))
     failed = [f"{j.experiment.id}: {problem}" for j in judged if not j.verdicts for problem in j.problems]
     if failed:
         raise Failure("runs failed:\n  " + "\n  ".join(failed))
     if changed and update and not how.quiet and not as_json:
-        print(f"{path}: {len(changed)} verdicts rewritten")
+        print(f"{plain(str(path))}: {len(changed)} verdicts rewritten")
     if changed and not update:
         listed = "\n  ".join(changed)
         raise Failure(f"verdicts differ from {path} (--update rewrites it):\n  {listed}")
@@ -139,7 +139,7 @@ def sweep(
     runs, failed = _run_all(made, Store(how.cache), how, scenario.stem)
     written = write_table(tidy(runs), folder)
     if not how.quiet:
-        print(f"{many(len(made), 'run')}; {', '.join(map(str, written))}")
+        print(f"{many(len(made), 'run')}; {plain(', '.join(map(str, written)))}")
     if failed is not None:
         raise failed
 
@@ -184,7 +184,11 @@ def size_buffers(
         print(sizing.everything(found).plain())
         print(
             "\n".join(
-                [*sizing.remarks(runs, found), *remarks, f"{many(len(runs), 'run')}; {', '.join(map(str, written))}"]
+                [
+                    *sizing.remarks(runs, found),
+                    *remarks,
+                    f"{many(len(runs), 'run')}; {plain(', '.join(map(str, written)))}",
+                ]
             )
         )
     if failed is not None:

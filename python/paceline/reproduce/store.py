@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import os
 import shutil
 import tomllib
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ from uuid import uuid4
 
 from paceline import _native
 from paceline.errors import ResultsError
-from paceline.files import open_input
+from paceline.files import is_at, open_input
 
 DEFAULT = Path("results") / "cache"
 """Beside the other results, in the current directory: it grows to gigabytes, and is found, and deleted, there."""
@@ -154,10 +153,10 @@ def _locked(path: Path) -> Iterator[None]:
         with path.open("wb") as file:
             with suppress(OSError):  # a file system without locks: nothing is ever cleared up there
                 fcntl.flock(file, fcntl.LOCK_EX)
-            with suppress(FileNotFoundError):
-                if os.fstat(file.fileno()).st_ino == path.stat().st_ino:
-                    try:
-                        yield
-                    finally:
-                        path.unlink(missing_ok=True)
-                    return
+            # Outside of this question: what the run itself does not find is its own error.
+            if is_at(file, path):
+                try:
+                    yield
+                finally:
+                    path.unlink(missing_ok=True)
+                return

@@ -173,6 +173,10 @@ class _Drive:
             if self.running and isinstance(self.executor, LocalProcesses):
                 self.executor.terminate_workers()
         if self.stop.made:
+            if self.local:
+                # What a worker was killed in the middle of would lie there until the next sweep.
+                wait(self.running)
+                self.store.clear_parts()
             kept = f"{self.cached + self.done} of {self.of} runs are finished and kept"
             raise SweepInterrupted(f"{kept} in {self.store.folder}; the same command goes on from there")
         return self.failures

@@ -45,7 +45,7 @@ def run_task(task: Task) -> str:
     store = Store(Path(task.store), task.digest)
     if store.has(task.key):
         return "there already"
-    with store.part(task.key) as part, stop_on_signal() as stop:
+    with stop_on_signal(worker=True) as stop, store.part(task.key) as part:
         last = -NOTE_INTERVAL_S
 
         def report(snapshot: Snapshot) -> bool:

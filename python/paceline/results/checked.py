@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 from paceline.errors import ResultsError, cut
 
@@ -123,8 +124,15 @@ def read_summary(path: Path) -> dict[str, Any]:
     return summary
 
 
+def open_file(path: Path) -> BinaryIO:
+    """Opens a file of a result folder; ResultsError for a pipe or a device, which could keep us waiting."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise ResultsError(path, "is not a file")
+    return path.open("rb")
+
+
 def _read(path: Path) -> bytes:
-    with path.open("rb") as file:
+    with open_file(path) as file:
         text = file.read(_MOST_BYTES + 1)
     if len(text) > _MOST_BYTES:
         raise ResultsError(path, f"holds more than {_MOST_BYTES} bytes")

@@ -7,7 +7,7 @@ import tomllib
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from paceline.summary import mpi_lines
 
 Baseline = Literal["line_rate", "hpcc", "alone"]
 Side = Literal["sender", "receiver"]
+SIDES: tuple[Side, ...] = get_args(Side)
 
 _TABLES = {table.name: table.kinds for table in TABLES}
 _OPTIONAL = {table.name: [c.name for c in table.columns if c.optional] for table in TABLES}
@@ -68,7 +69,10 @@ class Results:
                 if names or summary["status"] in ENDED:
                     raise ResultsError(path / "flows.bin", problem)
                 made_up = [f"{field} {i}" for i in range(int(started.max()) + 1)]
-                summary[f"{field}s"] = [{"name": n} for n in made_up] if field == "scheme" else made_up
+                names = summary[f"{field}s"] = [{"name": n} for n in made_up] if field == "scheme" else made_up
+            # Records without a flow hold zeros.
+            if len(records) and int(records[field].max()) >= max(len(names), 1):
+                raise ResultsError(path / "flows.bin", f"{field} index {int(records[field].max())} of no flow")
         if len(records) and int(records["status"].max()) >= len(STATUS):
             raise ResultsError(path / "flows.bin", f"flow status {int(records['status'].max())} is not 0 to 3")
         if summary["status"] in ENDED:
@@ -97,10 +101,13 @@ class Results:
     def read_all(self) -> None:
         """Reads and checks all tables: what writes something from them then does so whole or not at all.
 
-        Raises :class:`ResultsError` when one is malformed, or missing although the run ended and wrote it.
+        Raises :class:`ResultsError` when one is malformed, or missing although the run ended and wrote it, and when a
+        measured flow has no ideal FCT.
         """
         for table in (self.queries, self.ranks, self.queues, self.links, self.pauses, self.saturation, self.series):
             table.rows  # noqa: B018
+        for side in SIDES:
+            self.slowdown(side=side)
 
     def check_tables(self) -> None:
         """Raises :class:`ResultsError` when a table that the run wrote at its end is missing; none is read."""
@@ -178,7 +185,7 @@ class Results:
 
         Empty where no workload asks any.
         """
-        records = read_queries(self.path / "queries.bin")
+        records = read_queries(self.path / "queries.bin", complete=self.status in ENDED)
         records = records[np.lexsort((records["query"], records["connection"], records["start_ps"]))]
         names = {"scheme": self.schemes, "group": tuple(str(g) for g in self.summary["groups"])}
         for field, known in names.items():

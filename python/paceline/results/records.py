@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paceline.errors import ResultsError
+from paceline.results.checked import open_file
 
 STATUS = ("not_started", "running", "finished", "failed")
 RUNNING, FINISHED, FAILED = 1, 2, 3
@@ -63,15 +64,21 @@ def count_queries(path: Path) -> int | None:
     return max(path.stat().st_size // QUERY_RECORD.itemsize - 1, 0) if path.is_file() else None
 
 
-def read_queries(path: Path) -> NDArray[Any]:
-    """The records of ``queries.bin``; half a last one is left out, a missing file is a table without rows."""
+def read_queries(path: Path, *, complete: bool) -> NDArray[Any]:
+    """The records of ``queries.bin``; half a last one is left out, a missing file is a table without rows.
+
+    Of a run that is not ``complete`` so is one cut short within its header.
+    """
+    empty = np.zeros(0, dtype=QUERY_RECORD)
     try:
         if not path.is_file():
-            return np.zeros(0, dtype=QUERY_RECORD)
+            return empty
         data = path.read_bytes()
     except OSError as error:
         raise ResultsError(path, f"cannot be read ({error.strerror})") from error
     size = QUERY_RECORD.itemsize
+    if len(data) < size and not complete:
+        return empty
     if data[:8] != _QUERY_MAGIC or data[8:16] != (1).to_bytes(4, "little") + size.to_bytes(4, "little"):
         raise ResultsError(path, "is no query file of version 1")
     return np.frombuffer(data, dtype=QUERY_RECORD, offset=size, count=(len(data) - size) // size)
@@ -84,7 +91,7 @@ def read_flows(path: Path, *, complete: bool) -> NDArray[Any]:
         return empty  # killed before its first flow
     try:
         size = path.stat().st_size
-        with path.open("rb") as file:
+        with open_file(path) as file:
             header = file.read(_HEADER_BYTES)
     except OSError as error:
         raise ResultsError(path, f"cannot be read ({error.strerror})") from error

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::InputError;
+use crate::results::hold::try_take;
 
 /// One result file.
 pub(super) struct Output {
@@ -79,6 +80,10 @@ fn open_all<const N: usize>(
         }
         if let Some((_, other)) = known.iter().find(|(i, _)| i.is_some() && *i == itself) {
             return Err(refuse(format!("is the file of {other} too")));
+        }
+        // Emptied by two, it would hold lines of both.
+        if itself.is_some() && !try_take(&file).map_err(fail)? {
+            return Err(refuse("another run is writing it".into()));
         }
         known.push((itself, key));
         opened.push((name, file, itself.is_some()));

@@ -171,7 +171,11 @@ impl Records {
     pub fn open(path: &Path) -> io::Result<Self> {
         let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
         let mut header = [0u8; HEADER as usize];
-        file.read_exact(&mut header)?;
+        match file.read_exact(&mut header) {
+            // Of a run that was killed, or found the disk full, before it could write that.
+            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(Self { file, next: 0 }),
+            read => read?,
+        }
         if &header[..8] != MAGIC || header[8..16] != [VERSION.to_le_bytes(), (RECORD as u32).to_le_bytes()].concat() {
             return Err(io::Error::other(format!("{}: not a flow file of version {VERSION}", path.display())));
         }

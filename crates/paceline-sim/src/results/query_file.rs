@@ -38,8 +38,10 @@ impl QueryFile {
         header[..8].copy_from_slice(MAGIC);
         header[8..12].copy_from_slice(&VERSION.to_le_bytes());
         header[12..16].copy_from_slice(&(RECORD as u32).to_le_bytes());
-        let mut out = BufWriter::with_capacity(1 << 18, File::create(path)?);
-        out.write_all(&header)?;
+        let mut file = File::create(path)?;
+        // At once: without it the file of a run that is killed before the first flush would be none.
+        file.write_all(&header)?;
+        let out = BufWriter::with_capacity(1 << 18, file);
         Ok(Self { out, held: Vec::new(), error: None })
     }
 
@@ -120,7 +122,11 @@ fn decode(b: &[u8; RECORD]) -> QueryRecord {
 fn read(path: &Path) -> io::Result<Vec<QueryRecord>> {
     let mut file = BufReader::with_capacity(1 << 18, File::open(path)?);
     let mut record = [0u8; RECORD];
-    file.read_exact(&mut record)?;
+    match file.read_exact(&mut record) {
+        // Of a run that was killed, or found the disk full, before it could write that.
+        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(Vec::new()),
+        read => read?,
+    }
     if &record[..8] != MAGIC || record[8..16] != [VERSION.to_le_bytes(), (RECORD as u32).to_le_bytes()].concat() {
         return Err(io::Error::other(format!("{}: not a query file of version {VERSION}", path.display())));
     }
