@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use paceline_proto::units::Duration;
+use paceline_proto::units::{Duration, US};
 
 use crate::clock::Clock;
 use crate::engine::windowed::Windowed;
@@ -59,7 +59,7 @@ pub fn choose_engine(scenario: &Scenario) -> Result<(EngineChoice, String), Inpu
     }
     let span = span(scenario, &windows);
     if span / windows.width.max(1) > MOST_SPREAD {
-        let why = format!("longest link {} with a frame against a lookahead of {ahead}", Duration(span));
+        let why = format!("longest link {} with a frame against a lookahead of {ahead}", Duration(span / US * US));
         return Ok((EngineChoice::Sequential, why));
     }
     if windows.cost > 1.0 {
@@ -90,7 +90,9 @@ pub(super) fn windowed(
         // Where the value is not that of the field, the engine has measured the network.
         if error.field.as_deref() == Some("run.engine") && error.value.as_deref().is_some_and(|v| v != "windowed") {
             let windows = Windows::of(scenario);
-            let (longest, ahead) = (Duration(span(scenario, &windows)), Duration(windows.width));
+            let link = longest_link(scenario);
+            let longest = if link / windows.width.max(1) > MOST_SPREAD { link } else { span(scenario, &windows) };
+            let (longest, ahead) = (Duration(longest / US * US), Duration(windows.width));
             error.problem = format!("{} (longest {longest}, lookahead {ahead})", error.problem);
             error.value = None;
         }
