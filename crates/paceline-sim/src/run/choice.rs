@@ -26,6 +26,11 @@ fn span(scenario: &Scenario, windows: &Windows) -> u64 {
     links.max().unwrap_or(0) + reaction + windows.length()
 }
 
+/// A time that is not a round one, without digits that nobody wants to read.
+fn shown(ps: u64) -> Duration {
+    Duration(if ps < 100 * US { ps } else { ps / US * US })
+}
+
 /// Which engine a scenario gets, and why. Decided by the scenario alone, so that it is the same everywhere.
 ///
 /// # Errors
@@ -59,7 +64,7 @@ pub fn choose_engine(scenario: &Scenario) -> Result<(EngineChoice, String), Inpu
     }
     let span = span(scenario, &windows);
     if span / windows.width.max(1) > MOST_SPREAD {
-        let why = format!("longest link {} with a frame against a lookahead of {ahead}", Duration(span / US * US));
+        let why = format!("longest link {} with a frame against a lookahead of {ahead}", shown(span));
         return Ok((EngineChoice::Sequential, why));
     }
     if windows.cost > 1.0 {
@@ -92,7 +97,7 @@ pub(super) fn windowed(
             let windows = Windows::of(scenario);
             let link = longest_link(scenario);
             let longest = if link / windows.width.max(1) > MOST_SPREAD { link } else { span(scenario, &windows) };
-            let (longest, ahead) = (Duration(longest / US * US), Duration(windows.width));
+            let (longest, ahead) = (shown(longest), Duration(windows.width));
             error.problem = format!("{} (longest {longest}, lookahead {ahead})", error.problem);
             error.value = None;
         }
