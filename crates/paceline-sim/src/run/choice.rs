@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use paceline_proto::units::Duration;
+use paceline_proto::units::{Duration, US};
 
 use crate::engine::windowed::Windowed;
 use crate::engine::windows::{MOST_KEPT, Windows, longest_link};
@@ -11,6 +11,11 @@ use crate::error::InputError;
 use crate::scenario::{EngineChoice, Scenario};
 use crate::spec::Resolved;
 use crate::workload::FlowSource;
+
+/// A time that is not a round one, without digits that nobody wants to read.
+fn shown(ps: u64) -> Duration {
+    Duration(if ps < 100 * US { ps } else { ps / US * US })
+}
 
 /// Which engine a scenario gets, and why. Decided by the scenario alone, so that it is the same everywhere.
 ///
@@ -45,7 +50,7 @@ pub fn choose_engine(scenario: &Scenario) -> Result<(EngineChoice, String), Inpu
     }
     let span = windows.span(scenario);
     if span / windows.width.max(1) > MOST_KEPT {
-        let why = format!("longest link {} with a frame against a lookahead of {ahead}", Duration(span));
+        let why = format!("longest link {} with a frame against a lookahead of {ahead}", shown(span));
         return Ok((EngineChoice::Sequential, why));
     }
     if windows.cost > 1.0 {
@@ -76,7 +81,9 @@ pub(super) fn windowed(
         // Where the value is not that of the field, the engine has measured the network.
         if error.field.as_deref() == Some("run.engine") && error.value.as_deref().is_some_and(|v| v != "windowed") {
             let windows = Windows::of(scenario);
-            let (longest, ahead) = (Duration(windows.span(scenario)), Duration(windows.width));
+            let link = longest_link(scenario);
+            let longest = if link / windows.width.max(1) > MOST_KEPT { link } else { windows.span(scenario) };
+            let (longest, ahead) = (shown(longest), Duration(windows.width));
             error.problem = format!("{} (longest {longest}, lookahead {ahead})", error.problem);
             error.value = None;
         }
