@@ -242,7 +242,7 @@ def test_a_panel_has_few_points_and_every_dip(followed: Path) -> None:
 
 
 def test_ticks_of_a_log_axis_are_far_enough_apart_for_times() -> None:
-    """ "800 µs 1 ms" ran together on the axis of a CDF."""
+    """On the axis of a CDF 800 µs and 1 ms ran together."""
     none = np.zeros(3, dtype=bool)
     times = analysis.Sample(np.full(3, 1000), np.array([4e8, 9e8, 3.6e9]), none, none)
     figure = plot.fct_cdf({"a": times})

@@ -332,7 +332,7 @@ SUMMARY = (
     Column("counters.ties", int, "events", "Events at one place and instant, ordered by a hash."),
     Column("counters.retransmitted_packets", int, "packets", "Data packets sent again."),
     Column("counters.data_packets", int, "packets", "Data packets sent, repetitions included."),
-    Column("counters.unscheduled_packets", int, "packets", "Of them, sent before the receiver had permitted any (unscheduled)."),
+    Column("counters.unscheduled_packets", int, "packets", "Of them, sent before the receiver had permitted any."),
     Column(
         "counters.drops_unscheduled", int, "packets", "Of the packets dropped for want of buffer, unscheduled ones."
     ),

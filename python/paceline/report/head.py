@@ -85,7 +85,7 @@ def notice_text(page: Page) -> str:
 
 
 def schemes(run: Results) -> str:
-    """The schemes its measured flows use, with their controllers where the names do not tell; all without such a flow."""
+    """The schemes its measured flows use, with controllers where names do not tell; all without such a flow."""
     used = [run.schemes[int(code)] for code in np.unique(run.measured_codes("scheme"))]
     control = {str(s["name"]): str(s.get("cc", "")) for s in run.summary["schemes"]}
     return ", ".join(_with_control(name, control.get(name, "")) for name in used or run.schemes)

@@ -25,9 +25,9 @@ SHOWN_REPORTS = 12
 """Values without a claim that stand among the verdicts; more are folded away."""
 _RULES = (
     "pass: the statement holds; a statistical one, with its whole 95 % confidence interval over the seeds. "
-    "fail: it does not hold. undecided: the interval contains the limit, the intervals of an ordering overlap, or there "
-    "are fewer than three seeds. report: a measured value without a claim to judge. Limits come from the source where it states one, else from a rule of this project that "
-    "was fixed beforehand (docs/reproduce.md)."
+    "fail: it does not hold. undecided: the interval contains the limit, the intervals of an ordering overlap, or "
+    "there are fewer than three seeds. report: a measured value without a claim to judge. Limits come from the source "
+    "where it states one, else from a rule of this project that was fixed beforehand (docs/reproduce.md)."
 )
 
 
