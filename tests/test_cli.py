@@ -129,3 +129,11 @@ def test_a_reader_that_leaves_early_is_no_error():
     done = subprocess.run([sys.executable, "-c", code], stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writer)
     assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_the_example_of_size_buffers_runs_on_the_template(paceline):
+    """The help named buffers of 64 to 512 KB, which `paceline init incast` leaves no room for: headroom took it all."""
+    (example,) = re.findall("paceline (size-buffers incast[.]toml .*)", paceline("size-buffers", "--help").out)
+    assert paceline("init", "incast").code == 0
+    outcome = paceline(*example.split(), "--progress", "none")
+    assert outcome.code == 0, outcome.err

@@ -89,6 +89,8 @@ def test_a_run_tells_how_long_the_program_took(tmp_path, connections):
     assert results.flows.rows == (run["messages"] if connections == "new" else 0)
     assert any(said.startswith("workloads.0.control: ") for said in results.summary["without_effect"])
     assert "mpi on 8 ranks over hpcc" in "\n".join(lines(results.summary))
+    # "0 of 0 flows finished" stood here where the messages are no flows.
+    assert ("flows finished" in lines(results.summary)[0]) == (connections == "new")
     # Ranks wait for one another: what they send is no load that could be too high.
     assert results.summary["closed_loop"] == ["mpi"]
     assert all(tier["offered"] == 0 < tier["carried"] for tier in results.summary["load"])

@@ -12,6 +12,8 @@ import pytest
 
 from paceline import analysis
 from paceline.report import busiest_ports, figures_table, slowdown_table, write_report
+from paceline.report.head import notice_text, schemes
+from paceline.report.page import Page as ReportPage
 from paceline.report.queues import waiting
 from paceline.results import FLOW_RECORD, STATUS, Results
 from pages import Page
@@ -79,6 +81,29 @@ def test_what_a_reader_must_know_comes_first(hostile: Path) -> None:
         'kind = "fat_tree"',
     ):
         assert part in text
+
+
+def test_the_terminal_says_each_thing_on_a_line_of_its_own(tmp_path: Path) -> None:
+    """A stalled run was "... which waits for the first It got to 3.04 ms of simulated time."."""
+    folder = write_run(tmp_path / "r", flows=50, diagnosis="no flow moves; port 5:1 waits", warnings=["one", "two"])
+    said = notice_text(ReportPage([Results.load(folder)], None, "line_rate", "sender")).splitlines()
+    assert "  No flow moves; port 5:1 waits." in said
+    assert [line for line in said if line.startswith("  It got to")]
+    assert said[said.index("Warnings:") + 1 :] == ["  one", "  two", ""]
+
+
+def test_a_scheme_is_shown_with_its_controller_unless_the_name_tells_it(tmp_path: Path) -> None:
+    """The page of examples/mpi.toml said "s; 16 hosts", and nowhere near which congestion control that was."""
+    for name, shown in (("s", "s (hpcc)"), ("hpcc-95", "hpcc-95")):
+        run = Results.load(write_run(tmp_path / name, flows=50, schemes=(name,)))
+        assert schemes(run) == shown
+
+
+def test_captions_of_samples_say_how_far_these_are_apart(tmp_path: Path) -> None:
+    """Samples become fewer in a long run: steps of 4 ms looked like a queue that stood still."""
+    folder = write_run(tmp_path / "r", flows=50, series_interval_ps=4 * 10**9)
+    text = Page(write_report([folder], folder / "report.html", paper_figures=False).read_text()).text
+    assert re.search("Bytes waiting over time at [^.]*, a sample every 4 ms[.]", text)
 
 
 def test_what_is_folded_is_printed(hostile: Path) -> None:

@@ -73,14 +73,14 @@ def test_log_axes_look_like_ones_and_name_the_empty_queue() -> None:
     assert list(np.asarray(curve_of_a.get_xdata())) == [empty, 999, 99_999]
     assert list(np.asarray(curve_of_a.get_ydata())) == [0.5, 0.8, 1.0], "one value at empty, the share of that time"
     mostly = analysis.QueueHistogram(waiting.low_bytes, waiting.high_bytes, np.array([98, 1, 1]))
-    assert plot.queue_cdf({"a": mostly}).axes[0].get_ylabel() == "Share of time, from 0.97 on"
+    assert plot.queue_cdf({"a": mostly}).axes[0].get_ylabel() == "Share of time (axis from 0.97)"
 
 
 def test_queues_hardly_ever_there_have_the_whole_axis() -> None:
     """They were lines one upon the other at the top of an axis from 0.99 on."""
     bins = [np.array(v) for v in ([0, 1, 1000], [1, 1000, 100_000])]
     axes = plot.queue_cdf({"a": analysis.QueueHistogram(*bins, np.array([999_800, 100, 100]))}).axes[0]
-    assert axes.get_ylabel() == "Share of time, from 0.9997 on"
+    assert axes.get_ylabel() == "Share of time (axis from 0.9997)"
     axes.figure.draw_without_rendering()
     ticks = [t.get_text() for t in axes.get_yticklabels() if t.get_text()]
     assert len(set(ticks)) == len(ticks) > 2
@@ -239,3 +239,12 @@ def test_a_panel_has_few_points_and_every_dip(followed: Path) -> None:
     assert all(len(line.get_xdata()) <= 1_002 for line in drawn)
     assert min(np.asarray(figure.axes[0].lines[0].get_ydata())) == 1e9, "the one slow sample of 3,000"
     assert {tuple(ax.get_xlim()) for ax in figure.axes} == {(0.0, 1e6 * 3_899)}
+
+
+def test_ticks_of_a_log_axis_are_far_enough_apart_for_times() -> None:
+    """On the axis of a CDF 800 µs and 1 ms ran together."""
+    none = np.zeros(3, dtype=bool)
+    times = analysis.Sample(np.full(3, 1000), np.array([4e8, 9e8, 3.6e9]), none, none)
+    figure = plot.fct_cdf({"a": times})
+    ticks = [t for t in figure.axes[0].get_xticks() if 4e8 <= t <= 3.6e9]
+    assert np.diff(np.log10(ticks)).min() > 0.2

@@ -11,7 +11,7 @@ import numpy as np
 from paceline import analysis, plot
 from paceline.report import figures_table, slowdown_table, write_report
 from paceline.results import Results
-from paceline.tables import clean_label, format_size, format_time, run_labels
+from paceline.tables import Cell, Table, clean_label, format_size, format_time, run_labels
 from pages import Page
 from synthetic import write_flows, write_run
 
@@ -115,3 +115,11 @@ def test_sizes_and_times_read_as_in_papers() -> None:
         "30 ms",
         "2 s",
     ]
+
+
+def test_long_remarks_stand_below_a_table_in_the_terminal() -> None:
+    """The table of seven runs was 260 characters wide, for remarks on its last row."""
+    rows = [(Cell("x", "CDF-weighted"), Cell("1", "[1.02, 1.05]"), Cell("2", "over the 3 of 10 sizes both have"))]
+    lines = Table("A table", ("Flow size", "a", "b"), rows).plain().splitlines()
+    assert lines[2].split() == ["x", "CDF-weighted", "1", "[1.02,", "1.05]", "2"]
+    assert lines[3] == "x, b: over the 3 of 10 sizes both have"

@@ -355,7 +355,7 @@ def test_a_run_that_was_meant_to_stall_is_no_problem(tmp_path):
     judged = Judged(h13, Scale.TINY, (), model.Runs(()), (verdict,), stalled=("network=ring",))
     text = write_scoreboard([judged], [], tmp_path).read_text()
     assert "<li>network=ring</li>" in text
-    assert "nothing moved any more" in text
+    assert "Runs that stalled" in text
     assert "notice bad" not in text
 
 
@@ -435,3 +435,14 @@ def test_long_names_of_runs_wrap_and_short_ones_do_not():
     text = macros.module.table(Table("Runs", ("Run", "Drops"), rows))  # type: ignore[attr-defined]
     assert f'<th scope="row" class="long">{long}</th>' in text
     assert '<th scope="row">QCN 20, NewReno</th>' in text
+
+
+def test_a_long_list_of_scenarios_is_folded():
+    """The page of E32 ended in 96 lines of file names, that of M3 in 432."""
+    from paceline.report import Section, render
+
+    for count, folded in ((12, False), (13, True)):
+        section = Section("scenarios", "Scenarios", verbatim=[(f"{i}.toml", "a = 1") for i in range(count)])
+        text = render("reproduce.html.j2", kicker="", title="", lead=[], notices=[], tiles=[], sections=[section])
+        assert (f"<summary>All {count} files</summary>" in text) == folded
+        assert text.count("<details>") == text.count("</details>") == count + folded

@@ -318,7 +318,7 @@ SUMMARY = (
         "",
         "`runtime_ps` over `ideal_ps`; below 1 only with a warning (docs/mpi.md).",
     ),
-    Column("counters.events", int, "events", "Events the engine worked off."),
+    Column("counters.events", int, "events", "Events that the engine processed."),
     Column("counters.data_hops", int, "packets", "Links crossed by packets with payload."),
     Column("counters.control_hops", int, "packets", "Links crossed by other packets."),
     Column("counters.drops_buffer", int, "packets", "Packets dropped for want of buffer."),
@@ -332,7 +332,7 @@ SUMMARY = (
     Column("counters.ties", int, "events", "Events at one place and instant, ordered by a hash."),
     Column("counters.retransmitted_packets", int, "packets", "Data packets sent again."),
     Column("counters.data_packets", int, "packets", "Data packets sent, repetitions included."),
-    Column("counters.unscheduled_packets", int, "packets", "Of them, sent before the receiver permitted any."),
+    Column("counters.unscheduled_packets", int, "packets", "Of them, sent before the receiver had permitted any."),
     Column(
         "counters.drops_unscheduled", int, "packets", "Of the packets dropped for want of buffer, unscheduled ones."
     ),
@@ -345,7 +345,7 @@ SUMMARY = (
         "packets",
         "Credits dropped by the shapers of switch ports and of hosts (ExpressPass).",
     ),
-    Column("counters.probes", int, "packets", "Probes behind unscheduled packets (Aeolus)."),
+    Column("counters.probes", int, "packets", "Probes sent behind unscheduled packets (Aeolus)."),
     Column("counters.timeouts", int, "timeouts", "Timeouts that made a host send."),
     Column("counters.fast_retransmits", int, "", "Losses repaired at the third duplicate ACK (TCP)."),
     Column(
@@ -410,7 +410,7 @@ SUMMARY = (
         "ps",
         "From one sample of series.csv to the next when the run ended; null without series.",
     ),
-    Column("warnings", list, "", "What looks wrong."),
+    Column("warnings", list, "", "What looks wrong in the scenario or the run, a sentence each."),
     Column("without_effect", list, "", "Settings that changed nothing in this run, and why."),
     Column("diagnosis", str, "", "Why the run stalled; null when it did not."),
 )

@@ -44,6 +44,8 @@ def _ending(summary: dict[str, Any], received: Mapping[str, int] | None) -> list
         flows, how = {**flows, **received}, "received whole"
     queries = summary.get("queries")
     finished = f"; {flows['finished']:,} of {flows['total']:,} flows {how}" if flows else ""
+    if summary.get("mpi") and not flows.get("total"):
+        finished = ""  # programs have lines of their own
     if queries:
         answered = f"; {queries['answered']:,} of {queries['issued']:,} queries answered"
         finished = answered + (finished if flows.get("total") else "")

@@ -87,6 +87,10 @@ class Cell:
     """Where a page leads from it."""
 
 
+_LONG_NOTE = 24
+"""Characters from which a remark is none for a cell: more than an interval has."""
+
+
 @dataclass(frozen=True)
 class Table:
     """A table for page and terminal; the first column is text, the others are numbers unless ``prose``."""
@@ -97,15 +101,23 @@ class Table:
     prose: bool = False
 
     def plain(self) -> str:
-        """The table as aligned text, with caption."""
-        lines = [self.head, *(tuple(f"{c.text} {c.note}".strip() for c in row) for row in self.rows)]
+        """The table as aligned text, with caption. Long remarks stand below: in a cell they would widen a column."""
+        remarks: list[str] = []
+        lines = [self.head]
+        for row in self.rows:
+            shown = []
+            for head, c in zip(self.head, row, strict=True):
+                long = c is not row[0] and not self.prose and len(c.note) > _LONG_NOTE
+                remarks += [f"{row[0].text}, {head}: {c.note}"] if long else []
+                shown.append(c.text if long else f"{c.text} {c.note}".strip())
+            lines.append(tuple(shown))
         widths = [max(len(line[i]) for line in lines) for i in range(len(self.head))]
         left = [i == 0 or self.prose for i in range(len(self.head))]
         text = [
             "  ".join(c.ljust(w) if at_left else c.rjust(w) for c, w, at_left in zip(line, widths, left, strict=True))
             for line in lines
         ]
-        return "\n".join([self.caption, *(line.rstrip() for line in text)]) + "\n"
+        return "\n".join([self.caption, *(line.rstrip() for line in text), *remarks]) + "\n"
 
     def markdown(self) -> str:
         """The table as Markdown, with caption."""
@@ -290,7 +302,7 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
         rows.append((Cell("ratio to the first", "CDF-weighted"), *last))
         few = not all(ok.all() for ok in told)
         least = f"; a dash with fewer than {100 / (100 - q):g} flows" if few and q > 50 else ""
-        caption = f"Slowdown p{q:g} by flow size, {what} ({heading}){least}"
+        caption = f"Slowdown p{q:g} by flow size, {what}; in brackets: {heading}{least}"
         tables.append(Table(caption, ("Flow size", *labels(chosen)), rows))
     return tables
 

@@ -195,7 +195,7 @@ def size_buffers(
 
     \b
     Examples:
-      paceline size-buffers incast.toml --buffers 64KB,128KB,256KB,512KB
+      paceline size-buffers incast.toml --buffers 1MB,2MB,4MB,8MB
       paceline size-buffers hpcc.toml dcqcn.toml --vary switch.pfc.alpha=0.0625,0.125 --p99 20 --paused 0.01
     """
     from paceline.reproduce import command

@@ -125,7 +125,7 @@ def queue_cdf(
     ax.set_ylim(bottom, 1 + 0.005 * (1 - bottom))
     ax.ticklabel_format(axis="y", useOffset=False)
     ax.set_xlabel("Bytes waiting at the port")
-    ax.set_ylabel(f"{share}, from {bottom:.{digits}f} on" if bottom else share)
+    ax.set_ylabel(f"{share} (axis from {bottom:.{digits}f})" if bottom else share)
     legend(figure, handles, names)
     return figure
 

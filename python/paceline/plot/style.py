@@ -152,7 +152,9 @@ def plain_log(axis: Any, low: float, high: float, text: Callable[[float], str]) 
         found = MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(low, high)
         axis.set_major_locator(FixedLocator([float(v) for v in found if low <= v <= high]))
     else:
-        steps = ((1.05, (1, 2, 4, 6, 8)), (2.2, (1, 2, 5)), (3.2, (1, 3)), (math.inf, (1,)))
+        # Numbers with a unit are wide: 800 µs and 1 ms would run together.
+        dense = (1, 2, 5) if " " in text(low) else (1, 2, 4, 6, 8)
+        steps = ((1.05, dense), (2.2, (1, 2, 5)), (3.2, (1, 3)), (math.inf, (1,)))
         subs = next(subs for reach, subs in steps if decades < reach)
         axis.set_major_locator(LogLocator(base=10, subs=subs, numticks=12))
     axis.set_major_formatter(FuncFormatter(lambda v, _: text(v)))

@@ -26,7 +26,7 @@ def notices(page: Page) -> list[tuple[str, str, list[str]]]:
         own = "" if page.alone else f"{label}: "
         diagnosis = run.summary["diagnosis"]
         if run.status != "completed" or diagnosis:
-            why = [readable(diagnosis)] if diagnosis else []
+            why = [_sentence(readable(diagnosis))] if diagnosis else []
             kind = "info" if run.status == "stopped" else "bad"
             why += [f"It got to {format_time(run.simulated_ps)} of simulated time."]
             if run.status == "running":
@@ -48,6 +48,11 @@ def notices(page: Page) -> list[tuple[str, str, list[str]]]:
         if run.summary["warnings"]:
             found.append(("warn", f"{own}Warnings", [readable(text) for text in run.summary["warnings"]]))
     return found
+
+
+def _sentence(text: str) -> str:
+    """What the engine says in the middle of a line, as a sentence of its own."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
 
 
 def tiles(run: Results, baseline: Baseline, side: Side) -> list[tuple[str, str]]:
@@ -74,12 +79,18 @@ def tiles(run: Results, baseline: Baseline, side: Side) -> list[tuple[str, str]]
 
 
 def notice_text(page: Page) -> str:
-    """:func:`notices` for the terminal, with a blank line at the end; empty without any."""
-    found = [f"{heading}: {' '.join(said)}\n" for _, heading, said in notices(page)]
+    """:func:`notices` for the terminal, a line for each thing said and a blank one at the end; empty without any."""
+    found = ["\n  ".join([f"{heading}:", *said]) + "\n" for _, heading, said in notices(page)]
     return "".join([*found, "\n"]) if found else ""
 
 
 def schemes(run: Results) -> str:
-    """The schemes its measured flows use; all of them when there is no such flow."""
+    """The schemes its measured flows use, with controllers where names do not tell; all without such a flow."""
     used = [run.schemes[int(code)] for code in np.unique(run.measured_codes("scheme"))]
-    return ", ".join(used or run.schemes)
+    control = {str(s["name"]): str(s.get("cc", "")) for s in run.summary["schemes"]}
+    return ", ".join(_with_control(name, control.get(name, "")) for name in used or run.schemes)
+
+
+def _with_control(name: str, control: str) -> str:
+    plain = name.lower().replace("-", "_")
+    return name if not control or control in plain else f"{name} ({control})"

@@ -40,10 +40,10 @@ def links(page: Page) -> Section:
                 cells += [format_share(pause.mean), format_share(pause.most)] if pause else ["0", "0"]
             rows.append((Cell(page.named(label, use.tier.replace("->", " → "))), *(Cell(c) for c in cells)))
     if rows:
-        head: tuple[str, ...] = ("Tier", "Links", "Used, mean", "Used, least", "Used, most")
-        head += ("Paused, mean", "Paused, most") if paused else ()
-        what = "transmitting and time paused" if paused else "transmitting"
-        section.tables.append(Table(f"Time {what}, by tier", head, rows))
+        head: tuple[str, ...] = ("Tier", "Links", "Utilisation, mean", "min", "max")
+        head += ("Paused, mean", "max") if paused else ()
+        what = "Link utilisation and share of time paused" if paused else "Link utilisation"
+        section.tables.append(Table(f"{what}, by tier", head, rows))
     section.tables += _busiest(page)
     section.tables += _traffic(page)
     said = [text for run, label in page.pairs for text in _failed(run, "" if page.alone else f"{label}: ")]
@@ -72,8 +72,8 @@ def _busiest(page: Page) -> list[Table]:
             cells = [str(table["tier"][k]).replace("->", " → "), format_rate(float(table["rate_bps"][k])), used]
             cells += [format_bytes(float(table["data_bytes"][k])), f"{table['marks'][k]:,}", f"{drops:,}"]
             rows.append((Cell(page.named(label, name)), *map(Cell, cells)))
-    head = ("Port", "Tier", "Rate", "Used", "Data", "Marks", "Drops")
-    return [Table("Most used links, share of the simulated time spent transmitting", head, rows)] if rows else []
+    head = ("Port", "Tier", "Rate", "Utilisation", "Data", "Marks", "Drops")
+    return [Table("Most used links: share of the simulated time they transmitted", head, rows)] if rows else []
 
 
 def _failed(run: Results, own: str) -> list[str]:
@@ -132,7 +132,7 @@ def _saturation(page: Page, section: Section) -> None:
         (
             "depth",
             "saturation_depth",
-            "Chain of paused links",
+            "Longest chain of paused links",
             "Longest chain of paused links that leads to a congested port, over time",
         ),
         ("paused_hosts", "paused_hosts", "Paused hosts", "Hosts whose link was paused, over time"),

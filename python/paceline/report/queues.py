@@ -14,7 +14,7 @@ from paceline.errors import ResultsError
 from paceline.plot.timelines import Series
 from paceline.report.page import Page, Section
 from paceline.results import Results
-from paceline.tables import QS, Cell, Table, format_bytes
+from paceline.tables import QS, Cell, Table, format_bytes, format_time
 
 BUSIEST_PORTS = 4
 
@@ -95,12 +95,14 @@ def queues(page: Page) -> Section:
             name = "queue_timeline" if page.alone else f"queue_timeline_{i + 1}"
             # A single curve has no legend.
             caption = f"Bytes waiting over time at {'the busiest ports' if len(series) > 1 else next(iter(series))}"
+            every = page.runs[i].summary["series_interval_ps"]
+            caption += f", a sample every {format_time(every)}" if every else ""
             caption += "." if page.alone else f", {label}. All runs have the same axes, and a port the same colour."
             own = {port: plot.look(places[port]) for port in series}
             figure = plot.queue_timeline(series, looks=own, end=page.quiet_ps, top=top)
             section.figures.append(page.draw(figure, name, caption))
     split = [f"{q}{when}" for when in ("", " busy") for q in ("p50", "p95", "p99")]
-    head: tuple[str, ...] = ("Ports", "Mean", "All else of", "Busy", *split, "Most")
+    head: tuple[str, ...] = ("Ports", "Mean", "All else of", "Busy", *split, "Max")
     if not several:
         head, rows = (*head[:2], *head[3:]), [(*row[:2], *row[3:]) for row in rows]
     section.tables.append(Table("Bytes waiting, by tier and at the busiest ports", head, rows))

@@ -24,10 +24,10 @@ _SCALE = {
 SHOWN_REPORTS = 12
 """Values without a claim that stand among the verdicts; more are folded away."""
 _RULES = (
-    "pass: it holds, a statistical statement with its whole 95 % confidence interval over the seeds. "
-    "fail: it does not. undecided: the interval holds the limit, or the intervals of an ordering overlap. "
-    "report: no claim to judge. Limits come from the source where it states one, else from a rule of this project that "
-    "was fixed beforehand (docs/reproduce.md)."
+    "pass: the statement holds; a statistical one, with its whole 95 % confidence interval over the seeds. "
+    "fail: it does not hold. undecided: the interval contains the limit, the intervals of an ordering overlap, or "
+    "there are fewer than three seeds. report: a measured value without a claim to judge. Limits come from the source "
+    "where it states one, else from a rule of this project that was fixed beforehand (docs/reproduce.md)."
 )
 
 
@@ -108,7 +108,7 @@ def _notices(judged: Sequence[Judged]) -> list[tuple[str, str, list[str]]]:
         for what in ("problems", "stalled")
     }
     notices = [("bad", "Runs that failed: no verdicts", said["problems"])] if said["problems"] else []
-    standstill = "Runs in which nothing moved any more; the verdicts count them as they ended"
+    standstill = "Runs that stalled (no flow made progress any more); the verdicts count them as they ended"
     return notices + ([("info", standstill, said["stalled"])] if said["stalled"] else [])
 
 
@@ -143,7 +143,7 @@ def write_experiment(judged: Judged, folder: Path) -> Path:
             sections.append(Section("remarks", "Remarks", tables=[Table("What to know", ("",), rows, prose=True)]))
     told = f"{len(files)} runs, each exactly as run. The files lie beside this page; paceline run repeats them."
     sections.append(Section("scenarios", "Scenarios", told, verbatim=files))
-    sections.append(Section("again", "Again", verbatim=[("", _again([e.id], judged.scale.value))]))
+    sections.append(Section("again", "Run again", verbatim=[("", _again([e.id], judged.scale.value))]))
     html = render(
         "reproduce.html.j2",
         kicker=f"Source: {e.source}",
@@ -169,7 +169,7 @@ def write_scoreboard(judged: Sequence[Judged], changed: Sequence[str], folder: P
         section = _verdicts(e.id, title, e.statement, j.verdicts, e.source)
         section.link = link
         sections.append(section)
-    sections.append(Section("again", "Again", verbatim=[("", _again(["--all"], judged[0].scale.value))]))
+    sections.append(Section("again", "Run again", verbatim=[("", _again(["--all"], judged[0].scale.value))]))
     notices = [("warn", "Other than recorded", list(changed))] if changed else []
     notices += _notices(judged)
     html = render(
