@@ -443,7 +443,7 @@ mod tests {
             let text = format!(
                 "[topology]\nkind = 'graph'\nhosts = ['a', 'b', 'c']\nswitches = ['s']\nlinks = [{{ a = 'a', b = 's' }}, \
                  {{ a = 'b', b = 's' }}, {{ a = 'c', b = 's', rate = '{rate}' }}]\n[switch.pfc]\nenabled = false\n\
-                 [schemes.s]\ncc = 'hpcc'\n[run]\nengine = '{engine}'\n\
+                 [schemes.s]\ncc = 'hpcc'\nmin_rate = '100Kbps'\n[run]\nengine = '{engine}'\n\
                  [[workloads]]\nkind = 'flows'\nrows = [{{ src = 0, dst = 1, bytes = '1KB' }}]\n"
             );
             check(&parse(&text, "test", &[]).unwrap()).map(|c| c.engine)
