@@ -215,7 +215,7 @@ fn read_cell(
             }
         }
         Column::StartPs => {
-            flow.start = Time(whole(cell, 0, LATEST.0, "a whole number of picoseconds, at most 1000 s")?)
+            flow.start = Time(whole(cell, 0, LATEST.0, "a whole number of picoseconds, at most 1000 s")?);
         }
         Column::Src => flow.src = host(cell, limits.graph)?,
         Column::Dst => flow.dst = host(cell, limits.graph)?,
