@@ -151,7 +151,10 @@ def wait_until(there: Callable[[], bool]) -> None:
 def test_a_signal_where_nothing_is_simulated_ends_with_130_too(whole, tmp_path, number):
     """SIGTERM ended a report with -15 and left half a figure; Ctrl-C ended it without a word."""
     folder, _ = whole
-    command = [sys.executable, "-m", "paceline", "report", str(folder / "r"), "--out", "page", "-q"]
+    # A shell ignores SIGINT for what it runs in the background, these tests for one, and Python then leaves it so.
+    heeding = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    program = f"{heeding}; from paceline.__main__ import main; raise SystemExit(main())"
+    command = [sys.executable, "-c", program, "report", str(folder / "r"), "--out", "page", "-q"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_until((tmp_path / "page/figures").exists)
     code, told = end(process, number)
