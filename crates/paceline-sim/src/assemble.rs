@@ -46,8 +46,6 @@ use network::build_topology;
 
 /// Ports up to which queue histograms are kept per port when that is left to us.
 const MOST_PORTS: usize = 4096;
-/// Starts of flows, where nothing stops the run before: timers need room until the clock ends.
-const LATEST: Time = Time(1 << 62);
 /// Largest input file that is read.
 const MOST_BYTES: u64 = 256 << 20;
 
@@ -167,10 +165,6 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         let made = build.workload(number, workload, rpcs.last().map_or(0, |r| r.first + r.count()))?;
         rpcs.extend(made.rpc);
         programs.extend(made.program.map(Arc::new));
-        if let (None, Some(last)) = (build.stop(), made.end.filter(|end| *end > LATEST && *end < Time::NEVER)) {
-            let error = spec.error(&format!("workloads.{number}"), "the last flows start too late");
-            return Err(error.value(last).allowed("starts within 2^62 ps, about 53 days; or a run.stop"));
-        }
         warnings.extend(made.doubt);
         classes.extend(made.classes);
         flow_count = flow_count.zip(made.count).map(|(a, b)| a + b);

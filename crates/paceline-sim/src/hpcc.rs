@@ -27,6 +27,7 @@ use crate::hpcc_format::{config, flow, topology, utf8};
 use crate::net::Net;
 use crate::packet::NONE;
 use crate::record::{FlowRecord, PfcEvent, Status};
+use crate::run::Engine;
 use crate::scenario::{
     Accounting, BufferModel, Ecn, EngineChoice, FailureConfig, Framing, Headroom, HostConfig, NextHopOrder, Outage,
     PathChoice, Pfc, QueueRecords, Quirks, RecordConfig, RoutingConfig, Scenario, Scheme, Stop, SwitchConfig,
@@ -165,13 +166,12 @@ impl Prepared {
         };
         let (scenario, flows) = (Arc::new(self.scenario), Box::new(self.flows));
         // What an engine cannot run is told before any file is touched.
-        let (mut sequential, mut windowed) = (None, None);
-        if self.options.engine == EngineChoice::Windowed {
+        let mut engine = if self.options.engine == EngineChoice::Windowed {
             let asked = |e: InputError| if e.field.as_deref() == Some("run.engine") { e.field("engine") } else { e };
-            windowed = Some(Windowed::new(&scenario, flows).map_err(asked)?);
+            Engine::Windowed(Box::new(Windowed::new(&scenario, flows).map_err(asked)?))
         } else {
-            sequential = Some(Sequential::new(scenario, flows, Some(sampling))?);
-        }
+            Engine::Sequential(Box::new(Sequential::new(scenario, flows, Some(sampling))?))
+        };
         let config = &self.config;
         let inputs = [&config.topology_file, &config.flow_file, &config.trace_file].map(|name| self.folder.join(name));
         let inputs = [&inputs[..], &[self.folder.join(&self.config_path)]].concat();
@@ -193,18 +193,8 @@ impl Prepared {
             flows: Vec::new(),
             frames: Vec::new(),
         };
-        let (ending, end, net);
-        match (&mut windowed, &mut sequential) {
-            (Some(engine), _) => {
-                (ending, end) = engine.run(&mut files)?;
-                net = engine.net();
-            }
-            (None, Some(engine)) => {
-                (ending, end) = engine.run(&mut files)?;
-                net = engine.net();
-            }
-            (None, None) => unreachable!("there is one of them"),
-        }
+        let (ending, end) = engine.run(&mut files)?;
+        let net = engine.net();
         files.write_flows(u64::MAX);
         files.write_frames(u64::MAX);
         let flushed = files.fct.flush().and_then(|()| files.pfc.flush()).and_then(|()| files.qlen.flush());

@@ -24,6 +24,7 @@ use std::time::Instant;
 pub use self::bench::{Bench, prepare_bench};
 pub use self::choice::choose_engine;
 pub use self::estimate::{Check, check};
+pub(crate) use self::set_up::Engine;
 use self::set_up::{Ready, set_up};
 use self::summary::{fill_summary, first_summary, has_queries};
 pub use self::watch::Snapshot;

@@ -49,9 +49,8 @@ impl Build<'_> {
             flow,
         };
         let rpc = w::Rpc::new(config).map_err(|e| self.inside(&field(""), e))?;
-        let tcp = self.spec.schemes[usize::from(flow.scheme)].1.cc.is_tcp();
         let (packets, key) = rpc.packets_ahead(self.scenario.framing.payload);
-        if !tcp && packets > MOST_PACKETS as f64 {
+        if self.numbers_packets(flow) && packets > MOST_PACKETS as f64 {
             let allowed = format!("at most {MOST_PACKETS} packets asked for on a connection, or a scheme over TCP");
             return Err(self.inside(&field(key), too_many_packets().allowed(allowed)));
         }

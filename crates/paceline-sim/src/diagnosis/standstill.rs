@@ -13,8 +13,8 @@ const UNSUSPECTING: u64 = 1_000_000_000;
 /// Watches the progress of a run at the multiples of a step.
 #[derive(Clone, Debug)]
 pub struct Standstill {
-    /// Time without progress after which a run is suspected, ps.
-    patience: Option<u64>,
+    /// Time without progress after which a run is suspected, ps (`run.stall`).
+    stall: Option<u64>,
     /// Between looks, ps.
     step: u64,
     /// The next look. All that happens before it has happened by then, and nothing else.
@@ -35,10 +35,10 @@ pub struct Suspicion {
 
 impl Standstill {
     /// With the time without progress after which a run is suspected; without one it never is.
-    pub fn new(patience: Option<Duration>) -> Self {
-        let patience = patience.map(|p| p.0);
-        let step = patience.map_or(UNSUSPECTING, |p| p / LOOKS + 1);
-        Self { patience, step, next: step, progress: 0, progress_at: 0, idle: true }
+    pub fn new(stall: Option<Duration>) -> Self {
+        let stall = stall.map(|s| s.0);
+        let step = stall.map_or(UNSUSPECTING, |s| s / LOOKS + 1);
+        Self { stall, step, next: step, progress: 0, progress_at: 0, idle: true }
     }
 
     /// Nothing happens any more before `until`: takes the looks up to there. `progress` only grows where something moves; `active`
@@ -59,7 +59,7 @@ impl Standstill {
             (self.progress, self.progress_at) = (progress, first);
         }
         self.idle = active == 0;
-        (active > 0 && self.patience.is_some_and(|p| last - self.progress_at > p)).then_some(Suspicion { first, last })
+        (active > 0 && self.stall.is_some_and(|s| last - self.progress_at > s)).then_some(Suspicion { first, last })
     }
 
     /// At which of the suspicious looks no timeout that still runs explains any more why nothing moves.
@@ -70,7 +70,7 @@ impl Standstill {
             // What is sent again when a timeout is due has as long to arrive as anything else.
             self.progress_at.checked_add(symptoms.patience)?.max(symptoms.due)
         };
-        let over = helps.checked_add(self.patience?)?;
+        let over = helps.checked_add(self.stall?)?;
         let at = (over / self.step + 1).checked_mul(self.step)?.max(suspicion.first);
         (at <= suspicion.last).then_some(at)
     }

@@ -454,25 +454,6 @@ mod tests {
         assert!(refused.problem.contains("(longest 872"), "{refused}");
     }
 
-    /// Timers of flows that start just before the clock ends have no instant left to run out at.
-    #[test]
-    fn starts_near_the_end_of_the_clock_are_refused() {
-        let checked = |rounds: u32, run: &str| {
-            let text = format!(
-                "[topology]\nkind = 'star'\nhosts = 3\n[schemes.s]\ncc = 'hpcc'\n{run}[[workloads]]\nkind = 'all_to_all'\n\
-                 sizes = '1KB'\nperiod = '1000s'\nrounds = {rounds}\n"
-            );
-            check(&parse(&text, "test", &[]).unwrap()).map(|_| ())
-        };
-        assert_eq!(checked(4612, ""), Ok(()));
-        let refused = checked(18_000, "").unwrap_err();
-        assert!(
-            refused.problem.contains("start too late") && refused.field.as_deref() == Some("workloads.0"),
-            "{refused}"
-        );
-        assert_eq!(checked(18_000, "[run]\nstop = '1s'\n"), Ok(()));
-    }
-
     /// The number of flows bounds a run that an instant would bound much later.
     #[test]
     fn flows_are_no_more_than_the_scenario_allows() {

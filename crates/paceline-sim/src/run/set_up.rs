@@ -19,20 +19,21 @@ use crate::spec::run::{Interval, Samples};
 /// Switch ports up to which the queues of all are sampled over time.
 const MOST_SAMPLED: usize = 4096;
 
-pub(super) enum Engine {
+/// One of the two engines.
+pub(crate) enum Engine {
     Sequential(Box<Sequential>),
     Windowed(Box<Windowed>),
 }
 
 impl Engine {
-    pub(super) fn net(&mut self) -> &mut Net {
+    pub(crate) fn net(&mut self) -> &mut Net {
         match self {
             Engine::Sequential(e) => e.net_mut(),
             Engine::Windowed(e) => e.net_mut(),
         }
     }
 
-    pub(super) fn run(&mut self, observer: &mut dyn Observer) -> Result<(Ending, u64), InputError> {
+    pub(crate) fn run(&mut self, observer: &mut dyn Observer) -> Result<(Ending, u64), InputError> {
         match self {
             Engine::Sequential(e) => e.run(observer),
             Engine::Windowed(e) => e.run(observer),
