@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from paceline import _native
 from paceline.errors import Interrupted, ResultsError
-from paceline.progress import Mode
+from paceline.progress import Mode, reporting
 from paceline.results.checked import open_file
-from paceline.run import reporting
 
 FILE = "alone.bin"
 ENTRY = np.dtype([("fct_sender_ps", "<u8"), ("fct_receiver_ps", "<u8")])

@@ -6,8 +6,7 @@ from typing import Any
 
 from paceline import _native
 from paceline.files import open_input
-from paceline.progress import Mode
-from paceline.run import reporting
+from paceline.progress import Mode, reporting
 
 
 def hpcc(

@@ -1,11 +1,12 @@
 """How far a run is, on standard error: a bar with the time left, a line every 5 s, or nothing."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import Protocol, TextIO, TypedDict
 
+from paceline.interrupt import stop_on_signal
 from paceline.words import simulated
 
 PLAIN_INTERVAL_S = 5.0
@@ -50,6 +51,19 @@ class View(Protocol):
 
     def put(self, share: float | None, note: str, wall_s: float) -> None:
         """Shows the share done, if that is known, a remark, and the time left at the pace of the ``wall_s`` so far."""
+
+
+@contextmanager
+def reporting(mode: Mode, title: str) -> Iterator[Callable[[Snapshot], bool]]:
+    """The callback for the engine: shows progress, and answers whether to go on."""
+    with stop_on_signal() as stop, view(mode, title) as shown:
+
+        def report(snapshot: Snapshot) -> bool:
+            if not stop.made:
+                shown.show(snapshot)
+            return not stop.made
+
+        yield report
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from paceline import _native, parquet
 from paceline.errors import cut
 from paceline.files import check_folder, read_input
 from paceline.interrupt import stop_on_signal
-from paceline.progress import Mode, Snapshot, view
+from paceline.progress import Mode, Snapshot, reporting
 
 if TYPE_CHECKING:
     from paceline.results import Results
@@ -381,16 +381,3 @@ def _progress(progress: ProgressLike, title: str) -> Iterator[Callable[[Snapshot
             return not stop.made
 
         yield call
-
-
-@contextmanager
-def reporting(mode: Mode, title: str) -> Iterator[Callable[[Snapshot], bool]]:
-    """The callback for the engine: shows progress, and answers whether to go on."""
-    with stop_on_signal() as stop, view(mode, title) as shown:
-
-        def report(snapshot: Snapshot) -> bool:
-            if not stop.made:
-                shown.show(snapshot)
-            return not stop.made
-
-        yield report

@@ -33,7 +33,6 @@ use paceline_proto::units::{BitsPerSec, Duration, MS, Time};
 use crate::error::InputError;
 use crate::graph::Graph;
 use crate::ideal;
-use crate::programs::Program;
 use crate::routing::Routes;
 use crate::scenario::{HostConfig, QueueRecords, RecordConfig, Rto, Scenario, Scheme, Transport};
 use crate::spec::Resolved;
@@ -41,6 +40,7 @@ use crate::spec::host::{BaseRtt, IdleRestart, Rto as RtoSpec};
 use crate::spec::run::{QueueRecords as QueueSpec, Stall};
 use crate::spec::topology::TopologyKind;
 use crate::topology;
+use crate::workload::program::Program;
 use crate::workload::{self as w, FlowSource};
 use network::build_topology;
 

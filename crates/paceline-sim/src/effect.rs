@@ -7,7 +7,6 @@ use paceline_proto::transport::tcp::Pacing;
 use paceline_proto::units::{Duration, Time};
 
 use crate::net::Net;
-use crate::programs::{Connections, Kind};
 use crate::scenario::{BufferModel, PathChoice, Scheme, Transport};
 use crate::spec::run::Interval;
 use crate::spec::scheme::proactive::FirstRtt;
@@ -15,6 +14,7 @@ use crate::spec::scheme::{Control, Window};
 use crate::spec::value::Value as _;
 use crate::spec::workload::{IncastMode, RpcMode, Sizes, WorkloadKind};
 use crate::spec::{Resolved, parse};
+use crate::workload::program::{Connections, Kind};
 
 /// A scenario that leaves all to defaults.
 const PLAIN: &str = "[topology]\nkind = 'star'\nhosts = 2\n[schemes.s]\ncc = 'none'\n[[workloads]]\nkind = 'permutation'\nsizes = '1KB'\n";

@@ -14,13 +14,15 @@ pub mod info;
 pub mod machine;
 pub mod nas;
 pub mod program;
+pub mod replay;
 #[cfg(test)]
 mod tests;
 
 pub use builder::{Builder, Comm};
 pub use collectives::Algorithms;
-pub use crossbar::{Access, Crossbar, Replay, replay};
+pub use crossbar::{Access, Crossbar, Load};
 pub use generate::Generator;
 pub use info::{Info, info};
 pub use machine::{Act, Machine, MachineConfig, Message};
 pub use program::{Block, Op, OpKind, Part, Program, RankProgram};
+pub use replay::{Replay, replay};

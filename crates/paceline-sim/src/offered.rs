@@ -5,9 +5,9 @@
 //! outstanding. Such traffic slows down with the network; it is carried, and offers no load of its own.
 
 use crate::net::Net;
-use crate::programs::{Kind, Program};
 use crate::scenario::Scenario;
 use crate::streams::Carries;
+use crate::workload::program::{Kind, Program};
 use crate::workload::rpc::{Queries, Rpc};
 
 impl Program {

@@ -15,13 +15,13 @@ use std::sync::Arc;
 use paceline_proto::units::Time;
 
 use crate::error::InputError;
-use crate::graph::{NodeId, Side};
+use crate::graph::Side;
 use crate::net::Net;
 use crate::record::QueryRecord;
 use crate::scenario::{Framing, PathChoice, Scenario};
 use crate::streams::{MOST_PACKETS, too_many_packets};
-use crate::workload::{FlowDefaults, FlowSpec};
-use scatter_gather::ScatterGather;
+use crate::workload::FlowSpec;
+use crate::workload::program::{Connections, INSTEAD_OF_OPEN, Kind, Mpi, Program};
 
 /// What a program wants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,51 +63,6 @@ pub struct Answered {
     pub request: u64,
     /// See `request`.
     pub response: u64,
-}
-
-/// What is allowed in place of a connection over RDMA that would carry too many packets.
-pub(crate) const INSTEAD_OF_OPEN: &str = "a scheme over TCP, or connections = \"new\"";
-
-/// Which connections carry a program's messages.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Connections {
-    /// A new one for each message: a flow of its own.
-    New,
-    /// One from each place to each other, opened when it is first used.
-    Open,
-}
-
-/// What programs there are.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
-    /// Queries that spread over racks.
-    ScatterGather(ScatterGather),
-    /// Ranks that pass messages.
-    Mpi(mpi::Mpi),
-}
-
-/// A program of a scenario.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Program {
-    /// What it does.
-    pub kind: Kind,
-    /// The host at each place.
-    pub hosts: Vec<NodeId>,
-    /// What its flows have in common.
-    pub flow: FlowDefaults,
-    /// What carries its messages.
-    pub connections: Connections,
-    /// When it begins.
-    pub begin: Time,
-    /// Number of the workload in the scenario: part of its random streams' names.
-    pub workload: u16,
-}
-
-impl Program {
-    /// Whether it asks queries.
-    pub fn asks(&self) -> bool {
-        matches!(self.kind, Kind::ScatterGather(_))
-    }
 }
 
 /// The machines, as one.
@@ -324,7 +279,7 @@ impl Programs {
     }
 
     /// The message-passing programs: what they are and how far they are.
-    pub(crate) fn mpi(&self) -> impl Iterator<Item = (&Program, &mpi::Mpi, &mpi::Machine)> {
+    pub(crate) fn mpi(&self) -> impl Iterator<Item = (&Program, &Mpi, &mpi::Machine)> {
         self.all.iter().filter_map(|r| match (&r.program.kind, &r.machine) {
             (Kind::Mpi(workload), Machine::Mpi(machine)) => Some((&*r.program, workload, machine)),
             _ => None,

@@ -464,7 +464,7 @@ pub struct Scenario {
     /// What lies between message transports and links, where it takes time or room.
     pub adapter: Option<Adapter>,
     /// Programs at the hosts.
-    pub programs: std::sync::Arc<[std::sync::Arc<crate::programs::Program>]>,
+    pub programs: std::sync::Arc<[std::sync::Arc<crate::workload::program::Program>]>,
     /// Scale of the INT units; 0: the hosts' rate in steps of 25 Gb/s, at least 1.
     pub int_multiple: u64,
     /// When it ends.

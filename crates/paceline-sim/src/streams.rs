@@ -15,8 +15,8 @@ use crate::graph::{NodeId, Side};
 use crate::net::Net;
 use crate::net::parts::Note;
 use crate::packet::NONE;
-use crate::programs::Connections;
 use crate::scenario::{Scenario, Transport};
+use crate::workload::program::Connections;
 use crate::workload::rpc::is_query;
 
 /// Packets that a connection over RDMA may carry: half of what its numbers hold.

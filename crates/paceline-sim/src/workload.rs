@@ -16,6 +16,7 @@ pub mod merge;
 pub mod on_off;
 pub mod pattern;
 pub mod poisson;
+pub mod program;
 pub mod rpc;
 pub mod share;
 pub mod table;

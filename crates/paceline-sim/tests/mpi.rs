@@ -15,11 +15,10 @@ use paceline_sim::engine::sequential::Sequential;
 use paceline_sim::mpi::program::Edge;
 use paceline_sim::mpi::{Block, Builder, Program, RankProgram, Replay, goal as goal_text, replay};
 use paceline_sim::net::Net;
-use paceline_sim::programs::Kind;
-use paceline_sim::programs::mpi::Mpi;
 use paceline_sim::record::FlowRecord;
 use paceline_sim::results::mpi::{MpiRun, ranks, runs};
 use paceline_sim::spec::parse;
+use paceline_sim::workload::program::{Kind, Mpi};
 use proptest::prelude::*;
 use proptest::test_runner::contextualize_config;
 

@@ -14,12 +14,11 @@ use crate::mpi::halo::Halo;
 use crate::mpi::nas::Setting;
 use crate::mpi::program::Send;
 use crate::mpi::{Access, Algorithms, Crossbar, Generator, MachineConfig, Program as Ranks, goal};
-use crate::programs::mpi::Mpi;
-use crate::programs::{Connections, INSTEAD_OF_OPEN, Kind, Program};
 use crate::scenario::Framing;
 use crate::spec::mpi::{self as spec, MpiProgram, Placement};
 use crate::spec::value::HostSet;
 use crate::streams::{MOST_PACKETS, too_many_packets};
+use crate::workload::program::{Connections, INSTEAD_OF_OPEN, Kind, Mpi, Program};
 use crate::workload::{FlowDefaults, stream_id};
 
 /// Entity of the random stream that places ranks on hosts.

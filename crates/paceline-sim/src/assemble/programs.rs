@@ -7,11 +7,10 @@ use paceline_proto::units::Time;
 use super::Build;
 use crate::error::InputError;
 use crate::graph::NodeId;
-use crate::programs::scatter_gather::ScatterGather;
-use crate::programs::{Connections, INSTEAD_OF_OPEN, Kind, Program};
 use crate::spec::workload;
 use crate::streams::{MOST_PACKETS, too_many_packets};
 use crate::workload::FlowDefaults;
+use crate::workload::program::{Connections, INSTEAD_OF_OPEN, Kind, Program, ScatterGather};
 
 pub(super) fn connections(given: workload::Connections) -> Connections {
     match given {

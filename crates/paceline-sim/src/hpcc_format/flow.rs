@@ -5,7 +5,7 @@ use std::io;
 use paceline_proto::units::{NS, S, Time};
 
 use super::quantity::{seconds, seconds_to_ns};
-use super::text::{Line, lines, whole};
+use super::text::{Line, empty, leave_rest, lines, whole};
 use crate::InputError;
 use crate::clock::Clock;
 use crate::graph::{NodeId, NodeKind};
@@ -60,7 +60,7 @@ impl FlowRow {
 pub fn read_flows(text: &str, file: &str, kinds: &[NodeKind]) -> Result<(Vec<FlowRow>, Vec<String>), InputError> {
     let mut warnings = Vec::new();
     let mut rows = lines(text, file);
-    let header = rows.next().ok_or_else(|| super::topology::empty(file))?;
+    let header = rows.next().ok_or_else(|| empty(file))?;
     let [count] = header.words()[..] else {
         return Err(header.bad("header", header.text, "wrong number of words", "the number of flows"));
     };
@@ -81,24 +81,6 @@ pub fn read_flows(text: &str, file: &str, kinds: &[NodeKind]) -> Result<(Vec<Flo
     }
     leave_rest(&mut rows, count, "flow", |words| words.len() == 6 && whole(words[0]).is_some(), &mut warnings);
     Ok((flows, warnings))
-}
-
-/// Warns about what follows the last row the header counts: further rows (`is_row`) or other text.
-pub(super) fn leave_rest<'a>(
-    rest: &mut impl Iterator<Item = Line<'a>>,
-    count: usize,
-    what: &str,
-    is_row: impl Fn(&[&str]) -> bool,
-    warnings: &mut Vec<String>,
-) {
-    let Some(first) = rest.next() else { return };
-    if is_row(&first.words()) {
-        let more = 1 + rest.take_while(|line| is_row(&line.words())).count();
-        let only = format!("the header says {count} {what}s, {more} more follow; only the first {count} are used");
-        warnings.push(first.warning(format!("{only}, as in the reference")));
-    } else {
-        warnings.push(first.warning(format!("text after the last {what} is not read")));
-    }
 }
 
 fn read_flow(line: &Line<'_>, index: usize, kinds: &[NodeKind]) -> Result<FlowRow, InputError> {

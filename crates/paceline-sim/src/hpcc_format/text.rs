@@ -25,6 +25,32 @@ pub(super) fn lines<'a>(text: &'a str, file: &'a str) -> impl Iterator<Item = Li
         .filter(|line| !line.text.is_empty())
 }
 
+/// The error for a file without any text.
+pub(super) fn empty(file: &str) -> InputError {
+    InputError::new("the file is empty")
+        .file(file)
+        .line(1)
+        .allowed("a header line with the counts, then that many rows")
+}
+
+/// Warns about what follows the last row the header counts: further rows (`is_row`) or other text.
+pub(super) fn leave_rest<'a>(
+    rest: &mut impl Iterator<Item = Line<'a>>,
+    count: usize,
+    what: &str,
+    is_row: impl Fn(&[&str]) -> bool,
+    warnings: &mut Vec<String>,
+) {
+    let Some(first) = rest.next() else { return };
+    if is_row(&first.words()) {
+        let more = 1 + rest.take_while(|line| is_row(&line.words())).count();
+        let only = format!("the header says {count} {what}s, {more} more follow; only the first {count} are used");
+        warnings.push(first.warning(format!("{only}, as in the reference")));
+    } else {
+        warnings.push(first.warning(format!("text after the last {what} is not read")));
+    }
+}
+
 /// A value as quoted in a message: whole, or its beginning when it is very long.
 pub(super) fn quoted(value: &str) -> String {
     match value.char_indices().nth(QUOTED) {

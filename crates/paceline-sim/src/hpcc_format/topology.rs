@@ -5,7 +5,7 @@ use std::fmt::Write;
 use paceline_proto::units::{BitsPerSec, Duration, NS};
 
 use super::quantity::{DELAY_ALLOWED, MAX_DELAY, MAX_RATE, RATE_ALLOWED, delay, rate};
-use super::text::{Line, lines, whole};
+use super::text::{Line, empty, leave_rest, lines, whole};
 use crate::InputError;
 use crate::clock::Clock;
 use crate::graph::{Link, NodeId, NodeKind, PortNo, Topology};
@@ -79,13 +79,7 @@ pub fn read_topology(text: &str, file: &str, clock: Clock) -> Result<(Topology, 
     if topology.links.len() < links {
         warnings.push(header.warning(format!("the header says {links} links, the file has {}", topology.links.len())));
     }
-    super::flow::leave_rest(
-        &mut rows,
-        links,
-        "link",
-        |words| words.len() == 5 && whole(words[0]).is_some(),
-        &mut warnings,
-    );
+    leave_rest(&mut rows, links, "link", |words| words.len() == 5 && whole(words[0]).is_some(), &mut warnings);
     let lonely: Vec<usize> = (0..nodes).filter(|&n| ports[n] == 0).collect();
     if let Some(first) = lonely.first() {
         let count = lonely.len();
@@ -94,14 +88,6 @@ pub fn read_topology(text: &str, file: &str, clock: Clock) -> Result<(Topology, 
         );
     }
     Ok((topology, warnings))
-}
-
-/// The error for a file without any text.
-pub(super) fn empty(file: &str) -> InputError {
-    InputError::new("the file is empty")
-        .file(file)
-        .line(1)
-        .allowed("a header line with the counts, then that many rows")
 }
 
 /// Whether a line lists switch ids: only whole numbers, while ids are missing (or, if none was listed, unlike a row).

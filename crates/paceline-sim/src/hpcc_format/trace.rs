@@ -1,6 +1,6 @@
 //! Files that name the nodes to trace: a count, then node ids.
 
-use super::text::lines;
+use super::text::{empty, lines};
 use crate::InputError;
 use crate::graph::NodeId;
 
@@ -14,7 +14,7 @@ use crate::graph::NodeId;
 pub fn read_trace_nodes(text: &str, file: &str, nodes: usize) -> Result<(Vec<NodeId>, Vec<String>), InputError> {
     let mut warnings = Vec::new();
     let mut rows = lines(text, file).peekable();
-    let first = *rows.peek().ok_or_else(|| super::topology::empty(file))?;
+    let first = *rows.peek().ok_or_else(|| empty(file))?;
     let mut words = rows.flat_map(|line| line.words().into_iter().map(move |word| (line, word)).collect::<Vec<_>>());
     let count = words.next().map_or("", |(_, word)| word);
     let count = first.integer("count", count, 0, u64::from(u32::MAX), "")? as usize;

@@ -11,14 +11,10 @@
 //! go on earlier than this one. It holds as long as messages meet the same receives: without receives from any source, or
 //! sends, receives or computations of one processor whose order depends on time. This is the denominator of slowdowns.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use paceline_proto::units::BitsPerSec;
 
-use super::machine::{Act, Load, Machine, MachineConfig, Message};
-use super::program::Program;
 use crate::graph::Side;
 use crate::ideal;
 use crate::scenario::Framing;
@@ -43,6 +39,21 @@ impl Access {
     }
 }
 
+/// What a message asks of the links of its two ranks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Load {
+    /// Rank that sends it.
+    pub from: u32,
+    /// Rank that gets it.
+    pub to: u32,
+    /// Payload.
+    pub bytes: u64,
+    /// When its sender's link may have it first, the time on that link's wire and in the hosts added, ps.
+    pub sent_ps: u64,
+    /// When its receiver's link may have it first, the time on that link's wire and in the hosts added, ps.
+    pub reached_ps: u64,
+}
+
 /// The network.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Crossbar {
@@ -58,7 +69,7 @@ pub struct Crossbar {
 
 impl Crossbar {
     /// What a message that is sent now asks of the links, and when it has arrived if it is alone, ps.
-    fn carry(&self, from: u32, to: u32, bytes: u64, now: u64) -> (Load, u64) {
+    pub(super) fn carry(&self, from: u32, to: u32, bytes: u64, now: u64) -> (Load, u64) {
         let (out, into) = (self.access[from as usize].out, self.access[to as usize].into);
         let way = [out, into];
         let way = if self.direct { &way[..1] } else { &way };
@@ -96,79 +107,5 @@ impl Crossbar {
     /// The same of the links from a rank.
     pub(super) fn out_time(&self, rank: u32, bytes: u64) -> u64 {
         self.access[rank as usize].out_all.serialisation(bytes).0
-    }
-}
-
-/// How a program went.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Replay {
-    /// When all ranks were through, ps; `None` if they never were.
-    pub runtime_ps: Option<u64>,
-    /// When each rank was through, ps.
-    pub finished_ps: Vec<Option<u64>>,
-    /// Messages carried between ranks, requests and grants among them.
-    pub messages: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Why it does not finish.
-    pub stuck: Option<String>,
-    /// Messages that arrived and were never received.
-    pub unreceived: u64,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Event {
-    Wake { rank: u32, token: u32 },
-    Received(Message),
-}
-
-/// Runs a program over an ideal network, or without one: messages take no time, and what is left is the program's own.
-pub fn replay(program: &Arc<Program>, config: MachineConfig, network: Option<&Crossbar>) -> Replay {
-    let mut machine = match network {
-        Some(network) => Machine::on_ideal(Arc::clone(program), config, network),
-        None => Machine::new(Arc::clone(program), config),
-    };
-    let mut events = BinaryHeap::new();
-    let mut number = 0u64;
-    let mut result = Replay::default();
-    let mut acts = Vec::new();
-    let mut now = 0;
-    machine.begin(now, &mut acts);
-    loop {
-        for act in acts.drain(..) {
-            let (at, event) = match act {
-                Act::Wake { rank, at_ps, token } => (at_ps, Event::Wake { rank, token }),
-                Act::Send { message, from, to, bytes } => {
-                    result.messages += 1;
-                    result.bytes = result.bytes.saturating_add(bytes);
-                    let mut at = now;
-                    if let (Some(network), Some(joins)) = (network, machine.joins()) {
-                        let (load, arrived) = network.carry(from, to, bytes, now);
-                        joins.send(message, load);
-                        at = arrived;
-                    }
-                    (at, Event::Received(message))
-                }
-            };
-            number += 1;
-            events.push(Reverse((at, number, event)));
-        }
-        let Some(Reverse((at, _, event))) = events.pop() else { break };
-        now = at;
-        match event {
-            Event::Wake { rank, token } => machine.woken(rank, token, now, &mut acts),
-            Event::Received(message) => {
-                machine.received(message, now, &mut acts);
-                machine.sent(message, now, &mut acts);
-            }
-        }
-    }
-    let carried = machine.joins().map_or(0, |joins| joins.all_carried());
-    Replay {
-        runtime_ps: machine.finished().map(|at| at.max(carried)),
-        finished_ps: (0..program.len()).map(|rank| machine.finish_of(rank)).collect(),
-        stuck: machine.stuck(),
-        unreceived: machine.unreceived(),
-        ..result
     }
 }

@@ -16,7 +16,6 @@ mod stuck;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-pub use joins::Load;
 use joins::{BLOCK, FIRST_HELD, Joins};
 use matching::{Queues, Sequence};
 

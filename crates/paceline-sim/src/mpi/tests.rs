@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::crossbar::{Replay, replay};
 use super::program::{ANY, Edge};
+use super::replay::{Replay, replay};
 use super::{Access, Block, Crossbar, MachineConfig, Op, OpKind, Program, RankProgram};
 use crate::graph::Side;
 use crate::scenario::Framing;

@@ -3,18 +3,8 @@
 use std::sync::Arc;
 
 use super::{Act, Answered};
-use crate::mpi::{self, Crossbar, MachineConfig, Message};
-
-/// A message-passing workload.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Mpi {
-    /// What the ranks do.
-    pub program: Arc<mpi::Program>,
-    /// How messages travel.
-    pub config: MachineConfig,
-    /// The ideal network of the same hosts.
-    pub ideal: Crossbar,
-}
+use crate::mpi::{self, Message};
+use crate::workload::program::Mpi;
 
 /// A message-passing program on its way.
 #[derive(Clone, Debug)]

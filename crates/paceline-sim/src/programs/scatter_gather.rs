@@ -7,50 +7,11 @@
 //! drawn evenly, an HLA is not the MLA of its own rack, and is asked by that rack's MLA like any other host.
 
 use paceline_proto::rng::{Purpose, Stream, below};
-use paceline_proto::units::Time;
 
 use super::{Act, Answered, place};
-use crate::InputError;
-use crate::workload::poisson::{mean_gap, next_start};
+use crate::workload::poisson::next_start;
+use crate::workload::program::ScatterGather;
 use crate::workload::stream_id;
-
-/// One scatter/gather workload.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ScatterGather {
-    /// Places of the hosts of each rack, 0 up.
-    pub racks: Vec<Vec<u32>>,
-    /// Bytes of every request.
-    pub request: u64,
-    /// Bytes of every reply.
-    pub response: u64,
-    /// Mean time between two queries to all hosts together, ps.
-    pub mean_gap: f64,
-    /// When the first may come.
-    pub begin: Time,
-    /// No query comes at or after this instant.
-    pub end: Time,
-    /// At most this many.
-    pub count: Option<u64>,
-}
-
-impl ScatterGather {
-    /// A workload with a mean time between queries, ps.
-    ///
-    /// # Errors
-    /// Fewer than two hosts, a mean time that is not above 0 or has no end, an end not after the beginning.
-    pub fn check(&self) -> Result<(), InputError> {
-        let hosts: usize = self.racks.iter().map(Vec::len).sum();
-        if hosts < 2 {
-            return Err(InputError::new("too few hosts").field("hosts").value(hosts).allowed("at least 2"));
-        }
-        mean_gap(1e12 / self.mean_gap, "interval")?;
-        if self.end <= self.begin {
-            let after = format!("after {}", self.begin);
-            return Err(InputError::new("ends before it begins").field("end").value(self.end).allowed(after));
-        }
-        Ok(())
-    }
-}
 
 /// Where a message is in its query.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -274,6 +235,8 @@ fn answered(query: &Query, qct: u64) -> Answered {
 
 #[cfg(test)]
 mod tests {
+    use paceline_proto::units::Time;
+
     use super::*;
 
     /// Runs a machine over a network in which every message takes `took` ps, and returns its queries and messages.

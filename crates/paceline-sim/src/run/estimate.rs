@@ -14,12 +14,11 @@ use crate::error::InputError;
 use crate::graph::NodeId;
 use crate::machine::memory_mib;
 use crate::net::Net;
-use crate::programs::mpi::Mpi;
-use crate::programs::{Kind, Program};
 use crate::record::QueueTime;
 use crate::scenario::{EngineChoice, QueueRecords, Scenario, Stop, Transport};
 use crate::series::Plan;
 use crate::spec::{Resolved, lint};
+use crate::workload::program::{Kind, Mpi, Program};
 use crate::workload::rpc::Queries;
 use crate::workload::{FlowTable, Rpc};
 

@@ -1,9 +1,11 @@
 //! What can be set about NDP, and the settings of its sources.
 
-use super::sender::DOUBLINGS;
 use crate::transport::message::Sizes;
 use crate::transport::unscheduled::{BurstParams, BurstStop, RepairOrder, Unscheduled, burst_packets};
 use crate::units::{BitsPerSec, Duration};
+
+/// Times a message's wait for pulls doubles, at most: to 64 timeouts.
+pub(super) const DOUBLINGS: u32 = 6;
 
 /// Parameters of an NDP host; all hosts of a network share them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::params::Params;
+use super::params::{DOUBLINGS, Params};
 use crate::rng::{below, hash3};
 use crate::transport::in_flight::InFlight;
 use crate::transport::message::{AGAIN, Counters, Header, Kind, LAST, Message, PULLS, UNSCHEDULED};
@@ -13,8 +13,6 @@ use crate::units::Time;
 
 /// Answers that count as recent: the tallies are halved when they reach this many.
 const RECENT: u16 = 32;
-/// Times a message's wait for pulls doubles, at most: to 64 timeouts.
-pub(super) const DOUBLINGS: u32 = 6;
 
 /// A message being sent.
 #[derive(Clone, Debug, Default)]

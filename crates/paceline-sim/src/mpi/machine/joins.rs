@@ -11,28 +11,13 @@
 use std::collections::BTreeMap;
 
 use super::{Act, Machine, Message, Role};
-use crate::mpi::crossbar::Crossbar;
+use crate::mpi::crossbar::{Crossbar, Load};
 
 /// The end of a rank's block, in place of the operation that waits.
 pub(super) const BLOCK: u32 = u32::MAX;
 /// Tokens of [`Act::Wake`] from here on are operations that begin later than what they wait for was over; below are processors, of
 /// which GOAL numbers 256.
 pub(super) const FIRST_HELD: u32 = 1 << 8;
-
-/// What a message asks of the links of its two ranks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Load {
-    /// Rank that sends it.
-    pub from: u32,
-    /// Rank that gets it.
-    pub to: u32,
-    /// Payload.
-    pub bytes: u64,
-    /// When its sender's link may have it first, the time on that link's wire and in the hosts added, ps.
-    pub sent_ps: u64,
-    /// When its receiver's link may have it first, the time on that link's wire and in the hosts added, ps.
-    pub reached_ps: u64,
-}
 
 /// That a link must have carried so much before something: from an instant on (ps), so many bytes on the wire.
 #[derive(Clone, Copy, Debug)]
