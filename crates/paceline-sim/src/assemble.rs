@@ -185,7 +185,7 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
     if let Some(pfc) = &mut scenario.switch.pfc {
         pfc.classes = classes.len().clamp(1, 8) as u8;
     }
-    warnings.extend(crate::switch::lack_of_headroom(&scenario));
+    warnings.extend(crate::net::switch::buffers::lack_of_headroom(&scenario));
     warnings.extend(doubts::of_paths(spec, &scenario, &longest, &mut routes));
     let source = match sources.len() {
         1 => sources.remove(0),

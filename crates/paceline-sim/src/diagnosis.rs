@@ -10,7 +10,7 @@ pub use cycle::find_cycle;
 pub use standstill::Standstill;
 
 use crate::net::Net;
-use crate::packet::NONE;
+use crate::net::packet::NONE;
 
 /// Paused ports, or flows, that a message lists at most.
 const LISTED: usize = 6;

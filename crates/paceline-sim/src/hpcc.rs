@@ -25,7 +25,7 @@ use crate::hpcc_format::config::HpccConfig;
 use crate::hpcc_format::output::{FctLine, PfcLine, write_fct, write_pfc, write_qlen_block};
 use crate::hpcc_format::{config, flow, topology, utf8};
 use crate::net::Net;
-use crate::packet::NONE;
+use crate::net::packet::NONE;
 use crate::record::{FlowRecord, PfcEvent, Status};
 use crate::run::Engine;
 use crate::scenario::{

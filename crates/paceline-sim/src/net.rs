@@ -1,11 +1,19 @@
 //! The state of the network. Both engines drive this one model; they differ only in the order in which they look at independent places.
-//! How it is built: `net/setup.rs`; what happens at a switch port: `net/switching.rs`, at a host: `host.rs`.
+//! How it is built: `net/setup.rs`; what happens at a switch: `net/switch.rs`, at a host: `net/host.rs`; what hosts do over
+//! transports: `net/{streams,rpc,programs}.rs`.
 
-mod levels;
+pub(crate) mod failures;
+pub mod flow;
+pub mod host;
+pub mod packet;
 pub(crate) mod parts;
+pub mod port;
+pub mod programs;
+pub(crate) mod rpc;
 pub(crate) mod rules;
 mod setup;
-mod switching;
+pub(crate) mod streams;
+pub mod switch;
 
 use std::sync::Arc;
 
@@ -13,28 +21,29 @@ use paceline_proto::cc::FlowContext;
 use paceline_proto::rng::{hash3, unit};
 use paceline_proto::telemetry::MAX_RATES;
 
-use crate::adapter::Adapters;
 use crate::clock::{Clock, Wire};
-use crate::congestion::CongestionPoints;
 use crate::engine::reference_random::ReferenceRandom;
-use crate::failures::Failures;
-use crate::flow::{Flow, FlowInfo, Receiving, SLOT_MASK};
 use crate::graph::{Graph, NodeId};
-use crate::host::Nic;
 use crate::ideal;
-use crate::message::Messages;
-use crate::packet::{Arena, Handle, INLINE_HOPS, LONG, NONE, Packet};
-use crate::pint::Pint;
-use crate::port::Port;
-use crate::programs::Programs;
+use crate::net::failures::Failures;
+use crate::net::flow::{Flow, FlowInfo, Receiving, SLOT_MASK};
+use crate::net::host::Nic;
+use crate::net::host::adapter::Adapters;
+use crate::net::host::message::Messages;
+use crate::net::packet::{Arena, Handle, INLINE_HOPS, LONG, NONE, Packet};
+use crate::net::port::Port;
+use crate::net::programs::Programs;
+use crate::net::rpc::Rpcs;
+use crate::net::streams::Streams;
+use crate::net::switch::buffers::Buffers;
+use crate::net::switch::congestion::CongestionPoints;
+use crate::net::switch::levels::Levels;
+use crate::net::switch::pint::Pint;
+use crate::net::switch::special::Special;
 use crate::record::{Counters, FlowRecord, Pauses, PfcEvent, PortCounts, QueryRecord, Traffic};
 use crate::routing::Routes;
-use crate::rpc::Rpcs;
 use crate::scenario::{HostConfig, Scenario};
 use crate::series::Series;
-use crate::special::Special;
-use crate::streams::Streams;
-use crate::switch::Buffers;
 
 /// How an engine learns what the model started. Static dispatch: this is the hot path.
 pub trait Schedule {
@@ -170,7 +179,7 @@ pub struct Net {
     pub(crate) uneven: bool,
     /// ACKs travel in the control class, also through switches.
     pub(crate) ack_control_class: bool,
-    /// Flags of ACKs that a [turn](crate::host::turn) leaves to the network.
+    /// Flags of ACKs that a [turn](crate::net::host::turn) leaves to the network.
     pub(crate) special_acks: u8,
     rates: [f64; MAX_RATES],
     pub(crate) error_rate: Vec<f64>,
@@ -188,7 +197,7 @@ pub struct Net {
     /// Way of all flows, where it is given.
     pub(crate) pinned: Option<Pinned>,
     /// Queue lengths so far.
-    pub(crate) levels: levels::Levels,
+    pub(crate) levels: Levels,
     /// Samples over time; never due unless set.
     pub(crate) series: Series,
     pub(crate) pauses: Vec<Option<Box<Pauses>>>,
@@ -257,7 +266,7 @@ impl Net {
     #[inline(always)]
     pub(crate) fn fetch(&self, port: u32, h: Handle) {
         if let Some(port) = self.ports.get(port as usize) {
-            crate::packet::prefetch(port);
+            crate::net::packet::prefetch(port);
         }
         self.arena.fetch_one(h);
     }

@@ -12,7 +12,9 @@
 
 mod bench;
 mod choice;
+mod effect;
 mod estimate;
+mod offered;
 mod set_up;
 mod summary;
 mod watch;

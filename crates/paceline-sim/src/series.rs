@@ -3,7 +3,7 @@
 use crate::diagnosis::saturation::{Spread, Wait, paused_links, spread};
 use crate::graph::NodeId;
 use crate::net::Net;
-use crate::packet::NONE;
+use crate::net::packet::NONE;
 
 /// What is sampled, how often, and how much of it is kept.
 #[derive(Clone, Debug)]

@@ -95,7 +95,7 @@ fn headroom_is_just_enough_at_the_limit() {
     let told = |delay_ns: u64, reaction_ns: u64, xoff: u64| {
         let mut scenario = hoti(&star(&[(10 * GBPS, delay_ns * 1000); 3]));
         scenario.switch.pfc = Some(Pfc { reaction: Duration::from_ns(reaction_ns), ..pfc(Some(xoff), Some(XON)) });
-        paceline_sim::switch::lack_of_headroom(&scenario)
+        paceline_sim::net::switch::buffers::lack_of_headroom(&scenario)
     };
     assert_eq!(told(0, 0, XOFF), None);
     assert_eq!(told(0, 0, XOFF + 8), None);
@@ -195,7 +195,7 @@ proptest! {
     #[test]
     fn nothing_lossless_is_lost((scenario, flows) in random()) {
         let lossless = scenario.switch.pfc.is_some();
-        let lacks = paceline_sim::switch::lack_of_headroom(&scenario);
+        let lacks = paceline_sim::net::switch::buffers::lack_of_headroom(&scenario);
         prop_assert_eq!(lacks, None);
         let result = both(scenario, &flows);
         prop_assert!(!lossless || result.counters.drops_buffer == 0, "{:?}", result.first_drop);

@@ -14,10 +14,10 @@ use crate::mpi::halo::Halo;
 use crate::mpi::nas::Setting;
 use crate::mpi::program::Send;
 use crate::mpi::{Access, Algorithms, Crossbar, Generator, MachineConfig, Program as Ranks, goal};
+use crate::net::streams::{MOST_PACKETS, too_many_packets};
 use crate::scenario::Framing;
 use crate::spec::mpi::{self as spec, MpiProgram, Placement};
 use crate::spec::value::HostSet;
-use crate::streams::{MOST_PACKETS, too_many_packets};
 use crate::workload::program::{Connections, INSTEAD_OF_OPEN, Kind, Mpi, Program};
 use crate::workload::{FlowDefaults, stream_id};
 

@@ -7,8 +7,8 @@ use paceline_proto::units::Time;
 use super::Build;
 use crate::error::InputError;
 use crate::graph::NodeId;
+use crate::net::streams::{MOST_PACKETS, too_many_packets};
 use crate::spec::workload;
-use crate::streams::{MOST_PACKETS, too_many_packets};
 use crate::workload::FlowDefaults;
 use crate::workload::program::{Connections, INSTEAD_OF_OPEN, Kind, Program, ScatterGather};
 

@@ -5,8 +5,8 @@ use paceline_proto::units::Time;
 use super::Build;
 use crate::error::InputError;
 use crate::graph::NodeId;
+use crate::net::streams::{MOST_PACKETS, too_many_packets};
 use crate::spec::workload::{Pick, Rpc, RpcMode};
-use crate::streams::{MOST_PACKETS, too_many_packets};
 use crate::workload::{self as w, FlowDefaults};
 
 impl Build<'_> {

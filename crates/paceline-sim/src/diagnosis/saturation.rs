@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{PausedQueue, senders};
 use crate::net::Net;
-use crate::packet::NONE;
+use crate::net::packet::NONE;
 
 /// A paused link waits for an egress port, both in this class.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -11,8 +11,8 @@ use super::inbox::Key;
 use super::order::Rank;
 use super::part::{Lanes, Start};
 use crate::error::InputError;
+use crate::net::packet::{Arena, Handle, NONE};
 use crate::net::{Net, Schedule};
-use crate::packet::{Arena, Handle, NONE};
 
 /// The close nodes of a part.
 pub(super) struct Close {

@@ -4,10 +4,10 @@
 use super::inbox::Key;
 use super::part::{Part, Start};
 use super::windows::Ahead;
-use crate::failures::Carried;
 use crate::net::Net;
+use crate::net::failures::Carried;
+use crate::net::packet::{Handle, Packet, Words};
 use crate::net::parts::Note;
-use crate::packet::{Handle, Packet, Words};
 
 /// What one part sends to another in a window.
 #[derive(Debug, Default)]
@@ -92,7 +92,7 @@ pub(super) type Ports = Box<[(usize, u64)]>;
 
 /// The ports of some nodes.
 pub(super) fn ports(net: &Net, is_meant: impl Fn(u32) -> bool) -> Ports {
-    let bit = |(place, port): (usize, &crate::port::Port)| u64::from(is_meant(port.node)) << place;
+    let bit = |(place, port): (usize, &crate::net::port::Port)| u64::from(is_meant(port.node)) << place;
     let words = net.ports.chunks(64).map(|ports| ports.iter().enumerate().map(bit).sum());
     words.enumerate().filter(|(_, bits)| *bits != 0).collect()
 }

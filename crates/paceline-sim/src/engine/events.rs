@@ -7,8 +7,8 @@
 use super::calendar::{self, Calendar, Ties};
 use super::order::{Rank, place_key};
 use crate::error::InputError;
+use crate::net::packet::{Handle, NONE};
 use crate::net::{Net, Schedule};
-use crate::packet::{Handle, NONE};
 use crate::scenario::Scenario;
 use crate::workload::FlowSpec;
 

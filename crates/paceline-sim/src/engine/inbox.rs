@@ -7,7 +7,7 @@
 
 use super::chains::{Chains, EMPTY};
 use super::windows::Ahead;
-use crate::packet::Handle;
+use crate::net::packet::Handle;
 
 /// Keys a block holds: two cache lines.
 const BLOCK: usize = 16;

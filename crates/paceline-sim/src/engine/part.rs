@@ -13,8 +13,8 @@ use super::sort::ByUpperHalf;
 use super::steps::{Step, side_by_side};
 use super::windows::{Ahead, Windows};
 use crate::error::InputError;
+use crate::net::packet::{Handle, NONE};
 use crate::net::{Arrivals, Lane, Net, Schedule};
-use crate::packet::{Handle, NONE};
 use crate::workload::FlowSpec;
 
 const NEVER: u64 = u64::MAX;

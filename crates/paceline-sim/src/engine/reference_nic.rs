@@ -6,10 +6,10 @@
 
 use super::events::{Events, What};
 use super::order::Rank;
-use crate::flow::{SLOT_BITS, SLOT_MASK};
-use crate::host::Answered;
 use crate::net::Net;
-use crate::packet::{Handle, Kind, TICKS};
+use crate::net::flow::{SLOT_BITS, SLOT_MASK};
+use crate::net::host::Answered;
+use crate::net::packet::{Handle, Kind, TICKS};
 use paceline_proto::cc::{CongestionControl, TIMERS};
 use paceline_proto::units::Time;
 

@@ -83,7 +83,7 @@ impl Windowed {
             if parts > 1 {
                 net.become_part(me as u8, parts, &part_of);
             }
-            let largest = |p: &crate::port::Port| net.wires[usize::from(p.wire)].longest() + p.delay;
+            let largest = |p: &crate::net::port::Port| net.wires[usize::from(p.wire)].longest() + p.delay;
             debug_assert!(
                 net.ports.iter().all(|p| largest(p) + net.rules.pfc_reaction + length <= span),
                 "what a port causes has room among the windows"

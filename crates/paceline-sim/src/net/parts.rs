@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::Net;
-use crate::flow::{Receiving, SLOT_MASK};
-use crate::message::Incoming;
-use crate::packet::LONG;
+use crate::net::flow::{Receiving, SLOT_MASK};
+use crate::net::host::message::Incoming;
+use crate::net::packet::LONG;
 
 /// What a part tells another about a flow; in time, since packets take at least one window.
 #[derive(Clone, Debug)]

@@ -7,29 +7,29 @@ use paceline_proto::rng::{Purpose, Stream};
 use paceline_proto::telemetry::{MAX_RATES, record_life};
 use paceline_proto::units::Duration;
 
-use super::levels::Levels;
 use super::{Draws, EcnPoint, Net, Whole};
-use crate::adapter::Adapters;
 use crate::clock::{Clock, Wire};
-use crate::congestion::CongestionPoints;
 use crate::engine::reference_random::ReferenceRandom;
 use crate::error::InputError;
-use crate::failures::Failures;
-use crate::host::Nic;
 use crate::ideal;
-use crate::message::Messages;
-use crate::packet::{Arena, NONE, PINT, ROUTED};
-use crate::pint::Pint;
-use crate::port::{MEASURED, NO_ECN, Port, WATCHED};
-use crate::programs::Programs;
+use crate::net::failures::Failures;
+use crate::net::host::Nic;
+use crate::net::host::adapter::Adapters;
+use crate::net::host::message::Messages;
+use crate::net::packet::{Arena, NONE, PINT, ROUTED};
+use crate::net::port::{MEASURED, NO_ECN, Port, WATCHED};
+use crate::net::programs::Programs;
+use crate::net::rpc::Rpcs;
+use crate::net::streams::Streams;
+use crate::net::switch::buffers::Buffers;
+use crate::net::switch::congestion::CongestionPoints;
+use crate::net::switch::levels::Levels;
+use crate::net::switch::pint::Pint;
+use crate::net::switch::special::Special;
 use crate::record::{Counters, PortCounts, Traffic};
 use crate::routing::Routes;
-use crate::rpc::Rpcs;
 use crate::scenario::{self, BufferModel, PathChoice, QueueRecords, Scenario, Window};
 use crate::series::Series;
-use crate::special::Special;
-use crate::streams::Streams;
-use crate::switch::Buffers;
 
 impl Net {
     /// Builds the network of a scenario.

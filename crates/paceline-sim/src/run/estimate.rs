@@ -159,7 +159,7 @@ struct Kept {
 impl Kept {
     /// Of the transport that keeps most.
     fn of(scenario: &Scenario) -> Self {
-        let rest_s = crate::message::rest(scenario) as f64 * 1e-12;
+        let rest_s = crate::net::host::message::rest(scenario) as f64 * 1e-12;
         let mut most = Self::default();
         for scheme in &scenario.schemes {
             let plain = |resting_bytes| Self { resting_bytes, rest_s, ..Self::default() };

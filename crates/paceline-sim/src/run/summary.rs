@@ -11,12 +11,12 @@ use crate::engine::windows::Windows;
 use crate::graph::NodeId;
 use crate::machine::peak_rss_mib;
 use crate::net::Net;
-use crate::offered::closed_loop_groups;
 use crate::results::mpi;
 use crate::results::{
     CounterSummary, EngineSummary, FlowCounts, LinkDown, Measure, QueryCounts, SCHEMA_VERSION, SchemeTraffic, Summary,
     TierLoad,
 };
+use crate::run::offered::closed_loop_groups;
 use crate::scenario::{EngineChoice, Scenario};
 use crate::spec::Resolved;
 use crate::spec::run::MeasureEnd;
@@ -159,7 +159,7 @@ pub(super) fn fill_summary(summary: &mut Summary, spec: &Resolved, net: &Net, en
             if c.failed == 1 { "" } else { "; at the first" }
         ));
     }
-    summary.without_effect.extend(crate::effect::without_effect(spec, net));
+    summary.without_effect.extend(super::effect::without_effect(spec, net));
 }
 
 /// Offered and carried load by tier.

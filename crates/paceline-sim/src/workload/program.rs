@@ -1,4 +1,4 @@
-//! Programs at the hosts, as a scenario has them; what runs them is [`crate::programs`].
+//! Programs at the hosts, as a scenario has them; what runs them is [`crate::net::programs`].
 
 use std::sync::Arc;
 

@@ -1,0 +1,484 @@
+//! The life of a flow: start, path, completion, record. State exists from start to end and is then reused.
+
+use paceline_proto::cc::{CongestionControl, Controller, Params, Telemetry};
+use paceline_proto::telemetry::IntHop;
+use paceline_proto::transport::rdma::{Receiver, Sender};
+
+use crate::clock::Clock;
+use crate::error::InputError;
+use crate::graph::NodeId;
+use crate::ideal;
+use crate::net::host::datagrams::Datagrams;
+use crate::net::packet::{Arena, Handle, INLINE_HOPS, INT, Kind, LAST, LONG, NONE, PINT, Packet, ROUTED, STAMP, TICKS};
+use crate::net::streams::Carries;
+use crate::net::{Net, Pinned};
+use crate::record::{FlowRecord, Status};
+use crate::routing::{Address, Tuple, ip_of};
+use crate::scenario::{Framing, Transport};
+use crate::workload::FlowSpec;
+use crate::workload::load::wire_bytes;
+
+/// Bits of a packet's flow field that name the slot; the rest is the slot's generation.
+pub(crate) const SLOT_BITS: u32 = 24;
+/// Pairs of hosts whose flows are counted for their source ports: some 20 MB. All pairs of 1,024 hosts fit.
+const MOST_PAIRS: usize = 1 << 20;
+/// Sets the draws of connections' NICs apart from those of flows.
+const CONNECTION: u64 = 1 << 63;
+/// Mask of the slot.
+pub(crate) const SLOT_MASK: u32 = (1 << SLOT_BITS) - 1;
+
+/// Sending state of a flow.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    pub(crate) tx: Sender,
+    /// Place in its NIC's list.
+    pub(crate) place: u32,
+    /// The stream it is, plus one; 0 for a message of its own.
+    pub(crate) stream: u32,
+    /// Not before this may the next packet go, ps.
+    pub(crate) next_avail: u64,
+    /// Pacing gap after a packet of `last_size` at the present rate, ps.
+    pub(crate) gap: u64,
+    pub(crate) rate: u64,
+    pub(crate) cwnd: u64,
+    /// Bytes of the last packet sent.
+    pub(crate) last_size: u32,
+    /// Bytes of a full packet and of the message's last.
+    pub(crate) full_size: u16,
+    pub(crate) short_size: u16,
+    /// Global index of the NIC's port.
+    pub(crate) nic: u32,
+    /// Upper limit on the rate; 0 for none.
+    pub(crate) rate_cap: u64,
+    pub(crate) context: u16,
+    pub(crate) generation: u8,
+    pub(crate) class: u8,
+    /// Flags of its data packets.
+    pub(crate) flags: u8,
+    /// Switches on the data path.
+    pub(crate) switches: u8,
+    pub(crate) alive: bool,
+    /// Timeouts in a row.
+    pub(crate) timeouts: u8,
+    pub(crate) path: [u16; INLINE_HOPS],
+    /// Last time something new was acknowledged or sent after idleness; the timeout counts from here.
+    pub(crate) progress_at: u64,
+    pub(crate) cc: Controller,
+}
+
+/// Receiving state of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Receiving {
+    pub(crate) rx: Receiver,
+    pub(crate) generation: u8,
+    pub(crate) switches: u8,
+    pub(crate) path: [u16; INLINE_HOPS],
+    /// Bytes of an ACK.
+    pub(crate) ack_size: u16,
+    /// The stream that arrives, plus one; 0 for a message of its own.
+    pub(crate) stream: u32,
+    /// When the last byte arrived; 0 before.
+    pub(crate) done_at: u64,
+}
+
+/// What is needed again only when the flow ends.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowInfo {
+    pub(crate) spec: FlowSpec,
+    pub(crate) id: u64,
+    pub(crate) sport: u16,
+    pub(crate) retransmitted: u32,
+    pub(crate) ideal_sender: u64,
+    pub(crate) ideal_receiver: u64,
+    pub(crate) ideal_hpcc: u64,
+    /// Of a flow over UDP.
+    pub(crate) datagrams: Datagrams,
+}
+
+impl Flow {
+    /// Makes the next data packet, its telemetry word set where it has one; charges window and pacing. `number`: the flow's in packets.
+    #[inline(always)]
+    pub(crate) fn send(&mut self, number: u32, now: u64, clock: Clock, arena: &mut Arena) -> Handle {
+        let seq = self.tx.snd_nxt;
+        let last = seq + 1 == self.tx.packets;
+        let size = if last { self.short_size } else { self.full_size };
+        if self.tx.in_flight() == 0 {
+            self.progress_at = now;
+        }
+        self.tx.snd_nxt += 1;
+        if self.last_size != u32::from(size) {
+            self.last_size = u32::from(size);
+            self.gap = clock.serialisation_ps(self.last_size, self.rate);
+        }
+        self.next_avail = now + self.gap;
+        let (h, packet) = arena.take();
+        *packet = Packet {
+            next: NONE,
+            flow: number | u32::from(self.generation) << SLOT_BITS,
+            seq,
+            size,
+            in_port: 0,
+            kind: Kind::Data,
+            hop: 0,
+            class: self.class,
+            flags: self.flags | if last { LAST } else { 0 },
+            out: self.path,
+        };
+        if self.flags & (STAMP | PINT) != 0 {
+            arena.int(h)[0] = IntHop(if self.flags & STAMP != 0 { now } else { 0 });
+        }
+        h
+    }
+
+    /// What an ACK that asks for packet `seq` is worth where both ends go back to multiples of `chunk` packets.
+    #[inline(always)]
+    pub(crate) fn whole_chunks(&self, seq: u32, chunk: u32) -> u32 {
+        if chunk > 1 { self.tx.whole_chunks(seq, chunk) } else { seq }
+    }
+
+    /// When the next packet may go, ps; [`u64::MAX`] when there is none or the window is closed. `mtu`: payload of a full packet.
+    #[inline(always)]
+    pub(crate) fn availability(&self, mtu: u64) -> u64 {
+        let closed = u64::from(self.tx.in_flight()) * mtu >= self.cwnd;
+        if !self.tx.has_data() || closed { u64::MAX } else { self.next_avail }
+    }
+}
+
+impl Net {
+    /// The NICs flow `id` uses: hosts with several spread their flows over those that reach the other end.
+    pub(crate) fn addresses(&self, src: NodeId, dst: NodeId, id: u64) -> (Address, Address) {
+        if self.graph.ports_of(src).len() == 1 && self.graph.ports_of(dst).len() == 1 {
+            return (Address { host: src, nic: 0 }, Address { host: dst, nic: 0 });
+        }
+        let draw = |host: NodeId, end| paceline_proto::rng::hash3(u64::from(host), id, end);
+        self.routes.choose_nics(src, dst, [draw(src, 1), draw(dst, 2)])
+    }
+
+    /// Global port index of the NIC from which flow `id` will be sent.
+    pub(crate) fn nic_port(&self, spec: &FlowSpec, id: u64) -> u32 {
+        self.graph.port_index(spec.src, self.ends(spec, id).0.nic) as u32
+    }
+
+    /// The NICs of flow `id` at its source and its destination: those of a connection are the same both ways.
+    pub(crate) fn ends(&self, spec: &FlowSpec, id: u64) -> (Address, Address) {
+        match spec.stream.checked_sub(1) {
+            None => self.addresses(spec.src, spec.dst, id),
+            Some(stream) => match self.streams.as_ref().map(|s| s.carries(stream)) {
+                Some(Carries::Responses(_)) => {
+                    let (client, server) = self.addresses(spec.dst, spec.src, CONNECTION | u64::from(stream - 1));
+                    (server, client)
+                }
+                _ => self.addresses(spec.src, spec.dst, CONNECTION | u64::from(stream)),
+            },
+        }
+    }
+
+    /// The source port of a flow: 10000 and up for each pair of hosts, as the reference numbers them. To be asked in the
+    /// order of the flow stream, since paths depend on it. Pairs that come when a million are counted already are not:
+    /// their flows get ports by their ids.
+    pub(crate) fn take_sport(&mut self, spec: &FlowSpec, id: u64) -> u16 {
+        let pair = (spec.src, spec.dst);
+        let full = self.next_sport.len() >= MOST_PAIRS && !self.scenario.quirks.insertion_order;
+        if full && !self.next_sport.contains_key(&pair) {
+            return 10_000 + (paceline_proto::rng::mix(id) % 50_000) as u16;
+        }
+        let next = self.next_sport.entry(pair).or_insert(10_000);
+        let sport = *next;
+        *next = next.wrapping_add(1).max(1);
+        sport
+    }
+
+    /// Starts flow `id` at its start time. Returns the slot.
+    pub(crate) fn start_flow(&mut self, id: u64, spec: FlowSpec, sport: u16) -> Result<u32, InputError> {
+        let graph = std::sync::Arc::clone(&self.graph);
+        let (src, dst) = self.ends(&spec, id);
+        let there =
+            Tuple { src_ip: ip_of(src.host, src.nic), dst_ip: ip_of(dst.host, dst.nic), sport, dport: spec.dport };
+        let mut forth = std::mem::take(&mut self.path);
+        let mut reverse = Vec::with_capacity(forth.len());
+        if let Some(Pinned { paths: [to, back], .. }) = &self.pinned {
+            forth.clone_from(to);
+            reverse.clone_from(back);
+        } else {
+            let named = |e: InputError| e.field(format!("flow {id}"));
+            self.routes.flow_path(src, dst, &there, &mut forth).map_err(named)?;
+            if self.scenario.schemes[usize::from(spec.scheme)].transport.is_symmetric() {
+                graph.mirror(src.host, &forth, &mut reverse);
+            } else {
+                self.routes.flow_path(dst, src, &there.reversed(), &mut reverse).map_err(named)?;
+            }
+        }
+
+        let nic = graph.port_index(spec.src, src.nic) as u32;
+        let line_rate = graph.ports[nic as usize].rate.0;
+        let framing = self.scenario.framing;
+        let pair = match &self.pinned {
+            Some(pinned) => pinned.pair,
+            None => ideal::base_rtt(&mut self.routes, src, dst, framing.payload)?,
+        };
+        let base = if self.scenario.host.own_base_rtt { pair } else { self.network };
+        let (rtt, bdp) = match self.scenario.host.base_rtt {
+            Some(t) => (t.as_ns().max(1), (u128::from(line_rate) * u128::from(t.0) / 8_000_000_000_000) as u64),
+            None => (base.rtt_ns, base.bdp),
+        };
+        let context = self.context(spec.scheme, line_rate, rtt, bdp)?;
+        let ctx = &self.contexts[usize::from(context)];
+        let cc = Controller::new(ctx);
+        let limits = cc.limits(ctx);
+        let routed = if self.failures.is_some() { ROUTED } else { 0 };
+        let flags = flow_flags(&ctx.params) | routed;
+        let rate = cap(limits.rate, spec.rate_cap);
+        framing.fits(spec.bytes).map_err(|e| e.field(format!("flow {id}")))?;
+        let (packets, last_payload) = framing.split(spec.bytes);
+        let packets = packets as u32;
+        let telemetry = self.scenario.schemes[usize::from(spec.scheme)].telemetry_bytes();
+        let min_frame = if self.scenario.quirks.unpadded_data { 0 } else { framing.min_frame };
+        let size = |payload: u32| (payload + framing.header + telemetry).max(min_frame) as u16;
+        let sides = |host, ports: &[u16]| ideal::path_sides(&graph, host, ports).0;
+        let (mut way, mut back) = (sides(src.host, &forth), sides(dst.host, &reverse));
+        if let Some(adapter) = &self.scenario.adapter {
+            // Time inside the hosts at both ends is like time on their links.
+            for links in [&mut way, &mut back] {
+                links.first_mut().into_iter().for_each(|link| link.delay.0 += adapter.down.0);
+                links.last_mut().into_iter().for_each(|link| link.delay.0 += adapter.up.0);
+            }
+        }
+        if self.uneven {
+            for (links, from, to) in [(&mut way, src, dst), (&mut back, dst, src)] {
+                let [from, to] = [from, to].map(|end| graph.ports_of(end.host)[usize::from(end.nic)].peer);
+                ideal::hasten(&mut self.routes, links, from, to);
+            }
+        }
+        let line = if self.spray {
+            ideal::line_rate_sprayed(spec.bytes, &framing, &way, &back)
+        } else {
+            ideal::line_rate(spec.bytes, &framing, &way, &back)
+        };
+        let mut info = FlowInfo {
+            spec,
+            id,
+            sport,
+            retransmitted: 0,
+            ideal_sender: line.sender.0,
+            ideal_receiver: line.receiver.0,
+            ideal_hpcc: ideal::hpcc_standalone(&pair, spec.bytes, framing.payload) * 1000,
+            datagrams: Datagrams::default(),
+        };
+        let (full_size, short_size) = (size(framing.payload), size(last_payload));
+        if matches!(self.scenario.schemes[usize::from(spec.scheme)].transport, Transport::Udp(_)) {
+            // Nothing comes back: it is over when the last bit has gone.
+            let port = &self.ports[nic as usize];
+            let full = port.wire_ps(full_size, &self.wires) * u64::from(packets - 1);
+            info.ideal_sender = full + port.wire_ps(short_size, &self.wires);
+        }
+        let flow = Flow {
+            // A stream has nothing to send yet.
+            tx: Sender::new(if spec.stream == 0 { packets } else { 0 }),
+            stream: spec.stream,
+            place: 0,
+            next_avail: spec.start.0,
+            gap: 0,
+            rate,
+            cwnd: limits.cwnd,
+            last_size: 0,
+            full_size,
+            short_size,
+            nic,
+            rate_cap: spec.rate_cap,
+            context,
+            generation: 0,
+            class: spec.class,
+            flags: flags | if forth.len() > INLINE_HOPS + 1 { LONG } else { 0 },
+            switches: (forth.len() - 1) as u8,
+            alive: true,
+            timeouts: 0,
+            path: inline(&forth[1..]),
+            progress_at: spec.start.0,
+            cc,
+        };
+        let ack_size = (framing.ack_header + telemetry).max(framing.min_frame) as u16;
+        let receiving = Receiving {
+            ack_size,
+            switches: (reverse.len() - 1) as u8,
+            path: inline(&reverse[1..]),
+            stream: spec.stream,
+            ..Receiving::default()
+        };
+        let slot = self.take_slot(flow, info, receiving)?;
+        self.forget_path(slot);
+        if self.messages.is_some() {
+            let (number, incoming) = (self.number(slot), self.incoming(src, dst, &info));
+            self.messages.iter_mut().for_each(|m| m.open(number, incoming));
+        }
+        if forth.len().max(reverse.len()) > INLINE_HOPS + 1 {
+            self.set_long_paths(self.number(slot), [forth[1..].into(), reverse[1..].into()]);
+        }
+        self.announce(slot, dst.host);
+        let mut node = src.host;
+        let tiers = forth.iter().map(|port| {
+            let index = graph.port_index(node, *port);
+            node = graph.ports[index].peer;
+            self.port_tier[index]
+        });
+        if let Some(stream) = spec.stream.checked_sub(1) {
+            let tiers = tiers.collect();
+            self.stream_started(stream, slot, dst.host, way, tiers);
+        } else {
+            if self.offers_flow(id) {
+                let frames = wire_bytes(spec.bytes, &Framing { min_frame, ..framing }, telemetry);
+                for tier in tiers {
+                    self.offered[usize::from(tier)] += frames;
+                }
+                self.last_start = self.last_start.max(spec.start.0);
+            }
+            self.counters.started += 1;
+            // Of a run that is killed this is what remains of the flow.
+            let record = self.record_of(slot, spec.start.0, Status::Running);
+            self.flow_records.push(record);
+        }
+        self.path = forth;
+        Ok(slot)
+    }
+
+    /// A slot for a flow: a used one, oldest first, else a new one.
+    fn take_slot(&mut self, mut flow: Flow, info: FlowInfo, mut receiving: Receiving) -> Result<u32, InputError> {
+        // Oldest first and only from a long list: a late duplicate of the previous owner must not meet its own
+        // generation again.
+        let rested = match (&self.messages, self.free_flows.front()) {
+            (Some(m), Some(slot)) => self.flows[*slot as usize].progress_at + m.rest() <= info.spec.start.0,
+            _ => true,
+        };
+        let slot = if self.free_flows.len() > 1024 && rested { self.free_flows.pop_front() } else { None };
+        if let Some(slot) = slot {
+            let i = slot as usize;
+            flow.generation = self.flows[i].generation.wrapping_add(1);
+            receiving.generation = flow.generation;
+            self.flows[i] = flow;
+            self.infos[i] = info;
+            let number = self.number(slot) as usize;
+            self.receiving[number] = receiving;
+            return Ok(slot);
+        }
+        let slot = self.flows.len() as u32;
+        let most = SLOT_MASK >> self.share.bits;
+        if slot > most {
+            return Err(InputError::new("too many flows at the same time")
+                .value(slot)
+                .allowed(format!("at most {} running flows in one part", most + 1)));
+        }
+        self.flows.push(flow);
+        self.infos.push(info);
+        let number = self.number(slot) as usize;
+        if self.receiving.len() <= number {
+            self.receiving.resize(number + 1, Receiving::default());
+        }
+        self.receiving[number] = receiving;
+        Ok(slot)
+    }
+
+    /// Ends a flow: writes its record and gives its slot back.
+    pub(crate) fn end_flow(&mut self, slot: u32, now: u64, status: Status) {
+        if let Some(stream) = self.flows[slot as usize].stream.checked_sub(1) {
+            self.end_stream(stream, slot, now);
+            return;
+        }
+        let record = self.record_of(slot, now, status);
+        self.last_end = self.last_end.max(now);
+        match status {
+            Status::Finished => self.counters.finished += 1,
+            Status::Failed => {
+                self.counters.failed += 1;
+                self.note_failure(slot, now);
+            }
+            _ => {}
+        }
+        assert!(
+            status != Status::Finished || !self.has_own_paths() || record.fct_sender >= record.ideal_sender,
+            "flow {} finished faster than its ideal: {record:?}",
+            record.id
+        );
+        self.flow_records.push(record);
+        self.flows[slot as usize].alive = false;
+        // The reference's NIC still meets ended flows in its scans.
+        if !self.scenario.quirks.nic_round_robin {
+            self.free_flows.push_back(slot);
+        }
+    }
+
+    /// Whether a flow keeps to its paths, so that it cannot beat the line: rerouted flows may come to shorter ones, and two of the
+    /// reference's quirks make frames shorter than they are.
+    pub(crate) fn has_own_paths(&self) -> bool {
+        let quirks = &self.scenario.quirks;
+        self.failures.is_none() && !quirks.clock_1ns && !quirks.unpadded_data
+    }
+
+    /// Remembers the first flow that was given up.
+    pub(crate) fn note_failure(&mut self, slot: u32, now: u64) {
+        let id = self.infos[slot as usize].id;
+        if self.first_failure.as_ref().is_none_or(|(at, first, _)| (now, id) < (*at, *first)) {
+            self.first_failure = Some((now, id, crate::diagnosis::given_up(self, slot, now)));
+        }
+    }
+
+    /// The record of a flow as it stands.
+    pub(crate) fn record_of(&self, slot: u32, now: u64, status: Status) -> FlowRecord {
+        let (flow, info) = (&self.flows[slot as usize], &self.infos[slot as usize]);
+        let start = info.spec.start.0;
+        // A flow given up: what its receiver has by now is another node's present, which engines see at different times.
+        let done_at = if status == Status::Failed { 0 } else { self.receiving[self.number(slot) as usize].done_at };
+        FlowRecord {
+            id: info.id,
+            status,
+            class: info.spec.class,
+            scheme: info.spec.scheme,
+            group: info.spec.group,
+            hops: u16::from(flow.switches) + 1,
+            src: info.spec.src,
+            dst: info.spec.dst,
+            sport: info.sport,
+            dport: info.spec.dport,
+            bytes: info.spec.bytes,
+            start,
+            fct_sender: if status == Status::Finished { now - start } else { 0 },
+            fct_receiver: done_at.saturating_sub(start),
+            failed_after: if status == Status::Failed { now - start } else { 0 },
+            ideal_sender: info.ideal_sender,
+            ideal_receiver: info.ideal_receiver,
+            ideal_hpcc: info.ideal_hpcc,
+            retransmitted: info.retransmitted,
+            lost: info.datagrams.lost,
+        }
+    }
+
+    /// Records of all flows that have started and not ended.
+    pub(crate) fn running(&self, now: u64) -> Vec<FlowRecord> {
+        let running = |flow: &Flow| flow.alive && flow.stream == 0;
+        let alive = (0..self.flows.len() as u32).filter(|&s| running(&self.flows[s as usize]));
+        let running = alive.map(|s| self.record_of(s, now, Status::Running));
+        running.chain(self.under_way()).collect()
+    }
+}
+
+/// Flags of a scheme's flows and of their data packets.
+fn flow_flags(params: &Params) -> u8 {
+    let telemetry = match params.telemetry() {
+        Telemetry::None => 0,
+        Telemetry::Int => INT,
+        Telemetry::Pint => PINT,
+        Telemetry::SendTime => STAMP,
+    };
+    telemetry | if params.ticks() { TICKS } else { 0 }
+}
+
+/// A rate under a cap; 0 means no cap.
+pub(crate) fn cap(rate: u64, cap: u64) -> u64 {
+    if cap == 0 { rate } else { rate.min(cap) }
+}
+
+/// The part of a path that packets carry.
+fn inline(ports: &[u16]) -> [u16; INLINE_HOPS] {
+    let mut out = [0; INLINE_HOPS];
+    let n = ports.len().min(INLINE_HOPS);
+    out[..n].copy_from_slice(&ports[..n]);
+    out
+}

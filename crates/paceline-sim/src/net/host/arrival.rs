@@ -1,0 +1,228 @@
+//! What a host does with what arrives over RDMA: data at the receiver, ACKs and NACKs at the sender.
+
+use paceline_proto::cc::{Ack, CongestionControl, FlowContext, Loss};
+use paceline_proto::telemetry::MAX_HOPS;
+use paceline_proto::transport::rdma::{Acked, Reply};
+use paceline_proto::units::Time;
+
+use super::{Answered, NEVER};
+use crate::clock::Clock;
+use crate::net::flow::{Flow, Receiving, SLOT_BITS, SLOT_MASK, cap};
+use crate::net::packet::{Arena, CE, Handle, INLINE_HOPS, INT, Kind, LAST, LONG, PINT, Packet, ROUTED, STAMP, TICKS};
+use crate::net::port::Port;
+use crate::net::{Net, Schedule};
+use crate::record::Status;
+use crate::scenario::HostConfig;
+
+/// An answer to send now goes at once: answers go before data, and the transmitter is idle.
+#[inline(always)]
+pub(super) fn goes_at_once(p: &Port, answer: &Packet, now: u64, ack_priority: bool) -> bool {
+    let unpaused = answer.class == 0 || ack_priority || p.paused & (1 << answer.class) == 0;
+    p.free <= now && p.waiting == 0 && unpaused
+}
+
+impl Receiving {
+    /// Turns a data packet into its answer. False when there is none: it is of an earlier flow, or the receiver stays silent.
+    #[inline(always)]
+    pub(super) fn answer(&mut self, packet: &mut Packet, now: u64, host: &HostConfig, control_class: bool) -> bool {
+        if u32::from(self.generation) != packet.flow >> SLOT_BITS {
+            return false;
+        }
+        let (kind, seq) =
+            match self.rx.on_data(Time(now), packet.seq, host.nack_interval, host.rto.is_some(), host.chunk) {
+                Reply::Ack(seq) => (Kind::Ack, seq),
+                Reply::Nack(seq) => (Kind::Nack, seq),
+                Reply::Silence => return false,
+            };
+        let long = if usize::from(self.switches) > INLINE_HOPS { LONG } else { 0 };
+        packet.kind = kind;
+        packet.seq = seq;
+        packet.size = self.ack_size;
+        packet.class = if control_class { 0 } else { packet.class };
+        packet.flags = packet.flags & (CE | INT | PINT | STAMP | TICKS | ROUTED) | long;
+        packet.hop = 0;
+        packet.out = self.path;
+        true
+    }
+}
+
+impl Net {
+    /// A packet arrives at a host, if its [turn](super::turn) does not take it. Everything the NIC sends before `now` has been sent.
+    #[inline(never)]
+    pub(crate) fn host_arrival<S: Schedule>(&mut self, nic: u32, h: Handle, now: u64, s: &mut S) {
+        let (port, packet) = (self.nics[nic as usize].port, self.arena[h]);
+        self.begin_at(nic, now);
+        match packet.kind {
+            Kind::Data if self.messages.is_none() => {
+                if self.receive_data(h, now) {
+                    self.send_answer(nic, port, h, now, s);
+                }
+            }
+            Kind::Ack | Kind::Nack => match self.receive_ack(h, now) {
+                Answered::Running(slot) => self.refresh(slot),
+                Answered::Finished(slot) => self.remove_from_nic(slot),
+                Answered::Unknown => {}
+            },
+            Kind::Pause | Kind::Resume => {
+                self.apply_pfc(port, h, &packet, now);
+                self.may_send(nic, 0);
+            }
+            Kind::Notification => self.notified(nic, h, &packet, now),
+            Kind::Data | Kind::Control | Kind::Answer => self.message_arrival(nic, h, &packet, now),
+        }
+    }
+
+    /// Sends an answer, or puts it into the queue of the NIC's answers.
+    fn send_answer<S: Schedule>(&mut self, nic: u32, port: u32, h: Handle, now: u64, s: &mut S) {
+        let (p, answer) = (&mut self.ports[port as usize], &self.arena[h]);
+        if goes_at_once(p, answer, now, self.host.ack_priority) {
+            let free = self.nic_launch(port, h, now, s);
+            let n = &mut self.nics[nic as usize];
+            n.next_at = n.next_at.max(free);
+        } else {
+            let size = answer.size;
+            p.push(self.arena.split().0, h, 0, size);
+            self.may_send(nic, 0);
+        }
+    }
+
+    /// A data packet at its receiver. True when it has become an answer to send.
+    pub(crate) fn receive_data(&mut self, h: Handle, now: u64) -> bool {
+        let packet = &mut self.arena[h];
+        let (number, seq, is_last) = (packet.flow & SLOT_MASK, packet.seq, packet.flags & LAST != 0);
+        let state = &mut self.receiving[number as usize];
+        self.counters.data_delivered += 1;
+        let before = state.rx.expected;
+        let answered = state.answer(packet, now, &self.host, self.ack_control_class);
+        let complete = is_last && before == seq && state.rx.expected == seq + 1;
+        if !answered {
+            self.arena.release(h);
+        }
+        if complete {
+            self.message_complete(number, seq, now);
+        }
+        answered
+    }
+
+    /// The last byte of a message, or the last one so far of a stream, has arrived in packet `seq`.
+    #[inline(never)]
+    fn message_complete(&mut self, number: u32, seq: u32, now: u64) {
+        let state = &mut self.receiving[number as usize];
+        state.done_at = now;
+        let (stream, generation) = (state.stream, state.generation);
+        if stream != 0 {
+            self.stream_arrived(stream - 1, u64::from(seq) + 1, now);
+        } else if self.programs.is_some() {
+            self.program_flow_arrived(number, now);
+        } else if self.share.bits != 0 {
+            self.announce_done(number, generation, now);
+        }
+    }
+
+    /// An ACK or NACK at the sender. The NIC's own lists are the caller's business.
+    pub(crate) fn receive_ack(&mut self, h: Handle, now: u64) -> Answered {
+        let Packet { flow: number, seq, kind, flags, .. } = self.arena[h];
+        let slot = (number & SLOT_MASK) >> self.share.bits;
+        let flow = &mut self.flows[slot as usize];
+        if !flow.alive || u32::from(flow.generation) != number >> SLOT_BITS {
+            self.arena.release(h);
+            return Answered::Unknown;
+        }
+        let acked = match &mut self.streams {
+            Some(streams) if flow.stream != 0 => streams.on_ack(flow, flow.whole_chunks(seq, self.host.chunk)),
+            _ => flow.tx.on_ack(flow.whole_chunks(seq, self.host.chunk)),
+        };
+        if acked != Acked::Old {
+            self.progress += 1;
+            flow.progress_at = now;
+            if flow.timeouts > 0 {
+                // The next timeout is due after the first wait again, not after the doubled one that was planned.
+                flow.timeouts = 0;
+                let nic = &mut self.nics[self.ports[flow.nic as usize].nic as usize];
+                nic.timer_at = nic.timer_at.min(now + self.host.rto.map_or(NEVER - now, |r| r.initial.0));
+            }
+        }
+        // Also for the last ACK: with the reference's random numbers other draws would else shift.
+        let counts = flags & (PINT | TICKS | ROUTED) == 0 || self.before_ack(h, slot, flags, now);
+        if acked == Acked::Finished {
+            self.arena.release(h);
+            self.end_flow(slot, now, Status::Finished);
+            return Answered::Finished(slot);
+        }
+        if kind == Kind::Nack {
+            self.rewind(slot);
+        }
+        let flow = &mut self.flows[slot as usize];
+        flow.react(&self.contexts[usize::from(flow.context)], &mut self.arena, h, counts, now, self.clock);
+        Answered::Running(slot)
+    }
+
+    /// Goes back to a flow's oldest unacknowledged packet.
+    pub(super) fn rewind(&mut self, slot: u32) {
+        let again = self.flows[slot as usize].tx.rewind();
+        self.infos[slot as usize].retransmitted += again;
+        self.counters.retransmitted += u64::from(again);
+        self.refit(slot);
+    }
+
+    /// Takes over what a flow's controller now allows.
+    pub(crate) fn apply_limits(&mut self, slot: u32) {
+        let flow = &mut self.flows[slot as usize];
+        flow.limit(&self.contexts[usize::from(flow.context)], self.clock);
+    }
+}
+
+impl Flow {
+    /// The controller's reaction to an ACK or NACK, which is released. `counts`: the controller hears of the ACK.
+    #[inline(always)]
+    pub(super) fn react(
+        &mut self,
+        ctx: &FlowContext,
+        arena: &mut Arena,
+        h: Handle,
+        counts: bool,
+        now: u64,
+        clock: Clock,
+    ) {
+        let Packet { seq, kind, flags, .. } = arena[h];
+        let int = match flags & (INT | PINT | STAMP) {
+            0 => &[],
+            INT => &arena.int(h)[1..=usize::from(self.switches).min(MAX_HOPS)],
+            _ => &arena.int(h)[..1],
+        };
+        let ack = Ack { now: Time(now), ack: seq, snd_nxt: self.tx.snd_nxt, ecn: flags & CE != 0, int };
+        if counts {
+            self.cc.on_ack(ctx, &ack);
+        }
+        if kind == Kind::Nack {
+            self.cc.on_loss(ctx, Time(now), Loss::Nack, 0);
+        }
+        arena.release(h);
+        self.limit(ctx, clock);
+    }
+
+    /// Runs the ticks of the controller due by now, where they are not events.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn catch_up(&mut self, contexts: &[FlowContext], now: u64, clock: Clock) {
+        let ctx = &contexts[usize::from(self.context)];
+        self.cc.catch_up(ctx, Time(now));
+        self.limit(ctx, clock);
+    }
+
+    /// Takes over what the controller now allows. With HPCC a new rate also moves the time of the next packet.
+    #[inline(always)]
+    fn limit(&mut self, ctx: &FlowContext, clock: Clock) {
+        let limits = self.cc.limits(ctx);
+        self.cwnd = limits.cwnd;
+        let rate = cap(limits.rate, self.rate_cap);
+        if rate != self.rate {
+            self.rate = rate;
+            let gap = clock.serialisation_ps(self.last_size, rate);
+            if ctx.params.rate_moves_next_packet() {
+                self.next_avail = (self.next_avail + gap).saturating_sub(self.gap);
+            }
+            self.gap = gap;
+        }
+    }
+}

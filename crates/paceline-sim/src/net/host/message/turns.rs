@@ -1,0 +1,108 @@
+//! A NIC's turns: its endpoint is asked for packets whenever the transmitter is idle, and called at its timeouts.
+//!
+//! *Deviation:* an endpoint knows nothing of classes. A packet whose class turns out to be paused (PFC) waits at the NIC, and no other
+//! goes before it, whatever its class; only RDMA's flows are passed over one by one.
+
+use paceline_proto::transport::message::Endpoint;
+use paceline_proto::units::Time;
+
+use super::{NEVER, endpoint};
+use crate::net::flow::SLOT_BITS;
+use crate::net::{Net, Schedule};
+use crate::record::Status;
+
+impl Net {
+    /// Something happened at a NIC's endpoint: it may want to send, and to be called.
+    pub(super) fn message_changed(&mut self, nic: u32, now: u64) {
+        self.list_timer(nic);
+        if let Some(adapters) = &mut self.adapters {
+            adapters.poll(nic, now);
+            self.nics[nic as usize].next_at = 0;
+            return;
+        }
+        self.may_send(nic, 0);
+    }
+
+    /// The NIC's endpoint, or its clients, may want to be called at another time.
+    pub(super) fn list_timer(&mut self, nic: u32) {
+        let queries = self.queries_due(nic);
+        if let Some(m) = &mut self.messages {
+            let endpoint = endpoint!(&mut m.endpoints, nic, host => host.next_timeout()).0;
+            self.nics[nic as usize].timer_at = endpoint.min(queries);
+        }
+    }
+
+    /// The timeouts due at `now`.
+    pub(crate) fn message_timeout(&mut self, nic: u32, now: u64) {
+        self.begin_at(nic, now);
+        self.issue_due(nic, now);
+        if let Some(m) = &mut self.messages {
+            endpoint!(&mut m.endpoints, nic, host => host.on_timeout(Time(now)));
+            while let Some(place) = self.failed_message(nic) {
+                let slot = self.messages.as_ref().map_or(0, |m| m.places[nic as usize].sending[place as usize].slot);
+                let flow = self.number(slot) | u32::from(self.flows[slot as usize].generation) << SLOT_BITS;
+                self.end_message(nic, slot, flow, place, Status::Failed, now);
+            }
+        }
+        self.message_changed(nic, now);
+    }
+
+    /// A sender's place whose message has just been given up.
+    fn failed_message(&mut self, nic: u32) -> Option<u32> {
+        let m = self.messages.as_mut()?;
+        endpoint!(&mut m.endpoints, nic, host => host.take_failed())
+    }
+
+    /// Lets the NIC send everything that goes before `end`, as `Net::nic_advance` does. Timeouts that fall between are
+    /// called; one at `end` itself is the engine's.
+    pub(crate) fn message_work<S: Schedule>(&mut self, nic: u32, end: u64, inclusive: bool, s: &mut S) -> u64 {
+        if self.adapters.is_some() {
+            return self.adapter_work(nic, end, inclusive, s);
+        }
+        let port = self.nics[nic as usize].port;
+        loop {
+            let free = self.ports[port as usize].free;
+            let timer = self.nics[nic as usize].timer_at;
+            if timer < free.min(end) {
+                self.message_timeout(nic, timer);
+                continue;
+            }
+            if free > end || (free == end && !inclusive) {
+                self.nics[nic as usize].next_at = free;
+                return free;
+            }
+            if self.message_send(nic, port, free, s) {
+                continue;
+            }
+            let timer = self.nics[nic as usize].timer_at;
+            if timer < end {
+                self.message_timeout(nic, timer);
+                continue;
+            }
+            self.nics[nic as usize].next_at = NEVER;
+            return NEVER;
+        }
+    }
+
+    /// Sends the next packet of an idle NIC. False when there is none.
+    fn message_send<S: Schedule>(&mut self, nic: u32, port: u32, now: u64, s: &mut S) -> bool {
+        let p = &mut self.ports[port as usize];
+        if p.waiting != 0 {
+            // Its class was paused when it was its turn.
+            let Some(class) = p.pick() else { return false };
+            let h = p.pop(self.arena.split().0, class);
+            self.nic_launch(port, h, now, s);
+            return true;
+        }
+        let Some((h, _)) = self.next_message_packet(nic, now) else { return false };
+        let class = self.arena[h].class;
+        let p = &mut self.ports[port as usize];
+        if p.paused & !1 & (1 << class) != 0 {
+            let size = self.arena[h].size;
+            p.push(self.arena.split().0, h, class, size);
+        } else {
+            self.nic_launch(port, h, now, s);
+        }
+        true
+    }
+}

@@ -1,0 +1,290 @@
+//! Streams: flows that never end by themselves. Messages are appended to what they have to send.
+//!
+//! Where a message ends is known to its sender and, as the content of a byte stream would say it, to its receiver: the
+//! note about it travels ahead of the message's packets and is looked at only when they have arrived. Streams carry
+//! the queries and responses of clients and servers ([`crate::net::rpc`]) and the messages of programs ([`crate::net::programs`]).
+
+use std::collections::VecDeque;
+
+use paceline_proto::cc::Controller;
+use paceline_proto::transport::rdma::Acked;
+
+use crate::error::InputError;
+use crate::graph::{NodeId, Side};
+use crate::net::Net;
+use crate::net::flow::Flow;
+use crate::net::packet::NONE;
+use crate::net::parts::Note;
+use crate::scenario::{Scenario, Transport};
+use crate::workload::program::Connections;
+use crate::workload::rpc::is_query;
+
+/// Packets that a connection over RDMA may carry: half of what its numbers hold.
+pub(crate) const MOST_PACKETS: u64 = (u32::MAX >> 1) as u64;
+
+/// A connection over RDMA that would carry more than [`MOST_PACKETS`]; the caller adds place, value and remedy.
+pub(crate) fn too_many_packets() -> InputError {
+    InputError::new("too many packets on one connection over RDMA, which numbers them in 32 bits")
+}
+
+/// What a stream carries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Carries {
+    /// The queries of a connection.
+    Queries(u32),
+    /// Its responses.
+    Responses(u32),
+    /// Messages of a program.
+    Messages,
+}
+
+/// A stream at its ends.
+#[derive(Clone, Debug, Default)]
+struct StreamState {
+    /// Slot of its flow at the sender.
+    slot: u32,
+    /// Tiers of the links on its way.
+    tiers: Box<[u8]>,
+    /// Position of the end of all messages so far: in packets over RDMA, in bytes over TCP.
+    end: u64,
+    /// At the sender: everything below has been acknowledged.
+    acked: u64,
+    /// At the sender, RDMA: end and last packet's size of the messages not wholly acknowledged.
+    unacked: VecDeque<(u32, u16)>,
+    /// At the receiver: ends of messages that have not arrived.
+    expected: VecDeque<u64>,
+    /// At the receiver, TCP: bytes that have arrived in order.
+    arrived: u64,
+}
+
+/// All streams of a run: two for each connection of clients and servers, then those that programs open.
+pub(crate) struct Streams {
+    all: Vec<StreamState>,
+    /// Streams of clients and servers.
+    of_clients: u32,
+    /// Streams whose sender is not told yet that all has arrived.
+    unsettled: u64,
+    /// Streams of bytes, not of packets.
+    is_tcp: bool,
+}
+
+impl Streams {
+    /// The streams of a scenario, where it has any.
+    pub(crate) fn new(scenario: &Scenario) -> Option<Box<Self>> {
+        let programs = scenario.programs.iter().any(|p| p.connections == Connections::Open);
+        if scenario.rpcs.is_empty() && !programs {
+            return None;
+        }
+        let of_clients = scenario.rpcs.iter().map(|r| r.count() * 2).sum();
+        Some(Box::new(Self {
+            all: vec![StreamState { slot: NONE, ..StreamState::default() }; of_clients as usize],
+            of_clients,
+            unsettled: 0,
+            is_tcp: scenario.schemes.iter().any(|s| matches!(s.transport, Transport::Tcp(_))),
+        }))
+    }
+
+    /// What a stream carries.
+    pub(crate) fn carries(&self, stream: u32) -> Carries {
+        match stream {
+            s if s >= self.of_clients => Carries::Messages,
+            s if is_query(s) => Carries::Queries(s / 2),
+            s => Carries::Responses(s / 2),
+        }
+    }
+
+    /// All of a stream up to a position has been acknowledged to its sender.
+    fn acked(&mut self, stream: u32, upto: u64) {
+        let state = &mut self.all[stream as usize];
+        let open = state.acked < state.end;
+        state.acked = state.acked.max(upto);
+        self.unsettled -= u64::from(open && state.acked == state.end);
+    }
+
+    /// Bytes of a stream over TCP have been acknowledged to its sender.
+    pub(crate) fn acked_bytes(&mut self, stream: u32, fresh: u32) {
+        let upto = self.all[stream as usize].acked + u64::from(fresh);
+        self.acked(stream, upto);
+    }
+
+    /// The slot of a stream's sender, and its packets so far (over RDMA).
+    pub(crate) fn sender_of(&self, stream: u32) -> Option<(u32, u64)> {
+        let state = self.all.get(stream as usize).filter(|s| s.slot != NONE)?;
+        Some((state.slot, if self.is_tcp { 0 } else { state.end }))
+    }
+
+    /// Tiers of the links on a stream's way.
+    pub(crate) fn tiers(&self, stream: u32) -> &[u8] {
+        &self.all[stream as usize].tiers
+    }
+
+    /// A stream's flow has started here: its slot, and the tiers of the links on its way.
+    fn started(&mut self, stream: u32, slot: u32, tiers: Box<[u8]>) {
+        if self.all.len() <= stream as usize {
+            // A program has opened it.
+            self.all.resize(stream as usize + 1, StreamState { slot: NONE, ..StreamState::default() });
+        }
+        let state = &mut self.all[stream as usize];
+        (state.slot, state.tiers) = (slot, tiers);
+    }
+
+    /// An acknowledgement of a stream over RDMA.
+    pub(crate) fn on_ack(&mut self, flow: &mut Flow, seq: u32) -> Acked {
+        let state = &mut self.all[flow.stream as usize - 1];
+        flow.tx.packets = state.end as u32;
+        let acked = flow.tx.on_ack(seq);
+        while state.unacked.front().is_some_and(|(end, _)| *end <= flow.tx.snd_una) {
+            state.unacked.pop_front();
+        }
+        fit(state, flow);
+        let upto = u64::from(flow.tx.snd_una);
+        self.acked(flow.stream - 1, upto);
+        if acked == Acked::Finished { Acked::Progress } else { acked }
+    }
+
+    /// The next packet of a stream over RDMA has moved: from here on its message decides where the end is.
+    pub(crate) fn refit(&self, flow: &mut Flow) {
+        fit(&self.all[flow.stream as usize - 1], flow);
+    }
+}
+
+/// Sets a stream's sender to the message its next packet belongs to.
+fn fit(state: &StreamState, flow: &mut Flow) {
+    let at = state.unacked.partition_point(|(end, _)| *end <= flow.tx.snd_nxt);
+    match state.unacked.get(at) {
+        Some((end, short)) => (flow.tx.packets, flow.short_size) = (*end, *short),
+        None => flow.tx.packets = flow.tx.snd_nxt,
+    }
+}
+
+impl Net {
+    /// A stream's flow to host `dst` has started here on these links, of these tiers.
+    pub(crate) fn stream_started(&mut self, stream: u32, slot: u32, dst: NodeId, way: Vec<Side>, tiers: Box<[u8]>) {
+        let Some(streams) = &mut self.streams else { return };
+        streams.started(stream, slot, tiers);
+        match (streams.carries(stream), &mut self.rpcs, &mut self.programs) {
+            (Carries::Queries(connection), Some(rpcs), _) => rpcs.set_way(connection, way),
+            (Carries::Responses(connection), Some(rpcs), _) => {
+                let least = rpcs.least_response(connection, &self.scenario.framing, &way);
+                // The client is where its responses go.
+                match self.share.elsewhere(dst) {
+                    Some(part) => self.tell(part, Note::Answers { connection, least }),
+                    None => rpcs.learn_response(connection, least),
+                }
+            }
+            (Carries::Messages, _, Some(programs)) => programs.opened(stream, way),
+            _ => {}
+        }
+    }
+
+    /// A stream's flow has been handed to its NIC at `now`.
+    pub(crate) fn open_stream(&mut self, nic: u32, stream: u32, now: u64) {
+        if let Some(Carries::Queries(connection)) = self.streams.as_ref().map(|s| s.carries(stream)) {
+            self.begin_client(nic, connection, now);
+        }
+    }
+
+    /// A stream over RDMA that has been idle for so long that it is to begin as a new flow does so.
+    fn restart_idle(&mut self, slot: u32, now: u64) {
+        let Some(idle) = self.host.idle_restart else { return };
+        let flow = &mut self.flows[slot as usize];
+        if flow.tx.in_flight() == 0 && !flow.tx.has_data() && now.saturating_sub(flow.progress_at) > idle.0 {
+            flow.cc = Controller::new(&self.contexts[usize::from(flow.context)]);
+            self.apply_limits(slot);
+            self.flows[slot as usize].next_avail = now;
+        }
+    }
+
+    /// A message of `bytes` follows on a stream.
+    pub(crate) fn append(&mut self, stream: u32, bytes: u64, now: u64) {
+        let framing = self.scenario.framing;
+        let Some(streams) = &self.streams else { return };
+        let (is_tcp, slot) = (streams.is_tcp, streams.all[stream as usize].slot);
+        // A connection that was given up takes nothing any more.
+        if slot == NONE || !self.flows[slot as usize].alive {
+            return;
+        }
+        if !is_tcp {
+            self.restart_idle(slot, now);
+        }
+        let Some(streams) = &mut self.streams else { return };
+        let state = &mut streams.all[stream as usize];
+        let flow = &mut self.flows[slot as usize];
+        let (packets, last) = framing.split(bytes);
+        streams.unsettled += u64::from(state.acked == state.end);
+        let telemetry = self.scenario.schemes[usize::from(self.infos[slot as usize].spec.scheme)].telemetry_bytes();
+        if is_tcp {
+            state.end += bytes;
+        } else {
+            state.end += packets;
+            let min_frame = if self.scenario.quirks.unpadded_data { 0 } else { framing.min_frame };
+            state.unacked.push_back((state.end as u32, (last + framing.header + telemetry).max(min_frame) as u16));
+            fit(state, flow);
+        }
+        let end = state.end;
+        let wire = crate::workload::load::wire_bytes(bytes, &framing, telemetry);
+        let (nic, place, dst) = (self.ports[flow.nic as usize].nic, flow.place, self.infos[slot as usize].spec.dst);
+        match self.share.elsewhere(dst) {
+            Some(part) => self.tell(part, Note::Appended { stream, end }),
+            None => self.appended(stream, end),
+        }
+        self.offer_message(stream, wire, now);
+        if is_tcp {
+            self.append_message(nic, place, bytes, now);
+        } else {
+            self.refresh(slot);
+        }
+    }
+
+    /// A stream's receiver may expect a message up to this position.
+    pub(crate) fn appended(&mut self, stream: u32, end: u64) {
+        if let Some(streams) = &mut self.streams {
+            streams.all[stream as usize].expected.push_back(end);
+        }
+    }
+
+    /// Bytes have newly arrived in order on a stream over TCP.
+    pub(crate) fn stream_bytes(&mut self, stream: u32, fresh: u32, now: u64) {
+        let Some(streams) = &mut self.streams else { return };
+        let state = &mut streams.all[stream as usize];
+        state.arrived += u64::from(fresh);
+        let upto = state.arrived;
+        self.stream_arrived(stream, upto, now);
+    }
+
+    /// All of a stream up to a position has arrived.
+    #[cold]
+    pub(crate) fn stream_arrived(&mut self, stream: u32, upto: u64, now: u64) {
+        while let Some(streams) = &mut self.streams
+            && let state = &mut streams.all[stream as usize]
+            && state.expected.front().is_some_and(|end| *end <= upto)
+        {
+            state.expected.pop_front();
+            match streams.carries(stream) {
+                Carries::Queries(connection) => self.asked(connection, now),
+                Carries::Responses(connection) => self.answered(connection, now),
+                Carries::Messages => self.program_stream_arrived(stream, now),
+            }
+        }
+    }
+
+    /// A stream's flow was given up.
+    pub(crate) fn end_stream(&mut self, stream: u32, slot: u32, now: u64) {
+        self.note_failure(slot, now);
+        self.flows[slot as usize].alive = false;
+        let Some(streams) = &mut self.streams else { return };
+        streams.acked(stream, streams.all[stream as usize].end);
+        if let Carries::Queries(connection) = streams.carries(stream) {
+            self.lose_client(connection);
+        }
+    }
+
+    /// What will still be sent by hosts although no flow is under way: streams of this network whose sender is not told yet that all has
+    /// arrived (their ACKs may be held back), and packets that shapers hold back. Of the latter nothing while packets are on their way.
+    pub(crate) fn unsettled(&self) -> u64 {
+        let streams = self.streams.as_ref().map_or(0, |s| s.unsettled);
+        let is_quiet = self.arena.live() == 0;
+        let held_back = self.messages.as_ref().filter(|_| is_quiet).map_or(0, |m| m.held_back() as u64);
+        streams + held_back
+    }
+}
