@@ -1,8 +1,9 @@
 //! Congestion control: what a controller is told and what it answers.
 //!
 //! A controller is a small value per flow. What all flows of a scheme share (line rate, base RTT, parameters) is passed
-//! in, so that a flow's state stays within two cache lines. To add one: a file beside these, a variant in [`Controller`]
-//! and [`Params`], a line in [`controllers`], which gives it the tests all controllers share.
+//! in, so that a flow's state stays within two cache lines. To add one: a file beside these, which says what it is
+//! ([`Algorithm`]) and does ([`CongestionControl`]); a line in each of the three lists below ([`Params`], [`Controller`], `new`), and
+//! one in [`controllers`], which gives it the tests that all controllers share.
 
 pub mod cubic;
 pub mod cubic_freebsd;
@@ -14,11 +15,13 @@ pub mod hpcc_multi_rate;
 pub mod hpcc_pint;
 mod list;
 pub mod new_reno;
+mod profile;
 pub mod timely;
 pub mod vegas;
 pub mod window;
 
 pub use list::controllers;
+pub use profile::{Algorithm, Profile, Runs, Telemetry};
 
 use crate::telemetry::{IntHop, MAX_RATES};
 use crate::units::{Duration, Time};
@@ -33,7 +36,7 @@ pub struct FlowContext {
     pub line_rate: u64,
     /// Base round-trip time, nanoseconds.
     pub base_rtt_ns: u64,
-    /// Window at line rate, bytes; 0 means no window, which not every scheme allows ([`Params::needs_window`]).
+    /// Window at line rate, bytes; 0 means no window, which not every scheme allows ([`Profile::needs_window`]).
     pub window: u64,
     /// Payload of a full packet, bytes.
     pub mtu: u32,
@@ -52,9 +55,46 @@ pub struct FlowContext {
     pub params: Params,
 }
 
-/// Parameters of a scheme, by controller.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Params {
+/// Declares [`Params`].
+macro_rules! params {
+    ($($(#[doc = $doc:literal])+ $kind:ident($params:ty),)+) => {
+        /// Parameters of a scheme, by controller.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Params {
+            $($(#[doc = $doc])+ $kind($params),)+
+        }
+
+        impl Params {
+            /// The kinds of controllers: names, and what holds for each.
+            pub const KINDS: &'static [(&'static str, Profile)] =
+                &[$((stringify!($kind), <$params as Algorithm>::PROFILE)),+];
+
+            /// Which of [`Params::KINDS`] it is.
+            pub fn kind(&self) -> &'static str {
+                match self {
+                    $(Params::$kind(_) => stringify!($kind),)+
+                }
+            }
+
+            /// What holds for its flows.
+            #[inline]
+            pub fn profile(&self) -> Profile {
+                match self {
+                    $(Params::$kind(_) => <$params as Algorithm>::PROFILE,)+
+                }
+            }
+
+            /// The lowest rate it goes down to, bit/s; `None` where nothing changes a rate.
+            pub fn min_rate_mut(&mut self) -> Option<&mut u64> {
+                match self {
+                    $(Params::$kind(p) => p.min_rate_mut(),)+
+                }
+            }
+        }
+    };
+}
+
+params! {
     /// Fixed window and rate.
     Fixed(fixed::Params),
     /// HPCC with INT.
@@ -75,85 +115,10 @@ pub enum Params {
     Vegas(vegas::Params),
 }
 
-/// Over which transports a controller runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Runs {
-    /// Per packet, over RDMA.
-    Rdma,
-    /// Over a byte stream, TCP.
-    Tcp,
-    /// Over both: TCP feeds it one probe per round trip.
-    Both,
-}
-
-/// What the packets of a scheme carry for its controller.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Telemetry {
-    /// Nothing.
-    None,
-    /// A record per switch ([`IntHop`]).
-    Int,
-    /// The largest utilisation of the path, one word ([`crate::pint`]).
-    Pint,
-    /// The time the packet was handed to the wire in ps, one word.
-    SendTime,
-}
-
 impl Params {
-    /// Telemetry bytes this scheme adds to every data packet and, echoed, to every ACK.
-    pub fn telemetry_bytes(&self) -> u32 {
-        match self.telemetry() {
-            Telemetry::None => 0,
-            Telemetry::Int => hpcc::HEADER_BYTES,
-            Telemetry::Pint => hpcc_pint::HEADER_BYTES,
-            Telemetry::SendTime => timely::HEADER_BYTES,
-        }
-    }
-
-    /// What its packets carry.
-    pub fn telemetry(&self) -> Telemetry {
-        match self {
-            Params::Fixed(_)
-            | Params::Dcqcn(_)
-            | Params::Dctcp(_)
-            | Params::NewReno(_)
-            | Params::Cubic(_)
-            | Params::Vegas(_) => Telemetry::None,
-            Params::Hpcc(_) => Telemetry::Int,
-            Params::HpccPint(_) => Telemetry::Pint,
-            Params::Timely(_) => Telemetry::SendTime,
-        }
-    }
-
     /// Whether switches write INT records into this scheme's packets.
     pub fn uses_int(&self) -> bool {
-        self.telemetry() == Telemetry::Int
-    }
-
-    /// Whether the controller reckons with the window, so that there must be one: HPCC measures queues against it.
-    pub fn needs_window(&self) -> bool {
-        matches!(self, Params::Hpcc(_))
-    }
-
-    /// Whether a new rate also moves the time of the next packet, as if the gap after the last one had been paced at it.
-    /// Only HPCC does so (behaviour of its authors' simulator); elsewhere a rate counts from the next packet on.
-    pub fn rate_moves_next_packet(&self) -> bool {
-        matches!(self, Params::Hpcc(_) | Params::HpccPint(_))
-    }
-
-    /// Over which transports it runs. Controllers that live on marks or delays of every packet (DCQCN, DCTCP, TIMELY) would
-    /// never hear of anything over TCP; a window of bytes means nothing to RDMA's go-back-N.
-    pub fn runs(&self) -> Runs {
-        match self {
-            Params::Dcqcn(_) | Params::Timely(_) | Params::Dctcp(_) => Runs::Rdma,
-            Params::NewReno(_) | Params::Cubic(_) | Params::Vegas(_) => Runs::Tcp,
-            Params::Fixed(_) | Params::Hpcc(_) | Params::HpccPint(_) => Runs::Both,
-        }
-    }
-
-    /// Whether the controller has periodic timers.
-    pub fn ticks(&self) -> bool {
-        matches!(self, Params::Dcqcn(_))
+        self.profile().telemetry == Telemetry::Int
     }
 }
 
@@ -282,7 +247,7 @@ pub trait CongestionControl {
     }
     /// What the flow may do, as of the last thing it was told.
     fn limits(&self, ctx: &FlowContext) -> Limits;
-    /// When its periodic timers run out next. Only with [`Params::ticks`].
+    /// When its periodic timers run out next. Only with [`Profile::ticks`].
     fn timers(&self) -> [Time; TIMERS] {
         [Time::NEVER; TIMERS]
     }
@@ -294,9 +259,26 @@ pub trait CongestionControl {
     fn on_new_path(&mut self) {}
 }
 
-/// The controllers, dispatched statically.
-#[derive(Clone, Debug)]
-pub enum Controller {
+/// Declares [`Controller`] and `dispatch!`, which calls the controller behind it. `$d` is a dollar sign: what `dispatch!` repeats.
+macro_rules! states {
+    ($d:tt $($(#[doc = $doc:literal])+ $kind:ident($state:ty),)+) => {
+        /// The controllers, dispatched statically.
+        #[derive(Clone, Debug)]
+        pub enum Controller {
+            $($(#[doc = $doc])+ $kind($state),)+
+        }
+
+        macro_rules! dispatch {
+            ($d self:ident, $d c:ident => $d call:expr) => {
+                match $d self {
+                    $(Controller::$kind($d c) => $d call,)+
+                }
+            };
+        }
+    };
+}
+
+states! { $
     /// Fixed window and rate.
     Fixed(fixed::Fixed),
     /// HPCC with INT.
@@ -319,25 +301,6 @@ pub enum Controller {
     CubicFreebsd(Box<cubic_freebsd::CubicFreebsd>),
     /// Vegas.
     Vegas(vegas::Vegas),
-}
-
-/// Calls the controller behind the enum.
-macro_rules! dispatch {
-    ($self:ident, $c:ident => $call:expr) => {
-        match $self {
-            Controller::Fixed($c) => $call,
-            Controller::Hpcc($c) => $call,
-            Controller::HpccMultiRate($c) => $call,
-            Controller::HpccPint($c) => $call,
-            Controller::Dcqcn($c) => $call,
-            Controller::Timely($c) => $call,
-            Controller::Dctcp($c) => $call,
-            Controller::NewReno($c) => $call,
-            Controller::Cubic($c) => $call,
-            Controller::CubicFreebsd($c) => $call,
-            Controller::Vegas($c) => $call,
-        }
-    };
 }
 
 impl Controller {

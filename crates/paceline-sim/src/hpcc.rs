@@ -219,7 +219,7 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
     let params = params::params(config);
     let chunk = chunk(config)?;
     let failures = link_down(config, &graph)?;
-    if params.needs_window() && !config.has_win {
+    if params.profile().needs_window && !config.has_win {
         let error = InputError::new("HPCC measures queues against the window, so there must be one");
         return Err(error.field("HAS_WIN").value(0).allowed("1 with CC_MODE 3 (HPCC)"));
     }

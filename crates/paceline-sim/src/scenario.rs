@@ -319,12 +319,12 @@ pub struct Scheme {
 impl Scheme {
     /// Telemetry bytes in each of its data packets, and in what answers them.
     pub fn telemetry_bytes(&self) -> u32 {
-        if self.transport == Transport::Rdma { self.params.telemetry_bytes() } else { 0 }
+        if self.transport == Transport::Rdma { self.params.profile().telemetry.bytes() } else { 0 }
     }
 
     /// Whether its packets have words beside them.
     pub fn uses_words(&self) -> bool {
-        self.transport != Transport::Rdma || self.params.telemetry() != paceline_proto::cc::Telemetry::None
+        self.transport != Transport::Rdma || self.params.profile().telemetry != paceline_proto::cc::Telemetry::None
     }
 }
 
@@ -483,7 +483,7 @@ impl Scenario {
     /// Largest frame there is, bytes.
     pub fn max_frame(&self) -> u32 {
         let f = &self.framing;
-        let telemetry = self.schemes.iter().map(|s| s.params.telemetry_bytes()).max().unwrap_or(0);
+        let telemetry = self.schemes.iter().map(|s| s.params.profile().telemetry.bytes()).max().unwrap_or(0);
         (f.payload + f.header + telemetry).max(f.ack_header + telemetry).max(f.min_frame).max(f.pfc_frame)
     }
 

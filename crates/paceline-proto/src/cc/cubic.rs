@@ -5,7 +5,7 @@
 //! friendly region's, a third to a half of a segment per round trip.
 
 use super::window::{Window, clamped};
-use super::{CongestionControl, FlowContext, Limits, Loss, StreamAck, StreamStart};
+use super::{Algorithm, CongestionControl, FlowContext, Limits, Loss, Profile, StreamAck, StreamStart};
 use crate::units::{Duration, S, Time};
 
 /// Which text it follows.
@@ -31,6 +31,10 @@ pub struct Params {
     pub abc_limit: u32,
     /// Which text it follows.
     pub form: Form,
+}
+
+impl Algorithm for Params {
+    const PROFILE: Profile = Profile::TCP;
 }
 
 impl Params {

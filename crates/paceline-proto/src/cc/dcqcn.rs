@@ -15,7 +15,7 @@
 //! the flow is next looked at ([`CongestionControl::catch_up`]): nothing outside the flow sees a tick before that. Of two
 //! ticks at the same instant the one armed first goes first, as in the simulator.
 
-use super::{Ack, CongestionControl, FlowContext, Limits, TIMERS, scaled_window};
+use super::{Ack, Algorithm, CongestionControl, FlowContext, Limits, Profile, TIMERS, scaled_window};
 use crate::units::{Duration, Time};
 
 /// Parameters.
@@ -43,6 +43,14 @@ pub struct Params {
     pub cnp_interval: Duration,
     /// The window, where there is one, follows the rate.
     pub variable_window: bool,
+}
+
+impl Algorithm for Params {
+    const PROFILE: Profile = Profile { needs_marks: true, ticks: true, ..Profile::RDMA };
+
+    fn min_rate_mut(&mut self) -> Option<&mut u64> {
+        Some(&mut self.min_rate)
+    }
 }
 
 impl Params {

@@ -8,7 +8,7 @@
 //! starts at 1; the increase is a rate per round trip. *From the simulator:* the length of a batch counts packets, so a
 //! message's short last packet counts whole (it matters only after everything has been sent).
 
-use super::{Ack, CongestionControl, FlowContext, Limits, scaled_window};
+use super::{Ack, Algorithm, CongestionControl, FlowContext, Limits, Profile, scaled_window};
 
 /// Parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +21,14 @@ pub struct Params {
     pub min_rate: u64,
     /// The window follows the rate.
     pub variable_window: bool,
+}
+
+impl Algorithm for Params {
+    const PROFILE: Profile = Profile { needs_marks: true, ..Profile::RDMA };
+
+    fn min_rate_mut(&mut self) -> Option<&mut u64> {
+        Some(&mut self.min_rate)
+    }
 }
 
 impl Default for Params {

@@ -3,13 +3,17 @@
 //! Source: Paceline; with the default window it is what the HPCC authors' public simulator does before the first
 //! feedback (hpcc-ns3 facts, section 4.5: line rate, at most one bandwidth-delay product in flight).
 
-use super::{Ack, CongestionControl, FlowContext, Limits, scaled_window};
+use super::{Ack, Algorithm, CongestionControl, FlowContext, Limits, Profile, Runs, scaled_window};
 
 /// Parameters.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Params {
     /// Sending rate in bit/s, at most the line rate is used; 0 (the default) means the line rate.
     pub rate: u64,
+}
+
+impl Algorithm for Params {
+    const PROFILE: Profile = Profile { runs: Runs::Both, ..Profile::RDMA };
 }
 
 /// A flow that never changes its pace. The window is the context's (one bandwidth-delay product by default).

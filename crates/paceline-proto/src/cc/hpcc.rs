@@ -10,7 +10,9 @@
 //! may have come round (16.8 ms by their clock) only stores its records, where that simulator reads a wrong time out of them. As in
 //! that simulator an ACK without records, on a path without switches, leaves the rate as it is.
 
-use super::{Ack, CongestionControl, FlowContext, Limits, float, scaled_window, whole};
+use super::{
+    Ack, Algorithm, CongestionControl, FlowContext, Limits, Profile, Runs, Telemetry, float, scaled_window, whole,
+};
 use crate::telemetry::{IntHop, MAX_HOPS, TICK_BITS};
 use crate::units::Time;
 
@@ -41,6 +43,20 @@ pub struct Params {
     pub start: f64,
     /// ACKs within a round trip leave out hops whose queue is empty. Off in the paper.
     pub sample_feedback: bool,
+}
+
+impl Algorithm for Params {
+    const PROFILE: Profile = Profile {
+        runs: Runs::Both,
+        telemetry: Telemetry::Int,
+        needs_window: true,
+        rate_moves_next_packet: true,
+        ..Profile::RDMA
+    };
+
+    fn min_rate_mut(&mut self) -> Option<&mut u64> {
+        Some(&mut self.min_rate)
+    }
 }
 
 impl Default for Params {

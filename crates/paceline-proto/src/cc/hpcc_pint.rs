@@ -7,7 +7,7 @@
 //! the first ACK of a flow only opens its round trip. Whether an ACK counts is drawn by the engine, per ACK.
 
 use super::hpcc::Reaction;
-use super::{Ack, CongestionControl, FlowContext, Limits, scaled_window};
+use super::{Ack, Algorithm, CongestionControl, FlowContext, Limits, Profile, Runs, Telemetry, scaled_window};
 
 /// Bytes of the telemetry part of a packet.
 pub const HEADER_BYTES: u32 = 2;
@@ -29,6 +29,15 @@ pub struct Params {
     pub probability: f64,
     /// The window follows the rate.
     pub variable_window: bool,
+}
+
+impl Algorithm for Params {
+    const PROFILE: Profile =
+        Profile { runs: Runs::Both, telemetry: Telemetry::Pint, rate_moves_next_packet: true, ..Profile::RDMA };
+
+    fn min_rate_mut(&mut self) -> Option<&mut u64> {
+        Some(&mut self.min_rate)
+    }
 }
 
 impl Default for Params {

@@ -3,7 +3,7 @@
 //! What to send again and when is the transport's business ([`crate::transport::tcp`]); this file is the window.
 
 use super::window::Window;
-use super::{CongestionControl, FlowContext, Limits, Loss, StreamAck, StreamStart};
+use super::{Algorithm, CongestionControl, FlowContext, Limits, Loss, Profile, StreamAck, StreamStart};
 use crate::units::Time;
 
 /// What is halved on a loss.
@@ -22,6 +22,10 @@ pub struct Params {
     pub abc_limit: u32,
     /// What is halved.
     pub halving: Halving,
+}
+
+impl Algorithm for Params {
+    const PROFILE: Profile = Profile::TCP;
 }
 
 impl Default for Params {

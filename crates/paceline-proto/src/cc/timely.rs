@@ -8,7 +8,7 @@
 //! sender's own NIC queue is not in it; the increase counts stages over all ACKs that increase, also those below `t_low`; a
 //! gradient that would take more than the whole rate leaves `min_rate`; with a window ("TIMELY+win" of the HPCC paper) it follows the rate.
 
-use super::{Ack, CongestionControl, FlowContext, Limits, scaled_window};
+use super::{Ack, Algorithm, CongestionControl, FlowContext, Limits, Profile, Telemetry, scaled_window};
 
 /// Bytes of the time stamp a data packet carries and its ACK returns.
 pub const HEADER_BYTES: u32 = 8;
@@ -36,6 +36,14 @@ pub struct Params {
     pub min_rate: u64,
     /// The window, where there is one, follows the rate.
     pub variable_window: bool,
+}
+
+impl Algorithm for Params {
+    const PROFILE: Profile = Profile { telemetry: Telemetry::SendTime, ..Profile::RDMA };
+
+    fn min_rate_mut(&mut self) -> Option<&mut u64> {
+        Some(&mut self.min_rate)
+    }
 }
 
 impl Default for Params {

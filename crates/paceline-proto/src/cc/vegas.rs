@@ -21,7 +21,7 @@
 
 use super::new_reno::{Halving, halved};
 use super::window::{Window, clamped};
-use super::{CongestionControl, FlowContext, Limits, Loss, StreamAck, StreamStart, Timing};
+use super::{Algorithm, CongestionControl, FlowContext, Limits, Loss, Profile, StreamAck, StreamStart, Timing};
 use crate::units::{Duration, Time};
 
 /// Parameters.
@@ -39,6 +39,10 @@ pub struct Params {
     pub abc_limit: u32,
     /// What a loss halves.
     pub halving: Halving,
+}
+
+impl Algorithm for Params {
+    const PROFILE: Profile = Profile::TCP;
 }
 
 impl Default for Params {

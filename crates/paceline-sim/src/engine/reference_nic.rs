@@ -151,7 +151,7 @@ impl ReferenceNics {
     /// A changed rate moved a flow's next packet; a pending timer that is now too late moves with it.
     fn move_timer(&mut self, net: &Net, events: &mut Events, nic: u32, slot: u32, now: u64) {
         let flow = &net.flows[slot as usize];
-        if !net.contexts[usize::from(flow.context)].params.rate_moves_next_packet() {
+        if !net.contexts[usize::from(flow.context)].params.profile().rate_moves_next_packet {
             return;
         }
         let next = flow.next_avail;

@@ -461,13 +461,13 @@ impl Net {
 
 /// Flags of a scheme's flows and of their data packets.
 fn flow_flags(params: &Params) -> u8 {
-    let telemetry = match params.telemetry() {
+    let telemetry = match params.profile().telemetry {
         Telemetry::None => 0,
         Telemetry::Int => INT,
         Telemetry::Pint => PINT,
         Telemetry::SendTime => STAMP,
     };
-    telemetry | if params.ticks() { TICKS } else { 0 }
+    telemetry | if params.profile().ticks { TICKS } else { 0 }
 }
 
 /// A rate under a cap; 0 means no cap.

@@ -48,7 +48,7 @@ impl Net {
                 .value(format!("{max_frame} B"))
                 .allowed("payload and headers of at most 65535 B together"));
         }
-        if let Some(s) = scenario.schemes.iter().find(|s| s.params.needs_window() && s.window == Window::Off) {
+        if let Some(s) = scenario.schemes.iter().find(|s| s.params.profile().needs_window && s.window == Window::Off) {
             return Err(InputError::new("the scheme reckons with a window, so there must be one")
                 .field(format!("schemes.{}.window", s.name))
                 .value("off")
@@ -72,7 +72,7 @@ impl Net {
                 .value(format!("{} rates", switch_rates.len()))
                 .allowed("at most 8 different rates of switch ports"));
         }
-        let uses_pint = scenario.schemes.iter().any(|s| s.params.telemetry() == Telemetry::Pint);
+        let uses_pint = scenario.schemes.iter().any(|s| s.params.profile().telemetry == Telemetry::Pint);
         let mut rates = [0.0; MAX_RATES];
         for (slot, rate) in rates.iter_mut().zip(&switch_rates) {
             *slot = *rate as f64;

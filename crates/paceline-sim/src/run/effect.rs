@@ -350,28 +350,11 @@ fn framing(net: &Net, note: &mut impl FnMut(&str, &str)) {
 
 /// Parameters of controllers that go by marks, where there was none.
 fn unmarked(name: &str, cc: &Control, net: &Net, note: &mut impl FnMut(&str, &str)) {
-    if net.counters.marks > 0 {
+    if net.counters.marks > 0 || !cc.needs_marks() {
         return;
     }
-    let unused: &[&str] = match cc {
-        Control::Dcqcn(_) => &[
-            "preset",
-            "g",
-            "alpha_interval",
-            "decrease_interval",
-            "increase_interval",
-            "fast_recovery",
-            "ai_rate",
-            "hai_rate",
-            "min_rate",
-            "clamp_target_rate",
-            "cnp_interval",
-            "variable_window",
-        ],
-        Control::Dctcp(_) => &["g", "ai_rate", "min_rate", "variable_window"],
-        _ => return,
-    };
-    let fields: Vec<String> = unused.iter().map(|field| format!("schemes.{name}.{field}")).collect();
+    let unused = cc.fields().into_iter().filter(|field| *field != "window");
+    let fields: Vec<String> = unused.map(|field| format!("schemes.{name}.{field}")).collect();
     note(&fields.join(", "), "no packet was marked");
 }
 
@@ -424,9 +407,8 @@ fn ecn(spec: &Resolved, net: &Net, note: &mut impl FnMut(&str, &str)) {
         }
         return;
     }
-    let listens = |p: &Params| matches!(p, Params::Dcqcn(_) | Params::Dctcp(_));
     let tcp = |t: &Transport| *t != Transport::Rdma && t.takes_marks();
-    if !s.schemes.iter().any(|x| listens(&x.params) || tcp(&x.transport)) {
+    if !s.schemes.iter().any(|x| x.params.profile().needs_marks || tcp(&x.transport)) {
         let marked = if net.counters.marks == 0 { "nothing was marked, and" } else { "packets were marked, but" };
         note("switch.ecn", &format!("{marked} no scheme of this run reacts to marks"));
         return;

@@ -388,7 +388,7 @@ fn engine_bytes(
     let switch_ports = graph.ports.iter().filter(|p| !graph.is_host(p.node)).count();
     let rows = if scenario.records.queues == QueueRecords::Port { switch_ports * classes } else { 0 };
     let [fixed, per_port, per_host, per_flow] = ENGINE_BYTES;
-    let telemetry = scenario.schemes.iter().any(|s| s.params.telemetry() != Telemetry::None);
+    let telemetry = scenario.schemes.iter().any(|s| s.params.profile().telemetry != Telemetry::None);
     let per_packet = PACKET_BYTES[0] + if telemetry { PACKET_BYTES[1] } else { 0.0 };
     let blocks = packets.min(graph.ports.len() as f64 * BUSY_WINDOWS + packets / BLOCK[1]);
     let events = if windowed { blocks * BLOCK[0] } else { list_bytes(scenario) as f64 };

@@ -152,10 +152,13 @@ macro_rules! variants {
         pub enum $name:ident by $key:ident $(= $default:literal)?, from $source:literal {
             $($(#[doc = $vdoc:literal])+ $variant:ident($ty:ty) = $word:literal,)+
         }
+        $(every $behaviour:ident)?
     ) => {
         $(#[doc = $doc])+
         #[derive(Clone, PartialEq, Debug)]
         pub enum $name { $($(#[doc = $vdoc])+ $variant($ty),)+ }
+
+        $crate::spec::declare::every! { $($behaviour)?, $name, $($variant),+ }
 
         impl $name {
             /// The words that choose a variant.
@@ -194,3 +197,17 @@ macro_rules! variants {
     };
 }
 pub(crate) use variants;
+
+/// What all variants have in common, as one reference.
+macro_rules! every {
+    (, $name:ident, $($variant:ident),+) => {};
+    ($behaviour:ident, $name:ident, $($variant:ident),+) => {
+        impl $name {
+            /// The chosen one, by what all have in common.
+            fn chosen(&self) -> &dyn $behaviour {
+                match self { $($name::$variant(section) => section,)+ }
+            }
+        }
+    };
+}
+pub(crate) use every;

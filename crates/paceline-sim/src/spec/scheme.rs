@@ -1,5 +1,5 @@
 //! `[schemes.NAME]`: congestion control. To add one: a `section!` with its parameters, a line in [`Control`], and what the
-//! engine makes of it in `config`.
+//! engine makes of it ([`config::Settings`]).
 
 mod config;
 pub mod proactive;
@@ -9,6 +9,7 @@ use paceline_proto::units::{BitsPerSec, Bytes, Duration};
 
 use super::declare::{section, variants};
 use super::value::{choice, either};
+use config::Settings;
 use proactive::{ExpressPass, Homa, Ndp};
 use stream::{Cubic, HpccTcp, NewReno, Udp, Vegas};
 
@@ -54,6 +55,7 @@ variants! {
         /// ExpressPass.
         ExpressPass(ExpressPass) = "express_pass",
     }
+    every Settings
 }
 
 either! {

@@ -219,7 +219,7 @@ impl Flow {
         if rate != self.rate {
             self.rate = rate;
             let gap = clock.serialisation_ps(self.last_size, rate);
-            if ctx.params.rate_moves_next_packet() {
+            if ctx.params.profile().rate_moves_next_packet {
                 self.next_avail = (self.next_avail + gap).saturating_sub(self.gap);
             }
             self.gap = gap;

@@ -1,14 +1,14 @@
 //! What the engine makes of a scheme.
 
-use paceline_proto::cc::{Params, dcqcn, dctcp, fixed, hpcc, hpcc_pint, timely};
+use paceline_proto::cc::{Params, Runs, dcqcn, dctcp, fixed, hpcc, hpcc_pint, timely};
 use paceline_proto::units::{BitsPerSec, Duration};
 
 use std::sync::Arc;
 
 use super::proactive::{Facts, FirstRtt};
-use super::stream::HpccTcp;
 use super::{Control, Dcqcn, Dctcp, Hpcc, HpccPint, HpccWindow, NoControl, Scheme, SendRate, Timely, Window};
 use crate::scenario::{self, Transport};
+use crate::spec::section::Variants as _;
 
 impl Scheme {
     /// The engine's form, under the scheme's name. The transport is RDMA until [`Control::transport`] says otherwise.
@@ -22,136 +22,147 @@ impl Scheme {
     }
 }
 
+/// What moves the bytes of a scheme.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Over {
+    /// RDMA.
+    Rdma,
+    /// TCP, below its controller.
+    Tcp,
+    /// Nothing but datagrams.
+    Udp,
+    /// A transport with priorities of its own instead of a controller.
+    Message,
+}
+
+/// What the engine asks of the settings of every scheme. The answers that are here are those of a controller without.
+pub(super) trait Settings {
+    /// The controller's parameters.
+    fn params(&self) -> Params;
+
+    /// What moves its bytes.
+    fn over(&self) -> Over {
+        if self.params().profile().runs == Runs::Tcp { Over::Tcp } else { Over::Rdma }
+    }
+
+    /// The transport in a network of which `facts` are known.
+    fn transport(&self, facts: &Facts) -> Transport {
+        if self.over() == Over::Tcp { Transport::Tcp(Arc::clone(&facts.tcp)) } else { Transport::Rdma }
+    }
+
+    /// Its window.
+    fn window(&self) -> Window {
+        Window::Off
+    }
+
+    /// Whether the window follows the rate; `None` where nothing changes the rate.
+    fn variable_window(&self) -> Option<bool> {
+        None
+    }
+
+    /// Its additive increase and the field that sets it; `None` where nothing changes the rate.
+    fn additive_increase(&self) -> Option<(&'static str, BitsPerSec)> {
+        None
+    }
+
+    /// What its senders do before their receivers have answered, where there is a choice.
+    fn first_rtt(&self) -> Option<FirstRtt> {
+        None
+    }
+}
+
 impl Control {
+    /// Names of its settings.
+    pub fn fields(&self) -> Vec<&'static str> {
+        let mut values = Vec::new();
+        self.values(&mut values);
+        values.into_iter().map(|(field, _)| field).collect()
+    }
+
     /// The controller's parameters.
     pub fn params(&self) -> Params {
-        match self {
-            Control::Fixed(c) => Params::Fixed(c.params()),
-            Control::Hpcc(c) => Params::Hpcc(c.params()),
-            Control::HpccPint(c) => Params::HpccPint(c.params()),
-            Control::Dcqcn(c) => Params::Dcqcn(c.params()),
-            Control::Timely(c) => Params::Timely(c.params()),
-            Control::Dctcp(c) => Params::Dctcp(c.params()),
-            Control::NewReno(c) => Params::NewReno(c.params()),
-            Control::Cubic(c) => Params::Cubic(c.params()),
-            Control::Vegas(c) => Params::Vegas(c.params()),
-            Control::HpccTcp(c) => Params::Hpcc(c.params()),
-            Control::Udp(c) => Params::Fixed(c.params()),
-            Control::Homa(_) | Control::Ndp(_) | Control::ExpressPass(_) => Params::Fixed(fixed::Params::default()),
-        }
+        self.chosen().params()
     }
 
     /// What moves its bytes, in a network of which `facts` are known.
     pub fn transport(&self, facts: &Facts) -> Transport {
-        match self {
-            Control::Homa(c) => c.transport(facts),
-            Control::Ndp(c) => c.transport(facts),
-            Control::ExpressPass(c) => c.transport(facts),
-            Control::Udp(_) => Transport::Udp(Arc::clone(&facts.tcp)),
-            _ if self.is_tcp() => Transport::Tcp(Arc::clone(&facts.tcp)),
-            _ => Transport::Rdma,
-        }
+        self.chosen().transport(facts)
     }
 
     /// Telemetry bytes in each of its data packets.
     pub fn telemetry_bytes(&self) -> u32 {
-        if self.is_tcp() { 0 } else { self.params().telemetry_bytes() }
+        if self.is_tcp() { 0 } else { self.params().profile().telemetry.bytes() }
     }
 
     /// Whether it runs over TCP.
     pub fn is_tcp(&self) -> bool {
-        matches!(self, Control::NewReno(_) | Control::Cubic(_) | Control::Vegas(_) | Control::HpccTcp(_))
+        self.chosen().over() == Over::Tcp
     }
 
     /// Whether it is UDP.
     pub fn is_udp(&self) -> bool {
-        matches!(self, Control::Udp(_))
+        self.chosen().over() == Over::Udp
     }
 
     /// Whether it is a transport with priorities of its own instead of a controller of RDMA or TCP.
     pub fn is_message_transport(&self) -> bool {
-        matches!(self, Control::Homa(_) | Control::Ndp(_) | Control::ExpressPass(_))
+        self.chosen().over() == Over::Message
     }
 
     /// What its senders do before their receivers have answered, where there is a choice.
     pub fn first_rtt(&self) -> Option<FirstRtt> {
-        match self {
-            Control::Homa(p) => Some(p.first_rtt),
-            Control::Ndp(p) => Some(p.first_rtt),
-            Control::ExpressPass(p) => Some(p.first_rtt),
-            _ => None,
-        }
+        self.chosen().first_rtt()
     }
 
     /// Its window.
     pub fn window(&self) -> Window {
-        match self {
-            Control::Fixed(c) => c.window.clone(),
-            Control::Hpcc(Hpcc { window, .. }) | Control::HpccTcp(HpccTcp { window, .. }) => match *window {
-                HpccWindow::Bdp => Window::Bdp,
-                HpccWindow::Bytes(bytes) => Window::Bytes(bytes),
-            },
-            Control::HpccPint(c) => c.window.clone(),
-            Control::Dcqcn(c) => c.window.clone(),
-            Control::Timely(c) => c.window.clone(),
-            Control::Dctcp(c) => c.window.clone(),
-            _ => Window::Off,
-        }
+        self.chosen().window()
     }
 
     /// Whether the window follows the rate; `None` where nothing changes the rate.
     pub fn variable_window(&self) -> Option<bool> {
-        match self {
-            Control::Hpcc(c) => Some(c.variable_window),
-            Control::HpccPint(c) => Some(c.variable_window),
-            Control::Dcqcn(c) => Some(c.variable_window),
-            Control::Timely(c) => Some(c.variable_window),
-            Control::Dctcp(c) => Some(c.variable_window),
-            _ => None,
-        }
+        self.chosen().variable_window()
     }
 
     /// The lowest rate it goes down to; `None` where nothing changes the rate.
     pub fn min_rate(&self) -> Option<BitsPerSec> {
-        match self {
-            Control::Hpcc(c) => Some(c.min_rate),
-            Control::HpccTcp(c) => Some(c.min_rate),
-            Control::HpccPint(c) => Some(c.min_rate),
-            Control::Dcqcn(c) => Some(c.min_rate),
-            Control::Timely(c) => Some(c.min_rate),
-            Control::Dctcp(c) => Some(c.min_rate),
-            _ => None,
-        }
+        self.params().min_rate_mut().map(|rate| BitsPerSec(*rate))
     }
 
     /// Its additive increase and the field that sets it; `None` where nothing changes the rate.
     pub fn additive_increase(&self) -> Option<(&'static str, BitsPerSec)> {
-        match self {
-            Control::Hpcc(c) => Some(("w_ai_rate", c.w_ai_rate)),
-            Control::HpccTcp(c) => Some(("w_ai_rate", c.w_ai_rate)),
-            Control::HpccPint(c) => Some(("w_ai_rate", c.w_ai_rate)),
-            Control::Dcqcn(c) => Some(("ai_rate", c.ai_rate)),
-            Control::Timely(c) => Some(("ai_rate", c.ai_rate)),
-            Control::Dctcp(c) => Some(("ai_rate", c.ai_rate)),
-            _ => None,
+        self.chosen().additive_increase()
+    }
+
+    /// Whether it slows down for congestion marks of single packets, and for nothing else.
+    pub fn needs_marks(&self) -> bool {
+        self.params().profile().needs_marks
+    }
+}
+
+impl HpccWindow {
+    /// As that of any controller.
+    pub(super) fn window(&self) -> Window {
+        match *self {
+            HpccWindow::Bdp => Window::Bdp,
+            HpccWindow::Bytes(bytes) => Window::Bytes(bytes),
         }
     }
+}
 
-    /// Whether it slows down for congestion marks, and for nothing else.
-    pub fn needs_marks(&self) -> bool {
-        matches!(self, Control::Dcqcn(_) | Control::Dctcp(_))
+impl Settings for NoControl {
+    fn params(&self) -> Params {
+        Params::Fixed(fixed::Params { rate: if let SendRate::Rate(rate) = self.rate { rate.0 } else { 0 } })
+    }
+
+    fn window(&self) -> Window {
+        self.window.clone()
     }
 }
 
-impl NoControl {
-    fn params(&self) -> fixed::Params {
-        fixed::Params { rate: if let SendRate::Rate(rate) = self.rate { rate.0 } else { 0 } }
-    }
-}
-
-impl Hpcc {
-    fn params(&self) -> hpcc::Params {
-        hpcc::Params {
+impl Settings for Hpcc {
+    fn params(&self) -> Params {
+        Params::Hpcc(hpcc::Params {
             eta: self.eta,
             max_stage: self.max_stage,
             w_ai_rate: self.w_ai_rate.0,
@@ -161,13 +172,25 @@ impl Hpcc {
             multi_rate: self.multi_rate,
             start: self.start,
             sample_feedback: self.sample_feedback,
-        }
+        })
+    }
+
+    fn window(&self) -> Window {
+        self.window.window()
+    }
+
+    fn variable_window(&self) -> Option<bool> {
+        Some(self.variable_window)
+    }
+
+    fn additive_increase(&self) -> Option<(&'static str, BitsPerSec)> {
+        Some(("w_ai_rate", self.w_ai_rate))
     }
 }
 
-impl HpccPint {
-    fn params(&self) -> hpcc_pint::Params {
-        hpcc_pint::Params {
+impl Settings for HpccPint {
+    fn params(&self) -> Params {
+        Params::HpccPint(hpcc_pint::Params {
             eta: self.eta,
             max_stage: self.max_stage,
             w_ai_rate: self.w_ai_rate.0,
@@ -175,13 +198,25 @@ impl HpccPint {
             log_base: self.log_base,
             probability: self.probability,
             variable_window: self.variable_window,
-        }
+        })
+    }
+
+    fn window(&self) -> Window {
+        self.window.clone()
+    }
+
+    fn variable_window(&self) -> Option<bool> {
+        Some(self.variable_window)
+    }
+
+    fn additive_increase(&self) -> Option<(&'static str, BitsPerSec)> {
+        Some(("w_ai_rate", self.w_ai_rate))
     }
 }
 
-impl Dcqcn {
-    fn params(&self) -> dcqcn::Params {
-        dcqcn::Params {
+impl Settings for Dcqcn {
+    fn params(&self) -> Params {
+        Params::Dcqcn(dcqcn::Params {
             g: self.g,
             alpha_interval: self.alpha_interval,
             decrease_interval: self.decrease_interval,
@@ -193,14 +228,26 @@ impl Dcqcn {
             clamp_target_rate: self.clamp_target_rate,
             cnp_interval: self.cnp_interval,
             variable_window: self.variable_window,
-        }
+        })
+    }
+
+    fn window(&self) -> Window {
+        self.window.clone()
+    }
+
+    fn variable_window(&self) -> Option<bool> {
+        Some(self.variable_window)
+    }
+
+    fn additive_increase(&self) -> Option<(&'static str, BitsPerSec)> {
+        Some(("ai_rate", self.ai_rate))
     }
 }
 
-impl Timely {
-    fn params(&self) -> timely::Params {
+impl Settings for Timely {
+    fn params(&self) -> Params {
         let ns = |d: Duration| d.0 as f64 / 1000.0;
-        timely::Params {
+        Params::Timely(timely::Params {
             t_low_ns: ns(self.t_low),
             t_high_ns: ns(self.t_high),
             min_rtt_ns: ns(self.min_rtt),
@@ -211,17 +258,41 @@ impl Timely {
             hai_rate: self.hai_rate.0,
             min_rate: self.min_rate.0,
             variable_window: self.variable_window,
-        }
+        })
+    }
+
+    fn window(&self) -> Window {
+        self.window.clone()
+    }
+
+    fn variable_window(&self) -> Option<bool> {
+        Some(self.variable_window)
+    }
+
+    fn additive_increase(&self) -> Option<(&'static str, BitsPerSec)> {
+        Some(("ai_rate", self.ai_rate))
     }
 }
 
-impl Dctcp {
-    fn params(&self) -> dctcp::Params {
-        dctcp::Params {
+impl Settings for Dctcp {
+    fn params(&self) -> Params {
+        Params::Dctcp(dctcp::Params {
             g: self.g,
             ai_rate: self.ai_rate.0,
             min_rate: self.min_rate.0,
             variable_window: self.variable_window,
-        }
+        })
+    }
+
+    fn window(&self) -> Window {
+        self.window.clone()
+    }
+
+    fn variable_window(&self) -> Option<bool> {
+        Some(self.variable_window)
+    }
+
+    fn additive_increase(&self) -> Option<(&'static str, BitsPerSec)> {
+        Some(("ai_rate", self.ai_rate))
     }
 }

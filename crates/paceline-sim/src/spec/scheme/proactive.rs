@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use paceline_proto::cc::{Params, fixed};
 use paceline_proto::transport::homa::cutoffs::{Count, Cutoffs, split};
 use paceline_proto::transport::homa::params::UnscheduledPriority;
 use paceline_proto::transport::message::Sizes;
@@ -9,6 +10,7 @@ use paceline_proto::transport::unscheduled::{BurstParams, BurstStop, RepairOrder
 use paceline_proto::transport::{express_pass, homa, ndp, tcp};
 use paceline_proto::units::{BitsPerSec, Bytes, Duration};
 
+use super::config::{Over, Settings};
 use crate::scenario::{Framing, Transport};
 use crate::spec::declare::section;
 use crate::spec::value::{choice, either};
@@ -312,9 +314,20 @@ fn order(repair: Repair) -> RepairOrder {
     }
 }
 
-impl Homa {
-    /// The transport in a network.
-    pub fn transport(&self, facts: &Facts) -> Transport {
+impl Settings for Homa {
+    fn params(&self) -> Params {
+        Params::Fixed(fixed::Params::default())
+    }
+
+    fn over(&self) -> Over {
+        Over::Message
+    }
+
+    fn first_rtt(&self) -> Option<FirstRtt> {
+        Some(self.first_rtt)
+    }
+
+    fn transport(&self, facts: &Facts) -> Transport {
         let sizes = facts.sizes(self.pad_last);
         let rtt_bytes = match self.rtt_bytes {
             FirstBytes::Bdp => facts.bdp(),
@@ -351,7 +364,9 @@ impl Homa {
         p.one_resend_per_peer = self.one_resend_per_peer;
         Transport::Homa(p)
     }
+}
 
+impl Homa {
     /// The split of the levels, with so many bytes of payload sent unasked.
     fn cutoffs(&self, facts: &Facts, unasked: u64, sizes: Sizes, overhead: u32) -> Cutoffs {
         let levels = self.levels as u8;
@@ -388,9 +403,20 @@ impl Homa {
     }
 }
 
-impl ExpressPass {
-    /// The transport in a network.
-    pub fn transport(&self, facts: &Facts) -> Transport {
+impl Settings for ExpressPass {
+    fn params(&self) -> Params {
+        Params::Fixed(fixed::Params::default())
+    }
+
+    fn over(&self) -> Over {
+        Over::Message
+    }
+
+    fn first_rtt(&self) -> Option<FirstRtt> {
+        Some(self.first_rtt)
+    }
+
+    fn transport(&self, facts: &Facts) -> Transport {
         let f = &facts.framing;
         let control = f.ack_header.max(f.min_frame);
         let spread = self.credit_spread.0 as u32;
@@ -454,9 +480,20 @@ fn short(bytes: u32) -> u16 {
     bytes.min(u32::from(u16::MAX)) as u16
 }
 
-impl Ndp {
-    /// The transport in a network.
-    pub fn transport(&self, facts: &Facts) -> Transport {
+impl Settings for Ndp {
+    fn params(&self) -> Params {
+        Params::Fixed(fixed::Params::default())
+    }
+
+    fn over(&self) -> Over {
+        Over::Message
+    }
+
+    fn first_rtt(&self) -> Option<FirstRtt> {
+        Some(self.first_rtt)
+    }
+
+    fn transport(&self, facts: &Facts) -> Transport {
         let sizes = facts.sizes(self.pad_last);
         let (rate, overhead) = (facts.host_rate, facts.framing.wire_overhead);
         let mut p = match self.first_rtt {

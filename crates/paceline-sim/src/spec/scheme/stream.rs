@@ -1,10 +1,15 @@
 //! Schemes over TCP: `NewReno`, CUBIC, Vegas and HPCC. The stack below them is `[host.tcp]`. And UDP.
 
+use std::sync::Arc;
+
 use paceline_proto::cc::new_reno::Halving;
-use paceline_proto::cc::{cubic, fixed, hpcc, new_reno, vegas};
+use paceline_proto::cc::{Params, cubic, fixed, hpcc, new_reno, vegas};
 use paceline_proto::units::BitsPerSec;
 
-use super::{HpccWindow, SendRate};
+use super::config::{Over, Settings};
+use super::proactive::Facts;
+use super::{HpccWindow, SendRate, Window};
+use crate::scenario::Transport;
 use crate::spec::declare::section;
 use crate::spec::value::{choice, either};
 
@@ -141,36 +146,52 @@ section! {
     }
 }
 
-impl Udp {
-    /// What stands for the controller: it never changes its pace.
-    pub fn params(&self) -> fixed::Params {
-        fixed::Params { rate: if let SendRate::Rate(rate) = self.rate { rate.0 } else { 0 } }
+impl Settings for Udp {
+    fn params(&self) -> Params {
+        Params::Fixed(fixed::Params { rate: if let SendRate::Rate(rate) = self.rate { rate.0 } else { 0 } })
+    }
+
+    fn over(&self) -> Over {
+        Over::Udp
+    }
+
+    fn transport(&self, facts: &Facts) -> Transport {
+        Transport::Udp(Arc::clone(&facts.tcp))
     }
 }
 
-impl HpccTcp {
-    /// The controller's parameters.
-    pub fn params(&self) -> hpcc::Params {
-        hpcc::Params {
+impl Settings for HpccTcp {
+    fn params(&self) -> Params {
+        Params::Hpcc(hpcc::Params {
             eta: self.eta,
             max_stage: self.max_stage,
             w_ai_rate: self.w_ai_rate.0,
             min_rate: self.min_rate.0,
             ..hpcc::Params::default()
-        }
+        })
+    }
+
+    fn over(&self) -> Over {
+        Over::Tcp
+    }
+
+    fn window(&self) -> Window {
+        self.window.window()
+    }
+
+    fn additive_increase(&self) -> Option<(&'static str, BitsPerSec)> {
+        Some(("w_ai_rate", self.w_ai_rate))
     }
 }
 
-impl NewReno {
-    /// The controller's parameters.
-    pub fn params(&self) -> new_reno::Params {
-        new_reno::Params { abc_limit: self.abc_limit, halving: self.halving.rule() }
+impl Settings for NewReno {
+    fn params(&self) -> Params {
+        Params::NewReno(new_reno::Params { abc_limit: self.abc_limit, halving: self.halving.rule() })
     }
 }
 
-impl Cubic {
-    /// The controller's parameters.
-    pub fn params(&self) -> cubic::Params {
+impl Settings for Cubic {
+    fn params(&self) -> Params {
         let form = match self.form {
             CubicForm::Rfc => cubic::Params::rfc9438().form,
             CubicForm::Freebsd => cubic::Params::freebsd2011().form,
@@ -180,16 +201,15 @@ impl Cubic {
             FastConvergence::Auto => f64::midpoint(1.0, beta),
             FastConvergence::Share(share) => share,
         };
-        cubic::Params { beta, c, fast_convergence, abc_limit: self.abc_limit, form }
+        Params::Cubic(cubic::Params { beta, c, fast_convergence, abc_limit: self.abc_limit, form })
     }
 }
 
-impl Vegas {
-    /// The controller's parameters.
-    pub fn params(&self) -> vegas::Params {
+impl Settings for Vegas {
+    fn params(&self) -> Params {
         let gamma = if let Queued::Segments(n) = self.gamma { Some(n) } else { None };
         let (alpha, beta, abc_limit) = (self.alpha, self.beta, self.abc_limit);
         let coarse = self.arithmetic == Arithmetic::Ticks;
-        vegas::Params { alpha, beta, gamma, coarse, abc_limit, halving: self.halving.rule() }
+        Params::Vegas(vegas::Params { alpha, beta, gamma, coarse, abc_limit, halving: self.halving.rule() })
     }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::*;
 use crate::scenario::{self, Framing};
 use crate::spec::field::{DefaultText, FIELDS, Interval, Type, record};
+use crate::spec::scheme::Control;
 use crate::spec::section::pattern;
 use crate::spec::workload::{Sizes, WorkloadKind};
 use crate::spec::{TEMPLATES, catalogue, explain, lint, template};
@@ -252,25 +253,7 @@ fn the_catalogue_lists_parameters_with_their_conditions() {
         let items = list[key].as_array().unwrap();
         items.iter().map(|v| v["name"].as_str().unwrap().to_string()).collect()
     };
-    assert_eq!(
-        names("schemes"),
-        [
-            "none",
-            "hpcc",
-            "hpcc_pint",
-            "dcqcn",
-            "timely",
-            "dctcp",
-            "new_reno",
-            "cubic",
-            "vegas",
-            "hpcc_tcp",
-            "udp",
-            "homa",
-            "ndp",
-            "express_pass"
-        ]
-    );
+    assert_eq!(names("schemes"), Control::WORDS);
     assert_eq!(
         names("workloads"),
         ["poisson", "incast", "permutation", "all_to_all", "flows", "rpc", "scatter_gather", "on_off", "mpi"]

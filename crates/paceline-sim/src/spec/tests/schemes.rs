@@ -10,7 +10,6 @@ use super::*;
 use crate::results::Summary;
 use crate::run::{Request, run};
 use crate::scenario::{Framing, Quirks, Scheme, Transport, Window};
-use crate::spec::scheme::Control;
 use crate::spec::scheme::proactive::Facts;
 use crate::workload::SizeLaw;
 
@@ -264,7 +263,6 @@ fn series_are_as_fine_as_asked_for_or_say_so() {
 #[test]
 fn homas_cutoffs_count_what_is_really_sent_unasked() {
     let spec = least(&["schemes.hpcc={ cc = 'homa', rtt_bytes = '1539B' }", "switch.pfc.enabled=false"]);
-    let Control::Homa(homa) = &spec.schemes[0].1.cc else { panic!("Homa") };
     let facts = Facts {
         host_rate: BitsPerSec(100_000_000_000),
         base_rtt: Duration(0),
@@ -272,7 +270,7 @@ fn homas_cutoffs_count_what_is_really_sent_unasked() {
         sizes: Some(SizeLaw::Fixed(2920)),
         tcp: std::sync::Arc::new(tcp::Params::rfc()),
     };
-    let Transport::Homa(params) = homa.transport(&facts) else { panic!("Homa") };
+    let Transport::Homa(params) = spec.schemes[0].1.cc.transport(&facts) else { panic!("Homa") };
     assert_eq!((params.rtt_packets, params.cutoffs.unscheduled), (2, 7));
 }
 

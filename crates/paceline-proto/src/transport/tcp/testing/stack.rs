@@ -345,7 +345,7 @@ fn a_drop_tail_bottleneck_is_filled() {
 #[test]
 fn rdma_controllers_do_not_run_over_tcp() {
     use crate::cc::{Runs, dcqcn};
-    assert_eq!(Control::Dcqcn(dcqcn::Params::default()).runs(), Runs::Rdma);
-    assert_eq!(Control::NewReno(reno::Params::default()).runs(), Runs::Tcp);
-    assert_eq!(Control::Hpcc(hpcc::Params::default()).runs(), Runs::Both);
+    assert_eq!(Control::Dcqcn(dcqcn::Params::default()).profile().runs, Runs::Rdma);
+    assert_eq!(Control::NewReno(reno::Params::default()).profile().runs, Runs::Tcp);
+    assert_eq!(Control::Hpcc(hpcc::Params::default()).profile().runs, Runs::Both);
 }
