@@ -324,9 +324,4 @@ impl Net {
         let (all, control) = self.ports.iter().fold((0, 0), |(a, c), p| (a + p.tx_packets, c + p.tx_control));
         (all - control, control)
     }
-
-    /// Why nothing moves: who waits for whom.
-    pub fn diagnose(&self, now: u64) -> String {
-        crate::diagnosis::diagnose(self, &crate::diagnosis::waits(self), now)
-    }
 }

@@ -9,7 +9,7 @@ use super::events::{self, Events, What};
 use super::order::Rank;
 use super::reference_nic::ReferenceNics;
 use super::{Ending, Observer, progress, report};
-use crate::diagnosis::{Standstill, Symptoms};
+use crate::diagnosis::{Standstill, Symptoms, diagnose, waits};
 use crate::error::InputError;
 use crate::net::Net;
 use crate::net::packet::NONE;
@@ -168,7 +168,7 @@ impl Sequential {
     fn stalled(&mut self, at: u64, observer: &mut dyn Observer) -> (Ending, u64) {
         report(&mut self.net, observer);
         self.net.end_samples(at.saturating_sub(1));
-        (Ending::Stalled(self.net.diagnose(at)), at)
+        (Ending::Stalled(diagnose(&self.net, &waits(&self.net), at)), at)
     }
 
     /// With nothing left to start, send or sample the run is over, whatever idle timers remain.
