@@ -140,14 +140,30 @@ impl Control {
     }
 }
 
-impl HpccWindow {
-    /// As that of any controller.
-    pub(super) fn window(&self) -> Window {
-        match *self {
+impl From<HpccWindow> for Window {
+    fn from(window: HpccWindow) -> Self {
+        match window {
             HpccWindow::Bdp => Window::Bdp,
             HpccWindow::Bytes(bytes) => Window::Bytes(bytes),
         }
     }
+}
+
+/// The answers of a controller that has a rate, where the settings have their usual names; the additive increase is the one given.
+macro_rules! rate_settings {
+    ($increase:ident) => {
+        fn window(&self) -> Window {
+            self.window.clone().into()
+        }
+
+        fn variable_window(&self) -> Option<bool> {
+            Some(self.variable_window)
+        }
+
+        fn additive_increase(&self) -> Option<(&'static str, BitsPerSec)> {
+            Some((stringify!($increase), self.$increase))
+        }
+    };
 }
 
 impl Settings for NoControl {
@@ -175,17 +191,7 @@ impl Settings for Hpcc {
         })
     }
 
-    fn window(&self) -> Window {
-        self.window.window()
-    }
-
-    fn variable_window(&self) -> Option<bool> {
-        Some(self.variable_window)
-    }
-
-    fn additive_increase(&self) -> Option<(&'static str, BitsPerSec)> {
-        Some(("w_ai_rate", self.w_ai_rate))
-    }
+    rate_settings!(w_ai_rate);
 }
 
 impl Settings for HpccPint {
@@ -201,17 +207,7 @@ impl Settings for HpccPint {
         })
     }
 
-    fn window(&self) -> Window {
-        self.window.clone()
-    }
-
-    fn variable_window(&self) -> Option<bool> {
-        Some(self.variable_window)
-    }
-
-    fn additive_increase(&self) -> Option<(&'static str, BitsPerSec)> {
-        Some(("w_ai_rate", self.w_ai_rate))
-    }
+    rate_settings!(w_ai_rate);
 }
 
 impl Settings for Dcqcn {
@@ -231,17 +227,7 @@ impl Settings for Dcqcn {
         })
     }
 
-    fn window(&self) -> Window {
-        self.window.clone()
-    }
-
-    fn variable_window(&self) -> Option<bool> {
-        Some(self.variable_window)
-    }
-
-    fn additive_increase(&self) -> Option<(&'static str, BitsPerSec)> {
-        Some(("ai_rate", self.ai_rate))
-    }
+    rate_settings!(ai_rate);
 }
 
 impl Settings for Timely {
@@ -261,17 +247,7 @@ impl Settings for Timely {
         })
     }
 
-    fn window(&self) -> Window {
-        self.window.clone()
-    }
-
-    fn variable_window(&self) -> Option<bool> {
-        Some(self.variable_window)
-    }
-
-    fn additive_increase(&self) -> Option<(&'static str, BitsPerSec)> {
-        Some(("ai_rate", self.ai_rate))
-    }
+    rate_settings!(ai_rate);
 }
 
 impl Settings for Dctcp {
@@ -284,15 +260,5 @@ impl Settings for Dctcp {
         })
     }
 
-    fn window(&self) -> Window {
-        self.window.clone()
-    }
-
-    fn variable_window(&self) -> Option<bool> {
-        Some(self.variable_window)
-    }
-
-    fn additive_increase(&self) -> Option<(&'static str, BitsPerSec)> {
-        Some(("ai_rate", self.ai_rate))
-    }
+    rate_settings!(ai_rate);
 }

@@ -314,18 +314,25 @@ fn order(repair: Repair) -> RepairOrder {
     }
 }
 
+/// The answers of a transport with priorities of its own.
+macro_rules! message_transport {
+    () => {
+        fn params(&self) -> Params {
+            Params::Fixed(fixed::Params::default())
+        }
+
+        fn over(&self) -> Over {
+            Over::Message
+        }
+
+        fn first_rtt(&self) -> Option<FirstRtt> {
+            Some(self.first_rtt)
+        }
+    };
+}
+
 impl Settings for Homa {
-    fn params(&self) -> Params {
-        Params::Fixed(fixed::Params::default())
-    }
-
-    fn over(&self) -> Over {
-        Over::Message
-    }
-
-    fn first_rtt(&self) -> Option<FirstRtt> {
-        Some(self.first_rtt)
-    }
+    message_transport!();
 
     fn transport(&self, facts: &Facts) -> Transport {
         let sizes = facts.sizes(self.pad_last);
@@ -404,17 +411,7 @@ impl Homa {
 }
 
 impl Settings for ExpressPass {
-    fn params(&self) -> Params {
-        Params::Fixed(fixed::Params::default())
-    }
-
-    fn over(&self) -> Over {
-        Over::Message
-    }
-
-    fn first_rtt(&self) -> Option<FirstRtt> {
-        Some(self.first_rtt)
-    }
+    message_transport!();
 
     fn transport(&self, facts: &Facts) -> Transport {
         let f = &facts.framing;
@@ -481,17 +478,7 @@ fn short(bytes: u32) -> u16 {
 }
 
 impl Settings for Ndp {
-    fn params(&self) -> Params {
-        Params::Fixed(fixed::Params::default())
-    }
-
-    fn over(&self) -> Over {
-        Over::Message
-    }
-
-    fn first_rtt(&self) -> Option<FirstRtt> {
-        Some(self.first_rtt)
-    }
+    message_transport!();
 
     fn transport(&self, facts: &Facts) -> Transport {
         let sizes = facts.sizes(self.pad_last);

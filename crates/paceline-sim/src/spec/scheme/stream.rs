@@ -176,7 +176,7 @@ impl Settings for HpccTcp {
     }
 
     fn window(&self) -> Window {
-        self.window.window()
+        self.window.clone().into()
     }
 
     fn additive_increase(&self) -> Option<(&'static str, BitsPerSec)> {
