@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 
 use super::events::{self, Events, Listing, What};
 use super::inbox::Key;
+use super::lanes::{Lanes, Start};
 use super::order::Rank;
-use super::part::{Lanes, Start};
 use crate::error::InputError;
 use crate::net::packet::{Arena, Handle, NONE};
 use crate::net::{Net, Schedule};

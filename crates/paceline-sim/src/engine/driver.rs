@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use super::part::{Part, Start};
+use super::lanes::Start;
+use super::part::Part;
 use super::team::{Standing, Team};
 use super::windows::{Ahead, SIDES};
 use super::{Observer, Progress};

@@ -5,8 +5,8 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use super::inbox::Key;
+use super::lanes::Lanes;
 use super::order::{Rank, key, tie};
-use super::part::Lanes;
 use crate::net::packet::{Arena, Handle};
 use crate::net::{Net, Schedule};
 

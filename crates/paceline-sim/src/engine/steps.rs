@@ -3,7 +3,7 @@
 //! A node of the second side needs to wait for those that it is linked to, not for all of the first. Racks are run right after their
 //! hosts: what was sent to them is then still near.
 
-use super::cut::Ports;
+use super::ports::Ports;
 use crate::net::Net;
 
 /// Ports of the first side in a step, at least: with racks of eight hosts by themselves, going from one kind of node to the other costs
