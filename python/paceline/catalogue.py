@@ -85,12 +85,20 @@ def check_lines(found: dict[str, Any]) -> list[str]:
     rows = [
         ("network", f"{many(hosts, 'host')}, {many(switches, 'switch', 'es')}, {many(links, 'link')}"),
         ("flows", f"{about}{found['flows']:,}, {_amount(found['bytes'])} of payload"),
-        ("packet hops", f"about {found['data_hops']:,.0f} of data packets, if none is sent again"),
+        ("packet hops", f"about {_rounded(found['data_hops'])} of data packets, if none is sent again"),
         ("engine", f"{found['engine']}: {readable(found['why'])}"),
         ("run time", f"about {_seconds(found['run_s'])} on one core"),
         ("memory", f"about {found['memory_mib']:.0f} MiB, {found['engine_mib']:.1f} of them for the simulation"),
     ]
     return [f"{name:12} {text}" for name, text in rows]
+
+
+def _rounded(count: float) -> str:
+    """An estimate, with no more digits than it has."""
+    for unit, scale in (("billion", 1e9), ("million", 1e6)):
+        if count >= scale:
+            return f"{count / scale:.3g} {unit}"
+    return f"{float(f'{count:.3g}'):,.0f}"
 
 
 def _amount(size_bytes: float) -> str:

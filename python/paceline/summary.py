@@ -16,7 +16,7 @@ _NOTABLE = {
     "drops_unscheduled": ("unscheduled drop", "unscheduled drops"),
     "trimmed_packets": ("trimmed packet", "trimmed packets"),
     "drops_credit": ("credit dropped", "credits dropped"),
-    "ties": ("tie between events", "ties between events"),
+    "ties": ("tie of simultaneous events", "ties of simultaneous events"),
 }
 
 

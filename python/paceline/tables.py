@@ -296,7 +296,8 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
             # A ratio over the few sizes that both have is not one of the two runs.
             parts = ["with ≥ values"] if bound and n and k else []
             parts += [f"over the {k} of {len(bins)} sizes both have"] if n and 0 < k < len(bins) else []
-            parts += [] if k else ["no size both have" if n else "too few flows"]
+            both = n and told[0].any() and told[n].any()
+            parts += [] if k else ["no size both have" if both else "too few flows"]
             notes.append(", ".join(parts))
         last = (Cell(format_number(r, 4), note) for r, note in zip(ratios, notes, strict=True))
         rows.append((Cell("ratio to the first", "CDF-weighted"), *last))

@@ -21,7 +21,9 @@ def run(
     ] = None,
     threads: Annotated[
         int | None,
-        typer.Option("--threads", "-j", metavar="N", show_default="1", help="The result does not depend on it."),
+        typer.Option(
+            "--threads", "-j", metavar="N", show_default="1", help="Threads of the engine; the result is the same."
+        ),
     ] = None,
     seed: Annotated[
         int | None,
@@ -31,7 +33,10 @@ def run(
     follow_flow: Annotated[
         list[int] | None,
         typer.Option(
-            "--follow-flow", metavar="ID", show_default=False, help="Records rate and window; may be repeated."
+            "--follow-flow",
+            metavar="ID",
+            show_default=False,
+            help="Records rate and window of this flow over time; may be repeated.",
         ),
     ] = None,
     progress: Progress = Mode.AUTO,
@@ -116,7 +121,9 @@ def report(
         str | None,
         typer.Option("--group", metavar="NAME", show_default="all", help="Times only flows of this workload group."),
     ] = None,
-    threads: Annotated[int, typer.Option("--threads", "-j", metavar="N", min=1, help="For flows simulated alone.")] = 1,
+    threads: Annotated[
+        int, typer.Option("--threads", "-j", metavar="N", min=1, help="Threads for --baseline alone.")
+    ] = 1,
     progress: Progress = Mode.AUTO,
     quiet: Quiet = False,
     _json_errors: JsonErrors = False,

@@ -5,10 +5,13 @@ from __future__ import annotations
 import io
 import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
+from fontTools import subset
 from matplotlib.figure import Figure
 
 from paceline import files
@@ -16,53 +19,82 @@ from paceline.plot.style import THEME, style
 
 
 def settle(figure: Figure) -> None:
-    """Lays the figure out once, instead of at every save."""
-    if figure.get_layout_engine() is not None:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
-            figure.draw_without_rendering()
-        figure.set_layout_engine("none")
+    """Lays the figure out once, instead of at every save.
+
+    Without a layout engine matplotlib draws once for a file; with one, even if it does nothing, twice.
+    """
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+        figure.set_layout_engine(None)
 
 
 @style()
-def save(figure: Figure, folder: Path, name: str) -> None:
-    """Writes ``name.png`` (300 dpi), ``name.pdf`` and ``name.svg`` into ``folder``.
+def save(figure: Figure, folder: Path, name: str) -> str:
+    """Writes ``name.png`` (300 dpi), ``name.pdf`` and ``name.svg`` into ``folder``; returns the last's text.
 
     They bear no date: same data, same bytes.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    settle(figure)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)  # a run named in another script
-        _write(figure, folder / f"{name}.png", {"Software": None})
-        _write(figure, folder / f"{name}.pdf", {"CreationDate": None, "Creator": None, "Producer": None})
-        with mpl.rc_context({"svg.hashsalt": name}):
-            _write(figure, folder / f"{name}.svg", {"Date": None, "Creator": None})
+    files.write(folder / f"{name}.png", _drawn(figure, "png", {"Software": None}))
+    files.write(
+        folder / f"{name}.pdf", _drawn(figure, "pdf", {"CreationDate": None, "Creator": None, "Producer": None})
+    )
+    svg = _svg(figure, name)
+    files.write(folder / f"{name}.svg", svg)
+    return svg.decode()
 
 
-def _write(figure: Figure, path: Path, metadata: dict[str, None]) -> None:
-    """Draws in memory first: on a full disk matplotlib would leave half a file, and speak of something else."""
+@contextmanager
+def _glyphs_alone() -> Iterator[None]:
+    """Embeds fonts without the tables by which text is shaped, as in a PDF it is already.
+
+    To cut those down to the glyphs used takes longer than all the rest of a PDF. fontTools has no other way to say so
+    when matplotlib calls it; should this one go, PDFs are only slower and larger.
+    """
+    name = "_drop_tables_default"
+    before = getattr(subset.Options, name, [])
+    setattr(subset.Options, name, [*before, "GDEF", "GPOS", "GSUB"])
+    try:
+        yield
+    finally:
+        setattr(subset.Options, name, before)
+
+
+_GROUND = "ground"
+"""Begins the ids of the backgrounds, which a page has of its own."""
+
+
+def _svg(figure: Figure, name: str) -> bytes:
+    for i, ground in enumerate((figure.patch, *(ax.patch for ax in figure.axes))):
+        ground.set_gid(f"{_GROUND}-{i}")
+    with mpl.rc_context({"svg.hashsalt": name}):
+        return _drawn(figure, "svg", {"Date": None, "Creator": None})
+
+
+def _drawn(figure: Figure, kind: str, metadata: dict[str, None]) -> bytes:
+    """Draws in memory: on a full disk matplotlib would leave half a file, and speak of something else."""
     drawn = io.BytesIO()
-    figure.savefig(drawn, format=path.suffix[1:], metadata=metadata)
-    files.write(path, drawn.getvalue())
+    # With constrained layout as the default, no layout engine would stand for a new one.
+    with warnings.catch_warnings(), mpl.rc_context({"figure.constrained_layout.use": False}), _glyphs_alone():
+        warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)  # a run named in another script
+        settle(figure)
+        figure.savefig(drawn, format=kind, metadata=metadata)
+    return drawn.getvalue()
 
 
 @style()
-def inline_svg(figure: Figure, name: str, description: str) -> str:
+def inline_svg(figure: Figure, name: str, description: str, drawn: str | None = None) -> str:
     """The figure as an ``<svg>`` element for a page: no background, colours from the page's style sheet.
 
     ``name`` keeps its ids apart from those of other figures, ``description`` is read to those who cannot see it.
-    The markup is rebuilt element by element, so labels stay text whatever they contain.
+    ``drawn`` is what :func:`save` returned for the figure, which then is not drawn again. The markup is rebuilt element
+    by element, so labels stay text whatever they contain.
     """
-    settle(figure)
-    written = io.StringIO()
-    with warnings.catch_warnings(), mpl.rc_context({"svg.hashsalt": name}):
-        warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
-        figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
-    root = ET.fromstring(written.getvalue())  # our own output of a moment ago
+    root = ET.fromstring(drawn or _svg(figure, name))  # our own output of a moment ago
     for parent in root.iter():
         for child in list(parent):
-            if child.tag.endswith(("}metadata", "}style")):
+            if child.tag.endswith(("}metadata", "}style")) or child.get("id", "").startswith(f"{_GROUND}-"):
                 parent.remove(child)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]

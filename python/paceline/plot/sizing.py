@@ -47,8 +47,8 @@ def sizing(found: Mapping[str, Sized]) -> Figure:
     do. The legend says so, as the figure may be looked at alone.
     """
     panels: list[tuple[str, str, float]] = [("p99", "p99 slowdown", 1.0)]
-    panels += [("drops", "Dropped (%)", 100.0)] if any(max(s.drops) > 0 for s in found.values()) else []
-    panels += [("paused", "Worst port paused (%)", 100.0)] if any(max(s.paused) > 0 for s in found.values()) else []
+    shares = {"drops": "Dropped\n(% of data packets)", "paused": "Worst port paused\n(% of time)"}
+    panels += [(k, name, 100.0) for k, name in shares.items() if any(max(getattr(s, k)) > 0 for s in found.values())]
     looks = of_schemes(found)
     figure = blank(0.7 + 1.35 * len(panels))
     axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]

@@ -33,6 +33,9 @@ from paceline.plot.style import (
 )
 from paceline.tables import clean_label, format_size
 
+SIZE_AXIS = "Flow size (bytes), linear in its CDF"
+"""Name of an axis along which each size has its percentile as its place."""
+
 MIN_FLOWS = 100
 """Bins with fewer flows are drawn hollow: one flow in a hundred is what a p99 stands on."""
 
@@ -59,7 +62,7 @@ def slowdown_vs_size(
     """
     figure, ax = one_panel(2.3)
     handles = _slowdown_panel(ax, curves, published or {}, least, marks=marks, looks=looks or of_schemes(curves))
-    ax.set_xlabel("Flow size (bytes), linear in its CDF")
+    ax.set_xlabel(SIZE_AXIS)
     q = next(iter(curves.values())).q if curves else 50.0
     ax.set_ylabel(log_name(f"Slowdown, p{q:g}" if q != 50 else "Slowdown, median", *ax.get_ylim()))
     legend(figure, handles, [str(h.get_label()) for h in handles])
@@ -105,7 +108,7 @@ def slowdown_panels(rows: Sequence[Sequence[Panel]]) -> Figure:
             handles = drawn if len(drawn) > len(handles) else handles
             ax.set_title(clean_label(panel.title, 60), fontsize=7, pad=3)
             if i == len(rows) - 1:
-                ax.set_xlabel("Flow size (bytes), linear in its CDF")
+                ax.set_xlabel(SIZE_AXIS)
             firsts += [] if j else [ax]
             name = max(name, log_name("Slowdown", *ax.get_ylim()), key=len)
     for ax in firsts:

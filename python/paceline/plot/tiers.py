@@ -60,4 +60,4 @@ def utilisation_by_tier(uses: Mapping[str, Sequence[TierUse]]) -> Figure:
 @style()
 def pause_time(uses: Mapping[str, Sequence[TierUse]]) -> Figure:
     """Share of time the ports of each tier were paused: mean, with whiskers to the least and most paused."""
-    return _tier_bars(uses, "Time paused (%)", whole=False)
+    return _tier_bars(uses, "Paused (% of time)", whole=False)

@@ -33,11 +33,10 @@ class Drawing:
     @classmethod
     def of(cls, figure: Figure, name: str, caption: str, folder: Path | None) -> Drawing:
         """Draws a figure for the page and, unless ``folder`` is ``None``, as files there (:func:`plot.save`)."""
-        if folder is not None:
-            plot.save(figure, folder, name)
+        drawn = None if folder is None else plot.save(figure, folder, name)
         wide = figure.get_figwidth() > 1.5 * plot.COLUMN_INCHES
         files = () if folder is None else ("png", "pdf", "svg")
-        return cls(name, Markup(plot.inline_svg(figure, name, caption)), caption, wide, files)
+        return cls(name, Markup(plot.inline_svg(figure, name, caption, drawn)), caption, wide, files)
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +28,8 @@ def list_experiments(ids: Sequence[str], *, scale: str, as_json: bool) -> None:
     from paceline.reproduce.catalogue import listing, listing_table
 
     _scale(scale)
+    if not ids and sys.stderr.isatty():
+        print("estimating what all runs at all scales take, for some ten seconds ...", file=sys.stderr)
     entries = listing(chosen(ids) if ids else experiments())
     print(json.dumps(entries, indent=2) if as_json else listing_table(entries).plain(), end="\n" if as_json else "")
 

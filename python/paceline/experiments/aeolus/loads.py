@@ -47,7 +47,7 @@ FLAT: Final = {
 _GREEN, _PINK, _AMBER, _PURPLE, _OLIVE = PALETTE[2], PALETTE[3], PALETTE[5], EXTRA[0], EXTRA[2]
 _LOOKS: Final = {
     "Homa, RTO 10 ms": Look(_PINK, LINE_STYLES[0]),
-    "Homa, RTO 20 us": Look(_AMBER, LINE_STYLES[2]),
+    "Homa, RTO 20 µs": Look(_AMBER, LINE_STYLES[2]),
     "Homa + Aeolus": Look(_PURPLE, LINE_STYLES[1]),
     "NDP": Look(_GREEN, LINE_STYLES[0]),
     "NDP + Aeolus": Look(_OLIVE, LINE_STYLES[3]),
@@ -55,7 +55,7 @@ _LOOKS: Final = {
 """Curves of one scheme lie on each other here: they need a colour each."""
 TITLES: Final = {name: stack.title for name, stack in (EXPRESS_PASS | FLAT).items()} | {
     "homa_10ms": "Homa, RTO 10 ms",
-    "homa_20us": "Homa, RTO 20 us",
+    "homa_20us": "Homa, RTO 20 µs",
 }
 
 

@@ -18,6 +18,7 @@ from paceline.experiments.comparison.setup import (
     WORKLOADS,
     plan,
 )
+from paceline.plot import SIZE_AXIS
 from paceline.reproduce.claims import Claim, Values, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Runs, Scale, Shown
 from paceline.tables import Cell, Table, format_bytes, format_number, format_size
@@ -67,7 +68,7 @@ def _over_size(runs: Runs, load: float) -> Drawing:
                 multiples.Chart(
                     f"{title}, load {load:g}: {KINDS[kind]}",
                     {TITLES[scheme]: (at, values.tolist()) for scheme, values in found[kind].items()},
-                    "Flow size (bytes)",
+                    SIZE_AXIS,
                     "Slowdown",
                     ticks,
                 )
@@ -87,7 +88,7 @@ def _over_load(values: Values, span: str) -> Drawing:
                     TITLES[scheme]: (LOADS, [values.get((workload, load, scheme, span, kind), NAN) for load in LOADS])
                     for scheme in SCHEMES
                 },
-                "Load",
+                "Offered load, share of the links",
                 "Slowdown",
             )
             for kind in KINDS
