@@ -24,6 +24,8 @@ from paceline.scenario import (
     FlowRow,
     Flows,
     Framing,
+    GraphLink,
+    GraphTopology,
     Homa,
     Ndp,
     Pfc,
@@ -139,6 +141,54 @@ def test_one_expresspass_flow_loses_hardly_a_credit_and_builds_no_queue() -> Non
     # Gaps between credits vary by 10 %: now and then more than eight wait for their own host's link, and one is lost.
     assert counters["drops_credit"] <= counters["permits"] / 1000
     assert longest_queue(results, 1) <= 2 * 1538
+
+
+# ---- Links of different rates.
+
+HOSTS_ASK = [
+    pytest.param(ExpressPass(), False, None, id="express_pass"),
+    pytest.param(ExpressPass(first_rtt="aeolus"), True, None, id="express_pass_aeolus"),
+    pytest.param(Homa(), False, None, id="homa"),
+    pytest.param(Homa(first_rtt="aeolus"), True, None, id="homa_aeolus"),
+    pytest.param(Ndp(), False, Trimming(enabled=True), id="ndp"),
+    pytest.param(Ndp(first_rtt="aeolus"), True, None, id="ndp_aeolus"),
+]
+CREDITS_LEAVE = 1 - 84 / 1622
+
+
+def one_switch(*gbps: tuple[int, int]) -> GraphTopology:
+    """Hosts at a switch; rates to it and from it."""
+    hosts = [f"host{i}" for i in range(len(gbps))]
+    links = [
+        GraphLink(a=host, b="switch", rate=f"{up}Gbps", rate_back=f"{down}Gbps")
+        for host, (up, down) in zip(hosts, gbps, strict=True)
+    ]
+    return GraphTopology(hosts=hosts, switches=["switch"], links=links)
+
+
+@pytest.mark.parametrize(("scheme", "drop", "trim"), HOSTS_ASK)
+def test_a_slow_host_elsewhere_slows_nobody(scheme: Scheme, drop: bool, trim: Trimming | None) -> None:
+    """A 10 Gb/s host beside two of 100 Gb/s: these would get a tenth of their link from each other."""
+    net = one_switch((100, 100), (100, 100), (10, 10))
+    got = received_us(run(scheme, [(0, 1, "10MB")], topology=net, drop=drop, trimming=trim))[0]
+    share = CREDITS_LEAVE if isinstance(scheme, ExpressPass) else 1
+    assert got == pytest.approx(10e6 / 1460 * FULL / 1000 / share, rel=0.02)
+
+
+@pytest.mark.parametrize(("scheme", "drop", "trim"), HOSTS_ASK)
+def test_what_a_receiver_asks_for_fits_the_way_it_comes(scheme: Scheme, drop: bool, trim: Trimming | None) -> None:
+    """Links with a rate for each direction: data would come ten times as fast as the link takes them, or a tenth."""
+    share = CREDITS_LEAVE if isinstance(scheme, ExpressPass) else 1
+    slow = 10e6 / 1460 * FULL / 100 / share
+    down = run(scheme, [(0, 1, "10MB")], topology=one_switch((100, 100), (100, 10)), drop=drop, trimming=trim)
+    assert received_us(down)[0] == pytest.approx(slow, rel=0.02)
+    counters = down.summary["counters"]
+    assert counters["drops_buffer"] == counters["drops_unscheduled"]
+    assert counters["retransmitted_packets"] <= 51
+    up = run(scheme, [(0, 1, "10MB")], topology=one_switch((100, 100), (10, 100)), drop=drop, trimming=trim)
+    # Credits stay within the share that the slow way leaves them.
+    fast = slow if isinstance(scheme, ExpressPass) else slow / 10
+    assert received_us(up)[0] == pytest.approx(fast, rel=0.02)
 
 
 # ---- N to one.
@@ -301,3 +351,29 @@ def test_an_ndp_permutation_takes_as_long_as_in_htsim() -> None:
     assert fct.max() == pytest.approx(206.981, rel=0.03)
     # There 86. With the packet being sent not counted, and paths drawn tier by tier, it was 2 or 3.
     assert 60 <= results.summary["counters"]["retransmitted_packets"] <= 112
+
+
+# ---- NDP against its paper: 432 hosts in a fat tree, 10 Gb/s, packets of 9 KB, queues of eight.
+
+
+def ndp_of_the_paper(rows: Rows) -> Results:
+    frames = Framing(payload="9000B", header="64B", ack_header="64B", min_frame="64B", wire_overhead="0B")
+    tree = FatTree(k=12, host_rate="10Gbps", fabric_rate="10Gbps")
+    scheme = Ndp(first_window=30)
+    return run(scheme, rows, topology=tree, trimming=Trimming(enabled=True), framing=frames, spray=True)
+
+
+def test_an_ndp_permutation_fills_links_as_in_the_paper() -> None:
+    """92 % of the links used, the slowest flow at 9 Gb/s."""
+    hosts = np.random.default_rng(1).permutation(432)
+    rows = [(int(a), int(b), "4MB") for a, b in zip(hosts, np.roll(hosts, 1), strict=True)]
+    gbps = 4e6 * 8 / received_us(ndp_of_the_paper(rows)) / 1e3
+    assert gbps.mean() * 9064 / 9000 / 10 == pytest.approx(0.92, abs=0.03)
+    assert gbps.min() == pytest.approx(9, abs=0.3)
+
+
+def test_an_ndp_incast_drains_as_in_the_paper() -> None:
+    """100 flows of 135 KB: the last byte after 11,055 us, 2 % over the time of the wire."""
+    senders = 1 + np.random.default_rng(1).permutation(431)[:100]
+    last = received_us(ndp_of_the_paper([(int(sender), 0, "135KB") for sender in senders])).max()
+    assert 100 * 15 * 9064 * 8 / 10e3 <= last <= 11_055 * 1.01

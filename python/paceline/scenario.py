@@ -3138,8 +3138,8 @@ class Homa(Section):
 
     rtt_bytes: str = "bdp"
     """Bytes of a message that are sent unasked, and that a receiver keeps on their way: base RTT
-    times rate of the host links, or a size. Rounded up to whole packets. Unit: bytes. Range [1B,
-    1GiB]. Source: Homa, sec. 3.2: RTTbytes.
+    times rate of the fastest host links, or a size. Rounded up to whole packets. Unit: bytes. Range
+    [1B, 1GiB]. Source: Homa, sec. 3.2: RTTbytes.
     """
 
     levels: int = 8
@@ -3237,9 +3237,9 @@ class Ndp(Section):
     """
 
     first_window: Literal["auto"] | int = "auto"
-    """Packets of the first window: base RTT times rate of the host links, and 8 more if switches
-    trim; or so many. Range [0, 1000000]. Source: NDP, sec. 3.2 and 6: 30 packets, 23 in incasts; a
-    round trip and 8 packets on faster networks.
+    """Packets of the first window: base RTT times rate of the fastest host links, and 8 more if
+    switches trim; or so many. Range [0, 1000000]. Source: NDP, sec. 3.2 and 6: 30 packets, 23 in
+    incasts; a round trip and 8 packets on faster networks.
     """
 
     pull_spacing: float = 1.0
@@ -3320,8 +3320,8 @@ class ExpressPass(Section):
     """
 
     first_bytes: str = "bdp"
-    """Bytes of a flow that may go unscheduled: base RTT times rate of the host links, or a size.
-    Rounded up to whole packets. Unit: bytes. Range [1B, 1GiB]. Source: Aeolus, sec. 4.
+    """Bytes of a flow that may go unscheduled: base RTT times rate of the fastest host links, or
+    a size. Rounded up to whole packets. Unit: bytes. Range [1B, 1GiB]. Source: Aeolus, sec. 4.
     """
 
     alpha: float = 0.5

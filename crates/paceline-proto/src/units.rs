@@ -52,6 +52,11 @@ impl Duration {
     pub const fn from_us(us: u64) -> Self {
         Self(us * US)
     }
+    /// What takes so long at rate `from`, at another rate; 1 ps at least.
+    pub fn at_rate(self, from: BitsPerSec, to: BitsPerSec) -> Self {
+        let scaled = u128::from(self.0) * u128::from(from.0) / u128::from(to.0.max(1));
+        Self(u64::try_from(scaled).unwrap_or(u64::MAX).max(1))
+    }
 }
 
 impl std::ops::Add<Duration> for Time {

@@ -85,13 +85,14 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
     let framing = spec.framing.config();
     let messages = spec.schemes.iter().any(|(_, s)| s.cc.is_message_transport());
     let switch = spec.switch.config(&rates, &framing, messages);
-    let host_rate = graph.hosts().flat_map(|h| graph.ports_of(h)).map(|p| p.rate.0).min().unwrap_or(1);
+    let host_rates = || graph.hosts().flat_map(|h| graph.ports_of(h)).map(|p| p.rate.0);
+    let (slowest, fastest) = (host_rates().min().unwrap_or(1), host_rates().max().unwrap_or(1));
     let mut routes = Routes::new(Arc::clone(&graph), spec.routing.config());
     let longest = ideal::max_base_rtt(&mut routes, framing.payload);
     let rtt = Duration::from_ns(longest.rtt_ns);
     let base_rtt = if let BaseRtt::Fixed(d) = spec.host.base_rtt { d } else { rtt };
     // A timeout below the drain of a full buffer would fire for queueing alone.
-    let drain = BitsPerSec(host_rate).serialisation(switch.buffer.0);
+    let drain = BitsPerSec(slowest).serialisation(switch.buffer.0);
     let initial = match spec.host.rto {
         RtoSpec::Off => None,
         RtoSpec::After(time) => Some(time),
@@ -172,7 +173,7 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         arrivals_end = arrivals_end.zip(made.end).map(|(a, b)| a.max(b));
         sources.push(made.source);
     }
-    let facts = build.facts(host_rate, base_rtt)?;
+    let facts = build.facts(fastest, base_rtt)?;
     scenario.rpcs = rpcs.into();
     scenario.programs = programs.into();
     let transports: Vec<Transport> = spec.schemes.iter().map(|(_, s)| s.cc.transport(&facts)).collect();

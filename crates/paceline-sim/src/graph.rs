@@ -135,6 +135,11 @@ impl Graph {
         self.hosts().find_map(|h| self.ports_of(h).first()).map_or(1, |p| p.rate.0)
     }
 
+    /// The port at the other end of a port's link.
+    pub fn opposite(&self, port: &PortInfo) -> &PortInfo {
+        &self.ports_of(port.peer)[port.peer_port as usize]
+    }
+
     /// Number of nodes.
     pub fn nodes(&self) -> usize {
         self.kinds.len()

@@ -27,6 +27,7 @@
 //! - Over Aeolus the receiver names missing scheduled packets when a final credit stop comes and every
 //!   [`Params::retransmit_timeout`] from then on, not only after 10 ms of silence.
 //! - A sender that has had no credit for [`Params::credit_timeout`] asks again, though the reference waits forever.
+//! - Where a link's directions differ in rate, credits on it get their share of the slower one; there, links are symmetric.
 //! - Switches choose nothing here: credits must take the data path backwards, which the engine's paths ensure.
 //!
 //! # What a host does ([`Host`])

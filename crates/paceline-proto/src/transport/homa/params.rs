@@ -42,8 +42,10 @@ pub struct Params {
     /// A message of which less than `RTTbytes` is left to be granted gets the priority of an unscheduled message of that size,
     /// if better. Default off; on in the authors' simulator (facts 2.3).
     pub tail_boost: bool,
-    /// Time between two grants to a sender without anything arriving: a full packet on the wire. More than 0.
+    /// Time between two grants to a sender without anything arriving: a full packet on the wire, of that `rate`. More than 0.
     pub grant_interval: Duration,
+    /// See `grant_interval`.
+    pub rate: BitsPerSec,
     /// A receiver that is owed data and hears nothing of the message this long sends a RESEND. More than 0. Default 5 ms
     /// (the Linux module; the ns-3 port has 1 ms; facts 2.5), 10 ms with Aeolus (facts 9.3): granted packets wait under strict priority, and a shorter
     /// timer takes them for lost. At `u64::MAX` ps there is no recovery, as in the
@@ -63,6 +65,12 @@ pub struct Params {
 }
 
 impl Params {
+    /// For a host to which data come at a rate: its grants keep the pace of its own link.
+    #[must_use]
+    pub fn at(self, rate: BitsPerSec) -> Self {
+        Self { grant_interval: self.grant_interval.at_rate(self.rate, rate), rate, ..self }
+    }
+
     /// Homa over links of a rate. `rtt_bytes`: bytes on the wire that fill the base RTT; `wire_overhead`: bytes the wire
     /// adds to each frame.
     pub fn homa(rate: BitsPerSec, rtt_bytes: u64, sizes: Sizes, wire_overhead: u32, cutoffs: Cutoffs) -> Self {
@@ -86,6 +94,7 @@ impl Params {
             cap_outstanding: false,
             tail_boost: false,
             grant_interval: rate.serialisation(u64::from(full)),
+            rate,
             resend_timeout: Duration::from_us(5000),
             sender_timeout: Duration::from_us(5000),
             done_timeout: Duration::from_us(10_000),

@@ -33,7 +33,7 @@ struct Inbound {
     granted: u32,
     answered: u32,
     since: Time,
-    /// Last time anything of it arrived or was granted.
+    /// Last time anything of it arrived or was granted; questions for the outcome do not count.
     active: Time,
     /// When it may be granted again; [`Time::NEVER`]: when something arrives.
     grant_at: Time,
@@ -113,8 +113,11 @@ impl Receivers {
             return outcome;
         }
         let m = &mut self.messages[h.flow as usize];
-        m.active = now;
-        self.resend_after[m.peer as usize] = Time(0);
+        // A sender asks for the outcome when it has nothing to send: that brings nothing of what is owed, and puts no RESEND off.
+        if h.kind != Kind::NeedAck {
+            m.active = now;
+            self.resend_after[m.peer as usize] = Time(0);
+        }
         if m.done {
             counters.duplicates += u64::from(h.kind == Kind::Data);
             if h.kind != Kind::Busy {
@@ -159,7 +162,7 @@ impl Receivers {
         m.grant_at = now;
         let freed = u64::from(before - m.outstanding());
         let key = m.key(h.flow, plain);
-        let (peer, deadline) = (m.peer, Time(now.0.saturating_add(params.resend_timeout.0)));
+        let (peer, deadline) = (m.peer, Time(m.active.0.saturating_add(params.resend_timeout.0)));
         self.outstanding -= freed;
         self.timers.arm(h.flow, deadline);
         self.ranking.set(peer, key);

@@ -318,6 +318,26 @@ fn the_loss_of_any_packet_is_made_up_for() {
     }
 }
 
+/// A loss costs one timeout, also where the sender loses patience at the same time: its question for the outcome puts no RESEND off. With
+/// equal timeouts every repair would take two of them.
+#[test]
+fn a_question_for_the_outcome_puts_no_repair_off() {
+    for (params, queues) in [(homa(), INFINITE), (aeolus(), selective())] {
+        let params = Params { resend_timeout: params.done_timeout, ..params };
+        let mut net = star(params, 2, queues);
+        net.send(Time(0), 0, 1, 146_000);
+        let mut data = 0;
+        net.run(END, |h| {
+            data += u32::from(h.kind == Kind::Data);
+            if h.kind == Kind::Data && data == 80 { Fate::Lose } else { Fate::Pass }
+        });
+        net.assert_complete();
+        assert!(net.log.iter().any(|(_, _, h)| h.kind == Kind::NeedAck));
+        let (fct, wait) = (net.fcts()[0], params.resend_timeout.0);
+        assert!((wait..wait * 3 / 2).contains(&fct), "{fct}");
+    }
+}
+
 /// All first packets lost: the receiver knows nothing, and only the sender's timer helps.
 #[test]
 fn an_unheard_message_is_repeated_by_its_sender() {

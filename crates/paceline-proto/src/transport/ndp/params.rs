@@ -16,8 +16,10 @@ pub struct Params {
     /// networks, one bandwidth-delay product plus 8). `policy`: [`Unscheduled::Plain`] is NDP, [`Unscheduled::Aeolus`] has a
     /// probe and no trimming, [`Unscheduled::Wait`] asks for pulls first.
     pub burst: BurstParams,
-    /// Time between two pulls of a host: a full packet on its wire. More than 0. htsim adds 1 % (facts 3.1).
+    /// Time between two pulls of a host: a full packet on its wire, of that `rate`. More than 0. htsim adds 1 % (facts 3.1).
     pub pull_interval: Duration,
+    /// See `pull_interval`.
+    pub rate: BitsPerSec,
     /// A packet without answer for this long is lost, and a sender that hears nothing this long sends a packet unasked.
     /// More than 0; default 1 ms (paper). `u64::MAX` ps: never.
     pub rto: Duration,
@@ -46,6 +48,12 @@ pub struct Params {
 }
 
 impl Params {
+    /// For a host to which data come at a rate: its pulls keep the pace of its own link.
+    #[must_use]
+    pub fn at(self, rate: BitsPerSec) -> Self {
+        Self { pull_interval: self.pull_interval.at_rate(self.rate, rate), rate, ..self }
+    }
+
     /// The longest time that a sender waits for pulls, but for the jitter of its timeout.
     pub fn longest_wait(&self) -> Duration {
         Duration(self.rto.0.saturating_mul(1 << DOUBLINGS))
@@ -67,6 +75,7 @@ impl Params {
                 ordered_path: false,
             },
             pull_interval: rate.serialisation(u64::from(full)),
+            rate,
             rto: Duration::from_us(1000),
             rto_jitter: 0,
             returned_ack_share: 25,

@@ -31,7 +31,7 @@ choice! {
 either! {
     /// Bytes a sender may send unasked.
     pub enum FirstBytes {
-        /// Base RTT of the network times rate of the host links.
+        /// Base RTT of the network times rate of the fastest host links.
         Bdp = "bdp",
         ;
         /// This many, on the wire.
@@ -104,8 +104,8 @@ section! {
     pub struct Homa {
         /// What a sender does before its receiver has answered.
         first_rtt: FirstRtt = "burst", from "Homa, SIGCOMM 2018, sec. 3.2; Aeolus, SIGCOMM 2020, sec. 3";
-        /// Bytes of a message that are sent unasked, and that a receiver keeps on their way: base RTT times rate of the host
-        /// links, or a size. Rounded up to whole packets.
+        /// Bytes of a message that are sent unasked, and that a receiver keeps on their way: base RTT times rate of the fastest
+        /// host links, or a size. Rounded up to whole packets.
         rtt_bytes: FirstBytes = "bdp", in "[1B, 1GiB]", from "Homa, sec. 3.2: RTTbytes";
         /// Priorities in use.
         levels: u32 = 8, in "[2, 8]", from "Homa, sec. 3.4";
@@ -153,7 +153,7 @@ section! {
         /// What a sender does before its receiver has answered. With `"aeolus"` switches do not trim but drop
         /// (`switch.selective_drop`).
         first_rtt: FirstRtt = "burst", from "NDP, SIGCOMM 2017, sec. 3.2; Aeolus, SIGCOMM 2020, sec. 3";
-        /// Packets of the first window: base RTT times rate of the host links, and 8 more if switches trim; or so many.
+        /// Packets of the first window: base RTT times rate of the fastest host links, and 8 more if switches trim; or so many.
         first_window: AutoCount = "auto", in "[0, 1000000]", from "NDP, sec. 3.2 and 6: 30 packets, 23 in incasts; a round trip and 8 packets on faster networks";
         /// Time between two pulls of a host, in full packets on its link.
         pull_spacing: f64 = 1.0, in "[0.1, 10]", from "NDP, sec. 3.2; htsim: 1/0.99";
@@ -213,7 +213,8 @@ section! {
     pub struct ExpressPass {
         /// What a sender does before the first credit. `"burst"` is priority queueing: unscheduled packets at low priority.
         first_rtt: FirstRtt = "wait", from "ExpressPass, SIGCOMM 2017; Aeolus, SIGCOMM 2020, sec. 5";
-        /// Bytes of a flow that may go unscheduled: base RTT times rate of the host links, or a size. Rounded up to whole packets.
+        /// Bytes of a flow that may go unscheduled: base RTT times rate of the fastest host links, or a size. Rounded up to whole
+        /// packets.
         first_bytes: FirstBytes = "bdp", in "[1B, 1GiB]", from "Aeolus, sec. 4";
         /// First credit rate, as a share of the largest.
         alpha: f64 = 0.5, in "(0, 1]", from "authors' simulator, large-scale script";
@@ -267,7 +268,7 @@ section! {
 /// What a transport derives its defaults from.
 #[derive(Clone, Debug)]
 pub struct Facts {
-    /// Rate of the host links.
+    /// Rate of the fastest host links: a burst that fills only slower ones would hold them up for whole flows.
     pub host_rate: BitsPerSec,
     /// Largest base RTT.
     pub base_rtt: Duration,

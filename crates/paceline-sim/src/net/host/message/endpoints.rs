@@ -54,17 +54,20 @@ impl Endpoints {
         contexts: Arc<[FlowContext]>,
         key: u64,
     ) -> Result<Option<(Self, u64)>, InputError> {
-        let nics = rates.len();
+        let graph = &scenario.graph;
+        let nics = graph.ports.iter().filter(|p| graph.is_host(p.node));
+        // What a receiver asks for comes at the rate of the other direction, and of its own link.
+        let incoming: Vec<BitsPerSec> = nics.map(|p| graph.opposite(p).rate).collect();
         let scheme = scenario.schemes.iter().find(|s| s.transport != Transport::Rdma);
         let made = match scheme.map(|s| &s.transport) {
             None | Some(Transport::Rdma) => return Ok(None),
             Some(Transport::Homa(p)) => (
-                Endpoints::Homa(vec![homa::Host::new(*p); nics]),
+                Endpoints::Homa(incoming.iter().map(|rate| homa::Host::new(p.at(*rate))).collect()),
                 p.resend_timeout.0.max(p.sender_timeout.0).max(p.done_timeout.0),
             ),
             Some(Transport::Ndp(p)) => {
-                let hosts = (0..nics as u64).map(|nic| ndp::Host::new(*p, hash3(key, nic, 0))).collect();
-                (Endpoints::Ndp(hosts), p.longest_wait().0)
+                let host = |(nic, rate): (u64, &BitsPerSec)| ndp::Host::new(p.at(*rate), hash3(key, nic, 0));
+                (Endpoints::Ndp((0..).zip(&incoming).map(host).collect()), p.longest_wait().0)
             }
             Some(Transport::Tcp(params) | Transport::Udp(params)) => {
                 let f = &scenario.framing;
@@ -80,13 +83,14 @@ impl Endpoints {
                 (Endpoints::Tcp(rates.iter().map(host).collect()), params.rto.max.0.max(gap))
             }
             Some(Transport::ExpressPass { params, shaper }) => {
-                let host = |(nic, rate): (usize, &BitsPerSec)| {
-                    express_pass::Host::new(*params, *shaper, *rate, hash3(key, nic as u64, 0)).map_err(|e| {
+                let host = |(nic, rate): (u64, BitsPerSec)| {
+                    express_pass::Host::new(*params, *shaper, rate, hash3(key, nic, 0)).map_err(|e| {
                         let field = format!("schemes.{}.{}", scheme.map_or("", |s| &s.name), e.field);
                         InputError::new("ExpressPass cannot work so").field(field).value(e.value).allowed(e.allowed)
                     })
                 };
-                let hosts = rates.iter().enumerate().map(host).collect::<Result<_, _>>()?;
+                let slower = rates.iter().zip(&incoming).map(|(out, back)| *out.min(back));
+                let hosts = (0..).zip(slower).map(host).collect::<Result<_, _>>()?;
                 let p = params;
                 let patience = p.retransmit_timeout.max(p.credit_stop_timeout).max(p.credit_timeout);
                 (Endpoints::ExpressPass(hosts), patience.max(p.rto_scheduled).max(p.rto_unscheduled).0)

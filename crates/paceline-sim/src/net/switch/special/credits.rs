@@ -22,11 +22,13 @@ pub(crate) struct Credits {
 
 impl Credits {
     pub(super) fn new(scenario: &Scenario, framing: &Framing, params: ShaperParams) -> Result<Self, InputError> {
+        let graph = &scenario.graph;
+        // The data that credits call for come the other way, which may be slower.
         let shaper = |p: &crate::graph::PortInfo| {
-            CreditShaper::new(p.rate, framing, params)
+            CreditShaper::new(p.rate.min(graph.opposite(p).rate), framing, params)
                 .map_err(|e| InputError::new("no credit shaper").field(e.field).value(e.value).allowed(e.allowed))
         };
-        Ok(Self { shapers: scenario.graph.ports.iter().map(shaper).collect::<Result<_, _>>()? })
+        Ok(Self { shapers: graph.ports.iter().map(shaper).collect::<Result<_, _>>()? })
     }
 
     /// When the port starts its next packet if nothing arrives before, and its class; the transmitter is free from `free` on.
