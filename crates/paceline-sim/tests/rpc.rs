@@ -169,6 +169,17 @@ fn a_query_alone_takes_the_ideal_time() {
     assert!(r.queries.windows(2).all(|q| q[1].start == q[0].start + q[0].qct && q[1].number == q[0].number + 1));
 }
 
+/// A window holds bytes, not full packets: of 64 queries of 64 B asked at once, as many go at once as begin below a window of 2000 B,
+/// 32, and the others a round trip later. Counted as full packets two went, and connections of short messages got a fraction of their rate.
+#[test]
+fn a_window_counts_the_bytes_of_short_messages() {
+    let toml = "[topology]\nkind = 'star'\nhosts = 2\n[schemes.x]\ncc = 'none'\nwindow = '2000B'\n\
+                [[workloads]]\nkind = 'rpc'\nclients = [0]\nservers = [1]\nsizes = '64B'\noutstanding = 64\nduration = '20us'";
+    let r = run_text(toml, 0.0, None).outcome;
+    let at_once = r.queries.iter().filter(|q| q.start == 0 && 2 * q.qct < 3 * q.ideal).count();
+    assert_eq!((at_once, r.counters.answered), (32, r.counters.queries));
+}
+
 /// Open-loop load is what it says: queries per second times their size is that share of the client's link.
 #[test]
 fn an_open_loop_offers_its_load() {

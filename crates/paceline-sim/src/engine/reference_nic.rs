@@ -208,9 +208,9 @@ impl ReferenceNics {
         let (mut found, mut first_finished) = (None, usize::MAX);
         for step in 1..=count {
             let place = (step + n.last) % count;
-            let flow = &net.flows[n.flows[place] as usize];
-            let in_flight = u64::from(flow.tx.in_flight()) * u64::from(net.scenario.framing.payload);
-            if flow.alive && paused & (1 << flow.class) == 0 && flow.tx.has_data() && in_flight < flow.cwnd {
+            let slot = n.flows[place];
+            let flow = &net.flows[slot as usize];
+            if flow.alive && paused & (1 << flow.class) == 0 && flow.tx.has_data() && net.in_flight(slot) < flow.cwnd {
                 if flow.next_avail <= now {
                     found = Some(place);
                     break;

@@ -139,8 +139,13 @@ impl Flow {
     /// When the next packet may go, ps; [`u64::MAX`] when there is none or the window is closed. `mtu`: payload of a full packet.
     #[inline(always)]
     pub(crate) fn availability(&self, mtu: u64) -> u64 {
-        let closed = u64::from(self.tx.in_flight()) * mtu >= self.cwnd;
-        if !self.tx.has_data() || closed { u64::MAX } else { self.next_avail }
+        self.available_with(u64::from(self.tx.in_flight()) * mtu)
+    }
+
+    /// The same with so many bytes of payload in flight.
+    #[inline(always)]
+    pub(crate) fn available_with(&self, in_flight: u64) -> u64 {
+        if !self.tx.has_data() || in_flight >= self.cwnd { u64::MAX } else { self.next_avail }
     }
 }
 

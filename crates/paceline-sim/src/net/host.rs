@@ -186,7 +186,11 @@ impl Net {
                 Next::Flow(place) => {
                     let slot = self.nics[nic as usize].flows[place];
                     let h = self.make_packet(slot, at);
-                    self.nics[nic as usize].charge(place, &self.flows[slot as usize], self.payload, self.host.rto);
+                    let flow = &self.flows[slot as usize];
+                    self.nics[nic as usize].charge(place, flow, self.payload, self.host.rto);
+                    if flow.stream != 0 {
+                        self.nics[nic as usize].avail[place] = self.stream_availability(slot);
+                    }
                     h
                 }
                 Next::Nothing => return NEVER,
@@ -288,11 +292,23 @@ impl Net {
     #[inline(always)]
     fn refresh_at(&mut self, nic: u32, slot: u32) {
         let flow = &self.flows[slot as usize];
-        let avail = flow.availability(self.payload);
+        let avail = if flow.stream == 0 { flow.availability(self.payload) } else { self.stream_availability(slot) };
         self.nics[nic as usize].avail[flow.place as usize] = avail;
         if avail != NEVER {
             self.may_send(nic, avail);
         }
+    }
+
+    /// [`Flow::availability`] of a stream.
+    fn stream_availability(&self, slot: u32) -> u64 {
+        self.flows[slot as usize].available_with(self.in_flight(slot))
+    }
+
+    /// Bytes of payload that a flow has in flight; of a message short of its last packet, at which nothing is left to send.
+    pub(crate) fn in_flight(&self, slot: u32) -> u64 {
+        let flow = &self.flows[slot as usize];
+        let lack = self.streams.as_ref().filter(|_| flow.stream != 0).map_or(0, |streams| streams.lack(flow));
+        u64::from(flow.tx.in_flight()) * self.payload - lack
     }
 
     /// Nothing that happens at a NIC now can let a packet leave before now.

@@ -38,6 +38,17 @@ pub(crate) enum Carries {
     Messages,
 }
 
+/// A message over RDMA that is not wholly acknowledged.
+#[derive(Clone, Copy, Debug)]
+struct Unacked {
+    /// Position of its end, packets.
+    end: u32,
+    /// Size of its last packet.
+    short: u16,
+    /// Payload by which the last packets of the stream's messages, up to this one, fall short of full ones.
+    lack: u64,
+}
+
 /// A stream at its ends.
 #[derive(Clone, Debug, Default)]
 struct StreamState {
@@ -49,8 +60,9 @@ struct StreamState {
     end: u64,
     /// At the sender: everything below has been acknowledged.
     acked: u64,
-    /// At the sender, RDMA: end and last packet's size of the messages not wholly acknowledged.
-    unacked: VecDeque<(u32, u16)>,
+    /// At the sender, RDMA: the messages not wholly acknowledged, and what the last packets of those that are lack.
+    unacked: VecDeque<Unacked>,
+    acked_lack: u64,
     /// At the receiver: ends of messages that have not arrived.
     expected: VecDeque<u64>,
     /// At the receiver, TCP: bytes that have arrived in order.
@@ -133,13 +145,21 @@ impl Streams {
         let state = &mut self.all[flow.stream as usize - 1];
         flow.tx.packets = state.end as u32;
         let acked = flow.tx.on_ack(seq);
-        while state.unacked.front().is_some_and(|(end, _)| *end <= flow.tx.snd_una) {
+        while let Some(message) = state.unacked.front().filter(|m| m.end <= flow.tx.snd_una) {
+            state.acked_lack = message.lack;
             state.unacked.pop_front();
         }
         fit(state, flow);
         let upto = u64::from(flow.tx.snd_una);
         self.acked(flow.stream - 1, upto);
         if acked == Acked::Finished { Acked::Progress } else { acked }
+    }
+
+    /// Payload by which the packets that a stream over RDMA has in flight fall short of full ones: a window counts bytes.
+    pub(crate) fn lack(&self, flow: &Flow) -> u64 {
+        let state = &self.all[flow.stream as usize - 1];
+        let sent = state.unacked.partition_point(|m| m.end <= flow.tx.snd_nxt);
+        sent.checked_sub(1).map_or(0, |last| state.unacked[last].lack - state.acked_lack)
     }
 
     /// The next packet of a stream over RDMA has moved: from here on its message decides where the end is.
@@ -150,9 +170,9 @@ impl Streams {
 
 /// Sets a stream's sender to the message its next packet belongs to.
 fn fit(state: &StreamState, flow: &mut Flow) {
-    let at = state.unacked.partition_point(|(end, _)| *end <= flow.tx.snd_nxt);
+    let at = state.unacked.partition_point(|m| m.end <= flow.tx.snd_nxt);
     match state.unacked.get(at) {
-        Some((end, short)) => (flow.tx.packets, flow.short_size) = (*end, *short),
+        Some(m) => (flow.tx.packets, flow.short_size) = (m.end, m.short),
         None => flow.tx.packets = flow.tx.snd_nxt,
     }
 }
@@ -218,7 +238,12 @@ impl Net {
         } else {
             state.end += packets;
             let min_frame = if self.scenario.quirks.unpadded_data { 0 } else { framing.min_frame };
-            state.unacked.push_back((state.end as u32, (last + framing.header + telemetry).max(min_frame) as u16));
+            let before = state.unacked.back().map_or(state.acked_lack, |m| m.lack);
+            state.unacked.push_back(Unacked {
+                end: state.end as u32,
+                short: (last + framing.header + telemetry).max(min_frame) as u16,
+                lack: before + u64::from(framing.payload - last),
+            });
             fit(state, flow);
         }
         let end = state.end;
