@@ -27,7 +27,7 @@ from paceline.reproduce.model import Point, Run, Runs
 from paceline.reproduce.sweep import prepare
 from paceline.results import Results
 from paceline.run import Source, given_settings
-from paceline.tables import Cell, Table, clean_label, format_number, format_share
+from paceline.tables import Cell, Table, clean_label, format_share, format_slowdown
 from paceline.words import many
 
 BUFFER = "switch.buffer"
@@ -342,7 +342,7 @@ def everything(found: Sequence[Curve]) -> Table:
 
 
 def _p99(t: Tried) -> str:
-    return ("≥ " if t.at_least else "") + format_number(t.p99)
+    return ("≥ " if t.at_least else "") + format_slowdown(t.p99)
 
 
 def _size(size_bytes: int) -> str:

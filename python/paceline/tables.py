@@ -194,7 +194,9 @@ def format_value(value: float, *, share: bool) -> str:
 
 
 def format_slowdown(value: float) -> str:
-    """A slowdown: 1.03, 15.43, 119.7, 14,458."""
+    """A slowdown: 1.03, 15.43, 119.7, 14,458; a dash for nan."""
+    if not math.isfinite(value):
+        return "–"
     return f"{value:,.2f}" if value < 99.995 else f"{value:,.1f}" if value < 999.95 else f"{value:,.0f}"
 
 

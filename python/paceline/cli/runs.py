@@ -16,7 +16,12 @@ def run(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", readable=False, metavar="DIR", show_default="results/SCENARIO", help="Where the result goes."
+            "--out",
+            "-o",
+            readable=False,
+            metavar="DIR",
+            show_default="results/SCENARIO",
+            help="Where the result goes; that of an earlier run there is replaced.",
         ),
     ] = None,
     threads: Annotated[

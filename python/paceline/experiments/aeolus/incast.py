@@ -17,7 +17,7 @@ from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
 from paceline.reproduce.model import Drawing, Experiment, KeyValue, Point, Runs, Scale, Shown, Verdict
 from paceline.scenario import Homa, SynchronousIncast
-from paceline.tables import Cell, Table, format_number
+from paceline.tables import Cell, Table, format_slowdown
 
 FAN_IN: Final = (32, 64, 128, 256)
 FLOW_BYTES: Final = 64_000
@@ -181,7 +181,7 @@ def show(runs: Runs, _scale: Scale) -> Shown:
             cells = [f"{STACKS[name].title}, {variant}"]
             for fan_in in FAN_IN:
                 pair = [values.get((variant, name, fan_in, what), np.nan) for what in ("mean", "p99")]
-                cells.append(" / ".join(format_number(float(v)) for v in pair))
+                cells.append(" / ".join(format_slowdown(float(v)) for v in pair))
             rows.append(tuple(Cell(text) for text in cells))
     head = ("Scheme, variant", *(f"N = {n}: mean / p99" for n in FAN_IN))
     drained = ", ".join(f"{us:.0f}" for us in DRAIN_US.values())

@@ -21,7 +21,7 @@ from paceline.experiments.comparison.setup import (
 from paceline.plot import SIZE_AXIS
 from paceline.reproduce.claims import Claim, Values, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Runs, Scale, Shown
-from paceline.tables import Cell, Table, format_bytes, format_number, format_size
+from paceline.tables import Cell, Table, format_bytes, format_size, format_slowdown
 
 TITLES: Final = {name: stack.title for name, stack in SCHEMES.items()}
 GOODPUT_TITLE: Final = WORKLOADS[GOODPUT_WORKLOAD].lower()
@@ -116,7 +116,7 @@ def _tables(runs: Runs, values: Values) -> Iterator[Table]:
             for span in ("small", "all"):
                 for load in LOADS:
                     trio = (values.get((workload, load, scheme, span, kind), NAN) for kind in KINDS)
-                    cells.append(" / ".join(format_number(value) for value in trio))
+                    cells.append(" / ".join(format_slowdown(value) for value in trio))
             rows.append(tuple(Cell(text) for text in cells))
         spans = ("up to 100 KB", "all")
         head = ("Scheme", *(f"{span}, {load:g}" for span in spans for load in LOADS))
