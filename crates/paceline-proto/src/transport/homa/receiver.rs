@@ -33,7 +33,9 @@ struct Inbound {
     granted: u32,
     answered: u32,
     since: Time,
-    /// Last time anything of it arrived or was granted; questions for the outcome do not count.
+    /// Last time that anything new of it arrived, that its sender was busy, or that it was granted. What a sender does because it hears
+    /// nothing, its first packet again or a question for the outcome, puts no RESEND off (as in Homa's Linux module, whose senders
+    /// ask by RESENDs of their own).
     active: Time,
     /// When it may be granted again; [`Time::NEVER`]: when something arrives.
     grant_at: Time,
@@ -113,11 +115,7 @@ impl Receivers {
             return outcome;
         }
         let m = &mut self.messages[h.flow as usize];
-        // A sender asks for the outcome when it has nothing to send: that brings nothing of what is owed, and puts no RESEND off.
-        if h.kind != Kind::NeedAck {
-            m.active = now;
-            self.resend_after[m.peer as usize] = Time(0);
-        }
+        self.resend_after[m.peer as usize] = Time(0);
         if m.done {
             counters.duplicates += u64::from(h.kind == Kind::Data);
             if h.kind != Kind::Busy {
@@ -130,6 +128,7 @@ impl Receivers {
             Kind::Data => {
                 match m.received.insert(h.seq) {
                     Arrival::New => {
+                        m.active = now;
                         outcome.fresh = params.sizes.payload_of(m.bytes, h.seq);
                         m.received_unscheduled += u32::from(h.is(UNSCHEDULED));
                     }
@@ -153,16 +152,18 @@ impl Receivers {
                 }
             }
             Kind::Probe => {
-                m.probed = true;
+                if !std::mem::replace(&mut m.probed, true) {
+                    m.active = now;
+                }
                 control.push_back(answer(params, m.host, h, Kind::ProbeAck));
             }
             Kind::NeedAck => control.push_back(answer(params, m.host, h, Kind::Busy)),
-            _ => {}
+            _ => m.active = now,
         }
         m.grant_at = now;
         let freed = u64::from(before - m.outstanding());
         let key = m.key(h.flow, plain);
-        let (peer, deadline) = (m.peer, Time(m.active.0.saturating_add(params.resend_timeout.0)));
+        let (peer, deadline) = (m.peer, Time(m.active.0.saturating_add(params.resend_timeout.0)).max(now));
         self.outstanding -= freed;
         self.timers.arm(h.flow, deadline);
         self.ranking.set(peer, key);

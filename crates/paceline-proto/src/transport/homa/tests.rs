@@ -338,6 +338,23 @@ fn a_question_for_the_outcome_puts_no_repair_off() {
     }
 }
 
+/// The same where the sender has heard nothing at all, and repeats its first packet meanwhile.
+#[test]
+fn a_repeated_first_packet_puts_no_repair_off() {
+    let wait = Duration::from_us(10_000);
+    let params = Params { resend_timeout: wait, sender_timeout: Duration(wait.0 / 2), ..homa() };
+    let mut net = star(params, 2, INFINITE);
+    net.send(Time(0), 0, 1, 14_600);
+    let mut data = 0;
+    net.run(END, |h| {
+        data += u32::from(h.kind == Kind::Data);
+        if h.kind == Kind::Data && data == 5 { Fate::Lose } else { Fate::Pass }
+    });
+    net.assert_complete();
+    assert_eq!((counted(&net, |c| c.again), counted(&net, |c| c.duplicates)), (2, 1));
+    assert!((wait.0..wait.0 * 11 / 10).contains(&net.fcts()[0]), "{}", net.fcts()[0]);
+}
+
 /// All first packets lost: the receiver knows nothing, and only the sender's timer helps.
 #[test]
 fn an_unheard_message_is_repeated_by_its_sender() {
