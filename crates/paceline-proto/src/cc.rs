@@ -52,6 +52,14 @@ pub struct FlowContext {
     pub params: Params,
 }
 
+impl FlowContext {
+    /// Whether INT's records are read as the HPCC reference simulator reads them.
+    #[inline(always)]
+    pub fn believes_records(&self) -> bool {
+        self.record_life == u16::MAX
+    }
+}
+
 /// Parameters of a scheme, by controller.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Params {
