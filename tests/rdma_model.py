@@ -3,7 +3,7 @@
 Written from the description of the HPCC authors' simulator (hpcc-ns3 facts, section 4) in exact picoseconds. It shares
 nothing with the engine but the definition of its random numbers. Networks are trees. What the reference leaves open is
 as documented: at one instant a node's departures come before its arrivals, those before timeouts, and flows start last;
-where a flow ends, the NIC's last flow takes its place in the round.
+where a flow ends, the last of its NIC's takes its place in the round.
 """
 
 from __future__ import annotations

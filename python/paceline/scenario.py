@@ -2684,7 +2684,9 @@ class NoControl(Section):
 class Hpcc(Section):
     """HPCC: window and rate from the link utilisation that switches report in every packet
     (INT). A packet has room for five switches; those behind the fifth are not seen, of which a run
-    warns. Packets of a flow must keep to one path.
+    warns. Packets of a flow must keep to one path. Bytes are counted in units of 128 B for each 25
+    Gb/s of the fastest host, but no more than a full frame, and queues in units of five eighths of
+    that.
     """
 
     cc: ClassVar[Literal["hpcc"]] = "hpcc"
@@ -2752,8 +2754,8 @@ class HpccPint(Section):
     chosen: ClassVar[tuple[str, ...]] = ("cc",)
 
     eta: float = 0.95
-    """Target utilisation of a link. Range (0, 1]. Source: HPCC, sec. 5.1 (0.95); the project
-    page uses 0.99.
+    """Target utilisation of a link in bytes of frames; `framing.wire_overhead` comes on top.
+    Range (0, 1]. Source: HPCC, sec. 5.1 (0.95); the project page uses 0.99.
     """
 
     max_stage: int = 0
@@ -3080,7 +3082,9 @@ class HpccTcp(Section):
     chosen: ClassVar[tuple[str, ...]] = ("cc",)
 
     eta: float = 0.95
-    """Target utilisation of a link. Range (0, 1]. Source: HPCC, sec. 5.1."""
+    """Target utilisation of a link in bytes of frames; `framing.wire_overhead` comes on top.
+    Range (0, 1]. Source: HPCC, sec. 5.1.
+    """
 
     max_stage: int = 5
     """Rounds of additive increase before a multiplicative adjustment is forced. Range [0, 1000].

@@ -55,6 +55,14 @@ pub struct FlowContext {
     pub params: Params,
 }
 
+impl FlowContext {
+    /// Whether INT's records are read as the HPCC reference simulator reads them.
+    #[inline(always)]
+    pub fn believes_records(&self) -> bool {
+        self.record_life == u16::MAX
+    }
+}
+
 /// Declares [`Params`].
 macro_rules! params {
     ($($(#[doc = $doc:literal])+ $kind:ident($params:ty),)+) => {

@@ -465,7 +465,7 @@ pub struct Scenario {
     pub adapter: Option<Adapter>,
     /// Programs at the hosts.
     pub programs: std::sync::Arc<[std::sync::Arc<crate::workload::program::Program>]>,
-    /// Scale of the INT units; 0: the hosts' rate in steps of 25 Gb/s, at least 1.
+    /// Scale of the INT units; 0: the hosts' rate in steps of 25 Gb/s, at least 1, and a unit of bytes no more than a full frame.
     pub int_multiple: u64,
     /// When it ends.
     pub stop: Stop,

@@ -161,6 +161,23 @@ fn parking_lot() {
     insta::assert_snapshot!(table(PARKING_LOT));
 }
 
+/// HPCC alone fills its target of the link at any rate: at 400 Gb/s a unit of INT's byte counter is two packets, at 800 Gb/s four, and a
+/// flow got half and a quarter of it.
+#[test]
+fn hpcc_fills_fast_links() {
+    for gbps in [25, 100, 400, 800] {
+        let text = format!(
+            "[topology]\nkind = 'leaf_spine'\nleaves = 2\nhosts_per_leaf = 1\nhost_rate = '{gbps}Gbps'\nfabric_rate = '{gbps}Gbps'\n\
+             [[workloads]]\nkind = 'flows'\nrows = [{{ src = 0, dst = 1, bytes = '20MB' }}]\n[schemes.x]\ncc = 'hpcc'"
+        );
+        let made = assemble(&parse(&text, "fast", &[]).unwrap()).unwrap();
+        // Of 1090 B on the wire 1048 are those of the ideal; the last round trip and the first are a few per cent of it.
+        let share =
+            run(made, EngineChoice::Auto, |_, flows, _| flows[0].ideal_sender as f64 / flows[0].fct_sender as f64);
+        assert!((share - 0.95 * 1048.0 / 1090.0).abs() < 0.02, "{share:.3} at {gbps} Gb/s");
+    }
+}
+
 /// Every congestion control a scenario can name is in the list, with the defaults that scenarios have.
 #[test]
 fn the_list_has_the_schemes_of_scenarios() {

@@ -7,8 +7,10 @@
 //! utilisation `u` is updated on every ACK, also on those that only react fast; the very first ACK only stores its
 //! records. *Not as in that simulator:* a hop whose two records bear the same time is left out; there the division by
 //! zero makes `u` infinite, or no number at all, for the rest of the flow; and the first ACK after a silence in which INT's counters
-//! may have come round (16.8 ms by their clock) only stores its records, where that simulator reads a wrong time out of them. As in
-//! that simulator an ACK without records, on a path without switches, leaves the rate as it is.
+//! may have come round (16.8 ms by their clock) only stores its records, where that simulator reads a wrong time out of them; and time in
+//! which no port has counted a whole unit of bytes counts as idle, where that simulator passes over it, so that of packets smaller than a
+//! unit only the times with one enter `u` (2048 B at 400 Gb/s: a flow alone gets half of its link). As in that simulator an ACK without
+//! records, on a path without switches, leaves the rate as it is.
 
 use super::{
     Ack, Algorithm, CongestionControl, FlowContext, Limits, Profile, Runs, Telemetry, float, scaled_window, whole,
@@ -124,18 +126,21 @@ impl Hpcc {
     #[inline(always)]
     fn measure(&mut self, ctx: &FlowContext, int: &[IntHop]) {
         // Without branches on the utilisations: which hop is the busiest cannot be predicted, and is known late. Bits of positive numbers
-        // are in the order of the numbers.
+        // are in the order of the numbers; one more than an idle hop's sets it apart from none.
         let (mut max_u, mut dt) = (0u64, 0u64);
         let last = &mut self.last[..int.len()];
         for (new, old) in int.iter().zip(last) {
             let (u, tau) = hop_utilisation(ctx, *new, *old);
-            let u = if tau == 0 { 0 } else { u.to_bits() };
+            let u = if tau == 0 { 0 } else { u.to_bits() + 1 };
             let larger = u > max_u;
             max_u = if larger { u } else { max_u };
             dt = if larger { tau } else { dt };
             *old = *new;
         }
-        self.u = average(ctx, self.u, f64::from_bits(max_u), dt);
+        if max_u <= 1 && ctx.believes_records() {
+            dt = 0;
+        }
+        self.u = average(ctx, self.u, f64::from_bits(max_u.saturating_sub(1)), dt);
     }
 
     /// The same with the hops left out whose queue is empty. False when that is all of them.
@@ -366,6 +371,21 @@ mod tests {
             assert_eq!((rate < 2_000_000_000, u > 1.0), (lowest, lowest), "{rate} {u}");
             let (rate, u) = at(40, ns + 20_480, (ns + 20_480) * 125 / 100);
             assert!((u - 0.1).abs() < 0.01 && rate >= 1_000_000_000, "{rate} {u}");
+        }
+    }
+
+    /// A port that sends half of the line in packets of 256 B counts a unit of 512 B with every other one: the time without is as long
+    /// as that with, and the utilisation a half. By the reference's rule it is 1, and a flow got half of what it was due.
+    #[test]
+    fn time_without_a_unit_counts() {
+        for (record_life, expected) in [(58, 0.5), (u16::MAX, 1.0)] {
+            let ctx = FlowContext { record_life, ..even(&Params::default()) };
+            let mut f = Hpcc::new(&ctx);
+            for n in 0..4000 {
+                // 256 B at 100 Gb/s last 20.48 ns.
+                tell(&mut f, &ctx, n + 1, n + 2, &record(u64::from(n) * 41, u64::from(n) * 256, 0));
+            }
+            assert!((f.u - expected).abs() < 0.01, "{}", f.u);
         }
     }
 

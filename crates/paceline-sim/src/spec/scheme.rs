@@ -106,6 +106,8 @@ section! {
 section! {
     /// HPCC: window and rate from the link utilisation that switches report in every packet (INT). A packet has room for
     /// five switches; those behind the fifth are not seen, of which a run warns. Packets of a flow must keep to one path.
+    /// Bytes are counted in units of 128 B for each 25 Gb/s of the fastest host, but no more than a full frame, and queues in units of
+    /// five eighths of that.
     pub struct Hpcc {
         /// Target utilisation of a link in bytes of frames; `framing.wire_overhead` comes on top.
         eta: f64 = 0.95, in "(0, 1]", from "HPCC, sec. 5.1 (0.95); the project page uses 0.99";
@@ -133,7 +135,7 @@ section! {
 section! {
     /// HPCC-PINT: HPCC with the largest link utilisation of the path in one or two bytes, rounded at random.
     pub struct HpccPint {
-        /// Target utilisation of a link.
+        /// Target utilisation of a link in bytes of frames; `framing.wire_overhead` comes on top.
         eta: f64 = 0.95, in "(0, 1]", from "HPCC, sec. 5.1 (0.95); the project page uses 0.99";
         /// Rounds of additive increase before a multiplicative adjustment is forced.
         max_stage: u32 = 0, in "[0, 1000]", from "HPCC project page: 0";

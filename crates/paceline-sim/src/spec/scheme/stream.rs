@@ -124,7 +124,7 @@ section! {
     /// HPCC over TCP: one probe per round trip collects what switches report (INT) and comes back at once; data and ACKs
     /// carry nothing. Losses are repaired as `NewReno` repairs them, and do not move the window.
     pub struct HpccTcp {
-        /// Target utilisation of a link.
+        /// Target utilisation of a link in bytes of frames; `framing.wire_overhead` comes on top.
         eta: f64 = 0.95, in "(0, 1]", from "HPCC, sec. 5.1";
         /// Rounds of additive increase before a multiplicative adjustment is forced.
         max_stage: u32 = 5, in "[0, 1000]", from "HPCC, sec. 5.1";
