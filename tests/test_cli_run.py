@@ -140,7 +140,7 @@ def test_every_template_runs(paceline):
         assert paceline("init", name).code == 0
         # The large one is cut short: what counts is that it is understood.
         short = ("--set", "workloads.0.duration='50us'") if name == "hpcc-websearch" else ()
-        outcome = paceline("run", f"{name}.toml", *short)
+        outcome = paceline("run", f"{name}.toml", "--progress", "none", *short)
         assert (outcome.code, outcome.err) == (0, "")
         assert f"{json.loads(Path(f'results/{name}/summary.json').read_text())['name']}: completed" in outcome.out
 
