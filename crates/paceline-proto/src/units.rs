@@ -53,6 +53,7 @@ impl Duration {
         Self(us * US)
     }
     /// What takes so long at rate `from`, at another rate; 1 ps at least.
+    #[must_use]
     pub fn at_rate(self, from: BitsPerSec, to: BitsPerSec) -> Self {
         let scaled = u128::from(self.0) * u128::from(from.0) / u128::from(to.0.max(1));
         Self(u64::try_from(scaled).unwrap_or(u64::MAX).max(1))
