@@ -50,6 +50,16 @@ impl<'a> Line<'a> {
         self.text.split_whitespace().collect()
     }
 
+    /// The words of a line of just so many, however long it is.
+    pub fn row<const N: usize>(&self) -> Option<[&'a str; N]> {
+        let mut words = self.text.split_whitespace();
+        let mut row = [""; N];
+        for place in &mut row {
+            *place = words.next()?;
+        }
+        words.next().is_none().then_some(row)
+    }
+
     /// An error at this line.
     pub fn error(&self, problem: impl Into<String>) -> InputError {
         InputError::new(problem).file(self.file).line(self.number)
