@@ -331,13 +331,13 @@ CASES = [
         "a huge configuration",
         {"config.txt": "BUFFER_SIZE 32\n" * 80_000},
         ("hpcc", "config.txt"),
-        {"field": "config", "value": "config.txt", "problem": "too large", "allowed": "up to 1048576 B"},
+        {"field": "config", "value": "config.txt", "problem": "more than 1048576 B"},
     ),
     Case(
         "too many points",
         {"s.toml": SIZES, "sizes.txt": "100 0\n" * 200_000},
         ("run", "s.toml", "--out", "out"),
-        {"field": "workloads.0.sizes", "problem": "too large", "allowed": "up to 1000000 B"},
+        {"field": "workloads.0.sizes", "problem": "more than 1000000 B"},
     ),
     *(
         Case(f"verdicts, {name}", {"v.csv": HEADER + text}, RECORDED, {"file": "v.csv", "line": 3, "problem": problem})

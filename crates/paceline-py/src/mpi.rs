@@ -91,7 +91,7 @@ struct Interruptible(File);
 impl Write for Interruptible {
     fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
         // An error made of Python's becomes that again.
-        Python::attach(|py| py.check_signals()).map_err(std::io::Error::other)?;
+        Python::attach(|py| py.check_signals().map_err(std::io::Error::other))?;
         self.0.write(text)
     }
     fn flush(&mut self) -> std::io::Result<()> {

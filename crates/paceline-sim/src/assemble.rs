@@ -232,7 +232,7 @@ struct Build<'a> {
 
 fn read_text(spec: &Resolved, field: &str, file: &str, most: u64) -> Result<String, InputError> {
     let path = Path::new(file);
-    let fail = |why: String| spec.error(field, &why).value(file).allowed(format!("a readable file of up to {most} B"));
+    let fail = |why: String| spec.error(field, &why).value(file).allowed("a readable file");
     let bytes = crate::input::read(path, most).map_err(fail)?;
     crate::hpcc_format::utf8(bytes, file)
 }

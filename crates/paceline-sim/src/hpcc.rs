@@ -106,8 +106,7 @@ const MOST_CONFIG: u64 = 1 << 20;
 const MOST_BYTES: u64 = 256 << 20;
 
 fn read(folder: &Path, name: &str, key: &str, most: u64) -> Result<String, InputError> {
-    let allowed = format!("a readable file of up to {most} B");
-    let fail = |problem: String| InputError::new(problem).field(key).value(name).allowed(allowed);
+    let fail = |problem: String| InputError::new(problem).field(key).value(name).allowed("a readable file");
     utf8(crate::input::read(&folder.join(name), most).map_err(fail)?, name)
 }
 
