@@ -50,6 +50,10 @@ FAR = (
 ) + ONE_FLOW
 
 
+HEADER = "id,scale,verdict,measured\nH1.a,tiny,pass,1\n"
+RECORDED = ("reproduce", "H1", "--scale", "tiny", "--verdicts", "v.csv", "--out", "out")
+
+
 @dataclass(frozen=True)
 class Case:
     """One mistake: files, command, and parts of the error; a part named here must be there and hold the text."""
@@ -323,6 +327,25 @@ CASES = [
     table("cells", "start,src,dst,bytes\n0s,0,1\n", line=2, value="3", allowed="4, one per column"),
     table("no flows", "start,src,dst,bytes\n", allowed="a header line and at least one"),
     table("not text", b"start,src,dst,bytes\n0s,0,1,\xff\n", line=2, value="byte 0xff", allowed="UTF-8"),
+    Case(
+        "a huge configuration",
+        {"config.txt": "BUFFER_SIZE 32\n" * 80_000},
+        ("hpcc", "config.txt"),
+        {"field": "config", "value": "config.txt", "problem": "more than 1048576 B"},
+    ),
+    Case(
+        "too many points",
+        {"s.toml": SIZES, "sizes.txt": "100 0\n" * 200_000},
+        ("run", "s.toml", "--out", "out"),
+        {"field": "workloads.0.sizes", "problem": "more than 1000000 B"},
+    ),
+    *(
+        Case(f"verdicts, {name}", {"v.csv": HEADER + text}, RECORDED, {"file": "v.csv", "line": 3, "problem": problem})
+        for name, text, problem in (
+            ("a long cell", '"' + "x" * 200_000 + '",tiny,pass,1\n', "not CSV: field larger"),
+            ("twice", "H1.a,tiny,fail,2\n", "there twice"),
+        )
+    ),
     sizes("words", "100 0\nmany 1\n", line=2, field="bytes", value="many", allowed="a whole number from 0 to"),
     sizes("falling", "100 0\n50 1\n", line=2, value="50", allowed="100 or more"),
     sizes("probability", "100 0\n200 1.7\n", line=2, value="1.7", allowed="1, or 100 in per cent"),

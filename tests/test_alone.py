@@ -64,6 +64,6 @@ def test_a_run_that_has_not_ended_is_refused(run: Results, tmp_path: Path) -> No
         (tmp_path / name).write_bytes((run.path / name).read_bytes())
     summary = (run.path / "summary.json").read_text()
     (tmp_path / "summary.json").write_text(summary.replace('"status": "completed"', '"status": "running"'))
-    with pytest.raises(pl.InputError, match="has not ended"):
+    with pytest.raises(pl.InputError, match=r"summary\.json: status = running: the run has not ended"):
         Results.load(tmp_path).slowdown("alone")
     assert not (tmp_path / alone.FILE).exists()

@@ -273,6 +273,12 @@ def test_any_bytes_are_refused_or_read(raw: bytes) -> None:
             tree.read(path)
 
 
+def test_a_byte_order_mark_is_no_word(tmp_path: Path) -> None:
+    """Editors of Windows put one in; every other kind of input was read with it."""
+    (tmp_path / "c.cm").write_bytes(b"\xef\xbb\xbfNodes 16\r\nConnections 1\r\n0->1 start 0 size 1\r\n")
+    assert matrix.Matrix(tmp_path / "c.cm").nodes == 16
+
+
 def test_a_file_of_one_endless_line_is_not_read_whole(tmp_path: Path) -> None:
     path = tmp_path / "long.cm"
     with path.open("wb") as file:

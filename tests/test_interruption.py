@@ -21,6 +21,12 @@ import paceline as pl
 KILLS = int(os.environ.get("PACELINE_KILLS", "6"))
 """How often the run is killed; 100 for the whole check."""
 
+# The command. A shell ignores SIGINT for what it runs in the background, these tests for one, and Python leaves it so.
+HEEDING = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from paceline.__main__ import main; raise SystemExit(main())"
+)
+
 # Short flows on a small network, for one to two seconds of simulating: the file of flows grows all the time.
 LONG = """
 name = "long"
@@ -62,6 +68,12 @@ def end(process: subprocess.Popen[str], number: int | None = None) -> tuple[int,
         process.send_signal(number)
     _, told = process.communicate(timeout=60)
     return process.returncode, told
+
+
+def python(code: str, *arguments: str, **where: object) -> subprocess.CompletedProcess[str]:
+    """A program in Python run to its end."""
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **where)  # type: ignore[call-overload,no-any-return]
 
 
 def check_partial(results: pl.Results, of: pl.Results) -> None:
@@ -151,10 +163,7 @@ def wait_until(there: Callable[[], bool]) -> None:
 def test_a_signal_where_nothing_is_simulated_ends_with_130_too(whole, tmp_path, number):
     """SIGTERM ended a report with -15 and left half a figure; Ctrl-C ended it without a word."""
     folder, _ = whole
-    # A shell ignores SIGINT for what it runs in the background, these tests for one, and Python then leaves it so.
-    heeding = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    program = f"{heeding}; from paceline.__main__ import main; raise SystemExit(main())"
-    command = [sys.executable, "-c", program, "report", str(folder / "r"), "--out", "page", "-q"]
+    command = [sys.executable, "-c", HEEDING, "report", str(folder / "r"), "--out", "page", "-q"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_until((tmp_path / "page/figures").exists)
     code, told = end(process, number)
@@ -198,7 +207,7 @@ def test_a_signal_after_the_end_changes_nothing(number):
         f"os.kill(os.getpid(), signal.{number})\n"
         "sys.exit(code)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, "--version"], capture_output=True, text=True, check=False)
+    done = python(code, "--version")
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -216,7 +225,7 @@ def test_a_signal_that_comes_twice_at_once_is_one(tmp_path):
         "except pl.SimulationInterrupted as stop:\n"
         "    print(stop.results.status)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = python(code, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
 
 
@@ -232,8 +241,19 @@ def test_a_worker_goes_by_the_first_signal_of_those_that_concern_it():
         "    for _ in range(3): os.kill(os.getpid(), signal.SIGTERM)\n"
         "    print(stop.made)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = python(code)
     assert (done.returncode, done.stdout) == (0, "False\nTrue\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_schedule_whose_writing_is_interrupted_leaves_nothing(tmp_path, number):
+    """Gigabytes were written to their end first; one that was killed left half of a schedule for good."""
+    (tmp_path / ".w.goal.part").write_text("half of another one, which was killed")
+    command = [sys.executable, "-c", HEEDING, "mpi", "export", "wrf", "--ranks", "256", "--iterations", "10000"]
+    process = subprocess.Popen([*command, "-o", "w.goal"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: (tmp_path / ".w.goal.part").stat().st_size > 100_000)
+    assert end(process, number) == (130, "interrupted: the command was not done\n")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_ctrl_c_in_a_session_raises_with_what_was_simulated(tmp_path):
@@ -247,7 +267,7 @@ def test_ctrl_c_in_a_session_raises_with_what_was_simulated(tmp_path):
         "    r = stop.results\n"
         "    print(json.dumps([r.status, r.flow_counts()['finished'], r.path.exists(), str(r.path)]))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    done = python(code, cwd=tmp_path)
     status, finished, there, path = json.loads(done.stdout)
     assert (status, there) == ("interrupted", True)
     assert finished > 100

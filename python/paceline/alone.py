@@ -39,7 +39,7 @@ def simulate(folder: Path, *, threads: int = 1, progress: Mode = Mode.NONE) -> N
             field="baseline",
             value="alone",
             allowed="line_rate, or hpcc",
-            file=str(folder),
+            file=str(folder / "queries.bin"),
         )
     with reporting(progress, f"{folder.name}, flows alone") as report:
         complete = _native.alone(str(folder), threads, report)

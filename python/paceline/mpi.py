@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from paceline import _native, scenario
-from paceline.files import check_new
+from paceline.files import check_new, replacing
 from paceline.words import many
 
 PROGRAMS = ("bt", "cg", "ft", "is", "mg", "wrf")
@@ -41,17 +41,18 @@ def export(
             raise _native.input_error(problem, field=name, value=algorithm, allowed=allowed)
     target = Path(f"{program}.goal") if out is None else out
     check_new(target, force=force, option="--out")
-    found = _native.mpi_export(
-        program,
-        target,
-        ranks,
-        problem_class=problem_class,
-        iterations=iterations,
-        compute_rate=compute_rate,
-        seed=seed,
-        alltoall=alltoall,
-        allreduce=allreduce,
-    )
+    with replacing(target) as part:
+        found = _native.mpi_export(
+            program,
+            part,
+            ranks,
+            problem_class=problem_class,
+            iterations=iterations,
+            compute_rate=compute_rate,
+            seed=seed,
+            alltoall=alltoall,
+            allreduce=allreduce,
+        )
     return target, found
 
 

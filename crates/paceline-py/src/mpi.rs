@@ -26,7 +26,7 @@ fn word<T: Copy>(field: &str, given: &str, words: &[(&str, T)]) -> Result<T, Inp
     })
 }
 
-/// Writes a generated program as GOAL text and says what is in it. See the type stub.
+/// Writes a generated program as GOAL text into a file and says what is in it. See the type stub.
 #[pyfunction]
 #[pyo3(signature = (program, out, ranks, problem_class=None, iterations=None, compute_rate=1e9, seed=1, alltoall="auto", allreduce="auto"))]
 #[allow(clippy::too_many_arguments, reason = "one call across the seam; Python names them")]
@@ -42,13 +42,6 @@ pub fn mpi_export(
     alltoall: &str,
     allreduce: &str,
 ) -> PyResult<Py<PyAny>> {
-    if let Ok(found) = std::fs::metadata(&out)
-        && !found.is_file()
-    {
-        let kind = if found.is_dir() { "is a folder" } else { "is a pipe or a device" };
-        let error = InputError::new(kind).field("out").value(out.display()).allowed("a new file, or one to replace");
-        return Err(to_py(py, &error));
-    }
     let built = py.detach(|| {
         let alltoall = word(
             "alltoall",
@@ -84,26 +77,32 @@ pub fn mpi_export(
         Ok(program)
     });
     let program = built.map_err(|e| to_py(py, &e))?;
-    py.detach(|| write(&program, &out)).map_err(|e| PyOSError::new_err(format!("{}: {e}", out.display())))?;
+    py.detach(|| write(&program, &out)).map_err(|e| match e.raw_os_error() {
+        // With its number, by which Python knows that it may name the file.
+        Some(number) => PyOSError::new_err((number, e.to_string().split(" (os error").next().map(str::to_string))),
+        None => e.into(),
+    })?;
     tell(py, program)
 }
 
-/// Writes through a temporary file, so that there is never half a schedule.
-fn write(program: &Program, out: &Path) -> std::io::Result<()> {
-    let mut name = std::ffi::OsString::from(".");
-    name.push(out.file_name().unwrap_or_default());
-    name.push(".part");
-    let temporary = out.with_file_name(name);
-    let written = (|| {
-        let mut file = BufWriter::with_capacity(1 << 16, File::create(&temporary)?);
-        goal::write(program, &mut file)?;
-        file.flush()?;
-        std::fs::rename(&temporary, out)
-    })();
-    if written.is_err() {
-        let _ = std::fs::remove_file(&temporary);
+/// A file being written, of which Ctrl-C makes an end.
+struct Interruptible(File);
+
+impl Write for Interruptible {
+    fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
+        // An error made of Python's becomes that again.
+        Python::attach(|py| py.check_signals().map_err(std::io::Error::other))?;
+        self.0.write(text)
     }
-    written
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}
+
+fn write(program: &Program, out: &Path) -> std::io::Result<()> {
+    let mut file = BufWriter::with_capacity(1 << 16, Interruptible(File::create(out)?));
+    goal::write(program, &mut file)?;
+    file.flush()
 }
 
 fn tell(py: Python<'_>, program: Program) -> PyResult<Py<PyAny>> {

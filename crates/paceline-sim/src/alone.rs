@@ -96,7 +96,7 @@ fn fill(folder: &Path, part: &File, threads: usize, watch: &mut dyn FnMut(u64, u
     let name = file.display().to_string();
     let text = crate::input::read(&file, 4 << 20);
     let text = text.map_err(|e| InputError::new(e).file(&name).allowed("the scenario of the run"))?;
-    let spec = parse(crate::hpcc_format::utf8(&text, &name)?, &name, &[])?;
+    let spec = parse(&crate::hpcc_format::utf8(text, &name)?, &name, &[])?;
     let Assembled { scenario, mut source, .. } = assemble(&spec)?;
     let bare = bare(&scenario);
     let mut ways = Ways::new(Net::new(Arc::new(bare.clone()))?);
@@ -150,15 +150,16 @@ fn fill(folder: &Path, part: &File, threads: usize, watch: &mut dyn FnMut(u64, u
 }
 
 fn check_run(folder: &Path, summary: &Summary, version: &str) -> Result<(), InputError> {
-    let refuse = |problem: &str, value: &str, allowed: &str| {
-        Err(InputError::new(problem).file(folder.display().to_string()).value(value).allowed(allowed))
+    let file = folder.join("summary.json").display().to_string();
+    let refuse = |problem: &str, field: &str, value: &str, allowed: &str| {
+        Err(InputError::new(problem).file(&file).field(field).value(value).allowed(allowed))
     };
     if summary.status == "running" {
-        return refuse("the run has not ended, or was killed", "running", "the folder of a run that ended");
+        return refuse("the run has not ended, or was killed", "status", "running", "the folder of a run that ended");
     }
     if summary.version != version {
         let allowed = format!("the version of this program, {version}");
-        return refuse("the run is by another version of Paceline", &summary.version, &allowed);
+        return refuse("the run is by another version of Paceline", "version", &summary.version, &allowed);
     }
     Ok(())
 }

@@ -231,9 +231,9 @@ struct Build<'a> {
     names: &'a [String],
 }
 
-fn read_text(spec: &Resolved, field: &str, file: &str) -> Result<String, InputError> {
+fn read_text(spec: &Resolved, field: &str, file: &str, most: u64) -> Result<String, InputError> {
     let path = Path::new(file);
     let fail = |why: String| spec.error(field, &why).value(file).allowed("a readable file");
-    let bytes = crate::input::read(path, MOST_BYTES).map_err(fail)?;
-    crate::hpcc_format::utf8(&bytes, file).map(str::to_string)
+    let bytes = crate::input::read(path, most).map_err(fail)?;
+    crate::hpcc_format::utf8(bytes, file)
 }

@@ -100,13 +100,14 @@ pub struct Summary {
     pub drops: u64,
 }
 
-/// Largest input file.
+/// Largest configuration.
+const MOST_CONFIG: u64 = 1 << 20;
+/// Largest file that it names.
 const MOST_BYTES: u64 = 256 << 20;
 
-fn read(folder: &Path, name: &str, key: &str) -> Result<String, InputError> {
+fn read(folder: &Path, name: &str, key: &str, most: u64) -> Result<String, InputError> {
     let fail = |problem: String| InputError::new(problem).field(key).value(name).allowed("a readable file");
-    let bytes = crate::input::read(&folder.join(name), MOST_BYTES).map_err(fail)?;
-    utf8(&bytes, name).map(str::to_string)
+    utf8(crate::input::read(&folder.join(name), most).map_err(fail)?, name)
 }
 
 impl Prepared {
@@ -120,15 +121,15 @@ impl Prepared {
         let folder = folder.to_path_buf();
         let file = config_path.display().to_string();
         let named = |e: InputError| if e.file.is_some() { e } else { e.file(&file) };
-        let text = read(&folder, &file, "config")?;
+        let text = read(&folder, &file, "config", MOST_CONFIG)?;
         let (config, mut warnings) = HpccConfig::parse(&text, &file, options.lenient)?;
         warnings.extend(config::without_effect(&config).into_iter().map(|w| format!("no effect: {w}")));
         let clock = if options.quirks.clock_1ns { Clock::TruncatedNs } else { Clock::Exact };
-        let text = read(&folder, &config.topology_file, "TOPOLOGY_FILE").map_err(named)?;
+        let text = read(&folder, &config.topology_file, "TOPOLOGY_FILE", MOST_BYTES).map_err(named)?;
         let (mut network, more) = topology::read_topology(&text, &config.topology_file, clock)?;
         warnings.extend(more);
         crate::topology::validate_topology(&network).map_err(|e| e.file(&config.topology_file))?;
-        let text = read(&folder, &config.flow_file, "FLOW_FILE").map_err(named)?;
+        let text = read(&folder, &config.flow_file, "FLOW_FILE", MOST_BYTES).map_err(named)?;
         let (rows, more) = flow::read_flows(&text, &config.flow_file, &network.kinds)?;
         warnings.extend(more);
         let flows: Vec<_> = rows.iter().map(|r| r.spec(clock, 0, 0)).collect();

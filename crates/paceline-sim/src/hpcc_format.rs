@@ -34,9 +34,9 @@ pub use quantity::{seconds_to_ns, serialisation_ns};
 ///
 /// # Errors
 /// Bytes that are not UTF-8, with the line they are on.
-pub fn utf8<'a>(bytes: &'a [u8], file: &str) -> Result<&'a str, InputError> {
-    std::str::from_utf8(bytes).map_err(|e| {
-        let at = e.valid_up_to();
+pub fn utf8(bytes: Vec<u8>, file: &str) -> Result<String, InputError> {
+    String::from_utf8(bytes).map_err(|e| {
+        let (bytes, at) = (e.as_bytes(), e.utf8_error().valid_up_to());
         let line = bytes[..at].split(|b| *b == b'\n').count();
         InputError::new("not a text file")
             .file(file)

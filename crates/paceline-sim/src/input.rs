@@ -32,6 +32,8 @@ pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     let size = file.metadata().map_or(0, |m| m.len());
     let mut bytes = Vec::new();
     if size <= most {
+        // With one more it is seen at once that there is no more.
+        bytes.reserve_exact(size as usize + 1);
         // The file may grow meanwhile.
         file.take(most + 1).read_to_end(&mut bytes).map_err(|e| unread(&e))?;
     }

@@ -291,6 +291,17 @@ pub enum Stop {
     At(Time),
 }
 
+impl Stop {
+    /// Half of what the clock can count, 106 days: nothing that is put off from an instant before goes beyond its end, where no later
+    /// instant would ever come and a run not end.
+    pub const LATEST: Time = Time(1 << 63);
+
+    /// When a run ends at the latest, ps.
+    pub fn instant(self) -> u64 {
+        if let Stop::At(t) = self { t.0 } else { Self::LATEST.0 }
+    }
+}
+
 /// Which engine runs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

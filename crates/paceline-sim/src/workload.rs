@@ -132,7 +132,7 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
 }
 
 /// What an instant must be, for error messages.
-pub(crate) const CLOCK: &str = "instants before 2^64 ps, about 213 days";
+pub(crate) const CLOCK: &str = "instants before 2^63 ps, about 106 days";
 
 /// Number of a random stream: entities (hosts, episodes) of different workloads never share one.
 pub(crate) fn stream_id(workload: u16, entity: u64) -> u64 {

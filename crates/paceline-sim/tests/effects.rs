@@ -598,16 +598,64 @@ fn settings_that_nothing_comes_of_are_named() {
             assert_eq!(verdict, Verdict::Named, "{name}: {path}: {:?}", bench.ran.without_effect);
         }
     }
+    let mpi =
+        "kind = 'mpi'\nprogram = 'wrf'\niterations = 1\ncompute = '1us'\nnorth_south = '20KB'\neast_west = '9KB'\n";
+    let mpi = format!("[topology]\nkind = 'star'\nhosts = 4\n[schemes.s]\ncc = 'hpcc'\n[[workloads]]\n{mpi}");
     // Values that would matter: those are for `framing`, `hosts` and so on to find. Here a few that do not.
     for (name, text, changed) in [
         ("padded", star("new_reno", lossy), "framing.ack_header = '23B'"),
-        ("paced", star("cubic", lossy), "host.tcp.pacing = 'rate'"),
         ("pair", star("ndp", trims), "host.base_rtt = 'pair'"),
+        ("pair of probes", star("hpcc_tcp", ""), "host.base_rtt = 'pair'"),
+        ("deaf", star("hpcc", ""), "switch.ecn.enabled = false"),
+        ("stop", star("hpcc", ""), "run.stop = '50ms'"),
+        ("measured", star("hpcc", ""), "run.measure_end = '1ms'"),
+        ("full", star("hpcc", ""), "quirks.unpadded_data = true"),
+        ("over TCP", star("new_reno", lossy), "quirks.unpadded_data = true"),
+        ("all eager", mpi.clone(), "workloads.0.eager = '1MB'"),
+        ("still eager", mpi, "workloads.0.eager = '20KB'"),
     ] {
         let bench = Bench::new(&format!("nothing-{name}"), text);
         let spec = parse(&bench.text, "flipped", &[changed.replace(" = ", "=").replace('\'', "\"")]).unwrap();
         let flipped = ran(spec, &bench.out.join("flipped")).unwrap();
         assert_eq!(flipped.flows, bench.ran.flows, "{name}");
         assert!(names(&flipped.without_effect, changed.split(" = ").next().unwrap()), "{name}");
+    }
+}
+
+/// Who gives a port more room, and has fewer drops for it, is not told that it had no effect because nothing was dropped.
+#[test]
+fn settings_that_kept_something_from_happening_are_not_named() {
+    let incast = |cc: &str, more: &str| {
+        format!(
+            "[topology]\nkind = 'star'\nhosts = 5\nhost_rate = '25Gbps'\n[schemes.s]\ncc = '{cc}'\n[[workloads]]\nkind = 'incast'\n\
+             senders = 4\nrandom_senders = false\nreceiver = 4\nsizes = '60KB'\n{more}"
+        )
+    };
+    let lossy = "[switch.pfc]\nenabled = false\n[switch]\nbuffer = '100KB'\n";
+    let marks = "[switch.ecn]\nk_min = '5KB'\nk_max = '5KB'\n";
+    let aeolus = "[switch.pfc]\nenabled = false\n[switch.selective_drop]\nenabled = true\n";
+    for (name, text, changed) in [
+        ("alpha", incast("none'\nwindow = 'off", lossy), "switch.egress_alpha = 1000"),
+        ("model", incast("none'\nwindow = 'off", lossy), "switch.model = 'per_port'"),
+        ("pauses", incast("none'\nwindow = 'off", "[switch]\nbuffer = '300KB'\n"), "switch.pfc.alpha = 1"),
+        ("marks", incast("dctcp", marks), "switch.ecn.at = '1Gbps'"),
+        (
+            "threshold",
+            incast("homa", aeolus).replace("'homa'", "'homa'\nfirst_rtt = 'aeolus'"),
+            "switch.selective_drop.threshold = '1GB'",
+        ),
+        ("padding", incast("hpcc", ""), "framing.ack_header = '4B'"),
+        (
+            "pacing",
+            incast("new_reno", "[[workloads]]\nkind = 'all_to_all'\nsizes = '50KB'\n"),
+            "host.tcp.pacing = 'rate'",
+        ),
+    ] {
+        let bench = Bench::new(&format!("kept-{name}"), text);
+        let spec = parse(&bench.text, "flipped", &[changed.replace(" = ", "=").replace('\'', "\"")]).unwrap();
+        let flipped = ran(spec, &bench.out.join("flipped")).unwrap();
+        assert!(flipped.flows != bench.ran.flows, "{name}: it changes nothing here");
+        let path = changed.split(" = ").next().unwrap();
+        assert!(!names(&flipped.without_effect, path), "{name}: {:?}", flipped.without_effect);
     }
 }

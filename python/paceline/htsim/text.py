@@ -66,7 +66,7 @@ def lines(path: Path, kind: str) -> Iterator[Line]:
                     allowed = f"up to {MOST_IN_LINE} bytes in a line"
                     raise _native.input_error("the line is too long", file=name, line=number, allowed=allowed)
                 try:
-                    words = tuple(raw.decode("utf-8").split())
+                    words = tuple(raw.decode("utf-8-sig" if number == 1 else "utf-8").split())
                 except UnicodeDecodeError:
                     raise _native.input_error("is not text in UTF-8", file=name, line=number, allowed=kind) from None
                 if words and not words[0].startswith("#"):

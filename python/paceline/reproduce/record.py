@@ -13,11 +13,12 @@ from importlib import resources
 from pathlib import Path
 
 from paceline import _native, files
+from paceline.errors import cut
 from paceline.files import read_input
 from paceline.reproduce.judge import shown
 from paceline.reproduce.model import Outcome, Scale, Verdict
 
-MOST_BYTES = 64 << 20
+MOST_BYTES = 4 << 20
 COLUMNS = ("id", "scale", "verdict", "measured")
 
 
@@ -51,20 +52,25 @@ def read(path: Path) -> list[Row]:
     if not path.exists():
         return []
     text = read_input(path, "recorded verdicts", most=MOST_BYTES)
-    lines = csv.reader(io.StringIO(text))
-    if tuple(next(lines, ())) != COLUMNS:
-        raise _native.input_error("not a file of verdicts", file=str(path), line=1, allowed=",".join(COLUMNS))
-    found = []
-    for line in lines:
-        known = len(line) == 4 and line[1] in tuple(Scale) and line[2] in tuple(Outcome)
-        if not known:
-            allowed = f"four cells; scale: {', '.join(Scale)}; verdict: {', '.join(Outcome)}"
+    lines = csv.reader(io.StringIO(text.removeprefix("\ufeff")))
+    found: dict[tuple[str, str], Row] = {}
+    try:
+        if tuple(next(lines, ())) != COLUMNS:
+            raise _native.input_error("not a file of verdicts", file=str(path), line=1, allowed=",".join(COLUMNS))
+        for line in lines:
             problem = "not a verdict"
-            raise _native.input_error(
-                problem, file=str(path), line=lines.line_num, value=",".join(line), allowed=allowed
-            )
-        found.append(Row(*line))
-    return found
+            if len(line) == 4 and line[1] in tuple(Scale) and line[2] in tuple(Outcome):
+                row = Row(*line)
+                if found.setdefault((row.id, row.scale), row) is row:
+                    continue
+                problem = "there twice"
+            allowed = f"four cells, an id once for each scale; scale: {', '.join(Scale)}; verdict: {', '.join(Outcome)}"
+            value = cut(",".join(line))
+            raise _native.input_error(problem, file=str(path), line=lines.line_num, value=value, allowed=allowed)
+    except csv.Error as error:
+        problem = f"not CSV: {error}"
+        raise _native.input_error(problem, file=str(path), line=lines.line_num, allowed=",".join(COLUMNS)) from None
+    return list(found.values())
 
 
 def differences(recorded: Sequence[Row], found: Sequence[Row], experiments: Sequence[str], scale: Scale) -> list[str]:

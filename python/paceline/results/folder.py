@@ -58,7 +58,11 @@ class Results:
         and checked, on first use, or all by :meth:`read_all`.
         """
         path = Path(folder)
-        if not path.is_dir():
+        try:
+            there = path.is_dir()
+        except OSError as error:
+            raise ResultsError(path, f"cannot be read ({error.strerror})") from error
+        if not there:
             raise ResultsError(path, "no such result folder")
         summary = read_summary(path / "summary.json")
         records = read_flows(path / "flows.bin", complete=summary["status"] in ENDED)

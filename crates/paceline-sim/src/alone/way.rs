@@ -180,7 +180,7 @@ fn part(graph: &Graph, nodes: &[NodeId], nics: [PortNo; 2]) -> Topology {
             if !is_nic(a, number) || !seen.insert(port.link) {
                 continue;
             }
-            let back = &graph.ports_of(port.peer)[port.peer_port as usize];
+            let back = graph.opposite(port);
             let (ab, ba) = (Side { rate: port.rate, delay: port.delay }, Side { rate: back.rate, delay: back.delay });
             let behind = (graph.is_host(port.peer), graph.tiers[port.peer as usize]);
             links.push((Link { a, b, ab, ba, error_rate: port.error_rate }, behind));

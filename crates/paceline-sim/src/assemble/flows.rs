@@ -4,7 +4,7 @@ use std::io::BufReader;
 
 use paceline_proto::units::Time;
 
-use super::{Build, Made, read_text};
+use super::{Build, MOST_BYTES, Made, read_text};
 use crate::error::InputError;
 use crate::spec::workload::{Flows, RateCap, Workload};
 use crate::workload::{self as w, FlowDefaults, FlowSpec, TableLimits, TableNames};
@@ -20,7 +20,7 @@ impl Build<'_> {
         let field = |key: &str| format!("workloads.{number}.{key}");
         let mut flows: Vec<FlowSpec> = Vec::new();
         if let Some(file) = &p.file {
-            let text = read_text(self.spec, &field("file"), &file.0)?;
+            let text = read_text(self.spec, &field("file"), &file.0, MOST_BYTES)?;
             let names = TableNames { schemes: self.names, groups: &self.scenario.groups };
             let limits = TableLimits { graph: &self.scenario.graph, framing: self.scenario.framing };
             flows = w::read_table(BufReader::new(text.as_bytes()), &file.0, limits, names, flow)?;

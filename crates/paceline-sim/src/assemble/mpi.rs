@@ -7,7 +7,7 @@ use paceline_proto::rng::{Purpose, Stream, hash3};
 use paceline_proto::units::{BitsPerSec, NS, Time};
 
 use super::programs::connections;
-use super::{Build, read_text};
+use super::{Build, MOST_BYTES, read_text};
 use crate::error::InputError;
 use crate::graph::{NodeId, PortInfo, Side};
 use crate::mpi::halo::Halo;
@@ -95,7 +95,7 @@ impl Build<'_> {
         };
         let (generator, setting) = match &p.program {
             MpiProgram::Goal(g) => {
-                let text = read_text(self.spec, &format!("{field}file"), &g.file.0)?;
+                let text = read_text(self.spec, &format!("{field}file"), &g.file.0, MOST_BYTES)?;
                 return goal::read_for(&text, &g.file.0, fits);
             }
             MpiProgram::Bt(w) => (Generator::Bt(w.problem_class), setting(w.ranks, w.iterations, w.compute_rate)),

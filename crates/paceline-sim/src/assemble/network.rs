@@ -1,6 +1,6 @@
 //! The network: one of the known shapes, from a file, or drawn node by node.
 
-use super::read_text;
+use super::{MOST_BYTES, read_text};
 use crate::clock::Clock;
 use crate::error::InputError;
 use crate::graph::{Link, NodeId, NodeKind, Topology};
@@ -30,7 +30,7 @@ pub(super) fn build_topology(spec: &Resolved, warnings: &mut Vec<String>) -> Res
         TopologyKind::Xgft(t) => topology::xgft(&t.levels()),
         TopologyKind::HpccFat320(_) => topology::hpcc_fat320(),
         TopologyKind::File(t) => {
-            let text = read_text(spec, "topology.file", &t.file.0)?;
+            let text = read_text(spec, "topology.file", &t.file.0, MOST_BYTES)?;
             let (mut network, more) = crate::hpcc_format::topology::read_topology(&text, &t.file.0, Clock::Exact)?;
             warnings.extend(more);
             topology::validate_topology(&network).map_err(|e| e.file(&t.file.0))?;

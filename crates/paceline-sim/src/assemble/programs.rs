@@ -41,9 +41,7 @@ impl Build<'_> {
         scatter.check().map_err(|e| self.inside(&field, e))?;
         let connections = connections(p.connections);
         for (key, bytes) in [("request", scatter.request), ("response", scatter.response)] {
-            let field = format!("{field}{key}");
-            self.fits(&field, bytes)?;
-            self.message_fits(connections, flow, bytes).map_err(|e| self.inside(&field, e))?;
+            self.message_fits(connections, flow, bytes).map_err(|e| self.inside(&format!("{field}{key}"), e))?;
         }
         Ok(Program { kind: Kind::ScatterGather(scatter), hosts, flow, connections, begin, workload: number as u16 })
     }

@@ -9,6 +9,7 @@ use super::{Build, read_text};
 use crate::error::InputError;
 use crate::spec::scheme::proactive::Facts;
 use crate::spec::workload::{OnOff, OnOffMode, Sampling, Sizes, WorkloadKind};
+use crate::workload::cdf::MAX_FILE;
 use crate::workload::{self as w, SizeLaw};
 
 impl Build<'_> {
@@ -25,7 +26,7 @@ impl Build<'_> {
                     Sampling::Interpolated => w::Sampling::Interpolated,
                     Sampling::Step => w::Sampling::Step,
                 };
-                let text = read_text(self.spec, field, &file.file.0)?;
+                let text = read_text(self.spec, field, &file.file.0, MAX_FILE)?;
                 SizeLaw::Drawn(Arc::new(w::Cdf::parse(&text, &file.file.0, sampling)?))
             }
         };

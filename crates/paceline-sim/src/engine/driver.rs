@@ -12,7 +12,6 @@ use crate::diagnosis::{Standstill, Symptoms};
 use crate::error::InputError;
 use crate::net::Net;
 use crate::record::{FlowRecord, PfcEvent, QueryRecord};
-use crate::scenario::Stop;
 use crate::workload::{FlowSource, FlowSpec};
 
 const NEVER: u64 = u64::MAX;
@@ -94,10 +93,7 @@ struct Abandoned;
 impl<'a> Driver<'a> {
     pub(super) fn new(part: &'a mut Part, me: usize, parts: usize, team: &'a Team, width: u64) -> Self {
         let scenario = &part.net.scenario;
-        let stop = match scenario.stop {
-            Stop::Completed => NEVER,
-            Stop::At(t) => t.0,
-        };
+        let stop = scenario.stop.instant();
         let standstill = Standstill::new(scenario.stall);
         Self {
             part,

@@ -15,7 +15,7 @@ use crate::net::Net;
 use crate::net::packet::NONE;
 use crate::net::programs::{Act, Carrier};
 use crate::record::Sampler;
-use crate::scenario::{Scenario, Stop};
+use crate::scenario::Scenario;
 use crate::workload::{FlowSource, FlowSpec};
 
 /// Never.
@@ -97,10 +97,7 @@ impl Sequential {
 
     /// Runs to the end.
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<(Ending, u64), InputError> {
-        let stop = match self.net.scenario.stop {
-            Stop::Completed => NEVER,
-            Stop::At(t) => t.0,
-        };
+        let stop = self.net.scenario.stop.instant();
         let mut standstill = Standstill::new(self.net.scenario.stall);
         if let Some(flow) = self.next_flow {
             self.events.push(flow.start.0, Rank::Start, What::Flows, 0, 0);

@@ -16,7 +16,7 @@ use super::events::ONE_FRAME;
 use super::part::Part;
 use super::partition::partition;
 use super::team::Team;
-use super::windows::{MOST_KEPT, Windows};
+use super::windows::Windows;
 use super::{Ending, Observer};
 use crate::error::InputError;
 use crate::net::Net;
@@ -69,11 +69,8 @@ impl Windowed {
         let windows = Windows::of(scenario);
         let (width, length, span) = (windows.width, windows.length(), windows.span(scenario));
         check(scenario, width)?;
-        if span / width > MOST_KEPT {
-            return Err(InputError::new("link delays, or PFC's reaction, too long for the windowed engine")
-                .field("run.engine")
-                .value(format!("longest {span} ps, lookahead {width} ps"))
-                .allowed(format!("a ratio of at most {MOST_KEPT}; or engine = \"sequential\"")));
+        if let Some(error) = windows.too_many(scenario) {
+            return Err(error);
         }
         let (part_of, parts) = partition(&scenario.graph, threads, &windows.clusters(scenario), &windows.sides);
         let part_of: Arc<[u8]> = if parts == 1 { Arc::default() } else { part_of.into() };

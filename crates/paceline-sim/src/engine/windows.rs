@@ -9,7 +9,10 @@
 //! there. What a node does comes back to its own side after two links at the earliest. So the sides are run in turn, each for
 //! twice as long, and each is ahead of the other by half of that: half as often a port is looked at.
 
+use paceline_proto::units::{Duration, US};
+
 use crate::clock::Clock;
+use crate::error::InputError;
 use crate::graph::{Graph, PortInfo};
 use crate::scenario::Scenario;
 
@@ -149,6 +152,21 @@ impl Windows {
         links.max().unwrap_or(0) + reaction + self.length()
     }
 
+    /// What to tell where more windows would be open at a time than can be kept.
+    pub fn too_many(&self, scenario: &Scenario) -> Option<InputError> {
+        let (link, span) = (longest_link(scenario), self.span(scenario));
+        if span / self.width <= MOST_KEPT {
+            return None;
+        }
+        let longest = shown(if link / self.width > MOST_KEPT { link } else { span });
+        let problem = "link delays, or PFC's reaction, too long for the windowed engine";
+        Some(
+            InputError::new(format!("{problem} (longest {longest}, lookahead {})", shown(self.width)))
+                .field("run.engine")
+                .allowed(format!("a ratio of at most {MOST_KEPT}; or engine = \"sequential\"")),
+        )
+    }
+
     /// The nodes that are close.
     pub fn close_nodes(&self) -> usize {
         self.close.iter().filter(|c| **c).count()
@@ -247,6 +265,11 @@ fn longest_width(scenario: &Scenario) -> u64 {
     scenario.host.rto.map_or(u64::MAX, |rto| rto.initial.0)
 }
 
+/// A time that is not a round one, without digits that nobody wants to read.
+pub(crate) fn shown(ps: u64) -> Duration {
+    Duration(if ps < 100 * US { ps } else { ps / US * US })
+}
+
 /// Longest time from a departure to what it causes elsewhere, ps.
 pub(crate) fn longest_link(scenario: &Scenario) -> u64 {
     let reaction = scenario.switch.pfc.map_or(0, |p| p.reaction.0);
@@ -255,7 +278,7 @@ pub(crate) fn longest_link(scenario: &Scenario) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use paceline_proto::units::{BitsPerSec, Duration};
+    use paceline_proto::units::BitsPerSec;
 
     use super::*;
     use crate::assemble::assemble;

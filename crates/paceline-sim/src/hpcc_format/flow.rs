@@ -61,7 +61,7 @@ pub fn read_flows(text: &str, file: &str, kinds: &[NodeKind]) -> Result<(Vec<Flo
     let mut warnings = Vec::new();
     let mut rows = lines(text, file);
     let header = rows.next().ok_or_else(|| empty(file))?;
-    let [count] = header.words()[..] else {
+    let Some([count]) = header.row() else {
         return Err(header.bad("header", header.text, "wrong number of words", "the number of flows"));
     };
     let count = header.integer("flows", count, 0, u64::from(u32::MAX), "")? as usize;
@@ -70,7 +70,7 @@ pub fn read_flows(text: &str, file: &str, kinds: &[NodeKind]) -> Result<(Vec<Flo
         let Some(line) = rows.next() else { break };
         let flow = read_flow(&line, flows.len(), kinds)?;
         if flows.last().is_some_and(|last| flow.start < last.start) {
-            let start = line.words()[5];
+            let [.., start] = line.row::<6>().unwrap_or_default();
             let field = format!("flow {} start", flows.len());
             return Err(line.bad(&field, start, "starts before the flow above", "rows in ascending order of start"));
         }
@@ -79,12 +79,18 @@ pub fn read_flows(text: &str, file: &str, kinds: &[NodeKind]) -> Result<(Vec<Flo
     if flows.len() < count {
         warnings.push(header.warning(format!("the header says {count} flows, the file has {}", flows.len())));
     }
-    leave_rest(&mut rows, count, "flow", |words| words.len() == 6 && whole(words[0]).is_some(), &mut warnings);
+    leave_rest(
+        &mut rows,
+        count,
+        "flow",
+        |line| line.row::<6>().is_some_and(|row| whole(row[0]).is_some()),
+        &mut warnings,
+    );
     Ok((flows, warnings))
 }
 
 fn read_flow(line: &Line<'_>, index: usize, kinds: &[NodeKind]) -> Result<FlowRow, InputError> {
-    let [src, dst, class, dport, bytes, start] = line.words()[..] else {
+    let Some([src, dst, class, dport, bytes, start]) = line.row() else {
         return Err(line.bad(&format!("flow {index}"), line.text, "not a row of a flow", ROW));
     };
     let field = |name: &str| format!("flow {index} {name}");

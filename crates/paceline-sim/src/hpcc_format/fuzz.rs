@@ -99,7 +99,7 @@ const FILES: [&str; 4] = [
 proptest! {
     #[test]
     fn bytes(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        if let Err(error) = utf8(&bytes, "f") {
+        if let Err(error) = utf8(bytes.clone(), "f") {
             prop_assert!(error.line.is_some_and(|line| line <= 1 + bytes.len()));
         }
         all_readers(&String::from_utf8_lossy(&bytes));
@@ -128,12 +128,12 @@ proptest! {
 
 #[test]
 fn bytes_that_are_no_text_are_told_by_line() {
-    let error = utf8(b"1\n2\n\xff", "f.txt").unwrap_err();
+    let error = utf8(b"1\n2\n\xff".to_vec(), "f.txt").unwrap_err();
     assert_eq!(
         (error.line, error.value.as_deref(), error.allowed.as_deref()),
         (Some(3), Some("byte 0xff"), Some("UTF-8"))
     );
-    assert_eq!(utf8(b"1\n", "f.txt"), Ok("1\n"));
+    assert_eq!(utf8(b"1\n".to_vec(), "f.txt"), Ok("1\n".to_string()));
 }
 
 #[test]

@@ -38,12 +38,12 @@ pub(super) fn leave_rest<'a>(
     rest: &mut impl Iterator<Item = Line<'a>>,
     count: usize,
     what: &str,
-    is_row: impl Fn(&[&str]) -> bool,
+    is_row: impl Fn(&Line<'_>) -> bool,
     warnings: &mut Vec<String>,
 ) {
     let Some(first) = rest.next() else { return };
-    if is_row(&first.words()) {
-        let more = 1 + rest.take_while(|line| is_row(&line.words())).count();
+    if is_row(&first) {
+        let more = 1 + rest.take_while(|line| is_row(line)).count();
         let only = format!("the header says {count} {what}s, {more} more follow; only the first {count} are used");
         warnings.push(first.warning(format!("{only}, as in the reference")));
     } else {
@@ -74,6 +74,16 @@ impl<'a> Line<'a> {
     /// The words of the line.
     pub fn words(&self) -> Vec<&'a str> {
         self.text.split_whitespace().collect()
+    }
+
+    /// The words of a line of just so many, however long it is.
+    pub fn row<const N: usize>(&self) -> Option<[&'a str; N]> {
+        let mut words = self.text.split_whitespace();
+        let mut row = [""; N];
+        for place in &mut row {
+            *place = words.next()?;
+        }
+        words.next().is_none().then_some(row)
     }
 
     /// An error at this line.

@@ -1,5 +1,6 @@
 //! Topology files: `nodes switches links`, the switch ids, then per link `a b rate delay error_rate`.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use paceline_proto::units::{BitsPerSec, Duration, NS};
@@ -27,7 +28,7 @@ pub fn read_topology(text: &str, file: &str, clock: Clock) -> Result<(Topology, 
     let mut warnings = Vec::new();
     let mut rows = lines(text, file).peekable();
     let header = rows.next().ok_or_else(|| empty(file))?;
-    let [nodes, switches, links] = header.words()[..] else {
+    let Some([nodes, switches, links]) = header.row() else {
         return Err(header.bad("header", header.text, "wrong number of words", "3 numbers `nodes switches links`"));
     };
     // Every node a user means takes more than a byte of the file: keeps a mistyped count from taking all memory.
@@ -37,11 +38,11 @@ pub fn read_topology(text: &str, file: &str, clock: Clock) -> Result<(Topology, 
     let links = header.integer("links", links, 1, u64::from(u32::MAX), "")? as usize;
 
     let mut kinds = vec![NodeKind::Host; nodes];
-    let mut listed = 0;
+    let (mut listed, mut again) = (0, BTreeSet::new());
     while let Some(line) = rows.next_if(|line| is_id_line(line, listed, switches)) {
-        for word in line.words() {
+        for word in line.text.split_whitespace() {
             let id = line.integer("switch id", word, 0, nodes as u64 - 1, "")? as usize;
-            if kinds[id] == NodeKind::Switch {
+            if kinds[id] == NodeKind::Switch && again.insert(id) {
                 warnings.push(line.warning(format!("switch {id} is listed twice")));
             }
             kinds[id] = NodeKind::Switch;
@@ -79,7 +80,13 @@ pub fn read_topology(text: &str, file: &str, clock: Clock) -> Result<(Topology, 
     if topology.links.len() < links {
         warnings.push(header.warning(format!("the header says {links} links, the file has {}", topology.links.len())));
     }
-    leave_rest(&mut rows, links, "link", |words| words.len() == 5 && whole(words[0]).is_some(), &mut warnings);
+    leave_rest(
+        &mut rows,
+        links,
+        "link",
+        |line| line.row::<5>().is_some_and(|row| whole(row[0]).is_some()),
+        &mut warnings,
+    );
     let lonely: Vec<usize> = (0..nodes).filter(|&n| ports[n] == 0).collect();
     if let Some(first) = lonely.first() {
         let count = lonely.len();
@@ -92,12 +99,12 @@ pub fn read_topology(text: &str, file: &str, clock: Clock) -> Result<(Topology, 
 
 /// Whether a line lists switch ids: only whole numbers, while ids are missing (or, if none was listed, unlike a row).
 fn is_id_line(line: &Line<'_>, listed: usize, switches: usize) -> bool {
-    let words = line.words();
-    words.iter().all(|w| whole(w).is_some()) && (listed < switches || listed == 0 && words.len() != 5)
+    let missing = listed < switches || listed == 0 && line.row::<5>().is_none();
+    missing && line.text.split_whitespace().all(|word| whole(word).is_some())
 }
 
 fn read_link(line: &Line<'_>, nodes: usize, clock: Clock) -> Result<Link, InputError> {
-    let [a, b, line_rate, wire_delay, error_rate] = line.words()[..] else {
+    let Some([a, b, line_rate, wire_delay, error_rate]) = line.row() else {
         return Err(line.bad("link", line.text, "not a row of a link", ROW));
     };
     let node = |field, word| line.integer(field, word, 0, nodes as u64 - 1, " (the header's nodes)");

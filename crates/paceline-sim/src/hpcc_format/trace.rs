@@ -15,7 +15,7 @@ pub fn read_trace_nodes(text: &str, file: &str, nodes: usize) -> Result<(Vec<Nod
     let mut warnings = Vec::new();
     let mut rows = lines(text, file).peekable();
     let first = *rows.peek().ok_or_else(|| empty(file))?;
-    let mut words = rows.flat_map(|line| line.words().into_iter().map(move |word| (line, word)).collect::<Vec<_>>());
+    let mut words = rows.flat_map(|line| line.text.split_whitespace().map(move |word| (line, word)));
     let count = words.next().map_or("", |(_, word)| word);
     let count = first.integer("count", count, 0, u64::from(u32::MAX), "")? as usize;
     let mut ids = Vec::new();

@@ -3,19 +3,14 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use paceline_proto::units::{Duration, US};
+use paceline_proto::units::Duration;
 
 use crate::engine::windowed::Windowed;
-use crate::engine::windows::{MOST_KEPT, Windows, longest_link};
+use crate::engine::windows::{MOST_KEPT, Windows, longest_link, shown};
 use crate::error::InputError;
 use crate::scenario::{EngineChoice, Scenario};
 use crate::spec::Resolved;
 use crate::workload::FlowSource;
-
-/// A time that is not a round one, without digits that nobody wants to read.
-fn shown(ps: u64) -> Duration {
-    Duration(if ps < 100 * US { ps } else { ps / US * US })
-}
 
 /// Which engine a scenario gets, and why. Decided by the scenario alone, so that it is the same everywhere.
 ///
@@ -77,18 +72,7 @@ pub(super) fn windowed(
     source: Box<dyn FlowSource>,
     threads: usize,
 ) -> Result<Windowed, InputError> {
-    Windowed::on_threads(scenario, source, threads).map_err(|mut error| {
-        // Where the value is not that of the field, the engine has measured the network.
-        if error.field.as_deref() == Some("run.engine") && error.value.as_deref().is_some_and(|v| v != "windowed") {
-            let windows = Windows::of(scenario);
-            let link = longest_link(scenario);
-            let longest = if link / windows.width.max(1) > MOST_KEPT { link } else { windows.span(scenario) };
-            let (longest, ahead) = (shown(longest), Duration(windows.width));
-            error.problem = format!("{} (longest {longest}, lookahead {ahead})", error.problem);
-            error.value = None;
-        }
-        at_its_field(spec, error)
-    })
+    Windowed::on_threads(scenario, source, threads).map_err(|error| at_its_field(spec, error))
 }
 
 /// An error of what was made of a scenario, with file and line of the field that it names, as far as they are known.

@@ -3,16 +3,18 @@
 use std::collections::BTreeSet;
 
 use paceline_proto::cc::Params;
-use paceline_proto::transport::tcp::Pacing;
-use paceline_proto::units::{Duration, Time};
+use paceline_proto::units::{Bytes, Duration, Time};
 
+use crate::mpi::MachineConfig;
 use crate::net::Net;
 use crate::scenario::{BufferModel, PathChoice, Scheme, Transport};
-use crate::spec::run::Interval;
+use crate::spec::host::Rto;
+use crate::spec::run::{Interval, MeasureEnd, Stop};
 use crate::spec::scheme::proactive::FirstRtt;
 use crate::spec::scheme::{Control, Window};
+use crate::spec::switch::{Accounting, Headroom};
 use crate::spec::value::Value as _;
-use crate::spec::workload::{IncastMode, RpcMode, Sizes, WorkloadKind};
+use crate::spec::workload::{Incast, IncastMode, OnOff, OnOffMode, RpcMode, Sizes, WorkloadKind};
 use crate::spec::{Resolved, parse};
 use crate::workload::program::{Connections, Kind};
 
@@ -21,13 +23,25 @@ const PLAIN: &str = "[topology]\nkind = 'star'\nhosts = 2\n[schemes.s]\ncc = 'no
 /// The interval of series where none is asked for.
 const DEFAULT_INTERVAL: Duration = Duration::from_us(10);
 
-/// One clause per setting without effect: `setting: why`.
-pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
+/// One clause per setting without effect: `setting: why`. `completed`: whether the run ended with its last flow.
+///
+/// What did not happen, as a drop, tells of a setting only where the default would not have let it happen either: a larger buffer than
+/// that may be why nothing was dropped. So such a clause names settings no laxer than their defaults.
+pub fn without_effect(spec: &Resolved, net: &Net, completed: bool) -> Vec<String> {
     let (c, s) = (&net.counters, &net.scenario);
     let mut out = Vec::new();
+    let presets = [
+        format!("framing.preset={}", spec.framing.preset.text().unwrap_or_default()),
+        format!("host.tcp.stack={}", spec.host.tcp.stack.text().unwrap_or_default()),
+    ];
+    let Ok(plain) = parse(PLAIN, "defaults", &presets) else { return out };
     let messages = net.message_counters().is_some();
-    let mut note = |setting: &str, why: &str| out.push(format!("{setting}: {why}"));
-    disabled(spec, &mut note);
+    let mut note = |setting: &str, why: &str| {
+        if !setting.is_empty() {
+            out.push(format!("{setting}: {why}"));
+        }
+    };
+    disabled(spec, &plain, &mut note);
     for scheme in &s.schemes {
         if !net.contexts.iter().any(|ctx| ctx.params == scheme.params) {
             note(&format!("schemes.{}", scheme.name), "no flow of this run uses it");
@@ -38,8 +52,14 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
             note(&format!("schemes.{name}.variable_window"), &format!("schemes.{name}.window is \"off\""));
         }
     }
+    let (switch, default) = (&spec.switch, &plain.switch);
     if s.switch.selective.is_some() && c.drops_unscheduled == 0 {
-        note("switch.selective_drop", "no unscheduled packet was dropped");
+        let settings = those(&[
+            ("switch.selective_drop.enabled, switch.selective_drop.accounting", true),
+            ("switch.selective_drop.threshold", switch.selective_drop.threshold <= default.selective_drop.threshold),
+            ("switch.selective_drop.per", switch.selective_drop.per == default.selective_drop.per),
+        ]);
+        note(&settings, "no unscheduled packet was dropped");
     }
     if s.switch.trimming.is_some() {
         note(
@@ -47,14 +67,28 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
             "ports that trim have queues of their own",
         );
         if c.data_trimmed == 0 {
-            note("switch.trimming (its limits)", "no packet was trimmed");
+            let (limits, usual) = (&switch.trimming, &default.trimming);
+            let settings = those(&[
+                ("switch.trimming.data_packets", limits.data_packets <= usual.data_packets),
+                ("switch.trimming.header_packets", limits.header_packets <= usual.header_packets),
+                ("switch.trimming.return_to_sender", true),
+            ]);
+            note(&settings, "no packet was trimmed");
         }
     } else if let Some(pfc) = &s.switch.pfc {
         if c.pause_frames == 0 && c.drops_buffer == 0 {
-            note(
-                "switch.pfc (all thresholds), switch.buffer, switch.model",
-                "no threshold was reached: no pause, no drop",
-            );
+            let (given, usual) = (&switch.pfc, &default.pfc);
+            let aside = |h: &Headroom| if let Headroom::RateDelay(times) = h { Some(times.0) } else { None };
+            let settings = those(&[
+                ("switch.buffer", switch.buffer <= default.buffer),
+                ("switch.model", switch.model == default.model),
+                ("switch.pfc.reserve", given.reserve <= usual.reserve),
+                ("switch.pfc.headroom", aside(&given.headroom) >= aside(&usual.headroom)),
+                ("switch.pfc.alpha", given.alpha <= usual.alpha),
+                ("switch.pfc.xoff", given.xoff == usual.xoff),
+                ("switch.pfc.alpha_scales, switch.pfc.resume_offset, switch.pfc.xon", true),
+            ]);
+            note(&settings, "no threshold was reached: no pause, no drop");
         }
         note("switch.egress_alpha", "with PFC the buffer belongs to ingress ports");
         let per_port = s.switch.model == BufferModel::PerPort;
@@ -86,30 +120,46 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
             note("switch.accounting", "the buffer is shared by all ports (switch.model)");
         }
         if c.drops_buffer == 0 {
-            note("switch.buffer, switch.model, switch.accounting, switch.egress_alpha", "nothing was dropped");
+            let settings = those(&[
+                ("switch.buffer", switch.buffer <= default.buffer),
+                ("switch.model", switch.model == default.model),
+                ("switch.accounting", matches!(switch.accounting, Accounting::Auto | Accounting::Output)),
+                ("switch.egress_alpha", switch.egress_alpha <= default.egress_alpha),
+            ]);
+            note(&settings, "nothing was dropped");
         } else if s.switch.model == BufferModel::PerPort {
             note("switch.egress_alpha", "the buffer is divided by port");
         }
     }
-    if c.pause_frames == 0 {
+    if c.pause_frames == 0 && (s.switch.pfc.is_none() || switch.pfc.headroom != Headroom::Auto) {
         note("framing.pfc_frame", "no pause frame was sent");
     }
-    ecn(spec, net, &mut note);
+    ecn(spec, &plain, net, &mut note);
     if s.switch.qcn.is_none() {
         note("host.qcn", "switch.qcn.enabled is false");
     } else if c.notifications == 0 {
-        note("switch.qcn, host.qcn", "no frame that was sampled found a queue above the set point");
+        let settings = those(&[
+            ("switch.qcn.enabled, host.qcn", true),
+            ("switch.qcn.set_point", switch.qcn.set_point <= default.qcn.set_point),
+            ("switch.qcn.sample_base", switch.qcn.sample_base <= default.qcn.sample_base),
+        ]);
+        note(&settings, "no frame that was sampled found a queue above the set point");
     }
-    framing(net, &mut note);
+    framing(&plain, net, &mut note);
     for (i, workload) in spec.workloads.iter().enumerate() {
         once(i, &workload.kind, &mut note);
         one_size(i, &workload.kind, &mut note);
     }
     for program in s.programs.iter() {
-        if let Kind::Mpi(w) = &program.kind
-            && w.program.totals().largest <= w.config.eager
-        {
+        let Kind::Mpi(w) = &program.kind else { continue };
+        if w.program.totals().largest <= w.config.eager {
             note(&format!("workloads.{}.control", program.workload), "no message is larger than eager");
+        }
+        let (usual, given) = (MachineConfig::default().eager, w.config.eager);
+        let between = usual.min(given) + 1..=usual.max(given);
+        if !w.program.sends().any(|send| between.contains(&send.bytes)) {
+            let why = format!("no message is of a size between it and the default, {}", Bytes(usual));
+            note(&format!("workloads.{}.eager", program.workload), &why);
         }
     }
     let stays_open = !s.rpcs.is_empty() || s.programs.iter().any(|p| p.connections == Connections::Open);
@@ -120,13 +170,13 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
             "host.ack_priority, host.nack_interval, host.rto, host.rto_tries, host.idle_restart, host.base_rtt, host.tcp",
             "UDP answers nothing and repeats nothing",
         );
-        note("workloads.rate_cap", "a scheme over UDP has its rate");
+        note("workloads.rate_cap, workloads.rows.rate_cap", "a scheme over UDP has its rate");
     } else if tcp {
         note("host.nack_interval, host.rto, host.rto_tries, host.idle_restart", "TCP has its own (host.tcp)");
         if !s.uses_int() {
             note("host.base_rtt", "TCP measures its round trips");
         }
-        note("workloads.rate_cap", "TCP chooses its rates");
+        note("workloads.rate_cap, workloads.rows.rate_cap", "TCP chooses its rates");
         if s.schemes.iter().any(|s| matches!(&s.transport, Transport::Tcp(p) if !p.sack)) {
             note("host.tcp.prr", "host.tcp.sack is false");
         } else if net.message_counters().is_some_and(|c| c.fast_retransmits == 0) {
@@ -143,10 +193,6 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
             note(settings, "nothing was lost, and nothing overtaken");
         }
         let over_tcp = || s.schemes.iter().filter(|s| matches!(s.transport, Transport::Tcp(_)));
-        let paced = |t: &Transport| matches!(t, Transport::Tcp(p) if p.pacing == Pacing::Rate);
-        if over_tcp().any(|s| paced(&s.transport)) && !over_tcp().any(|s| matches!(s.params, Params::Hpcc(_))) {
-            note("host.tcp.pacing", "\"rate\" is that of the controller, and only HPCC over TCP has one");
-        }
         let inherits = |t: &Transport| matches!(t, Transport::Tcp(p) if p.host_cache);
         if !s.schemes.iter().any(|s| inherits(&s.transport)) {
             note("host.tcp.inherit_cwnd", "host.tcp.host_cache is false");
@@ -154,9 +200,15 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
         if !stays_open {
             note("host.tcp.idle_restart", "a connection carries one flow, which never pauses");
             if net.message_counters().is_some_and(|c| c.timeouts == 0) {
-                let timers =
-                    "host.tcp.rto_initial, host.tcp.rto_min, host.tcp.rto_max, host.tcp.rto_slop, host.tcp.tries";
-                note(timers, "no retransmission timeout ran out");
+                let (given, usual) = (&spec.host.tcp, &plain.host.tcp);
+                let settings = those(&[
+                    ("host.tcp.rto_initial", given.rto_initial <= usual.rto_initial),
+                    ("host.tcp.rto_min", given.rto_min <= usual.rto_min),
+                    ("host.tcp.rto_max", given.rto_max <= usual.rto_max),
+                    ("host.tcp.rto_slop", given.rto_slop <= usual.rto_slop),
+                    ("host.tcp.tries", true),
+                ]);
+                note(&settings, "no retransmission timeout ran out");
             }
             if over_tcp().all(|s| matches!(s.params, Params::Hpcc(_))) {
                 note("host.tcp.initial_window", "the window of HPCC over TCP is that of its scheme");
@@ -167,7 +219,8 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
             "host.ack_priority, host.nack_interval, host.rto, host.rto_tries, host.idle_restart, host.tcp",
             "the transport has timeouts, windows and priorities of its own",
         );
-        note("workloads.class, workloads.rate_cap", "the transport chooses classes and rates");
+        let settings = "workloads.class, workloads.rows.class, workloads.rate_cap, workloads.rows.rate_cap";
+        note(settings, "the transport chooses classes and rates");
     } else {
         note("host.tcp, host.adapter", "no scheme of this run is over TCP");
         if !stays_open {
@@ -184,7 +237,8 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
         // The timeout that is made from it did not run out.
         note("host.base_rtt", "no scheme of this run has a window, and no retransmission timeout ran out");
     }
-    if s.host.own_base_rtt && messages && !tcp && !udp {
+    let asks = if tcp { s.uses_int() } else { !udp };
+    if s.host.own_base_rtt && messages && asks {
         note("host.base_rtt", "the transport goes by the network's base RTT, or a time, not by that of each pair");
     }
     let shapes = s.schemes.iter().any(|s| matches!(s.transport, Transport::ExpressPass { .. }));
@@ -199,8 +253,9 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
         note(&format!("schemes.{}.credit_stop_timeout", scheme.name), why);
     }
     if !messages {
-        timeouts(net, &mut note);
+        timeouts(spec, net, &mut note);
     }
+    unpadded(spec, net, &mut note);
     if c.retransmitted == 0 && !messages {
         note("host.nack_interval", "no packet was missing");
     }
@@ -219,6 +274,7 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
     } else {
         note("routing.reroute_after, quirks.link_down", "no link fails (failures)");
     }
+    ends(spec, net, completed, &mut note);
     series(spec, net, &mut note);
     if s.records.queues == crate::scenario::QueueRecords::Off && !spec.records.series.ports.is_empty() {
         note("records.queues", "off: series of ports are sampled, histograms are not kept");
@@ -226,9 +282,61 @@ pub fn without_effect(spec: &Resolved, net: &Net) -> Vec<String> {
     out
 }
 
+/// The settings that are to be named.
+fn those(settings: &[(&str, bool)]) -> String {
+    settings.iter().filter(|(_, named)| *named).map(|(setting, _)| *setting).collect::<Vec<_>>().join(", ")
+}
+
+/// Instants after everything.
+fn ends(spec: &Resolved, net: &Net, completed: bool, note: &mut impl FnMut(&str, &str)) {
+    // Without an end of their own arrivals go on until the run stops.
+    let ends_by_itself = |kind: &WorkloadKind| match kind {
+        WorkloadKind::Poisson(w) => w.end.is_some() || w.duration.is_some(),
+        WorkloadKind::OnOff(w) => w.end.is_some() || w.duration.is_some(),
+        WorkloadKind::Rpc(w) => w.end.is_some() || w.duration.is_some(),
+        WorkloadKind::ScatterGather(w) => w.end.is_some() || w.duration.is_some(),
+        WorkloadKind::Incast(Incast { mode: IncastMode::Poisson(w), .. }) => w.end.is_some() || w.duration.is_some(),
+        _ => true,
+    };
+    if spec.run.stop != Stop::Completed && completed && spec.workloads.iter().all(|w| ends_by_itself(&w.kind)) {
+        note("run.stop", &format!("the run ended before, with its last flow, at {}", Time(net.last_end)));
+    }
+    let open = net.scenario.rpcs.is_empty() && net.scenario.programs.is_empty();
+    if let MeasureEnd::At(end) = spec.run.measure_end
+        && open
+        && completed
+        && net.last_start < end.0
+    {
+        note("run.measure_end", &format!("the last flow started before, at {}", Time(net.last_start)));
+    }
+}
+
+/// Padding of data frames, where none is shorter than the smallest frame.
+fn unpadded(spec: &Resolved, net: &Net, note: &mut impl FnMut(&str, &str)) {
+    let s = &net.scenario;
+    let last = |bytes: u64| s.framing.split(bytes).1;
+    let of = |sizes: &Sizes| if let Sizes::Fixed(bytes) = sizes { last(bytes.0) } else { 1 };
+    let smallest = |kind: &WorkloadKind| match kind {
+        WorkloadKind::Poisson(w) => of(&w.sizes),
+        WorkloadKind::Incast(w) => of(&w.sizes),
+        WorkloadKind::Permutation(w) => of(&w.sizes),
+        WorkloadKind::AllToAll(w) => of(&w.sizes),
+        WorkloadKind::Flows(w) if w.file.is_none() => w.rows.iter().map(|row| last(row.bytes.0)).min().unwrap_or(1),
+        WorkloadKind::Rpc(w) => of(&w.sizes).min(last(w.response.0)),
+        WorkloadKind::ScatterGather(w) => last(w.request.0).min(last(w.response.0)),
+        _ => 1,
+    };
+    let payload = spec.workloads.iter().map(|w| smallest(&w.kind)).min().unwrap_or(1);
+    let telemetry = s.schemes.iter().map(Scheme::telemetry_bytes).min().unwrap_or(0);
+    if net.message_counters().is_some() && !s.programs.iter().any(|p| matches!(p.kind, Kind::Mpi(_))) {
+        note("quirks.unpadded_data", "it is about the data frames of RDMA, which no scheme of this run is over");
+    } else if payload + s.framing.header + telemetry >= s.framing.min_frame {
+        note("quirks.unpadded_data", "no data frame is shorter than framing.min_frame");
+    }
+}
+
 /// Sections in which something is set, but not `enabled`.
-fn disabled(spec: &Resolved, note: &mut impl FnMut(&str, &str)) {
-    let Ok(plain) = parse(PLAIN, "defaults", &[]) else { return };
+fn disabled(spec: &Resolved, plain: &Resolved, note: &mut impl FnMut(&str, &str)) {
     let (switch, host) = (&spec.switch, &spec.host);
     for (section, is_set) in [
         ("switch.red", !switch.red.enabled && switch.red != plain.switch.red),
@@ -246,21 +354,21 @@ fn disabled(spec: &Resolved, note: &mut impl FnMut(&str, &str)) {
     }
 }
 
-/// Series thinner than asked for, and followed flows that no sample met.
+/// Says so where series are thinner than was asked for.
+pub fn thinned(spec: &Resolved, net: &Net) -> Option<String> {
+    let (asked, taken) = (&spec.records.series.interval, net.series());
+    let Interval::Every(interval) = *asked else { return None };
+    let (most, kept) = (taken.limit, Duration(taken.interval));
+    (interval != DEFAULT_INTERVAL && kept > interval).then(|| {
+        format!("records.series.interval: there is a sample every {kept}: at {interval} they would be more than {most} (records.series.samples)")
+    })
+}
+
+/// Followed flows that no sample met.
 fn series(spec: &Resolved, net: &Net, note: &mut impl FnMut(&str, &str)) {
     let (asked, taken) = (&spec.records.series, net.series());
     if asked.interval == Interval::Off {
         note("records.series.samples, records.series.busiest", "records.series.interval is off");
-    }
-    if let Interval::Every(interval) = asked.interval
-        && interval != DEFAULT_INTERVAL
-        && taken.interval > interval.0
-    {
-        let (most, kept) = (taken.limit, Duration(taken.interval));
-        let why = format!(
-            "there is a sample every {kept}: at {interval} they would be more than {most} (records.series.samples)"
-        );
-        note("records.series.interval", &why);
     }
     let met = |i: usize| taken.flows.iter().any(|at| at[i].is_some());
     let missed = taken.followed.iter().enumerate().filter(|(i, _)| !met(*i)).map(|(_, id)| *id);
@@ -327,6 +435,7 @@ fn one_size(i: usize, kind: &WorkloadKind, note: &mut impl FnMut(&str, &str)) {
         WorkloadKind::Poisson(w) => &w.sizes,
         WorkloadKind::Incast(w) if matches!(w.mode, IncastMode::Poisson(_)) => &w.sizes,
         WorkloadKind::Rpc(w) if matches!(w.mode, RpcMode::Open(_)) => &w.sizes,
+        WorkloadKind::OnOff(OnOff { mode: OnOffMode::Flows(w), .. }) => &w.sizes,
         _ => return,
     };
     if matches!(sizes, Sizes::Fixed(_)) {
@@ -335,14 +444,15 @@ fn one_size(i: usize, kind: &WorkloadKind, note: &mut impl FnMut(&str, &str)) {
 }
 
 /// Sizes of answers that there are none of, or that are padded anyway.
-fn framing(net: &Net, note: &mut impl FnMut(&str, &str)) {
+fn framing(plain: &Resolved, net: &Net, note: &mut impl FnMut(&str, &str)) {
     let s = &net.scenario;
     if s.schemes.iter().all(|s| matches!(s.transport, Transport::Udp(_))) {
         note("framing.ack_header", "UDP answers nothing");
         return;
     }
     let telemetry = s.schemes.iter().map(Scheme::telemetry_bytes).max().unwrap_or(0);
-    if s.framing.ack_header + telemetry <= s.framing.min_frame {
+    let largest = s.framing.ack_header.max(plain.framing.config().ack_header);
+    if largest + telemetry <= s.framing.min_frame {
         let why = format!("answers are padded to framing.min_frame, {} B", s.framing.min_frame);
         note("framing.ack_header", &why);
     }
@@ -383,38 +493,63 @@ fn first_rtt(name: &str, cc: &Control, note: &mut impl FnMut(&str, &str)) {
 }
 
 /// RDMA's timeouts.
-fn timeouts(net: &Net, note: &mut impl FnMut(&str, &str)) {
+fn timeouts(spec: &Resolved, net: &Net, note: &mut impl FnMut(&str, &str)) {
     let s = &net.scenario;
     if s.host.rto.is_some() && s.quirks.nic_round_robin {
         note("host.rto, host.rto_tries", "there are no timeouts with quirks.nic_round_robin");
     } else if s.host.rto.is_some() && net.timeouts == 0 {
-        note("host.rto, host.rto_tries", "no retransmission timeout ran out");
+        // The default is no shorter.
+        let early = match spec.host.rto {
+            Rto::Auto => true,
+            Rto::After(time) => time <= Duration::from_us(1000),
+            Rto::Off => false,
+        };
+        note(&those(&[("host.rto", early), ("host.rto_tries", true)]), "no retransmission timeout ran out");
     } else if s.host.rto.is_none() {
         note("host.rto_tries", "host.rto is off");
     }
 }
 
 /// Marking thresholds.
-fn ecn(spec: &Resolved, net: &Net, note: &mut impl FnMut(&str, &str)) {
+fn ecn(spec: &Resolved, plain: &Resolved, net: &Net, note: &mut impl FnMut(&str, &str)) {
     let s = &net.scenario;
+    let tcp = |t: &Transport| *t != Transport::Rdma && t.takes_marks();
+    let heard = s.schemes.iter().any(|x| x.params.profile().needs_marks || tcp(&x.transport));
     if s.switch.ecn.is_none() {
         note(
             "switch.ecn.per, switch.ecn.k_min, switch.ecn.k_max, switch.ecn.p_max, switch.ecn.at, switch.ecn.by_rate",
             "switch.ecn.enabled is false",
         );
-        if s.switch.red.is_some() && net.counters.marks == 0 {
-            note("switch.red", "no packet was marked: none had ECN, or no average queue reached min");
+        let (red, usual) = (&spec.switch.red, &plain.switch.red);
+        if !red.enabled && !heard {
+            note("switch.ecn.enabled", "no scheme of this run reacts to marks");
+        }
+        if red.enabled && net.counters.marks == 0 && red.non_ect == usual.non_ect {
+            let settings = those(&[
+                ("switch.red.enabled, switch.red.per", true),
+                ("switch.red.min", red.min <= usual.min),
+                ("switch.red.max", red.max <= usual.max),
+                ("switch.red.p_max", red.p_max >= usual.p_max),
+            ]);
+            note(&settings, "no packet was marked: none had ECN, or no average queue reached min");
         }
         return;
     }
-    let tcp = |t: &Transport| *t != Transport::Rdma && t.takes_marks();
-    if !s.schemes.iter().any(|x| x.params.profile().needs_marks || tcp(&x.transport)) {
+    if !heard {
         let marked = if net.counters.marks == 0 { "nothing was marked, and" } else { "packets were marked, but" };
         note("switch.ecn", &format!("{marked} no scheme of this run reacts to marks"));
         return;
     }
     if net.counters.marks == 0 {
-        note("switch.ecn", "no queue reached k_min: no packet was marked");
+        let (ecn, usual) = (&spec.switch.ecn, &plain.switch.ecn);
+        let settings = those(&[
+            ("switch.ecn.enabled, switch.ecn.per", true),
+            ("switch.ecn.k_min", ecn.k_min <= usual.k_min),
+            ("switch.ecn.k_max", ecn.k_max <= usual.k_max),
+            ("switch.ecn.p_max", ecn.p_max >= usual.p_max),
+            ("switch.ecn.at", ecn.at >= usual.at),
+        ]);
+        note(&settings, "no queue reached k_min: no packet was marked");
         return;
     }
     let graph = &net.graph;

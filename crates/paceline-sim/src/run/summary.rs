@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use paceline_proto::units::Duration;
+use paceline_proto::units::{Duration, S};
 
 use super::Ready;
 use super::choice::kind_name;
+use super::effect;
+use super::offered::closed_loop_groups;
 use crate::engine::Ending;
 use crate::engine::windows::Windows;
 use crate::graph::NodeId;
@@ -16,8 +18,7 @@ use crate::results::{
     CounterSummary, EngineSummary, FlowCounts, LinkDown, Measure, QueryCounts, SCHEMA_VERSION, SchemeTraffic, Summary,
     TierLoad,
 };
-use crate::run::offered::closed_loop_groups;
-use crate::scenario::{EngineChoice, Scenario};
+use crate::scenario::{EngineChoice, Scenario, Stop};
 use crate::spec::Resolved;
 use crate::spec::run::MeasureEnd;
 
@@ -148,6 +149,12 @@ pub(super) fn fill_summary(summary: &mut Summary, spec: &Resolved, net: &Net, en
     if open && c.started > 0 && net.last_start < spec.run.warmup.0 {
         summary.warnings.push(format!("no flow started after run.warmup ({}): nothing is measured", spec.run.warmup));
     }
+    if *ending == Ending::Stopped && net.scenario.stop == Stop::Completed {
+        let days = Stop::LATEST.0 / S / 86_400;
+        summary
+            .warnings
+            .push(format!("the run was stopped at the end of its clock, after {days} days, before all was done"));
+    }
     if let Some(drop) = net.first_lossless_drop() {
         summary.warnings.push(format!("a lossless class dropped {} packets; the first: {drop}", c.lossless_drops));
     }
@@ -159,7 +166,8 @@ pub(super) fn fill_summary(summary: &mut Summary, spec: &Resolved, net: &Net, en
             if c.failed == 1 { "" } else { "; at the first" }
         ));
     }
-    summary.without_effect.extend(super::effect::without_effect(spec, net));
+    summary.warnings.extend(effect::thinned(spec, net));
+    summary.without_effect.extend(effect::without_effect(spec, net, *ending == Ending::Completed));
 }
 
 /// Offered and carried load by tier.

@@ -27,7 +27,7 @@ pub struct Ingress {
 /// The link into a switch port: its rate is that of the other direction, its delay that of both and of the peer's reaction.
 /// `frames`: the largest frame and a pause frame, bytes.
 fn paused_link(graph: &Graph, port: &PortInfo, config: &SwitchConfig, pfc: &Pfc, frames: [u32; 2]) -> PausedLink {
-    let back = &graph.ports_of(port.peer)[port.peer_port as usize];
+    let back = graph.opposite(port);
     let round_trip = Duration(port.delay.0 + back.delay.0 + pfc.reaction.0);
     let count = match config.model {
         BufferModel::Shared => PausedLink::SHARED,

@@ -229,13 +229,27 @@ fn the_dcqcn_template_runs_under_each_of_its_schemes() {
     }
 }
 
+/// A run that would go on beyond its clock, where no instant is the next, stops and says so; it went on for ever, and heeded no Ctrl-C.
+#[test]
+fn a_run_stops_at_the_end_of_its_clock() {
+    let text = "[topology]\nkind = 'star'\nhosts = 4\n[schemes.s]\ncc = 'none'\n[run]\nstall = 'off'\n[[workloads]]\n";
+    let slow = "kind = 'flows'\nrate_cap = '1Kbps'\nrows = [{ src = 0, dst = 1, bytes = '3GB' }]\n[framing]\npayload = '9000B'\n";
+    let wrf = "kind = 'mpi'\nprogram = 'wrf'\ncompute = '1000s'\niterations = 100000\nrounds = 1\neast_west = '1KB'\nnorth_south = '1KB'\n";
+    for (engine, workload) in [("sequential", wrf), ("sequential", slow), ("windowed", slow)] {
+        let (summary, _) = run_text(&format!("{text}{workload}"), &[&format!("run.engine={engine}")]);
+        assert_eq!((summary.status.as_str(), summary.simulated_ps), ("stopped", 1 << 63), "{engine}");
+        assert!(summary.warnings.iter().any(|w| w.contains("the end of its clock")), "{:?}", summary.warnings);
+    }
+}
+
 /// A series has the samples asked for, or says that it has not, and which flows it did not meet: who trusts the interval asked for
 /// would take four samples for 40 us.
 #[test]
 fn series_are_as_fine_as_asked_for_or_say_so() {
     let sampled = |more: &[&str]| {
         let (summary, files) = run_star("cc = 'hpcc'", more);
-        let notes = summary.without_effect.into_iter().filter(|s| s.starts_with("records.series"));
+        let notes = summary.warnings.into_iter().chain(summary.without_effect);
+        let notes = notes.filter(|s| s.starts_with("records.series"));
         let samples = files.lines().filter(|l| l.contains(",active_flows,")).count();
         (summary.series_interval_ps, samples, notes.collect::<Vec<_>>())
     };
