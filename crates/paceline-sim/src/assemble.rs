@@ -144,7 +144,7 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         groups,
         rpcs: Arc::default(),
         programs: Arc::default(),
-        adapter: spec.host.adapter(spec.switch.qcn.enabled, spec.switch.qcn.exempt_syn),
+        adapter: spec.host.adapter(&spec.switch.qcn),
         int_multiple: 0,
         stop: spec.run.stop(),
         stall: match spec.run.stall {

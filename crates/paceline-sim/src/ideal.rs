@@ -3,7 +3,9 @@
 mod base_rtt;
 mod line_rate;
 mod sprayed;
+mod way;
 
 pub use base_rtt::{BaseRtt, base_rtt, hpcc_standalone, max_base_rtt};
-pub use line_rate::{IdealFct, ack_frame, data_frame, least_time, line_rate, line_rate_sprayed, path_sides};
-pub use sprayed::{hasten, parallel_links_differ};
+pub use line_rate::{IdealFct, ack_frame, data_frame, line_rate, path_sides};
+pub use sprayed::parallel_links_differ;
+pub use way::Way;

@@ -213,7 +213,8 @@ pub struct Net {
     pub(crate) port_tier: Vec<u8>,
     pub(crate) offered: Vec<u64>,
     tiers: Vec<String>,
-    /// Start of the last flow so far.
+    /// Starts of the first and the last flow so far; the first is `u64::MAX` before there is one.
+    pub(crate) first_start: u64,
     pub(crate) last_start: u64,
     /// End of the last flow so far.
     pub(crate) last_end: u64,

@@ -190,9 +190,14 @@ fn ran(spec: Resolved, out: &Path) -> Option<Ran> {
     Some(Ran { flows: std::fs::read(out.join("flows.bin")).unwrap(), without_effect: summary.without_effect })
 }
 
-/// The value a resolved scenario has for a field, as TOML text.
+/// The value a resolved scenario has for a field.
 fn current(spec: &Resolved, path: &str) -> Option<toml::Value> {
-    let mut value = toml::Value::Table(spec.to_toml().parse().unwrap());
+    value_at(&spec.to_toml(), path)
+}
+
+/// The value that a text gives to a field.
+fn value_at(text: &str, path: &str) -> Option<toml::Value> {
+    let mut value = toml::Value::Table(text.parse().unwrap());
     for key in path.split('.') {
         value = match value {
             toml::Value::Table(mut t) => t.remove(key)?,
@@ -286,10 +291,18 @@ impl Bench {
     fn try_field(&self, path: &str, ty: Type) -> Verdict {
         let Some(now) = current(&self.base, path) else { return Verdict::Absent };
         let mut refused = true;
+        let is_default = value_at(&self.text, path).is_none();
         for value in others(ty, &now) {
             let Ok(spec) = parse(&self.text, "flipped", &[format!("{path}={value}")]) else { continue };
             let Some(flipped) = ran(spec, &self.out.join("flipped")) else { continue };
             if flipped.flows != self.ran.flows {
+                let told = is_default && names(&flipped.without_effect, path);
+                assert!(
+                    !told,
+                    "{} {path} = {value} is said to have no effect, and has one: {:?}",
+                    self.out.display(),
+                    flipped.without_effect
+                );
                 return Verdict::Changes;
             }
             refused = false;
@@ -608,6 +621,15 @@ fn settings_that_nothing_comes_of_are_named() {
         ("pair of probes", star("hpcc_tcp", ""), "host.base_rtt = 'pair'"),
         ("deaf", star("hpcc", ""), "switch.ecn.enabled = false"),
         ("stop", star("hpcc", ""), "run.stop = '50ms'"),
+        ("still", star("hpcc", ""), "run.stall = '1ms'"),
+        ("early", star("hpcc", "").replace("20KB'", "20KB'\nstart = '1ms'"), "run.warmup = '10us'"),
+        ("buffers", star("new_reno", lossy), "host.tcp.send_buffer = '1MB'"),
+        ("windows", star("new_reno", lossy), "host.tcp.receive_buffer = '1MB'"),
+        ("strangers", star("new_reno", lossy), "host.tcp.host_cache = true"),
+        ("asked", star("homa", lossy), "schemes.s.resend_timeout = '1ms'"),
+        ("repaired", star("homa", lossy), "schemes.s.repair = 'new_first'"),
+        ("pulled", star("ndp", trims), "schemes.s.rto = '500us'"),
+        ("credited", star("express_pass", lossy), "schemes.s.credit_timeout = '5ms'"),
         ("measured", star("hpcc", ""), "run.measure_end = '1ms'"),
         ("full", star("hpcc", ""), "quirks.unpadded_data = true"),
         ("over TCP", star("new_reno", lossy), "quirks.unpadded_data = true"),
@@ -645,6 +667,9 @@ fn settings_that_kept_something_from_happening_are_not_named() {
             "switch.selective_drop.threshold = '1GB'",
         ),
         ("padding", incast("hpcc", ""), "framing.ack_header = '4B'"),
+        ("buffer", incast("new_reno", "[host.tcp]\nsend_buffer = '4KB'\n"), "host.tcp.send_buffer_max = '4KB'"),
+        ("window", incast("new_reno", "[host.tcp]\nreceive_buffer = '4KB'\n"), "host.tcp.receive_buffer_max = '4KB'"),
+        ("repair", incast("homa", lossy).replace("100KB", "40KB"), "schemes.s.resend_timeout = '100us'"),
         (
             "pacing",
             incast("new_reno", "[[workloads]]\nkind = 'all_to_all'\nsizes = '50KB'\n"),

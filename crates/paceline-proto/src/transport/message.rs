@@ -226,6 +226,8 @@ impl Counters {
             fast_retransmits,
             ignored_duplicates,
             ecn_reductions,
+            inherited,
+            largest_window,
         } = other;
         self.data += data;
         self.unscheduled += unscheduled;
@@ -241,6 +243,8 @@ impl Counters {
         self.fast_retransmits += fast_retransmits;
         self.ignored_duplicates += ignored_duplicates;
         self.ecn_reductions += ecn_reductions;
+        self.inherited += inherited;
+        self.largest_window = self.largest_window.max(*largest_window);
     }
 }
 
@@ -275,6 +279,10 @@ pub struct Counters {
     pub ignored_duplicates: u64,
     /// Windows reduced for congestion marks (TCP).
     pub ecn_reductions: u64,
+    /// Connections that began with what earlier ones to the same host had left (TCP).
+    pub inherited: u64,
+    /// Largest congestion window, bytes (TCP).
+    pub largest_window: u64,
 }
 
 /// A host's end of a message transport.

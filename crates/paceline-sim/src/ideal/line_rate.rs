@@ -64,27 +64,6 @@ pub fn line_rate(bytes: u64, framing: &Framing, forward: &[Side], reverse: &[Sid
     IdealFct { receiver: cut(rest_arrived), sender: cut(rest_arrived + back) }
 }
 
-/// The least time in which a message alone on its way has arrived, ps.
-pub fn least_time(bytes: u64, framing: &Framing, way: &[Side], sprayed: bool) -> u64 {
-    let line = if sprayed { line_rate_sprayed } else { line_rate };
-    line(bytes, framing, way, &[]).receiver.0
-}
-
-/// Ideal FCT of a flow whose packets are sprayed over parallel paths like `forward`, all shared links being the first and
-/// the last: the links between hold up each packet for its own serialisation only.
-///
-/// A lower bound where the parallel paths have equal delays and rates, or `forward` is made so ([`super::hasten`]); ps.
-pub fn line_rate_sprayed(bytes: u64, framing: &Framing, forward: &[Side], reverse: &[Side]) -> IdealFct {
-    let [first, middle @ .., last] = forward else { return line_rate(bytes, framing, forward, reverse) };
-    let short = (bytes.max(1) - 1) % u64::from(framing.payload.max(1)) + 1;
-    let frame = data_frame(framing, short as u32);
-    let between: u64 = middle.iter().map(|side| side.rate.serialisation(frame).0 + side.delay.0).sum();
-    let mut ideal = line_rate(bytes, framing, &[*first, *last], reverse);
-    ideal.receiver.0 += between;
-    ideal.sender.0 += between;
-    ideal
-}
-
 /// The links of a path in both directions: to the receiver, and back over the same links from the receiver.
 ///
 /// `ports` are egress ports as [`crate::routing::Routes::flow_path`] gives them, starting at host `from`.

@@ -75,7 +75,7 @@ impl Crossbar {
         let way = if self.direct { &way[..1] } else { &way };
         let sum = |parts: &[u64]| parts.iter().fold(0, |a: u64, b| a.saturating_add(*b));
         let delay = sum(&[self.hosts_ps, out.delay.0, if self.direct { 0 } else { into.delay.0 }]);
-        let alone = ideal::least_time(bytes, &self.framing, way, false);
+        let alone = ideal::line_rate(bytes, &self.framing, way, &[]).receiver.0;
         let first = self.wire_bytes(bytes.min(self.framing.payload.into()));
         let stored = if self.direct { 0 } else { out.rate.serialisation(first).0 };
         let sent_ps = sum(&[now, self.hosts_ps, out.delay.0]);

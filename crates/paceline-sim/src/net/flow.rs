@@ -7,7 +7,7 @@ use paceline_proto::transport::rdma::{Receiver, Sender};
 use crate::clock::Clock;
 use crate::error::InputError;
 use crate::graph::NodeId;
-use crate::ideal;
+use crate::ideal::{self, Way};
 use crate::net::host::datagrams::Datagrams;
 use crate::net::packet::{Arena, Handle, INLINE_HOPS, INT, Kind, LAST, LONG, NONE, PINT, Packet, ROUTED, STAMP, TICKS};
 use crate::net::streams::Carries;
@@ -239,26 +239,8 @@ impl Net {
         let telemetry = self.scenario.schemes[usize::from(spec.scheme)].telemetry_bytes();
         let min_frame = if self.scenario.quirks.unpadded_data { 0 } else { framing.min_frame };
         let size = |payload: u32| (payload + framing.header + telemetry).max(min_frame) as u16;
-        let sides = |host, ports: &[u16]| ideal::path_sides(&graph, host, ports).0;
-        let (mut way, mut back) = (sides(src.host, &forth), sides(dst.host, &reverse));
-        if let Some(adapter) = &self.scenario.adapter {
-            // Time inside the hosts at both ends is like time on their links.
-            for links in [&mut way, &mut back] {
-                links.first_mut().into_iter().for_each(|link| link.delay.0 += adapter.down.0);
-                links.last_mut().into_iter().for_each(|link| link.delay.0 += adapter.up.0);
-            }
-        }
-        if self.uneven {
-            for (links, from, to) in [(&mut way, src, dst), (&mut back, dst, src)] {
-                let [from, to] = [from, to].map(|end| graph.ports_of(end.host)[usize::from(end.nic)].peer);
-                ideal::hasten(&mut self.routes, links, from, to);
-            }
-        }
-        let line = if self.spray {
-            ideal::line_rate_sprayed(spec.bytes, &framing, &way, &back)
-        } else {
-            ideal::line_rate(spec.bytes, &framing, &way, &back)
-        };
+        let [way, back] = self.ways([src, dst], [&forth, &reverse]);
+        let line = way.ideal(spec.bytes, &framing, &back);
         let mut info = FlowInfo {
             spec,
             id,
@@ -334,6 +316,7 @@ impl Net {
                 for tier in tiers {
                     self.offered[usize::from(tier)] += frames;
                 }
+                self.first_start = self.first_start.min(spec.start.0);
                 self.last_start = self.last_start.max(spec.start.0);
             }
             self.counters.started += 1;
@@ -423,6 +406,23 @@ impl Net {
         if self.first_failure.as_ref().is_none_or(|(at, first, _)| (now, id) < (*at, *first)) {
             self.first_failure = Some((now, id, crate::diagnosis::given_up(self, slot, now)));
         }
+    }
+
+    /// The ways of a flow's data and ACKs, of which these are the egress ports of one path; time inside hosts is part of them.
+    fn ways(&mut self, [src, dst]: [Address; 2], [forth, reverse]: [&[u16]; 2]) -> [Way; 2] {
+        [(src, dst, forth), (dst, src, reverse)].map(|(from, to, ports)| {
+            let mut links = ideal::path_sides(&self.graph, from.host, ports).0;
+            if let Some(adapter) = &self.scenario.adapter {
+                links.first_mut().into_iter().for_each(|link| link.delay.0 += adapter.down.0);
+                links.last_mut().into_iter().for_each(|link| link.delay.0 += adapter.up.0);
+            }
+            if !self.spray {
+                return Way::one(links);
+            }
+            let switch = |end: Address| self.graph.ports_of(end.host)[usize::from(end.nic)].peer;
+            let ends = (switch(from), switch(to));
+            Way::sprayed(links, &mut self.routes, ends, self.uneven)
+        })
     }
 
     /// The record of a flow as it stands.

@@ -157,6 +157,7 @@ impl Net {
         self.counters.add(&other.counters);
         self.traffic.iter_mut().zip(&other.traffic).for_each(|(mine, theirs)| mine.add(theirs));
         self.offered.iter_mut().zip(&other.offered).for_each(|(a, b)| *a += b);
+        self.first_start = self.first_start.min(other.first_start);
         self.last_start = self.last_start.max(other.last_start);
         self.last_end = self.last_end.max(other.last_end);
         self.timeouts += other.timeouts;

@@ -15,11 +15,11 @@ use std::sync::Arc;
 use paceline_proto::units::Time;
 
 use crate::error::InputError;
-use crate::graph::Side;
+use crate::ideal::Way;
 use crate::net::Net;
 use crate::net::streams::{MOST_PACKETS, too_many_packets};
 use crate::record::QueryRecord;
-use crate::scenario::{Framing, PathChoice, Scenario};
+use crate::scenario::{Framing, Scenario};
 use crate::workload::FlowSpec;
 use crate::workload::program::{Connections, INSTEAD_OF_OPEN, Kind, Mpi, Program};
 
@@ -146,8 +146,8 @@ struct ProgramStream {
     program: u16,
     /// Messages that have not arrived, and their least times, ps.
     under_way: VecDeque<(u32, u64)>,
-    /// Links of its way.
-    way: Box<[Side]>,
+    /// Its way.
+    way: Way,
 }
 
 /// All programs of a run.
@@ -243,7 +243,7 @@ impl Programs {
             std::collections::btree_map::Entry::Occupied(stream) => Carrier::Stream(*stream.get()),
             std::collections::btree_map::Entry::Vacant(place) => {
                 place.insert(next);
-                self.streams.push(ProgramStream { program, under_way: VecDeque::new(), way: Box::default() });
+                self.streams.push(ProgramStream { program, under_way: VecDeque::new(), way: Way::default() });
                 Carrier::NewStream(next, FlowSpec { stream: next + 1, bytes: 0, ..spec })
             }
         }
@@ -255,8 +255,8 @@ impl Programs {
     }
 
     /// A stream is opened on these links.
-    pub(crate) fn opened(&mut self, stream: u32, way: Vec<Side>) {
-        self.streams[(stream - self.first_stream) as usize].way = way.into_boxed_slice();
+    pub(crate) fn opened(&mut self, stream: u32, way: Way) {
+        self.streams[(stream - self.first_stream) as usize].way = way;
     }
 
     /// The program whose message a flow of its own is.
@@ -272,9 +272,9 @@ impl Programs {
     }
 
     /// A message is under way on a stream.
-    pub(crate) fn goes_by_stream(&mut self, stream: u32, message: u32, bytes: u64, framing: &Framing, sprayed: bool) {
+    pub(crate) fn goes_by_stream(&mut self, stream: u32, message: u32, bytes: u64, framing: &Framing) {
         let s = &mut self.streams[(stream - self.first_stream) as usize];
-        let least = crate::ideal::least_time(bytes, framing, &s.way, sprayed);
+        let least = s.way.least_time(bytes, framing);
         s.under_way.push_back((message, least));
     }
 
@@ -348,7 +348,7 @@ impl Net {
     /// # Errors
     /// More packets than a connection over RDMA can number.
     pub(crate) fn append_program(&mut self, stream: u32, message: u32, bytes: u64) -> Result<Option<u32>, InputError> {
-        let (framing, sprayed) = (self.scenario.framing, self.scenario.routing.choice == PathChoice::Spray);
+        let framing = self.scenario.framing;
         let Some((slot, packets)) = self.streams.as_ref().and_then(|s| s.sender_of(stream)) else { return Ok(None) };
         let flow = &self.flows[slot as usize];
         if !flow.alive {
@@ -358,7 +358,7 @@ impl Net {
             return Err(too_many_packets().field("workloads").value(bytes).allowed(INSTEAD_OF_OPEN));
         }
         if let Some(p) = &mut self.programs {
-            p.goes_by_stream(stream, message, bytes, &framing, sprayed);
+            p.goes_by_stream(stream, message, bytes, &framing);
         }
         Ok(Some(self.ports[flow.nic as usize].nic))
     }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use paceline_proto::rng::{Purpose, Stream};
 
-use crate::graph::{NodeId, Side};
-use crate::ideal;
+use crate::graph::NodeId;
+use crate::ideal::Way;
 use crate::net::Net;
 use crate::record::QueryRecord;
-use crate::scenario::{Framing, PathChoice, Scenario};
+use crate::scenario::{Framing, Scenario};
 use crate::workload::poisson::next_start;
 use crate::workload::rpc::{Pick, Queries, Rpc};
 use crate::workload::stream_id;
@@ -40,8 +40,8 @@ struct Client {
     done: bool,
     /// It is over: all it will ever get has come, or its connection was given up.
     closed: bool,
-    /// Links of the way to the server.
-    way: Box<[Side]>,
+    /// The way to the server.
+    way: Way,
     /// Least time of a response on the way its stream takes, ps; told by the server's end.
     response: u64,
 }
@@ -63,7 +63,6 @@ pub(crate) struct Rpcs {
     due: Vec<BinaryHeap<Reverse<(u64, u32)>>>,
     /// By workload and pair of hosts, where queries go to idle connections.
     pools: BTreeMap<(u16, NodeId, NodeId), Pool>,
-    sprayed: bool,
 }
 
 impl Rpcs {
@@ -90,7 +89,7 @@ impl Rpcs {
                     carry: 0.0,
                     done: false,
                     closed: false,
-                    way: Box::default(),
+                    way: Way::default(),
                     response: 0,
                 });
             }
@@ -100,7 +99,6 @@ impl Rpcs {
             clients,
             pools,
             due: vec![BinaryHeap::new(); nics],
-            sprayed: scenario.routing.choice == PathChoice::Spray,
         }))
     }
 
@@ -121,23 +119,18 @@ impl Rpcs {
     }
 
     /// The links that a connection's queries take.
-    pub(crate) fn set_way(&mut self, connection: u32, way: Vec<Side>) {
-        self.clients[connection as usize].way = way.into_boxed_slice();
+    pub(crate) fn set_way(&mut self, connection: u32, way: Way) {
+        self.clients[connection as usize].way = way;
     }
 
     /// The least time of a connection's responses on these links, ps, which its client must know.
-    pub(crate) fn least_response(&self, connection: u32, framing: &Framing, way: &[Side]) -> u64 {
-        self.least(self.of(connection).response, framing, way)
+    pub(crate) fn least_response(&self, connection: u32, framing: &Framing, way: &Way) -> u64 {
+        way.least_time(self.of(connection).response, framing)
     }
 
     /// A connection's client learns the least time of a response, ps.
     pub(crate) fn learn_response(&mut self, connection: u32, least: u64) {
         self.clients[connection as usize].response = least;
-    }
-
-    /// The least time of a message: alone on its way, ps.
-    fn least(&self, bytes: u64, framing: &Framing, way: &[Side]) -> u64 {
-        ideal::least_time(bytes, framing, way, self.sprayed)
     }
 
     /// What a connection shares its queries with.
@@ -160,7 +153,7 @@ impl Rpcs {
     /// A record of a query; `answered` is when its response had arrived.
     fn record(&self, connection: u32, query: Query, answered: Option<u64>, framing: &Framing) -> QueryRecord {
         let of = &self.clients[connection as usize];
-        let ideal = self.least(query.bytes, framing, &of.way).saturating_add(of.response);
+        let ideal = of.way.least_time(query.bytes, framing).saturating_add(of.response);
         let rpc = &self.workloads[usize::from(of.rpc)];
         let (client, server) = rpc.ends(connection);
         QueryRecord {

@@ -196,6 +196,7 @@ impl Net {
             port_tier,
             offered: vec![0; tiers.len()],
             tiers,
+            first_start: u64::MAX,
             last_start: 0,
             last_end: 0,
             timeouts: 0,

@@ -10,7 +10,8 @@ use paceline_proto::cc::Controller;
 use paceline_proto::transport::rdma::Acked;
 
 use crate::error::InputError;
-use crate::graph::{NodeId, Side};
+use crate::graph::NodeId;
+use crate::ideal::Way;
 use crate::net::Net;
 use crate::net::flow::Flow;
 use crate::net::packet::NONE;
@@ -179,7 +180,7 @@ fn fit(state: &StreamState, flow: &mut Flow) {
 
 impl Net {
     /// A stream's flow to host `dst` has started here on these links, of these tiers.
-    pub(crate) fn stream_started(&mut self, stream: u32, slot: u32, dst: NodeId, way: Vec<Side>, tiers: Box<[u8]>) {
+    pub(crate) fn stream_started(&mut self, stream: u32, slot: u32, dst: NodeId, way: Way, tiers: Box<[u8]>) {
         let Some(streams) = &mut self.streams else { return };
         streams.started(stream, slot, tiers);
         match (streams.carries(stream), &mut self.rpcs, &mut self.programs) {

@@ -1,5 +1,7 @@
 //! Settings that changed nothing in a run, and how one can tell.
 
+mod transports;
+
 use std::collections::BTreeSet;
 
 use paceline_proto::cc::Params;
@@ -9,8 +11,7 @@ use crate::mpi::MachineConfig;
 use crate::net::Net;
 use crate::scenario::{BufferModel, PathChoice, Scheme, Transport};
 use crate::spec::host::Rto;
-use crate::spec::run::{Interval, MeasureEnd, Stop};
-use crate::spec::scheme::proactive::FirstRtt;
+use crate::spec::run::{Interval, MeasureEnd, Stall, Stop};
 use crate::spec::scheme::{Control, Window};
 use crate::spec::switch::{Accounting, Headroom};
 use crate::spec::value::Value as _;
@@ -193,6 +194,9 @@ pub fn without_effect(spec: &Resolved, net: &Net, completed: bool) -> Vec<String
             note(settings, "nothing was lost, and nothing overtaken");
         }
         let over_tcp = || s.schemes.iter().filter(|s| matches!(s.transport, Transport::Tcp(_)));
+        if let Some(counted) = net.message_counters() {
+            transports::tcp((&spec.host.tcp, &plain.host.tcp), over_tcp(), &counted, &mut note);
+        }
         let inherits = |t: &Transport| matches!(t, Transport::Tcp(p) if p.host_cache);
         if !s.schemes.iter().any(|s| inherits(&s.transport)) {
             note("host.tcp.inherit_cwnd", "host.tcp.host_cache is false");
@@ -228,7 +232,7 @@ pub fn without_effect(spec: &Resolved, net: &Net, completed: bool) -> Vec<String
         }
     }
     for (name, scheme) in &spec.schemes {
-        first_rtt(name, &scheme.cc, &mut note);
+        transports::unused(name, &scheme.cc, net, completed, &mut note);
         unmarked(name, &scheme.cc, net, &mut note);
     }
     if messages {
@@ -246,11 +250,6 @@ pub fn without_effect(spec: &Resolved, net: &Net, completed: bool) -> Vec<String
         note("switch.scheduler", "ports that trim or shape credits have an order of their own");
     } else if is_of_one_class(spec, net) {
         note("switch.scheduler", "all packets are of one class");
-    }
-    let express = s.schemes.iter().find(|s| matches!(s.transport, Transport::ExpressPass { .. }));
-    if let (Some(scheme), Some(0)) = (express, net.message_counters().map(|c| c.blind_stops)) {
-        let why = "no credit stop was sent before the round trip was known";
-        note(&format!("schemes.{}.credit_stop_timeout", scheme.name), why);
     }
     if !messages {
         timeouts(spec, net, &mut note);
@@ -274,7 +273,7 @@ pub fn without_effect(spec: &Resolved, net: &Net, completed: bool) -> Vec<String
     } else {
         note("routing.reroute_after, quirks.link_down", "no link fails (failures)");
     }
-    ends(spec, net, completed, &mut note);
+    ends(spec, &plain, net, completed, &mut note);
     series(spec, net, &mut note);
     if s.records.queues == crate::scenario::QueueRecords::Off && !spec.records.series.ports.is_empty() {
         note("records.queues", "off: series of ports are sampled, histograms are not kept");
@@ -288,7 +287,7 @@ fn those(settings: &[(&str, bool)]) -> String {
 }
 
 /// Instants after everything.
-fn ends(spec: &Resolved, net: &Net, completed: bool, note: &mut impl FnMut(&str, &str)) {
+fn ends(spec: &Resolved, plain: &Resolved, net: &Net, completed: bool, note: &mut impl FnMut(&str, &str)) {
     // Without an end of their own arrivals go on until the run stops.
     let ends_by_itself = |kind: &WorkloadKind| match kind {
         WorkloadKind::Poisson(w) => w.end.is_some() || w.duration.is_some(),
@@ -301,7 +300,16 @@ fn ends(spec: &Resolved, net: &Net, completed: bool, note: &mut impl FnMut(&str,
     if spec.run.stop != Stop::Completed && completed && spec.workloads.iter().all(|w| ends_by_itself(&w.kind)) {
         note("run.stop", &format!("the run ended before, with its last flow, at {}", Time(net.last_end)));
     }
+    if let (Stall::After(given), Stall::After(usual)) = (&spec.run.stall, &plain.run.stall)
+        && completed
+        && given <= usual
+    {
+        note("run.stall", "the run never stood still for so long");
+    }
     let open = net.scenario.rpcs.is_empty() && net.scenario.programs.is_empty();
+    if open && spec.run.warmup.0 <= net.first_start {
+        note("run.warmup", "no flow started before it was over");
+    }
     if let MeasureEnd::At(end) = spec.run.measure_end
         && open
         && completed
@@ -466,30 +474,6 @@ fn unmarked(name: &str, cc: &Control, net: &Net, note: &mut impl FnMut(&str, &st
     let unused = cc.fields().into_iter().filter(|field| *field != "window");
     let fields: Vec<String> = unused.map(|field| format!("schemes.{name}.{field}")).collect();
     note(&fields.join(", "), "no packet was marked");
-}
-
-/// Settings that mean something only with another `first_rtt`.
-fn first_rtt(name: &str, cc: &Control, note: &mut impl FnMut(&str, &str)) {
-    let Some(first) = cc.first_rtt() else { return };
-    let unused: &[&str] = match (cc, first) {
-        (Control::ExpressPass(_), FirstRtt::Wait) => &[
-            "first_bytes",
-            "stop",
-            "repair",
-            "resend_open",
-            "request_in_probe",
-            "rto_unscheduled",
-            "rto_scheduled",
-            "late_repair",
-        ],
-        (Control::ExpressPass(_), FirstRtt::Aeolus) => &["rto_unscheduled", "rto_scheduled", "late_repair"],
-        (Control::ExpressPass(_), FirstRtt::Burst) => &["request_in_probe"],
-        (Control::Ndp(_), FirstRtt::Burst) => &["verdict_delay", "pull_missing"],
-        (Control::Homa(_), FirstRtt::Burst) => &["resend_open"],
-        _ => return,
-    };
-    let fields: Vec<String> = unused.iter().map(|field| format!("schemes.{name}.{field}")).collect();
-    note(&fields.join(", "), &format!("schemes.{name}.first_rtt is {}", first.text().unwrap_or_default()));
 }
 
 /// RDMA's timeouts.

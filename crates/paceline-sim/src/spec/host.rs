@@ -199,15 +199,15 @@ section! {
 }
 
 impl Host {
-    /// What lies between transports and links; `notified`: switches notify.
-    pub fn adapter(&self, notified: bool, exempt_syn: bool) -> Option<scenario::Adapter> {
-        let (a, q) = (&self.adapter, &self.qcn);
+    /// What lies between transports and links, which switches may notify.
+    pub fn adapter(&self, switches: &super::switch::Qcn) -> Option<scenario::Adapter> {
+        let (a, q, notified) = (&self.adapter, &self.qcn, switches.enabled);
         a.enabled.then(|| scenario::Adapter {
             buffer: a.buffer,
             down: Duration(a.tx_delay.0 + a.delay.0),
             up: Duration(a.delay.0 + a.rx_delay.0),
             to_window: notified && q.reaction == Reaction::Window,
-            exempt_syn,
+            exempt_syn: notified && switches.exempt_syn,
             limiter: (notified && q.reaction == Reaction::Limiter).then(|| qcn::ReactionPointParams {
                 timer: q.timer,
                 byte_limit: q.byte_limit.0,

@@ -95,6 +95,8 @@ pub struct Counters {
     pub spurious_timeouts: u64,
     /// Probes of a closed window.
     pub window_probes: u64,
+    /// Largest congestion window, bytes.
+    pub largest_window: u64,
 }
 
 /// A first timeout that may yet be undone.
@@ -425,6 +427,7 @@ impl Connection {
     pub(super) fn apply_limits(&mut self, cx: Context<'_>) {
         let limits = self.cc.limits(cx.cc);
         self.cwnd = limits.cwnd.max(u64::from(cx.tcp.min_window.max(1)) * cx.mss());
+        self.counters.largest_window = self.counters.largest_window.max(self.cwnd);
         self.rate = limits.rate;
     }
 
@@ -491,6 +494,11 @@ impl Connection {
     /// Bytes the peer has acknowledged.
     pub fn acknowledged(&self) -> u64 {
         self.tx.una.min(self.tx.end).saturating_sub(ISS + 1)
+    }
+
+    /// Whether it began with what an earlier connection to the peer had left.
+    pub fn inherits(&self) -> bool {
+        self.cache.is_some()
     }
 
     /// Its counters.

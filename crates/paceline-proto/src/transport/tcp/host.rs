@@ -198,6 +198,8 @@ fn counted(connection: &Connection) -> Counters {
         fast_retransmits: c.fast_retransmits,
         ignored_duplicates: c.ignored_duplicates,
         ecn_reductions: c.ecn_reductions,
+        inherited: u64::from(connection.inherits()),
+        largest_window: c.largest_window,
         ..Counters::default()
     }
 }

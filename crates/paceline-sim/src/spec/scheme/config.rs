@@ -72,6 +72,11 @@ pub(super) trait Settings {
 }
 
 impl Control {
+    /// What `cc` says.
+    pub fn name(&self) -> &'static str {
+        self.word()
+    }
+
     /// Names of its settings.
     pub fn fields(&self) -> Vec<&'static str> {
         let mut values = Vec::new();

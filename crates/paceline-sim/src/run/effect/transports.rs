@@ -1,0 +1,118 @@
+//! Settings of transports that answer, grant, pull or credit, of which nothing came.
+
+use paceline_proto::transport::message::Counters;
+use paceline_proto::units::Duration;
+
+use super::{PLAIN, those};
+use crate::net::Net;
+use crate::scenario::{Scheme, Transport};
+use crate::spec::parse;
+use crate::spec::scheme::Control;
+use crate::spec::scheme::proactive::FirstRtt;
+use crate::spec::tcp::Tcp;
+use crate::spec::value::Value as _;
+
+/// Of one scheme, by its name.
+pub(super) fn unused(name: &str, cc: &Control, net: &Net, completed: bool, note: &mut impl FnMut(&str, &str)) {
+    let Some(counted) = net.message_counters() else { return };
+    other_first_rtt(name, cc, note);
+    repair(name, cc, net, &counted, completed, note);
+    if matches!(cc, Control::ExpressPass(_)) && counted.blind_stops == 0 {
+        note(&of(name, &["credit_stop_timeout"]), "no credit stop was sent before the round trip was known");
+    }
+}
+
+fn of(name: &str, fields: &[&str]) -> String {
+    fields.iter().map(|field| format!("schemes.{name}.{field}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Settings that mean something only with another `first_rtt`.
+fn other_first_rtt(name: &str, cc: &Control, note: &mut impl FnMut(&str, &str)) {
+    let Some(first) = cc.first_rtt() else { return };
+    let fields: &[&str] = match (cc, first) {
+        (Control::ExpressPass(_), FirstRtt::Wait) => &[
+            "first_bytes",
+            "stop",
+            "repair",
+            "resend_open",
+            "request_in_probe",
+            "rto_unscheduled",
+            "rto_scheduled",
+            "late_repair",
+        ],
+        (Control::ExpressPass(_), FirstRtt::Aeolus) => &["rto_unscheduled", "rto_scheduled", "late_repair"],
+        (Control::ExpressPass(_), FirstRtt::Burst) => &["request_in_probe"],
+        (Control::Ndp(_), FirstRtt::Burst) => &["verdict_delay", "pull_missing"],
+        (Control::Homa(_), FirstRtt::Burst) => &["resend_open"],
+        _ => return,
+    };
+    note(&of(name, fields), &format!("schemes.{name}.first_rtt is {}", first.text().unwrap_or_default()));
+}
+
+/// Timeouts that did not run out, and what is done about losses that there were not.
+fn repair(name: &str, cc: &Control, net: &Net, counted: &Counters, completed: bool, note: &mut impl FnMut(&str, &str)) {
+    let c = &net.counters;
+    let lost = c.drops_buffer + c.drops_wire + c.drops_link_down + c.data_trimmed + c.returned;
+    let whole = completed && lost + counted.again + counted.timeouts == 0;
+    // A timer no longer than the default did not run out, so neither would the default have.
+    let Some(usual) = with_defaults(cc) else { return };
+    let quiet = |pairs: &[(&str, Duration, Duration)]| {
+        let fields: Vec<_> = pairs.iter().map(|(field, given, usual)| (of(name, &[field]), given <= usual)).collect();
+        those(&fields.iter().map(|(field, named)| (field.as_str(), *named)).collect::<Vec<_>>())
+    };
+    let (timers, of_losses) = match (cc, &usual) {
+        (Control::Homa(given), Control::Homa(usual)) => (
+            quiet(&[
+                ("resend_timeout", given.resend_timeout, usual.resend_timeout),
+                ("sender_timeout", given.sender_timeout, usual.sender_timeout),
+                ("done_timeout", given.done_timeout, usual.done_timeout),
+            ]),
+            of(name, &["resend_packets", "one_resend_per_peer", "repair"]),
+        ),
+        (Control::Ndp(given), Control::Ndp(usual)) => {
+            (quiet(&[("rto", given.rto, usual.rto)]), of(name, &["returned_ack_share", "repair"]))
+        }
+        (Control::ExpressPass(given), Control::ExpressPass(usual)) => (
+            quiet(&[("credit_timeout", given.credit_timeout, usual.credit_timeout)]),
+            of(name, if given.first_rtt == FirstRtt::Wait { &[] } else { &["repair"] }),
+        ),
+        _ => return,
+    };
+    if counted.timeouts == 0 {
+        note(&timers, "no timeout ran out");
+    }
+    if whole {
+        note(&of_losses, "nothing was lost");
+    }
+}
+
+/// The same transport with the defaults for its `first_rtt`.
+fn with_defaults(cc: &Control) -> Option<Control> {
+    let first = cc.first_rtt()?.text()?;
+    let scheme = format!("schemes.s={{ cc = '{}', first_rtt = {first} }}", cc.name());
+    let spec = parse(PLAIN, "defaults", &[scheme, "switch.pfc.enabled=false".to_string()]).ok()?;
+    spec.schemes.first().map(|(_, scheme)| scheme.cc.clone())
+}
+
+/// Of the TCP stack: buffers that no window came near, and a cache that nobody found anything in.
+pub(super) fn tcp<'a>(
+    (given, usual): (&Tcp, &Tcp),
+    schemes: impl Iterator<Item = &'a Scheme>,
+    counted: &Counters,
+    note: &mut impl FnMut(&str, &str),
+) {
+    // Half a buffer is what slow-start thresholds are kept from (`host.tcp.host_cache`).
+    let roomy = |given: u64, usual: u64| counted.largest_window.saturating_mul(2) <= given.min(usual);
+    let settings = those(&[
+        ("host.tcp.send_buffer, host.tcp.send_buffer_max", roomy(given.send_buffer.0, usual.send_buffer.0)),
+        ("host.tcp.receive_buffer, host.tcp.receive_buffer_max", roomy(given.receive_buffer.0, usual.receive_buffer.0)),
+    ]);
+    note(&settings, "no window came near it");
+    let caches = |s: &Scheme| matches!(&s.transport, Transport::Tcp(p) if p.host_cache);
+    if schemes.into_iter().any(caches) && counted.inherited == 0 {
+        note(
+            "host.tcp.host_cache, host.tcp.inherit_cwnd",
+            "no connection found what an earlier one to the same host had left",
+        );
+    }
+}
