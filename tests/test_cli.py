@@ -13,7 +13,7 @@ import pytest
 from paceline import _native, bench
 from processes import run_module
 
-COMMANDS = ["run", "report", "hpcc", "htsim", "check", "explain", "init", "list", "bench", "reproduce", "sweep"]
+COMMANDS = ["run", "report", "diff", "hpcc", "htsim", "check", "explain", "init", "list", "bench", "reproduce", "sweep"]
 COMMANDS += ["size-buffers", "mpi"]
 
 

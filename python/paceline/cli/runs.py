@@ -1,13 +1,13 @@
-"""``paceline run`` and ``paceline report``."""
+"""``paceline run``, ``paceline report`` and ``paceline diff``."""
 
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
 import typer
 
-from paceline.cli.endings import command, raise_unless_ended, tell_summary
-from paceline.errors import plain
-from paceline.options import Baseline, JsonErrors, Overrides, Progress, Quiet, ScenarioFile, Side, naming
+from paceline.cli.endings import command, print_json, raise_unless_ended, tell_summary
+from paceline.errors import ExitCode, plain
+from paceline.options import AsJson, Baseline, JsonErrors, Overrides, Progress, Quiet, ScenarioFile, Side, naming
 from paceline.progress import Mode
 
 
@@ -212,3 +212,33 @@ def report(
             print(lost.plain())
         print(tables.figures_table(runs, side))
         print(plain(str(page)))
+
+
+def diff(
+    first: Annotated[
+        Path, typer.Argument(readable=False, metavar="DIR", show_default=False, help="Result folder of a run.")
+    ],
+    second: Annotated[
+        Path, typer.Argument(readable=False, metavar="DIR", show_default=False, help="That of another one.")
+    ],
+    as_json: AsJson = False,
+    _json_errors: JsonErrors = False,
+) -> int:
+    """Tells whether two runs are the same, and what differs.
+
+    Compares settings, and all that was simulated. Exits with 0 when that is the same to the last picosecond, else with 1.
+
+    \b
+    Examples:
+      paceline diff results/incast /from/a/colleague/incast
+      paceline diff results/eta95 results/eta99 --json
+    """
+    from paceline.differences import compare
+    from paceline.results import Results
+
+    found = compare(Results.load(first), Results.load(second))
+    if as_json:
+        print_json(found.as_json())
+    else:
+        print(plain(found.text(), lines=True), end="")
+    return ExitCode.OK if found.equal else ExitCode.FAILURE

@@ -1,0 +1,246 @@
+"""What differs between two runs: what they were told, and what was simulated."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paceline.analysis import nearest_rank
+from paceline.results import Columns, Results
+from paceline.tables import QS, Cell, Table
+from paceline.words import many
+
+NAMES = ("flows", "queries", "ranks", "queues", "links", "pauses", "saturation", "series")
+"""Tables that are compared; all of them hold simulated quantities only."""
+_FLOW = ("src", "dst", "size_bytes", "start_ps")
+"""What makes two flows of two runs the same piece of work."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A field of the resolved scenarios that differs; None where a scenario does not have it."""
+
+    field: str
+    first: Any
+    second: Any
+
+
+@dataclass(frozen=True)
+class Rows:
+    """How far a table is the same in both runs."""
+
+    table: str
+    first_rows: int
+    second_rows: int
+    different_rows: int | None
+    """None where one run has more rows: they cannot be paired."""
+    columns: tuple[str, ...]
+    """Those that differ in some row; none where rows cannot be paired."""
+    row: int | None = None
+    """The first row that differs, counted from 0, with its first column that does, and the values there.
+
+    None where none does, or one table is the beginning of the other.
+    """
+    column: str | None = None
+    first: str | None = None
+    second: str | None = None
+
+    @property
+    def equal(self) -> bool:
+        """Whether all rows are."""
+        return self.different_rows == 0
+
+
+@dataclass(frozen=True)
+class Flows:
+    """Flows with the same source, destination, size and start in both runs, finished in both."""
+
+    same_work: int
+    equal: int
+    longer: int
+    """FCT at the sender longer in the second run."""
+    shorter: int
+    ratio_p5: float
+    """Percentiles, by nearest rank, of FCT in the second over FCT in the first."""
+    ratio_p50: float
+    ratio_p95: float
+
+
+@dataclass(frozen=True)
+class Differences:
+    """All that differs between two runs."""
+
+    names: tuple[str, str]
+    settings: tuple[Setting, ...] | None
+    """None where a folder has no scenario that can be read."""
+    versions: tuple[str, str] | None
+    """Version and revision of Paceline, if not the same."""
+    states: tuple[str, str]
+    """How far the runs have come."""
+    rows: tuple[Rows, ...]
+    flows: Flows | None
+    """None without any such flow."""
+
+    @property
+    def equal(self) -> bool:
+        """Whether everything that was simulated is the same."""
+        return self.states[0] == self.states[1] and all(table.equal for table in self.rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        return {"equal": self.equal, **asdict(self), "rows": [{**asdict(r), "equal": r.equal} for r in self.rows]}
+
+    def text(self) -> str:
+        """For people."""
+        a, b = self.names
+        said = []
+        if self.settings is None:
+            said.append("Settings cannot be compared: no scenario.toml that can be read\n")
+        elif self.settings:
+            said.append(
+                _table("Settings that differ", ("Setting", a, b), ((s.field, s.first, s.second) for s in self.settings))
+            )
+        if self.versions:
+            said.append(f"Made by Paceline {self.versions[0]} and {self.versions[1]}\n")
+        if self.states[0] != self.states[1]:
+            said.append(f"{a} is {self.states[0]}, {b} {self.states[1]}\n")
+        if self.equal:
+            held = ", ".join(f"{r.first_rows:,} in {r.table}" for r in self.rows if r.first_rows)
+            said.append(f"Simulated the same: every row ({held or 'there is none'})\n")
+            return "\n".join(said)
+        there = (r for r in self.rows if r.first_rows or r.second_rows)
+        rows = ((r.table, _extent(r), ", ".join(r.columns), _first(r)) for r in there)
+        said.append(_table("What was simulated", ("Table", "Rows that differ", "In", "The first"), rows))
+        if self.flows:
+            f = self.flows
+            same = "of the same source, destination, size and start"
+            ways = f"equal for {f.equal:,}, longer in {b} for {f.longer:,}, shorter for {f.shorter:,}"
+            ratios = f"p5 {f.ratio_p5:.3f}, median {f.ratio_p50:.3f}, p95 {f.ratio_p95:.3f}"
+            said.append(
+                f"{many(f.same_work, 'finished flow')} {same}: FCTs at the sender are {ways}\n{b} over {a}: {ratios}\n"
+            )
+        return "\n".join(said)
+
+
+def compare(first: Results, second: Results) -> Differences:
+    """Compares two runs.
+
+    Raises :class:`paceline.ResultsError` where a table is malformed, or missing although the run ended and wrote it.
+    """
+    both = (first, second)
+    scenarios = [_scenario(run) for run in both]
+    known = [fields for fields in scenarios if fields is not None]
+    versions = [f"{run.summary['version']} ({str(run.summary['git'] or 'no revision')[:12]})" for run in both]
+    found = [tuple(getattr(run, name) for run in both) for name in NAMES]
+    return Differences(
+        names=_names(first, second),
+        settings=tuple(_settings(*known)) if len(known) == len(both) else None,
+        versions=(versions[0], versions[1]) if versions[0] != versions[1] else None,
+        states=(first.status, second.status),
+        rows=tuple(_rows(name, a, b) for name, (a, b) in zip(NAMES, found, strict=True)),
+        flows=_flows(first.flows, second.flows),
+    )
+
+
+def _names(first: Results, second: Results) -> tuple[str, str]:
+    """Names of the runs; of their folders where they have the same."""
+    a, b = first.name, second.name
+    return (a, b) if a != b else (str(first.path), str(second.path))
+
+
+def _scenario(run: Results) -> dict[str, Any] | None:
+    text = run.scenario_toml
+    if text is None:
+        return None
+    try:
+        return dict(_fields(tomllib.loads(text), ""))
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _fields(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """All fields below a value, dotted; those of an array by their places."""
+    nested = isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, dict) for item in value))
+    if not nested:
+        yield path, value
+        return
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, item in items:
+        yield from _fields(item, f"{path}.{key}" if path else str(key))
+
+
+def _settings(first: dict[str, Any], second: dict[str, Any]) -> Iterator[Setting]:
+    for field in [*first, *(field for field in second if field not in first)]:
+        a, b = first.get(field), second.get(field)
+        # 1 and true are equal to Python.
+        if a != b or type(a) is not type(b):
+            yield Setting(field, a, b)
+
+
+def _rows(name: str, first: Columns, second: Columns) -> Rows:
+    held = min(first.rows, second.rows)
+    unlike = {column: _unlike(first[column][:held], second[column][:held]) for column in first if column in second}
+    differ = np.logical_or.reduce([np.zeros(held, dtype=bool), *unlike.values()])
+    paired = first.rows == second.rows
+    rows = Rows(
+        name,
+        first.rows,
+        second.rows,
+        int(np.count_nonzero(differ)) if paired else None,
+        tuple(column for column, where in unlike.items() if where.any()) if paired else (),
+    )
+    if not differ.any():
+        return rows
+    row = int(np.argmax(differ))
+    column = next(column for column, where in unlike.items() if where[row])
+    return replace(rows, row=row, column=column, first=str(first[column][row]), second=str(second[column][row]))
+
+
+def _unlike(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.bool_]:
+    unlike: NDArray[np.bool_] = a != b
+    if a.dtype.kind == b.dtype.kind == "f":
+        # An empty cell is as good as another.
+        unlike &= ~(np.isnan(a) & np.isnan(b))
+    return unlike
+
+
+def _flows(first: Columns, second: Columns) -> Flows | None:
+    """Matched by their places: flows are numbered in the order of their starts."""
+    held = min(first.rows, second.rows)
+    if not held:
+        return None
+    same = np.logical_and.reduce([first.codes(column)[:held] == second.codes(column)[:held] for column in _FLOW])
+    a, b = (table.codes("fct_sender_ps")[:held] for table in (first, second))
+    same &= (a > 0) & (b > 0)
+    if not same.any():
+        return None
+    a, b = a[same].astype(np.int64), b[same].astype(np.int64)
+    low, middle, high = (float(nearest_rank(b / a, q)) for q in (5, QS[0], QS[1]))
+    counts = [int(np.count_nonzero(way)) for way in (a == b, b > a, b < a)]
+    return Flows(len(a), counts[0], counts[1], counts[2], low, middle, high)
+
+
+def _table(caption: str, head: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:
+    cells = [tuple(Cell(_shown(value)) for value in row) for row in rows]
+    return Table(caption, head, cells, prose=True).plain()
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "–"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _extent(rows: Rows) -> str:
+    if rows.different_rows is None:
+        return f"there are {rows.first_rows:,} and {rows.second_rows:,}"
+    return f"{f'{rows.different_rows:,}' if rows.different_rows else 'none'} of {rows.first_rows:,}"
+
+
+def _first(rows: Rows) -> str:
+    return "" if rows.row is None else f"row {rows.row:,}: {rows.column} {rows.first} and {rows.second}"
