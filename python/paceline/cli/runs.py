@@ -226,7 +226,8 @@ def diff(
 ) -> int:
     """Tells whether two runs are the same, and what differs.
 
-    Compares settings, and all that was simulated. Exits with 0 when that is the same to the last picosecond, else with 1.
+    Compares settings, and all that was simulated. Exits with 0 when that is the same to the
+    last picosecond, else with 1.
 
     \b
     Examples:
