@@ -98,8 +98,8 @@ def test_a_signal_asks_the_engine_to_stop_and_is_handled_as_before_afterwards(
     paceline, engine, scenario, monkeypatch, number
 ):
     answers = []
-    snapshot = dict.fromkeys(("sim_ps", "flows_started", "flows_done", "hops", "wall_s"), 0)
-    snapshot |= {"end_ps": None, "flows_total": None}
+    snapshot = dict.fromkeys(("sim_ps", "flows_started", "flows_done", "steps_done", "hops", "wall_s"), 0)
+    snapshot |= {"end_ps": None, "flows_total": None, "steps_total": None}
 
     def run(*arguments):
         answers.append(arguments[-2](snapshot))

@@ -10,7 +10,7 @@ from paceline.progress import Mode
 
 def snapshot(**changed):
     start = {"sim_ps": 0, "end_ps": None, "flows_started": 0, "flows_done": 0, "flows_total": None}
-    return {**start, "hops": 0, "wall_s": 0.0, **changed}
+    return {**start, "steps_done": 0, "steps_total": None, "hops": 0, "wall_s": 0.0, **changed}
 
 
 class Terminal(io.StringIO):
@@ -26,6 +26,8 @@ class Terminal(io.StringIO):
         ({"flows_total": 8, "flows_done": 4}, 0.5),
         # An end time far off must not hide that the flows are nearly through.
         ({"end_ps": 10**14, "sim_ps": 10**9, "flows_total": 10, "flows_done": 9}, 0.9),
+        # Nor that a program is: ETAs of a minute's run were hundreds of hours.
+        ({"end_ps": 10**14, "sim_ps": 10**9, "steps_total": 4, "steps_done": 1}, 0.25),
         ({"end_ps": 100, "sim_ps": 101}, 1.0),
     ],
 )

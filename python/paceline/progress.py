@@ -29,6 +29,10 @@ class Snapshot(TypedDict):
     """Flows finished or failed."""
     flows_total: int | None
     """Flows there will be; ``None`` for an open-ended workload."""
+    steps_done: int
+    """Steps of programs that are over: operations that pass messages or compute, queries."""
+    steps_total: int | None
+    """Those there will be; ``None`` where that is not known or other workloads go on beside the programs."""
     hops: int
     """Packet hops so far, data and control."""
     wall_s: float
@@ -89,6 +93,8 @@ def fraction(snapshot: Snapshot) -> float | None:
         shares.append(snapshot["sim_ps"] / snapshot["end_ps"])
     if snapshot["flows_total"]:
         shares.append(snapshot["flows_done"] / snapshot["flows_total"])
+    if snapshot["steps_total"]:
+        shares.append(snapshot["steps_done"] / snapshot["steps_total"])
     return min(1.0, max(shares)) if shares else None
 
 

@@ -73,6 +73,8 @@ pub fn run(
                 flows_started: s.engine.started,
                 flows_done: s.engine.ended,
                 flows_total: s.flows_total,
+                steps_done: s.engine.steps,
+                steps_total: s.steps_total,
                 hops: s.engine.hops,
             })
         })
@@ -190,6 +192,7 @@ pub fn hpcc(
                 flows_done: p.ended,
                 flows_total: Some(total),
                 hops: p.hops,
+                ..Snapshot::default()
             })
         })?;
         Ok((summary, warnings))

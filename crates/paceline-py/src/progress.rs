@@ -21,6 +21,10 @@ pub struct Snapshot {
     pub flows_done: u64,
     /// Flows there will be; `None` when the workload is open-ended.
     pub flows_total: Option<u64>,
+    /// Steps of programs that are over: operations that pass messages or compute, queries.
+    pub steps_done: u64,
+    /// Those there will be; `None` where that is not known or other workloads go on beside the programs.
+    pub steps_total: Option<u64>,
     /// Packet hops forwarded so far, data and control.
     pub hops: u64,
 }
@@ -75,6 +79,8 @@ fn call(callback: &Bound<'_, PyAny>, snapshot: &Snapshot, wall_s: f64) -> PyResu
     dict.set_item("flows_started", snapshot.flows_started)?;
     dict.set_item("flows_done", snapshot.flows_done)?;
     dict.set_item("flows_total", snapshot.flows_total)?;
+    dict.set_item("steps_done", snapshot.steps_done)?;
+    dict.set_item("steps_total", snapshot.steps_total)?;
     dict.set_item("hops", snapshot.hops)?;
     dict.set_item("wall_s", wall_s)?;
     callback.call1((dict,))?.is_truthy()

@@ -48,6 +48,8 @@ pub struct Progress {
     pub ended: u64,
     /// Packets that crossed a link.
     pub hops: u64,
+    /// Steps of programs that are over ([`crate::workload::program::Program::steps`]).
+    pub steps: u64,
 }
 
 /// Who watches a run. Called between events, never inside one.
@@ -88,5 +90,6 @@ fn report(net: &mut crate::net::Net, observer: &mut dyn Observer) {
 /// How far a run is at `now`.
 fn progress(net: &crate::net::Net, now: u64) -> Progress {
     let (c, (data, control)) = (net.counters(), net.hops());
-    Progress { now, started: c.started, ended: c.finished + c.failed, hops: data + control }
+    let steps = net.programs.as_ref().map_or(0, |p| p.steps_done());
+    Progress { now, started: c.started, ended: c.finished + c.failed, hops: data + control, steps }
 }

@@ -41,6 +41,7 @@ use crate::results::flow_file::FlowFile;
 use crate::results::query_file::{self, QueryFile};
 use crate::results::{Folder, Hold, Summary, is_replaced, mpi, tables};
 use crate::spec::{Resolved, lint};
+use crate::workload::program::Program;
 
 /// What is asked for.
 #[derive(Debug)]
@@ -72,6 +73,12 @@ fn refuse_warnings(spec: &Resolved, warnings: &[String]) -> Result<(), InputErro
     }
     let error = spec.error("run.strict", &warnings.join("; "));
     Err(error.value("true").allowed("a scenario without warnings"))
+}
+
+/// Steps of all programs, where nothing but programs makes a run as long as it is.
+fn steps_total(spec: &Resolved, programs: &[Arc<Program>]) -> Option<u64> {
+    let alone = programs.len() == spec.workloads.len();
+    alone.then(|| programs.iter().map(|p| p.steps()).sum()).flatten()
 }
 
 /// [`run`], which leaves the folder to nobody else until the caller has read what it needs, or added to it.
@@ -108,7 +115,8 @@ pub fn run_and_hold(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) 
     let bin = folder.path().join("queries.bin");
     let asks = has_queries(&scenario);
     let queries = if asks { Some(QueryFile::create(&bin)?) } else { None };
-    let mut watcher = Watcher { flows, queries, watch, began: now, flushed: now, end, flows_total, error: None };
+    let (began, flushed, steps_total) = (now, now, steps_total(&spec, &scenario.programs));
+    let mut watcher = Watcher { flows, queries, watch, began, flushed, end, flows_total, steps_total, error: None };
     let cpu_before = cpu_seconds();
     let (ending, now_ps) = ready.engine.run(&mut watcher)?;
     summary.machine.cpu_s = cpu_seconds() - cpu_before + ready.engine.others_cpu_s();

@@ -227,7 +227,7 @@ impl<'a> Driver<'a> {
             progress += s.progress;
             hops += s.hops;
         }
-        self.seen = Progress { now: self.now, started, ended, hops: self.seen.hops.max(hops) };
+        self.seen = Progress { now: self.now, started, ended, hops: self.seen.hops.max(hops), steps: 0 };
         if quit {
             return Verdict::Interrupted;
         }

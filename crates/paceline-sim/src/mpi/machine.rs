@@ -263,6 +263,22 @@ impl Machine {
         self.ranks[rank as usize].finished
     }
 
+    /// Operations of all ranks that are over; of a block that is under way those of it.
+    pub fn operations_done(&self) -> u64 {
+        let of_rank = |rank: u32| {
+            let state = &self.ranks[rank as usize];
+            if !state.begun {
+                return 0;
+            }
+            let Some(part) = self.program.ranks()[rank as usize].parts().get(state.part) else {
+                return self.program.totals_of(rank).operations;
+            };
+            let block = self.program.ranks()[rank as usize].blocks()[part.block as usize].ops().len() as u32;
+            u64::from(self.base(rank) - self.program.first(rank) + block - state.left)
+        };
+        (0..self.program.len()).map(of_rank).sum()
+    }
+
     /// The program that runs.
     pub fn program(&self) -> &Arc<Program> {
         &self.program

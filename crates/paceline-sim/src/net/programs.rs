@@ -286,6 +286,15 @@ impl Programs {
         })
     }
 
+    /// Steps of programs that are over; of scatter/gather, that have come in.
+    pub(crate) fn steps_done(&self) -> u64 {
+        let of_program = |r: &Running| match &r.machine {
+            Machine::ScatterGather(m) => u64::from(m.issued()),
+            Machine::Mpi(m) => m.operations_done(),
+        };
+        self.all.iter().map(of_program).sum()
+    }
+
     /// Queries that have come in.
     pub(crate) fn issued(&self) -> u64 {
         self.all.iter().map(|r| r.machine.issued()).sum()

@@ -16,6 +16,8 @@ pub struct Snapshot {
     pub end: Option<u64>,
     /// Flows there will be, where known.
     pub flows_total: Option<u64>,
+    /// Steps of programs there will be, where that is known and there is nothing else to wait for.
+    pub steps_total: Option<u64>,
     /// Wall seconds since the event loop began.
     pub wall_s: f64,
 }
@@ -29,6 +31,7 @@ pub(super) struct Watcher<'a> {
     pub(super) flushed: Instant,
     pub(super) end: Option<u64>,
     pub(super) flows_total: Option<u64>,
+    pub(super) steps_total: Option<u64>,
     pub(super) error: Option<std::io::Error>,
 }
 
@@ -53,6 +56,7 @@ impl Observer for Watcher<'_> {
             }
         }
         let wall_s = now.duration_since(self.began).as_secs_f64();
-        (self.watch)(&Snapshot { engine: *progress, end: self.end, flows_total: self.flows_total, wall_s })
+        let Self { end, flows_total, steps_total, .. } = *self;
+        (self.watch)(&Snapshot { engine: *progress, end, flows_total, steps_total, wall_s })
     }
 }

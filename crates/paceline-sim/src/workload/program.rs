@@ -53,6 +53,14 @@ impl Program {
     pub fn asks(&self) -> bool {
         matches!(self.kind, Kind::ScatterGather(_))
     }
+
+    /// How much it has to do, where that is known: operations of all ranks, or queries.
+    pub fn steps(&self) -> Option<u64> {
+        match &self.kind {
+            Kind::ScatterGather(w) => w.count,
+            Kind::Mpi(w) => Some(w.program.totals().operations),
+        }
+    }
 }
 
 /// One scatter/gather workload.

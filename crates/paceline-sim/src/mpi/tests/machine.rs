@@ -279,5 +279,9 @@ proptest! {
     fn any_program_finishes_or_is_explained(program in super::any_program(), delays in prop::collection::vec(0..5_000u64, 1..9)) {
         let machine = carry(&Arc::new(program), &delays);
         prop_assert_eq!(machine.finished().is_some(), machine.stuck().is_none());
+        // All that is shown of a long program's progress: it comes to its end with the program, and not before.
+        let all = machine.program().totals().operations;
+        prop_assert!(machine.operations_done() <= all);
+        prop_assert!(machine.operations_done() == all || machine.finished().is_none());
     }
 }

@@ -96,6 +96,11 @@ impl Machine {
         self.ranks.finish_of(rank)
     }
 
+    /// Operations that are over.
+    pub fn operations_done(&self) -> u64 {
+        self.ranks.operations_done()
+    }
+
     /// Messages that arrived and were never received.
     pub fn unreceived(&self) -> u64 {
         self.ranks.unreceived()
