@@ -208,9 +208,9 @@ fn same_ports(graph: &Graph, small: &Graph, nodes: &[NodeId], ports: &[PortNo], 
     let place = |node: NodeId| nodes.iter().position(|n| *n == node).unwrap_or(0) as NodeId;
     let hop = |(port, at): (&PortNo, &NodeId)| {
         let real = &graph.ports_of(*at)[*port as usize];
-        let real_back = &graph.ports_of(real.peer)[real.peer_port as usize];
+        let real_back = graph.opposite(real);
         let alike = small.ports_of(place(*at)).iter().position(|p| {
-            let back = &small.ports_of(p.peer)[p.peer_port as usize];
+            let back = small.opposite(p);
             p.peer == place(real.peer)
                 && (p.rate, p.delay, back.rate, back.delay) == (real.rate, real.delay, real_back.rate, real_back.delay)
                 && p.error_rate.to_bits() == real.error_rate.to_bits()

@@ -187,10 +187,9 @@ impl Windows {
                 }
                 first[node as usize] = root;
                 // A link that is short in one direction makes its ends close.
-                let back =
-                    |p: &PortInfo| &graph.ports[graph.first[p.peer as usize] as usize + usize::from(p.peer_port)];
                 let short = |p: &PortInfo| link_lookahead(scenario, p, smallest) < self.width;
-                stack.extend(graph.ports_of(node).iter().filter(|p| short(p) || short(back(p))).map(|p| p.peer));
+                let close = |p: &&PortInfo| short(p) || short(graph.opposite(p));
+                stack.extend(graph.ports_of(node).iter().filter(close).map(|p| p.peer));
             }
         }
         first

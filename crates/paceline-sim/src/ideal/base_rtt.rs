@@ -42,7 +42,7 @@ impl Sums {
 
     /// With one link more, crossed from the owner of `out`.
     fn plus(self, graph: &Graph, out: &PortInfo, payload: u32) -> Sums {
-        let back = &graph.ports_of(out.peer)[out.peer_port as usize];
+        let back = graph.opposite(out);
         Sums {
             delay: self.delay.saturating_add(out.delay.0).saturating_add(back.delay.0),
             tx_ns: self.tx_ns.saturating_add(tx_ns(payload, out.rate)),
@@ -99,7 +99,7 @@ pub fn max_base_rtt(routes: &mut Routes, payload: u32) -> BaseRtt {
     let mut max = Max::default();
     let mut edges: BTreeMap<NodeId, Edge> = BTreeMap::new();
     for nic in graph.hosts().flat_map(|host| graph.ports_of(host)).filter(|nic| routes.is_up(nic.link)) {
-        let way_in = &graph.ports_of(nic.peer)[nic.peer_port as usize];
+        let way_in = graph.opposite(nic);
         if graph.is_host(nic.peer) {
             max.take(Sums::NONE.plus(&graph, nic, payload)); // two hosts back to back
             continue;
@@ -149,7 +149,7 @@ fn wired_alike(routes: &Routes, switches: impl Iterator<Item = NodeId>) -> Vec<V
         let fabric = graph.ports_of(node).iter().filter(|p| routes.is_up(p.link) && !graph.is_host(p.peer));
         let mut links: Vec<[u64; 5]> = fabric
             .map(|p| {
-                let back = &graph.ports_of(p.peer)[p.peer_port as usize];
+                let back = graph.opposite(p);
                 [u64::from(p.peer), p.rate.0, p.delay.0, back.rate.0, back.delay.0]
             })
             .collect();

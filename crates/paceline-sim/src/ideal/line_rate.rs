@@ -73,7 +73,7 @@ pub fn path_sides(graph: &Graph, from: NodeId, ports: &[PortNo]) -> (Vec<Side>, 
     let mut reverse = Vec::with_capacity(ports.len());
     for &port in ports {
         let out = &graph.ports_of(at)[port as usize];
-        let back = &graph.ports_of(out.peer)[out.peer_port as usize];
+        let back = graph.opposite(out);
         forward.push(Side { rate: out.rate, delay: out.delay });
         reverse.push(Side { rate: back.rate, delay: back.delay });
         at = out.peer;

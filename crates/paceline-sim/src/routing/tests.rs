@@ -340,7 +340,7 @@ proptest! {
         // The far end's peer port is the NIC's own number.
         let address = |nic: &PortInfo| Address {
             host: nic.node,
-            nic: graph.ports_of(nic.peer)[nic.peer_port as usize].peer_port,
+            nic: graph.opposite(nic).peer_port,
         };
         let mut out = Vec::new();
         for dst in &nics {
