@@ -55,6 +55,12 @@ def test_away_from_a_terminal_there_is_a_line_every_five_seconds():
     ]
 
 
+def test_programs_are_shown_by_their_steps():
+    """A program over open connections has no flow of its own: "0 flows" for minutes looks like a standstill."""
+    told = progress.describe(snapshot(wall_s=1.0, sim_ps=10**9, steps_total=2000, steps_done=1500))
+    assert told == "1.000 ms simulated, 1,500/2,000 steps, 0.00 M hops/s"
+
+
 def test_a_terminal_gets_a_bar_with_the_time_left(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")

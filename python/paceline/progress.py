@@ -104,10 +104,13 @@ def seconds_left(share: float | None, wall_s: float) -> float | None:
 
 
 def describe(snapshot: Snapshot) -> str:
-    """Simulated time, flows and speed in one line."""
-    total = "" if snapshot["flows_total"] is None else f"/{snapshot['flows_total']:,}"
+    """Simulated time, flows (or steps of programs) and speed in one line."""
+    done, total, what = snapshot["flows_done"], snapshot["flows_total"], "flows"
+    if snapshot["steps_total"]:
+        done, total, what = snapshot["steps_done"], snapshot["steps_total"], "steps"
+    of = "" if total is None else f"/{total:,}"
     pace = snapshot["hops"] / snapshot["wall_s"] / 1e6 if snapshot["wall_s"] > 0 else 0.0
-    return f"{simulated(snapshot['sim_ps'])} simulated, {snapshot['flows_done']:,}{total} flows, {pace:.2f} M hops/s"
+    return f"{simulated(snapshot['sim_ps'])} simulated, {done:,}{of} {what}, {pace:.2f} M hops/s"
 
 
 def clock(seconds: float) -> str:
