@@ -20,6 +20,10 @@ _NOTABLE = {
 }
 
 
+_MOST_SETTINGS = 12
+"""Settings without effect that a terminal names."""
+
+
 def lines(
     summary: dict[str, Any], given: Collection[str] | None = None, received: Mapping[str, int] | None = None
 ) -> list[str]:
@@ -90,7 +94,9 @@ def remarks(summary: dict[str, Any], given: Collection[str] | None) -> list[str]
     remarks = [f"warning: {readable(warning)}" for warning in summary.get("warnings", [])]
     settings = [name for text in summary.get("without_effect", []) for name in text.partition(":")[0].split(", ")]
     settings = [name for name in settings if given is None or _made(name, given)]
-    remarks += [f"had no effect: {', '.join(settings)} (why: summary.json)"] if settings else []
+    # A scenario with all its defaults filled in gives dozens.
+    more = f" and {len(settings) - _MOST_SETTINGS} more" if len(settings) > _MOST_SETTINGS else ""
+    remarks += [f"had no effect: {', '.join(settings[:_MOST_SETTINGS])}{more} (why: summary.json)"] if settings else []
     if summary.get("diagnosis"):
         remarks.append(f"diagnosis: {readable(summary['diagnosis'])}")
     return remarks
