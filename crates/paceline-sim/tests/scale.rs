@@ -131,6 +131,8 @@ fn estimated() -> Vec<(&'static str, String)> {
         let scheme = if scheme.starts_with('[') { scheme.into() } else { format!("[schemes.x]\ncc = '{scheme}'") };
         format!("[topology]\nkind = '{topology}'\n{switch}{scheme}\n{workload}")
     };
+    let asked = "[[workloads]]\nkind = 'rpc'\nconnections = 20\nduration = '50us'\n";
+    let all_to_all = "[[workloads]]\nkind = 'mpi'\nprogram = 'ft'\nproblem_class = 'S'\niterations = 1\n";
     let ndp = "[switch.trimming]\nenabled = true\n[schemes.x]\ncc = 'ndp'";
     vec![
         ("320 hosts, HPCC", run("hpcc_fat320", "[schemes.x]\ncc = 'hpcc'", websearch)),
@@ -145,6 +147,12 @@ fn estimated() -> Vec<(&'static str, String)> {
         ("tiny flows", include_str!("../../../benches/workloads/tiny-flows.toml").replace("2000000", "200000")),
         ("tiny flows over TCP", run("leaf_spine", "new_reno", tiny)),
         ("tiny flows over NDP", run("leaf_spine", ndp, tiny)),
+        ("20,000 connections, HPCC", run("leaf_spine", "[schemes.x]\ncc = 'hpcc'", asked)),
+        ("20,000 connections, TCP", run("leaf_spine", "new_reno", asked)),
+        (
+            "64 ranks to each other",
+            run("fat_tree", "new_reno", all_to_all).replace("'fat_tree'", "'fat_tree'\nk = 4\nhosts_per_edge = 8"),
+        ),
     ]
 }
 
