@@ -428,7 +428,14 @@ fn engine_bytes(
         + graph.ports.len() as f64 * per_port
         + hosts as f64 * per_host
         + (rows * size_of::<QueueTime>()) as f64
-        + series.map_or(0.0, |plan| (plan.samples * plan.bytes()) as f64)
+        + series.map_or(0.0, |plan| samples(plan, scenario.stop) * plan.bytes() as f64)
+}
+
+/// Samples that are taken, at most; fewer where the run stops before as many as are kept.
+fn samples(plan: &Plan, stop: Stop) -> f64 {
+    let most = plan.samples as u64;
+    let taken = if let Stop::At(end) = stop { (end.0 / plan.interval.max(1) + 1).min(most) } else { most };
+    taken as f64
 }
 
 #[cfg(test)]
