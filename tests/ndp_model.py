@@ -1,0 +1,307 @@
+"""A small model of NDP over one switch, written from docs/transports.md and docs/parameters.md."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from star_model import FULL, SMALLEST, TIMEOUT, Host, Message, Packet, Star, SwitchPort, drawn, hash3, lasts
+
+HIGH, LOW = 0, 1
+ECN = 7
+
+
+class TrimmingPort(SwitchPort):
+    """Two short queues; each holds a packet until its last bit has left."""
+
+    def begin(self) -> None:
+        self.held = [0, 0]
+        self.headers = 0
+        """Headers served in a row while data waited."""
+
+    def push(self, packet: Packet) -> None:
+        self.queues[packet.level].append(packet)
+        self.held[packet.level] += packet.size
+
+    def arrive(self, packet: Packet, by: int) -> None:
+        settings, star = self.star.settings, self.star
+        if packet.level == LOW:
+            limit, waiting = settings["data_packets"] * FULL, self.queues[LOW]
+            if self.held[LOW] + packet.size > limit:
+                star.tally("trimmed")
+                coin = hash3(star.coins, (len(star.hosts) + self.number) << 16 | by, star.now) >> 63
+                if coin and waiting and self.held[LOW] - waiting[-1].size + packet.size <= limit:
+                    tail = waiting.pop()
+                    self.held[LOW] -= tail.size
+                    self.push(packet)
+                    packet = tail
+                packet.kind, packet.level, packet.size = "header", HIGH, SMALLEST
+        if packet.level == LOW or self.held[HIGH] + packet.size <= settings["header_packets"] * FULL:
+            self.push(packet)
+        elif packet.kind == "header" and settings["return_to_sender"]:
+            star.tally("returned")
+            packet.kind, packet.to = "returned", packet.message.src
+            back, number = star.ports[packet.to], self.number
+            star.at(star.now + star.turning, 1, lambda: back.arrive(packet, number))
+        else:
+            star.tally("dropped")
+        self.port.kick()
+
+    def turn(self) -> Packet | None:
+        high, low = self.queues[HIGH], self.queues[LOW]
+        if high and (not low or self.headers < self.star.settings["headers_per_data"]):
+            self.headers += bool(low)
+            return high.pop(0)
+        if low:
+            self.headers = 0
+            return low.pop(0)
+        return None
+
+    def left(self, packet: Packet) -> None:
+        self.held[packet.level] -= packet.size
+
+
+@dataclass
+class Sending:
+    new: int = 0
+    permits: int = 0
+    pulled: int = 0
+    acked: set[int] = field(default_factory=set)
+    lost: set[int] = field(default_factory=set)
+    open: set[int] = field(default_factory=set)
+    """Of the first window, sent and not yet heard of."""
+    answered: int = 0
+    """ACKs and NACKs, each of which a pull follows."""
+    in_flight: dict[int, int] = field(default_factory=dict)
+    """When packets were sent of which nothing has been heard, the oldest first."""
+    active: int = 0
+    """Last time anything was sent or heard."""
+    waits: int = 0
+    unasked: bool = False
+    recent: list[int] = field(default_factory=lambda: [0, 0])
+    """ACKs among the recent answers, and all."""
+
+
+@dataclass
+class Receiving:
+    got: set[int] = field(default_factory=set)
+    owed: int = 0
+    done: bool = False
+    pulled: int = 0
+
+
+class NdpHost(Host):
+    def begin(self) -> None:
+        super().begin()
+        self.sending: dict[Message, Sending] = {}
+        self.timers: dict[Message, int] = {}
+        self.receiving: dict[Message, Receiving] = {}
+        self.answers: deque[Packet] = deque()
+        self.rings: tuple[deque[Message], deque[Message]] = (deque(), deque())
+        """Messages with repairs to send, and with other packets, each in turn."""
+        self.pulls: deque[Message] = deque()
+        self.next_pull = 0
+        self.pacing = False
+        self.spacing = lasts(FULL, self.port.rate)
+
+    def start(self, message: Message) -> None:
+        self.sending[message] = Sending(active=self.star.now)
+        self.list(message)
+        self.port.kick()
+
+    def repairs(self, state: Sending) -> bool:
+        return state.permits > 0 and bool(state.lost)
+
+    def others(self, message: Message, state: Sending) -> bool:
+        in_window = state.new < min(message.packets, self.settings["first_window"])
+        return in_window or (state.permits > 0 and state.new < message.packets)
+
+    def list(self, message: Message) -> None:
+        state = self.sending[message]
+        for ring, has in zip(self.rings, (self.repairs(state), self.others(message, state)), strict=True):
+            if has and message not in ring:
+                ring.append(message)
+        self.watch(message)
+
+    def receive(self, packet: Packet) -> None:
+        message, now = packet.message, self.star.now
+        if packet.kind in ("data", "header"):
+            self.answer(packet)
+        elif message in self.sending:
+            state = self.sending[message]
+            state.active = now
+            if packet.kind in ("ack", "nack", "returned"):
+                self.heard(state, packet)
+            if packet.kind == "done" or len(state.acked) == message.packets:
+                message.ended = now
+                del self.sending[message]
+                self.port.kick()
+                return
+            if packet.more:
+                steps = max(0, packet.more - state.pulled)
+                state.permits += steps
+                if steps and state.unasked:
+                    state.unasked = False
+                    # Two at once: pulls before this one were lost.
+                    state.waits -= steps > 1 and state.waits > 0
+                state.pulled = max(state.pulled, packet.more)
+            self.discard(message, state)
+            self.list(message)
+        self.port.kick()
+
+    def heard(self, state: Sending, packet: Packet) -> None:
+        """What became of a packet."""
+        acked, seq, recent = packet.kind == "ack", packet.seq, state.recent
+        recent[:] = [recent[0] + acked, recent[1] + 1]
+        if recent[1] == 32:
+            recent[:] = [recent[0] // 2, 16]
+        state.answered += packet.kind != "returned"
+        state.open.discard(seq)
+        state.in_flight.pop(seq, None)
+        if acked:
+            state.acked.add(seq)
+            state.lost.discard(seq)
+        elif seq not in state.acked and seq not in state.lost:
+            state.lost.add(seq)
+            if packet.kind == "returned" and self.at_once(packet.message, state):
+                state.permits += 1
+
+    def at_once(self, message: Message, state: Sending) -> bool:
+        in_window = state.new < min(message.packets, self.settings["first_window"])
+        expects = state.answered > state.pulled or state.permits > 0 or in_window
+        acks, answers = state.recent
+        return (not expects and len(state.open) <= 1) or 100 * acks >= self.settings["returned_ack_share"] * answers
+
+    def discard(self, message: Message, state: Sending) -> None:
+        if not state.lost and state.new == message.packets:
+            state.permits = 0
+
+    def deadline(self, state: Sending) -> int:
+        rto: int = self.settings["rto"]
+        if state.in_flight:
+            return next(iter(state.in_flight.values())) + rto
+        return state.active + (rto << state.waits if state.answered > state.pulled else rto)
+
+    def watch(self, message: Message) -> None:
+        """Sets the timer, where none is set that runs out before."""
+        due = self.deadline(self.sending[message])
+        if due < self.timers.get(message, due + 1):
+            self.timers[message] = due
+            self.star.at(due, TIMEOUT, lambda: self.timeout(message, due))
+
+    def timeout(self, message: Message, due: int) -> None:
+        if self.timers.get(message) != due:
+            return
+        del self.timers[message]
+        state = self.sending.get(message)
+        if state is None:
+            return
+        if self.deadline(state) <= self.star.now:
+            self.star.tally("timeouts")
+            self.expire(state, message)
+        self.list(message)
+        self.port.kick()
+
+    def expire(self, state: Sending, message: Message) -> None:
+        now = self.star.now
+        if state.answered > state.pulled:
+            state.waits, state.unasked = min(6, state.waits + 1), True
+        late = [seq for seq, sent in state.in_flight.items() if sent + self.settings["rto"] <= now]
+        for seq in late:
+            del state.in_flight[seq]
+            state.open.discard(seq)
+        state.lost.update(late)
+        if not late and not state.lost and state.new == message.packets:
+            state.lost.add(min(set(range(message.packets)) - state.acked))
+        state.permits = max(state.permits, 1)
+        state.active = now
+
+    def answer(self, packet: Packet) -> None:
+        message, now = packet.message, self.star.now
+        state = self.receiving.setdefault(message, Receiving())
+        if packet.kind == "data":
+            state.got.add(packet.seq)
+        kind = "done" if state.done else "ack" if packet.seq in state.got else "nack"
+        reply = Packet(kind, message, message.src, HIGH, seq=packet.seq)
+        self.answers.append(reply)
+        if state.done:
+            return
+        if len(state.got) == message.packets:
+            message.arrived, state.done = now, True
+            if message in self.pulls:
+                self.pulls.remove(message)
+        elif not self.pulls and now >= self.next_pull:
+            self.permit(reply)
+        else:
+            state.owed += 1
+            if message not in self.pulls:
+                self.pulls.append(message)
+                self.pace()
+
+    def permit(self, packet: Packet) -> None:
+        state = self.receiving[packet.message]
+        state.pulled += 1
+        packet.more = state.pulled
+        self.next_pull = self.star.now + self.spacing
+        self.star.tally("permits")
+
+    def pace(self) -> None:
+        """Once per packet's time, whatever the link is doing."""
+        if self.pulls and not self.pacing:
+            self.pacing = True
+            self.star.at(self.next_pull, TIMEOUT, self.pull)
+
+    def pull(self) -> None:
+        self.pacing = False
+        if self.pulls:
+            message = self.pulls.popleft()
+            state = self.receiving[message]
+            state.owed -= 1
+            if state.owed:
+                self.pulls.append(message)
+            packet = Packet("pull", message, message.src, HIGH)
+            self.permit(packet)
+            self.answers.append(packet)
+            self.pace()
+            self.port.kick()
+
+    def turn(self) -> Packet | None:
+        if self.answers:
+            return self.answers.popleft()
+        for ring in self.rings:
+            while ring:
+                message = ring.popleft()
+                state = self.sending.get(message)
+                if state is None:
+                    continue
+                if ring is self.rings[0]:
+                    if not self.repairs(state):
+                        continue
+                elif not self.others(message, state):
+                    continue
+                return self.send(message, state)
+        return None
+
+    def send(self, message: Message, state: Sending) -> Packet:
+        again = self.repairs(state)
+        if again:
+            seq = min(state.lost)
+            state.lost.remove(seq)
+            state.permits -= 1
+        else:
+            seq = state.new
+            state.new += 1
+            if seq < self.settings["first_window"]:
+                state.open.add(seq)
+            state.permits -= seq >= self.settings["first_window"]
+        state.in_flight[seq] = state.active = self.star.now
+        self.discard(message, state)
+        self.list(message)
+        return Packet("data", message, message.dst, LOW, message.frame(seq), seq, again=again)
+
+
+class NdpStar(Star):
+    def __init__(self, links, flows, settings) -> None:
+        self.coins = drawn(1, ECN, 0, 0)
+        self.turning = min(delay + lasts(SMALLEST, rate) for rate, delay in links)
+        super().__init__(links, flows, NdpHost, TrimmingPort, settings)
