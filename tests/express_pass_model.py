@@ -25,7 +25,7 @@ from star_model import (
     hash3,
 )
 
-CREDIT, DATA = 0, 1
+CREDIT, DATA, LOW = 0, 1, 2
 TRANSPORT = 14
 NEVER = 1 << 62
 COMPLETE = "complete"
@@ -33,14 +33,19 @@ MEAN = SMALLEST + WIRE
 SHARE = MEAN + FULL + WIRE
 
 
+def slower(star: Star, host: int) -> int:
+    """Rate of the slower direction of a host's link."""
+    return min(star.links[host][:2])
+
+
 class Shaper:
     """A port's credits: a bucket that fills at their share of the link, and a short queue."""
 
-    def __init__(self, star: Star, port: Port, rank: int) -> None:
+    def __init__(self, star: Star, number: int, port: Port, rank: int) -> None:
         self.star, self.port, self.rank = star, port, rank
         self.queue: deque[Packet] = deque()
         # Tokens are parts of a byte of which the link adds a whole number per picosecond.
-        self.gain, self.part = port.rate * MEAN, 8 * S * SHARE
+        self.gain, self.part = slower(star, number) * MEAN, 8 * S * SHARE
         self.tokens = self.at = 0
         self.alarm = NEVER
 
@@ -72,13 +77,13 @@ class Shaper:
 
 class CreditPort(SwitchPort):
     def begin(self) -> None:
-        self.shaper = Shaper(self.star, self.port, DEPARTURE)
+        self.shaper = Shaper(self.star, self.number, self.port, DEPARTURE)
         self.waiting = 0
 
     def arrive(self, packet: Packet, by: int) -> None:
         if packet.level == CREDIT:
             self.shaper.admit(packet)
-        elif packet.unasked and self.waiting >= self.star.settings["threshold"]:
+        elif packet.unasked and self.star.settings["aeolus"] and self.waiting >= self.star.settings["threshold"]:
             self.star.tally("dropped")
             self.star.tally("unasked lost")
         elif self.waiting + packet.size > self.star.settings["buffer"]:
@@ -87,11 +92,11 @@ class CreditPort(SwitchPort):
                 self.star.tally("unasked lost")
         else:
             self.waiting += packet.size
-            self.queues[DATA].append(packet)
+            self.queues[packet.level].append(packet)
         self.port.kick()
 
     def turn(self) -> Packet | None:
-        data = self.queues[DATA]
+        data = self.queues[DATA] or self.queues[LOW]
         credit = self.shaper.pop(bool(data))
         if credit or not data:
             return credit
@@ -104,7 +109,14 @@ class CreditPort(SwitchPort):
 class Sending:
     message: Message
     burst: Burst | None
-    """With Aeolus."""
+    """With Aeolus and priority queueing."""
+    sent: tuple[dict[int, int], dict[int, int]] = field(default_factory=lambda: ({}, {}))
+    """Priority queueing: when packets went of which nothing has been heard, on credits and unasked."""
+    again: set[int] = field(default_factory=set)
+    """Priority queueing: to be sent unasked again."""
+    vain: bool = False
+    dues: set[int] = field(default_factory=set)
+    """A credit has come in vain since the last stop."""
     state: str = ""
     probe_at: int = NEVER
     next: int = 0
@@ -118,7 +130,11 @@ class Sending:
     timer: int = NEVER
 
     def remaining(self) -> int:
-        return self.burst.remaining() if self.burst else self.message.packets - self.next
+        burst = self.burst
+        if not burst:
+            return self.message.packets - self.next
+        # Under priority queueing what was sent counts as on its way until its timeout.
+        return burst.remaining() - (len(burst.open) if burst.probe == "none" else 0)
 
     def first_new(self) -> int:
         return self.burst.new if self.burst else self.next
@@ -153,8 +169,9 @@ class ExpressPassHost(Host):
     def begin(self) -> None:
         super().begin()
         self.key = hash3(drawn(1, TRANSPORT, 0, 0), self.number, 0)
-        self.most = self.port.rate / 8 * MEAN / SHARE
-        self.shaper = Shaper(self.star, self.port, TIMEOUT)
+        self.most = slower(self.star, self.number) / 8 * MEAN / SHARE
+        self.shaper = Shaper(self.star, self.number, self.port, TIMEOUT)
+        self.go_back_n = not self.settings["aeolus"] and not self.settings["priority"]
         self.data: deque[Packet] = deque()
         self.bursting: deque[Sending] = deque()
         """Senders with packets that they may send unasked, in turn."""
@@ -162,22 +179,72 @@ class ExpressPassHost(Host):
         self.receiving: dict[Message, Receiving] = {}
 
     def turn(self) -> Packet | None:
-        credit = self.shaper.pop(bool(self.data or self.bursting))
-        if credit:
-            return credit
-        if self.data:
-            return self.data.popleft()
-        return self.unasked() if self.bursting else None
+        while True:
+            packet = self.shaper.pop(bool(self.data or self.bursting))
+            if packet or not (self.data or self.bursting):
+                return packet
+            packet = self.data.popleft() if self.data else self.unasked()
+            if packet:
+                return packet
 
-    def unasked(self) -> Packet:
-        state = self.bursting.popleft()
-        message = state.message
-        seq = state.burst.next_unasked()
-        if state.burst.in_burst():
-            self.bursting.append(state)
-        else:
+    def unasked(self) -> Packet | None:
+        while self.bursting:
+            state = self.bursting.popleft()
+            message, burst = state.message, state.burst
+            again = not burst.in_burst()
+            if again and not state.again:
+                continue
+            seq = min(state.again) if again else burst.next_unasked()
+            state.again.discard(seq)
+            self.more_unasked(state)
             self.probe(state)
-        return Packet("data", message, message.dst, DATA, message.frame(seq), seq, unasked=True)
+            packet = Packet("data", message, message.dst, DATA, message.frame(seq), seq, again=again, unasked=True)
+            if self.settings["priority"]:
+                packet.level = LOW
+                self.went(state, packet)
+            return packet
+        return None
+
+    def more_unasked(self, state: Sending) -> None:
+        if (state.burst.in_burst() or state.again) and state not in self.bursting:
+            self.bursting.append(state)
+
+    def went(self, state: Sending, packet: Packet) -> None:
+        state.sent[packet.unasked][packet.seq] = self.star.now
+        self.watch(state)
+
+    def watch(self, state: Sending) -> None:
+        """Sets the timers of the packets sent longest ago."""
+        for sent, rto in zip(state.sent, self.rto(), strict=True):
+            if sent:
+                due = next(iter(sent.values())) + rto
+                if due not in state.dues:
+                    state.dues.add(due)
+                    self.star.at(due, TIMEOUT, lambda: self.late(state))
+
+    def rto(self) -> tuple[int, int]:
+        return self.settings["rto_scheduled"], self.settings["rto_unscheduled"]
+
+    def late(self, state: Sending) -> None:
+        now = self.star.now
+        if state.message not in self.sending:
+            return
+        lost = False
+        for unasked, (sent, rto) in reversed(list(enumerate(zip(state.sent, self.rto(), strict=True)))):
+            for seq in [seq for seq, at in sent.items() if at + rto <= now]:
+                del sent[seq]
+                self.star.tally("timeouts")
+                if unasked and self.settings["late_repair"] == "at_once":
+                    state.again.add(seq)
+                elif seq not in state.burst.lost:
+                    state.burst.lost.add(seq)
+                    state.burst.open.discard(seq)
+                    lost = True
+        if lost and state.state == "stopped":
+            self.request(state)
+        self.more_unasked(state)
+        self.watch(state)
+        self.wake(now)
 
     def probe(self, state: Sending) -> None:
         """Sends the probe, where it is due."""
@@ -207,7 +274,9 @@ class ExpressPassHost(Host):
 
     def start(self, message: Message) -> None:
         packets, settings = message.packets, self.settings
-        burst = Burst(packets, min(packets, settings["burst"])) if settings["burst"] else None
+        burst = None
+        if settings["aeolus"] or settings["priority"]:
+            burst = Burst(packets, min(packets, settings["burst"]), probe="none" if settings["priority"] else "")
         state = self.sending[message] = Sending(message, burst)
         self.request(state)
         if burst:
@@ -246,7 +315,10 @@ class ExpressPassHost(Host):
                 self.request(state)
         elif burst:
             if packet.kind == "ack":
-                burst.acked(packet.seq, ordered=True)
+                for sent in state.sent:
+                    sent.pop(packet.seq, None)
+                state.again.discard(packet.seq)
+                burst.acked(packet.seq, ordered=self.settings["aeolus"])
             else:
                 state.probe_at = NEVER
                 burst.answered()
@@ -274,8 +346,15 @@ class ExpressPassHost(Host):
         found = burst.next_asked() if burst else self.go_on(state)
         if found:
             seq, again = found
-            self.data.append(Packet("data", message, message.dst, DATA, message.frame(seq), seq, credit.more, again))
+            packet = Packet("data", message, message.dst, DATA, message.frame(seq), seq, credit.more, again)
+            self.data.append(packet)
+            if settings["priority"]:
+                self.went(state, packet)
+        else:
+            state.vain = True
         if state.state == "stopped":
+            if state.timer == NEVER:
+                self.set(state, state.rtt)
             return
         state.credits += 1
         self.set(state, settings["credit_timeout"])
@@ -295,7 +374,7 @@ class ExpressPassHost(Host):
         return state.next - 1, again
 
     def stop(self, state: Sending) -> None:
-        state.state = "stopped"
+        state.state, state.vain = "stopped", False
         self.say_stop(state)
         self.set(state, 2 * state.rtt)
 
@@ -308,7 +387,11 @@ class ExpressPassHost(Host):
             return
         if state.state == "stopped" and state.remaining():
             self.request(state)
+        elif state.state == "stopped" and self.settings["priority"] and not state.vain:
+            # Packets have timers of their own.
+            state.timer = NEVER
         elif state.state == "stopped":
+            state.vain = False
             self.say_stop(state)
             self.set(state, self.settings["retransmit_timeout"])
         else:
@@ -333,23 +416,22 @@ class ExpressPassHost(Host):
             state.credit_at = NEVER
             self.control("ack", message, message.src, more=COMPLETE)
         elif packet.kind == "request" and state.credit_at == NEVER:
-            state.rate = settings["alpha"] * self.most * min(1.0, packet.more / settings["full_rate_packets"])
+            state.rate = settings["alpha"] * self.most * min(1.0, max(1, packet.more) / settings["full_rate_packets"])
             state.w, state.up, state.since = settings["w_init"], False, self.star.now
             state.total = state.dropped = 0
             state.expected = state.credit
             self.credit(state)
         elif packet.kind == "stop":
             state.credit_at = NEVER
-            lost = not packet.more if settings["burst"] else packet.seq > state.got and state.nack_at == NEVER
-            if lost:
+            gap = packet.seq > state.got and state.nack_at == NEVER
+            if not settings["priority"] and (not packet.more if settings["aeolus"] else gap):
                 self.nack(state)
 
     def came(self, state: Receiving, packet: Packet) -> None:
         message, now, seq = state.message, self.star.now, packet.seq
         if not packet.unasked:
             self.account(state, *packet.more)
-        if not self.settings["burst"] and seq > state.got:
-            # Go-back-N.
+        if self.go_back_n and seq > state.got:
             if state.nack_at == NEVER:
                 self.nack(state)
             return
@@ -362,12 +444,12 @@ class ExpressPassHost(Host):
             if state.got == message.packets:
                 message.arrived = now
                 state.credit_at = state.nack_at = NEVER
-            elif not self.settings["burst"]:
+            elif self.go_back_n:
                 state.nack_at = NEVER
             elif state.nack_at < NEVER and state.got >= state.named:
                 self.nack(state)
         complete = COMPLETE if message.arrived else None
-        if packet.unasked or (new and complete):
+        if packet.unasked or self.settings["priority"] or (new and complete):
             self.control("ack", message, message.src, seq, complete)
 
     def account(self, state: Receiving, number: int, sent: int) -> None:
@@ -422,19 +504,26 @@ class ExpressPassHost(Host):
 
     def adapt(self, state: Receiving, elapsed: int) -> None:
         settings, most = self.settings, self.most
-        loss, target = state.dropped / state.total, (1 - state.rate / most) * settings["target_loss"]
-        least = MEAN * 1e12 / state.srtt
+        paper = settings["feedback"] == "paper"
+        target = settings["target_loss"] * (1 if paper else 1 - state.rate / most)
+        loss, least = state.dropped / state.total, MEAN * 1e12 / state.srtt
+        goal = most * (1 + target) if paper else most
         if loss > target:
-            came = (state.total - state.dropped) * MEAN * 1e12 / elapsed
-            state.rate = least if loss >= 1 else min(state.rate, came * (1 + target))
+            if paper:
+                state.rate *= (1 - loss) * (1 + target)
+            else:
+                came = (state.total - state.dropped) * MEAN * 1e12 / elapsed
+                state.rate = least if loss >= 1 else min(state.rate, came * (1 + target))
             state.w = max(state.w / 2, settings["w_min"])
         else:
-            if state.up:
+            if state.up and paper:
+                state.w = (state.w + settings["w_max"]) / 2
+            elif state.up:
                 state.w = min(state.w + settings["w_step"], settings["w_max"])
-            if state.rate < most:
-                state.rate = state.w * most + (1 - state.w) * state.rate
+            if paper or state.rate < most:
+                state.rate = state.w * goal + (1 - state.w) * state.rate
         state.up = loss <= target
-        state.rate = min(max(state.rate, least), most)
+        state.rate = min(max(state.rate, least), goal)
 
 
 class ExpressPassStar(Star):

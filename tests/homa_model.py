@@ -6,55 +6,33 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from star_model import FULL, TIMEOUT, Host, Message, Packet, Star, SwitchPort, lasts
+from star_model import FULL, TIMEOUT, Burst, Host, Message, Packet, Star, StrictPort, lasts
 
 NEVER = 1 << 62
-
-
-class StrictPort(SwitchPort):
-    """Eight queues, the first first, in one buffer."""
-
-    def begin(self) -> None:
-        self.waiting = 0
-
-    def arrive(self, packet: Packet, by: int) -> None:
-        if self.waiting + packet.size > self.star.settings["buffer"]:
-            self.star.tally("dropped")
-            return
-        self.waiting += packet.size
-        self.queues[packet.level].append(packet)
-        self.port.kick()
-
-    def turn(self) -> Packet | None:
-        for queue in self.queues:
-            if queue:
-                packet = queue.pop(0)
-                self.waiting -= packet.size
-                return packet
-        return None
+GRANTED = "granted"
 
 
 @dataclass
 class Sending:
     message: Message
+    burst: Burst
     active: int
     """Last time anything was sent or heard."""
+    probe_at: int = 0
     level: int = 0
     again_level: int = 7
     granted: int = 0
     spent: int = 0
     last_grant: int = 0
-    new: int = 0
-    lost: set[int] = field(default_factory=set)
     free: int = 0
     """Packets that may be sent again without a grant."""
     heard: bool = False
 
     def remaining(self) -> int:
-        return self.message.packets - self.new + len(self.lost)
+        return self.burst.packets - self.burst.new + len(self.burst.lost)
 
     def repairs(self) -> bool:
-        return self.free > 0 and bool(self.lost)
+        return self.free > 0 and bool(self.burst.lost)
 
     def permitted(self) -> bool:
         return self.granted > self.spent and self.remaining() > 0
@@ -72,14 +50,21 @@ class Receiving:
     active: int
     """Last time anything new arrived, the sender was busy, or it was granted."""
     granted: int = 0
+    answered: int = 0
+    """Grants that have brought a packet, or are given up."""
+    unasked: int = 0
+    """Packets that came unasked."""
+    probed: bool = False
     got: set[int] = field(default_factory=set)
     timer: int = NEVER
 
-    def left(self) -> int:
-        return self.message.packets - self.first - self.granted
+    def outstanding(self) -> int:
+        return self.granted - self.answered
 
-    def in_flight(self) -> int:
-        return self.first + self.granted - len(self.got)
+    def left(self) -> int:
+        if self.probed:
+            return self.message.packets - len(self.got) - self.outstanding()
+        return self.message.packets - self.first - self.granted
 
 
 class HomaHost(Host):
@@ -92,13 +77,14 @@ class HomaHost(Host):
         self.waking = NEVER
         self.asked: dict[int, int] = {}
         """By sender: no other RESEND before."""
-        self.spacing = lasts(FULL, self.port.rate)
+        self.spacing = lasts(FULL, self.star.down[self.number].rate)
 
     def first(self, message: Message) -> int:
         return min(message.packets, self.settings["rtt_packets"])
 
     def start(self, message: Message) -> None:
-        self.sending[message] = Sending(message, self.star.now)
+        packets, probe = message.packets, "" if self.settings["aeolus"] else "none"
+        self.sending[message] = Sending(message, Burst(packets, self.first(message), probe=probe), self.star.now)
         self.port.kick()
 
     def control(self, kind: str, message: Message, to: int, seq: int = 0, more: Any = None) -> None:
@@ -119,44 +105,56 @@ class HomaHost(Host):
     # ---- The sender.
 
     def told(self, packet: Packet, state: Sending) -> None:
-        message = state.message
+        burst = state.burst
         if packet.kind == "grant":
             state.granted = max(state.granted, packet.seq)
             if packet.seq >= state.last_grant:
                 state.last_grant, state.level = packet.seq, packet.more
+            if self.settings["aeolus"]:
+                burst.stop()
         elif packet.kind == "resend":
-            first, end = packet.seq, min(message.packets, packet.seq + packet.more)
-            others = [s for s in self.sending.values() if s is not state and self.ready(s)]
-            if any(self.key(other) < self.key(state) for other in others):
-                self.control("busy", message, message.dst)
-            else:
-                state.again_level = self.settings["unscheduled_levels"]
-                sent = min(end, state.new)
-                state.lost.update(range(first, sent))
-                state.free = min(max(state.free, sent - first), len(state.lost))
-                if end > state.new >= self.first(message):
-                    # The grants for these are lost.
-                    state.granted = max(state.granted, state.spent + end - state.new)
-                    state.level = state.again_level
+            self.resend(packet, state)
+        elif packet.kind == "ack":
+            burst.acked(packet.seq, ordered=False)
+        elif packet.kind == "probe_ack":
+            burst.answered()
         state.heard, state.active = True, self.star.now
         self.review(state)
+
+    def resend(self, packet: Packet, state: Sending) -> None:
+        message, burst = state.message, state.burst
+        others = [each for each in self.sending.values() if each is not state and self.ready(each)]
+        if any(self.key(other) < self.key(state) for other in others):
+            self.control("busy", message, message.dst)
+            return
+        first, end = packet.seq, min(message.packets, packet.seq + packet.more)
+        state.again_level = self.settings["unscheduled_levels"]
+        sent = min(end, burst.new)
+        burst.lost.update(range(first, sent))
+        burst.open -= burst.lost
+        state.free = min(max(state.free, sent - first), len(burst.lost))
+        if end > burst.new and not burst.in_burst():
+            # The grants for these are lost.
+            state.granted = max(state.granted, state.spent + end - burst.new)
+            state.level = state.again_level
 
     def key(self, state: Sending) -> tuple[int, int, int]:
         return state.remaining(), state.message.start, state.message.number
 
     def ready(self, state: Sending) -> bool:
-        return state.repairs() or state.new < self.first(state.message) or state.permitted()
+        return state.repairs() or state.burst.in_burst() or state.burst.probe == "owed" or state.permitted()
 
     def review(self, state: Sending) -> None:
-        if not state.remaining():
+        if not state.remaining() and not self.settings["aeolus"]:
             state.spent = max(state.spent, state.granted)
         self.watch(state)
 
     def deadline(self, state: Sending) -> int:
         if self.ready(state):
             return NEVER
-        wait: int = self.settings["done_timeout" if state.heard else "sender_timeout"]
-        return state.active + wait
+        probing = state.burst.probe == "sent"
+        wait: int = self.settings["done_timeout" if state.heard and not probing else "sender_timeout"]
+        return (state.probe_at if probing else state.active) + wait
 
     def watch(self, state: Sending) -> None:
         due = self.deadline(state)
@@ -174,10 +172,13 @@ class HomaHost(Host):
         if self.deadline(state) <= self.star.now:
             self.star.tally("timeouts")
             state.active = self.star.now
-            if state.heard:
+            if state.burst.probe == "sent":
+                state.burst.probe = "owed"
+            elif state.heard:
                 self.control("need_ack", message, message.dst)
             else:
-                state.lost.add(0)
+                state.burst.lost.add(0)
+                state.burst.open.discard(0)
                 state.free, state.again_level = max(1, state.free), 0
         self.watch(state)
         self.port.kick()
@@ -189,24 +190,29 @@ class HomaHost(Host):
         return self.send(min(ready, key=self.key)) if ready else None
 
     def send(self, state: Sending) -> Packet:
-        message, again = state.message, False
-        level = state.level
+        message, burst = state.message, state.burst
+        packet = Packet("data", message, message.dst, 0)
+        state.active = self.star.now
         if state.repairs():
             state.free -= 1
-            level = state.again_level
-            seq, again = min(state.lost), True
-        elif state.new < self.first(message):
-            level = 0
-            seq = state.new
+            packet.seq, packet.again, packet.level = min(burst.lost), True, state.again_level
+            burst.lost.remove(packet.seq)
+        elif burst.in_burst():
+            packet.seq, packet.unasked = burst.next_unasked(), True
+        elif burst.probe == "owed":
+            burst.probe, state.probe_at = "sent", self.star.now
+            packet.kind = "probe"
+            self.star.tally("probes")
         else:
             state.spent += 1
-            again = bool(state.lost)
-            seq = min(state.lost) if again else state.new
-        state.lost.discard(seq)
-        state.new = max(state.new, seq + 1)
-        state.active = self.star.now
+            found = burst.next_asked()
+            assert found
+            packet.level, packet.more = state.level, GRANTED
+            packet.seq, packet.again = found
+        if packet.kind == "data":
+            packet.size = message.frame(packet.seq)
         self.review(state)
-        return Packet("data", message, message.dst, level, message.frame(seq), seq, again=again)
+        return packet
 
     # ---- The receiver.
 
@@ -222,22 +228,50 @@ class HomaHost(Host):
             if packet.kind != "busy":
                 self.control("done", message, message.src)
             return
+        before = state.outstanding()
         if packet.kind == "data":
-            if packet.seq not in state.got:
+            new = packet.seq not in state.got
+            if new:
                 state.got.add(packet.seq)
                 state.active = now
-                if len(state.got) == message.packets:
-                    message.arrived = now
-                    self.control("done", message, message.src)
+                state.unasked += packet.unasked
             elif packet.again:
                 self.control("busy", message, message.src)
+            state.answered = min(state.granted, state.answered + (packet.more == GRANTED))
+            if packet.unasked and self.settings["aeolus"]:
+                self.control("ack", message, message.src, packet.seq)
+            if len(state.got) == message.packets:
+                message.arrived, state.answered = now, state.granted
+                self.control("done", message, message.src)
+        elif packet.kind == "probe":
+            if not state.probed:
+                state.probed, state.active = True, now
+            self.control("probe_ack", message, message.src)
         elif packet.kind == "need_ack":
             self.control("busy", message, message.src)
         else:
             state.active = now
         state.grant_at = now
         self.listen(state, max(now, state.active + self.settings["resend_timeout"]))
+        if state.outstanding() < before:
+            self.wake_all()
         self.grant()
+
+    def in_flight(self, state: Receiving) -> int:
+        """Packets on their way, as far as the receiver can tell."""
+        if not self.settings["aeolus"]:
+            return state.first + state.granted - len(state.got)
+        return state.outstanding() + (0 if state.probed else state.first - state.unasked)
+
+    def outstanding(self) -> int:
+        return sum(state.outstanding() for state in self.receiving.values())
+
+    def wake_all(self) -> None:
+        """There is room again for grants."""
+        if self.settings["aeolus"]:
+            for state in self.active():
+                if state.grant_at == NEVER:
+                    state.grant_at = 0
 
     def active(self) -> list[Receiving]:
         """The messages that are granted, the best first: of each sender the one with the least left to grant."""
@@ -258,7 +292,8 @@ class HomaHost(Host):
             state = next((state for state in active if state.grant_at <= now), None)
             if state is None:
                 break
-            if state.in_flight() >= settings["rtt_packets"]:
+            full = settings["aeolus"] and self.outstanding() >= settings["overcommitment"] * settings["rtt_packets"]
+            if full or self.in_flight(state) >= settings["rtt_packets"]:
                 state.grant_at = NEVER
                 continue
             below = len(active) - 1 - active.index(state)
@@ -290,7 +325,7 @@ class HomaHost(Host):
             return
         state.timer = NEVER
         message, now, settings = state.message, self.star.now, self.settings
-        if message.arrived or not state.in_flight():
+        if message.arrived or not self.in_flight(state):
             return
         due = state.active + settings["resend_timeout"]
         if due <= now < self.asked[message.src]:
@@ -302,11 +337,15 @@ class HomaHost(Host):
         state.active = now
         self.star.tally("timeouts")
         end = min(message.packets, state.first + state.granted)
-        first = min(set(range(end)) - state.got)
-        most = min(settings["resend_packets"], state.in_flight())
+        first = min(set(range(message.packets)) - state.got)
+        most = min(settings["resend_packets"], self.in_flight(state))
         last = next((seq for seq in range(first, end) if seq in state.got or seq - first == most), end)
-        self.control("resend", message, message.src, first, last - first)
+        self.control("resend", message, message.src, first, max(1, last - first))
+        if settings["aeolus"]:
+            # Grants that have brought nothing for so long count as lost.
+            state.answered, state.grant_at = state.granted, now
         self.listen(state, now + settings["resend_timeout"])
+        self.wake_all()
         self.grant()
         self.port.kick()
 

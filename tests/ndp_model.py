@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from dataclasses import dataclass, field
 
-from star_model import FULL, SMALLEST, TIMEOUT, Host, Message, Packet, Star, SwitchPort, drawn, hash3, lasts
+from star_model import (
+    FULL,
+    SMALLEST,
+    TIMEOUT,
+    Burst,
+    Host,
+    Message,
+    Packet,
+    Star,
+    StrictPort,
+    SwitchPort,
+    drawn,
+    hash3,
+    lasts,
+)
 
 HIGH, LOW = 0, 1
 ECN = 7
@@ -63,15 +78,14 @@ class TrimmingPort(SwitchPort):
 
 @dataclass
 class Sending:
-    new: int = 0
+    burst: Burst
+    """The first window."""
     permits: int = 0
     pulled: int = 0
     acked: set[int] = field(default_factory=set)
-    lost: set[int] = field(default_factory=set)
-    open: set[int] = field(default_factory=set)
-    """Of the first window, sent and not yet heard of."""
     answered: int = 0
-    """ACKs and NACKs, each of which a pull follows."""
+    """ACKs and NACKs, each of which a pull follows, and packets that the probe missed."""
+    probe_at: int = 0
     in_flight: dict[int, int] = field(default_factory=dict)
     """When packets were sent of which nothing has been heard, the oldest first."""
     active: int = 0
@@ -87,6 +101,7 @@ class Receiving:
     got: set[int] = field(default_factory=set)
     owed: int = 0
     done: bool = False
+    probed: bool = False
     pulled: int = 0
 
 
@@ -102,36 +117,43 @@ class NdpHost(Host):
         self.pulls: deque[Message] = deque()
         self.next_pull = 0
         self.pacing = False
-        self.spacing = lasts(FULL, self.port.rate)
+        self.spacing = lasts(FULL, self.star.down[self.number].rate)
 
     def start(self, message: Message) -> None:
-        self.sending[message] = Sending(active=self.star.now)
+        packets, window = message.packets, self.settings["first_window"]
+        probe = "" if self.settings["aeolus"] else "none"
+        self.sending[message] = Sending(Burst(packets, min(packets, window), probe=probe), active=self.star.now)
         self.list(message)
         self.port.kick()
 
     def repairs(self, state: Sending) -> bool:
-        return state.permits > 0 and bool(state.lost)
+        return state.permits > 0 and bool(state.burst.lost)
 
-    def others(self, message: Message, state: Sending) -> bool:
-        in_window = state.new < min(message.packets, self.settings["first_window"])
-        return in_window or (state.permits > 0 and state.new < message.packets)
+    def others(self, state: Sending) -> bool:
+        burst = state.burst
+        return burst.in_burst() or burst.probe == "owed" or (state.permits > 0 and self.has_more(burst))
+
+    def has_more(self, burst: Burst) -> bool:
+        return bool(burst.lost) or burst.new < burst.packets
 
     def list(self, message: Message) -> None:
         state = self.sending[message]
-        for ring, has in zip(self.rings, (self.repairs(state), self.others(message, state)), strict=True):
+        for ring, has in zip(self.rings, (self.repairs(state), self.others(state)), strict=True):
             if has and message not in ring:
                 ring.append(message)
         self.watch(message)
 
     def receive(self, packet: Packet) -> None:
         message, now = packet.message, self.star.now
-        if packet.kind in ("data", "header"):
+        if packet.kind in ("data", "header", "probe"):
             self.answer(packet)
         elif message in self.sending:
             state = self.sending[message]
             state.active = now
             if packet.kind in ("ack", "nack", "returned"):
                 self.heard(state, packet)
+            elif packet.kind == "probe_ack":
+                state.answered += state.burst.answered()
             if packet.kind == "done" or len(state.acked) == message.packets:
                 message.ended = now
                 del self.sending[message]
@@ -145,7 +167,7 @@ class NdpHost(Host):
                     # Two at once: pulls before this one were lost.
                     state.waits -= steps > 1 and state.waits > 0
                 state.pulled = max(state.pulled, packet.more)
-            self.discard(message, state)
+            self.discard(state)
             self.list(message)
         self.port.kick()
 
@@ -156,30 +178,35 @@ class NdpHost(Host):
         if recent[1] == 32:
             recent[:] = [recent[0] // 2, 16]
         state.answered += packet.kind != "returned"
-        state.open.discard(seq)
         state.in_flight.pop(seq, None)
+        burst = state.burst
         if acked:
             state.acked.add(seq)
-            state.lost.discard(seq)
-        elif seq not in state.acked and seq not in state.lost:
-            state.lost.add(seq)
-            if packet.kind == "returned" and self.at_once(packet.message, state):
+            burst.acked(seq, ordered=False)
+            return
+        if seq not in state.acked and seq not in burst.lost:
+            burst.lost.add(seq)
+            burst.open.discard(seq)
+            if packet.kind == "returned" and self.at_once(state):
                 state.permits += 1
 
-    def at_once(self, message: Message, state: Sending) -> bool:
-        in_window = state.new < min(message.packets, self.settings["first_window"])
-        expects = state.answered > state.pulled or state.permits > 0 or in_window
+    def at_once(self, state: Sending) -> bool:
+        expects = state.answered > state.pulled or state.permits > 0 or state.burst.in_burst()
         acks, answers = state.recent
-        return (not expects and len(state.open) <= 1) or 100 * acks >= self.settings["returned_ack_share"] * answers
+        few = len(state.burst.open) <= 1
+        return (not expects and few) or 100 * acks >= self.settings["returned_ack_share"] * answers
 
-    def discard(self, message: Message, state: Sending) -> None:
-        if not state.lost and state.new == message.packets:
+    def discard(self, state: Sending) -> None:
+        if not self.settings["aeolus"] and not self.has_more(state.burst):
             state.permits = 0
 
     def deadline(self, state: Sending) -> int:
         rto: int = self.settings["rto"]
-        if state.in_flight:
-            return next(iter(state.in_flight.values())) + rto
+        sent = list(itertools.islice(state.in_flight.values(), 1))
+        if state.burst.probe == "sent":
+            sent.append(state.probe_at)
+        if sent:
+            return min(sent) + rto
         return state.active + (rto << state.waits if state.answered > state.pulled else rto)
 
     def watch(self, message: Message) -> None:
@@ -203,16 +230,22 @@ class NdpHost(Host):
         self.port.kick()
 
     def expire(self, state: Sending, message: Message) -> None:
-        now = self.star.now
+        now, burst, rto = self.star.now, state.burst, self.settings["rto"]
+        if burst.probe == "sent" and state.probe_at + rto <= now:
+            burst.probe = "owed"
+            state.active = now
+            return
         if state.answered > state.pulled:
             state.waits, state.unasked = min(6, state.waits + 1), True
-        late = [seq for seq, sent in state.in_flight.items() if sent + self.settings["rto"] <= now]
+        late = {seq for seq, sent in state.in_flight.items() if sent + rto <= now}
         for seq in late:
             del state.in_flight[seq]
-            state.open.discard(seq)
-        state.lost.update(late)
-        if not late and not state.lost and state.new == message.packets:
-            state.lost.add(min(set(range(message.packets)) - state.acked))
+        burst.open -= late
+        burst.lost |= late
+        if not self.has_more(burst):
+            first = min(set(range(message.packets)) - state.acked)
+            burst.lost.add(first)
+            burst.open.discard(first)
         state.permits = max(state.permits, 1)
         state.active = now
 
@@ -222,6 +255,14 @@ class NdpHost(Host):
         if packet.kind == "data":
             state.got.add(packet.seq)
         kind = "done" if state.done else "ack" if packet.seq in state.got else "nack"
+        pulls = 1
+        if packet.kind == "probe":
+            pulls = 0
+            if not state.done:
+                kind = "probe_ack"
+            if not state.done and not state.probed:
+                state.probed = True
+                pulls = len(set(range(packet.seq)) - state.got)
         reply = Packet(kind, message, message.src, HIGH, seq=packet.seq)
         self.answers.append(reply)
         if state.done:
@@ -230,10 +271,12 @@ class NdpHost(Host):
             message.arrived, state.done = now, True
             if message in self.pulls:
                 self.pulls.remove(message)
-        elif not self.pulls and now >= self.next_pull:
+            return
+        if pulls and not self.pulls and now >= self.next_pull:
             self.permit(reply)
-        else:
-            state.owed += 1
+            pulls -= 1
+        if pulls:
+            state.owed += pulls
             if message not in self.pulls:
                 self.pulls.append(message)
                 self.pace()
@@ -277,31 +320,36 @@ class NdpHost(Host):
                 if ring is self.rings[0]:
                     if not self.repairs(state):
                         continue
-                elif not self.others(message, state):
+                elif not self.others(state):
                     continue
                 return self.send(message, state)
         return None
 
     def send(self, message: Message, state: Sending) -> Packet:
-        again = self.repairs(state)
-        if again:
-            seq = min(state.lost)
-            state.lost.remove(seq)
+        burst, now = state.burst, self.star.now
+        again = unasked = False
+        if self.repairs(state) or (not burst.in_burst() and burst.probe != "owed"):
+            found = burst.next_asked()
+            assert found
+            seq, again = found
             state.permits -= 1
+        elif burst.in_burst():
+            seq, unasked = burst.next_unasked(), True
         else:
-            seq = state.new
-            state.new += 1
-            if seq < self.settings["first_window"]:
-                state.open.add(seq)
-            state.permits -= seq >= self.settings["first_window"]
-        state.in_flight[seq] = state.active = self.star.now
-        self.discard(message, state)
+            burst.probe, state.probe_at, state.active = "sent", now, now
+            self.star.tally("probes")
+            self.list(message)
+            return Packet("probe", message, message.dst, LOW, seq=burst.end)
+        state.active = now
+        if not (unasked and self.settings["aeolus"]):
+            state.in_flight[seq] = now
+        self.discard(state)
         self.list(message)
-        return Packet("data", message, message.dst, LOW, message.frame(seq), seq, again=again)
+        return Packet("data", message, message.dst, LOW, message.frame(seq), seq, again=again, unasked=unasked)
 
 
 class NdpStar(Star):
     def __init__(self, links, flows, settings) -> None:
         self.coins = drawn(1, ECN, 0, 0)
-        self.turning = min(delay + lasts(SMALLEST, rate) for rate, delay in links)
-        super().__init__(links, flows, NdpHost, TrimmingPort, settings)
+        self.turning = min(delay + lasts(SMALLEST, rate) for _, rate, delay in links)
+        super().__init__(links, flows, NdpHost, StrictPort if settings["aeolus"] else TrimmingPort, settings)

@@ -16,6 +16,7 @@ US, MS, S = 10**6, 10**9, 10**12
 G = 10**9
 DEPARTURE, ARRIVAL, TIMEOUT, START = range(4)
 LAST = 1 << 62
+LOSS = 9
 PAYLOAD, HEADER, SMALLEST, WIRE = 1460, 58, 64, 20
 """Ethernet: payload and headers of a full packet, smallest frame, preamble and gap."""
 FULL = PAYLOAD + HEADER
@@ -159,6 +160,7 @@ class Port:
     def __init__(self, star: Star, rate: int, delay: int, arrive: Callable[[Packet], None]) -> None:
         self.star, self.rate, self.delay, self.arrive = star, rate, delay, arrive
         self.busy = False
+        self.index = self.sent = 0
         self.turn: Callable[[], Packet | None] = lambda: None
         self.left: Callable[[Packet], None] = lambda packet: None
 
@@ -177,7 +179,11 @@ class Port:
             self.kick()
 
         self.star.at(free, DEPARTURE, is_free)
-        self.star.at(free + self.delay, ARRIVAL, lambda: self.arrive(packet))
+        self.sent += 1
+        if (hash3(self.star.losses, self.index, self.sent) >> 11) / 2**53 < self.star.settings["loss"]:
+            self.star.tally("lost")
+        else:
+            self.star.at(free + self.delay, ARRIVAL, lambda: self.arrive(packet))
 
 
 class Host:
@@ -212,11 +218,11 @@ class Host:
 
 
 class Star:
-    """A run: links by host are rate and delay; a flow is from, to, bytes and start."""
+    """A run: links by host are rates to and from the switch, and delay; a flow is from, to, bytes and start."""
 
     def __init__(
         self,
-        links: Sequence[tuple[int, int]],
+        links: Sequence[tuple[int, int, int]],
         flows: Sequence[tuple[int, int, int, int]],
         host: type[Host],
         switch: type[SwitchPort],
@@ -227,8 +233,16 @@ class Star:
         self.seen: dict[str, int] = {}
         self.links = links
         self.hosts = [host(self, i, settings) for i in range(len(links))]
-        self.up = [Port(self, *link, lambda packet, i=i: self.arrive(packet, i)) for i, link in enumerate(links)]
-        self.down = [Port(self, *link, host.receive) for link, host in zip(links, self.hosts, strict=True)]
+        self.up = [
+            Port(self, rate, delay, lambda packet, i=i: self.arrive(packet, i))
+            for i, (rate, _, delay) in enumerate(links)
+        ]
+        self.down = [
+            Port(self, rate, delay, each.receive) for (_, rate, delay), each in zip(links, self.hosts, strict=True)
+        ]
+        for index, port in enumerate(self.up + self.down):
+            port.index = index
+        self.losses = drawn(1, LOSS, 0, 0)
         self.last_arrival: dict[int, int] = {}
         self.ties = 0
         for each in self.hosts:
@@ -274,3 +288,30 @@ class SwitchPort:
 
     def left(self, packet: Packet) -> None:
         pass
+
+
+class StrictPort(SwitchPort):
+    """Eight queues in one buffer, the first served first; under Aeolus it drops selectively."""
+
+    def begin(self) -> None:
+        self.waiting = 0
+
+    def arrive(self, packet: Packet, by: int) -> None:
+        settings = self.star.settings
+        unwanted = settings["aeolus"] and packet.unasked and self.waiting >= settings["threshold"]
+        if unwanted or self.waiting + packet.size > settings["buffer"]:
+            self.star.tally("dropped")
+            if packet.unasked:
+                self.star.tally("unasked lost")
+            return
+        self.waiting += packet.size
+        self.queues[packet.level].append(packet)
+        self.port.kick()
+
+    def turn(self) -> Packet | None:
+        for queue in self.queues:
+            if queue:
+                packet = queue.pop(0)
+                self.waiting -= packet.size
+                return packet
+        return None
