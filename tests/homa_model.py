@@ -110,7 +110,7 @@ class HomaHost(Host):
             state.granted = max(state.granted, packet.seq)
             if packet.seq >= state.last_grant:
                 state.last_grant, state.level = packet.seq, packet.more
-            if self.settings["aeolus"]:
+            if self.settings["stop"]:
                 burst.stop()
         elif packet.kind == "resend":
             self.resend(packet, state)
@@ -179,7 +179,7 @@ class HomaHost(Host):
             else:
                 state.burst.lost.add(0)
                 state.burst.open.discard(0)
-                state.free, state.again_level = max(1, state.free), 0
+                state.free, state.again_level = max(1, state.free), self.settings["base"]
         self.watch(state)
         self.port.kick()
 
@@ -191,7 +191,7 @@ class HomaHost(Host):
 
     def send(self, state: Sending) -> Packet:
         message, burst = state.message, state.burst
-        packet = Packet("data", message, message.dst, 0)
+        packet = Packet("data", message, message.dst, self.settings["base"])
         state.active = self.star.now
         if state.repairs():
             state.free -= 1
@@ -237,7 +237,8 @@ class HomaHost(Host):
                 state.unasked += packet.unasked
             elif packet.again:
                 self.control("busy", message, message.src)
-            state.answered = min(state.granted, state.answered + (packet.more == GRANTED))
+            asked = packet.more == GRANTED if self.settings["aeolus"] else new and packet.seq >= state.first
+            state.answered = min(state.granted, state.answered + asked)
             if packet.unasked and self.settings["aeolus"]:
                 self.control("ack", message, message.src, packet.seq)
             if len(state.got) == message.packets:
@@ -268,7 +269,7 @@ class HomaHost(Host):
 
     def wake_all(self) -> None:
         """There is room again for grants."""
-        if self.settings["aeolus"]:
+        if self.settings["cap"]:
             for state in self.active():
                 if state.grant_at == NEVER:
                     state.grant_at = 0
@@ -292,12 +293,14 @@ class HomaHost(Host):
             state = next((state for state in active if state.grant_at <= now), None)
             if state is None:
                 break
-            full = settings["aeolus"] and self.outstanding() >= settings["overcommitment"] * settings["rtt_packets"]
+            full = settings["cap"] and self.outstanding() >= settings["overcommitment"] * settings["rtt_packets"]
             if full or self.in_flight(state) >= settings["rtt_packets"]:
                 state.grant_at = NEVER
                 continue
             below = len(active) - 1 - active.index(state)
             level = max(settings["unscheduled_levels"], settings["levels"] - 1 - below)
+            if settings["tail_boost"] and state.left() < settings["rtt_packets"]:
+                level = min(level, settings["base"])
             state.granted += 1
             state.active = now
             state.grant_at = now + self.spacing

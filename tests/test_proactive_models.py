@@ -116,25 +116,39 @@ def ndp(rng):
 
 
 def homa(rng):
-    settings = {
-        "aeolus": rng.random() < 0.4,
-        "threshold": rng.choice([1, 3000, 6144]),
-        "rtt_packets": rng.choice([1, 8, 30]),
+    first = rng.choice(["burst", "burst", "aeolus"])
+    lowest = rng.random() < 0.3
+    same = {
         "levels": 8,
         "unscheduled_levels": rng.choice([1, 3, 7]),
         "overcommitment": rng.choice([1, 2, 7]),
-        "buffer": rng.choice([20_000, 100_000, 32 << 20]),
+        "tail_boost": rng.random() < 0.3,
         "resend_packets": rng.choice([1, 10**6]),
+    }
+    waits = {
         "resend_timeout": rng.choice([40, 200]) * US,
         "sender_timeout": rng.choice([40, 200]) * US,
         "done_timeout": rng.choice([50, 300]) * US,
     }
+    settings = {
+        "aeolus": first == "aeolus",
+        "cap": rng.random() < 0.5,
+        "stop": rng.random() < 0.5,
+        "base": 7 if lowest else 0,
+        "rtt_packets": rng.choice([1, 8, 30]),
+        "buffer": rng.choice([20_000, 100_000, 32 << 20]),
+        "threshold": rng.choice([1, 3000, 6144]),
+    }
     scheme = pl.Homa(
-        first_rtt="aeolus" if settings["aeolus"] else "burst",
+        first_rtt=first,
         rtt_bytes=f"{settings['rtt_packets'] * (FULL + WIRE)}B",
-        **{name: settings[name] for name in ("levels", "unscheduled_levels", "overcommitment", "resend_packets")},
-        **times(settings, ["resend_timeout", "sender_timeout", "done_timeout"]),
+        cap_outstanding=settings["cap"],
+        stop="first_credit" if settings["stop"] else "never",
+        unscheduled_priority="lowest" if lowest else "size",
+        **same,
+        **times(waits, waits),
     )
+    settings |= same | waits
     return settings, buffered(settings), scheme
 
 
