@@ -3142,8 +3142,8 @@ class Homa(Section):
 
     rtt_bytes: str = "bdp"
     """Bytes of a message that are sent unasked, and that a receiver keeps on their way: base RTT
-    times rate of the fastest host links, or a size. Rounded up to whole packets. Unit: bytes. Range
-    [1B, 1GiB]. Source: Homa, sec. 3.2: RTTbytes.
+    times rate of the fastest host links, or a size. Of frames and what the wire adds to them,
+    rounded up to whole packets. Unit: bytes. Range [1B, 1GiB]. Source: Homa, sec. 3.2: RTTbytes.
     """
 
     levels: int = 8
@@ -3151,8 +3151,9 @@ class Homa(Section):
 
     unscheduled_levels: Literal["auto"] | int = "auto"
     """How many of them, from the highest, unscheduled packets use: by their share of the bytes
-    of the first workload's sizes, or so many. Each carries the same number of bytes, shorter
-    messages higher. Range [1, 7]. Source: Homa, sec. 3.4; Homa RFC.
+    of the first workload that has a distribution of sizes, or so many. Each carries the same number
+    of bytes, shorter messages higher. Where no workload has one, as flow tables have not, all
+    unscheduled packets are at the highest. Range [1, 7]. Source: Homa, sec. 3.4; Homa RFC.
     """
 
     overcommitment: Literal["auto"] | int = "auto"
@@ -3191,8 +3192,8 @@ class Homa(Section):
     """
 
     done_timeout: str = "10ms"
-    """A sender that has sent all and heard nothing this long asks whether all has arrived. Unit:
-    time. Range [1us, 100s]. Source: Homa's ns-3 port: outbound timeout.
+    """A sender that may send nothing more and has heard nothing this long asks whether all has
+    arrived. Unit: time. Range [1us, 100s]. Source: Homa's ns-3 port: outbound timeout.
     """
 
     resend_packets: Literal["auto"] | int = "auto"
@@ -3263,7 +3264,8 @@ class Ndp(Section):
 
     returned_ack_share: int = 25
     """A returned header is sent again at once when at least so many percent of the recent
-    answers were ACKs; 101: never. Range [0, 101]. Source: NDP, sec. 3.2.4.
+    answers were ACKs, as then its path is to blame; 101: not for that reason. Range [0, 101].
+    Source: NDP, sec. 3.2.4.
     """
 
     keep_idle_pulls: bool | None = None
@@ -3325,7 +3327,8 @@ class ExpressPass(Section):
 
     first_bytes: str = "bdp"
     """Bytes of a flow that may go unscheduled: base RTT times rate of the fastest host links, or
-    a size. Rounded up to whole packets. Unit: bytes. Range [1B, 1GiB]. Source: Aeolus, sec. 4.
+    a size. Of frames and what the wire adds to them, rounded up to whole packets. Unit: bytes.
+    Range [1B, 1GiB]. Source: Aeolus, sec. 4.
     """
 
     alpha: float = 0.5
@@ -3373,7 +3376,9 @@ class ExpressPass(Section):
     """
 
     early_stop: bool = True
-    """Stop credits as soon as those on their way will do. Source: authors' simulator."""
+    """Stop credits as soon as those on their way will do: as many as packets remain have come
+    within a round trip. Source: authors' simulator.
+    """
 
     credit_queue: int = 8
     """Credits that may wait at a port. Range [1, 100000]. Source: authors' simulator,

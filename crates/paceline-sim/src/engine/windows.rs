@@ -240,10 +240,9 @@ fn sides(graph: &Graph) -> Option<Box<[u8]>> {
     Some(sides.into())
 }
 
-/// Shortest time in which each node can affect another, ps: over its links the delay and the smallest frame.
-pub(crate) fn lookaheads(scenario: &Scenario) -> Box<[u64]> {
-    let smallest = smallest_frame(scenario);
-    let of = |ports: &[PortInfo]| ports.iter().map(|p| link_lookahead(scenario, p, smallest)).min().unwrap_or(0);
+/// Shortest time in which each node can send so many bytes to another, ps.
+pub(crate) fn over_shortest_links(scenario: &Scenario, bytes: u32) -> Box<[u64]> {
+    let of = |ports: &[PortInfo]| ports.iter().map(|p| link_lookahead(scenario, p, bytes)).min().unwrap_or(0);
     (0..scenario.graph.nodes() as u32).map(|node| of(scenario.graph.ports_of(node))).collect()
 }
 
@@ -334,7 +333,7 @@ mod tests {
     fn headers_return_as_fast_as_the_links_of_their_switch() {
         let ndp = "cc = 'ndp'\n[switch]\nmodel = 'per_port'\nbuffer = '100KB'\npfc.enabled = false\n[switch.trimming]\nenabled = true";
         let scenario = racks("10ns", "1us", ndp);
-        let (windows, turns) = (Windows::of(&scenario), lookaheads(&scenario));
+        let (windows, turns) = (Windows::of(&scenario), over_shortest_links(&scenario, 84));
         assert_eq!(windows.close_nodes(), 4);
         assert!(windows.close.iter().zip(&turns).all(|(close, turn)| *close == (*turn < windows.width)));
     }

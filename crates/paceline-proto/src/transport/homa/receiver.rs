@@ -126,7 +126,8 @@ impl Receivers {
         let before = m.outstanding();
         match h.kind {
             Kind::Data => {
-                match m.received.insert(h.seq) {
+                let arrival = m.received.insert(h.seq);
+                match arrival {
                     Arrival::New => {
                         m.active = now;
                         outcome.fresh = params.sizes.payload_of(m.bytes, h.seq);
@@ -141,7 +142,10 @@ impl Receivers {
                     }
                     Arrival::TooFar => return outcome,
                 }
-                m.answered = (m.answered + u32::from(h.is(GRANTED))).min(m.granted);
+                // Without Aeolus grants are for the packets behind the unscheduled ones, in order. Such a packet may come without its
+                // grant, when a RESEND has asked for it.
+                let answers = if plain { arrival == Arrival::New && h.seq >= m.unscheduled } else { h.is(GRANTED) };
+                m.answered = (m.answered + u32::from(answers)).min(m.granted);
                 if h.is(UNSCHEDULED) && !plain {
                     control.push_back(answer(params, m.host, h, Kind::Ack));
                 }

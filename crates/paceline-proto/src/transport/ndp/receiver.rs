@@ -69,7 +69,12 @@ impl Receivers {
             return Outcome::default();
         }
         let mut answer = Header {
-            kind: Kind::Ack,
+            kind: match h.kind {
+                // Its ACK may have been lost, with those of any other packets.
+                _ if m.done => Kind::Done,
+                Kind::Probe => Kind::ProbeAck,
+                _ => Kind::Ack,
+            },
             priority: params.control_priority,
             flags: TO_SENDER | h.flags & UNSCHEDULED,
             size: params.sizes.control_frame(),
@@ -80,15 +85,10 @@ impl Receivers {
         };
         let mut outcome = Outcome::default();
         if h.kind == Kind::Probe {
-            answer.kind = Kind::ProbeAck;
             let pulls = Self::pulls_for_probe(params, m, h);
             self.pull(params, now, pulls, &mut answer, counters);
             control.push_back(answer);
             return outcome;
-        }
-        if m.done {
-            // Its ACK may have been lost, with those of any other packets.
-            answer.kind = Kind::Done;
         }
         let had_room = self.outstanding < params.pull_limit;
         if !h.is(UNSCHEDULED) && m.answered < m.pulls {

@@ -324,6 +324,8 @@ impl Senders {
         counters.timeouts += 1;
         if m.board.awaits_probe_ack() && due(m.probe_at) {
             m.board.repeat_probe();
+            // Else silence would be met a second time at once, with a packet that nobody has asked for.
+            m.active = now;
             return;
         }
         if m.is_owed() {

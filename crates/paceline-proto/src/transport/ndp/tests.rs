@@ -263,6 +263,27 @@ fn a_probe_tells_of_lost_unscheduled_packets() {
     assert_eq!(total(|c| c.again), u64::from(net.seen.unscheduled_drops));
 }
 
+/// A timeout repeats a lost probe and sends nothing else; where the message was complete the receiver says so, and the sender
+/// waits for no more.
+#[test]
+fn a_lost_probe_is_repeated_alone() {
+    let mut net = star(aeolus(), 2, selective());
+    net.send(Time(0), 0, 1, 1460);
+    let mut first = true;
+    net.run(END, |h| {
+        let lost = h.kind == Kind::Probe && std::mem::take(&mut first);
+        if lost || h.kind == Kind::Ack { Fate::Lose } else { Fate::Pass }
+    });
+    net.assert_complete();
+    let sent = net.hosts[0].counters();
+    assert_eq!((sent.data, sent.probes, sent.timeouts), (1, 2, 1));
+    // The burst, the timeout, and the probe's way there and back.
+    let probe_sent = FULL;
+    let there_and_back = 4 * 84 * 80 + 4 * DELAY.0;
+    let rto = aeolus().rto.0;
+    assert_eq!(net.messages[0].finished, Some(Time(probe_sent + rto + there_and_back)));
+}
+
 /// Waiting for pulls costs the request's round trip and no more.
 #[test]
 fn without_a_burst_a_request_goes_first() {

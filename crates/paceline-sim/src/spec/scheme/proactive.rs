@@ -105,12 +105,13 @@ section! {
         /// What a sender does before its receiver has answered.
         first_rtt: FirstRtt = "burst", from "Homa, SIGCOMM 2018, sec. 3.2; Aeolus, SIGCOMM 2020, sec. 3";
         /// Bytes of a message that are sent unasked, and that a receiver keeps on their way: base RTT times rate of the fastest
-        /// host links, or a size. Rounded up to whole packets.
+        /// host links, or a size. Of frames and what the wire adds to them, rounded up to whole packets.
         rtt_bytes: FirstBytes = "bdp", in "[1B, 1GiB]", from "Homa, sec. 3.2: RTTbytes";
         /// Priorities in use.
         levels: u32 = 8, in "[2, 8]", from "Homa, sec. 3.4";
-        /// How many of them, from the highest, unscheduled packets use: by their share of the bytes of the first workload's
-        /// sizes, or so many. Each carries the same number of bytes, shorter messages higher.
+        /// How many of them, from the highest, unscheduled packets use: by their share of the bytes of the first workload
+        /// that has a distribution of sizes, or so many. Each carries the same number of bytes, shorter messages higher. Where no workload has one, as flow
+        /// tables have not, all unscheduled packets are at the highest.
         unscheduled_levels: AutoCount = "auto", in "[1, 7]", from "Homa, sec. 3.4; Homa RFC";
         /// Messages, of different senders, that a receiver grants at a time: as many as there are levels for scheduled
         /// packets, or so many.
@@ -126,7 +127,7 @@ section! {
         resend_timeout: Duration => first_rtt { "burst" => "5ms", "aeolus" => "10ms", "wait" => "10ms" }, in "[1us, 100s]", from "Homa's Linux module: 5 ms; its ns-3 port: 1 ms; Aeolus, sec. 5: 40 us for figure 17, 10 ms in its other results";
         /// A sender whose message nobody has answered this long repeats its first packet.
         sender_timeout: Duration => first_rtt { "burst" => "5ms", "aeolus" => "10ms", "wait" => "10ms" }, in "[1us, 100s]", from "as resend_timeout";
-        /// A sender that has sent all and heard nothing this long asks whether all has arrived.
+        /// A sender that may send nothing more and has heard nothing this long asks whether all has arrived.
         done_timeout: Duration = "10ms", in "[1us, 100s]", from "Homa's ns-3 port: outbound timeout";
         /// Most packets asked for at once: the whole first gap, or so many. 1 repairs slowest.
         resend_packets: AutoCount = "auto", in "[1, 1000000]", from "Paceline";
@@ -161,7 +162,8 @@ section! {
         rto: Duration = "1ms", in "[1us, 100s]", from "NDP, sec. 3.2";
         /// Each message's timeout lies so many percent around `rto`.
         rto_jitter: u32 = 0, in "[0, 100]", from "NDP authors' simulator: 25 in places";
-        /// A returned header is sent again at once when at least so many percent of the recent answers were ACKs; 101: never.
+        /// A returned header is sent again at once when at least so many percent of the recent answers were ACKs, as then its path is to
+        /// blame; 101: not for that reason.
         returned_ack_share: u32 = 25, in "[0, 101]", from "NDP, sec. 3.2.4";
         /// A pull that finds nothing to send is kept until there is something.
         keep_idle_pulls: bool => first_rtt { "burst" => false, "aeolus" => true, "wait" => false }, from "NDP: thrown away; Aeolus needs them for repair";
@@ -213,8 +215,8 @@ section! {
     pub struct ExpressPass {
         /// What a sender does before the first credit. `"burst"` is priority queueing: unscheduled packets at low priority.
         first_rtt: FirstRtt = "wait", from "ExpressPass, SIGCOMM 2017; Aeolus, SIGCOMM 2020, sec. 5";
-        /// Bytes of a flow that may go unscheduled: base RTT times rate of the fastest host links, or a size. Rounded up to whole
-        /// packets.
+        /// Bytes of a flow that may go unscheduled: base RTT times rate of the fastest host links, or a size. Of frames and what the
+        /// wire adds to them, rounded up to whole packets.
         first_bytes: FirstBytes = "bdp", in "[1B, 1GiB]", from "Aeolus, sec. 4";
         /// First credit rate, as a share of the largest.
         alpha: f64 = 0.5, in "(0, 1]", from "authors' simulator, large-scale script";
@@ -236,7 +238,7 @@ section! {
         jitter: f64 = 0.1, in "[0, 0.999]", from "authors' simulator";
         /// Credits vary by so many bytes around the smallest frame: it breaks up drops in step.
         credit_spread: Bytes = "8B", in "[0B, 32B]", from "authors' simulator: 76 to 92 bytes";
-        /// Stop credits as soon as those on their way will do.
+        /// Stop credits as soon as those on their way will do: as many as packets remain have come within a round trip.
         early_stop: bool = true, from "authors' simulator";
         /// Credits that may wait at a port.
         credit_queue: u32 = 8, in "[1, 100000]", from "authors' simulator, large-scale script; others have 2 and 10";

@@ -2,7 +2,7 @@
 //!
 //! Source: the rules are those of `paceline_proto::transport::ndp::switch`; this file does what they say. A port needs no
 //! other port of its switch, except for a header that goes back to its sender: that takes the switch as long as its shortest link
-//! (delay and smallest frame), so that ports stay independent within a window. *Deviation:* a real switch would
+//! (delay and the header's own frame), so that ports stay independent within a window. *Deviation:* a real switch would
 //! turn it round at once. *Deviation:* a header goes back on a shortest way drawn anew from that switch on, not on its own path backwards.
 //! A header whose way back is longer than packets can carry is dropped.
 
@@ -33,7 +33,7 @@ pub(crate) struct Trimming {
     size: u16,
     /// Key of the coins.
     key: u64,
-    /// By node: how long a switch takes to turn a header round, ps.
+    /// By node: how long a switch takes to turn a header round, ps. No less than a window, as no frame is smaller.
     turn: Box<[u64]>,
     /// By port: when the last header it turned round went back in.
     turned: Vec<u64>,
@@ -60,13 +60,14 @@ impl Trimming {
                 .value(most)
                 .allowed(format!("at most {TURNED} ports")));
         }
+        let size = scenario.framing.ack_header.max(scenario.framing.min_frame);
         Ok(Self {
             settings,
             service: vec![Service::default(); scenario.graph.ports.len()],
             sending: vec![(HEADERS, 0); scenario.graph.ports.len()],
-            size: scenario.framing.ack_header.max(scenario.framing.min_frame) as u16,
+            size: size as u16,
             key,
-            turn: crate::engine::windows::lookaheads(scenario),
+            turn: crate::engine::windows::over_shortest_links(scenario, size + scenario.framing.wire_overhead),
             turned: vec![0; scenario.graph.ports.len()],
         })
     }
