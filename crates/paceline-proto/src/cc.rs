@@ -205,7 +205,7 @@ pub struct StreamAck {
     /// The window may grow: it is what limits the sender (by the stack's rule), and not `marked`.
     pub may_grow: bool,
     /// What a timeout gave up is still being sent again.
-    pub after_timeout: bool,
+    pub resending: bool,
 }
 
 /// A loss as a controller sees it.

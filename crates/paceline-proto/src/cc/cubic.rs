@@ -200,7 +200,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_idle(&mut self, _ctx: &FlowContext, limit: u64) {
-        self.window.cwnd = u64::from(self.window.cwnd).min(limit) as u32;
+        self.window.idle(limit);
         // Section 5.8: time without sending is no time of the curve.
         self.epoch = None;
     }

@@ -75,7 +75,7 @@ impl Connection {
             self.apply_limits(cx);
         }
         self.tries = 0;
-        let after_timeout = self.tx.nxt < self.tx.max;
+        let resending = self.tx.nxt < self.tx.max;
         // What had been selectively acknowledged is no news.
         let delivered = news + acked - self.recovery.board.sacked.bytes_below(ack);
         let in_flight = self.tx.flight();
@@ -102,7 +102,7 @@ impl Connection {
             self.recovery.answered = marked && ack < self.recovery.reduced_until;
             let may_grow = !marked && self.cwnd <= self.tx.wnd && self.window_was_used(cx, in_flight);
             let (una, nxt, srtt) = (self.tx.una, self.tx.max, self.rto.srtt());
-            let ack = StreamAck { now, bytes: acked, una, nxt, timed, rtt, srtt, marked, may_grow, after_timeout };
+            let ack = StreamAck { now, bytes: acked, una, nxt, timed, rtt, srtt, marked, may_grow, resending };
             self.cc.on_stream_ack(cx.cc, &ack);
             self.apply_limits(cx);
         }

@@ -41,7 +41,7 @@ fn rounds(ctx: &FlowContext, c: &mut Controller, from: Time, rtt: Duration, roun
                 srtt: rtt,
                 marked: false,
                 may_grow: true,
-                after_timeout: false,
+                resending: false,
             };
             c.on_stream_ack(ctx, &ack);
         }
@@ -225,7 +225,7 @@ fn freebsd_starts_slowly_up_to_ssthresh_and_with_it() {
             srtt: Duration(S / 1000),
             marked: false,
             may_grow: true,
-            after_timeout: false,
+            resending: false,
         };
         c.on_stream_ack(&ctx, &ack);
         assert_eq!(cwnd(&ctx, &c) == 21 * MSS, inclusive, "{params:?}");

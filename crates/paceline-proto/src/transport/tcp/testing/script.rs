@@ -352,6 +352,7 @@ macro_rules! scripts {
 
 scripts!(
     appropriate_byte_counting,
+    byte_counting_after_timeout,
     close_active,
     close_passive,
     delayed_ack,
