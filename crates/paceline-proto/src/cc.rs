@@ -200,7 +200,7 @@ pub struct StreamAck {
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time; 0 before the first sample.
     pub srtt: Duration,
-    /// A mark was answered in this window of data.
+    /// It echoes a mark that was answered in this window of data; in FreeBSD, one was.
     pub marked: bool,
     /// The window may grow: it is what limits the sender (by the stack's rule), and not `marked`.
     pub may_grow: bool,
