@@ -200,7 +200,7 @@ pub struct StreamAck {
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time; 0 before the first sample.
     pub srtt: Duration,
-    /// It echoes a mark that was answered in this window of data; in FreeBSD, one was.
+    /// It echoes a mark; in FreeBSD, one was answered in this window of data.
     pub marked: bool,
     /// The window may grow: it is what limits the sender (by the stack's rule), and not `marked`.
     pub may_grow: bool,

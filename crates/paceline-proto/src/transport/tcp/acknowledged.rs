@@ -100,10 +100,11 @@ impl Connection {
         } else {
             self.recovery.on_new_ack();
             self.recovery.resend = false;
-            // FreeBSD's window stays for the whole window of data; by RFC 3168, section 6.1.2, it grows as usual with ACKs without the echo.
+            // FreeBSD's window stays until the window of data is over; by RFC 3168, section 6.1.2, it grows as usual with ACKs without the
+            // echo, and with no other.
             let answered = self.recovery.answered;
             self.recovery.answered = answered && ack < self.recovery.reduced_until;
-            let marked = answered && (cx.tcp.ecn_moves_recover || segment.flags.has(Flags::ECE));
+            let marked = if cx.tcp.ecn_moves_recover { answered } else { self.ecn && segment.flags.has(Flags::ECE) };
             let may_grow = !marked && self.cwnd <= self.tx.wnd && self.window_was_used(cx, in_flight);
             let (una, nxt, srtt) = (self.tx.una, self.tx.max, self.rto.srtt());
             let ack = StreamAck { now, bytes: acked, una, nxt, timed, rtt, srtt, marked, may_grow, resending };
