@@ -200,12 +200,12 @@ pub struct StreamAck {
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time; 0 before the first sample.
     pub srtt: Duration,
-    /// A mark was answered in this window of data.
+    /// It echoes a mark; in FreeBSD, one was answered in this window of data.
     pub marked: bool,
     /// The window may grow: it is what limits the sender (by the stack's rule), and not `marked`.
     pub may_grow: bool,
     /// What a timeout gave up is still being sent again.
-    pub after_timeout: bool,
+    pub resending: bool,
 }
 
 /// A loss as a controller sees it.

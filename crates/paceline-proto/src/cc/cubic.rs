@@ -67,7 +67,7 @@ pub struct Cubic {
     /// Start of the curve; `None` until congestion avoidance begins.
     epoch: Option<Time>,
     w_max: f64,
-    /// The window before the last reduction that was no timeout's (sections 4.6, 4.8); 0 before the first.
+    /// The window when ssthresh was last set (`cwnd_prior`, section 4.3), by a timeout too; 0 before the first time.
     prior: f64,
     /// Seconds from the epoch to `w_max`.
     k: f64,
@@ -176,6 +176,7 @@ impl CongestionControl for Cubic {
         let super::Params::Cubic(p) = &ctx.params else { return };
         if loss == Loss::Timeout {
             if !self.window.timed_out {
+                self.prior = self.segments(ctx);
                 self.remember(ctx, p);
             }
             self.flat = true;
@@ -200,7 +201,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_idle(&mut self, _ctx: &FlowContext, limit: u64) {
-        self.window.cwnd = u64::from(self.window.cwnd).min(limit) as u32;
+        self.window.idle(limit);
         // Section 5.8: time without sending is no time of the curve.
         self.epoch = None;
     }

@@ -181,7 +181,7 @@ impl CongestionControl for Vegas {
     }
 
     fn on_idle(&mut self, _ctx: &FlowContext, limit: u64) {
-        self.window.cwnd = u64::from(self.window.cwnd).min(limit) as u32;
+        self.window.idle(limit);
     }
 
     fn undo_timeout(&mut self) {

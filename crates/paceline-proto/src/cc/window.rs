@@ -21,6 +21,8 @@ pub struct Window {
     before: (u32, u32),
     /// A timeout, and nothing new acknowledged since.
     pub timed_out: bool,
+    /// The slow start that a timeout has begun.
+    after_timeout: bool,
     /// FreeBSD's: slow start also at ssthresh, every timeout halves, one ACK counts for no more than in slow start, and a window
     /// of bytes acknowledged is counted from slow start's end.
     freebsd: bool,
@@ -30,7 +32,7 @@ impl Window {
     /// One segment, until [`Window::start`]; `freebsd`: with that kernel's rules where they differ.
     pub fn new(ctx: &FlowContext, freebsd: bool) -> Self {
         let before = (ctx.mtu, UNLIMITED);
-        Self { cwnd: ctx.mtu, ssthresh: UNLIMITED, counted: 0, before, timed_out: false, freebsd }
+        Self { cwnd: ctx.mtu, ssthresh: UNLIMITED, counted: 0, before, timed_out: false, after_timeout: false, freebsd }
     }
 
     /// The connection is open.
@@ -46,16 +48,24 @@ impl Window {
         self.cwnd < self.ssthresh || self.freebsd && self.cwnd == self.ssthresh
     }
 
-    /// Slow start: the bytes acknowledged, at most `limit` segments of them per ACK (RFC 3465, section 2.2), and one after
-    /// a timeout (section 2.3).
+    /// Slow start: the bytes acknowledged, at most `limit` segments of them per ACK, and one in the whole slow start after
+    /// a timeout (RFC 3465, section 2.2); FreeBSD's only until all has been sent again.
     #[inline]
     pub fn slow_start(&mut self, ctx: &FlowContext, ack: &StreamAck, limit: u32) {
-        let limit = if ack.after_timeout { 1 } else { limit };
+        let one = if self.freebsd { ack.resending } else { self.after_timeout };
+        let limit = if one { 1 } else { limit };
         let step = ack.bytes.min(u64::from(limit) * u64::from(ctx.mtu));
         if self.freebsd {
             self.counted = 0;
         }
         self.cwnd = clamped(u64::from(self.cwnd) + step);
+        self.after_timeout &= self.in_slow_start();
+    }
+
+    /// Nothing was sent for long: the window is at most `limit` (RFC 5681, section 4.1).
+    pub fn idle(&mut self, limit: u64) {
+        self.cwnd = u64::from(self.cwnd).min(limit) as u32;
+        self.after_timeout = false;
     }
 
     /// Congestion avoidance: one segment per window of bytes acknowledged (RFC 3465, section 2.1); FreeBSD counts at most `limit`
@@ -84,6 +94,7 @@ impl Window {
         self.ssthresh = clamped(to.max(2 * u64::from(ctx.mtu)));
         self.cwnd = self.ssthresh;
         self.counted = 0;
+        self.after_timeout = false;
     }
 
     /// A mark, for a controller by the RFCs: the window may become one segment, ssthresh two (RFC 3168, section 6.1.2; RFC 9438, section 4.6).
@@ -101,7 +112,7 @@ impl Window {
         if !self.timed_out || self.freebsd {
             self.reduce(ctx, to);
         }
-        self.timed_out = true;
+        (self.timed_out, self.after_timeout) = (true, true);
         self.counted = 0;
         self.cwnd = ctx.mtu;
     }
@@ -109,6 +120,7 @@ impl Window {
     /// The last first timeout was none.
     pub fn undo(&mut self) {
         (self.cwnd, self.ssthresh) = self.before;
+        self.after_timeout = false;
     }
 }
 

@@ -75,7 +75,7 @@ impl Connection {
             self.apply_limits(cx);
         }
         self.tries = 0;
-        let after_timeout = self.tx.nxt < self.tx.max;
+        let resending = self.tx.nxt < self.tx.max;
         // What had been selectively acknowledged is no news.
         let delivered = news + acked - self.recovery.board.sacked.bytes_below(ack);
         let in_flight = self.tx.flight();
@@ -89,20 +89,25 @@ impl Connection {
             restart = self.sack || !cx.tcp.impatient || self.recovery.no_partial_yet;
             self.recovery.no_partial_yet = false;
         } else if self.recovery.fast {
-            // With proportional rate reduction what is in the network has come down to ssthresh, which is the window then (RFC 9937).
+            // With SACK what is in the network has come down to ssthresh, which is the window then (RFC 6675, section 5; RFC 9937). FreeBSD
+            // bounds it as without.
             let least = if cx.tcp.freebsd_recovery { 0 } else { mss };
-            let flight = if self.recovery.prr.is_some() { u64::MAX } else { self.tx.flight().max(least) + mss };
+            let bounded = !self.sack || cx.tcp.freebsd_recovery;
+            let flight = if bounded { self.tx.flight().max(least) + mss } else { u64::MAX };
             self.recovery.leave();
             self.cc.on_recovered(cx.cc, now, flight);
             self.apply_limits(cx);
         } else {
             self.recovery.on_new_ack();
             self.recovery.resend = false;
-            let marked = self.recovery.answered;
-            self.recovery.answered = marked && ack < self.recovery.reduced_until;
+            // FreeBSD's window stays until the window of data is over; by RFC 3168, section 6.1.2, it grows as usual with ACKs without the
+            // echo, and with no other.
+            let answered = self.recovery.answered;
+            self.recovery.answered = answered && ack < self.recovery.reduced_until;
+            let marked = if cx.tcp.ecn_moves_recover { answered } else { self.ecn && segment.flags.has(Flags::ECE) };
             let may_grow = !marked && self.cwnd <= self.tx.wnd && self.window_was_used(cx, in_flight);
             let (una, nxt, srtt) = (self.tx.una, self.tx.max, self.rto.srtt());
-            let ack = StreamAck { now, bytes: acked, una, nxt, timed, rtt, srtt, marked, may_grow, after_timeout };
+            let ack = StreamAck { now, bytes: acked, una, nxt, timed, rtt, srtt, marked, may_grow, resending };
             self.cc.on_stream_ack(cx.cc, &ack);
             self.apply_limits(cx);
         }
@@ -111,6 +116,10 @@ impl Connection {
             self.timers.clear(Timer::Retransmit);
         } else if restart {
             self.start_retransmit_timer(cx, now);
+        }
+        // RFC 6675, section 5: what tells of more data above counts as a duplicate also if it acknowledges some. Not in FreeBSD.
+        if news > 0 && !self.recovery.fast && !cx.tcp.freebsd_recovery {
+            self.on_duplicate_ack(cx, now, delivered, mss);
         }
         acked
     }
@@ -138,9 +147,10 @@ impl Connection {
         timed.map(|t| t.rtt)
     }
 
-    fn on_duplicate_ack(&mut self, cx: Context<'_>, now: Time, news: u64, mss: u64) {
+    /// `delivered`: bytes that it tells have arrived, and had not before.
+    fn on_duplicate_ack(&mut self, cx: Context<'_>, now: Time, delivered: u64, mss: u64) {
         match self.recovery.on_duplicate(&self.tx, self.sack, cx.tcp, mss) {
-            Duplicate::Counted => self.reduce(cx, news, false),
+            Duplicate::Counted => self.reduce(cx, delivered, false),
             Duplicate::Ignored => self.counters.ignored_duplicates += 1,
             Duplicate::Lost => {
                 let flight = self.tx.flight().saturating_sub(self.recovery.limited_sent);
@@ -156,9 +166,9 @@ impl Connection {
                 self.apply_limits(cx);
                 if self.sack && cx.tcp.prr {
                     // What this ACK tells of counts as delivered in the recovery.
-                    let flight = self.recovery.board.missing_between(self.tx.una, self.tx.max) + news;
+                    let flight = self.recovery.board.missing_between(self.tx.una, self.tx.max) + delivered;
                     self.recovery.prr = Some(Prr::new(self.cwnd, flight));
-                    self.reduce(cx, news, false);
+                    self.reduce(cx, delivered, false);
                 }
             }
         }

@@ -11,7 +11,7 @@ pub struct Range {
     pub end: u64,
     /// Segments it was made of.
     pub segments: u32,
-    /// When it was last added to: the higher, the more recently.
+    /// When data in it came last, new or not: the higher, the more recently.
     pub stamp: u32,
 }
 
@@ -68,10 +68,12 @@ impl Ranges {
             stamp: 0,
         };
         let new = merged.len() - covered;
+        self.stamp += 1;
         if new == 0 {
+            // Ranges do not touch, so this is in one.
+            self.list[first].stamp = self.stamp;
             return 0;
         }
-        self.stamp += 1;
         self.segments += 1;
         let merged =
             Range { segments: joined.iter().map(|r| r.segments).sum::<u32>() + 1, stamp: self.stamp, ..merged };
@@ -114,7 +116,7 @@ impl Ranges {
         self.list.iter().take_while(|r| r.start < position).map(|r| r.end.min(position) - r.start).sum()
     }
 
-    /// The up to `N` ranges last added to, most recent first.
+    /// The up to `N` ranges for which data came last, new or held already, most recent first.
     pub fn most_recent<const N: usize>(&self) -> impl Iterator<Item = Range> {
         let mut best: [Option<Range>; N] = [None; N];
         for r in &self.list {

@@ -55,7 +55,7 @@ pub enum Duplicate {
 }
 
 impl Recovery {
-    /// A duplicate ACK of `tx.una`.
+    /// A duplicate ACK of `tx.una`; with SACK any that tells of more data above it.
     pub fn on_duplicate(&mut self, tx: &Sender, sack: bool, params: &Params, mss: u64) -> Duplicate {
         if self.fast {
             if !sack {
@@ -66,9 +66,12 @@ impl Recovery {
         self.dupacks += 1;
         let lost = self.dupacks >= params.dup_thresh || sack && self.board.first_is_lost(tx.una, params, mss);
         if !lost {
-            // Not while a timeout's retransmissions are under way.
+            // Not while a timeout's retransmissions are under way. With SACK as much as the pipe leaves of the window (RFC 6675, section 5,
+            // step 3): nothing counts as lost yet, so that is what has been selectively acknowledged.
             if params.limited_transmit && tx.nxt == tx.max && self.dupacks <= 2 {
-                self.limited = u64::from(self.dupacks) * mss;
+                let by_pipe = sack && !params.freebsd_recovery;
+                self.limited =
+                    if by_pipe { self.board.sacked.bytes_below(tx.max) } else { u64::from(self.dupacks) * mss };
             }
             return Duplicate::Counted;
         }
@@ -91,7 +94,7 @@ impl Recovery {
         (self.limited, self.limited_sent) = (0, 0);
         tx.nxt = tx.max;
         tx.timed = None;
-        self.board.begin(tx.una);
+        self.board.begin(tx.una, tx.max, mss);
     }
 
     /// New data were acknowledged in fast recovery, but not all that were in flight when it began: the next hole.
@@ -137,6 +140,6 @@ impl Recovery {
 
     /// What a SACK recovery is about.
     pub fn span(&self, tx: &Sender) -> Span {
-        Span { snd_una: tx.una, recovery_point: self.recover, snd_max: tx.max }
+        Span { snd_una: tx.una, snd_max: tx.max }
     }
 }

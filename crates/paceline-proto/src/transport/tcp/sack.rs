@@ -11,8 +11,9 @@ pub struct Scoreboard {
     pub(super) sacked: Ranges,
     /// `HighRxt`: everything below that was missing has been sent again.
     high_rxt: u64,
-    /// The one rescue retransmission of this recovery has been used.
-    rescued: bool,
+    /// `RescueRxt`: only once more than this is acknowledged may there be a rescue retransmission. In a recovery first the end of
+    /// its first retransmission, then of the recovery itself.
+    rescue_rxt: u64,
 }
 
 /// The part of the stream a recovery is about.
@@ -20,8 +21,6 @@ pub struct Scoreboard {
 pub struct Span {
     /// First byte not acknowledged.
     pub snd_una: u64,
-    /// The recovery ends when this is acknowledged.
-    pub recovery_point: u64,
     /// One past the highest byte sent.
     pub snd_max: u64,
 }
@@ -89,8 +88,9 @@ impl Scoreboard {
     }
 
     /// A recovery begins; the segment at `snd_una` has priority over the window.
-    pub fn begin(&mut self, snd_una: u64) {
-        (self.high_rxt, self.rescued) = (snd_una, false);
+    pub fn begin(&mut self, snd_una: u64, snd_max: u64, mss: u64) {
+        self.high_rxt = snd_una;
+        self.rescue_rxt = self.end_of_hole(snd_una, snd_max, mss);
     }
 
     /// The first missing byte at or above `from`.
@@ -118,11 +118,11 @@ impl Scoreboard {
         if self.sacked.highest().is_some_and(|high| missing < high) {
             return Some(again());
         }
-        // Rule 4: one with the highest byte missing.
-        if !params.rescue || self.rescued || span.snd_una >= span.recovery_point {
+        // Rule 4: one with the highest byte missing, sent after the recovery began or before.
+        if !params.rescue || span.snd_una <= self.rescue_rxt {
             return None;
         }
-        let mut end = span.recovery_point;
+        let mut end = span.snd_max;
         let mut start = span.snd_una;
         for r in self.sacked.as_slice().iter().rev() {
             if r.end < end {
@@ -139,9 +139,9 @@ impl Scoreboard {
         self.high_rxt = self.high_rxt.max(end);
     }
 
-    /// The rescue retransmission has been sent. It does not move `HighRxt`.
-    pub fn on_rescue(&mut self) {
-        self.rescued = true;
+    /// The rescue retransmission of a recovery up to `recovery_point` has been sent. It does not move `HighRxt`.
+    pub fn on_rescue(&mut self, recovery_point: u64) {
+        self.rescue_rxt = recovery_point;
     }
 
     /// Everything below has been acknowledged.

@@ -287,7 +287,7 @@ impl Connection {
         }
         match why {
             Why::Lost if self.recovery.fast && self.sack => self.recovery.board.on_again(end),
-            Why::Rescue => self.recovery.board.on_rescue(),
+            Why::Rescue => self.recovery.board.on_rescue(self.recovery.recover),
             _ => {}
         }
         if self.timers.is_set(Timer::Persist) {

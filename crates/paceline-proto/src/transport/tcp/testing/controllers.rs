@@ -41,7 +41,7 @@ fn rounds(ctx: &FlowContext, c: &mut Controller, from: Time, rtt: Duration, roun
                 srtt: rtt,
                 marked: false,
                 may_grow: true,
-                after_timeout: false,
+                resending: false,
             };
             c.on_stream_ack(ctx, &ack);
         }
@@ -144,6 +144,22 @@ fn cubic_of_2011_keeps_its_maximum_over_a_timeout() {
     assert!((cwnd(&ctx, &c) as f64 - line).abs() < MSS as f64, "{} and not {line}", cwnd(&ctx, &c));
 }
 
+/// RFC 9438, section 4.3: a segment per round trip only above the window at which ssthresh was last set, as it was by the timeout. What a
+/// user would miss: the share of a CUBIC flow after a timeout.
+#[test]
+fn cubic_grows_slowly_up_to_the_window_before_a_timeout() {
+    let (ctx, mut c) = begin(Control::Cubic(cubic::Params::rfc9438()), 20);
+    let (mut una, rtt) = (1, Duration(S / 1000));
+    c.on_loss(&ctx, Time(0), Loss::Timeout, 20 * MSS);
+    assert_eq!((cwnd(&ctx, &c), c.ssthresh()), (MSS, 14 * MSS));
+    // 1, 2, 4, 8, 14; then 9/17 of a segment per round trip.
+    let now = rounds(&ctx, &mut c, Time(0), rtt, 5, &mut una);
+    let before = cwnd(&ctx, &c);
+    rounds(&ctx, &mut c, now, rtt, 4, &mut una);
+    let grown = cwnd(&ctx, &c) - before;
+    assert!((MSS..3 * MSS).contains(&grown), "from {before} by {grown}");
+}
+
 /// The 2011 form before its first loss, with an inherited ssthresh: the window comes down to the line that began with the
 /// connection at 80 % of the initial window, and follows it.
 #[test]
@@ -225,7 +241,7 @@ fn freebsd_starts_slowly_up_to_ssthresh_and_with_it() {
             srtt: Duration(S / 1000),
             marked: false,
             may_grow: true,
-            after_timeout: false,
+            resending: false,
         };
         c.on_stream_ack(&ctx, &ack);
         assert_eq!(cwnd(&ctx, &c) == 21 * MSS, inclusive, "{params:?}");

@@ -352,6 +352,7 @@ macro_rules! scripts {
 
 scripts!(
     appropriate_byte_counting,
+    byte_counting_after_timeout,
     close_active,
     close_passive,
     delayed_ack,
@@ -375,10 +376,13 @@ scripts!(
     rto_freebsd,
     rto_restart,
     rto_rfc6298,
+    sack_duplicate_with_new_ack,
     sack_lost_retransmission,
     sack_prr,
     sack_receiver_blocks,
+    sack_recovery_with_new_ack,
     sack_rescue,
+    sack_rescue_of_new_data,
     sack_two_losses,
     slow_start,
     syn_freebsd,

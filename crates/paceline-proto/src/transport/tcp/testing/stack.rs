@@ -323,12 +323,14 @@ fn a_window_that_is_not_used_does_not_grow() {
     }
 }
 
-/// A bottleneck with a queue of one bandwidth-delay product: the link stays busy, with and without SACK.
+/// A bottleneck with a queue of one bandwidth-delay product: the link stays busy, with and without SACK. (Without, a minimum
+/// timeout of a few round trips would end each recovery of many losses, with most of what counts as in flight delivered long since:
+/// half of that is more than the path holds, and the next slow start overshoots again.)
 #[test]
 fn a_drop_tail_bottleneck_is_filled() {
     for sack in [true, false] {
         let mut tcp = Params { sack, ..Params::rfc() };
-        tcp.rto.min = Duration::from_us(5_000);
+        tcp.rto.min = Duration::from_us(20_000);
         let mut pair = clean(tcp, 1448);
         pair.delay = Duration::from_us(500);
         pair.rate = Some((BitsPerSec(1_000_000_000), 125_000));
