@@ -436,18 +436,19 @@ pub(crate) fn scaled_window(ctx: &FlowContext, rate: u64, variable: bool) -> u64
     }
     let scaled = match ctx.window.checked_mul(rate) {
         Some(product) => product / ctx.line_rate,
-        // The reference simulator lets the product wrap around.
-        None if ctx.believes_records() => ctx.window.wrapping_mul(rate) / ctx.line_rate,
-        None => divided_product(ctx.window, rate, ctx.line_rate),
+        None => divided_product(ctx, rate),
     };
     scaled.max(1)
 }
 
-/// `a * b / c` where the product needs more than 64 bits.
+/// `window * rate / line_rate` where the product needs more than 64 bits. The reference simulator lets it wrap around.
 #[cold]
 #[inline(never)]
-fn divided_product(a: u64, b: u64, c: u64) -> u64 {
-    (u128::from(a) * u128::from(b) / u128::from(c)) as u64
+fn divided_product(ctx: &FlowContext, rate: u64) -> u64 {
+    if ctx.believes_records() {
+        return ctx.window.wrapping_mul(rate) / ctx.line_rate;
+    }
+    (u128::from(ctx.window) * u128::from(rate) / u128::from(ctx.line_rate)) as u64
 }
 
 #[cfg(test)]

@@ -157,7 +157,6 @@ fn bad_values_name_line_value_and_what_is_allowed() {
         ("PACKET_PAYLOAD_SIZE", "0", "0", "from 1 to 65000"),
         ("PACKET_PAYLOAD_SIZE", "1e3", "1e3", "whole number"),
         ("L2_ACK_INTERVAL", "0", "0", "from 1"),
-        ("PAUSE_TIME", "0", "0", "pause for a resume"),
         ("SIMULATOR_STOP_TIME", "nan", "nan", "seconds above 0"),
         ("SIMULATOR_STOP_TIME", "-1", "-1", "seconds above 0"),
         ("SIMULATOR_STOP_TIME", "1e400", "1e400", "seconds above 0"),
@@ -252,6 +251,14 @@ fn comments_are_dropped_but_not_silently_when_they_hold_a_key() {
     // Line ends of another system, tabs and a byte order mark.
     let text = format!("\u{feff}{}", SAMPLE.replace('\n', "\r\n").replace(' ', "\t"));
     assert_eq!(read(&text).0, read(SAMPLE).0);
+}
+
+/// The reference takes a pause without time for a resume: such a run would have no PFC.
+#[test]
+fn a_pause_without_time_is_refused() {
+    let error = HpccConfig::parse(&format!("{SAMPLE}PAUSE_TIME 0\n"), "c.txt", false).unwrap_err();
+    assert_eq!(error.field.as_deref(), Some("PAUSE_TIME"));
+    assert!(error.to_string().contains("takes a pause for a resume"), "{error}");
 }
 
 #[test]

@@ -202,10 +202,7 @@ impl Net {
         }
         let flow = &mut self.flows[slot as usize];
         let ctx = &self.contexts[usize::from(flow.context)];
-        let sets_rate = counts && {
-            let ack = flow.ack(&mut self.arena, h, now);
-            flow.cc.sets_rate(ctx, &ack)
-        };
+        let sets_rate = counts && flow.sets_rate(ctx, &mut self.arena, h, now);
         if finished {
             self.end_flow(slot, now, Status::Finished);
             // Duplicates that are still to come find no receiver and begin a new one.
@@ -250,16 +247,17 @@ impl Net {
 }
 
 impl Flow {
-    /// What an ACK or NACK tells the controller.
-    #[inline(always)]
-    fn ack<'a>(&self, arena: &'a mut Arena, h: Handle, now: u64) -> Ack<'a> {
+    /// Whether an ACK of the reference's NIC will have the controller set a rate.
+    #[cold]
+    #[inline(never)]
+    fn sets_rate(&self, ctx: &FlowContext, arena: &mut Arena, h: Handle, now: u64) -> bool {
         let Packet { seq, flags, .. } = arena[h];
-        let int = match flags & (INT | PINT | STAMP) {
-            0 => &[],
+        let int = match flags & (INT | PINT) {
+            0 => return false,
             INT => &arena.int(h)[1..=usize::from(self.switches).min(MAX_HOPS)],
             _ => &arena.int(h)[..1],
         };
-        Ack { now: Time(now), ack: seq, snd_nxt: self.tx.snd_nxt, ecn: flags & CE != 0, int }
+        self.cc.sets_rate(ctx, &Ack { now: Time(now), ack: seq, snd_nxt: self.tx.snd_nxt, ecn: false, int })
     }
 
     /// The controller's reaction to an ACK or NACK, which is released. `counts`: the controller hears of the ACK.
@@ -273,8 +271,13 @@ impl Flow {
         now: u64,
         clock: Clock,
     ) {
-        let kind = arena[h].kind;
-        let ack = self.ack(arena, h, now);
+        let Packet { seq, kind, flags, .. } = arena[h];
+        let int = match flags & (INT | PINT | STAMP) {
+            0 => &[],
+            INT => &arena.int(h)[1..=usize::from(self.switches).min(MAX_HOPS)],
+            _ => &arena.int(h)[..1],
+        };
+        let ack = Ack { now: Time(now), ack: seq, snd_nxt: self.tx.snd_nxt, ecn: flags & CE != 0, int };
         if counts {
             self.cc.on_ack(ctx, &ack);
         }
