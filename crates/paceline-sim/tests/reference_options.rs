@@ -12,14 +12,17 @@ use paceline_sim::hpcc::{Options, Prepared};
 
 /// `n` hosts around a switch.
 fn star(n: u32, rate: &str) -> String {
-    let links: String = (0..n).map(|host| format!("{host} {n} {rate} 1000ns 0\n")).collect();
-    format!("{} 1 {n}\n{n}\n{links}", n + 1)
+    let mut text = format!("{} 1 {n}\n{n}\n", n + 1);
+    for host in 0..n {
+        writeln!(text, "{host} {n} {rate} 1000ns 0").unwrap();
+    }
+    text
 }
 
 /// Hosts 0 to 2 and 3 at the ends of a row of switches.
 fn row(switches: u32) -> String {
     let last = 3 + switches;
-    let mut links: String = (0..3).map(|host| format!("{host} 4 100Gbps 1000ns 0\n")).collect();
+    let mut links = "0 4 100Gbps 1000ns 0\n1 4 100Gbps 1000ns 0\n2 4 100Gbps 1000ns 0\n".to_string();
     for switch in 4..last {
         writeln!(links, "{switch} {} 100Gbps 1000ns 0", switch + 1).unwrap();
     }

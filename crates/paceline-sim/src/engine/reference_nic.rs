@@ -216,13 +216,11 @@ impl ReferenceNics {
         }
         let p = &net.ports[port as usize];
         let paused = p.paused;
-        if p.waiting & 1 != 0 {
-            if net.host.ack_priority || paused & (1 << ACK_CLASS) == 0 {
-                let h = net.ports[port as usize].pop(net.arena.split().0, 0);
-                self.nics[nic as usize].busy = true;
-                net.launch(port, h, false, now, events);
-                return;
-            }
+        if p.waiting & 1 != 0 && (net.host.ack_priority || paused & (1 << ACK_CLASS) == 0) {
+            let h = net.ports[port as usize].pop(net.arena.split().0, 0);
+            self.nics[nic as usize].busy = true;
+            net.launch(port, h, false, now, events);
+            return;
         }
         if let Some(place) = self.scan(net, nic, paused, now) {
             let n = &mut self.nics[nic as usize];
