@@ -233,6 +233,11 @@ pub trait CongestionControl {
     /// An ACK or NACK arrived (over TCP: a reflected probe, numbered instead of counted in packets). Ticks due before have
     /// been run.
     fn on_ack(&mut self, _ctx: &FlowContext, _ack: &Ack<'_>) {}
+    /// Whether [`on_ack`](Self::on_ack) would set a rate now and thereby look at when the next packet may go; asked only of the
+    /// reference simulator's NIC and of schemes with [`Profile::rate_moves_next_packet`].
+    fn sets_rate(&self, _ctx: &FlowContext, _ack: &Ack<'_>) -> bool {
+        false
+    }
     /// A loss was found, with `flight` bytes in flight (none over RDMA, which has gone back by then). Most RDMA controllers
     /// leave this to the transport. Over TCP: once per recovery, and at every timeout.
     fn on_loss(&mut self, _ctx: &FlowContext, _now: Time, _loss: Loss, _flight: u64) {}
@@ -312,6 +317,11 @@ states! { $
 }
 
 impl Controller {
+    /// The rate it asks for, whatever the flow is paced at.
+    pub fn own_rate(&self, ctx: &FlowContext) -> u64 {
+        dispatch!(self, c => c.limits(ctx)).rate
+    }
+
     /// A fresh controller for a flow.
     pub fn new(ctx: &FlowContext) -> Self {
         match &ctx.params {
@@ -338,6 +348,10 @@ impl CongestionControl for Controller {
     #[inline]
     fn on_ack(&mut self, ctx: &FlowContext, ack: &Ack<'_>) {
         dispatch!(self, c => c.on_ack(ctx, ack));
+    }
+
+    fn sets_rate(&self, ctx: &FlowContext, ack: &Ack<'_>) -> bool {
+        dispatch!(self, c => c.sets_rate(ctx, ack))
     }
 
     fn on_loss(&mut self, ctx: &FlowContext, now: Time, loss: Loss, flight: u64) {
@@ -422,16 +436,19 @@ pub(crate) fn scaled_window(ctx: &FlowContext, rate: u64, variable: bool) -> u64
     }
     let scaled = match ctx.window.checked_mul(rate) {
         Some(product) => product / ctx.line_rate,
-        None => divided_product(ctx.window, rate, ctx.line_rate),
+        None => divided_product(ctx, rate),
     };
     scaled.max(1)
 }
 
-/// `a * b / c` where the product needs more than 64 bits.
+/// `window * rate / line_rate` where the product needs more than 64 bits. The reference simulator lets it wrap around.
 #[cold]
 #[inline(never)]
-fn divided_product(a: u64, b: u64, c: u64) -> u64 {
-    (u128::from(a) * u128::from(b) / u128::from(c)) as u64
+fn divided_product(ctx: &FlowContext, rate: u64) -> u64 {
+    if ctx.believes_records() {
+        return ctx.window.wrapping_mul(rate) / ctx.line_rate;
+    }
+    (u128::from(ctx.window) * u128::from(rate) / u128::from(ctx.line_rate)) as u64
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub mod order;
 mod part;
 pub mod partition;
 mod ports;
-mod reference_nic;
+pub(crate) mod reference_nic;
 pub(crate) mod reference_random;
 pub mod sequential;
 mod sort;

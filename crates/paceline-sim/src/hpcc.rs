@@ -1,14 +1,11 @@
 //! A drop-in for the HPCC reference simulator: its configuration in, its result files out.
 //!
 //! Its fct, pfc and qlen files are reproduced byte for byte for every `CC_MODE` in all runs we have of it (lossless, with
-//! `MULTI_RATE 0`, `SAMPLE_FEEDBACK 0`, `GLOBAL_T 1`, `RATE_BOUND 1`, `PINT_PROB 1`, one NIC per host). Built from the description of
-//! its behaviour (hpcc-ns3 facts, section 4) but *not compared* with it: `MULTI_RATE 1`, `SAMPLE_FEEDBACK 1`,
-//! `FAST_REACT 0` with HPCC, `GLOBAL_T 0`, `RATE_BOUND 0` (a new rate does not move the next packet then), `PINT_PROB`
-//! below 1, losses for lack of headroom, `L2_BACK_TO_ZERO 1` (chunks of whole packets; a message's last, shorter chunk counts as
-//! acknowledged with its last packet), `LINK_DOWN` (flows keep the order of their start where the reference takes that of a
-//! hash table; the link of a host can fail as any other). With error rates above 0 the same share of packets is lost, but
-//! not the same packets. HPCC without a window is refused: its division by it makes no
-//! number in the reference either. docs/compatibility.md tells users all this.
+//! `MULTI_RATE 0`, `SAMPLE_FEEDBACK 0`, `GLOBAL_T 1`, `RATE_BOUND 1`, `PINT_PROB 1`, one NIC per host). All other options
+//! were compared with an independent model of it only (`tests/reference_options.rs`). *Not as there:* with `LINK_DOWN` flows
+//! keep the order of their start where the reference takes that of a hash table, and the link of a host can fail as any other;
+//! hosts with several NICs and parallel links are used by other rules. HPCC without a window is refused: its division by it makes
+//! no number in the reference either. docs/compatibility.md tells users all this.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,6 +13,7 @@ use std::sync::Arc;
 use paceline_proto::units::{Bytes, Duration, MS, NS, Time};
 
 use crate::clock::Clock;
+use crate::engine::reference_nic::ReferenceOptions;
 use crate::engine::sequential::{Sampling, Sequential};
 use crate::engine::windowed::Windowed;
 use crate::engine::{Ending, Observer, Progress};
@@ -35,6 +33,7 @@ use crate::scenario::{
 };
 use crate::workload::FlowTable;
 
+mod notices;
 mod outputs;
 mod params;
 
@@ -74,6 +73,8 @@ pub struct Prepared {
     pub flow_count: usize,
     /// What the user should know: odd counts, keys without effect.
     pub warnings: Vec<String>,
+    /// What concerns the reference's hosts and wires only.
+    reference: ReferenceOptions,
     config: HpccConfig,
     /// Its own file, as `config` names the others.
     config_path: PathBuf,
@@ -99,6 +100,10 @@ pub struct Summary {
     /// Packets dropped.
     pub drops: u64,
 }
+
+/// Port rates, bit/s, that the reference's INT has codes for; it takes all others for the first of these.
+pub(crate) const INT_RATES: [u64; 5] =
+    [25_000_000_000, 50_000_000_000, 100_000_000_000, 200_000_000_000, 400_000_000_000];
 
 /// Largest configuration.
 const MOST_CONFIG: u64 = 1 << 20;
@@ -133,15 +138,22 @@ impl Prepared {
         let (rows, more) = flow::read_flows(&text, &config.flow_file, &network.kinds)?;
         warnings.extend(more);
         let flows: Vec<_> = rows.iter().map(|r| r.spec(clock, 0, 0)).collect();
+        let own: Vec<bool> = network.links.iter().map(|l| l.error_rate > 0.0).collect();
         for link in network.links.iter_mut().filter(|l| l.error_rate == 0.0) {
             link.error_rate = config.error_rate_per_link;
         }
-        if network.links.iter().any(|l| l.error_rate > 0.0) {
+        let links: Vec<_> = network.links.iter().map(|l| l.error_rate).zip(own).collect();
+        if !options.quirks.reference_random && links.iter().any(|(rate, _)| *rate > 0.0) {
             warnings.push("error rates above 0: as many packets are lost as in the reference, but not the same".into());
         }
+        check_acks(&config, &rows).map_err(named)?;
         let scenario = scenario(&config, Graph::new(&network), &options).map_err(named)?;
+        notices::add(&mut warnings, &config, &scenario, &rows);
+        let reference =
+            ReferenceOptions { ack_interval: config.l2_ack_interval.into(), chunk: config.l2_chunk_size.into(), links };
         Ok(Self {
             scenario,
+            reference,
             flow_count: flows.len(),
             flows: FlowTable::new(flows),
             warnings,
@@ -171,7 +183,9 @@ impl Prepared {
             let asked = |e: InputError| if e.field.as_deref() == Some("run.engine") { e.field("engine") } else { e };
             Engine::Windowed(Box::new(Windowed::new(&scenario, flows).map_err(asked)?))
         } else {
-            Engine::Sequential(Box::new(Sequential::new(scenario, flows, Some(sampling))?))
+            let mut sequential = Sequential::new(scenario, flows, Some(sampling))?;
+            sequential.configure_reference(&self.reference);
+            Engine::Sequential(Box::new(sequential))
         };
         let config = &self.config;
         let inputs = [&config.topology_file, &config.flow_file, &config.trace_file].map(|name| self.folder.join(name));
@@ -244,6 +258,7 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
                 headroom: Headroom::RateDelay(3),
                 alpha_q16: (1 << 16) / 8,
                 alpha_scales: true,
+                wraps: true,
                 resume_offset: Bytes(3072),
                 classes: 1,
                 xoff: None,
@@ -281,6 +296,20 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
         records: RecordConfig { queues: QueueRecords::Off, pfc_log: true },
         quirks: Quirks { line_rate_pacing: !config.rate_bound, ..options.quirks },
     })
+}
+
+/// Where the reference would divide by zero: without chunks, at a packet that it does not acknowledge for being too near
+/// the start of its message.
+fn check_acks(config: &HpccConfig, rows: &[flow::FlowRow]) -> Result<(), InputError> {
+    let (interval, chunk) = (u64::from(config.l2_ack_interval), config.l2_chunk_size);
+    let first = |row: &flow::FlowRow| row.bytes.min(config.packet_payload_size.into());
+    let Some(least) = rows.iter().map(first).min().filter(|least| chunk == 0 && *least < interval) else {
+        return Ok(());
+    };
+    let error = InputError::new(format!(
+        "a first packet of {least} bytes is below L2_ACK_INTERVAL {interval}; the reference divides by this key then"
+    ));
+    Err(error.field("L2_CHUNK_SIZE").value(0).allowed(format!("above 0, or L2_ACK_INTERVAL of at most {least}")))
 }
 
 /// Packets of a chunk both ends go back by, 0 for none.

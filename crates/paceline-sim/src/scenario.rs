@@ -106,6 +106,9 @@ pub struct Pfc {
     pub xon: Option<Bytes>,
     /// From the arrival of a pause or resume frame to its effect.
     pub reaction: Duration,
+    /// What headrooms and reserves leave of a shared buffer is counted in 32 bits, as in the reference simulator: if they exceed it, by wrapping
+    /// around.
+    pub wraps: bool,
 }
 
 /// ECN marking of a switch port: by the queue left behind at departure.

@@ -193,6 +193,7 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
                 headroom: Headroom::Auto,
                 alpha_q16: 1 << 13,
                 alpha_scales: k.mode == 0,
+                wraps: false,
                 resume_offset: Bytes(3072),
                 classes: 2,
                 xoff: None,

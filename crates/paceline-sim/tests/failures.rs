@@ -137,6 +137,7 @@ fn pauses_end_with_the_link() {
         headroom: Headroom::Auto,
         alpha_q16: 1 << 13,
         alpha_scales: false,
+        wraps: false,
         resume_offset: Bytes(3000),
         classes: 1,
         xoff: None,
@@ -228,13 +229,13 @@ fn random_failures() {
     assert!(hosts.iter().all(|o| o.link < 6));
 }
 
-/// A run of the reference simulator's files: two hosts, leaves 2 and 3, spines 4 and 5, one flow of 3,003,500 B at 2 s.
+/// A run of the reference simulator's files: two hosts, leaves 2 and 3, spines 4 and 5, one flow of 3,004,000 B at 2 s.
 fn reference_run(name: &str, keys: &str, options: Options) -> (Summary, String) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("failures-{name}"));
     fs::create_dir_all(&folder).unwrap();
     let links = ["0 2", "1 3", "2 4", "2 5", "3 4", "3 5"].map(|l| format!("{l} 100Gbps 1000ns 0\n")).concat();
     fs::write(folder.join("topology.txt"), format!("6 4 6\n2 3 4 5\n{links}")).unwrap();
-    fs::write(folder.join("flow.txt"), "1\n0 1 3 100 3003500 2\n").unwrap();
+    fs::write(folder.join("flow.txt"), "1\n0 1 3 100 3004000 2\n").unwrap();
     fs::write(folder.join("trace.txt"), "0\n").unwrap();
     let config = "TOPOLOGY_FILE topology.txt\nFLOW_FILE flow.txt\nTRACE_FILE trace.txt\nTRACE_OUTPUT_FILE mix.tr\n\
         CC_MODE 3\nRATE_AI 50Mb/s\nRATE_HAI 50Mb/s\nMIN_RATE 1000Mb/s\nMI_THRESH 0\nMULTI_RATE 0\nINT_MULTI 4\nVAR_WIN 1\n\

@@ -27,6 +27,7 @@ fn pfc(xoff: Option<u64>, xon: Option<u64>) -> Pfc {
         headroom: Headroom::Auto,
         alpha_q16: 1 << 13,
         alpha_scales: true,
+        wraps: false,
         resume_offset: Bytes(3072),
         classes: 1,
         xoff: xoff.map(Bytes),

@@ -23,6 +23,7 @@ fn two_to_one(bytes: u64, red: red::Params, pfc: bool) -> Outcome {
             headroom: Headroom::Auto,
             alpha_q16: 1 << 13,
             alpha_scales: false,
+            wraps: false,
             resume_offset: Bytes(3072),
             classes: 1,
             xoff: None,

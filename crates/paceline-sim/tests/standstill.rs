@@ -56,6 +56,7 @@ fn lossless(buffer: u64) -> SwitchConfig {
             headroom: Headroom::Fixed(Bytes(headroom)),
             alpha_q16: 1 << 13,
             alpha_scales: false,
+            wraps: false,
             resume_offset: Bytes(3072),
             classes: 1,
             xoff: None,

@@ -143,7 +143,8 @@ impl Hpcc {
         self.u = average(ctx, self.u, f64::from_bits(max_u.saturating_sub(1)), dt);
     }
 
-    /// The same with the hops left out whose queue is empty. False when that is all of them.
+    /// The same with the hops left out whose queue is empty. False when that is all of them. In the reference simulator the next ACK is compared
+    /// with the last record that was not left out.
     #[cold]
     #[inline(never)]
     fn measure_queues(&mut self, ctx: &FlowContext, int: &[IntHop]) -> bool {
@@ -155,6 +156,8 @@ impl Hpcc {
                     (max_u, dt) = (u, tau);
                 }
                 measured = true;
+            } else if ctx.believes_records() {
+                continue;
             }
             *old = *new;
         }
@@ -249,6 +252,13 @@ impl CongestionControl for Hpcc {
             self.stage = stage.min(u16::MAX.into()) as u16;
             self.last_update_seq = self.last_update_seq.max(ack.snd_nxt);
         }
+    }
+
+    fn sets_rate(&self, ctx: &FlowContext, ack: &Ack<'_>) -> bool {
+        let super::Params::Hpcc(p) = &ctx.params else { return false };
+        let opens_round = ack.ack > self.last_update_seq;
+        let measured = !p.sample_feedback || opens_round || ack.int.iter().any(|hop| hop.queue(1) != 0);
+        self.last_update_seq != 0 && !ack.int.is_empty() && (opens_round || p.fast_reaction) && measured
     }
 
     /// The next ACK only stores its records, as the first one did (paper, sec. 3.1: the path id of the INT header).

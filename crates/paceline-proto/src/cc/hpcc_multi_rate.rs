@@ -3,11 +3,11 @@
 //! Source: the behaviour of the HPCC authors' public simulator with `MULTI_RATE 1` (hpcc-ns3 facts, section 4.8); the
 //! paper has no such variant. Every hop runs HPCC's average and adjustment for itself; the flow takes the lowest rate.
 //!
-//! *Not checked* against the simulator's output, which was only read about; how hops left out by `sample_feedback` enter
-//! the minimum (here: not at all) is our reading.
+//! *Not checked* against the simulator's output, which was only read about. *Not as in that simulator:* hops left out by `sample_feedback` do
+//! not enter the minimum (there: with their reference rate), and their records are stored (there: not).
 
 use super::hpcc::{self, average, first_rate, hop_utilisation, is_stale};
-use super::{Ack, CongestionControl, FlowContext, Limits, scaled_window};
+use super::{Ack, CongestionControl, FlowContext, Limits, float, scaled_window};
 use crate::telemetry::{IntHop, MAX_HOPS};
 
 /// One hop as the sender sees it.
@@ -40,25 +40,35 @@ impl HpccMultiRate {
     }
 
     fn adjust(&mut self, ctx: &FlowContext, p: &hpcc::Params, int: &[IntHop], opens_round: bool) {
-        let mut lowest = u64::MAX;
+        let (mut lowest, mut left_out) = (u64::MAX, u64::MAX);
         for (new, hop) in int.iter().zip(&mut self.hops) {
-            let old = std::mem::replace(&mut hop.last, *new);
             if p.sample_feedback && !opens_round && new.queue(1) == 0 {
+                if ctx.believes_records() {
+                    left_out = left_out.min(hop.reference_rate);
+                } else {
+                    hop.last = *new;
+                }
                 continue;
             }
+            let old = std::mem::replace(&mut hop.last, *new);
             let (u, tau) = hop_utilisation(ctx, *new, old);
             if tau == 0 {
                 continue;
             }
             hop.u = average(ctx, hop.u, u, tau);
-            let (rate, stage) = p.reaction(ctx.line_rate).adjusted(hop.u / p.eta, hop.reference_rate, hop.stage);
+            let c = hop.u / p.eta;
+            let (mut rate, stage) = p.reaction(ctx.line_rate).adjusted(c, hop.reference_rate, hop.stage);
+            // A hop that has counted no unit of bytes for a round trip: the quotient does not fit 64 bits, and the reference simulator then has 0.
+            if ctx.believes_records() && stage == 0 && c < 1.0 && float(hop.reference_rate) / c >= 2f64.powi(64) {
+                rate = p.w_ai_rate.max(p.min_rate).min(ctx.line_rate);
+            }
             lowest = lowest.min(rate);
             if opens_round {
                 (hop.reference_rate, hop.stage) = (rate, stage);
             }
         }
         if lowest != u64::MAX {
-            self.rate = lowest;
+            self.rate = lowest.min(left_out);
         }
     }
 }
@@ -81,6 +91,13 @@ impl CongestionControl for HpccMultiRate {
         if opens_round {
             self.last_update_seq = self.last_update_seq.max(ack.snd_nxt);
         }
+    }
+
+    fn sets_rate(&self, ctx: &FlowContext, ack: &Ack<'_>) -> bool {
+        let super::Params::Hpcc(p) = &ctx.params else { return false };
+        let opens_round = ack.ack > self.last_update_seq;
+        let measured = !p.sample_feedback || opens_round || ack.int.iter().any(|hop| hop.queue(1) != 0);
+        self.last_update_seq != 0 && !ack.int.is_empty() && (opens_round || p.fast_reaction) && measured
     }
 
     /// Other hops: all start from the present rate, and the next ACK only stores its records.

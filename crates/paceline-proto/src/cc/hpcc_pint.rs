@@ -119,6 +119,10 @@ impl CongestionControl for HpccPint {
         }
     }
 
+    fn sets_rate(&self, _ctx: &FlowContext, ack: &Ack<'_>) -> bool {
+        self.last_update_seq != 0 && !ack.int.is_empty()
+    }
+
     #[inline(always)]
     fn limits(&self, ctx: &FlowContext) -> Limits {
         let super::Params::HpccPint(p) = &ctx.params else { return Limits { cwnd: u64::MAX, rate: self.rate } };

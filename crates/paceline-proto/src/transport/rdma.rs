@@ -3,8 +3,9 @@
 //! Source: behaviour of the HPCC authors' simulator (RoCE-like reliable connection). Sequence numbers count packets, as
 //! RoCE's do; the reference counts bytes in steps of a packet, which is the same thing.
 //!
-//! With chunks (`L2_BACK_TO_ZERO 1` of the reference, *not compared* with it) both ends go back to the start of a chunk
-//! instead of to the missing packet; a message's last chunk, which may be shorter, is acknowledged as any other.
+//! With chunks (`L2_BACK_TO_ZERO 1` of the reference) both ends go back to the start of a chunk
+//! instead of to the missing packet; a message's last chunk, which may be shorter, is acknowledged as any other, which the
+//! reference does not do.
 //!
 //! *Deviation:* a retransmission timeout, which the reference lacks (a flow whose last packets are lost hangs there); the
 //! host arms it, see `paceline_sim::host`.
@@ -45,10 +46,11 @@ impl Sender {
         self.snd_nxt < self.packets
     }
 
-    /// Packets in flight.
+    /// Packets in flight. With the reference's NIC, where an ACK may overtake what is to be sent again, this may wrap around: its window is then
+    /// closed.
     #[inline]
     pub fn in_flight(&self) -> u32 {
-        self.snd_nxt - self.snd_una
+        self.snd_nxt.wrapping_sub(self.snd_una)
     }
 
     /// Everything below `ack` has arrived.
@@ -71,7 +73,7 @@ impl Sender {
 
     /// Goes back to the oldest unacknowledged packet. Returns how many packets will be sent again.
     pub fn rewind(&mut self) -> u32 {
-        let again = self.in_flight();
+        let again = self.snd_nxt.saturating_sub(self.snd_una);
         self.snd_nxt = self.snd_una;
         again
     }

@@ -91,7 +91,8 @@ impl Close {
                 | What::FlowStart
                 | What::Sample
                 | What::Links
-                | What::Program => {}
+                | What::Program
+                | What::Risky => {}
             }
         }
         Ok(())

@@ -46,6 +46,8 @@ pub(super) enum What {
     Links,
     /// A program begins or has asked for this; place: program, detail: which.
     Program,
+    /// A packet arrives over a wire that loses some by the reference's random numbers; as [`What::Arrival`].
+    Risky,
 }
 
 impl What {
@@ -57,7 +59,7 @@ impl What {
 }
 
 /// By number in an event.
-const KINDS: [What; 13] = [
+const KINDS: [What; 14] = [
     What::Arrival,
     What::HostArrival,
     What::Departure,
@@ -71,6 +73,7 @@ const KINDS: [What; 13] = [
     What::Tick,
     What::Links,
     What::Program,
+    What::Risky,
 ];
 
 /// Width of the event list's buckets, ps: a few events each when a tenth of the links are busy with full frames; and how far ahead, ps,
@@ -129,8 +132,8 @@ struct PortEvents {
     listed: bool,
     /// It is a host's.
     is_host: bool,
-    /// Its packets arrive at a host.
-    to_host: bool,
+    /// How its packets arrive.
+    arrival: What,
     /// Its ends always matter: NICs with the reference's quirk.
     always_listed: bool,
 }
@@ -153,7 +156,7 @@ impl Events {
             number: (i as u32 - net.first[net.ports[i].node as usize]) as u16,
             listed: false,
             is_host: p.nic != NONE,
-            to_host: p.peer_is_host,
+            arrival: What::arrival(p.peer_is_host),
             always_listed: quirks.nic_round_robin && net.ports[i].nic != NONE,
         });
         let (width, reach) = width_and_reach(&net.scenario, is_listed);
@@ -166,6 +169,13 @@ impl Events {
             ports: ports.collect(),
             last_tied: vec![NEVER; net.ports.len()],
             arrived: (NEVER, 0),
+        }
+    }
+
+    /// What arrives from these ports may be lost on the wire.
+    pub(super) fn at_risk(&mut self, ports: impl Iterator<Item = usize>) {
+        for port in ports {
+            self.ports[port].arrival = What::Risky;
         }
     }
 
@@ -253,7 +263,7 @@ impl Schedule for Events {
         }
         let p = &mut self.ports[port as usize];
         p.listed = false;
-        let (far, what) = (p.far, What::arrival(p.to_host));
+        let (far, what) = (p.far, p.arrival);
         if p.always_listed {
             self.waiting(port, free);
         }

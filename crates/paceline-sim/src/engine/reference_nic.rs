@@ -2,14 +2,15 @@
 //!
 //! Finished flows stay in the round robin until a scan passes them, the index of the flow served last is not renumbered
 //! when they go, and the pacing timer is not set when some flow whose window is closed could have sent earlier
-//! (hpcc-ns3 facts, sections 4.5 and 6, Q3).
+//! (hpcc-ns3 facts, sections 4.5 and 6, Q3). A pending timer is moved by every ACK that sets a rate, the last of a flow
+//! included, and by no other. ACKs wait in one line, which only a pause of class 3 holds up, whatever their own class. After going back an ACK of
+//! packets not yet sent again leaves the sender where it is; its window then counts as closed.
 
 use super::events::{Events, What};
 use super::order::Rank;
 use crate::net::Net;
 use crate::net::flow::{SLOT_BITS, SLOT_MASK};
-use crate::net::host::Answered;
-use crate::net::packet::{Handle, Kind, TICKS};
+use crate::net::packet::{Handle, Kind, Packet, TICKS};
 use paceline_proto::cc::{CongestionControl, TIMERS};
 use paceline_proto::units::Time;
 
@@ -31,20 +32,51 @@ struct Tick {
     number: u32,
 }
 
+/// What a configuration says of its hosts and wires.
+#[derive(Clone, Debug)]
+pub(crate) struct ReferenceOptions {
+    /// `L2_ACK_INTERVAL`: a message's first bytes that are answered with a NACK only, less one.
+    pub(crate) ack_interval: u64,
+    /// `L2_CHUNK_SIZE`, bytes: a packet that ends at a multiple is acknowledged whatever the interval.
+    pub(crate) chunk: u64,
+    /// By link: share of packets lost, and whether the topology file says so.
+    pub(crate) links: Vec<(f64, bool)>,
+}
+
 /// All NICs.
 #[derive(Debug)]
 pub(super) struct ReferenceNics {
     nics: Vec<ReferenceNic>,
+    ack_interval: u64,
+    chunk: u64,
     /// By flow slot and timer.
     ticks: Vec<[Tick; TIMERS]>,
 }
 
+/// The class whose pause holds up a host's ACKs.
+const ACK_CLASS: u8 = 3;
 /// Bits of an event's place that name the flow slot; the timer is above.
 const TICK_SHIFT: u32 = SLOT_BITS;
 
 impl ReferenceNics {
     pub(super) fn new(nics: usize) -> Self {
-        Self { nics: vec![ReferenceNic::default(); nics], ticks: Vec::new() }
+        Self { nics: vec![ReferenceNic::default(); nics], ack_interval: 1, chunk: 0, ticks: Vec::new() }
+    }
+
+    pub(super) fn configure(&mut self, options: &ReferenceOptions) {
+        (self.ack_interval, self.chunk) = (options.ack_interval, options.chunk);
+    }
+
+    /// Whether the receiver keeps an ACK to itself. The reference's count of bytes to the next ACK is set anew by every
+    /// packet, to the interval from the start of the message; after so many bytes every packet is acknowledged.
+    fn holds_back(&self, net: &Net, h: Handle) -> bool {
+        let answer = &net.arena[h];
+        if self.ack_interval <= 1 || answer.kind != Kind::Ack {
+            return false;
+        }
+        let slot = (answer.flow & SLOT_MASK) as usize;
+        let received = net.bytes_below(slot, answer.seq);
+        received < self.ack_interval && (self.chunk == 0 || !received.is_multiple_of(self.chunk))
     }
 
     /// A flow starts.
@@ -126,20 +158,19 @@ impl ReferenceNics {
         let port = net.nics[nic as usize].port;
         match packet.kind {
             Kind::Data => {
-                if net.receive_data(h, now) {
-                    let size = net.arena[h].size;
-                    net.ports[port as usize].push(net.arena.split().0, h, 0, size);
-                    self.trigger(net, events, nic, now);
+                if !net.receive_data(h, now) {
+                    return;
                 }
-            }
-            Kind::Control | Kind::Answer | Kind::Notification => net.message_arrival(nic, h, &packet, now),
-            Kind::Ack | Kind::Nack => {
-                if let Answered::Running(slot) = net.receive_ack(h, now) {
-                    self.list_ticks(net, events, slot);
-                    self.move_timer(net, events, nic, slot, now);
+                if self.holds_back(net, h) {
+                    net.arena.release(h);
+                    return;
                 }
+                let size = net.arena[h].size;
+                net.ports[port as usize].push(net.arena.split().0, h, 0, size);
                 self.trigger(net, events, nic, now);
             }
+            Kind::Control | Kind::Answer | Kind::Notification => net.message_arrival(nic, h, &packet, now),
+            Kind::Ack | Kind::Nack => self.answered(net, events, h, &packet, now),
             Kind::Pause | Kind::Resume => {
                 if net.apply_pfc(port, h, &packet, now) {
                     self.trigger(net, events, nic, now);
@@ -148,13 +179,23 @@ impl ReferenceNics {
         }
     }
 
-    /// A changed rate moved a flow's next packet; a pending timer that is now too late moves with it.
-    fn move_timer(&mut self, net: &Net, events: &mut Events, nic: u32, slot: u32, now: u64) {
-        let flow = &net.flows[slot as usize];
-        if !net.contexts[usize::from(flow.context)].params.profile().rate_moves_next_packet {
-            return;
+    /// An ACK or NACK arrives. One of a flow that is over does not even have the NIC look for something to send.
+    fn answered(&mut self, net: &mut Net, events: &mut Events, h: Handle, packet: &Packet, now: u64) {
+        let Some(answered) = net.receive_ack_as_reference(h, packet, now) else { return };
+        let slot = answered.slot;
+        if !answered.finished {
+            self.list_ticks(net, events, slot);
         }
-        let next = flow.next_avail;
+        let nic = net.ports[net.flows[slot as usize].nic as usize].nic;
+        if answered.sets_rate {
+            self.move_timer(net, events, nic, slot, now);
+        }
+        self.trigger(net, events, nic, now);
+    }
+
+    /// A rate was set, which may have moved a flow's next packet; a pending timer that is now too late moves with it.
+    fn move_timer(&mut self, net: &Net, events: &mut Events, nic: u32, slot: u32, now: u64) {
+        let next = net.flows[slot as usize].next_avail;
         if self.nics[nic as usize].timer.is_some_and(|(at, _)| next < at) {
             self.set_timer(net, events, nic, next.max(now));
         }
@@ -175,14 +216,11 @@ impl ReferenceNics {
         }
         let p = &net.ports[port as usize];
         let paused = p.paused;
-        if p.waiting & 1 != 0 {
-            let class = net.arena[p.head(0)].class;
-            if class == 0 || net.host.ack_priority || paused & (1 << class) == 0 {
-                let h = net.ports[port as usize].pop(net.arena.split().0, 0);
-                self.nics[nic as usize].busy = true;
-                net.launch(port, h, false, now, events);
-                return;
-            }
+        if p.waiting & 1 != 0 && (net.host.ack_priority || paused & (1 << ACK_CLASS) == 0) {
+            let h = net.ports[port as usize].pop(net.arena.split().0, 0);
+            self.nics[nic as usize].busy = true;
+            net.launch(port, h, false, now, events);
+            return;
         }
         if let Some(place) = self.scan(net, nic, paused, now) {
             let n = &mut self.nics[nic as usize];

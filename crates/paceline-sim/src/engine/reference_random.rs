@@ -1,8 +1,10 @@
 //! The random numbers of the HPCC reference simulator (quirk `reference_random`), in global order of events.
 //!
-//! Two sources (hpcc-ns3 facts, sections 4.9 and 4.13). Every congestion mark that is drawn and every PFC frame takes the
+//! Three sources (hpcc-ns3 facts, sections 4.9 and 4.13). Every congestion mark that is drawn and every PFC frame takes the
 //! first number of a random stream of its own, the next in a fixed sequence of L'Ecuyer's `MRG32k3a` streams. PINT takes the
-//! C library's `rand()`, never seeded: an additive feedback generator over 31 words.
+//! C library's `rand()`, never seeded: an additive feedback generator over 31 words. Losses on wires draw a number for every
+//! packet that arrives, frames of PFC included: from one stream with an explicit number for all links, and from a copy of it for
+//! each link to which the topology file gives an error rate.
 
 const M1: u64 = 4_294_967_087;
 const M2: u64 = 4_294_944_443;
@@ -71,10 +73,14 @@ impl Streams {
         self.at = (apply(&self.next_stream.0, &self.at.0, M1), apply(&self.next_stream.1, &self.at.1, M2));
     }
 
+    /// The generator of the next stream.
+    fn generator(&self) -> Mrg32k3a {
+        Mrg32k3a(apply(&self.first_substream.0, &self.at.0, M1), apply(&self.first_substream.1, &self.at.1, M2))
+    }
+
     /// The first number of the next stream, in (0, 1).
     fn unit(&mut self) -> f64 {
-        let mut generator =
-            Mrg32k3a(apply(&self.first_substream.0, &self.at.0, M1), apply(&self.first_substream.1, &self.at.1, M2));
+        let mut generator = self.generator();
         self.skip();
         generator.unit()
     }
@@ -127,17 +133,51 @@ impl CRand {
     }
 }
 
-/// Both sources.
+/// Number of the stream of losses: the fiftieth of those that are numbered explicitly.
+const LOSSES: u64 = (1 << 63) + 50;
+
+/// Losses on wires.
+#[derive(Clone, Debug)]
+struct Losses {
+    common: Mrg32k3a,
+    /// By link: its rate, and its own generator if it has one.
+    links: Vec<(f64, Option<Mrg32k3a>)>,
+}
+
+/// All sources.
 #[derive(Clone, Debug)]
 pub(crate) struct ReferenceRandom {
     marks: Streams,
     pub(crate) rand: CRand,
+    losses: Option<Losses>,
 }
 
 impl ReferenceRandom {
     /// At the start of a run with that many nodes.
     pub(crate) fn new(nodes: usize) -> Self {
-        Self { marks: Streams::new(6 * nodes as u64 + 2), rand: CRand::new() }
+        Self { marks: Streams::new(6 * nodes as u64 + 2), rand: CRand::new(), losses: None }
+    }
+
+    /// Packets are lost on wires: by link, its rate and whether it is the link's own. Before anything is drawn.
+    pub(crate) fn lose(&mut self, links: &[(f64, bool)]) {
+        let common = Streams::new(LOSSES).generator();
+        let links = links.iter().map(|&(rate, own)| {
+            if own {
+                // The model of such a link takes two of the streams that are numbered as they are asked for.
+                self.marks.skip();
+                self.marks.skip();
+            }
+            (rate, own.then(|| common.clone()))
+        });
+        let links = links.collect();
+        self.losses = Some(Losses { common, links });
+    }
+
+    /// A packet arrives over a link that loses some: whether it is lost.
+    pub(crate) fn is_lost(&mut self, link: u32) -> bool {
+        let Some(Losses { common, links }) = &mut self.losses else { return false };
+        let (rate, own) = &mut links[link as usize];
+        own.as_mut().unwrap_or(common).unit() < *rate
     }
 
     /// A mark is drawn: a number in (0, 1).

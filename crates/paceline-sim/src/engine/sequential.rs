@@ -7,12 +7,12 @@ use std::sync::Arc;
 pub(crate) use super::events::list_bytes;
 use super::events::{self, Events, What};
 use super::order::Rank;
-use super::reference_nic::ReferenceNics;
+use super::reference_nic::{ReferenceNics, ReferenceOptions};
 use super::{Ending, Observer, progress, report};
 use crate::diagnosis::{Standstill, Symptoms, diagnose, waits};
 use crate::error::InputError;
 use crate::net::Net;
-use crate::net::packet::NONE;
+use crate::net::packet::{Handle, NONE};
 use crate::net::programs::{Act, Carrier};
 use crate::record::Sampler;
 use crate::scenario::Scenario;
@@ -82,6 +82,20 @@ impl Sequential {
             starting: VecDeque::new(),
             reference,
             sampling,
+        }
+    }
+
+    /// What the reference simulator's NICs and wires do by its configuration. Nothing without the quirks that it concerns.
+    pub(crate) fn configure_reference(&mut self, options: &ReferenceOptions) {
+        if let Some(nics) = &mut self.reference {
+            nics.configure(options);
+        }
+        let Some(random) = &mut self.net.reference_random else { return };
+        if options.links.iter().any(|(rate, _)| *rate > 0.0) {
+            random.lose(&options.links);
+            self.net.error_rate.fill(0.0);
+            let ports = self.net.graph.ports.iter().enumerate();
+            self.events.at_risk(ports.filter(|(_, p)| options.links[p.link as usize].0 > 0.0).map(|(i, _)| i));
         }
     }
 
@@ -204,6 +218,7 @@ impl Sequential {
                     None => events::arrive_at_host(net, list, place, detail, now),
                 }
             }
+            What::Risky => self.arrive_at_risk(place, detail, now),
             What::Departure => match &mut self.reference {
                 Some(reference) if net.ports[place as usize].nic != NONE => {
                     let nic = net.ports[place as usize].nic;
@@ -238,6 +253,25 @@ impl Sequential {
             What::Program => self.net.wake_program(place as u16, detail, now),
         }
         Ok(())
+    }
+
+    /// A packet arrives over a wire that loses some by the reference's random numbers.
+    #[cold]
+    #[inline(never)]
+    fn arrive_at_risk(&mut self, place: u32, h: Handle, now: u64) {
+        let (net, list) = (&mut self.net, &mut self.events);
+        let link = net.graph.ports[net.ingress_of(place, h) as usize].link;
+        if net.reference_random.as_mut().is_some_and(|random| random.is_lost(link)) {
+            net.lose(net.ingress_of(place, h), h);
+            return;
+        }
+        net.counters.ties += u64::from(list.is_tied(place, now));
+        let nic = net.ports[place as usize].nic;
+        match &mut self.reference {
+            _ if nic == NONE => net.switch_arrival(place, h, now, list),
+            Some(reference) => reference.arrival(net, list, nic, h, now),
+            None => events::arrive_at_host(net, list, place, h, now),
+        }
     }
 
     /// Sees to it that the next change of links is not passed over.

@@ -71,7 +71,7 @@ pub struct HpccConfig {
     pub enable_qcn: bool,
     /// `USE_DYNAMIC_PFC_THRESHOLD`: no effect, thresholds are always dynamic. Default on.
     pub use_dynamic_pfc_threshold: bool,
-    /// `PAUSE_TIME`: only whether it is 0 matters. Default 5.
+    /// `PAUSE_TIME`: only whether it is 0 matters, which is refused. Default 5.
     pub pause_time: u32,
     /// `DATA_RATE`: no effect; kept as text.
     pub data_rate: Option<String>,
@@ -272,18 +272,15 @@ impl HpccConfig {
         match v.key {
             "ENABLE_QCN" => self.enable_qcn = v.flag()?,
             "USE_DYNAMIC_PFC_THRESHOLD" => self.use_dynamic_pfc_threshold = v.flag()?,
-            "PAUSE_TIME" => self.pause_time = v.u32(0, u32::MAX, "")?,
+            "PAUSE_TIME" => {
+                self.pause_time = v.u32(1, u32::MAX, " (with 0 the reference takes a pause for a resume)")?;
+            }
             "DATA_RATE" => self.data_rate = Some(v.word("one word")?.into()),
             "LINK_DELAY" => self.link_delay = Some(v.word("one word")?.into()),
             "PACKET_PAYLOAD_SIZE" => self.packet_payload_size = v.u32(1, 65_000, " bytes")?,
             "L2_CHUNK_SIZE" => self.l2_chunk_size = v.u32(0, u32::MAX, " bytes")?,
             "L2_ACK_INTERVAL" => {
                 self.l2_ack_interval = v.u32(1, u32::MAX, " bytes (with 0 no flow would ever complete)")?;
-                if self.l2_ack_interval > 1000 {
-                    warnings.push(
-                        v.line.warning("L2_ACK_INTERVAL above 1000: every packet is acknowledged here all the same"),
-                    );
-                }
             }
             "L2_BACK_TO_ZERO" => self.l2_back_to_zero = v.flag()?,
             "TOPOLOGY_FILE" => self.topology_file = v.file()?,

@@ -75,7 +75,9 @@ impl Net {
         let uses_pint = scenario.schemes.iter().any(|s| s.params.profile().telemetry == Telemetry::Pint);
         let mut rates = [0.0; MAX_RATES];
         for (slot, rate) in rates.iter_mut().zip(&switch_rates) {
-            *slot = *rate as f64;
+            // The reference simulator has codes for five rates and reads all others as the first of these.
+            let known = !scenario.quirks.clock_1ns || crate::hpcc::INT_RATES.contains(rate);
+            *slot = if known { *rate } else { crate::hpcc::INT_RATES[0] } as f64;
         }
         let marked = scenario.schemes.iter().any(|s| s.transport.takes_marks());
         let mut ecn = Vec::new();

@@ -327,6 +327,7 @@ impl Switch {
             // The engine counts in 1/65536; the least share it knows is one of them.
             alpha_q16: q16(self.pfc.alpha).max(1),
             alpha_scales: self.pfc.alpha_scales,
+            wraps: false,
             resume_offset: self.pfc.resume_offset,
             classes: 1,
             xoff: self.pfc.xoff.given(),

@@ -22,9 +22,13 @@ fn why(config: &HpccConfig, key: &str) -> Option<String> {
         "USE_DYNAMIC_PFC_THRESHOLD" => when(true, "the reference's PFC thresholds are always dynamic"),
         "DATA_RATE" => when(true, "the topology file gives every link its rate"),
         "LINK_DELAY" => when(true, "the topology file gives every link its delay"),
-        "PAUSE_TIME" => when(config.pause_time > 0, "a pause lasts until its resume; only 0 would differ"),
-        "L2_CHUNK_SIZE" => when(!config.l2_back_to_zero, "chunks count with L2_BACK_TO_ZERO 1 only"),
-        "TRACE_FILE" | "TRACE_OUTPUT_FILE" => when(!config.enable_trace, "ENABLE_TRACE is 0"),
+        "PAUSE_TIME" => when(true, "a pause lasts until its resume"),
+        "L2_CHUNK_SIZE" => when(
+            !config.l2_back_to_zero && config.l2_ack_interval <= 1,
+            "chunks count with L2_BACK_TO_ZERO 1 or L2_ACK_INTERVAL above 1 only",
+        ),
+        "TRACE_FILE" | "TRACE_OUTPUT_FILE" if config.enable_trace => when(true, "no packet trace is written here"),
+        "TRACE_FILE" | "TRACE_OUTPUT_FILE" => when(true, "ENABLE_TRACE is 0"),
         "ENABLE_QCN" | "KMAX_MAP" | "KMIN_MAP" | "PMAX_MAP" if ![Dcqcn, Dctcp].contains(&mode) => {
             Some(format!("CC_MODE {} does not react to ECN marks", mode.number()))
         }

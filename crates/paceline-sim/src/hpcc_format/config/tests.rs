@@ -240,7 +240,6 @@ fn likely_mistakes_are_warnings() {
     let map = "KMAX_MAP 3 100000000000 1600 100000000000 1700 400000000000 6400";
     assert!(warnings(&with("KMAX_MAP", map)).contains("twice"));
     assert_eq!(read(&with("KMAX_MAP", map)).0.kmax_map[0].1, 1700);
-    assert!(warnings(&with("L2_ACK_INTERVAL", "L2_ACK_INTERVAL 5000")).contains("all the same"));
 }
 
 #[test]
@@ -252,6 +251,14 @@ fn comments_are_dropped_but_not_silently_when_they_hold_a_key() {
     // Line ends of another system, tabs and a byte order mark.
     let text = format!("\u{feff}{}", SAMPLE.replace('\n', "\r\n").replace(' ', "\t"));
     assert_eq!(read(&text).0, read(SAMPLE).0);
+}
+
+/// The reference takes a pause without time for a resume: such a run would have no PFC.
+#[test]
+fn a_pause_without_time_is_refused() {
+    let error = HpccConfig::parse(&format!("{SAMPLE}PAUSE_TIME 0\n"), "c.txt", false).unwrap_err();
+    assert_eq!(error.field.as_deref(), Some("PAUSE_TIME"));
+    assert!(error.to_string().contains("takes a pause for a resume"), "{error}");
 }
 
 #[test]
@@ -281,6 +288,8 @@ fn keys_without_effect_are_told_by_mode() {
         "USE_DYNAMIC_PFC_THRESHOLD L2_CHUNK_SIZE TRACE_FILE TRACE_OUTPUT_FILE DCTCP_RATE_AI FAST_REACT U_TARGET \
          MI_THRESH INT_MULTI MULTI_RATE SAMPLE_FEEDBACK PINT_LOG_BASE PINT_PROB"
     );
+    let traced = without_effect(&read(&with("ENABLE_TRACE", "ENABLE_TRACE 1")).0);
+    assert!(traced.contains(&"TRACE_OUTPUT_FILE: no packet trace is written here".to_string()));
     let pint = idle(&mode(10));
     assert!(pint.contains(&"INT_MULTI".to_string()) && !pint.contains(&"PINT_PROB".to_string()));
     let dctcp = idle(&mode(8));

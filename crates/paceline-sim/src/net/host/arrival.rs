@@ -2,7 +2,7 @@
 
 use paceline_proto::cc::{Ack, CongestionControl, FlowContext, Loss};
 use paceline_proto::telemetry::MAX_HOPS;
-use paceline_proto::transport::rdma::{Acked, Reply};
+use paceline_proto::transport::rdma::{Acked, Receiver, Reply};
 use paceline_proto::units::Time;
 
 use super::{Answered, NEVER};
@@ -19,6 +19,15 @@ use crate::scenario::HostConfig;
 pub(super) fn goes_at_once(p: &Port, answer: &Packet, now: u64, ack_priority: bool) -> bool {
     let unpaused = answer.class == 0 || ack_priority || p.paused & (1 << answer.class) == 0;
     p.free <= now && p.waiting == 0 && unpaused
+}
+
+/// What an acknowledgement did to a flow of the reference's NIC.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReferenceAnswered {
+    pub(crate) slot: u32,
+    pub(crate) finished: bool,
+    /// The controller set a rate, be it the same as before.
+    pub(crate) sets_rate: bool,
 }
 
 impl Receiving {
@@ -157,6 +166,71 @@ impl Net {
         Answered::Running(slot)
     }
 
+    /// An ACK or NACK at the sender, as the HPCC reference simulator has it (hpcc-ns3 facts, section 4.6): the controller hears of the last ACK, too, and an
+    /// ACK of packets that are to be sent again does not pass over them. `None`: no such flow any more.
+    pub(crate) fn receive_ack_as_reference(
+        &mut self,
+        h: Handle,
+        packet: &Packet,
+        now: u64,
+    ) -> Option<ReferenceAnswered> {
+        let Packet { flow: number, seq, kind, flags, .. } = *packet;
+        let slot = (number & SLOT_MASK) >> self.share.bits;
+        let flow = &mut self.flows[slot as usize];
+        if !flow.alive || u32::from(flow.generation) != number >> SLOT_BITS {
+            self.arena.release(h);
+            return None;
+        }
+        let sent = flow.tx.snd_nxt;
+        // Unlike ours, a last chunk that is not whole is never acknowledged.
+        let whole = match u64::from(self.host.chunk) {
+            0 => seq,
+            chunk if seq == flow.tx.packets => {
+                (self.infos[slot as usize].spec.bytes / (chunk * self.payload) * chunk) as u32
+            }
+            chunk => seq - seq % chunk as u32,
+        };
+        let acked = flow.tx.on_ack(whole);
+        flow.tx.snd_nxt = sent;
+        self.progress += u64::from(acked != Acked::Old);
+        let finished = acked == Acked::Finished;
+        let counts = flags & (PINT | TICKS | ROUTED) == 0 || self.before_ack(h, slot, flags, now);
+        // Of more switches than a header has room for it believes none.
+        let counts = counts && (flags & INT == 0 || usize::from(self.flows[slot as usize].switches) <= MAX_HOPS);
+        if kind == Kind::Nack {
+            self.rewind(slot);
+        }
+        let flow = &mut self.flows[slot as usize];
+        let ctx = &self.contexts[usize::from(flow.context)];
+        let sets_rate = counts && flow.sets_rate(ctx, &mut self.arena, h, now);
+        if finished {
+            self.end_flow(slot, now, Status::Finished);
+            // Duplicates that are still to come find no receiver and begin a new one.
+            self.receiving[number as usize & SLOT_MASK as usize].rx = Receiver::default();
+        }
+        let flow = &mut self.flows[slot as usize];
+        let ctx = &self.contexts[usize::from(flow.context)];
+        let before = flow.cc.own_rate(ctx);
+        flow.react(ctx, &mut self.arena, h, counts, now, self.clock);
+        if sets_rate && !ctx.paced {
+            // Paced at line rate (`RATE_BOUND 0`) or not, the next packet moves by what the rates set differ in.
+            let gap = |rate| self.clock.serialisation_ps(flow.last_size, rate);
+            flow.next_avail = (flow.next_avail + gap(flow.cc.own_rate(ctx))).saturating_sub(gap(before));
+        }
+        Some(ReferenceAnswered { slot, finished, sets_rate })
+    }
+
+    /// Bytes of a flow's first packets.
+    pub(crate) fn bytes_below(&self, slot: usize, packet: u32) -> u64 {
+        let is_all = packet >= self.flows[slot].tx.packets;
+        if is_all { self.infos[slot].spec.bytes } else { u64::from(packet) * self.payload }
+    }
+
+    /// The port by which a packet comes in that arrives at an inbox.
+    pub(crate) fn ingress_of(&self, inbox: u32, h: Handle) -> u32 {
+        self.first[self.ports[inbox as usize].node as usize] + u32::from(self.arena[h].in_port)
+    }
+
     /// Goes back to a flow's oldest unacknowledged packet.
     pub(super) fn rewind(&mut self, slot: u32) {
         let again = self.flows[slot as usize].tx.rewind();
@@ -173,6 +247,19 @@ impl Net {
 }
 
 impl Flow {
+    /// Whether an ACK of the reference's NIC will have the controller set a rate.
+    #[cold]
+    #[inline(never)]
+    fn sets_rate(&self, ctx: &FlowContext, arena: &mut Arena, h: Handle, now: u64) -> bool {
+        let Packet { seq, flags, .. } = arena[h];
+        let int = match flags & (INT | PINT) {
+            0 => return false,
+            INT => &arena.int(h)[1..=usize::from(self.switches).min(MAX_HOPS)],
+            _ => &arena.int(h)[..1],
+        };
+        self.cc.sets_rate(ctx, &Ack { now: Time(now), ack: seq, snd_nxt: self.tx.snd_nxt, ecn: false, int })
+    }
+
     /// The controller's reaction to an ACK or NACK, which is released. `counts`: the controller hears of the ACK.
     #[inline(always)]
     pub(super) fn react(

@@ -196,6 +196,9 @@ impl Buffers {
                 set_aside += headroom.saturating_add(pfc.reserve.0).saturating_mul(u64::from(pfc.classes));
             }
             pool.shareable = match config.model {
+                BufferModel::Shared if pfc.is_some_and(|p| p.wraps) => {
+                    u64::from(config.buffer.0.wrapping_sub(set_aside) as u32)
+                }
                 BufferModel::Shared => config.buffer.0.saturating_sub(set_aside),
                 BufferModel::PerPort => least_xoff,
             };

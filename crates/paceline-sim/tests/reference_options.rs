@@ -1,0 +1,202 @@
+//! Options of the HPCC reference simulator that none of our runs of it has (`tests/parity.rs`). Completion times that are no
+//! whole rule's consequence were computed by an independent model of that simulator (bytes and whole nanoseconds, event by event),
+//! which reproduces the small runs that we have of it line by line.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use paceline_sim::InputError;
+use paceline_sim::hpcc::{Options, Prepared};
+
+/// `n` hosts around a switch.
+fn star(n: u32, rate: &str) -> String {
+    let mut text = format!("{} 1 {n}\n{n}\n", n + 1);
+    for host in 0..n {
+        writeln!(text, "{host} {n} {rate} 1000ns 0").unwrap();
+    }
+    text
+}
+
+/// Hosts 0 to 2 and 3 at the ends of a row of switches.
+fn row(switches: u32) -> String {
+    let last = 3 + switches;
+    let mut links = "0 4 100Gbps 1000ns 0\n1 4 100Gbps 1000ns 0\n2 4 100Gbps 1000ns 0\n".to_string();
+    for switch in 4..last {
+        writeln!(links, "{switch} {} 100Gbps 1000ns 0", switch + 1).unwrap();
+    }
+    let ids: Vec<_> = (4..=last).map(|id| id.to_string()).collect();
+    format!("{} {switches} {}\n{}\n{links}3 {last} 100Gbps 1000ns 0\n", 4 + switches, 3 + switches, ids.join(" "))
+}
+
+/// Lays out the carried configuration with some keys changed, a topology, and flows `src dst class bytes start`.
+fn laid_out(name: &str, changes: &str, topology: &str, flows: &[&str]) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("reference-options-{name}"));
+    fs::create_dir_all(&folder).unwrap();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hpcc-ns3");
+    let key = |line: &str| line.split(' ').next().unwrap_or_default().to_string();
+    let files = "TOPOLOGY_FILE topology.txt;FLOW_FILE flow.txt;SIMULATOR_STOP_TIME 2.003;QLEN_MON_END 2000000100";
+    let all = format!("{files};{changes}");
+    let mut config = String::new();
+    for line in fs::read_to_string(data.join("config.txt")).unwrap().lines() {
+        let change = all.split(';').find(|c| !c.is_empty() && key(c) == key(line));
+        writeln!(config, "{}", change.unwrap_or(line)).unwrap();
+    }
+    assert!(changes.split(';').all(|c| config.contains(c)), "{changes}");
+    let mut rows = format!("{}\n", flows.len());
+    for flow in flows {
+        let [src, dst, class, bytes, start] = flow.split(' ').collect::<Vec<_>>()[..] else { panic!("{flow}") };
+        writeln!(rows, "{src} {dst} {class} 100 {bytes} {start}").unwrap();
+    }
+    fs::write(folder.join("config.txt"), config).unwrap();
+    fs::write(folder.join("topology.txt"), topology).unwrap();
+    fs::write(folder.join("flow.txt"), rows).unwrap();
+    folder
+}
+
+/// The completion times of the fct file, in the order of its lines, and the notices.
+fn completions(name: &str, changes: &str, topology: &str, flows: &[&str]) -> Result<(Vec<u64>, String), InputError> {
+    let folder = laid_out(name, changes, topology, flows);
+    let prepared = Prepared::read_in(&folder, Path::new("config.txt"), Options::default())?;
+    let notices = prepared.warnings.join("\n");
+    prepared.run(&mut |_| true).unwrap();
+    let lines = fs::read_to_string(folder.join("fct.txt")).unwrap();
+    Ok((lines.lines().map(|line| line.split(' ').nth(6).unwrap().parse().unwrap()).collect(), notices))
+}
+
+fn fct(name: &str, changes: &str, topology: &str, flows: &[&str]) -> Vec<u64> {
+    completions(name, changes, topology, flows).unwrap().0
+}
+
+/// `RATE_BOUND 0` paces at line rate, but a new rate moves the next packet all the same.
+#[test]
+fn a_rate_moves_the_next_packet_although_it_does_not_bound() {
+    let got = fct("rate-bound", "RATE_BOUND 0", &star(4, "100Gbps"), &["3 0 3 59039 2.000000862"]);
+    assert_eq!(got, [9248]);
+}
+
+/// Hops that an ACK within a round trip leaves out keep their last record, and with a rate per hop their reference rate counts.
+#[test]
+fn sampled_feedback_keeps_the_record_of_hops_left_out() {
+    let flows = ["1 0 3 70454 2.000000224", "1 0 3 72108 2.000000789"];
+    assert_eq!(fct("sampled", "SAMPLE_FEEDBACK 1", &star(4, "100Gbps"), &flows), [15_802, 15_982]);
+    let flows =
+        ["0 3 3 58687 2.000000495", "0 3 3 59425 2.000001274", "0 3 3 80955 2.000001530", "1 3 3 79579 2.000001854"];
+    let got = fct("sampled-multi", "SAMPLE_FEEDBACK 1;MULTI_RATE 1", &row(2), &flows);
+    assert_eq!(got, [20_288, 26_842, 27_670, 35_363]);
+}
+
+/// INT has codes for five port rates; HPCC reads 40 Gb/s as 25 Gb/s and slows a lone flow down. The user is told.
+#[test]
+fn rates_without_a_code_are_read_as_the_lowest() {
+    let maps = "KMAX_MAP 1 40000000000 1600;KMIN_MAP 1 40000000000 400;PMAX_MAP 1 40000000000 0.2";
+    let got = completions("codes", maps, &star(4, "40Gbps"), &["2 0 3 26497 2.000000806"]).unwrap();
+    assert_eq!(got.0, [10_355]);
+    assert!(got.1.contains("no code for ports of 40Gbps"), "{}", got.1);
+}
+
+/// INT has room for five switches. Of more the sender believes nothing: a flow stays at line rate where it had to slow down.
+#[test]
+fn hpcc_does_nothing_behind_more_than_five_switches() {
+    let flow = ["0 3 3 203827 2.000001766"];
+    assert_eq!(fct("six", "U_TARGET 0.95", &row(6), &flow), [32_305]);
+    assert_eq!(fct("six-low", "U_TARGET 0.3", &row(6), &flow), [32_305]);
+    assert!(fct("five-low", "U_TARGET 0.3", &row(5), &flow)[0] > 32_305);
+}
+
+/// A host's ACKs wait for a pause of class 3, and for no other, whatever their own class: those of host 0 for class 1 go on.
+#[test]
+fn only_a_pause_of_class_3_holds_up_acks() {
+    let dctcp = "CC_MODE 8;EWMA_GAIN 0.0625;DCTCP_RATE_AI 615Mb/s;BUFFER_SIZE 1;KMAX_MAP 2 100000000000 300 400000000000 1200;\
+        KMIN_MAP 2 100000000000 300 400000000000 1200;PMAX_MAP 2 100000000000 1.00 400000000000 1.00";
+    let mut flows: Vec<_> = (0..14).map(|i| format!("{} 0 1 60000 2.00000{:04}", i + 1, 100 * i)).collect();
+    flows.extend(["0 1 1 57226 2.000005000".into(), "17 1 3 88795 2.000006000".into()]);
+    let flows: Vec<_> = flows.iter().map(String::as_str).collect();
+    assert_eq!(
+        fct("ack-class", dctcp, &star(18, "100Gbps"), &flows),
+        [
+            15_521, 60_812, 63_118, 65_974, 69_375, 69_742, 69_691, 69_974, 71_084, 70_950, 67_042, 71_482, 71_632,
+            71_930, 72_743, 72_725
+        ]
+    );
+}
+
+/// The same packets are lost as there: none of the first flow's; of the second, over a link with a rate of its own, two
+/// frames, which cost it 159 ns.
+#[test]
+fn the_same_packets_are_lost() {
+    let got = fct("losses", "ERROR_RATE_PER_LINK 0.004", &star(3, "100Gbps"), &["2 0 3 26497 2.000000806"]);
+    assert_eq!(got, [6409]);
+    let topology = star(3, "100Gbps").replace("1 3 100Gbps 1000ns 0\n", "1 3 100Gbps 1000ns 0.01\n");
+    let got = fct("own-losses", "ERROR_RATE_PER_LINK 0.0", &topology, &["1 0 3 58918 2.000000356"]);
+    assert_eq!(got, [9259]);
+}
+
+/// The ACK that ends a flow still sets a rate and moves the NIC's pacing timer, so that another flow of the host need not
+/// wait for a timer set too late: without, the last but one of these ends 9 ns earlier.
+#[test]
+fn the_last_ack_moves_the_pacing_timer() {
+    let flows = [
+        "4 0 3 110217 2.000000144",
+        "2 0 3 131071 2.000000830",
+        "3 0 3 129628 2.000001035",
+        "4 0 3 110313 2.000001182",
+        "2 0 3 107988 2.000001279",
+        "3 0 3 120077 2.000001395",
+        "1 0 3 51780 2.000008045",
+        "1 2 3 1349 2.000012449",
+        "1 2 3 2547 2.000014109",
+        "1 0 3 56600 2.000014783",
+        "1 0 3 1994 2.000032917",
+    ];
+    let got = fct("last-ack", "RATE_AI 5Mb/s;MIN_RATE 100Mb/s", &star(5, "100Gbps"), &flows);
+    assert_eq!(got, [4272, 4332, 23_848, 5587, 24_036, 69_075, 73_136, 80_928, 81_805, 83_291, 84_452]);
+}
+
+/// `L2_ACK_INTERVAL` counts from the start of a message: what ends before is acknowledged at multiples of `L2_CHUNK_SIZE` only, so
+/// that a short message never ends. The reference divides by a chunk size of 0.
+#[test]
+fn acks_begin_at_the_interval() {
+    let flows = ["0 1 3 1999 2.0", "0 1 3 2000 2.0001", "0 1 3 1000 2.0002", "0 1 3 4500 2.0003"];
+    let (got, notices) =
+        completions("interval", "L2_ACK_INTERVAL 2000;L2_CHUNK_SIZE 1000", &star(3, "100Gbps"), &flows).unwrap();
+    assert_eq!(got.len(), 3, "all but the first");
+    assert!(notices.contains("1 flows have fewer bytes than L2_ACK_INTERVAL and never end"), "{notices}");
+    let e = completions("no-chunk", "L2_ACK_INTERVAL 2000;L2_CHUNK_SIZE 0", &star(3, "100Gbps"), &flows).unwrap_err();
+    assert!(e.to_string().contains("L2_CHUNK_SIZE = 0") && e.to_string().contains("at most 1000"), "{e}");
+    assert_eq!(fct("short", "L2_ACK_INTERVAL 1000;L2_CHUNK_SIZE 0", &star(3, "100Gbps"), &flows).len(), 4);
+}
+
+/// With `L2_BACK_TO_ZERO 1` only whole chunks are acknowledged: a message that ends within one never ends.
+#[test]
+fn an_unfinished_chunk_is_never_acknowledged() {
+    let flows = ["0 1 3 4000 2.0", "0 1 3 4500 2.0001", "0 1 3 3999 2.0002", "0 1 3 40000 2.0003"];
+    let (got, notices) = completions("chunks", "L2_BACK_TO_ZERO 1", &star(3, "100Gbps"), &flows).unwrap();
+    assert_eq!(got.len(), 2);
+    assert!(notices.contains("2 flows end within a chunk") && notices.contains("the first is flow 1"), "{notices}");
+}
+
+/// Thresholds are counted in 32 bits: headrooms of 30 ports (37,500 B each) exceed 1 MiB, and nothing ever pauses, where
+/// with 20 ports it does.
+#[test]
+fn headrooms_beyond_the_buffer_wrap_around() {
+    let flows: Vec<_> = (1..20).map(|i| format!("{i} 0 3 60000 2.0")).collect();
+    let flows: Vec<_> = flows.iter().map(String::as_str).collect();
+    for (hosts, pauses) in [(20, true), (30, false)] {
+        let name = format!("wrap-{hosts}");
+        assert_eq!(fct(&name, "BUFFER_SIZE 1", &star(hosts, "100Gbps"), &flows).len(), 19);
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("reference-options-{name}"));
+        assert_eq!(fs::metadata(folder.join("pfc.txt")).unwrap().len() > 0, pauses, "{hosts}");
+    }
+}
+
+/// What is not as in the reference is told.
+#[test]
+fn several_nics_and_links_are_told() {
+    let topology =
+        "4 2 5\n2 3\n0 2 100Gbps 1us 0\n0 3 100Gbps 1us 0\n1 2 100Gbps 1us 0\n2 3 100Gbps 1us 0\n2 3 100Gbps 1us 0\n";
+    let (_, notices) = completions("several", "CC_MODE 3", topology, &["0 1 3 1000 2.0"]).unwrap();
+    assert!(notices.contains("1 hosts have several NICs, the first is 0"), "{notices}");
+    assert!(notices.contains("2 links between 2 and 3"), "{notices}");
+}
