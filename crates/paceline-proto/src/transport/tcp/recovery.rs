@@ -5,7 +5,7 @@
 
 use super::params::Params;
 use super::prr::Prr;
-use super::sack::{Scoreboard, Span};
+use super::sack::Scoreboard;
 use super::sender::Sender;
 
 /// State of loss recovery.
@@ -136,10 +136,5 @@ impl Recovery {
         self.board.forget();
         tx.nxt = tx.una;
         tx.timed = None;
-    }
-
-    /// What a SACK recovery is about.
-    pub fn span(&self, tx: &Sender) -> Span {
-        Span { snd_una: tx.una, snd_max: tx.max }
     }
 }

@@ -1,5 +1,7 @@
 //! The sender's scoreboard and what follows from it (RFC 6675).
 
+use std::ops::Range;
+
 use super::params::Params;
 use super::ranges::Ranges;
 use super::segment::{SackBlocks, expand};
@@ -14,15 +16,6 @@ pub struct Scoreboard {
     /// `RescueRxt`: only once more than this is acknowledged may there be a rescue retransmission. In a recovery first the end of
     /// its first retransmission, then of the recovery itself.
     rescue_rxt: u64,
-}
-
-/// The part of the stream a recovery is about.
-#[derive(Clone, Copy, Debug)]
-pub struct Span {
-    /// First byte not acknowledged.
-    pub snd_una: u64,
-    /// One past the highest byte sent.
-    pub snd_max: u64,
 }
 
 /// What [`Scoreboard::next`] chose.
@@ -103,10 +96,10 @@ impl Scoreboard {
         self.sacked.next_start(start).unwrap_or(snd_max).min(snd_max).min(start + mss)
     }
 
-    /// What to send next in recovery (`NextSeg`, section 4). `more`: new data could go (rule 2).
-    pub fn next(&self, span: Span, more: bool, params: &Params, mss: u64) -> Option<NextSeg> {
-        let missing = self.first_missing(self.high_rxt.max(span.snd_una));
-        let again = || NextSeg::Again(missing, self.end_of_hole(missing, span.snd_max, mss));
+    /// What to send next in recovery (`NextSeg`, section 4), of what is `outstanding`. `more`: new data could go (rule 2).
+    pub fn next(&self, outstanding: Range<u64>, more: bool, params: &Params, mss: u64) -> Option<NextSeg> {
+        let missing = self.first_missing(self.high_rxt.max(outstanding.start));
+        let again = || NextSeg::Again(missing, self.end_of_hole(missing, outstanding.end, mss));
         // Rule 1: the lowest one that is lost and not yet sent again.
         if missing < self.lost_edge(params, mss) {
             return Some(again());
@@ -119,11 +112,11 @@ impl Scoreboard {
             return Some(again());
         }
         // Rule 4: one with the highest byte missing, sent after the recovery began or before.
-        if !params.rescue || span.snd_una <= self.rescue_rxt {
+        if !params.rescue || outstanding.start <= self.rescue_rxt {
             return None;
         }
-        let mut end = span.snd_max;
-        let mut start = span.snd_una;
+        let mut end = outstanding.end;
+        let mut start = outstanding.start;
         for r in self.sacked.as_slice().iter().rev() {
             if r.end < end {
                 start = r.end;

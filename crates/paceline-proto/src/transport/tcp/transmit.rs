@@ -181,7 +181,7 @@ impl Connection {
         }
         // New data are bounded by the peer's window alone: pipe stands for the other.
         let new = self.tx.has_new().then(|| self.choose_by_window(cx, u64::MAX / 2)).and_then(Result::ok);
-        match self.recovery.board.next(self.recovery.span(&self.tx), new.is_some(), cx.tcp, mss) {
+        match self.recovery.board.next(self.tx.una..self.tx.max, new.is_some(), cx.tcp, mss) {
             Some(NextSeg::Again(start, end)) => Ok(Chosen { start, end, why: Why::Lost }),
             Some(NextSeg::Rescue(start, end)) => Ok(Chosen { start, end, why: Why::Rescue }),
             Some(NextSeg::New) => new.ok_or(Nothing::Wait),
