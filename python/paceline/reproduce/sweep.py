@@ -25,6 +25,9 @@ from paceline.run import Source, check_numbers, check_overrides, size_up
 POLL_S = 0.25
 """Wall seconds between two looks at what goes on."""
 
+START_S = 0.2
+"""CPU seconds that a run's process takes beside the simulation, about."""
+
 MEMORY_SHARE = 0.8
 """Share of the free memory that runs on this machine may take, going by their estimates."""
 
@@ -151,7 +154,7 @@ class _Drive:
         self.waiting = list(missing)
         self.of, self.executor, self.store, self.shown, self.stop = of, executor, store, shown, stop
         self.cached = of - len(missing)
-        self.total_s = sum(job.cpu_s for job in missing) or 1.0
+        self.total_s = sum(map(_share_s, missing)) or 1.0
         self.done_s = 0.0
         self.done = 0
         self.running: dict[Future[str], Job] = {}
@@ -202,7 +205,7 @@ class _Drive:
         ended, _ = wait(self.running, timeout=POLL_S, return_when=FIRST_COMPLETED)
         for future in ended:
             job = self.running.pop(future)
-            self.done_s += job.cpu_s
+            self.done_s += _share_s(job)
             try:
                 future.result()
                 self.done += 1
@@ -215,12 +218,17 @@ class _Drive:
 
     def show(self) -> None:
         under_way = self.store.progress({job.key for job in self.running.values()})
-        part_s = sum(job.cpu_s * under_way.get(job.key, 0.0) for job in self.running.values())
+        part_s = sum(_share_s(job) * under_way.get(job.key, 0.0) for job in self.running.values())
         cached = f" ({self.cached} were there)" if self.cached else ""
         failed = f", {len(self.failures)} failed" if self.failures else ""
         note = f"{self.cached + self.done} of {self.of} runs{cached}{failed}, {len(self.running)} under way"
         share = min(1.0, (self.done_s + part_s) / self.total_s)
         self.shown.put(share, note, time.monotonic() - self.began)
+
+
+def _share_s(job: Job) -> float:
+    """Seconds of a run by which progress is reckoned: hundreds of short ones take what their processes take."""
+    return job.cpu_s + START_S
 
 
 def _process_mib(job: Job) -> float:
