@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
+from draws import draw, hash3
 from star_model import (
     DEPARTURE,
     FULL,
@@ -21,8 +22,6 @@ from star_model import (
     S,
     Star,
     SwitchPort,
-    drawn,
-    hash3,
 )
 
 CREDIT, DATA, LOW = 0, 1, 2
@@ -168,7 +167,7 @@ class Receiving:
 class ExpressPassHost(Host):
     def begin(self) -> None:
         super().begin()
-        self.key = hash3(drawn(1, TRANSPORT, 0, 0), self.number, 0)
+        self.key = hash3(draw(1, TRANSPORT), self.number, 0)
         self.most = slower(self.star, self.number) / 8 * MEAN / SHARE
         self.shaper = Shaper(self.star, self.number, self.port, TIMEOUT)
         self.go_back_n = not self.settings["aeolus"] and not self.settings["priority"]
@@ -485,11 +484,11 @@ class ExpressPassHost(Host):
             state.since = now
         spread = settings["credit_spread"]
 
-        def draw(which: int) -> int:
-            return drawn(self.key, TRANSPORT, state.number, 2 * number + which)
+        def word(which: int) -> int:
+            return draw(self.key, TRANSPORT, state.number, 2 * number + which)
 
-        jitter = 1 + settings["jitter"] * (2 * ((draw(1) >> 11) / 2**53) - 1)
-        size = SMALLEST - spread + (draw(0) * (2 * spread + 1) >> 64)
+        jitter = 1 + settings["jitter"] * (2 * ((word(1) >> 11) / 2**53) - 1)
+        size = SMALLEST - spread + (word(0) * (2 * spread + 1) >> 64)
         state.credit += 1
         self.star.tally("permits")
         self.shaper.admit(Packet("credit", message, message.src, CREDIT, size, more=(number, now)))

@@ -6,6 +6,7 @@ import itertools
 from collections import deque
 from dataclasses import dataclass, field
 
+from draws import draw, hash3
 from star_model import (
     FULL,
     SMALLEST,
@@ -17,8 +18,6 @@ from star_model import (
     Star,
     StrictPort,
     SwitchPort,
-    drawn,
-    hash3,
     lasts,
 )
 
@@ -350,6 +349,6 @@ class NdpHost(Host):
 
 class NdpStar(Star):
     def __init__(self, links, flows, settings) -> None:
-        self.coins = drawn(1, ECN, 0, 0)
+        self.coins = draw(1, ECN)
         self.turning = min(delay + lasts(SMALLEST, rate) for _, rate, delay in links)
         super().__init__(links, flows, NdpHost, StrictPort if settings["aeolus"] else TrimmingPort, settings)

@@ -16,28 +16,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from draws import draw, hash3
+
 NS, S = 1_000, 10**12
 MTU = 1000
 TICK, DEPARTURE, ARRIVAL, TIMEOUT, START = range(5)
 ECN, LOSS, CONTROLLER, TELEMETRY = 7, 9, 11, 12
-WORD = (1 << 64) - 1
-
-
-def mix(a: int) -> int:
-    a = (a + 0x9E3779B97F4A7C15) & WORD
-    a = ((a ^ (a >> 30)) * 0xBF58476D1CE4E5B9) & WORD
-    a = ((a ^ (a >> 27)) * 0x94D049BB133111EB) & WORD
-    return a ^ (a >> 31)
-
-
-def hash3(a: int, b: int, c: int) -> int:
-    return mix((a + b * 0xD6E8FEB86659FD93 + c * 0xA0761D6478BD642F) & WORD)
-
-
-def key_of(seed: int, purpose: int) -> int:
-    seed = mix(seed)
-    turned = (seed << 32 | seed >> 32) & WORD
-    return mix(mix(mix(mix(seed ^ purpose))) ^ mix(mix(turned) ^ purpose))
 
 
 def lasts(size: int, rate: int) -> int:
@@ -554,7 +538,7 @@ class Network:
     ) -> None:
         self.rules, self.now, self.events, self.count = rules, 0, [], itertools.count()
         self.events: list[tuple[int, int, int, Callable[[], None]]]
-        self.keys = {purpose: key_of(1, purpose) for purpose in (ECN, LOSS, CONTROLLER, TELEMETRY)}
+        self.keys = {purpose: draw(1, purpose) for purpose in (ECN, LOSS, CONTROLLER, TELEMETRY)}
         self.drops = self.lost = self.pauses = self.timeouts = self.ties = 0
         self.arrivals: dict[int, tuple[int, Port]] = {}
         self.hosts = [Host(self, i) for i in range(hosts)]

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from draws import draw, hash3
+
 US, MS, S = 10**6, 10**9, 10**12
 G = 10**9
 DEPARTURE, ARRIVAL, TIMEOUT, START = range(4)
@@ -20,26 +22,6 @@ LOSS = 9
 PAYLOAD, HEADER, SMALLEST, WIRE = 1460, 58, 64, 20
 """Ethernet: payload and headers of a full packet, smallest frame, preamble and gap."""
 FULL = PAYLOAD + HEADER
-WORD = (1 << 64) - 1
-
-
-def mix(a: int) -> int:
-    a = (a + 0x9E3779B97F4A7C15) & WORD
-    a = ((a ^ (a >> 30)) * 0xBF58476D1CE4E5B9) & WORD
-    a = ((a ^ (a >> 27)) * 0x94D049BB133111EB) & WORD
-    return a ^ (a >> 31)
-
-
-def hash3(a: int, b: int, c: int) -> int:
-    return mix((a + b * 0xD6E8FEB86659FD93 + c * 0xA0761D6478BD642F) & WORD)
-
-
-def drawn(seed: int, purpose: int, entity: int, counter: int) -> int:
-    """One number of a random stream."""
-    seed = mix(seed)
-    turned = (seed << 32 | seed >> 32) & WORD
-    a, b = mix(mix(seed ^ purpose) ^ entity), mix(mix(turned ^ entity) ^ purpose)
-    return mix(mix((a + counter * 0x9E3779B97F4A7C15) & WORD) ^ b)
 
 
 def lasts(frame: int, rate: int) -> int:
@@ -242,7 +224,7 @@ class Star:
         ]
         for index, port in enumerate(self.up + self.down):
             port.index = index
-        self.losses = drawn(1, LOSS, 0, 0)
+        self.losses = draw(1, LOSS)
         self.last_arrival: dict[int, int] = {}
         self.ties = 0
         for each in self.hosts:

@@ -65,9 +65,8 @@ pub struct Host {
     received: u64,
     credits: VecDeque<message::Header>,
     credit_bytes: u32,
-    /// Scheduled and control packets; and unscheduled ones that are sent again at once.
+    /// Scheduled and control packets.
     data: VecDeque<message::Header>,
-    low: VecDeque<message::Header>,
     /// Senders with unscheduled packets, the next one first.
     bursting: VecDeque<u32>,
     /// Senders have even numbers, receivers odd ones.
@@ -94,7 +93,6 @@ impl Host {
             credits: VecDeque::new(),
             credit_bytes: 0,
             data: VecDeque::new(),
-            low: VecDeque::new(),
             bursting: VecDeque::new(),
             timers: Timers::default(),
             credit_at: Time::NEVER,
@@ -108,7 +106,7 @@ impl Host {
         while let Some(h) = out.tx.poll_transmit(now, &self.config) {
             let header = out.header(&self.config, &h);
             count(&mut self.counters, &header);
-            if header.priority == LOW_PRIORITY { self.low.push_back(header) } else { self.data.push_back(header) }
+            self.data.push_back(header);
         }
         if out.tx.has_unscheduled() && !self.bursting.contains(&slot) {
             self.bursting.push_back(slot);
@@ -152,7 +150,6 @@ impl Host {
     fn discard(&mut self, slot: u32, from_receiver: bool) {
         let keep = |h: &message::Header| h.flow != slot || h.is(TO_SENDER) != from_receiver;
         self.data.retain(keep);
-        self.low.retain(keep);
         if from_receiver {
             self.credits.retain(keep);
             self.credit_bytes = self.credits.iter().map(|h| u32::from(h.size)).sum();
@@ -293,7 +290,7 @@ impl Endpoint for Host {
     fn poll_transmit(&mut self, now: Time) -> Option<message::Header> {
         self.credit_at = Time::NEVER;
         loop {
-            let waiting = !(self.data.is_empty() && self.low.is_empty() && self.bursting.is_empty());
+            let waiting = !(self.data.is_empty() && self.bursting.is_empty());
             match self.shaper.next(now, self.credits.front().map(|h| h.size), waiting) {
                 Next::Idle => return None,
                 Next::Credit(at) if at > now => {
@@ -307,7 +304,7 @@ impl Endpoint for Host {
                     return Some(credit);
                 }
                 Next::Data => {
-                    if let Some(h) = self.data.pop_front().or_else(|| self.low.pop_front()) {
+                    if let Some(h) = self.data.pop_front() {
                         return Some(h);
                     }
                     // A burst may turn out to be over; then only credits are left.
