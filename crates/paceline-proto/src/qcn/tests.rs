@@ -266,7 +266,8 @@ fn any_point() -> impl Strategy<Value = CongestionPointParams> {
 
 fn any_limiter() -> impl Strategy<Value = ReactionPointParams> {
     (
-        (1u64..1 << 40, 1u64..1 << 40, 0u8..=100, 1u32..=255, any::<[bool; 4]>()),
+        // From 1 us on: half of a picosecond is none, and a timer without length is due at once.
+        (1_000_000u64..1 << 40, 1u64..1 << 40, 0u8..=100, 1u32..=255, any::<[bool; 4]>()),
         (0u64..1 << 44, 0u64..1 << 44, 1_000u64..20 * G, 0.0..1.0, 0.0..1.0),
     )
         .prop_map(|((timer, byte_limit, jitter, threshold, flags), (ai_rate, hai_rate, min_rate, gain, least))| {
@@ -335,7 +336,8 @@ proptest! {
             prop_assert!((least..=LINK.0).contains(&limiter.rate().0), "{:?}", limiter);
             prop_assert!(limiter.target() <= LINK);
             prop_assert!(limiter.is_active() || limiter.rate() == LINK);
-            prop_assert!(limiter.next_timeout() > now || limiter.next_timeout() == Time::NEVER || !limiter.is_active() || what == 0);
+            // A timer that has run out is set anew, later. (Frames here do not wait for timers that are due, as a host's do.)
+            prop_assert!(limiter.next_timeout() > now || !limiter.is_active() || !(1..=3).contains(&what));
         }
     }
 
