@@ -10,6 +10,7 @@ use paceline_proto::units::{Bytes, Duration, Time};
 use crate::mpi::MachineConfig;
 use crate::net::Net;
 use crate::scenario::{BufferModel, PathChoice, Scheme, Transport};
+use crate::spec::field::FIELDS;
 use crate::spec::host::Rto;
 use crate::spec::run::{Interval, MeasureEnd, Stall, Stop};
 use crate::spec::scheme::{Control, Window};
@@ -139,8 +140,11 @@ pub fn without_effect(spec: &Resolved, net: &Net, completed: bool) -> Vec<String
     if s.switch.qcn.is_none() {
         note("host.qcn", "switch.qcn.enabled is false");
     } else if c.notifications == 0 {
+        // Limiters are queues of their own, served in turn, also where nothing limits them.
+        let queues = s.adapter.as_ref().is_some_and(|adapter| adapter.limiter.is_some());
         let settings = those(&[
-            ("switch.qcn.enabled, host.qcn", true),
+            ("switch.qcn.enabled, host.qcn", !queues),
+            (&limits(), queues),
             ("switch.qcn.set_point", switch.qcn.set_point <= default.qcn.set_point),
             ("switch.qcn.sample_base", switch.qcn.sample_base <= default.qcn.sample_base),
         ]);
@@ -279,6 +283,12 @@ pub fn without_effect(spec: &Resolved, net: &Net, completed: bool) -> Vec<String
         note("records.queues", "off: series of ports are sampled, histograms are not kept");
     }
     out
+}
+
+/// The settings of QCN's limiters that say how they limit.
+fn limits() -> String {
+    let fields = FIELDS.iter().map(|field| field.path.as_str()).filter(|path| path.starts_with("host.qcn."));
+    fields.filter(|path| !["host.qcn.limiter", "host.qcn.reaction"].contains(path)).collect::<Vec<_>>().join(", ")
 }
 
 /// The settings that are to be named.
