@@ -151,7 +151,7 @@ class _Drive:
     def __init__(
         self, missing: Sequence[Job], of: int, executor: Executor, store: Store, shown: View, stop: StopRequest
     ) -> None:
-        self.waiting = list(missing)
+        self.missing, self.waiting = missing, list(missing)
         self.of, self.executor, self.store, self.shown, self.stop = of, executor, store, shown, stop
         self.cached = of - len(missing)
         self.total_s = sum(map(_share_s, missing)) or 1.0
@@ -180,7 +180,9 @@ class _Drive:
                 # What a worker was killed in the middle of would lie there until the next sweep.
                 wait(self.running)
                 self.store.clear_parts()
-            kept = f"{self.cached + self.done} of {self.of} runs are finished and kept"
+            # Also those that ended since the last look.
+            finished = sum(self.store.path(job.key).is_dir() for job in self.missing)
+            kept = f"{self.cached + finished} of {self.of} runs are finished and kept"
             raise SweepInterrupted(f"{kept} in {self.store.folder}; the same command goes on from there")
         return self.failures
 
