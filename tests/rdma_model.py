@@ -231,7 +231,7 @@ class Host(Node):
             port.pfc(packet)
         elif packet.kind == "data":
             self.answer(flow, frame)
-        elif not flow.ended:
+        elif not flow.ended and not flow.failed:
             before = flow.una
             flow.una = max(flow.una, packet.seq)
             flow.nxt = max(flow.nxt, flow.una)

@@ -96,6 +96,14 @@ pub struct Hpcc {
     heard: u16,
 }
 
+/// Whether an ACK sets a rate; above `last_update_seq` it opens a round trip.
+pub(super) fn sets_rate(ctx: &FlowContext, ack: &Ack<'_>, last_update_seq: u32) -> bool {
+    let super::Params::Hpcc(p) = &ctx.params else { return false };
+    let opens_round = ack.ack > last_update_seq;
+    let measured = !p.sample_feedback || opens_round || ack.int.iter().any(|hop| hop.queue(1) != 0);
+    last_update_seq != 0 && !ack.int.is_empty() && (opens_round || p.fast_reaction) && measured
+}
+
 /// Notes an ACK at `now`. Whether what came before, at `heard`, is too old to compare records with ([`FlowContext::record_life`]).
 #[inline(always)]
 pub(super) fn is_stale(ctx: &FlowContext, now: Time, heard: &mut u16) -> bool {
@@ -255,10 +263,7 @@ impl CongestionControl for Hpcc {
     }
 
     fn sets_rate(&self, ctx: &FlowContext, ack: &Ack<'_>) -> bool {
-        let super::Params::Hpcc(p) = &ctx.params else { return false };
-        let opens_round = ack.ack > self.last_update_seq;
-        let measured = !p.sample_feedback || opens_round || ack.int.iter().any(|hop| hop.queue(1) != 0);
-        self.last_update_seq != 0 && !ack.int.is_empty() && (opens_round || p.fast_reaction) && measured
+        sets_rate(ctx, ack, self.last_update_seq)
     }
 
     /// The next ACK only stores its records, as the first one did (paper, sec. 3.1: the path id of the INT header).

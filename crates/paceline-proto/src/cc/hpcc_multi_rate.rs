@@ -6,7 +6,7 @@
 //! *Not checked* against the simulator's output, which was only read about. *Not as in that simulator:* hops left out by `sample_feedback` do
 //! not enter the minimum (there: with their reference rate), and their records are stored (there: not).
 
-use super::hpcc::{self, average, first_rate, hop_utilisation, is_stale};
+use super::hpcc::{self, average, first_rate, hop_utilisation, is_stale, sets_rate};
 use super::{Ack, CongestionControl, FlowContext, Limits, float, scaled_window};
 use crate::telemetry::{IntHop, MAX_HOPS};
 
@@ -94,10 +94,7 @@ impl CongestionControl for HpccMultiRate {
     }
 
     fn sets_rate(&self, ctx: &FlowContext, ack: &Ack<'_>) -> bool {
-        let super::Params::Hpcc(p) = &ctx.params else { return false };
-        let opens_round = ack.ack > self.last_update_seq;
-        let measured = !p.sample_feedback || opens_round || ack.int.iter().any(|hop| hop.queue(1) != 0);
-        self.last_update_seq != 0 && !ack.int.is_empty() && (opens_round || p.fast_reaction) && measured
+        sets_rate(ctx, ack, self.last_update_seq)
     }
 
     /// Other hops: all start from the present rate, and the next ACK only stores its records.

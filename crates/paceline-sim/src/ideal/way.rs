@@ -53,23 +53,20 @@ impl Way {
 
     /// Ideal FCTs of a flow of `bytes` whose ACK comes back by `back`: exact on one path, else a lower bound.
     pub fn ideal(&self, bytes: u64, framing: &Framing, back: &Way) -> IdealFct {
-        let [first, between @ .., last] = &*self.links else {
+        let (Paths::Many(narrowest), [first, between @ .., last]) = (self.paths, &*self.links) else {
             return line_rate(bytes, framing, &self.links, &back.links);
         };
-        let Paths::Many(narrowest) = self.paths else { return line_rate(bytes, framing, &self.links, &back.links) };
         // All packets share the first link and the last. Those between hold up each packet for its own serialisation only, the last and
         // shortest as well.
-        let full_packets = bytes.max(1).div_ceil(u64::from(framing.payload.max(1))) - 1;
-        let rest = (bytes.max(1) - full_packets * u64::from(framing.payload.max(1))) as u32;
-        let full = data_frame(framing, framing.payload);
-        let frame = data_frame(framing, rest);
+        let (packets, rest) = framing.split(bytes.max(1));
+        let (full, frame) = (data_frame(framing, framing.payload), data_frame(framing, rest));
         let alone = |side: &Side| side.rate.serialisation(frame).0.saturating_add(side.delay.0);
         let mut ideal = line_rate(bytes, framing, &[*first, *last], &back.links);
         let back = ideal.sender.0 - ideal.receiver.0;
         let mut arrived = between.iter().fold(ideal.receiver.0, |t, side| t.saturating_add(alone(side)));
         if let Some((step, rate)) = narrowest {
             // No packet is there before the shortest could be, and after the last bit the shortest still has the rest of the way.
-            let bits = (u128::from(full_packets) * u128::from(full) + u128::from(frame)) * 8 * u128::from(S);
+            let bits = (u128::from(packets - 1) * u128::from(full) + u128::from(frame)) * 8 * u128::from(S);
             let through = u64::try_from(bits / u128::from(rate.0)).unwrap_or(u64::MAX);
             let others = self.links.iter().enumerate().filter(|(i, _)| *i != step).map(|(_, side)| alone(side));
             let delay = self.links[step].delay.0;

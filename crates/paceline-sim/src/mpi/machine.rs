@@ -270,10 +270,10 @@ impl Machine {
             if !state.begun {
                 return 0;
             }
-            let Some(part) = self.program.ranks()[rank as usize].parts().get(state.part) else {
-                return self.program.totals_of(rank).operations;
-            };
-            let block = self.program.ranks()[rank as usize].blocks()[part.block as usize].ops().len() as u32;
+            if state.finished.is_some() {
+                return self.program.ranks()[rank as usize].operations();
+            }
+            let block = Self::block_of(&self.program, rank, state.part).ops().len() as u32;
             u64::from(self.base(rank) - self.program.first(rank) + block - state.left)
         };
         (0..self.program.len()).map(of_rank).sum()

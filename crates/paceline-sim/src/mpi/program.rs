@@ -206,6 +206,11 @@ impl RankProgram {
         &self.blocks
     }
 
+    /// How many operations it carries out.
+    pub fn operations(&self) -> u64 {
+        self.count
+    }
+
     /// What it carries out, in order.
     pub fn parts(&self) -> &[Part] {
         &self.parts
