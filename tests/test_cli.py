@@ -14,7 +14,7 @@ from paceline import _native, bench
 from processes import run_module
 
 COMMANDS = ["run", "report", "diff", "hpcc", "htsim", "check", "explain", "init", "list", "bench", "reproduce", "sweep"]
-COMMANDS += ["size-buffers", "mpi"]
+COMMANDS += ["size-buffers", "mpi", "timeline"]
 
 
 def test_version_names_version_and_revision(paceline):

@@ -264,6 +264,11 @@ FILES = (
     ("flows.parquet", "`flows.csv` with types, units in the schema and nulls; where pyarrow is installed."),
     ("report.html, figures/", "Written by `paceline report`."),
     (
+        "timeline.json.gz",
+        "Flows, queries and ranks over time, with what was sampled, for ui.perfetto.dev or chrome://tracing. Written "
+        "by `paceline timeline`.",
+    ),
+    (
         "alone.bin",
         "FCTs of every flow alone: a header of 64 bytes, then per flow `fct_sender_ps` and `fct_receiver_ps` as "
         "little-endian 64-bit numbers, 0 where there is none. Made when the baseline `alone` is first asked for.",

@@ -125,6 +125,7 @@ _schedules.command("info")(mpi.info)
 # In the order of the help.
 app.command()(runs.run)
 app.command()(runs.report)
+app.command()(runs.timeline)
 app.command()(runs.diff)
 app.command()(foreign.hpcc)
 app.command()(foreign.htsim)

@@ -1,4 +1,4 @@
-"""``paceline run``, ``paceline report`` and ``paceline diff``."""
+"""``paceline run``, ``report``, ``timeline`` and ``diff``."""
 
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -212,6 +212,69 @@ def report(
             print(lost.plain())
         print(tables.figures_table(runs, side))
         print(plain(str(page)))
+
+
+def timeline(
+    folder: Annotated[
+        Path, typer.Argument(readable=False, metavar="DIR", show_default=False, help="Result folder of a run.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            readable=False,
+            metavar="FILE.json|FILE.json.gz",
+            show_default="timeline.json.gz in DIR",
+            help="Where the timeline goes.",
+        ),
+    ] = None,
+    flows: Annotated[
+        int | None,
+        typer.Option(
+            "--flows",
+            metavar="N",
+            min=0,
+            show_default="20000",
+            help="Shows at most so many flows, and queries: those that took longest.",
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    _json_errors: JsonErrors = False,
+) -> None:
+    """Writes a run as a timeline for Perfetto.
+
+    Flows, queries and ranks on their hosts, with what was sampled: queues, followed flows, pauses.
+    Open the file at https://ui.perfetto.dev or chrome://tracing; nothing leaves your machine.
+
+    \b
+    Examples:
+      paceline timeline results/incast
+      paceline timeline results/incast --flows 500 -o incast.json
+    """
+    from paceline import _native
+    from paceline.files import check_folder, check_new
+    from paceline.results import Results
+    from paceline.timeline import MOST_FLOWS, write_timeline
+    from paceline.words import many
+
+    if out is not None:
+        if not out.name.endswith((".json", ".json.gz")):
+            allowed = "a file that ends in .json or .json.gz"
+            raise _native.input_error("not the name of a timeline", field="--out", value=str(out), allowed=allowed)
+        check_new(out, force=True, option="--out")
+    results = Results.load(folder)
+    if out is None:
+        check_folder("DIR", folder)
+    found = write_timeline(results, out, most_flows=MOST_FLOWS if flows is None else flows)
+    if quiet:
+        return
+    held = [many(found.flows, "flow"), many(found.counters, "counter")]
+    held += [many(found.queries, "quer", "ies") if found.queries > 1 else "1 query"] if found.queries else []
+    held += [many(found.ranks, "rank")] if found.ranks else []
+    print(f"{plain(str(found.file))}: {', '.join(held)}")
+    if found.left_out:
+        print(f"left out: {found.left_out:,} that took less time; `--flows N` shows more")
 
 
 def diff(

@@ -1,0 +1,173 @@
+"""``paceline timeline``: who looks at a run in Perfetto sees its flows when and where they were."""
+
+import gzip
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Outcome
+from paceline.results import Results
+
+SCENARIO = """
+name = "small"
+[topology]
+kind = "star"
+hosts = 5
+[schemes.hpcc]
+cc = "hpcc"
+[[workloads]]
+kind = "poisson"
+sizes = "20KB"
+load = { value = 0.9 }
+max_flows = 60
+"""
+QUERIES = """
+name = "asked"
+[topology]
+kind = "star"
+hosts = 4
+[schemes.hpcc]
+cc = "hpcc"
+[[workloads]]
+kind = "rpc"
+clients = [0, 1]
+servers = [2, 3]
+response = "10KB"
+[run]
+stop = "200us"
+"""
+PROGRAM = """
+name = "program"
+[topology]
+kind = "star"
+hosts = 4
+[schemes.hpcc]
+cc = "hpcc"
+[[workloads]]
+kind = "mpi"
+program = "is"
+problem_class = "S"
+ranks = 4
+iterations = 1
+"""
+
+
+@pytest.fixture
+def run(paceline: Callable[..., Outcome], tmp_path: Path) -> Callable[..., Path]:
+    """Runs a scenario into ``out``."""
+
+    def call(text: str, *options: str) -> Path:
+        (tmp_path / "s.toml").write_text(text)
+        assert paceline("run", "s.toml", "--out", "out", "-q", *options).code == 0
+        return tmp_path / "out"
+
+    return call
+
+
+def events(file: Path) -> list[dict[str, Any]]:
+    """The events of a timeline, with every number as it is written."""
+    data = file.read_bytes()
+    text = gzip.decompress(data) if file.suffix == ".gz" else data
+    return json.loads(text, parse_float=str)["traceEvents"]
+
+
+def ps(us: str) -> int:
+    """Microseconds as written, in picoseconds."""
+    whole, part = us.split(".")
+    return int(whole) * 10**6 + int(part)
+
+
+def test_every_flow_is_where_and_when_it_was(paceline: Callable[..., Outcome], run: Callable[..., Path]) -> None:
+    """A slice that began, ended or lay elsewhere would show a run that never was."""
+    out = run(SCENARIO)
+    assert "60 flows" in paceline("timeline", "out").out
+    found = events(out / "timeline.json.gz")
+    process = {e["pid"]: e["args"]["name"] for e in found if e["name"] == "process_name"}
+    shown = {e["args"]["flow_id"]: (process[e["pid"]], ps(e["ts"]), ps(e["dur"])) for e in found if e["ph"] == "X"}
+    flows = Results.load(out).flows
+    columns = (flows[name].tolist() for name in ("flow_id", "src", "start_ps", "fct_sender_ps"))
+    assert shown == {flow: (f"host {src}", start, fct) for flow, src, start, fct in zip(*columns, strict=True)}
+
+
+def test_slices_of_a_row_do_not_overlap(paceline: Callable[..., Outcome], run: Callable[..., Path]) -> None:
+    """Viewers draw what overlaps in a row as calls within calls, and leave out what does not nest."""
+    out = run(SCENARIO)
+    paceline("timeline", "out")
+    rows: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for e in events(out / "timeline.json.gz"):
+        if e["ph"] == "X":
+            rows.setdefault((e["pid"], e["tid"]), []).append((ps(e["ts"]), ps(e["ts"]) + ps(e["dur"])))
+    assert len(rows) > 5, "at 90 % load some flows of a host are under way at once"
+    assert all(a[1] <= b[0] for row in rows.values() for a, b in pairwise(sorted(row)))
+
+
+def test_what_was_sampled_is_a_counter(paceline: Callable[..., Outcome], run: Callable[..., Path]) -> None:
+    """Queues and followed flows over time are what a timeline is looked at for."""
+    out = run(SCENARIO, "--follow-flow", "7")
+    paceline("timeline", "out")
+    found = events(out / "timeline.json.gz")
+    process = {e["pid"]: e["args"]["name"] for e in found if e["name"] == "process_name"}
+    names = {(process[e["pid"]], e["name"]) for e in found if e["ph"] == "C"}
+    source = int(Results.load(out).flows["src"][7])
+    assert (f"host {source}", "flow 7 window (B)") in names
+    assert ("run small", "flows under way") in names
+    series = Results.load(out).series
+    queue = (series["kind"] == "queue_bytes") & (series["value"] > 0)
+    peak = float(series["value"][queue].max())
+    waiting = [float(e["args"]["value"]) for e in found if e["ph"] == "C" and e["name"].endswith("waiting (B)")]
+    assert max(waiting) == peak
+
+
+def test_of_too_many_flows_the_longest_are_shown(paceline: Callable[..., Outcome], run: Callable[..., Path]) -> None:
+    """A run of a million flows opens, with those in it that somebody looks for; what is missing is said."""
+    out = run(SCENARIO)
+    ended = paceline("timeline", "out", "--flows", "10", "-o", "some.json")
+    assert "left out: 50" in ended.out
+    shown = sorted(e["args"]["fct_sender_ps"] for e in events(Path("some.json")) if e["ph"] == "X")
+    assert shown == sorted(Results.load(out).flows["fct_sender_ps"].tolist())[-10:]
+
+
+@pytest.mark.parametrize(("text", "what"), [(QUERIES, "query of"), (PROGRAM, "rank 3")])
+def test_queries_and_programs_are_slices(
+    paceline: Callable[..., Outcome], run: Callable[..., Path], text: str, what: str
+) -> None:
+    """Of a run whose work is queries or programs they are what is asked about."""
+    out = run(text)
+    paceline("timeline", "out")
+    results = Results.load(out)
+    shown = [e for e in events(out / "timeline.json.gz") if e["ph"] == "X" and what in e["name"]]
+    assert len(shown) == (results.queries.rows or 1)
+
+
+def test_equal_runs_give_equal_bytes(paceline: Callable[..., Outcome], run: Callable[..., Path]) -> None:
+    """A timeline can be compared, and kept under version control, like other results."""
+    found = []
+    for threads in ("1", "2"):
+        out = run(SCENARIO, "--threads", threads)
+        paceline("timeline", "out", "-q")
+        found.append((out / "timeline.json.gz").read_bytes())
+    assert found[0] == found[1]
+
+
+def test_a_new_run_removes_the_old_timeline(paceline: Callable[..., Outcome], run: Callable[..., Path]) -> None:
+    """Beside new results it would show a run that is gone."""
+    out = run(SCENARIO)
+    paceline("timeline", "out")
+    run(SCENARIO, "--seed", "2")
+    assert not (out / "timeline.json.gz").exists()
+
+
+def test_bad_input_is_told(paceline: Callable[..., Outcome], run: Callable[..., Path]) -> None:
+    """One clear error, and nothing half written."""
+    out = run(SCENARIO)
+    assert paceline("timeline", "nowhere").code == 2
+    assert "ends in .json" in paceline("timeline", "out", "-o", "a.html").err
+    (out / "series.csv").write_text("time_ps,kind,id,value\n0,rate_bps,99,1\n")
+    ended = paceline("timeline", "out")
+    assert ended.code == 2
+    assert "flow 99" in ended.err
+    assert not list(out.glob("*timeline*"))
