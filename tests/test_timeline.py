@@ -131,6 +131,17 @@ def test_of_too_many_flows_the_longest_are_shown(paceline: Callable[..., Outcome
     assert shown == sorted(Results.load(out).flows["fct_sender_ps"].tolist())[-10:]
 
 
+def test_a_followed_flow_is_at_its_host_without_a_slice(
+    paceline: Callable[..., Outcome], run: Callable[..., Path]
+) -> None:
+    """A counter of a process without a name could be anybody's."""
+    run(SCENARIO, "--follow-flow", "7")
+    paceline("timeline", "out", "--flows", "0", "-o", "some.json")
+    found = events(Path("some.json"))
+    named = {e["pid"] for e in found if e["name"] == "process_name"}
+    assert {e["pid"] for e in found} <= named
+
+
 @pytest.mark.parametrize(("text", "what"), [(QUERIES, "query of"), (PROGRAM, "rank 3")])
 def test_queries_and_programs_are_slices(
     paceline: Callable[..., Outcome], run: Callable[..., Path], text: str, what: str

@@ -99,15 +99,14 @@ def write_timeline(results: Results, file: Path | None = None, *, most_flows: in
             out = _Lines(stack.enter_context(io.TextIOWrapper(packed, encoding="utf-8")))
         else:
             out = _Lines(stack.enter_context(io.TextIOWrapper(raw, encoding="utf-8")))
-        out.name(_RUN, f"run {results.name}", _RUN)
+        out.process(_RUN, f"run {results.name}")
         for host, groups in sorted(lanes.items()):
-            out.name(_HOST_0 + host, f"host {host}", _HOST_0 + host)
+            out.process(_HOST_0 + host, f"host {host}")
             thread = 1
             for title, slices_of_host in groups:
                 thread = out.slices(_HOST_0 + host, thread, title, slices_of_host)
         for process, counter, time_ps, value in _samples(results):
-            if process == _PORTS and not any(known == _PORTS for known, _ in counters):
-                out.name(_PORTS, "switch ports", _PORTS)
+            out.process(process, "switch ports" if process == _PORTS else f"host {process - _HOST_0}")
             counters.add((process, counter))
             out.counter(process, counter, time_ps, value)
         out.end()
@@ -122,16 +121,20 @@ class _Lines:
         self._out = out
         out.write('{"displayTimeUnit":"ns","traceEvents":[')
         self._comma = "\n"
+        self._named: set[int] = set()
 
     def _event(self, fixed: Mapping[str, Any], times: str = "") -> None:
         text = json.dumps(fixed, separators=(",", ":"))
         self._out.write(f"{self._comma}{text[:-1]}{times}}}")
         self._comma = ",\n"
 
-    def name(self, process: int, name: str, place: int) -> None:
-        """What a process is called, and where it stands among the others."""
-        for event, key, value in (("process_name", "name", name), ("process_sort_index", "sort_index", place)):
-            self._event({"ph": "M", "pid": process, "name": event, "args": {key: value}})
+    def process(self, process: int, name: str) -> None:
+        """A process by its name, unless it has one; they are shown in the order of their numbers."""
+        if process in self._named:
+            return
+        self._named.add(process)
+        for event, said in (("process_name", {"name": name}), ("process_sort_index", {"sort_index": process})):
+            self._event({"ph": "M", "pid": process, "name": event, "args": said})
 
     def slices(self, process: int, thread: int, title: str, slices: list[_Slice]) -> int:
         """Slices of a process, on as many threads from ``thread`` on as are needed. Returns the next thread."""
