@@ -22,6 +22,7 @@ __all__ = [
     "Bt",
     "Cg",
     "ClosedRpc",
+    "Collective",
     "Cubic",
     "Dcqcn",
     "Dctcp",
@@ -2577,6 +2578,84 @@ class Wrf(Section):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Collective(Section):
+    """Ranks compute, then carry out a collective operation together, again and again."""
+
+    kind: ClassVar[Literal["mpi"]] = "mpi"
+    program: ClassVar[Literal["collective"]] = "collective"
+    chosen: ClassVar[tuple[str, ...]] = ("kind", "program")
+
+    group: str | None = None
+    """Name under which results report its flows; workloads may share one. Default: that of
+    `kind`. Source: Paceline.
+    """
+
+    scheme: str | None = None
+    """Name of the scheme its flows use; may be left out when there is only one. Source:
+    Paceline.
+    """
+
+    class_: int = 3
+    """Traffic class; 0 is kept for control frames. Range [1, 7]. Source: HPCC reference
+    simulator: priority group 3.
+    """
+
+    start: str = "0s"
+    """When it begins; added to every start of a flow table. Unit: time. Range [0s, 1000s].
+    Source: Paceline.
+    """
+
+    rate_cap: str = "off"
+    """Upper limit on the sending rate of each flow, in bytes of frames. Unit: bit/s. Range
+    [1Kbps, 10Tbps]. Source: Paceline.
+    """
+
+    hosts: Literal["all"] | Sequence[int | str] = "all"
+    """Hosts of the ranks in the order in which they are given; a host has one rank. Source:
+    Paceline.
+    """
+
+    placement: Literal["in_order", "random"] = "in_order"
+    """Which host a rank is on: the i-th has rank i, or they are shuffled. Source: Paceline."""
+
+    eager: str = "32KiB"
+    """Largest message that is sent without being asked for. Larger ones are preceded by a
+    request and its grant, which are messages too. Unit: bytes. Range [0B, 1TiB]. Source: Paceline;
+    customary in MPI over sockets and RDMA: 8 to 64 KiB.
+    """
+
+    control: str = "64B"
+    """Size of a request and of a grant. Unit: bytes. Range [1B, 1MiB]. Source: Paceline."""
+
+    connections: Literal["new", "open"] = "open"
+    """Which connections carry messages. Source: MPI implementations."""
+
+    operation: Literal["all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast"] = "all_reduce"
+    """What they do together. Source: Paceline."""
+
+    algorithm: Literal["auto", "ring", "recursive_doubling", "halving_doubling", "posted", "pairwise", "bruck", "binomial"] = "auto"
+    """How: `ring` (not all-to-all), for all-reduce `recursive_doubling` and `halving_doubling`,
+    for all-to-all `posted`, `pairwise` and `bruck`, for broadcast `binomial`. With `auto` round a
+    ring, but all-to-all and broadcast by size. Source: Patarasuk and Yuan, JPDC 2009; MPICH.
+    """
+
+    bytes: str = "16MiB"
+    """The whole vector: what a rank has before an all-to-all or reduce-scatter, and after each
+    of the others. Among P ranks a block is a P-th of it. Unit: bytes. Range [0B, 1TiB]. Source:
+    Paceline.
+    """
+
+    ranks: int | None = None
+    """Ranks; as many as hosts where left out. Range [1, 1048576]. Source: Paceline."""
+
+    iterations: int = 10
+    """How often. Range [1, 1000000]. Source: Paceline."""
+
+    compute: str = "0s"
+    """Computing before each operation. Unit: time. Range [0s, 1000s]. Source: Paceline."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Goal(Section):
     """A schedule in GOAL text, as LogGOPSim and ATLAHS have it."""
 
@@ -2657,6 +2736,7 @@ Workload = (
     | Is
     | Mg
     | Wrf
+    | Collective
     | Goal
 )
 """Traffic of one kind and one scheme."""

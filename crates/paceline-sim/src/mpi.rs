@@ -1,10 +1,11 @@
 //! Message-passing programs: from what ranks do to the messages that a network has to carry.
 //!
 //! A [`Program`] says for every rank which operations it has and what each waits for. It comes from a GOAL file ([`goal`]) or
-//! from a generator ([`nas`], [`halo`]) that writes collectives out as messages ([`collectives`]). A [`Machine`] runs it: it is told
+//! from a generator ([`nas`], [`halo`], [`collective`]) that writes collectives out as messages ([`collectives`]). A [`Machine`] runs it: it is told
 //! the time and which messages have arrived, and says which messages to send. It knows nothing of hosts, connections or packets.
 
 pub mod builder;
+pub mod collective;
 pub mod collectives;
 pub mod crossbar;
 pub mod generate;

@@ -119,6 +119,9 @@ fn every_program_runs() {
         "'is'\nproblem_class = 'W'\niterations = 1",
         "'mg'\nproblem_class = 'S'\niterations = 1\nranks = 8",
         "'wrf'\niterations = 1\ncompute = '1ms'\nranks = 15",
+        "'collective'\niterations = 2\nbytes = '1MB'\nranks = 15",
+        "'collective'\noperation = 'all_to_all'\nalgorithm = 'pairwise'\niterations = 1\nbytes = '1MB'",
+        "'collective'\noperation = 'broadcast'\niterations = 3\nbytes = '1MB'\ncompute = '10us'",
     ] {
         let o = run("hpcc", &format!("program = {program}\nplacement = 'random'\n"));
         assert_eq!(o.ending, Ending::Completed, "{program}");
@@ -128,6 +131,27 @@ fn every_program_runs() {
         assert_eq!(sorted, (0..o.run.ranks).collect::<Vec<_>>(), "{program}");
         assert_ne!(hosts, sorted, "{program}: placed in order");
     }
+}
+
+/// The algorithms of an all-reduce differ as their costs do: round a ring each rank sends the vector twice less a block for each turn; by recursive
+/// doubling all of it to each of four partners.
+#[test]
+fn an_all_reduce_takes_what_its_algorithm_sends() {
+    let vector = 4_000_000;
+    let runtime = |algorithm: &str, sent: u64| {
+        let more = format!(
+            "program = 'collective'\nalgorithm = '{algorithm}'\nbytes = '{vector}B'\niterations = 1\nranks = 16\n{NO_PFC}"
+        );
+        let o = run("hpcc", &more);
+        assert_eq!((o.ending, o.run.message_bytes), (Ending::Completed, 16 * sent), "{algorithm}");
+        let ps = o.run.runtime_ps.unwrap();
+        let least = sent * 8 * 100; // at 10 Gb/s
+        assert!(ps > least, "{algorithm}: {ps} ps for {least}");
+        ps
+    };
+    let [ring, doubling] =
+        [("ring", 2 * vector / 16 * 15), ("recursive_doubling", 4 * vector)].map(|(a, b)| runtime(a, b));
+    assert!(doubling > ring * 3 / 2, "{ring} {doubling}");
 }
 
 /// Of a schedule.
@@ -212,6 +236,7 @@ fn bad_input_is_told() {
         "program = 'ft'\nproblem_class = 'E'",
         "program = 'ft'\nallreduce = 'auto'",
         "program = 'wrf'\ncolumns = 3",
+        "program = 'collective'\nalgorithm = 'bruck'",
         "program = 'cg'\nhosts = [0, '0-2']",
         "program = 'cg'\nhosts = [9]",
         "program = 'goal'",
@@ -264,6 +289,8 @@ fn messages_of_too_many_packets_are_refused_beforehand() {
     assert!(wrf.starts_with("mpi.toml:10: workloads.0.north_south = 1099511627776: too many packets"), "{wrf}");
     let wrf = told("hpcc", 500, "program = 'wrf'\neast_west = '1TiB'\n");
     assert!(wrf.starts_with("mpi.toml:10: workloads.0.east_west = 1099511627776: too many packets"), "{wrf}");
+    let ring = told("hpcc", 100, "program = 'collective'\nbytes = '1TiB'\niterations = 1\n");
+    assert!(ring.starts_with("mpi.toml:10: workloads.0.bytes = 274877906944: too many packets"), "{ring}");
     assert_eq!(
         told("hpcc", 500, "program = 'wrf'\ncolumns = 1\neast_west = '1TiB'\n"),
         "fits",

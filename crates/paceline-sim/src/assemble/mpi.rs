@@ -10,6 +10,7 @@ use super::programs::connections;
 use super::{Build, MOST_BYTES, read_text};
 use crate::error::InputError;
 use crate::graph::{NodeId, PortInfo, Side};
+use crate::mpi::collective::Collective;
 use crate::mpi::halo::Halo;
 use crate::mpi::nas::Setting;
 use crate::mpi::program::Send;
@@ -129,6 +130,15 @@ impl Build<'_> {
                 };
                 (Generator::Wrf(model), setting(w.ranks, Some(w.iterations), 1e9))
             }
+            MpiProgram::Collective(w) => {
+                let model = Collective {
+                    operation: w.operation,
+                    algorithm: w.algorithm,
+                    bytes: w.bytes.0,
+                    calc_ns: w.compute.as_ns(),
+                };
+                (Generator::Collective(model), setting(w.ranks, Some(w.iterations), 1e9))
+            }
         };
         let program = generator.build(&setting).map_err(|e| self.inside(&field, e))?;
         let largest = program.sends().map(|send| send.bytes).max().unwrap_or(0);
@@ -136,6 +146,7 @@ impl Build<'_> {
             let key = match &p.program {
                 MpiProgram::Wrf(w) if largest == w.north_south.0 => "north_south",
                 MpiProgram::Wrf(_) => "east_west",
+                MpiProgram::Collective(_) => "bytes",
                 _ => "problem_class",
             };
             self.inside(&format!("{field}{key}"), e)

@@ -6,10 +6,12 @@
 mod all_to_all;
 mod broadcast;
 mod reduction;
+mod ring;
 
 pub use all_to_all::{alltoall, alltoallv};
 pub use broadcast::{barrier, bcast};
 pub use reduction::{allreduce, reduce};
+pub use ring::{ring_allgather, ring_allreduce, ring_reduce_scatter};
 
 /// How an all-to-all of equal blocks goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -58,6 +60,13 @@ pub struct Algorithms {
     pub allreduce: AllReduce,
     /// Broadcast.
     pub bcast: Bcast,
+}
+
+/// Bytes of the blocks `from..to` of `of` nearly equal ones that make `bytes`.
+fn part(bytes: u64, of: u32, from: u32, to: u32) -> u64 {
+    // Wide: a vector of TiBs among a million ranks.
+    let at = |block: u32| (u128::from(bytes) * u128::from(block) / u128::from(of)) as u64;
+    at(to) - at(from)
 }
 
 /// Largest power of 2 that is not above `n`, for `n > 0`.

@@ -1,11 +1,12 @@
 //! Programs by name.
 
 use super::Program;
+use super::collective::{Collective, collective};
 use super::halo::{Halo, halo};
 use super::nas::{Class, Setting, bt, cg, ft, is, mg};
 use crate::InputError;
 
-/// Steps of a halo exchange where nothing else is said.
+/// Steps of a halo exchange, and collective operations, where nothing else is said.
 const STEPS: u32 = 10;
 
 /// A program that is generated.
@@ -19,10 +20,11 @@ pub enum Generator {
     Is(Class, f64),
     Mg(Class),
     Wrf(Halo),
+    Collective(Collective),
 }
 
 impl Generator {
-    /// Names of all generators.
+    /// Names of those that need nothing but a class.
     pub const NAMES: [&'static str; 6] = ["bt", "cg", "ft", "is", "mg", "wrf"];
 
     /// A generator by its name, and a class by its letter, which `wrf` has no use for.
@@ -75,6 +77,7 @@ impl Generator {
             }
             Self::Mg(class) => mg::mg(mg::class(class).0, mg::class(class).1, s),
             Self::Wrf(model) => halo(&model, STEPS, s),
+            Self::Collective(model) => collective(&model, STEPS, s),
         }
     }
 }

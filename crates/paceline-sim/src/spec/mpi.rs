@@ -5,12 +5,30 @@ use paceline_proto::units::{Bytes, Duration};
 use super::declare::{section, variants};
 use super::value::{File, HostSet, choice};
 use super::workload::Connections;
+use crate::mpi::collective::{Algorithm, Operation};
 use crate::mpi::collectives::{AllReduce, AllToAll};
 use crate::mpi::nas::Class;
 
 choice!(Class { S = "S", W = "W", A = "A", B = "B", C = "C", D = "D", });
 choice!(AllToAll { Auto = "auto", Bruck = "bruck", Posted = "posted", Pairwise = "pairwise", });
 choice!(AllReduce { Auto = "auto", RecursiveDoubling = "recursive_doubling", ReduceScatter = "reduce_scatter", });
+choice!(Operation {
+    AllReduce = "all_reduce",
+    ReduceScatter = "reduce_scatter",
+    AllGather = "all_gather",
+    AllToAll = "all_to_all",
+    Broadcast = "broadcast",
+});
+choice!(Algorithm {
+    Auto = "auto",
+    Ring = "ring",
+    RecursiveDoubling = "recursive_doubling",
+    HalvingDoubling = "halving_doubling",
+    Posted = "posted",
+    Pairwise = "pairwise",
+    Bruck = "bruck",
+    Binomial = "binomial",
+});
 
 choice! {
     /// Which host a rank is on.
@@ -59,6 +77,8 @@ variants! {
         Mg(Mg) = "mg",
         /// A weather model's halo exchange.
         Wrf(Wrf) = "wrf",
+        /// A collective operation again and again, as in training.
+        Collective(Collective) = "collective",
         /// A schedule in GOAL text.
         Goal(Goal) = "goal",
     }
@@ -161,6 +181,26 @@ section! {
         rounds: u32 = 4, in "[1, 1000]", from "Paceline";
         /// Computing per step, shared out over its exchanges.
         compute: Duration = "20ms", in "[0s, 1000s]", from "Paceline: 10 to 50 ms";
+    }
+}
+
+section! {
+    /// Ranks compute, then carry out a collective operation together, again and again.
+    pub struct Collective {
+        /// What they do together.
+        operation: Operation = "all_reduce", from "Paceline";
+        /// How: `ring` (not all-to-all), for all-reduce `recursive_doubling` and `halving_doubling`, for all-to-all `posted`, `pairwise`
+        /// and `bruck`, for broadcast `binomial`. With `auto` round a ring, but all-to-all and broadcast by size.
+        algorithm: Algorithm = "auto", from "Patarasuk and Yuan, JPDC 2009; MPICH";
+        /// The whole vector: what a rank has before an all-to-all or reduce-scatter, and after each of the others. Among P ranks a
+        /// block is a P-th of it.
+        bytes: Bytes = "16MiB", in "[0B, 1TiB]", from "Paceline";
+        /// Ranks; as many as hosts where left out.
+        ranks: Option<u32>, in "[1, 1048576]", from "Paceline";
+        /// How often.
+        iterations: u32 = 10, in "[1, 1000000]", from "Paceline";
+        /// Computing before each operation.
+        compute: Duration = "0s", in "[0s, 1000s]", from "Paceline";
     }
 }
 

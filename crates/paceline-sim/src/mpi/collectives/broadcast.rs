@@ -1,6 +1,7 @@
 //! From one to all, and nothing to all.
 
-use super::Bcast;
+use super::ring::round;
+use super::{Bcast, part};
 use crate::mpi::builder::{Builder, Comm};
 
 /// Smallest vector for scatter and all-gather, bytes (MPICH: long messages).
@@ -17,16 +18,10 @@ pub fn bcast(b: &mut Builder, comm: &Comm, root: u32, bytes: u64, tag: u32, how:
     };
     if scatter {
         tree(b, comm, root, tag, |from, to| part(bytes, comm.size, from, to));
-        ring(b, comm, root, bytes, tag);
+        round(b, comm, (comm.me + comm.size - root) % comm.size, bytes, tag);
     } else {
         tree(b, comm, root, tag, |_, _| bytes);
     }
-}
-
-/// Bytes of the blocks `from..to` of `of` nearly equal ones.
-fn part(bytes: u64, of: u32, from: u32, to: u32) -> u64 {
-    let at = |block: u32| bytes * u64::from(block) / u64::from(of);
-    at(to) - at(from)
 }
 
 /// Along a binomial tree; `share(from, to)` is what the members at places `from..to` from the root need.
@@ -45,17 +40,6 @@ fn tree(b: &mut Builder, comm: &Comm, root: u32, tag: u32, share: impl Fn(u32, u
         if place + step < size {
             b.send(comm.rank(place + step + root), share(place + step, (place + 2 * step).min(size)), tag);
         }
-    }
-}
-
-/// Every member hands on what it got last.
-fn ring(b: &mut Builder, comm: &Comm, root: u32, bytes: u64, tag: u32) {
-    let Comm { size, me, .. } = *comm;
-    let place = (me + size - root) % size;
-    let block = |place: u32| part(bytes, size, place, place + 1);
-    for step in 0..size - 1 {
-        let (given, taken) = ((place + size - step) % size, (place + 2 * size - step - 1) % size);
-        b.exchange(comm.rank(me + 1), block(given), comm.rank(me + size - 1), block(taken), tag);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reductions to all and to one.
 
-use super::{AllReduce, power_below};
+use super::{AllReduce, part, power_below};
 use crate::mpi::builder::{Builder, Comm};
 
 /// Largest vector for recursive doubling, bytes (MPICH: short messages).
@@ -51,11 +51,7 @@ pub fn allreduce(b: &mut Builder, comm: &Comm, bytes: u64, tag: u32, how: AllRed
 /// Recursive halving, then the same exchanges backwards. As in MPICH halves get smaller as partners get farther: half of the vector
 /// goes to the next rank, the smallest part to the farthest.
 fn scatter_and_gather(b: &mut Builder, power: u32, own: u32, member: impl Fn(u32) -> u32, bytes: u64, tag: u32) {
-    // Bytes of the blocks `from..to` of `power` nearly equal ones.
-    let span = |from: u32, to: u32| {
-        let at = |block: u32| bytes * u64::from(block) / u64::from(power);
-        at(to) - at(from)
-    };
+    let span = |from: u32, to: u32| part(bytes, power, from, to);
     let (mut low, mut high, mut distance) = (0, power, 1);
     let mut steps = Vec::new();
     while high - low > 1 {

@@ -82,6 +82,37 @@ fn all_to_all_reaches_all_in_every_way() {
     }
 }
 
+/// Round a ring all hear from all, and over each link goes what the operation needs and no more. Blocks of 10 B more than ranks differ in size,
+/// so that a rank which kept or passed on another's block would send another number of bytes.
+#[test]
+fn rings_carry_each_block_to_whom_it_belongs() {
+    for ranks in SIZES {
+        let all: BTreeSet<u32> = (0..ranks).collect();
+        let bytes = u64::from(ranks) + 10;
+        let block = |number: u32| {
+            let at = |n: u32| bytes * u64::from(n) / u64::from(ranks);
+            at(number % ranks + 1) - at(number % ranks)
+        };
+        let sent = |program: &Program, me: u32| -> u64 {
+            let ops = program.ranks()[me as usize].blocks().first().map_or(&[][..], |b| b.ops());
+            ops.iter().filter(|op| op.kind == OpKind::Send).map(|op| op.size).sum()
+        };
+        let reduce = program(ranks, |b, comm| ring_allreduce(b, comm, bytes, 1));
+        let scatter = program(ranks, |b, comm| ring_reduce_scatter(b, comm, bytes, 1));
+        let gather = program(ranks, |b, comm| ring_allgather(b, comm, bytes, 1));
+        for program in [&reduce, &scatter, &gather] {
+            finishes(program);
+            assert!(heard(program).iter().all(|h| *h == all), "{ranks}");
+        }
+        for me in 0..ranks {
+            // Its own block comes to a rank last of all; that of the next one goes last round to it.
+            assert_eq!(sent(&scatter, me), bytes - block(me), "{me} of {ranks}");
+            assert_eq!(sent(&gather, me), bytes - block(me + 1), "{me} of {ranks}");
+            assert_eq!(sent(&reduce, me), 2 * bytes - block(me + 1) - block(me + 2), "{me} of {ranks}");
+        }
+    }
+}
+
 #[test]
 fn unequal_parts_are_received_as_sent() {
     let part = |from: u32, to: u32| u64::from(from * 100 + to);
