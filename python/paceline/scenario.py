@@ -2633,7 +2633,9 @@ class Collective(Section):
     operation: Literal["all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast"] = "all_reduce"
     """What they do together. Source: Paceline."""
 
-    algorithm: Literal["auto", "ring", "recursive_doubling", "halving_doubling", "posted", "pairwise", "bruck", "binomial"] = "auto"
+    algorithm: Literal[
+        "auto", "ring", "recursive_doubling", "halving_doubling", "posted", "pairwise", "bruck", "binomial"
+    ] = "auto"
     """How: `ring` (not all-to-all), for all-reduce `recursive_doubling` and `halving_doubling`,
     for all-to-all `posted`, `pairwise` and `bruck`, for broadcast `binomial`. With `auto` round a
     ring, but all-to-all and broadcast by size. Source: Patarasuk and Yuan, JPDC 2009; MPICH.
