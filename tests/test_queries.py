@@ -279,7 +279,7 @@ def test_warnings_of_the_runs_are_told_once_and_with_the_buffers(
     assert len(warned) == len(set(warned))
 
 
-@pytest.mark.parametrize("template", ["quickstart", "incast", "fat-tree", "dcqcn-incast", "tcp-udp-pfc"])
+@pytest.mark.parametrize("template", ["quickstart", "incast", "fat-tree", "dcqcn-incast", "all-reduce", "tcp-udp-pfc"])
 def test_the_default_sizes_can_be_built_for_every_template(tmp_path: Path, template: str) -> None:
     """`paceline init X && paceline size-buffers X.toml` is what people type first; it ended in an error."""
     (tmp_path / f"{template}.toml").write_text(_native.template(template))

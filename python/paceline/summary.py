@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from paceline.words import readable, simulated
+from paceline.words import many, readable, simulated
 
 _NOTABLE = {
     "drops_buffer": ("drop in buffers", "drops in buffers"),
@@ -62,7 +62,7 @@ def mpi_lines(summary: dict[str, Any]) -> list[str]:
     """How the message-passing programs of a run went, a line each."""
     said = []
     for run in summary.get("mpi", []):
-        name = f"{run['group']} on {run['ranks']:,} ranks over {run['scheme']}"
+        name = f"{run['group']} on {many(run['ranks'], 'rank')} over {run['scheme']}"
         if run["runtime_ps"] is None:
             said.append(f"{name}: not through")
             continue

@@ -6,6 +6,7 @@ pub const TEMPLATES: &[(&str, &str)] = &[
     ("hpcc-websearch", include_str!("templates/hpcc-websearch.toml")),
     ("incast", include_str!("templates/incast.toml")),
     ("dcqcn-incast", include_str!("templates/dcqcn-incast.toml")),
+    ("all-reduce", include_str!("templates/all-reduce.toml")),
     ("fat-tree", include_str!("templates/fat-tree.toml")),
     ("tcp-udp-pfc", include_str!("templates/tcp-udp-pfc.toml")),
 ];

@@ -19,7 +19,7 @@ const G: u64 = 1_000_000_000;
 fn templates_parse_without_warnings() {
     assert_eq!(
         TEMPLATES.iter().map(|t| t.0).collect::<Vec<_>>(),
-        ["quickstart", "hpcc-websearch", "incast", "dcqcn-incast", "fat-tree", "tcp-udp-pfc"]
+        ["quickstart", "hpcc-websearch", "incast", "dcqcn-incast", "all-reduce", "fat-tree", "tcp-udp-pfc"]
     );
     for (name, text) in TEMPLATES {
         let scenario = parse(text, name, &[]).unwrap_or_else(|e| panic!("{e}"));
@@ -172,6 +172,7 @@ pub(super) fn all_variants() -> Vec<String> {
         "kind = 'mpi'\nprogram = 'ft'\nproblem_class = 'S'\nalltoall = 'posted'\nconnections = 'new'",
         "kind = 'mpi'\nprogram = 'is'\nconnections = 'new'\nallreduce = 'reduce_scatter'\niterations = 3",
         "kind = 'mpi'\nprogram = 'mg'\nconnections = 'new'\nhosts = [3, '0-2']",
+        "kind = 'mpi'\nprogram = 'collective'\noperation = 'all_to_all'\nalgorithm = 'bruck'\nbytes = '1KB'",
         "kind = 'mpi'\nprogram = 'wrf'\nconnections = 'new'\ncompute = '1ms'\ncolumns = 2",
         "kind = 'mpi'\nprogram = 'goal'\nconnections = 'new'\nfile = 'f.goal'",
     ];
