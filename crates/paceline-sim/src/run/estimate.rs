@@ -15,6 +15,7 @@ use crate::graph::NodeId;
 use crate::machine::memory_mib;
 use crate::net::Net;
 use crate::record::QueueTime;
+use crate::results::Priorities;
 use crate::scenario::{EngineChoice, QueueRecords, Scenario, Stop, Transport};
 use crate::series::Plan;
 use crate::spec::{Resolved, lint};
@@ -64,6 +65,8 @@ pub struct Check {
     pub lookahead_ps: u64,
     /// Hosts, switches, links.
     pub size: [usize; 3],
+    /// How Homa divides its priorities, where it is what runs.
+    pub priorities: Option<Priorities>,
     /// Flows, where known or else expected.
     pub flows: u64,
     /// Whether `flows` is expected only: more would be drawn than the check draws.
@@ -295,6 +298,7 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
         why,
         lookahead_ps: windows.lookahead,
         size: [hosts, graph.nodes() - hosts, graph.ports.len() / 2],
+        priorities: Priorities::of(&scenario),
         flows: traffic.flows,
         extrapolated: drawn.flows == SAMPLE,
         bytes: traffic.bytes,
