@@ -138,8 +138,12 @@ mod tests {
         }
         assert_eq!((f.oldest(), f.len()), (Some((0, Time(0))), 50 + 100));
         // A burst of which most have arrived gives its memory back.
-        (100_000..200_000).for_each(|seq| assert!(f.insert(seq, Time(0))));
-        (1000..200_000).for_each(|seq| _ = f.remove(seq));
+        for seq in 100_000..200_000 {
+            assert!(f.insert(seq, Time(0)));
+        }
+        for seq in 1000..200_000 {
+            f.remove(seq);
+        }
         assert_eq!(f.len(), 1);
         assert!(f.sent.capacity() < 200, "{}", f.sent.capacity());
     }
