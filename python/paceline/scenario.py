@@ -3150,8 +3150,8 @@ class Homa(Section):
     """Priorities in use. Range [2, 8]. Source: Homa, sec. 3.4."""
 
     unscheduled_levels: Literal["auto"] | int = "auto"
-    """How many of them, from the highest, unscheduled packets use: by their share of the bytes of
-    all messages that the run is expected to have, or so many. Each carries the same number of
+    """How many of them, from the highest, unscheduled packets use: by their share of the bytes
+    of all messages that the run is expected to have, or so many. Each carries the same number of
     bytes, shorter messages higher. `paceline check` says which sizes separate them. Range [1, 7].
     Source: Homa, sec. 3.4; Homa RFC.
     """
