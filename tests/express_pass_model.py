@@ -79,7 +79,7 @@ class CreditPort(SwitchPort):
         self.shaper = Shaper(self.star, self.number, self.port, DEPARTURE)
         self.waiting = 0
 
-    def arrive(self, packet: Packet, by: int) -> None:
+    def arrive(self, packet: Packet) -> None:
         if packet.level == CREDIT:
             self.shaper.admit(packet)
         elif packet.unasked and self.star.settings["aeolus"] and self.waiting >= self.star.settings["threshold"]:
@@ -252,12 +252,16 @@ class ExpressPassHost(Host):
         state.burst.probe = "sent"
         if state in self.bursting:
             self.bursting.remove(state)
-        if not state.burst.end:
+        asks = self.settings["request_in_probe"] and state.state == "asking"
+        if not state.burst.end and not asks:
             return
         message, due = state.message, self.star.now + self.settings["retransmit_timeout"]
         self.star.tally("probes")
-        self.control("probe", message, message.dst, state.burst.end)
+        self.control("probe", message, message.dst, state.burst.end, state.remaining() if asks else None)
         state.probe_at = due
+        if asks:
+            state.asked_at = self.star.now
+            self.set(state, self.settings["retransmit_timeout"])
 
         def again() -> None:
             if state.probe_at == due and message in self.sending:
@@ -277,7 +281,10 @@ class ExpressPassHost(Host):
         if settings["aeolus"] or settings["priority"]:
             burst = Burst(packets, min(packets, settings["burst"]), probe="none" if settings["priority"] else "")
         state = self.sending[message] = Sending(message, burst)
-        self.request(state)
+        if settings["aeolus"] and settings["request_in_probe"]:
+            state.state, state.fresh, state.asked_at = "asking", True, self.star.now
+        else:
+            self.request(state)
         if burst:
             self.bursting.append(state)
         self.port.kick()
@@ -335,14 +342,16 @@ class ExpressPassHost(Host):
 
     def spend(self, state: Sending, credit: Packet) -> None:
         now, message, settings, burst = self.star.now, state.message, self.settings, state.burst
-        if burst:
+        if burst and settings["stop"]:
             burst.stop()
             self.probe(state)
         if state.state == "asking":
             if state.fresh or not state.rtt:
                 state.rtt = max(state.rtt, now - state.asked_at)
             state.state, state.check_at, state.credits = "receiving", now, 0
-        found = burst.next_asked() if burst else self.go_on(state)
+        found = self.go_on(state)
+        # Where the credit has taken the last of the burst.
+        self.probe(state)
         if found:
             seq, again = found
             packet = Packet("data", message, message.dst, DATA, message.frame(seq), seq, credit.more, again)
@@ -365,6 +374,14 @@ class ExpressPassHost(Host):
             state.check_at, state.credits = now, 0
 
     def go_on(self, state: Sending) -> tuple[int, bool] | None:
+        burst = state.burst
+        if burst and burst.in_burst() and (not burst.lost or self.settings["repair"] == "new_first"):
+            # A burst that no credit ends goes on from here; what goes with a credit is not asked after.
+            seq = burst.next_unasked()
+            burst.open.discard(seq)
+            return seq, False
+        if burst:
+            return burst.next_asked(self.settings)
         if state.next == state.message.packets:
             return None
         state.next += 1
@@ -396,7 +413,9 @@ class ExpressPassHost(Host):
         else:
             self.star.tally("timeouts")
             state.state, state.fresh, state.asked_at = "asking", False, self.star.now
-            self.control("request", message, message.dst, state.first_new(), state.remaining())
+            # A probe that goes again at this instant takes the request along.
+            if not (self.settings["request_in_probe"] and state.probe_at == due):
+                self.control("request", message, message.dst, state.first_new(), state.remaining())
             self.set(state, self.settings["retransmit_timeout"])
         self.wake(due)
 
@@ -409,22 +428,34 @@ class ExpressPassHost(Host):
             state = self.receiving[message] = Receiving(message, len(self.receiving) + 1)
         if packet.kind == "data":
             self.came(state, packet)
-        elif packet.kind == "probe":
+        elif packet.kind == "probe" and (packet.more is None or message.arrived):
+            if packet.more is not None:
+                self.control("ack", message, message.src, more=COMPLETE)
             self.control("probe_ack", message, message.src, packet.seq, COMPLETE if message.arrived else None)
         elif message.arrived:
             state.credit_at = NEVER
             self.control("ack", message, message.src, more=COMPLETE)
-        elif packet.kind == "request" and state.credit_at == NEVER:
-            state.rate = settings["alpha"] * self.most * min(1.0, max(1, packet.more) / settings["full_rate_packets"])
-            state.w, state.up, state.since = settings["w_init"], False, self.star.now
-            state.total = state.dropped = 0
-            state.expected = state.credit
-            self.credit(state)
+        elif packet.kind == "probe":
+            self.control("probe_ack", message, message.src, packet.seq)
+            self.asked(state, packet.more)
+        elif packet.kind == "request":
+            self.asked(state, packet.more)
         elif packet.kind == "stop":
             state.credit_at = NEVER
             gap = packet.seq > state.got and state.nack_at == NEVER
             if not settings["priority"] and (not packet.more if settings["aeolus"] else gap):
                 self.nack(state)
+
+    def asked(self, state: Receiving, remaining: int) -> None:
+        """Begins to send credits."""
+        if state.credit_at < NEVER:
+            return
+        settings = self.settings
+        state.rate = settings["alpha"] * self.most * min(1.0, max(1, remaining) / settings["full_rate_packets"])
+        state.w, state.up, state.since = settings["w_init"], False, self.star.now
+        state.total = state.dropped = 0
+        state.expected = state.credit
+        self.credit(state)
 
     def came(self, state: Receiving, packet: Packet) -> None:
         message, now, seq = state.message, self.star.now, packet.seq

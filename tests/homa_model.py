@@ -6,10 +6,34 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from star_model import FULL, TIMEOUT, Burst, Host, Message, Packet, Star, StrictPort, lasts
+from star_model import FULL, PAYLOAD, TIMEOUT, WIRE, Burst, Host, Message, Packet, Star, StrictPort, lasts
 
 NEVER = 1 << 62
 GRANTED = "granted"
+
+
+def on_the_wire(size: int, padded: bool) -> int:
+    """Bytes that a message of this size takes on a link."""
+    message = Message(0, 0, 0, size, 0, padded=padded)
+    return sum(message.frame(seq) + WIRE for seq in range(message.packets))
+
+
+def divide(sizes: list[int], settings: dict[str, Any]) -> tuple[int, list[int]]:
+    """How many levels unscheduled packets have, and the largest message of each but the last."""
+    padded, levels = settings["pad_last"], settings["levels"]
+    unasked = [on_the_wire(min(size, settings["rtt_packets"] * PAYLOAD), padded) for size in sorted(sizes)]
+    total, every = sum(unasked), sum(on_the_wire(size, padded) for size in sizes)
+    own = settings["unscheduled_levels"]
+    if own == "auto":
+        own = (2 * levels * total + every) // (2 * every)
+    own = max(1, min(own, levels - 1))
+    bounds: list[int] = []
+    sent = 0
+    for size, part in zip(sorted(sizes), unasked, strict=True):
+        sent += part
+        while len(bounds) < own - 1 and sent * own >= total * (len(bounds) + 1):
+            bounds.append(size)
+    return own, bounds
 
 
 @dataclass
@@ -20,7 +44,7 @@ class Sending:
     """Last time anything was sent or heard."""
     probe_at: int = 0
     level: int = 0
-    again_level: int = 7
+    again_level: int = 0
     granted: int = 0
     spent: int = 0
     last_grant: int = 0
@@ -33,9 +57,6 @@ class Sending:
 
     def repairs(self) -> bool:
         return self.free > 0 and bool(self.burst.lost)
-
-    def permitted(self) -> bool:
-        return self.granted > self.spent and self.remaining() > 0
 
 
 @dataclass
@@ -78,6 +99,14 @@ class HomaHost(Host):
         self.asked: dict[int, int] = {}
         """By sender: no other RESEND before."""
         self.spacing = lasts(FULL, self.star.down[self.number].rate)
+
+    def level(self, size: int, left: int) -> int:
+        """Of an unscheduled packet of a message of so many bytes, of which so many are left to send."""
+        rule, (own, bounds) = self.settings["unscheduled_priority"], self.star.divided
+        if rule == "lowest":
+            return int(self.settings["levels"]) - 1
+        mine = left if rule == "remaining" else size
+        return next((level for level, bound in enumerate(bounds) if mine <= bound), own - 1)
 
     def first(self, message: Message) -> int:
         return min(message.packets, self.settings["rtt_packets"])
@@ -128,7 +157,7 @@ class HomaHost(Host):
             self.control("busy", message, message.dst)
             return
         first, end = packet.seq, min(message.packets, packet.seq + packet.more)
-        state.again_level = self.settings["unscheduled_levels"]
+        state.again_level = self.star.divided[0]
         sent = min(end, burst.new)
         burst.lost.update(range(first, sent))
         burst.open -= burst.lost
@@ -142,7 +171,8 @@ class HomaHost(Host):
         return state.remaining(), state.message.start, state.message.number
 
     def ready(self, state: Sending) -> bool:
-        return state.repairs() or state.burst.in_burst() or state.burst.probe == "owed" or state.permitted()
+        permitted = state.granted > state.spent and state.burst.could_ask(self.settings)
+        return state.repairs() or state.burst.in_burst() or state.burst.probe == "owed" or permitted
 
     def review(self, state: Sending) -> None:
         if not state.remaining() and not self.settings["aeolus"]:
@@ -179,7 +209,7 @@ class HomaHost(Host):
             else:
                 state.burst.lost.add(0)
                 state.burst.open.discard(0)
-                state.free, state.again_level = max(1, state.free), self.settings["base"]
+                state.free, state.again_level = max(1, state.free), self.level(message.size, message.size)
         self.watch(state)
         self.port.kick()
 
@@ -191,7 +221,7 @@ class HomaHost(Host):
 
     def send(self, state: Sending) -> Packet:
         message, burst = state.message, state.burst
-        packet = Packet("data", message, message.dst, self.settings["base"])
+        packet = Packet("data", message, message.dst, self.level(message.size, message.size - burst.new * PAYLOAD))
         state.active = self.star.now
         if state.repairs():
             state.free -= 1
@@ -201,11 +231,11 @@ class HomaHost(Host):
             packet.seq, packet.unasked = burst.next_unasked(), True
         elif burst.probe == "owed":
             burst.probe, state.probe_at = "sent", self.star.now
-            packet.kind = "probe"
+            packet.kind, packet.level = "probe", self.level(message.size, message.size)
             self.star.tally("probes")
         else:
             state.spent += 1
-            found = burst.next_asked()
+            found = burst.next_asked(self.settings)
             assert found
             packet.level, packet.more = state.level, GRANTED
             packet.seq, packet.again = found
@@ -283,7 +313,7 @@ class HomaHost(Host):
         )
         for state in ranked:
             best.setdefault(state.message.src, state)
-        return list(best.values())[: self.settings["overcommitment"]]
+        return list(best.values())[: self.star.settings["overcommitment"]]
 
     def grant(self) -> None:
         """Grants what is due, the best message first."""
@@ -298,9 +328,10 @@ class HomaHost(Host):
                 state.grant_at = NEVER
                 continue
             below = len(active) - 1 - active.index(state)
-            level = max(settings["unscheduled_levels"], settings["levels"] - 1 - below)
+            level = max(self.star.divided[0], settings["levels"] - 1 - below)
             if settings["tail_boost"] and state.left() < settings["rtt_packets"]:
-                level = min(level, settings["base"])
+                left = state.left() * PAYLOAD
+                level = min(level, self.level(left, left))
             state.granted += 1
             state.active = now
             state.grant_at = now + self.spacing
@@ -336,7 +367,8 @@ class HomaHost(Host):
         if due > now:
             self.listen(state, due)
             return
-        self.asked[message.src] = now + settings["resend_timeout"]
+        if settings["one_resend_per_peer"]:
+            self.asked[message.src] = now + settings["resend_timeout"]
         state.active = now
         self.star.tally("timeouts")
         end = min(message.packets, state.first + state.granted)
@@ -355,4 +387,7 @@ class HomaHost(Host):
 
 class HomaStar(Star):
     def __init__(self, links, flows, settings) -> None:
+        self.divided = divide([size for _, _, size, _ in flows], settings)
+        if settings["overcommitment"] == "auto":
+            settings["overcommitment"] = settings["levels"] - self.divided[0]
         super().__init__(links, flows, HomaHost, StrictPort, settings)

@@ -22,7 +22,8 @@ from star_model import (
 )
 
 HIGH, LOW = 0, 1
-ECN = 7
+ECN, TRANSPORT = 7, 14
+NEVER = 1 << 62
 
 
 class TrimmingPort(SwitchPort):
@@ -37,13 +38,13 @@ class TrimmingPort(SwitchPort):
         self.queues[packet.level].append(packet)
         self.held[packet.level] += packet.size
 
-    def arrive(self, packet: Packet, by: int) -> None:
+    def arrive(self, packet: Packet) -> None:
         settings, star = self.star.settings, self.star
         if packet.level == LOW:
             limit, waiting = settings["data_packets"] * FULL, self.queues[LOW]
             if self.held[LOW] + packet.size > limit:
                 star.tally("trimmed")
-                coin = hash3(star.coins, (len(star.hosts) + self.number) << 16 | by, star.now) >> 63
+                coin = hash3(star.coins, self.port.index << 16 | packet.by, star.now) >> 63
                 if coin and waiting and self.held[LOW] - waiting[-1].size + packet.size <= limit:
                     tail = waiting.pop()
                     self.held[LOW] -= tail.size
@@ -54,9 +55,8 @@ class TrimmingPort(SwitchPort):
             self.push(packet)
         elif packet.kind == "header" and settings["return_to_sender"]:
             star.tally("returned")
-            packet.kind, packet.to = "returned", packet.message.src
-            back, number = star.ports[packet.to], self.number
-            star.at(star.now + star.turning, 1, lambda: back.arrive(packet, number))
+            packet.kind = "returned"
+            star.turn_round(packet, self)
         else:
             star.tally("dropped")
         self.port.kick()
@@ -79,6 +79,9 @@ class TrimmingPort(SwitchPort):
 class Sending:
     burst: Burst
     """The first window."""
+    rto: int
+    verdict_at: int = NEVER
+    """When the probe's answer counts."""
     permits: int = 0
     pulled: int = 0
     acked: set[int] = field(default_factory=set)
@@ -102,6 +105,8 @@ class Receiving:
     done: bool = False
     probed: bool = False
     pulled: int = 0
+    followed: int = 0
+    """Pulls that a packet has come for."""
 
 
 class NdpHost(Host):
@@ -116,21 +121,30 @@ class NdpHost(Host):
         self.pulls: deque[Message] = deque()
         self.next_pull = 0
         self.pacing = False
-        self.spacing = lasts(FULL, self.star.down[self.number].rate)
+        self.outstanding = 0
+        """Pulls for which no packet has come."""
+        self.key = hash3(draw(1, TRANSPORT), self.number, 0)
+        self.spacing = int(lasts(FULL, self.star.down[self.number].rate) * self.settings["pull_spacing"])
 
     def start(self, message: Message) -> None:
         packets, window = message.packets, self.settings["first_window"]
         probe = "" if self.settings["aeolus"] else "none"
-        self.sending[message] = Sending(Burst(packets, min(packets, window), probe=probe), active=self.star.now)
+        rto, jitter = self.settings["rto"], self.settings["rto_jitter"]
+        if jitter:
+            width = rto * jitter // 100
+            rto += (hash3(self.key, message.number, 0) * (2 * width + 1) >> 64) - width
+        burst = Burst(packets, min(packets, window), probe=probe)
+        self.sending[message] = Sending(burst, rto, active=self.star.now)
         self.list(message)
         self.port.kick()
 
     def repairs(self, state: Sending) -> bool:
-        return state.permits > 0 and bool(state.burst.lost)
+        late = self.settings["repair"] == "new_first" and state.burst.new < state.burst.packets
+        return state.permits > 0 and bool(state.burst.lost) and not late
 
     def others(self, state: Sending) -> bool:
         burst = state.burst
-        return burst.in_burst() or burst.probe == "owed" or (state.permits > 0 and self.has_more(burst))
+        return burst.in_burst() or burst.probe == "owed" or (state.permits > 0 and burst.could_ask(self.settings))
 
     def has_more(self, burst: Burst) -> bool:
         return bool(burst.lost) or burst.new < burst.packets
@@ -151,14 +165,18 @@ class NdpHost(Host):
             state.active = now
             if packet.kind in ("ack", "nack", "returned"):
                 self.heard(state, packet)
-            elif packet.kind == "probe_ack":
-                state.answered += state.burst.answered()
+            elif packet.kind == "probe_ack" and not self.settings["verdict_delay"]:
+                self.condemn(state)
+            elif packet.kind == "probe_ack" and state.burst.probe == "sent":
+                state.verdict_at = min(state.verdict_at, now + self.settings["verdict_delay"])
             if packet.kind == "done" or len(state.acked) == message.packets:
                 message.ended = now
                 del self.sending[message]
                 self.port.kick()
                 return
             if packet.more:
+                if self.settings["stop"]:
+                    state.burst.stop()
                 steps = max(0, packet.more - state.pulled)
                 state.permits += steps
                 if steps and state.unasked:
@@ -169,6 +187,10 @@ class NdpHost(Host):
             self.discard(state)
             self.list(message)
         self.port.kick()
+
+    def condemn(self, state: Sending) -> None:
+        """The probe's answer counts: the receiver pulls for what it condemns, if it does."""
+        state.answered += state.burst.answered() * self.settings["pull_missing"]
 
     def heard(self, state: Sending, packet: Packet) -> None:
         """What became of a packet."""
@@ -196,16 +218,16 @@ class NdpHost(Host):
         return (not expects and few) or 100 * acks >= self.settings["returned_ack_share"] * answers
 
     def discard(self, state: Sending) -> None:
-        if not self.settings["aeolus"] and not self.has_more(state.burst):
+        if not self.settings["keep_idle_pulls"] and not state.burst.could_ask(self.settings):
             state.permits = 0
 
     def deadline(self, state: Sending) -> int:
-        rto: int = self.settings["rto"]
-        sent = list(itertools.islice(state.in_flight.values(), 1))
+        rto, sent = state.rto, list(itertools.islice(state.in_flight.values(), 1))
         if state.burst.probe == "sent":
             sent.append(state.probe_at)
-        if sent:
-            return min(sent) + rto
+        first = min([at + rto for at in sent] + [state.verdict_at])
+        if first < NEVER:
+            return first
         return state.active + (rto << state.waits if state.answered > state.pulled else rto)
 
     def watch(self, message: Message) -> None:
@@ -222,14 +244,17 @@ class NdpHost(Host):
         state = self.sending.get(message)
         if state is None:
             return
-        if self.deadline(state) <= self.star.now:
+        if state.verdict_at <= self.star.now:
+            state.verdict_at = NEVER
+            self.condemn(state)
+        elif self.deadline(state) <= self.star.now:
             self.star.tally("timeouts")
             self.expire(state, message)
         self.list(message)
         self.port.kick()
 
     def expire(self, state: Sending, message: Message) -> None:
-        now, burst, rto = self.star.now, state.burst, self.settings["rto"]
+        now, burst, rto = self.star.now, state.burst, state.rto
         if burst.probe == "sent" and state.probe_at + rto <= now:
             burst.probe = "owed"
             state.active = now
@@ -251,6 +276,10 @@ class NdpHost(Host):
     def answer(self, packet: Packet) -> None:
         message, now = packet.message, self.star.now
         state = self.receiving.setdefault(message, Receiving())
+        full = not self.room()
+        if packet.kind in ("data", "header") and not packet.unasked and state.followed < state.pulled:
+            state.followed += 1
+            self.outstanding -= 1
         if packet.kind == "data":
             state.got.add(packet.seq)
         kind = "done" if state.done else "ack" if packet.seq in state.got else "nack"
@@ -261,41 +290,49 @@ class NdpHost(Host):
                 kind = "probe_ack"
             if not state.done and not state.probed:
                 state.probed = True
-                pulls = len(set(range(packet.seq)) - state.got)
+                pulls = len(set(range(packet.seq)) - state.got) if self.settings["pull_missing"] else 0
         reply = Packet(kind, message, message.src, HIGH, seq=packet.seq)
         self.answers.append(reply)
         if state.done:
             return
         if len(state.got) == message.packets:
             message.arrived, state.done = now, True
+            self.outstanding -= state.pulled - state.followed
+            state.followed = state.pulled
             if message in self.pulls:
                 self.pulls.remove(message)
-            return
-        if pulls and not self.pulls and now >= self.next_pull:
+            pulls = 0
+        if full and packet.kind != "probe":
+            self.next_pull = max(now, self.next_pull)
+        if pulls and not self.pulls and now >= self.next_pull and self.room():
             self.permit(reply)
             pulls -= 1
         if pulls:
             state.owed += pulls
             if message not in self.pulls:
                 self.pulls.append(message)
-                self.pace()
+        self.pace()
+
+    def room(self) -> bool:
+        return self.outstanding < self.settings["pull_limit"]
 
     def permit(self, packet: Packet) -> None:
         state = self.receiving[packet.message]
         state.pulled += 1
+        self.outstanding += 1
         packet.more = state.pulled
         self.next_pull = self.star.now + self.spacing
         self.star.tally("permits")
 
     def pace(self) -> None:
         """Once per packet's time, whatever the link is doing."""
-        if self.pulls and not self.pacing:
+        if self.pulls and not self.pacing and self.room():
             self.pacing = True
             self.star.at(self.next_pull, TIMEOUT, self.pull)
 
     def pull(self) -> None:
         self.pacing = False
-        if self.pulls:
+        if self.pulls and self.room():
             message = self.pulls.popleft()
             state = self.receiving[message]
             state.owed -= 1
@@ -328,7 +365,7 @@ class NdpHost(Host):
         burst, now = state.burst, self.star.now
         again = unasked = False
         if self.repairs(state) or (not burst.in_burst() and burst.probe != "owed"):
-            found = burst.next_asked()
+            found = burst.next_asked(self.settings)
             assert found
             seq, again = found
             state.permits -= 1
@@ -341,6 +378,8 @@ class NdpHost(Host):
             return Packet("probe", message, message.dst, LOW, seq=burst.end)
         state.active = now
         if not (unasked and self.settings["aeolus"]):
+            # Sent again it is the last.
+            state.in_flight.pop(seq, None)
             state.in_flight[seq] = now
         self.discard(state)
         self.list(message)
@@ -350,5 +389,4 @@ class NdpHost(Host):
 class NdpStar(Star):
     def __init__(self, links, flows, settings) -> None:
         self.coins = draw(1, ECN)
-        self.turning = min(delay + lasts(SMALLEST, rate) for _, rate, delay in links)
         super().__init__(links, flows, NdpHost, StrictPort if settings["aeolus"] else TrimmingPort, settings)

@@ -90,7 +90,17 @@ def check_lines(found: dict[str, Any]) -> list[str]:
         ("run time", f"about {_seconds(found['run_s'])} on one core"),
         ("memory", f"about {found['memory_mib']:.0f} MiB, {found['engine_mib']:.1f} of them for the simulation"),
     ]
+    if found["priorities"]:
+        rows.insert(2, ("priorities", _priorities(**found["priorities"])))
     return [f"{name:12} {text}" for name, text in rows]
+
+
+def _priorities(levels: int, unscheduled: int, cutoffs_bytes: list[int]) -> str:
+    """How Homa divides its priorities among messages."""
+    text = f"{unscheduled} of {levels} for unscheduled packets"
+    # Several levels end at one size where many messages have it: all but the first of them are empty.
+    sizes = [_amount(size) for size in dict.fromkeys(cutoffs_bytes)]
+    return f"{text}: of messages up to {', '.join(sizes)} and above" if sizes else text
 
 
 def _rounded(count: float) -> str:

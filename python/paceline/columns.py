@@ -396,6 +396,15 @@ SUMMARY = (
         "Groups with closed-loop traffic: ranks, and queries of which a fixed number is outstanding, wait for one "
         "another, so that their load is carried and not offered. Only where there are any.",
     ),
+    Column("priorities.levels", int, "", "Priorities that Homa uses. `priorities` is only there with Homa."),
+    Column("priorities.unscheduled", int, "", "How many of them, from the highest, unscheduled packets have."),
+    Column(
+        "priorities.cutoffs_bytes",
+        list,
+        "bytes",
+        "The longest messages whose unscheduled packets have the first of these, the second and so on; the last has no "
+        "limit. Equal ones leave levels empty.",
+    ),
     Column("schemes", list, "", "Schemes with all their parameters."),
     Column("groups", list, "", "Names of the flow groups."),
     Column("measure.warmup_ps", int, "ps", "Flows that start before are not measured."),

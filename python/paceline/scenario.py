@@ -3233,9 +3233,9 @@ class Homa(Section):
 
     unscheduled_levels: Literal["auto"] | int = "auto"
     """How many of them, from the highest, unscheduled packets use: by their share of the bytes
-    of the first workload that has a distribution of sizes, or so many. Each carries the same number
-    of bytes, shorter messages higher. Where no workload has one, as flow tables have not, all
-    unscheduled packets are at the highest. Range [1, 7]. Source: Homa, sec. 3.4; Homa RFC.
+    of all messages that the run is expected to have, or so many. Each carries the same number of
+    bytes, shorter messages higher. `paceline check` says which sizes separate them. Range [1, 7].
+    Source: Homa, sec. 3.4; Homa RFC.
     """
 
     overcommitment: Literal["auto"] | int = "auto"

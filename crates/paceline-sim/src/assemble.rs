@@ -8,12 +8,14 @@
 //! | `workloads.rs` | what becomes of a workload, by kind; what hosts it has |
 //! | `on_off.rs`, `incast.rs`, `flows.rs`, `rpc.rs`, `programs.rs`, `mpi.rs` | kinds that take more than a few lines |
 //! | `load.rs`, `sizes.rs` | from a load to arrivals; flow sizes |
+//! | `lengths.rs` | how long all messages will be |
 //! | `doubts.rs` | warnings that take the network to see |
 
 mod doubts;
 mod failures;
 mod flows;
 mod incast;
+mod lengths;
 mod load;
 mod mpi;
 mod names;
@@ -38,10 +40,12 @@ use crate::scenario::{HostConfig, QueueRecords, RecordConfig, Rto, Scenario, Sch
 use crate::spec::Resolved;
 use crate::spec::host::{BaseRtt, IdleRestart, Rto as RtoSpec};
 use crate::spec::run::{QueueRecords as QueueSpec, Stall};
+use crate::spec::scheme::Control;
 use crate::spec::topology::TopologyKind;
 use crate::topology;
 use crate::workload::program::Program;
 use crate::workload::{self as w, FlowSource};
+use lengths::Expected;
 use network::build_topology;
 
 /// Ports up to which queue histograms are kept per port when that is left to us.
@@ -162,8 +166,11 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
     let (mut flow_count, mut most_flows, mut arrivals_end) = (Some(0u64), Some(0u64), Some(Time(0)));
     let mut rpcs: Vec<Arc<w::Rpc>> = Vec::new();
     let mut programs = Vec::new();
+    let by_length = spec.schemes.iter().any(|(_, s)| matches!(s.cc, Control::Homa(_)));
+    let mut lengths = Vec::new();
     for (number, workload) in spec.workloads.iter().enumerate() {
         let made = build.workload(number, workload, rpcs.last().map_or(0, |r| r.first + r.count()))?;
+        lengths.extend(by_length.then(|| made.lengths(&scenario)).flatten());
         rpcs.extend(made.rpc);
         programs.extend(made.program.map(Arc::new));
         warnings.extend(made.doubt);
@@ -173,7 +180,7 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         arrivals_end = arrivals_end.zip(made.end).map(|(a, b)| a.max(b));
         sources.push(made.source);
     }
-    let facts = build.facts(fastest, base_rtt)?;
+    let facts = build.facts(fastest, base_rtt, lengths);
     scenario.rpcs = rpcs.into();
     scenario.programs = programs.into();
     let transports: Vec<Transport> = spec.schemes.iter().map(|(_, s)| s.cc.transport(&facts)).collect();
@@ -212,6 +219,8 @@ struct Made {
     end: Option<Time>,
     rpc: Option<Arc<w::Rpc>>,
     program: Option<Program>,
+    /// What its flows will be like.
+    expected: Expected,
     /// A warning.
     doubt: Option<String>,
 }
@@ -220,7 +229,8 @@ impl Made {
     /// Flows of the workload's class, `count` of them and the last at `end`, as far as known.
     fn flows(source: impl FlowSource + 'static, count: Option<u64>, end: Option<Time>) -> Self {
         let source = Box::new(source);
-        Self { source, classes: vec![], count, most: count, end, rpc: None, program: None, doubt: None }
+        let expected = Expected::Unknown;
+        Self { source, classes: vec![], count, most: count, end, rpc: None, program: None, expected, doubt: None }
     }
 }
 

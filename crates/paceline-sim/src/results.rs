@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use self::hold::Hold;
 use crate::error::{InputError, RunError};
 use crate::record::{Counters, Traffic};
+use crate::scenario::{Scenario, Transport};
 
 /// Version of the folder's layout.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -62,6 +63,9 @@ pub struct Summary {
     /// Groups with closed-loop traffic: their messages wait for one another, so that their load is carried and not offered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub closed_loop: Vec<String>,
+    /// How Homa has divided its priorities; null without Homa.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priorities: Option<Priorities>,
     /// Schemes with their parameters.
     pub schemes: Vec<serde_json::Value>,
     /// Names of the flow groups.
@@ -129,6 +133,29 @@ pub struct FlowCounts {
     pub failed: u64,
     /// Started and neither.
     pub unfinished: u64,
+}
+
+/// How Homa divides its priorities.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+pub struct Priorities {
+    /// Priorities in use.
+    pub levels: u8,
+    /// How many of them, from the highest, unscheduled packets have.
+    pub unscheduled: u8,
+    /// The longest messages, bytes, whose unscheduled packets have the first of these, the second and so on; the last has no limit.
+    pub cutoffs_bytes: Vec<u64>,
+}
+
+impl Priorities {
+    /// Of a scenario with Homa.
+    pub fn of(scenario: &Scenario) -> Option<Self> {
+        let homa =
+            scenario.schemes.iter().find_map(|s| if let Transport::Homa(p) = &s.transport { Some(p) } else { None })?;
+        let unscheduled = homa.cutoffs.unscheduled;
+        let all = &homa.cutoffs.bounds[..usize::from(unscheduled) - 1];
+        let known = all.iter().copied().filter(|bytes| *bytes != u64::MAX);
+        Some(Self { levels: homa.levels, unscheduled, cutoffs_bytes: known.collect() })
+    }
 }
 
 /// Query counts.

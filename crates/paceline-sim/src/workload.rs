@@ -166,6 +166,11 @@ impl FlowTable {
         debug_assert!(flows.is_sorted_by_key(|f| f.start));
         Self { flows: std::sync::Arc::new(flows), at: 0 }
     }
+
+    /// All of them.
+    pub fn flows(&self) -> &[FlowSpec] {
+        &self.flows
+    }
 }
 
 impl FlowSource for FlowTable {

@@ -4,6 +4,7 @@ use std::io::BufReader;
 
 use paceline_proto::units::Time;
 
+use super::lengths::Expected;
 use super::{Build, MOST_BYTES, Made, read_text};
 use crate::error::InputError;
 use crate::spec::workload::{Flows, RateCap, Workload};
@@ -64,6 +65,7 @@ impl Build<'_> {
         classes.sort_unstable();
         classes.dedup();
         let (count, end) = (Some(flows.len() as u64), flows.last().map(|f| f.start));
-        Ok(Made { classes, ..Made::flows(w::FlowTable::new(flows), count, end) })
+        let table = w::FlowTable::new(flows);
+        Ok(Made { classes, expected: Expected::Listed(table.clone()), ..Made::flows(table, count, end) })
     }
 }

@@ -2,6 +2,7 @@
 
 use paceline_proto::units::{Duration, Time};
 
+use super::lengths::{Expected, seconds};
 use super::{Build, Made};
 use crate::error::InputError;
 use crate::graph::NodeId;
@@ -41,6 +42,8 @@ impl Build<'_> {
             let end = Time(workload.start.0.saturating_add(period.0.saturating_mul(count - 1)));
             (w::Episodes::Every { begin: workload.start, period, count }, Some(count * u64::from(p.senders)), Some(end))
         };
+        // Incasts that are expected.
+        let mut incasts = 0.0;
         let (episodes, count, end) = match &p.mode {
             IncastMode::Synchronous(m) => periodic(m.count, m.period),
             IncastMode::Staggered(m) => {
@@ -57,10 +60,13 @@ impl Build<'_> {
                 let of = self.reference(number, &m.load.of, &hosts, &pairs)?;
                 let rate = w::rate_for_load(m.load.value, mean * f64::from(p.senders), of, 1)
                     .map_err(|e| self.inside(&prefix, e))?;
+                incasts = rate * seconds(self.scenario, workload.start, end);
                 let end_at = end.unwrap_or(Time::NEVER);
                 (w::Episodes::Poisson { begin: workload.start, end: end_at, per_second: rate }, None, end)
             }
         };
+        let flows = count.map_or(incasts * f64::from(p.senders), |count| count as f64);
+        let expected = Expected::Drawn(law.clone(), flows);
         let config = w::IncastConfig {
             senders,
             fan_in: p.senders,
@@ -74,7 +80,7 @@ impl Build<'_> {
             flow,
         };
         let source = w::Incast::new(&config).map_err(|e| self.inside(&field(""), e))?;
-        Ok(Made::flows(source, count, end))
+        Ok(Made { expected, ..Made::flows(source, count, end) })
     }
 }
 

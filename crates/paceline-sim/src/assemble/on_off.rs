@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use paceline_proto::rng::Lognormal;
 use paceline_proto::units::{Duration, Time};
 
+use super::lengths::{Expected, seconds};
 use super::{Build, Made};
 use crate::error::InputError;
 use crate::graph::NodeId;
@@ -62,6 +63,12 @@ impl Build<'_> {
             };
         }
         let end = p.end.or_else(|| self.stop());
+        let sizes = match &while_on {
+            w::WhileOn::Flows { sizes, .. } => sizes.clone(),
+            w::WhileOn::Rate(per_second) => w::SizeLaw::Fixed((per_second * on.mean() * 1e-12) as u64),
+        };
+        let flows = flows_per_second * nodes.len() as f64 * seconds(self.scenario, workload.start, end);
+        let expected = Expected::Drawn(sizes, flows);
         let config = w::OnOffConfig {
             hosts,
             local: p.local,
@@ -75,7 +82,7 @@ impl Build<'_> {
             workload: number as u16,
             flow,
         };
-        Ok(Made::flows(w::OnOff::new(&config).map_err(place)?, None, end))
+        Ok(Made { expected, ..Made::flows(w::OnOff::new(&config).map_err(place)?, None, end) })
     }
 }
 

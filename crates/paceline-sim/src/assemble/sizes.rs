@@ -1,14 +1,15 @@
-//! Flow sizes, and what transports derive from them.
+//! Flow sizes, and what transports derive their defaults from.
 
 use std::sync::Arc;
 
+use paceline_proto::transport::homa::cutoffs::Lengths;
 use paceline_proto::transport::tcp;
 use paceline_proto::units::{BitsPerSec, Duration};
 
 use super::{Build, read_text};
 use crate::error::InputError;
 use crate::spec::scheme::proactive::Facts;
-use crate::spec::workload::{OnOff, OnOffMode, Sampling, Sizes, WorkloadKind};
+use crate::spec::workload::{Sampling, Sizes};
 use crate::workload::cdf::MAX_FILE;
 use crate::workload::{self as w, SizeLaw};
 
@@ -39,27 +40,14 @@ impl Build<'_> {
         self.scenario.framing.fits(bytes).map_err(|e| self.inside(field, e))
     }
 
-    /// What transports derive their defaults from.
-    pub(super) fn facts(&self, host_rate: u64, base_rtt: Duration) -> Result<Facts, InputError> {
-        let laws = self.spec.workloads.iter().enumerate().find_map(|(i, w)| match &w.kind {
-            WorkloadKind::Poisson(p) => Some((i, &p.sizes)),
-            WorkloadKind::Incast(p) => Some((i, &p.sizes)),
-            WorkloadKind::Permutation(p) => Some((i, &p.sizes)),
-            WorkloadKind::AllToAll(p) => Some((i, &p.sizes)),
-            WorkloadKind::OnOff(OnOff { mode: OnOffMode::Flows(mode), .. }) => Some((i, &mode.sizes)),
-            WorkloadKind::OnOff(_)
-            | WorkloadKind::Flows(_)
-            | WorkloadKind::Rpc(_)
-            | WorkloadKind::ScatterGather(_)
-            | WorkloadKind::Mpi(_) => None,
-        });
-        let sizes = laws.map(|(i, sizes)| self.sizes(&format!("workloads.{i}.sizes"), sizes)).transpose()?;
-        Ok(Facts {
+    /// What transports derive their defaults from, where messages will be of these `lengths`.
+    pub(super) fn facts(&self, host_rate: u64, base_rtt: Duration, lengths: Vec<Lengths>) -> Facts {
+        Facts {
             host_rate: BitsPerSec(host_rate),
             base_rtt,
             framing: self.scenario.framing,
-            sizes,
+            lengths,
             tcp: Arc::new(tcp::Params { probe: Some(Duration(2 * base_rtt.0)), ..self.spec.host.tcp.params() }),
-        })
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use paceline_proto::units::{Duration, Time};
 
+use super::lengths::{Expected, seconds};
 use super::{Build, Made};
 use crate::error::InputError;
 use crate::graph::NodeId;
@@ -52,6 +53,9 @@ impl Build<'_> {
                 let rate = self.rate(number, &p.load, &law, &hosts, &pairs, usize::from(flow.scheme))?;
                 let doubt = self.overload(number, &p.load, &law, &hosts, rate, usize::from(flow.scheme))?;
                 let end = end(p.end, p.duration);
+                let flows = rate * hosts.len() as f64 * seconds(self.scenario, workload.start, end);
+                let flows = p.max_flows.map_or(flows, |most| flows.min(most as f64));
+                let expected = Expected::Drawn(law.clone(), flows);
                 let config = w::PoissonConfig {
                     sources: hosts.clone(),
                     destinations: hosts,
@@ -65,13 +69,14 @@ impl Build<'_> {
                     flow,
                 };
                 let made = Made::flows(w::Poisson::new(&config).map_err(place)?, None, end);
-                Made { most: p.max_flows, doubt, ..made }
+                Made { most: p.max_flows, doubt, expected, ..made }
             }
             WorkloadKind::OnOff(p) => self.on_off(number, workload, p, flow)?,
             WorkloadKind::Incast(p) => self.incast(number, workload, p, flow)?,
             WorkloadKind::Permutation(p) => {
                 let hosts = self.hosts(&field("hosts"), &p.hosts, 2)?;
-                let count = Some(hosts.len() as u64 * p.rounds);
+                let (count, law) = (hosts.len() as u64 * p.rounds, sizes(&p.sizes)?);
+                let expected = Expected::Drawn(law.clone(), count as f64);
                 let shuffle = match p.shift {
                     Shift::Random => w::Shuffle::Random,
                     Shift::By(n) => w::Shuffle::Shift(n),
@@ -79,7 +84,7 @@ impl Build<'_> {
                 let config = w::PermutationConfig {
                     hosts,
                     shuffle,
-                    sizes: sizes(&p.sizes)?,
+                    sizes: law,
                     begin: workload.start,
                     period: p.period,
                     rounds: p.rounds,
@@ -88,14 +93,16 @@ impl Build<'_> {
                     flow,
                 };
                 let end = Some(Time(workload.start.0 + p.period.0 * (p.rounds - 1)));
-                Made::flows(w::Permutation::new(&config).map_err(place)?, count, end)
+                Made { expected, ..Made::flows(w::Permutation::new(&config).map_err(place)?, Some(count), end) }
             }
             WorkloadKind::AllToAll(p) => {
                 let hosts = self.hosts(&field("hosts"), &p.hosts, 2)?;
                 let n = hosts.len() as u64;
+                let (count, law) = (n * (n - 1) * p.rounds, sizes(&p.sizes)?);
+                let expected = Expected::Drawn(law.clone(), count as f64);
                 let config = w::AllToAllConfig {
                     hosts,
-                    sizes: sizes(&p.sizes)?,
+                    sizes: law,
                     begin: workload.start,
                     step: p.step,
                     period: p.period,
@@ -105,8 +112,7 @@ impl Build<'_> {
                     flow,
                 };
                 let end = Some(Time(workload.start.0 + p.period.0 * (p.rounds - 1) + p.step.0 * (n - 2)));
-                let count = Some(n * (n - 1) * p.rounds);
-                Made::flows(w::AllToAll::new(&config).map_err(place)?, count, end)
+                Made { expected, ..Made::flows(w::AllToAll::new(&config).map_err(place)?, Some(count), end) }
             }
             WorkloadKind::Flows(p) => self.table(number, workload, p, flow)?,
             WorkloadKind::Rpc(p) => {

@@ -15,8 +15,8 @@ use crate::machine::peak_rss_mib;
 use crate::net::Net;
 use crate::results::mpi;
 use crate::results::{
-    CounterSummary, EngineSummary, FlowCounts, LinkDown, Measure, QueryCounts, SCHEMA_VERSION, SchemeTraffic, Summary,
-    TierLoad,
+    CounterSummary, EngineSummary, FlowCounts, LinkDown, Measure, Priorities, QueryCounts, SCHEMA_VERSION,
+    SchemeTraffic, Summary, TierLoad,
 };
 use crate::scenario::{EngineChoice, Scenario, Stop};
 use crate::spec::Resolved;
@@ -56,6 +56,7 @@ pub(super) fn first_summary(
             lookahead_ps: Windows::of(scenario).lookahead,
             threads: used,
         },
+        priorities: Priorities::of(scenario),
         schemes: spec.scheme_values(),
         groups: scenario.groups.clone(),
         closed_loop: closed_loop_groups(scenario),

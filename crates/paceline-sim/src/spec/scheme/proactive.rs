@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use paceline_proto::cc::{Params, fixed};
-use paceline_proto::transport::homa::cutoffs::{Count, Cutoffs, split};
+use paceline_proto::transport::homa::cutoffs::{Count, Cutoffs, Lengths, split};
 use paceline_proto::transport::homa::params::UnscheduledPriority;
 use paceline_proto::transport::message::Sizes;
 use paceline_proto::transport::unscheduled::{BurstParams, BurstStop, RepairOrder, Unscheduled, burst_packets};
@@ -14,7 +14,6 @@ use super::config::{Over, Settings};
 use crate::scenario::{Framing, Transport};
 use crate::spec::declare::section;
 use crate::spec::value::{choice, either};
-use crate::workload::{Sampling, SizeLaw};
 
 choice! {
     /// What a sender does before its receiver has answered.
@@ -109,9 +108,8 @@ section! {
         rtt_bytes: FirstBytes = "bdp", in "[1B, 1GiB]", from "Homa, sec. 3.2: RTTbytes";
         /// Priorities in use.
         levels: u32 = 8, in "[2, 8]", from "Homa, sec. 3.4";
-        /// How many of them, from the highest, unscheduled packets use: by their share of the bytes of the first workload
-        /// that has a distribution of sizes, or so many. Each carries the same number of bytes, shorter messages higher. Where no workload has one, as flow
-        /// tables have not, all unscheduled packets are at the highest.
+        /// How many of them, from the highest, unscheduled packets use: by their share of the bytes of all messages that the run is
+        /// expected to have, or so many. Each carries the same number of bytes, shorter messages higher. `paceline check` says which sizes separate them.
         unscheduled_levels: AutoCount = "auto", in "[1, 7]", from "Homa, sec. 3.4; Homa RFC";
         /// Messages, of different senders, that a receiver grants at a time: as many as there are levels for scheduled
         /// packets, or so many.
@@ -276,8 +274,8 @@ pub struct Facts {
     pub base_rtt: Duration,
     /// Sizes on the wire.
     pub framing: Framing,
-    /// Sizes of the messages of the first workload that uses it.
-    pub sizes: Option<SizeLaw>,
+    /// How long messages will be, by workload; where nothing asks for it empty.
+    pub lengths: Vec<Lengths>,
     /// The TCP stack.
     pub tcp: Arc<tcp::Params>,
 }
@@ -380,36 +378,8 @@ impl Homa {
     /// The split of the levels, with so many bytes of payload sent unasked.
     fn cutoffs(&self, facts: &Facts, unasked: u64, sizes: Sizes, overhead: u32) -> Cutoffs {
         let levels = self.levels as u8;
-        let count = Count::Wire(sizes, overhead);
-        let law = |levels| match &facts.sizes {
-            Some(SizeLaw::Drawn(cdf)) => {
-                let points: Vec<(f64, f64)> = cdf.points().iter().map(|(b, p)| (*b as f64, *p)).collect();
-                split(&points, cdf.sampling() == Sampling::Interpolated, unasked, levels, count)
-            }
-            Some(SizeLaw::Fixed(bytes)) => split(&[(*bytes as f64, 1.0)], false, unasked, levels, count),
-            None => Cutoffs::ONE,
-        };
-        match self.unscheduled_levels {
-            AutoCount::Auto => law(levels),
-            // Of n + 1 levels with everything unscheduled, n are for unscheduled packets.
-            AutoCount::Count(n) => {
-                let n = (n as u8).min(levels - 1);
-                let mut found = law(levels);
-                if found.unscheduled != n {
-                    found = Cutoffs { unscheduled: n, ..Self::even(facts, unasked, n, count) };
-                }
-                found
-            }
-        }
-    }
-
-    /// Bounds that give `n` levels equal bytes.
-    fn even(facts: &Facts, unasked: u64, n: u8, count: Count) -> Cutoffs {
-        // Sizes cut off at what is sent unasked: then all of it is unscheduled, and the split has n levels for it.
-        let Some(SizeLaw::Drawn(cdf)) = &facts.sizes else { return Cutoffs::ONE };
-        let cut = |b: u64| b.min(unasked) as f64;
-        let points: Vec<(f64, f64)> = cdf.points().iter().map(|(b, p)| (cut(*b), *p)).collect();
-        split(&points, cdf.sampling() == Sampling::Interpolated, unasked, n + 1, count)
+        let own = if let AutoCount::Count(n) = self.unscheduled_levels { Some(n as u8) } else { None };
+        split(&facts.lengths, unasked, levels, own, Count::Wire(sizes, overhead))
     }
 }
 

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use paceline_proto::cc::{Params, dcqcn, dctcp, fixed, hpcc, hpcc_pint, timely};
+use paceline_proto::transport::homa::cutoffs::Lengths;
 use paceline_proto::transport::tcp;
 use paceline_proto::units::{BitsPerSec, Bytes, Duration};
 
 use super::*;
-use crate::results::Summary;
+use crate::results::{Priorities, Summary};
 use crate::run::{Request, run};
 use crate::scenario::{Framing, Quirks, Scheme, Transport, Window};
 use crate::spec::scheme::proactive::Facts;
-use crate::workload::SizeLaw;
 
 /// The engine's form of the least scenario's scheme, written as an inline table.
 fn scheme(table: &str) -> Scheme {
@@ -281,11 +281,74 @@ fn homas_cutoffs_count_what_is_really_sent_unasked() {
         host_rate: BitsPerSec(100_000_000_000),
         base_rtt: Duration(0),
         framing: Framing::ETHERNET,
-        sizes: Some(SizeLaw::Fixed(2920)),
+        lengths: vec![Lengths { messages: 1.0, points: vec![(2920.0, 1.0)], linear: false }],
         tcp: std::sync::Arc::new(tcp::Params::rfc()),
     };
     let Transport::Homa(params) = spec.schemes[0].1.cc.transport(&facts) else { panic!("Homa") };
     assert_eq!((params.rtt_packets, params.cutoffs.unscheduled), (2, 7));
+}
+
+/// Two hosts send to a third over Homa; `workloads` follow.
+fn homa_star(workloads: &str) -> String {
+    format!(
+        "[topology]\nkind = 'star'\nhosts = 3\n[switch]\npfc.enabled = false\necn.enabled = false\n\
+         [framing]\npreset = 'ethernet'\n[schemes.s]\ncc = 'homa'\nrtt_bytes = '153800B'\n{workloads}"
+    )
+}
+
+/// How Homa divides its priorities: those for unscheduled packets, and the sizes that separate them.
+fn divided(workloads: &str) -> (u8, Vec<u64>) {
+    let found = crate::run::check(&with(&homa_star(workloads), &[]).unwrap()).unwrap().priorities.unwrap();
+    (found.unscheduled, found.cutoffs_bytes)
+}
+
+/// Short messages wait behind the bursts of long ones if they all have one priority, as those of a flow table had.
+#[test]
+fn short_messages_of_a_flow_table_overtake_long_ones_over_homa() {
+    let row = |src: u32, bytes: &str, start: &str| {
+        format!("{{ src = {src}, dst = 2, bytes = '{bytes}', start = '{start}' }},\n")
+    };
+    let long = (row(0, "100KB", "1us") + &row(1, "100KB", "1us")).repeat(3);
+    let rows = long + &row(1, "300B", "6us") + &row(1, "300B", "200us").repeat(300);
+    let text = homa_star(&format!("[[workloads]]\nkind = 'flows'\nrows = [\n{rows}]\n"));
+    let run = |levels: &str| {
+        let (summary, files) = run_text(&text, &["records.series.interval=10us", levels]);
+        let seventh = files.lines().nth(7).and_then(|row| row.split(',').nth(9)).unwrap();
+        (summary.priorities.unwrap(), seventh.parse::<u64>().unwrap())
+    };
+    let (found, apart) = run("schemes.s.unscheduled_levels=auto");
+    let cutoffs_bytes = vec![300, 100_000, 100_000, 100_000, 100_000, 100_000];
+    assert_eq!(found, Priorities { levels: 8, unscheduled: 7, cutoffs_bytes });
+    // Some 60 kB wait, five microseconds at 100 Gb/s.
+    let (_, together) = run("schemes.s.unscheduled_levels=1");
+    assert!(apart * 3 < together, "{apart} ps, {together} ps");
+}
+
+/// What a run will really have decides: of a table its flows, of programs their messages, of several kinds of traffic all of them.
+#[test]
+fn homas_priorities_are_divided_by_the_messages_of_the_run() {
+    // 300 bytes are 378 on the wire and 1460 are 1538: 50 of each are 18,900 and 76,900 bytes.
+    let row = |bytes: u32| format!("{{ src = 0, dst = 2, bytes = '{bytes}B' }}, ").repeat(50);
+    let table = |rows: &str| format!("[[workloads]]\nkind = 'flows'\nrows = [{rows}]\n");
+    let two = (7, vec![300, 1460, 1460, 1460, 1460, 1460]);
+    assert_eq!(divided(&table(&(row(300) + &row(1460)))), two);
+    // The same as two workloads, whatever their order; and drawn by two generators.
+    assert_eq!(divided(&(table(&row(1460)) + &table(&row(300)))), two);
+    let rounds =
+        |bytes: u32| format!("[[workloads]]\nkind = 'permutation'\nsizes = '{bytes}B'\nrounds = 7\nperiod = '1us'\n");
+    assert_eq!(divided(&(rounds(300) + &rounds(1460))), two);
+    let poisson = |bytes: u32, load: &str| {
+        format!(
+            "[[workloads]]\nkind = 'poisson'\nsizes = '{bytes}B'\nload = {{ value = {load}, bytes = 'wire' }}\nduration = '1ms'\n"
+        )
+    };
+    assert_eq!(divided(&(poisson(1460, "0.4") + &poisson(300, "0.1"))), (7, vec![300, 1460, 1460, 1460, 1460, 1460]));
+    assert_eq!(divided(&(poisson(1460, "0.1") + &poisson(300, "0.4"))), (7, vec![300, 300, 300, 300, 300, 1460]));
+    // Programs: requests and responses in equal numbers.
+    let asks = "[[workloads]]\nkind = 'scatter_gather'\ninterval = '100us'\nmax_queries = 5\nrequest = '300B'\nresponse = '1460B'\n";
+    assert_eq!(divided(asks), two);
+    // Of ten megabytes little is sent unasked.
+    assert_eq!(divided(&(table(&row(300)) + &table("{ src = 0, dst = 2, bytes = '10MB' }"))), (1, vec![]));
 }
 
 /// DCQCN's packets need the NIC's ticks, which the packet says by the bit that says "unscheduled" elsewhere: a switch that drops
