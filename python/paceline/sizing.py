@@ -352,12 +352,18 @@ def _size(size_bytes: int) -> str:
 
 
 def _told_apart(lines: dict[str, plot.Sized]) -> dict[str, plot.Sized]:
-    """Without what the labels have in common at the front, words as a whole: a legend needs what differs."""
-    words = [re.split("(?<=[-_ ])", label) for label in lines]
+    """Without what the names of scenarios have in common at the front, words as a whole: a legend needs what differs.
+
+    Settings keep their names: what is in a label at all differs between curves.
+    """
+    first = [label.partition(", ")[0] for label in lines]
+    words = [re.split("(?<=[-_])", name) for name in first]
     shared = 0
-    while len(lines) > 1 and all(len(w) > shared + 1 for w in words) and len({w[shared] for w in words}) == 1:
-        shared += 1
-    return {"".join(w[shared:]): sized for w, sized in zip(words, lines.values(), strict=True)}
+    if len(lines) > 1 and not any(" " in name for name in first):
+        while all(len(w) > shared + 1 for w in words) and len({w[shared] for w in words}) == 1:
+            shared += 1
+    cut = len("".join(words[0][:shared]))
+    return {label[cut:]: sized for label, sized in lines.items()}
 
 
 def write(found: Sequence[Curve], folder: Path) -> list[Path]:
