@@ -20,13 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from paceline import _native, files, plot, queries, summary
+from paceline import _native, files, plot, queries
 from paceline.analysis import percentiles
 from paceline.reproduce.grid import Axis, dotted, grid, replaces
 from paceline.reproduce.model import Point, Run, Runs
+from paceline.reproduce.remarks import remarks as warned
 from paceline.reproduce.sweep import prepare
 from paceline.results import Results
-from paceline.run import Source, given_settings
+from paceline.run import Source
 from paceline.tables import Cell, Table, clean_label, format_share, format_slowdown
 from paceline.words import many
 
@@ -268,20 +269,8 @@ _FEW = 100
 
 
 def remarks(runs: Runs, found: Sequence[Curve]) -> list[str]:
-    """What the runs warn of, each text once and with the buffers it is about; and p99s that are of few flows."""
-    told: dict[str, set[int]] = {}
-    of: dict[str, Source] = {}
-    ended = [run for run in runs if run.folder.is_dir()]
-    for run in ended:
-        source = of.setdefault(str(run.point.scenario), Source.of(run.point.scenario))
-        given = given_settings(source.text, run.point.overrides)
-        for text in summary.remarks(run.results().summary, given):
-            told.setdefault(text, set()).add(_buffer(run))
-    everywhere = {_buffer(run) for run in ended}
-    said = []
-    for text, sizes in told.items():
-        where = "" if sizes == everywhere else f" (buffer {', '.join(map(_size, sorted(sizes)))})"
-        said.append(text + where)
+    """What the runs warn of, each text once; and p99s that are of few flows."""
+    said = warned(runs)
     fewest = min((t.fewest for curve in found for t in curve.tried if t.seeds), default=_FEW)
     if fewest < _FEW:
         said.append(f"a p99 of {many(fewest, 'flow')} is that of the slowest: fewer than {_FEW} were measured")

@@ -133,6 +133,7 @@ def sweep(
     Raises :class:`paceline.SweepFailed` when runs failed; the table holds the others then, and says which failed.
     """
     from paceline.reproduce.grid import grid, tidy, write_table
+    from paceline.reproduce.remarks import remarks
     from paceline.reproduce.store import Store
     from paceline.reproduce.sweep import prepare
 
@@ -142,6 +143,7 @@ def sweep(
     runs, failed = _run_all(made, Store(how.cache), how, scenario.stem)
     written = write_table(tidy(runs), folder)
     if not how.quiet:
+        print("".join(f"{remark}\n" for remark in remarks(runs)), end="")
         print(f"{many(len(made), 'run')}; {plain(', '.join(map(str, written)))}")
     if failed is not None:
         raise failed
