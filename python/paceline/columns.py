@@ -264,6 +264,10 @@ FILES = (
     ("flows.parquet", "`flows.csv` with types, units in the schema and nulls; where pyarrow is installed."),
     ("report.html, figures/", "Written by `paceline report`."),
     (
+        "tables.md, tables.tex",
+        "The tables of the page in Markdown, and in LaTeX for papers (`\\usepackage{booktabs}`): written with it.",
+    ),
+    (
         "alone.bin",
         "FCTs of every flow alone: a header of 64 bytes, then per flow `fct_sender_ps` and `fct_receiver_ps` as "
         "little-endian 64-bit numbers, 0 where there is none. Made when the baseline `alone` is first asked for.",
