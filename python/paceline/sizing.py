@@ -22,6 +22,7 @@ import numpy as np
 
 from paceline import _native, files, plot, queries
 from paceline.analysis import percentiles
+from paceline.errors import plain
 from paceline.reproduce.grid import Axis, dotted, grid, replaces
 from paceline.reproduce.model import Point, Run, Runs
 from paceline.reproduce.remarks import remarks as warned
@@ -164,6 +165,10 @@ def _halved(scenario: Path, vary: Sequence[str], overrides: Sequence[str]) -> tu
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
+QUOTES = "\"'"
+"""Around a size, as TOML has them."""
+
+
 def _bytes(text: str) -> int:
     """Bytes of a size as scenarios write it."""
     digits = text.rstrip("BKMGi")
@@ -173,14 +178,14 @@ def _bytes(text: str) -> int:
 def _given(text: str) -> int:
     """Bytes of a size as typed. InputError where it is none."""
     try:
-        return _bytes(text.strip("\"'"))
+        return _bytes(text.strip(QUOTES))
     except (KeyError, ValueError, OverflowError):
         allowed = "sizes such as 256KB or 32MiB (B, KB, MB, GB, KiB, MiB, GiB)"
         raise _native.input_error("not a size", field="--buffers", value=text or '""', allowed=allowed) from None
 
 
 def _buffer(run: Run) -> int:
-    return _bytes(str(run.point.key[BUFFER]).strip("\"'"))
+    return _bytes(str(run.point.key[BUFFER]).strip(QUOTES))
 
 
 def curves(runs: Runs, limits: Limits) -> list[Curve]:
@@ -268,9 +273,16 @@ _FEW = 100
 """Values below which the p99 is the largest of them."""
 
 
+def _shown(axis: str, values: Sequence[Any]) -> str:
+    """Some values of an axis, as the table writes them."""
+    if axis == BUFFER:
+        return f"buffer {', '.join(_size(_bytes(str(v).strip(QUOTES))) for v in values)}"
+    return f"{axis.rpartition('.')[2]} {', '.join(plain(str(v)) for v in values)}"
+
+
 def remarks(runs: Runs, found: Sequence[Curve]) -> list[str]:
     """What the runs warn of, each text once; and p99s that are of few flows."""
-    said = warned(runs)
+    said = warned(runs, _shown)
     fewest = min((t.fewest for curve in found for t in curve.tried if t.seeds), default=_FEW)
     if fewest < _FEW:
         said.append(f"a p99 of {many(fewest, 'flow')} is that of the slowest: fewer than {_FEW} were measured")

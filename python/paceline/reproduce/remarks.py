@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -16,10 +16,15 @@ _MOST_VALUES = 4
 """Values of an axis that a remark names."""
 
 
-def remarks(runs: Runs) -> list[str]:
+def _as_given(axis: str, values: Sequence[Any]) -> str:
+    return f"{plain(axis)} {', '.join(plain(str(value)) for value in values)}"
+
+
+def remarks(runs: Runs, shown: Callable[[str, Sequence[Any]], str] = _as_given) -> list[str]:
     """Warnings and diagnoses, each once and with the points it is about; then what had no effect in any run.
 
-    A setting that matters in some of the runs is none to tell of: it may be made for those.
+    A setting that matters in some of the runs is none to tell of: it may be made for those. ``shown`` writes some of
+    the values of an axis.
     """
     ended = [run for run in runs if run.folder.is_dir()]
     sources: dict[str, str] = {}
@@ -34,7 +39,7 @@ def remarks(runs: Runs) -> list[str]:
         summaries.append(run.results().summary)
         for text in summary.warnings(summaries[-1]):
             told.setdefault(text, []).append(run)
-    said = [text + (f" ({place})" if (place := _where(about, ended)) else "") for text, about in told.items()]
+    said = [text + (f" ({place})" if (place := _where(about, ended, shown)) else "") for text, about in told.items()]
     return [*said, *summary.without_effect(summaries, given)]
 
 
@@ -42,7 +47,7 @@ def _key(run: Run) -> dict[str, Any]:
     return {**run.point.key, "seed": run.point.seed}
 
 
-def _where(about: Sequence[Run], ended: Sequence[Run]) -> str:
+def _where(about: Sequence[Run], ended: Sequence[Run], shown: Callable[[str, Sequence[Any]], str]) -> str:
     """Which runs of all: by the values that tell them from the others, else how many; nothing for all of them."""
     if len(about) == len(ended):
         return ""
@@ -52,7 +57,7 @@ def _where(about: Sequence[Run], ended: Sequence[Run]) -> str:
     told = {axis: values for axis, values in own.items() if len(values) < len(every[axis])}
     if any(len(values) > _MOST_VALUES for values in told.values()):
         return f"{len(about)} of {many(len(ended), 'run')}"
-    return "; ".join(f"{plain(axis)} {', '.join(plain(str(v)) for v in values)}" for axis, values in told.items())
+    return "; ".join(shown(axis, values) for axis, values in told.items())
 
 
 def _values(keys: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
