@@ -353,7 +353,7 @@ impl Folder {
 }
 
 /// What a run or a report leaves beside the tables.
-const OTHER_FILES: [&str; 4] = ["scenario.toml", "report.html", "flows.parquet", ALONE_FILE];
+const OTHER_FILES: [&str; 6] = ["scenario.toml", "report.html", "tables.md", "tables.tex", "flows.parquet", ALONE_FILE];
 /// What each flow takes alone with its own transport.
 pub const ALONE_FILE: &str = "alone.bin";
 
