@@ -25,13 +25,16 @@ if TYPE_CHECKING:
 
 def list_experiments(ids: Sequence[str], *, scale: str, as_json: bool) -> None:
     """Prints what can be reproduced and what it takes, at all scales: ``scale`` is only checked."""
-    from paceline.reproduce.catalogue import listing, listing_table
+    from paceline.reproduce.catalogue import listing, listing_table, source_lines
 
     _scale(scale)
     if not ids and sys.stderr.isatty():
         print("estimating what all runs at all scales take, for some ten seconds ...", file=sys.stderr)
     entries = listing(chosen(ids) if ids else experiments())
-    print(json.dumps(entries, indent=2) if as_json else listing_table(entries).plain(), end="\n" if as_json else "")
+    if as_json:
+        print(json.dumps(entries, indent=2))
+    else:
+        print("\n".join([listing_table(entries).plain(), *source_lines(entries)]))
 
 
 def reproduce(
