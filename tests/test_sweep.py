@@ -489,6 +489,9 @@ def test_a_sweep_tells_warnings_once_and_of_which_runs(paceline, tmp_path):
     outcome = paceline("sweep", "s.toml", "--vary", "switch.buffer=2MB,4MB,32MB", "--seeds", "2")
     warned = [line for line in outcome.out.splitlines() if line.startswith("warning: switch.ecn.k_max")]
     assert [line.rpartition(" (")[2] for line in warned] == ["switch.buffer 2MB)", "switch.buffer 4MB)"]
+    outcome = paceline("sweep", "s.toml", "--vary", "switch.buffer=2MB,3MB,4MB,5MB,32MB", "--seeds", "2")
+    (line,) = (line for line in outcome.out.splitlines() if line.startswith("warning: switch.ecn.k_max"))
+    assert line.endswith(" (the first of 4 such, in 8 of 10 runs)")
     outcome = paceline("sweep", "s.toml", "--vary", "switch.buffer=2MB", "--seeds", "2")
     assert outcome.out.count("warning: switch.ecn.k_max") == 1
     assert "(switch.buffer" not in outcome.out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
@@ -14,6 +15,8 @@ from paceline.words import many
 
 _MOST_VALUES = 4
 """Values of an axis that a remark names."""
+_MOST_ALIKE = 3
+"""Warnings that differ in their numbers only and are all told."""
 
 
 def _as_given(axis: str, values: Sequence[Any]) -> str:
@@ -39,7 +42,18 @@ def remarks(runs: Runs, shown: Callable[[str, Sequence[Any]], str] = _as_given) 
         summaries.append(run.results().summary)
         for text in summary.warnings(summaries[-1]):
             told.setdefault(text, []).append(run)
-    said = [text + (f" ({place})" if (place := _where(about, ended, shown)) else "") for text, about in told.items()]
+    alike: dict[str, list[str]] = {}
+    for text in told:
+        alike.setdefault(re.sub(r"\d[\d.,]*", "0", text), []).append(text)
+    said = []
+    for texts in alike.values():
+        if len(texts) > _MOST_ALIKE:
+            runs_of = {id(run) for text in texts for run in told[text]}
+            said.append(f"{texts[0]} (the first of {len(texts)} such, in {len(runs_of)} of {many(len(ended), 'run')})")
+            continue
+        for text in texts:
+            place = _where(told[text], ended, shown)
+            said.append(text + (f" ({place})" if place else ""))
     return [*said, *summary.without_effect(summaries, given)]
 
 
