@@ -346,7 +346,7 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
             parts += [] if k else ["no size both have" if both else "too few flows"]
             notes.append(", ".join(parts))
         last = (Cell(format_number(r, 4), note) for r, note in zip(ratios, notes, strict=True))
-        rows.append((Cell("ratio to the first", "CDF-weighted"), *last))
+        rows.append((Cell("ratio to the first,", "geometric mean over sizes"), *last))
         few = not all(ok.all() for ok in told)
         least = f"; a dash with fewer than {100 / (100 - q):g} flows" if few and q > 50 else ""
         caption = f"Slowdown p{q:g} by flow size, {what}; in brackets: {heading}{least}"
