@@ -243,3 +243,12 @@ def test_pfc_turns_the_saw_tooth_into_a_plateau(tmp_path: Path) -> None:
     assert values["short_7", "base", "new_reno", 0.0, "drops"] > 0
     assert values["short_7", "base", "new_reno", 1.0, "drops"] == 0
     assert 500 < values["short_7", "base", "new_reno", 1.0, "queue_p99_kb"] < 760
+
+
+def test_no_share_has_an_interval_beyond_one() -> None:
+    """E25's Jain index of 0.74 was shown as [0.51, 1.08]."""
+    shares = {"jain", "use", "share", "overall", "blame", "base"}
+    claims = [*roundtrip_rules.mixture_rule({}), *roundtrip_rules.response_rule({}), *hotspot_rules.winner_rule({})]
+    found = [claim for claim in [*claims, *hotspot_rules.sweep_rule({})] if claim.id.rpartition(".")[2] in shares]
+    assert {claim.id.rpartition(".")[2] for claim in found} == shares
+    assert all(claim.most == 1 for claim in found)

@@ -25,6 +25,12 @@ from processes import run_module
         ("schemes.cc", ("schemes.*.cc", "express_pass")),
         ("workloads.mode", ('kind = "incast"', 'kind = "rpc"')),
         ("schemes", ('cc = "dcqcn"',)),
+        ("framing", ("payload (by preset)",)),
+        # What `paceline list` names, and what a new controller's page says to try.
+        ("hpcc", ('cc = "hpcc"', "fast_reaction = true")),
+        ("schemes.dcqcn", ("alpha_interval (by preset)",)),
+        ("topology.xgft", ("children = [8, 8]",)),
+        ("poisson", ('kind = "poisson"', 'kind = "incast", mode = "poisson"')),
     ],
 )
 def test_explain_knows_sections_and_entries_of_lists(paceline, asked, told):
@@ -35,7 +41,7 @@ def test_explain_knows_sections_and_entries_of_lists(paceline, asked, told):
 
 
 def test_explain_still_refuses_nonsense(paceline):
-    for nonsense in ("nonsense", "switch.nonsense", "", "*"):
+    for nonsense in ("nonsense", "switch.nonsense", "switch.hpcc", "", "*"):
         assert paceline("explain", nonsense).code == 2
 
 

@@ -505,6 +505,18 @@ def test_a_run_removes_what_kills_have_left_in_its_folder(paceline):
     assert Path("r/.mine.part").read_text() == "mine"
 
 
+def test_a_run_removes_the_report_of_the_one_before(paceline):
+    """Numbers of another run would go into somebody's paper."""
+    Path("s.toml").write_text(GOOD)
+    assert paceline("run", "s.toml", "--out", "r").code == 0
+    before = set(Path("r").iterdir())
+    assert paceline("report", "r", "-q").code == 0
+    Path("r/mine.txt").write_text("mine")
+    assert {"tables.md", "tables.tex", "report.html", "figures"} <= {path.name for path in Path("r").iterdir()}
+    assert paceline("run", "s.toml", "--out", "r").code == 0
+    assert set(Path("r").iterdir()) == before | {Path("r/mine.txt")}
+
+
 def test_a_folder_may_be_reported_by_several_at_once(ended, tmp_path):
     """Each moved away the files that the others were writing, half written."""
     folder = tmp_path / "r"

@@ -175,3 +175,7 @@ def test_a_legend_of_buffers_names_what_differs() -> None:
     assert list(sizing._told_apart({"tree-hpcc": sized, "tree-dcqcn": sized})) == ["hpcc", "dcqcn"]
     assert list(sizing._told_apart({"tree": sized, "tree-hpcc": sized})) == ["tree", "tree-hpcc"]
     assert list(sizing._told_apart({"alone-here": sized})) == ["alone-here"]
+    assert list(sizing._told_apart({"t-a, alpha 1": sized, "t-b, alpha 1": sized})) == ["a, alpha 1", "b, alpha 1"]
+    # `0.125, scheme hpcc` did not say of what.
+    settings = ["alpha 0.125, scheme hpcc", "alpha 0.5, scheme hpcc"]
+    assert list(sizing._told_apart(dict.fromkeys(settings, sized))) == settings

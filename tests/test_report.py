@@ -260,3 +260,31 @@ def test_the_commands_to_run_again_name_a_commit_that_exists(tmp_path: Path) -> 
     folder = write_run(tmp_path / "r", flows=20, tables=False, git=f"{'0' * 40}-dirty")
     text = Page(write_report([folder], folder / "report.html", paper_figures=False).read_text()).text
     assert re.search(f"git checkout {'0' * 40}  #", text)
+
+
+def test_a_network_with_names_of_its_own_is_reported_by_them(paceline, tmp_path: Path) -> None:
+    """The reader of `port 48:12 to switch 52` had to count in the list of nodes."""
+    (tmp_path / "g.toml").write_text("""
+        [topology]
+        kind = "graph"
+        hosts = ["web", "cache", "disk"]
+        switches = ["leaf-a"]
+        links = [{ a = "web", b = "leaf-a" }, { a = "cache", b = "leaf-a" }, { a = "disk", b = "leaf-a" }]
+        [schemes.none]
+        cc = "none"
+        [[workloads]]
+        kind = "flows"
+        rows = [{ src = 0, dst = 2, bytes = "1MB" }, { src = 1, dst = 2, bytes = "1MB" }]
+        [records.series]
+        interval = "10us"
+        flows = [1]
+    """)
+    assert paceline("run", "g.toml", "-q").code == 0
+    assert paceline("report", "results/g", "-q").code == 0
+    text = Page((tmp_path / "results/g/report.html").read_text()).text
+    assert "port 3:2, leaf-a to disk" in text
+    assert "0:0, web to leaf-a" in text
+    assert "flow 1: cache → disk" in (tmp_path / "results/g/figures/followed_flows.svg").read_text()
+    run = Results.load(tmp_path / "results/g")
+    (run.path / "scenario.toml").write_text("[topology]\nkind = 'graph'\nhosts = 3\n")
+    assert busiest_ports(Results.load(run.path), 4)[0][0] == "port 3:2 to host 2"

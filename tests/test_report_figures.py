@@ -276,3 +276,15 @@ def test_ticks_of_a_log_axis_are_far_enough_apart_for_times() -> None:
     figure = plot.fct_cdf({"a": times})
     ticks = [t for t in figure.axes[0].get_xticks() if 4e8 <= t <= 3.6e9]
     assert np.diff(np.log10(ticks)).min() > 0.2
+
+
+def test_bands_of_many_curves_are_left_out(tmp_path: Path) -> None:
+    """The bands of twelve lay over each other: one grey cloud, and no curve could be told in it."""
+    for count, banded in ((plot.MOST_BANDS, True), (plot.MOST_BANDS + 1, False)):
+        folders = [write_run(tmp_path / f"{count}-{i}", i, flows=600, name=f"r{i}") for i in range(count)]
+        page = write_report(folders, tmp_path / f"{count}/report.html", paper_figures=False).read_text()
+        assert ("Bands are 95 % confidence intervals" in page) == banded
+        flows = Results.load(folders[0]).slowdown()
+        curve = analysis.percentile_curves(flows, analysis.bins_from_sizes(flows.size_bytes, analysis.DECILES), [50])[0]
+        (axes,) = plot.slowdown_vs_size({f"r{i}": curve for i in range(count)}).axes
+        assert any(len(band.get_paths()) for band in axes.collections) == banded

@@ -123,3 +123,24 @@ def test_long_remarks_stand_below_a_table_in_the_terminal() -> None:
     lines = Table("A table", ("Flow size", "a", "b"), rows).plain().splitlines()
     assert lines[2].split() == ["x", "CDF-weighted", "1", "[1.02,", "1.05]", "2"]
     assert lines[3] == "x, b: over the 3 of 10 sizes both have"
+
+
+def test_tables_are_written_for_papers_too(tmp_path: Path) -> None:
+    """The numbers of a comparison had to be typed again to get into a paper."""
+    folders = [write_run(tmp_path / name, seed, flows=400, name=name) for seed, name in ((1, "a_1"), (2, "50 %"))]
+    write_report(folders, tmp_path / "page/report.html")
+    tex, md = ((tmp_path / "page" / name).read_text() for name in ("tables.tex", "tables.md"))
+    assert tex.count(r"\begin{tabular}") == tex.count(r"\end{tabular}") == md.count("\n|---|") > 3
+    assert r"Flow size & a\_1 & 50 \% \\" in tex
+    first = re.search(r"\| all sizes \| ([\d.]+) \(", md)
+    assert first is not None
+    assert f"all sizes & {first[1]} " in tex
+
+
+def test_latex_reads_every_row_of_a_table_as_it_is_meant() -> None:
+    rows = [(Cell("host → tor"), Cell("≥ 1", "[0.9, ∞]")), (Cell("[a] & {b}\\c"), Cell("–"))]
+    lines = Table("50 % of\nall", ("#", "x_y"), rows).latex().splitlines()
+    assert lines[0] == "% 50 % of all", "the rest would be typeset"
+    assert r"\# & x\_y \\" in lines
+    assert r"host $\to$ tor & $\ge$ 1 {\scriptsize {[}0.9, $\infty$]} \\" in lines
+    assert r"{[}a] \& \{b\}\textbackslash{}c & -- \\" in lines

@@ -471,3 +471,27 @@ def test_an_unknown_executor_is_told(paceline, tmp_path, name):
     outcome = paceline("sweep", "s.toml", "--executor", name)
     assert outcome.code == 2
     assert "dask://host:port" in outcome.err
+
+
+def test_a_sweep_over_what_changes_nothing_says_so(paceline, tmp_path):
+    """A table of equal rows was all that came of a threshold that no scheme looks at."""
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    thresholds = ("--vary", "switch.ecn.k_max=1KB,2KB", "--set", "switch.ecn.k_min=1KB")
+    outcome = paceline("sweep", "s.toml", *thresholds)
+    assert "had no effect: switch.ecn (packets were marked, but no scheme" in outcome.out
+    # It matters to one of the two schemes.
+    outcome = paceline("sweep", "s.toml", *thresholds, "--vary", "schemes.hpcc.cc=hpcc,dctcp")
+    assert "switch.ecn" not in outcome.out
+
+
+def test_a_sweep_tells_warnings_once_and_of_which_runs(paceline, tmp_path):
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    outcome = paceline("sweep", "s.toml", "--vary", "switch.buffer=2MB,4MB,32MB", "--seeds", "2")
+    warned = [line for line in outcome.out.splitlines() if line.startswith("warning: switch.ecn.k_max")]
+    assert [line.rpartition(" (")[2] for line in warned] == ["switch.buffer 2MB)", "switch.buffer 4MB)"]
+    outcome = paceline("sweep", "s.toml", "--vary", "switch.buffer=2MB,3MB,4MB,5MB,32MB", "--seeds", "2")
+    (line,) = (line for line in outcome.out.splitlines() if line.startswith("warning: switch.ecn.k_max"))
+    assert line.endswith(" (the first of 4 such, in 8 of 10 runs)")
+    outcome = paceline("sweep", "s.toml", "--vary", "switch.buffer=2MB", "--seeds", "2")
+    assert outcome.out.count("warning: switch.ecn.k_max") == 1
+    assert "(switch.buffer" not in outcome.out

@@ -264,6 +264,10 @@ FILES = (
     ("flows.parquet", "`flows.csv` with types, units in the schema and nulls; where pyarrow is installed."),
     ("report.html, figures/", "Written by `paceline report`."),
     (
+        "tables.md, tables.tex",
+        "The tables of the page in Markdown, and in LaTeX for papers (`\\usepackage{booktabs}`): written with it.",
+    ),
+    (
         "timeline.json.gz",
         "Flows, queries and ranks over time, with what was sampled, for ui.perfetto.dev or chrome://tracing. Written "
         "by `paceline timeline`.",

@@ -1,12 +1,13 @@
 """The settings of a scenario as a tree, read from the classes of :mod:`paceline.scenario`: what sections hold.
 
-The engine explains single fields (``_native.explain``). What it does not know is that ``switch.pfc`` is a section, and
-that ``failures.link`` can only mean ``failures.*.link``.
+The engine explains single fields (``_native.explain``). What it does not know is that ``switch.pfc`` is a section,
+that ``failures.link`` can only mean ``failures.*.link``, and that ``hpcc`` is what ``schemes.NAME.cc`` may be.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -24,6 +25,7 @@ class Field:
     path: tuple[str, ...]
     """Parts; ``*`` for the number of an entry, or the name of a scheme."""
     default: str
+    """As it is written behind the name: ``= 0.95``, ``(required)``, ``(by preset)``."""
     meaning: str
     """Its first sentence."""
 
@@ -41,12 +43,15 @@ class Variant:
     """Paths of the sections within."""
     deciding: tuple[tuple[str, ...], ...] = ()
     """Paths of the fields that choose this variant, as ``schemes.*.cc``."""
+    words: tuple[str, ...] = ()
+    """What those fields are in it, as ``hpcc``."""
 
 
 def explain(asked: str) -> str:
     """What the engine says of a field; of a section its settings. Numbers and names of entries may be left out.
 
-    Raises InputError for what is neither.
+    A section may also be asked for by the word that chooses it: ``leaf_spine``, ``schemes.hpcc``. Raises InputError for
+    what is neither.
     """
     try:
         return _native.explain(asked)
@@ -55,6 +60,8 @@ def explain(asked: str) -> str:
         for among in (_is, _ends_with):
             paths = dict.fromkeys(path for v in _variants() for path in _settings(v) if among(_plain(path), wanted))
             sections = [v for v in _variants() if among(_plain(v.path), wanted)]
+            if among is _ends_with:
+                sections += [v for v in _variants() if v not in sections and _chosen_by(v, wanted)]
             if wanted and (paths or sections):
                 # Several kinds of workload may have the same section.
                 listed = list(dict.fromkeys(_listed(sections)))
@@ -76,7 +83,11 @@ def _is(path: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
 
 
 def _ends_with(path: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-    return path[-len(wanted) :] == wanted
+    return path[len(path) - len(wanted) :] == wanted
+
+
+def _chosen_by(v: Variant, wanted: tuple[str, ...]) -> bool:
+    return wanted[-1:] != () and wanted[-1] in v.words and _ends_with(_plain(v.path), wanted[:-1])
 
 
 def _listed(sections: list[Variant]) -> Iterator[str]:
@@ -92,8 +103,8 @@ def _listed(sections: list[Variant]) -> Iterator[str]:
 
 def _one(v: Variant, name: str, *, brief: bool) -> Iterator[str]:
     yield f"{name}{f' (with {v.when})' if v.when else ''}: {v.meaning}"
-    rows = [(f.path[-1], f" = {f.default}" if f.default else " (required)", f.meaning) for f in v.fields]
-    if brief:
+    rows = [(f.path[-1], f" {f.default}", f.meaning) for f in v.fields]
+    if brief and rows:
         yield "  " + ", ".join(n + d for n, d, _ in rows)
     else:
         wide = max((len(n + d) for n, d, _ in rows), default=0)
@@ -132,11 +143,12 @@ def _walk(
 ) -> Iterator[Variant]:
     node = classes[name]
     if not isinstance(node, ast.ClassDef):
-        members = [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in classes]
-        for member in members:
+        members = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in classes]
+        for member in (n.id for n in sorted(members, key=lambda n: (n.lineno, n.col_offset))):
             yield from _walk(member, path, classes, "variant")
         return
-    fields, inner, chosen, deciding = [], [], [], []
+    fields, inner, deciding = [], [], []
+    words: dict[str, str] = {}
     below: list[tuple[str, tuple[str, ...]]] = []
     for k, item in enumerate(node.body):
         if not isinstance(item, ast.AnnAssign) or not isinstance(item.target, ast.Name):
@@ -145,7 +157,7 @@ def _walk(
         named = [n.id for n in ast.walk(item.annotation) if isinstance(n, ast.Name)]
         if "ClassVar" in named:
             if own != "chosen" and item.value is not None:
-                chosen.append(f'{own} = "{ast.literal_eval(item.value)}"')
+                words[own] = str(ast.literal_eval(item.value))
                 deciding.append((*path, own))
             continue
         section = next((n for n in named if n in classes and n != "Section"), None)
@@ -156,25 +168,33 @@ def _walk(
         if not section or ("str" in named and "Mapping" not in named):
             # What may be a text as well as a table, as `sizes`, is a field too.
             following = node.body[k + 1] if k + 1 < len(node.body) else None
-            fields.append(Field((*path, own), _default(item.value), _first(following)))
+            said = _text(following)
+            fields.append(Field((*path, own), _default(item.value, said), _sentence(said)))
     text = " ".join((ast.get_docstring(node) or "").split())
-    told = ", ".join(chosen) if when else ""
-    yield Variant(path, told, _sentence(text), tuple(fields), tuple(inner), tuple(deciding))
+    told = ", ".join(f'{own} = "{word}"' for own, word in words.items()) if when else ""
+    yield Variant(path, told, _sentence(text), tuple(fields), tuple(inner), tuple(deciding), tuple(words.values()))
     for section, place in below:
         yield from _walk(section, place, classes, "")
 
 
-def _default(value: ast.expr | None) -> str:
+def _default(value: ast.expr | None, said: str) -> str:
+    """How scenarios write it; ``said`` has what follows from another field, where the class has ``None``."""
     if value is None:
-        return ""
+        return "(required)"
     text = ast.unparse(value)
-    return {"True": "true", "False": "false", "None": "none", "()": "[]"}.get(text, text.replace("'", '"'))
+    told = re.search(r"Default: (.*?)\.( Source: |$)", said) if text == "None" else None
+    if told:
+        by = re.search(r"\((\w+) `", told[1])
+        return f"(by {by[1]})" if by else f"({told[1].replace('`', '')})"
+    if isinstance(value, ast.Tuple):
+        text = f"[{', '.join(ast.unparse(e) for e in value.elts)}]"
+    return "= " + {"True": "true", "False": "false", "None": "none"}.get(text, text.replace("'", '"'))
 
 
-def _first(node: ast.stmt | None) -> str:
+def _text(node: ast.stmt | None) -> str:
     if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Constant):
         return ""
-    return _sentence(" ".join(str(node.value.value).split()))
+    return " ".join(str(node.value.value).split())
 
 
 def _sentence(text: str) -> str:

@@ -20,13 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from paceline import _native, files, plot, queries, summary
+from paceline import _native, files, plot, queries
 from paceline.analysis import percentiles
+from paceline.errors import plain
 from paceline.reproduce.grid import Axis, dotted, grid, replaces
 from paceline.reproduce.model import Point, Run, Runs
+from paceline.reproduce.remarks import remarks as warned
 from paceline.reproduce.sweep import prepare
 from paceline.results import Results
-from paceline.run import Source, given_settings
+from paceline.run import Source
 from paceline.tables import Cell, Table, clean_label, format_share, format_slowdown
 from paceline.words import many
 
@@ -163,6 +165,10 @@ def _halved(scenario: Path, vary: Sequence[str], overrides: Sequence[str]) -> tu
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
+QUOTES = "\"'"
+"""Around a size, as TOML has them."""
+
+
 def _bytes(text: str) -> int:
     """Bytes of a size as scenarios write it."""
     digits = text.rstrip("BKMGi")
@@ -172,14 +178,14 @@ def _bytes(text: str) -> int:
 def _given(text: str) -> int:
     """Bytes of a size as typed. InputError where it is none."""
     try:
-        return _bytes(text.strip("\"'"))
+        return _bytes(text.strip(QUOTES))
     except (KeyError, ValueError, OverflowError):
         allowed = "sizes such as 256KB or 32MiB (B, KB, MB, GB, KiB, MiB, GiB)"
         raise _native.input_error("not a size", field="--buffers", value=text or '""', allowed=allowed) from None
 
 
 def _buffer(run: Run) -> int:
-    return _bytes(str(run.point.key[BUFFER]).strip("\"'"))
+    return _bytes(str(run.point.key[BUFFER]).strip(QUOTES))
 
 
 def curves(runs: Runs, limits: Limits) -> list[Curve]:
@@ -267,21 +273,16 @@ _FEW = 100
 """Values below which the p99 is the largest of them."""
 
 
+def _shown(axis: str, values: Sequence[Any]) -> str:
+    """Some values of an axis, as the table writes them."""
+    if axis == BUFFER:
+        return f"buffer {', '.join(_size(_bytes(str(v).strip(QUOTES))) for v in values)}"
+    return f"{axis.rpartition('.')[2]} {', '.join(plain(str(v)) for v in values)}"
+
+
 def remarks(runs: Runs, found: Sequence[Curve]) -> list[str]:
-    """What the runs warn of, each text once and with the buffers it is about; and p99s that are of few flows."""
-    told: dict[str, set[int]] = {}
-    of: dict[str, Source] = {}
-    ended = [run for run in runs if run.folder.is_dir()]
-    for run in ended:
-        source = of.setdefault(str(run.point.scenario), Source.of(run.point.scenario))
-        given = given_settings(source.text, run.point.overrides)
-        for text in summary.remarks(run.results().summary, given):
-            told.setdefault(text, set()).add(_buffer(run))
-    everywhere = {_buffer(run) for run in ended}
-    said = []
-    for text, sizes in told.items():
-        where = "" if sizes == everywhere else f" (buffer {', '.join(map(_size, sorted(sizes)))})"
-        said.append(text + where)
+    """What the runs warn of, each text once; and p99s that are of few flows."""
+    said = warned(runs, _shown)
     fewest = min((t.fewest for curve in found for t in curve.tried if t.seeds), default=_FEW)
     if fewest < _FEW:
         said.append(f"a p99 of {many(fewest, 'flow')} is that of the slowest: fewer than {_FEW} were measured")
@@ -352,12 +353,18 @@ def _size(size_bytes: int) -> str:
 
 
 def _told_apart(lines: dict[str, plot.Sized]) -> dict[str, plot.Sized]:
-    """Without what the labels have in common at the front, words as a whole: a legend needs what differs."""
-    words = [re.split("(?<=[-_ ])", label) for label in lines]
+    """Without what the names of scenarios have in common at the front, words as a whole: a legend needs what differs.
+
+    Settings keep their names: what is in a label at all differs between curves.
+    """
+    first = [label.partition(", ")[0] for label in lines]
+    words = [re.split("(?<=[-_])", name) for name in first]
     shared = 0
-    while len(lines) > 1 and all(len(w) > shared + 1 for w in words) and len({w[shared] for w in words}) == 1:
-        shared += 1
-    return {"".join(w[shared:]): sized for w, sized in zip(words, lines.values(), strict=True)}
+    if len(lines) > 1 and not any(" " in name for name in first):
+        while all(len(w) > shared + 1 for w in words) and len({w[shared] for w in words}) == 1:
+            shared += 1
+    cut = len("".join(words[0][:shared]))
+    return {label[cut:]: sized for label, sized in lines.items()}
 
 
 def write(found: Sequence[Curve], folder: Path) -> list[Path]:

@@ -1,6 +1,6 @@
 """The few lines that end a run, from what ``summary.json`` says."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from paceline.words import many, readable, simulated
@@ -89,17 +89,44 @@ def _speed(summary: dict[str, Any]) -> list[str]:
     ]
 
 
+def warnings(summary: dict[str, Any]) -> list[str]:
+    """Warnings and a diagnosis, a line each."""
+    said = [f"warning: {readable(warning)}" for warning in summary.get("warnings", [])]
+    if summary.get("diagnosis"):
+        said.append(f"diagnosis: {readable(summary['diagnosis'])}")
+    return said
+
+
+def _no_effect(summary: dict[str, Any], given: Collection[str] | None) -> dict[str, str]:
+    """Settings without effect, of those ``given`` as for :func:`lines`, and why."""
+    found: dict[str, str] = {}
+    for text in summary.get("without_effect", []):
+        names, _, why = text.partition(":")
+        found |= {name: why.strip() for name in names.split(", ") if given is None or _made(name, given)}
+    return found
+
+
 def remarks(summary: dict[str, Any], given: Collection[str] | None) -> list[str]:
     """Warnings, settings without effect (of those ``given``, as for :func:`lines`) and a diagnosis, a line each."""
-    remarks = [f"warning: {readable(warning)}" for warning in summary.get("warnings", [])]
-    settings = [name for text in summary.get("without_effect", []) for name in text.partition(":")[0].split(", ")]
-    settings = [name for name in settings if given is None or _made(name, given)]
+    settings = list(_no_effect(summary, given))
     # A scenario with all its defaults filled in gives dozens.
     more = f" and {len(settings) - _MOST_SETTINGS} more" if len(settings) > _MOST_SETTINGS else ""
-    remarks += [f"had no effect: {', '.join(settings[:_MOST_SETTINGS])}{more} (why: summary.json)"] if settings else []
-    if summary.get("diagnosis"):
-        remarks.append(f"diagnosis: {readable(summary['diagnosis'])}")
-    return remarks
+    listed = f"had no effect: {', '.join(settings[:_MOST_SETTINGS])}{more} (why: summary.json)"
+    said = warnings(summary)
+    last = len(said) - bool(summary.get("diagnosis"))
+    return [*said[:last], *([listed] if settings else []), *said[last:]]
+
+
+def without_effect(summaries: Sequence[dict[str, Any]], given: Collection[str]) -> list[str]:
+    """Settings, of those ``given``, that changed nothing in any of some runs, and why; a line for each reason."""
+    each = [_no_effect(summary, given) for summary in summaries]
+    by_reason: dict[str, list[str]] = {}
+    for name, why in each[0].items() if each else ():
+        if all(name in other for other in each):
+            by_reason.setdefault(why, []).append(name)
+    said = [f"had no effect: {', '.join(names)} ({readable(why)})" for why, names in by_reason.items()]
+    more = len(said) - _MOST_SETTINGS
+    return said if more <= 0 else [*said[:_MOST_SETTINGS], f"had no effect: {more} more (summary.json has them)"]
 
 
 def _made(setting: str, given: Collection[str]) -> bool:

@@ -126,6 +126,50 @@ class Table:
         rule = "|---|" + ("---|" if self.prose else "---:|") * (len(self.head) - 1)
         return "\n".join([self.caption, "", written[0], rule, *written[1:]]) + "\n"
 
+    def latex(self) -> str:
+        """The table as a LaTeX tabular with the rules of the package booktabs, the caption in a comment."""
+        rows = [
+            [_tex(c.text) + (f" {{\\scriptsize {_tex(c.note)}}}" if c.note else "") for c in row] for row in self.rows
+        ]
+        columns = "l" + ("l" if self.prose else "r") * (len(self.head) - 1)
+        return "\n".join(
+            [
+                f"% {' '.join(self.caption.split())}",
+                f"\\begin{{tabular}}{{{columns}}}",
+                "\\toprule",
+                f"{' & '.join(map(_tex, self.head))} \\\\",
+                "\\midrule",
+                *(f"{' & '.join(row)} \\\\" for row in rows),
+                "\\bottomrule",
+                "\\end{tabular}\n",
+            ]
+        )
+
+
+_TEX = {
+    **{c: f"\\{c}" for c in "&%$#_{}"},
+    "\\": "\\textbackslash{}",
+    "~": "\\textasciitilde{}",
+    "^": "\\textasciicircum{}",
+    "→": "$\\to$",
+    "≥": "$\\ge$",
+    "≤": "$\\le$",
+    "∞": "$\\infty$",
+    "±": "$\\pm$",
+    "µ": "$\\mu$",
+    "–": "--",
+    "…": "\\ldots{}",
+    "<": "$<$",
+    ">": "$>$",
+    # At the start of a row it would be taken for an option of the line break before it.
+    "[": "{[}",
+}
+
+
+def _tex(text: str) -> str:
+    """Text as LaTeX has to read it."""
+    return "".join(_TEX.get(c, c) for c in text)
+
 
 @dataclass(frozen=True)
 class Line:
@@ -302,7 +346,7 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
             parts += [] if k else ["no size both have" if both else "too few flows"]
             notes.append(", ".join(parts))
         last = (Cell(format_number(r, 4), note) for r, note in zip(ratios, notes, strict=True))
-        rows.append((Cell("ratio to the first", "CDF-weighted"), *last))
+        rows.append((Cell("ratio to the first,", "geometric mean over sizes"), *last))
         few = not all(ok.all() for ok in told)
         least = f"; a dash with fewer than {100 / (100 - q):g} flows" if few and q > 50 else ""
         caption = f"Slowdown p{q:g} by flow size, {what}; in brackets: {heading}{least}"

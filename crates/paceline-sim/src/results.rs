@@ -380,7 +380,8 @@ impl Folder {
 }
 
 /// What a run or a report leaves beside the tables.
-const OTHER_FILES: [&str; 5] = ["scenario.toml", "report.html", "timeline.json.gz", "flows.parquet", ALONE_FILE];
+const OTHER_FILES: [&str; 7] =
+    ["scenario.toml", "report.html", "tables.md", "tables.tex", "timeline.json.gz", "flows.parquet", ALONE_FILE];
 /// What each flow takes alone with its own transport.
 pub const ALONE_FILE: &str = "alone.bin";
 

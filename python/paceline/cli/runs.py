@@ -135,8 +135,8 @@ def report(
 ) -> None:
     """Draws results: figures and one HTML page.
 
-    Prints the tables, too. The page needs no other file. Several folders are compared. Tables that a killed run left
-    unwritten are restored first.
+    Prints the tables, too, and writes them to tables.md and tables.tex. The page needs no other file. Several folders
+    are compared. Tables that a killed run left unwritten are restored first.
 
     \b
     Examples:

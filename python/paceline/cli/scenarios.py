@@ -58,19 +58,25 @@ def check(
 def explain(
     field: Annotated[
         str,
-        typer.Argument(metavar="FIELD", show_default=False, help="A field of scenarios, its last part, or a section."),
+        typer.Argument(
+            metavar="FIELD",
+            show_default=False,
+            help="A field, its last part, a section, or a kind of one.",
+        ),
     ],
     _json_errors: JsonErrors = False,
 ) -> None:
     """Tells what a field of scenarios means.
 
-    Default, unit, range and source; of a section what settings it has.
+    Default, unit, range and source; of a section, or of a scheme, a topology
+    or a workload by its word, what settings it has.
 
     \b
     Examples:
       paceline explain switch.ecn.k_max
       paceline explain eta
       paceline explain switch.pfc
+      paceline explain hpcc
     """
     from paceline.fields import explain as explain_field
 

@@ -8,7 +8,7 @@ from paceline.plot.distributions import fct_cdf, queue_cdf, slowdown_cdf
 from paceline.plot.looks import Look, by_place, look, of_schemes, told_apart, unlike
 from paceline.plot.output import inline_svg, save
 from paceline.plot.sizing import Sized, sizing
-from paceline.plot.slowdown import MIN_FLOWS, SIZE_AXIS, Panel, slowdown_panels, slowdown_vs_size
+from paceline.plot.slowdown import MIN_FLOWS, MOST_BANDS, SIZE_AXIS, Panel, slowdown_panels, slowdown_vs_size
 from paceline.plot.style import COLUMN_INCHES, LINE_STYLES, PALETTE, STYLE
 from paceline.plot.tiers import pause_time, utilisation_by_tier
 from paceline.plot.timelines import FlowTimeline, flow_span, flow_timelines, queue_timeline, quiet_from, timeline
@@ -17,6 +17,7 @@ __all__ = [
     "COLUMN_INCHES",
     "LINE_STYLES",
     "MIN_FLOWS",
+    "MOST_BANDS",
     "PALETTE",
     "SIZE_AXIS",
     "STYLE",

@@ -40,6 +40,10 @@ MIN_FLOWS = 100
 """Bins with fewer flows are drawn hollow: one flow in a hundred is what a p99 stands on."""
 
 
+MOST_BANDS = 6
+"""Curves up to which their bands are drawn: those of more lie over each other, and none can be told."""
+
+
 @style()
 def slowdown_vs_size(
     curves: Mapping[str, Curve],
@@ -52,9 +56,10 @@ def slowdown_vs_size(
     """Slowdown over flow size, x linear in the CDF percentile of the size and labelled with the sizes.
 
     Each curve has its vertices at the upper edges of its bins, and a band for the confidence interval where the
-    flows give one (a p99 needs 368 flows for a 95 % upper bound, and none of them unfinished near the top). Bins
-    with fewer than :data:`MIN_FLOWS` flows are hollow circles; values that an unfinished or failed flow could still
-    raise are triangles, and the legend says so; a band that goes beyond the axis ends in a small arrow.
+    flows give one (a p99 needs 368 flows for a 95 % upper bound, and none of them unfinished near the top), where
+    there are at most :data:`MOST_BANDS` curves. Bins with fewer than :data:`MIN_FLOWS` flows are hollow circles;
+    values that an unfinished or failed flow could still raise are triangles, and the legend says so; a band that goes
+    beyond the axis ends in a small arrow.
     ``published`` adds curves read from elsewhere, label to (sizes in bytes, slowdowns): thin, edged in grey and in
     the look of the curve with the same label, grey without one. ``least`` is the lower end of the y axis, 1 unless
     a value lies below. Without ``marks`` the curves are lines alone: for many curves that lie close. ``looks`` are
@@ -149,7 +154,7 @@ def _slowdown_panel(
         if not marks:
             continue
         low, high = curve.low[seen], curve.high[seen]
-        both = np.isfinite(high) & (low > 0)
+        both = np.isfinite(high) & (low > 0) & (len(curves) <= MOST_BANDS)
         ax.fill_between(x, low, high, where=both, color=own["color"], alpha=0.15, linewidth=0, zorder=1)
         bands.append((x[both], high[both], own["color"]))
         few, open_end = curve.count[seen] < MIN_FLOWS, curve.at_least[seen]

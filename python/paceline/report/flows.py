@@ -73,9 +73,16 @@ def slowdown(page: Page) -> Section:
         section.text += (
             "The x axis is linear in "
             "the CDF of the flow sizes, as in published figures; each point stands at the upper edge of its bin. "
-            f"Bins of fewer than {plot.MIN_FLOWS} flows are hollow. Bands are 95 % confidence intervals from order "
-            "statistics, drawn where the flows give an upper bound; a small arrow at the edge means that a band goes "
-            "beyond. Unfinished and failed flows enter with their age; "
+            f"Bins of fewer than {plot.MIN_FLOWS} flows are hollow. "
+        )
+        section.text += (
+            "Bands are 95 % confidence intervals from order statistics, drawn where the flows give an upper bound; a "
+            "small arrow at the edge means that a band goes beyond. "
+            if len(names) <= plot.MOST_BANDS
+            else ""
+        )
+        section.text += (
+            "Unfinished and failed flows enter with their age; "
             "a percentile they could still raise is a triangle in the figures and has ≥ in the tables."
         )
         curves = [analysis.percentile_curves(s, bins, QS) for s in samples]

@@ -8,6 +8,7 @@ import numpy as np
 
 from paceline import analysis, plot
 from paceline.analysis import TierUse
+from paceline.report.names import node_names
 from paceline.report.page import Page, Section
 from paceline.results import Columns, Results
 from paceline.tables import Cell, Table, format_bytes, format_rate, format_share, format_time
@@ -61,12 +62,15 @@ def _busiest(page: Page) -> list[Table]:
     """The link directions that transmitted for the largest share of the run."""
     rows: list[tuple[Cell, ...]] = []
     for run, label in page.pairs:
-        table = run.links
+        table, names = run.links, node_names(run)
         busy = table["busy_ps"]
         for k in np.argsort(-busy, kind="stable")[: MOST_USED if page.alone else 3]:
             if busy[k] == 0 or not run.simulated_ps:
                 break
-            name = f"{table['node'][k]}:{table['port'][k]} to {table['peer'][k]}"
+            node, to = int(table["node"][k]), int(table["peer"][k])
+            name = f"{node}:{table['port'][k]} to {to}"
+            if node in names and to in names:
+                name = f"{node}:{table['port'][k]}, {names[node]} to {names[to]}"
             drops = int(table["drops_buffer"][k] + table["drops_wire"][k] + table["drops_link_down"][k])
             used = f"{busy[k] / run.simulated_ps:.1%}"
             cells = [str(table["tier"][k]).replace("->", " → "), format_rate(float(table["rate_bps"][k])), used]

@@ -12,6 +12,7 @@ from paceline import analysis, plot
 from paceline.analysis import QueueHistogram
 from paceline.errors import ResultsError
 from paceline.plot.timelines import Series
+from paceline.report.names import node_names
 from paceline.report.page import Page, Section
 from paceline.results import Results
 from paceline.tables import QS, Cell, Table, format_bytes, format_time
@@ -170,8 +171,11 @@ def _by_number(port: str) -> tuple[list[int], str]:
 
 
 def _port_name(run: Results, row: int) -> str:
-    """A port by its switch and number, and who is at the other end, from a row of ``run.queues``."""
-    q = run.queues
+    """A port by its switch and number, and who is at the other end, from a row of ``run.queues``; by name, too."""
+    q, names = run.queues, node_names(run)
+    node, to = int(q["node"][row]), int(q["peer"][row])
+    if node in names and to in names:
+        return f"port {node}:{q['port'][row]}, {names[node]} to {names[to]}"
     peer = "host" if str(q["tier"][row]).endswith("->host") else "switch"
     return f"port {q['node'][row]}:{q['port'][row]} to {peer} {q['peer'][row]}"
 

@@ -32,7 +32,7 @@ def write_report(
     With ``group`` only the flows and queries of that workload group are timed.
 
     With ``paper_figures`` the figures also go to ``figures/`` beside it, as PNG, PDF and SVG: most of the time a report
-    takes. Returns ``out``.
+    takes; and the tables to ``tables.md`` and ``tables.tex``. Returns ``out``.
 
     Raises :class:`ResultsError` for a folder that cannot be read, before anything is written, ``OSError`` when the disk
     says no and ``ValueError`` without folders or for a baseline that does not go with ``side`` (see
@@ -49,6 +49,7 @@ def write_report(
     page = Page(runs, out.parent / "figures" if paper_figures else None, baseline, side)
     sections = [part(page) for part in (programs, asked, slowdown, fct, queues, followed, links)]
     sections.append(Section("counters", "Counters", tables=figures_tables(runs, side)))
+    tables = [table for section in sections if section for table in section.tables]
     sections += [parameters(page), provenance(page)]
     html = render(
         "report.html.j2",
@@ -62,6 +63,9 @@ def write_report(
         citation=citation(runs),
     )
     out.parent.mkdir(parents=True, exist_ok=True)
+    if paper_figures:
+        files.write(out.parent / "tables.md", "\n".join(table.markdown() for table in tables))
+        files.write(out.parent / "tables.tex", "\n".join(table.latex() for table in tables))
     files.write(out, html)
     return out
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
@@ -90,10 +91,11 @@ def _checked(judged: Judged) -> Judged:
 
 
 def listing(experiments: Sequence[Experiment]) -> list[dict[str, Any]]:
-    """Id, title and, for each scale, the runs and the CPU minutes they take, about."""
+    """Id, title, source and, for each scale, the runs and the CPU minutes they take, about."""
     found = []
     for experiment in experiments:
-        entry: dict[str, Any] = {"id": experiment.id, "title": experiment.title, "scales": {}}
+        entry: dict[str, Any] = {"id": experiment.id, "title": experiment.title, "source": experiment.source}
+        entry["scales"] = {}
         for scale in Scale:
             points = experiment.plan(scale)
             entry["scales"][scale.value] = {"runs": len(points), "cpu_minutes": predicted_cpu_s(points) / 60}
@@ -109,6 +111,17 @@ def listing_table(entries: Sequence[dict[str, Any]]) -> Table:
         cells = [f"{s['runs']}, {minutes(s['cpu_minutes'])}" for s in entry["scales"].values()]
         rows.append(tuple(Cell(text) for text in (entry["id"], entry["title"], *cells)))
     return Table("Results that can be reproduced; runs that several share count for each", head, rows, prose=True)
+
+
+def source_lines(entries: Sequence[dict[str, Any]]) -> list[str]:
+    """Which results are from where, those in a row together: the publication without its sections and figures."""
+    said: list[tuple[str, list[str]]] = []
+    for entry in entries:
+        source = re.split(r" \(|, (?=section|abstract|definition)", entry["source"])[0]
+        if not said or said[-1][0] != source:
+            said.append((source, []))
+        said[-1][1].append(entry["id"])
+    return [f"{' to '.join(dict.fromkeys((ids[0], ids[-1])))}: {source}" for source, ids in said]
 
 
 def minutes(value: float) -> str:

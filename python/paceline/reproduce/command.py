@@ -25,13 +25,16 @@ if TYPE_CHECKING:
 
 def list_experiments(ids: Sequence[str], *, scale: str, as_json: bool) -> None:
     """Prints what can be reproduced and what it takes, at all scales: ``scale`` is only checked."""
-    from paceline.reproduce.catalogue import listing, listing_table
+    from paceline.reproduce.catalogue import listing, listing_table, source_lines
 
     _scale(scale)
     if not ids and sys.stderr.isatty():
         print("estimating what all runs at all scales take, for some ten seconds ...", file=sys.stderr)
     entries = listing(chosen(ids) if ids else experiments())
-    print(json.dumps(entries, indent=2) if as_json else listing_table(entries).plain(), end="\n" if as_json else "")
+    if as_json:
+        print(json.dumps(entries, indent=2))
+    else:
+        print("\n".join([listing_table(entries).plain(), *source_lines(entries)]))
 
 
 def reproduce(
@@ -133,6 +136,7 @@ def sweep(
     Raises :class:`paceline.SweepFailed` when runs failed; the table holds the others then, and says which failed.
     """
     from paceline.reproduce.grid import grid, tidy, write_table
+    from paceline.reproduce.remarks import remarks
     from paceline.reproduce.store import Store
     from paceline.reproduce.sweep import prepare
 
@@ -142,6 +146,7 @@ def sweep(
     runs, failed = _run_all(made, Store(how.cache), how, scenario.stem)
     written = write_table(tidy(runs), folder)
     if not how.quiet:
+        print("".join(f"{remark}\n" for remark in remarks(runs)), end="")
         print(f"{many(len(made), 'run')}; {plain(', '.join(map(str, written)))}")
     if failed is not None:
         raise failed

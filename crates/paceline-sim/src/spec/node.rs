@@ -252,7 +252,7 @@ fn is_broken(value: &DeValue<'_>) -> bool {
     match value {
         DeValue::Integer(int) => {
             let digits = int.as_str().trim_start_matches(['+', '-']);
-            !digits.chars().all(|c| c.is_digit(int.radix()))
+            digits.is_empty() || !digits.chars().all(|c| c.is_digit(int.radix()))
         }
         DeValue::Float(float) => float.as_str().parse::<f64>().is_err(),
         _ => false,
@@ -336,7 +336,9 @@ mod tests {
     #[test]
     fn overrides_are_literals_or_else_text() {
         let mut root = read("[[workloads]]\nkind = 'a'\n").unwrap();
-        for text in ["workloads.0.load.value=0.5", "name = fresh", "seed=0x10", "switch.buffer=16MiB", "a=1\nb=2"] {
+        for text in
+            ["workloads.0.load.value=0.5", "name = fresh", "seed=0x10", "switch.buffer=16MiB", "a=1\nb=2", "c=0x"]
+        {
             set(&mut root, text, 0).unwrap();
         }
         assert_eq!(root.get("workloads").unwrap().get("0").unwrap().get("load").unwrap().show(), "{value = 0.5}");
@@ -345,5 +347,6 @@ mod tests {
         assert_eq!(root.get("switch").unwrap().show(), "{buffer = \"16MiB\"}");
         assert_eq!(root.get("a").unwrap().show(), "\"1\\nb=2\"");
         assert!(root.get("b").is_none());
+        assert_eq!(root.get("c").unwrap().show(), "\"0x\"", "a multiple that is out of range, not an integer that is");
     }
 }

@@ -57,6 +57,7 @@ def everywhere_rule(values: Values) -> list[Claim]:
             "programs at most 1.02 times",
             share,
             judge.at_least(0.9),
+            most=1,
         )
     ]
 
@@ -113,7 +114,9 @@ def ruin_rule(values: Values) -> list[Claim]:
 def transient_rule(values: Values) -> list[Claim]:
     """E13: congestion is sparse."""
     value = _at(values, "base", "new_reno", 0.0, 0.0, "congested")
-    return [Claim("share", "share of the switch ports that hold over 80 KB, on average", value, judge.below(0.1))]
+    return [
+        Claim("share", "share of the switch ports that hold over 80 KB, on average", value, judge.below(0.1), most=1)
+    ]
 
 
 def udp_drops_rule(values: Values) -> list[Claim]:
@@ -128,6 +131,7 @@ def udp_drops_rule(values: Values) -> list[Claim]:
                 f"UDP's share of the packets dropped, {kind.title}, without PFC",
                 share,
                 judge.above(0.5),
+                most=1,
             ),
             Claim(
                 f"{cell}.over",

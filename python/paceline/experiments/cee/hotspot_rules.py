@@ -94,7 +94,7 @@ def vegas_rule(values: Values) -> list[Claim]:
     found += [
         Claim("queue", "Vegas: p99 of the queue, KB", _at(values, *place, "queue_p99_kb"), judge.below(80)),
         Claim("median", "Vegas: median of the queue, KB", _at(values, *place, "queue_p50_kb")),
-        Claim("use", "Vegas: share of the link used", _at(values, *place, "use")),
+        Claim("use", "Vegas: share of the link used", _at(values, *place, "use"), most=1),
         Claim(
             "drops",
             "Vegas without PFC: packets dropped, of 1,000 sent",
@@ -115,10 +115,16 @@ def winner_rule(values: Values) -> list[Claim]:
             _at(values, *place, "share"),
             judge.above(0.4),
             0.4,
+            most=1,
         ),
-        Claim("overall", "its share over the whole run", _at(values, *place, "overall")),
-        Claim("blame", "the winner's part of all packets sent again", _at(values, *place, "blame")),
-        Claim("base", "largest share in 10 ms without QCN", _at(values, "greedy_7", "base", "new_reno", 0.0, "share")),
+        Claim("overall", "its share over the whole run", _at(values, *place, "overall"), most=1),
+        Claim("blame", "the winner's part of all packets sent again", _at(values, *place, "blame"), most=1),
+        Claim(
+            "base",
+            "largest share in 10 ms without QCN",
+            _at(values, "greedy_7", "base", "new_reno", 0.0, "share"),
+            most=1,
+        ),
     ]
 
 
@@ -208,7 +214,7 @@ def udp_fairness_rule(values: Values) -> list[Claim]:
         for cell, kind in CELLS.items():
             share = _at(values, "udp_8", cell, "new_reno", pfc, "tcp_share")
             text = f"four hosts over TCP beside four over UDP, {kind.title}, {when}: TCP's share of what is delivered"
-            found.append(Claim(f"share.{cell}.pfc{pfc:g}", text, share))
+            found.append(Claim(f"share.{cell}.pfc{pfc:g}", text, share, most=1))
         for qcn in ("qcn20", "qcn66"):
             for other in ("base", "red"):
                 places = ((*("udp_8", cell, "new_reno", pfc), "classes") for cell in (qcn, other))

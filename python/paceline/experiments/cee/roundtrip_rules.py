@@ -59,7 +59,7 @@ def response_rule(values: Values) -> list[Claim]:
         use = _at(values, "distant", LONG, cell, scheme, "use")
         found += [
             Claim(f"{name}.lost", f"{title}: share lost at a round trip of 5 ms over that at 75 us", lost),
-            Claim(f"{name}.use", f"{title}: share of the link used at 5 ms", use),
+            Claim(f"{name}.use", f"{title}: share of the link used at 5 ms", use, most=1),
         ]
     reno, cubic = (next(c.value for c in found if c.id == f"base.{s}.lost") for s in ("new_reno", "cubic"))
     over = cubic / reno if reno else math.nan
@@ -84,7 +84,7 @@ def mixture_rule(values: Values) -> list[Claim]:
                     f"{when}: bytes of four near flows over those of four far ones",
                     _at(values, *greedy, "over"),
                 ),
-                Claim(f"{name}.jain", f"{when}: Jain's index of all eight", _at(values, *greedy, "jain")),
+                Claim(f"{name}.jain", f"{when}: Jain's index of all eight", _at(values, *greedy, "jain"), most=1),
                 Claim(f"{name}.near_ms", f"{when}: FCT of near flows, ms", _at(values, *ends, "near_ms")),
                 Claim(f"{name}.far_ms", f"{when}: FCT of far flows, ms", _at(values, *ends, "far_ms")),
             ]

@@ -224,7 +224,7 @@ _HEADS: Final = {
     "timeouts": "Timeouts",
     "drops": "Drops",
     "use": "Link used",
-    "lost": "Packets lost, of 1,000",
+    "lost": "Packets lost per 1,000",
     "jain": "Jain's index",
     "over": "Bytes, near over far",
     "near_ms": "FCT near, ms",
@@ -246,7 +246,7 @@ def _delays(runs: Runs) -> Iterator[Drawing]:
 def _over_rtt(runs: Runs) -> Iterator[Drawing]:
     values = measure(runs)
     row = []
-    for what, name in (("use", "Share of the link used"), ("lost", "Packets lost, of 1,000")):
+    for what, name in (("use", "Share of the link used"), ("lost", "Packets lost per 1,000")):
         curves = {}
         for cell, scheme in rules.RESPONSES:
             ys = [values.get(("distant", rtt, cell, scheme, what), math.nan) for rtt in RTTS_US]

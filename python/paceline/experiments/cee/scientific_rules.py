@@ -89,7 +89,7 @@ def clock_rule(values: Values) -> list[Claim]:
             limits = judge.above(0.5) if clock == "1us" else judge.at_most(0.5)
             among = "8 cells" if clock == "1us" else "2 cells without feedback"
             statement = f"share of the {among} in which Vegas has the lowest {text}, clock of {clock}"
-            found.append(Claim(f"{name}.{clock}", statement, share, limits))
+            found.append(Claim(f"{name}.{clock}", statement, share, limits, most=1))
     return found
 
 

@@ -225,7 +225,7 @@ fn every_field_is_parsed_and_every_parsed_field_is_in_the_table() {
     // Taken up into `end`.
     written.insert("workloads.*.duration".to_string());
     let missing: Vec<_> = table.symmetric_difference(&written).collect();
-    assert!(missing.is_empty(), "{missing:?}");
+    assert!(missing.is_empty(), "in no scenario of `all_variants`, or not in the table of fields: {missing:?}");
 }
 
 /// Paths of all values, as patterns.

@@ -162,6 +162,18 @@ fn missing_headroom_is_reckoned_up() {
         assert_eq!(told(changes), None, "{changes:?}");
     }
     assert!(told(&["switch.pfc.headroom=28613B"]).is_some());
+    // A port's own buffer: two frames over the threshold, as none is under way when it is passed.
+    let xoff = |buffer: &str, xoff: &str| {
+        let changes = ["switch.model=per_port", &format!("switch.buffer={buffer}"), &format!("switch.pfc.xoff={xoff}")];
+        let warnings = crate::assemble::assemble(&least(&changes)).unwrap().warnings;
+        warnings.into_iter().find(|w| w.starts_with("switch.pfc.xoff sets 1000 bytes aside"))
+    };
+    assert!(xoff("200KB", "199KB").is_some_and(|w| w.ends_with("B\"") && w.contains("enough is xoff = \"17")));
+    // It advised 0 B, which is refused.
+    assert!(
+        xoff("20KB", "19KB")
+            .is_some_and(|w| w.ends_with("no xoff is enough where a class has 20000 bytes of a port's buffer"))
+    );
     // The time through the switch counts as delay of what leaves it, the pause too.
     assert!(told(&["switch.delay=1us", "switch.pfc.headroom=1x"]).is_some_and(|w| w.contains("41114 may arrive")));
 }

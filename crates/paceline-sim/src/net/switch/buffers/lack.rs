@@ -19,13 +19,17 @@ pub fn lack_of_headroom(scenario: &Scenario) -> Option<String> {
     let (port, link) = links.filter(|(_, link)| lack(link) > 0).rev().max_by_key(|(_, link)| lack(link))?;
     let [from, to] = [port.peer, port.node].map(|n| scenario.node_name(n));
     let [frame, pause] = frames;
-    let (setting, enough) = if fixed && pfc.xoff.is_some() {
-        ("xoff", format!("xoff = \"{}B\"", share.saturating_sub(link.in_flight())))
+    let (setting, cure) = if fixed && pfc.xoff.is_some() {
+        let cure = match share.saturating_sub(link.in_flight()) {
+            0 => format!("no xoff is enough where a class has {share} bytes of a port's buffer"),
+            enough => format!("enough is xoff = \"{enough}B\""),
+        };
+        ("xoff", cure)
     } else {
         // As a multiple it may be out of the range of the setting.
         let multiple = link.in_flight().checked_div(Headroom::RateDelay(1).bytes(&link)).filter(|n| *n < 1000);
         let multiple = multiple.map(|n| format!(" or \"{}x\"", n + 1)).unwrap_or_default();
-        ("headroom", format!("headroom = \"auto\"{multiple}"))
+        ("headroom", format!("enough is headroom = \"auto\"{multiple}"))
     };
     let number = |n: u32| ["no", "one", "two", "three", "four", "five", "six", "seven", "eight"][n.min(8) as usize];
     let plural = |n: u32| if n == 1 { "" } else { "s" };
@@ -33,7 +37,7 @@ pub fn lack_of_headroom(scenario: &Scenario) -> Option<String> {
     let slow = if link.out < link.rate { format!(", the pause at {}", link.out) } else { String::new() };
     Some(format!(
         "switch.pfc.{setting} sets {} bytes aside for the link {from}->{to}, over which {} may arrive after a pause \
-         ({} and back in {}, {} frame{} of {frame} bytes, {} pause frame{} of {pause}{slow}): packets may be lost; enough is {enough}",
+         ({} and back in {}, {} frame{} of {frame} bytes, {} pause frame{} of {pause}{slow}): packets may be lost; {cure}",
         aside(&link),
         link.in_flight(),
         link.rate,

@@ -1,0 +1,82 @@
+"""What the runs of a sweep warn of, told once for all of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import prod
+from typing import Any
+
+from paceline import summary
+from paceline.errors import plain
+from paceline.reproduce.model import Run, Runs
+from paceline.run import Source, given_settings
+from paceline.words import many
+
+_MOST_VALUES = 4
+"""Values of an axis that a remark names."""
+_MOST_ALIKE = 3
+"""Warnings that differ in their numbers only and are all told."""
+
+
+def _as_given(axis: str, values: Sequence[Any]) -> str:
+    return f"{plain(axis)} {', '.join(plain(str(value)) for value in values)}"
+
+
+def remarks(runs: Runs, shown: Callable[[str, Sequence[Any]], str] = _as_given) -> list[str]:
+    """Warnings and diagnoses, each once and with the points it is about; then what had no effect in any run.
+
+    A setting that matters in some of the runs is none to tell of: it may be made for those. ``shown`` writes some of
+    the values of an axis.
+    """
+    ended = [run for run in runs if run.folder.is_dir()]
+    sources: dict[str, str] = {}
+    given: set[str] = set()
+    summaries = []
+    told: dict[str, list[Run]] = {}
+    for run in ended:
+        key = str(run.point.scenario)
+        if key not in sources:
+            sources[key] = Source.of(run.point.scenario).text
+        given |= given_settings(sources[key], run.point.overrides)
+        summaries.append(run.results().summary)
+        for text in summary.warnings(summaries[-1]):
+            told.setdefault(text, []).append(run)
+    alike: dict[str, list[str]] = {}
+    for text in told:
+        alike.setdefault(re.sub(r"\d[\d.,]*", "0", text), []).append(text)
+    said = []
+    for texts in alike.values():
+        if len(texts) > _MOST_ALIKE:
+            runs_of = {id(run) for text in texts for run in told[text]}
+            said.append(f"{texts[0]} (the first of {len(texts)} such, in {len(runs_of)} of {many(len(ended), 'run')})")
+            continue
+        for text in texts:
+            place = _where(told[text], ended, shown)
+            said.append(text + (f" ({place})" if place else ""))
+    return [*said, *summary.without_effect(summaries, given)]
+
+
+def _key(run: Run) -> dict[str, Any]:
+    return {**run.point.key, "seed": run.point.seed}
+
+
+def _where(about: Sequence[Run], ended: Sequence[Run], shown: Callable[[str, Sequence[Any]], str]) -> str:
+    """Which runs of all: by the values that tell them from the others, else how many; nothing for all of them."""
+    if len(about) == len(ended):
+        return ""
+    every, own = _values(map(_key, ended)), _values(map(_key, about))
+    if len(about) != prod(map(len, own.values())):
+        return f"{len(about)} of {many(len(ended), 'run')}"
+    told = {axis: values for axis, values in own.items() if len(values) < len(every[axis])}
+    if any(len(values) > _MOST_VALUES for values in told.values()):
+        return f"{len(about)} of {many(len(ended), 'run')}"
+    return "; ".join(shown(axis, values) for axis, values in told.items())
+
+
+def _values(keys: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    found: dict[str, dict[Any, None]] = {}
+    for key in keys:
+        for axis, value in key.items():
+            found.setdefault(axis, {})[value] = None
+    return {axis: list(values) for axis, values in found.items()}
