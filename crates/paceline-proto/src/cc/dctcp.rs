@@ -58,6 +58,16 @@ impl Dctcp {
     pub fn new(ctx: &FlowContext) -> Self {
         Self { alpha: 1.0, rate: ctx.line_rate, last_update_seq: 0, marked: 0, batch: 0, reduced_until: None }
     }
+
+    /// Whether an ACK opens a batch; if so, whether it is the first one.
+    pub fn opens_batch(&self, ack: u32) -> Option<bool> {
+        (ack > self.last_update_seq).then_some(self.last_update_seq == 0)
+    }
+
+    /// Replaces the length of the batch just opened: that simulator counts it otherwise where packets were lost.
+    pub fn set_batch(&mut self, packets: u32) {
+        self.batch = packets;
+    }
 }
 
 impl CongestionControl for Dctcp {
