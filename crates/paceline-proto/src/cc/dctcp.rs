@@ -108,6 +108,19 @@ mod tests {
     use super::super::testing::{ack, context};
     use super::*;
 
+    /// One mark in a batch that is counted as four packets instead of eleven weighs a quarter.
+    #[test]
+    fn a_batch_may_be_counted_otherwise() {
+        let ctx = context(super::super::Params::Dctcp(Params::default()));
+        let mut f = Dctcp::new(&ctx);
+        assert_eq!(f.opens_batch(1), Some(true));
+        f.on_ack(&ctx, &ack(1, 10, false));
+        assert_eq!((f.opens_batch(10), f.opens_batch(11)), (None, Some(false)));
+        f.set_batch(4);
+        f.on_ack(&ctx, &ack(11, 20, true));
+        assert_eq!(f.alpha, 15.0 / 16.0 + 0.25 / 16.0);
+    }
+
     /// Worked by hand with g = 1/16: a mark halves the rate once per window, and the share of marked packets enters
     /// `alpha` when a batch closes.
     #[test]
