@@ -118,7 +118,7 @@ mod tests {
         assert_eq!((f.opens_batch(10), f.opens_batch(11)), (None, Some(false)));
         f.set_batch(4);
         f.on_ack(&ctx, &ack(11, 20, true));
-        assert_eq!(f.alpha, 15.0 / 16.0 + 0.25 / 16.0);
+        assert_eq!((f.rate, f.alpha), (52_343_750_000, 15.0 / 16.0 + 0.25 / 16.0));
     }
 
     /// Worked by hand with g = 1/16: a mark halves the rate once per window, and the share of marked packets enters

@@ -218,7 +218,7 @@ impl ReferenceNics {
                 }
                 let answer = &net.arena[h];
                 let (slot, size) = ((answer.flow & SLOT_MASK) as usize, answer.size);
-                let nic = self.answering.get(slot).copied().unwrap_or(nic);
+                let nic = self.answering.get(slot).copied().filter(|nic| *nic != NONE).unwrap_or(nic);
                 let port = net.nics[nic as usize].port;
                 net.ports[port as usize].push(net.arena.split().0, h, 0, size);
                 self.trigger(net, events, nic, now);

@@ -82,16 +82,19 @@ pub fn read_flows(text: &str, file: &str, kinds: &[NodeKind]) -> Result<(Vec<Flo
     let rows_given = flows.len();
     let missing = count.saturating_sub(rows_given);
     if missing > 0 {
-        let mut told = format!("the header says {count} flows, the file has {rows_given}");
-        if let Some(last) = flows.last().copied() {
-            if missing > MOST_REPEATED {
+        let told = format!("the header says {count} flows, the file has {rows_given}");
+        let told = match flows.last().copied() {
+            None => told,
+            Some(_) if missing > MOST_REPEATED => {
                 let allowed = format!("at most {} ({MOST_REPEATED} more than rows)", rows_given + MOST_REPEATED);
                 return Err(header.bad("flows", &count.to_string(), "far more flows than rows", &allowed));
             }
-            // What the reference cannot read it leaves as it was.
-            flows.resize(count, last);
-            told.push_str(&format!("; as in the reference the last one starts {missing} times more"));
-        }
+            Some(last) => {
+                // What the reference cannot read it leaves as it was.
+                flows.resize(count, last);
+                format!("{told}; as in the reference the last one starts {missing} times more")
+            }
+        };
         warnings.push(header.warning(told));
     }
     leave_rest(

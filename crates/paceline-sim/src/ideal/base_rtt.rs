@@ -96,7 +96,9 @@ pub(crate) fn max_base_rtt_by_node(routes: &mut NodeRoutes, payload: u32) -> Bas
     let mut max = Max::default();
     for &dst in &hosts {
         for &src in &hosts {
-            base_rtt_by_node(routes, [src, dst], payload).into_iter().for_each(|pair| max.take_result(pair));
+            if let Some(pair) = base_rtt_by_node(routes, [src, dst], payload) {
+                max.take_result(pair);
+            }
         }
     }
     max.0.unwrap_or_default()
