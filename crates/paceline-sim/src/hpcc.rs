@@ -2,9 +2,8 @@
 //!
 //! Its fct, pfc and qlen files are reproduced byte for byte for every `CC_MODE` in all runs we have of it (lossless, with
 //! `MULTI_RATE 0`, `SAMPLE_FEEDBACK 0`, `GLOBAL_T 1`, `RATE_BOUND 1`, `PINT_PROB 1`, one NIC per host). All other options
-//! were compared with an independent model of it only (`tests/reference_options.rs`). *Not as there:* with `LINK_DOWN` flows
-//! keep the order of their start where the reference takes that of a hash table, and the link of a host can fail as any other;
-//! hosts with several NICs and parallel links are used by other rules. HPCC without a window is refused: its division by it makes
+//! were compared with an independent model of it only (`tests/reference_options.rs`). *Not as there:* where a flow has no path
+//! after `LINK_DOWN` it never ends, while the reference crashes. HPCC without a window is refused: its division by it makes
 //! no number in the reference either. docs/compatibility.md tells users all this.
 
 use std::path::{Path, PathBuf};
@@ -25,6 +24,7 @@ use crate::hpcc_format::{config, flow, topology, utf8};
 use crate::net::Net;
 use crate::net::packet::NONE;
 use crate::record::{FlowRecord, PfcEvent, Status};
+use crate::routing::by_node::NodeRoutes;
 use crate::run::Engine;
 use crate::scenario::{
     Accounting, BufferModel, Ecn, EngineChoice, FailureConfig, Framing, Headroom, HostConfig, NextHopOrder, Outage,
@@ -234,6 +234,7 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
     let params = params::params(config);
     let chunk = chunk(config)?;
     let failures = link_down(config, &graph)?;
+    let routes_by_node = options.quirks.nic_round_robin && NodeRoutes::differ(&graph);
     if params.profile().needs_window && !config.has_win {
         let error = InputError::new("HPCC measures queues against the window, so there must be one");
         return Err(error.field("HAS_WIN").value(0).allowed("1 with CC_MODE 3 (HPCC)"));
@@ -294,7 +295,7 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
         stall: None,
         engine: options.engine,
         records: RecordConfig { queues: QueueRecords::Off, pfc_log: true },
-        quirks: Quirks { line_rate_pacing: !config.rate_bound, ..options.quirks },
+        quirks: Quirks { line_rate_pacing: !config.rate_bound, routes_by_node, ..options.quirks },
     })
 }
 
@@ -325,11 +326,11 @@ fn chunk(config: &HpccConfig) -> Result<u32, InputError> {
     Ok(bytes / payload)
 }
 
-/// The failure of `LINK_DOWN`.
+/// The failure of `LINK_DOWN`: of several links between the two nodes the last, the one that the reference uses.
 fn link_down(config: &HpccConfig, graph: &Graph) -> Result<FailureConfig, InputError> {
     let down = config.link_down;
     let Some(at) = down.at_ns() else { return Ok(FailureConfig::default()) };
-    let port = graph.ports.iter().find(|p| (p.node, p.peer) == (down.a, down.b));
+    let port = graph.ports.iter().rfind(|p| (p.node, p.peer) == (down.a, down.b));
     let Some(port) = port else {
         let error = InputError::new("no link between these nodes").field("LINK_DOWN");
         return Err(error.value(format!("{} {}", down.a, down.b)).allowed("two nodes that TOPOLOGY_FILE links"));

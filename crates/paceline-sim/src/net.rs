@@ -42,6 +42,7 @@ use crate::net::switch::pint::Pint;
 use crate::net::switch::special::Special;
 use crate::record::{Counters, FlowRecord, Pauses, PfcEvent, PortCounts, QueryRecord, Traffic};
 use crate::routing::Routes;
+use crate::routing::by_node::NodeRoutes;
 use crate::scenario::{HostConfig, Scenario};
 use crate::series::Series;
 
@@ -192,6 +193,8 @@ pub struct Net {
     pub(crate) free_flows: std::collections::VecDeque<u32>,
     pub(crate) contexts: Vec<FlowContext>,
     pub(crate) routes: Routes,
+    /// The reference's routes, where they differ.
+    pub(crate) by_node: Option<Box<NodeRoutes>>,
     /// Largest base RTT and bandwidth-delay product over all pairs.
     pub(crate) network: ideal::BaseRtt,
     /// Way of all flows, where it is given.

@@ -3,6 +3,7 @@
 //! A path ends at an [`Address`], a host and one of its NICs. Hosts never forward, so all NICs on one switch share that switch's routes;
 //! these are found by one breadth-first search over the switches when a destination is first used.
 
+pub(crate) mod by_node;
 pub(crate) mod choice;
 pub mod murmur;
 mod planes;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use paceline_sim::InputError;
 use paceline_sim::hpcc::{Options, Prepared};
+use paceline_sim::scenario::Quirks;
 
 /// `n` hosts around a switch.
 fn star(n: u32, rate: &str) -> String {
@@ -37,7 +38,7 @@ fn laid_out(name: &str, changes: &str, topology: &str, flows: &[&str]) -> PathBu
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hpcc-ns3");
     let key = |line: &str| line.split(' ').next().unwrap_or_default().to_string();
     let files = "TOPOLOGY_FILE topology.txt;FLOW_FILE flow.txt;SIMULATOR_STOP_TIME 2.003;QLEN_MON_END 2000000100";
-    let all = format!("{files};{changes}");
+    let all = format!("{changes};{files}");
     let mut config = String::new();
     for line in fs::read_to_string(data.join("config.txt")).unwrap().lines() {
         let change = all.split(';').find(|c| !c.is_empty() && key(c) == key(line));
@@ -191,12 +192,117 @@ fn headrooms_beyond_the_buffer_wrap_around() {
     }
 }
 
-/// What is not as in the reference is told.
+/// Source and destination, completion and standalone time of the fct file's lines.
+fn lines_of(name: &str) -> Vec<String> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("reference-options-{name}"));
+    let text = fs::read_to_string(folder.join("fct.txt")).unwrap();
+    let words = text.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+    words.map(|w| format!("{}>{} {} {}", &w[0][5..6], &w[1][5..6], w[6], w[7])).collect()
+}
+
+/// When a link fails, a host takes its flows in the order of a hash table, not of their start: of flows that share a NIC others
+/// would end first. Flows that end later are measured against the rate of the path that is left (100 Gb/s, before 25 Gb/s).
+#[test]
+fn a_failed_link_shuffles_flows_and_renews_their_standalone_times() {
+    let topology = "8 4 8\n4 5 6 7\n0 4 100Gbps 1000ns 0\n1 4 100Gbps 1000ns 0\n2 5 100Gbps 1000ns 0\n3 5 100Gbps 1000ns 0\n\
+        4 6 100Gbps 1000ns 0\n4 7 25Gbps 1000ns 0\n5 6 100Gbps 1000ns 0\n5 7 25Gbps 1000ns 0\n";
+    let flows = [
+        "0 2 3 90000 2.0",
+        "0 3 3 80000 2.0",
+        "0 1 3 70000 2.0",
+        "0 2 3 60000 2.000001",
+        "0 3 3 50000 2.000001",
+        "0 1 3 40000 2.000002",
+        "1 2 3 1000 2.000030",
+    ];
+    fct("shuffled", "LINK_DOWN 4 4 7", topology, &flows);
+    assert_eq!(
+        lines_of("shuffled"),
+        [
+            "0>1 22895 7513",
+            "0>1 33594 10028",
+            "1>2 8391 8883",
+            "0>3 38261 12992",
+            "0>2 40958 13830",
+            "0>3 45177 15507",
+            "0>2 53466 16345"
+        ]
+    );
+}
+
+/// Host 0 and 1 have two NICs, host 2 and switch 4 as well as the two switches two links.
+const TWO_NICS: &str = "6 2 9\n4 5\n0 4 100Gbps 1000ns 0\n0 5 100Gbps 1000ns 0\n1 4 100Gbps 1000ns 0\n1 5 100Gbps 1000ns 0\n\
+    2 4 100Gbps 1000ns 0\n3 5 100Gbps 1000ns 0\n2 4 25Gbps 500ns 0\n4 5 100Gbps 1000ns 0\n4 5 25Gbps 2000ns 0\n";
+
+/// A host with several NICs sends data and ACKs by the NICs that ns-3's hash gives their tuples, all with one address; of several links
+/// between two nodes the last (here the slow one) carries all. A failed link moves flows to the NIC that is left.
+#[test]
+fn nics_are_chosen_by_hash_and_the_last_of_parallel_links() {
+    let flows = [
+        "0 1 3 50000 2.0",
+        "0 1 3 50000 2.0",
+        "1 0 3 50000 2.0",
+        "2 0 3 30000 2.000001",
+        "3 2 3 30000 2.000002",
+        "0 3 3 20000 2.000003",
+        "0 1 3 1000 2.000004",
+    ];
+    let (_, notices) = completions("nics", "CC_MODE 3", TWO_NICS, &flows).unwrap();
+    assert!(notices.contains("2 links between 2 and 4: the last carries all"), "{notices}");
+    assert_eq!(
+        lines_of("nics"),
+        [
+            "0>1 4257 4243",
+            "0>1 8543 8352",
+            "1>0 8633 8352",
+            "0>1 10231 8352",
+            "0>3 7608 5836",
+            "2>0 14682 13460",
+            "3>2 18638 17780"
+        ]
+    );
+    fct("nics-down", "LINK_DOWN 3 0 5", TWO_NICS, &flows);
+    assert_eq!(
+        lines_of("nics-down"),
+        [
+            "0>1 4218 4243",
+            "0>1 11869 8352",
+            "1>0 16295 8352",
+            "2>0 15361 13460",
+            "0>1 17331 8352",
+            "0>3 18465 10867",
+            "3>2 22449 17780"
+        ]
+    );
+}
+
+/// Where the failed link was the only one, the reference crashes at the first flow without a path; here the others go on, and the user
+/// is told.
+#[test]
+fn flows_without_a_path_are_told() {
+    let flows = ["0 1 3 100000 2.0", "2 3 3 100000 2.0"];
+    let (got, notices) = completions("parted", "LINK_DOWN 2 0 4", &star(4, "100Gbps"), &flows).unwrap();
+    assert_eq!(got, [13_022]);
+    assert!(notices.contains("LINK_DOWN leaves 1 flows without a path, the first is flow 0 from 0 to 1"), "{notices}");
+    let (_, notices) = completions("whole", "LINK_DOWN 2 0 4", &star(4, "100Gbps"), &flows[1..]).unwrap();
+    assert!(!notices.contains("LINK_DOWN"), "{notices}");
+}
+
+/// The first sample of the queues is in the list of events before the end of the run: at the same instant it is still taken.
+#[test]
+fn the_first_sample_may_be_the_last_event() {
+    let folder = laid_out("stop", "SIMULATOR_STOP_TIME 2.0", &star(3, "100Gbps"), &["0 1 3 1000 1.9"]);
+    Prepared::read_in(&folder, Path::new("config.txt"), Options::default()).unwrap().run(&mut |_| true).unwrap();
+    let qlen = fs::read_to_string(folder.join("qlen.txt")).unwrap();
+    assert_eq!(qlen, "time: 2000000000\n3 1 1\n3 2 1\n3 3 1\n");
+}
+
+/// Without the reference's NIC all NICs and links are used, by rules of our own: that is told.
 #[test]
 fn several_nics_and_links_are_told() {
-    let topology =
-        "4 2 5\n2 3\n0 2 100Gbps 1us 0\n0 3 100Gbps 1us 0\n1 2 100Gbps 1us 0\n2 3 100Gbps 1us 0\n2 3 100Gbps 1us 0\n";
-    let (_, notices) = completions("several", "CC_MODE 3", topology, &["0 1 3 1000 2.0"]).unwrap();
-    assert!(notices.contains("1 hosts have several NICs, the first is 0"), "{notices}");
-    assert!(notices.contains("2 links between 2 and 3"), "{notices}");
+    let folder = laid_out("several", "CC_MODE 3", TWO_NICS, &["0 1 3 1000 2.0"]);
+    let options = Options { quirks: Quirks::default(), ..Options::default() };
+    let notices = Prepared::read_in(&folder, Path::new("config.txt"), options).unwrap().warnings.join("\n");
+    assert!(notices.contains("3 hosts have several NICs, the first is 0"), "{notices}");
+    assert!(notices.contains("2 links between 2 and 4: all are used"), "{notices}");
 }

@@ -58,6 +58,16 @@ impl Dctcp {
     pub fn new(ctx: &FlowContext) -> Self {
         Self { alpha: 1.0, rate: ctx.line_rate, last_update_seq: 0, marked: 0, batch: 0, reduced_until: None }
     }
+
+    /// Whether an ACK opens a batch; if so, whether it is the first one.
+    pub fn opens_batch(&self, ack: u32) -> Option<bool> {
+        (ack > self.last_update_seq).then_some(self.last_update_seq == 0)
+    }
+
+    /// Replaces the length of the batch just opened: that simulator counts it otherwise where packets were lost.
+    pub fn set_batch(&mut self, packets: u32) {
+        self.batch = packets;
+    }
 }
 
 impl CongestionControl for Dctcp {
@@ -97,6 +107,19 @@ impl CongestionControl for Dctcp {
 mod tests {
     use super::super::testing::{ack, context};
     use super::*;
+
+    /// One mark in a batch that is counted as four packets instead of eleven weighs a quarter.
+    #[test]
+    fn a_batch_may_be_counted_otherwise() {
+        let ctx = context(super::super::Params::Dctcp(Params::default()));
+        let mut f = Dctcp::new(&ctx);
+        assert_eq!(f.opens_batch(1), Some(true));
+        f.on_ack(&ctx, &ack(1, 10, false));
+        assert_eq!((f.opens_batch(10), f.opens_batch(11)), (None, Some(false)));
+        f.set_batch(4);
+        f.on_ack(&ctx, &ack(11, 20, true));
+        assert_eq!((f.rate, f.alpha), (52_343_750_000, 15.0 / 16.0 + 0.25 / 16.0));
+    }
 
     /// Worked by hand with g = 1/16: a mark halves the rate once per window, and the share of marked packets enters
     /// `alpha` when a batch closes.

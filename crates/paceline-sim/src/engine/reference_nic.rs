@@ -6,11 +6,16 @@
 //! included, and by no other. ACKs wait in one line, which only a pause of class 3 holds up, whatever their own class. After going back an ACK of
 //! packets not yet sent again leaves the sender where it is; its window then counts as closed.
 
+mod hash_order;
+
 use super::events::{Events, What};
 use super::order::Rank;
 use crate::net::Net;
 use crate::net::flow::{SLOT_BITS, SLOT_MASK};
-use crate::net::packet::{Handle, Kind, Packet, TICKS};
+use crate::net::packet::{Handle, Kind, NONE, Packet, TICKS};
+use crate::routing::ip_of;
+use crate::workload::FlowSpec;
+use hash_order::HashOrder;
 use paceline_proto::cc::{CongestionControl, TIMERS};
 use paceline_proto::units::Time;
 
@@ -51,6 +56,10 @@ pub(super) struct ReferenceNics {
     chunk: u64,
     /// By flow slot and timer.
     ticks: Vec<[Tick; TIMERS]>,
+    /// By host, where a link fails: its unfinished flows.
+    orders: Vec<HashOrder>,
+    /// By flow slot, where hosts have several NICs: the NIC that sends the answers.
+    answering: Vec<u32>,
 }
 
 /// The class whose pause holds up a host's ACKs.
@@ -58,9 +67,22 @@ const ACK_CLASS: u8 = 3;
 /// Bits of an event's place that name the flow slot; the timer is above.
 const TICK_SHIFT: u32 = SLOT_BITS;
 
+/// By what the reference's hosts know a flow they send.
+fn pair_key(spec: &FlowSpec, sport: u16) -> u64 {
+    u64::from(ip_of(spec.dst, 0)) << 32 | u64::from(sport) << 16 | u64::from(spec.class)
+}
+
 impl ReferenceNics {
-    pub(super) fn new(nics: usize) -> Self {
-        Self { nics: vec![ReferenceNic::default(); nics], ack_interval: 1, chunk: 0, ticks: Vec::new() }
+    pub(super) fn new(net: &Net) -> Self {
+        let orders = if net.failures.is_some() { net.graph.nodes() } else { 0 };
+        Self {
+            nics: vec![ReferenceNic::default(); net.nics.len()],
+            ack_interval: 1,
+            chunk: 0,
+            ticks: Vec::new(),
+            orders: vec![HashOrder::default(); orders],
+            answering: Vec::new(),
+        }
     }
 
     pub(super) fn configure(&mut self, options: &ReferenceOptions) {
@@ -81,22 +103,51 @@ impl ReferenceNics {
 
     /// A flow starts.
     pub(super) fn flow(&mut self, net: &mut Net, events: &mut Events, slot: u32, now: u64) {
+        let info = &net.infos[slot as usize];
+        if let Some(order) = self.orders.get_mut(info.spec.src as usize) {
+            order.insert(pair_key(&info.spec, info.sport), slot);
+            net.renew_standalone(slot, now);
+        }
+        self.find_nics(net, slot, now);
         let nic = net.ports[net.flows[slot as usize].nic as usize].nic;
         self.nics[nic as usize].flows.push(slot);
         net.flows[slot as usize].next_avail = now;
         self.trigger(net, events, nic, now);
     }
 
-    /// A link failed: every NIC makes a new list of its unfinished flows and looks for something to send after each one.
-    /// (The reference takes them in the order of a hash table; here they stay in the order of their start.)
+    /// A link failed: every host in turn makes new lists of its unfinished flows, in the order of a hash table, and looks for
+    /// something to send after each one.
     pub(super) fn list_again(&mut self, net: &mut Net, events: &mut Events, now: u64) {
-        for nic in 0..self.nics.len() {
-            for slot in std::mem::take(&mut self.nics[nic].flows) {
-                if net.flows[slot as usize].alive {
-                    self.nics[nic].flows.push(slot);
-                    self.trigger(net, events, nic as u32, now);
-                }
+        for nic in &mut self.nics {
+            nic.flows.clear();
+        }
+        for host in 0..self.orders.len() {
+            let slots: Vec<u32> = self.orders[host].slots().collect();
+            for slot in slots {
+                self.find_nics(net, slot, now);
+                net.renew_standalone(slot, now);
+                let nic = net.ports[net.flows[slot as usize].nic as usize].nic;
+                self.nics[nic as usize].flows.push(slot);
+                self.trigger(net, events, nic, now);
             }
+        }
+    }
+
+    /// The NICs that either end of a flow sends from now. (Where a host is cut off, the reference divides by zero; here it
+    /// keeps to its NIC.)
+    fn find_nics(&mut self, net: &mut Net, slot: u32, now: u64) {
+        if net.by_node.is_none() {
+            return;
+        }
+        if let Some(port) = net.reference_port(slot, false, now) {
+            net.flows[slot as usize].nic = port;
+        }
+        if let Some(port) = net.reference_port(slot, true, now) {
+            let place = slot as usize;
+            if self.answering.len() <= place {
+                self.answering.resize(place + 1, NONE);
+            }
+            self.answering[place] = net.ports[port as usize].nic;
         }
     }
 
@@ -165,7 +216,10 @@ impl ReferenceNics {
                     net.arena.release(h);
                     return;
                 }
-                let size = net.arena[h].size;
+                let answer = &net.arena[h];
+                let (slot, size) = ((answer.flow & SLOT_MASK) as usize, answer.size);
+                let nic = self.answering.get(slot).copied().filter(|nic| *nic != NONE).unwrap_or(nic);
+                let port = net.nics[nic as usize].port;
                 net.ports[port as usize].push(net.arena.split().0, h, 0, size);
                 self.trigger(net, events, nic, now);
             }
@@ -185,6 +239,8 @@ impl ReferenceNics {
         let slot = answered.slot;
         if !answered.finished {
             self.list_ticks(net, events, slot);
+        } else if let Some(order) = self.orders.get_mut(net.infos[slot as usize].spec.src as usize) {
+            order.remove(slot);
         }
         let nic = net.ports[net.flows[slot as usize].nic as usize].nic;
         if answered.sets_rate {

@@ -72,7 +72,7 @@ impl Sequential {
             net.buffers.set_burst(node, events::ONE_FRAME);
         }
         let events = Events::new(&net, |_| true);
-        let reference = net.scenario.quirks.nic_round_robin.then(|| ReferenceNics::new(net.nics.len()));
+        let reference = net.scenario.quirks.nic_round_robin.then(|| ReferenceNics::new(&net));
         Self {
             next_flow: source.next_flow(),
             net,
@@ -136,6 +136,10 @@ impl Sequential {
                     return Ok(self.stalled(at, observer));
                 }
                 if at >= stop {
+                    // The reference's first sample comes before a stop at the same instant: it was scheduled first.
+                    if self.events.by_insertion() && self.sampling.is_some_and(|s| s.start == stop) {
+                        self.sample(stop, observer);
+                    }
                     report(&mut self.net, observer);
                     self.net.end_samples(stop.saturating_sub(1));
                     return Ok((Ending::Stopped, stop));

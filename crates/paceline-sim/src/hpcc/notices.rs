@@ -1,10 +1,12 @@
 //! What a user of a configuration should know before it runs: flows that never end in the reference either, and what is not as there.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::INT_RATES;
 use crate::hpcc_format::config::{CcMode, HpccConfig};
 use crate::hpcc_format::flow::FlowRow;
+use crate::routing::by_node::NodeRoutes;
 use crate::scenario::Scenario;
 
 /// Adds what there is to tell.
@@ -31,8 +33,11 @@ pub(super) fn add(notices: &mut Vec<String>, config: &HpccConfig, scenario: &Sce
                 .push(format!("INT has no code for ports of {rate}: as in the reference HPCC takes them for 25Gbps"));
         }
     }
+    if quirks.nic_round_robin {
+        tell_parted(notices, scenario, rows);
+    }
     let several = graph.hosts().filter(|h| graph.ports_of(*h).len() > 1).collect::<Vec<_>>();
-    if let Some(first) = several.first() {
+    if let Some(first) = several.first().filter(|_| !quirks.routes_by_node) {
         notices.push(format!(
             "{} hosts have several NICs, the first is {first}: flows are spread over them otherwise than in the reference",
             several.len()
@@ -43,7 +48,31 @@ pub(super) fn add(notices: &mut Vec<String>, config: &HpccConfig, scenario: &Sce
         *links.entry((port.node, port.peer)).or_default() += 1;
     }
     if let Some(((a, b), count)) = links.into_iter().find(|(_, count)| *count > 1) {
-        notices.push(format!("{count} links between {a} and {b}: all are used; the reference uses the last only"));
+        notices.push(if quirks.routes_by_node {
+            format!("{count} links between {a} and {b}: the last carries all, as in the reference")
+        } else {
+            format!("{count} links between {a} and {b}: all are used; the reference uses the last only")
+        });
+    }
+}
+
+/// Tells of flows that the failed link leaves without a path.
+fn tell_parted(notices: &mut Vec<String>, scenario: &Scenario, rows: &[FlowRow]) {
+    let graph = &scenario.graph;
+    let mut down = vec![false; graph.links()];
+    scenario.failures.outages.iter().for_each(|outage| down[outage.link as usize] = true);
+    if !down.contains(&true) {
+        return;
+    }
+    let mut routes = NodeRoutes::new(Arc::clone(graph), &down);
+    let mut parted = rows.iter().enumerate().filter(|(_, row)| routes.next_hops(row.src, row.dst).is_empty());
+    if let Some((first, row)) = parted.next() {
+        let count = 1 + parted.count();
+        notices.push(format!(
+            "LINK_DOWN leaves {count} flows without a path, the first is flow {first} from {} to {}: those not over by then never \
+             end; the reference crashes at such a flow",
+            row.src, row.dst
+        ));
     }
 }
 

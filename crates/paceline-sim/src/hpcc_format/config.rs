@@ -375,7 +375,7 @@ impl HpccConfig {
             ));
         }
         if self.qlen_mon_start > self.qlen_mon_end {
-            warnings.push(format!("{file}: QLEN_MON_START is after QLEN_MON_END; no queue is sampled"));
+            warnings.push(format!("{file}: QLEN_MON_START is after QLEN_MON_END; queues are sampled once"));
         }
         Ok(())
     }

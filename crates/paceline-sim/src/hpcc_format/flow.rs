@@ -16,6 +16,9 @@ const ROW: &str = "6 words `src dst pg dport size_bytes start_s`, e.g. `0 1 3 10
 /// Largest flow: the reference reads 32 bits (quirk Q15 of the hpcc-ns3 facts).
 pub const MAX_FLOW: u64 = u32::MAX as u64;
 
+/// Most flows that the header may announce beyond the rows that are there.
+pub(super) const MOST_REPEATED: usize = 100_000;
+
 /// A row of a flow file.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct FlowRow {
@@ -52,10 +55,10 @@ impl FlowRow {
 /// Reads a flow file for a network whose nodes are of `kinds`.
 ///
 /// As in the reference, the header's count says how many rows are read: rows after them are left alone with a warning
-/// and not checked. Fewer rows than that are a warning too.
+/// and not checked. Of fewer rows the last is read again, also as there and with a warning.
 ///
 /// # Errors
-/// A header or row that is not of the file's form; an end that is no host; `src` equal to `dst`; a class outside 1 to 7;
+/// A header or row that is not of the file's form; far more flows announced than there are rows; an end that is no host; `src` equal to `dst`; a class outside 1 to 7;
 /// a port above 65535; a size of 0 or above [`MAX_FLOW`]; a start that is no time or before the start of the row above.
 pub fn read_flows(text: &str, file: &str, kinds: &[NodeKind]) -> Result<(Vec<FlowRow>, Vec<String>), InputError> {
     let mut warnings = Vec::new();
@@ -76,8 +79,23 @@ pub fn read_flows(text: &str, file: &str, kinds: &[NodeKind]) -> Result<(Vec<Flo
         }
         flows.push(flow);
     }
-    if flows.len() < count {
-        warnings.push(header.warning(format!("the header says {count} flows, the file has {}", flows.len())));
+    let rows_given = flows.len();
+    let missing = count.saturating_sub(rows_given);
+    if missing > 0 {
+        let told = format!("the header says {count} flows, the file has {rows_given}");
+        let told = match flows.last().copied() {
+            None => told,
+            Some(_) if missing > MOST_REPEATED => {
+                let allowed = format!("at most {} ({MOST_REPEATED} more than rows)", rows_given + MOST_REPEATED);
+                return Err(header.bad("flows", &count.to_string(), "far more flows than rows", &allowed));
+            }
+            Some(last) => {
+                // What the reference cannot read it leaves as it was.
+                flows.resize(count, last);
+                format!("{told}; as in the reference the last one starts {missing} times more")
+            }
+        };
+        warnings.push(header.warning(told));
     }
     leave_rest(
         &mut rows,

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::config::HpccConfig;
-use super::flow::read_flows;
+use super::flow::{MOST_REPEATED, read_flows};
 use super::topology::{read_topology, write_topology};
 use super::trace::read_trace_nodes;
 use super::{config, utf8};
@@ -39,7 +39,7 @@ fn all_readers(text: &str) {
         }
     }
     if let Ok((flows, _)) = read_flows(text, "f", &KINDS) {
-        assert!(flows.capacity() <= text.len() && flows.is_sorted_by_key(|f| f.start));
+        assert!(flows.capacity() <= 2 * (text.len() + MOST_REPEATED) && flows.is_sorted_by_key(|f| f.start));
     }
     if let Ok((ids, _)) = read_trace_nodes(text, "f", 3) {
         assert!(ids.capacity() <= text.len().max(4));

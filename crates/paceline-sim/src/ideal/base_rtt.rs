@@ -7,6 +7,7 @@ use paceline_proto::units::{BitsPerSec, Duration};
 
 use crate::InputError;
 use crate::graph::{Graph, NodeId, PortInfo};
+use crate::routing::by_node::NodeRoutes;
 use crate::routing::{Address, Routes};
 
 /// Header bytes the reference counts per packet in its standalone FCT, whatever the transport really sends.
@@ -79,6 +80,36 @@ pub fn base_rtt(routes: &mut Routes, src: Address, dst: Address, payload: u32) -
         at = out.peer;
     }
     Ok(sums.result())
+}
+
+/// Base RTT of a pair by routes between nodes; `None` where there is no path.
+pub(crate) fn base_rtt_by_node(routes: &mut NodeRoutes, pair: [NodeId; 2], payload: u32) -> Option<BaseRtt> {
+    let path = routes.first_path(pair);
+    let graph = routes.graph();
+    let sums = path.iter().fold(Sums::NONE, |sums, link| sums.plus(graph, link, payload));
+    (!path.is_empty()).then(|| sums.result())
+}
+
+/// [`max_base_rtt`] by routes between nodes.
+pub(crate) fn max_base_rtt_by_node(routes: &mut NodeRoutes, payload: u32) -> BaseRtt {
+    let hosts: Vec<NodeId> = routes.graph().hosts().collect();
+    let mut max = Max::default();
+    for &dst in &hosts {
+        for &src in &hosts {
+            if let Some(pair) = base_rtt_by_node(routes, [src, dst], payload) {
+                max.take_result(pair);
+            }
+        }
+    }
+    max.0.unwrap_or_default()
+}
+
+/// [`hpcc_standalone`] as the reference's arithmetic has it: bytes in 32 bits and their time in 64, which wrap around above
+/// some 2 GB.
+pub(crate) fn reference_standalone(pair: &BaseRtt, bytes: u64, payload: u32) -> u64 {
+    let packets = bytes.div_ceil(payload.max(1).into());
+    let wire = (bytes + packets * STANDALONE_HEADER) & u64::from(u32::MAX);
+    pair.rtt_ns + wire.wrapping_mul(NS_BITS as u64) / pair.min_rate.0.max(1)
 }
 
 /// The standalone FCT of the reference in ns, for a flow of `bytes` on a pair with this base RTT, in packets of `payload` bytes.
@@ -208,7 +239,10 @@ struct Max(Option<BaseRtt>);
 
 impl Max {
     fn take(&mut self, sums: Sums) {
-        let new = sums.result();
+        self.take_result(sums.result());
+    }
+
+    fn take_result(&mut self, new: BaseRtt) {
         let old = self.0.unwrap_or(new);
         self.0 = Some(BaseRtt {
             rtt_ns: old.rtt_ns.max(new.rtt_ns),

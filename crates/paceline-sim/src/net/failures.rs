@@ -18,13 +18,15 @@ use std::sync::Arc;
 
 use paceline_proto::cc::CongestionControl;
 use paceline_proto::rng::{below, hash3, mix};
-use paceline_proto::units::Time;
+use paceline_proto::units::{BitsPerSec, Time};
 
 use crate::graph::{Graph, NodeId};
+use crate::ideal::{BaseRtt, base_rtt, base_rtt_by_node};
 use crate::net::Net;
 use crate::net::packet::{Handle, Kind, NONE, Packet};
 use crate::net::switch::special::Special;
 use crate::net::switch::special::trimming::ingress;
+use crate::routing::by_node::NodeRoutes;
 use crate::routing::choice::Choice;
 use crate::routing::spraying::Turn;
 use crate::routing::{Address, Routes, Tuple, ip_of};
@@ -56,6 +58,11 @@ impl Carried {
         Self { from, to, sport, dport, id, choices: 0, turn, switches: 0, path: 0 }
     }
 
+    fn tuple(&self) -> Tuple {
+        let ip = |a: Address| ip_of(a.host, a.nic);
+        Tuple { src_ip: ip(self.from), dst_ip: ip(self.to), sport: self.sport, dport: self.dport }
+    }
+
     /// For the way back from where it is.
     fn reversed(self) -> Self {
         Self { from: self.to, to: self.from, sport: self.dport, dport: self.sport, ..self }
@@ -76,6 +83,8 @@ pub(crate) struct Failures {
     spray: u64,
     /// Routes of the present epoch and of those that packets now on a wire will see.
     routes: BTreeMap<usize, Routes>,
+    /// The reference's in their place, where they differ.
+    by_node: Option<BTreeMap<usize, NodeRoutes>>,
     /// By packet.
     carried: Vec<Carried>,
     /// Path of the last acknowledged packet, by flow slot.
@@ -110,6 +119,7 @@ impl Failures {
             ends,
             spray,
             routes: BTreeMap::new(),
+            by_node: scenario.quirks.routes_by_node.then(BTreeMap::new),
             carried: Vec::new(),
             paths: Vec::new(),
         }))
@@ -195,8 +205,35 @@ impl Failures {
         (at == node).then_some(u32::from(by))
     }
 
+    /// The reference's routes at an instant, where they differ.
+    fn nodes_at(&mut self, at: u64) -> Option<&mut NodeRoutes> {
+        let epoch = self.schedule.epoch(at);
+        let (graph, schedule) = (&self.graph, &self.schedule);
+        let routes = self.by_node.as_mut()?.entry(epoch);
+        Some(routes.or_insert_with(|| NodeRoutes::new(Arc::clone(graph), &schedule.down_in(epoch))))
+    }
+
+    /// The rate of the slowest link of the first path between two hosts at an instant; `None` where there is none.
+    fn slowest(&mut self, [src, dst]: [Address; 2], payload: u32, at: u64) -> Option<BitsPerSec> {
+        if let Some(routes) = self.nodes_at(at) {
+            return base_rtt_by_node(routes, [src.host, dst.host], payload).map(|pair| pair.min_rate);
+        }
+        let epoch = self.schedule.epoch(at);
+        base_rtt(self.routes_in(epoch), src, dst, payload).ok().map(|pair| pair.min_rate)
+    }
+
+    fn routes_in(&mut self, epoch: usize) -> &mut Routes {
+        let (graph, routing, schedule) = (&self.graph, self.routing, &self.schedule);
+        let routes = self.routes.entry(epoch);
+        routes.or_insert_with(|| Routes::without(Arc::clone(graph), routing, schedule.down_in(epoch)))
+    }
+
     /// The port of a switch that its tables give a packet at an instant.
     fn next_port(&mut self, node: NodeId, h: Handle, packet: &Packet, at: u64) -> Option<u32> {
+        let carried = self.carried[h as usize];
+        if let Some(routes) = self.nodes_at(at) {
+            return routes.choose(node, carried.to.host, &carried.tuple()).map(u32::from);
+        }
         let carried = &mut self.carried[h as usize];
         let to = &self.graph.ports_of(carried.to.host)[usize::from(carried.to.nic)];
         if to.peer == node {
@@ -204,8 +241,7 @@ impl Failures {
         }
         let epoch = self.schedule.epoch(at);
         let target = to.peer;
-        let known = self.routes.entry(epoch);
-        known.or_insert_with(|| Routes::without(Arc::clone(&self.graph), self.routing, self.schedule.down_in(epoch)));
+        self.routes_in(epoch);
         if self.symmetric && packet.kind.is_back() {
             let answer = self.carried[h as usize];
             if let Some(port) = self.backwards(node, &answer, epoch) {
@@ -231,9 +267,7 @@ impl Failures {
 
 /// The hop that a switch chooses by hash for a packet among `n`.
 fn pick(choice: &Choice, graph: &Graph, node: NodeId, packet: &Carried, n: u32) -> u32 {
-    let ip = |a: Address| ip_of(a.host, a.nic);
-    let (sport, dport) = (packet.sport, packet.dport);
-    let tuple = Tuple { src_ip: ip(packet.from), dst_ip: ip(packet.to), sport, dport };
+    let tuple = packet.tuple();
     choice.pick(node, graph.tiers[node as usize], [packet.from, packet.to], &tuple, n)
 }
 
@@ -288,6 +322,35 @@ impl Net {
         }
     }
 
+    /// The port by which a host sends the packets of a flow to the other end, by the reference's routes at an instant; `None` where
+    /// these are those of a host with one NIC, or there is no way. `back`: its receiver answers.
+    pub(crate) fn reference_port(&mut self, slot: u32, back: bool, now: u64) -> Option<u32> {
+        let info = &self.infos[slot as usize];
+        let spec = &info.spec;
+        let (src_ip, dst_ip) = (ip_of(spec.src, 0), ip_of(spec.dst, 0));
+        let there = Tuple { src_ip, dst_ip, sport: info.sport, dport: spec.dport };
+        let (at, to, tuple) = if back { (spec.dst, spec.src, there.reversed()) } else { (spec.src, spec.dst, there) };
+        let routes = match &mut self.failures {
+            Some(failures) => failures.nodes_at(now)?,
+            None => self.by_node.as_deref_mut()?,
+        };
+        routes.choose(at, to, &tuple).map(|port| self.graph.port_index(at, port) as u32)
+    }
+
+    /// After a link has failed the reference counts a flow's standalone time at the rate of the new path, with the old base RTT.
+    pub(crate) fn renew_standalone(&mut self, slot: u32, now: u64) {
+        let (spec, id) = (self.infos[slot as usize].spec, self.infos[slot as usize].id);
+        let ((src, dst), payload) = (self.ends(&spec, id), self.scenario.framing.payload);
+        let Some(rate) = self.failures.as_mut().and_then(|f| f.slowest([src, dst], payload, now)) else { return };
+        let pair = match &mut self.by_node {
+            Some(routes) => base_rtt_by_node(routes, [src.host, dst.host], payload),
+            None => base_rtt(&mut self.routes, src, dst, payload).ok(),
+        };
+        if let Some(pair) = pair {
+            self.infos[slot as usize].ideal_hpcc = self.standalone(&BaseRtt { min_rate: rate, ..pair }, spec.bytes);
+        }
+    }
+
     /// A slot got a new flow.
     pub(crate) fn forget_path(&mut self, slot: u32) {
         if let Some(path) = self.failures.as_mut().and_then(|f| f.paths.get_mut(slot as usize)) {
@@ -305,6 +368,7 @@ impl Net {
         // No packet arrives in a past epoch any more.
         let epoch = failures.schedule.epoch(now);
         failures.routes.retain(|e, _| *e >= epoch);
+        failures.by_node.iter_mut().for_each(|routes| routes.retain(|e, _| *e >= epoch));
         let ports: Vec<u32> = failures.schedule.failing(now).flat_map(|link| failures.ends[link as usize]).collect();
         for &port in &ports {
             self.end_pauses(port, now);

@@ -152,7 +152,7 @@ impl Flow {
 impl Net {
     /// The NICs flow `id` uses: hosts with several spread their flows over those that reach the other end.
     pub(crate) fn addresses(&self, src: NodeId, dst: NodeId, id: u64) -> (Address, Address) {
-        if self.graph.ports_of(src).len() == 1 && self.graph.ports_of(dst).len() == 1 {
+        if self.graph.ports_of(src).len() == 1 && self.graph.ports_of(dst).len() == 1 || self.by_node.is_some() {
             return (Address { host: src, nic: 0 }, Address { host: dst, nic: 0 });
         }
         let draw = |host: NodeId, end| paceline_proto::rng::hash3(u64::from(host), id, end);
@@ -201,11 +201,14 @@ impl Net {
             Tuple { src_ip: ip_of(src.host, src.nic), dst_ip: ip_of(dst.host, dst.nic), sport, dport: spec.dport };
         let mut forth = std::mem::take(&mut self.path);
         let mut reverse = Vec::with_capacity(forth.len());
+        let named = |e: InputError| e.field(format!("flow {id}"));
         if let Some(Pinned { paths: [to, back], .. }) = &self.pinned {
             forth.clone_from(to);
             reverse.clone_from(back);
+        } else if let Some(routes) = &mut self.by_node {
+            routes.path([src.host, dst.host], &there, &mut forth).map_err(named)?;
+            routes.path([dst.host, src.host], &there.reversed(), &mut reverse).map_err(named)?;
         } else {
-            let named = |e: InputError| e.field(format!("flow {id}"));
             self.routes.flow_path(src, dst, &there, &mut forth).map_err(named)?;
             if self.scenario.schemes[usize::from(spec.scheme)].transport.is_symmetric() {
                 graph.mirror(src.host, &forth, &mut reverse);
@@ -214,12 +217,15 @@ impl Net {
             }
         }
 
-        let nic = graph.port_index(spec.src, src.nic) as u32;
+        let nic = graph.port_index(spec.src, forth[0]) as u32;
         let line_rate = graph.ports[nic as usize].rate.0;
         let framing = self.scenario.framing;
-        let pair = match &self.pinned {
-            Some(pinned) => pinned.pair,
-            None => ideal::base_rtt(&mut self.routes, src, dst, framing.payload)?,
+        let pair = match (&self.pinned, &mut self.by_node) {
+            (Some(pinned), _) => pinned.pair,
+            (None, Some(routes)) => {
+                ideal::base_rtt_by_node(routes, [src.host, dst.host], framing.payload).unwrap_or_default()
+            }
+            (None, None) => ideal::base_rtt(&mut self.routes, src, dst, framing.payload)?,
         };
         let base = if self.scenario.host.own_base_rtt { pair } else { self.network };
         let (rtt, bdp) = match self.scenario.host.base_rtt {
@@ -248,7 +254,7 @@ impl Net {
             retransmitted: 0,
             ideal_sender: line.sender.0,
             ideal_receiver: line.receiver.0,
-            ideal_hpcc: ideal::hpcc_standalone(&pair, spec.bytes, framing.payload) * 1000,
+            ideal_hpcc: self.standalone(&pair, spec.bytes),
             datagrams: Datagrams::default(),
         };
         let (full_size, short_size) = (size(framing.payload), size(last_payload));
@@ -326,6 +332,14 @@ impl Net {
         }
         self.path = forth;
         Ok(slot)
+    }
+
+    /// The standalone FCT of the HPCC reference simulator for a flow of a pair, ps.
+    pub(crate) fn standalone(&self, pair: &ideal::BaseRtt, bytes: u64) -> u64 {
+        let payload = self.scenario.framing.payload;
+        let wraps = self.scenario.quirks.clock_1ns;
+        let ns = if wraps { ideal::reference_standalone } else { ideal::hpcc_standalone }(pair, bytes, payload);
+        ns.saturating_mul(1000)
     }
 
     /// A slot for a flow: a used one, oldest first, else a new one.

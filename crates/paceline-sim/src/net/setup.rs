@@ -28,6 +28,7 @@ use crate::net::switch::pint::Pint;
 use crate::net::switch::special::Special;
 use crate::record::{Counters, PortCounts, Traffic};
 use crate::routing::Routes;
+use crate::routing::by_node::NodeRoutes;
 use crate::scenario::{self, BufferModel, PathChoice, QueueRecords, Scenario, Window};
 use crate::series::Series;
 
@@ -115,7 +116,14 @@ impl Net {
         }
         crate::routing::choice::check(&graph, scenario.routing)?;
         let mut routes = Routes::new(Arc::clone(&graph), scenario.routing);
-        let network = whole.map_or_else(|| ideal::max_base_rtt(&mut routes, scenario.framing.payload), |w| w.network);
+        let by_node = scenario.quirks.routes_by_node;
+        let mut by_node = by_node.then(|| Box::new(NodeRoutes::new(Arc::clone(&graph), &vec![false; graph.links()])));
+        let payload = scenario.framing.payload;
+        let network = match (whole, &mut by_node) {
+            (Some(whole), _) => whole.network,
+            (None, Some(by_node)) => ideal::max_base_rtt_by_node(by_node, payload),
+            (None, None) => ideal::max_base_rtt(&mut routes, payload),
+        };
         let host_rate = whole.map_or_else(|| graph.first_host_rate(), |w| w.host_rate);
         let buffers = Buffers::new(&graph, &scenario.switch, host_rate, max_frame, f.pfc_frame);
         if let Some(pfc) = &scenario.switch.pfc {
@@ -185,6 +193,7 @@ impl Net {
             free_flows: std::collections::VecDeque::new(),
             contexts: Vec::new(),
             routes,
+            by_node,
             network,
             levels: Levels::default(),
             series: Series { next: u64::MAX, ..Series::default() },

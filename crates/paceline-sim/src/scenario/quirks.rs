@@ -27,6 +27,10 @@ pub struct Quirks {
     /// Packets a failed link takes out of a switch's queue keep their place in its accounts, and senders do not notice a
     /// new path.
     pub link_down: bool,
+    /// Routes lead from node to node: hosts have one address and nodes one link between them, whatever there is. Part of `nic_round_robin` in
+    /// `paceline hpcc`, where that makes a difference.
+    #[serde(skip)]
+    pub routes_by_node: bool,
 }
 
 /// A quirk: its name and its place in [`Quirks`].
@@ -44,6 +48,7 @@ impl Quirks {
         unpadded_data: true,
         line_rate_pacing: false,
         link_down: true,
+        routes_by_node: false,
     };
 
     /// Those of [`Self::REFERENCE`] by name.

@@ -190,6 +190,7 @@ impl Quirks {
             unpadded_data,
             line_rate_pacing,
             link_down,
+            routes_by_node: false,
         }
     }
 }

@@ -235,7 +235,7 @@ fn likely_mistakes_are_warnings() {
     assert_eq!((c.cc_mode, c.given_at("CC_MODE")), (CcMode::Dctcp, Some(59)));
     assert_eq!(twice, ["c.txt:59: CC_MODE is given again; this replaces line 15"]);
     assert!(warnings(&with("RP_TIMER", "RP_TIMER 1.5")).contains("counts as 1 us"));
-    assert!(warnings(&with("QLEN_MON_END", "QLEN_MON_END 5")).contains("no queue is sampled"));
+    assert!(warnings(&with("QLEN_MON_END", "QLEN_MON_END 5")).contains("queues are sampled once"));
     assert!(warnings(&with("PMAX_MAP", "PMAX_MAP 1 100000000000 0.2")).contains("different rates"));
     let map = "KMAX_MAP 3 100000000000 1600 100000000000 1700 400000000000 6400";
     assert!(warnings(&with("KMAX_MAP", map)).contains("twice"));

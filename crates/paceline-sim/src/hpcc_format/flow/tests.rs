@@ -44,8 +44,12 @@ fn the_header_s_count_rules_and_is_reported() {
     assert_eq!(warnings, [warning]);
     let (flows, warnings) = read(&format!("2\n{}\nFirst line: # of flows\n", row.repeat(2)));
     assert_eq!((flows.len(), warnings), (2, vec!["f.txt:5: text after the last flow is not read".to_string()]));
+    let flow = flows[0];
     let (flows, warnings) = read(&format!("9\n{row}"));
-    assert_eq!((flows.len(), warnings), (1, vec!["f.txt:1: the header says 9 flows, the file has 1".to_string()]));
+    let warning =
+        "f.txt:1: the header says 9 flows, the file has 1; as in the reference the last one starts 8 times more";
+    assert_eq!((flows, warnings), (vec![flow; 9], vec![warning.to_string()]));
+    assert!(read_flows(&format!("200000\n{row}"), "f.txt", &KINDS).unwrap_err().to_string().contains("200000"));
     assert_eq!(read("0\n"), (vec![], vec![]));
 }
 

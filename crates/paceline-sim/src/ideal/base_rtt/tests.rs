@@ -123,3 +123,12 @@ proptest! {
         prop_assert_eq!(max_base_rtt(&mut routes, 1000), expected);
     }
 }
+
+/// By hand: 4 GB are 4,192,000,000 bytes on the wire, whose time at 8e9 per byte has 64 bits and more; of 4.2 GB 32 bits are left.
+#[test]
+fn standalone_times_of_large_flows_wrap_around_in_the_reference() {
+    let pair = BaseRtt { rtt_ns: 4160, bdp: 52_000, min_rate: BitsPerSec(100_000_000_000), links: 2 };
+    let of = |bytes| reference_standalone(&pair, bytes, 1000);
+    assert_eq!([of(100_000), of(4_000_000_000), of(4_200_000_000)], [12_544, 150_896_719, 8_534_776]);
+    assert_eq!(hpcc_standalone(&pair, 4_000_000_000, 1000), 335_364_160);
+}

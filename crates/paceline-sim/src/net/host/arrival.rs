@@ -1,6 +1,6 @@
 //! What a host does with what arrives over RDMA: data at the receiver, ACKs and NACKs at the sender.
 
-use paceline_proto::cc::{Ack, CongestionControl, FlowContext, Loss};
+use paceline_proto::cc::{Ack, CongestionControl, Controller, FlowContext, Loss};
 use paceline_proto::telemetry::MAX_HOPS;
 use paceline_proto::transport::rdma::{Acked, Receiver, Reply};
 use paceline_proto::units::Time;
@@ -208,16 +208,31 @@ impl Net {
             // Duplicates that are still to come find no receiver and begin a new one.
             self.receiving[number as usize & SLOT_MASK as usize].rx = Receiver::default();
         }
+        let batch = self.reference_batch(slot, seq);
         let flow = &mut self.flows[slot as usize];
         let ctx = &self.contexts[usize::from(flow.context)];
         let before = flow.cc.own_rate(ctx);
         flow.react(ctx, &mut self.arena, h, counts, now, self.clock);
+        if let (Some(packets), Controller::Dctcp(dctcp)) = (batch, &mut flow.cc) {
+            dctcp.set_batch(packets);
+        }
         if sets_rate && !ctx.paced {
             // Paced at line rate (`RATE_BOUND 0`) or not, the next packet moves by what the rates set differ in.
             let gap = |rate| self.clock.serialisation_ps(flow.last_size, rate);
             flow.next_avail = (flow.next_avail + gap(flow.cc.own_rate(ctx))).saturating_sub(gap(before));
         }
         Some(ReferenceAnswered { slot, finished, sets_rate })
+    }
+
+    /// The length of the batch that an ACK opens with DCTCP, as the reference counts it: by bytes, and around 2^64 where the ACK
+    /// passes over packets that are to be sent again.
+    fn reference_batch(&self, slot: u32, ack: u32) -> Option<u32> {
+        let flow = &self.flows[slot as usize];
+        let Controller::Dctcp(dctcp) = &flow.cc else { return None };
+        let first = dctcp.opens_batch(ack)?;
+        let bytes = |packets| self.bytes_below(slot as usize, packets);
+        let length = bytes(flow.tx.snd_nxt).wrapping_sub(if first { 0 } else { bytes(ack) });
+        Some((length / self.payload + 1) as u32)
     }
 
     /// Bytes of a flow's first packets.
