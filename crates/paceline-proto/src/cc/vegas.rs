@@ -2,8 +2,8 @@
 //!
 //! Once per round trip one segment is timed. When it is acknowledged, `diff = expected - actual` in segments: the window, less
 //! what was sent since that segment, itself included, scaled by `base RTT / RTT`. That many segments of the flow stand in queues,
-//! or wait at the receiver for a delayed ACK. The window is that of the moment, in the paper (section 4.2, "the size of the current
-//! congestion window") as in FreeBSD, whose `marked_snd_cwnd` is noted when the ACK of the marked segment arrives.
+//! or wait at the receiver for a delayed ACK. The window is that of the moment, in the paper (the current one) as in FreeBSD,
+//! whose `marked_snd_cwnd` is noted when the ACK of the marked segment arrives, not when that left.
 //!
 //! *Two variants of slow start:* with `gamma` it ends when diff exceeds that, and doubles every round trip, as in Linux and ns-3
 //! (the paper, section 4.3, lets it double every other one); without, FreeBSD's of 2010 (`cc_vegas` over `h_ertt`): growth is
