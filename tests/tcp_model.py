@@ -40,6 +40,11 @@ class Rules:
     ecn: bool = False
     receive_buffer: int = 4 << 20
     tries: int = 15
+    alpha: int = 2
+    beta: int = 4
+    gamma: int | None = 1
+    ticks: bool = False
+    """Vegas: its thresholds, and whether it rounds as FreeBSD does."""
 
 
 @dataclass(eq=False)
@@ -292,6 +297,7 @@ class Client(End):
         self.timer = Timer(self.net, self.timeout)
         self.tried = 0
         self.timed: tuple[int, int] | None = None
+        self.rounds = Marks() if self.rules.gamma is None else OneAtATime()
         self.board = Scoreboard()
         self.prr_delivered = self.prr_out = self.prr_flight = self.allowance = 0
 
@@ -373,6 +379,7 @@ class Client(End):
         again = seq < self.top
         self.flow.retransmitted += again
         self.timed = None if again else self.timed or (seq + length, self.tick)
+        self.rounds.sent(seq, length, again, self.tick)
         self.top = max(self.top, seq + length)
         self.nxt = max(self.nxt, seq + length)
         self.prr_out, self.allowance = self.prr_out + length, self.allowance - length
@@ -436,6 +443,8 @@ class Client(End):
     def advance(self, packet: Packet, used: bool, delivered: int, lost: int) -> None:
         acked = packet.ack - self.una
         self.measure(packet)
+        echo = packet.echo if self.rules.timestamps else None
+        over = self.rounds.acknowledged(self.una, packet.ack, echo, self.tick)
         self.una, self.tried = packet.ack, 0
         self.nxt = max(self.nxt, self.una)
         self.board.again = max(self.board.again, self.una)
@@ -452,10 +461,12 @@ class Client(End):
                 self.inflation = max(self.inflation, -self.control.cwnd)
                 restart = not self.partial
                 self.partial = True
-        elif used and not packet.ece:
-            self.control.on_ack(acked)
         else:
-            self.control.unused()
+            self.control.hear(over, used, packet.ece)
+            if used and not packet.ece:
+                self.control.on_ack(acked)
+            else:
+                self.control.unused()
         if self.una == self.flow.size:
             self.end()
             return
@@ -522,6 +533,95 @@ class Client(End):
         self.flow.retransmitted -= sum(packet.again for packet in gone)
 
 
+@dataclass(frozen=True)
+class Round:
+    """A round trip that is over: bytes sent in it; its length and the shortest so far, ticks."""
+
+    sent: int
+    ticks: int
+    lowest: int
+
+
+class OneAtATime:
+    """Vegas as published: a new segment is timed if none is, and not over a retransmission."""
+
+    def __init__(self) -> None:
+        self.segments: list[tuple[int, int]] = []  # end and tick of the one that is timed, then of those after it
+        self.bytes = 0
+        self.lowest: int | None = None
+
+    def sent(self, seq: int, length: int, again: bool, tick: int) -> None:
+        if again:
+            self.segments, self.bytes = [], 0
+        else:
+            self.segments.append((seq + length, tick))
+            self.bytes += length
+
+    def acknowledged(self, una: int, ack: int, echo: int | None, tick: int) -> Round | None:
+        if not self.segments or ack < self.segments[0][0]:
+            return None
+        covered = [tick - sent for end, sent in self.segments[:2] if end <= ack]
+        over = Round(self.bytes, covered[0], covered[-1])
+        self.segments, self.bytes = [], 0
+        return over
+
+
+@dataclass(eq=False)
+class Sending:
+    seq: int
+    length: int
+    tick: int
+
+
+class Marks:
+    """Vegas as in FreeBSD: any segment is marked if none is, and what it was overtaken by takes its mark."""
+
+    def __init__(self) -> None:
+        self.sendings: deque[Sending] = deque()
+        self.marked: Sending | None = None
+        self.bytes = self.delays = 0
+        self.lowest: int | None = None
+
+    def sent(self, seq: int, length: int, again: bool, tick: int) -> None:
+        self.sendings.append(Sending(seq, length, tick))
+        self.bytes += length
+        if self.marked is None:
+            self.marked, self.bytes = self.sendings[-1], length
+
+    def acknowledged(self, una: int, ack: int, echo: int | None, tick: int) -> Round | None:
+        passed: list[Sending] = []
+        last = None
+        while self.sendings and last is None:
+            first = self.sendings[0]
+            if ack <= first.seq + first.length:
+                self.guess(ack - una, first.length)
+                several = ack - una > min(MSS, first.length)
+                if echo is not None and not self.delays and echo < first.tick:
+                    break
+                if echo is None or echo <= first.tick:
+                    if ack <= first.seq:
+                        break
+                    last = first
+                    if several or not self.delays:
+                        self.lowest = min(self.lowest or tick, tick - first.tick)
+            if last is None and (passed or first is self.marked):
+                passed.append(first)
+            self.sendings.popleft()
+        timed = passed[-1] if passed else last if last is self.marked else None
+        if timed is None:
+            return None
+        self.marked = None
+        sent = self.bytes - sum(sending.length for sending in passed[:-1])
+        return None if self.lowest is None else Round(sent, tick - timed.tick, self.lowest)
+
+    def guess(self, acked: int, length: int) -> None:
+        """How surely ACKs are delayed, in steps up to five."""
+        if acked > min(MSS, length):
+            self.delays = min(self.delays + 1, 5)
+        elif acked in (MSS, length):
+            self.delays = max(self.delays - 1, 0)
+
+
 class NewReno:
     """RFC 5681, RFC 3465. A window in whole bytes."""
 
@@ -539,6 +639,9 @@ class NewReno:
 
     def unused(self) -> None:
         """An ACK with which the window must not grow."""
+
+    def hear(self, over: Round | None, used: bool, marked: bool) -> None:
+        """An ACK, before its growth, and the round trip it ends."""
 
     def on_ack(self, acked: int) -> None:
         if self.cwnd < self.ssthresh:
@@ -624,7 +727,74 @@ class Cubic(NewReno):
         self.epoch, self.from_here = None, True
 
 
-CONTROL = {"new_reno": NewReno, "cubic": Cubic}
+class Vegas(NewReno):
+    """Brakmo and Peterson, JSAC 1995, section 4; what that leaves open, and FreeBSD's, as in docs/transports.md."""
+
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
+        self.rules = client.rules
+        self.base: int | None = None
+        self.grows = True
+
+    def is_used(self, flight: int) -> bool:
+        return super().is_used(flight) and self.cwnd <= self.rules.receive_buffer
+
+    def hear(self, over: Round | None, used: bool, marked: bool) -> None:
+        if over is None:
+            return
+        self.base = min(self.base or over.lowest, over.lowest)
+        held = over.sent * self.base // max(over.ticks, 1)
+        diff, few = self.cwnd - held, self.cwnd - held <= self.rules.alpha * MSS
+        if self.rules.ticks:
+            base = self.base + 1
+            diff = int((self.cwnd // base - over.sent // (over.ticks + 1)) * base / MSS) * MSS
+            few = diff < self.rules.alpha * MSS
+        if self.rules.gamma is None:
+            self.freebsd(few, diff > self.rules.beta * MSS, marked)
+        elif used and not marked:
+            if self.cwnd < self.ssthresh:
+                if diff > self.rules.gamma * MSS:
+                    self.cwnd = max(min(self.cwnd, held + MSS), 2 * MSS)
+                    self.ssthresh = self.cwnd
+            elif diff > self.rules.beta * MSS:
+                self.down()
+            elif few:
+                self.cwnd += MSS
+
+    def freebsd(self, few: bool, many: bool, marked: bool) -> None:
+        if few and self.cwnd < self.ssthresh:
+            self.grows = not self.grows
+        elif few:
+            self.grows = False
+            self.cwnd += MSS
+        elif many:
+            self.grows = False
+            if not marked:
+                self.down()
+
+    def down(self) -> None:
+        self.cwnd = max(self.cwnd - MSS, 2 * MSS)
+        self.ssthresh = min(self.ssthresh, self.cwnd)
+
+    def on_ack(self, acked: int) -> None:
+        if self.grows:
+            super().on_ack(acked)
+
+    def avoid(self, acked: int) -> None:
+        if self.rules.gamma is None:
+            super().avoid(acked)
+
+    def reduce(self, flight: int, least: int = 2 * MSS) -> None:
+        super().reduce(flight, least)
+        self.grows = self.rules.gamma is not None
+
+    def on_timeout(self, flight: int, first: bool) -> None:
+        grows = self.grows
+        super().on_timeout(flight, first)
+        self.grows = grows
+
+
+CONTROL = {"new_reno": NewReno, "cubic": Cubic, "vegas": Vegas}
 
 
 class Flow:

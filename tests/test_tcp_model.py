@@ -50,6 +50,12 @@ def draw(seed: int, cc: str):
         receive_buffer=rng.choice([20_000, 4_000_000, 4_000_000]),
         tries=rng.choice([3, 15]),
     )
+    if cc == "vegas":
+        alpha = rng.randint(0, 3)
+        gamma = rng.choice([None, None, 0, 1, 3])
+        rules = dataclasses.replace(
+            rules, alpha=alpha, beta=alpha + rng.randint(0, 3), gamma=gamma, ticks=rng.random() < 0.4
+        )
     return hosts, switches, links, flows, rules, cc
 
 
@@ -59,9 +65,16 @@ def scenario(hosts, switches, links, flows, rules, cc):
     tcp = {"receive_buffer_max": f"{rules.receive_buffer}B"}
     for name, value in dataclasses.asdict(rules).items():
         unit = "B" if name == "receive_buffer" else "ps" if name.startswith("rto_") or name == "ack_delay" else None
-        if name not in ("buffer", "k"):
+        if name not in ("buffer", "k", "alpha", "beta", "gamma", "ticks"):
             tcp[name] = f"{value}{unit}" if unit else value
     k = f"{rules.k}B"
+    vegas = pl.Vegas(
+        alpha=rules.alpha,
+        beta=rules.beta,
+        gamma="off" if rules.gamma is None else rules.gamma,
+        arithmetic="ticks" if rules.ticks else "exact",
+        halving="flight",
+    )
     marks = [pl.EcnAtRate(rate=f"{rate}bps", k_min=k, k_max=k) for rate in sorted({link[2] for link in links})]
     return pl.Scenario(
         name="model",
@@ -81,7 +94,7 @@ def scenario(hosts, switches, links, flows, rules, cc):
             ecn=pl.Ecn(enabled=rules.ecn, by_rate=marks),
         ),
         host=pl.Host(tcp=pl.Tcp(**tcp)),
-        schemes={"tcp": {"new_reno": pl.NewReno, "cubic": pl.Cubic}[cc]()},
+        schemes={"tcp": {"new_reno": pl.NewReno(), "cubic": pl.Cubic(), "vegas": vegas}[cc]},
         workloads=[
             pl.Flows(
                 scheme="tcp",
@@ -94,7 +107,7 @@ def scenario(hosts, switches, links, flows, rules, cc):
     )
 
 
-@pytest.mark.parametrize("cc", ["new_reno", "cubic"])
+@pytest.mark.parametrize("cc", ["new_reno", "cubic", "vegas"])
 def test_every_connection_ends_at_the_picosecond_of_the_model(tmp_path, cc):
     """Losses, timeouts, marks, delayed ACKs and windows: an error in one of them moves some flow's end."""
     seen = dict.fromkeys(("drops_buffer", "timeouts", "fast_retransmits", "marks", "ecn_reductions"), 0)

@@ -128,6 +128,12 @@ impl Params {
     pub fn uses_int(&self) -> bool {
         self.profile().telemetry == Telemetry::Int
     }
+
+    /// TCP: whether round trips are timed as FreeBSD does for its Vegas, segments that are sent again among them.
+    #[inline]
+    pub fn marks_segments(&self) -> bool {
+        matches!(self, Params::Vegas(p) if p.gamma.is_none())
+    }
 }
 
 /// An acknowledgement (positive or negative) as a controller sees it.
@@ -169,16 +175,17 @@ pub struct StreamStart {
     pub ssthresh: Option<u64>,
 }
 
-/// What timing one segment has told. Timestamps tell less: theirs is the round-trip time of the first of several segments that
-/// one ACK covers (RFC 7323, section 4.3), which may have left long before the others.
+/// What timing one segment has told, as FreeBSD times them if [`Params::marks_segments`]. Timestamps tell less: theirs is the
+/// round-trip time of the first of several segments that one ACK covers (RFC 7323, section 4.3), which may have left long before the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timing {
-    /// First position of the segment.
-    pub start: u64,
+    /// Bytes sent since it left, itself included.
+    pub sent: u64,
     /// Its round-trip time, in whole ticks.
     pub rtt: Duration,
-    /// That of the one after it if the same ACK covers it, else `rtt`: without what the first one waited for the second.
-    pub last: Duration,
+    /// That of the one after it if the same ACK covers it, else `rtt`: without what the first one waited for the second. As FreeBSD times: the
+    /// lowest so far.
+    pub lowest: Duration,
     /// Tick of the stack's clock.
     pub tick: Duration,
 }
@@ -192,8 +199,6 @@ pub struct StreamAck {
     pub bytes: u64,
     /// Everything below this position has arrived.
     pub una: u64,
-    /// Everything below this position has been sent.
-    pub nxt: u64,
     /// Once per round trip, when the ACK covers the segment that was timed.
     pub timed: Option<Timing>,
     /// A round-trip time measured with this ACK.

@@ -2,7 +2,8 @@
 //!
 //! Once per round trip one segment is timed. When it is acknowledged, `diff = expected - actual` in segments: the window, less
 //! what was sent since that segment, itself included, scaled by `base RTT / RTT`. That many segments of the flow stand in queues,
-//! or wait at the receiver for a delayed ACK.
+//! or wait at the receiver for a delayed ACK. The window is that of the moment, in the paper (the current one) as in FreeBSD,
+//! whose `marked_snd_cwnd` is noted when the ACK of the marked segment arrives, not when that left.
 //!
 //! *Two variants of slow start:* with `gamma` it ends when diff exceeds that, and doubles every round trip, as in Linux and ns-3
 //! (the paper, section 4.3, lets it double every other one); without, FreeBSD's of 2010 (`cc_vegas` over `h_ertt`): growth is
@@ -15,9 +16,12 @@
 //! *Deviations:* the paper's earlier retransmission after the first or second duplicate ACK is not modelled, nor is it in the common
 //! kernels. Losses and marks as in `NewReno`.
 //!
-//! *From FreeBSD's code:* its base RTT is the lowest of all ACKs that no delayed ACK falsifies, here that of timed segments; ACKs in
-//! fast recovery end no round trip. As there, whole segments can hold a window where it began: with ACKs for two segments each
-//! one of three waits for the next, which is a diff of 1, neither below alpha = 1 nor above beta.
+//! *Timing:* with `gamma` a new segment is timed as for RFC 6298 without timestamps, none that is sent again, and the base RTT is the lowest
+//! of those. Without, it is done as in FreeBSD ([`super::Params::marks_segments`]), segments sent again included. *Deviation:*
+//! FreeBSD also lets ACKs in fast recovery switch its growth or add to the inflated window; here these change nothing.
+//!
+//! As in FreeBSD, whole segments can hold a window where it began: with ACKs for two segments each one of three waits for the next,
+//! which is a diff of 1, neither below alpha = 1 nor above beta.
 
 use super::new_reno::{Halving, halved};
 use super::window::{Window, clamped};
@@ -55,7 +59,7 @@ impl Default for Params {
 #[derive(Clone, Debug)]
 pub struct Vegas {
     window: Window,
-    /// Lowest round-trip time of a timed segment, ps.
+    /// Lowest round-trip time, ps.
     base_rtt: Duration,
     /// FreeBSD: growth as `NewReno`'s in this round trip.
     grows: bool,
@@ -71,12 +75,11 @@ impl Vegas {
         Self { window: Window::new(ctx, freebsd), base_rtt: Duration(u64::MAX), grows: true }
     }
 
-    /// The timed segment is acknowledged; `sent` bytes were sent from its first one on.
+    /// The timed segment is acknowledged.
     fn end_round(&mut self, ctx: &FlowContext, p: &Params, ack: &StreamAck, timing: Timing) {
-        let sent = ack.nxt.saturating_sub(timing.start);
-        let actual = u128::from(sent) * u128::from(self.base_rtt.0) / u128::from(timing.rtt.0.max(1));
+        let actual = u128::from(timing.sent) * u128::from(self.base_rtt.0) / u128::from(timing.rtt.0.max(1));
         let queued = if p.coarse {
-            self.whole_segments(ctx, sent, timing) * i128::from(ctx.mtu)
+            self.whole_segments(ctx, timing) * i128::from(ctx.mtu)
         } else {
             i128::from(self.window.cwnd) - actual as i128
         };
@@ -122,10 +125,10 @@ impl Vegas {
     }
 
     /// diff as FreeBSD computes it.
-    fn whole_segments(&self, ctx: &FlowContext, sent: u64, timing: Timing) -> i128 {
+    fn whole_segments(&self, ctx: &FlowContext, timing: Timing) -> i128 {
         let ticks = |d: Duration| i128::from(d.0 / timing.tick.0.max(1)) + 1;
         let base = ticks(self.base_rtt);
-        let (expected, actual) = (i128::from(self.window.cwnd) / base, i128::from(sent) / ticks(timing.rtt));
+        let (expected, actual) = (i128::from(self.window.cwnd) / base, i128::from(timing.sent) / ticks(timing.rtt));
         (expected - actual) * base / i128::from(ctx.mtu.max(1))
     }
 }
@@ -139,7 +142,7 @@ impl CongestionControl for Vegas {
         let super::Params::Vegas(p) = &ctx.params else { return };
         self.window.timed_out = false;
         if let Some(timing) = ack.timed {
-            self.base_rtt = self.base_rtt.min(timing.last);
+            self.base_rtt = self.base_rtt.min(timing.lowest);
             if ack.may_grow || p.gamma.is_none() {
                 self.end_round(ctx, p, ack, timing);
             }

@@ -14,6 +14,7 @@
 //! | `prr` | how much may leave during a recovery | RFC 9937 |
 //! | `receiver`, `delayed_ack` | reassembly, announced window, when an ACK leaves | RFC 9293, RFC 2018, RFC 7323 |
 //! | `rto`, `timers` | round-trip time and timeout | RFC 6298 |
+//! | `marked` | round trips as FreeBSD's Vegas has them timed | FreeBSD |
 //! | `host` | all connections of a host behind one link | |
 //! | `cache` | what a new connection inherits | FreeBSD |
 //!
@@ -27,6 +28,7 @@ mod cache;
 mod connection;
 mod delayed_ack;
 mod host;
+mod marked;
 mod params;
 mod prr;
 mod ranges;

@@ -4,6 +4,7 @@ use crate::cc::{CongestionControl, Loss, StreamAck, Timing};
 use crate::units::{Duration, Time};
 
 use super::connection::{Connection, Context};
+use super::marked::Arrival;
 use super::params::Pacing;
 use super::prr::{Delivery, Prr};
 use super::recovery::Duplicate;
@@ -50,13 +51,14 @@ impl Connection {
         let timed = self.tx.timed.take_if(|t| ack >= t.end).map(|t| {
             let next = t.next.filter(|(end, _)| ack >= *end);
             Timing {
-                start: t.start,
+                sent: self.tx.max - t.start,
                 rtt: cx.measured(t.sent, now),
-                last: cx.measured(next.map_or(t.sent, |(_, sent)| sent), now),
+                lowest: cx.measured(next.map_or(t.sent, |(_, sent)| sent), now),
                 tick: cx.tcp.rto.quantum,
             }
         });
         let rtt = self.round_trip(cx, now, timed, segment);
+        let timed = if cx.cc.params.marks_segments() { self.marked_round(cx, now, ack, segment) } else { timed };
         if let Some(rtt) = rtt {
             self.rto.sample(rtt, &cx.tcp.rto);
         }
@@ -106,8 +108,8 @@ impl Connection {
             self.recovery.answered = answered && ack < self.recovery.reduced_until;
             let marked = if cx.tcp.ecn_moves_recover { answered } else { self.ecn && segment.flags.has(Flags::ECE) };
             let may_grow = !marked && self.cwnd <= self.tx.wnd && self.window_was_used(cx, in_flight);
-            let (una, nxt, srtt) = (self.tx.una, self.tx.max, self.rto.srtt());
-            let ack = StreamAck { now, bytes: acked, una, nxt, timed, rtt, srtt, marked, may_grow, resending };
+            let (una, srtt) = (self.tx.una, self.rto.srtt());
+            let ack = StreamAck { now, bytes: acked, una, timed, rtt, srtt, marked, may_grow, resending };
             self.cc.on_stream_ack(cx.cc, &ack);
             self.apply_limits(cx);
         }
@@ -145,6 +147,16 @@ impl Connection {
             return (ticks < 1 << 31).then(|| Duration(u64::from(ticks).saturating_mul(cx.tcp.rto.quantum.0)));
         }
         timed.map(|t| t.rtt)
+    }
+
+    /// The round trip that FreeBSD's Vegas takes this ACK of new data to end.
+    fn marked_round(&mut self, cx: Context<'_>, now: Time, ack: u64, segment: &Segment) -> Option<Timing> {
+        let echo = segment.timestamps.filter(|t| self.timestamps && t.echo != 0).map(|t| t.echo);
+        let arrival = Arrival { una: self.tx.una, ack, echo, ticks: cx.ticks(now), mss: cx.mss() };
+        let round = self.tx.marked.on_ack(&arrival)?;
+        let tick = cx.tcp.rto.quantum;
+        let span = |ticks: u32| Duration(u64::from(ticks).saturating_mul(tick.0));
+        Some(Timing { sent: round.sent, rtt: span(round.ticks), lowest: span(round.lowest), tick })
     }
 
     /// `delivered`: bytes that it tells have arrived, and had not before.

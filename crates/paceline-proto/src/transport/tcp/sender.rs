@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::units::Time;
 
+use super::marked::Marked;
 use super::params::Params;
 use super::segment::{ISS, Segment};
 
@@ -46,6 +47,8 @@ pub struct Sender {
     pub last_sent: Time,
     /// The one segment being timed.
     pub timed: Option<Timed>,
+    /// What FreeBSD's Vegas has timed; empty for all others.
+    pub marked: Marked,
 }
 
 impl Sender {
@@ -64,6 +67,7 @@ impl Sender {
             buffer: params.send_buffer.initial,
             last_sent: Time(0),
             timed: None,
+            marked: Marked::default(),
         }
     }
 

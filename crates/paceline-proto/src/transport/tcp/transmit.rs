@@ -255,6 +255,9 @@ impl Connection {
         self.timers.clear(Timer::DelayedAck);
 
         self.counters.retransmits += u64::from(again && why != Why::Persist);
+        if cx.cc.params.marks_segments() && payload > 0 {
+            self.tx.marked.on_sent(start, start + payload, cx.ticks(now));
+        }
         if again {
             self.tx.timed = None;
         } else if why == Why::Window {

@@ -34,9 +34,13 @@ fn rounds(ctx: &FlowContext, c: &mut Controller, from: Time, rtt: Duration, roun
                 now,
                 bytes: MSS,
                 una: *una,
-                nxt,
                 // The round's first segment is the one that is timed.
-                timed: (i == 0).then_some(Timing { start: *una - MSS, rtt, last: rtt, tick: Duration::from_us(1) }),
+                timed: (i == 0).then_some(Timing {
+                    sent: nxt - *una + MSS,
+                    rtt,
+                    lowest: rtt,
+                    tick: Duration::from_us(1),
+                }),
                 rtt: Some(rtt),
                 srtt: rtt,
                 marked: false,
@@ -235,7 +239,6 @@ fn freebsd_starts_slowly_up_to_ssthresh_and_with_it() {
             now: Time(S),
             bytes: MSS,
             una: 2 * MSS,
-            nxt: 22 * MSS,
             timed: None,
             rtt: None,
             srtt: Duration(S / 1000),

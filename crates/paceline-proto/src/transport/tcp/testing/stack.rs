@@ -110,6 +110,29 @@ fn vegas_leaves_slow_start_for_good() {
     }
 }
 
+/// FreeBSD's Vegas times segments that are sent again too, so that a window of losses is repaired in slow start, which grows every other
+/// round trip. When only new segments ended round trips, its window stayed at one segment until all 30 had been sent again, each of
+/// which waited 10 ms at the receiver for the next: all was over after 445 ms.
+#[test]
+fn vegas_grows_after_a_timeout_while_it_repeats() {
+    for coarse in [false, true] {
+        let cc = flow_context(1000, Control::Vegas(vegas::Params { coarse, ..vegas::Params::default() }));
+        let mut top = 0;
+        let lost = move |end: usize, _: u64, s: &super::super::Segment| {
+            let first = end == 0 && s.seq > top;
+            top = if first { s.seq } else { top };
+            if first && (1_000_000..1_030_000).contains(&s.seq) { Fate::Lost } else { Fate::Arrives }
+        };
+        let mut pair = Pair::new(Params::freebsd(), cc, Duration::from_us(100), Box::new(lost));
+        pair.rate = Some((BitsPerSec(1_000_000_000), u64::MAX));
+        pair.ends[0].write(1_060_000);
+        pair.run(Time(S));
+        assert!(pair.ends[0].counters.timeouts > 0 && pair.delivered[1] == 1_060_000);
+        let last = pair.log.iter().rfind(|(_, end, s)| *end == 0 && s.len > 0).map(|(at, _, _)| at.0 / MS);
+        assert!(last < Some(130), "coarse {coarse}: {last:?} ms");
+    }
+}
+
 /// Streams are not limited by the 32 bits of a sequence number.
 #[test]
 fn a_stream_passes_four_gibibytes() {
