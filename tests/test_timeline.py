@@ -25,6 +25,19 @@ sizes = "20KB"
 load = { value = 0.9 }
 max_flows = 60
 """
+GRAPH = """
+name = "named"
+[topology]
+kind = "graph"
+hosts = ["alice", "bob", "carol"]
+switches = ["middle"]
+links = [{ a = "alice", b = "middle" }, { a = "bob", b = "middle" }, { a = "carol", b = "middle" }]
+[schemes.hpcc]
+cc = "hpcc"
+[[workloads]]
+kind = "flows"
+rows = [{ src = 0, dst = 2, bytes = "1MB" }, { src = 1, dst = 2, bytes = "1MB" }]
+"""
 QUERIES = """
 name = "asked"
 [topology]
@@ -120,6 +133,15 @@ def test_what_was_sampled_is_a_counter(paceline: Callable[..., Outcome], run: Ca
     peak = float(series["value"][queue].max())
     waiting = [float(e["args"]["value"]) for e in found if e["ph"] == "C" and e["name"].endswith("waiting (B)")]
     assert max(waiting) == peak
+
+
+def test_a_graph_keeps_its_names(paceline: Callable[..., Outcome], run: Callable[..., Path]) -> None:
+    """Who named the nodes looks for these names."""
+    out = run(GRAPH)
+    paceline("timeline", "out")
+    found = events(out / "timeline.json.gz")
+    assert {e["args"]["name"] for e in found if e["name"] == "process_name"} >= {"host 0, alice", "host 1, bob"}
+    assert any(e["name"].endswith(", middle, waiting (B)") for e in found if e["ph"] == "C")
 
 
 def test_of_too_many_flows_the_longest_are_shown(paceline: Callable[..., Outcome], run: Callable[..., Path]) -> None:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from paceline.errors import ResultsError
 from paceline.files import replacing
 from paceline.results import Columns, Results
+from paceline.results.names import node_names
 from paceline.tables import format_size
 
 FILE = "timeline.json.gz"
@@ -101,12 +102,12 @@ def write_timeline(results: Results, file: Path | None = None, *, most_flows: in
             out = _Lines(stack.enter_context(io.TextIOWrapper(raw, encoding="utf-8")))
         out.process(_RUN, f"run {results.name}")
         for host, groups in sorted(lanes.items()):
-            out.process(_HOST_0 + host, f"host {host}")
+            out.process(_HOST_0 + host, _host(results, host))
             thread = 1
             for title, slices_of_host in groups:
                 thread = out.slices(_HOST_0 + host, thread, title, slices_of_host)
         for process, counter, time_ps, value in _samples(results):
-            out.process(process, "switch ports" if process == _PORTS else f"host {process - _HOST_0}")
+            out.process(process, "switch ports" if process == _PORTS else _host(results, process - _HOST_0))
             counters.add((process, counter))
             out.counter(process, counter, time_ps, value)
         out.end()
@@ -161,6 +162,11 @@ class _Lines:
     def end(self) -> None:
         """No more events."""
         self._out.write("\n]}\n")
+
+
+def _host(results: Results, host: int) -> str:
+    name = node_names(results).get(host)
+    return f"host {host}" if name is None else f"host {host}, {name}"
 
 
 def _us(time_ps: int) -> str:
@@ -245,10 +251,13 @@ def _samples(results: Results) -> Iterator[tuple[int, str, int, float]]:
 def _named(
     results: Results, rows: Iterable[tuple[int, str, str, float]], sources: Mapping[int, int]
 ) -> Iterator[tuple[int, str, int, float]]:
+    names = node_names(results)
     for time_ps, kind, of, value in rows:
         what, unit = _COUNTERS.get(kind, (kind, 1))
         if kind == "queue_bytes":
-            process, name = _PORTS, f"{of} {what}"
+            number = of.partition(":")[0]
+            node = names.get(int(number)) if number.isdecimal() else None
+            process, name = _PORTS, f"{of} {what}" if node is None else f"{of}, {node}, {what}"
         elif of:
             source = sources.get(int(of)) if of.isdecimal() else None
             if source is None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from paceline import plot
-from paceline.report.names import node_names
 from paceline.report.page import Page, Section
 from paceline.results import Results
+from paceline.results.names import node_names
 from paceline.tables import format_bytes, format_time
 
 MOST_FLOWS = 8

@@ -8,9 +8,9 @@ import numpy as np
 
 from paceline import analysis, plot
 from paceline.analysis import TierUse
-from paceline.report.names import node_names
 from paceline.report.page import Page, Section
 from paceline.results import Columns, Results
+from paceline.results.names import node_names
 from paceline.tables import Cell, Table, format_bytes, format_rate, format_share, format_time
 from paceline.words import many
 

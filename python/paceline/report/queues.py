@@ -12,9 +12,9 @@ from paceline import analysis, plot
 from paceline.analysis import QueueHistogram
 from paceline.errors import ResultsError
 from paceline.plot.timelines import Series
-from paceline.report.names import node_names
 from paceline.report.page import Page, Section
 from paceline.results import Results
+from paceline.results.names import node_names
 from paceline.tables import QS, Cell, Table, format_bytes, format_time
 
 BUSIEST_PORTS = 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from functools import lru_cache
 
-from paceline.results import Results
+from paceline.results.folder import Results
 
 
 def node_names(run: Results) -> dict[int, str]:
