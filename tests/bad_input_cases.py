@@ -246,7 +246,7 @@ CASES = [
     ),
     toml(
         "strict",
-        GOOD + "[run]\nstrict = true\n[switch]\nbuffer = '1MiB'\n",
+        GOOD.replace("hpcc", "dcqcn") + "[run]\nstrict = true\n[switch]\nbuffer = '1MiB'\n",
         field="run.strict",
         value="true",
         allowed="a scenario without warnings",

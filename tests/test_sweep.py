@@ -357,7 +357,8 @@ def test_nothing_in_a_sweep_is_replaced_in_silence(paceline, tmp_path, arguments
 def test_a_strict_sweep_is_refused_for_the_warnings_of_its_points_only(paceline, tmp_path):
     """Those of the scenario as it stands, whose buffer no run has, ended it."""
     (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
-    arguments = ("sweep", "s.toml", "-q", "--set", "run.strict=true", "--set", "switch={buffer='1MiB'}", "--vary")
+    strict = ("--set", "run.strict=true", "--set", "switch={buffer='1MiB'}", "--set", "schemes.hpcc={cc='dcqcn'}")
+    arguments = ("sweep", "s.toml", "-q", *strict, "--vary")
     assert paceline(*arguments, "switch.buffer=16MB,32MB").code == 0
     outcome = paceline(*arguments, "switch.buffer=1MB,32MB")
     assert outcome.code == 2
@@ -486,12 +487,13 @@ def test_a_sweep_over_what_changes_nothing_says_so(paceline, tmp_path):
 
 def test_a_sweep_tells_warnings_once_and_of_which_runs(paceline, tmp_path):
     (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
-    outcome = paceline("sweep", "s.toml", "--vary", "switch.buffer=2MB,4MB,32MB", "--seeds", "2")
+    sweep = ("sweep", "s.toml", "--seeds", "2", "--set", "schemes.hpcc={cc='dcqcn'}", "--vary")
+    outcome = paceline(*sweep, "switch.buffer=2MB,4MB,32MB")
     warned = [line for line in outcome.out.splitlines() if line.startswith("warning: switch.ecn.k_max")]
     assert [line.rpartition(" (")[2] for line in warned] == ["switch.buffer 2MB)", "switch.buffer 4MB)"]
-    outcome = paceline("sweep", "s.toml", "--vary", "switch.buffer=2MB,3MB,4MB,5MB,32MB", "--seeds", "2")
+    outcome = paceline(*sweep, "switch.buffer=2MB,3MB,4MB,5MB,32MB")
     (line,) = (line for line in outcome.out.splitlines() if line.startswith("warning: switch.ecn.k_max"))
     assert line.endswith(" (the first of 4 such, in 8 of 10 runs)")
-    outcome = paceline("sweep", "s.toml", "--vary", "switch.buffer=2MB", "--seeds", "2")
+    outcome = paceline(*sweep, "switch.buffer=2MB")
     assert outcome.out.count("warning: switch.ecn.k_max") == 1
     assert "(switch.buffer" not in outcome.out

@@ -24,7 +24,9 @@ pub fn lint(scenario: &Resolved) -> Vec<String> {
     let mut warnings = Vec::new();
     let deaf = |cc: &Control| cc.is_message_transport() || cc.is_udp() || cc.is_tcp() && !scenario.host.tcp.ecn;
     if !scenario.schemes.iter().all(|(_, s)| deaf(&s.cc)) {
-        ecn(scenario, &mut warnings);
+        let hears = |cc: &Control| if cc.is_tcp() { !deaf(cc) } else { cc.params().profile().needs_marks };
+        let heard = scenario.schemes.iter().any(|(_, s)| hears(&s.cc));
+        ecn(scenario, heard, &mut warnings);
     }
     pfc(scenario, &mut warnings);
     schemes(scenario, &mut warnings);
@@ -44,7 +46,8 @@ fn rates(scenario: &Resolved) -> Vec<BitsPerSec> {
     rates
 }
 
-fn ecn(scenario: &Resolved, out: &mut Vec<String>) {
+/// `heard`: some scheme reacts to marks. Where none does they may come when they want.
+fn ecn(scenario: &Resolved, heard: bool, out: &mut Vec<String>) {
     let ecn = &scenario.switch.ecn;
     if !ecn.enabled {
         if !ecn.by_rate.is_empty() {
@@ -52,7 +55,8 @@ fn ecn(scenario: &Resolved, out: &mut Vec<String>) {
         }
         return;
     }
-    let thresholds: Vec<_> = rates(scenario).into_iter().map(|rate| ecn.thresholds(rate)).collect();
+    let rates = if heard { rates(scenario) } else { Vec::new() };
+    let thresholds: Vec<_> = rates.into_iter().map(|rate| ecn.thresholds(rate)).collect();
     for pair in thresholds.windows(2) {
         let (slow, fast) = (&pair[0], &pair[1]);
         if fast.k_min < slow.k_min || fast.k_max < slow.k_max {
