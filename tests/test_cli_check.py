@@ -74,7 +74,9 @@ def test_check_tells_the_ports_that_settings_ask_for(paceline, tmp_path):
 
 def test_check_sizes_up_a_run_and_warns_beside_it(paceline):
     paceline("init", "quickstart")
-    outcome = paceline("check", "quickstart.toml", "--set", "switch.ecn.k_max='2GB'", "--set", "schemes.hpcc={cc='dcqcn'}")
+    outcome = paceline(
+        "check", "quickstart.toml", "--set", "switch.ecn.k_max='2GB'", "--set", "schemes.hpcc={cc='dcqcn'}"
+    )
     assert outcome.code == 0
     for said in (
         "32 hosts, 6 switches, 40 links",
