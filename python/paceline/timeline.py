@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from paceline.errors import ResultsError
 from paceline.files import replacing
 from paceline.results import Columns, Results
-from paceline.results.names import node_names
 from paceline.tables import format_size
 
 FILE = "timeline.json.gz"
@@ -165,7 +164,7 @@ class _Lines:
 
 
 def _host(results: Results, host: int) -> str:
-    name = node_names(results).get(host)
+    name = results.node_names.get(host)
     return f"host {host}" if name is None else f"host {host}, {name}"
 
 
@@ -251,7 +250,7 @@ def _samples(results: Results) -> Iterator[tuple[int, str, int, float]]:
 def _named(
     results: Results, rows: Iterable[tuple[int, str, str, float]], sources: Mapping[int, int]
 ) -> Iterator[tuple[int, str, int, float]]:
-    names = node_names(results)
+    names = results.node_names
     for time_ps, kind, of, value in rows:
         what, unit = _COUNTERS.get(kind, (kind, 1))
         if kind == "queue_bytes":

@@ -270,7 +270,7 @@ def timeline(
     if quiet:
         return
     held = [many(found.flows, "flow"), many(found.counters, "counter")]
-    held += [many(found.queries, "quer", "ies") if found.queries > 1 else "1 query"] if found.queries else []
+    held += [f"{found.queries:,} {'query' if found.queries == 1 else 'queries'}"] if found.queries else []
     held += [many(found.ranks, "rank")] if found.ranks else []
     print(f"{plain(str(found.file))}: {', '.join(held)}")
     if found.left_out:

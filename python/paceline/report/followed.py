@@ -7,7 +7,6 @@ import numpy as np
 from paceline import plot
 from paceline.report.page import Page, Section
 from paceline.results import Results
-from paceline.results.names import node_names
 from paceline.tables import format_bytes, format_time
 
 MOST_FLOWS = 8
@@ -76,6 +75,6 @@ def _label(run: Results, flow: str) -> str:
     if not flow.isdecimal() or int(flow) >= run.flows.rows:
         return f"flow {flow}"
     src, dst, size, scheme = (run.flows.codes(c)[int(flow)] for c in ("src", "dst", "size_bytes", "scheme"))
-    names = node_names(run)
+    names = run.node_names
     src, dst = names.get(int(src), src), names.get(int(dst), dst)
     return f"flow {flow}: {src} → {dst}, {format_bytes(float(size))}, {run.flows.names('scheme')[scheme]}"

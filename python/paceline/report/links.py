@@ -10,7 +10,6 @@ from paceline import analysis, plot
 from paceline.analysis import TierUse
 from paceline.report.page import Page, Section
 from paceline.results import Columns, Results
-from paceline.results.names import node_names
 from paceline.tables import Cell, Table, format_bytes, format_rate, format_share, format_time
 from paceline.words import many
 
@@ -62,7 +61,7 @@ def _busiest(page: Page) -> list[Table]:
     """The link directions that transmitted for the largest share of the run."""
     rows: list[tuple[Cell, ...]] = []
     for run, label in page.pairs:
-        table, names = run.links, node_names(run)
+        table, names = run.links, run.node_names
         busy = table["busy_ps"]
         for k in np.argsort(-busy, kind="stable")[: MOST_USED if page.alone else 3]:
             if busy[k] == 0 or not run.simulated_ps:

@@ -14,7 +14,6 @@ from paceline.errors import ResultsError
 from paceline.plot.timelines import Series
 from paceline.report.page import Page, Section
 from paceline.results import Results
-from paceline.results.names import node_names
 from paceline.tables import QS, Cell, Table, format_bytes, format_time
 
 BUSIEST_PORTS = 4
@@ -172,7 +171,7 @@ def _by_number(port: str) -> tuple[list[int], str]:
 
 def _port_name(run: Results, row: int) -> str:
     """A port by its switch and number, and who is at the other end, from a row of ``run.queues``; by name, too."""
-    q, names = run.queues, node_names(run)
+    q, names = run.queues, run.node_names
     node, to = int(q["node"][row]), int(q["peer"][row])
     if node in names and to in names:
         return f"port {node}:{q['port'][row]}, {names[node]} to {names[to]}"

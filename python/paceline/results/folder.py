@@ -154,6 +154,18 @@ class Results:
             raise ResultsError(path, f"cannot be read ({error.strerror})") from error
 
     @cached_property
+    def node_names(self) -> dict[int, str]:
+        """What the scenario calls its nodes, by number; empty unless it gives the network as a graph."""
+        try:
+            topology = tomllib.loads(self.scenario_toml or "").get("topology", {})
+            if topology.get("kind") != "graph":
+                return {}
+            # As the engine numbers them: hosts first.
+            return {i: str(name) for i, name in enumerate([*topology["hosts"], *topology["switches"]])}
+        except (tomllib.TOMLDecodeError, AttributeError, KeyError, TypeError):
+            return {}  # somebody has written to it
+
+    @cached_property
     def flows(self) -> Columns:
         """All flows, columns as in ``flows.csv``; an FCT that does not exist is 0, and masked by ``.masked(name)``."""
         found: dict[str, NDArray[Any]] = {"flow_id": np.arange(len(self._records))}
