@@ -200,7 +200,7 @@ CASES = [
         line=10,
         field="records.series.ports.0",
         value="4:9",
-        allowed='"switch:port" with a switch\'s',
+        allowed="port numbers 0 to 3, or a link to a neighbour",
     ),
     toml(
         "arrivals without end",
@@ -312,7 +312,7 @@ CASES = [
         line=3,
         field="dst",
         value="44",
-        allowed="the id of a host; the nodes are 0",
+        allowed="the id or name of a host; the nodes are 0",
     ),
     table("to itself", "start,src,dst,bytes\n0s,1,1,1\n", line=2, field="dst", value="1", allowed="another host"),
     table(

@@ -1200,7 +1200,7 @@ class Series(Section):
     """Number of the busiest ports whose queues are sampled. Range [0, 1024]. Source: Paceline."""
 
     ports: Sequence[str] = ()
-    """Ports whose queues are sampled as well. Source: Paceline."""
+    """Ports of switches whose queues are sampled as well. Source: Paceline."""
 
     flows: Sequence[int] = ()
     """Flow ids whose rates and windows are sampled. Range [0, 1000000000000]. Source: Paceline."""
@@ -1412,10 +1412,8 @@ class SynchronousIncast(Section):
     HPCC, sec. 5.1.
     """
 
-    receiver: Literal["random"] | int = "random"
-    """The receiving host: drawn anew for each incast, or a node id. Range [0, 4294967295].
-    Source: HPCC, sec. 5.1.
-    """
+    receiver: int | str = "random"
+    """The receiving host: drawn anew for each incast, or this one. Source: HPCC, sec. 5.1."""
 
     sizes: str | SizeFile = "500KB"
     """Size of each flow: one size, the name of a distribution, or a file. Unit: bytes. Range
@@ -1475,10 +1473,8 @@ class StaggeredIncast(Section):
     HPCC, sec. 5.1.
     """
 
-    receiver: Literal["random"] | int = "random"
-    """The receiving host: drawn anew for each incast, or a node id. Range [0, 4294967295].
-    Source: HPCC, sec. 5.1.
-    """
+    receiver: int | str = "random"
+    """The receiving host: drawn anew for each incast, or this one. Source: HPCC, sec. 5.1."""
 
     sizes: str | SizeFile = "500KB"
     """Size of each flow: one size, the name of a distribution, or a file. Unit: bytes. Range
@@ -1569,10 +1565,8 @@ class PoissonIncast(Section):
     HPCC, sec. 5.1.
     """
 
-    receiver: Literal["random"] | int = "random"
-    """The receiving host: drawn anew for each incast, or a node id. Range [0, 4294967295].
-    Source: HPCC, sec. 5.1.
-    """
+    receiver: int | str = "random"
+    """The receiving host: drawn anew for each incast, or this one. Source: HPCC, sec. 5.1."""
 
     sizes: str | SizeFile = "500KB"
     """Size of each flow: one size, the name of a distribution, or a file. Unit: bytes. Range
@@ -1713,11 +1707,11 @@ class FlowRow(Section):
     Paceline.
     """
 
-    src: int
-    """Node id of the sending host. Range [0, 4294967295]. Source: Paceline."""
+    src: int | str
+    """The sending host. Source: Paceline."""
 
-    dst: int
-    """Node id of the receiving host. Range [0, 4294967295]. Source: Paceline."""
+    dst: int | str
+    """The receiving host. Source: Paceline."""
 
     bytes: str
     """Payload. Unit: bytes. Range [1B, 1TiB]. Source: Paceline."""
@@ -1768,7 +1762,8 @@ class Flows(Section):
 
     file: str | None = None
     """A flow table (CSV with the columns `start` or `start_ps`, `src`, `dst`, `bytes` and,
-    optional, `scheme`, `group`, `class`, `dport`, `rate_cap`). Source: Paceline.
+    optional, `scheme`, `group`, `class`, `dport`, `rate_cap`). `src` and `dst` are node ids or
+    names. Source: Paceline.
     """
 
     rows: Sequence[FlowRow] = ()

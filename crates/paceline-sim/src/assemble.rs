@@ -42,7 +42,7 @@ use crate::spec::host::{BaseRtt, IdleRestart, Rto as RtoSpec};
 use crate::spec::run::{QueueRecords as QueueSpec, Stall};
 use crate::spec::scheme::Control;
 use crate::spec::topology::TopologyKind;
-use crate::topology;
+use crate::topology::{self, NodeNames};
 use crate::workload::program::Program;
 use crate::workload::{self as w, FlowSource};
 use lengths::Expected;
@@ -138,12 +138,12 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
     let mut scenario = Scenario {
         seed: spec.seed,
         graph: Arc::clone(&graph),
-        names,
+        names: names.clone(),
         framing,
         switch,
         host,
         routing: spec.routing.config(),
-        failures: failures::failures(spec, &network)?,
+        failures: failures::failures(spec, &network, &NodeNames::new(&names, &network.tiers))?,
         schemes,
         groups,
         rpcs: Arc::default(),
@@ -159,8 +159,9 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         records: RecordConfig { queues, pfc_log: false },
         quirks: spec.quirks.config(),
     };
-    let names: Vec<String> = scenario.schemes.iter().map(|s| s.name.clone()).collect();
-    let build = Build { spec, scenario: &scenario, names: &names };
+    let schemes: Vec<String> = scenario.schemes.iter().map(|s| s.name.clone()).collect();
+    let nodes = NodeNames::new(&names, &graph.tiers);
+    let build = Build { spec, scenario: &scenario, schemes: &schemes, nodes };
     let mut sources = Vec::new();
     let mut classes = BTreeSet::new();
     let (mut flow_count, mut most_flows, mut arrivals_end) = (Some(0u64), Some(0u64), Some(Time(0)));
@@ -238,7 +239,8 @@ impl Made {
 struct Build<'a> {
     spec: &'a Resolved,
     scenario: &'a Scenario,
-    names: &'a [String],
+    schemes: &'a [String],
+    nodes: NodeNames<'a>,
 }
 
 fn read_text(spec: &Resolved, field: &str, file: &str, most: u64) -> Result<String, InputError> {

@@ -97,7 +97,7 @@ fn links_that_are_none_or_carry_nothing_are_refused() {
         (graph, "s-1->s-3", "s-1->alpha, s-1->s-2"),
         (graph, "s-2->s-3", "no flow of this workload crosses this link"),
         (graph, "s-1->bets", "did you mean \"beta\"?"),
-        (graph, "s-1->99", "no such node, 99"),
+        (graph, "s-1->99", "99: no such node"),
         (graph, "s-1->", "not a link"),
         (graph, "s-1->s-1", "not a link"),
         (graph, "tor_uplnk", "did you mean \"tor_uplink\""),

@@ -268,10 +268,16 @@ fn value_of(ty: Type, ends: Vec<String>) -> BoxedStrategy<String> {
         Type::Duration | Type::Instant => with_ends(quantity(&["ps", "ns", "us", "ms"]), "\""),
         Type::Rate => with_ends(quantity(&["Mbps", "Gbps"]), "\""),
         Type::Multiple => (1u32..50).prop_map(|n| format!("\"{n}x\"")).boxed(),
-        Type::Port => (0u32..20, 0u16..6).prop_map(|(n, p)| format!("\"{n}:{p}\"")).boxed(),
+        Type::Node => prop::sample::select(vec!["0", "3", "\"host1\"", "\"tor0\""]).prop_map(String::from).boxed(),
+        Type::Port => {
+            let by_number = (0u32..20, 0u16..6).prop_map(|(n, p)| format!("\"{n}:{p}\""));
+            prop_oneof![by_number, Just("\"tor0->host1\"".to_string())].boxed()
+        }
         Type::Link => (0u32..20, 20u32..30).prop_map(|(a, b)| format!("\"{a}->{b}\"")).boxed(),
         Type::Hosts => {
-            prop::sample::select(vec!["\"all\"", "[0, 1]", "[\"1-3\"]", "[0, \"2-3\"]"]).prop_map(String::from).boxed()
+            prop::sample::select(vec!["\"all\"", "[0, 1]", "[\"1-3\"]", "[0, \"2-3\"]", "[\"tor0\", \"host2\"]"])
+                .prop_map(String::from)
+                .boxed()
         }
         Type::Choice(words) => prop::sample::select(words).prop_map(|w| format!("\"{w}\"")).boxed(),
         Type::Either(types) => {

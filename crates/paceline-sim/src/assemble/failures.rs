@@ -1,28 +1,28 @@
 //! From the failures of a specification to a schedule: nodes found by name, random failures drawn.
 
-use std::collections::BTreeMap;
-
 use paceline_proto::rng::{Purpose, Stream};
 use paceline_proto::units::Time;
 
-use super::names::{allowed_names, node_names};
 use crate::error::InputError;
 use crate::graph::{NodeId, NodeKind, Topology};
 use crate::scenario::{FailureConfig, Outage};
 use crate::spec::Resolved;
 use crate::spec::failure::{Among, FailureKind, LinkFailure, RandomFailures, Repair};
+use crate::topology::NodeNames;
 
 /// The failing links of a specification in its network.
 ///
 /// # Errors
 /// A node or link the network does not have.
-pub(super) fn failures(spec: &Resolved, network: &Topology) -> Result<FailureConfig, InputError> {
+pub(super) fn failures(
+    spec: &Resolved,
+    network: &Topology,
+    names: &NodeNames<'_>,
+) -> Result<FailureConfig, InputError> {
     let mut outages = Vec::new();
-    let mut names = None;
     for (i, failure) in spec.failures.iter().enumerate() {
         match &failure.kind {
             FailureKind::Link(f) => {
-                let names = names.get_or_insert_with(|| node_names(spec, &network.tiers));
                 for link in links_between(spec, network, names, i, f)? {
                     outages.push(Outage { link, down: f.down, up: f.up });
                 }
@@ -36,18 +36,20 @@ pub(super) fn failures(spec: &Resolved, network: &Topology) -> Result<FailureCon
 fn links_between(
     spec: &Resolved,
     network: &Topology,
-    names: &BTreeMap<String, NodeId>,
+    names: &NodeNames<'_>,
     i: usize,
     failure: &LinkFailure,
 ) -> Result<Vec<u32>, InputError> {
     let field = format!("failures.{i}.link");
     let mut ends = [0; 2];
     for (k, (end, name)) in ends.iter_mut().zip(&failure.link).enumerate() {
-        let Some(node) = names.get(&name.0) else {
-            let allowed = allowed_names(spec, &network.tiers);
-            return Err(spec.error(&format!("{field}.{k}"), "no such node").value(&name.0).allowed(allowed));
+        let Some(node) = names.find(name) else {
+            return Err(spec
+                .error(&format!("{field}.{k}"), &names.unknown(name))
+                .value(&name.0)
+                .allowed(names.allowed()));
         };
-        *end = *node;
+        *end = node;
     }
     let joins = |l: &crate::graph::Link| [l.a, l.b] == ends || [l.b, l.a] == ends;
     let links: Vec<u32> = (0..).zip(&network.links).filter(|(_, l)| joins(l)).map(|(n, _)| n).collect();
@@ -57,8 +59,7 @@ fn links_between(
             (_, true) => Some(l.a),
             _ => None,
         });
-        let name = |n: NodeId| names.iter().filter(|(_, id)| **id == n).map(|(name, _)| name.as_str()).next_back();
-        let mut near: Vec<&str> = neighbours.filter_map(name).take(8).collect();
+        let mut near: Vec<&str> = neighbours.filter_map(|n| names.name(n)).take(8).collect();
         near.dedup();
         let text = format!("a neighbour of {} beside it: {}", failure.link[0].0, near.join(", "));
         return Err(spec.error(&field, "no link between these nodes").allowed(text));

@@ -22,32 +22,20 @@ impl Build<'_> {
         let mut flows: Vec<FlowSpec> = Vec::new();
         if let Some(file) = &p.file {
             let text = read_text(self.spec, &field("file"), &file.0, MOST_BYTES)?;
-            let names = TableNames { schemes: self.names, groups: &self.scenario.groups };
-            let limits = TableLimits { graph: &self.scenario.graph, framing: self.scenario.framing };
+            let names = TableNames { schemes: self.schemes, groups: &self.scenario.groups };
+            let limits =
+                TableLimits { graph: &self.scenario.graph, nodes: &self.nodes, framing: self.scenario.framing };
             flows = w::read_table(BufReader::new(text.as_bytes()), &file.0, limits, names, flow)?;
         }
-        let graph = &self.scenario.graph;
         for (i, row) in p.rows.iter().enumerate() {
             let at = |key: &str| field(&format!("rows.{i}.{key}"));
-            for (key, host) in [("src", row.src), ("dst", row.dst)] {
-                if host as usize >= graph.nodes() || !graph.is_host(host) {
-                    let all = graph.hosts().count();
-                    return Err(self
-                        .spec
-                        .error(&at(key), "no such host")
-                        .value(host)
-                        .allowed(format!("host ids 0 to {}", all - 1)));
-                }
-            }
-            if row.src == row.dst {
-                return Err(self
-                    .spec
-                    .error(&at("dst"), "a host cannot send to itself")
-                    .value(row.dst)
-                    .allowed("another host than src"));
+            let (src, dst) = (self.host(&at("src"), &row.src)?, self.host(&at("dst"), &row.dst)?);
+            if src == dst {
+                let error = self.spec.error(&at("dst"), "a host cannot send to itself");
+                return Err(error.value(&row.dst).allowed("another host than src"));
             }
             self.fits(&at("bytes"), row.bytes.0)?;
-            let mut f = flow.flow(row.start, row.src, row.dst, row.bytes.0);
+            let mut f = flow.flow(row.start, src, dst, row.bytes.0);
             if let Some(name) = &row.scheme {
                 f.scheme = self.spec.scheme_index(&name.0).unwrap_or(0) as u16;
             }

@@ -19,22 +19,16 @@ impl Build<'_> {
     ) -> Result<Made, InputError> {
         let field = |key: &str| format!("workloads.{number}.{key}");
         let hosts = self.hosts(&field("hosts"), &p.hosts, 2)?;
-        let receivers = match p.receiver {
-            Receiver::Random => hosts.clone(),
-            Receiver::Host(h) if hosts.contains(&h) || self.scenario.graph.hosts().any(|x| x == h) => vec![h],
-            Receiver::Host(h) => {
-                let all = self.scenario.graph.hosts().count();
-                return Err(self
-                    .spec
-                    .error(&field("receiver"), "no such host")
-                    .value(h)
-                    .allowed(format!("host ids 0 to {}", all - 1)));
+        let (senders, receivers): (Vec<NodeId>, Vec<NodeId>) = match &p.receiver {
+            Receiver::Random => (hosts.clone(), hosts.clone()),
+            Receiver::Host(node) => {
+                let or_random = |e: InputError| {
+                    let allowed = format!("\"random\", {}", e.allowed.as_deref().unwrap_or_default());
+                    e.allowed(allowed)
+                };
+                let receiver = self.host(&field("receiver"), node).map_err(or_random)?;
+                (hosts.iter().copied().filter(|h| *h != receiver).collect(), vec![receiver])
             }
-        };
-        let senders: Vec<NodeId> = if let Receiver::Host(h) = p.receiver {
-            hosts.iter().copied().filter(|x| *x != h).collect()
-        } else {
-            hosts.clone()
         };
         let law = self.sizes(&field("sizes"), &p.sizes)?;
         let mut step = Duration(0);

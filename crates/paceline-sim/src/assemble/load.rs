@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Build;
-use super::names::{allowed_names, node_names};
 use crate::error::InputError;
 use crate::graph::{NodeId, PortInfo};
 use crate::routing::Routes;
 use crate::spec::value::LinkRef;
 use crate::spec::workload::{Load, LoadBytes, LoadMean, LoadOf};
-use crate::workload::{self as w, LoadReference, SizeLaw, nearest};
+use crate::workload::{self as w, LoadReference, SizeLaw};
 
 impl Build<'_> {
     pub(super) fn mean(
@@ -96,24 +95,14 @@ impl Build<'_> {
     /// The nodes at the ends of a link, which must be there.
     fn ends(&self, field: &str, link: &LinkRef) -> Result<[NodeId; 2], InputError> {
         let graph = &self.scenario.graph;
-        let names = node_names(self.spec, &graph.tiers);
-        let node = |text: &str| {
-            names.get(text).copied().ok_or_else(|| {
-                let allowed = allowed_names(self.spec, &graph.tiers);
-                let near = nearest(text, names.keys().map(String::as_str).filter(|n| n.parse::<u32>().is_err()));
-                let hint = near.map(|near| format!(", did you mean \"{near}\"?")).unwrap_or_default();
-                self.spec.error(field, &format!("no such node, {text}{hint}")).value(link).allowed(allowed)
-            })
-        };
+        let node = |text: &str| self.nodes.find(text).ok_or_else(|| self.no_such_node(field, text));
         let (from, to) = (node(&link.from)?, node(&link.to)?);
         if graph.ports_of(from).iter().any(|p| p.peer == to) {
             return Ok([from, to]);
         }
-        // Names sort behind numbers.
-        let name = |n: &NodeId| names.iter().filter(|(_, id)| *id == n).map(|(name, _)| name.as_str()).next_back();
         let peers: BTreeSet<NodeId> = graph.ports_of(from).iter().map(|p| p.peer).collect();
         let near: Vec<String> =
-            peers.iter().take(8).filter_map(name).map(|to| format!("{}->{to}", link.from)).collect();
+            peers.iter().take(8).filter_map(|n| self.nodes.name(*n)).map(|to| format!("{}->{to}", link.from)).collect();
         let more = if peers.len() > near.len() { ", ..." } else { "" };
         Err(self.spec.error(field, "no such link").value(link).allowed(near.join(", ") + more))
     }

@@ -18,7 +18,6 @@ use crate::mpi::{Access, Algorithms, Crossbar, Generator, MachineConfig, Program
 use crate::net::streams::{MOST_PACKETS, too_many_packets};
 use crate::scenario::Framing;
 use crate::spec::mpi::{self as spec, MpiProgram, Placement};
-use crate::spec::value::HostSet;
 use crate::workload::program::{Connections, INSTEAD_OF_OPEN, Kind, Mpi, Program};
 use crate::workload::{FlowDefaults, stream_id};
 
@@ -63,18 +62,6 @@ impl Build<'_> {
             self.connections_hold(&field, &mpi)?;
         }
         Ok(Program { kind: Kind::Mpi(mpi), hosts, flow, connections, begin, workload: number as u16 })
-    }
-
-    /// Hosts in the order in which they are given.
-    fn ordered_hosts(&self, field: &str, set: &HostSet) -> Result<Vec<NodeId>, InputError> {
-        let known = self.hosts(field, set, 1)?;
-        let HostSet::Ranges(ranges) = set else { return Ok(known) };
-        let count: u64 = ranges.iter().map(|(low, high)| u64::from(high - low) + 1).sum();
-        if count > known.len() as u64 {
-            let error = self.spec.error(field, "a host has one rank, and some are listed twice");
-            return Err(error.allowed("each host once"));
-        }
-        Ok(ranges.iter().flat_map(|(low, high)| *low..=*high).collect())
     }
 
     /// The program, whose messages pass `fits`.

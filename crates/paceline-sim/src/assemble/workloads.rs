@@ -7,8 +7,6 @@ use paceline_proto::units::{Duration, Time};
 use super::lengths::{Expected, seconds};
 use super::{Build, Made};
 use crate::error::InputError;
-use crate::graph::NodeId;
-use crate::spec::value::HostSet;
 use crate::spec::workload::{RateCap, Shift, Sizes, Workload, WorkloadKind};
 use crate::workload::{self as w, FlowDefaults};
 
@@ -143,26 +141,5 @@ impl Build<'_> {
         placed.value = e.value.or(placed.value);
         placed.allowed = e.allowed;
         placed
-    }
-
-    pub(super) fn hosts(&self, field: &str, set: &HostSet, least: usize) -> Result<Vec<NodeId>, InputError> {
-        let hosts: Vec<NodeId> = set.of(self.scenario.graph.hosts()).collect();
-        if let HostSet::Ranges(ranges) = set
-            && let Some((_, high)) = ranges.iter().find(|(_, high)| {
-                (*high as usize) >= self.scenario.graph.nodes() || !self.scenario.graph.is_host(*high)
-            })
-        {
-            let all = self.scenario.graph.hosts().count();
-            return Err(self
-                .spec
-                .error(field, "no such host")
-                .value(high)
-                .allowed(format!("host ids 0 to {}", all - 1)));
-        }
-        if hosts.len() < least {
-            let few = format!("too few hosts, {}", hosts.len());
-            return Err(self.spec.error(field, &few).allowed(format!("at least {least}")));
-        }
-        Ok(hosts)
     }
 }

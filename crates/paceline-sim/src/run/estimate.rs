@@ -243,7 +243,7 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
     warnings.append(&mut assembled.warnings);
     super::refuse_warnings(spec, &warnings)?;
     let scenario = Arc::clone(&assembled.scenario);
-    let series = series_plan(spec, &scenario.graph, &chosen_ports(spec, &scenario.graph)?);
+    let series = series_plan(spec, &scenario.graph, &chosen_ports(spec, &scenario)?);
     let (engine, why) = choose_engine(&scenario)?;
     if spec.run.engine == EngineChoice::Windowed {
         // Asked for: only the engine itself knows whether it can.

@@ -11,10 +11,12 @@ use crate::engine::{Ending, Observer};
 use crate::error::InputError;
 use crate::graph::Graph;
 use crate::net::Net;
-use crate::scenario::EngineChoice;
+use crate::scenario::{EngineChoice, Scenario};
 use crate::series::{Plan, samples_of};
 use crate::spec::Resolved;
 use crate::spec::run::{Interval, Samples};
+use crate::spec::value::PortRef;
+use crate::topology::NodeNames;
 
 /// Switch ports up to which the queues of all are sampled over time.
 const MOST_SAMPLED: usize = 4096;
@@ -73,19 +75,36 @@ pub(super) struct Ready {
 }
 
 /// Ports whose queues are to be in the series, by global index.
-pub(super) fn chosen_ports(spec: &Resolved, graph: &Graph) -> Result<Vec<u32>, InputError> {
+pub(super) fn chosen_ports(spec: &Resolved, scenario: &Scenario) -> Result<Vec<u32>, InputError> {
+    let graph = &scenario.graph;
+    let nodes = NodeNames::new(&scenario.names, &graph.tiers);
     let mut chosen = Vec::new();
     for (i, port) in spec.records.series.ports.iter().enumerate() {
-        let known = (port.node as usize) < graph.nodes()
-            && !graph.is_host(port.node)
-            && usize::from(port.port) < graph.ports_of(port.node).len();
-        if !known {
-            return Err(spec
-                .error(&format!("records.series.ports.{i}"), "no such switch port")
-                .value(format!("{}:{}", port.node, port.port))
-                .allowed("\"switch:port\" with a switch's node id and a port number from 0"));
+        let field = format!("records.series.ports.{i}");
+        let node = |name: &str| {
+            let unknown = || spec.error(&field, &nodes.unknown(name)).allowed(nodes.allowed());
+            nodes.find(name).ok_or_else(unknown)
+        };
+        let (switch, numbers) = match port {
+            PortRef::Number(name, number) => {
+                let switch = node(name)?;
+                (switch, Vec::from_iter(Some(*number).filter(|n| usize::from(*n) < graph.ports_of(switch).len())))
+            }
+            PortRef::Towards(link) => {
+                let (switch, to) = (node(&link.from)?, node(&link.to)?);
+                let ports = (0..).zip(graph.ports_of(switch));
+                (switch, ports.filter(|(_, p)| p.peer == to).map(|(number, _)| number).collect())
+            }
+        };
+        if graph.is_host(switch) || numbers.is_empty() {
+            let allowed = match graph.ports_of(switch).len() {
+                _ if graph.is_host(switch) => "a port of a switch".to_string(),
+                0 => "a switch that has ports".to_string(),
+                n => format!("port numbers 0 to {}, or a link to a neighbour", n - 1),
+            };
+            return Err(spec.error(&field, "no such switch port").allowed(allowed));
         }
-        chosen.push(graph.port_index(port.node, port.port) as u32);
+        chosen.extend(numbers.into_iter().map(|number| graph.port_index(switch, number) as u32));
     }
     Ok(chosen)
 }
@@ -110,7 +129,7 @@ pub(super) fn series_plan(spec: &Resolved, graph: &Graph, chosen: &[u32]) -> Opt
 
 pub(super) fn set_up(spec: &Resolved, assembled: Assembled, threads: usize) -> Result<Ready, InputError> {
     let scenario = assembled.scenario;
-    let chosen_ports = chosen_ports(spec, &scenario.graph)?;
+    let chosen_ports = chosen_ports(spec, &scenario)?;
     let choice = choose_engine(&scenario)?;
     let mut engine = if choice.0 == EngineChoice::Windowed {
         Engine::Windowed(Box::new(windowed(spec, &scenario, assembled.source, threads)?))

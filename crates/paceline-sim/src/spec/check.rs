@@ -18,7 +18,7 @@ use super::scheme::Control;
 use super::section::{Variants as _, nearest};
 use super::switch::Accounting;
 use super::topology::{GraphTopology, TopologyKind, Xgft};
-use super::value::{HostSet, Name};
+use super::value::{HostSet, Hosts, Name, NodeRef};
 use super::workload::{Connections, Incast, IncastMode, LoadOf, Receiver, Rpc, RpcMode, WorkloadKind};
 
 /// Latest instant a scenario may name.
@@ -359,12 +359,15 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
         return Err(allowed(bad(root, &at("load.of"), problem), "\"host\", \"tor_uplink\""));
     }
     let count = spec.topology.kind.hosts();
-    let known_hosts = |set: &HostSet, key: &str| match set {
-        HostSet::All => Ok(()),
-        HostSet::Ranges(ranges) => {
-            let highest = ranges.iter().map(|(_, high)| *high).max().unwrap_or(0);
-            host(count, highest, root, &at(key))
-        }
+    // Names are looked up when the network is built.
+    let by_id = !matches!(spec.topology.kind, TopologyKind::Graph(_));
+    let known_hosts = |set: &HostSet, key: &str| {
+        let HostSet::Listed(entries) = set else { return Ok(()) };
+        entries.iter().try_for_each(|entry| match entry {
+            Hosts::Node(node) => host(count, node, root, &at(key)),
+            Hosts::Range(_, high, _) if by_id => host(count, &NodeRef::Id(*high), root, &at(key)),
+            Hosts::Range(..) => Ok(()),
+        })
     };
     if let Some(hosts) = hosts {
         known_hosts(hosts, "hosts")?;
@@ -375,8 +378,8 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
             w.end = window(w.end, w.duration.take(), w.max_flows.is_some(), ", max_flows")?;
         }
         WorkloadKind::Incast(w) => {
-            if let Receiver::Host(id) = w.receiver {
-                host(count, id, root, &at("receiver"))?;
+            if let Receiver::Host(node) = &w.receiver {
+                host(count, node, root, &at("receiver"))?;
             }
             if let IncastMode::Poisson(mode) = &mut w.mode {
                 mode.end = window(mode.end, mode.duration.take(), false, "")?;
@@ -401,8 +404,8 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
                 if row.src == row.dst {
                     return Err(allowed(bad(root, &at(&format!("rows.{i}.dst")), "same as src"), "another host"));
                 }
-                host(count, row.src, root, &at(&format!("rows.{i}.src")))?;
-                host(count, row.dst, root, &at(&format!("rows.{i}.dst")))?;
+                host(count, &row.src, root, &at(&format!("rows.{i}.src")))?;
+                host(count, &row.dst, root, &at(&format!("rows.{i}.dst")))?;
                 if let Some(name) = &row.scheme {
                     known(&at(&format!("rows.{i}.scheme")), name)?;
                 }
@@ -476,9 +479,9 @@ fn sequential(spec: &Spec, root: &Node, field: &str) -> Read<()> {
 }
 
 /// Refuses the id of a host that the topology, as far as the scenario itself tells, does not have.
-fn host(count: Option<u64>, id: u32, root: &Node, field: &str) -> Read<()> {
-    match count {
-        Some(count) if u64::from(id) >= count => {
+fn host(count: Option<u64>, node: &NodeRef, root: &Node, field: &str) -> Read<()> {
+    match (count, node) {
+        (Some(count), NodeRef::Id(id)) if u64::from(*id) >= count => {
             let range = format!("node ids of hosts, 0 to {}", count.saturating_sub(1));
             Err(allowed(bad(root, field, "no such host"), range))
         }

@@ -32,11 +32,13 @@ pub enum Type {
     Rate,
     /// A whole multiple such as `"3x"`.
     Multiple,
-    /// A port such as `"320:4"`: node and port number.
+    /// A node: its id, or a name such as `"tor0"`.
+    Node,
+    /// A port such as `"tor0:4"`, node and port number, or all that a link such as `"tor0->agg1"` starts from.
     Port,
     /// A link in one direction such as `"tor0->agg1"`: the nodes at its ends.
     Link,
-    /// Hosts: node ids and ranges such as `"0-15"`.
+    /// Hosts: node ids, names, and ranges such as `"0-15"`.
     Hosts,
     /// One of these words.
     Choice(&'static [&'static str]),
@@ -236,9 +238,15 @@ impl Type {
             Type::Instant => with("an instant such as \"10ms\" (ps, ns, us, ms, s)"),
             Type::Rate => with("a rate such as \"100Gbps\" (bps, Kbps, Mbps, Gbps, Tbps)"),
             Type::Multiple => "a multiple such as \"3x\", 1x to 1000x".to_string(),
-            Type::Port => "a port such as \"320:4\" (node:port)".to_string(),
+            Type::Node => "a node id, or the name of a node such as \"host0\"".to_string(),
+            Type::Port => {
+                "a port such as \"tor0:4\" (node:port), or where links such as \"tor0->agg1\" start".to_string()
+            }
             Type::Link => "a link such as \"tor0->agg1\" or \"320->340\" (nodes by name or id)".to_string(),
-            Type::Hosts => "\"all\" or a list of node ids and ranges such as [\"0-15\", 20]".to_string(),
+            Type::Hosts => {
+                "\"all\" or a list of node ids, names and ranges such as [\"0-15\", 20, \"host21\", \"tor3\"]"
+                    .to_string()
+            }
             Type::Choice(words) => words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(", "),
             Type::Either(types) => types.iter().map(|t| t.allowed(range)).collect::<Vec<_>>().join("; or "),
             Type::List(ty) => format!("a list, each {}", ty.allowed(range)),
@@ -262,6 +270,7 @@ impl Type {
             Type::Instant => "instant".to_string(),
             Type::Rate => "rate".to_string(),
             Type::Multiple => "multiple".to_string(),
+            Type::Node => "node".to_string(),
             Type::Port => "port".to_string(),
             Type::Link => "link".to_string(),
             Type::Hosts => "hosts".to_string(),

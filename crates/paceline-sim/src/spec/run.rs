@@ -134,7 +134,7 @@ section! {
         samples: Samples = "auto", in "[2, 1000000]", from "Paceline";
         /// Number of the busiest ports whose queues are sampled.
         busiest: u32 = 8, in "[0, 1024]", from "Paceline";
-        /// Ports whose queues are sampled as well.
+        /// Ports of switches whose queues are sampled as well.
         ports: Vec<PortRef> = [], from "Paceline";
         /// Flow ids whose rates and windows are sampled.
         flows: Vec<u64> = [], in "[0, 1000000000000]", from "Paceline";

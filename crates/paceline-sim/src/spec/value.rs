@@ -221,26 +221,69 @@ impl Value for Multiple {
     }
 }
 
-/// A port: node and port number, written `"320:4"`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PortRef {
-    /// Node id.
-    pub node: u32,
-    /// Port number on the node, from 0.
-    pub port: u16,
+/// A node: its id, or a name as in [`super::failure::LinkFailure::link`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NodeRef {
+    /// Its id.
+    Id(u32),
+    /// One of its names.
+    Name(Name),
+}
+
+impl std::fmt::Display for NodeRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            NodeRef::Id(id) => id.fmt(f),
+            NodeRef::Name(name) => name.0.fmt(f),
+        }
+    }
+}
+
+impl Value for NodeRef {
+    const TYPE: Type = Type::Node;
+    fn read(node: &Node) -> Result<Self, Wrong> {
+        match &node.item {
+            Item::Text(_) => Name::read(node).map(NodeRef::Name),
+            _ => u32::read(node).map(NodeRef::Id),
+        }
+    }
+    fn text(&self) -> Option<String> {
+        match self {
+            NodeRef::Id(id) => id.text(),
+            NodeRef::Name(name) => name.text(),
+        }
+    }
+}
+
+/// A port, or all of parallel links.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PortRef {
+    /// Node and port number from 0, written `"tor0:4"` or `"320:4"`.
+    Number(Name, u16),
+    /// Those of the first node that lead to the second, written as a link.
+    Towards(LinkRef),
 }
 
 impl Value for PortRef {
     const TYPE: Type = Type::Port;
     fn read(node: &Node) -> Result<Self, Wrong> {
         let Item::Text(text) = &node.item else { return Err(Wrong::Type) };
-        let digits = text.bytes().all(|b| b.is_ascii_digit() || b == b':');
-        let parts = text.split_once(':').filter(|_| digits);
-        let port = parts.and_then(|(n, p)| Some(Self { node: n.parse().ok()?, port: p.parse().ok()? }));
+        let by_number = |(name, port): (&str, &str)| {
+            let digits = port.bytes().all(|b| b.is_ascii_digit());
+            let name = Name::read(&Node { item: Item::Text(name.to_string()), at: node.at }).ok()?;
+            Some(Self::Number(name, port.parse().ok().filter(|_| digits)?))
+        };
+        let port = match text.split_once(':') {
+            Some(parts) => by_number(parts),
+            None => LinkRef::read(node).ok().map(Self::Towards),
+        };
         port.ok_or_else(|| Wrong::Problem("not a port".to_string()))
     }
     fn text(&self) -> Option<String> {
-        Some(format!("\"{}:{}\"", self.node, self.port))
+        match self {
+            PortRef::Number(node, port) => Some(quote(&format!("{}:{port}", node.0))),
+            PortRef::Towards(link) => link.text(),
+        }
     }
 }
 
@@ -278,18 +321,17 @@ impl Value for LinkRef {
 pub enum HostSet {
     /// Every host.
     All,
-    /// These ranges of node ids, both ends included.
-    Ranges(Vec<(u32, u32)>),
+    /// Those listed.
+    Listed(Vec<Hosts>),
 }
 
-impl HostSet {
-    /// The hosts of this set among `hosts`, in the order of `hosts`.
-    pub fn of<'a>(&'a self, hosts: impl Iterator<Item = u32> + 'a) -> impl Iterator<Item = u32> + 'a {
-        hosts.filter(move |h| match self {
-            HostSet::All => true,
-            HostSet::Ranges(ranges) => ranges.iter().any(|(low, high)| (low..=high).contains(&h)),
-        })
-    }
+/// An entry in a list of hosts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Hosts {
+    /// A host, or a switch for the hosts that are linked to it.
+    Node(NodeRef),
+    /// A range of node ids, both ends included, as it is written; or the name of a node of a graph that looks like one.
+    Range(u32, u32, Name),
 }
 
 impl Value for HostSet {
@@ -302,20 +344,24 @@ impl Value for HostSet {
             Item::List(_) | Item::Text(_) => return Err(wrong()),
             _ => return Err(Wrong::Type),
         };
-        let range = |item: &Node| match &item.item {
-            Item::Int(_) => u32::read(item).map(|id| (id, id)),
-            Item::Text(text) if text.bytes().all(|b| b.is_ascii_digit() || b == b'-') => {
+        let entry = |item: &Node| match &item.item {
+            Item::Text(text) if text.contains('-') && text.bytes().all(|b| b.is_ascii_digit() || b == b'-') => {
                 let ends = text.split_once('-').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
-                ends.filter(|(low, high)| low <= high).ok_or_else(wrong)
+                let (low, high) = ends.filter(|(low, high)| low <= high).ok_or_else(wrong)?;
+                Ok(Hosts::Range(low, high, Name::read(item)?))
             }
+            Item::Int(_) | Item::Text(_) => NodeRef::read(item).map(Hosts::Node).map_err(|_| wrong()),
             _ => Err(wrong()),
         };
-        items.iter().map(range).collect::<Result<_, _>>().map(HostSet::Ranges)
+        items.iter().map(entry).collect::<Result<_, _>>().map(HostSet::Listed)
     }
     fn text(&self) -> Option<String> {
-        let HostSet::Ranges(ranges) = self else { return Some("\"all\"".to_string()) };
-        let one = |(low, high): &(u32, u32)| if low == high { low.to_string() } else { format!("\"{low}-{high}\"") };
-        Some(format!("[{}]", ranges.iter().map(one).collect::<Vec<_>>().join(", ")))
+        let HostSet::Listed(entries) = self else { return Some("\"all\"".to_string()) };
+        let one = |entry: &Hosts| match entry {
+            Hosts::Node(node) => node.text(),
+            Hosts::Range(_, _, text) => text.text(),
+        };
+        Some(format!("[{}]", entries.iter().filter_map(one).collect::<Vec<_>>().join(", ")))
     }
 }
 

@@ -12,6 +12,7 @@ use paceline_proto::units::{BitsPerSec, Bytes, S, Time};
 use crate::InputError;
 use crate::graph::{Graph, NodeId};
 use crate::scenario::Framing;
+use crate::topology::NodeNames;
 use crate::workload::{FlowDefaults, FlowSource, FlowSpec, clip, nearest};
 
 /// Latest start of a flow, as everywhere in a scenario. Near the end of the clock a run would go on for ever.
@@ -34,6 +35,8 @@ pub struct TableNames<'a> {
 pub struct TableLimits<'a> {
     /// The network whose hosts they name.
     pub graph: &'a Graph,
+    /// The names of its nodes.
+    pub nodes: &'a NodeNames<'a>,
     /// How flows become packets, of which there are only so many numbers.
     pub framing: Framing,
 }
@@ -75,7 +78,7 @@ impl Column {
 /// Reads a flow table.
 ///
 /// The first line names the columns: `start` (with a unit, `1.5us`) or `start_ps` (whole picoseconds), `src`, `dst` (node ids of
-/// hosts), `bytes` (a whole number, or with a unit), and optionally `scheme` and `group` (names), `class`, `dport`, `rate_cap`
+/// hosts, or their names), `bytes` (a whole number, or with a unit), and optionally `scheme` and `group` (names), `class`, `dport`, `rate_cap`
 /// (`10Gbps`; `0bps` for none). A column left out or an empty cell takes its value from `defaults`. `#` starts a comment line.
 /// Rows may be in any order; equal starts keep theirs. `file` names the table in errors.
 ///
@@ -217,8 +220,8 @@ fn read_cell(
         Column::StartPs => {
             flow.start = Time(whole(cell, 0, LATEST.0, "a whole number of picoseconds, at most 1000 s")?);
         }
-        Column::Src => flow.src = host(cell, limits.graph)?,
-        Column::Dst => flow.dst = host(cell, limits.graph)?,
+        Column::Src => flow.src = host(cell, limits)?,
+        Column::Dst => flow.dst = host(cell, limits)?,
         Column::Bytes => {
             flow.bytes = match cell.parse() {
                 Ok(bytes) => bytes,
@@ -247,10 +250,14 @@ fn whole(cell: &str, least: u64, most: u64, allowed: &str) -> Result<u64, InputE
     in_range.ok_or_else(|| InputError::new("not in range").allowed(allowed))
 }
 
-fn host(cell: &str, graph: &Graph) -> Result<NodeId, InputError> {
-    let known = cell.parse::<NodeId>().ok().filter(|n| (*n as usize) < graph.nodes());
-    let allowed = || format!("the id of a host; the nodes are 0 to {}", graph.nodes().saturating_sub(1));
-    let node = known.ok_or_else(|| InputError::new("no such node").allowed(allowed()))?;
+/// A host by its id, or by a name. A number is always an id, since saved tables have ids, whatever the names in the graph.
+fn host(cell: &str, TableLimits { graph, nodes, .. }: TableLimits<'_>) -> Result<NodeId, InputError> {
+    let allowed = || format!("the id or name of a host; the nodes are 0 to {}", graph.nodes().saturating_sub(1));
+    let known = match cell.parse::<NodeId>() {
+        Ok(id) => Some(id).filter(|n| (*n as usize) < graph.nodes()).ok_or("no such node".to_string()),
+        Err(_) => nodes.find(cell).ok_or_else(|| nodes.unknown(&clip(cell))),
+    };
+    let node = known.map_err(|problem| InputError::new(problem).allowed(allowed()))?;
     if graph.is_host(node) { Ok(node) } else { Err(InputError::new("not a host").allowed(allowed())) }
 }
 

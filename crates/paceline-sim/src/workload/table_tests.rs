@@ -13,7 +13,8 @@ use crate::workload::{Episodes, FlowTable, Incast, IncastConfig, Merge, Poisson,
 fn graph() -> Graph {
     let mut kinds = vec![NodeKind::Host; 16];
     kinds.push(NodeKind::Switch);
-    Graph { kinds, ..Graph::default() }
+    let tiers = [vec![0; 16], vec![1]].concat();
+    Graph { kinds, tiers, ..Graph::default() }
 }
 
 fn strings(names: &[&str]) -> Vec<String> {
@@ -23,7 +24,9 @@ fn strings(names: &[&str]) -> Vec<String> {
 fn read(text: &str) -> Result<Vec<FlowSpec>, InputError> {
     let (schemes, groups) = (strings(&["hpcc", "dcqcn"]), strings(&["web", "in,cast \"x\""]));
     let names = TableNames { schemes: &schemes, groups: &groups };
-    let limits = TableLimits { graph: &graph(), framing: Framing::HPCC };
+    let graph = graph();
+    let nodes = NodeNames::new(&[], &graph.tiers);
+    let limits = TableLimits { graph: &graph, nodes: &nodes, framing: Framing::HPCC };
     read_table(text.as_bytes(), "t.csv", limits, names, FlowDefaults::default())
 }
 
@@ -47,9 +50,17 @@ fn errors_name_line_column_value_and_remedy() {
     assert_eq!(row("1us,3,3,5,,"), "t.csv:2: dst = 3: a flow from a host to itself; allowed: another host");
     assert_eq!(
         row("1us,3,17,5,,"),
-        "t.csv:2: dst = 17: no such node; allowed: the id of a host; the nodes are 0 to 16"
+        "t.csv:2: dst = 17: no such node; allowed: the id or name of a host; the nodes are 0 to 16"
     );
-    assert_eq!(row("1us,16,1,5,,"), "t.csv:2: src = 16: not a host; allowed: the id of a host; the nodes are 0 to 16");
+    assert_eq!(
+        row("1us,16,1,5,,"),
+        "t.csv:2: src = 16: not a host; allowed: the id or name of a host; the nodes are 0 to 16"
+    );
+    assert_eq!(
+        row("1us,0,hots1,5,,"),
+        "t.csv:2: dst = hots1: no such node, did you mean \"host1\"?; allowed: the id or name of a host; the nodes are 0 to 16"
+    );
+    assert!(row("1us,tor0,1,5,,").starts_with("t.csv:2: src = tor0: not a host"));
     assert_eq!(row("1us,0,1,0,,"), "t.csv:2: bytes = 0: a flow needs bytes; allowed: 1 or more");
     assert_eq!(
         row("1us,0,1,18446744073709551615,,"),
@@ -86,8 +97,10 @@ fn errors_name_line_column_value_and_remedy() {
     assert!(head("start,src,dst,bytes\n").contains("no flows in the table"));
     assert!(head("").contains("no flows in the table"));
     assert!(head(&"x".repeat(10_000)).contains("t.csv:1: line too long"));
-    let (limits, names) =
-        (TableLimits { graph: &graph(), framing: Framing::HPCC }, TableNames { schemes: &[], groups: &[] });
+    let graph = graph();
+    let nodes = NodeNames::new(&[], &graph.tiers);
+    let limits = TableLimits { graph: &graph, nodes: &nodes, framing: Framing::HPCC };
+    let names = TableNames { schemes: &[], groups: &[] };
     let latin = read_table(&b"start,src\xff"[..], "t.csv", limits, names, FlowDefaults::default());
     assert_eq!(latin.unwrap_err().to_string(), "t.csv:1: not UTF-8 text");
 }

@@ -7,6 +7,9 @@ use super::super::field::{Arity, DefaultText, Interval, Row, Shape, Type};
 use super::super::section::Section as _;
 use super::{Leaf, default_words, leaves, record_leaf};
 
+/// What a name looks like.
+const NAME: &str = "^[A-Za-z0-9][A-Za-z0-9_.+@-]{0,63}$";
+
 /// JSON Schema (2020-12) of a scenario, ending in a line break.
 pub fn json_schema() -> String {
     let mut definitions = Map::new();
@@ -108,26 +111,29 @@ fn of_type(ty: Type, range: Option<&str>) -> Value {
         Type::Bool => json!({ "type": "boolean" }),
         Type::Integer => bounded("integer", range),
         Type::Number => bounded("number", range),
-        Type::Name => json!({ "type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.+@-]{0,63}$" }),
+        Type::Name => json!({ "type": "string", "pattern": NAME }),
         Type::File => json!({ "type": "string", "minLength": 1 }),
         Type::Size => quantity("B|KB|MB|GB|TB|KiB|MiB|GiB|TiB"),
         Type::Duration | Type::Instant => quantity("ps|ns|us|ms|s"),
         Type::Rate => quantity("bps|Kbps|Mbps|Gbps|Tbps"),
         Type::Multiple => json!({ "type": "string", "pattern": "^[0-9]+x$" }),
-        Type::Port => json!({ "type": "string", "pattern": "^[0-9]+:[0-9]+$" }),
+        Type::Node => node(),
+        Type::Port => json!({ "type": "string", "pattern": ":[0-9]+$|->" }),
         Type::Link => json!({ "type": "string", "pattern": "->" }),
         Type::Hosts => json!({ "anyOf": [
             { "const": "all" },
-            { "type": "array", "minItems": 1, "items": { "anyOf": [
-                { "type": "integer", "minimum": 0 },
-                { "type": "string", "pattern": "^[0-9]+-[0-9]+$" },
-            ] } },
+            { "type": "array", "minItems": 1, "items": node() },
         ] }),
         Type::Choice(words) => json!({ "enum": words }),
         Type::Either(types) => json!({ "anyOf": types.iter().map(|t| of_type(*t, range)).collect::<Vec<_>>() }),
         Type::List(ty) => json!({ "type": "array", "items": of_type(*ty, range) }),
         Type::Table(record) => json!({ "$ref": format!("#/$defs/{}", record.name) }),
     }
+}
+
+/// A node id or a name.
+fn node() -> Value {
+    json!({ "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "string", "pattern": NAME }] })
 }
 
 /// A number type with the bounds of its range.

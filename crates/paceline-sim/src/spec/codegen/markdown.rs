@@ -16,6 +16,12 @@ A scenario is a TOML file. Quantities are strings with a unit: times `ps ns us m
 and `KiB MiB GiB`, rates `bps Kbps Mbps Gbps Tbps`. Times must be whole picoseconds, sizes whole bytes. Unknown keys are
 errors. Any field can be set from the command line: `--set switch.ecn.k_max=800KB`, `--set workloads.0.load.value=0.5`.
 
+Nodes have ids, hosts before switches as a rule, and names: in a graph those given there, else `host0`, `tor1`, `agg0`, `core3` and
+so on, counted from 0 in each tier. A *node* is an id or a name (`3`, `\"host3\"`). *Hosts* are `\"all\"`, or a list of hosts, ranges of
+ids, and switches for the hosts linked to them: `[0, \"8-15\", \"host20\", \"tor3\"]`. A *port* is `\"tor0:4\"`, by number, or
+`\"tor0->agg1\"`, all that send to that node. Where a name of a graph looks like an id or a range, it is the name that counts;
+in a flow table numbers are ids.
+
 Ranges: `[` and `]` include the end, `(` and `)` do not.
 ";
 

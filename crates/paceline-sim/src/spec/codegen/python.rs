@@ -206,6 +206,10 @@ fn python_types(ty: Type, out: &mut Vec<String>) {
         | Type::Link => {
             push("str".to_string());
         }
+        Type::Node => {
+            push("int".to_string());
+            push("str".to_string());
+        }
         Type::Hosts => {
             push("Literal[\"all\"]".to_string());
             push("Sequence[int | str]".to_string());

@@ -41,7 +41,7 @@ const MISTAKES: &[Mistake] = &[
     Mistake { text: "host = 3\n", line: 1, field: "host", value: Some("3"), problem: "wrong type, an integer", allowed: "a table" },
     Mistake { text: "name = 1979-05-27\n", line: 1, field: "name", value: Some("1979-05-27"), problem: "wrong type, a date", allowed: "a name" },
     Mistake { text: "[records.series]\nports = \"3:1\"\n", line: 2, field: "records.series.ports", value: Some("\"3:1\""),
-        problem: "wrong type, a string", allowed: "a list, each a port such as \"320:4\"" },
+        problem: "wrong type, a string", allowed: "a list, each a port such as \"tor0:4\"" },
     // Quantities.
     Mistake { text: "[switch]\nbuffer = \"32MibiB\"\n", line: 2, field: "switch.buffer", value: Some("\"32MibiB\""),
         problem: "not a size", allowed: "a size such as \"32MiB\"" },
@@ -184,7 +184,7 @@ const WORKLOADS: &[Mistake] = &[
     Mistake { text: "kind = \"incast\"\nstep = \"1us\"\n", line: 2, field: "step", value: Some("\"1us\""), problem: "has no effect here",
         allowed: "only with kind = \"incast\" and mode = \"staggered\" or with kind = \"all_to_all\"" },
     Mistake { text: "kind = \"incast\"\nmode = \"sync\"\n", line: 2, field: "mode", value: Some("\"sync\""), problem: "unknown word", allowed: "\"synchronous\"" },
-    Mistake { text: "kind = \"incast\"\nreceiver = \"any\"\n", line: 2, field: "receiver", value: Some("\"any\""), problem: "unknown word", allowed: "\"random\"; or a whole number" },
+    Mistake { text: "kind = \"incast\"\nreceiver = true\n", line: 2, field: "receiver", value: Some("true"), problem: "wrong type, a boolean", allowed: "\"random\"; or a node id, or the name" },
     Mistake { text: "kind = \"poisson\"\nscheme = \"one\"\nduration = \"1ms\"\nload.of = \"a->b\"\n[routing]\nchoice = \"d_mod_k\"\n",
         line: 4, field: "load.of", value: Some("\"a->b\""), problem: "the share of a link is worked out for paths by chance", allowed: "\"host\"" },
     Mistake { text: "kind = \"flows\"\nscheme = \"one\"\n", line: 0, field: "rows", value: None, problem: "missing", allowed: "one of file and rows" },

@@ -52,11 +52,16 @@ fn of_type(ty: Type, ends: Vec<String>) -> BoxedStrategy<String> {
         Type::Duration | Type::Instant => prop_oneof![quoted(&["ps", "ns", "us", "ms"]), at_ends(true)].boxed(),
         Type::Rate => prop_oneof![quoted(&["Mbps", "Gbps"]), at_ends(true)].boxed(),
         Type::Multiple => (1u32..100).prop_map(|n| format!("\"{n}x\"")).boxed(),
-        Type::Port => (0u32..500, 0u16..50).prop_map(|(n, p)| format!("\"{n}:{p}\"")).boxed(),
+        Type::Node => prop_oneof![(0u32..20).prop_map(|n| n.to_string()), Just("\"host1\"".to_string())].boxed(),
+        Type::Port => prop_oneof![
+            (0u32..500, 0u16..50).prop_map(|(n, p)| format!("\"{n}:{p}\"")),
+            Just("\"tor0->agg0\"".to_string())
+        ]
+        .boxed(),
         Type::Link => (0u32..20, 20u32..30).prop_map(|(a, b)| format!("\"{a}->{b}\"")).boxed(),
-        Type::Hosts => {
-            prop_oneof![Just("\"all\""), Just("[0, 1]"), Just("[\"0-1\", 1]")].prop_map(str::to_string).boxed()
-        }
+        Type::Hosts => prop_oneof![Just("\"all\""), Just("[0, 1]"), Just("[\"0-1\", 1]"), Just("[\"host0\", \"1-1\"]")]
+            .prop_map(str::to_string)
+            .boxed(),
         Type::Choice(words) => proptest::sample::select(words).prop_map(|w| format!("\"{w}\"")).boxed(),
         Type::Either(types) => {
             let all: Vec<_> = types.iter().map(|t| of_type(*t, ends.clone())).collect();

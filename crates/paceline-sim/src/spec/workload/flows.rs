@@ -4,12 +4,12 @@ use paceline_proto::units::{Bytes, Time};
 
 use super::RateCap;
 use crate::spec::declare::section;
-use crate::spec::value::{File, Name};
+use crate::spec::value::{File, Name, NodeRef};
 
 section! {
     /// A list of flows, in a file or here; one of the two.
     pub struct Flows {
-        /// A flow table (CSV with the columns `start` or `start_ps`, `src`, `dst`, `bytes` and, optional, `scheme`, `group`, `class`, `dport`, `rate_cap`).
+        /// A flow table (CSV with the columns `start` or `start_ps`, `src`, `dst`, `bytes` and, optional, `scheme`, `group`, `class`, `dport`, `rate_cap`). `src` and `dst` are node ids or names.
         file: Option<File>, from "Paceline";
         rows {
             /// The flows, in any order; equal starts keep theirs.
@@ -23,10 +23,10 @@ section! {
     pub struct FlowRow {
         /// When it starts, from the workload's `start`.
         start: Time = "0s", in "[0s, 1000s]", from "Paceline";
-        /// Node id of the sending host.
-        src: u32, in "[0, 4294967295]", from "Paceline";
-        /// Node id of the receiving host.
-        dst: u32, in "[0, 4294967295]", from "Paceline";
+        /// The sending host.
+        src: NodeRef, from "Paceline";
+        /// The receiving host.
+        dst: NodeRef, from "Paceline";
         /// Payload.
         bytes: Bytes, in "[1B, 1TiB]", from "Paceline";
         /// Name of its scheme, in place of the workload's.

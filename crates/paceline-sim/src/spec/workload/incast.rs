@@ -5,7 +5,7 @@ use paceline_proto::units::{Duration, Time};
 use super::load::IncastLoad;
 use super::sizes::Sizes;
 use crate::spec::declare::{section, variants};
-use crate::spec::value::{HostSet, either};
+use crate::spec::value::{HostSet, NodeRef, either};
 
 either! {
     /// A host, or one drawn anew each time.
@@ -14,7 +14,7 @@ either! {
         Random = "random",
         ;
         /// This node.
-        Host(u32),
+        Host(NodeRef),
     }
 }
 
@@ -25,8 +25,8 @@ section! {
         senders: u32 = 16, in "[1, 1000000]", from "Paceline; HPCC, sec. 5.1: 60";
         /// Draw the senders anew for each incast; otherwise they are the first of `hosts`.
         random_senders: bool = true, from "HPCC, sec. 5.1";
-        /// The receiving host: drawn anew for each incast, or a node id.
-        receiver: Receiver = "random", in "[0, 4294967295]", from "HPCC, sec. 5.1";
+        /// The receiving host: drawn anew for each incast, or this one.
+        receiver: Receiver = "random", from "HPCC, sec. 5.1";
         /// Size of each flow: one size, the name of a distribution, or a file.
         sizes: Sizes = "500KB", in "[1B, 1TiB]", from "HPCC, sec. 5.1";
         /// Hosts that senders and receivers are drawn from.
