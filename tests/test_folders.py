@@ -321,6 +321,9 @@ def test_a_place_that_may_not_be_written_to_is_told_before_anything_runs(pacelin
     outcome = paceline(command, "s.toml", "-o", "held/below", "-q")
     assert outcome.code == 2
     assert "--out = held/below: held may not be written to" in outcome.err
+    outcome = paceline(command, "s.toml", "-o", "/proc/no-such-process/out", "-q")
+    assert outcome.code == 2
+    assert "/proc/no-such-process" in outcome.err
     outcome = paceline(command, "s.toml", "-o", "n" * 300, "-q")
     assert outcome.code == 2
     assert "File name too long" in outcome.err

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -141,6 +143,15 @@ def check_folder(option: str, folder: Path, *, written: bool = True, typed: Path
         if there:
             if not path.is_dir():
                 raise refuse(f"{path} is no folder", "a folder")
-            if written and not os.access(path, os.W_OK | os.X_OK):
+            if written and not (os.access(path, os.W_OK | os.X_OK) and (path == folder or _takes_folders(path))):
                 raise refuse(f"{path} may not be written to", "a folder that may be")
             return
+
+
+def _takes_folders(path: Path) -> bool:
+    """Whether folders can be made here: in some file systems nobody can, whatever the permissions say."""
+    try:
+        Path(tempfile.mkdtemp(prefix=".paceline-", dir=path)).rmdir()
+    except OSError as error:
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return True
