@@ -73,7 +73,7 @@ pub struct Check {
     pub priorities: Option<Priorities>,
     /// Flows, where known or else expected.
     pub flows: u64,
-    /// Whether `flows` is expected only: more would be drawn than the check draws.
+    /// Whether `flows` is expected only: more would be drawn than the check draws, or hosts ask at random.
     pub extrapolated: bool,
     /// Payload of the flows, bytes, about.
     pub bytes: f64,
@@ -296,6 +296,7 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
     for program in scenario.programs.iter() {
         traffic.add(&messages(program, &mut net, horizon)?);
     }
+    let by_chance = scenario.programs.iter().any(|p| matches!(p.kind, Kind::ScatterGather(_)));
     let windowed = engine == EngineChoice::Windowed;
     let windows = Windows::of(&scenario);
     let by_event = if windowed { windows.close_share } else { 1.0 };
@@ -314,7 +315,7 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
         size: [hosts, graph.nodes() - hosts, graph.ports.len() / 2],
         priorities: Priorities::of(&scenario),
         flows: traffic.flows,
-        extrapolated: drawn.flows == SAMPLE,
+        extrapolated: drawn.flows == SAMPLE || !scenario.rpcs.is_empty() || by_chance,
         bytes: traffic.bytes,
         data_hops: traffic.data_hops,
         run_s: traffic.data_hops * (NS_PER_DATA_HOP[0] * (1.0 - by_event) + NS_PER_DATA_HOP[1] * by_event) * 1e-9,

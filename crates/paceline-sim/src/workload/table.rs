@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{BufRead, Read, Write};
+use std::ops::RangeInclusive;
 
 use paceline_proto::units::{BitsPerSec, Bytes, S, Time};
 
@@ -17,6 +18,9 @@ use crate::workload::{FlowDefaults, FlowSource, FlowSpec, clip, nearest};
 
 /// Latest start of a flow, as everywhere in a scenario. Near the end of the clock a run would go on for ever.
 const LATEST: Time = Time(1000 * S);
+
+/// Rate limits that a flow may have, bit/s: as in a scenario.
+const CAPS: RangeInclusive<u64> = 1000..=10_000_000_000_000;
 
 /// Longest line that is read, in bytes.
 pub const MAX_LINE: usize = 4096;
@@ -236,7 +240,12 @@ fn read_cell(
         Column::Group => flow.group = named(cell, names.groups, "group")?,
         Column::Class => flow.class = whole(cell, 1, 7, "1 to 7 (0 is for control frames)")? as u8,
         Column::Dport => flow.dport = whole(cell, 0, u64::from(u16::MAX), "0 to 65535")? as u16,
-        Column::RateCap => flow.rate_cap = cell.parse::<BitsPerSec>().map_err(bad_unit)?.0,
+        Column::RateCap => {
+            flow.rate_cap = cell.parse::<BitsPerSec>().map_err(bad_unit)?.0;
+            if flow.rate_cap != 0 && !CAPS.contains(&flow.rate_cap) {
+                return Err(InputError::new("not in range").allowed("1Kbps to 10Tbps, or 0bps for none"));
+            }
+        }
     }
     Ok(())
 }

@@ -82,6 +82,10 @@ fn errors_name_line_column_value_and_remedy() {
         let told = row(&format!("{late},0,1,5,,"));
         assert!(told.ends_with("starts too late; allowed: at most 1000s"), "a run with it did not end: {told}");
     }
+    for cap in ["999bps", "11Tbps"] {
+        let told = read(&format!("start,src,dst,bytes,rate_cap\n1us,0,1,5,{cap}\n")).unwrap_err().to_string();
+        assert!(told.ends_with("not in range; allowed: 1Kbps to 10Tbps, or 0bps for none"), "{told}");
+    }
     let late = read("start_ps,src,dst,bytes\n1000000000000001,0,1,5\n").unwrap_err().to_string();
     assert!(late.contains("t.csv:2: start_ps = 1000000000000001: not in range"), "{late}");
     for bytes in ["-1", "NaN", "1e6", "99999999999999999999", "5 KBit", ""] {
@@ -167,7 +171,8 @@ proptest! {
     #[test]
     fn any_flows_round_trip(
         rows in proptest::collection::vec(
-            (0u64..=1000 * S, 0u32..16, 1u32..16, 1u64..=1000 * u64::from(u32::MAX), 0u16..2, 1u8..=7, any::<u16>(), any::<u64>()), 1..20)
+            (0u64..=1000 * S, 0u32..16, 1u32..16, 1u64..=1000 * u64::from(u32::MAX), 0u16..2, 1u8..=7, any::<u16>(),
+             prop_oneof![Just(0), CAPS]), 1..20)
     ) {
         let mut flows: Vec<FlowSpec> = rows
             .into_iter()
