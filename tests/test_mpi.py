@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +30,31 @@ def test_what_is_exported_is_a_schedule_with_the_same_in_it(tmp_path, capsys):
     said = capsys.readouterr().out
     assert "every message is received" in said
     assert f"{len(statements):,} operations, 48 of them empty (calc 0)" in said
+
+
+def test_the_program_of_a_scenario_is_exported_and_runs_as_it_did(tmp_path, monkeypatch, capsys):
+    """Collectives have no other way out; what the file does must be what the scenario did."""
+    monkeypatch.chdir(tmp_path)
+    scenario = (
+        'schema = 1\n[topology]\nkind = "star"\nhosts = 6\n[schemes.s]\ncc = "dctcp"\n'
+        '[[workloads]]\nkind = "mpi"\nhosts = ["0-4"]\n'
+    )
+    ring = 'program = "collective"\noperation = "all_gather"\nalgorithm = "ring"\nbytes = "1MB"\niterations = 3\n'
+    Path("ring.toml").write_text(scenario + ring)
+    assert main(["mpi", "export", "ring.toml", "--json"]) == 0
+    # Of five ranks each sends four blocks, three times.
+    found = json.loads(capsys.readouterr().out)
+    assert (found["ranks"], found["sends"], found["matched"]) == (5, 5 * 4 * 3, True)
+    Path("file.toml").write_text(scenario + 'program = "goal"\nfile = "ring.goal"\n')
+    for name in ("ring", "file"):
+        assert main(["run", f"{name}.toml", "-q", "-o", name]) == 0
+    assert Path("ring/ranks.csv").read_bytes() == Path("file/ranks.csv").read_bytes()
+    # With two programs one has to be named.
+    Path("two.toml").write_text(f"{scenario}{ring}[[workloads]]\nkind = 'mpi'\nhosts = [5]\nprogram = 'wrf'\n")
+    assert main(["mpi", "export", "two.toml"]) == 2
+    assert "--workload: the scenario has several message-passing programs; allowed: 0, 1" in capsys.readouterr().err
+    assert main(["mpi", "export", "two.toml", "--workload", "0", "--set", "workloads.0.iterations=1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["sends"] == 5 * 4
 
 
 def test_a_file_is_replaced_only_on_demand(tmp_path, capsys):
@@ -60,6 +86,9 @@ def test_a_schedule_that_does_not_match_is_told(tmp_path, capsys):
         (["export", "ft", "--class", "S", "--ranks", "5"], "a power of 2"),
         (["export", "ft", "--class", "S", "--ranks", "4", "--alltoall", "ring"], "no such algorithm"),
         (["export", "wrf", "--class", "S", "--ranks", "4"], "wrf has no classes"),
+        (["export", "wrf"], "--ranks: missing"),
+        (["export", "wrf", "--ranks", "4", "--workload", "0"], "--workload = 0: has no effect on a program by name"),
+        (["export", "s.toml", "--seed", "4"], "--seed = 4: has no effect on a scenario"),
         (["info", "no-such.goal"], "cannot be read"),
     ],
 )

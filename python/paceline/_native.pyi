@@ -17,6 +17,7 @@ __all__ = [
     "hpcc",
     "input_error",
     "mpi_export",
+    "mpi_export_scenario",
     "mpi_info",
     "restore_csv",
     "run",
@@ -93,5 +94,13 @@ def mpi_export(
     seed: int = 1,
     alltoall: str = "auto",
     allreduce: str = "auto",
+) -> dict[str, Any]: ...
+def mpi_export_scenario(
+    scenario_toml: str,
+    source_name: str,
+    overrides: list[str],
+    out: str | PathLike[str],
+    base_dir: str | None = None,
+    workload: int | None = None,
 ) -> dict[str, Any]: ...
 def mpi_info(path: str | PathLike[str]) -> dict[str, Any]: ...

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from paceline import _native, scenario
+from paceline import _native
+from paceline import scenario as fields
 from paceline.files import check_new, replacing
+from paceline.run import check_overrides, read_scenario
 from paceline.words import many
 
 PROGRAMS = ("bt", "cg", "ft", "is", "mg", "wrf")
@@ -34,7 +37,7 @@ def export(
     Raises InputError for what the program does not run with, and when the file is there.
     """
     for name, algorithm in (("alltoall", alltoall), ("allreduce", allreduce)):
-        having = [p for p in PROGRAMS if hasattr(getattr(scenario, p.capitalize()), name)]
+        having = [p for p in PROGRAMS if hasattr(getattr(fields, p.capitalize()), name)]
         if program in PROGRAMS and program not in having and algorithm != "auto":
             allowed = f"auto, or a program that has the operation: {', '.join(having)}"
             problem = f"has no effect on {program}"
@@ -53,6 +56,30 @@ def export(
             alltoall=alltoall,
             allreduce=allreduce,
         )
+    return target, found
+
+
+def export_scenario(
+    scenario: Path,
+    out: Path | None = None,
+    *,
+    overrides: Sequence[str] = (),
+    workload: int | None = None,
+    force: bool = False,
+) -> tuple[Path, dict[str, Any]]:
+    """Writes the program of a scenario as GOAL text to ``out`` (default: the scenario's name, ``.goal``).
+
+    That of ``workload``, counted from 0; it may be left out where only one has a program. Returns the file and what is
+    in it, as :func:`export`.
+
+    Raises InputError for a wrong scenario, one without such a program, and when the file is there.
+    """
+    check_overrides(overrides)
+    text = read_scenario(scenario)
+    target = scenario.with_suffix(".goal") if out is None else out
+    check_new(target, force=force, option="--out")
+    with replacing(target) as part:
+        found = _native.mpi_export_scenario(text, str(scenario), list(overrides), part, str(scenario.parent), workload)
     return target, found
 
 

@@ -33,7 +33,7 @@ pub(crate) fn to_python<T: serde::Serialize>(py: Python<'_>, value: &T) -> PyRes
 }
 
 /// Reads a scenario; names of input files in it are relative to `base_dir`.
-fn parse(text: &str, name: &str, base: Option<&str>, overrides: &[String]) -> Result<Resolved, InputError> {
+pub(crate) fn parse(text: &str, name: &str, base: Option<&str>, overrides: &[String]) -> Result<Resolved, InputError> {
     let mut spec = spec::parse(text, name, overrides)?;
     spec.anchor(Path::new(base.unwrap_or("")));
     Ok(spec)

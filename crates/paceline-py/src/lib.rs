@@ -16,7 +16,7 @@ mod _native {
     #[pymodule_export]
     use super::error::input_error;
     #[pymodule_export]
-    use super::mpi::{mpi_export, mpi_info};
+    use super::mpi::{mpi_export, mpi_export_scenario, mpi_info};
     #[pymodule_export]
     use super::{git_revision, source_digest, version};
 

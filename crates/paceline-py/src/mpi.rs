@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use paceline_sim::InputError;
+use paceline_sim::assemble::message_passing;
 use paceline_sim::mpi::collectives::{AllReduce, AllToAll};
 use paceline_sim::mpi::nas::Setting;
 use paceline_sim::mpi::{Algorithms, Generator, Info, MachineConfig, Program, RankProgram, goal, info};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
-use crate::engine::to_python;
+use crate::engine::{parse, to_python};
 use crate::error::to_py;
 
 /// Operations of a schedule that is written out: some 10 GB of text.
@@ -69,20 +70,52 @@ pub fn mpi_export(
         let algorithms = Algorithms { alltoall, allreduce, ..Algorithms::default() };
         let setting = Setting { ranks, iterations, rate: compute_rate, algorithms, seed };
         let program = Generator::named(program, problem_class)?.build(&setting)?;
-        let operations = program.totals().operations + program.ranks().iter().map(RankProgram::joins).sum::<u64>();
-        if operations > MOST_WRITTEN {
-            let error = InputError::new(format!("the schedule would hold {operations} operations"));
-            return Err(error.field("iterations").allowed(format!("so many that {MOST_WRITTEN} are enough")));
-        }
+        let program = Arc::new(program);
+        writable(&program, "iterations")?;
         Ok(program)
     });
-    let program = built.map_err(|e| to_py(py, &e))?;
-    py.detach(|| write(&program, &out)).map_err(|e| match e.raw_os_error() {
+    export(py, built, &out)
+}
+
+/// Writes the program of a scenario as GOAL text into a file and says what is in it. See the type stub.
+#[pyfunction]
+#[pyo3(signature = (scenario_toml, source_name, overrides, out, base_dir=None, workload=None))]
+pub fn mpi_export_scenario(
+    py: Python<'_>,
+    scenario_toml: &str,
+    source_name: &str,
+    overrides: Vec<String>,
+    out: PathBuf,
+    base_dir: Option<&str>,
+    workload: Option<usize>,
+) -> PyResult<Py<PyAny>> {
+    let built = py.detach(|| {
+        let spec = parse(scenario_toml, source_name, base_dir, &overrides)?;
+        let program = message_passing(&spec, workload)?;
+        writable(&program, "workloads")?;
+        Ok(program)
+    });
+    export(py, built, &out)
+}
+
+/// Refuses a program that would be a file without end.
+fn writable(program: &Program, field: &str) -> Result<(), InputError> {
+    let operations = program.totals().operations + program.ranks().iter().map(RankProgram::joins).sum::<u64>();
+    if operations <= MOST_WRITTEN {
+        return Ok(());
+    }
+    let error = InputError::new(format!("the schedule would hold {operations} operations"));
+    Err(error.field(field).allowed(format!("so few iterations that {MOST_WRITTEN} are enough")))
+}
+
+fn export(py: Python<'_>, program: Result<Arc<Program>, InputError>, out: &Path) -> PyResult<Py<PyAny>> {
+    let program = program.map_err(|e| to_py(py, &e))?;
+    py.detach(|| write(&program, out)).map_err(|e| match e.raw_os_error() {
         // With its number, by which Python knows that it may name the file.
         Some(number) => PyOSError::new_err((number, e.to_string().split(" (os error").next().map(str::to_string))),
         None => e.into(),
     })?;
-    tell(py, program)
+    tell(py, &program)
 }
 
 /// A file being written, of which Ctrl-C makes an end.
@@ -105,8 +138,8 @@ fn write(program: &Program, out: &Path) -> std::io::Result<()> {
     file.flush()
 }
 
-fn tell(py: Python<'_>, program: Program) -> PyResult<Py<PyAny>> {
-    let found: Info = py.detach(|| info(&Arc::new(program), MachineConfig::default().eager));
+fn tell(py: Python<'_>, program: &Arc<Program>) -> PyResult<Py<PyAny>> {
+    let found: Info = py.detach(|| info(program, MachineConfig::default().eager));
     to_python(py, &found)
 }
 
@@ -114,5 +147,5 @@ fn tell(py: Python<'_>, program: Program) -> PyResult<Py<PyAny>> {
 #[pyfunction]
 pub fn mpi_info(py: Python<'_>, path: PathBuf) -> PyResult<Py<PyAny>> {
     let program = py.detach(|| goal::load(&path)).map_err(|e| to_py(py, &e))?;
-    tell(py, program)
+    tell(py, &Arc::new(program))
 }

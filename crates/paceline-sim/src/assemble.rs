@@ -43,7 +43,7 @@ use crate::spec::run::{QueueRecords as QueueSpec, Stall};
 use crate::spec::scheme::Control;
 use crate::spec::topology::TopologyKind;
 use crate::topology::{self, NodeNames};
-use crate::workload::program::Program;
+use crate::workload::program::{Kind, Program};
 use crate::workload::{self as w, FlowSource};
 use lengths::Expected;
 use network::build_topology;
@@ -209,6 +209,32 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         arrivals_end,
         warnings,
     })
+}
+
+/// The message-passing program of a workload; without a number, of the only workload that has one.
+///
+/// # Errors
+/// What [`assemble`] refuses; no such workload, or several where none is named (field `workload`).
+pub fn message_passing(spec: &Resolved, workload: Option<usize>) -> Result<Arc<crate::mpi::Program>, InputError> {
+    let made = assemble(spec)?;
+    let all = made.scenario.programs.iter().filter_map(|p| match &p.kind {
+        Kind::Mpi(mpi) => Some((usize::from(p.workload), &mpi.program)),
+        Kind::ScatterGather(_) => None,
+    });
+    let mut fitting = all.clone().filter(|(number, _)| workload.is_none_or(|w| w == *number));
+    if let (Some((_, program)), None) = (fitting.next(), fitting.next()) {
+        return Ok(Arc::clone(program));
+    }
+    let numbers: Vec<String> = all.map(|(number, _)| number.to_string()).collect();
+    let (problem, allowed) = match (numbers.len(), workload) {
+        (0, _) => {
+            ("the scenario has no message-passing program", "a scenario with a workload of kind = \"mpi\"".into())
+        }
+        (_, None) => ("the scenario has several message-passing programs", numbers.join(", ")),
+        (_, Some(_)) => ("no message-passing program", numbers.join(", ")),
+    };
+    let error = InputError::new(problem).field("workload").allowed(allowed);
+    Err(workload.map_or(error.clone(), |w| error.value(w)))
 }
 
 /// A source with what is known of it beforehand.

@@ -1,13 +1,14 @@
 """``paceline mpi``: schedules of message-passing programs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from paceline import _native
 from paceline.cli.endings import print_json
 from paceline.errors import plain
-from paceline.options import AsJson, JsonErrors, naming
+from paceline.options import AsJson, JsonErrors, Overrides, naming
 
 
 def schedules(context: typer.Context) -> None:
@@ -23,8 +24,15 @@ def schedules(context: typer.Context) -> None:
 
 
 def export(
-    program: Annotated[str, typer.Argument(metavar="bt|cg|ft|is|mg|wrf", show_default=False, help="NAS, or a halo.")],
-    ranks: Annotated[int, typer.Option("--ranks", metavar="N", min=1, max=1 << 20, show_default=False, help="Ranks.")],
+    program: Annotated[
+        str,
+        typer.Argument(
+            metavar="bt|cg|ft|is|mg|wrf|SCENARIO.toml", show_default=False, help="NAS, a halo, or that of a scenario."
+        ),
+    ],
+    ranks: Annotated[
+        int | None, typer.Option("--ranks", metavar="N", min=1, max=1 << 20, show_default=False, help="Ranks.")
+    ] = None,
     problem_class: Annotated[
         str | None, typer.Option("--class", metavar="S|W|A|B|C|D", show_default=False, help="Problem class of NAS.")
     ] = None,
@@ -33,16 +41,38 @@ def export(
         typer.Option("--iterations", metavar="N", min=1, max=1_000_000, show_default="the class's", help="Iterations."),
     ] = None,
     compute_rate: Annotated[
-        float, typer.Option("--compute-rate", metavar="X", help="Operations per second of a rank.")
-    ] = 1e9,
-    seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Seed of what is drawn (is).")] = 1,
+        float | None,
+        typer.Option("--compute-rate", metavar="X", show_default="1e9", help="Operations per second of a rank."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="S", min=0, show_default="1", help="Seed of what is drawn (is).")
+    ] = None,
     alltoall: Annotated[
-        str, typer.Option("--alltoall", metavar="auto|bruck|posted|pairwise", help="Algorithm (ft, is).")
-    ] = "auto",
+        str | None,
+        typer.Option(
+            "--alltoall", metavar="auto|bruck|posted|pairwise", show_default="auto", help="Algorithm (ft, is)."
+        ),
+    ] = None,
     allreduce: Annotated[
-        str,
-        typer.Option("--allreduce", metavar="auto|recursive_doubling|reduce_scatter", help="Algorithm (is, mg)."),
-    ] = "auto",
+        str | None,
+        typer.Option(
+            "--allreduce",
+            metavar="auto|recursive_doubling|reduce_scatter",
+            show_default="auto",
+            help="Algorithm (is, mg).",
+        ),
+    ] = None,
+    overrides: Overrides = None,
+    workload: Annotated[
+        int | None,
+        typer.Option(
+            "--workload",
+            metavar="N",
+            min=0,
+            show_default="the only one",
+            help="Which workload of the scenario, from 0.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -58,38 +88,47 @@ def export(
     as_json: AsJson = False,
     _json_errors: JsonErrors = False,
 ) -> None:
-    """Writes a generated program as GOAL text.
+    """Writes a generated program, or that of a scenario, as GOAL text.
 
-    Scenarios (program = "goal"), LogGOPSim and ATLAHS read it.
+    Scenarios (program = "goal"), LogGOPSim and ATLAHS read it. A scenario says itself how many ranks there are, and all
+    the rest.
 
     \b
     Examples:
       paceline mpi export ft --class B --ranks 64 --iterations 3 -o ft.goal
       paceline mpi export wrf --ranks 256
+      paceline mpi export all-reduce.toml --workload 0
     """
     from paceline import mpi
 
-    with naming(
-        out="--out",
-        ranks="--ranks",
-        iterations="--iterations",
-        compute_rate="--compute-rate",
-        alltoall="--alltoall",
-        allreduce="--allreduce",
-        **{"class": "--class"},
-    ):
-        target, found = mpi.export(
-            program,
-            out,
-            ranks=ranks,
-            problem_class=problem_class,
-            iterations=iterations,
-            compute_rate=compute_rate,
-            seed=seed,
-            alltoall=alltoall,
-            allreduce=allreduce,
-            force=force,
-        )
+    of_program: dict[str, Any] = {
+        "ranks": ranks,
+        "class": problem_class,
+        "iterations": iterations,
+        "compute_rate": compute_rate,
+        "seed": seed,
+        "alltoall": alltoall,
+        "allreduce": allreduce,
+    }
+    given = {key: value for key, value in of_program.items() if value is not None}
+    of_scenario = {"set": overrides[0] if overrides else None, "workload": workload}
+    is_scenario = program.endswith(".toml")
+    others = given if is_scenario else {key: value for key, value in of_scenario.items() if value is not None}
+    with naming(**{key: "--" + key.replace("_", "-") for key in ("out", *of_program, *of_scenario)}):
+        for key, value in others.items():
+            problem = f"has no effect on a {'scenario' if is_scenario else 'program by name'}"
+            allowed = "--set, or the scenario itself" if is_scenario else "a scenario in place of the name"
+            raise _native.input_error(problem, field=key, value=str(value), allowed=allowed)
+        if is_scenario:
+            target, found = mpi.export_scenario(
+                Path(program), out, overrides=overrides or (), workload=workload, force=force
+            )
+        elif ranks is None:
+            raise _native.input_error("missing", field="ranks", allowed="how many ranks the program has")
+        else:
+            if "class" in given:
+                given["problem_class"] = given.pop("class")
+            target, found = mpi.export(program, out, force=force, **given)
     if as_json:
         print_json(found)
         return
