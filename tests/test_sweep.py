@@ -285,6 +285,51 @@ def test_a_sweep_of_fields_gives_a_tidy_table(paceline, tmp_path):
     assert rows[-1]["flows_finished"] == "8"
 
 
+def test_shares_are_made_apart_and_give_the_same_table(paceline, tmp_path):
+    """Jobs of a batch system: each run in one share only, whatever is there; no table of a part of the runs."""
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    arguments = ("sweep", "s.toml", "--vary", "workloads.0.senders=4,8", "--seeds", "3", "-j", "1", "--cache")
+    assert paceline(*arguments, "whole", "-o", "whole-out", "-q").code == 0
+    made: set[str] = set()
+    for share in ("2/3", "1/3"):
+        outcome = paceline(*arguments, "shares", "-o", "out", "--shard", share, "--progress", "none")
+        assert outcome.code == 0
+        assert f"share {share[0]} of 3: 2 runs, all there" in outcome.out
+        now = set(stamps(tmp_path / "shares"))
+        assert len(now - made) == 2
+        made = now
+        assert not Path("out").exists()
+    # Again, it finds its own and makes nobody else's.
+    assert paceline(*arguments, "shares", "-o", "out", "--shard", "1/3", "-q").code == 0
+    assert set(stamps(tmp_path / "shares")) == made
+    assert paceline(*arguments, "shares", "-o", "out", "--shard", "3/3", "-q").code == 0
+    tables = [list(csv.DictReader(Path(f"{out}/sweep.csv").read_text().splitlines())) for out in ("whole-out", "out")]
+    without = [[{k: v for k, v in row.items() if k != "folder"} for row in table] for table in tables]
+    assert len(without[0]) == 6
+    assert without[0] == without[1]
+    for wrong in ("0/3", "4/3", "3", "1/0", "a/b", "1/-2"):
+        outcome = paceline(*arguments, "shares", "--shard", wrong)
+        assert outcome.code == 2
+        assert f"--shard = {wrong}: no such share" in outcome.err
+
+
+def test_a_failed_run_of_a_share_makes_no_table(paceline, tmp_path, monkeypatch):
+    """The runs of other shares are not there either, and would be told as failed."""
+    from paceline.reproduce import sweep as room
+
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    run_jobs = room.run_jobs
+
+    def losing(jobs, **how):
+        raise pl.SweepFailed({jobs[1].key: "seed=2: no room"}, run_jobs([jobs[0]], **how))
+
+    monkeypatch.setattr(room, "run_jobs", losing)
+    outcome = paceline("sweep", "s.toml", "--seeds", "4", "-q", "-j", "1", "--shard", "1/1")
+    assert outcome.code == 1
+    assert "seed=2: no room" in outcome.err
+    assert not Path("results/s-sweep").exists()
+
+
 def test_what_unfinished_flows_could_raise_is_left_empty(paceline, tmp_path):
     """A plot of sweep.csv would show the ages of unfinished flows as completion times."""
     (tmp_path / "s.toml").write_text(incast(16).scenario.to_toml())

@@ -4,12 +4,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from paceline import _native, errors, files
 from paceline.progress import Mode
+
+if TYPE_CHECKING:
+    from paceline.reproduce.sweep import Shard
 
 # Paths are `readable=False` throughout, that is, not looked at here: whoever reads one tells of it as of all that is
 # wrong with a file, and what is only written need not be readable.
@@ -61,6 +64,16 @@ Jobs = Annotated[
     typer.Option("--jobs", "-j", metavar="N", min=1, show_default="cores", help="Runs at a time, memory permitting."),
 ]
 
+OneShare = Annotated[
+    str | None,
+    typer.Option(
+        "--shard",
+        metavar="K/N",
+        show_default=False,
+        help="Makes only the K-th of N equal shares of the runs, as a job of a batch system.",
+    ),
+]
+
 
 @contextmanager
 def naming(**options: str) -> Iterator[None]:
@@ -89,10 +102,29 @@ class Sweeping:
     jobs: int | None
     progress: Mode
     quiet: bool
+    shard: "Shard | None"
 
     @classmethod
-    def of(cls, cache: Path, executor: str | None, jobs: int | None, progress: Mode, *, quiet: bool) -> "Sweeping":
+    def of(
+        cls,
+        cache: Path,
+        executor: str | None,
+        jobs: int | None,
+        progress: Mode,
+        *,
+        quiet: bool,
+        shard: str | None,
+    ) -> "Sweeping":
         """From the options as typed: ``--quiet`` shows no progress either."""
+        from paceline.reproduce.sweep import Shard
+
         # One that is only read is enough where all runs are in it.
         files.check_folder("--cache", cache, written=False)
-        return cls(cache, executor, jobs, Mode.NONE if quiet else progress, quiet)
+        return cls(
+            cache,
+            executor,
+            jobs,
+            Mode.NONE if quiet else progress,
+            quiet,
+            None if shard is None else Shard.read(shard),
+        )

@@ -11,6 +11,7 @@ from paceline.options import (
     ExecutorName,
     Jobs,
     JsonErrors,
+    OneShare,
     Overrides,
     Progress,
     Quiet,
@@ -39,6 +40,7 @@ def reproduce(
     cache: Cache = Path("results/cache"),
     executor: ExecutorName = None,
     jobs: Jobs = None,
+    shard: OneShare = None,
     recorded: Annotated[
         Path | None,
         typer.Option(
@@ -79,7 +81,7 @@ def reproduce(
         recorded=recorded,
         update=update,
         as_json=as_json,
-        how=Sweeping.of(cache, executor, jobs, progress, quiet=quiet),
+        how=Sweeping.of(cache, executor, jobs, progress, quiet=quiet, shard=shard),
     )
 
 
@@ -114,6 +116,7 @@ def sweep(
     cache: Cache = Path("results/cache"),
     executor: ExecutorName = None,
     jobs: Jobs = None,
+    shard: OneShare = None,
     progress: Progress = Mode.AUTO,
     quiet: Quiet = False,
     _json_errors: JsonErrors = False,
@@ -138,7 +141,7 @@ def sweep(
         seeds=seeds,
         overrides=overrides or (),
         out=out,
-        how=Sweeping.of(cache, executor, jobs, progress, quiet=quiet),
+        how=Sweeping.of(cache, executor, jobs, progress, quiet=quiet, shard=shard),
     )
 
 
@@ -182,6 +185,7 @@ def size_buffers(
     cache: Cache = Path("results/cache"),
     executor: ExecutorName = None,
     jobs: Jobs = None,
+    shard: OneShare = None,
     progress: Progress = Mode.AUTO,
     quiet: Quiet = False,
     _json_errors: JsonErrors = False,
@@ -210,5 +214,5 @@ def size_buffers(
         seeds=seeds,
         overrides=overrides or (),
         out=out,
-        how=Sweeping.of(cache, executor, jobs, progress, quiet=quiet),
+        how=Sweeping.of(cache, executor, jobs, progress, quiet=quiet, shard=shard),
     )

@@ -16,7 +16,7 @@ from paceline.progress import Mode
 from paceline.reproduce.executors import LocalProcesses
 from paceline.reproduce.model import Experiment, Outcome, Runs, Scale, Verdict
 from paceline.reproduce.store import DEFAULT, Store
-from paceline.reproduce.sweep import Job, SweepFailed, predicted_cpu_s, prepare, run_jobs, runs_of
+from paceline.reproduce.sweep import Job, Shard, SweepFailed, predicted_cpu_s, prepare, run_jobs, runs_of
 from paceline.tables import Cell, Table
 
 JSON_VERSION = 1
@@ -48,13 +48,15 @@ def reproduce(
     executor: Executor | None = None,
     cache: Path | str = DEFAULT,
     progress: Mode | str = Mode.AUTO,
+    shard: Shard | None = None,
 ) -> list[Judged]:
     """Runs what is missing of the experiments, in one sweep over all their points, and judges them.
 
     ``executor``, ``cache`` and ``progress`` are those of :func:`paceline.sweep`. An experiment of which a run fails
-    has no verdicts but ``problems``; the others are judged.
+    has no verdicts but ``problems``; the others are judged. With ``shard`` only that share of the runs is made.
 
-    Raises :class:`paceline.SweepInterrupted` on Ctrl-C.
+    Raises :class:`paceline.SweepInterrupted` on Ctrl-C; with ``shard`` :class:`SharesMissing` when the runs of other
+    shares are not there, and :class:`SweepFailed`.
     """
     scale = Scale(scale)
     planned = [prepare(experiment.plan(scale)) for experiment in experiments]
@@ -66,8 +68,10 @@ def reproduce(
             stack.callback(executor.shutdown)
         jobs = [job for plan in planned for job in plan]
         try:
-            run_jobs(jobs, executor=executor, store=store, progress=Mode(progress), title="reproduce")
+            run_jobs(jobs, executor=executor, store=store, progress=Mode(progress), title="reproduce", shard=shard)
         except SweepFailed as failed:
+            if shard is not None:
+                raise
             failures = failed.failures
     found = []
     for experiment, plan in zip(experiments, planned, strict=True):

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from paceline import _native, files
 from paceline.errors import Failure, Interrupted, plain
 from paceline.experiments import chosen, experiments
@@ -65,8 +67,8 @@ def reproduce(
         allowed = "a file of recorded verdicts, or --update, which writes one"
         raise _native.input_error("no such file", field="--verdicts", value=str(path), allowed=allowed)
     before = record.read(path)
-    with naming(cache="--cache"), _interruptible(), open_executor(how.executor, how.jobs) as where:
-        judged = run(picked, size, executor=where, cache=how.cache, progress=how.progress)
+    with naming(cache="--cache"), _interruptible(how), open_executor(how.executor, how.jobs) as where:
+        judged = run(picked, size, executor=where, cache=how.cache, progress=how.progress, shard=how.shard)
     known = [j for j in judged if j.verdicts]
     names = [j.experiment.id for j in known]
     found = [record.Row.of(v, size) for j in known for v in j.verdicts]
@@ -96,14 +98,21 @@ def reproduce(
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
-    """Keeps the message of an interrupted sweep: the command line parser swallows every ``KeyboardInterrupt``."""
-    from paceline.reproduce.sweep import SweepInterrupted
+def _interruptible(how: Sweeping) -> Iterator[None]:
+    """Keeps the message of an interrupted sweep: the command line parser swallows every ``KeyboardInterrupt``.
+
+    A command that has made its share, where others lack theirs, ends here.
+    """
+    from paceline.reproduce.sweep import SharesMissing, SweepInterrupted
 
     try:
         yield
     except SweepInterrupted as stopped:
         raise Interrupted(str(stopped)) from None
+    except SharesMissing as done:
+        if not how.quiet:
+            print(done)
+        raise typer.Exit from None
 
 
 def _picked(ids: Sequence[str], everything: bool) -> tuple[Experiment, ...]:
@@ -208,10 +217,12 @@ def _run_all(jobs: Sequence[Job], store: Store, how: Sweeping, title: str) -> tu
     from paceline.reproduce.sweep import SweepFailed, run_jobs, runs_of
 
     failed = None
-    with naming(cache="--cache"), _interruptible(), open_executor(how.executor, how.jobs) as where:
+    with naming(cache="--cache"), _interruptible(how), open_executor(how.executor, how.jobs) as where:
         try:
-            run_jobs(jobs, executor=where, store=store, progress=how.progress, title=title)
+            run_jobs(jobs, executor=where, store=store, progress=how.progress, title=title, shard=how.shard)
         except SweepFailed as error:
+            if how.shard is not None:
+                raise
             failed = error
     return runs_of(jobs, store), failed
 

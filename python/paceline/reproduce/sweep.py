@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ThreadPoolExecutor, wait
@@ -21,6 +22,7 @@ from paceline.reproduce.model import Point, Run, Runs
 from paceline.reproduce.store import DEFAULT, Store, key_of
 from paceline.reproduce.worker import Task, run_task
 from paceline.run import Source, check_numbers, check_overrides, size_up
+from paceline.words import many
 
 POLL_S = 0.25
 """Wall seconds between two looks at what goes on."""
@@ -47,6 +49,29 @@ class SweepFailed(Failure):
         super().__init__(f"{len(failures)} of {len({run.folder for run in runs})} runs failed:{listed}")
         self.failures = failures
         self.runs = Runs(tuple(run for run in runs if run.folder.is_dir()))
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One of several equal shares of a sweep's runs, made by processes that know nothing of each other."""
+
+    number: int
+    """From 1."""
+    of: int
+
+    @classmethod
+    def read(cls, text: str) -> Shard:
+        """What is typed as ``K/N``; InputError for anything else."""
+        found = re.fullmatch("([0-9]{1,6})/([0-9]{1,6})", text)
+        shard = cls(*map(int, found.groups())) if found else cls(0, 0)
+        if not 1 <= shard.number <= shard.of:
+            allowed = "K/N, the K-th of N shares, K from 1"
+            raise _native.input_error("no such share", field="--shard", value=text, allowed=allowed)
+        return shard
+
+
+class SharesMissing(Exception):
+    """A share of a sweep is made, but not all others are: there are no results of the whole yet."""
 
 
 @dataclass(frozen=True)
@@ -121,22 +146,40 @@ def sweep(
         return run_jobs(jobs, executor=executor, store=Store(Path(cache)), progress=Mode(progress), title=title)
 
 
-def run_jobs(jobs: Sequence[Job], *, executor: Executor, store: Store, progress: Mode, title: str) -> Runs:
-    """:func:`sweep`, of points made ready."""
+def run_jobs(
+    jobs: Sequence[Job],
+    *,
+    executor: Executor,
+    store: Store,
+    progress: Mode,
+    title: str,
+    shard: Shard | None = None,
+) -> Runs:
+    """:func:`sweep`, of points made ready; with ``shard`` only that share of them is run.
+
+    Raises :class:`SharesMissing` when the runs of other shares are not there.
+    """
     store.clear_parts()
-    unique = {job.key: job for job in jobs}
-    # The longest first: then no core is left alone with a long run at the end.
-    missing = sorted((job for job in unique.values() if not store.has(job.key)), key=lambda j: (-j.cpu_s, j.key))
+    # The longest first: then no core is left alone with a long run at the end, and shares get as many long ones each.
+    unique = sorted({job.key: job for job in jobs}.values(), key=lambda job: (-job.cpu_s, job.key))
+    own = unique if shard is None else unique[shard.number - 1 :: shard.of]
+    missing = [job for job in own if not store.has(job.key)]
     runs = runs_of(jobs, store)
-    if not missing:
-        return runs
-    if isinstance(executor, LocalProcesses):
-        # Else every run would fail, one after the other.
-        check_folder("cache", store.root)
-    with stop_on_signal() as stop, view(progress, title) as shown:
-        failures = _Drive(missing, len(unique), executor, store, shown, stop).run()
-    if failures:
-        raise SweepFailed(failures, runs)
+    if missing:
+        if isinstance(executor, LocalProcesses):
+            # Else every run would fail, one after the other.
+            check_folder("cache", store.root)
+        with stop_on_signal() as stop, view(progress, title) as shown:
+            failures = _Drive(missing, len(own), executor, store, shown, stop).run()
+        if failures:
+            raise SweepFailed(failures, runs)
+    if shard is not None:
+        lacking = sum(not store.has(job.key) for job in unique)
+        if lacking:
+            said = (
+                f"share {shard.number} of {shard.of}: {many(len(own), 'run')}, all there; {lacking} of {len(unique)} of"
+            )
+            raise SharesMissing(f"{said} the whole are missing, and nothing is written before they are there")
     return runs
 
 
