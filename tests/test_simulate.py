@@ -154,6 +154,15 @@ def test_the_example_runs(capsys):
     assert queue[0] < queue[1]
 
 
+def test_the_example_of_an_own_network_runs(tmp_path, monkeypatch, capsys):
+    """It says that the slow spine makes queues, which the fast one alone does not."""
+    monkeypatch.chdir(tmp_path)
+    values = runpy.run_path(str(Path(__file__).parents[1] / "examples/own_network.py"))
+    assert "with the old spine" in capsys.readouterr().out
+    p99 = [np.percentile(values[name].slowdown().value, 99) for name in ("old", "without")]
+    assert p99[0] > 1.2 * p99[1]
+
+
 def test_links_fail_by_name():
     scenario = pl.Scenario(
         topology=pl.LeafSpine(leaves=2, spines=2, hosts_per_leaf=2),
