@@ -23,6 +23,8 @@ def scenario(spines):
     return pl.Scenario(
         name="own-network",
         topology=network(spines),
+        # As much as these links may still bring after a pause; the default is made for 100 Gb/s.
+        switch=pl.Switch(pfc=pl.Pfc(headroom="auto")),
         schemes={"hpcc": pl.Hpcc()},
         # A rack's name stands for its hosts, a host's for itself.
         workloads=[
