@@ -239,7 +239,13 @@ impl Arena {
         (&mut self.packets, &mut self.int)
     }
 
-    /// The same, and where telemetry can be written that nobody will read.
+    /// The packets, to look at.
+    #[inline(always)]
+    pub fn packets(&self) -> &[Packet] {
+        &self.packets
+    }
+
+    /// Both, and where telemetry can be written that nobody will read.
     #[inline(always)]
     pub fn split_with_scrap(&mut self) -> (&mut [Packet], (&mut [Words], &mut Words)) {
         (&mut self.packets, (&mut self.int, &mut self.scrap))

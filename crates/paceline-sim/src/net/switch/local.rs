@@ -13,13 +13,14 @@ use crate::net::port::{NO_ECN, Port, WATCHED};
 use crate::net::rules::Rules;
 use crate::net::switch::buffers::LocalAccount;
 use crate::net::switch::pint::Pint;
+use crate::net::switch::special::Special;
 use crate::net::{Arrivals, Draws, EcnPoint, Lane, LongPaths, Net, REACTING, long_hop};
 use crate::record::QueueTime;
 
 /// What stays as it is during a window.
-struct Fixed<'a> {
-    port: u32,
-    rules: &'a Rules,
+pub(super) struct Fixed<'a> {
+    pub(super) port: u32,
+    pub(super) rules: &'a Rules,
     draws: &'a Draws,
     wires: &'a [Wire],
     long_paths: &'a LongPaths,
@@ -31,7 +32,7 @@ struct Fixed<'a> {
 }
 
 /// What few packets meet.
-struct Rare<'a> {
+pub(super) struct Rare<'a> {
     pint: Option<&'a mut Pint>,
     failures: Option<&'a mut Failures>,
     marks: u64,
@@ -41,12 +42,12 @@ struct Rare<'a> {
 
 /// Where packets and their telemetry are, and the switch's memory. Apart from the port, so that the compiler knows that
 /// nothing written here changes the port.
-struct Store<'a> {
-    packets: &'a mut [Packet],
-    int: &'a mut [Words],
-    account: LocalAccount<'a>,
+pub(super) struct Store<'a> {
+    pub(super) packets: &'a mut [Packet],
+    pub(super) int: &'a mut [Words],
+    pub(super) account: LocalAccount<'a>,
     /// Histograms of the port's classes; empty when not kept.
-    rows: &'a mut [QueueTime],
+    pub(super) rows: &'a mut [QueueTime],
 }
 
 /// An arrival the port cannot handle alone.
@@ -64,54 +65,61 @@ impl Net {
             self.run_special(port, arrivals, end, lane);
             return;
         }
-        let i = port as usize;
-        loop {
-            let (packets, int) = self.arena.split();
-            let p = &mut self.ports[i];
-            let ecn = if p.ecn == NO_ECN { None } else { self.ecn.get(usize::from(p.ecn)) };
-            let fixed = Fixed {
-                port,
-                rules: &self.rules,
-                draws: &self.draws,
-                wires: &self.wires,
-                long_paths: &self.long_paths,
-                k_min: ecn.map_or(u32::MAX, |e| e.k_min),
-                ecn,
-                loss: if p.watched & WATCHED != 0 { self.error_rate[i] } else { 0.0 },
-            };
-            let rows = self.levels.of(port);
-            let mut store = Store { packets, int, account: self.buffers.local(p.node), rows };
-            let mut rare = Rare {
-                pint: self.pint.as_deref_mut(),
-                failures: self.failures.as_deref_mut(),
-                marks: 0,
-                lost: Vec::new(),
-            };
-            let exception = run(&fixed, p, &mut store, &mut rare, &mut arrivals, end, lane);
-            let Rare { marks, lost, .. } = rare;
-            if marks != 0 {
-                self.counters.marks += marks;
-                self.port_counts[i].marks += marks;
-            }
-            if !lost.is_empty() {
-                self.forget_lost(port, lost);
-            }
-            let Some((now, h, exception)) = exception else { break };
+        while let Some((now, h, exception)) =
+            self.with_port(port, |fixed, p, store, rare, _| run(fixed, p, store, rare, &mut arrivals, end, lane))
+        {
             let packet = self.arena[h];
             match exception {
                 Exception::Drop => self.drop_packet(port, h, &packet, now),
                 Exception::Pfc => {
                     if self.apply_pfc(port, h, &packet, now) {
-                        let p = &mut self.ports[i];
+                        let p = &mut self.ports[port as usize];
                         p.free = p.free.max(now);
                     }
                 }
             }
         }
-        let p = &self.ports[i];
+        let p = &self.ports[port as usize];
         if p.waiting & !(p.paused & !1) != 0 {
             lane.waiting(port, p.free);
         }
+    }
+
+    /// Does something with all that a port needs borrowed once, and the rules of special ports beside it.
+    #[inline(always)]
+    pub(super) fn with_port<T>(
+        &mut self,
+        port: u32,
+        work: impl FnOnce(&Fixed<'_>, &mut Port, &mut Store<'_>, &mut Rare<'_>, Option<&mut Special>) -> T,
+    ) -> T {
+        let i = port as usize;
+        let (packets, int) = self.arena.split();
+        let p = &mut self.ports[i];
+        let ecn = if p.ecn == NO_ECN { None } else { self.ecn.get(usize::from(p.ecn)) };
+        let fixed = Fixed {
+            port,
+            rules: &self.rules,
+            draws: &self.draws,
+            wires: &self.wires,
+            long_paths: &self.long_paths,
+            k_min: ecn.map_or(u32::MAX, |e| e.k_min),
+            ecn,
+            loss: if p.watched & WATCHED != 0 { self.error_rate[i] } else { 0.0 },
+        };
+        let rows = self.levels.of(port);
+        let mut store = Store { packets, int, account: self.buffers.local(p.node), rows };
+        let mut rare =
+            Rare { pint: self.pint.as_deref_mut(), failures: self.failures.as_deref_mut(), marks: 0, lost: Vec::new() };
+        let done = work(&fixed, p, &mut store, &mut rare, self.special.as_deref_mut());
+        let Rare { marks, lost, .. } = rare;
+        if marks != 0 {
+            self.counters.marks += marks;
+            self.port_counts[i].marks += marks;
+        }
+        if !lost.is_empty() {
+            self.forget_lost(port, lost);
+        }
+        done
     }
 
     /// Takes leave of packets that were lost behind a port, or because the link at the port given was down.
@@ -205,7 +213,7 @@ fn depart<L: Lane>(fixed: &Fixed<'_>, p: &mut Port, store: &mut Store<'_>, rare:
 
 /// The queue of a class changes at `now`.
 #[inline(always)]
-fn note(fixed: &Fixed<'_>, p: &mut Port, rows: &mut [QueueTime], class: u8, now: u64) {
+pub(super) fn note(fixed: &Fixed<'_>, p: &mut Port, rows: &mut [QueueTime], class: u8, now: u64) {
     let (bytes, since) = p.level_since(class, now);
     if bytes > 0
         && let Some(row) = rows.get_mut(usize::from(fixed.rules.class_slot[usize::from(class & 7)]))
@@ -228,7 +236,7 @@ fn mark(fixed: &Fixed<'_>, p: &Port, packet: &mut Packet, rare: &mut Rare<'_>, b
 /// A packet goes in and out in the same instant: the buffer never holds it.
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "apart, so that the compiler knows what cannot change what")]
-fn pass<L: Lane>(
+pub(super) fn pass<L: Lane>(
     fixed: &Fixed<'_>,
     p: &mut Port,
     packet: &mut Packet,
@@ -247,7 +255,7 @@ fn pass<L: Lane>(
 /// `behind`: bytes that wait.
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "apart, so that the compiler knows what cannot change what")]
-fn send<L: Lane>(
+pub(super) fn send<L: Lane>(
     fixed: &Fixed<'_>,
     p: &mut Port,
     packet: &mut Packet,

@@ -5,7 +5,9 @@ pub(crate) mod credits;
 pub(crate) mod red;
 pub(crate) mod trimming;
 
-use crate::net::packet::{Handle, UNSCHEDULED};
+use crate::net::packet::{Handle, Packet, UNSCHEDULED};
+use crate::net::port::Port;
+use crate::net::switch::local::{Fixed, Rare, Store, note, pass, send};
 use crate::net::{Arrivals, Lane, Net, Schedule};
 use crate::scenario::{Scenario, Transport};
 use credits::Credits;
@@ -61,28 +63,108 @@ impl<L: Lane> Schedule for Quiet<'_, L> {
     }
 }
 
+/// What a port with rules of its own decides, about packets that concern nothing else.
+trait PortRules {
+    /// Whether a packet that finds the port idle and empty goes at once, at `now`: it is then counted as sent.
+    fn passes(&mut self, fixed: &Fixed<'_>, packet: &Packet, now: u64) -> bool;
+
+    /// The class in which a packet waits, that finds the port sending (`busy`) or not; None where more is to be decided.
+    fn keeps(&self, fixed: &Fixed<'_>, p: &Port, packet: &Packet, busy: bool) -> Option<u8>;
+
+    /// When the port starts its next packet if nothing arrives before.
+    fn next_at(&self, p: &Port, packets: &[Packet]) -> Option<u64>;
+
+    /// The class of that packet, which is going to be sent at `now`; something waits.
+    fn next_class(&mut self, p: &Port, packets: &[Packet], now: u64) -> Option<u8>;
+
+    /// A packet has been taken from its queue to be sent at `now`.
+    fn sent(&mut self, class: u8, size: u16, now: u64);
+}
+
+/// Until the window ends, or a packet arrives that is not simply let through or kept.
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "apart, so that the compiler knows what cannot change what")]
+fn run<R: PortRules, L: Lane>(
+    fixed: &Fixed<'_>,
+    p: &mut Port,
+    store: &mut Store<'_>,
+    rare: &mut Rare<'_>,
+    rules: &mut R,
+    arrivals: &mut Arrivals<'_>,
+    end: u64,
+    lane: &mut L,
+) -> Option<(u64, Handle)> {
+    let mut rest = arrivals.clone();
+    while let Some((now, h)) = rest.next() {
+        departures(fixed, p, store, rare, rules, now + 1, lane);
+        let idle = p.free <= now;
+        let packet = &mut store.packets[h as usize];
+        if idle && p.waiting == 0 && rules.passes(fixed, packet, now) {
+            pass(fixed, p, packet, store.int, rare, h, now, lane);
+            continue;
+        }
+        let Some(class) = rules.keeps(fixed, p, packet, !idle) else {
+            *arrivals = rest;
+            return Some((now, h));
+        };
+        packet.class = class;
+        let (in_port, size) = (trimming::ingress(packet.in_port), packet.size);
+        store.account.add(in_port, class, size);
+        note(fixed, p, store.rows, class, now);
+        p.push(store.packets, h, class, size);
+        if idle {
+            // Nothing goes before what has come now.
+            p.free = p.free.max(now);
+            departures(fixed, p, store, rare, rules, now + 1, lane);
+        }
+    }
+    *arrivals = rest;
+    departures(fixed, p, store, rare, rules, end, lane);
+    None
+}
+
+/// All departures before `end`.
+#[inline(always)]
+fn departures<R: PortRules, L: Lane>(
+    fixed: &Fixed<'_>,
+    p: &mut Port,
+    store: &mut Store<'_>,
+    rare: &mut Rare<'_>,
+    rules: &mut R,
+    end: u64,
+    lane: &mut L,
+) {
+    while p.waiting != 0
+        && let Some(now) = rules.next_at(p, store.packets)
+        && now < end
+        && let Some(class) = rules.next_class(p, store.packets, now)
+    {
+        note(fixed, p, store.rows, class, now);
+        let h = p.pop(store.packets, class);
+        let packet = &mut store.packets[h as usize];
+        rules.sent(class, packet.size, now);
+        store.account.remove(trimming::ingress(packet.in_port), class, packet.size);
+        let (direct, behind) = (p.peer_is_host, p.total);
+        send(fixed, p, packet, store.int, rare, h, now, direct, behind, lane);
+    }
+}
+
 impl Net {
     /// One window of a port: `arrivals` as (time, handle) in order, all before `end`; departures before `end`.
-    pub(crate) fn run_special<L: Lane>(&mut self, port: u32, arrivals: Arrivals<'_>, end: u64, lane: &mut L) {
+    pub(crate) fn run_special<L: Lane>(&mut self, port: u32, mut arrivals: Arrivals<'_>, end: u64, lane: &mut L) {
         if matches!(self.special.as_deref(), Some(Special::Red(_))) {
             self.run_red(port, arrivals, end, lane);
             return;
         }
-        let mut quiet = Quiet(lane);
-        for (now, h) in arrivals {
-            self.special_departures(port, now + 1, &mut quiet);
-            self.special_arrival(port, h, now, &mut quiet);
+        while let Some((now, h)) = self.with_port(port, |fixed, p, store, rare, special| match special {
+            Some(Special::Trimming(t)) => run(fixed, p, store, rare, &mut t.at(port), &mut arrivals, end, lane),
+            Some(Special::Credits(c)) => run(fixed, p, store, rare, &mut c.at(port), &mut arrivals, end, lane),
+            _ => None,
+        }) {
+            self.special_arrival(port, h, now, &mut Quiet(lane));
         }
-        self.special_departures(port, end, &mut quiet);
         if let Some((at, _)) = self.next_special(port, 0) {
             lane.waiting(port, at);
-        }
-    }
-
-    /// All departures before `end`.
-    fn special_departures<S: Schedule>(&mut self, port: u32, end: u64, s: &mut S) {
-        while let Some((at, class)) = self.next_special(port, 0).filter(|(at, _)| *at < end) {
-            self.special_send(port, class, at, s);
         }
     }
 
@@ -96,7 +178,9 @@ impl Net {
         }
         let free = p.free.max(from);
         match self.special.as_deref() {
-            Some(Special::Credits(c)) => c.next(port, p, &self.arena, free).map(|(at, class)| (at, Some(class))),
+            Some(Special::Credits(c)) => {
+                c.next(port, p, self.arena.packets(), free).map(|(at, class)| (at, Some(class)))
+            }
             _ => Some((free, None)),
         }
     }

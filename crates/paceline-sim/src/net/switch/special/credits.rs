@@ -9,11 +9,12 @@ use paceline_proto::units::Time;
 
 use crate::error::InputError;
 use crate::net::Net;
-use crate::net::packet::{Arena, Handle, Packet};
+use crate::net::packet::{Handle, Packet};
 use crate::net::port::Port;
+use crate::net::switch::local::Fixed;
 use crate::scenario::Scenario;
 
-use super::Special;
+use super::{PortRules, Special};
 
 /// The shapers of all ports; those of NICs are part of their endpoints.
 pub(crate) struct Credits {
@@ -31,16 +32,16 @@ impl Credits {
         Ok(Self { shapers: graph.ports.iter().map(shaper).collect::<Result<_, _>>()? })
     }
 
+    /// What it is for one port.
+    #[inline]
+    pub(super) fn at(&mut self, port: u32) -> CreditsAt<'_> {
+        CreditsAt(&mut self.shapers[port as usize])
+    }
+
     /// When the port starts its next packet if nothing arrives before, and its class; the transmitter is free from `free` on.
     #[inline]
-    pub(super) fn next(&self, port: u32, p: &Port, arena: &Arena, free: u64) -> Option<(u64, u8)> {
-        let credit = p.waiting & 1 != 0;
-        let size = credit.then(|| arena[p.head(CREDIT_PRIORITY)].size);
-        match self.shapers[port as usize].next(Time(free), size, p.waiting & !1 != 0) {
-            Next::Credit(at) => Some((at.0.max(free), CREDIT_PRIORITY)),
-            Next::Data => Some((free, (p.waiting & !1).trailing_zeros() as u8)),
-            Next::Idle => None,
-        }
+    pub(super) fn next(&self, port: u32, p: &Port, packets: &[Packet], free: u64) -> Option<(u64, u8)> {
+        next(&self.shapers[port as usize], p, packets, free)
     }
 
     /// A packet has been taken from its queue to be sent at `now`.
@@ -52,6 +53,76 @@ impl Credits {
     }
 }
 
+/// The rules for one port.
+pub(super) struct CreditsAt<'a>(&'a mut CreditShaper);
+
+impl PortRules for CreditsAt<'_> {
+    #[inline(always)]
+    fn passes(&mut self, fixed: &Fixed<'_>, packet: &Packet, now: u64) -> bool {
+        if packet.class != CREDIT_PRIORITY {
+            return fits(fixed, packet, 0);
+        }
+        takes(self.0, packet.size, now)
+    }
+
+    #[inline(always)]
+    fn keeps(&self, fixed: &Fixed<'_>, p: &Port, packet: &Packet, _busy: bool) -> Option<u8> {
+        let credits = p.class_bytes(CREDIT_PRIORITY);
+        let room = if packet.class == CREDIT_PRIORITY {
+            self.0.admits(credits, packet.size)
+        } else {
+            fits(fixed, packet, p.total - credits)
+        };
+        room.then_some(packet.class)
+    }
+
+    #[inline(always)]
+    fn next_at(&self, p: &Port, packets: &[Packet]) -> Option<u64> {
+        next(self.0, p, packets, p.free).map(|(at, _)| at)
+    }
+
+    #[inline(always)]
+    fn next_class(&mut self, p: &Port, packets: &[Packet], _now: u64) -> Option<u8> {
+        next(self.0, p, packets, p.free).map(|(_, class)| class)
+    }
+
+    #[inline(always)]
+    fn sent(&mut self, class: u8, size: u16, now: u64) {
+        if class == CREDIT_PRIORITY {
+            self.0.sent(Time(now), size);
+        }
+    }
+}
+
+/// As [`Credits::next`], of a port.
+#[inline(always)]
+fn next(shaper: &CreditShaper, p: &Port, packets: &[Packet], free: u64) -> Option<(u64, u8)> {
+    let credit = p.waiting & 1 != 0;
+    let size = credit.then(|| packets[p.head(CREDIT_PRIORITY) as usize].size);
+    match shaper.next(Time(free), size, p.waiting & !1 != 0) {
+        Next::Credit(at) => Some((at.0.max(free), CREDIT_PRIORITY)),
+        Next::Data => Some((free, (p.waiting & !1).trailing_zeros() as u8)),
+        Next::Idle => None,
+    }
+}
+
+/// Whether a credit may go at once; the bucket then holds less.
+#[inline(always)]
+fn takes(shaper: &mut CreditShaper, size: u16, now: u64) -> bool {
+    let passes = shaper.admits(0, size) && shaper.next(Time(now), Some(size), false) == Next::Credit(Time(now));
+    if passes {
+        shaper.sent(Time(now), size);
+    }
+    passes
+}
+
+/// Whether data fit in where no threshold of the switch is in reach. Not, where they may be dropped selectively: that takes a longer look.
+#[inline(always)]
+fn fits(fixed: &Fixed<'_>, packet: &Packet, waiting: u32) -> bool {
+    packet.flags & fixed.rules.selective_mask == 0
+        && u64::from(waiting) + u64::from(packet.size) <= fixed.rules.port_limit
+}
+
 impl Net {
     /// Whether what arrives at an idle port may go at once: credits if the bucket holds enough, which is then taken; data if there
     /// would be room for them.
@@ -61,12 +132,7 @@ impl Net {
             return !self.is_full(port, h, 0);
         }
         let Some(Special::Credits(c)) = self.special.as_deref_mut() else { return false };
-        let shaper = &c.shapers[port as usize];
-        let passes = shaper.admits(0, size) && shaper.next(Time(now), Some(size), false) == Next::Credit(Time(now));
-        if passes {
-            c.sent(port, class, size, now);
-        }
-        passes
+        takes(&mut c.shapers[port as usize], size, now)
     }
 
     /// A packet is let into its queue, or dropped.

@@ -11,10 +11,11 @@ use paceline_proto::telemetry::IntHop;
 use paceline_proto::transport::message::{self as proto, Header, TO_SENDER, TRIMMED};
 use paceline_proto::transport::ndp::switch::{OnData, OnHeader, Queue, Service, TrimmingPort};
 
-use super::Special;
+use super::{PortRules, Special};
 use crate::error::InputError;
 use crate::net::packet::{Handle, INLINE_HOPS, Kind, LONG, Packet, UNSCHEDULED};
 use crate::net::port::Port;
+use crate::net::switch::local::Fixed;
 use crate::net::{Net, Schedule};
 use crate::scenario::Scenario;
 
@@ -79,21 +80,83 @@ impl Trimming {
 
     /// The same for one that finds the port idle.
     pub(super) fn sends_at_once(&mut self, port: u32, packet: &Packet) {
-        self.sends(port, if packet.kind == Kind::Data { DATA } else { HEADERS }, packet.size);
+        self.sends(port, queue_of(packet), packet.size);
     }
 
-    /// Bytes of a class that the port holds: what waits and, while it is `busy`, what it sends.
+    /// As [`held`], of a port.
     fn held(&self, port: u32, p: &Port, class: u8, busy: bool) -> u32 {
-        let (of, size) = self.sending[port as usize];
-        p.class_bytes(class) + if busy && of == class { u32::from(size) } else { 0 }
+        held(p, self.sending[port as usize], class, busy)
+    }
+
+    /// What it is for one port.
+    #[inline]
+    pub(super) fn at(&mut self, port: u32) -> TrimmingAt<'_> {
+        let i = port as usize;
+        TrimmingAt { settings: &self.settings, service: &mut self.service[i], sending: &mut self.sending[i] }
     }
 
     /// The class served next.
     pub(super) fn pick(&mut self, port: u32, p: &Port) -> Option<u8> {
-        match self.service[port as usize].next(&self.settings, p.waiting & 1 != 0, p.waiting & !1 != 0)? {
-            Queue::Header => Some(HEADERS),
-            Queue::Data => Some(DATA),
-        }
+        serve(&mut self.service[port as usize], &self.settings, p)
+    }
+}
+
+/// The rules for one port.
+pub(super) struct TrimmingAt<'a> {
+    settings: &'a TrimmingPort,
+    service: &'a mut Service,
+    sending: &'a mut (u8, u16),
+}
+
+impl PortRules for TrimmingAt<'_> {
+    #[inline(always)]
+    fn passes(&mut self, _fixed: &Fixed<'_>, packet: &Packet, _now: u64) -> bool {
+        *self.sending = (queue_of(packet), packet.size);
+        true
+    }
+
+    #[inline(always)]
+    fn keeps(&self, _fixed: &Fixed<'_>, p: &Port, packet: &Packet, busy: bool) -> Option<u8> {
+        let class = queue_of(packet);
+        let limit = if class == DATA { self.settings.data_limit } else { self.settings.header_limit };
+        let held = held(p, *self.sending, class, busy);
+        (held.saturating_add(u32::from(packet.size)) <= limit).then_some(class)
+    }
+
+    #[inline(always)]
+    fn next_at(&self, p: &Port, _packets: &[Packet]) -> Option<u64> {
+        Some(p.free)
+    }
+
+    #[inline(always)]
+    fn next_class(&mut self, p: &Port, _packets: &[Packet], _now: u64) -> Option<u8> {
+        serve(self.service, self.settings, p)
+    }
+
+    #[inline(always)]
+    fn sent(&mut self, class: u8, size: u16, _now: u64) {
+        *self.sending = (class, size);
+    }
+}
+
+/// The queue of a packet.
+#[inline(always)]
+fn queue_of(packet: &Packet) -> u8 {
+    if packet.kind == Kind::Data { DATA } else { HEADERS }
+}
+
+/// Bytes of a class that a port holds: what waits and, while it is `busy`, what it sends.
+#[inline(always)]
+fn held(p: &Port, (of, size): (u8, u16), class: u8, busy: bool) -> u32 {
+    p.class_bytes(class) + if busy && of == class { u32::from(size) } else { 0 }
+}
+
+/// The class served next.
+#[inline(always)]
+fn serve(service: &mut Service, settings: &TrimmingPort, p: &Port) -> Option<u8> {
+    match service.next(settings, p.waiting & 1 != 0, p.waiting & !1 != 0)? {
+        Queue::Header => Some(HEADERS),
+        Queue::Data => Some(DATA),
     }
 }
 
