@@ -51,7 +51,9 @@ impl InFlight {
     /// flight ([`super::packet_set::MAX_SPAN`]).
     #[inline]
     pub fn insert(&mut self, seq: u32, now: Time) -> bool {
-        self.remove(seq);
+        if self.live.contains(seq) {
+            self.remove(seq);
+        }
         if !self.live.insert(seq) {
             return false;
         }
@@ -65,8 +67,14 @@ impl InFlight {
         if !self.live.remove(seq) {
             return false;
         }
-        // One place out of date is all that the bit can tell of.
-        if !self.stale.insert(seq) || self.sent.len() > 2 * self.live.len() as usize + SLACK {
+        if self.sent.front().is_some_and(|(first, _)| *first == seq) {
+            // In order: the first place is never out of date.
+            self.sent.pop_front();
+        } else if !self.stale.insert(seq) {
+            // One place out of date is all that the bit can tell of.
+            self.sweep();
+        }
+        if self.sent.len() > 2 * self.live.len() as usize + SLACK {
             self.sweep();
         }
         while let Some((first, _)) = self.sent.front()

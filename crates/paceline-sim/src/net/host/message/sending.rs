@@ -16,11 +16,12 @@ use crate::routing::spraying::Turn;
 impl Net {
     /// The next packet of a NIC's endpoint, and the NIC that it is for.
     pub(crate) fn next_message_packet(&mut self, nic: u32, now: u64) -> Option<(Handle, u32)> {
+        let queries = self.queries_due(nic);
         let m = self.messages.as_mut()?;
-        let next = endpoint!(&mut m.endpoints, nic, host => host.poll_transmit(Time(now)));
         // Asking may have told it when to be asked again.
-        self.list_timer(nic);
-        let m = self.messages.as_mut()?;
+        let (next, timeout) =
+            endpoint!(&mut m.endpoints, nic, host => (host.poll_transmit(Time(now)), host.next_timeout()));
+        self.nics[nic as usize].timer_at = timeout.0.min(queries);
         let header = next?;
         let extra = m.is_tcp.then(|| endpoint!(&mut m.endpoints, nic, host => host.extra()));
         let h = self.message_packet(nic, &header, extra);
