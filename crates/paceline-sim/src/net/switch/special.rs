@@ -1,5 +1,7 @@
 //! Switch ports with rules of their own: those that trim (NDP), shape credits (ExpressPass) or have RED. A port needs no
-//! other port of its switch, so a window is run port by port; in both engines a port goes through the same steps.
+//! other port of its switch, so a window is run port by port. Packets that a port lets through or keeps go through a loop
+//! ([`run`], by [`PortRules`]) there; for all others, and event by event, a port takes general steps (`Net::special_arrival`,
+//! `Net::special_depart`). Both do the same; tests compare the engines.
 
 pub(crate) mod credits;
 pub(crate) mod red;
