@@ -69,13 +69,23 @@ impl TrimmingPort {
         Self { data_limit: limit, header_limit: 2 * limit, headers_per_data: 100_000, return_to_sender: false }
     }
 
+    /// Whether a packet of `size` bytes goes into the queue, which holds `held` bytes, the packet being sent among them, as it is.
+    #[inline]
+    pub fn fits(&self, queue: Queue, held: u32, size: u32) -> bool {
+        let limit = match queue {
+            Queue::Header => self.header_limit,
+            Queue::Data => self.data_limit,
+        };
+        held.saturating_add(size) <= limit
+    }
+
     /// A data packet of `size` bytes arrives. `held`: bytes in the data queue, the packet being sent among them; `tail`: size of the last
     /// packet that waits, 0 when none does; `coin`: 64 random bits of which the highest is looked at.
     #[inline]
     pub fn on_data(&self, held: u32, tail: u32, size: u32, coin: u64) -> OnData {
-        if held.saturating_add(size) <= self.data_limit {
+        if self.fits(Queue::Data, held, size) {
             OnData::Enqueue
-        } else if coin >> 63 != 0 && tail > 0 && held.saturating_sub(tail).saturating_add(size) <= self.data_limit {
+        } else if coin >> 63 != 0 && tail > 0 && self.fits(Queue::Data, held.saturating_sub(tail), size) {
             OnData::TrimTail
         } else {
             OnData::TrimArriving
@@ -86,7 +96,7 @@ impl TrimmingPort {
     /// sent.
     #[inline]
     pub fn on_header(&self, held: u32, header: &Header) -> OnHeader {
-        if held.saturating_add(u32::from(header.size)) <= self.header_limit {
+        if self.fits(Queue::Header, held, u32::from(header.size)) {
             OnHeader::Enqueue
         } else if self.return_to_sender && header.kind == Kind::Data && !header.is(TO_SENDER) {
             OnHeader::ReturnToSender

@@ -118,9 +118,9 @@ impl PortRules for TrimmingAt<'_> {
     #[inline(always)]
     fn keeps(&self, _fixed: &Fixed<'_>, p: &Port, packet: &Packet, busy: bool) -> Option<u8> {
         let class = queue_of(packet);
-        let limit = if class == DATA { self.settings.data_limit } else { self.settings.header_limit };
+        let queue = if class == DATA { Queue::Data } else { Queue::Header };
         let held = held(p, *self.sending, class, busy);
-        (held.saturating_add(u32::from(packet.size)) <= limit).then_some(class)
+        self.settings.fits(queue, held, u32::from(packet.size)).then_some(class)
     }
 
     #[inline(always)]
