@@ -9,7 +9,7 @@ use crate::workload::nearest;
 
 /// Every node by its names: its own in a graph, else that of its tier with its number in the tier (`host0`, `tor3`); and its id.
 ///
-/// The list of names is made when a name is first asked for: a large network of which nobody names a node has none.
+/// The list of names is made when one is first asked for: a large network of which nobody names a node has none.
 #[derive(Debug)]
 pub struct NodeNames<'a> {
     own: &'a [String],
@@ -43,6 +43,10 @@ impl<'a> NodeNames<'a> {
 
     /// The node of this name, a name of its own before an id.
     pub fn find(&self, name: &str) -> Option<NodeId> {
+        // No list of names for numbers, where no name can be one.
+        if self.own.is_empty() && name.bytes().all(|b| b.is_ascii_digit()) {
+            return name.parse().ok().filter(|id| (*id as usize) < self.tiers.len());
+        }
         self.by_name().get(name).copied()
     }
 
