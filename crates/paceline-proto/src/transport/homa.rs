@@ -84,6 +84,11 @@ impl Endpoint for Host {
         self.control.pop_front().or_else(|| self.senders.poll(&self.params, now, &mut self.counters))
     }
 
+    #[inline]
+    fn has_more(&self) -> bool {
+        !self.control.is_empty() || self.senders.has_any()
+    }
+
     fn next_timeout(&self) -> Time {
         self.senders.timers.next().min(self.receivers.next_timeout())
     }

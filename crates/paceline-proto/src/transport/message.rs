@@ -327,6 +327,10 @@ pub trait Endpoint {
     /// The next packet for the wire.
     fn poll_transmit(&mut self, now: Time) -> Option<Header>;
 
+    /// Whether there may be another packet at once, without a start, a packet or a timeout in between. Where there is none, a NIC
+    /// does not ask in vain when the last one has left.
+    fn has_more(&self) -> bool;
+
     /// Packets that will go after a while although nothing else happens: a shaper holds them back.
     fn held_back(&self) -> usize {
         0

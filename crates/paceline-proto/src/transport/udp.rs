@@ -158,6 +158,11 @@ impl Endpoint for Host {
         self.datagram(now)
     }
 
+    #[inline]
+    fn has_more(&self) -> bool {
+        self.tcp.has_more() || !self.ready.is_empty()
+    }
+
     fn next_timeout(&self) -> Time {
         self.timers.next().min(self.tcp.next_timeout())
     }

@@ -316,6 +316,11 @@ impl Endpoint for Host {
         }
     }
 
+    #[inline]
+    fn has_more(&self) -> bool {
+        !(self.data.is_empty() && self.bursting.is_empty() && self.credits.is_empty())
+    }
+
     fn held_back(&self) -> usize {
         self.credits.len()
     }

@@ -222,6 +222,12 @@ impl Senders {
         None
     }
 
+    /// Whether any message may have a packet.
+    #[inline]
+    pub(super) fn has_any(&self) -> bool {
+        !self.heap.is_empty()
+    }
+
     /// The next packet of the shortest message that has one.
     pub(super) fn poll(&mut self, params: &Params, now: Time, counters: &mut Counters) -> Option<Header> {
         while let Some(key) = self.first() {

@@ -235,12 +235,14 @@ impl Senders {
         }
     }
 
+    /// Whether any message may have a packet.
+    #[inline]
+    pub(super) fn has_any(&self) -> bool {
+        self.rings.iter().any(|ring| !ring.is_empty())
+    }
+
     /// The next packet: repairs of any message first, then the others, each message in turn.
     pub(super) fn poll(&mut self, params: &Params, now: Time, counters: &mut Counters) -> Option<Header> {
-        // A NIC asks after every packet, often in vain.
-        if self.rings.iter().all(VecDeque::is_empty) {
-            return None;
-        }
         for ring in 0..2 {
             while let Some(slot) = self.rings[ring].pop_front() {
                 let m = &mut self.messages[slot as usize];

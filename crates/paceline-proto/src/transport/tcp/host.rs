@@ -327,6 +327,11 @@ impl Endpoint for Host {
         Some(header)
     }
 
+    #[inline]
+    fn has_more(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
     fn congested(&mut self, now: Time, slot: u32) {
         if let Some(Some(out)) = self.senders.get_mut(slot as usize) {
             let cx = Self::context(&self.params, &self.contexts, out.scheme);

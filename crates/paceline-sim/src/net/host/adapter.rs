@@ -300,7 +300,7 @@ impl Net {
                 return;
             }
             let due = now + adapters.config.down.0;
-            let Some((h, peer)) = self.next_message_packet(nic, now) else { return };
+            let Some((h, peer, _)) = self.next_message_packet(nic, now) else { return };
             let packet = &self.arena[h];
             let (flow, back, size) = (packet.flow, packet.kind.is_back(), packet.size);
             let opens = self.opens_connection(h);

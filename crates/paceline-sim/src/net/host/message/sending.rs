@@ -14,13 +14,14 @@ use crate::net::packet::{Handle, INT, Kind, LONG, NONE, Packet, UNSCHEDULED};
 use crate::routing::spraying::Turn;
 
 impl Net {
-    /// The next packet of a NIC's endpoint, and the NIC that it is for.
-    pub(crate) fn next_message_packet(&mut self, nic: u32, now: u64) -> Option<(Handle, u32)> {
+    /// The next packet of a NIC's endpoint, the NIC that it is for, and whether there may be more.
+    pub(crate) fn next_message_packet(&mut self, nic: u32, now: u64) -> Option<(Handle, u32, bool)> {
         let queries = self.queries_due(nic);
         let m = self.messages.as_mut()?;
         // Asking may have told it when to be asked again.
-        let (next, timeout) =
-            endpoint!(&mut m.endpoints, nic, host => (host.poll_transmit(Time(now)), host.next_timeout()));
+        let (next, more, timeout) = endpoint!(&mut m.endpoints, nic, host => {
+            (host.poll_transmit(Time(now)), host.has_more(), host.next_timeout())
+        });
         self.nics[nic as usize].timer_at = timeout.0.min(queries);
         let header = next?;
         let extra = m.is_tcp.then(|| endpoint!(&mut m.endpoints, nic, host => host.extra()));
@@ -28,7 +29,7 @@ impl Net {
         if header.kind == proto::Kind::Datagram && header.is(proto::LAST) {
             self.end_datagrams(nic, header.flow, now);
         }
-        Some((h, header.peer))
+        Some((h, header.peer, more))
     }
 
     /// The last datagram of a sender's place goes at `now`.

@@ -14,21 +14,15 @@ use crate::record::Status;
 impl Net {
     /// Something happened at a NIC's endpoint: it may want to send, and to be called.
     pub(super) fn message_changed(&mut self, nic: u32, now: u64) {
-        self.list_timer(nic);
+        let queries = self.queries_due(nic);
+        let Some(m) = &mut self.messages else { return };
+        let (timeout, more) = endpoint!(&mut m.endpoints, nic, host => (host.next_timeout(), host.has_more()));
+        self.nics[nic as usize].timer_at = timeout.0.min(queries);
         if let Some(adapters) = &mut self.adapters {
             adapters.poll(nic, now);
             self.nics[nic as usize].next_at = 0;
-            return;
-        }
-        self.may_send(nic, 0);
-    }
-
-    /// The NIC's endpoint, or its clients, may want to be called at another time.
-    pub(super) fn list_timer(&mut self, nic: u32) {
-        let queries = self.queries_due(nic);
-        if let Some(m) = &mut self.messages {
-            let endpoint = endpoint!(&mut m.endpoints, nic, host => host.next_timeout()).0;
-            self.nics[nic as usize].timer_at = endpoint.min(queries);
+        } else if more {
+            self.may_send(nic, 0);
         }
     }
 
@@ -60,23 +54,30 @@ impl Net {
             return self.adapter_work(nic, end, inclusive, s);
         }
         let port = self.nics[nic as usize].port;
+        // Whether the endpoint may have a packet, as far as is known.
+        let mut more = true;
         loop {
             let free = self.ports[port as usize].free;
             let timer = self.nics[nic as usize].timer_at;
             if timer < free.min(end) {
                 self.message_timeout(nic, timer);
+                more = true;
                 continue;
             }
-            if free > end || (free == end && !inclusive) {
-                self.nics[nic as usize].next_at = free;
-                return free;
-            }
-            if self.message_send(nic, port, free, s) {
-                continue;
+            if more {
+                if free > end || (free == end && !inclusive) {
+                    self.nics[nic as usize].next_at = free;
+                    return free;
+                }
+                if let Some(rest) = self.message_send(nic, port, free, s) {
+                    more = rest;
+                    continue;
+                }
             }
             let timer = self.nics[nic as usize].timer_at;
             if timer < end {
                 self.message_timeout(nic, timer);
+                more = true;
                 continue;
             }
             self.nics[nic as usize].next_at = NEVER;
@@ -84,25 +85,25 @@ impl Net {
         }
     }
 
-    /// Sends the next packet of an idle NIC. False when there is none.
-    fn message_send<S: Schedule>(&mut self, nic: u32, port: u32, now: u64, s: &mut S) -> bool {
+    /// Sends the next packet of an idle NIC, and says whether there may be more. None when there is none.
+    fn message_send<S: Schedule>(&mut self, nic: u32, port: u32, now: u64, s: &mut S) -> Option<bool> {
         let p = &mut self.ports[port as usize];
         if p.waiting != 0 {
             // Its class was paused when it was its turn.
-            let Some(class) = p.pick() else { return false };
+            let class = p.pick()?;
             let h = p.pop(self.arena.split().0, class);
             self.nic_launch(port, h, now, s);
-            return true;
+            return Some(true);
         }
-        let Some((h, _)) = self.next_message_packet(nic, now) else { return false };
+        let (h, _, more) = self.next_message_packet(nic, now)?;
         let class = self.arena[h].class;
         let p = &mut self.ports[port as usize];
         if p.paused & !1 & (1 << class) != 0 {
             let size = self.arena[h].size;
             p.push(self.arena.split().0, h, class, size);
-        } else {
-            self.nic_launch(port, h, now, s);
+            return Some(true);
         }
-        true
+        self.nic_launch(port, h, now, s);
+        Some(more)
     }
 }
