@@ -1,0 +1,281 @@
+"""`paceline hpcc` against `hpcc_model`, which shares nothing with it: options that no carried reference run has."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from hpcc_model import Simulation
+
+CASES = int(os.environ.get("PACELINE_HPCC_CASES", "15"))
+FIRST = int(os.environ.get("PACELINE_HPCC_FIRST", "0"))
+"""Of the seeds."""
+CARRIED = Path(__file__).parent.parent / "crates/paceline-sim/tests/data/hpcc-ns3"
+
+US, MS = 1000, 1_000_000
+BEGIN = 800 * US
+"""Flows start from here on, in ns after 2 s; queues are watched until 1 ms, when a block of the qlen file is due."""
+
+CONFIG = {
+    "ENABLE_QCN": 1,
+    "USE_DYNAMIC_PFC_THRESHOLD": 1,
+    "PACKET_PAYLOAD_SIZE": 1000,
+    "TOPOLOGY_FILE": "topology.txt",
+    "FLOW_FILE": "flow.txt",
+    "TRACE_FILE": "trace.txt",
+    "TRACE_OUTPUT_FILE": "mix.tr",
+    "FCT_OUTPUT_FILE": "fct.txt",
+    "PFC_OUTPUT_FILE": "pfc.txt",
+    "SIMULATOR_STOP_TIME": 2.005,
+    "ALPHA_RESUME_INTERVAL": 1,
+    "RATE_DECREASE_INTERVAL": 4,
+    "CLAMP_TARGET_RATE": 0,
+    "RP_TIMER": 300,
+    "EWMA_GAIN": 0.00390625,
+    "FAST_RECOVERY_TIMES": 1,
+    "RATE_AI": "50Mb/s",
+    "RATE_HAI": "50Mb/s",
+    "MIN_RATE": "1000Mb/s",
+    "DCTCP_RATE_AI": "615Mb/s",
+    "ERROR_RATE_PER_LINK": 0,
+    "L2_CHUNK_SIZE": 4000,
+    "L2_ACK_INTERVAL": 1,
+    "L2_BACK_TO_ZERO": 0,
+    "HAS_WIN": 1,
+    "GLOBAL_T": 1,
+    "VAR_WIN": 1,
+    "FAST_REACT": 1,
+    "U_TARGET": 0.95,
+    "MI_THRESH": 0,
+    "INT_MULTI": 4,
+    "MULTI_RATE": 0,
+    "SAMPLE_FEEDBACK": 0,
+    "PINT_LOG_BASE": 1.05,
+    "PINT_PROB": 1.0,
+    "RATE_BOUND": 1,
+    "ACK_HIGH_PRIO": 0,
+    "LINK_DOWN": "0 0 0",
+    "ENABLE_TRACE": 0,
+    "BUFFER_SIZE": 32,
+    "QLEN_MON_FILE": "qlen.txt",
+    "QLEN_MON_START": 2_000_000_000 + BEGIN,
+    "QLEN_MON_END": 2_001_000_000,
+}
+CONTROLS: dict[str, dict[str, object]] = {
+    "hpcc": {"CC_MODE": 3},
+    "hpcc_pint": {"CC_MODE": 10},
+    "dcqcn": {"CC_MODE": 1, "FAST_REACT": 0, "RATE_AI": "20Mb/s", "RATE_HAI": "200Mb/s"},
+    "timely": {"CC_MODE": 7, "RATE_AI": "100Mb/s", "RATE_HAI": "500Mb/s", "ACK_HIGH_PRIO": 1},
+    "dctcp": {"CC_MODE": 8, "EWMA_GAIN": 0.0625},
+}
+OTHERS: list[tuple[float, str, list[object]]] = [
+    (0.5, "BUFFER_SIZE", [1, 1, 2, 4]),
+    (0.3, "PACKET_PAYLOAD_SIZE", [100, 512, 999, 1460, 4000]),
+    (0.2, "RATE_BOUND", [0]),
+    (0.2, "GLOBAL_T", [0]),
+    (0.2, "VAR_WIN", [0]),
+    (0.3, "FAST_REACT", [0, 1]),
+    (0.3, "MI_THRESH", [1, 3, 5]),
+    (0.3, "MULTI_RATE", [1]),
+    (0.2, "SAMPLE_FEEDBACK", [1]),
+    (0.3, "INT_MULTI", [1, 2, 8, 16]),
+    (0.3, "MIN_RATE", ["100Mb/s", "10Mb/s", "5Gb/s"]),
+    (0.3, "RATE_AI", ["5Mb/s", "500Mb/s", "1.5Gb/s"]),
+    (0.3, "RATE_HAI", ["5Mb/s", "5000Mb/s"]),
+    (0.3, "EWMA_GAIN", [0.5, 1, 0.01, 0]),
+    (0.2, "U_TARGET", [0.5, 0.99, 1.2]),
+    (0.2, "ACK_HIGH_PRIO", [0, 1]),
+    (0.2, "L2_ACK_INTERVAL", [700, 1001, 5000]),
+    (0.2, "L2_CHUNK_SIZE", [1000, 8000]),
+    (0.2, "CLAMP_TARGET_RATE", [1]),
+    (0.3, "FAST_RECOVERY_TIMES", [0, 2, 5]),
+    (0.3, "ALPHA_RESUME_INTERVAL", [1.9, 50, 55]),
+    (0.3, "RATE_DECREASE_INTERVAL", [1, 7.7, 50]),
+    (0.3, "RP_TIMER", [5, 10, 55]),
+    (0.2, "ERROR_RATE_PER_LINK", [0.001, 0.0003, 0.01]),
+    (0.2, "PINT_LOG_BASE", [1.01, 1.02, 1.06, 1.5]),
+    (0.2, "PINT_PROB", [0.5, 0.1, 0, 0.99]),
+    (0.1, "ENABLE_QCN", [0]),
+]
+"""How often an option is another, and what it is then."""
+
+
+@dataclass
+class Links:
+    """A network: hosts have the first numbers."""
+
+    hosts: int
+    switches: int
+    rows: list[list[object]] = field(default_factory=list)
+    spare: list[tuple[int, int]] = field(default_factory=list)
+    """Links whose failure leaves a way between all hosts."""
+
+    def add(self, a: int, b: int, rate: int, delay: str) -> None:
+        self.rows.append([a, b, f"{rate}Gbps", delay, 0])
+
+    def text(self) -> str:
+        numbers = range(self.hosts, self.hosts + self.switches)
+        head = f"{self.hosts + self.switches} {self.switches} {len(self.rows)}"
+        return "\n".join([head, " ".join(map(str, numbers)), *(" ".join(map(str, row)) for row in self.rows), ""])
+
+
+def star(rng: random.Random, rates: tuple[int, int], delays: tuple[str, str]) -> Links:
+    net = Links(rng.randrange(2, 12), 1)
+    for host in range(net.hosts):
+        net.add(host, net.hosts, rates[0], delays[0])
+    return net
+
+
+def dumbbell(rng: random.Random, rates: tuple[int, int], delays: tuple[str, str]) -> Links:
+    """With one link in the middle or two, of which the last is used."""
+    left, right = rng.randrange(1, 5), rng.randrange(1, 5)
+    net = Links(left + right, 2)
+    for host in range(net.hosts):
+        net.add(host, net.hosts + (host >= left), rates[0], delays[0])
+    for _ in range(rng.choice([1, 1, 2])):
+        net.add(net.hosts, net.hosts + 1, rates[1], rng.choice(delays))
+    return net
+
+
+def leaf_spine(rng: random.Random, rates: tuple[int, int], delays: tuple[str, str]) -> Links:
+    leaves, spines, each = rng.randrange(2, 4), rng.randrange(1, 4), rng.randrange(1, 4)
+    net = Links(leaves * each, leaves + spines)
+    for host in range(net.hosts):
+        net.add(host, net.hosts + host // each, rates[0], delays[0])
+    for leaf in range(net.hosts, net.hosts + leaves):
+        for spine in range(net.hosts + leaves, net.hosts + leaves + spines):
+            net.add(leaf, spine, rates[1], delays[1])
+            net.spare += [(leaf, spine)] if spines > 1 else []
+    return net
+
+
+def chain(rng: random.Random, rates: tuple[int, int], delays: tuple[str, str]) -> Links:
+    """More switches than INT has room for, perhaps."""
+    net = Links(4, rng.randrange(1, 9))
+    last = net.hosts + net.switches - 1
+    for host in range(net.hosts):
+        net.add(host, net.hosts if host < 2 else last, rates[0], delays[0])
+    for switch in range(net.hosts, last):
+        net.add(switch, switch + 1, rates[1], delays[1])
+    return net
+
+
+def two_nics(rng: random.Random, rates: tuple[int, int], delays: tuple[str, str]) -> Links:
+    """Every host has a NIC at each of two leaves."""
+    net = Links(rng.randrange(2, 7), 3)
+    leaves, spine = (net.hosts, net.hosts + 1), net.hosts + 2
+    for host in range(net.hosts):
+        for leaf in leaves:
+            net.add(host, leaf, rates[0], delays[0])
+            net.spare.append((host, leaf))
+    for leaf in leaves:
+        net.add(leaf, spine, rates[1], delays[1])
+    return net
+
+
+NETWORKS = [star, leaf_spine, dumbbell, two_nics, leaf_spine, chain]
+
+
+def marking(rng: random.Random, rates: set[int]) -> dict[str, str]:
+    """``KMIN_MAP``, ``KMAX_MAP`` and ``PMAX_MAP``: kB and shares by rate."""
+    low, high, share = rng.choice([4, 4, 1, 0.2]), rng.choice([16, 4, 4.5]), rng.choice([0.2, 1.0, 0.01])
+
+    def by_rate(value):
+        return " ".join([str(len(rates)), *(f"{rate}000000000 {value(rate)}" for rate in sorted(rates))])
+
+    return {
+        "KMIN_MAP": by_rate(lambda rate: int(rate * low)),
+        "KMAX_MAP": by_rate(lambda rate: max(1, int(rate * high))),
+        "PMAX_MAP": by_rate(lambda rate: share),
+    }
+
+
+def sizes(rng: random.Random, kind: int) -> int:
+    small = rng.randrange(1, 3000)
+    most = (300, 60_000, 200_000)
+    if kind == len(most):
+        return rng.choice([1, 999, 1000, 1001, 2000, 100_000])
+    return small if rng.random() < 0.5 and kind else rng.randrange(1, most[kind])
+
+
+def draw(seed: int) -> tuple[str, str, str]:
+    """A configuration, a topology and flows: of the controllers and networks each in turn, all else at random."""
+    rng = random.Random(seed)
+    name = list(CONTROLS)[seed % len(CONTROLS)]
+    options = CONFIG | CONTROLS[name]
+    host_rate = rng.choice([10, 25, 40, 100, 100, 100, 200])
+    core_rate = rng.choice([host_rate, host_rate, 4 * host_rate, 400, 100])
+    options |= marking(rng, {host_rate, core_rate})
+    for often, key, values in OTHERS:
+        if rng.random() < often:
+            options[key] = rng.choice(values)
+    # HPCC divides by the window.
+    if name != "hpcc" and rng.random() < 0.3:
+        options["HAS_WIN"] = 0
+    if rng.random() < 0.1:
+        options |= {"L2_BACK_TO_ZERO": 1, "L2_CHUNK_SIZE": 4 * int(str(options["PACKET_PAYLOAD_SIZE"]))}
+
+    delay = rng.choice(["1000ns", "1us", "500ns", "100ns", "5us", "1ns", "0ns"])
+    net = NETWORKS[seed % len(NETWORKS)](rng, (host_rate, core_rate), (delay, rng.choice([delay, delay, "2000ns"])))
+    if rng.random() < 0.15:
+        rng.choice(net.rows)[-1] = 0.004
+    if net.spare and rng.random() < 0.4:
+        options["LINK_DOWN"] = " ".join(map(str, (BEGIN // US + rng.randrange(1, 80), *rng.choice(net.spare))))
+
+    span, kind = rng.choice([1, 200, 5000, 60_000, 150_000]), rng.randrange(4)
+    classes = rng.choice([(3,), (3,), (3,), (1,), (1, 2, 3, 4, 5, 6, 7), (2, 5)])
+    to_one = rng.random() < 0.5
+    rows = []
+    for start in sorted(rng.randrange(span) for _ in range(rng.randrange(1, 60))):
+        dst = 0 if to_one and rng.random() < 0.8 else rng.randrange(net.hosts)
+        src = rng.choice([host for host in range(net.hosts) if host != dst])
+        rows.append(f"{src} {dst} {rng.choice(classes)} 100 {sizes(rng, kind)} 2.{BEGIN + start:09d}")
+    if net.spare or options["ERROR_RATE_PER_LINK"] or any(row[-1] for row in net.rows):
+        # Flows whose last packets are lost never end.
+        options["SIMULATOR_STOP_TIME"] = 2.002
+    config = "".join(f"{key} {value}\n" for key, value in options.items())
+    return config, net.text(), "\n".join([str(len(rows)), *rows, ""])
+
+
+def first_difference(expected: list[str], got: list[str]) -> str | None:
+    """Between the lines of the model and those of a file."""
+    for number, (one, other) in enumerate(zip(expected, got, strict=False), 1):
+        if one != other:
+            return f"line {number} is {other!r}, with the model {one!r}"
+    return None if len(expected) == len(got) else f"{len(got)} lines, with the model {len(expected)}"
+
+
+def compare(folder: Path, config: str, paceline) -> Simulation:
+    """Runs both in a folder; the files are equal."""
+    outcome = paceline("hpcc", "--qlen-dump-ms", "1", config)
+    # 1: flows are left that never end.
+    assert outcome.code in (0, 1), f"{folder.name}: {outcome.err}"
+    model = Simulation(folder / config, MS)
+    for name, lines in (("fct", model.fct), ("pfc", model.pfc), ("qlen", model.qlen)):
+        found = first_difference(lines, (folder / f"{name}.txt").read_text().splitlines())
+        assert found is None, f"case {folder.name}, {name}.txt: {found}; the files are in {folder}"
+    return model
+
+
+def test_files_are_equal_to_the_models_whatever_the_options(tmp_path, paceline, monkeypatch):
+    """Controllers, PFC, marks, losses, failures, several NICs: an error in one of them moves some line."""
+    seen: Counter[str] = Counter()
+    for seed in range(FIRST, FIRST + CASES):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        for name, text in zip(("config", "topology", "flow"), draw(seed), strict=True):
+            (folder / f"{name}.txt").write_text(text)
+        (folder / "trace.txt").write_text("0\n")
+        monkeypatch.chdir(folder)
+        model = compare(folder, "config.txt", paceline)
+        seen += model.seen
+        seen[model.config.control.__name__] += 1
+        seen["pauses"] += len(model.pfc)
+        seen["flows"] += len(model.fct)
+    print(dict(seen))
+    assert seen
