@@ -179,6 +179,8 @@ class SwitchPort(Port):
         self.kick()
 
     def take_turn(self) -> None:
+        if not self.queued:
+            return
         turn = [0, *((self.served + step) % CLASSES for step in range(1, CLASSES + 1))]
         group = next((g for g in turn if self.queues[g] and (g == 0 or not self.paused[g])), None)
         if group is None:
@@ -587,7 +589,7 @@ class Simulation:
 
     def hashed(self, src: int, dst: int, sport: int, dport: int, seed: int = 0x8BADF00D) -> int:
         """The hash that chooses among next hops: at switches seeded with their number, at hosts with ns-3's own."""
-        return murmur3([self.nodes[src].address, self.nodes[dst].address, sport | dport << 16], seed)
+        return murmur3((self.nodes[src].address, self.nodes[dst].address, sport | dport << 16), seed)
 
     def start_flows(self) -> None:
         while self.rows and self.rows[0].start == self.now:

@@ -8,9 +8,9 @@ long streams and substreams, 2002) with seed 1 and run 1, and hashes with Murmur
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import deque
-from collections.abc import Sequence
 
 U32 = (1 << 32) - 1
 U64 = (1 << 64) - 1
@@ -120,7 +120,8 @@ def rotated(word: int, by: int) -> int:
     return (word << by | word >> (32 - by)) & U32
 
 
-def murmur3(words: Sequence[int], seed: int) -> int:
+@functools.cache
+def murmur3(words: tuple[int, ...], seed: int) -> int:
     """MurmurHash3 of 32 bits."""
     value = seed
     for word in words:
