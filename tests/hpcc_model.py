@@ -213,7 +213,9 @@ class SwitchPort(Port):
             frame.records[place] = net.now & 0xFFFFFF, sent & 0xFFFFF, queue & 0x1FFFF, code
             frame.hops += 1
         elif net.config.control is HpccPint:
-            frame.power = max(frame.power, self.meter.measure(net.now, net.max_rtt, self.queued))
+            power = self.meter.measure(net.now, net.max_rtt, self.queued)
+            if power > frame.power:
+                frame.power = power % net.config.pint_powers
 
 
 class Switch(Node):

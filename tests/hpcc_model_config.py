@@ -126,7 +126,8 @@ class Config:
         self.pint_base = float(options["PINT_LOG_BASE"])
         self.pint_threshold = int(65536 * float(options["PINT_PROB"]))
         bits = math.ceil(math.log2(math.log(512 * 512) / math.log(self.pint_base)))
-        self.pint_bytes = (bits - 1) // 8 + 1 if bits else 0
+        self.pint_powers = 1 << (8 if bits <= 8 else 16)
+        """So many can be told apart in a header of one byte or two; larger ones come round."""
 
         self.clamp_target_rate, self.fast_recovery = flag("CLAMP_TARGET_RATE"), number("FAST_RECOVERY_TIMES")
         self.alpha_interval = number("ALPHA_RESUME_INTERVAL") * US

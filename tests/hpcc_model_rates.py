@@ -79,8 +79,7 @@ class HpccPint(Control):
         if self.heard == 0:
             self.heard = self.flow.next & U32
             return
-        sent = frame.power & 0xFF if config.pint_bytes == 1 else frame.power
-        use = math.pow(config.pint_base, sent) / PINT_UNIT
+        use = math.pow(config.pint_base, frame.power) / PINT_UNIT
         rate, stage = self.adjusted(use / config.target, self.reference, self.stage)
         self.change_rate(rate, nic)
         if frame.seq > self.heard:

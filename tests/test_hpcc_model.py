@@ -18,7 +18,7 @@ import pytest
 
 from hpcc_model import Simulation
 
-CASES = int(os.environ.get("PACELINE_HPCC_CASES", "30"))
+CASES = int(os.environ.get("PACELINE_HPCC_CASES", "40"))
 REFERENCE = Path(__file__).parent.parent / "crates/paceline-sim/tests/data/hpcc-ns3"
 
 US, MS = 1000, 1_000_000
@@ -129,7 +129,7 @@ class Links:
 
 
 def star(rng: random.Random, rates: tuple[int, int], delays: tuple[str, str]) -> Links:
-    net = Links(rng.randrange(2, 12), 1)
+    net = Links(rng.randrange(3, 12), 1)
     for host in range(net.hosts):
         net.add(host, net.hosts, rates[0], delays[0])
     return net
@@ -187,7 +187,8 @@ NETWORKS = [star, leaf_spine, dumbbell, two_nics, leaf_spine, chain]
 
 def marking(rng: random.Random, rates: set[int]) -> dict[str, str]:
     """``KMIN_MAP``, ``KMAX_MAP`` and ``PMAX_MAP``: kB and shares by rate."""
-    low, high, share = rng.choice([4, 4, 1, 0.2]), rng.choice([16, 4, 4.5]), rng.choice([0.2, 1.0, 0.01])
+    low, share = rng.choice([4, 1, 0.2, 0.2]), rng.choice([0.2, 1.0, 0.01])
+    high = rng.choice([16, 4, 4.5, max(low, 1)])
 
     def by_rate(value):
         return " ".join([str(len(rates)), *(f"{rate}000000000 {value(rate)}" for rate in sorted(rates))])
@@ -218,8 +219,8 @@ def draw(seed: int) -> tuple[str, str, str]:
     for often, key, values in OTHERS:
         if rng.random() < often:
             options[key] = rng.choice(values)
-    # HPCC divides by the window.
-    if name != "hpcc" and rng.random() < 0.3:
+    # HPCC divides by the window. Without one HPCC-PINT's powers may pass 255: docs/compatibility.md, Not compared.
+    if not name.startswith("hpcc") and rng.random() < 0.3:
         options["HAS_WIN"] = 0
     if rng.random() < 0.1:
         options |= {"L2_BACK_TO_ZERO": 1, "L2_CHUNK_SIZE": 4 * options["PACKET_PAYLOAD_SIZE"]}
@@ -231,13 +232,16 @@ def draw(seed: int) -> tuple[str, str, str]:
     if net.spare and rng.random() < 0.4:
         options["LINK_DOWN"] = " ".join(map(str, (BEGIN // US + rng.randrange(1, 80), *rng.choice(net.spare))))
 
-    kind, span = rng.choice(["tiny", "round", "mixed", "long", "long"]), rng.choice([1, 200, 5000, 60_000, 150_000])
+    kind, span = (
+        rng.choice(["tiny", "round", "mixed", "long", "long", "long"]),
+        rng.choice([1, 200, 5000, 20_000, 150_000]),
+    )
     classes = rng.choice([(3,), (3,), (3,), (1,), (1, 2, 3, 4, 5, 6, 7), (2, 5)])
     hosts = range(net.hosts)
-    sources = hosts if rng.random() < 0.5 else rng.sample(hosts, min(len(hosts), 3))
-    to_one = rng.random() < 0.6
+    sources = hosts if rng.random() < 0.7 else rng.sample(hosts, min(len(hosts), 3))
+    to_one = rng.random() < 0.75
     rows = []
-    for start in sorted(rng.randrange(span) for _ in range(rng.randrange(1, rng.choice([15, 60])))):
+    for start in sorted(rng.randrange(span) for _ in range(rng.randrange(1, 50))):
         dst = 0 if to_one and rng.random() < 0.9 else rng.choice(hosts)
         src = rng.choice([host for host in sources if host != dst] or [host for host in hosts if host != dst])
         length = size(rng, kind)
@@ -257,8 +261,9 @@ def compare(model: Simulation, files: Iterable[Path]) -> None:
     for file in files:
         lines, got = expected[file.stem], file.read_text().splitlines()
         for number, (line, other) in enumerate(zip(lines, got, strict=False), 1):
-            assert line == other, f"{file}, line {number}: on the left the model's"
-        assert len(lines) == len(got), f"{file}: on the left the model's number of lines"
+            if line != other:
+                pytest.fail(f"{file}, line {number}: {other}\nwith the model: {line}", pytrace=False)
+        assert len(got) == len(lines), f"{file}: fewer or more lines than with the model"
 
 
 def test_files_are_equal_to_the_models_whatever_the_options(tmp_path, paceline, monkeypatch):
