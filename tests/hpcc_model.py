@@ -159,9 +159,11 @@ class SwitchPort(Port):
         self.waiting = [0] * CLASSES
         """The switch's account of the queues, which a failure of the link does not clear."""
         self.reserved = [0] * CLASSES
-        """Bytes that came in here and are within reserve and shared buffer, by class; then those in headroom."""
+        """Bytes held of what came in here: those within reserve and shared buffer."""
         self.over = [0] * CLASSES
+        """Those in headroom."""
         self.pausing = [False] * CLASSES
+        """Whether the other end has been told to pause."""
         config = self.net.config
         self.k_min, self.k_max = (k.get(self.rate, 0) * 1000 for k in (config.k_min, config.k_max))
         self.p_max = config.p_max.get(self.rate, 0.0)
@@ -292,6 +294,16 @@ class Switch(Node):
         port.push(0, Frame(kind, PFC_FRAME, group))
 
 
+@dataclass(frozen=True)
+class FlowRow:
+    src: int
+    dst: int
+    group: int
+    dport: int
+    size: int
+    start: int
+
+
 class Flow:
     """A sender: a queue pair. Bytes from ``una`` on are not yet acknowledged, those from ``next`` on not sent."""
 
@@ -306,10 +318,6 @@ class Flow:
         self.window = bdp & U32 if config.has_window else 0
         self.is_variable = config.variable_window
         self.control: Control = config.control(net, self)
-
-    @property
-    def key(self) -> tuple[int, int, int]:
-        return self.dst, self.sport, self.group
 
     def window_is_full(self) -> bool:
         if self.window == 0:
@@ -386,32 +394,34 @@ class Nic(Port):
 class Receiver:
     expected: int = 0
     asked: int = 0
-    """The byte of the last NACK, and when it may be repeated."""
+    """What was expected at the last NACK."""
     again: int = 0
+    """When that NACK may be repeated."""
 
 
 class Host(Node):
     ports: list[Nic]
 
     def begin(self) -> None:
-        self.flows: dict[tuple[int, int, int], Flow] = {}
+        self.flows: dict[int, Flow] = {}
         self.order = HashOrder()
-        self.by_hash_key: dict[int, Flow] = {}
         self.receivers: dict[tuple[int, int, int], Receiver] = {}
 
     def nic(self, dst: int, sport: int, dport: int) -> Nic:
         nics = self.next_hops[dst]
         return nics[self.net.hashed(self.number, dst, sport, dport) % len(nics)]
 
-    def hash_key(self, flow: Flow) -> int:
-        return self.net.nodes[flow.dst].address << 32 | flow.sport << 16 | flow.group
+    def key(self, dst: int, sport: int, group: int) -> int:
+        """By what it knows a flow that it sends."""
+        return self.net.nodes[dst].address << 32 | sport << 16 | group
 
     def start(self, row: FlowRow, sport: int) -> None:
         nic = self.nic(row.dst, sport, row.dport)
         flow = Flow(self.net, nic, row, sport)
         nic.flows.append(flow)
-        self.flows[flow.key] = self.by_hash_key[self.hash_key(flow)] = flow
-        self.order.insert(self.hash_key(flow))
+        key = self.key(flow.dst, flow.sport, flow.group)
+        self.flows[key] = flow
+        self.order.insert(key)
         nic.kick()
 
     def list_again(self) -> None:
@@ -419,7 +429,7 @@ class Host(Node):
         for nic in self.ports:
             nic.flows = []
         for key in self.order.keys:
-            flow = self.by_hash_key[key]
+            flow = self.flows[key]
             nic = self.nic(flow.dst, flow.sport, flow.dport)
             nic.flows.append(flow)
             nic.kick()
@@ -455,7 +465,7 @@ class Host(Node):
         return "nack"
 
     def on_answer(self, frame: Frame) -> None:
-        flow = self.flows.get((frame.src, frame.dport, frame.group))
+        flow = self.flows.get(self.key(frame.src, frame.dport, frame.group))
         if flow is None:
             return
         config = self.net.config
@@ -473,18 +483,9 @@ class Host(Node):
         flow.control.end()
         self.net.finished(flow)
         self.net.nodes[flow.dst].receivers.pop((flow.src, flow.group, flow.sport), None)
-        del self.flows[flow.key], self.by_hash_key[self.hash_key(flow)]
-        self.order.remove(self.hash_key(flow))
-
-
-@dataclass(frozen=True)
-class FlowRow:
-    src: int
-    dst: int
-    group: int
-    dport: int
-    size: int
-    start: int
+        key = self.key(flow.dst, flow.sport, flow.group)
+        del self.flows[key]
+        self.order.remove(key)
 
 
 class Simulation:
