@@ -129,9 +129,12 @@ class Links:
 
 
 def star(rng: random.Random, rates: tuple[int, int], delays: tuple[str, str]) -> Links:
+    """Of hosts that are alike, or not."""
     net = Links(rng.randrange(3, 12), 1)
+    mixed = rng.random() < 0.5
     for host in range(net.hosts):
-        net.add(host, net.hosts, rates[0], delays[0])
+        rate, delay = (rng.choice(rates), rng.choice(delays)) if mixed else (rates[0], delays[0])
+        net.add(host, net.hosts, rate, delay)
     return net
 
 
