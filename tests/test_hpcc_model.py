@@ -235,12 +235,19 @@ def draw(seed: int) -> tuple[str, str, str]:
     if net.spare and rng.random() < 0.4:
         options["LINK_DOWN"] = " ".join(map(str, (BEGIN // US + rng.randrange(1, 80), *rng.choice(net.spare))))
 
-    kind, span = (
-        rng.choice(["tiny", "round", "mixed", "long", "long", "long"]),
-        rng.choice([1, 200, 5000, 20_000, 150_000]),
-    )
+    rows = draw_flows(rng, net.hosts, options["L2_CHUNK_SIZE"] if options["L2_BACK_TO_ZERO"] else 1)
+    if net.spare or options["ERROR_RATE_PER_LINK"] or any(row[-1] for row in net.rows):
+        # Flows whose last packets are lost never end.
+        options["SIMULATOR_STOP_TIME"] = 2.002
+    config = "".join(f"{key} {value}\n" for key, value in options.items())
+    return config, net.text(), "\n".join([str(len(rows)), *rows, ""])
+
+
+def draw_flows(rng: random.Random, count: int, chunk: int) -> list[str]:
+    kind = rng.choice(["tiny", "round", "mixed", "long", "long", "long"])
+    span = rng.choice([1, 200, 5000, 20_000, 150_000])
     classes = rng.choice([(3,), (3,), (3,), (1,), (1, 2, 3, 4, 5, 6, 7), (2, 5)])
-    hosts = range(net.hosts)
+    hosts = range(count)
     sources = hosts if rng.random() < 0.7 else rng.sample(hosts, min(len(hosts), 3))
     to_one = rng.random() < 0.75
     rows = []
@@ -248,15 +255,11 @@ def draw(seed: int) -> tuple[str, str, str]:
         dst = 0 if to_one and rng.random() < 0.9 else rng.choice(hosts)
         src = rng.choice([host for host in sources if host != dst] or [host for host in hosts if host != dst])
         length = size(rng, kind)
-        if options["L2_BACK_TO_ZERO"] and rng.random() < 0.95:
-            # Flows that end within a chunk never end.
-            length += -length % options["L2_CHUNK_SIZE"]
+        if rng.random() < 0.95:
+            # With L2_BACK_TO_ZERO 1 flows that end within a chunk never end.
+            length += -length % chunk
         rows.append(f"{src} {dst} {rng.choice(classes)} 100 {length} 2.{BEGIN + start:09d}")
-    if net.spare or options["ERROR_RATE_PER_LINK"] or any(row[-1] for row in net.rows):
-        # Flows whose last packets are lost never end.
-        options["SIMULATOR_STOP_TIME"] = 2.002
-    config = "".join(f"{key} {value}\n" for key, value in options.items())
-    return config, net.text(), "\n".join([str(len(rows)), *rows, ""])
+    return rows
 
 
 def compare(model: Simulation, files: Iterable[Path]) -> None:
