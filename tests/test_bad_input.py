@@ -330,7 +330,7 @@ def test_none_stands_for_no_overrides_and_no_flows():
         (["run", ""], "SCENARIO.toml"),
         (["run", "-q", ""], "SCENARIO.toml"),
         (["run", "s.toml", "--set", ""], "--set"),
-        (["mpi", "export", ""], "bt|cg|ft|is|mg|wrf"),
+        (["mpi", "export", ""], "bt|cg|ft|is|mg|wrf|SCENARIO.toml"),
         (["mpi", "export", "ft", "--ranks", ""], "--ranks"),
         (["reproduce", ""], "ID"),
         ([""], "argument"),
