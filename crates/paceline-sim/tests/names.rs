@@ -22,13 +22,13 @@ const LEAF_SPINE: &str = "
     spines = 2
     hosts_per_leaf = 2
 ";
-/// Names that look like a range (host 1) and like the id of another (host 2 is called 0).
+/// Names that look like a range (host 1), like one backwards (host 4), and like the id of another (host 2 is called 0).
 const GRAPH: &str = "
     [topology]
     kind = 'graph'
-    hosts = ['web', '0-1', '0', 'db']
+    hosts = ['web', '0-1', '0', 'db', '2-1']
     switches = ['left', 'right']
-    links = [{ a = 'web', b = 'left' }, { a = '0-1', b = 'left' }, { a = '0', b = 'right' }, { a = 'db', b = 'right' },
+    links = [{ a = 'web', b = 'left' }, { a = '0-1', b = 'left' }, { a = '0', b = 'right' }, { a = 'db', b = 'right' }, { a = '2-1', b = 'right' },
         { a = 'left', b = 'right' }, { a = 'left', b = 'right' }]
 ";
 
@@ -66,7 +66,8 @@ fn hosts_by_name_are_those_by_id() {
     }
     for (names, ids) in [
         ("['web', 'db']", "[0, 3]"),
-        ("['right']", "[2, 3]"),
+        ("['right']", "[2, 3, 4]"),
+        ("['2-1', 'db']", "[3, 4]"),
         ("['0-1', 'web']", "[0, 1]"),
         ("['0-1', 'db']", "[1, 3]"),
         ("['0', 'web']", "[0, 2]"),
@@ -114,7 +115,7 @@ fn sampled(name: &str, network: &str, ports: &str) -> Result<String, String> {
 #[test]
 fn ports_by_name_are_those_by_number() {
     for (network, names, numbers) in
-        [(LEAF_SPINE, "['tor0->agg1', 'tor2:0']", "['6:3', '8:0']"), (GRAPH, "['left->right']", "['4:2', '4:3']")]
+        [(LEAF_SPINE, "['tor0->agg1', 'tor2:0']", "['6:3', '8:0']"), (GRAPH, "['left->right']", "['5:2', '5:3']")]
     {
         let [by_name, by_number] =
             [("by-name", names), ("by-number", numbers)].map(|(n, p)| sampled(n, network, p).unwrap());

@@ -344,14 +344,18 @@ impl Value for HostSet {
             Item::List(_) | Item::Text(_) => return Err(wrong()),
             _ => return Err(Wrong::Type),
         };
-        let entry = |item: &Node| match &item.item {
-            Item::Text(text) if text.contains('-') && text.bytes().all(|b| b.is_ascii_digit() || b == b'-') => {
-                let ends = text.split_once('-').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
-                let (low, high) = ends.filter(|(low, high)| low <= high).ok_or_else(wrong)?;
-                Ok(Hosts::Range(low, high, Name::read(item)?))
-            }
-            Item::Int(_) | Item::Text(_) => NodeRef::read(item).map(Hosts::Node).map_err(|_| wrong()),
-            _ => Err(wrong()),
+        let number = |text: &str| text.parse().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()));
+        let entry = |item: &Node| {
+            let node = NodeRef::read(item).map_err(|_| wrong())?;
+            // What is no range may still be the name of a node, as `2-1` in rack 2.
+            let ends = |text: &str| text.split_once('-').and_then(|(a, b)| Some((number(a)?, number(b)?)));
+            Ok(match node {
+                NodeRef::Name(name) => match ends(&name).filter(|(low, high)| low <= high) {
+                    Some((low, high)) => Hosts::Range(low, high, name),
+                    None => Hosts::Node(NodeRef::Name(name)),
+                },
+                NodeRef::Id(_) => Hosts::Node(node),
+            })
         };
         items.iter().map(entry).collect::<Result<_, _>>().map(HostSet::Listed)
     }

@@ -180,7 +180,7 @@ const WORKLOADS: &[Mistake] = &[
     Mistake { text: "kind = \"incast\"\nscheme = \"one\"\nreceiver = 16\n", line: 3, field: "receiver", value: Some("16"), problem: "no such host", allowed: "0 to 15" },
     Mistake { text: "kind = \"flows\"\nscheme = \"one\"\nrows = [{ src = 99, dst = 1, bytes = \"1B\" }]\n", line: 3, field: "rows.0.src",
         value: Some("99"), problem: "no such host", allowed: "0 to 15" },
-    Mistake { text: "kind = \"poisson\"\nhosts = [\"5-3\"]\n", line: 2, field: "hosts", value: Some("[\"5-3\"]"), problem: "not a set of hosts", allowed: "\"all\" or a list" },
+    Mistake { text: "kind = \"poisson\"\nhosts = [\"5 3\"]\n", line: 2, field: "hosts", value: Some("[\"5 3\"]"), problem: "not a set of hosts", allowed: "\"all\" or a list" },
     Mistake { text: "kind = \"incast\"\nstep = \"1us\"\n", line: 2, field: "step", value: Some("\"1us\""), problem: "has no effect here",
         allowed: "only with kind = \"incast\" and mode = \"staggered\" or with kind = \"all_to_all\"" },
     Mistake { text: "kind = \"incast\"\nmode = \"sync\"\n", line: 2, field: "mode", value: Some("\"sync\""), problem: "unknown word", allowed: "\"synchronous\"" },
