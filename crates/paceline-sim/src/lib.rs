@@ -25,6 +25,7 @@ pub mod run;
 pub mod scenario;
 pub mod series;
 pub mod spec;
+mod spelling;
 pub mod topology;
 pub mod workload;
 

@@ -34,6 +34,8 @@ use declare::section;
 use node::{At, Bad, Node};
 use section::{check_keys, read_section};
 
+use crate::spelling::clip;
+
 pub use catalogue::{catalogue, explain};
 pub use field::FIELDS;
 pub use lint::lint;
@@ -116,7 +118,7 @@ impl Origin {
             At::Line(line) => error.file(&self.file).line(line as usize),
             At::Override(i) => {
                 let text = self.overrides.get(i as usize).map_or("", String::as_str);
-                error.file(format!("--set {}", node::clip(text)))
+                error.file(format!("--set {}", clip(text)))
             }
         }
     }

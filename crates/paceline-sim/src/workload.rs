@@ -105,32 +105,6 @@ impl FlowDefaults {
     }
 }
 
-/// The start of a text from the user, for an error message.
-pub(crate) fn clip(text: &str) -> String {
-    match text.char_indices().nth(60) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_string(),
-    }
-}
-
-/// The candidate with the smallest edit distance to `name`, if it is near enough to be meant.
-pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let name: Vec<char> = name.chars().take(60).flat_map(char::to_lowercase).collect();
-    let distance = |other: &str| {
-        let mut row: Vec<usize> = (0..=name.len()).collect();
-        for (i, b) in other.chars().enumerate() {
-            let mut corner = std::mem::replace(&mut row[0], i + 1);
-            for (j, a) in name.iter().enumerate() {
-                let cost = if *a == b { corner } else { corner.min(row[j]).min(row[j + 1]) + 1 };
-                corner = std::mem::replace(&mut row[j + 1], cost);
-            }
-        }
-        row[name.len()]
-    };
-    let (far, best) = candidates.into_iter().map(|c| (distance(c), c)).min_by_key(|(far, _)| *far)?;
-    (far <= 2 + best.len() / 4).then_some(best)
-}
-
 /// What an instant must be, for error messages.
 pub(crate) const CLOCK: &str = "instants before 2^63 ps, about 106 days";
 

@@ -67,6 +67,10 @@ impl Build<'_> {
                     add(self.host(field, node)?);
                     continue;
                 }
+                Hosts::Range(low, high, text) if low > high => {
+                    let error = self.spec.error(field, "a range backwards").value(&text.0);
+                    return Err(error.allowed("the lower id first, or the name of a node"));
+                }
                 Hosts::Range(low, high, _) => {
                     let high = self.host(field, &NodeRef::Id(*high))?;
                     (*low..=high).filter(|n| graph.is_host(*n)).for_each(&mut add);

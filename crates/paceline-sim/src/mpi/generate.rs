@@ -33,7 +33,7 @@ impl Generator {
     /// Another name or letter; a class for a program without classes, or none for one with.
     pub fn named(name: &str, class: Option<&str>) -> Result<Self, InputError> {
         if !Self::NAMES.contains(&name) {
-            let error = InputError::new("no such program").field("program").value(crate::workload::clip(name));
+            let error = InputError::new("no such program").field("program").value(crate::spelling::clip(name));
             return Err(error.allowed(Self::NAMES.join(", ")));
         }
         if name == "wrf" {
@@ -41,7 +41,7 @@ impl Generator {
                 None => Ok(Self::Wrf(Halo::default())),
                 Some(class) => {
                     let error = InputError::new("wrf has no classes").field("class");
-                    Err(error.value(crate::workload::clip(class)).allowed("no class"))
+                    Err(error.value(crate::spelling::clip(class)).allowed("no class"))
                 }
             };
         }
@@ -50,7 +50,7 @@ impl Generator {
             return Err(error.allowed("S, W, A, B, C, D"));
         };
         let class = Class::ALL.into_iter().find(|c| format!("{c:?}") == letter).ok_or_else(|| {
-            let error = InputError::new("no such class").field("class").value(crate::workload::clip(letter));
+            let error = InputError::new("no such class").field("class").value(crate::spelling::clip(letter));
             error.allowed("S, W, A, B, C, D")
         })?;
         Ok(match name {

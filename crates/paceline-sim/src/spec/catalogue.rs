@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use crate::InputError;
+use crate::spelling::{clip, nearest};
 
 use super::Spec;
 use super::field::{DefaultText, FIELDS, Field, Row, Select, Shape};
-use super::node::clip;
-use super::section::{Section as _, Variants as _, condition, nearest, pattern};
+use super::section::{Section as _, Variants as _, condition, pattern};
 use super::template::TEMPLATES;
 
 /// Topologies, schemes and workloads with their parameters, the size distributions named by the caller, and the templates.

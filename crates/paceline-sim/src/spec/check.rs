@@ -8,14 +8,15 @@ use paceline_proto::units::{Duration, Time};
 
 use crate::InputError;
 use crate::scenario::{EngineChoice, PathChoice};
+use crate::spelling::{clip, nearest};
 use crate::topology::MAX_LEVELS;
 
 use super::Spec;
 use super::failure::FailureKind;
-use super::node::{Bad, Node, Read, clip};
+use super::node::{Bad, Node, Read};
 use super::run::Stop;
 use super::scheme::Control;
-use super::section::{Variants as _, nearest};
+use super::section::Variants as _;
 use super::switch::Accounting;
 use super::topology::{GraphTopology, TopologyKind, Xgft};
 use super::value::{HostSet, Hosts, Name, NodeRef};

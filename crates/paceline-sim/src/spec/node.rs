@@ -5,13 +5,12 @@ use std::fmt;
 use toml::de::{DeTable, DeValue};
 
 use crate::InputError;
+use crate::spelling::{MAX_SHOWN, clip};
 
 /// Largest scenario text, in bytes.
 pub(crate) const MAX_TEXT: usize = 4 << 20;
 /// Longest text whose syntax errors are all collected to tell the first, in bytes.
 const MAX_RECOVERED: usize = 64 << 10;
-/// Longest value shown in an error, in characters.
-const MAX_SHOWN: usize = 80;
 /// Most segments in the key of an override; the deepest field has five.
 const MAX_SEGMENTS: usize = 16;
 
@@ -137,15 +136,6 @@ impl fmt::Display for Node {
             }
         }
     }
-}
-
-/// Cuts any text to what fits a message.
-pub(crate) fn clip(text: &str) -> String {
-    let mut out: String = text.chars().take(MAX_SHOWN).collect();
-    if out.len() < text.len() {
-        out.push('…');
-    }
-    out
 }
 
 /// Where lines start, to turn byte offsets into line numbers.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::InputError;
+use crate::spelling::{clip, nearest};
 
 use super::field::{DefaultText, FIELDS, Field, Interval, KEYS, Row, Shape, Type, join};
 use super::node::{self, At, Bad, Item, Node, Read};
@@ -143,7 +144,7 @@ impl<'a> Table<'a> {
         check_count(entries.len(), Some(MAX_SECTIONS), given.at, &path)?;
         let read = |(name, node): &(String, Node)| {
             if !node::is_bare_key(name) || name.len() > 64 {
-                let error = InputError::new("not a name").field(&path).value(node::clip(name));
+                let error = InputError::new("not a name").field(&path).value(clip(name));
                 return Err(Bad::new(node.at, error.allowed("1 to 64 letters, digits, - and _")));
             }
             Ok((name.clone(), read_section(node, join(&path, name))?))
@@ -229,7 +230,7 @@ pub(crate) fn check_keys(node: &Node, pattern: &str, path: &str) -> Read<()> {
         Item::Table(entries) => entries.iter().try_for_each(|(key, value)| {
             let inner = if any { "*" } else { key.as_str() };
             if !known.contains(inner) {
-                return Err(unknown_key(key, value, pattern, path));
+                return Err(unknown_key(node, key, value, pattern, path));
             }
             check_keys(value, &join(pattern, inner), &join(path, key))
         }),
@@ -237,50 +238,53 @@ pub(crate) fn check_keys(node: &Node, pattern: &str, path: &str) -> Read<()> {
     }
 }
 
-fn unknown_key(key: &str, value: &Node, parent: &str, path: &str) -> Bad {
-    let known = KEYS.get(parent);
-    let here = known.into_iter().flatten().map(String::as_str);
-    let problem = match nearest(key, here.clone()) {
-        Some(near) => format!("unknown key, did you mean `{near}`?"),
+fn unknown_key(table: &Node, key: &str, value: &Node, parent: &str, path: &str) -> Bad {
+    let known = || KEYS.get(parent).into_iter().flatten().map(String::as_str);
+    let meant = nearest(key, known())
+        // A choice under another name, as `kind = "hpcc"` for `cc = "hpcc"`.
+        .or_else(|| known().find(|choice| selects(&join(parent, choice), value)))
         // The right name in the wrong section.
-        None => match FIELDS.iter().find(|f| f.row.key == key) {
-            Some(field) => format!("unknown key, did you mean `{}`?", field.path),
-            None => "unknown key".to_string(),
+        .or_else(|| FIELDS.iter().find(|f| f.row.key == key).map(|f| f.path.as_str()));
+    let problem = meant.map_or("unknown key".to_string(), |meant| format!("unknown key, did you mean `{meant}`?"));
+    let (here, depends): (Vec<_>, Vec<_>) = known().partition(|known| exists(table, parent, known));
+    let mut allowed = here.join(", ");
+    if !depends.is_empty() {
+        let choices = here
+            .iter()
+            .filter(|k| FIELDS.iter().any(|f| f.when.iter().any(|(by, _)| by == *k) && starts(&f.path, parent)));
+        let choices: Vec<_> = choices.map(|k| format!("`{k}`")).collect();
+        allowed = format!("{allowed}; others depend on {}", choices.join(" and "));
+    }
+    let error = InputError::new(problem).field(join(path, &clip(key))).value(value.show());
+    Bad::new(value.at, error.allowed(allowed))
+}
+
+/// Whether a path lies in the section `parent`.
+fn starts(path: &str, parent: &str) -> bool {
+    parent.is_empty() || path.strip_prefix(parent).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// Whether the field at `path` decides on others and `value` is one of its choices.
+fn selects(path: &str, value: &Node) -> bool {
+    let Item::Text(text) = &value.item else { return false };
+    let Some((parent, key)) = path.rsplit_once('.') else { return false };
+    FIELDS.iter().any(|f| starts(&f.path, parent) && f.when.iter().any(|(by, word)| *by == key && word == text))
+}
+
+/// Whether the section `parent` has the key with the choices made in `table`; one that is not made there is its default.
+fn exists(table: &Node, parent: &str, key: &str) -> bool {
+    let path = join(parent, key);
+    let made = |by: &str, word: &str| match table.get(by).map(|node| &node.item) {
+        Some(Item::Text(text)) => text == word,
+        _ => match FIELDS.iter().find(|f| f.path == join(parent, by)).map(|f| f.row.default) {
+            Some(DefaultText::Is(text)) => text.trim_matches('"') == word,
+            Some(_) => false,
+            // A choice of a section outside.
+            None => true,
         },
     };
-    let field = join(path, &node::clip(key));
-    let error = InputError::new(problem).field(field).value(value.show());
-    Bad::new(value.at, error.allowed(here.collect::<Vec<_>>().join(", ")))
-}
-
-/// The candidate nearest to `word`, if it is near enough to be what was meant: at most a third of the letters differ.
-pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    if word.len() > 64 {
-        return None;
-    }
-    let word = word.to_ascii_lowercase();
-    let close = |c: &&str| distance(&word, &c.to_ascii_lowercase());
-    let best = candidates.map(|c| (close(&c), c)).min_by_key(|(d, _)| *d)?;
-    (best.0 < best.1.len() && best.0 * 3 <= best.1.len().max(3)).then_some(best.1)
-}
-
-/// Edit distance (insert, delete, replace, swap neighbours each count one).
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for i in 0..=a.len() {
-        for j in 0..=b.len() {
-            rows[i][j] = if i == 0 || j == 0 {
-                i + j
-            } else {
-                let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-                let best = replaced.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
-                let swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-                if swapped { best.min(rows[i - 2][j - 2] + 1) } else { best }
-            };
-        }
-    }
-    rows[a.len()][b.len()]
+    let mut fields = FIELDS.iter().filter(|f| f.path == path || starts(&f.path, &path));
+    fields.any(|f| f.when.iter().all(|(by, word)| made(by, word)))
 }
 
 /// Writes a section with its header and everything inside it.

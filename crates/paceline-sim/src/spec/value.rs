@@ -4,6 +4,7 @@ use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time};
 
 use super::field::{Interval, Type};
 use super::node::{Item, Node};
+use crate::spelling::nearest;
 
 /// Why a value was refused.
 pub(crate) enum Wrong {
@@ -330,7 +331,7 @@ pub enum HostSet {
 pub enum Hosts {
     /// A host, or a switch for the hosts that are linked to it.
     Node(NodeRef),
-    /// A range of node ids, both ends included, as it is written; or the name of a node of a graph that looks like one.
+    /// A range of node ids, both ends included, as it is written; or the name of a node that looks like one, as `2-1` in rack 2.
     Range(u32, u32, Name),
 }
 
@@ -347,10 +348,9 @@ impl Value for HostSet {
         let number = |text: &str| text.parse().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()));
         let entry = |item: &Node| {
             let node = NodeRef::read(item).map_err(|_| wrong())?;
-            // What is no range may still be the name of a node, as `2-1` in rack 2.
             let ends = |text: &str| text.split_once('-').and_then(|(a, b)| Some((number(a)?, number(b)?)));
             Ok(match node {
-                NodeRef::Name(name) => match ends(&name).filter(|(low, high)| low <= high) {
+                NodeRef::Name(name) => match ends(&name) {
                     Some((low, high)) => Hosts::Range(low, high, name),
                     None => Hosts::Node(NodeRef::Name(name)),
                 },
@@ -445,7 +445,7 @@ pub(crate) use either;
 
 /// A word that is none of those allowed.
 pub(crate) fn not_a_word(word: &str, words: &[&'static str]) -> Wrong {
-    match super::section::nearest(word, words.iter().copied()) {
+    match nearest(word, words.iter().copied()) {
         Some(near) => Wrong::Problem(format!("unknown word, did you mean \"{near}\"?")),
         None => Wrong::Problem("unknown word".to_string()),
     }

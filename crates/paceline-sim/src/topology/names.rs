@@ -4,8 +4,8 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use crate::graph::NodeId;
+use crate::spelling::nearest;
 use crate::topology::tier_name;
-use crate::workload::nearest;
 
 /// Every node by its names: its own in a graph, else that of its tier with its number in the tier (`host0`, `tor3`); and its id.
 ///

@@ -5,7 +5,8 @@
 //! one, but sizes are rounded down everywhere; the scripts of `ns2-xpass` round up (at most one byte more).
 
 use crate::InputError;
-use crate::workload::{Cdf, Sampling, clip, nearest};
+use crate::spelling::{clip, nearest};
+use crate::workload::{Cdf, Sampling};
 
 /// Eighteen distributions with all their points; format in its first lines.
 const DATA: &str = include_str!("sizes.txt");

@@ -8,7 +8,7 @@ use paceline_proto::rng;
 use serde::{Deserialize, Serialize};
 
 use crate::InputError;
-use crate::workload::clip;
+use crate::spelling::clip;
 
 /// Largest file of points that is read, in bytes.
 pub const MAX_FILE: u64 = 1_000_000;

@@ -13,8 +13,9 @@ use paceline_proto::units::{BitsPerSec, Bytes, S, Time};
 use crate::InputError;
 use crate::graph::{Graph, NodeId};
 use crate::scenario::Framing;
+use crate::spelling::{clip, nearest};
 use crate::topology::NodeNames;
-use crate::workload::{FlowDefaults, FlowSource, FlowSpec, clip, nearest};
+use crate::workload::{FlowDefaults, FlowSource, FlowSpec};
 
 /// Latest start of a flow, as everywhere in a scenario. Near the end of the clock a run would go on for ever.
 const LATEST: Time = Time(1000 * S);

@@ -3,6 +3,7 @@
 use super::CcMode;
 use crate::InputError;
 use crate::hpcc_format::text::{Line, quoted};
+use crate::spelling::closest;
 
 /// All keys, in the order of the reports.
 pub const KEYS: [&str; 50] = [
@@ -84,24 +85,7 @@ pub(super) fn known(word: &str) -> Option<&'static str> {
 
 /// The known key with the fewest edits from `word`, letter case aside; the first in [`KEYS`] of several.
 pub fn nearest_key(word: &str) -> &'static str {
-    // No key is near a word longer than this: bounds the work.
-    let word: Vec<char> = word.chars().take(64).map(|c| c.to_ascii_uppercase()).collect();
-    KEYS.into_iter().min_by_key(|key| edits(&word, key)).unwrap_or(KEYS[0])
-}
-
-/// Levenshtein distance.
-fn edits(word: &[char], key: &str) -> usize {
-    let mut row: Vec<usize> = (0..=word.len()).collect();
-    for (i, k) in key.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, w) in word.iter().enumerate() {
-            let substituted = diagonal + usize::from(*w != k);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[word.len()]
+    closest(word, KEYS).map_or(KEYS[0], |(_, key)| key)
 }
 
 /// The error for a word that is no key.

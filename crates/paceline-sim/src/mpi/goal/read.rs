@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
             Word::Number(text) => match text.parse() {
                 Ok(n) if (least..=most).contains(&n) => Ok(n),
                 _ => {
-                    Err(self.words.bad("out of range").field(what).value(crate::workload::clip(text)).allowed(allowed))
+                    Err(self.words.bad("out of range").field(what).value(crate::spelling::clip(text)).allowed(allowed))
                 }
             },
             word => Err(self.unexpected(word, &allowed).field(what)),

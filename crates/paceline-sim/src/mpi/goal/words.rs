@@ -1,7 +1,7 @@
 //! GOAL text as words.
 
 use crate::InputError;
-use crate::workload::clip;
+use crate::spelling::clip;
 
 /// A word of GOAL text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
