@@ -243,8 +243,11 @@ fn unknown_key(table: &Node, key: &str, value: &Node, parent: &str, path: &str) 
     let meant = nearest(key, known())
         // A choice under another name, as `kind = "hpcc"` for `cc = "hpcc"`.
         .or_else(|| known().find(|choice| selects(&join(parent, choice), value)))
-        // The right name in the wrong section.
-        .or_else(|| FIELDS.iter().find(|f| f.row.key == key).map(|f| f.path.as_str()));
+        // The right name, or nearly, in the wrong section.
+        .or_else(|| {
+            let near = nearest(key, FIELDS.iter().map(|f| f.row.key))?;
+            FIELDS.iter().find(|f| f.row.key == near).map(|f| f.path.as_str())
+        });
     let problem = meant.map_or("unknown key".to_string(), |meant| format!("unknown key, did you mean `{meant}`?"));
     let (here, depends): (Vec<_>, Vec<_>) = known().partition(|known| exists(table, parent, known));
     let mut allowed = here.join(", ");

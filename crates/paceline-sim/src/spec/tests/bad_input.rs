@@ -33,6 +33,8 @@ const MISTAKES: &[Mistake] = &[
         problem: "unknown key, did you mean `cc`?", allowed: "cc; others depend on `cc`" },
     Mistake { text: "[schemes.z]\ncc = \"dctcp\"\nzzz = 1\n", line: 3, field: "schemes.z.zzz", value: Some("1"),
         problem: "unknown key", allowed: "ai_rate, cc, g, min_rate, variable_window, window; others depend on `cc`" },
+    Mistake { text: "[schemes.z]\ncc = \"dctcp\"\nkmin = \"1MB\"\n", line: 3, field: "schemes.z.kmin", value: Some("\"1MB\""),
+        problem: "unknown key, did you mean `switch.ecn.k_min`?", allowed: "ai_rate" },
     Mistake { text: "[schemes.z]\ntype = \"timely\"\n", line: 2, field: "schemes.z.type", value: Some("\"timely\""),
         problem: "unknown key, did you mean `cc`?", allowed: "cc; others depend on `cc`" },
     Mistake { text: "[swich]\nbuffer = \"1MB\"\n", line: 1, field: "swich", value: Some("{buffer = \"1MB\"}"),
