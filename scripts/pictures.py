@@ -59,6 +59,7 @@ PICTURES = {
     "comparison-sizes-60": _reproduced("C1", "C1-sizes-60"),
     "comparison-loads-small": _reproduced("C1", "C1-loads-small"),
     "hpcc-page-websearch30": _reproduced("H1", "H1-websearch30-p95"),
+    "hpcc-page-reference": _reproduced("H2", "H2-reference"),
 }
 """By the name of the file in docs/images."""
 

@@ -128,6 +128,14 @@ def test_deciles_cover_every_bin_once_and_show_a_local_error() -> None:
     assert value["load30.p50.dctcp.decile"].value > value["load30.p50.dctcp"].value
 
 
+def test_tenths_say_how_far_a_curve_is_from_the_published_one() -> None:
+    curve = CurveId("websearch", 50, "dctcp", 50)
+    values = published()[curve].copy()
+    values[decile_masks(published().bins["websearch"])[2]] *= 1.1
+    found = rules.tenths(Curves(published().bins, {curve: values}), curve)
+    assert found == pytest.approx([1, 1, 1.1, 1, 1, 1, 1, 1, 1, 1])
+
+
 def test_curves_of_flows_have_the_published_bins() -> None:
     size = np.array([1, 666, 667, 29_999_999, 30_000_000])
     flags = np.zeros(5, dtype=bool)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from paceline.experiments.hpcc_page import figures, judging, rules
-from paceline.experiments.hpcc_page.curves import MAIN, PERCENTILES, CurveId, Curves, published
+from paceline.experiments.hpcc_page.curves import MAIN, PERCENTILES, WORKLOADS, CurveId, Curves, published
 from paceline.experiments.hpcc_page.setup import CONTROL, VARIANTS, WINDOWS, points, scenario, variant_points
 from paceline.experiments.hpcc_page.slowdown import EXPERIMENTS
 from paceline.reproduce import judge
@@ -21,7 +21,8 @@ from paceline.scenario import IncastLoad, PoissonIncast
 
 
 def test_the_engine_takes_every_scenario() -> None:
-    jobs = prepare([*points(Scale.TINY, CONTROL), *variant_points(Scale.TINY)])
+    variants = [p for workload in WORKLOADS for p in variant_points(Scale.TINY, workload)]
+    jobs = prepare([*points(Scale.TINY, CONTROL), *variants])
     assert len({job.key for job in jobs}) == len(jobs) - 2  # the schemes without a window are in both lists
 
 
@@ -38,6 +39,20 @@ def test_statistical_scales_have_three_seeds(scale: Scale) -> None:
     for window in WINDOWS[scale].values():
         assert window.warmup_us < window.arrivals_us
         assert scale is Scale.TINY or window.seeds >= 3
+
+
+@pytest.mark.parametrize("scale", Scale)
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_what_made_the_published_curves_is_tried_wherever_they_are_judged(workload: str, scale: Scale) -> None:
+    """At 70 % load quick runs are no statement about absolute curves, and would only cost time."""
+    tried = [p for p in variant_points(scale, workload) if p.key["variant"] == "reference"]
+    loads = {30, 50, 70} if scale is Scale.PAPER else {30, 50}
+    assert {(p.key["load"], p.key["scheme"]) for p in tried} == {(load, s) for load in loads for s in MAIN}
+    for point in tried:
+        quirks = point.scenario.quirks
+        assert quirks.clock_1ns
+        # Elsewhere it has no effect, and a run would say so.
+        assert quirks.pint_data_only == (point.key["scheme"] == "hpcc_pint")
 
 
 def test_marking_fits_the_scheme() -> None:

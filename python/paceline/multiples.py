@@ -44,6 +44,8 @@ class Chart:
     """Places on the x axis and what stands there; the x of the curves when left out."""
     scale: Literal["log", "linear"] = "log"
     """Of the y axis, which covers the values."""
+    between: tuple[float, float] | None = None
+    """Ends of a linear y axis, for charts that are to be compared; where left out it covers the values."""
     log_x: bool = False
     points: Mapping[str, tuple[Sequence[float], Sequence[float]]] = field(default_factory=dict)
     """Points off the curve of a label, as for all of its places together; filled beside a published one."""
@@ -120,6 +122,8 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
         ax.set_ylim(low, high)
         plain_log(ax.yaxis, low, high, "{:,g}".format)
         name = log_name(name, low, high)
+    elif chart.between is not None:
+        ax.set_ylim(*chart.between)
     if chart.log_x:
         ax.set_xscale("log")
         ax.xaxis.set_minor_locator(NullLocator())  # ticks are the places that were measured

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from numpy.typing import ArrayLike
 
-from paceline import plot
+from paceline import multiples, plot
 from paceline.analysis import Curve
-from paceline.experiments.hpcc_page.curves import PERCENTILES, SCHEMES, WORKLOADS, CurveId, published
+from paceline.experiments.hpcc_page.curves import PERCENTILES, SCHEMES, WORKLOADS, CurveId, Curves, published
+from paceline.experiments.hpcc_page.rules import tenths
 from paceline.experiments.hpcc_page.setup import WINDOWS
 from paceline.plot.style import EXTRA, LINE_STYLES, PALETTE
 from paceline.reproduce.model import Drawing, Scale
@@ -94,3 +96,43 @@ def overview(
     rows = [[_panel(measured, schemes, workload, load, q) for q in PERCENTILES] for workload, load in places]
     caption = f"{_ABOUT.format(name)} {THIN} {made(scale, [load for _, load in places])}"
     yield Drawing(name, plot.slowdown_panels(rows), caption)
+
+
+def beside_reference(
+    name: str,
+    native: Curves,
+    reference: Curves,
+    schemes: Sequence[str],
+    workload: str,
+    loads: Sequence[int],
+    scale: Scale,
+) -> Drawing:
+    """Measured over published slowdown, native and as in the simulator that the published curves come from."""
+    each = range(10, 101, 10)
+
+    def pair(load: int, q: int) -> list[multiples.Chart]:
+        """The two charts of a percentile, with the same axes."""
+        lines = [{s: tenths(curves, CurveId(workload, load, s, q)) for s in schemes} for curves in (native, reference)]
+        values = [v for of in lines for line in of.values() for v in line if math.isfinite(v)] or [1.0]
+        low, high = min(1.0, *values), max(1.0, *values)
+        room = 0.04 * (high - low) or 0.01
+        return [
+            multiples.Chart(
+                f"{load} % load, p{q}, {of}",
+                {SCHEMES[scheme]: (each, line) for scheme, line in found.items()},
+                "Flow size (percentile)" if load == loads[-1] else "",
+                "Measured / published",
+                {place: str(place) for place in each[1::2]},
+                scale="linear",
+                between=(low - room, high + room),
+            )
+            for of, found in zip(("native", "reference"), lines, strict=True)
+        ]
+
+    rows = [[chart for q in (50, 95) for chart in pair(load, q)] for load in loads]
+    caption = (
+        f"{WORKLOADS[workload]}: measured over published slowdown, the mean of each tenth of the flow sizes. Native: "
+        "exact times. Reference: with the clock and the PINT of the simulator that the published curves come from. "
+        f"{made(scale, loads)}"
+    )
+    return Drawing(f"{name}-reference", multiples.charts(rows), caption)

@@ -49,7 +49,8 @@ def measured_curves(runs: Runs, scale: Scale, *, only_finished: bool = False) ->
     return found
 
 
-def _curves(runs: Runs, scale: Scale, *, only_finished: bool) -> Curves:
+def curves_of(runs: Runs, scale: Scale, *, only_finished: bool = False) -> Curves:
+    """The same as values per bin, as rules take them."""
     found = measured_curves(runs, scale, only_finished=only_finished)
     return Curves(published().bins, {curve: values.value for curve, values in found.items()})
 
@@ -61,7 +62,7 @@ def verdicts(
     seeds = runs.seeds
 
     def of(chosen: Runs) -> list[Quantity]:
-        return rule(_curves(chosen, scale, only_finished=only_finished))
+        return rule(curves_of(chosen, scale, only_finished=only_finished))
 
     whole = of(runs)
     parts = [of(Runs(tuple(r for r in runs if r.point.seed != seed))) for seed in seeds] if len(seeds) > 1 else []

@@ -117,17 +117,30 @@ def without_claims(rule: Rule) -> Rule:
     return lambda curves: [replace(quantity, limits=None) for quantity in rule(curves)]
 
 
-def _match(curves: Curves, curve: CurveId, *, relative: bool) -> list[Quantity]:
-    reference, bins = published(), curves.bins[curve.workload]
+def tenths(curves: Curves, curve: CurveId) -> list[float]:
+    """Measured over published slowdown, the mean of each tenth of the flow-size distribution; nan without flows."""
+    log = _log_ratio(curves, curve)
+    return [math.exp(_mean(log, curves, curve, mask)) for mask in decile_masks(curves.bins[curve.workload])]
+
+
+def _log_ratio(curves: Curves, curve: CurveId) -> F8:
     with np.errstate(divide="ignore", invalid="ignore"):
-        log = np.log(curves[curve] / reference[curve])
-        if relative:
-            base = CurveId(curve.workload, curve.load, "hpcc_int", curve.q)
-            log -= np.log(curves[base] / reference[base])
+        return np.log(curves[curve] / published()[curve])
+
+
+def _mean(values: F8, curves: Curves, curve: CurveId, mask: Bools) -> float:
+    """Mean over bins of a curve, each with its share of the flow-size distribution."""
+    use, weight = mask & np.isfinite(values), curves.bins[curve.workload].weight
+    return float(np.average(values[use], weights=weight[use])) if use.any() else math.nan
+
+
+def _match(curves: Curves, curve: CurveId, *, relative: bool) -> list[Quantity]:
+    log, bins = _log_ratio(curves, curve), curves.bins[curve.workload]
+    if relative:
+        log = log - _log_ratio(curves, replace(curve, scheme="hpcc_int"))
 
     def mean(values: F8, mask: Bools) -> float:
-        use = mask & np.isfinite(values)
-        return float(np.average(values[use], weights=bins.weight[use])) if use.any() else math.nan
+        return _mean(values, curves, curve, mask)
 
     everywhere = np.ones(len(bins), dtype=bool)
     deciles = [mean(log, mask) for mask in decile_masks(bins)]

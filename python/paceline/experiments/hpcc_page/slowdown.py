@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain, islice
 from typing import Final
 
 from paceline.experiments.hpcc_page import figures, rules
 from paceline.experiments.hpcc_page.curves import LOADS, MAIN, SCHEMES, WORKLOADS
-from paceline.experiments.hpcc_page.judging import measured_curves, verdicts
+from paceline.experiments.hpcc_page.judging import curves_of, measured_curves, verdicts
 from paceline.experiments.hpcc_page.rules import Rule
-from paceline.experiments.hpcc_page.setup import PLAIN, VARIANTS, WINDOWS, points, variant_points
+from paceline.experiments.hpcc_page.setup import PLAIN, VARIANTS, WINDOWS, points, variant_points, variants_of
 from paceline.reproduce.model import Experiment, Point, Runs, Scale, Shown, Verdict
 from paceline.words import many
 
@@ -17,6 +18,9 @@ SOURCE: Final = "HPCC project page (hpcc-group.github.io), slowdown figures of 2
 DEFAULT: Final = "default"
 FINISHED: Final = "finished_only"
 """Variant: flows that end after arrivals do are left out, as after the time limit of the authors' script."""
+
+REFERENCE: Final = "reference"
+"""Variant: as in the simulator that the published curves come from."""
 
 ABOUT: Final[Mapping[str, str]] = {
     "finished_only": "only flows that finish before arrivals end, as with the time limit of the authors' script",
@@ -95,10 +99,9 @@ def _experiment(
 def _slowdown(number: int, workload: str) -> Experiment:
     """H1 and H2: all curves of a workload against the published ones."""
     name = f"H{number}"
-    extras = workload == "websearch"
 
     def plan(scale: Scale) -> Sequence[Point]:
-        return [*points(scale, MAIN, workloads=[workload]), *(variant_points(scale) if extras else [])]
+        return [*points(scale, MAIN, workloads=[workload]), *variant_points(scale, workload)]
 
     def judge(runs: Runs, scale: Scale) -> Sequence[Verdict]:
         main = Runs(tuple(r for r in runs if r.point.key["variant"] == DEFAULT and r.point.key["scheme"] in MAIN))
@@ -114,14 +117,17 @@ def _slowdown(number: int, workload: str) -> Experiment:
         found += verdicts(
             name, rules.without_claims(relative), main.where(load=70), scale, variant=FINISHED, only_finished=True
         )
-        return found + (_variants(name, runs, scale) if extras else [])
+        return found + _variants(name, workload, runs, scale)
 
     def show(runs: Runs, scale: Scale) -> Shown:
         main = runs.where(variant=DEFAULT)
+        native, reference = (curves_of(runs.where(variant=variant), scale) for variant in (DEFAULT, REFERENCE))
+        loads = VARIANTS[REFERENCE].loads_at(scale)
+        compared = figures.beside_reference(name, native, reference, MAIN, workload, loads, scale)
         drawn = figures.slowdown(name, measured_curves(main, scale), MAIN, workload, LOADS, scale, alone=_alone(scale))
         remarks = [window_remark(scale), "70 % load: the backlog grows for hundreds of ms; see docs/hpcc-page.md."]
-        used = [FINISHED, *(VARIANTS if extras else [])]
-        return Shown(drawn, remarks=remarks + [f"Variant {v}: {ABOUT[v]}." for v in used])
+        remarks += [f"Variant {v}: {ABOUT[v]}." for v in (FINISHED, *variants_of(workload))]
+        return Shown(chain(islice(drawn, 1), [compared], drawn), remarks=remarks)
 
     return Experiment(
         id=name,
@@ -135,12 +141,18 @@ def _slowdown(number: int, workload: str) -> Experiment:
     )
 
 
-def _variants(name: str, runs: Runs, scale: Scale) -> list[Verdict]:
+def _variants(name: str, workload: str, runs: Runs, scale: Scale) -> list[Verdict]:
     """The curves of every variant against the published ones."""
     found: list[Verdict] = []
-    for variant, settings in VARIANTS.items():
-        rule = rules.without_claims(rules.curve_match("websearch", 30, settings.schemes))
-        found += verdicts(name, rule, runs.where(variant=variant), scale, variant=variant)
+    for variant, settings in variants_of(workload).items():
+        for load in settings.loads_at(scale):
+            used = [rules.curve_match(workload, load, settings.schemes)]
+            if load == 70:
+                used.append(rules.curve_match_relative(workload, load))
+            for rule in used if settings.judged else map(rules.without_claims, used):
+                found += verdicts(name, rule, runs.where(variant=variant, load=load), scale, variant=variant)
+    if workload != "websearch":
+        return found
     plain = Runs(tuple(r for r in runs if r.point.key["scheme"] in PLAIN))
     return found + verdicts(name, rules.without_window, plain, scale)
 
