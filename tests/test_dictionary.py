@@ -29,7 +29,7 @@ def folder(tmp_path_factory) -> Path:
             pl.Cg(problem_class="S", hosts=["3-6"]),
         ],
         run=pl.Run(stop="200us"),
-        records=pl.Records(series=pl.Series(flows=[0])),
+        records=pl.Records(series=pl.Series(flows=[0]), packets=pl.Packets(rows=5000)),
     )
     pl.simulate(scenario, out, progress="none")
     return out

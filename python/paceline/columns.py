@@ -17,10 +17,12 @@ class Column:
     unit: str
     """``ps``, ``bytes``, ``bit/s``, ``packets``, ...; empty for names, ids and shares."""
     meaning: str
+    absent: int = 0
+    """What stands for a value that does not exist in the NumPy columns."""
 
     @property
     def optional(self) -> bool:
-        """A time that may not exist: an empty cell, 0 in the NumPy columns, and null in other tables."""
+        """A number that may not exist: an empty cell, :attr:`absent` in the NumPy columns, and null in other tables."""
         return self.kind is int and self.meaning.endswith("; empty without.")
 
 
@@ -36,6 +38,11 @@ class Table:
     def kinds(self) -> dict[str, type]:
         """Type of each column."""
         return {c.name: c.kind for c in self.columns}
+
+    @property
+    def absent(self) -> dict[str, int]:
+        """What stands for no value in columns that have such."""
+        return {c.name: c.absent for c in self.columns if c.optional}
 
 
 _PLACE = (
@@ -214,6 +221,52 @@ SERIES = Table(
     ),
 )
 
+PACKETS = Table(
+    "packets",
+    "One row for each packet that a port sent, trimmed or lost, in order of time, those of an instant by port: a "
+    "packet has one for each link that it crossed. Only where `records.packets.rows` asks for them, of the ports, flows and "
+    "times of `records.packets`.",
+    (
+        Column("time_ps", int, "ps", "Simulated instant at which its first bit left, or it was lost."),
+        *_PLACE[:3],
+        Column(
+            "event",
+            str,
+            "",
+            "`sent`; `trimmed` (its payload was cut off, NDP); `dropped_buffer` (no room), `dropped_credit` (no room for "
+            "a credit, ExpressPass), `dropped_wire` (sent, and lost on the wire), `dropped_link_down`.",
+        ),
+        Column(
+            *("arrival_ps", int, "ps"),
+            "When its last bit was at the other end, a PFC frame also when it took effect; empty without.",
+        ),
+        Column("flow_id", int, "", "Flow, as in `flows.csv`; empty without.", -1),
+        Column(
+            "kind",
+            str,
+            "",
+            "`data`, `ack`, `nack`, `pause`, `resume`, `notification` (QCN), `datagram` (UDP), `probe`, `probe_ack`, "
+            "and by transport `grant`, `resend`, `busy`, `need_ack`, `done` (Homa), `pull` (NDP), `credit_request`, "
+            "`credit`, `credit_stop` (ExpressPass).",
+        ),
+        Column(
+            *("seq", int, ""),
+            "Of data the number of the packet in its flow, from 0, of TCP its first byte; of grants, pulls and credits "
+            "their counter; empty without.",
+            -1,
+        ),
+        Column(
+            *("ack", int, ""),
+            "Next packet, of TCP the next byte, that the sender of this one expects; empty without.",
+            -1,
+        ),
+        Column("size_bytes", int, "bytes", "The frame, headers included, without what the wire adds."),
+        Column("class", int, "", "Traffic class; of a PFC frame the one that it stops or lets go on."),
+        Column("marked", int, "", "1 if it met congestion (ECN); an RDMA ACK has the mark of what it acknowledges."),
+        Column("queue_bytes", int, "bytes", "Bytes that wait at the port, all classes, this packet not counted."),
+    ),
+)
+
 BASELINES = """\
 Slowdown is FCT over the ideal FCT of the same kind (`Results.slowdown(baseline, side)`, `paceline report` with
 `--baseline` and `--side`):
@@ -245,7 +298,7 @@ percentile they could still raise is marked. The age of a flow that was still ru
 of a failed flow it is `failed_after_ps`, as long as it was observed: how much longer the run went on says nothing
 about it."""
 
-TABLES = (FLOWS, QUERIES, RANKS, QUEUES, LINKS, PAUSES, SATURATION, SERIES)
+TABLES = (FLOWS, QUERIES, RANKS, QUEUES, LINKS, PAUSES, SATURATION, SERIES, PACKETS)
 """The CSV files of a result folder."""
 
 FILES = (
@@ -258,7 +311,12 @@ FILES = (
         "without. `queries.csv` is made from it.",
     ),
     (
-        "flows.csv, queries.csv, ranks.csv, queues.csv, links.csv, pauses.csv, saturation.csv, series.csv",
+        "packets.bin",
+        "Packets as 64-byte records, written while the run goes; `packets.csv` is made from it. Only where "
+        "`records.packets` asks for it.",
+    ),
+    (
+        "flows.csv, queries.csv, ranks.csv, queues.csv, links.csv, pauses.csv, saturation.csv, series.csv, packets.csv",
         "Tables; below. Written when the run ends.",
     ),
     ("flows.parquet", "`flows.csv` with types, units in the schema and nulls; where pyarrow is installed."),
@@ -400,6 +458,8 @@ SUMMARY = (
         "Groups with closed-loop traffic: ranks, and queries of which a fixed number is outstanding, wait for one "
         "another, so that their load is carried and not offered. Only where there are any.",
     ),
+    Column("packets.rows", int, "packets", "Rows of `packets.csv`. `packets` is only there where they are recorded."),
+    Column("packets.full_ps", int, "ps", "From here on there was no room for more; null: there always was."),
     Column("priorities.levels", int, "", "Priorities that Homa uses. `priorities` is only there with Homa."),
     Column("priorities.unscheduled", int, "", "How many of them, from the highest, unscheduled packets have."),
     Column(

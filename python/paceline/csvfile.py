@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,12 @@ def read_csv(
     *,
     complete: bool,
     needed: bool = False,
-    optional: Collection[str] = (),
+    absent: Mapping[str, int] | None = None,
 ) -> dict[str, NDArray[Any]]:
-    """The columns named in ``kinds``; further columns are ignored. An empty cell of the columns ``optional`` is a 0.
+    """The columns named in ``kinds``; further columns are ignored.
 
-    A missing file is a table without rows, or else an error where it is ``needed``.
+    An empty cell of a column in ``absent`` is the number there. A missing file is a table without rows, or else an
+    error where it is ``needed``.
     """
     dtypes: dict[type, type] = {int: np.int64, float: np.float64, str: np.str_}
     empty: dict[str, NDArray[Any]] = {name: np.zeros(0, dtype=dtypes[kind]) for name, kind in kinds.items()}
@@ -59,8 +60,8 @@ def read_csv(
     for name, kind in kinds.items():
         at = header.index(name)
         cells = [row[at] for row in rows]
-        if name in optional:
-            cells = [cell or "0" for cell in cells]
+        if absent and name in absent:
+            cells = [cell or str(absent[name]) for cell in cells]
         try:
             columns[name] = np.array([kind(c) for c in cells], dtype=dtypes[kind])
         except (ValueError, OverflowError) as error:

@@ -15,8 +15,8 @@ from paceline.results import Columns, Results
 from paceline.tables import QS, Cell, Table
 from paceline.words import many
 
-NAMES = ("flows", "queries", "ranks", "queues", "links", "pauses", "saturation", "series")
-"""Tables that are compared; all of them hold simulated quantities only."""
+NAMES = ("flows", "queries", "ranks", "queues", "links", "pauses", "saturation", "series", "packets")
+"""Tables that are compared, packets where both runs recorded them; all of them hold simulated quantities only."""
 _FLOW = ("src", "dst", "size_bytes", "start_ps")
 """What makes two flows of two runs the same piece of work."""
 
@@ -136,13 +136,15 @@ def compare(first: Results, second: Results) -> Differences:
     scenarios = [_scenario(run) for run in both]
     known = [fields for fields in scenarios if fields is not None]
     versions = [f"{run.summary['version']} ({str(run.summary['git'] or 'no revision')[:12]})" for run in both]
-    found = [tuple(getattr(run, name) for run in both) for name in NAMES]
+    recorded = all("packets" in run.summary for run in both)
+    names = [name for name in NAMES if recorded or name != "packets"]
+    found = [tuple(getattr(run, name) for run in both) for name in names]
     return Differences(
         names=_names(first, second),
         settings=tuple(_settings(*known)) if len(known) == len(both) else None,
         versions=(versions[0], versions[1]) if versions[0] != versions[1] else None,
         states=(first.status, second.status),
-        rows=tuple(_rows(name, a, b) for name, (a, b) in zip(NAMES, found, strict=True)),
+        rows=tuple(_rows(name, a, b) for name, (a, b) in zip(names, found, strict=True)),
         flows=_flows(first.flows, second.flows),
     )
 

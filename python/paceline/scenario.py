@@ -58,6 +58,7 @@ __all__ = [
     "OnOffCbr",
     "OnOffFlows",
     "OpenRpc",
+    "Packets",
     "ParkingLot",
     "Permutation",
     "Pfc",
@@ -1207,6 +1208,34 @@ class Series(Section):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Packets(Section):
+    """Packets one by one, in `packets.bin` and `packets.csv`: what ports sent, trimmed and lost."""
+
+    rows: int = 0
+    """Rows kept at most, 64 B each and as much again as CSV: a packet makes one for each link
+    that it crosses. 0: packets are not recorded. Range [0, 1000000000]. Source: Paceline.
+    """
+
+    ports: Sequence[str] = ()
+    """Ports of switches and hosts whose packets are recorded; those of all where there are none.
+    Source: Paceline.
+    """
+
+    flows: Sequence[int] = ()
+    """Flow ids whose packets are recorded; those of all flows, and PFC frames, where there are
+    none. Range [0, 1000000000000]. Source: Paceline.
+    """
+
+    start: str = "0s"
+    """Packets are recorded from here on. Unit: time. Range [0s, 1000s]. Source: Paceline."""
+
+    end: str | None = None
+    """Packets are recorded until here; to the end of the run where left out. Unit: time. Range
+    (0s, 1000s]. Source: Paceline.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Records(Section):
     """What is recorded beside the flows."""
 
@@ -1225,6 +1254,9 @@ class Records(Section):
 
     series: Series = Series()
     """Time series."""
+
+    packets: Packets = Packets()
+    """Packets one by one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -22,7 +22,7 @@ mod team;
 pub mod windowed;
 pub mod windows;
 
-use crate::record::{FlowRecord, PfcEvent, QueryRecord};
+use crate::record::{FlowName, FlowRecord, News, PacketRecord, PfcEvent, QueryRecord};
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +60,12 @@ pub trait Observer {
     fn queries_answered(&mut self, _records: &[QueryRecord]) {}
     /// PFC frames took effect, in the engine's order.
     fn pfc(&mut self, _events: &[PfcEvent]) {}
+    /// What ports did with packets, in any order, but all that they did before `before`; to be taken. Names come no later than what they
+    /// name. False: no more of it is wanted.
+    fn packets(&mut self, packets: &mut Vec<PacketRecord>, _names: &[FlowName], _before: u64) -> bool {
+        packets.clear();
+        true
+    }
     /// The reference's queue sampler is due for writing.
     fn queue_dump(&mut self, _now: u64, _net: &crate::net::Net) {}
     /// Called now and then; false stops the run.
@@ -71,19 +77,39 @@ pub trait Observer {
 /// Watches nothing.
 impl Observer for () {}
 
-/// Hands the observer what has piled up.
-fn report(net: &mut crate::net::Net, observer: &mut dyn Observer) {
-    if !net.flow_records.is_empty() {
-        observer.flow_records(&net.flow_records);
-        net.flow_records.clear();
+impl News {
+    /// Tells the observer, packets excepted, and forgets.
+    fn tell(&mut self, observer: &mut dyn Observer) {
+        if !self.queries.is_empty() {
+            observer.queries_answered(&self.queries);
+            self.queries.clear();
+        }
+        if !self.flows.is_empty() {
+            observer.flow_records(&self.flows);
+            self.flows.clear();
+        }
+        if !self.pfc.is_empty() {
+            observer.pfc(&self.pfc);
+            self.pfc.clear();
+        }
     }
-    if !net.queries.is_empty() {
-        observer.queries_answered(&net.queries);
-        net.queries.clear();
+
+    /// Tells the observer what became of packets; before `before` that was all. False where no more is wanted.
+    fn tell_packets(&mut self, observer: &mut dyn Observer, before: u64) -> bool {
+        if self.packets.is_empty() && self.names.is_empty() {
+            return true;
+        }
+        let wanted = observer.packets(&mut self.packets, &self.names, before);
+        self.names.clear();
+        wanted
     }
-    if !net.pfc_log.is_empty() {
-        observer.pfc(&net.pfc_log);
-        net.pfc_log.clear();
+}
+
+/// Hands the observer what has piled up; `now`: all before has been done.
+fn report(net: &mut crate::net::Net, observer: &mut dyn Observer, now: u64) {
+    net.news.tell(observer);
+    if !net.news.tell_packets(observer, now) {
+        net.trace = None;
     }
 }
 

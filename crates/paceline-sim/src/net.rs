@@ -14,6 +14,7 @@ pub(crate) mod rules;
 mod setup;
 pub(crate) mod streams;
 pub mod switch;
+pub mod trace;
 
 use std::sync::Arc;
 
@@ -40,7 +41,8 @@ use crate::net::switch::congestion::CongestionPoints;
 use crate::net::switch::levels::Levels;
 use crate::net::switch::pint::Pint;
 use crate::net::switch::special::Special;
-use crate::record::{Counters, FlowRecord, Pauses, PfcEvent, PortCounts, QueryRecord, Traffic};
+use crate::net::trace::Trace;
+use crate::record::{Counters, News, Pauses, PortCounts, Traffic};
 use crate::routing::Routes;
 use crate::routing::by_node::NodeRoutes;
 use crate::scenario::{HostConfig, Scenario};
@@ -209,9 +211,10 @@ pub struct Net {
     pub(crate) traffic: Vec<Traffic>,
     /// Marks and drops by port.
     pub(crate) port_counts: Vec<PortCounts>,
-    /// Flows that started or ended since someone last took them, in that order.
-    pub(crate) flow_records: Vec<FlowRecord>,
-    pub(crate) pfc_log: Vec<PfcEvent>,
+    /// What nobody has been told yet.
+    pub(crate) news: News,
+    /// Which packets are recorded, where any are.
+    pub(crate) trace: Option<Box<Trace>>,
     /// Tier of every port's link (index into [`Net::tiers`]) and frame bytes that started flows will put on each tier.
     pub(crate) port_tier: Vec<u8>,
     pub(crate) offered: Vec<u64>,
@@ -245,8 +248,6 @@ pub struct Net {
     pub(crate) congestion: Option<Box<CongestionPoints>>,
     /// Programs at the hosts, where there are any.
     pub(crate) programs: Option<Box<Programs>>,
-    /// Queries answered since someone last took them.
-    pub(crate) queries: Vec<QueryRecord>,
     /// Paths longer than a packet carries, by flow number.
     pub(crate) long_paths: LongPaths,
     /// Which part of a network in parts this is.

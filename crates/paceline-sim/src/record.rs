@@ -1,6 +1,7 @@
 //! What a run leaves behind: counters, queue histograms, pauses, finished flows.
 
 use crate::graph::NodeId;
+use crate::net::packet::Kind as Frame;
 
 /// Octaves of queue lengths that are told apart, from 64 bytes up.
 const OCTAVES: usize = 26;
@@ -223,6 +224,97 @@ pub struct PfcEvent {
     pub class: u8,
     /// Pause (else resume).
     pub pause: bool,
+}
+
+/// What a port did with a packet.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum PacketEvent {
+    /// Cut its payload off.
+    Trimmed,
+    /// Began to send it.
+    Sent,
+    /// Had no room for it.
+    DroppedBuffer,
+    /// Sent it, but it was lost on the wire.
+    DroppedWire,
+    /// Lost it because a link is down.
+    DroppedLinkDown,
+    /// Had no room for a credit.
+    DroppedCredit,
+}
+
+/// What a port did with a packet, and when.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct PacketRecord {
+    /// When, ps.
+    pub at: u64,
+    /// The port (global index).
+    pub port: u32,
+    /// What it did.
+    pub event: PacketEvent,
+    /// When all of the packet is at the other end, ps; 0 where it never is.
+    pub arrival: u64,
+    /// What the packet is.
+    pub kind: PacketKind,
+    /// Its flow: the number in packets ([`FlowName`]) until somebody puts the id in its place; `None` of a PFC frame.
+    pub flow: Option<u64>,
+    /// Its number among those of its kind, or its first byte over TCP.
+    pub seq: Option<u32>,
+    /// Next packet, or byte over TCP, that its sender expects.
+    pub ack: Option<u32>,
+    /// Bytes of the frame.
+    pub size: u16,
+    /// Traffic class; of a PFC frame the one concerned.
+    pub class: u8,
+    /// It met congestion; of an ACK over RDMA: what it acknowledges did.
+    pub marked: bool,
+    /// Bytes that wait at the port, without this packet.
+    pub waiting: u32,
+}
+
+/// What a packet is, for a record.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum PacketKind {
+    /// Of RDMA, or made by a switch.
+    Frame(Frame),
+    /// Of a message transport: place of the kind in its list.
+    Message(u8),
+}
+
+/// A flow has this number in packets from now on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlowName {
+    /// The number.
+    pub number: u32,
+    /// The flow's id.
+    pub id: u64,
+}
+
+/// What has happened since somebody last asked, each kind in the order in which its engine came to it.
+#[derive(Clone, Debug, Default)]
+pub struct News {
+    /// Flows started (status running, as far as known then) or ended; of one flow the start comes first.
+    pub flows: Vec<FlowRecord>,
+    /// Queries answered.
+    pub queries: Vec<QueryRecord>,
+    /// PFC frames that took effect, where they are recorded.
+    pub pfc: Vec<PfcEvent>,
+    /// What ports did with packets, where that is recorded.
+    pub packets: Vec<PacketRecord>,
+    /// Flows that these may be of, by their starts.
+    pub names: Vec<FlowName>,
+}
+
+impl News {
+    /// Adds, and takes, what has happened elsewhere.
+    pub fn append(&mut self, other: &mut News) {
+        let News { flows, queries, pfc, packets, names } = other;
+        self.flows.append(flows);
+        self.queries.append(queries);
+        self.pfc.append(pfc);
+        self.packets.append(packets);
+        self.names.append(names);
+    }
 }
 
 /// Pauses of one port, all classes.

@@ -6,7 +6,9 @@
 pub mod flow_file;
 pub(crate) mod hold;
 pub mod mpi;
+pub mod packet_file;
 pub mod query_file;
+mod record_file;
 pub mod tables;
 
 use std::fs;
@@ -84,6 +86,9 @@ pub struct Summary {
     /// From one sample of `series.csv` to the next at the end of the run, ps; null without series.
     #[serde(default)]
     pub series_interval_ps: Option<u64>,
+    /// Packets recorded one by one; null where none are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets: Option<PacketCounts>,
     /// What looks wrong.
     pub warnings: Vec<String>,
     /// Settings that changed nothing in this run, and why.
@@ -133,6 +138,15 @@ pub struct FlowCounts {
     pub failed: u64,
     /// Started and neither.
     pub unfinished: u64,
+}
+
+/// Packets recorded one by one.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, Default)]
+pub struct PacketCounts {
+    /// Records of `packets.bin`.
+    pub rows: u64,
+    /// When there was no room for more, ps; null where there always was.
+    pub full_ps: Option<u64>,
 }
 
 /// How Homa divides its priorities.
@@ -454,7 +468,7 @@ pub fn read_summary(folder: &Path) -> Result<Summary, InputError> {
     serde_json::from_slice(&text).map_err(|e| fail(format!("is not as a run writes it: {e}")))
 }
 
-/// Makes `flows.csv` and `queries.csv` anew from what was written while the run went, as after a kill. Does nothing where
+/// Makes `flows.csv`, `queries.csv` and `packets.csv` anew from what was written while the run went, as after a kill. Does nothing where
 /// the CSV is there and no older.
 ///
 /// # Errors
@@ -470,6 +484,10 @@ pub fn restore(folder: &Path) -> Result<(), RunError> {
         let (schemes, groups) = names(&read_summary(folder)?);
         let bin = folder.join("flows.bin");
         replace(folder, "flows.csv", |out| flow_file::write_csv(&bin, &schemes, &groups, queries, out))?;
+    }
+    if folder.join("packets.bin").exists() && stale("packets.csv", "packets.bin") {
+        let bin = folder.join("packets.bin");
+        replace(folder, "packets.csv", |out| packet_file::write_csv(&bin, out))?;
     }
     if queries && stale("queries.csv", "queries.bin") {
         let (schemes, groups) = names(&read_summary(folder)?);

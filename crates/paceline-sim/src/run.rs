@@ -38,6 +38,7 @@ pub use crate::error::RunError;
 use crate::machine::cpu_seconds;
 use crate::net::Net;
 use crate::results::flow_file::FlowFile;
+use crate::results::packet_file::{self, PacketFile};
 use crate::results::query_file::{self, QueryFile};
 use crate::results::{Folder, Hold, Summary, is_replaced, mpi, tables};
 use crate::spec::{Resolved, lint};
@@ -115,8 +116,12 @@ pub fn run_and_hold(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) 
     let bin = folder.path().join("queries.bin");
     let asks = has_queries(&scenario);
     let queries = if asks { Some(QueryFile::create(&bin)?) } else { None };
+    let asked = &spec.records.packets;
+    let rows = || PacketFile::create(&folder.path().join("packets.bin"), &scenario.graph, asked.rows, &asked.flows);
+    let packets = if asked.rows > 0 { Some(rows()?) } else { None };
     let (began, flushed, steps_total) = (now, now, steps_total(&spec, &scenario.programs));
-    let mut watcher = Watcher { flows, queries, watch, began, flushed, end, flows_total, steps_total, error: None };
+    let mut watcher =
+        Watcher { flows, queries, packets, watch, began, flushed, end, flows_total, steps_total, error: None };
     let cpu_before = cpu_seconds();
     let (ending, now_ps) = ready.engine.run(&mut watcher)?;
     summary.machine.cpu_s = cpu_seconds() - cpu_before + ready.engine.others_cpu_s();
@@ -136,7 +141,8 @@ pub fn run_and_hold(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) 
     if let Some(queries) = watcher.queries {
         queries.finish([net.unanswered(), net.unanswered_of_programs()].concat())?;
     }
-    fill_summary(&mut summary, &spec, net, &ending, simulated);
+    let recorded = watcher.packets.map_or(Ok(None), |file| file.finish().map(Some))?;
+    fill_summary(&mut summary, &spec, net, recorded.as_ref(), &ending, simulated);
     write_tables(&folder, &summary, &spec, net, &ready.classes, &ready.chosen_ports, simulated)?;
     folder.write_summary(&summary)?;
     if spec.run.strict
@@ -183,6 +189,10 @@ fn write_tables(
     if rpcs {
         let bin = folder.path().join("queries.bin");
         folder.replace("queries.csv", |out| query_file::write_csv(&bin, &schemes, groups, out))?;
+    }
+    if spec.records.packets.rows > 0 {
+        let bin = folder.path().join("packets.bin");
+        folder.replace("packets.csv", |out| packet_file::write_csv(&bin, out))?;
     }
     if !summary.mpi.is_empty() {
         folder.replace("ranks.csv", |out| mpi::ranks(net, groups, out))?;

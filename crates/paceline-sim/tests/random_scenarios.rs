@@ -351,6 +351,9 @@ fn alone(base: usize, switch: usize, cc: &str) -> String {
     format!("{network}{ports}[schemes.s]\ncc = \"{cc}\"\n[run]\nstop = \"{MOMENT}\"\n")
 }
 
+/// The file that is there only where packets are recorded.
+const PACKETS: &str = "packets.bin";
+
 static CASE: AtomicU64 = AtomicU64::new(0);
 
 /// Result files, by name.
@@ -374,6 +377,7 @@ fn files(spec: &Resolved, threads: usize) -> Option<(String, Files)> {
         "pauses.csv",
         "series.csv",
         "saturation.csv",
+        PACKETS,
     ];
     let read = |name| (name, std::fs::read(out.join(name)).unwrap_or_default());
     let files = match result {
@@ -392,22 +396,30 @@ fn files(spec: &Resolved, threads: usize) -> Option<(String, Files)> {
     files
 }
 
-/// Runs the scenario and, where both engines take it, compares what they leave.
+/// Runs the scenario with and without a record of its packets and, where both engines take it, compares what they leave, packet by
+/// packet.
 fn try_out(text: &str, kept: &[String]) -> Result<(), TestCaseError> {
     let spec = parse(text, "random.toml", kept).unwrap_or_else(|e| panic!("{e}"));
     if !affordable(&spec) {
         return Ok(());
     }
-    files(&spec, 1);
+    let unrecorded = files(&spec, 1);
     // Frames that last 0 ns on a truncated clock (60 B from 480 Gb/s on) have no order on their wire.
     if spec.quirks.clock_1ns {
         return Ok(());
     }
     let with = |engine: &str, threads| {
-        let sets: Vec<String> = kept.iter().cloned().chain([format!("run.engine={engine}")]).collect();
+        let more = [format!("run.engine={engine}"), "records.packets.rows=20000".to_string()];
+        let sets: Vec<String> = kept.iter().cloned().chain(more).collect();
         parse(text, "random.toml", &sets).ok().and_then(|spec| files(&spec, threads))
     };
     let Some((ending, sequential)) = with("sequential", 1) else { return Ok(()) };
+    if let Some((other, files)) = unrecorded.filter(|_| spec.records.packets.rows == 0) {
+        prop_assert_eq!(&ending, &other, "without packets recorded");
+        for ((name, r), (_, u)) in sequential.iter().zip(&files) {
+            prop_assert!(*name == PACKETS || r == u, "{name} differs without packets recorded");
+        }
+    }
     for threads in [1, 3] {
         let Some((other, windowed)) = with("windowed", threads) else { break };
         prop_assert_eq!(&ending, &other, "on {} threads", threads);

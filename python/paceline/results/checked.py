@@ -106,7 +106,8 @@ def read_summary(path: Path) -> dict[str, Any]:
     for field in _PARTS:
         _check(path, field, summary.setdefault(field, []), list)
         _check_entries(path, summary, field, _PARTS[field])
-    _check_queries(path, summary)
+    _check_part(path, summary, "queries", ("connections", "connections_failed", "issued", "answered"))
+    _check_part(path, summary, "packets", ("rows",))
     for field in ("groups", "warnings", "without_effect", "closed_loop"):
         texts = summary.setdefault(field, [])
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
@@ -151,15 +152,16 @@ def _check(path: Path, field: str, value: object, kind: type | tuple[type, ...])
         raise ResultsError(path, f"{field} is {cut(repr(value))}, which is not a number from 0 to 2^64")
 
 
-def _check_queries(path: Path, summary: dict[str, Any]) -> None:
-    queries = summary.get("queries")
-    if queries is None:
+def _check_part(path: Path, summary: dict[str, Any], field: str, needed: tuple[str, ...]) -> None:
+    """Refuses a part that a summary may have where it lacks one of the counts ``needed``."""
+    part = summary.get(field)
+    if part is None:
         return
-    _check(path, "queries", queries, dict)
-    for name in ("connections", "connections_failed", "issued", "answered"):
-        if name not in queries:
-            raise ResultsError(path, f"queries.{name} is missing")
-        _check(path, f"queries.{name}", queries[name], int)
+    _check(path, field, part, dict)
+    for name in needed:
+        if name not in part:
+            raise ResultsError(path, f"{field}.{name} is missing")
+        _check(path, f"{field}.{name}", part[name], int)
 
 
 def _check_entries(

@@ -21,10 +21,13 @@ from paceline.results.records import (
     FAILED,
     FINISHED,
     FLOW_RECORD,
+    PACKET_EVENTS,
+    PACKET_KINDS,
     RUNNING,
     STATUS,
     count_queries,
     read_flows,
+    read_packets,
     read_queries,
 )
 from paceline.results.table import Columns
@@ -35,7 +38,7 @@ Side = Literal["sender", "receiver"]
 SIDES: tuple[Side, ...] = get_args(Side)
 
 _TABLES = {table.name: table.kinds for table in TABLES}
-_OPTIONAL = {table.name: [c.name for c in table.columns if c.optional] for table in TABLES}
+_ABSENT = {table.name: table.absent for table in TABLES}
 
 
 class Results:
@@ -108,7 +111,8 @@ class Results:
         Raises :class:`ResultsError` when one is malformed, or missing although the run ended and wrote it, and when a
         measured flow has no ideal FCT.
         """
-        for table in (self.queries, self.ranks, self.queues, self.links, self.pauses, self.saturation, self.series):
+        tables = (self.queries, self.ranks, self.queues, self.links, self.pauses, self.saturation, self.series)
+        for table in (*tables, self.packets):
             table.rows  # noqa: B018
         for side in SIDES:
             self.slowdown(side=side)
@@ -181,7 +185,7 @@ class Results:
             "scheme": self.schemes or ("",),
             "group": tuple(str(g) for g in self.summary["groups"]) or ("",),
         }
-        return Columns("flows", {name: found[name] for name in _TABLES["flows"]}, names, _OPTIONAL["flows"])
+        return Columns("flows", {name: found[name] for name in _TABLES["flows"]}, names, _ABSENT["flows"])
 
     def _sender_word(self, *, failed: bool) -> NDArray[Any]:
         """The FCT at the sender, or else the age at which flows were given up, which share a field; 0 where none is."""
@@ -213,7 +217,7 @@ class Results:
         if asked and self.status in ENDED and answered != asked["answered"]:
             problem = f"{answered} of its queries are answered, and summary.json says {asked['answered']}"
             raise ResultsError(self.path / "queries.bin", problem)
-        return Columns("queries", {name: records[name] for name in _TABLES["queries"]}, names, _OPTIONAL["queries"])
+        return Columns("queries", {name: records[name] for name in _TABLES["queries"]}, names, _ABSENT["queries"])
 
     @cached_property
     def _written(self) -> frozenset[str]:
@@ -227,7 +231,8 @@ class Results:
             spread = {"saturation"} if "pauses" in asked and pfc.get("enabled") is True else set()
         except (tomllib.TOMLDecodeError, AttributeError):
             return frozenset()  # it is shown as it is; who runs it again is told
-        return frozenset({"queues", "series"} | asked | spread | ({"ranks"} if self.summary.get("mpi") else set()))
+        parts = {table for part, table in (("mpi", "ranks"), ("packets", "packets")) if self.summary.get(part)}
+        return frozenset({"queues", "series"} | asked | spread | parts)
 
     @cached_property
     def ranks(self) -> Columns:
@@ -254,11 +259,29 @@ class Results:
         """Time series in long form (``series.csv``)."""
         return self._table("series")
 
+    @cached_property
+    def packets(self) -> Columns:
+        """What ports did with packets, columns as in ``packets.csv``; no rows where it was not recorded.
+
+        A flow, a number or an ACK that does not exist is -1, an arrival 0; ``.masked(name)`` leaves them out.
+        """
+        records = read_packets(self.path / "packets.bin", complete=self.status in ENDED)
+        asked = self.summary.get("packets")
+        if asked and self.status in ENDED and asked["rows"] != len(records):
+            problem = f"holds {len(records)} packets, and summary.json says {asked['rows']}"
+            raise ResultsError(self.path / "packets.bin", problem)
+        names = {"event": PACKET_EVENTS, "kind": PACKET_KINDS}
+        for field, known in names.items():
+            if len(records) and int(records[field].max()) >= len(known):
+                problem = f"{field} {int(records[field].max())} is not 0 to {len(known) - 1}"
+                raise ResultsError(self.path / "packets.bin", problem)
+        return Columns("packets", {name: records[name] for name in _TABLES["packets"]}, names, _ABSENT["packets"])
+
     def _table(self, name: str) -> Columns:
         path = self.path / f"{name}.csv"
-        complete, needed, optional = self.status in ENDED, name in self._written, _OPTIONAL[name]
-        found = read_csv(path, _TABLES[name], complete=complete, needed=needed, optional=optional)
-        return Columns(name, found, {}, optional)
+        complete, needed, absent = self.status in ENDED, name in self._written, _ABSENT[name]
+        found = read_csv(path, _TABLES[name], complete=complete, needed=needed, absent=absent)
+        return Columns(name, found, {}, absent)
 
     @cached_property
     def measured(self) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""Records of fixed width: ``flows.bin`` and ``queries.bin``."""
+"""Records of fixed width: ``flows.bin``, ``queries.bin`` and ``packets.bin``."""
 
 from __future__ import annotations
 
@@ -59,6 +59,37 @@ QUERY_RECORD = np.dtype(
 """One record of ``queries.bin``, in the order of the answers. A QCT of 0 means that there was none."""
 
 
+PACKET_EVENTS = ("trimmed", "sent", "dropped_buffer", "dropped_wire", "dropped_link_down", "dropped_credit")
+PACKET_KINDS = (
+    *("data", "ack", "nack", "control", "control", "notification", "pause", "resume"),
+    *("data", "ack", "nack", "pull", "grant", "resend", "busy", "need_ack", "done", "probe", "probe_ack"),
+    *("credit_request", "credit", "credit_stop", "datagram"),
+)
+"""Those of frames, then those of message transports, in the engine's order."""
+
+_PACKET_MAGIC = b"PACELPKT"
+PACKET_RECORD = np.dtype(
+    [
+        ("time_ps", "<u8"),
+        ("arrival_ps", "<u8"),
+        ("flow_id", "<i8"),
+        ("seq", "<i8"),
+        ("ack", "<i8"),
+        ("node", "<u4"),
+        ("peer", "<u4"),
+        ("queue_bytes", "<u4"),
+        ("port", "<u2"),
+        ("size_bytes", "<u2"),
+        ("event", "<u1"),
+        ("kind", "<u1"),
+        ("class", "<u1"),
+        ("marked", "<u1"),
+        ("spare", "<u4"),
+    ]
+)
+"""One record of ``packets.bin``, in order of time. What does not exist is -1, an arrival 0."""
+
+
 def count_queries(path: Path) -> int | None:
     """How many records ``queries.bin`` has room for; ``None`` without such a file."""
     return max(path.stat().st_size // QUERY_RECORD.itemsize - 1, 0) if path.is_file() else None
@@ -69,19 +100,31 @@ def read_queries(path: Path, *, complete: bool) -> NDArray[Any]:
 
     Of a run that is not ``complete`` so is one cut short within its header.
     """
-    empty = np.zeros(0, dtype=QUERY_RECORD)
+    return _read_records(path, QUERY_RECORD, _QUERY_MAGIC, "query", complete=complete)
+
+
+def read_packets(path: Path, *, complete: bool) -> NDArray[Any]:
+    """The records of ``packets.bin``, as :func:`read_queries` reads those of queries."""
+    return _read_records(path, PACKET_RECORD, _PACKET_MAGIC, "packet", complete=complete)
+
+
+def _read_records(path: Path, record: np.dtype[Any], magic: bytes, name: str, *, complete: bool) -> NDArray[Any]:
+    """A read-only memory map of a file of records behind a header as long as one."""
+    empty, size = np.zeros(0, dtype=record), record.itemsize
     try:
         if not path.is_file():
             return empty
-        data = path.read_bytes()
+        length = path.stat().st_size
+        with open_file(path) as file:
+            header = file.read(size)
     except OSError as error:
         raise ResultsError(path, f"cannot be read ({error.strerror})") from error
-    size = QUERY_RECORD.itemsize
-    if len(data) < size and not complete:
+    if length < size and not complete:
         return empty
-    if data[:8] != _QUERY_MAGIC or data[8:16] != (1).to_bytes(4, "little") + size.to_bytes(4, "little"):
-        raise ResultsError(path, "is no query file of version 1")
-    return np.frombuffer(data, dtype=QUERY_RECORD, offset=size, count=(len(data) - size) // size)
+    if header[:8] != magic or header[8:16] != (1).to_bytes(4, "little") + size.to_bytes(4, "little"):
+        raise ResultsError(path, f"is no {name} file of version 1")
+    count = (length - size) // size
+    return np.memmap(path, record, "r", size, (count,)) if count else empty
 
 
 def read_flows(path: Path, *, complete: bool) -> NDArray[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import importlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,14 +22,15 @@ class Columns(Mapping[str, NDArray[Any]]):
         title: str,
         columns: Mapping[str, NDArray[Any]],
         names: Mapping[str, tuple[str, ...]],
-        optional: Collection[str] = (),
+        absent: Mapping[str, int] | None = None,
     ) -> None:
         """``names`` gives, for columns stored as codes, what each code stands for.
 
-        In the columns ``optional`` 0 stands for a value that does not exist; :meth:`masked` and the conversions say so.
+        In the columns of ``absent`` the number there stands for a value that does not exist; :meth:`masked` and the
+        conversions say so.
         """
         self.title = title
-        self._optional = frozenset(optional)
+        self._absent = dict(absent or {})
         self._columns = dict(columns)
         self._names = dict(names)
 
@@ -67,11 +68,11 @@ class Columns(Mapping[str, NDArray[Any]]):
         return np.ma.MaskedArray(column, mask=self._missing(name, column))
 
     def _missing(self, name: str, column: NDArray[Any]) -> NDArray[np.bool_]:
-        return column == 0 if name in self._optional else np.zeros(len(column), dtype=bool)
+        return column == self._absent[name] if name in self._absent else np.zeros(len(column), dtype=bool)
 
     def where(self, mask: NDArray[np.bool_]) -> Columns:
         """The rows for which ``mask`` (shape ``(rows,)``) is true."""
-        return Columns(self.title, {k: v[mask] for k, v in self._columns.items()}, self._names, self._optional)
+        return Columns(self.title, {k: v[mask] for k, v in self._columns.items()}, self._names, self._absent)
 
     def head(self, rows: int = 5) -> list[list[str]]:
         """The first rows as text."""
@@ -99,7 +100,7 @@ class Columns(Mapping[str, NDArray[Any]]):
         """
         pandas = _optional("pandas")
         columns: dict[str, Any] = dict(self)
-        for name in self._optional & columns.keys():
+        for name in self._absent.keys() & columns.keys():
             columns[name] = pandas.arrays.IntegerArray(np.array(columns[name]), self._missing(name, columns[name]))
         return pandas.DataFrame(columns)
 
@@ -111,7 +112,9 @@ class Columns(Mapping[str, NDArray[Any]]):
         polars = _optional("polars")
         frame = polars.DataFrame({k: np.ascontiguousarray(v) for k, v in self.items()})
         # Without an otherwise it is null.
-        return frame.with_columns(polars.when(polars.col(k) != 0).then(polars.col(k)) for k in sorted(self._optional))
+        return frame.with_columns(
+            polars.when(polars.col(k) != none).then(polars.col(k)) for k, none in sorted(self._absent.items())
+        )
 
     def to_arrow(self) -> Any:
         """The table as ``pyarrow.Table``; what does not exist is null.

@@ -11,7 +11,7 @@ use super::{Observer, Progress};
 use crate::diagnosis::{Standstill, Symptoms};
 use crate::error::InputError;
 use crate::net::Net;
-use crate::record::{FlowRecord, PfcEvent, QueryRecord};
+use crate::record::News;
 use crate::workload::{FlowSource, FlowSpec};
 
 const NEVER: u64 = u64::MAX;
@@ -114,12 +114,11 @@ impl<'a> Driver<'a> {
 
     /// Runs to the end. The leader draws the flows and reports to the observer.
     pub(super) fn run(&mut self, mut leader: Option<(&mut Feeder, &mut dyn Observer)>) -> Result<Verdict, InputError> {
-        let mut ended = Vec::new();
-        let mut pfc = Vec::new();
-        let mut queries = Vec::new();
+        let mut news = News::default();
         let mut failure = None;
+        let mut enough_packets = false;
         loop {
-            let mut standing = Standing { quit: failure.is_some(), ..Standing::default() };
+            let mut standing = Standing { quit: failure.is_some(), enough_packets, ..Standing::default() };
             if let Some((feeder, _)) = &mut leader {
                 let until = self.drawn.saturating_mul(self.width);
                 let mut first = NEVER;
@@ -136,7 +135,7 @@ impl<'a> Driver<'a> {
             if let Some((_, observer)) = &mut leader
                 && self.turn.is_multiple_of(REPORT)
             {
-                report(&mut ended, &mut pfc, &mut queries, *observer);
+                news.tell(*observer);
                 standing.quit |= !observer.progress(&Progress { now: self.now, ..self.seen });
             }
             if self.exchange(standing).is_err() {
@@ -144,14 +143,13 @@ impl<'a> Driver<'a> {
             }
             if let Some((_, observer)) = &mut leader {
                 for part in 0..self.parts {
-                    let mut standing = self.team.standing(self.turn, part);
-                    ended.append(&mut standing.flows);
-                    queries.append(&mut standing.queries);
-                    pfc.append(&mut standing.pfc);
+                    news.append(&mut self.team.standing(self.turn, part).news);
                 }
-                if ended.len() >= MANY {
-                    report(&mut ended, &mut pfc, &mut queries, *observer);
+                if news.flows.len() >= MANY {
+                    news.tell(*observer);
                 }
+                let front = self.fronts[..self.part.sides()].iter().min();
+                enough_packets |= !news.tell_packets(*observer, front.copied().unwrap_or(0));
             }
             let verdict = self.conclude();
             self.turn += 1;
@@ -170,7 +168,8 @@ impl<'a> Driver<'a> {
                 }
                 _ => {
                     if let Some((_, observer)) = &mut leader {
-                        report(&mut ended, &mut pfc, &mut queries, *observer);
+                        news.tell(*observer);
+                        observer.packets(&mut news.packets, &[], NEVER);
                     }
                     return Ok(verdict);
                 }
@@ -198,9 +197,7 @@ impl<'a> Driver<'a> {
             let (data, control) = net.hops();
             standing.hops = data + control;
         }
-        std::mem::swap(&mut standing.flows, &mut net.flow_records);
-        std::mem::swap(&mut standing.queries, &mut net.queries);
-        std::mem::swap(&mut standing.pfc, &mut net.pfc_log);
+        std::mem::swap(&mut standing.news, &mut net.news);
         *team.standing(turn, me) = standing;
         if !team.meet() {
             return Err(Abandoned);
@@ -213,13 +210,14 @@ impl<'a> Driver<'a> {
 
     /// What is next; the same for all threads. Takes the samples that are due before.
     fn conclude(&mut self) -> Verdict {
-        let (mut ahead, mut next_flow, mut quit) = (Ahead::default(), None, false);
+        let (mut ahead, mut next_flow, mut quit, mut enough_packets) = (Ahead::default(), None, false, false);
         let (mut started, mut ended, mut packets, mut pending, mut progress, mut hops) = (0, 0, 0, 0, 0, 0);
         for part in 0..self.parts {
             let s = self.team.standing(self.turn, part);
             ahead = ahead.and(s.ahead);
             next_flow = next_flow.or(s.next_flow);
             quit |= s.quit;
+            enough_packets |= s.enough_packets;
             started += s.started;
             ended += s.ended;
             packets += s.packets;
@@ -230,6 +228,9 @@ impl<'a> Driver<'a> {
         self.seen = Progress { now: self.now, started, ended, hops: self.seen.hops.max(hops), steps: 0 };
         if quit {
             return Verdict::Interrupted;
+        }
+        if enough_packets {
+            self.part.net.trace = None;
         }
         let active = started - ended;
         // Whatever idle timers remain, also in a window that the stop cuts short.
@@ -288,26 +289,5 @@ impl<'a> Driver<'a> {
             all.add(&self.team.standing(self.turn, part).symptoms);
         }
         all
-    }
-}
-
-/// Hands the observer what has piled up.
-fn report(
-    flows: &mut Vec<FlowRecord>,
-    pfc: &mut Vec<PfcEvent>,
-    queries: &mut Vec<QueryRecord>,
-    observer: &mut dyn Observer,
-) {
-    if !queries.is_empty() {
-        observer.queries_answered(queries);
-        queries.clear();
-    }
-    if !flows.is_empty() {
-        observer.flow_records(flows);
-        flows.clear();
-    }
-    if !pfc.is_empty() {
-        observer.pfc(pfc);
-        pfc.clear();
     }
 }

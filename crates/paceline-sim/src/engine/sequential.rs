@@ -14,6 +14,7 @@ use crate::error::InputError;
 use crate::net::Net;
 use crate::net::packet::{Handle, NONE};
 use crate::net::programs::{Act, Carrier};
+use crate::net::streams::STREAMS;
 use crate::record::Sampler;
 use crate::scenario::Scenario;
 use crate::workload::{FlowSource, FlowSpec};
@@ -23,9 +24,6 @@ const NEVER: u64 = u64::MAX;
 
 /// Detail of [`What::Program`]: it begins.
 const BEGIN: u32 = u32::MAX;
-
-/// Numbers of the flows that are a program's streams, above those of all other flows.
-const STREAMS: u64 = 1 << 48;
 
 /// Periodic queue sampling as the reference does it, ps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,7 +138,7 @@ impl Sequential {
                     if self.events.by_insertion() && self.sampling.is_some_and(|s| s.start == stop) {
                         self.sample(stop, observer);
                     }
-                    report(&mut self.net, observer);
+                    report(&mut self.net, observer, NEVER);
                     self.net.end_samples(stop.saturating_sub(1));
                     return Ok((Ending::Stopped, stop));
                 }
@@ -157,7 +155,7 @@ impl Sequential {
                 self.serve_programs(now)?;
             }
             if self.net.counters.events.is_multiple_of(1 << 14) {
-                report(&mut self.net, observer);
+                report(&mut self.net, observer, now);
                 if !observer.progress(&progress(&self.net, now)) {
                     return Ok((Ending::Interrupted, now));
                 }
@@ -171,7 +169,7 @@ impl Sequential {
             let at = standstill.end(self.net.progress, active, &Symptoms::of(&self.net)).min(stop);
             return Ok(self.stalled(at, observer));
         }
-        report(&mut self.net, observer);
+        report(&mut self.net, observer, NEVER);
         if let Some(programs) = self.net.programs.as_ref().filter(|p| !p.is_idle()) {
             return Ok((Ending::Stalled(programs.stuck()), now));
         }
@@ -181,7 +179,7 @@ impl Sequential {
 
     /// The run came to a standstill at `at`.
     fn stalled(&mut self, at: u64, observer: &mut dyn Observer) -> (Ending, u64) {
-        report(&mut self.net, observer);
+        report(&mut self.net, observer, NEVER);
         self.net.end_samples(at.saturating_sub(1));
         (Ending::Stalled(diagnose(&self.net, &waits(&self.net), at)), at)
     }

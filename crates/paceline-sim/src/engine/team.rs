@@ -13,7 +13,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use super::cut::Post;
 use super::windows::Ahead;
 use crate::diagnosis::Symptoms;
-use crate::record::{FlowRecord, PfcEvent, QueryRecord};
+use crate::record::News;
 
 /// Looks at the barrier before a thread goes to sleep: for some 5 us with more threads than cores, else for some 0.2 ms, which is
 /// what windows mostly take. (It does not let others run in between: where other programs use the cores, it would come back only
@@ -33,12 +33,12 @@ pub(super) struct Standing {
     pub(super) pending: u64,
     pub(super) progress: u64,
     pub(super) hops: u64,
-    /// Flows that ended, queries that were answered and pauses that took effect, for the observer.
-    pub(super) flows: Vec<FlowRecord>,
-    pub(super) queries: Vec<QueryRecord>,
-    pub(super) pfc: Vec<PfcEvent>,
+    /// For the observer.
+    pub(super) news: News,
     /// Something is wrong, or the observer wants no more.
     pub(super) quit: bool,
+    /// The observer wants to hear no more of packets.
+    pub(super) enough_packets: bool,
     /// Window of the first flow not drawn yet; set by the one that draws them.
     pub(super) next_flow: Option<u64>,
     /// Asked for only when nothing has moved for long.

@@ -20,6 +20,7 @@ use super::windows::Windows;
 use super::{Ending, Observer};
 use crate::error::InputError;
 use crate::net::Net;
+use crate::record::News;
 use crate::scenario::Scenario;
 use crate::workload::FlowSource;
 
@@ -167,11 +168,10 @@ impl Windowed {
         let shares = self.parts.iter().map(|p| Share { events: p.net.counters.events, crossed: p.crossed });
         self.shares = shares.collect();
         // The parts' packets are not brought together, and these stand in queues.
-        for part in self.parts.iter_mut().filter(|p| !p.net.flow_records.is_empty()) {
-            // Told of by other parts' last notes.
-            observer.flow_records(&part.net.flow_records);
-            part.net.flow_records.clear();
-        }
+        let mut last = News::default();
+        // Told of by other parts' last notes.
+        self.parts.iter_mut().for_each(|part| last.append(&mut part.net.news));
+        last.tell(observer);
         let stalled = matches!(outcome, Ok(Verdict::Stalled(_)));
         let waits: Vec<_> =
             self.parts.iter().filter(|_| stalled).flat_map(|p| crate::diagnosis::waits(&p.net)).collect();

@@ -26,6 +26,7 @@ use crate::net::Net;
 use crate::net::packet::{Handle, Kind, NONE, Packet};
 use crate::net::switch::special::Special;
 use crate::net::switch::special::trimming::ingress;
+use crate::record::PacketEvent;
 use crate::routing::by_node::NodeRoutes;
 use crate::routing::choice::Choice;
 use crate::routing::spraying::Turn;
@@ -412,6 +413,7 @@ impl Net {
                 let mut h = h;
                 while h != NONE {
                     let after = self.arena[h].next;
+                    self.note_packet(port, h, now, PacketEvent::DroppedLinkDown);
                     self.lose_to_failure(port, h);
                     h = after;
                 }
@@ -428,6 +430,7 @@ impl Net {
             if matches!(self.special.as_deref(), Some(Special::Trimming(_))) {
                 packet.in_port = ingress(packet.in_port);
             }
+            self.note_packet(port, h, now, PacketEvent::DroppedLinkDown);
             self.lose_to_failure(port, h);
             if at_switch
                 && !packet.kind.is_pfc()

@@ -298,6 +298,8 @@ impl Net {
             ..Receiving::default()
         };
         let slot = self.take_slot(flow, info, receiving)?;
+        let generation = u32::from(self.flows[slot as usize].generation);
+        self.note_name(self.number(slot) | generation << SLOT_BITS, id);
         self.forget_path(slot);
         if self.messages.is_some() {
             let (number, incoming) = (self.number(slot), self.incoming(src, dst, &info));
@@ -328,7 +330,7 @@ impl Net {
             self.counters.started += 1;
             // Of a run that is killed this is what remains of the flow.
             let record = self.record_of(slot, spec.start.0, Status::Running);
-            self.flow_records.push(record);
+            self.news.flows.push(record);
         }
         self.path = forth;
         Ok(slot)
@@ -399,7 +401,7 @@ impl Net {
             "flow {} finished faster than its ideal: {record:?}",
             record.id
         );
-        self.flow_records.push(record);
+        self.news.flows.push(record);
         self.flows[slot as usize].alive = false;
         // The reference's NIC still meets ended flows in its scans.
         if !self.scenario.quirks.nic_round_robin {

@@ -15,7 +15,7 @@ pub const NONE: Handle = u32::MAX;
 pub const INLINE_HOPS: usize = 6;
 
 /// What a packet is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 #[repr(u8)]
 pub enum Kind {
     /// Carries payload.

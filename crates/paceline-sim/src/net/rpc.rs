@@ -286,7 +286,7 @@ impl Net {
             record.qct >= record.ideal || quirks.clock_1ns || quirks.unpadded_data || self.failures.is_some(),
             "a query was answered faster than its ideal: {record:?}"
         );
-        self.queries.push(record);
+        self.news.queries.push(record);
         self.counters.answered += 1;
         self.last_end = self.last_end.max(now);
     }

@@ -26,7 +26,7 @@ use crate::net::switch::congestion::CongestionPoints;
 use crate::net::switch::levels::Levels;
 use crate::net::switch::pint::Pint;
 use crate::net::switch::special::Special;
-use crate::record::{Counters, PortCounts, Traffic};
+use crate::record::{Counters, News, PortCounts, Traffic};
 use crate::routing::Routes;
 use crate::routing::by_node::NodeRoutes;
 use crate::scenario::{self, BufferModel, PathChoice, QueueRecords, Scenario, Window};
@@ -202,8 +202,8 @@ impl Net {
             counters: Counters::default(),
             traffic: vec![Traffic::default(); scenario.schemes.len()],
             port_counts: vec![PortCounts::default(); graph.ports.len()],
-            flow_records: Vec::new(),
-            pfc_log: Vec::new(),
+            news: News::default(),
+            trace: None,
             port_tier,
             offered: vec![0; tiers.len()],
             tiers,
@@ -223,7 +223,6 @@ impl Net {
             adapters: Adapters::new(&scenario, &nic_rates),
             congestion: CongestionPoints::new(&scenario),
             programs: Programs::new(&scenario),
-            queries: Vec::new(),
             pinned: None,
             long_paths: Vec::new(),
             share: super::parts::Share::default(),

@@ -23,6 +23,9 @@ use crate::workload::rpc::is_query;
 /// Packets that a connection over RDMA may carry: half of what its numbers hold.
 pub(crate) const MOST_PACKETS: u64 = (u32::MAX >> 1) as u64;
 
+/// Numbers of the flows that are a program's streams, above those of all other flows.
+pub(crate) const STREAMS: u64 = 1 << 48;
+
 /// A connection over RDMA that would carry more than [`MOST_PACKETS`]; the caller adds place, value and remedy.
 pub(crate) fn too_many_packets() -> InputError {
     InputError::new("too many packets on one connection over RDMA, which numbers them in 32 bits")

@@ -1,17 +1,14 @@
-//! `queries.bin`: one record of 64 bytes per answered query, in the order of the answers, those of one instant by connection;
+//! `queries.bin`: one record per answered query, in the order of the answers, those of one instant by connection;
 //! then, at the end of a run, one per query without answer, in the order of their start. And `queries.csv`.
 
-use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use super::flow_file::{name_of, optional};
+use super::record_file::{Format, Record, RecordFile, records};
 use crate::record::QueryRecord;
 
-/// Bytes of the header and of a record.
-const RECORD: usize = 64;
-const MAGIC: &[u8; 8] = b"PACELQRY";
-const VERSION: u32 = 1;
+const FORMAT: Format = Format { magic: b"PACELQRY", name: "query", version: 1 };
 
 /// Columns of `queries.csv`.
 pub const COLUMNS: &str =
@@ -20,10 +17,9 @@ pub const COLUMNS: &str =
 /// The file while a run goes.
 #[derive(Debug)]
 pub struct QueryFile {
-    out: BufWriter<File>,
+    out: RecordFile,
     /// Answered at the last instant there is word of, at which there may be more.
     held: Vec<QueryRecord>,
-    error: Option<io::Error>,
 }
 
 /// The order of answers. Engines and threads tell of those of an instant in orders of their own.
@@ -34,15 +30,7 @@ fn order(r: &QueryRecord) -> (u64, u32, u32, u16) {
 impl QueryFile {
     /// A new file.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let mut header = [0u8; RECORD];
-        header[..8].copy_from_slice(MAGIC);
-        header[8..12].copy_from_slice(&VERSION.to_le_bytes());
-        header[12..16].copy_from_slice(&(RECORD as u32).to_le_bytes());
-        let mut file = File::create(path)?;
-        // At once: without it the file of a run that is killed before the first flush would be none.
-        file.write_all(&header)?;
-        let out = BufWriter::with_capacity(1 << 18, file);
-        Ok(Self { out, held: Vec::new(), error: None })
+        Ok(Self { out: RecordFile::create(path, FORMAT)?, held: Vec::new() })
     }
 
     /// Adds answered queries; later ones are answered no earlier. An error is kept for [`QueryFile::flush`].
@@ -58,15 +46,9 @@ impl QueryFile {
         let ready = self.held.partition_point(|r| order(r).0 < end);
         let mut held = std::mem::take(&mut self.held);
         for record in held.drain(..ready) {
-            self.write(&record);
+            self.out.write(&encode(&record));
         }
         self.held = held;
-    }
-
-    fn write(&mut self, record: &QueryRecord) {
-        if let Err(e) = self.out.write_all(&encode(record)) {
-            self.error.get_or_insert(e);
-        }
     }
 
     /// The run is over; these have no answer.
@@ -74,22 +56,19 @@ impl QueryFile {
         self.write_before(u64::MAX);
         unanswered.sort_unstable_by_key(order);
         for record in &unanswered {
-            self.write(record);
+            self.out.write(&encode(record));
         }
         self.flush()
     }
 
     /// Brings everything so far to the file. Reports the first error of all writes, a full disk for one.
     pub fn flush(&mut self) -> io::Result<()> {
-        if let Some(e) = self.error.take() {
-            return Err(e);
-        }
         self.out.flush()
     }
 }
 
-fn encode(r: &QueryRecord) -> [u8; RECORD] {
-    let mut out = [0u8; RECORD];
+fn encode(r: &QueryRecord) -> Record {
+    let mut out = [0; 64];
     let small = [r.connection, r.number, u32::from(r.group) | u32::from(r.scheme) << 16, r.client, r.server];
     for (i, word) in small.into_iter().enumerate() {
         out[4 * i..4 * i + 4].copy_from_slice(&word.to_le_bytes());
@@ -100,7 +79,7 @@ fn encode(r: &QueryRecord) -> [u8; RECORD] {
     out
 }
 
-fn decode(b: &[u8; RECORD]) -> QueryRecord {
+fn decode(b: &Record) -> QueryRecord {
     let int = |at: usize| u32::from_le_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]]);
     let word = |i: usize| u64::from(int(24 + 8 * i)) | u64::from(int(28 + 8 * i)) << 32;
     QueryRecord {
@@ -118,31 +97,9 @@ fn decode(b: &[u8; RECORD]) -> QueryRecord {
     }
 }
 
-/// The records of a query file. One cut short by a kill is left out.
-fn read(path: &Path) -> io::Result<Vec<QueryRecord>> {
-    let mut file = BufReader::with_capacity(1 << 18, File::open(path)?);
-    let mut record = [0u8; RECORD];
-    match file.read_exact(&mut record) {
-        // Of a run that was killed, or found the disk full, before it could write that.
-        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(Vec::new()),
-        read => read?,
-    }
-    if &record[..8] != MAGIC || record[8..16] != [VERSION.to_le_bytes(), (RECORD as u32).to_le_bytes()].concat() {
-        return Err(io::Error::other(format!("{}: not a query file of version {VERSION}", path.display())));
-    }
-    let mut records = Vec::new();
-    loop {
-        match file.read_exact(&mut record) {
-            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(records),
-            Err(e) => return Err(e),
-            Ok(()) => records.push(decode(&record)),
-        }
-    }
-}
-
 /// Writes `queries.csv` from `queries.bin`, in the order in which queries were issued. Needs memory for all records, 64 bytes each.
 pub fn write_csv(bin: &Path, schemes: &[String], groups: &[String], out: &mut dyn Write) -> io::Result<()> {
-    let mut records = read(bin)?;
+    let mut records: Vec<_> = records(bin, FORMAT)?.map(|r| r.map(|r| decode(&r))).collect::<io::Result<_>>()?;
     records.sort_unstable_by_key(|r| (r.start, r.connection, r.number));
     writeln!(out, "{COLUMNS}")?;
     for r in &records {

@@ -7,11 +7,13 @@ use crate::net::packet::NONE;
 use crate::record::bin_range;
 
 /// Files of a result folder besides summary, scenario and report.
-pub const FILES: [&str; 10] = [
+pub const FILES: [&str; 12] = [
     "flows.bin",
     "flows.csv",
     "queries.bin",
     "queries.csv",
+    "packets.bin",
+    "packets.csv",
     "ranks.csv",
     "queues.csv",
     "links.csv",

@@ -9,6 +9,7 @@ use paceline_proto::units::{Bytes, Duration, Time};
 
 use crate::mpi::MachineConfig;
 use crate::net::Net;
+use crate::results::packet_file::Recorded;
 use crate::scenario::{BufferModel, PathChoice, Scheme, Transport};
 use crate::spec::field::FIELDS;
 use crate::spec::host::Rto;
@@ -380,6 +381,30 @@ pub fn thinned(spec: &Resolved, net: &Net) -> Option<String> {
     (interval != DEFAULT_INTERVAL && kept > interval).then(|| {
         format!("records.series.interval: there is a sample every {kept}: at {interval} they would be more than {most} (records.series.samples)")
     })
+}
+
+/// Says where the record of packets holds less than was asked for.
+pub fn unrecorded(spec: &Resolved, net: &Net, recorded: &Recorded) -> Vec<String> {
+    let asked = &spec.records.packets;
+    let mut out = Vec::new();
+    let flows = net.counters.started + net.counters.connections;
+    let (late, never): (Vec<u64>, Vec<u64>) = recorded.unmet.iter().partition(|id| **id < flows);
+    for (ids, why) in [(late, "no packet was recorded of"), (never, "there was no")] {
+        if !ids.is_empty() {
+            let ids = ids.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+            out.push(format!("records.packets.flows: {why} flow {ids}"));
+        }
+    }
+    if recorded.rows == 0 && asked.flows.is_empty() {
+        out.push("records.packets.rows: no packet came to these ports in this time".to_string());
+    }
+    out
+}
+
+/// Says so where there were more packets than room for them.
+pub fn full(spec: &Resolved, recorded: &Recorded) -> Option<String> {
+    let rows = spec.records.packets.rows;
+    recorded.cut.map(|at| format!("records.packets.rows: {rows} packets were recorded, and none from {} on", Time(at)))
 }
 
 /// Followed flows that no sample met.

@@ -7,7 +7,7 @@ use paceline_proto::cc::Telemetry;
 use paceline_proto::transport::unscheduled::Unscheduled;
 
 use super::choice::{at_its_field, choose_engine, windowed};
-use super::set_up::{chosen_ports, series_plan};
+use super::set_up::{chosen_ports, packet_plan, series_plan};
 use crate::assemble::assemble;
 use crate::engine::sequential::list_bytes;
 use crate::engine::windows::Windows;
@@ -243,6 +243,7 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
     warnings.append(&mut assembled.warnings);
     super::refuse_warnings(spec, &warnings)?;
     let scenario = Arc::clone(&assembled.scenario);
+    packet_plan(spec, &scenario)?;
     let series = series_plan(spec, &scenario.graph, &chosen_ports(spec, &scenario)?);
     let (engine, why) = choose_engine(&scenario)?;
     if spec.run.engine == EngineChoice::Windowed {

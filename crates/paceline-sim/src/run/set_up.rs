@@ -10,7 +10,7 @@ use crate::engine::windowed::Windowed;
 use crate::engine::{Ending, Observer};
 use crate::error::InputError;
 use crate::graph::Graph;
-use crate::net::Net;
+use crate::net::{Net, trace};
 use crate::scenario::{EngineChoice, Scenario};
 use crate::series::{Plan, samples_of};
 use crate::spec::Resolved;
@@ -74,39 +74,66 @@ pub(super) struct Ready {
     pub(super) chosen_ports: Vec<u32>,
 }
 
-/// Ports whose queues are to be in the series, by global index.
-pub(super) fn chosen_ports(spec: &Resolved, scenario: &Scenario) -> Result<Vec<u32>, InputError> {
+/// The ports that a setting names, by global index; `of_hosts`: those of hosts may be among them.
+fn named_ports(
+    spec: &Resolved,
+    scenario: &Scenario,
+    setting: &str,
+    named: &[PortRef],
+    of_hosts: bool,
+) -> Result<Vec<u32>, InputError> {
     let graph = &scenario.graph;
     let nodes = NodeNames::new(&scenario.names, &graph.tiers);
     let mut chosen = Vec::new();
-    for (i, port) in spec.records.series.ports.iter().enumerate() {
-        let field = format!("records.series.ports.{i}");
-        let node = |name: &str| {
+    for (i, port) in named.iter().enumerate() {
+        let field = format!("{setting}.{i}");
+        let find = |name: &str| {
             let unknown = || spec.error(&field, &nodes.unknown(name)).allowed(nodes.allowed());
             nodes.find(name).ok_or_else(unknown)
         };
-        let (switch, numbers) = match port {
+        let (node, numbers) = match port {
             PortRef::Number(name, number) => {
-                let switch = node(name)?;
-                (switch, Vec::from_iter(Some(*number).filter(|n| usize::from(*n) < graph.ports_of(switch).len())))
+                let node = find(name)?;
+                (node, Vec::from_iter(Some(*number).filter(|n| usize::from(*n) < graph.ports_of(node).len())))
             }
             PortRef::Towards(link) => {
-                let (switch, to) = (node(&link.from)?, node(&link.to)?);
-                let ports = (0..).zip(graph.ports_of(switch));
-                (switch, ports.filter(|(_, p)| p.peer == to).map(|(number, _)| number).collect())
+                let (node, to) = (find(&link.from)?, find(&link.to)?);
+                let ports = (0..).zip(graph.ports_of(node));
+                (node, ports.filter(|(_, p)| p.peer == to).map(|(number, _)| number).collect())
             }
         };
-        if graph.is_host(switch) || numbers.is_empty() {
-            let allowed = match graph.ports_of(switch).len() {
-                _ if graph.is_host(switch) => "a port of a switch".to_string(),
-                0 => "a switch that has ports".to_string(),
+        let is_wrong_kind = graph.is_host(node) && !of_hosts;
+        if is_wrong_kind || numbers.is_empty() {
+            let what = if of_hosts { "node" } else { "switch" };
+            let allowed = match graph.ports_of(node).len() {
+                _ if is_wrong_kind => "a port of a switch".to_string(),
+                0 => format!("a {what} that has ports"),
+                1 => "port number 0, or the link to its neighbour".to_string(),
                 n => format!("port numbers 0 to {}, or a link to a neighbour", n - 1),
             };
-            return Err(spec.error(&field, "no such switch port").allowed(allowed));
+            let problem = if of_hosts { "no such port" } else { "no such switch port" };
+            return Err(spec.error(&field, problem).allowed(allowed));
         }
-        chosen.extend(numbers.into_iter().map(|number| graph.port_index(switch, number) as u32));
+        chosen.extend(numbers.into_iter().map(|number| graph.port_index(node, number) as u32));
     }
     Ok(chosen)
+}
+
+/// Ports whose queues are to be in the series, by global index.
+pub(super) fn chosen_ports(spec: &Resolved, scenario: &Scenario) -> Result<Vec<u32>, InputError> {
+    named_ports(spec, scenario, "records.series.ports", &spec.records.series.ports, false)
+}
+
+/// Which packets are to be recorded one by one, if any.
+pub(super) fn packet_plan(spec: &Resolved, scenario: &Scenario) -> Result<Option<trace::Plan>, InputError> {
+    let asked = &spec.records.packets;
+    let named = named_ports(spec, scenario, "records.packets.ports", &asked.ports, true)?;
+    let mut ports = vec![named.is_empty(); scenario.graph.ports.len()];
+    for port in named {
+        ports[port as usize] = true;
+    }
+    let time = asked.start.0..asked.end.map_or(u64::MAX, |end| end.0);
+    Ok((asked.rows > 0).then(|| trace::Plan { ports: ports.into(), time }))
 }
 
 /// What series are to be made of, if any: the queues of the ports named and, where the busiest are wanted and there are not more than
@@ -130,6 +157,7 @@ pub(super) fn series_plan(spec: &Resolved, graph: &Graph, chosen: &[u32]) -> Opt
 pub(super) fn set_up(spec: &Resolved, assembled: Assembled, threads: usize) -> Result<Ready, InputError> {
     let scenario = assembled.scenario;
     let chosen_ports = chosen_ports(spec, &scenario)?;
+    let packets = packet_plan(spec, &scenario)?;
     let choice = choose_engine(&scenario)?;
     let mut engine = if choice.0 == EngineChoice::Windowed {
         Engine::Windowed(Box::new(windowed(spec, &scenario, assembled.source, threads)?))
@@ -140,6 +168,9 @@ pub(super) fn set_up(spec: &Resolved, assembled: Assembled, threads: usize) -> R
     engine.prepare(|net| net.record_classes(&assembled.classes));
     if let Some(plan) = series_plan(spec, &scenario.graph, &chosen_ports) {
         engine.prepare(|net| net.sample(plan.clone()));
+    }
+    if let Some(plan) = packets {
+        engine.prepare(|net| net.record_packets(plan.clone()));
     }
     Ok(Ready { engine, choice, classes: assembled.classes, chosen_ports })
 }

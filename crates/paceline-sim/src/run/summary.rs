@@ -14,9 +14,10 @@ use crate::graph::NodeId;
 use crate::machine::peak_rss_mib;
 use crate::net::Net;
 use crate::results::mpi;
+use crate::results::packet_file::Recorded;
 use crate::results::{
-    CounterSummary, EngineSummary, FlowCounts, LinkDown, Measure, Priorities, QueryCounts, SCHEMA_VERSION,
-    SchemeTraffic, Summary, TierLoad,
+    CounterSummary, EngineSummary, FlowCounts, LinkDown, Measure, PacketCounts, Priorities, QueryCounts,
+    SCHEMA_VERSION, SchemeTraffic, Summary, TierLoad,
 };
 use crate::scenario::{EngineChoice, Scenario, Stop};
 use crate::spec::Resolved;
@@ -98,7 +99,14 @@ pub(super) fn has_queries(scenario: &Scenario) -> bool {
     !scenario.rpcs.is_empty() || scenario.programs.iter().any(|p| p.asks())
 }
 
-pub(super) fn fill_summary(summary: &mut Summary, spec: &Resolved, net: &Net, ending: &Ending, simulated: u64) {
+pub(super) fn fill_summary(
+    summary: &mut Summary,
+    spec: &Resolved,
+    net: &Net,
+    recorded: Option<&Recorded>,
+    ending: &Ending,
+    simulated: u64,
+) {
     let c = net.counters;
     summary.status = match ending {
         Ending::Completed => "completed",
@@ -131,6 +139,7 @@ pub(super) fn fill_summary(summary: &mut Summary, spec: &Resolved, net: &Net, en
     let busy = if summary.machine.cpu_s > 0.0 { summary.machine.cpu_s } else { summary.machine.run_s };
     summary.machine.hops_per_s = if busy > 0.0 { (hops.0 + hops.1) as f64 / busy } else { 0.0 };
     summary.series_interval_ps = Some(net.series().interval).filter(|ps| *ps > 0);
+    summary.packets = recorded.map(|r| PacketCounts { rows: r.rows, full_ps: r.cut });
     summary.load = tier_loads(net, simulated);
     for tier in &summary.load {
         if tier.offered > 1.0 {
@@ -168,7 +177,9 @@ pub(super) fn fill_summary(summary: &mut Summary, spec: &Resolved, net: &Net, en
         ));
     }
     summary.warnings.extend(effect::thinned(spec, net));
+    summary.warnings.extend(recorded.and_then(|recorded| effect::full(spec, recorded)));
     summary.without_effect.extend(effect::without_effect(spec, net, *ending == Ending::Completed));
+    summary.without_effect.extend(recorded.iter().flat_map(|recorded| effect::unrecorded(spec, net, recorded)));
 }
 
 /// Offered and carried load by tier.

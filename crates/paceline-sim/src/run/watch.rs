@@ -3,8 +3,9 @@
 use std::time::Instant;
 
 use crate::engine::{Observer, Progress};
-use crate::record::{FlowRecord, QueryRecord};
+use crate::record::{FlowName, FlowRecord, PacketRecord, QueryRecord};
 use crate::results::flow_file::FlowFile;
+use crate::results::packet_file::PacketFile;
 use crate::results::query_file::QueryFile;
 
 /// How far a run is.
@@ -26,6 +27,7 @@ pub struct Snapshot {
 pub(super) struct Watcher<'a> {
     pub(super) flows: FlowFile,
     pub(super) queries: Option<QueryFile>,
+    pub(super) packets: Option<PacketFile>,
     pub(super) watch: &'a mut dyn FnMut(&Snapshot) -> bool,
     pub(super) began: Instant,
     pub(super) flushed: Instant,
@@ -44,13 +46,18 @@ impl Observer for Watcher<'_> {
         self.queries.iter_mut().for_each(|file| file.add(records));
     }
 
+    fn packets(&mut self, packets: &mut Vec<PacketRecord>, names: &[FlowName], before: u64) -> bool {
+        self.packets.as_mut().is_some_and(|file| file.add(packets, names, before))
+    }
+
     #[allow(clippy::disallowed_methods, reason = "paces writing and the display; no result depends on it")]
     fn progress(&mut self, progress: &Progress) -> bool {
         let now = Instant::now();
         if now.duration_since(self.flushed).as_millis() >= 200 {
             self.flushed = now;
             let queries = self.queries.as_mut().map_or(Ok(()), QueryFile::flush);
-            if let Err(e) = self.flows.flush().and(queries) {
+            let packets = self.packets.as_mut().map_or(Ok(()), PacketFile::flush);
+            if let Err(e) = self.flows.flush().and(queries).and(packets) {
                 self.error = Some(e);
                 return false;
             }

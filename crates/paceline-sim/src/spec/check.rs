@@ -72,6 +72,11 @@ pub(crate) fn check(spec: &mut Spec, root: &Node) -> Read<()> {
     for index in 0..spec.workloads.len() {
         workload(spec, root, index)?;
     }
+    let packets = &spec.records.packets;
+    if packets.end.is_some_and(|end| end <= packets.start) {
+        let problem = format!("not after start ({})", packets.start);
+        return Err(allowed(bad(root, "records.packets.end", &problem), "an instant after start"));
+    }
     failures(spec, root)
 }
 

@@ -341,4 +341,17 @@ fn times(scenario: &Resolved, out: &mut Vec<String>) {
             out.push(format!("{setting} has no effect: records.series.interval is \"off\""));
         }
     }
+    let packets = &scenario.records.packets;
+    if packets.rows == 0 {
+        for (setting, is_set) in [
+            ("ports", !packets.ports.is_empty()),
+            ("flows", !packets.flows.is_empty()),
+            ("start", packets.start != Time(0)),
+            ("end", packets.end.is_some()),
+        ] {
+            if is_set {
+                out.push(format!("records.packets.{setting} has no effect: records.packets.rows is 0"));
+            }
+        }
+    }
 }

@@ -97,6 +97,8 @@ section! {
         sections {
             /// Time series.
             series: Series;
+            /// Packets one by one.
+            packets: Packets;
         }
     }
 }
@@ -138,6 +140,22 @@ section! {
         ports: Vec<PortRef> = [], from "Paceline";
         /// Flow ids whose rates and windows are sampled.
         flows: Vec<u64> = [], in "[0, 1000000000000]", from "Paceline";
+    }
+}
+
+section! {
+    /// Packets one by one, in `packets.bin` and `packets.csv`: what ports sent, trimmed and lost.
+    pub struct Packets {
+        /// Rows kept at most, 64 B each and as much again as CSV: a packet makes one for each link that it crosses. 0: packets are not recorded.
+        rows: u64 = 0, in "[0, 1000000000]", from "Paceline";
+        /// Ports of switches and hosts whose packets are recorded; those of all where there are none.
+        ports: Vec<PortRef> = [], from "Paceline";
+        /// Flow ids whose packets are recorded; those of all flows, and PFC frames, where there are none.
+        flows: Vec<u64> = [], in "[0, 1000000000000]", from "Paceline";
+        /// Packets are recorded from here on.
+        start: Time = "0s", in "[0s, 1000s]", from "Paceline";
+        /// Packets are recorded until here; to the end of the run where left out.
+        end: Option<Time>, in "(0s, 1000s]", from "Paceline";
     }
 }
 

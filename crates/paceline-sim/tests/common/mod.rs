@@ -12,8 +12,9 @@ use paceline_sim::engine::sequential::Sequential;
 use paceline_sim::engine::windowed::Windowed;
 use paceline_sim::engine::{Ending, Observer};
 use paceline_sim::graph::{Graph, Link, NodeKind, Topology};
-use paceline_sim::net::Net;
-use paceline_sim::record::{Counters, FlowRecord, PfcEvent, QueryRecord, Status, Traffic};
+use paceline_sim::net::{Net, trace};
+use paceline_sim::record::{Counters, FlowName, FlowRecord, PacketRecord, PfcEvent, QueryRecord, Status, Traffic};
+use paceline_sim::results::packet_file::InOrder;
 use paceline_sim::scenario::*;
 use paceline_sim::series::Plan;
 use paceline_sim::spec::parse;
@@ -30,6 +31,8 @@ pub struct Collect {
     pub flows: Vec<FlowRecord>,
     pub pfc: Vec<PfcEvent>,
     pub queries: Vec<QueryRecord>,
+    pub packets: Vec<PacketRecord>,
+    in_order: InOrder,
 }
 
 impl Observer for Collect {
@@ -42,6 +45,10 @@ impl Observer for Collect {
     fn queries_answered(&mut self, records: &[QueryRecord]) {
         self.queries.extend_from_slice(records);
     }
+    fn packets(&mut self, packets: &mut Vec<PacketRecord>, names: &[FlowName], before: u64) -> bool {
+        self.packets.extend(self.in_order.take(packets, names, before, |_| true));
+        true
+    }
 }
 
 /// Everything a run left behind that does not depend on how an engine looks at it. Flows by id, queries by time, PFC frames
@@ -52,6 +59,8 @@ pub struct Outcome {
     pub flows: Vec<FlowRecord>,
     pub queries: Vec<QueryRecord>,
     pub pfc: Vec<(u64, u32, u16, bool)>,
+    /// At every third port.
+    pub packets: Vec<PacketRecord>,
     pub counters: Counters,
     /// Of message transports and TCP.
     pub transport: String,
@@ -66,7 +75,8 @@ pub struct Outcome {
 
 impl Outcome {
     pub fn of(net: &Net, collect: Collect, ending: Ending, classes: &[u8]) -> Self {
-        let Collect { mut flows, pfc, mut queries } = collect;
+        let Collect { mut flows, pfc, mut queries, packets, .. } = collect;
+        assert!(packets.is_sorted(), "packets are not told in order");
         flows.sort_by_key(|f| f.id);
         queries.sort_by_key(|q| (q.start, q.connection, q.number));
         let mut pfc: Vec<_> = pfc.iter().map(|e| (e.now, e.node, e.port, e.pause)).collect();
@@ -77,6 +87,7 @@ impl Outcome {
             flows,
             queries,
             pfc,
+            packets,
             // Events depend on how one looks; everything else is physics.
             counters: Counters { events: 0, ..*net.counters() },
             transport: format!("{:?}", net.message_counters()),
@@ -127,8 +138,11 @@ const OFF_WINDOWS: u64 = 1_234_567;
 fn record(net: &mut Net, classes: &[u8], interval: u64) {
     net.record_classes(classes);
     let switches = |p: &u32| !net.graph().is_host(net.graph().ports[*p as usize].node);
-    let ports = (0..net.graph().ports.len() as u32).filter(switches).collect();
-    net.sample(Plan { interval, samples: 512, ports, flows: (0..4).collect() });
+    let sampled = (0..net.graph().ports.len() as u32).filter(switches).collect();
+    // Not at all ports: those of others are dealt with in shorter ways.
+    let ports = (0..net.graph().ports.len()).map(|port| port % 3 == 1).collect();
+    net.record_packets(trace::Plan { ports, time: 0..u64::MAX });
+    net.sample(Plan { interval, samples: 512, ports: sampled, flows: (0..4).collect() });
 }
 
 /// Runs a scenario with one of the engines and hands over the network as the run left it. The time is the engine's: of the

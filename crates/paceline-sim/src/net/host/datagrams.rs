@@ -67,7 +67,7 @@ impl Net {
             assert!(!self.has_own_paths() || late, "faster than its ideal: {record:?}");
             let d = &self.infos[slot as usize].datagrams;
             self.last_end = self.last_end.max(d.gone_at).max(d.last_arrival);
-            self.flow_records.push(record);
+            self.news.flows.push(record);
             self.free_flows.push_back(slot);
         }
     }

@@ -14,8 +14,9 @@ use crate::net::rules::Rules;
 use crate::net::switch::buffers::LocalAccount;
 use crate::net::switch::pint::Pint;
 use crate::net::switch::special::Special;
+use crate::net::trace::Trace;
 use crate::net::{Arrivals, Draws, EcnPoint, Lane, LongPaths, Net, REACTING, long_hop};
-use crate::record::QueueTime;
+use crate::record::{PacketEvent, PacketRecord, QueueTime};
 
 /// What stays as it is during a window.
 pub(super) struct Fixed<'a> {
@@ -35,6 +36,9 @@ pub(super) struct Fixed<'a> {
 pub(super) struct Rare<'a> {
     pint: Option<&'a mut Pint>,
     failures: Option<&'a mut Failures>,
+    trace: Option<&'a Trace>,
+    /// What was recorded of packets.
+    records: &'a mut Vec<PacketRecord>,
     marks: u64,
     /// Packets lost on the wire or, at the port given, because a link was down.
     lost: Vec<(Handle, Option<u32>)>,
@@ -108,8 +112,14 @@ impl Net {
         };
         let rows = self.levels.of(port);
         let mut store = Store { packets, int, account: self.buffers.local(p.node), rows };
-        let mut rare =
-            Rare { pint: self.pint.as_deref_mut(), failures: self.failures.as_deref_mut(), marks: 0, lost: Vec::new() };
+        let mut rare = Rare {
+            pint: self.pint.as_deref_mut(),
+            failures: self.failures.as_deref_mut(),
+            trace: self.trace.as_deref(),
+            records: &mut self.news.packets,
+            marks: 0,
+            lost: Vec::new(),
+        };
         let done = work(&fixed, p, &mut store, &mut rare, self.special.as_deref_mut());
         let Rare { marks, lost, .. } = rare;
         if marks != 0 {
@@ -296,7 +306,10 @@ pub(super) fn send<L: Lane>(
             pint.measure(fixed.port, p, packet, &mut int[h as usize].0, now);
         }
         if p.watched & WATCHED != 0 {
-            let Some((inbox, arrival)) = watch(fixed, p, packet, rare, (h, inbox), (now, arrival)) else { return };
+            let words = int.get(h as usize);
+            let Some((inbox, arrival)) = watch(fixed, p, packet, words, rare, (h, inbox), (now, arrival)) else {
+                return;
+            };
             lane.put(inbox, arrival, h);
             return;
         }
@@ -311,20 +324,39 @@ fn watch(
     fixed: &Fixed<'_>,
     p: &mut Port,
     packet: &mut Packet,
+    words: Option<&Words>,
     rare: &mut Rare<'_>,
-    (h, mut inbox): (Handle, u32),
+    (h, inbox): (Handle, u32),
     (now, mut arrival): (u64, u64),
 ) -> Option<(u32, u64)> {
     if fixed.rules.pfc_reaction != 0 && packet.kind.is_pfc() {
         arrival += fixed.rules.pfc_reaction;
         packet.in_port |= REACTING;
     }
+    let record = rare.trace.and_then(|trace| trace.record(fixed.port, p, packet, words, now, PacketEvent::Sent));
+    let sent = cross(fixed, p, packet, rare, (h, inbox), (now, arrival));
+    rare.records.extend(record.map(|record| match sent {
+        Ok(_) => PacketRecord { arrival, ..record },
+        Err(event) => PacketRecord { event, ..record },
+    }));
+    sent.ok().map(|inbox| (inbox, arrival))
+}
+
+/// As `Net::cross`.
+fn cross(
+    fixed: &Fixed<'_>,
+    p: &mut Port,
+    packet: &mut Packet,
+    rare: &mut Rare<'_>,
+    (h, mut inbox): (Handle, u32),
+    (now, arrival): (u64, u64),
+) -> Result<u32, PacketEvent> {
     if fixed.loss > 0.0
         && !packet.kind.is_pfc()
         && unit(hash3(fixed.draws.loss, u64::from(fixed.port), p.tx_packets)) < fixed.loss
     {
         rare.lost.push((h, None));
-        return None;
+        return Err(PacketEvent::DroppedWire);
     }
     if let Some(failures) = &mut rare.failures {
         packet.hop = packet.hop.min(u8::MAX - 1);
@@ -335,9 +367,9 @@ fn watch(
                     p.unsend(packet.size, packet.kind != Kind::Data);
                 }
                 rare.lost.push((h, Some(at)));
-                return None;
+                return Err(PacketEvent::DroppedLinkDown);
             }
         }
     }
-    Some((inbox, arrival))
+    Ok(inbox)
 }

@@ -14,7 +14,7 @@ use crate::net::port::{NO_ECN, Port};
 use crate::net::rules::Rules;
 use crate::net::switch::buffers::{Admit, Place};
 use crate::net::{Draws, EcnPoint, LongPaths, Net, REACTING, Schedule, long_hop};
-use crate::record::PfcEvent;
+use crate::record::{PacketEvent, PacketRecord, PfcEvent};
 
 /// Puts a packet on the wire behind a port. Returns (transmitter free, inbox, arrival).
 #[inline(always)]
@@ -111,10 +111,20 @@ impl Net {
     #[cold]
     #[inline(never)]
     fn watch(&mut self, port: u32, h: Handle, inbox: u32, now: u64, arrival: u64) -> (Handle, u32) {
+        let record = self.packet_record(port, h, now, PacketEvent::Sent);
+        let sent = self.cross(port, h, inbox, now, arrival);
+        self.news.packets.extend(record.map(|record| match sent {
+            Ok(_) => PacketRecord { arrival, ..record },
+            Err(event) => PacketRecord { event, ..record },
+        }));
+        sent.map_or((NONE, inbox), |inbox| (h, inbox))
+    }
+
+    /// The rest of [`Net::watch`]: the packet's inbox, or, as an error, how it was lost.
+    fn cross(&mut self, port: u32, h: Handle, mut inbox: u32, now: u64, arrival: u64) -> Result<u32, PacketEvent> {
         if self.wire_loses(port, h, now) {
-            return (NONE, inbox);
+            return Err(PacketEvent::DroppedWire);
         }
-        let mut inbox = inbox;
         let packet = self.arena[h];
         if self.failures.is_some() && self.ports[port as usize].nic != NONE && !packet.kind.is_pfc() {
             self.address_packet(h, &packet);
@@ -129,11 +139,11 @@ impl Net {
                         self.ports[port as usize].unsend(packet.size, packet.kind != Kind::Data);
                     }
                     self.lose_to_failure(at, h);
-                    return (NONE, inbox);
+                    return Err(PacketEvent::DroppedLinkDown);
                 }
             }
         }
-        (h, inbox)
+        Ok(inbox)
     }
 
     /// The wire behind a port, and what it does with a packet by chance. True when the packet is lost.
@@ -295,7 +305,7 @@ impl Net {
         if self.scenario.records.pfc_log {
             let node = self.ports[port as usize].node;
             let number = (port - self.first[node as usize]) as u16;
-            self.pfc_log.push(PfcEvent { now, node, port: number, class, pause });
+            self.news.pfc.push(PfcEvent { now, node, port: number, class, pause });
         }
         self.arena.release(h);
         !pause
@@ -312,6 +322,7 @@ impl Net {
             self.counters.drops_unscheduled += 1;
             counts.drops_unscheduled += 1;
         }
+        self.note_packet(port, h, now, PacketEvent::DroppedBuffer);
         self.note_loss(h);
         if self.buffers.lossless() {
             self.counters.lossless_drops += 1;

@@ -50,6 +50,8 @@ const MISTAKES: &[Mistake] = &[
     Mistake { text: "name = 1979-05-27\n", line: 1, field: "name", value: Some("1979-05-27"), problem: "wrong type, a date", allowed: "a name" },
     Mistake { text: "[records.series]\nports = \"3:1\"\n", line: 2, field: "records.series.ports", value: Some("\"3:1\""),
         problem: "wrong type, a string", allowed: "a list, each a port such as \"tor0:4\"" },
+    Mistake { text: "[records.packets]\nstart = \"2ms\"\nend = \"1ms\"\n", line: 3, field: "records.packets.end",
+        value: Some("\"1ms\""), problem: "not after start (2ms)", allowed: "an instant after start" },
     // Quantities.
     Mistake { text: "[switch]\nbuffer = \"32MibiB\"\n", line: 2, field: "switch.buffer", value: Some("\"32MibiB\""),
         problem: "not a size", allowed: "a size such as \"32MiB\"" },

@@ -199,7 +199,8 @@ pub(super) fn all_variants() -> Vec<String> {
     ];
     let most = topologies.len().max(workloads.len()).max(schemes.len());
     let of = |i: usize| {
-        let by_rate = "[[switch.ecn.by_rate]]\nrate = '1Gbps'\nk_min = '1KB'\nk_max = '1KB'";
+        let by_rate =
+            "[[switch.ecn.by_rate]]\nrate = '1Gbps'\nk_min = '1KB'\nk_max = '1KB'\n[records.packets]\nend = '1ms'";
         format!(
             "[topology]\n{}\n[schemes.s]\n{}\n{by_rate}\n[[workloads]]\n{}\n{}\n",
             topologies[i % topologies.len()],

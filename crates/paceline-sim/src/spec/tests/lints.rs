@@ -25,6 +25,7 @@ const WARNINGS: &[(&[&str], &str)] = &[
     (&["host.rto=10us", "host.base_rtt=12us"], "host.rto (10us) is not longer than host.base_rtt (12us)"),
     (&["records.series.interval=off", "records.series.flows=[1]"], "records.series.flows has no effect"),
     (&["records.series.interval=off", "records.series.ports=['17:1']"], "records.series.ports has no effect"),
+    (&["records.packets.flows=[1]", "records.packets.end='1ms'"], "records.packets.flows has no effect: records.packets.rows is 0"),
     (&["switch.ecn.enabled=false", "switch.ecn.by_rate=[{ rate = '400Gbps', k_min = '1KB', k_max = '2KB' }]"], "switch.ecn.by_rate has no effect"),
     (&["switch.ecn.enabled=false", "schemes.hpcc.cc=dcqcn"], "schemes.hpcc never slows down: it reacts to congestion marks only"),
     (&["switch.ecn.enabled=false", "schemes.hpcc.cc=dctcp"], "schemes.hpcc never slows down: it reacts to congestion marks only"),

@@ -12,6 +12,7 @@ use crate::net::Net;
 use crate::net::packet::{Handle, Packet};
 use crate::net::port::Port;
 use crate::net::switch::local::Fixed;
+use crate::record::PacketEvent;
 use crate::scenario::Scenario;
 
 use super::{PortRules, Special};
@@ -147,6 +148,7 @@ impl Net {
             } else {
                 self.counters.drops_credit += 1;
                 self.port_counts[port as usize].drops_credit += 1;
+                self.note_packet(port, h, now, PacketEvent::DroppedCredit);
                 self.arena.release(h);
             }
         } else if self.is_full(port, h, p.total - credits) {

@@ -17,6 +17,7 @@ use crate::net::packet::{Handle, INLINE_HOPS, Kind, LONG, Packet, UNSCHEDULED};
 use crate::net::port::Port;
 use crate::net::switch::local::Fixed;
 use crate::net::{Net, Schedule};
+use crate::record::PacketEvent;
 use crate::scenario::Scenario;
 
 /// Class of headers and control packets, and that of data.
@@ -189,6 +190,7 @@ impl Net {
 
     /// Cuts a packet's payload off and offers its header to the header queue.
     fn trim<S: Schedule>(&mut self, port: u32, h: Handle, busy: bool, now: u64, s: &mut S) {
+        self.note_packet(port, h, now, PacketEvent::Trimmed);
         let Some(Special::Trimming(t)) = self.special.as_deref() else { return };
         let packet = &mut self.arena[h];
         packet.size = t.size;
