@@ -6,6 +6,7 @@ import csv
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ import pytest
 
 import paceline as pl
 from paceline.differences import compare
+from paceline.report.packets import sequences
+from paceline.report.write import write_report
 from paceline.results import ResultsError
 
 
@@ -83,6 +86,22 @@ def test_a_damaged_file_is_told(folder, tmp_path, damage):
     (tmp_path / "packets.bin").write_bytes(damage(data[:-4]) + data[-4:])
     with pytest.raises(ResultsError, match=r"packets\.bin"):
         pl.Results.load(tmp_path).packets.rows  # noqa: B018
+
+
+def test_the_report_shows_what_was_lost_and_sent_again(tmp_path):
+    """The picture is looked at for just that."""
+    lossy = replace(scenario(rows=100_000), switch=pl.Switch(buffer="20KB", pfc=pl.Pfc(enabled=False)))
+    results = pl.simulate(lossy, tmp_path / "r", progress="none")
+    packets = results.packets
+    shown, others = sequences(results)
+    assert (len(shown), others) == (3, 0)
+    dropped = int(np.count_nonzero(packets["event"] == "dropped_buffer"))
+    assert sum(len(flow.lost[0]) for flow in shown.values()) == dropped > 0
+    assert sum(len(flow.again[0]) for flow in shown.values()) == int(results.flows["retransmitted_packets"].sum())
+    assert all(len(flow.sent[0]) == 50 and flow.acked[1].max() == 50 for flow in shown.values())
+    page = write_report([results.path], tmp_path / "r" / "report.html")
+    assert 'id="packets"' in page.read_text()
+    assert (tmp_path / "r" / "figures" / "packets.png").is_file()
 
 
 def test_two_runs_differ_in_packets_only_where_both_recorded_them(folder, tmp_path):

@@ -176,6 +176,23 @@ def test_queries_and_programs_are_slices(
     assert len(shown) == (results.queries.rows or 1)
 
 
+def test_recorded_packets_are_on_their_links(paceline: Callable[..., Outcome], run: Callable[..., Path]) -> None:
+    """Each for as long as its link was busy with it: a gap in a row is a link that could have sent."""
+    out = run(SCENARIO, "--set", "records.packets.rows=300")
+    assert "300 packets" in paceline("timeline", "out").out
+    found = events(out / "timeline.json.gz")
+    rows = {(e["pid"], e["tid"]): e["args"]["name"] for e in found if e["name"] == "thread_name"}
+    (links,) = (e["pid"] for e in found if e["name"] == "process_name" and e["args"]["name"] == "links")
+    shown = [e for e in found if e["ph"] == "X" and e["pid"] == links]
+    packets = Results.load(out).packets
+    assert [ps(e["ts"]) for e in sorted(shown, key=lambda e: ps(e["ts"]))] == packets["time_ps"].tolist()
+    # 100 Gb/s: 80 ps for each byte.
+    assert all(ps(e["dur"]) == 80 * int(e["args"]["size_bytes"]) for e in shown)
+    assert {rows[links, e["tid"]].partition(",")[0] for e in shown} == {
+        f"{node} → {peer}" for node, peer in zip(packets["node"].tolist(), packets["peer"].tolist(), strict=True)
+    }
+
+
 def test_equal_runs_give_equal_bytes(paceline: Callable[..., Outcome], run: Callable[..., Path]) -> None:
     """A timeline can be compared, and kept under version control, like other results."""
     found = []

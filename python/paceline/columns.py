@@ -224,8 +224,8 @@ SERIES = Table(
 PACKETS = Table(
     "packets",
     "One row for each packet that a port sent, trimmed or lost, in order of time, those of an instant by port: a "
-    "packet has one for each link that it crossed. Only where `records.packets.rows` asks for them, of the ports, flows and "
-    "times of `records.packets`.",
+    "packet has one for each link that it crossed. Only where `records.packets.rows` asks for them, of the ports, "
+    "flows and times of `records.packets`.",
     (
         Column("time_ps", int, "ps", "Simulated instant at which its first bit left, or it was lost."),
         *_PLACE[:3],
@@ -233,8 +233,8 @@ PACKETS = Table(
             "event",
             str,
             "",
-            "`sent`; `trimmed` (its payload was cut off, NDP); `dropped_buffer` (no room), `dropped_credit` (no room for "
-            "a credit, ExpressPass), `dropped_wire` (sent, and lost on the wire), `dropped_link_down`.",
+            "`sent`; `trimmed` (its payload was cut off, NDP); `dropped_buffer` (no room), `dropped_credit` (no room "
+            "for a credit, ExpressPass), `dropped_wire` (sent, and lost on the wire), `dropped_link_down`.",
         ),
         Column(
             *("arrival_ps", int, "ps"),

@@ -2,7 +2,8 @@
 
 The format is the Trace Event Format of Chrome, as JSON: a *process* per host, with what its flows, its queries and the
 ranks on it did as slices, and for what was sampled a *counter* that changes at each sample. Times are microseconds in
-that format; they are written with all digits, so that nothing is rounded.
+that format; they are written with all digits, so that nothing is rounded. Packets that were recorded one by one are
+slices on their links, for as long as they are sent.
 """
 
 from __future__ import annotations
@@ -30,10 +31,15 @@ FILE = "timeline.json.gz"
 MOST_FLOWS = 20_000
 """Flows shown unless told otherwise: viewers become slow with many more."""
 
+MOST_PACKETS = 200_000
+"""Recorded packets shown, the first ones."""
+
 _RUN = 1
 """The process of what concerns the whole run. (Viewers take 0 for the idle process.)"""
 _HOST_0 = 2
 """The process of host 0; the others follow."""
+_LINKS = 1 << 29
+"""The process of the links whose packets were recorded."""
 _PORTS = 1 << 30
 """The process of the ports of switches."""
 _COUNTERS: Mapping[str, tuple[str, int]] = {
@@ -60,6 +66,9 @@ class Written:
     """Flows and queries that are not in it: others took longer."""
     ranks: int
     counters: int
+    packets: int
+    packets_left_out: int
+    """Recorded packets that are not in it: others were sent before."""
 
 
 class _Slice(NamedTuple):
@@ -86,6 +95,7 @@ def write_timeline(results: Results, file: Path | None = None, *, most_flows: in
     flows, left_out = _flows(results, most_flows)
     queries, others_left_out = _queries(results, most_flows)
     ranks = _ranks(results)
+    packets, packets_left_out = _packets(results)
     for title, slices in (("flows", flows), ("queries", queries), ("ranks", ranks)):
         for host, of_host in sorted(slices.items()):
             lanes.setdefault(host, []).append((title, of_host))
@@ -105,13 +115,26 @@ def write_timeline(results: Results, file: Path | None = None, *, most_flows: in
             thread = 1
             for title, slices_of_host in groups:
                 thread = out.slices(_HOST_0 + host, thread, title, slices_of_host)
+        thread = 1
+        for link, slices_of_link in packets.items():
+            out.process(_LINKS, "links")
+            thread = out.slices(_LINKS, thread, link, slices_of_link)
         for process, counter, time_ps, value in _samples(results):
             out.process(process, "switch ports" if process == _PORTS else _host(results, process - _HOST_0))
             counters.add((process, counter))
             out.counter(process, counter, time_ps, value)
         out.end()
-    shown_flows, shown_queries, shown_ranks = (sum(map(len, of.values())) for of in (flows, queries, ranks))
-    return Written(target, shown_flows, shown_queries, left_out + others_left_out, shown_ranks, len(counters))
+    shown = [sum(map(len, of.values())) for of in (flows, queries, ranks, packets)]
+    return Written(
+        target,
+        flows=shown[0],
+        queries=shown[1],
+        left_out=left_out + others_left_out,
+        ranks=shown[2],
+        counters=len(counters),
+        packets=shown[3],
+        packets_left_out=packets_left_out,
+    )
 
 
 class _Lines:
@@ -230,6 +253,26 @@ def _ranks(results: Results) -> dict[int, list[_Slice]]:
         name = f"{rank['group']} rank {rank['rank']}" + (" (not through)" if runtime is None else "")
         found.setdefault(rank.pop("host"), []).append(_Slice(rank["start_ps"], end, name, "rank", rank))
     return found
+
+
+def _packets(results: Results) -> tuple[dict[str, list[_Slice]], int]:
+    """Recorded packets by their links, and how many are left out; what was lost or trimmed took no time."""
+    table = results.packets
+    places = np.arange(min(table.rows, MOST_PACKETS))
+    links = (results.links[name].tolist() for name in ("node", "port", "delay_ps"))
+    delays = {(node, port): delay for node, port, delay in zip(*links, strict=True)}
+    found: dict[str, list[_Slice]] = {}
+    for packet in _rows(table, places):
+        node, port, peer, start, event = (packet.pop(k) for k in ("node", "port", "peer", "time_ps", "event"))
+        # Without a table of links it is as long as until it has arrived.
+        end = packet["arrival_ps"] - delays.get((node, port), 0) if "arrival_ps" in packet else start
+        number = packet.get("ack" if packet["kind"] in ("ack", "nack") else "seq")
+        name = packet["kind"] if number is None else f"{packet['kind']} {number}"
+        name += f" of flow {packet['flow_id']}" if "flow_id" in packet else ""
+        name = name if event == "sent" else f"{event.replace('_', ' ')}: {name}"
+        link = " → ".join(results.node_names.get(end_of, str(end_of)) for end_of in (node, peer))
+        found.setdefault(f"{link}, port {port}", []).append(_Slice(start, max(end, start), name, event, packet))
+    return found, table.rows - len(places)
 
 
 def _samples(results: Results) -> Iterator[tuple[int, str, int, float]]:

@@ -244,7 +244,8 @@ def timeline(
 ) -> None:
     """Writes a run as a timeline for Perfetto.
 
-    Flows, queries and ranks on their hosts, with what was sampled: queues, followed flows, pauses.
+    Flows, queries and ranks on their hosts, with what was sampled (queues, followed flows, pauses), and packets that
+    were recorded on their links.
     Open the file at https://ui.perfetto.dev or chrome://tracing; nothing leaves your machine.
 
     \b
@@ -272,9 +273,12 @@ def timeline(
     held = [many(found.flows, "flow"), many(found.counters, "counter")]
     held += [f"{found.queries:,} {'query' if found.queries == 1 else 'queries'}"] if found.queries else []
     held += [many(found.ranks, "rank")] if found.ranks else []
+    held += [many(found.packets, "packet")] if found.packets else []
     print(f"{plain(str(found.file))}: {', '.join(held)}")
     if found.left_out:
         print(f"left out: {found.left_out:,} that took less time; `--flows N` shows more")
+    if found.packets_left_out:
+        print(f"left out: {many(found.packets_left_out, 'packet')} after the first {found.packets:,}")
 
 
 def diff(

@@ -7,6 +7,7 @@ Every function takes plain data from :mod:`paceline.analysis` keyed by label, in
 from paceline.plot.distributions import fct_cdf, queue_cdf, slowdown_cdf
 from paceline.plot.looks import Look, by_place, look, of_schemes, told_apart, unlike
 from paceline.plot.output import inline_svg, save
+from paceline.plot.packets import Sequence, packet_sequences, sequence_span
 from paceline.plot.sizing import Sized, sizing
 from paceline.plot.slowdown import MIN_FLOWS, MOST_BANDS, SIZE_AXIS, Panel, slowdown_panels, slowdown_vs_size
 from paceline.plot.style import COLUMN_INCHES, LINE_STYLES, PALETTE, STYLE
@@ -24,6 +25,7 @@ __all__ = [
     "FlowTimeline",
     "Look",
     "Panel",
+    "Sequence",
     "Sized",
     "by_place",
     "fct_cdf",
@@ -32,11 +34,13 @@ __all__ = [
     "inline_svg",
     "look",
     "of_schemes",
+    "packet_sequences",
     "pause_time",
     "queue_cdf",
     "queue_timeline",
     "quiet_from",
     "save",
+    "sequence_span",
     "sizing",
     "slowdown_cdf",
     "slowdown_panels",

@@ -36,14 +36,14 @@ def _thinned(time: NDArray[Any], value: NDArray[Any], bins: int = 250) -> tuple[
     return time[at].astype(float), value[at].astype(float)
 
 
-def _time_unit(end: float) -> tuple[str, float]:
+def time_unit(end: float) -> tuple[str, float]:
     """The unit that suits times up to ``end``, in ps, and its length in ps."""
     return next(((u, f) for u, f in (("s", 1e12), ("ms", 1e9), ("µs", 1e6)) if end >= f), ("ns", 1e3))
 
 
-def _time_axis(ax: Axes, start: float, end: float, name: bool = True) -> None:
+def time_axis(ax: Axes, start: float, end: float, name: bool = True) -> None:
     """An x axis of simulated time from ``start`` to ``end``, in ps, labelled in the unit that suits."""
-    unit, factor = _time_unit(end)
+    unit, factor = time_unit(end)
     end = end if end > start else start + 1.0
     # Ticks at round numbers of the unit shown, not of picoseconds.
     found = MaxNLocator(8, steps=[1, 2, 2.5, 5, 10]).tick_values(start / factor, end / factor)
@@ -119,7 +119,7 @@ def timeline(
     if whole or counts:
         ax.yaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: text(v)))
-    _time_axis(ax, 0.0, end)
+    time_axis(ax, 0.0, end)
     most = most if top is None else top
     ax.set_ylim(0, most * 1.05 or 1.0)
     if log and least < math.inf:
@@ -238,9 +238,9 @@ def flow_timelines(
             twin.set_ylabel("Window (bytes)")
         ax.set_title(clean_label(label, 60), loc="left", fontsize=6.5, pad=2)
         bottom = k + wide >= len(flows)  # nothing below it
-        _time_axis(ax, start, end, name=False)
+        time_axis(ax, start, end, name=False)
         ax.tick_params(labelbottom=bottom)
-    figure.supxlabel(f"Simulated time ({_time_unit(end)[0]})", fontsize=7.5)
+    figure.supxlabel(f"Simulated time ({time_unit(end)[0]})", fontsize=7.5)
     names = {0: " or ".join(rates).lower(), 1: "window"}
     if windows:
         legend(figure, [handles[k] for k in sorted(handles)], [names[k] for k in sorted(handles)])

@@ -58,7 +58,7 @@ def flow_series(run: Results) -> dict[str, plot.FlowTimeline]:
         what = "Permitted rate"
         if not len(rate[0]) and len(when) > 1:
             rate, what = (when[1:], np.diff(acked) * 8e12 / np.diff(when)), "Acknowledged"
-        found[_label(run, flow)] = plot.FlowTimeline(rate, window, what)
+        found[flow_label(run, flow)] = plot.FlowTimeline(rate, window, what)
     return found
 
 
@@ -70,7 +70,7 @@ def _tops(flows: list[plot.FlowTimeline]) -> tuple[float, float]:
     )
 
 
-def _label(run: Results, flow: str) -> str:
+def flow_label(run: Results, flow: str) -> str:
     """A flow by its id, with its ends, size and scheme where they are on record."""
     if not flow.isdecimal() or int(flow) >= run.flows.rows:
         return f"flow {flow}"

@@ -11,6 +11,7 @@ from paceline.report.followed import followed
 from paceline.report.head import notices, schemes, tiles
 from paceline.report.links import links
 from paceline.report.origin import citation, parameters, provenance, rerun
+from paceline.report.packets import packets
 from paceline.report.page import Page, Section, render
 from paceline.report.queues import queues
 from paceline.results import Baseline, Results, Side
@@ -47,7 +48,7 @@ def write_report(
         run.read_all()
         run.slowdown(baseline, side)
     page = Page(runs, out.parent / "figures" if paper_figures else None, baseline, side)
-    sections = [part(page) for part in (programs, asked, slowdown, fct, queues, followed, links)]
+    sections = [part(page) for part in (programs, asked, slowdown, fct, queues, followed, packets, links)]
     sections.append(Section("counters", "Counters", tables=figures_tables(runs, side)))
     tables = [table for section in sections if section for table in section.tables]
     sections += [parameters(page), provenance(page)]
