@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
+import tomllib
 from collections.abc import Iterable
 from typing import Any
 
@@ -92,7 +93,16 @@ def check_lines(found: dict[str, Any]) -> list[str]:
     ]
     if found["priorities"]:
         rows.insert(2, ("priorities", _priorities(**found["priorities"])))
+    wanted = tomllib.loads(found["resolved"])["records"]["packets"]["rows"]
+    if wanted:
+        # Answers cross as many links as data, at most.
+        held = min(wanted, 2 * found["data_hops"])
+        rows.append(("records", f"at most {_rounded(held)} packets, {_amount(_PACKET_BYTES * held)} on disk"))
     return [f"{name:12} {text}" for name, text in rows]
+
+
+_PACKET_BYTES = 64 + 60
+"""Of a record in ``packets.bin`` and, about, a row of ``packets.csv``."""
 
 
 def _priorities(levels: int, unscheduled: int, cutoffs_bytes: list[int]) -> str:

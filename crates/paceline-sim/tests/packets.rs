@@ -4,6 +4,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use paceline_sim::assemble::assemble;
+use paceline_sim::engine::Observer;
+use paceline_sim::engine::windowed::Windowed;
+use paceline_sim::net::trace;
+use paceline_sim::record::{FlowName, PacketRecord};
 use paceline_sim::results::Summary;
 use paceline_sim::run::{Request, run};
 use paceline_sim::spec::parse;
@@ -141,4 +146,33 @@ fn what_was_asked_for() {
     assert_eq!(notes(summary).len(), 1);
     let (summary, _, _) = recorded("none", &text, &["records.packets.start=1ms"], 1);
     assert_eq!(notes(summary), ["records.packets.rows: no packet came to these ports in this time"]);
+}
+
+/// How far what is told of packets is from what is done, ps, at most.
+#[derive(Default)]
+struct Behind(u64);
+
+impl Observer for Behind {
+    fn packets(&mut self, packets: &mut Vec<PacketRecord>, _: &[FlowName], before: u64) -> bool {
+        self.0 = packets.drain(..).map(|record| record.at.saturating_sub(before)).fold(self.0, u64::max);
+        true
+    }
+}
+
+/// Packets can be written soon after they were sent: held back to the end they would fill the memory, and a run that is killed would
+/// have none.
+#[test]
+fn packets_are_told_as_the_run_goes_on() {
+    for threads in [1, 2] {
+        let text = format!("{RACKS}[schemes.s]\ncc = 'hpcc'\n");
+        let assembled = assemble(&parse(&text, "test", &[]).unwrap()).unwrap();
+        let mut engine = Windowed::on_threads(&assembled.scenario, assembled.source, threads).unwrap();
+        let ports = vec![true; assembled.scenario.graph.ports.len()];
+        engine.nets_mut().for_each(|net| {
+            net.record_packets(trace::Plan { ports: ports.clone().into(), time: 0..u64::MAX });
+        });
+        let mut behind = Behind::default();
+        let (_, now) = engine.run(&mut behind).unwrap();
+        assert!(now > 30_000_000 && (1..5_000_000).contains(&behind.0), "{} of {now} ps behind", behind.0);
+    }
 }

@@ -81,6 +81,8 @@ pub(super) struct Driver<'a> {
     pub(super) now: u64,
     /// Up to when each side has been run.
     fronts: [u64; SIDES],
+    /// Before this nothing happens any more.
+    done: u64,
     standstill: Standstill,
     pub(super) windows: u64,
     /// Sums over all parts at the last meeting.
@@ -106,6 +108,7 @@ impl<'a> Driver<'a> {
             drawn: DRAWN_AHEAD,
             now: 0,
             fronts: [0; SIDES],
+            done: 0,
             standstill,
             windows: 0,
             seen: Progress::default(),
@@ -148,10 +151,11 @@ impl<'a> Driver<'a> {
                 if news.flows.len() >= MANY {
                     news.tell(*observer);
                 }
-                let front = self.fronts[..self.part.sides()].iter().min();
-                enough_packets |= !news.tell_packets(*observer, front.copied().unwrap_or(0));
             }
             let verdict = self.conclude();
+            if let Some((_, observer)) = &mut leader {
+                enough_packets |= !news.tell_packets(*observer, self.done);
+            }
             self.turn += 1;
             if let Some(error) = failure {
                 return Err(error);
@@ -247,8 +251,8 @@ impl<'a> Driver<'a> {
         let fronts = self.fronts;
         let begins = |(side, _, at): (usize, u64, u64)| at.max(fronts[side]);
         let links = self.part.next_link_change();
-        // Before that nothing happens.
         let now = ahead.sides().map(begins).min().unwrap_or(NEVER).min(links);
+        self.done = now;
         if now == NEVER && next_flow.is_none() {
             if active == 0 {
                 return Verdict::Completed;

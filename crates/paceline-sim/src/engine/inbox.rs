@@ -72,11 +72,6 @@ impl Inboxes {
         }
     }
 
-    /// One, or two that are run in turn.
-    pub(super) fn sides(&self) -> usize {
-        self.sides as usize
-    }
-
     /// The side that a window is run for.
     pub(super) fn side(&self, window: u64) -> usize {
         (window & (self.sides - 1)) as usize

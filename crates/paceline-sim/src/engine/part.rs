@@ -96,11 +96,6 @@ impl Part {
         self.lanes.inboxes.window_of(side, at)
     }
 
-    /// How many sides there are.
-    pub(super) fn sides(&self) -> usize {
-        self.lanes.inboxes.sides()
-    }
-
     /// The side that a window is run for.
     pub(super) fn side(&self, window: u64) -> usize {
         self.lanes.inboxes.side(window)

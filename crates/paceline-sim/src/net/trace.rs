@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use paceline_proto::transport::message::{Kind as Said, TRIMMED};
+use paceline_proto::transport::message::Kind as Said;
 
 use crate::net::Net;
 use crate::net::packet::{CE, Handle, INT, Kind, Packet, Words};
@@ -66,13 +66,11 @@ impl Trace {
                 // A probe's other words are the switches'.
                 let collects = self.is_tcp && flags & INT != 0;
                 let said = words[usize::from(!collects)].0;
-                // A header that was trimmed is still that of data.
                 record.kind = PacketKind::Message(said as u8);
                 record.seq = Some(seq);
                 if self.is_tcp && !collects && said as u8 != Said::Datagram as u8 {
                     record.ack = Some(words[2].0 as u32);
                 }
-                debug_assert!(said >> 8 & u64::from(TRIMMED) == 0 || kind == Kind::Control);
             }
             (Kind::Ack | Kind::Nack, _) => record.ack = Some(seq),
             _ => record.seq = Some(seq),
