@@ -49,8 +49,15 @@ def _sized(what: str, names: tuple[str, str], *more: str) -> Picture:
     return Picture((("size-buffers", *scenarios, *more, "--out", f"{OUT}/{what}"),), OUT / what / "buffers.png")
 
 
+def _packets() -> Picture:
+    out = f"{OUT}/packets"
+    commands = (("run", "examples/packets.toml", "--out", out), ("report", out))
+    return Picture(commands, OUT / "packets" / "figures" / "packets.png")
+
+
 PICTURES = {
     "demo-slowdown": _demo(),
+    "tcp-packets": _packets(),
     "size-buffers-tree": _sized("tree", ("hpcc", "dcqcn"), "--buffers", "8MB,12MB,16MB,24MB,32MB", "--paused", "0.001"),
     "size-buffers-testbed": _sized("testbed", ("hpcc", "newreno"), "--buffers", "32KB,64KB,128KB,256KB,512KB"),
     "buffer-sizing-flood-queue": _reproduced("E30", "E30-queue"),
@@ -81,7 +88,8 @@ def main() -> int:
     if unknown := [name for name in names if name not in PICTURES]:
         parser.error(f"no picture is called {', '.join(unknown)}; there are {', '.join(PICTURES)}")
     program = str(Path(sys.executable).parent / "paceline")
-    shutil.rmtree(ROOT / OUT / "demo", ignore_errors=True)  # paceline run writes over nothing
+    for name in ("demo", "packets"):
+        shutil.rmtree(ROOT / OUT / name, ignore_errors=True)  # paceline run writes over nothing
     (ROOT / OUT).mkdir(parents=True, exist_ok=True)
     done: set[tuple[str, ...]] = set()
     for name in names:

@@ -1,9 +1,7 @@
 //! Lines, words and numbers of the reference's files, with errors that name the place.
 
 use crate::InputError;
-
-/// Longest value quoted in a message, in characters.
-const QUOTED: usize = 60;
+use crate::spelling::clip;
 
 /// A line that is not blank.
 #[derive(Clone, Copy, Debug)]
@@ -51,14 +49,6 @@ pub(super) fn leave_rest<'a>(
     }
 }
 
-/// A value as quoted in a message: whole, or its beginning when it is very long.
-pub(super) fn quoted(value: &str) -> String {
-    match value.char_indices().nth(QUOTED) {
-        Some((end, _)) => format!("{}...", &value[..end]),
-        None => value.to_string(),
-    }
-}
-
 /// A whole number in decimal digits, without sign; `None` also when it passes 2^64 - 1.
 pub(super) fn whole(word: &str) -> Option<u64> {
     if word.bytes().all(|b| b.is_ascii_digit()) { word.parse().ok() } else { None }
@@ -93,7 +83,7 @@ impl<'a> Line<'a> {
 
     /// An error at this line about one value of it.
     pub fn bad(&self, field: &str, value: &str, problem: &str, allowed: impl Into<String>) -> InputError {
-        self.error(problem).field(field).value(quoted(value)).allowed(allowed)
+        self.error(problem).field(field).value(clip(value)).allowed(allowed)
     }
 
     /// A warning at this line, in the form of the errors.

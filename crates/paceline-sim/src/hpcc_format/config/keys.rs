@@ -2,8 +2,8 @@
 
 use super::CcMode;
 use crate::InputError;
-use crate::hpcc_format::text::{Line, quoted};
-use crate::spelling::closest;
+use crate::hpcc_format::text::Line;
+use crate::spelling::{clip, closest};
 
 /// All keys, in the order of the reports.
 pub const KEYS: [&str; 50] = [
@@ -90,5 +90,5 @@ pub fn nearest_key(word: &str) -> &'static str {
 
 /// The error for a word that is no key.
 pub(super) fn unknown(line: &Line<'_>, word: &str) -> InputError {
-    line.error("unknown key").value(quoted(word)).allowed(format!("a known key; the nearest is {}", nearest_key(word)))
+    line.error("unknown key").value(clip(word)).allowed(format!("a known key; the nearest is {}", nearest_key(word)))
 }

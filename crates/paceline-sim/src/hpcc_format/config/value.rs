@@ -9,7 +9,8 @@ use crate::InputError;
 use crate::clock::Clock;
 use crate::graph::NodeId;
 use crate::hpcc_format::quantity::{MAX_SECONDS, RATE_ALLOWED, rate};
-use crate::hpcc_format::text::{Line, quoted};
+use crate::hpcc_format::text::Line;
+use crate::spelling::clip;
 
 /// Largest ECN threshold: the reference counts its bytes in 32 bits.
 const MAX_THRESHOLD: u64 = u32::MAX as u64 / 1000;
@@ -139,7 +140,7 @@ impl<'a> Value<'a, '_> {
             let max = crate::hpcc_format::quantity::MAX_RATE;
             let rate = BitsPerSec(self.line.integer(self.key, pair[0], 1, max, " bit/s")?);
             if map.insert(rate, read(pair[1])?).is_some() {
-                let (key, rate) = (self.key, quoted(pair[0]));
+                let (key, rate) = (self.key, clip(pair[0]));
                 warnings.push(self.line.warning(format!("{key} gives rate {rate} twice; the last counts")));
             }
         }
