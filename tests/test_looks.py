@@ -179,3 +179,30 @@ def test_a_legend_of_buffers_names_what_differs() -> None:
     # `0.125, scheme hpcc` did not say of what.
     settings = ["alpha 0.125, scheme hpcc", "alpha 0.5, scheme hpcc"]
     assert list(sizing._told_apart(dict.fromkeys(settings, sized))) == settings
+
+
+def test_bars_of_uncertainty_are_seen_whole_unless_they_would_flatten_the_curves() -> None:
+    """Three seeds may bound a p99 by nothing to speak of: the axis stays that of the values."""
+    near, far = ({"HPCC": {1.0: (3.0, low_high), 2.0: (4.0, 6.0)}} for low_high in (5.5, 4e4))
+    for around, fits in ((near, True), (far, False)):
+        chart = multiples.Chart("", {"HPCC": ([1, 2], [4, 5])}, "x", "y", intervals=around)
+        axes = multiples.charts([[chart]]).axes[0]
+        (bars,) = axes.collections
+        ends = [segment[:, 1].tolist() for segment in bars.get_segments()]
+        assert ends == [list(pair) for pair in around["HPCC"].values()]
+        low, high = axes.get_ylim()
+        assert low < 3
+        assert (high > max(max(pair) for pair in ends)) == fits
+        assert high < 12
+
+
+def test_shares_are_drawn_from_nothing() -> None:
+    """A goodput axis that began at 0.06 made a fifth more look like twice as much."""
+    chart = multiples.Chart("", {"NDP": ([0.6, 0.9], [0.5, 0.7])}, "x", "y", scale="linear")
+    assert multiples.charts([[chart]]).axes[0].get_ylim()[0] == 0
+
+
+def test_what_curves_are_held_against_is_a_line() -> None:
+    chart = multiples.Chart("", {"HPCC": ([1, 2], [0.9, 1.1])}, "x", "measured / published", scale="linear", level=1.0)
+    axes = multiples.charts([[chart]]).axes[0]
+    assert [1.0, 1.0] in [list(line.get_ydata()) for line in axes.get_lines() if line.get_color() == QUIET]

@@ -244,9 +244,14 @@ def format_slowdown(value: float) -> str:
     return f"{value:,.2f}" if value < 99.995 else f"{value:,.1f}" if value < 999.95 else f"{value:,.0f}"
 
 
+def fewest(q: float) -> float:
+    """The flows that percentile ``q`` needs: of fewer than 1 / (1 - q) it is the largest value, whatever q."""
+    return 100.0 / (100.0 - q) if q > 50.0 else 1.0
+
+
 def enough(p: Percentile, q: float) -> bool:
-    """Whether there are flows for percentile ``q``: with fewer than 1 / (1 - q) it is the largest value, whatever q."""
-    return p.count * (100.0 - q) >= 100.0 or (p.count > 0 and q <= 50.0)
+    """Whether there are flows for percentile ``q``."""
+    return p.count >= fewest(q)
 
 
 def too_few(caption: str, rows: Iterable[Percentile], what: str = "flows") -> str:
@@ -348,7 +353,7 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
         last = (Cell(format_number(r, 4), note) for r, note in zip(ratios, notes, strict=True))
         rows.append((Cell("ratio to the first,", "geometric mean over sizes"), *last))
         few = not all(ok.all() for ok in told)
-        least = f"; a dash with fewer than {100 / (100 - q):g} flows" if few and q > 50 else ""
+        least = f"; a dash with fewer than {fewest(q):g} flows" if few and q > 50 else ""
         caption = f"Slowdown p{q:g} by flow size, {what}; in brackets: {heading}{least}"
         tables.append(Table(caption, ("Flow size", *labels(chosen)), rows))
     return tables

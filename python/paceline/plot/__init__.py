@@ -4,7 +4,7 @@ Every function takes plain data from :mod:`paceline.analysis` keyed by label, in
 ``matplotlib.figure.Figure`` that belongs to no window. Labels are shown as they are, never read as markup or maths.
 """
 
-from paceline.plot.distributions import fct_cdf, queue_cdf, slowdown_cdf
+from paceline.plot.distributions import fct_cdf, fct_tail, queue_cdf, slowdown_cdf
 from paceline.plot.looks import Look, by_place, look, of_schemes, told_apart, unlike
 from paceline.plot.output import inline_svg, save
 from paceline.plot.sizing import Sized, sizing
@@ -27,6 +27,7 @@ __all__ = [
     "Sized",
     "by_place",
     "fct_cdf",
+    "fct_tail",
     "flow_span",
     "flow_timelines",
     "inline_svg",

@@ -58,7 +58,7 @@ def sizing(found: Mapping[str, Sized]) -> Figure:
             y, own = [v * factor for v in getattr(s, what)], looks[label].curve
             ax.plot(s.buffer_bytes, y, linewidth=0.9, **own)
             # Smaller and smaller, so that none hides another where several curves are at 0.
-            mark: dict[str, Any] = {"marker": looks[label].marker, "markersize": 3.0 + 1.6 * (len(found) - 1 - i)}
+            mark: dict[str, Any] = {"marker": looks[label].marker, "markersize": 4.2 + 1.4 * (len(found) - 1 - i)}
             handles += [Line2D([], [], linewidth=0.9, **own, **mark)] if what == "p99" else []
             unknown = s.unknown or [False] * len(s.within)
             for inside, open_ in ((True, False), (False, False), (True, True), (False, True)):

@@ -73,7 +73,8 @@ def slowdown(page: Page) -> Section:
         section.text += (
             "The x axis is linear in "
             "the CDF of the flow sizes, as in published figures; each point stands at the upper edge of its bin. "
-            f"Bins of fewer than {plot.MIN_FLOWS} flows are hollow. "
+            f"Bins of fewer than {plot.MIN_FLOWS} flows are hollow, crosses where they are too few for the percentile: "
+            "their largest value. "
         )
         section.text += (
             "Bands are 95 % confidence intervals from order statistics, drawn where the flows give an upper bound; a "

@@ -14,7 +14,7 @@ from paceline.experiments.aeolus.measures import facts, slowdowns
 from paceline.experiments.aeolus.networks import spine_leaf
 from paceline.experiments.aeolus.schemes import AEOLUS_OF, PAIRS, STACKS, Stack, scenario
 from paceline.reproduce import judge
-from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
+from paceline.reproduce.claims import Claim, Place, Values, intervals, ratio, told, verdicts
 from paceline.reproduce.model import Drawing, Experiment, KeyValue, Point, Runs, Scale, Shown, Verdict
 from paceline.scenario import Homa, SynchronousIncast
 from paceline.tables import Cell, Table, format_slowdown
@@ -162,20 +162,23 @@ def verdicts_a3(runs: Runs, scale: Scale) -> list[Verdict]:
     ]
 
 
-def _drawings(values: Values) -> Iterator[Drawing]:
+def _drawings(values: Values, bars: Mapping[Place, tuple[float, float]]) -> Iterator[Drawing]:
     for what, letter in (("mean", "a"), ("p99", "b")):
-        curves = {}
+        curves, around = {}, {}
         for name, stack in STACKS.items():
-            at = [n for n in FAN_IN if ("default", name, n, what) in values]
-            curves[stack.title] = (at, [values["default", name, n, what] for n in at])
+            at = {n: ("default", name, n, what) for n in FAN_IN if ("default", name, n, what) in values}
+            curves[stack.title] = (list(at), [values[place] for place in at.values()])
+            around[stack.title] = {float(n): bars[place] for n, place in at.items() if place in bars}
         caption = f"Figure 17{letter}: {what} slowdown against line rate. No published points in the text at hand."
-        chart = multiples.Chart("", curves, "Senders", f"Slowdown, {what}", log_x=True)
+        caption += told(bars)
+        chart = multiples.Chart("", curves, "Senders", f"Slowdown, {what}", log_x=True, intervals=around)
         yield Drawing(f"A3-{what}", multiples.charts([[chart]], AEOLUS_OF), caption)
 
 
 def show(runs: Runs, _scale: Scale) -> Shown:
     """Figure 17, and a table with all variants."""
     values, rows = measure(runs), []
+    bars = intervals(measure, runs.where(variant="default"), pooled=True)
     for variant, stacks in VARIANTS.items():
         for name in stacks:
             cells = [f"{STACKS[name].title}, {variant}"]
@@ -191,7 +194,7 @@ def show(runs: Runs, _scale: Scale) -> Shown:
         "Variant own_alone: slowdown against the same flow alone with the same transport, where Aeolus' first round "
         "trip makes the divisor smaller.",
     ]
-    return Shown(_drawings(values), [Table("Slowdown against line rate", head, rows)], remarks)
+    return Shown(_drawings(values, bars), [Table("Slowdown against line rate", head, rows)], remarks)
 
 
 EXPERIMENTS = (

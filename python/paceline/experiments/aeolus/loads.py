@@ -44,15 +44,15 @@ FLAT: Final = {
     "ndp": STACKS["ndp"],
     "ndp_aeolus": STACKS["ndp_aeolus"],
 }
-_GREEN, _PINK, _AMBER, _PURPLE, _OLIVE = PALETTE[2], PALETTE[3], PALETTE[5], EXTRA[0], EXTRA[2]
+_GREEN, _PINK, _PLUM, _FOREST = PALETTE[2], PALETTE[3], EXTRA[4], EXTRA[5]
 _LOOKS: Final = {
     "Homa, RTO 10 ms": Look(_PINK, LINE_STYLES[0]),
-    "Homa, RTO 20 µs": Look(_AMBER, LINE_STYLES[2]),
-    "Homa + Aeolus": Look(_PURPLE, LINE_STYLES[1]),
+    "Homa, RTO 20 µs": Look(_PLUM, LINE_STYLES[2]),
+    "Homa + Aeolus": Look(_PLUM, LINE_STYLES[1]),
     "NDP": Look(_GREEN, LINE_STYLES[0]),
-    "NDP + Aeolus": Look(_OLIVE, LINE_STYLES[3]),
+    "NDP + Aeolus": Look(_FOREST, LINE_STYLES[3]),
 }
-"""Curves of one scheme lie on each other here: they need a colour each."""
+"""Curves of one scheme lie on each other here: its variants have a darker shade of its hue."""
 TITLES: Final = {name: stack.title for name, stack in (EXPRESS_PASS | FLAT).items()} | {
     "homa_10ms": "Homa, RTO 10 ms",
     "homa_20us": "Homa, RTO 20 µs",
@@ -188,6 +188,8 @@ def _drawings(runs: Runs) -> Iterator[Drawing]:
         else:
             caption += " A flow that waits for a timeout of 10 ms takes longer than that."
             yield Drawing("A5-homa-ndp", plot.fct_cdf(samples, looks=_LOOKS), caption)
+            caption = f"Web server, load 0.4, {title}: the same flows by the share that takes longer."
+            yield Drawing("A5-homa-ndp-tail", plot.fct_tail(samples, _LOOKS), caption)
 
 
 def show(runs: Runs, scale: Scale) -> Shown:

@@ -27,7 +27,7 @@ from paceline.experiments.cee.setup import (
     switch,
 )
 from paceline.experiments.cee.study import Plan, experiment, seeds
-from paceline.reproduce.claims import Place, Values
+from paceline.reproduce.claims import Place, Values, intervals, told
 from paceline.reproduce.model import Drawing, Experiment, Point, Run, Runs, Scale, Shown
 from paceline.scenario import Adapter, FlowRow, Flows, GraphLink, GraphTopology, Records, Scenario, Series
 from paceline.scenario import Run as RunSettings
@@ -239,22 +239,26 @@ def _delays(runs: Runs) -> Iterator[Drawing]:
             f = facts(run)
             series[title] = (f.queue_us * 1e6, delays_us(f.queue_bytes))
     if series:
-        figure = plot.timeline(series, "Round trip in the network (µs)", log=True)
+        figure = plot.timeline(series, "Round trip in the network (µs)", "{:,g}".format, log=True)
         yield Drawing("E7-delay", figure, "Round trip of a small message during incasts of 32 hosts.")
 
 
 def _over_rtt(runs: Runs) -> Iterator[Drawing]:
-    values = measure(runs)
+    values, bars = measure(runs), intervals(measure, runs)
     row = []
     for what, name in (("use", "Share of the link used"), ("lost", "Packets lost per 1,000")):
-        curves = {}
+        curves, around = {}, {}
         for cell, scheme in rules.RESPONSES:
-            ys = [values.get(("distant", rtt, cell, scheme, what), math.nan) for rtt in RTTS_US]
+            places = {float(rtt): ("distant", rtt, cell, scheme, what) for rtt in RTTS_US}
+            ys = [values.get(place, math.nan) for place in places.values()]
             title = TITLES[scheme] + (f", {CELLS[cell].title}" if cell != "base" else "")
-            curves[title] = ([float(r) for r in RTTS_US], ys)
+            curves[title] = (list(places), ys)
+            around[title] = {rtt: bars[place] for rtt, place in places.items() if place in bars}
         ticks = {float(r): f"{r:,g}" for r in RTTS_US}
-        row.append(multiples.Chart("", curves, "Round trip without queues (µs)", name, ticks, "linear", log_x=True))
-    yield Drawing("E19-rtt", multiples.charts([row]), "32 flows without end over round trips of the hosts' making.")
+        axis = "Round trip without queues (µs)"
+        row.append(multiples.Chart("", curves, axis, name, ticks, "linear", log_x=True, intervals=around))
+    caption = f"32 flows without end over round trips of the hosts' making.{told(bars)}"
+    yield Drawing("E19-rtt", multiples.charts([row]), caption)
 
 
 def _experiment(number: int, title: str, statement: str, rule: Any, plan: Plan, draw: Any, remark: str) -> Experiment:
