@@ -159,7 +159,7 @@ def _with_bars(ax: Axes, chart: Chart, looks: Mapping[str, Look], values: NDArra
     """Draws the intervals, and says from where to where an axis goes that shows these and the values."""
     least, most = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
     floor, ceiling = least / _WIDEST, most * _WIDEST
-    for label, by_place in chart.intervals.items():
+    for label, by_place in ((label, found) for label, found in chart.intervals.items() if found):
         own: dict[str, Any] = {"color": looks[label].color, "alpha": 0.7, "zorder": 2.5}
         lows, highs = ([pair[end] for pair in by_place.values()] for end in (0, 1))
         ax.vlines(list(by_place), lows, highs, linewidth=0.8, **own)
