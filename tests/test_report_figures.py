@@ -158,11 +158,11 @@ def test_a_percentile_of_too_few_flows_is_told_to_be_their_largest_value() -> No
     """The p95 and the p99 of 14 flows were one curve under two names, where the table withheld both."""
     tail = plot.slowdown_vs_size({"a": curve([100, 99, 400, 5])})
     assert markers(tail) == {"curve-0": 4, "solid-0": 2, "largest-0": 2}
-    assert [text.get_text() for text in tail.legends[0].get_texts()] == ["a", "under 100 flows: the largest"]
+    assert [text.get_text() for text in tail.legends[0].get_texts()] == ["a", "too few: the largest"]
     p95 = plot.slowdown_vs_size({"a": replace(curve([100, 99, 400, 5]), q=95.0)})
     assert markers(p95) == {"curve-0": 4, "solid-0": 2, "hollow-0": 1, "largest-0": 1}
     told = [text.get_text() for text in p95.legends[0].get_texts()]
-    assert told == ["a", "under 100 flows", "under 20 flows: the largest"]
+    assert told == ["a", "under 100 flows", "too few: the largest"]
 
 
 def test_open_percentiles_are_triangles() -> None:

@@ -120,6 +120,7 @@ def slowdown_panels(rows: Sequence[Sequence[Panel]]) -> Figure:
     for ax in firsts:
         # In a row the name is said once, and in all rows alike: it says what holds for any of the axes.
         ax.set_ylabel(name)
+    figure.align_ylabels()
     if handles:
         legend(figure, handles, [str(h.get_label()) for h in handles], room=150)
     return figure
@@ -206,9 +207,7 @@ def _slowdown_panel(
         mark: dict[str, Any] = {"linestyle": "none", "marker": "o", "color": INK, "markerfacecolor": PAPER}
         handles.append(Line2D([], [], **mark, label=f"under {MIN_FLOWS} flows"))
     if largest_ones:
-        least_flows = fewest(max(curve.q for curve in curves.values()))
-        told = f"under {least_flows:g} flows: the largest"
-        handles.append(Line2D([], [], linestyle="none", marker="x", color=INK, label=told))
+        handles.append(Line2D([], [], linestyle="none", marker="x", color=INK, label="too few: the largest"))
     if open_ones:
         handles.append(Line2D([], [], linestyle="none", marker="^", color=INK, label="unfinished: at least"))
     ceiling = max(top * 1.12, 2.0)

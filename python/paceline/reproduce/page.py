@@ -23,6 +23,8 @@ _SCALE = {
 }
 SHOWN_REPORTS = 12
 """Values without a claim that stand among the verdicts; more are folded away."""
+SHOWN_FAILED = 6
+"""Claims that fail that are named above all else."""
 _RULES = (
     "pass: the statement holds; a statistical one, with its whole 95 % confidence interval over the seeds. "
     "fail: it does not hold. undecided: the interval contains the limit, the intervals of an ordering overlap, or "
@@ -112,6 +114,18 @@ def _notices(judged: Sequence[Judged]) -> list[tuple[str, str, list[str]]]:
     return notices + ([("info", standstill, said["stalled"])] if said["stalled"] else [])
 
 
+def _failed(verdicts: Sequence[Verdict]) -> list[tuple[str, str, list[str]]]:
+    """The notice that says which claims do not hold, as figures stand before the table of verdicts."""
+    failed = [v for v in verdicts if v.verdict is Outcome.FAIL]
+    said = [
+        f"{v.id}: {v.statement}: {_told(v, _number(v.measured))}, tolerance {v.tolerance}"
+        + (f" ({v.variant})" if v.variant != "default" else "")
+        for v in failed[:SHOWN_FAILED]
+    ]
+    said += [f"and {len(failed) - SHOWN_FAILED} more"] if len(failed) > SHOWN_FAILED else []
+    return [("warn", "Claims that fail", said)] if said else []
+
+
 def counts_text(verdicts: Sequence[Verdict]) -> str:
     """How many verdicts of each kind, in one line."""
     counted = Counter(v.verdict for v in verdicts)
@@ -128,12 +142,13 @@ def write_experiment(judged: Judged, folder: Path) -> Path:
         write(folder / name, text)
     write_json(judged, folder)
     e = judged.experiment
-    sections = [_verdicts("verdicts", "Verdicts", _RULES, judged.verdicts)]
-    if judged.verdicts:
-        more = e.show(judged.runs, judged.scale)
+    sections = []
+    more = e.show(judged.runs, judged.scale) if judged.verdicts else None
+    if more:
         drawings = [Drawing.of(d.figure, d.name, d.caption, folder / "figures") for d in more.drawings]
-        if drawings:
-            sections.append(Section("figures", "Figures", figures=drawings))
+        sections.append(Section("figures", "Figures", figures=drawings))
+    sections.append(_verdicts("verdicts", "Verdicts", _RULES, judged.verdicts))
+    if more:
         for name, text in more.files.items():
             write(folder / name, text)
         if more.tables:
@@ -149,8 +164,8 @@ def write_experiment(judged: Judged, folder: Path) -> Path:
         kicker=f"Source: {e.source}",
         title=f"{e.id}: {e.title}",
         lead=[e.statement, f"Scale {_SCALE[judged.scale.value]}."],
-        notices=_notices([judged]),
-        tiles=[(o.value, str(judged.count(o))) for o in Outcome if judged.count(o)],
+        notices=[*_notices([judged]), *_failed(judged.verdicts)],
+        tiles=[(o.value, f"{judged.count(o):,}") for o in Outcome if judged.count(o)],
         sections=[s for s in sections if s],
     )
     page = folder / "report.html"
@@ -178,7 +193,7 @@ def write_scoreboard(judged: Sequence[Judged], changed: Sequence[str], folder: P
         title="Published results, reproduced",
         lead=[f"Paceline {_version()}. Scale {_SCALE[judged[0].scale.value]}.", _RULES],
         notices=notices,
-        tiles=[(o.value, str(count)) for o in Outcome if (count := sum(v.verdict is o for v in verdicts))],
+        tiles=[(o.value, f"{count:,}") for o in Outcome if (count := sum(v.verdict is o for v in verdicts))],
         sections=sections,
     )
     page = folder / "scoreboard.html"

@@ -46,16 +46,16 @@ VARIANTS: Final[Mapping[str, Mapping[str, Stack]]] = {
         )
     },
 }
-"""How far Homa falls depends on its way of recovery, about which the paper says that it is a timeout of 40 us."""
+"""How far Homa falls depends on its way of recovery, about which the paper says that it is a timeout of 40 µs."""
 
 ABOUT: Final = {
     "overcommitment_2": "a receiver grants two messages at a time instead of three",
     "overcommitment_7": "it grants seven, as Homa's rule (one message for each level of scheduled packets) does with "
     "long flows; flows of 64,000 bytes leave three such levels. The paper names no number",
-    "rto_100us": "Homa repairs after 100 us",
+    "rto_100us": "Homa repairs after 100 µs",
     "rto_1ms": "Homa repairs after 1 ms",
     "resend_one_packet": "each timeout repairs one packet instead of the whole first gap",
-    "aeolus_rto_40us": "Homa + Aeolus, too, asks again after 40 us, though granted packets wait longer than that",
+    "aeolus_rto_40us": "Homa + Aeolus, too, asks again after 40 µs, though granted packets wait longer than that",
 }
 
 _SEEDS: Final = {Scale.TINY: 1, Scale.QUICK: 10, Scale.PAPER: 40}
@@ -189,7 +189,7 @@ def show(runs: Runs, _scale: Scale) -> Shown:
     head = ("Scheme, variant", *(f"N = {n}: mean / p99" for n in FAN_IN))
     drained = ", ".join(f"{us:.0f}" for us in DRAIN_US.values())
     remarks = [
-        f"The receiver's link needs {drained} us for all flows: slowdowns around 24, 48, 97 and 194 of the last flow.",
+        f"The receiver's link needs {drained} µs for all flows: slowdowns around 24, 48, 97 and 194 of the last flow.",
         *(f"Variant {name}: {text}." for name, text in ABOUT.items()),
         "Variant own_alone: slowdown against the same flow alone with the same transport, where Aeolus' first round "
         "trip makes the divisor smaller.",

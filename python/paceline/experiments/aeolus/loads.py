@@ -167,7 +167,7 @@ def rule(values: Values) -> list[Claim]:
     pair = ("express_pass_aeolus", "express_pass")
     for what in ("mean", "small"):
         value = ratio(values, *(("links_1us", "webserver", name, 0.4, what) for name in pair))
-        text = "Web server, load 0.4, 1 us links: ExpressPass + Aeolus over ExpressPass, mean FCT"
+        text = "Web server, load 0.4, 1 µs links: ExpressPass + Aeolus over ExpressPass, mean FCT"
         text += " up to 100 KB" if what == "small" else ""
         found.append(Claim(f"express_pass.webserver.{what}", text, value, variant="links_1us"))
     return found
@@ -202,7 +202,7 @@ def show(runs: Runs, scale: Scale) -> Shown:
             ]
             label = f"{TITLES[str(name)]}, {WORKLOADS[str(workload)].title}, load {load:g}, {variant}"
             rows.append(tuple(Cell(text) for text in (label, *numbers)))
-    head = ("Scheme, workload, load, variant", "Mean FCT, us", "p99, us", "p99.9, us", "Mean up to 100 KB, us")
+    head = ("Scheme, workload, load, variant", "Mean FCT, µs", "p99, µs", "p99.9, µs", "Mean up to 100 KB, µs")
     flows = ", ".join(f"{of.flows[scale]:,} {of.title}" for of in WORKLOADS.values())
     remarks = [
         f"Flows of a run: {flows}, from an empty network. Load in bytes on the wire, by the mean sizes that the "

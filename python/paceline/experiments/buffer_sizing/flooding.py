@@ -219,7 +219,7 @@ def time_rule(values: Values) -> list[Claim]:
     for name, stack in STACKS.items():
         for what in ("mean_us", "p95_us", "p99_us"):
             value = values.get(("default", name, what), float("nan"))
-            text = f"victim, {stack.title}: {what.removesuffix('_us')} of the QCT, us"
+            text = f"victim, {stack.title}: {what.removesuffix('_us')} of the QCT, µs"
             limits: judge.Limits | None = None
             if what == "p99_us":
                 limits = {"new_reno": judge.between(2000, 10_000), "hpcc_tcp": judge.below(200)}.get(name)
@@ -228,7 +228,7 @@ def time_rule(values: Values) -> list[Claim]:
             found.append(Claim(f"{name}.{what}", text, value, limits, published))
     for variant in (variant for variant, stacks in KNOBS.items() if "new_reno" in stacks):
         value = values.get((variant, "new_reno", "p99_us"), float("nan"))
-        text = "victim, NewReno, TCP: p99 of the QCT, us"
+        text = "victim, NewReno, TCP: p99 of the QCT, µs"
         found.append(Claim("new_reno.p99_us", text, value, published=5900, variant=variant))
     return found
 
@@ -291,7 +291,7 @@ def _table(values: Values) -> Table:
                 for what, before in (("drops", "drops_warmup"), ("timeouts", "timeouts_warmup"))
             ]
             rows.append((Cell(f"{STACKS[name].title}, {variant}"), *cells))
-    head = ("Scheme, variant", "Answered/s", "Mean QCT, us", "p95, us", "p99, us", "Queue p50, KB", "p99, KB")
+    head = ("Scheme, variant", "Answered/s", "Mean QCT, µs", "p95, µs", "p99, µs", "Queue p50, KB", "p99, KB")
     more = ("Link busy, %", "Drops (in warm-up)", "Timeouts (same)")
     return Table("The victim, and the bottleneck's queue, after the warm-up", (*head, *more), rows)
 
@@ -334,7 +334,7 @@ REMARKS: Final = [
     "Three clients of one PoD and a server of the other on one 25 Gb/s link; 8 connections each, 64 outstanding "
     "queries of 4 KB on each connection of the two floods, 2 on the victim's.",
     "TCP: 256 KiB for each port. The host stack's time is a part of the host links' delay, so that the base RTT "
-    "between PoDs is 20 us.",
+    "between PoDs is 20 µs.",
     "Queries and responses of a connection are acknowledged by packets of their own: nothing is piggybacked.",
     "Queues, links and losses are those after the warm-up: what a run that stops there counts is taken off.",
     "HPCC has maxStage 5, as its paper has; variant max_stage_0 is what its authors say they simulated.",

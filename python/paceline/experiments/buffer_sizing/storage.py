@@ -445,7 +445,7 @@ REMARKS: Final = [
     "Eight servers, each asks all others; 32 connections of each pair, each on one NIC at either end; Poisson queries, "
     "the same under every scheme; with ACKs and responses of 64 B, but without HPCC's telemetry, they load the links "
     "to the servers to 80 %. A query goes to a connection with the fewest outstanding. Over RDMA a connection idle for "
-    "100 us begins anew at line rate.",
+    "100 µs begins anew at line rate.",
     "Sizes: only 4, 8, 16 and 32 KB occur up to 32 KB, above them sizes are interpolated (mean 43.5 KB).",
     "The study does not say which ports its queue distributions are of: judged are those to the servers while "
     "something waits; the busiest port and all of the time are reported beside it.",

@@ -39,7 +39,7 @@ _BURST_BYTES: Final = {Scale.TINY: 40_000, Scale.QUICK: 200_000, Scale.PAPER: 20
 CROWD: Final = 32
 
 RTTS_US: Final = (75, 250, 1_000, 5_000)
-"""Round trips of E19 without queues; beyond 75 us in the hosts."""
+"""Round trips of E19 without queues; beyond 75 µs in the hosts."""
 
 FAR_US: Final = 1_000
 """What E25 adds to the round trip of half of the flows."""
@@ -129,7 +129,7 @@ def mixed(what: str, cell: str, scheme: str, scale: Scale, seed: int) -> Point:
 
 
 def delays_us(queue_bytes: F8) -> F8:
-    """Round trip of a small message in the network at each sample of the queue, us."""
+    """Round trip of a small message in the network at each sample of the queue, µs."""
     return _EMPTY_US + queue_bytes * 8 / LINE_BPS * 1e6
 
 
@@ -208,7 +208,7 @@ def _table(values: Values) -> Table:
 def _named(part: str | float) -> str:
     if isinstance(part, str):
         return CELLS[part].title if part in CELLS else TITLES.get(part, _KINDS.get(part, part))
-    return f"RTT {part:,g} us" if part in RTTS_US else pfc_title(part)
+    return f"RTT {part:,g} µs" if part in RTTS_US else pfc_title(part)
 
 
 _KINDS: Final = {
@@ -219,7 +219,7 @@ _KINDS: Final = {
 }
 _HEADS: Final = {
     "swing": "Longest over shortest delay in 1 ms",
-    "longest_us": "Longest delay, us",
+    "longest_us": "Longest delay, µs",
     "late": "RTO over longest delay",
     "timeouts": "Timeouts",
     "drops": "Drops",
@@ -297,7 +297,7 @@ EXPERIMENTS = (
         _incasts,
         _delays,
         "32 hosts send 200 KB each to one at the same instant, five times, 12 ms apart. The delay is that of the queue "
-        "at the receiver's port, sampled every 10 us, over 2.4 us of the empty network, without the stacks' 67 us.",
+        "at the receiver's port, sampled every 10 µs, over 2.4 µs of the empty network, without the stacks' 67 µs.",
     ),
     _experiment(
         19,
