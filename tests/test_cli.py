@@ -59,6 +59,18 @@ def test_help_fits_a_terminal_and_speaks_of_no_types(paceline, command, monkeypa
     assert not re.search(r"<(path|str|int|list)|x>=|default: \(", said)
 
 
+@pytest.mark.parametrize("asked", ["dcqcn", "failures", "failures.link", "switch.ecn"])
+def test_an_explanation_is_whole_and_fits_a_terminal(paceline, asked, monkeypatch):
+    """Meanings ended in the middle of a word at 80 columns, and lines of single fields went on to 155."""
+    monkeypatch.setenv("COLUMNS", "400")
+    whole = paceline("explain", asked).out
+    monkeypatch.setenv("COLUMNS", "80")
+    said = paceline("explain", asked).out
+    assert max(map(len, said.splitlines())) <= 80
+    assert "…" not in said.replace(",…", "")
+    assert said.split() == whole.split()
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_examples_of_the_help_name_what_exists(paceline, command):
     """People copy them: `paceline bench incast --json` failed, as the workload is called otherwise."""

@@ -196,10 +196,13 @@ def test_bars_of_uncertainty_are_seen_whole_unless_they_would_flatten_the_curves
         assert high < 12
 
 
-def test_shares_are_drawn_from_nothing() -> None:
-    """A goodput axis that began at 0.06 made a fifth more look like twice as much."""
-    chart = multiples.Chart("", {"NDP": ([0.6, 0.9], [0.5, 0.7])}, "x", "y", scale="linear")
-    assert multiples.charts([[chart]]).axes[0].get_ylim()[0] == 0
+def test_shares_near_nothing_are_drawn_from_nothing() -> None:
+    """A goodput axis that began at 0.06 made the least value look like none; far from 0 one would hide differences."""
+    for values, near in (([0.1, 0.7], True), ([0.6, 0.7], False)):
+        chart = multiples.Chart("", {"NDP": ([0.6, 0.9], values)}, "x", "y", scale="linear")
+        low, high = multiples.charts([[chart]]).axes[0].get_ylim()
+        assert (low == 0) == near
+        assert low < values[0] < values[1] < high
 
 
 def test_what_curves_are_held_against_is_a_line() -> None:

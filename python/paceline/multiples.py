@@ -45,9 +45,9 @@ class Chart:
     ticks: Mapping[float, str] = field(default_factory=dict)
     """Places on the x axis and what stands there; the x of the curves when left out."""
     scale: Literal["log", "linear"] = "log"
-    """Of the y axis, which covers the values; a linear one begins at 0."""
+    """Of the y axis, which covers the values; a linear one begins at 0 unless they lie far from it."""
     between: tuple[float, float] | None = None
-    """Ends of a linear y axis, for charts that are to be compared; else it goes from 0 to beyond the values."""
+    """Ends of a linear y axis, for charts that are to be compared."""
     log_x: bool = False
     points: Mapping[str, tuple[Sequence[float], Sequence[float]]] = field(default_factory=dict)
     """Points off the curve of a label, as for all of its places together; filled beside a published one."""
@@ -138,7 +138,8 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
         plain_log(ax.yaxis, low, high, "{:,g}".format)
         name = log_name(name, low, high)
     else:
-        ax.set_ylim(*(chart.between or (min(least, 0.0), 1.06 * most or 1.0)))
+        room = 0.06 * (most - (least if least > most / 2 else 0.0))
+        ax.set_ylim(*(chart.between or (least - room if least > most / 2 else 0.0, most + room or 1.0)))
     if chart.log_x:
         ax.set_xscale("log")
         ax.xaxis.set_minor_locator(NullLocator())  # ticks are the places that were measured
@@ -229,7 +230,8 @@ def _alike(values: Sequence[Sequence[float]]) -> list[list[str]]:
     """Numbers of one map: all whole, or all with as many decimals as three digits of their median need."""
     seen = sorted(abs(v) for row in values for v in row if np.isfinite(v) and v != 0)
     middle = seen[len(seen) // 2] if seen else 0.0
-    whole = all(v == int(v) for v in seen) or middle >= 100
+    # A decimal behind thousands would be of the little ones' making.
+    whole = all(v == int(v) for v in seen) or middle >= 100 or max(seen, default=0.0) >= 1000
     decimals = 0 if whole else 1 if middle >= 10 else 2
     return [["–" if not np.isfinite(v) else "0" if v == 0 else f"{v:,.{decimals}f}" for v in row] for row in values]
 

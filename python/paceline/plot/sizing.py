@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 
 from paceline.plot.looks import of_schemes
 from paceline.plot.style import INK, PAPER, blank, legend, plain_log, style
@@ -75,6 +75,7 @@ def sizing(found: Mapping[str, Sized]) -> Figure:
         values = [v * factor for s in found.values() for v in getattr(s, what)]
         most = max((v for v in values if math.isfinite(v)), default=0.0)
         ax.set_ylim(0, max(ax.get_ylim()[1], 1.03 * most))
+        ax.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     sizes = np.unique(np.concatenate([np.asarray(s.buffer_bytes, dtype=float) for s in found.values()]))
     last = axes[-1]
     if len(sizes) == 1:
