@@ -209,3 +209,28 @@ def test_what_curves_are_held_against_is_a_line() -> None:
     chart = multiples.Chart("", {"HPCC": ([1, 2], [0.9, 1.1])}, "x", "measured / published", scale="linear", level=1.0)
     axes = multiples.charts([[chart]]).axes[0]
     assert [1.0, 1.0] in [list(line.get_ydata()) for line in axes.get_lines() if line.get_color() == QUIET]
+
+
+def test_queues_of_runs_side_by_side_have_axes_in_which_each_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside NewReno's 6 MB the 12 KB of ExpressPass were a line on the axis."""
+    tops: list[object] = []
+    drawn = plot.queue_timeline
+
+    def spy(*series: object, top: object, **rest: object) -> object:
+        tops.append(top)
+        return drawn(*series, top=top, **rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(plot, "queue_timeline", spy)
+    runs = [write_run(tmp_path / name, flows=50, name=name) for name in "ab"]
+    for factor, alike in ((1, True), (100, False)):
+        lines = (runs[0] / "series.csv").read_text().splitlines()
+        scaled = [f"{line.rpartition(',')[0]},{int(line.rpartition(',')[2]) * factor}" for line in lines[1:]]
+        (runs[1] / "series.csv").write_text("\n".join([lines[0], *scaled]) + "\n")
+        tops.clear()
+        section = queues(Page([Results.load(run) for run in runs], None, "line_rate", "sender"))
+        captions = [figure.caption for figure in section.figures[1:]]
+        assert len(tops) == len(captions) == 2
+        assert (len(set(tops)) == 1 and tops[0] is not None) == alike
+        assert all(("each its own of bytes" in caption) != alike for caption in captions)

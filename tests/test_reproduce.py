@@ -441,6 +441,29 @@ def test_long_names_of_runs_wrap_and_short_ones_do_not():
     assert '<th scope="row">QCN 20, NewReno</th>' in text
 
 
+def test_a_page_begins_with_its_figures_and_the_claims_that_fail(tmp_path):
+    """The figures of H1 stood eight screens down, behind 144 verdicts."""
+    from matplotlib.figure import Figure
+
+    from paceline.reproduce.catalogue import Judged
+    from paceline.reproduce.page import SHOWN_FAILED, write_experiment
+
+    def verdict(k: int, outcome: Outcome) -> model.Verdict:
+        return model.Verdict(f"X1.{k}", f"claim {k}", None, 2500.0 + k, "≤ 1", outcome)
+
+    shown = model.Shown([model.Drawing("x", Figure(), "A figure.")])
+    words = {"id": "X1", "title": "Title", "statement": "Statement.", "source": "source"}
+    one = model.Experiment(**words, plan=lambda _: [], judge=lambda *_: [], show=lambda *_: shown)
+    failed = [verdict(k, Outcome.FAIL) for k in range(SHOWN_FAILED + 2)]
+    for verdicts in ([*failed, verdict(99, Outcome.PASS)], [verdict(99, Outcome.PASS)]):
+        judged = Judged(one, Scale.QUICK, (), model.Runs(()), tuple(verdicts))
+        page = write_experiment(judged, tmp_path).read_text()
+        assert page.index('id="figures"') < page.index('id="verdicts"')
+        head = page.partition('id="figures"')[0]
+        assert ("X1.0: claim 0: 2,500, tolerance ≤ 1" in head) == ("and 2 more" in head) == (len(verdicts) > 1)
+        assert "claim 99" not in head
+
+
 def test_a_long_list_of_scenarios_is_folded():
     """The page of E32 ended in 96 lines of file names, that of M3 in 432."""
     from paceline.report import Section, render
