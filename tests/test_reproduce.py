@@ -449,14 +449,15 @@ def test_a_page_begins_with_its_figures_and_the_claims_that_fail(tmp_path):
     from paceline.reproduce.page import SHOWN_FAILED, write_experiment
 
     def verdict(k: int, outcome: Outcome) -> model.Verdict:
-        return model.Verdict(f"X1.{k}", f"claim {k}", None, 2500.0 + k, "≤ 1", outcome)
+        words = {"id": f"X1.{k}", "statement": f"claim {k}", "tolerance": "≤ 1"}
+        return model.Verdict(**words, published=None, measured=2500.0 + k, verdict=outcome)
 
     shown = model.Shown([model.Drawing("x", Figure(), "A figure.")])
     words = {"id": "X1", "title": "Title", "statement": "Statement.", "source": "source"}
     one = model.Experiment(**words, plan=lambda _: [], judge=lambda *_: [], show=lambda *_: shown)
     failed = [verdict(k, Outcome.FAIL) for k in range(SHOWN_FAILED + 2)]
     for verdicts in ([*failed, verdict(99, Outcome.PASS)], [verdict(99, Outcome.PASS)]):
-        judged = Judged(one, Scale.QUICK, (), model.Runs(()), tuple(verdicts))
+        judged = Judged(experiment=one, scale=Scale.QUICK, jobs=(), runs=model.Runs(()), verdicts=tuple(verdicts))
         page = write_experiment(judged, tmp_path).read_text()
         assert page.index('id="figures"') < page.index('id="verdicts"')
         head = page.partition('id="figures"')[0]
