@@ -7,7 +7,7 @@ simulators measured.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from paceline.reproduce.judge import LEAST_SEEDS, Estimate, Limits, counted, estimate, jackknife, span_of
@@ -84,10 +84,13 @@ def told(found: Mapping[Place, tuple[float, float]]) -> str:
     return " Bars: 95 % confidence intervals over the seeds." if found else ""
 
 
-def intervals(measure: Measure, runs: Runs, *, pooled: bool = False) -> dict[Place, tuple[float, float]]:
+def intervals(
+    measure: Measure, runs: Runs, *, pooled: bool = False, shares: Collection[str] = ()
+) -> dict[Place, tuple[float, float]]:
     """The 95 % confidence intervals of all measured values, none of which is below 0, as verdicts have them.
 
-    For figures and tables; values without one, as of too few seeds, are left out.
+    For figures and tables; values without one, as of too few seeds, are left out. A place in which one of ``shares``
+    occurs has no value above 1.
     """
     seeds = runs.seeds
     if len(seeds) < LEAST_SEEDS:
@@ -96,7 +99,8 @@ def intervals(measure: Measure, runs: Runs, *, pooled: bool = False) -> dict[Pla
     found = {}
     for place, value in measure(runs).items():
         each = [part.get(place, math.nan) for part in parts]
-        got = jackknife(value, each, (0.0, math.inf)) if pooled else estimate(each, span=(0.0, math.inf))
+        span = (0.0, math.inf if set(shares).isdisjoint(place) else 1.0)
+        got = jackknife(value, each, span) if pooled else estimate(each, span=span)
         if got.interval is not None:
             found[place] = got.interval
     return found

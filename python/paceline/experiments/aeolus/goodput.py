@@ -169,7 +169,7 @@ def show(runs: Runs, scale: Scale) -> Shown:
         f"Goodput: payload delivered, each byte once, from {window.start_us / 1000:g} to {window.end_us / 1000:g} ms "
         "after an empty start.",
     ]
-    bars = intervals(measure, runs.where(variant="default"))
+    bars = intervals(measure, runs.where(variant="default"), shares=("default",))
     return Shown(_drawings(values, bars, window.loads), [table(values, window.loads)], remarks)
 
 

@@ -244,7 +244,7 @@ def _delays(runs: Runs) -> Iterator[Drawing]:
 
 
 def _over_rtt(runs: Runs) -> Iterator[Drawing]:
-    values, bars = measure(runs), intervals(measure, runs)
+    values, bars = measure(runs), intervals(measure, runs, shares=("use",))
     row = []
     for what, name in (("use", "Share of the link used"), ("lost", "Packets lost per 1,000")):
         curves, around = {}, {}

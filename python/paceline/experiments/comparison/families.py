@@ -105,7 +105,7 @@ def _over_load(values: Values, bars: Mapping[Place, tuple[float, float]], span: 
 
 
 def _drawings(runs: Runs, values: Values) -> Iterator[Drawing]:
-    bars = intervals(measure, runs, pooled=True)
+    bars = intervals(measure, runs, pooled=True, shares=("goodput",))
     yield from (_over_load(values, bars, span) for span in ("small", "all"))
     yield from (_over_size(runs, load) for load in LOADS[1:])
     goodput = {TITLES[scheme]: values.get(("goodput", GOODPUT_LOAD, scheme), NAN) for scheme in SCHEMES}
