@@ -11,7 +11,7 @@ from paceline.plot.sizing import Sized, sizing
 from paceline.plot.slowdown import MIN_FLOWS, MOST_BANDS, SIZE_AXIS, Panel, slowdown_panels, slowdown_vs_size
 from paceline.plot.style import COLUMN_INCHES, LINE_STYLES, PALETTE, STYLE
 from paceline.plot.tiers import pause_time, utilisation_by_tier
-from paceline.plot.timelines import FlowTimeline, flow_span, flow_timelines, queue_timeline, quiet_from, timeline
+from paceline.plot.timelines import FlowTimeline, dense, flow_span, flow_timelines, queue_timeline, quiet_from, timeline
 
 __all__ = [
     "COLUMN_INCHES",
@@ -26,6 +26,7 @@ __all__ = [
     "Panel",
     "Sized",
     "by_place",
+    "dense",
     "fct_cdf",
     "fct_tail",
     "flow_span",

@@ -140,13 +140,14 @@ def _saturation(page: Page, section: Section) -> None:
         ),
         ("paused_hosts", "paused_hosts", "Paused hosts", "Hosts whose link was paused, over time"),
     )
-    dense = "with too many samples for a line their mean, in a band from the least to the most"
     for column, name, axis, caption in kinds if any(table.rows for table in shown.values()) else ():
         lines = {label: (table["time_ps"], table[column]) for label, table in shown.items() if table.rows}
         lines |= {label: (np.zeros(0), np.zeros(0)) for label in shown if label not in lines}
         lines = {label: lines[label] for label in shown}
         figure = plot.timeline(lines, axis, whole=True, looks=plot.by_place(page.labels), end=page.quiet_ps)
-        section.figures.append(page.draw(figure, name, f"{caption}; {dense}.{_never_paused(page)}"))
+        if any(plot.dense(value) for _, value in lines.values()):
+            caption += "; with too many samples for a line their mean, in a band from the least to the most"
+        section.figures.append(page.draw(figure, name, f"{caption}.{_never_paused(page)}"))
 
 
 def _use(run: Results, table: Columns) -> list[TierUse]:

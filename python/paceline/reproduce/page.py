@@ -37,7 +37,10 @@ _NOTHING_JUDGED = "Nothing to judge: values are reported, with their 95 % confid
 
 
 def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts") -> Table:
-    """Published, measured, tolerance and verdict, for page and terminal; variants where there are several."""
+    """Published, measured, tolerance and verdict, for page and terminal; variants where there are several.
+
+    Of values without a claim there is neither tolerance nor verdict, and a published one only where some have it.
+    """
     head: tuple[str, ...] = ("Id", "Statement", "Published", "Measured", "Tolerance", "Verdict", "Variant", "Seeds")
     rows: list[tuple[Cell, ...]] = []
     for v in verdicts:
@@ -47,10 +50,12 @@ def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts") -> Tab
         tone = v.verdict.value if v.verdict in (Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED) else ""
         seeds = _seeds(v.seeds)
         rows.append((*cells, Cell(tolerance), Cell(v.verdict.value, tone=tone), Cell(v.variant), Cell(seeds)))
-    if all(v.variant == "default" for v in verdicts):
-        place = head.index("Variant")
-        head, rows = (*head[:place], *head[place + 1 :]), [(*row[:place], *row[place + 1 :]) for row in rows]
-    return Table(caption, head, rows, prose=True)
+    claims, _ = _split(verdicts)
+    empty = {"Variant"} if all(v.variant == "default" for v in verdicts) else set()
+    empty |= {"Tolerance", "Verdict"} if not claims else set()
+    empty |= {"Published"} if not claims and all(v.published is None for v in verdicts) else set()
+    kept = [i for i, name in enumerate(head) if name not in empty]
+    return Table(caption, tuple(head[i] for i in kept), [tuple(row[i] for i in kept) for row in rows], prose=True)
 
 
 def _told(v: Verdict, text: str) -> str:
@@ -97,7 +102,8 @@ def _verdicts(key: str, title: str, text: str, verdicts: Sequence[Verdict], capt
         title, caption = ("Measured values" if title == "Verdicts" else title), "Measured values"
         text = _NOTHING_JUDGED if text == _RULES else text
     if len(reports) > SHOWN_REPORTS:
-        folded = [verdict_table(reports, "Measured values without a claim to judge")]
+        what = "Measured values without a claim to judge" if claims else "All values"
+        folded = [verdict_table(reports, what)]
         return Section(key, title, text, tables=[verdict_table(claims, caption)] if claims else [], folded=folded)
     return Section(key, title, text, tables=[verdict_table(verdicts, caption)])
 
