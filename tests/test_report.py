@@ -288,3 +288,12 @@ def test_a_network_with_names_of_its_own_is_reported_by_them(paceline, tmp_path:
     run = Results.load(tmp_path / "results/g")
     (run.path / "scenario.toml").write_text("[topology]\nkind = 'graph'\nhosts = 3\n")
     assert busiest_ports(Results.load(run.path), 4)[0][0] == "port 3:2 to host 2"
+
+
+def test_a_page_begins_with_the_links_that_failed(tmp_path: Path) -> None:
+    """Drops of a run were explained far below, among the links."""
+    folder = write_run(tmp_path / "r", flows=50, tables=False)
+    with (folder / "scenario.toml").open("a") as file:
+        file.write('[[failures]]\nkind = "link"\nlink = ["tor0", "agg0"]\ndown = "1ms"\nup = "3ms"\n')
+    head = write_report([folder], folder / "report.html", paper_figures=False).read_text().partition("<main>")[0]
+    assert "Links that were down: tor0 – agg0 from 1ms until 3ms." in head

@@ -46,7 +46,7 @@ def links(page: Page) -> Section:
         section.tables.append(Table(f"{what}, by tier", head, rows))
     section.tables += _busiest(page)
     section.tables += _traffic(page)
-    said = [text for run, label in page.pairs for text in _failed(run, "" if page.alone else f"{label}: ")]
+    said = [text for run, label in page.pairs for text in failed(run, "" if page.alone else f"{label}: ")]
     section.text = " ".join([section.text, *said]).strip()
     return section
 
@@ -79,7 +79,7 @@ def _busiest(page: Page) -> list[Table]:
     return [Table("Most used links: share of the simulated time they transmitted", head, rows)] if rows else []
 
 
-def _failed(run: Results, own: str) -> list[str]:
+def failed(run: Results, own: str = "") -> list[str]:
     """Sentences on the links that failed: those named in the scenario, and by their ports those drawn at random."""
     try:
         failures = tomllib.loads(run.scenario_toml or "").get("failures", [])
