@@ -5,7 +5,7 @@ Figures are made as those of :mod:`paceline.plot`, which saves them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
 from paceline.plot.looks import Look, of_schemes
@@ -242,10 +242,11 @@ def bars(
     xlabel: str,
     variants: Mapping[str, str] | None = None,
     intervals: Mapping[str, tuple[float, float]] | None = None,
+    text: Callable[[float], str] = "{:.3f}".format,
 ) -> Figure:
     """One value per label as horizontal bars from 0, with the number and, where there is one, the interval at each.
 
-    ``variants`` as in :func:`charts`.
+    ``variants`` as in :func:`charts`; ``text`` writes the numbers.
     """
     intervals = intervals or {}
     labels = list(values)
@@ -253,7 +254,7 @@ def bars(
     figure = blank(0.5 + 0.19 * max(len(labels), 1))
     ax = figure.add_subplot()
     for place, (label, value) in enumerate(values.items()):
-        colour, plain = looks[label].color, not looks[label].variant
+        colour, plain = looks[label].color, label not in (variants or {})
         ax.barh(place, value, height=0.66, color=colour if plain else PAPER, edgecolor=colour, linewidth=0.9)
         if np.isfinite(value):
             low, high = intervals.get(label, (value, value))
@@ -261,12 +262,16 @@ def bars(
                 own: dict[str, Any] = {"ecolor": QUIET, "elinewidth": 0.9, "capsize": 2}
                 ax.errorbar(value, place, xerr=[[value - low], [high - value]], fmt="none", **own)
             beside: dict[str, Any] = {"xytext": (3 if high > low else 2, 0), "textcoords": "offset points"}
-            ax.annotate(f"{value:.3f}", (high, place), **beside, va="center", fontsize=6)
+            ax.annotate(text(value), (high, place), **beside, va="center", fontsize=6)
     ax.set_yticks(range(len(labels)), [clean_label(label) for label in labels])
-    ax.invert_yaxis()
+    ax.set_ylim(len(labels) - 0.4, -0.6)
     ax.grid(visible=False)  # would run through the numbers
     ax.set_xlabel(xlabel)
     ends = [*values.values(), *(high for _, high in intervals.values())]
     most = max([v for v in ends if np.isfinite(v)], default=1.0)
-    ax.set_xlim(0, 1.18 * most or 1.0)  # room for the number of the longest
+    wide = max([len(text(v)) for v in values.values() if np.isfinite(v)], default=5)
+    ax.set_xlim(0, (1.03 + 0.03 * wide) * most or 1.0)  # room for the number of the longest
+    ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+    if most >= 1000:
+        ax.xaxis.set_major_formatter("{x:,.0f}")
     return figure

@@ -41,7 +41,12 @@ def slowdown_cdf(samples: Mapping[str, Sample], looks: Mapping[str, Look] | None
 
 
 @style()
-def fct_tail(samples: Mapping[str, Sample], looks: Mapping[str, Look] | None = None) -> Figure:
+def fct_tail(
+    samples: Mapping[str, Sample],
+    looks: Mapping[str, Look] | None = None,
+    what: str = "Flow completion time",
+    share: str = "Share of flows that take longer",
+) -> Figure:
     """Share of flows that take longer than a time, both on logarithmic axes: what a CDF squeezes below its upper edge.
 
     Flows that did not finish take longer than any time.
@@ -58,7 +63,8 @@ def fct_tail(samples: Mapping[str, Sample], looks: Mapping[str, Look] | None = N
             x = np.concatenate([finished[:1], finished[taken]])
             # None takes longer than the longest: below the axis.
             longer = np.concatenate([[1.0], np.maximum(n - 1.0 - taken, 0.1) / n])
-            lowest, highest, least = min(lowest, float(x[0])), max(highest, float(x[-1])), min(least, 1 / n)
+            lowest, highest = min(lowest, float(x[0])), max(highest, float(x[-1]))
+            least = min(least, max(n - len(finished), 1) / n)
         handles += ax.step(x, longer, where="post", **looks[label].curve, label=clean_label(label))
     if highest > 0:
         ax.set_xscale("log")
@@ -68,8 +74,8 @@ def fct_tail(samples: Mapping[str, Sample], looks: Mapping[str, Look] | None = N
         ax.set_yscale("log")
         ax.set_ylim(least / 1.5, 1.1)
         plain_log(ax.yaxis, least / 1.5, 1.1, "{:g}".format)
-    ax.set_xlabel("Flow completion time")
-    ax.set_ylabel("Share of flows that take longer")
+    ax.set_xlabel(what)
+    ax.set_ylabel(share)
     legend(figure, handles, [clean_label(label) for label in samples])
     return figure
 

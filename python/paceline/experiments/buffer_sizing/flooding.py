@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from paceline import plot
-from paceline.analysis import nearest_rank, queue_percentile
-from paceline.experiments.buffer_sizing.measures import queue, together, windows, with_warmup
+from paceline import multiples, plot, queries
+from paceline.analysis import Sample, nearest_rank, queue_percentile
+from paceline.experiments.buffer_sizing.measures import UNTIL, queue, together, windows, with_warmup
 from paceline.experiments.buffer_sizing.testbed import HPCC_STACK, NEW_RENO_STACK, STACKS, Stack, scenario, with_stages
 from paceline.reproduce import judge
-from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
+from paceline.reproduce.claims import Claim, Place, Values, intervals, ratio, told, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Point, Runs, Scale, Shown, Verdict
 from paceline.scenario import ClosedRpc, Tcp
 from paceline.tables import Cell, Table, format_number
@@ -296,7 +296,60 @@ def _table(values: Values) -> Table:
     return Table("The victim, and the bottleneck's queue, after the warm-up", (*head, *more), rows)
 
 
-def _drawings(runs: Runs, name: str) -> Iterator[Drawing]:
+def _rates(runs: Runs, name: str) -> Iterator[Drawing]:
+    """E27 and E28: queries of the victim."""
+    chosen = runs.where(variant="default")
+    values, found = measure(chosen), intervals(measure, chosen, pooled=True)
+    places: dict[str, Place] = {
+        STACKS[scheme].title: ("default", scheme, "qps")
+        for scheme in (("hpcc_tcp", "new_reno") if name == "E27" else ("hpcc_rdma", "dcqcn"))
+    }
+    rates = {title: values[place] for title, place in places.items() if place in values}
+    ends = {title: found[place] for title, place in places.items() if place in found}
+    caption = f"Queries of the victim that are answered.{told(found)}"
+    figure = multiples.bars(rates, "Queries answered per second", intervals=ends, text="{:,.0f}".format)
+    yield Drawing(f"{name}-rate", figure, caption)
+
+
+def _times(runs: Runs, name: str) -> Iterator[Drawing]:
+    """E29: how long the victim's queries take."""
+    curves = {}
+    for scheme, stack in STACKS.items():
+        chosen = runs.where(variant="default", scheme=scheme, **{UNTIL: "end"})
+        parts = [g.qct for run in chosen for g in queries.groups(run.results()) if g.label == "victim"]
+        if parts:
+            fields = ("size_bytes", "value", "censored", "failed")
+            curves[stack.title] = Sample(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
+    caption = (
+        "Completion times of the victim's queries, those issued after the warm-up. Curves end below 1 by those that "
+        "were under way when the run ended."
+    )
+    figure = plot.fct_cdf(curves, "Query completion time", "Share of all queries")
+    yield Drawing(f"{name}-times", figure, caption)
+    figure = plot.fct_tail(curves, what="Query completion time", share="Share of queries that take longer")
+    yield Drawing(f"{name}-tail", figure, "The same queries by the share that takes longer.")
+
+
+def _acknowledged(runs: Runs, name: str) -> Iterator[Drawing]:
+    """E32: the queue over the packets that an ACK stands for."""
+    values, found = measure(runs), intervals(measure, runs, pooled=True)
+    row = []
+    for q, words in ((50, "Median queue (KB)"), (99, "p99 of the queue (KB)")):
+        curves, around = {}, {}
+        for paced, title in ((False, "not paced"), (True, "paced")):
+            places = {float(n): (batch("default", n, paced=paced), "hpcc_tcp", f"queue_p{q}_kb") for n in BATCHES}
+            places = {n: place for n, place in places.items() if place in values}
+            curves[title] = (list(places), [values[place] for place in places.values()])
+            around[title] = {n: found[place] for n, place in places.items() if place in found}
+        row.append(multiples.Chart("", curves, "Packets for an ACK", words, scale="linear", intervals=around))
+    caption = (
+        f"HPCC over TCP: the bottleneck's queue over the packets that an ACK stands for, all the time.{told(found)}"
+    )
+    yield Drawing(f"{name}-queue", multiples.charts([row], {"paced": "not paced"}), caption)
+
+
+def _queue(runs: Runs, name: str) -> Iterator[Drawing]:
+    """E30: the bottleneck's queue."""
     curves = {}
     for scheme, stack in STACKS.items():
         chosen = runs.where(variant="default", scheme=scheme)
@@ -316,12 +369,15 @@ def _drawings(runs: Runs, name: str) -> Iterator[Drawing]:
     yield Drawing(f"{name}-queue", plot.queue_cdf(curves, published=held), caption)
 
 
+_DRAWN: Final = {"E27": _rates, "E28": _rates, "E29": _times, "E30": _queue, "E32": _acknowledged}
+
+
 def show(name: str) -> Any:
     """The queue's distribution and all numbers."""
 
     def shown(runs: Runs, _scale: Scale) -> Shown:
         values = measure(runs)
-        drawings = _drawings(runs, name) if name == "E30" else ()
+        drawings = _DRAWN[name](runs, name)
         remarks = list(REMARKS)
         if name == "E32":
             remarks += [f"Variant {acks}: {about.title}." for acks, about in ACKS.items()]
