@@ -218,6 +218,13 @@ def test_figures_are_written_for_papers(tmp_path: Path) -> None:
     assert b"/Subtype /Type3" not in (folder / "figures" / "fct_cdf.pdf").read_bytes()
 
 
+def test_the_longest_flows_have_a_figure_where_they_are_many(tmp_path: Path) -> None:
+    for flows, drawn in ((999, False), (1200, True)):
+        folder = write_run(tmp_path / f"{flows}", flows=flows, tables=False)
+        page = Page(write_report([folder], folder / "report.html", paper_figures=False).read_text())
+        assert any(v == "fct_tail-title" for _, n, v in page.attributes if n == "aria-labelledby") == drawn
+
+
 def test_a_run_without_measured_flows_still_reports(tmp_path: Path) -> None:
     window = {"warmup_ps": 10**18, "end_ps": None}
     folder = write_run(tmp_path / "r", flows=20, tables=False, measure=window)
