@@ -159,9 +159,7 @@ def fct(page: Page) -> Section:
         looks = plot.by_place(list(samples))
         section.figures.append(page.draw(plot.fct_cdf(samples, looks=looks), "fct_cdf", caption))
         if max(map(len, samples.values())) >= HAS_TAIL:
-            caption = (
-                "The same flows by the share that takes longer: the tail, which a CDF has at its upper edge."
-            )
+            caption = "The same flows by the share that takes longer: the tail, which a CDF has at its upper edge."
             section.figures.append(page.draw(plot.fct_tail(samples, looks), "fct_tail", caption))
     else:
         section.text = "No measured flow finished; times are ages."
