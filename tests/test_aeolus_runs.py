@@ -16,7 +16,7 @@ from paceline.experiments.aeolus.schemes import STACKS, priority_queueing, scena
 from paceline.progress import Mode
 from paceline.reproduce import judge
 from paceline.reproduce.catalogue import reproduce
-from paceline.reproduce.claims import Claim, Values, verdicts
+from paceline.reproduce.claims import Claim, Values, intervals, verdicts
 from paceline.reproduce.model import Outcome, Point, Run, Runs, Scale
 from paceline.reproduce.sweep import prepare
 from paceline.run import simulate
@@ -111,6 +111,8 @@ def test_seeds_become_intervals(pooled: bool, seeds: int) -> None:
     found = verdicts("A0", measure, rule, runs, Scale.QUICK, pooled=pooled)
     assert [v.verdict for v in found] == [Outcome.PASS if seeds == 3 else Outcome.UNDECIDED, Outcome.REPORT]
     assert found[0].measured == pytest.approx(np.mean(list(table.values())))
+    drawn = intervals(measure, runs, pooled=pooled)
+    assert drawn == ({("x",): found[0].interval} if seeds == 3 else {})  # figures show what verdicts are judged by
     tiny = verdicts("A0", measure, rule, runs, Scale.TINY, pooled=pooled)
     assert tiny[0].verdict is Outcome.NOT_JUDGED
 
@@ -127,12 +129,12 @@ def test_figures_have_a_curve_for_each_scheme() -> None:
     values = {
         ("default", name, n, what): float(n) for name in STACKS for n in incast.FAN_IN for what in ("mean", "p99")
     }
-    drawn = list(incast._drawings(values))
+    drawn = list(incast._drawings(values, {}))
     assert [d.name for d in drawn] == ["A3-mean", "A3-p99"]
     for drawing in drawn:
         (ax,) = drawing.figure.axes
         assert len(ax.get_lines()) == len(STACKS)
         assert [float(t) for t in ax.get_xticks()] == list(incast.FAN_IN)
     of_load = {("default", name, load): load for name in STACKS for load in (0.5, 0.9)}
-    (figure,) = goodput._drawings(of_load, (0.5, 0.9))
+    (figure,) = goodput._drawings(of_load, {}, (0.5, 0.9))
     assert len(figure.figure.axes[0].get_lines()) == len(STACKS) + len(goodput.PUBLISHED)

@@ -205,3 +205,22 @@ def test_without_stages_hpcc_is_reported_beside_and_the_baselines_are_not_said_t
     assert found["ratio", "max_stage_0"] == (2.0, True)
     assert found["hpcc_rdma.p99", "max_stage_0"] == (5.0, True)
     assert ("dcqcn.p99", "max_stage_0") not in found
+
+
+def test_figures_of_the_flood_show_what_their_results_are_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    """E27, E28 and E32 were tables of up to 60 rows alone."""
+    values = published()
+    for n in flooding.BATCHES:
+        for paced in (False, True):
+            place = (flooding.batch("default", n, paced=paced), "hpcc_tcp")
+            values |= {(*place, f"queue_p{q}_kb"): n * q / (2 if paced else 1) for q in (50, 99)}
+    monkeypatch.setattr(flooding, "measure", lambda _: values)
+    (rates,) = flooding._rates(Runs(()), "E28")
+    assert [label.get_text() for label in rates.figure.axes[0].get_yticklabels()] == ["HPCC, RDMA", "DCQCN, RDMA"]
+    assert [bar.get_width() for bar in rates.figure.axes[0].patches] == [300, 200]
+    (queues,) = flooding._acknowledged(Runs(()), "E32")
+    for ax, q in zip(queues.figure.axes, (50, 99), strict=True):
+        plain, paced_line = ax.get_lines()
+        assert list(plain.get_ydata()) == [n * q for n in flooding.BATCHES]
+        assert list(paced_line.get_ydata()) == [n * q / 2 for n in flooding.BATCHES]
+        assert plain.get_linestyle() != paced_line.get_linestyle()

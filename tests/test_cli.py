@@ -49,9 +49,32 @@ def test_each_command_explains_itself_with_an_example(paceline, command):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_a_terminal_and_speaks_of_no_types(paceline, command, monkeypatch):
+    """`Usage: paceline report [OPTIONS] {DIR}...` and `DIR <list[Path]>` told what the program is made of."""
+    monkeypatch.setenv("COLUMNS", "80")
+    said = paceline(command, "--help").out
+    assert [line for line in said.splitlines() if len(line) > 80] == []
+    usage = said.partition("\n\n")[0]
+    assert not re.search(r"[{}<>]", usage), usage
+    assert not re.search(r"<(path|str|int|list)|x>=|default: \(", said)
+
+
+@pytest.mark.parametrize("asked", ["dcqcn", "failures", "failures.link", "switch.ecn"])
+def test_an_explanation_is_whole_and_fits_a_terminal(paceline, asked, monkeypatch):
+    """Meanings ended in the middle of a word at 80 columns, and lines of single fields went on to 155."""
+    monkeypatch.setenv("COLUMNS", "400")
+    whole = paceline("explain", asked).out
+    monkeypatch.setenv("COLUMNS", "80")
+    said = paceline("explain", asked).out
+    assert max(map(len, said.splitlines())) <= 80
+    assert "…" not in said.replace(",…", "")
+    assert said.split() == whole.split()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_the_examples_of_the_help_name_what_exists(paceline, command):
     """People copy them: `paceline bench incast --json` failed, as the workload is called otherwise."""
-    said = paceline(command, "--help").out
+    said = re.sub(r"\\\n +", "", paceline(command, "--help").out)
     text = " ".join(said.split("\n\nOptions:")[-1].split()) if command != "bench" else ""
     examples = re.findall(rf"^    paceline {command}(.*)$", said, re.MULTILINE)
     workloads = (Path(__file__).parents[1] / "benches/src/workloads.rs").read_text()

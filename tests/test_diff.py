@@ -74,6 +74,16 @@ def test_other_workloads_cannot_be_paired(paceline: Callable[..., Outcome], run:
     assert [(s["first"], s["second"]) for s in told["settings"]] == [(40, 50)]
 
 
+def test_differences_fit_a_terminal(paceline: Callable[..., Outcome], run: Callable[..., str]) -> None:
+    """One line named all columns of a table that differ, and its first row behind them: 190 characters."""
+    said = paceline("diff", run("a"), run("b", "--seed", "2")).out
+    tables = said.partition("What was simulated\n")[2].partition("\n\n")[0].splitlines()
+    assert tables
+    assert max(map(len, tables)) <= 100
+    assert any(line.strip().startswith("first row 0: ") for line in tables)
+    assert all(line[0].isalpha() or line.startswith("     ") for line in tables)
+
+
 def test_bad_folders_are_bad_input(paceline: Callable[..., Outcome], run: Callable[..., str]) -> None:
     """A folder that is none ends with 2, not with "they differ"."""
     ended = paceline("diff", run("a"), "nowhere")

@@ -179,3 +179,58 @@ def test_a_legend_of_buffers_names_what_differs() -> None:
     # `0.125, scheme hpcc` did not say of what.
     settings = ["alpha 0.125, scheme hpcc", "alpha 0.5, scheme hpcc"]
     assert list(sizing._told_apart(dict.fromkeys(settings, sized))) == settings
+
+
+def test_bars_of_uncertainty_are_seen_whole_unless_they_would_flatten_the_curves() -> None:
+    """Three seeds may bound a p99 by nothing to speak of: the axis stays that of the values."""
+    near, far = ({"HPCC": {1.0: (3.0, low_high), 2.0: (4.0, 6.0)}} for low_high in (5.5, 4e4))
+    for around, fits in ((near, True), (far, False)):
+        chart = multiples.Chart("", {"HPCC": ([1, 2], [4, 5])}, "x", "y", intervals=around)
+        axes = multiples.charts([[chart]]).axes[0]
+        (bars,) = axes.collections
+        ends = [segment[:, 1].tolist() for segment in bars.get_segments()]
+        assert ends == [list(pair) for pair in around["HPCC"].values()]
+        low, high = axes.get_ylim()
+        assert low < 3
+        assert (high > max(max(pair) for pair in ends)) == fits
+        assert high < 12
+
+
+def test_shares_near_nothing_are_drawn_from_nothing() -> None:
+    """A goodput axis that began at 0.06 made the least value look like none; far from 0 one would hide differences."""
+    for values, near in (([0.1, 0.7], True), ([0.6, 0.7], False)):
+        chart = multiples.Chart("", {"NDP": ([0.6, 0.9], values)}, "x", "y", scale="linear")
+        low, high = multiples.charts([[chart]]).axes[0].get_ylim()
+        assert (low == 0) == near
+        assert low < values[0] < values[1] < high
+
+
+def test_what_curves_are_held_against_is_a_line() -> None:
+    chart = multiples.Chart("", {"HPCC": ([1, 2], [0.9, 1.1])}, "x", "measured / published", scale="linear", level=1.0)
+    axes = multiples.charts([[chart]]).axes[0]
+    assert [1.0, 1.0] in [list(line.get_ydata()) for line in axes.get_lines() if line.get_color() == QUIET]
+
+
+def test_queues_of_runs_side_by_side_have_axes_in_which_each_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside NewReno's 6 MB the 12 KB of ExpressPass were a line on the axis."""
+    tops: list[object] = []
+    drawn = plot.queue_timeline
+
+    def spy(*series: object, top: object, **rest: object) -> object:
+        tops.append(top)
+        return drawn(*series, top=top, **rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(plot, "queue_timeline", spy)
+    runs = [write_run(tmp_path / name, flows=50, name=name) for name in "ab"]
+    for factor, alike in ((1, True), (100, False)):
+        lines = (runs[0] / "series.csv").read_text().splitlines()
+        scaled = [f"{line.rpartition(',')[0]},{int(line.rpartition(',')[2]) * factor}" for line in lines[1:]]
+        (runs[1] / "series.csv").write_text("\n".join([lines[0], *scaled]) + "\n")
+        tops.clear()
+        section = queues(Page([Results.load(run) for run in runs], None, "line_rate", "sender"))
+        captions = [figure.caption for figure in section.figures[1:]]
+        assert len(tops) == len(captions) == 2
+        assert (len(set(tops)) == 1 and tops[0] is not None) == alike
+        assert all(("each its own of bytes" in caption) != alike for caption in captions)

@@ -175,7 +175,7 @@ def test_headings_name_baseline_side_and_group(tmp_path: Path) -> None:
     assert "against the HPCC simulator's formula" in slowdown_table([run], baseline="hpcc")
     short = run.of_group("short")
     assert len(short.slowdown()) == np.count_nonzero(run.measured[::3])
-    assert "flows of group short only" in slowdown_table([short])
+    assert "flows of group short only" in " ".join(slowdown_table([short]).split())
     assert len(run.slowdown()) == np.count_nonzero(run.measured)
     text = Page(write_report([folder], folder / "r.html", group="short", paper_figures=False).read_text()).text
     assert "Only flows of group short count" in text
@@ -216,6 +216,13 @@ def test_figures_are_written_for_papers(tmp_path: Path) -> None:
     assert led == {f"figures/{name}" for name in names}, "the page leads to its figures, and nowhere else"
     # Type 3 fonts are what publishers send back.
     assert b"/Subtype /Type3" not in (folder / "figures" / "fct_cdf.pdf").read_bytes()
+
+
+def test_the_longest_flows_have_a_figure_where_they_are_many(tmp_path: Path) -> None:
+    for flows, drawn in ((999, False), (1200, True)):
+        folder = write_run(tmp_path / f"{flows}", flows=flows, tables=False)
+        page = Page(write_report([folder], folder / "report.html", paper_figures=False).read_text())
+        assert any(v == "fct_tail-title" for _, n, v in page.attributes if n == "aria-labelledby") == drawn
 
 
 def test_a_run_without_measured_flows_still_reports(tmp_path: Path) -> None:
@@ -288,3 +295,12 @@ def test_a_network_with_names_of_its_own_is_reported_by_them(paceline, tmp_path:
     run = Results.load(tmp_path / "results/g")
     (run.path / "scenario.toml").write_text("[topology]\nkind = 'graph'\nhosts = 3\n")
     assert busiest_ports(Results.load(run.path), 4)[0][0] == "port 3:2 to host 2"
+
+
+def test_a_page_begins_with_the_links_that_failed(tmp_path: Path) -> None:
+    """Drops of a run were explained far below, among the links."""
+    folder = write_run(tmp_path / "r", flows=50, tables=False)
+    with (folder / "scenario.toml").open("a") as file:
+        file.write('[[failures]]\nkind = "link"\nlink = ["tor0", "agg0"]\ndown = "1ms"\nup = "3ms"\n')
+    head = write_report([folder], folder / "report.html", paper_figures=False).read_text().partition("<main>")[0]
+    assert "Links that were down: tor0 – agg0 from 1ms until 3ms." in head

@@ -110,6 +110,28 @@ def test_ticks_of_sizes_read_as_the_rows_of_the_table() -> None:
     assert [t.get_text() for t in two.get_xticklabels()] == ["1K", "1K", "2K"]
 
 
+def test_an_axis_of_bytes_ends_where_the_queues_do() -> None:
+    """It went on to the last tick of the decade, three times as far as anything waited."""
+    waiting = analysis.QueueHistogram(*(np.array(v) for v in ([0, 1, 1000], [1, 1000, 300_000], [50, 30, 20])))
+    assert plot.queue_cdf({"a": waiting}).axes[0].get_xlim()[1] < 400_000
+
+
+def test_the_longest_flows_are_seen_where_they_are_few() -> None:
+    """Three flows of a thousand that wait for a timeout lie on a CDF's upper edge, though a claim is about them."""
+    times = np.concatenate([np.linspace(1e6, 1e8, 997), [1e10, 2e10, 3e10]])
+    flags = np.zeros(1000, dtype=bool)
+    axes = plot.fct_tail({"a": analysis.Sample(np.full(1000, 1000), times, flags, flags)}).axes[0]
+    (line,) = axes.get_lines()
+    x, y = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+    assert {float(share) for share in y[(x >= 1e8) & (x < 3e10)]} == {0.003, 0.002, 0.001}
+    assert y[0] == 1
+    assert y[-1] < axes.get_ylim()[0] < 0.001
+    assert axes.get_xlim()[1] > 3e10
+    stuck = np.arange(1000) >= 990
+    (line,) = plot.fct_tail({"a": analysis.Sample(np.full(1000, 1000), times, stuck, flags)}).axes[0].get_lines()
+    assert np.asarray(line.get_ydata())[-1] == pytest.approx(0.01)
+
+
 def curve(counts: list[int], *, stuck: int = 0) -> analysis.Curve:
     sizes = np.repeat(1000 * np.arange(1, len(counts) + 1), counts)
     value = 1 + np.arange(len(sizes)) % 50 / 10
@@ -125,11 +147,22 @@ def markers(figure: Figure) -> dict[str, int]:
 
 
 def test_bins_of_fewer_than_a_hundred_flows_are_hollow() -> None:
-    figure = plot.slowdown_vs_size({"a": curve([100, 99, 400, 5])})
+    figure = plot.slowdown_vs_size({"a": replace(curve([100, 99, 400, 5]), q=50.0)})
     assert markers(figure) == {"curve-0": 4, "solid-0": 2, "hollow-0": 2}
     faces = {str(line.get_gid()): line.get_markerfacecolor() for line in figure.axes[0].get_lines()}
     assert faces["hollow-0"] == "#ffffff"
     assert faces["solid-0"] == plot.PALETTE[0]
+
+
+def test_a_percentile_of_too_few_flows_is_told_to_be_their_largest_value() -> None:
+    """The p95 and the p99 of 14 flows were one curve under two names, where the table withheld both."""
+    tail = plot.slowdown_vs_size({"a": curve([100, 99, 400, 5])})
+    assert markers(tail) == {"curve-0": 4, "solid-0": 2, "largest-0": 2}
+    assert [text.get_text() for text in tail.legends[0].get_texts()] == ["a", "too few: the largest"]
+    p95 = plot.slowdown_vs_size({"a": replace(curve([100, 99, 400, 5]), q=95.0)})
+    assert markers(p95) == {"curve-0": 4, "solid-0": 2, "hollow-0": 1, "largest-0": 1}
+    told = [text.get_text() for text in p95.legends[0].get_texts()]
+    assert told == ["a", "under 100 flows", "too few: the largest"]
 
 
 def test_open_percentiles_are_triangles() -> None:
@@ -164,7 +197,8 @@ def test_any_label_can_be_drawn(label: str) -> None:
 
 
 def test_the_svg_follows_the_theme_and_repeats_byte_for_byte(tmp_path: Path) -> None:
-    draw = [plot.slowdown_vs_size({"a": curve([50] * 3), "b": curve([150] * 3)}) for _ in range(2)]
+    few = replace(curve([50] * 3), q=50.0)
+    draw = [plot.slowdown_vs_size({"a": few, "b": curve([150] * 3)}) for _ in range(2)]
     svg = [plot.inline_svg(f, "name", "what it shows") for f in draw]
     assert svg[0] == svg[1]
     assert '<title id="name-title">what it shows</title>' in svg[0]

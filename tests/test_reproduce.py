@@ -342,6 +342,7 @@ def test_the_list_tells_cost_at_every_scale(paceline):
     assert set(entries["H13"]["scales"]) == {"tiny", "quick", "paper"}
     listed = paceline("reproduce", "--list").out
     assert "H13  Header accounting" in listed
+    assert max(map(len, listed.splitlines())) <= 100  # it was 131, and broken on every terminal
     # Of `Room for the probes of 3000 new flows` nobody could tell whose result it is.
     assert "\nA1 to A8: Aeolus, SIGCOMM 2020\n" in listed
     assert "\nH1 to H14: HPCC project page\n" in listed
@@ -439,6 +440,30 @@ def test_long_names_of_runs_wrap_and_short_ones_do_not():
     text = macros.module.table(Table("Runs", ("Run", "Drops"), rows))  # type: ignore[attr-defined]
     assert f'<th scope="row" class="long">{long}</th>' in text
     assert '<th scope="row">QCN 20, NewReno</th>' in text
+
+
+def test_a_page_begins_with_its_figures_and_the_claims_that_fail(tmp_path):
+    """The figures of H1 stood eight screens down, behind 144 verdicts."""
+    from matplotlib.figure import Figure
+
+    from paceline.reproduce.catalogue import Judged
+    from paceline.reproduce.page import SHOWN_FAILED, write_experiment
+
+    def verdict(k: int, outcome: Outcome) -> model.Verdict:
+        words = {"id": f"X1.{k}", "statement": f"claim {k}", "tolerance": "≤ 1"}
+        return model.Verdict(**words, published=None, measured=2500.0 + k, verdict=outcome)
+
+    shown = model.Shown([model.Drawing("x", Figure(), "A figure.")])
+    words = {"id": "X1", "title": "Title", "statement": "Statement.", "source": "source"}
+    one = model.Experiment(**words, plan=lambda _: [], judge=lambda *_: [], show=lambda *_: shown)
+    failed = [verdict(k, Outcome.FAIL) for k in range(SHOWN_FAILED + 2)]
+    for verdicts in ([*failed, verdict(99, Outcome.PASS)], [verdict(99, Outcome.PASS)]):
+        judged = Judged(experiment=one, scale=Scale.QUICK, jobs=(), runs=model.Runs(()), verdicts=tuple(verdicts))
+        page = write_experiment(judged, tmp_path).read_text()
+        assert page.index('id="figures"') < page.index('id="verdicts"')
+        head = page.partition('id="figures"')[0]
+        assert ("X1.0: claim 0: 2,500, tolerance ≤ 1" in head) == ("and 2 more" in head) == (len(verdicts) > 1)
+        assert "claim 99" not in head
 
 
 def test_a_long_list_of_scenarios_is_folded():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import textwrap
 import tomllib
@@ -20,6 +21,16 @@ _KINDS = (
 def width() -> int:
     """Columns to fill: those of the terminal, at most 110."""
     return min(shutil.get_terminal_size((100, 24)).columns, 110)
+
+
+def folded(text: str, columns: int) -> str:
+    """Text with its long lines broken; what follows a word and a colon at the margin of a block stays beside them."""
+    found = []
+    for line in text.splitlines():
+        beside = re.match(r" +(\w+: +)?", line)
+        hang = " " * (len(beside[0]) if beside else 4)
+        found += _wrapped(line.strip(), line[: len(line) - len(line.lstrip())], columns, hang) if line else [""]
+    return "\n".join(found)
 
 
 def lines(catalogue: dict[str, Any], columns: int) -> list[str]:

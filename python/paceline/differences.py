@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import textwrap
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -113,9 +115,9 @@ class Differences:
             held = ", ".join(f"{r.first_rows:,} in {r.table}" for r in self.rows if r.first_rows)
             said.append(f"Simulated the same: every row ({held or 'there is none'})\n")
             return "\n".join(said)
-        there = (r for r in self.rows if r.first_rows or r.second_rows)
-        rows = ((r.table, _extent(r), ", ".join(r.columns), _first(r)) for r in there)
-        said.append(_table("What was simulated", ("Table", "Rows that differ", "In", "The first"), rows))
+        there = [r for r in self.rows if r.first_rows or r.second_rows]
+        wide = max((len(r.table) for r in there), default=0)
+        said.append("\n".join(["What was simulated", *(line for r in there for line in _lines(r, wide)), ""]))
         if self.flows:
             f = self.flows
             same = "of the same source, destination, size and start"
@@ -235,14 +237,22 @@ def _table(caption: str, head: tuple[str, ...], rows: Iterable[tuple[Any, ...]])
 def _shown(value: Any) -> str:
     if value is None:
         return "–"
+    if isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False)  # as in a scenario
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _extent(rows: Rows) -> str:
+def _lines(rows: Rows, wide: int) -> list[str]:
+    """What differs in a table, behind its name: how many rows, in which columns, and the first of them."""
     if rows.different_rows is None:
-        return f"there are {rows.first_rows:,} and {rows.second_rows:,}"
-    return f"{f'{rows.different_rows:,}' if rows.different_rows else 'none'} of {rows.first_rows:,}"
-
-
-def _first(rows: Rows) -> str:
-    return "" if rows.row is None else f"row {rows.row:,}: {rows.column} {rows.first} and {rows.second}"
+        extent = f"{rows.first_rows:,} and {rows.second_rows:,} rows"
+    else:
+        extent = f"{f'{rows.different_rows:,}' if rows.different_rows else 'none'} of {many(rows.first_rows, 'row')}"
+        extent += " differ" if rows.different_rows != 1 else " differs"
+        extent += f", in {', '.join(rows.columns)}" if rows.columns else ""
+    said = [extent]
+    said += [] if rows.row is None else [f"first row {rows.row:,}: {rows.column} {rows.first} and {rows.second}"]
+    indent = " " * (wide + 2)
+    broken = [textwrap.wrap(text, 100, initial_indent=indent, subsequent_indent=indent + "  ") for text in said]
+    lines = [line for part in broken for line in part]
+    return [f"{rows.table:{wide}}{lines[0][wide:]}", *lines[1:]]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -109,8 +110,9 @@ def _one(v: Variant, name: str, *, brief: bool) -> Iterator[str]:
     else:
         wide = max((len(n + d) for n, d, _ in rows), default=0)
         for n, d, meaning in rows:
-            line = f"  {n + d:{min(wide, 36)}}  {meaning}"
-            yield line if len(line) <= width() else line[: width() - 1].rstrip() + "…"
+            head = f"  {n + d:{min(wide, 36)}}  "
+            hang = " " * min(len(head), min(wide, 36) + 4)
+            yield from textwrap.wrap(head + meaning, width(), subsequent_indent=hang, break_on_hyphens=False)
     for path in v.sections:
         yield f"  section {_written(path)}"
 

@@ -5,7 +5,7 @@ Figures are made as those of :mod:`paceline.plot`, which saves them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,13 +14,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
+from numpy.typing import NDArray
 
 from paceline.plot.looks import Look, of_schemes
 from paceline.plot.style import (
     INK,
     PAPER,
     PUBLISHED,
+    QUIET,
     TWO_COLUMNS,
     blank,
     legend,
@@ -43,14 +45,18 @@ class Chart:
     ticks: Mapping[float, str] = field(default_factory=dict)
     """Places on the x axis and what stands there; the x of the curves when left out."""
     scale: Literal["log", "linear"] = "log"
-    """Of the y axis, which covers the values."""
+    """Of the y axis, which covers the values; a linear one begins at 0 unless they lie far from it."""
     between: tuple[float, float] | None = None
-    """Ends of a linear y axis, for charts that are to be compared; where left out it covers the values."""
+    """Ends of a linear y axis, for charts that are to be compared."""
     log_x: bool = False
     points: Mapping[str, tuple[Sequence[float], Sequence[float]]] = field(default_factory=dict)
     """Points off the curve of a label, as for all of its places together; filled beside a published one."""
     published: Mapping[str, tuple[Sequence[float], Sequence[float]]] = field(default_factory=dict)
     """Points that were published, by the label of their curve: hollow and grey with its mark."""
+    intervals: Mapping[str, Mapping[float, tuple[float, float]]] = field(default_factory=dict)
+    """By the label of a curve and x, from where to where an upright bar goes: what the value may as well be."""
+    level: float | None = None
+    """A value that all curves are held against: a level line."""
 
 
 @style()
@@ -64,7 +70,8 @@ def charts(rows: Sequence[Sequence[Chart]], variants: Mapping[str, str] | None =
     looks = of_schemes(labels, variants)
     wide = max((len(row) for row in rows), default=1)
     columns = TWO_COLUMNS if wide > 1 else 1.0
-    figure = rows_apart(blank(0.35 + 1.8 * max(len(rows), 1), columns))
+    figure = blank(0.35 + 1.8 * max(len(rows), 1), columns)
+    figure = rows_apart(figure) if len(rows) > 1 else figure
     handles: dict[str, Any] = {}
     names: dict[str, str] = {}
     for i, row in enumerate(rows):
@@ -74,11 +81,16 @@ def charts(rows: Sequence[Sequence[Chart]], variants: Mapping[str, str] | None =
             names[chart.ylabel] = max(names.get(chart.ylabel, ""), ax.get_ylabel(), key=len)
             if j and chart.ylabel == row[0].ylabel:
                 ax.set_ylabel("")
+            below = rows[i + 1] if i + 1 < len(rows) else ()
+            if j < len(below) and chart.xlabel == below[j].xlabel:
+                ax.set_xlabel("")  # said once in a column
     for ax, chart in zip(figure.axes, (chart for row in rows for chart in row), strict=True):
         # In a row a name is said once. It says what holds for any of the axes that have it.
         if ax.get_ylabel():
             ax.set_ylabel(names[chart.ylabel])
-    held = list(dict.fromkeys(label for row in rows for chart in row for label in chart.published))
+    figure.align_ylabels()
+    published = {label for row in rows for chart in row for label in chart.published}
+    held = [label for label in labels if label in published]
     drawn = [handles[label] for label in labels]
     drawn += [Line2D([], [], **PUBLISHED | {"marker": looks[label].marker, "markersize": 5.5}) for label in held]
     told = [*map(clean_label, labels), *(f"published: {clean_label(label)}" for label in held)]
@@ -88,7 +100,7 @@ def charts(rows: Sequence[Sequence[Chart]], variants: Mapping[str, str] | None =
 
 def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
     handles: dict[str, Any] = {}
-    drawn = [np.ones(0)]
+    drawn: list[NDArray[Any]] = [np.ones(0)]
     places: set[float] = set()
     for label, (x, y) in chart.series.items():
         xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
@@ -112,9 +124,12 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
             drawn.append(ys[np.isfinite(ys)])
             places.update(xs.tolist())
     values = np.concatenate(drawn)
+    least, most = _with_bars(ax, chart, looks, values)
+    if chart.level is not None:
+        ax.axhline(chart.level, color=QUIET, linewidth=0.9, zorder=1.5)
     name = chart.ylabel
     if chart.scale == "log":
-        low, high = (float(values.min()), float(values.max())) if len(values) else (1.0, 2.0)
+        low, high = (least, most) if most > 0 else (1.0, 2.0)
         # Large marks lie within the axes, clear of the names of their places.
         room = max(1.06, (high / low) ** 0.05) if chart.points or chart.published else 1.06
         low, high = low / room, max(high * room, low * 1.3)
@@ -122,8 +137,9 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
         ax.set_ylim(low, high)
         plain_log(ax.yaxis, low, high, "{:,g}".format)
         name = log_name(name, low, high)
-    elif chart.between is not None:
-        ax.set_ylim(*chart.between)
+    else:
+        room = 0.06 * (most - (least if least > most / 2 else 0.0))
+        ax.set_ylim(*(chart.between or (least - room if least > most / 2 else 0.0, most + room or 1.0)))
     if chart.log_x:
         ax.set_xscale("log")
         ax.xaxis.set_minor_locator(NullLocator())  # ticks are the places that were measured
@@ -134,6 +150,25 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
     ax.set_xlabel(chart.xlabel)
     ax.set_ylabel(name)
     return handles
+
+
+_WIDEST = 1.5
+"""How far beyond all values, as a factor, bars can stretch an axis: longer ones are cut, lest all else be flat."""
+
+
+def _with_bars(ax: Axes, chart: Chart, looks: Mapping[str, Look], values: NDArray[Any]) -> tuple[float, float]:
+    """Draws the intervals, and says from where to where an axis goes that shows these and the values."""
+    least, most = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
+    floor, ceiling = least / _WIDEST, most * _WIDEST
+    for label, by_place in ((label, found) for label, found in chart.intervals.items() if found):
+        own: dict[str, Any] = {"color": looks[label].color, "alpha": 0.7, "zorder": 2.5}
+        lows, highs = ([pair[end] for pair in by_place.values()] for end in (0, 1))
+        ax.vlines(list(by_place), lows, highs, linewidth=0.8, **own)
+        for ends in (lows, highs):
+            ax.plot(list(by_place), ends, marker="_", markersize=3.2, markeredgewidth=0.8, linestyle="none", **own)
+        least = min([least, *(max(low, floor) for low in lows)])
+        most = max([most, *(min(high, ceiling) for high in highs)])
+    return least, most
 
 
 @style()
@@ -195,27 +230,48 @@ def _alike(values: Sequence[Sequence[float]]) -> list[list[str]]:
     """Numbers of one map: all whole, or all with as many decimals as three digits of their median need."""
     seen = sorted(abs(v) for row in values for v in row if np.isfinite(v) and v != 0)
     middle = seen[len(seen) // 2] if seen else 0.0
-    whole = all(v == int(v) for v in seen) or middle >= 100
+    # A decimal behind thousands would be of the little ones' making.
+    whole = all(v == int(v) for v in seen) or middle >= 100 or max(seen, default=0.0) >= 1000
     decimals = 0 if whole else 1 if middle >= 10 else 2
     return [["–" if not np.isfinite(v) else "0" if v == 0 else f"{v:,.{decimals}f}" for v in row] for row in values]
 
 
 @style()
-def bars(values: Mapping[str, float], xlabel: str, variants: Mapping[str, str] | None = None) -> Figure:
-    """One value per label as horizontal bars from 0, with the number at each; ``variants`` as in :func:`charts`."""
+def bars(
+    values: Mapping[str, float],
+    xlabel: str,
+    variants: Mapping[str, str] | None = None,
+    intervals: Mapping[str, tuple[float, float]] | None = None,
+    text: Callable[[float], str] = "{:.3f}".format,
+) -> Figure:
+    """One value per label as horizontal bars from 0, with the number and, where there is one, the interval at each.
+
+    ``variants`` as in :func:`charts`; ``text`` writes the numbers.
+    """
+    intervals = intervals or {}
     labels = list(values)
     looks = of_schemes(labels, variants)
     figure = blank(0.5 + 0.19 * max(len(labels), 1))
     ax = figure.add_subplot()
     for place, (label, value) in enumerate(values.items()):
-        colour, plain = looks[label].color, not looks[label].variant
+        colour, plain = looks[label].color, label not in (variants or {})
         ax.barh(place, value, height=0.66, color=colour if plain else PAPER, edgecolor=colour, linewidth=0.9)
         if np.isfinite(value):
-            ax.annotate(f"{value:.3f}", (value, place), (2, 0), textcoords="offset points", va="center", fontsize=6)
+            low, high = intervals.get(label, (value, value))
+            if high > low:
+                own: dict[str, Any] = {"ecolor": QUIET, "elinewidth": 0.9, "capsize": 2}
+                ax.errorbar(value, place, xerr=[[value - low], [high - value]], fmt="none", **own)
+            beside: dict[str, Any] = {"xytext": (3 if high > low else 2, 0), "textcoords": "offset points"}
+            ax.annotate(text(value), (high, place), **beside, va="center", fontsize=6)
     ax.set_yticks(range(len(labels)), [clean_label(label) for label in labels])
-    ax.invert_yaxis()
+    ax.set_ylim(len(labels) - 0.4, -0.6)
     ax.grid(visible=False)  # would run through the numbers
     ax.set_xlabel(xlabel)
-    most = max([v for v in values.values() if np.isfinite(v)], default=1.0)
-    ax.set_xlim(0, 1.18 * most or 1.0)  # room for the number of the longest
+    ends = [*values.values(), *(high for _, high in intervals.values())]
+    most = max([v for v in ends if np.isfinite(v)], default=1.0)
+    wide = max([len(text(v)) for v in values.values() if np.isfinite(v)], default=5)
+    ax.set_xlim(0, (1.03 + 0.03 * wide) * most or 1.0)  # room for the number of the longest
+    ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+    if most >= 1000:
+        ax.xaxis.set_major_formatter("{x:,.0f}")
     return figure

@@ -6,6 +6,7 @@ Nothing here draws, so that the terminal does not wait for a plotting library.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -68,7 +69,7 @@ def format_share(share: float) -> str:
 
 
 def format_time(time_ps: float, digits: int = 3) -> str:
-    """A duration in the unit that suits it: 850 ns, 1.2 us, 30 ms."""
+    """A duration in the unit that suits it: 850 ns, 1.2 µs, 30 ms."""
     for unit, factor in (("s", 1e12), ("ms", 1e9), ("µs", 1e6), ("ns", 1e3)):
         if time_ps >= factor * 0.9995:
             return f"{time_ps / factor:.{digits}g} {unit}"
@@ -87,6 +88,8 @@ class Cell:
     """Where a page leads from it."""
 
 
+_CAPTION = 100
+"""Characters of a line of a caption over a narrower table."""
 _LONG_NOTE = 24
 """Characters from which a remark is none for a cell: more than an interval has."""
 
@@ -108,7 +111,7 @@ class Table:
             shown = []
             for head, c in zip(self.head, row, strict=True):
                 long = c is not row[0] and not self.prose and len(c.note) > _LONG_NOTE
-                remarks += [f"{row[0].text}, {head}: {c.note}"] if long else []
+                remarks += [f"{row[0].text.removesuffix(',')}, {head}: {c.note}"] if long else []
                 shown.append(c.text if long else f"{c.text} {c.note}".strip())
             lines.append(tuple(shown))
         widths = [max(len(line[i]) for line in lines) for i in range(len(self.head))]
@@ -117,7 +120,8 @@ class Table:
             "  ".join(c.ljust(w) if at_left else c.rjust(w) for c, w, at_left in zip(line, widths, left, strict=True))
             for line in lines
         ]
-        return "\n".join([self.caption, *(line.rstrip() for line in text), *remarks]) + "\n"
+        caption = textwrap.wrap(self.caption, max(_CAPTION, *map(len, text)))
+        return "\n".join([*caption, *(line.rstrip() for line in text), *remarks]) + "\n"
 
     def markdown(self) -> str:
         """The table as Markdown, with caption."""
@@ -226,10 +230,11 @@ def timed(runs: Sequence[Results], baseline: Baseline | None, side: Side) -> str
 
 
 def format_number(value: float, digits: int = 3) -> str:
-    """A number in full when whole or at least 1000, else in ``digits`` significant digits; a dash for nan."""
+    """A number in full when whole or at least 1000, else to ``digits`` significant digits; a dash for nan."""
     if not math.isfinite(value):
         return "–"
-    return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:,.{digits}g}"
+    whole = abs(value) >= 1000 or value == int(value)
+    return f"{value:,.0f}" if whole else f"{value:#,.{digits}g}".removesuffix(".")
 
 
 def format_value(value: float, *, share: bool) -> str:
@@ -244,9 +249,14 @@ def format_slowdown(value: float) -> str:
     return f"{value:,.2f}" if value < 99.995 else f"{value:,.1f}" if value < 999.95 else f"{value:,.0f}"
 
 
+def fewest(q: float) -> float:
+    """The flows that percentile ``q`` needs: of fewer than 1 / (1 - q) it is the largest value, whatever q."""
+    return 100.0 / (100.0 - q) if q > 50.0 else 1.0
+
+
 def enough(p: Percentile, q: float) -> bool:
-    """Whether there are flows for percentile ``q``: with fewer than 1 / (1 - q) it is the largest value, whatever q."""
-    return p.count * (100.0 - q) >= 100.0 or (p.count > 0 and q <= 50.0)
+    """Whether there are flows for percentile ``q``."""
+    return p.count >= fewest(q)
 
 
 def too_few(caption: str, rows: Iterable[Percentile], what: str = "flows") -> str:
@@ -341,14 +351,15 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
         for n, (bound, k) in enumerate(zip(bounds, shared, strict=True)):
             # A ratio over the few sizes that both have is not one of the two runs.
             parts = ["with ≥ values"] if bound and n and k else []
-            parts += [f"over the {k} of {len(bins)} sizes both have"] if n and 0 < k < len(bins) else []
+            of = f"over the {k}" if k > 1 else "over the one"
+            parts += [f"{of} of {len(bins)} sizes both have"] if n and 0 < k < len(bins) else []
             both = n and told[0].any() and told[n].any()
             parts += [] if k else ["no size both have" if both else "too few flows"]
             notes.append(", ".join(parts))
-        last = (Cell(format_number(r, 4), note) for r, note in zip(ratios, notes, strict=True))
+        last = (Cell(format_number(r), note) for r, note in zip(ratios, notes, strict=True))
         rows.append((Cell("ratio to the first,", "geometric mean over sizes"), *last))
         few = not all(ok.all() for ok in told)
-        least = f"; a dash with fewer than {100 / (100 - q):g} flows" if few and q > 50 else ""
+        least = f"; a dash with fewer than {fewest(q):g} flows" if few and q > 50 else ""
         caption = f"Slowdown p{q:g} by flow size, {what}; in brackets: {heading}{least}"
         tables.append(Table(caption, ("Flow size", *labels(chosen)), rows))
     return tables

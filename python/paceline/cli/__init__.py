@@ -13,6 +13,7 @@ import typer
 
 from paceline import _native, errors
 from paceline.cli import foreign, mpi, runs, scenarios, sweeps
+from paceline.cli.usage import Command
 from paceline.options import JsonErrors
 from paceline.run import check_text
 
@@ -119,24 +120,25 @@ def bench(context: typer.Context) -> None:
 
 _schedules = typer.Typer(rich_markup_mode=None, invoke_without_command=True, context_settings=_SETTINGS)
 _schedules.callback()(mpi.schedules)
-_schedules.command("export")(mpi.export)
-_schedules.command("info")(mpi.info)
+_schedules.command("export", cls=Command)(mpi.export)
+_schedules.command("info", cls=Command)(mpi.info)
 
-# In the order of the help.
-app.command()(runs.run)
-app.command()(runs.report)
-app.command()(runs.timeline)
-app.command()(runs.diff)
-app.command()(foreign.hpcc)
-app.command()(foreign.htsim)
+# In the order of the help, which is that of somebody's first hours; groups come last whatever their place.
+app.command(cls=Command)(scenarios.init)
+app.command("list", cls=Command)(scenarios.list_)
+app.command(cls=Command)(scenarios.explain)
+app.command(cls=Command)(scenarios.check)
+app.command(cls=Command)(runs.run)
+app.command(cls=Command)(runs.report)
+app.command(cls=Command)(runs.timeline)
+app.command(cls=Command)(runs.diff)
+app.command(cls=Command)(sweeps.sweep)
+app.command("size-buffers", cls=Command)(sweeps.size_buffers)
+app.command(cls=Command)(sweeps.reproduce)
+app.command(cls=Command)(foreign.hpcc)
+app.command(cls=Command)(foreign.htsim)
 app.add_typer(_schedules, name="mpi")
-app.command()(scenarios.check)
-app.command()(sweeps.reproduce)
-app.command()(sweeps.sweep)
-app.command("size-buffers")(sweeps.size_buffers)
-app.command()(scenarios.explain)
-app.command()(scenarios.init)
-app.command("list")(scenarios.list_)
 app.command(
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["--help"]}
+    cls=Command,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["--help"]},
 )(bench)

@@ -78,9 +78,10 @@ def explain(
       paceline explain switch.pfc
       paceline explain hpcc
     """
+    from paceline.catalogue import folded, width
     from paceline.fields import explain as explain_field
 
-    print(explain_field(field).rstrip("\n"))
+    print(folded(explain_field(field).rstrip("\n"), width()))
 
 
 def init(

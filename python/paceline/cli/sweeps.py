@@ -23,7 +23,7 @@ from paceline.progress import Mode
 
 def reproduce(
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID]...", show_default=False, help="Results; see --list.")
+        list[str] | None, typer.Argument(metavar="ID", show_default=False, help="Results; see --list.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All results, and a scoreboard over them.")] = False,
     list_: Annotated[bool, typer.Option("--list", help="Lists results, with CPU minutes at each scale.")] = False,
@@ -66,7 +66,7 @@ def reproduce(
     Examples:
       paceline reproduce --list
       paceline reproduce H13 --scale tiny
-      paceline reproduce --all --executor dask://cluster:8786 --cache /shared/cache
+      paceline reproduce --all --cache /shared --executor dask://cluster:8786
     """
     from paceline.reproduce import command
 
@@ -129,8 +129,10 @@ def sweep(
     \b
     Examples:
       paceline sweep incast.toml --vary workloads.0.senders=8,16,32 --seeds 3
-      paceline sweep demo.toml --vary workloads.0.scheme=hpcc,none --vary workloads.0.load.value=0.3,0.5
-      paceline sweep s.toml --case "a: schemes.s.cc=hpcc" --case "b: schemes.s.cc=dctcp; switch.ecn.p_max=1"
+      paceline sweep demo.toml --vary workloads.0.scheme=hpcc,none \\
+        --vary workloads.0.load.value=0.3,0.5
+      paceline sweep s.toml --case "a: schemes.s.cc=hpcc" \\
+        --case "b: schemes.s.cc=dctcp; switch.ecn.p_max=1"
     """
     from paceline.reproduce import command
 
@@ -147,7 +149,7 @@ def sweep(
 
 def size_buffers(
     scenarios: Annotated[
-        list[Path], typer.Argument(readable=False, metavar="SCENARIO...", help="Scenario files, a curve each.")
+        list[Path], typer.Argument(readable=False, metavar="SCENARIO.toml", help="Scenario files, a curve each.")
     ],
     buffers: Annotated[
         str | None,
@@ -200,7 +202,8 @@ def size_buffers(
     \b
     Examples:
       paceline size-buffers incast.toml --buffers 1MB,2MB,4MB,8MB
-      paceline size-buffers hpcc.toml dcqcn.toml --vary switch.pfc.alpha=0.0625,0.125 --p99 20 --paused 0.01
+      paceline size-buffers hpcc.toml dcqcn.toml --p99 20 --paused 0.01 \\
+        --vary switch.pfc.alpha=0.0625,0.125
     """
     from paceline.reproduce import command
 

@@ -4,7 +4,7 @@ Every function takes plain data from :mod:`paceline.analysis` keyed by label, in
 ``matplotlib.figure.Figure`` that belongs to no window. Labels are shown as they are, never read as markup or maths.
 """
 
-from paceline.plot.distributions import fct_cdf, queue_cdf, slowdown_cdf
+from paceline.plot.distributions import fct_cdf, fct_tail, queue_cdf, slowdown_cdf
 from paceline.plot.looks import Look, by_place, look, of_schemes, told_apart, unlike
 from paceline.plot.output import inline_svg, save
 from paceline.plot.packets import Sequence, packet_sequences, sequence_span
@@ -12,7 +12,7 @@ from paceline.plot.sizing import Sized, sizing
 from paceline.plot.slowdown import MIN_FLOWS, MOST_BANDS, SIZE_AXIS, Panel, slowdown_panels, slowdown_vs_size
 from paceline.plot.style import COLUMN_INCHES, LINE_STYLES, PALETTE, STYLE
 from paceline.plot.tiers import pause_time, utilisation_by_tier
-from paceline.plot.timelines import FlowTimeline, flow_span, flow_timelines, queue_timeline, quiet_from, timeline
+from paceline.plot.timelines import FlowTimeline, dense, flow_span, flow_timelines, queue_timeline, quiet_from, timeline
 
 __all__ = [
     "COLUMN_INCHES",
@@ -28,7 +28,9 @@ __all__ = [
     "Sequence",
     "Sized",
     "by_place",
+    "dense",
     "fct_cdf",
+    "fct_tail",
     "flow_span",
     "flow_timelines",
     "inline_svg",

@@ -40,6 +40,46 @@ def slowdown_cdf(samples: Mapping[str, Sample], looks: Mapping[str, Look] | None
     return _cdf(samples, "Slowdown", "Share of all flows", "{:,g}".format, looks)
 
 
+@style()
+def fct_tail(
+    samples: Mapping[str, Sample],
+    looks: Mapping[str, Look] | None = None,
+    what: str = "Flow completion time",
+    share: str = "Share of flows that take longer",
+) -> Figure:
+    """Share of flows that take longer than a time, both on logarithmic axes: what a CDF squeezes below its upper edge.
+
+    Flows that did not finish take longer than any time.
+    """
+    figure, ax = one_panel()
+    looks = looks or of_schemes(samples)
+    handles, lowest, highest, least = [], math.inf, 0.0, 1.0
+    for label, sample in samples.items():
+        n, finished = len(sample), np.sort(sample.value[~sample.censored])
+        x, longer = np.zeros(0), np.zeros(0)
+        if len(finished):
+            # As dense along the logarithm of the share as a figure can show: all of the longest flows are among them.
+            taken = len(finished) - np.unique(np.geomspace(1, len(finished), 400).astype(np.int64))[::-1]
+            x = np.concatenate([finished[:1], finished[taken]])
+            # None takes longer than the longest: below the axis.
+            longer = np.concatenate([[1.0], np.maximum(n - 1.0 - taken, 0.1) / n])
+            lowest, highest = min(lowest, float(x[0])), max(highest, float(x[-1]))
+            least = min(least, max(n - len(finished), 1) / n)
+        handles += ax.step(x, longer, where="post", **looks[label].curve, label=clean_label(label))
+    if highest > 0:
+        ax.set_xscale("log")
+        low, high = lowest / 1.1, max(highest * 1.1, lowest * 1.3)
+        ax.set_xlim(low, high)
+        plain_log(ax.xaxis, low, high, format_time)
+        ax.set_yscale("log")
+        ax.set_ylim(least / 1.5, 1.1)
+        plain_log(ax.yaxis, least / 1.5, 1.1, "{:g}".format)
+    ax.set_xlabel(what)
+    ax.set_ylabel(share)
+    legend(figure, handles, [clean_label(label) for label in samples])
+    return figure
+
+
 def _cdf(
     samples: Mapping[str, Sample],
     what: str,
@@ -145,7 +185,8 @@ def _name_left_edge(ax: Axes, nothing: float, left: float, longest: float, right
     ticks = [float(at) for at in ax.xaxis.get_major_locator().tick_values(left, longest) if left <= at <= longest]
     ticks = [at for at in ticks if math.log10(at / nothing) > 0.14 * span]
     ax.set_xticks([nothing, *ticks], ["empty", *(format_size(at) for at in ticks)])
-    minor = [float(at) for at in ax.xaxis.get_minorticklocs() if at >= left]
+    # An axis grows to hold a tick beyond its end.
+    minor = [float(at) for at in ax.xaxis.get_minorticklocs() if left <= at <= right]
     ax.set_xticks(minor, minor=True)
     broken = math.sqrt(nothing * left)
     cut: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False, "linestyle": "none", "zorder": 6}

@@ -75,7 +75,7 @@ def unlike(taken: Collection[Look], start: int) -> Look:
 
 
 _BLUE, _VERMILION, _GREEN, _PINK, _BLACK, _AMBER, _SKY = PALETTE
-_PURPLE, _BROWN, _OLIVE, _NAVY = EXTRA
+_PURPLE, _BROWN, _OLIVE, _NAVY = EXTRA[:4]
 # Line: place in LINE_STYLES, as the HPCC project page has it for its five schemes.
 _FAMILIES: Mapping[str, tuple[str, int, str]] = {
     "hpcc": (_BLUE, 0, "o"),

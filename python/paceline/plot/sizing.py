@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 
 from paceline.plot.looks import of_schemes
 from paceline.plot.style import INK, PAPER, blank, legend, plain_log, style
@@ -58,7 +58,7 @@ def sizing(found: Mapping[str, Sized]) -> Figure:
             y, own = [v * factor for v in getattr(s, what)], looks[label].curve
             ax.plot(s.buffer_bytes, y, linewidth=0.9, **own)
             # Smaller and smaller, so that none hides another where several curves are at 0.
-            mark: dict[str, Any] = {"marker": looks[label].marker, "markersize": 3.0 + 1.6 * (len(found) - 1 - i)}
+            mark: dict[str, Any] = {"marker": looks[label].marker, "markersize": 4.2 + 1.4 * (len(found) - 1 - i)}
             handles += [Line2D([], [], linewidth=0.9, **own, **mark)] if what == "p99" else []
             unknown = s.unknown or [False] * len(s.within)
             for inside, open_ in ((True, False), (False, False), (True, True), (False, True)):
@@ -75,6 +75,7 @@ def sizing(found: Mapping[str, Sized]) -> Figure:
         values = [v * factor for s in found.values() for v in getattr(s, what)]
         most = max((v for v in values if math.isfinite(v)), default=0.0)
         ax.set_ylim(0, max(ax.get_ylim()[1], 1.03 * most))
+        ax.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     sizes = np.unique(np.concatenate([np.asarray(s.buffer_bytes, dtype=float) for s in found.values()]))
     last = axes[-1]
     if len(sizes) == 1:

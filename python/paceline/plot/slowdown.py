@@ -31,7 +31,7 @@ from paceline.plot.style import (
     rows_apart,
     style,
 )
-from paceline.tables import clean_label, format_size
+from paceline.tables import clean_label, fewest, format_size
 
 SIZE_AXIS = "Flow size (bytes), linear in its CDF"
 """Name of an axis along which each size has its percentile as its place."""
@@ -57,7 +57,8 @@ def slowdown_vs_size(
 
     Each curve has its vertices at the upper edges of its bins, and a band for the confidence interval where the
     flows give one (a p99 needs 368 flows for a 95 % upper bound, and none of them unfinished near the top), where
-    there are at most :data:`MOST_BANDS` curves. Bins with fewer than :data:`MIN_FLOWS` flows are hollow circles;
+    there are at most :data:`MOST_BANDS` curves. Bins with fewer than :data:`MIN_FLOWS` flows are hollow circles,
+    crosses where they are too few for the percentile, so that it is their largest value whatever it is called;
     values that an unfinished or failed flow could still raise are triangles, and the legend says so; a band that goes
     beyond the axis ends in a small arrow.
     ``published`` adds curves read from elsewhere, label to (sizes in bytes, slowdowns): thin, edged in grey and in
@@ -119,6 +120,7 @@ def slowdown_panels(rows: Sequence[Sequence[Panel]]) -> Figure:
     for ax in firsts:
         # In a row the name is said once, and in all rows alike: it says what holds for any of the axes.
         ax.set_ylabel(name)
+    figure.align_ylabels()
     if handles:
         legend(figure, handles, [str(h.get_label()) for h in handles], room=150)
     return figure
@@ -141,7 +143,7 @@ def _slowdown_panel(
     """
     handles: list[Any] = []
     top = bottom = 1.0
-    hollow_ones = open_ones = False
+    hollow_ones = open_ones = largest_ones = False
     bands: list[tuple[Any, Any, str]] = []
     for i, (label, curve) in enumerate(curves.items()):
         own, position = looks[label].curve, curve.bins.position
@@ -157,17 +159,20 @@ def _slowdown_panel(
         both = np.isfinite(high) & (low > 0) & (len(curves) <= MOST_BANDS)
         ax.fill_between(x, low, high, where=both, color=own["color"], alpha=0.15, linewidth=0, zorder=1)
         bands.append((x[both], high[both], own["color"]))
-        few, open_end = curve.count[seen] < MIN_FLOWS, curve.at_least[seen]
-        hollow_ones |= bool(few.any())
+        count, open_end = curve.count[seen], curve.at_least[seen]
+        few, largest = (count < MIN_FLOWS) & (count >= fewest(curve.q)), count < fewest(curve.q)
+        hollow_ones |= bool((few & ~open_end).any())
+        largest_ones |= bool((largest & ~open_end).any())
         open_ones |= bool(open_end.any())
         dense = len(x) > 30
         solid = {"markerfacecolor": own["color"], "markeredgecolor": own["color"]}
         hollow = {"markerfacecolor": PAPER, "markeredgecolor": own["color"]}
         for mask, face, marker, kind in (
-            (~few & ~open_end & (not dense), solid, "o", "solid"),
+            (~few & ~largest & ~open_end & (not dense), solid, "o", "solid"),
             (few & ~open_end, hollow, "o", "hollow"),
-            (~few & open_end, solid, "^", "open-solid"),
-            (few & open_end, hollow, "^", "open-hollow"),
+            (largest & ~open_end, solid, "x", "largest"),
+            (~few & ~largest & open_end, solid, "^", "open-solid"),
+            ((few | largest) & open_end, hollow, "^", "open-hollow"),
         ):
             if mask.any():
                 size = 2.6 if dense else 3.2
@@ -183,23 +188,26 @@ def _slowdown_panel(
             top = max(top, min(float(high[both].max(initial=1.0)), 2.5 * float(y.max())))
     reference = next(iter(curves.values())).bins if curves else None
     thin = False
+    edge = [Stroke(linewidth=1.5, foreground="#d0d0d0"), Normal()]
     for label, (sizes, value) in published.items():
         if reference is None:
             break
         at, shown = reference.position_of(sizes), np.asarray(value, dtype=float)
         top = max(top, float(np.nanmax(shown)))
         if label in looks and label in curves:
-            edge = [Stroke(linewidth=1.5, foreground="#d0d0d0"), Normal()]
             ax.plot(at, shown, **looks[label].curve | {"linewidth": 0.55}, path_effects=edge, zorder=2 if marks else 5)
             thin = True
         else:
             own = {"color": QUIET, "linewidth": 0.9, "linestyle": LINE_STYLES[len(handles) % len(LINE_STYLES)]}
             handles += ax.plot(at, shown, **own, label=clean_label(label), zorder=2)
-    # Without a swatch: one of any colour would look like one more curve.
-    handles += [Line2D([], [], linestyle="none", label="thin: published")] if thin else []
+    if thin:
+        # Grey, as published points are in other figures: in none of the curves' colours.
+        handles.append(Line2D([], [], color=QUIET, linewidth=0.55, path_effects=edge, label="thin: published"))
     if hollow_ones:
         mark: dict[str, Any] = {"linestyle": "none", "marker": "o", "color": INK, "markerfacecolor": PAPER}
         handles.append(Line2D([], [], **mark, label=f"under {MIN_FLOWS} flows"))
+    if largest_ones:
+        handles.append(Line2D([], [], linestyle="none", marker="x", color=INK, label="too few: the largest"))
     if open_ones:
         handles.append(Line2D([], [], linestyle="none", marker="^", color=INK, label="unfinished: at least"))
     ceiling = max(top * 1.12, 2.0)

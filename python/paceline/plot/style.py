@@ -24,8 +24,8 @@ TWO_COLUMNS = 2.13
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#010101", "#b97f00", "#3d9bd1")
 """Okabe and Ito's colours, told apart with every common colour blindness, the last two dark enough for thin lines."""
 
-EXTRA = ("#6a3d9a", "#7a4419", "#5f7a00", "#00375f")
-"""Purple, brown, olive and navy, for schemes beyond those (:mod:`paceline.plot.looks`)."""
+EXTRA = ("#6a3d9a", "#7a4419", "#5f7a00", "#00375f", "#7d2457", "#004d39")
+"""Purple, brown, olive and navy for schemes beyond those (:mod:`paceline.plot.looks`); plum and forest for variants."""
 
 LINE_STYLES: tuple[Any, ...] = (
     "-",

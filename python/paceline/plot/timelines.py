@@ -103,7 +103,7 @@ def timeline(
     for label, (time, value) in series.items():
         own: dict[str, Any] = {"color": looks[label].color, "linewidth": 0.7, "linestyle": "-"}
         own |= {"linestyle": looks[label].line, "linewidth": 0.9} if dashes else {}
-        if whole and _dense(value):
+        if whole and dense(value):
             x, y, low, high = _binned(time, value)
             ax.fill_between(x, low, high, step="post", color=own["color"], alpha=0.22, linewidth=0)
         else:
@@ -149,7 +149,8 @@ _CHANGES = 2
 """Changes in a part of the axis from which a line would be solid ink."""
 
 
-def _dense(value: NDArray[Any]) -> bool:
+def dense(value: NDArray[Any]) -> bool:
+    """Whether a series has too many changes for a line."""
     return int(np.count_nonzero(np.diff(value))) > _CHANGES * _BINS
 
 

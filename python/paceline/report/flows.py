@@ -73,7 +73,8 @@ def slowdown(page: Page) -> Section:
         section.text += (
             "The x axis is linear in "
             "the CDF of the flow sizes, as in published figures; each point stands at the upper edge of its bin. "
-            f"Bins of fewer than {plot.MIN_FLOWS} flows are hollow. "
+            f"Bins of fewer than {plot.MIN_FLOWS} flows are hollow, crosses where they are too few for the percentile: "
+            "their largest value. "
         )
         section.text += (
             "Bands are 95 % confidence intervals from order statistics, drawn where the flows give an upper bound; a "
@@ -143,6 +144,10 @@ def programs(page: Page) -> Section:
     return section
 
 
+HAS_TAIL = 1000
+"""Flows from which the longest have a figure of their own: ten of them are the p99."""
+
+
 def fct(page: Page) -> Section:
     """Distribution of the flow completion times."""
     section = Section("fct", "Flow completion time")
@@ -151,7 +156,11 @@ def fct(page: Page) -> Section:
         return section
     if any((~s.censored).any() for s in samples.values()):
         caption = f"CDF of the FCT ({_span(page)}). Flows that did not finish count in the total."
-        section.figures.append(page.draw(plot.fct_cdf(samples, looks=plot.by_place(list(samples))), "fct_cdf", caption))
+        looks = plot.by_place(list(samples))
+        section.figures.append(page.draw(plot.fct_cdf(samples, looks=looks), "fct_cdf", caption))
+        if max(map(len, samples.values())) >= HAS_TAIL:
+            caption = "The same flows by the share that takes longer: the tail, which a CDF has at its upper edge."
+            section.figures.append(page.draw(plot.fct_tail(samples, looks), "fct_tail", caption))
     else:
         section.text = "No measured flow finished; times are ages."
     rows: list[tuple[Cell, ...]] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from paceline import analysis
+from paceline.report.links import failed
 from paceline.report.page import Page
 from paceline.results import Baseline, Results, Side
 from paceline.tables import format_time, slowdown_cell
@@ -45,6 +46,9 @@ def notices(page: Page) -> list[tuple[str, str, list[str]]]:
                 "A sender of datagrams is done when the last has left: its FCT and slowdown do not show what is lost. "
             )
             found.append(("warn", f"{own}Flows over UDP are timed at the sender", [said + "--side receiver does."]))
+        down = failed(run)
+        if down:
+            found.append(("info", f"{own}Links failed", down))
         if run.summary["warnings"]:
             found.append(("warn", f"{own}Warnings", [readable(text) for text in run.summary["warnings"]]))
     return found

@@ -46,7 +46,7 @@ def links(page: Page) -> Section:
         section.tables.append(Table(f"{what}, by tier", head, rows))
     section.tables += _busiest(page)
     section.tables += _traffic(page)
-    said = [text for run, label in page.pairs for text in _failed(run, "" if page.alone else f"{label}: ")]
+    said = [text for run, label in page.pairs for text in failed(run, "" if page.alone else f"{label}: ")]
     section.text = " ".join([section.text, *said]).strip()
     return section
 
@@ -79,7 +79,7 @@ def _busiest(page: Page) -> list[Table]:
     return [Table("Most used links: share of the simulated time they transmitted", head, rows)] if rows else []
 
 
-def _failed(run: Results, own: str) -> list[str]:
+def failed(run: Results, own: str = "") -> list[str]:
     """Sentences on the links that failed: those named in the scenario, and by their ports those drawn at random."""
     try:
         failures = tomllib.loads(run.scenario_toml or "").get("failures", [])
@@ -140,13 +140,14 @@ def _saturation(page: Page, section: Section) -> None:
         ),
         ("paused_hosts", "paused_hosts", "Paused hosts", "Hosts whose link was paused, over time"),
     )
-    dense = "with too many samples for a line their mean, in a band from the least to the most"
     for column, name, axis, caption in kinds if any(table.rows for table in shown.values()) else ():
         lines = {label: (table["time_ps"], table[column]) for label, table in shown.items() if table.rows}
         lines |= {label: (np.zeros(0), np.zeros(0)) for label in shown if label not in lines}
         lines = {label: lines[label] for label in shown}
         figure = plot.timeline(lines, axis, whole=True, looks=plot.by_place(page.labels), end=page.quiet_ps)
-        section.figures.append(page.draw(figure, name, f"{caption}; {dense}.{_never_paused(page)}"))
+        if any(plot.dense(value) for _, value in lines.values()):
+            caption += "; with too many samples for a line their mean, in a band from the least to the most"
+        section.figures.append(page.draw(figure, name, f"{caption}.{_never_paused(page)}"))
 
 
 def _use(run: Results, table: Columns) -> list[TierUse]:

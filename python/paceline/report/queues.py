@@ -17,6 +17,8 @@ from paceline.results import Results
 from paceline.tables import QS, Cell, Table, format_bytes, format_time
 
 BUSIEST_PORTS = 4
+ALIKE = 10
+"""Times by which the fullest queues of runs may differ that are drawn with the same axes."""
 
 _TEXT = (
     "Bytes waiting at an egress port, the packet on the wire not counted, weighted by time over the whole run. Ports "
@@ -88,8 +90,12 @@ def queues(page: Page) -> Section:
     caption = f"Share of time in which at most so many bytes waited{which}. The left edge is an empty queue."
     section.text += _CLASSES if several else ""
     section.figures.append(page.draw(plot.queue_cdf(curves, looks=looks), "queue_cdf", caption))
-    # The same axes for all runs of the page: they are looked at side by side.
-    top = max((float(v.max()) for series in recorded for _, v in series.values() if len(v)), default=0.0)
+    # The same axes for all runs of the page: they are looked at side by side. Not where that would flatten one.
+    tops = [max((float(v.max()) for _, v in series.values() if len(v)), default=0.0) for series in recorded]
+    alike = max(tops, default=0.0) <= ALIKE * min((top for top in tops if top), default=0.0)
+    axes = "the same axes"
+    if not alike:
+        axes = f"the same axis of time, and each its own of bytes, as their fullest queues differ over {ALIKE} times"
     for i, (label, series) in enumerate(zip(page.labels, recorded, strict=True)):
         if series:
             name = "queue_timeline" if page.alone else f"queue_timeline_{i + 1}"
@@ -97,9 +103,9 @@ def queues(page: Page) -> Section:
             caption = f"Bytes waiting over time at {'the busiest ports' if len(series) > 1 else next(iter(series))}"
             every = page.runs[i].summary["series_interval_ps"]
             caption += f", a sample every {format_time(every)}" if every else ""
-            caption += "." if page.alone else f", {label}. All runs have the same axes, and a port the same colour."
+            caption += "." if page.alone else f", {label}. All runs have {axes}. A port has the same colour in all."
             own = {port: plot.look(places[port]) for port in series}
-            figure = plot.queue_timeline(series, looks=own, end=page.quiet_ps, top=top)
+            figure = plot.queue_timeline(series, looks=own, end=page.quiet_ps, top=max(tops) if alike else None)
             section.figures.append(page.draw(figure, name, caption))
     split = [f"{q}{when}" for when in ("", " busy") for q in ("p50", "p95", "p99")]
     head: tuple[str, ...] = ("Ports", "Mean", "All else of", "Busy", *split, "Max")

@@ -109,12 +109,13 @@ def listing(experiments: Sequence[Experiment]) -> list[dict[str, Any]]:
 
 def listing_table(entries: Sequence[dict[str, Any]]) -> Table:
     """:func:`listing` for people."""
-    head = ("Id", "Result", *(f"{scale}: runs, CPU min" for scale in Scale))
+    head = ("Id", "Result", *(str(scale.value) for scale in Scale))
     rows = []
     for entry in entries:
-        cells = [f"{s['runs']}, {minutes(s['cpu_minutes'])}" for s in entry["scales"].values()]
+        cells = [f"{s['runs']:,} / {minutes(s['cpu_minutes'])}" for s in entry["scales"].values()]
         rows.append(tuple(Cell(text) for text in (entry["id"], entry["title"], *cells)))
-    return Table("Results that can be reproduced; runs that several share count for each", head, rows, prose=True)
+    caption = "Results that can be reproduced; runs / CPU minutes at each scale, shared runs for each"
+    return Table(caption, head, rows, prose=True)
 
 
 def source_lines(entries: Sequence[dict[str, Any]]) -> list[str]:

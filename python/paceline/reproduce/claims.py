@@ -7,10 +7,10 @@ simulators measured.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from paceline.reproduce.judge import Estimate, Limits, counted, estimate, jackknife, span_of
+from paceline.reproduce.judge import LEAST_SEEDS, Estimate, Limits, counted, estimate, jackknife, span_of
 from paceline.reproduce.model import Outcome, Runs, Scale, Verdict
 
 Place = tuple[str | float, ...]
@@ -76,6 +76,33 @@ def verdicts(
         got = jackknife(claim.value, each, span) if pooled else estimate(each, span=span)
         got = counted(got) if claim.count else got
         found.append(_verdict(experiment, claim, got, scale, seeds))
+    return found
+
+
+def told(found: Mapping[Place, tuple[float, float]]) -> str:
+    """The sentence of a caption that says what the bars of a figure are; empty where it has none."""
+    return " Bars: 95 % confidence intervals over the seeds." if found else ""
+
+
+def intervals(
+    measure: Measure, runs: Runs, *, pooled: bool = False, shares: Collection[str] = ()
+) -> dict[Place, tuple[float, float]]:
+    """The 95 % confidence intervals of all measured values, none of which is below 0, as verdicts have them.
+
+    For figures and tables; values without one, as of too few seeds, are left out. A place in which one of ``shares``
+    occurs has no value above 1.
+    """
+    seeds = runs.seeds
+    if len(seeds) < LEAST_SEEDS:
+        return {}
+    parts = [measure(Runs(tuple(run for run in runs if (run.point.seed == seed) != pooled))) for seed in seeds]
+    found = {}
+    for place, value in measure(runs).items():
+        each = [part.get(place, math.nan) for part in parts]
+        span = (0.0, math.inf if set(shares).isdisjoint(place) else 1.0)
+        got = jackknife(value, each, span) if pooled else estimate(each, span=span)
+        if got.interval is not None:
+            found[place] = got.interval
     return found
 
 

@@ -23,6 +23,8 @@ _SCALE = {
 }
 SHOWN_REPORTS = 12
 """Values without a claim that stand among the verdicts; more are folded away."""
+SHOWN_FAILED = 6
+"""Claims that fail that are named above all else."""
 _RULES = (
     "pass: the statement holds; a statistical one, with its whole 95 % confidence interval over the seeds. "
     "fail: it does not hold. undecided: the interval contains the limit, the intervals of an ordering overlap, or "
@@ -35,7 +37,10 @@ _NOTHING_JUDGED = "Nothing to judge: values are reported, with their 95 % confid
 
 
 def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts") -> Table:
-    """Published, measured, tolerance and verdict, for page and terminal; variants where there are several."""
+    """Published, measured, tolerance and verdict, for page and terminal; variants where there are several.
+
+    Of values without a claim there is neither tolerance nor verdict, and a published one only where some have it.
+    """
     head: tuple[str, ...] = ("Id", "Statement", "Published", "Measured", "Tolerance", "Verdict", "Variant", "Seeds")
     rows: list[tuple[Cell, ...]] = []
     for v in verdicts:
@@ -45,10 +50,12 @@ def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts") -> Tab
         tone = v.verdict.value if v.verdict in (Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED) else ""
         seeds = _seeds(v.seeds)
         rows.append((*cells, Cell(tolerance), Cell(v.verdict.value, tone=tone), Cell(v.variant), Cell(seeds)))
-    if all(v.variant == "default" for v in verdicts):
-        place = head.index("Variant")
-        head, rows = (*head[:place], *head[place + 1 :]), [(*row[:place], *row[place + 1 :]) for row in rows]
-    return Table(caption, head, rows, prose=True)
+    claims, _ = _split(verdicts)
+    empty = {"Variant"} if all(v.variant == "default" for v in verdicts) else set()
+    empty |= {"Tolerance", "Verdict"} if not claims else set()
+    empty |= {"Published"} if not claims and all(v.published is None for v in verdicts) else set()
+    kept = [i for i, name in enumerate(head) if name not in empty]
+    return Table(caption, tuple(head[i] for i in kept), [tuple(row[i] for i in kept) for row in rows], prose=True)
 
 
 def _told(v: Verdict, text: str) -> str:
@@ -95,7 +102,8 @@ def _verdicts(key: str, title: str, text: str, verdicts: Sequence[Verdict], capt
         title, caption = ("Measured values" if title == "Verdicts" else title), "Measured values"
         text = _NOTHING_JUDGED if text == _RULES else text
     if len(reports) > SHOWN_REPORTS:
-        folded = [verdict_table(reports, "Measured values without a claim to judge")]
+        what = "Measured values without a claim to judge" if claims else "All values"
+        folded = [verdict_table(reports, what)]
         return Section(key, title, text, tables=[verdict_table(claims, caption)] if claims else [], folded=folded)
     return Section(key, title, text, tables=[verdict_table(verdicts, caption)])
 
@@ -110,6 +118,18 @@ def _notices(judged: Sequence[Judged]) -> list[tuple[str, str, list[str]]]:
     notices = [("bad", "Runs that failed: no verdicts", said["problems"])] if said["problems"] else []
     standstill = "Runs that stalled (no flow made progress any more); the verdicts count them as they ended"
     return notices + ([("info", standstill, said["stalled"])] if said["stalled"] else [])
+
+
+def _failed(verdicts: Sequence[Verdict]) -> list[tuple[str, str, list[str]]]:
+    """The notice that says which claims do not hold, as figures stand before the table of verdicts."""
+    failed = [v for v in verdicts if v.verdict is Outcome.FAIL]
+    said = [
+        f"{v.id}: {v.statement}: {_told(v, _number(v.measured))}, tolerance {v.tolerance}"
+        + (f" ({v.variant})" if v.variant != "default" else "")
+        for v in failed[:SHOWN_FAILED]
+    ]
+    said += [f"and {len(failed) - SHOWN_FAILED} more"] if len(failed) > SHOWN_FAILED else []
+    return [("warn", "Claims that fail", said)] if said else []
 
 
 def counts_text(verdicts: Sequence[Verdict]) -> str:
@@ -128,12 +148,13 @@ def write_experiment(judged: Judged, folder: Path) -> Path:
         write(folder / name, text)
     write_json(judged, folder)
     e = judged.experiment
-    sections = [_verdicts("verdicts", "Verdicts", _RULES, judged.verdicts)]
-    if judged.verdicts:
-        more = e.show(judged.runs, judged.scale)
+    sections = []
+    more = e.show(judged.runs, judged.scale) if judged.verdicts else None
+    if more:
         drawings = [Drawing.of(d.figure, d.name, d.caption, folder / "figures") for d in more.drawings]
-        if drawings:
-            sections.append(Section("figures", "Figures", figures=drawings))
+        sections.append(Section("figures", "Figures", figures=drawings))
+    sections.append(_verdicts("verdicts", "Verdicts", _RULES, judged.verdicts))
+    if more:
         for name, text in more.files.items():
             write(folder / name, text)
         if more.tables:
@@ -149,8 +170,8 @@ def write_experiment(judged: Judged, folder: Path) -> Path:
         kicker=f"Source: {e.source}",
         title=f"{e.id}: {e.title}",
         lead=[e.statement, f"Scale {_SCALE[judged.scale.value]}."],
-        notices=_notices([judged]),
-        tiles=[(o.value, str(judged.count(o))) for o in Outcome if judged.count(o)],
+        notices=[*_notices([judged]), *_failed(judged.verdicts)],
+        tiles=[(o.value, f"{judged.count(o):,}") for o in Outcome if judged.count(o)],
         sections=[s for s in sections if s],
     )
     page = folder / "report.html"
@@ -178,7 +199,7 @@ def write_scoreboard(judged: Sequence[Judged], changed: Sequence[str], folder: P
         title="Published results, reproduced",
         lead=[f"Paceline {_version()}. Scale {_SCALE[judged[0].scale.value]}.", _RULES],
         notices=notices,
-        tiles=[(o.value, str(count)) for o in Outcome if (count := sum(v.verdict is o for v in verdicts))],
+        tiles=[(o.value, f"{count:,}") for o in Outcome if (count := sum(v.verdict is o for v in verdicts))],
         sections=sections,
     )
     page = folder / "scoreboard.html"

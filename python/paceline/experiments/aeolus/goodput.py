@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,7 +11,7 @@ from paceline.experiments.aeolus.measures import Facts, facts
 from paceline.experiments.aeolus.networks import HOST_BPS, spine_leaf
 from paceline.experiments.aeolus.schemes import AEOLUS_OF, PAIRS, STACKS, scenario
 from paceline.reproduce import judge
-from paceline.reproduce.claims import Claim, Place, Values, verdicts
+from paceline.reproduce.claims import Claim, Place, Values, intervals, told, verdicts
 from paceline.reproduce.model import Drawing, Experiment, KeyValue, Point, Runs, Scale, Shown
 from paceline.scenario import IncastLoad, Load, Poisson, PoissonIncast, Run
 from paceline.tables import Cell, Table
@@ -131,19 +131,23 @@ def table_rule(values: Values) -> list[Claim]:
     ]
 
 
-def _drawings(values: Values, loads: Sequence[float]) -> Iterator[Drawing]:
+def _drawings(values: Values, bars: Mapping[Place, tuple[float, float]], loads: Sequence[float]) -> Iterator[Drawing]:
     curves = {
         stack.title: (loads, [values.get(("default", name, load), float("nan")) for load in loads])
         for name, stack in STACKS.items()
     }
     said = ", ".join(f"{STACKS[name].title} {value:.0%}" for name, value in PUBLISHED.items())
+    around = {
+        stack.title: {load: bars[place] for load in loads if (place := ("default", name, load)) in bars}
+        for name, stack in STACKS.items()
+    }
     caption = (
         "Figure 18: goodput over load, both as shares of the hosts' links. Published maxima, hollow and grey at the "
-        f"highest load: {said}."
+        f"highest load: {said}.{told(bars)}"
     )
     names = ("Offered load, share of the links", "Goodput, share of the links")
     held = {STACKS[name].title: ([max(loads)], [value]) for name, value in PUBLISHED.items()}
-    chart = multiples.Chart("", curves, *names, scale="linear", published=held)
+    chart = multiples.Chart("", curves, *names, scale="linear", published=held, intervals=around)
     yield Drawing("A4-goodput", multiples.charts([[chart]], AEOLUS_OF), caption)
 
 
@@ -165,7 +169,8 @@ def show(runs: Runs, scale: Scale) -> Shown:
         f"Goodput: payload delivered, each byte once, from {window.start_us / 1000:g} to {window.end_us / 1000:g} ms "
         "after an empty start.",
     ]
-    return Shown(_drawings(values, window.loads), [table(values, window.loads)], remarks)
+    bars = intervals(measure, runs.where(variant="default"), shares=("default",))
+    return Shown(_drawings(values, bars, window.loads), [table(values, window.loads)], remarks)
 
 
 EXPERIMENTS = (

@@ -125,7 +125,7 @@ ROUND_TRIP_PS: Final = 2 * (2 * _LINK_PS + 2 * _CONTROL_PS)
 
 def plan_a7(scale: Scale) -> Sequence[Point]:
     """Every run with Aeolus that other results need, and one packet on an idle path."""
-    # Homa + Aeolus asking again after 40 us forgets grants that are under way: a variant of figure 17 without promise.
+    # Homa + Aeolus asking again after 40 µs forgets grants that are under way: a variant of figure 17 without promise.
     found = [
         point
         for source in _SOURCES
@@ -170,7 +170,7 @@ BUDGET: Final = -(-BURST_BYTES // PACKET_BYTES)
 
 
 def _acks(stack: Stack, name: str) -> Scenario:
-    """One flow of 1 MB over 10 us of round trip, in packets of 1500 bytes on the wire."""
+    """One flow of 1 MB over 10 µs of round trip, in packets of 1500 bytes on the wire."""
     size = f"{PACKET_BYTES - 58}B"
     return scenario(
         f"A8-{name}",
@@ -208,7 +208,7 @@ def judge_a8(runs: Runs, _scale: Scale) -> list[Verdict]:
     # Without a burst there is one: the word that all has arrived.
     others = answers(runs.one(burst="none"))
     bursts = {name: facts(run).unscheduled for name, run in (("whole", whole), ("stopped", stopped))}
-    text = "Unscheduled packets of a flow at 100 Gb/s, 10 us round trip, packets of 1500 B"
+    text = "Unscheduled packets of a flow at 100 Gb/s, 10 µs round trip, packets of 1500 B"
     found = [judge.exact("A8.burst", text, BUDGET, bursts["whole"])]
     for name, run in (("whole", whole), ("stopped", stopped)):
         text = f"ACKs are as many as unscheduled packets; burst {name}"
@@ -244,7 +244,7 @@ EXPERIMENTS = (
     Experiment(
         id="A8",
         title="ACKs for unscheduled packets only",
-        statement="With 100 Gb/s, 10 us and packets of 1.5 KB a flow needs 84 ACKs.",
+        statement="With 100 Gb/s, 10 µs and packets of 1.5 KB a flow needs 84 ACKs.",
         source=SOURCE,
         plan=plan_a8,
         judge=judge_a8,

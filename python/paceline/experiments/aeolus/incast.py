@@ -14,7 +14,7 @@ from paceline.experiments.aeolus.measures import facts, slowdowns
 from paceline.experiments.aeolus.networks import spine_leaf
 from paceline.experiments.aeolus.schemes import AEOLUS_OF, PAIRS, STACKS, Stack, scenario
 from paceline.reproduce import judge
-from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
+from paceline.reproduce.claims import Claim, Place, Values, intervals, ratio, told, verdicts
 from paceline.reproduce.model import Drawing, Experiment, KeyValue, Point, Runs, Scale, Shown, Verdict
 from paceline.scenario import Homa, SynchronousIncast
 from paceline.tables import Cell, Table, format_slowdown
@@ -46,16 +46,16 @@ VARIANTS: Final[Mapping[str, Mapping[str, Stack]]] = {
         )
     },
 }
-"""How far Homa falls depends on its way of recovery, about which the paper says that it is a timeout of 40 us."""
+"""How far Homa falls depends on its way of recovery, about which the paper says that it is a timeout of 40 µs."""
 
 ABOUT: Final = {
     "overcommitment_2": "a receiver grants two messages at a time instead of three",
     "overcommitment_7": "it grants seven, as Homa's rule (one message for each level of scheduled packets) does with "
     "long flows; flows of 64,000 bytes leave three such levels. The paper names no number",
-    "rto_100us": "Homa repairs after 100 us",
+    "rto_100us": "Homa repairs after 100 µs",
     "rto_1ms": "Homa repairs after 1 ms",
     "resend_one_packet": "each timeout repairs one packet instead of the whole first gap",
-    "aeolus_rto_40us": "Homa + Aeolus, too, asks again after 40 us, though granted packets wait longer than that",
+    "aeolus_rto_40us": "Homa + Aeolus, too, asks again after 40 µs, though granted packets wait longer than that",
 }
 
 _SEEDS: Final = {Scale.TINY: 1, Scale.QUICK: 10, Scale.PAPER: 40}
@@ -162,20 +162,23 @@ def verdicts_a3(runs: Runs, scale: Scale) -> list[Verdict]:
     ]
 
 
-def _drawings(values: Values) -> Iterator[Drawing]:
+def _drawings(values: Values, bars: Mapping[Place, tuple[float, float]]) -> Iterator[Drawing]:
     for what, letter in (("mean", "a"), ("p99", "b")):
-        curves = {}
+        curves, around = {}, {}
         for name, stack in STACKS.items():
-            at = [n for n in FAN_IN if ("default", name, n, what) in values]
-            curves[stack.title] = (at, [values["default", name, n, what] for n in at])
+            at = {n: ("default", name, n, what) for n in FAN_IN if ("default", name, n, what) in values}
+            curves[stack.title] = (list(at), [values[place] for place in at.values()])
+            around[stack.title] = {float(n): bars[place] for n, place in at.items() if place in bars}
         caption = f"Figure 17{letter}: {what} slowdown against line rate. No published points in the text at hand."
-        chart = multiples.Chart("", curves, "Senders", f"Slowdown, {what}", log_x=True)
+        caption += told(bars)
+        chart = multiples.Chart("", curves, "Senders", f"Slowdown, {what}", log_x=True, intervals=around)
         yield Drawing(f"A3-{what}", multiples.charts([[chart]], AEOLUS_OF), caption)
 
 
 def show(runs: Runs, _scale: Scale) -> Shown:
     """Figure 17, and a table with all variants."""
     values, rows = measure(runs), []
+    bars = intervals(measure, runs.where(variant="default"), pooled=True)
     for variant, stacks in VARIANTS.items():
         for name in stacks:
             cells = [f"{STACKS[name].title}, {variant}"]
@@ -186,12 +189,12 @@ def show(runs: Runs, _scale: Scale) -> Shown:
     head = ("Scheme, variant", *(f"N = {n}: mean / p99" for n in FAN_IN))
     drained = ", ".join(f"{us:.0f}" for us in DRAIN_US.values())
     remarks = [
-        f"The receiver's link needs {drained} us for all flows: slowdowns around 24, 48, 97 and 194 of the last flow.",
+        f"The receiver's link needs {drained} µs for all flows: slowdowns around 24, 48, 97 and 194 of the last flow.",
         *(f"Variant {name}: {text}." for name, text in ABOUT.items()),
         "Variant own_alone: slowdown against the same flow alone with the same transport, where Aeolus' first round "
         "trip makes the divisor smaller.",
     ]
-    return Shown(_drawings(values), [Table("Slowdown against line rate", head, rows)], remarks)
+    return Shown(_drawings(values, bars), [Table("Slowdown against line rate", head, rows)], remarks)
 
 
 EXPERIMENTS = (

@@ -44,15 +44,15 @@ FLAT: Final = {
     "ndp": STACKS["ndp"],
     "ndp_aeolus": STACKS["ndp_aeolus"],
 }
-_GREEN, _PINK, _AMBER, _PURPLE, _OLIVE = PALETTE[2], PALETTE[3], PALETTE[5], EXTRA[0], EXTRA[2]
+_GREEN, _PINK, _PLUM, _FOREST = PALETTE[2], PALETTE[3], EXTRA[4], EXTRA[5]
 _LOOKS: Final = {
     "Homa, RTO 10 ms": Look(_PINK, LINE_STYLES[0]),
-    "Homa, RTO 20 µs": Look(_AMBER, LINE_STYLES[2]),
-    "Homa + Aeolus": Look(_PURPLE, LINE_STYLES[1]),
+    "Homa, RTO 20 µs": Look(_PLUM, LINE_STYLES[2]),
+    "Homa + Aeolus": Look(_PLUM, LINE_STYLES[1]),
     "NDP": Look(_GREEN, LINE_STYLES[0]),
-    "NDP + Aeolus": Look(_OLIVE, LINE_STYLES[3]),
+    "NDP + Aeolus": Look(_FOREST, LINE_STYLES[3]),
 }
-"""Curves of one scheme lie on each other here: they need a colour each."""
+"""Curves of one scheme lie on each other here: its variants have a darker shade of its hue."""
 TITLES: Final = {name: stack.title for name, stack in (EXPRESS_PASS | FLAT).items()} | {
     "homa_10ms": "Homa, RTO 10 ms",
     "homa_20us": "Homa, RTO 20 µs",
@@ -167,7 +167,7 @@ def rule(values: Values) -> list[Claim]:
     pair = ("express_pass_aeolus", "express_pass")
     for what in ("mean", "small"):
         value = ratio(values, *(("links_1us", "webserver", name, 0.4, what) for name in pair))
-        text = "Web server, load 0.4, 1 us links: ExpressPass + Aeolus over ExpressPass, mean FCT"
+        text = "Web server, load 0.4, 1 µs links: ExpressPass + Aeolus over ExpressPass, mean FCT"
         text += " up to 100 KB" if what == "small" else ""
         found.append(Claim(f"express_pass.webserver.{what}", text, value, variant="links_1us"))
     return found
@@ -188,6 +188,8 @@ def _drawings(runs: Runs) -> Iterator[Drawing]:
         else:
             caption += " A flow that waits for a timeout of 10 ms takes longer than that."
             yield Drawing("A5-homa-ndp", plot.fct_cdf(samples, looks=_LOOKS), caption)
+            caption = f"Web server, load 0.4, {title}: the same flows by the share that takes longer."
+            yield Drawing("A5-homa-ndp-tail", plot.fct_tail(samples, _LOOKS), caption)
 
 
 def show(runs: Runs, scale: Scale) -> Shown:
@@ -200,7 +202,7 @@ def show(runs: Runs, scale: Scale) -> Shown:
             ]
             label = f"{TITLES[str(name)]}, {WORKLOADS[str(workload)].title}, load {load:g}, {variant}"
             rows.append(tuple(Cell(text) for text in (label, *numbers)))
-    head = ("Scheme, workload, load, variant", "Mean FCT, us", "p99, us", "p99.9, us", "Mean up to 100 KB, us")
+    head = ("Scheme, workload, load, variant", "Mean FCT, µs", "p99, µs", "p99.9, µs", "Mean up to 100 KB, µs")
     flows = ", ".join(f"{of.flows[scale]:,} {of.title}" for of in WORKLOADS.values())
     remarks = [
         f"Flows of a run: {flows}, from an empty network. Load in bytes on the wire, by the mean sizes that the "

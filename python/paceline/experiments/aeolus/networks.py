@@ -10,19 +10,19 @@ HOST_BPS: Final = 100e9
 
 
 def single_switch(hosts: int, link_delay: str = "1us") -> Star:
-    """Hosts at one 100 Gb/s switch (tables 4 and 5 name no delay; 1 us is the ExpressPass authors' star)."""
+    """Hosts at one 100 Gb/s switch (tables 4 and 5 name no delay; 1 µs is the ExpressPass authors' star)."""
     return Star(hosts=hosts, link_delay=link_delay)
 
 
 def spine_leaf() -> LeafSpine:
-    """Figures 17 and 18: 4 spines, 9 leaves, 144 hosts at 100 Gb/s, 400 Gb/s between switches, 0.2 us per link."""
+    """Figures 17 and 18: 4 spines, 9 leaves, 144 hosts at 100 Gb/s, 400 Gb/s between switches, 0.2 µs per link."""
     return LeafSpine(
         leaves=9, spines=4, hosts_per_leaf=16, host_rate="100Gbps", fabric_rate="400Gbps", link_delay="200ns"
     )
 
 
 def flat_spine_leaf() -> LeafSpine:
-    """8 leaves, 8 spines, 64 hosts, all links alike and nothing oversubscribed; base RTT 4.12 us."""
+    """8 leaves, 8 spines, 64 hosts, all links alike and nothing oversubscribed; base RTT 4.12 µs."""
     return LeafSpine(
         leaves=8, spines=8, hosts_per_leaf=8, host_rate="100Gbps", fabric_rate="100Gbps", link_delay="450ns"
     )

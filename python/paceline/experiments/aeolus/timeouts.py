@@ -36,7 +36,7 @@ TABLE_4: Final[Mapping[str, Stack]] = {
 }
 TABLE_4_LOADS: Final = (0.4, 0.6)
 DELAYS: Final = {"default": (1.0, 0.0), "links_4us": (4.0, 1.0)}
-"""Delay of the links and time through a host, us: base RTT 12.8 us, and 50.8 us as in the authors' 10 Gb/s script."""
+"""Delay of the links and time through a host, µs: base RTT 12.8 µs, and 50.8 µs as in the authors' 10 Gb/s script."""
 
 _FLOWS: Final = {Scale.TINY: (60, 1), Scale.QUICK: (1500, 3), Scale.PAPER: (10_000, 5)}
 
@@ -48,7 +48,7 @@ def plan_a1(scale: Scale) -> Sequence[Point]:
     for variant, (link_us, host_us) in DELAYS.items():
         for load in TABLE_4_LOADS:
             for name, stack in TABLE_4.items():
-                # With 4 us links 20 us for everything repeats each packet three times over: slow, and nothing new.
+                # With 4 µs links 20 µs for everything repeats each packet three times over: slow, and nothing new.
                 if variant == "links_4us" and name == "rto_20us":
                     continue
                 arrivals = Poisson(
@@ -80,7 +80,7 @@ def measure_a1(runs: Runs) -> Values:
 
 
 def rule_a1(values: Values) -> list[Claim]:
-    """Slow repair with 10 ms, needless repetitions with 20 us."""
+    """Slow repair with 10 ms, needless repetitions with 20 µs."""
     found = []
     for load in TABLE_4_LOADS:
         at = f"load{round(load * 100)}"
@@ -92,13 +92,13 @@ def rule_a1(values: Values) -> list[Claim]:
         found += [
             Claim(
                 f"{at}.max.rto_10ms",
-                said("largest FCT with RTO 10 ms, us"),
+                said("largest FCT with RTO 10 ms, µs"),
                 values.get((*slow, "max"), float("nan")),
                 judge.at_least(10_000),
             ),
             Claim(
                 f"{at}.max.ratio",
-                said("largest FCT, RTO 10 ms over 20 us"),
+                said("largest FCT, RTO 10 ms over 20 µs"),
                 ratio(values, (*slow, "max"), (*fast, "max")),
                 judge.at_least(2.5),
             ),
@@ -110,14 +110,14 @@ def rule_a1(values: Values) -> list[Claim]:
             ),
             Claim(
                 f"{at}.duplicates.rto_20us",
-                said("share of packets sent needlessly, RTO 20 us"),
+                said("share of packets sent needlessly, RTO 20 µs"),
                 values.get((*fast, "duplicates"), float("nan")),
                 judge.at_least(0.02),
             ),
         ]
     for (variant, at_load, name, what), value in values.items():
         if what in ("max", "efficiency"):
-            text = f"load {at_load}, {TABLE_4[str(name)].title}: {'largest FCT, us' if what == 'max' else 'efficiency'}"
+            text = f"load {at_load}, {TABLE_4[str(name)].title}: {'largest FCT, µs' if what == 'max' else 'efficiency'}"
             found.append(
                 Claim(f"table.load{round(float(at_load) * 100)}.{name}.{what}", text, value, variant=str(variant))
             )
@@ -133,16 +133,16 @@ def _table_a1(values: Values) -> Table:
                     v = [values[variant, load, name, what] for what in ("mean", "max", "efficiency", "duplicates")]
                     cells = [format_number(v[0]), format_number(v[1]), f"{v[2]:.3f}", format_share(v[3])]
                     rows.append(tuple(Cell(text) for text in (f"{stack.title}, {variant}, load {load:g}", *cells)))
-    head = ("Scheme, variant, load", "Mean FCT, us", "Largest FCT, us", "Needed over sent", "Sent needlessly")
+    head = ("Scheme, variant, load", "Mean FCT, µs", "Largest FCT, µs", "Needed over sent", "Sent needlessly")
     return Table("Table 4: the published values are not in the text at hand", head, rows)
 
 
 def show_a1(runs: Runs, _scale: Scale) -> Shown:
     """The table."""
     remarks = [
-        "Default: 1 us links, base RTT 12.8 us. Variant links_4us: the ExpressPass authors' script for 10 Gb/s, base "
-        "RTT 50.8 us, where a timeout of 20 us fires for every packet to another pod on an idle network.",
-        "RTO 20 us is that of unscheduled and scheduled packets and of requests; where scheduled ones have 10 ms, as "
+        "Default: 1 µs links, base RTT 12.8 µs. Variant links_4us: the ExpressPass authors' script for 10 Gb/s, base "
+        "RTT 50.8 µs, where a timeout of 20 µs fires for every packet to another pod on an idle network.",
+        "RTO 20 µs is that of unscheduled and scheduled packets and of requests; where scheduled ones have 10 ms, as "
         "the paper has it for its table 5, requests have them, too (rto_20us_unscheduled).",
         "Needed over sent, the efficiency: data packets that carry all flows once over those sent. Sent needlessly: "
         "share of the packets sent whose data the receiver had already. Both are means over the seeds.",
@@ -259,7 +259,7 @@ def rule_a2(values: Values) -> list[Claim]:
     )
     for (variant, name, what), value in values.items():
         if what != "unscheduled_drops":
-            words = {"mean": "mean FCT, us", "max": "largest FCT, us", "scheduled_drops": "scheduled packets dropped"}
+            words = {"mean": "mean FCT, µs", "max": "largest FCT, µs", "scheduled_drops": "scheduled packets dropped"}
             text = f"20-to-1 incast of 400 KB, {_title_5(str(name))}: {words[str(what)]}"
             found.append(Claim(f"table.{name}.{what}", text, value, variant=str(variant)))
     return found
@@ -284,9 +284,9 @@ def show_a2(runs: Runs, _scale: Scale) -> Shown:
                 kinds = ("mean", "max", "unscheduled_drops", "scheduled_drops")
                 numbers = [format_number(values[variant, name, what]) for what in kinds]
                 rows.append(tuple(Cell(text) for text in (f"{_title_5(name)}, {variant}", *numbers)))
-    head = ("Scheme, variant", "Mean FCT, us", "Largest FCT, us", "Unscheduled drops", "Scheduled drops")
+    head = ("Scheme, variant", "Mean FCT, µs", "Largest FCT, µs", "Unscheduled drops", "Scheduled drops")
     remarks = [
-        "The wire needs 674 us for all data, 711 us at the 94.8 % that credits leave. Published: about ten times; the "
+        "The wire needs 674 µs for all data, 711 µs at the 94.8 % that credits leave. Published: about ten times; the "
         "values of table 5 are not in the text at hand, nor are the delay of its links and the size of its buffer.",
         "RTO: that of unscheduled packets; of scheduled ones it is 10 ms throughout.",
         "Burst of the whole flow: it is not ended by the first credit. Repaired unscheduled: a packet that is late is "
@@ -299,9 +299,9 @@ def show_a2(runs: Runs, _scale: Scale) -> Shown:
 EXPERIMENTS = (
     Experiment(
         id="A1",
-        title="Priority queueing: RTO 10 ms or 20 us (table 4)",
+        title="Priority queueing: RTO 10 ms or 20 µs (table 4)",
         statement="With unscheduled packets at low priority a timeout of 10 ms makes the largest FCT long, and one of "
-        "20 us makes many needless transmissions.",
+        "20 µs makes many needless transmissions.",
         source=f"{SOURCE}, table 4",
         plan=plan_a1,
         judge=lambda runs, scale: verdicts("A1", measure_a1, rule_a1, runs, scale),

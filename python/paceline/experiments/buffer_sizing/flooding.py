@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from paceline import plot
-from paceline.analysis import nearest_rank, queue_percentile
-from paceline.experiments.buffer_sizing.measures import queue, together, windows, with_warmup
+from paceline import multiples, plot, queries
+from paceline.analysis import Sample, nearest_rank, queue_percentile
+from paceline.experiments.buffer_sizing.measures import UNTIL, queue, together, windows, with_warmup
 from paceline.experiments.buffer_sizing.testbed import HPCC_STACK, NEW_RENO_STACK, STACKS, Stack, scenario, with_stages
 from paceline.reproduce import judge
-from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
+from paceline.reproduce.claims import Claim, Place, Values, intervals, ratio, told, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Point, Runs, Scale, Shown, Verdict
 from paceline.scenario import ClosedRpc, Tcp
 from paceline.tables import Cell, Table, format_number
@@ -219,7 +219,7 @@ def time_rule(values: Values) -> list[Claim]:
     for name, stack in STACKS.items():
         for what in ("mean_us", "p95_us", "p99_us"):
             value = values.get(("default", name, what), float("nan"))
-            text = f"victim, {stack.title}: {what.removesuffix('_us')} of the QCT, us"
+            text = f"victim, {stack.title}: {what.removesuffix('_us')} of the QCT, µs"
             limits: judge.Limits | None = None
             if what == "p99_us":
                 limits = {"new_reno": judge.between(2000, 10_000), "hpcc_tcp": judge.below(200)}.get(name)
@@ -228,7 +228,7 @@ def time_rule(values: Values) -> list[Claim]:
             found.append(Claim(f"{name}.{what}", text, value, limits, published))
     for variant in (variant for variant, stacks in KNOBS.items() if "new_reno" in stacks):
         value = values.get((variant, "new_reno", "p99_us"), float("nan"))
-        text = "victim, NewReno, TCP: p99 of the QCT, us"
+        text = "victim, NewReno, TCP: p99 of the QCT, µs"
         found.append(Claim("new_reno.p99_us", text, value, published=5900, variant=variant))
     return found
 
@@ -291,12 +291,65 @@ def _table(values: Values) -> Table:
                 for what, before in (("drops", "drops_warmup"), ("timeouts", "timeouts_warmup"))
             ]
             rows.append((Cell(f"{STACKS[name].title}, {variant}"), *cells))
-    head = ("Scheme, variant", "Answered/s", "Mean QCT, us", "p95, us", "p99, us", "Queue p50, KB", "p99, KB")
+    head = ("Scheme, variant", "Answered/s", "Mean QCT, µs", "p95, µs", "p99, µs", "Queue p50, KB", "p99, KB")
     more = ("Link busy, %", "Drops (in warm-up)", "Timeouts (same)")
     return Table("The victim, and the bottleneck's queue, after the warm-up", (*head, *more), rows)
 
 
-def _drawings(runs: Runs, name: str) -> Iterator[Drawing]:
+def _rates(runs: Runs, name: str) -> Iterator[Drawing]:
+    """E27 and E28: queries of the victim."""
+    chosen = runs.where(variant="default")
+    values, found = measure(chosen), intervals(measure, chosen, pooled=True)
+    places: dict[str, Place] = {
+        STACKS[scheme].title: ("default", scheme, "qps")
+        for scheme in (("hpcc_tcp", "new_reno") if name == "E27" else ("hpcc_rdma", "dcqcn"))
+    }
+    rates = {title: values[place] for title, place in places.items() if place in values}
+    ends = {title: found[place] for title, place in places.items() if place in found}
+    caption = f"Queries of the victim that are answered.{told(found)}"
+    figure = multiples.bars(rates, "Queries answered per second", intervals=ends, text="{:,.0f}".format)
+    yield Drawing(f"{name}-rate", figure, caption)
+
+
+def _times(runs: Runs, name: str) -> Iterator[Drawing]:
+    """E29: how long the victim's queries take."""
+    curves = {}
+    for scheme, stack in STACKS.items():
+        chosen = runs.where(variant="default", scheme=scheme, **{UNTIL: "end"})
+        parts = [g.qct for run in chosen for g in queries.groups(run.results()) if g.label == "victim"]
+        if parts:
+            fields = ("size_bytes", "value", "censored", "failed")
+            curves[stack.title] = Sample(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
+    caption = (
+        "Completion times of the victim's queries, those issued after the warm-up. Curves end below 1 by those that "
+        "were under way when the run ended."
+    )
+    figure = plot.fct_cdf(curves, "Query completion time", "Share of all queries")
+    yield Drawing(f"{name}-times", figure, caption)
+    figure = plot.fct_tail(curves, what="Query completion time", share="Share of queries that take longer")
+    yield Drawing(f"{name}-tail", figure, "The same queries by the share that takes longer.")
+
+
+def _acknowledged(runs: Runs, name: str) -> Iterator[Drawing]:
+    """E32: the queue over the packets that an ACK stands for."""
+    values, found = measure(runs), intervals(measure, runs, pooled=True)
+    row = []
+    for q, words in ((50, "Median queue (KB)"), (99, "p99 of the queue (KB)")):
+        curves, around = {}, {}
+        for paced, title in ((False, "not paced"), (True, "paced")):
+            places = {float(n): (batch("default", n, paced=paced), "hpcc_tcp", f"queue_p{q}_kb") for n in BATCHES}
+            places = {n: place for n, place in places.items() if place in values}
+            curves[title] = (list(places), [values[place] for place in places.values()])
+            around[title] = {n: found[place] for n, place in places.items() if place in found}
+        row.append(multiples.Chart("", curves, "Packets for an ACK", words, scale="linear", intervals=around))
+    caption = (
+        f"HPCC over TCP: the bottleneck's queue over the packets that an ACK stands for, all the time.{told(found)}"
+    )
+    yield Drawing(f"{name}-queue", multiples.charts([row], {"paced": "not paced"}), caption)
+
+
+def _queue(runs: Runs, name: str) -> Iterator[Drawing]:
+    """E30: the bottleneck's queue."""
     curves = {}
     for scheme, stack in STACKS.items():
         chosen = runs.where(variant="default", scheme=scheme)
@@ -316,12 +369,15 @@ def _drawings(runs: Runs, name: str) -> Iterator[Drawing]:
     yield Drawing(f"{name}-queue", plot.queue_cdf(curves, published=held), caption)
 
 
+_DRAWN: Final = {"E27": _rates, "E28": _rates, "E29": _times, "E30": _queue, "E32": _acknowledged}
+
+
 def show(name: str) -> Any:
     """The queue's distribution and all numbers."""
 
     def shown(runs: Runs, _scale: Scale) -> Shown:
         values = measure(runs)
-        drawings = _drawings(runs, name) if name == "E30" else ()
+        drawings = _DRAWN[name](runs, name)
         remarks = list(REMARKS)
         if name == "E32":
             remarks += [f"Variant {acks}: {about.title}." for acks, about in ACKS.items()]
@@ -334,7 +390,7 @@ REMARKS: Final = [
     "Three clients of one PoD and a server of the other on one 25 Gb/s link; 8 connections each, 64 outstanding "
     "queries of 4 KB on each connection of the two floods, 2 on the victim's.",
     "TCP: 256 KiB for each port. The host stack's time is a part of the host links' delay, so that the base RTT "
-    "between PoDs is 20 us.",
+    "between PoDs is 20 µs.",
     "Queries and responses of a connection are acknowledged by packets of their own: nothing is piggybacked.",
     "Queues, links and losses are those after the warm-up: what a run that stops there counts is taken off.",
     "HPCC has maxStage 5, as its paper has; variant max_stage_0 is what its authors say they simulated.",

@@ -14,7 +14,7 @@ from paceline.analysis import nearest_rank, queue_percentile
 from paceline.experiments.buffer_sizing.measures import queue, together, windows, with_warmup
 from paceline.experiments.buffer_sizing.testbed import STACKS, scenario, with_stages
 from paceline.reproduce import judge
-from paceline.reproduce.claims import Claim, Place, Rule, Values, ratio, verdicts
+from paceline.reproduce.claims import Claim, Place, Rule, Values, intervals, ratio, told, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Point, Runs, Scale, Shown, Verdict
 from paceline.scenario import Hpcc, Load, OpenRpc
 from paceline.tables import Cell, Table, format_number
@@ -397,6 +397,11 @@ def _slowdown_drawing(runs: Runs, name: str) -> Drawing:
         for title, scheme in titles.items()
     }
     ticks = {float(size): f"{size:,}" for size in SIZES}
+    shown = Runs(tuple(run for run in runs.where(variant="default") if run.point.key["scheme"] in titles.values()))
+    bars = intervals(_measure, shown, pooled=True)
+    places: dict[str, dict[float, Place]] = {
+        title: {float(size): (scheme, size, q) for size in SIZES} for title, scheme in titles.items()
+    }
     label = "Median slowdown" if q == 50 else "p99 slowdown"
     points: dict[str, tuple[list[float], list[float]]] = {}
     if name == "E33":
@@ -409,6 +414,8 @@ def _slowdown_drawing(runs: Runs, name: str) -> Drawing:
         ticks[_TOGETHER] = "all up to\n32,000"
         together = {title: values.get((scheme, "short", 99), float("nan")) for title, scheme in titles.items()}
         points = {title: ([_TOGETHER], [value]) for title, value in together.items()}
+        for title, scheme in titles.items():
+            places[title][_TOGETHER] = (scheme, "short", 99)
         of = {claim.id: claim.published for claim in (rdma_tail_rule if name == "E34" else tcp_tail_rule)({})}
         held = {
             title: ([_TOGETHER], [float(value)])
@@ -420,15 +427,25 @@ def _slowdown_drawing(runs: Runs, name: str) -> Drawing:
             f"p99 slowdown of queries over {over} by size, and of all up to 32,000 B together: these are judged, "
             "against the published values (hollow and grey)."
         )
-    chart = multiples.Chart("", lines, "Query size (bytes)", label, ticks, log_x=True, points=points, published=held)
-    return Drawing(f"{name}-slowdown", multiples.charts([[chart]]), caption)
+    chart = multiples.Chart(
+        "",
+        lines,
+        "Query size (bytes)",
+        label,
+        ticks,
+        log_x=True,
+        points=points,
+        published=held,
+        intervals={title: {x: bars[p] for x, p in own.items() if p in bars} for title, own in places.items()},
+    )
+    return Drawing(f"{name}-slowdown", multiples.charts([[chart]]), caption + told(bars))
 
 
 REMARKS: Final = [
     "Eight servers, each asks all others; 32 connections of each pair, each on one NIC at either end; Poisson queries, "
     "the same under every scheme; with ACKs and responses of 64 B, but without HPCC's telemetry, they load the links "
     "to the servers to 80 %. A query goes to a connection with the fewest outstanding. Over RDMA a connection idle for "
-    "100 us begins anew at line rate.",
+    "100 µs begins anew at line rate.",
     "Sizes: only 4, 8, 16 and 32 KB occur up to 32 KB, above them sizes are interpolated (mean 43.5 KB).",
     "The study does not say which ports its queue distributions are of: judged are those to the servers while "
     "something waits; the busiest port and all of the time are reported beside it.",

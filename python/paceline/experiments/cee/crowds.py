@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from paceline import plot
+from paceline import multiples, plot
 from paceline.experiments.cee import hotspot_rules as rules
 from paceline.experiments.cee.hotspot import REMARKS, SWEEP, measure, plan, table
 from paceline.experiments.cee.measures import facts
-from paceline.experiments.cee.setup import CELLS
+from paceline.experiments.cee.setup import CELLS, pfc_title
 from paceline.experiments.cee.study import Plan, experiment
+from paceline.reproduce.claims import intervals, told
 from paceline.reproduce.model import Drawing, Experiment, Runs, Scale, Shown
 
 
@@ -26,9 +27,34 @@ def _queues(runs: Runs) -> Iterator[Drawing]:
         )
 
 
+def _over_flows(runs: Runs) -> Iterator[Drawing]:
+    values, bars = measure(runs), intervals(measure, runs, shares=("jain", "use"))
+    cells = [("qcn20", 0), ("qcn20", 1), ("qcn66", 0), ("qcn66", 1)]
+    titles = {of: f"{CELLS[of[0]].title}, {pfc_title(of[1])}" for of in cells}
+    row = []
+    measures = {"jain": "Jain's index", "use": "Share of the link used", "queue_p50_kb": "Median queue (KB)"}
+    for what, name in measures.items():
+        curves, around = {}, {}
+        for (cell, pfc), title in titles.items():
+            places = {float(n): (f"greedy_{n}", cell, "new_reno", float(pfc), what) for n in SWEEP}
+            places = {n: place for n, place in places.items() if place in values}
+            curves[title] = (list(places), [values[place] for place in places.values()])
+            around[title] = {n: bars[place] for n, place in places.items() if place in bars}
+        # Differences of a thousandth are none.
+        ends = (0.0, 1.05) if what == "use" else None
+        chart = multiples.Chart("", curves, "Flows", name, scale="linear", between=ends, log_x=True, intervals=around)
+        row.append(chart)
+    variants = {titles[cell, 1]: titles[cell, 0] for cell in ("qcn20", "qcn66")}
+    caption = f"NewReno flows without end over their number.{told(bars)}"
+    yield Drawing("E24-flows", multiples.charts([row], variants), caption)
+
+
+_DRAWN = {1: _queues, 24: _over_flows}
+
+
 def _experiment(number: int, title: str, statement: str, rule: Any, chosen: Plan) -> Experiment:
     def show(runs: Runs, _scale: Scale) -> Shown:
-        return Shown(_queues(runs) if number == 1 else (), [table(measure(runs))], REMARKS)
+        return Shown(_DRAWN[number](runs) if number in _DRAWN else (), [table(measure(runs))], REMARKS)
 
     return experiment(f"E{number}", title, statement, chosen, measure=measure, rule=rule, show=show)
 

@@ -191,12 +191,12 @@ def rtt_rule(values: Values) -> list[Claim]:
     return [
         Claim(
             "alone",
-            "alone: median round trip in the network, us",
+            "alone: median round trip in the network, µs",
             _at(values, *alone, "rtt_p50_us"),
             judge.between(1, 50),
         ),
-        Claim("base", "beside 32 flows without PFC: median, us", _at(values, *base, "rtt_p50_us")),
-        Claim("pfc", "beside 32 flows with PFC: median, us", _at(values, *pfc, "rtt_p50_us"), judge.above(1000)),
+        Claim("base", "beside 32 flows without PFC: median, µs", _at(values, *base, "rtt_p50_us")),
+        Claim("pfc", "beside 32 flows with PFC: median, µs", _at(values, *pfc, "rtt_p50_us"), judge.above(1000)),
         Claim(
             "grows",
             "with PFC, over the one alone",

@@ -34,7 +34,7 @@ class Facts:
     queue: QueueHistogram
     """At the busiest egress port of a switch."""
     queue_us: F8
-    """Instants of the samples of the queue at the port asked for, us, ascending."""
+    """Instants of the samples of the queue at the port asked for, µs, ascending."""
     queue_bytes: F8
     flows: dict[int, tuple[F8, F8]]
     """Instants in us and bytes acknowledged so far, by followed flow."""
@@ -45,7 +45,7 @@ class Facts:
     winner_losses: float
     """Part of the packets sent again that are of the flow that had most acknowledged; nan where none was sent again."""
     qct_us: F8
-    """Completion times of queries, us."""
+    """Completion times of queries, µs."""
 
 
 def facts(run: Run) -> Facts:

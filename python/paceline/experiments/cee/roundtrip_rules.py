@@ -36,7 +36,7 @@ def swing_rule(values: Values) -> list[Claim]:
         text = f"longest over shortest delay in the network within 1 ms, {when}"
         found += [
             Claim(f"swing.pfc{pfc}", text, _at(values, *place, "swing"), limits, "100 to 1000"),
-            Claim(f"longest.pfc{pfc}", f"longest delay, us, {when}", _at(values, *place, "longest_us")),
+            Claim(f"longest.pfc{pfc}", f"longest delay, µs, {when}", _at(values, *place, "longest_us")),
             Claim(
                 f"late.pfc{pfc}",
                 f"shortest timeout of 22 ms over the longest round trip, {when}",
@@ -58,7 +58,7 @@ def response_rule(values: Values) -> list[Claim]:
         lost = ratio(values, ("distant", LONG, cell, scheme, "lost"), ("distant", SHORT, cell, scheme, "lost"))
         use = _at(values, "distant", LONG, cell, scheme, "use")
         found += [
-            Claim(f"{name}.lost", f"{title}: share lost at a round trip of 5 ms over that at 75 us", lost),
+            Claim(f"{name}.lost", f"{title}: share lost at a round trip of 5 ms over that at 75 µs", lost),
             Claim(f"{name}.use", f"{title}: share of the link used at 5 ms", use, most=1),
         ]
     reno, cubic = (next(c.value for c in found if c.id == f"base.{s}.lost") for s in ("new_reno", "cubic"))

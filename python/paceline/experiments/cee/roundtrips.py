@@ -27,7 +27,7 @@ from paceline.experiments.cee.setup import (
     switch,
 )
 from paceline.experiments.cee.study import Plan, experiment, seeds
-from paceline.reproduce.claims import Place, Values
+from paceline.reproduce.claims import Place, Values, intervals, told
 from paceline.reproduce.model import Drawing, Experiment, Point, Run, Runs, Scale, Shown
 from paceline.scenario import Adapter, FlowRow, Flows, GraphLink, GraphTopology, Records, Scenario, Series
 from paceline.scenario import Run as RunSettings
@@ -39,7 +39,7 @@ _BURST_BYTES: Final = {Scale.TINY: 40_000, Scale.QUICK: 200_000, Scale.PAPER: 20
 CROWD: Final = 32
 
 RTTS_US: Final = (75, 250, 1_000, 5_000)
-"""Round trips of E19 without queues; beyond 75 us in the hosts."""
+"""Round trips of E19 without queues; beyond 75 µs in the hosts."""
 
 FAR_US: Final = 1_000
 """What E25 adds to the round trip of half of the flows."""
@@ -129,7 +129,7 @@ def mixed(what: str, cell: str, scheme: str, scale: Scale, seed: int) -> Point:
 
 
 def delays_us(queue_bytes: F8) -> F8:
-    """Round trip of a small message in the network at each sample of the queue, us."""
+    """Round trip of a small message in the network at each sample of the queue, µs."""
     return _EMPTY_US + queue_bytes * 8 / LINE_BPS * 1e6
 
 
@@ -208,7 +208,7 @@ def _table(values: Values) -> Table:
 def _named(part: str | float) -> str:
     if isinstance(part, str):
         return CELLS[part].title if part in CELLS else TITLES.get(part, _KINDS.get(part, part))
-    return f"RTT {part:,g} us" if part in RTTS_US else pfc_title(part)
+    return f"RTT {part:,g} µs" if part in RTTS_US else pfc_title(part)
 
 
 _KINDS: Final = {
@@ -219,7 +219,7 @@ _KINDS: Final = {
 }
 _HEADS: Final = {
     "swing": "Longest over shortest delay in 1 ms",
-    "longest_us": "Longest delay, us",
+    "longest_us": "Longest delay, µs",
     "late": "RTO over longest delay",
     "timeouts": "Timeouts",
     "drops": "Drops",
@@ -239,22 +239,26 @@ def _delays(runs: Runs) -> Iterator[Drawing]:
             f = facts(run)
             series[title] = (f.queue_us * 1e6, delays_us(f.queue_bytes))
     if series:
-        figure = plot.timeline(series, "Round trip in the network (µs)", log=True)
+        figure = plot.timeline(series, "Round trip in the network (µs)", "{:,g}".format, log=True)
         yield Drawing("E7-delay", figure, "Round trip of a small message during incasts of 32 hosts.")
 
 
 def _over_rtt(runs: Runs) -> Iterator[Drawing]:
-    values = measure(runs)
+    values, bars = measure(runs), intervals(measure, runs, shares=("use",))
     row = []
     for what, name in (("use", "Share of the link used"), ("lost", "Packets lost per 1,000")):
-        curves = {}
+        curves, around = {}, {}
         for cell, scheme in rules.RESPONSES:
-            ys = [values.get(("distant", rtt, cell, scheme, what), math.nan) for rtt in RTTS_US]
+            places = {float(rtt): ("distant", rtt, cell, scheme, what) for rtt in RTTS_US}
+            ys = [values.get(place, math.nan) for place in places.values()]
             title = TITLES[scheme] + (f", {CELLS[cell].title}" if cell != "base" else "")
-            curves[title] = ([float(r) for r in RTTS_US], ys)
+            curves[title] = (list(places), ys)
+            around[title] = {rtt: bars[place] for rtt, place in places.items() if place in bars}
         ticks = {float(r): f"{r:,g}" for r in RTTS_US}
-        row.append(multiples.Chart("", curves, "Round trip without queues (µs)", name, ticks, "linear", log_x=True))
-    yield Drawing("E19-rtt", multiples.charts([row]), "32 flows without end over round trips of the hosts' making.")
+        axis = "Round trip without queues (µs)"
+        row.append(multiples.Chart("", curves, axis, name, ticks, "linear", log_x=True, intervals=around))
+    caption = f"32 flows without end over round trips of the hosts' making.{told(bars)}"
+    yield Drawing("E19-rtt", multiples.charts([row]), caption)
 
 
 def _experiment(number: int, title: str, statement: str, rule: Any, plan: Plan, draw: Any, remark: str) -> Experiment:
@@ -293,7 +297,7 @@ EXPERIMENTS = (
         _incasts,
         _delays,
         "32 hosts send 200 KB each to one at the same instant, five times, 12 ms apart. The delay is that of the queue "
-        "at the receiver's port, sampled every 10 us, over 2.4 us of the empty network, without the stacks' 67 us.",
+        "at the receiver's port, sampled every 10 µs, over 2.4 µs of the empty network, without the stacks' 67 µs.",
     ),
     _experiment(
         19,

@@ -27,7 +27,7 @@ def sustained_rule(values: Values) -> list[Claim]:
             Claim(f"involved.pfc{pfc:g}", text, values.get((*place, "involved"), math.nan), judge.at_least(0.8)),
             Claim(
                 f"lasting.pfc{pfc:g}",
-                f"longest time in which some port holds over 80 KB, in round trips of 75 us, {when}",
+                f"longest time in which some port holds over 80 KB, in round trips of 75 µs, {when}",
                 values.get((*place, "longest_ms"), math.nan) / ROUND_TRIP_MS,
                 judge.at_least(10),
             ),

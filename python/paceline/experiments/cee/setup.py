@@ -45,7 +45,7 @@ XON: Final = 81_920
 
 FRAME: Final = 1_500
 STACK_US: Final = 67.0
-"""What the two stacks add to a round trip: 9.5 and 24 us each way."""
+"""What the two stacks add to a round trip: 9.5 and 24 µs each way."""
 
 
 def endless(stop_us: int, flows: int) -> str:
@@ -160,7 +160,7 @@ FRAMING: Final = Framing(
     pfc_frame="64B",
     wire_overhead="0B",
 )
-"""Frames of 1500 bytes that take 1.2 us, as the study counts them."""
+"""Frames of 1500 bytes that take 1.2 µs, as the study counts them."""
 
 
 def stack(cell: str, knob: str = "study") -> Tcp:
@@ -169,7 +169,7 @@ def stack(cell: str, knob: str = "study") -> Tcp:
 
 
 def host(cell: str, tcp: Tcp | None = None, adapter: Adapter | None = None) -> Host:
-    """A host: FreeBSD's TCP with the study's timers, and an adapter of 512 KB; they take 67 us of a round trip."""
+    """A host: FreeBSD's TCP with the study's timers, and an adapter of 512 KB; they take 67 µs of a round trip."""
     kind = ALL_CELLS[cell]
     return Host(
         tcp=stack(cell) if tcp is None else tcp,

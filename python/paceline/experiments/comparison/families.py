@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from paceline import multiples
@@ -19,7 +19,7 @@ from paceline.experiments.comparison.setup import (
     plan,
 )
 from paceline.plot import SIZE_AXIS
-from paceline.reproduce.claims import Claim, Values, verdicts
+from paceline.reproduce.claims import Claim, Place, Values, intervals, told, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Runs, Scale, Shown
 from paceline.tables import Cell, Table, format_bytes, format_size, format_slowdown
 
@@ -79,7 +79,11 @@ def _over_size(runs: Runs, load: float) -> Drawing:
     return Drawing(f"C1-sizes-{round(load * 100)}", multiples.charts(rows, AEOLUS_OF), caption)
 
 
-def _over_load(values: Values, span: str) -> Drawing:
+def _over_load(values: Values, bars: Mapping[Place, tuple[float, float]], span: str) -> Drawing:
+    def around(workload: str, scheme: str, kind: str) -> dict[float, tuple[float, float]]:
+        places = {load: (workload, load, scheme, span, kind) for load in LOADS}
+        return {load: bars[place] for load, place in places.items() if place in bars}
+
     rows = [
         [
             multiples.Chart(
@@ -90,22 +94,28 @@ def _over_load(values: Values, span: str) -> Drawing:
                 },
                 "Offered load, share of the links",
                 "Slowdown",
+                intervals={TITLES[scheme]: around(workload, scheme, kind) for scheme in SCHEMES},
             )
             for kind in KINDS
         ]
         for workload, title in WORKLOADS.items()
     ]
-    return Drawing(f"C1-loads-{span}", multiples.charts(rows, AEOLUS_OF), f"Slowdown over load, {SPANS[span]}.")
+    caption = f"Slowdown over load, {SPANS[span]}.{told(bars)}"
+    return Drawing(f"C1-loads-{span}", multiples.charts(rows, AEOLUS_OF), caption)
 
 
 def _drawings(runs: Runs, values: Values) -> Iterator[Drawing]:
-    yield from (_over_load(values, span) for span in ("small", "all"))
+    bars = intervals(measure, runs, pooled=True, shares=("goodput",))
+    yield from (_over_load(values, bars, span) for span in ("small", "all"))
     yield from (_over_size(runs, load) for load in LOADS[1:])
     goodput = {TITLES[scheme]: values.get(("goodput", GOODPUT_LOAD, scheme), NAN) for scheme in SCHEMES}
     caption = (
         f"Payload delivered, each byte once, as a share of the hosts' links; {GOODPUT_TITLE}, load {GOODPUT_LOAD:g}."
+        f"{told(bars)}"
     )
-    yield Drawing("C1-goodput", multiples.bars(goodput, "Goodput, share of the links", AEOLUS_OF), caption)
+    ends = {TITLES[scheme]: bars[place] for scheme in SCHEMES if (place := ("goodput", GOODPUT_LOAD, scheme)) in bars}
+    figure = multiples.bars(goodput, "Goodput, share of the links", AEOLUS_OF, ends)
+    yield Drawing("C1-goodput", figure, caption)
 
 
 def _tables(runs: Runs, values: Values) -> Iterator[Table]:
@@ -152,8 +162,8 @@ def show(runs: Runs, scale: Scale) -> Shown:
     )
     first, last = window.goodput_us
     remarks = [
-        "4 spines, 9 leaves, 144 hosts at 100 Gb/s, 400 Gb/s between switches, 0.2 us per link, 0.25 us through a "
-        "switch: a round trip of 3.4 us, nothing oversubscribed.",
+        "4 spines, 9 leaves, 144 hosts at 100 Gb/s, 400 Gb/s between switches, 0.2 µs per link, 0.25 µs through a "
+        "switch: a round trip of 3.4 µs, nothing oversubscribed.",
         f"{BUFFER} per port, no PFC; NDP's ports trim, with 8 packets of data and the room of 8 for headers. Ethernet "
         "frames with 1460 B of payload; HPCC's carry up to 42 B of telemetry besides.",
         "FCT: creation to the last byte at the receiver. Slowdown: over line rate through the empty network on the "

@@ -18,7 +18,7 @@ BUFFER: Final = "500KB"
 """Of each port. NDP's ports trim instead and hold 8 full packets of data and the room of 8 for headers."""
 
 HOMA_RTO: Final = "5ms"
-"""Homa's timeout, plain and over Aeolus alike: its default. Packets wait longer than the 40 us of figures 17 and 18
+"""Homa's timeout, plain and over Aeolus alike: its default. Packets wait longer than the 40 µs of figures 17 and 18
 under strict priority, so that these would measure needless repairs."""
 
 

@@ -120,11 +120,12 @@ def beside_reference(
             multiples.Chart(
                 f"{load} % load, p{q}, {of}",
                 {SCHEMES[scheme]: (each, line) for scheme, line in found.items()},
-                "Flow size (percentile)" if load == loads[-1] else "",
+                "Flow size (percentile)",
                 "Measured / published",
                 {place: str(place) for place in each[1::2]},
                 scale="linear",
                 between=(low - room, high + room),
+                level=1.0,
             )
             for of, found in zip(("native", "reference"), lines, strict=True)
         ]
