@@ -204,8 +204,9 @@ SERIES = Table(
     "series",
     "Samples over time, one value per row. `kind` is `queue_bytes` (bytes waiting at port `id`, written `node:port`), "
     "`rate_bps`, `cwnd_bytes` and `acked_bytes` (sending rate in bit/s, window and payload acknowledged so far in "
-    "bytes of flow `id`, where its transport has them: TCP has no rate), `active_flows` or `finished_flows` (without "
-    "`id`).",
+    "bytes of flow `id`, where its transport has them: TCP has no rate, UDP none of them), `received_bytes` (with Homa, "
+    "NDP and ExpressPass in their place: payload of flow `id` that has arrived so far), `active_flows` or "
+    "`finished_flows` (without `id`).",
     (
         Column("time_ps", int, "ps", "Simulated instant of the sample."),
         Column("kind", str, "", "What was sampled."),
