@@ -783,8 +783,9 @@ class Switch(Section):
     """
 
     scheduler: Literal["auto", "round_robin", "strict"] = "auto"
-    """Who goes next at a switch port where several classes wait. Hosts serve their flows in
-    turn, whatever their classes. Source: Paceline.
+    """Who goes next at a switch port where several classes wait: after class 0 the others in
+    turn, or `"strict"`, the lowest number first. `"auto"`: strict for Homa, NDP and ExpressPass,
+    else in turn. Hosts serve their flows in turn, whatever their classes. Source: Paceline.
     """
 
     delay: str = "0s"
@@ -1327,8 +1328,8 @@ class Poisson(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -1385,8 +1386,8 @@ class SynchronousIncast(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -1446,8 +1447,8 @@ class StaggeredIncast(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -1538,8 +1539,8 @@ class PoissonIncast(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -1603,8 +1604,8 @@ class Permutation(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -1657,8 +1658,8 @@ class AllToAll(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -1741,8 +1742,8 @@ class Flows(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -1784,8 +1785,8 @@ class ClosedRpc(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -1854,8 +1855,8 @@ class OpenRpc(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -1930,8 +1931,8 @@ class ScatterGather(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -1996,8 +1997,8 @@ class OnOffFlows(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -2077,8 +2078,8 @@ class OnOffCbr(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -2146,8 +2147,8 @@ class Bt(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -2212,8 +2213,8 @@ class Cg(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -2280,8 +2281,8 @@ class Ft(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -2351,8 +2352,8 @@ class Is(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -2432,8 +2433,8 @@ class Mg(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -2503,8 +2504,8 @@ class Wrf(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -2586,8 +2587,8 @@ class Collective(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -2666,8 +2667,8 @@ class Goal(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3

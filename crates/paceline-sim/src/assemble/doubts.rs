@@ -1,7 +1,7 @@
 //! Warnings that take the network to see: what is allowed but gives results that are probably not meant.
 
 use paceline_proto::telemetry::MAX_HOPS;
-use paceline_proto::units::BitsPerSec;
+use paceline_proto::units::{BitsPerSec, Bytes, Duration};
 
 use super::Build;
 use crate::error::InputError;
@@ -10,6 +10,8 @@ use crate::ideal::BaseRtt;
 use crate::routing::Routes;
 use crate::scenario::{PathChoice, Scenario};
 use crate::spec::Resolved;
+use crate::spec::host::Rto;
+use crate::spec::scheme::{Control, HpccWindow};
 use crate::spec::workload::Load;
 use crate::workload::SizeLaw;
 
@@ -36,7 +38,73 @@ pub(super) fn of_paths(spec: &Resolved, scenario: &Scenario, network: &BaseRtt, 
             ));
         }
     }
+    timers(spec, Duration::from_ns(network.rtt_ns), &mut out);
+    windows(spec, network, &mut out);
     out
+}
+
+/// Timeouts that run out while the answer is under way.
+fn timers(spec: &Resolved, base_rtt: Duration, out: &mut Vec<String>) {
+    let mut all: Vec<(String, Duration)> = Vec::new();
+    for (name, scheme) in &spec.schemes {
+        let timers: &[(&str, Duration)] = match &scheme.cc {
+            Control::Homa(p) => &[
+                ("resend_timeout", p.resend_timeout),
+                ("sender_timeout", p.sender_timeout),
+                ("done_timeout", p.done_timeout),
+            ],
+            Control::Ndp(p) => &[("rto", p.rto)],
+            Control::ExpressPass(p) => {
+                &[("retransmit_timeout", p.retransmit_timeout), ("credit_timeout", p.credit_timeout)]
+            }
+            _ => &[],
+        };
+        all.extend(timers.iter().map(|(field, time)| (format!("schemes.{name}.{field}"), *time)));
+        let cc = &scheme.cc;
+        let (field, time) = if cc.is_tcp() {
+            ("host.tcp.rto_initial", Some(spec.host.tcp.rto_initial))
+        } else {
+            let rdma = !cc.is_udp() && !cc.is_message_transport();
+            ("host.rto", if let Rto::After(time) = spec.host.rto { Some(time) } else { None }.filter(|_| rdma))
+        };
+        if let Some(time) = time.filter(|_| all.iter().all(|(other, _)| other != field)) {
+            all.push((field.to_string(), time));
+        }
+    }
+    for (field, time) in all.into_iter().filter(|(_, time)| *time <= base_rtt) {
+        out.push(format!(
+            "{field} ({time}) is not longer than the network's base RTT ({base_rtt}): it runs out although nothing is lost"
+        ));
+    }
+}
+
+/// TCP windows that the path does not suit: too small for it, or so small that ACKs are held back.
+fn windows(spec: &Resolved, network: &BaseRtt, out: &mut Vec<String>) {
+    let tcp = &spec.host.tcp;
+    let (buffer, which) = if tcp.send_buffer_max <= tcp.receive_buffer_max {
+        (tcp.send_buffer_max, "send_buffer_max")
+    } else {
+        (tcp.receive_buffer_max, "receive_buffer_max")
+    };
+    if spec.schemes.iter().any(|(_, s)| s.cc.is_tcp()) && buffer.0 < network.bdp {
+        out.push(format!(
+            "host.tcp.{which} ({buffer}) is less than a bandwidth-delay product ({} on the longest path): one flow alone does not fill \
+             the path",
+            Bytes(network.bdp)
+        ));
+    }
+    for (name, scheme) in &spec.schemes {
+        let Control::HpccTcp(p) = &scheme.cc else { continue };
+        let window = if let HpccWindow::Bytes(bytes) = p.window { bytes } else { Bytes(network.bdp) };
+        let needed = u64::from(tcp.ack_segments) * spec.framing.payload.0;
+        if window.0 < needed && tcp.ack_delay.0 > network.rtt_ns.saturating_mul(1000) {
+            out.push(format!(
+                "schemes.{name}.window at line rate ({window}) holds fewer than host.tcp.ack_segments ({}) full segments: ACKs wait for \
+                 host.tcp.ack_delay ({})",
+                tcp.ack_segments, tcp.ack_delay
+            ));
+        }
+    }
 }
 
 /// Whether some switch has several shortest paths to some host.
