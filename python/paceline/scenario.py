@@ -784,8 +784,9 @@ class Switch(Section):
 
     scheduler: Literal["auto", "round_robin", "strict"] = "auto"
     """Who goes next at a switch port where several classes wait: after class 0 the others in
-    turn, or `"strict"`, the lowest number first. `"auto"`: strict for Homa, NDP and ExpressPass,
-    else in turn. Hosts serve their flows in turn, whatever their classes. Source: Paceline.
+    turn, or by strict priority, the lowest number first. `"auto"`: strict for Homa, NDP and
+    ExpressPass, else in turn. Hosts serve their flows in turn, whatever their classes. Source:
+    Paceline.
     """
 
     delay: str = "0s"

@@ -40,7 +40,27 @@ pub(super) fn of_paths(spec: &Resolved, scenario: &Scenario, network: &BaseRtt, 
     }
     timers(spec, Duration::from_ns(network.rtt_ns), &mut out);
     windows(spec, network, &mut out);
+    least_rates(spec, scenario, &mut out);
     out
+}
+
+/// Lowest rates, made for hosts of 100 Gb/s, of which few flows already fill a slower host's link.
+fn least_rates(spec: &Resolved, scenario: &Scenario, out: &mut Vec<String>) {
+    let graph = &scenario.graph;
+    let Some(slowest) = graph.hosts().flat_map(|h| graph.ports_of(h)).map(|p| p.rate.0).min() else { return };
+    for (name, scheme) in &spec.schemes {
+        let Some(least) = scheme.cc.min_rate().filter(|least| least.0 >= slowest.div_ceil(10)) else { continue };
+        let of = BitsPerSec(slowest);
+        out.push(if least.0 >= slowest {
+            format!("schemes.{name}.min_rate ({least}) is not below the slowest host links ({of}): flows never slow down there")
+        } else {
+            let flows = slowest / least.0;
+            format!(
+                "schemes.{name}.min_rate ({least}) is at least a tenth of the slowest host links ({of}): more than {flows} flows to one \
+                 such host do not slow down enough"
+            )
+        });
+    }
 }
 
 /// Timeouts that run out while the answer is under way.

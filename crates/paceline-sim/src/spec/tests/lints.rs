@@ -240,3 +240,19 @@ fn timers_and_windows_that_do_not_suit_the_path_are_told() {
     assert_eq!(held(&["schemes.hpcc.window=2KB"]), None);
     assert_eq!(held(&["schemes.hpcc.window=1999B", "host.tcp.ack_segments=1"]), None);
 }
+
+/// The lowest rates are made for hosts of 100 Gb/s: on hosts of 1 Gb/s HPCC, DCQCN and others never slowed down, without a word.
+#[test]
+fn lowest_rates_that_fill_slow_links_are_told() {
+    let told = |rate: &str, cc: &str| {
+        let changes = [format!("topology.host_rate={rate}"), format!("schemes.hpcc.cc={cc}")];
+        let warnings = crate::assemble::assemble(&least(&[&changes[0], &changes[1]])).unwrap().warnings;
+        warnings.into_iter().find(|w| w.starts_with("schemes.hpcc.min_rate (1Gbps) is"))
+    };
+    for cc in ["hpcc", "hpcc_pint", "dcqcn", "timely", "dctcp"] {
+        assert!(told("1Gbps", cc).is_some_and(|w| w.ends_with("(1Gbps): flows never slow down there")), "{cc}");
+        assert!(told("10Gbps", cc).is_some_and(|w| w.contains("more than 10 flows to one")), "{cc}");
+        assert_eq!(told("25Gbps", cc), None);
+    }
+    assert_eq!(told("1Gbps", "none"), None);
+}
