@@ -41,7 +41,7 @@ def test_explain_knows_sections_and_entries_of_lists(paceline, asked, told):
 
 
 def test_explain_finds_settings_by_a_word_of_their_explanation(paceline):
-    """Who knows what is wanted by the field's word, and not what it is called here, was told that there is no such field."""
+    """Who asked for ECMP or the MTU, which are called otherwise here, was told that there is no such field."""
     for asked, told in (("ECMP", "routing.choice"), ("mtu", "framing.payload"), ("rtt", "host.base_rtt")):
         outcome = paceline("explain", asked)
         assert outcome.code == 0

@@ -52,8 +52,8 @@ class Variant:
 def explain(asked: str) -> str:
     """What the engine says of a field; of a section its settings. Numbers and names of entries may be left out.
 
-    A section may also be asked for by the word that chooses it: ``leaf_spine``, ``schemes.hpcc``. A word that is no name
-    of any, as ``ECMP``, brings the settings that are explained with it. Raises InputError for what is neither.
+    A section may also be asked for by the word that chooses it: ``leaf_spine``, ``schemes.hpcc``. A word that is no
+    name of any, as ``ECMP``, brings the settings that are explained with it. Raises InputError for what is neither.
     """
     try:
         return _native.explain(asked)

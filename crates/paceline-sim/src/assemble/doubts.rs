@@ -117,11 +117,12 @@ fn windows(spec: &Resolved, network: &BaseRtt, out: &mut Vec<String>) {
         let Control::HpccTcp(p) = &scheme.cc else { continue };
         let window = if let HpccWindow::Bytes(bytes) = p.window { bytes } else { Bytes(network.bdp) };
         let needed = u64::from(tcp.ack_segments) * spec.framing.payload.0;
-        if window.0 < needed && tcp.ack_delay.0 > network.rtt_ns.saturating_mul(1000) {
+        // At its target the window is `eta` of that.
+        if window.0 as f64 * p.eta < needed as f64 && tcp.ack_delay.0 > network.rtt_ns.saturating_mul(1000) {
             out.push(format!(
-                "schemes.{name}.window at line rate ({window}) holds fewer than host.tcp.ack_segments ({}) full segments: ACKs wait for \
-                 host.tcp.ack_delay ({})",
-                tcp.ack_segments, tcp.ack_delay
+                "schemes.{name}.eta ({}) of the window at line rate ({window}) is less than host.tcp.ack_segments ({}) full segments: \
+                 ACKs wait for host.tcp.ack_delay ({})",
+                p.eta, tcp.ack_segments, tcp.ack_delay
             ));
         }
     }

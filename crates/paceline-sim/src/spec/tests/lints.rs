@@ -235,9 +235,11 @@ fn timers_and_windows_that_do_not_suit_the_path_are_told() {
         .is_some()
     );
     assert!(
-        held(&["schemes.hpcc.window=1999B"]).is_some_and(|w| w.starts_with("schemes.hpcc.window at line rate (1999B)"))
+        held(&["schemes.hpcc.window=1999B"])
+            .is_some_and(|w| w.starts_with("schemes.hpcc.eta (0.95) of the window at line rate (1999B)"))
     );
-    assert_eq!(held(&["schemes.hpcc.window=2KB"]), None);
+    assert!(held(&["schemes.hpcc.window=2KB"]).is_some(), "0.95 of it are less than two segments");
+    assert_eq!(held(&["schemes.hpcc.window=2106B"]), None);
     assert_eq!(held(&["schemes.hpcc.window=1999B", "host.tcp.ack_segments=1"]), None);
 }
 
