@@ -40,6 +40,17 @@ def test_explain_knows_sections_and_entries_of_lists(paceline, asked, told):
     assert all(text in outcome.out for text in told)
 
 
+def test_explain_finds_settings_by_a_word_of_their_explanation(paceline):
+    """Who asked for ECMP or the MTU, which are called otherwise here, was told that there is no such field."""
+    for asked, told in (("ECMP", "routing.choice"), ("mtu", "framing.payload"), ("rtt", "host.base_rtt")):
+        outcome = paceline("explain", asked)
+        assert outcome.code == 0
+        assert f"`{asked}`" in outcome.out.splitlines()[0]
+        assert any(line.split()[0] == told for line in outcome.out.splitlines()[1:])
+    # What is nearly a name is taken for that, not for a word.
+    assert "k_max" in paceline("explain", "switch.ecn.kmax").err
+
+
 def test_explain_still_refuses_nonsense(paceline):
     for nonsense in ("nonsense", "switch.nonsense", "switch.hpcc", "", "*"):
         assert paceline("explain", nonsense).code == 2

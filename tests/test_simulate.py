@@ -76,7 +76,7 @@ def test_links_differ_by_direction():
 def test_input_files_are_relative_to_the_scenario_file(tmp_path, monkeypatch):
     (tmp_path / "in").mkdir()
     (tmp_path / "in/flows.csv").write_text("start,src,dst,bytes\n0s,0,1,1000\n")
-    rows = next(line for line in TOML.splitlines() if line.startswith("rows"))
+    rows = next(line for line in TOML.splitlines() if line.startswith("rows = ["))
     text = TOML.replace(rows, 'file = "flows.csv"')
     (tmp_path / "in/s.toml").write_text(text)
     monkeypatch.chdir(tmp_path)

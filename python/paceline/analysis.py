@@ -393,7 +393,7 @@ class QueueHistogram:
         return QueueHistogram(self.low_bytes[keep], self.high_bytes[keep], self.time_ps[keep])
 
     def mean_bytes(self) -> float:
-        """Time-weighted mean of bytes waiting, from bin middles; nan without time."""
+        """Time-weighted mean of bytes waiting, from bin middles (6 % off at most, above 72 bytes); nan without time."""
         total = self.time_ps.sum()
         middle = (self.low_bytes + self.high_bytes - 1) / 2.0
         return float((middle * self.time_ps).sum() / total) if total else math.nan

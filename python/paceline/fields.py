@@ -29,6 +29,8 @@ class Field:
     """As it is written behind the name: ``= 0.95``, ``(required)``, ``(by preset)``."""
     meaning: str
     """Its first sentence."""
+    text: str
+    """All that is said of it, its source too."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,8 @@ class Variant:
 def explain(asked: str) -> str:
     """What the engine says of a field; of a section its settings. Numbers and names of entries may be left out.
 
-    A section may also be asked for by the word that chooses it: ``leaf_spine``, ``schemes.hpcc``. Raises InputError for
-    what is neither.
+    A section may also be asked for by the word that chooses it: ``leaf_spine``, ``schemes.hpcc``. A word that is no
+    name of any, as ``ECMP``, brings the settings that are explained with it. Raises InputError for what is neither.
     """
     try:
         return _native.explain(asked)
@@ -67,7 +69,21 @@ def explain(asked: str) -> str:
                 # Several kinds of workload may have the same section.
                 listed = list(dict.fromkeys(_listed(sections)))
                 return "\n".join([*listed, *(_native.explain(".".join(path)).rstrip("\n") for path in paths)])
+        found = list(_speaking_of(asked))
+        if found:
+            return "\n".join([f"No setting is called `{asked}`; these are explained with that word:", *found])
         raise
+
+
+def _speaking_of(word: str) -> Iterator[str]:
+    """A line for each setting in whose explanation a word is."""
+    if not re.fullmatch(r"[A-Za-z][\w-]+", word):
+        return
+    whole = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])", re.IGNORECASE)
+    found = dict.fromkeys((_written(f.path), f.meaning) for v in _variants() for f in v.fields if whole.search(f.text))
+    wide = max((len(path) for path, _ in found), default=0)
+    for path, meaning in found:
+        yield from _beside(path, meaning, wide)
 
 
 def _plain(path: list[str] | tuple[str, ...]) -> tuple[str, ...]:
@@ -110,11 +126,16 @@ def _one(v: Variant, name: str, *, brief: bool) -> Iterator[str]:
     else:
         wide = max((len(n + d) for n, d, _ in rows), default=0)
         for n, d, meaning in rows:
-            head = f"  {n + d:{min(wide, 36)}}  "
-            hang = " " * min(len(head), min(wide, 36) + 4)
-            yield from textwrap.wrap(head + meaning, width(), subsequent_indent=hang, break_on_hyphens=False)
+            yield from _beside(n + d, meaning, wide)
     for path in v.sections:
         yield f"  section {_written(path)}"
+
+
+def _beside(name: str, meaning: str, wide: int) -> list[str]:
+    """A name and what it means, in columns, the first as wide as given or less; no line is wider than the terminal."""
+    head = f"  {name:{min(wide, 36)}}  "
+    hang = " " * min(len(head), min(wide, 36) + 4)
+    return textwrap.wrap(head + meaning, width(), subsequent_indent=hang, break_on_hyphens=False)
 
 
 def _written(path: tuple[str, ...]) -> str:
@@ -171,7 +192,7 @@ def _walk(
             # What may be a text as well as a table, as `sizes`, is a field too.
             following = node.body[k + 1] if k + 1 < len(node.body) else None
             said = _text(following)
-            fields.append(Field((*path, own), _default(item.value, said), _sentence(said)))
+            fields.append(Field((*path, own), _default(item.value, said), _sentence(said), said))
     text = " ".join((ast.get_docstring(node) or "").split())
     told = ", ".join(f'{own} = "{word}"' for own, word in words.items()) if when else ""
     yield Variant(path, told, _sentence(text), tuple(fields), tuple(inner), tuple(deciding), tuple(words.values()))

@@ -784,8 +784,10 @@ class Switch(Section):
     """
 
     scheduler: Literal["auto", "round_robin", "strict"] = "auto"
-    """Who goes next at a switch port where several classes wait. Hosts serve their flows in
-    turn, whatever their classes. Source: Paceline.
+    """Who goes next at a switch port where several classes wait: after class 0 the others in
+    turn, or by strict priority, the lowest number first. `"auto"`: strict for Homa, NDP and
+    ExpressPass, else in turn. Hosts serve their flows in turn, whatever their classes. Source:
+    Paceline.
     """
 
     delay: str = "0s"
@@ -1359,8 +1361,8 @@ class Poisson(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -1417,8 +1419,8 @@ class SynchronousIncast(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -1478,8 +1480,8 @@ class StaggeredIncast(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -1570,8 +1572,8 @@ class PoissonIncast(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -1635,8 +1637,8 @@ class Permutation(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -1689,8 +1691,8 @@ class AllToAll(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -1773,8 +1775,8 @@ class Flows(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -1816,8 +1818,8 @@ class ClosedRpc(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -1886,8 +1888,8 @@ class OpenRpc(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -1962,8 +1964,8 @@ class ScatterGather(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -2028,8 +2030,8 @@ class OnOffFlows(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -2109,8 +2111,8 @@ class OnOffCbr(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -2178,8 +2180,8 @@ class Bt(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -2244,8 +2246,8 @@ class Cg(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -2312,8 +2314,8 @@ class Ft(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -2383,8 +2385,8 @@ class Is(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -2464,8 +2466,8 @@ class Mg(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -2535,8 +2537,8 @@ class Wrf(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -2618,8 +2620,8 @@ class Collective(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3
@@ -2698,8 +2700,8 @@ class Goal(Section):
     """
 
     scheme: str | None = None
-    """Name of the scheme its flows use; may be left out when there is only one. Source:
-    Paceline.
+    """Name of the scheme its flows use; may be left out when there is only one, or when each of
+    `rows` names its own. Source: Paceline.
     """
 
     class_: int = 3

@@ -48,9 +48,12 @@ _COUNTERS: Mapping[str, tuple[str, int]] = {
     "rate_bps": ("rate (Gb/s)", 10**9),
     "cwnd_bytes": ("window (B)", 1),
     "acked_bytes": ("acknowledged (B)", 1),
+    "received_bytes": ("received (B)", 1),
     "active_flows": ("flows under way", 1),
     "finished_flows": ("flows finished", 1),
 }
+_OF_FLOWS = ("rate_bps", "cwnd_bytes", "acked_bytes", "received_bytes")
+"""Kinds of samples of flows."""
 _SPREAD = ("paused_links", "paused_hosts", "trees", "depth")
 """Columns of ``saturation.csv`` that become counters."""
 
@@ -279,7 +282,7 @@ def _samples(results: Results) -> Iterator[tuple[int, str, int, float]]:
     """Samples as (process, counter, time, value); those that repeat the value before are left out."""
     series = results.series
     sources = {}
-    if any(kind in ("rate_bps", "cwnd_bytes", "acked_bytes") for kind in set(series["kind"].tolist())):
+    if any(kind in _OF_FLOWS for kind in set(series["kind"].tolist())):
         sources = dict(zip(results.flows["flow_id"].tolist(), results.flows["src"].tolist(), strict=True))
     rows = zip(*(series[name].tolist() for name in ("time_ps", "kind", "id", "value")), strict=True)
     yield from _changes(_named(results, rows, sources))

@@ -10,6 +10,7 @@ pub use cycle::find_cycle;
 pub use standstill::Standstill;
 
 use crate::net::Net;
+use crate::net::flow::{Flow, FlowInfo};
 use crate::net::packet::NONE;
 
 /// Paused ports, or flows, that a message lists at most.
@@ -98,16 +99,29 @@ impl Symptoms {
 pub fn given_up(net: &Net, slot: u32, now: u64) -> String {
     let (flow, info) = (&net.flows[slot as usize], &net.infos[slot as usize]);
     let paused = net.ports[flow.nic as usize].paused & (1 << flow.class) != 0;
-    format!(
-        "at {} flow {} ({} -> {}) still waited for an answer to packet {} of {}{}",
-        paceline_proto::units::Time(now),
-        info.id,
-        info.spec.src,
-        info.spec.dst,
-        flow.tx.snd_una,
-        flow.tx.packets,
-        if paused { ", its NIC paused" } else { "" }
-    )
+    let (at, id, [src, dst]) = (paceline_proto::units::Time(now), info.id, [info.spec.src, info.spec.dst]);
+    let packet = if net.messages.is_some() {
+        String::new()
+    } else {
+        format!(" to packet {} of {}", flow.tx.snd_una, flow.tx.packets)
+    };
+    let held = if paused { ", its NIC paused" } else { "" };
+    format!("at {at} flow {id} ({src} -> {dst}) still waited for an answer{packet}{held}")
+}
+
+/// What a flow that is not done waits for. Only RDMA's flows keep that themselves.
+fn waits_for(net: &Net, flow: &Flow, info: &FlowInfo) -> String {
+    let (id, [src, dst], bytes) = (info.id, [info.spec.src, info.spec.dst], info.spec.bytes);
+    let Some(messages) = &net.messages else {
+        let (next, packets) = (flow.tx.snd_una, flow.tx.packets);
+        return format!("flow {id} ({src} -> {dst}) waits for an answer to packet {next} of {packets}");
+    };
+    match messages.progress(net.ports[flow.nic as usize].nic, flow.place) {
+        Some((acknowledged, _)) => {
+            format!("flow {id} ({src} -> {dst}) has had {acknowledged} of {bytes} bytes acknowledged")
+        }
+        None => format!("flow {id} ({src} -> {dst}) of {bytes} bytes waits"),
+    }
 }
 
 /// A port as messages name it: the link it is at the beginning of, node and number.
@@ -153,15 +167,6 @@ pub fn diagnose(net: &Net, waits: &[(PausedQueue, PausedQueue)], now: u64) -> St
     }
     let mut alive: Vec<_> = net.flows.iter().zip(&net.infos).filter(|(f, _)| f.alive).collect();
     alive.sort_by_key(|(_, info)| info.id);
-    let waiting: Vec<String> = alive
-        .into_iter()
-        .take(LISTED)
-        .map(|(f, i)| {
-            format!(
-                "flow {} ({} -> {}) waits for an answer to packet {} of {}",
-                i.id, i.spec.src, i.spec.dst, f.tx.snd_una, f.tx.packets
-            )
-        })
-        .collect();
+    let waiting: Vec<String> = alive.into_iter().take(LISTED).map(|(f, i)| waits_for(net, f, i)).collect();
     text + "; " + &waiting.join(", ")
 }

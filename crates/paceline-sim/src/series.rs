@@ -64,6 +64,10 @@ pub struct Series {
     pub followed: Vec<u64>,
     /// Each followed flow, by sample; `None` while it does not run.
     pub flows: Vec<Vec<Option<FlowState>>>,
+    /// Payload bytes of each followed flow that have arrived, by sample; of those that do not acknowledge what arrives.
+    pub received: Vec<Vec<u64>>,
+    /// The same until now.
+    pub(crate) arrived: Vec<u64>,
     /// The paused links and what they wait for, by sample.
     pub waits: Vec<Vec<Wait>>,
 }
@@ -71,7 +75,15 @@ pub struct Series {
 impl Series {
     fn new(plan: Plan) -> Self {
         let Plan { interval, samples, ports, flows } = plan;
-        Self { interval: interval.max(1), limit: samples.max(2), ports, followed: flows, ..Self::default() }
+        let arrived = vec![0; flows.len()];
+        Self { interval: interval.max(1), limit: samples.max(2), ports, followed: flows, arrived, ..Self::default() }
+    }
+
+    /// Payload of a flow has arrived for the first time.
+    pub(crate) fn note_arrived(&mut self, id: u64, bytes: u32) {
+        for (_, sum) in self.followed.iter().zip(&mut self.arrived).filter(|(followed, _)| **followed == id) {
+            *sum += u64::from(bytes);
+        }
     }
 }
 
@@ -145,6 +157,7 @@ impl Net {
                     self.flows[slot].alive.then(|| self.flow_state(slot))
                 });
                 series.flows.push(states.collect());
+                series.received.push(series.arrived.clone());
             }
             series.waits.push(paused_links(self));
             for node in 0..self.graph.nodes() as u32 {
@@ -171,6 +184,9 @@ impl Series {
         for (mine, theirs) in self.flows.iter_mut().zip(&other.flows) {
             mine.iter_mut().zip(theirs).for_each(|(a, b)| *a = a.or(*b));
         }
+        for (mine, theirs) in self.received.iter_mut().zip(&other.received) {
+            mine.iter_mut().zip(theirs).for_each(|(a, b)| *a += b);
+        }
         for (mine, theirs) in self.waits.iter_mut().zip(&other.waits) {
             mine.extend_from_slice(theirs);
         }
@@ -184,6 +200,7 @@ impl Series {
         self.active.truncate(kept);
         self.finished.truncate(kept);
         self.flows.truncate(kept);
+        self.received.truncate(kept);
         self.waits.truncate(kept);
     }
 
@@ -201,6 +218,7 @@ impl Series {
         halve(&mut self.active);
         halve(&mut self.finished);
         halve(&mut self.flows);
+        halve(&mut self.received);
         halve(&mut self.waits);
         self.interval *= 2;
         self.next = self.times.last().map_or(0, |t| t + self.interval);

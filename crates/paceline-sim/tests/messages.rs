@@ -412,3 +412,16 @@ fn waiting_credits_drop_no_unscheduled_packets() {
     let late = sequential.flows.iter().filter(|f| f.bytes == 1000 && f.fct_receiver > 2_300_000).count();
     assert_eq!((sequential.flows.len(), late), (54, 0), "flows of one packet that had to be sent again");
 }
+
+/// In a slow start that runs over, every other segment is lost, here more than a thousand; all that has arrived between them is
+/// remembered, and nothing of it is sent again. One segment more may be: the rescue retransmission (RFC 6675, `NextSeg` rule 4).
+#[test]
+fn sack_repairs_a_thousand_holes_without_waste() {
+    let text = "[topology]\nkind = 'dumbbell'\nleft = 1\nright = 1\nhost_rate = '10Gbps'\nbottleneck_rate = '1Gbps'\nbottleneck_delay = '50ms'
+        [switch]\nmodel = 'per_port'\nbuffer = '1250KB'\npfc.enabled = false\n[schemes.x]\ncc = 'new_reno'
+        [host.tcp]\nack_segments = 1\nsend_buffer = '100MB'\nsend_buffer_max = '100MB'\nreceive_buffer = '100MB'\nreceive_buffer_max = '100MB'
+        [[workloads]]\nkind = 'flows'\nrows = [{ src = 0, dst = 1, bytes = '12MB' }]";
+    let counters = run_text(text, 0.0, None).outcome.counters;
+    assert!(counters.drops_buffer > 1200, "{counters:?}");
+    assert!(counters.retransmitted - counters.drops_buffer <= 1, "{counters:?}");
+}

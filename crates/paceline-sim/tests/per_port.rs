@@ -9,6 +9,7 @@ use common::{ENGINES, GBPS, Outcome, flow, plain, run, star};
 use paceline_proto::units::{BitsPerSec, Bytes, Duration};
 use paceline_sim::engine::Ending;
 use paceline_sim::graph::{Link, Topology};
+use paceline_sim::record::Status;
 use paceline_sim::scenario::*;
 use paceline_sim::workload::FlowSpec;
 use proptest::prelude::*;
@@ -222,4 +223,21 @@ fn pauses_pass_on_upstream() {
     // The link between the switches is paused for longer than the hosts at its near end that share it with a victim.
     let paused: u64 = result.pauses.iter().map(|p| p[3]).sum();
     assert!(paused > 0 && result.pauses[0][3] > 0 && result.pauses[2][3] > 0, "the victim's host is paused as well");
+}
+
+/// A port that has no room for a full frame passes none on, whether its transmitter is idle or not: a switch has a whole frame before
+/// it sends any of it. Short frames still pass.
+#[test]
+fn a_frame_larger_than_a_ports_buffer_is_dropped_by_both_engines() {
+    for (buffer, finished) in [(1499, [false, true]), (1500, [true, true])] {
+        let mut scenario = plain(&star(&[(10 * GBPS, 1_000_000); 3]));
+        scenario.framing = FRAMING;
+        scenario.switch.buffer = Bytes(buffer);
+        scenario.switch.model = BufferModel::PerPort;
+        scenario.switch.accounting = Accounting::Output;
+        scenario.switch.pfc = None;
+        scenario.host.rto = Some(Rto { initial: Duration::from_us(100), tries: 2 });
+        let result = both(scenario, &[flow(0, 0, 2, 30_000), flow(0, 1, 0, 100)]);
+        assert_eq!([0, 1].map(|i: usize| result.flows[i].status == Status::Finished), finished, "{buffer}");
+    }
 }

@@ -19,7 +19,8 @@ def followed(page: Page) -> Section:
         "Rate and window of the flows asked for with --follow-flow or records.series.flows, from the start of a flow "
         "to its end. The rate is the one that congestion control "
         "permits, which may be above what the link takes; where a transport has none, as TCP, it is the rate of the "
-        "acknowledgements, which leaps above the link's when a repaired loss acknowledges much at once."
+        "acknowledgements, which leaps above the link's when a repaired loss acknowledges much at once; with Homa, NDP "
+        "and ExpressPass that of the arrivals."
     )
     section = Section("followed", "Followed flows")
     found = [flow_series(run) for run in page.runs]
@@ -43,21 +44,23 @@ def followed(page: Page) -> Section:
 
 
 def flow_series(run: Results) -> dict[str, plot.FlowTimeline]:
-    """Rate and window over time of the followed flows, by id; without a rate that of the acknowledgements."""
+    """Rate and window over time of the followed flows, by id; without a rate that of acknowledgements or arrivals."""
     table = run.series
-    ours = np.isin(table["kind"], ("rate_bps", "cwnd_bytes", "acked_bytes"))
+    kinds = ("rate_bps", "cwnd_bytes", "acked_bytes", "received_bytes")
+    ours = np.isin(table["kind"], kinds)
     kind, name, time, value = (table[column][ours] for column in ("kind", "id", "time_ps", "value"))
     found = {}
     for flow in sorted({str(n) for n in name}, key=lambda n: (len(n), n)):
         curves = []
-        for what in ("rate_bps", "cwnd_bytes", "acked_bytes"):
+        for what in kinds:
             mine = (name == flow) & (kind == what)
             order = np.argsort(time[mine], kind="stable")
             curves.append((time[mine][order], value[mine][order]))
-        rate, window, (when, acked) = curves
+        rate, window, *progress = curves
         what = "Permitted rate"
-        if not len(rate[0]) and len(when) > 1:
-            rate, what = (when[1:], np.diff(acked) * 8e12 / np.diff(when)), "Acknowledged"
+        for name_of_rate, (when, done) in zip(("Acknowledged", "Received"), progress, strict=True):
+            if not len(rate[0]) and len(when) > 1:
+                rate, what = (when[1:], np.diff(done) * 8e12 / np.diff(when)), name_of_rate
         found[flow_label(run, flow)] = plot.FlowTimeline(rate, window, what)
     return found
 

@@ -1,7 +1,7 @@
 //! Warnings that take the network to see: what is allowed but gives results that are probably not meant.
 
 use paceline_proto::telemetry::MAX_HOPS;
-use paceline_proto::units::BitsPerSec;
+use paceline_proto::units::{BitsPerSec, Bytes, Duration};
 
 use super::Build;
 use crate::error::InputError;
@@ -10,6 +10,8 @@ use crate::ideal::BaseRtt;
 use crate::routing::Routes;
 use crate::scenario::{PathChoice, Scenario};
 use crate::spec::Resolved;
+use crate::spec::host::Rto;
+use crate::spec::scheme::{Control, HpccWindow};
 use crate::spec::workload::Load;
 use crate::workload::SizeLaw;
 
@@ -36,7 +38,94 @@ pub(super) fn of_paths(spec: &Resolved, scenario: &Scenario, network: &BaseRtt, 
             ));
         }
     }
+    timers(spec, Duration::from_ns(network.rtt_ns), &mut out);
+    windows(spec, network, &mut out);
+    least_rates(spec, scenario, &mut out);
     out
+}
+
+/// Lowest rates, made for hosts of 100 Gb/s, of which few flows already fill a slower host's link.
+fn least_rates(spec: &Resolved, scenario: &Scenario, out: &mut Vec<String>) {
+    let graph = &scenario.graph;
+    let Some(slowest) = graph.hosts().flat_map(|h| graph.ports_of(h)).map(|p| p.rate.0).min() else { return };
+    for (name, scheme) in &spec.schemes {
+        let Some(least) = scheme.cc.min_rate().filter(|least| least.0 >= slowest.div_ceil(10)) else { continue };
+        let of = BitsPerSec(slowest);
+        out.push(if least.0 >= slowest {
+            format!("schemes.{name}.min_rate ({least}) is not below the slowest host links ({of}): flows never slow down there")
+        } else {
+            let flows = slowest / least.0;
+            format!(
+                "schemes.{name}.min_rate ({least}) is at least a tenth of the slowest host links ({of}): more than {flows} flows to one \
+                 such host do not slow down enough"
+            )
+        });
+    }
+}
+
+/// Timeouts that run out while the answer is under way.
+fn timers(spec: &Resolved, base_rtt: Duration, out: &mut Vec<String>) {
+    let mut all: Vec<(String, Duration)> = Vec::new();
+    for (name, scheme) in &spec.schemes {
+        let timers: &[(&str, Duration)] = match &scheme.cc {
+            Control::Homa(p) => &[
+                ("resend_timeout", p.resend_timeout),
+                ("sender_timeout", p.sender_timeout),
+                ("done_timeout", p.done_timeout),
+            ],
+            Control::Ndp(p) => &[("rto", p.rto)],
+            Control::ExpressPass(p) => {
+                &[("retransmit_timeout", p.retransmit_timeout), ("credit_timeout", p.credit_timeout)]
+            }
+            _ => &[],
+        };
+        all.extend(timers.iter().map(|(field, time)| (format!("schemes.{name}.{field}"), *time)));
+        let cc = &scheme.cc;
+        let (field, time) = if cc.is_tcp() {
+            ("host.tcp.rto_initial", Some(spec.host.tcp.rto_initial))
+        } else {
+            let rdma = !cc.is_udp() && !cc.is_message_transport();
+            ("host.rto", if let Rto::After(time) = spec.host.rto { Some(time) } else { None }.filter(|_| rdma))
+        };
+        if let Some(time) = time.filter(|_| all.iter().all(|(other, _)| other != field)) {
+            all.push((field.to_string(), time));
+        }
+    }
+    for (field, time) in all.into_iter().filter(|(_, time)| *time <= base_rtt) {
+        out.push(format!(
+            "{field} ({time}) is not longer than the network's base RTT ({base_rtt}): it runs out although nothing is lost"
+        ));
+    }
+}
+
+/// TCP windows that the path does not suit: too small for it, or so small that ACKs are held back.
+fn windows(spec: &Resolved, network: &BaseRtt, out: &mut Vec<String>) {
+    let tcp = &spec.host.tcp;
+    let (buffer, which) = if tcp.send_buffer_max <= tcp.receive_buffer_max {
+        (tcp.send_buffer_max, "send_buffer_max")
+    } else {
+        (tcp.receive_buffer_max, "receive_buffer_max")
+    };
+    if spec.schemes.iter().any(|(_, s)| s.cc.is_tcp()) && buffer.0 < network.bdp {
+        out.push(format!(
+            "host.tcp.{which} ({buffer}) is less than a bandwidth-delay product ({} on the longest path): one flow alone does not fill \
+             the path",
+            Bytes(network.bdp)
+        ));
+    }
+    for (name, scheme) in &spec.schemes {
+        let Control::HpccTcp(p) = &scheme.cc else { continue };
+        let window = if let HpccWindow::Bytes(bytes) = p.window { bytes } else { Bytes(network.bdp) };
+        let needed = u64::from(tcp.ack_segments) * spec.framing.payload.0;
+        // At its target the window is `eta` of that.
+        if window.0 as f64 * p.eta < needed as f64 && tcp.ack_delay.0 > network.rtt_ns.saturating_mul(1000) {
+            out.push(format!(
+                "schemes.{name}.eta ({}) of the window at line rate ({window}) is less than host.tcp.ack_segments ({}) full segments: \
+                 ACKs wait for host.tcp.ack_delay ({})",
+                p.eta, tcp.ack_segments, tcp.ack_delay
+            ));
+        }
+    }
 }
 
 /// Whether some switch has several shortest paths to some host.

@@ -7,7 +7,7 @@ use paceline_proto::units::Time;
 use super::lengths::Expected;
 use super::{Build, MOST_BYTES, Made, read_text};
 use crate::error::InputError;
-use crate::spec::workload::{Flows, RateCap, Workload};
+use crate::spec::workload::{Flows, Workload};
 use crate::workload::{self as w, FlowDefaults, FlowSpec, TableLimits, TableNames};
 
 impl Build<'_> {
@@ -40,8 +40,8 @@ impl Build<'_> {
                 f.scheme = self.spec.scheme_index(&name.0).unwrap_or(0) as u16;
             }
             f.class = row.class.unwrap_or(f.class);
-            if let Some(RateCap::Rate(r)) = row.rate_cap {
-                f.rate_cap = r.0;
+            if let Some(cap) = &row.rate_cap {
+                f.rate_cap = cap.limit();
             }
             flows.push(f);
         }

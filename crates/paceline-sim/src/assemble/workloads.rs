@@ -7,7 +7,7 @@ use paceline_proto::units::{Duration, Time};
 use super::lengths::{Expected, seconds};
 use super::{Build, Made};
 use crate::error::InputError;
-use crate::spec::workload::{RateCap, Shift, Sizes, Workload, WorkloadKind};
+use crate::spec::workload::{Shift, Sizes, Workload, WorkloadKind};
 use crate::workload::{self as w, FlowDefaults};
 
 impl Build<'_> {
@@ -19,7 +19,7 @@ impl Build<'_> {
             scheme: scheme as u16,
             group: group as u16,
             class: workload.class,
-            rate_cap: if let RateCap::Rate(r) = workload.rate_cap { r.0 } else { 0 },
+            rate_cap: workload.rate_cap.limit(),
             ..FlowDefaults::default()
         }
     }

@@ -154,6 +154,8 @@ pub fn saturation(net: &Net, out: &mut dyn Write) -> io::Result<()> {
 pub fn series(net: &Net, chosen: &[u32], busiest: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "time_ps,kind,id,value")?;
     let s = &net.series;
+    // Senders learn what has arrived from ACKs; where there are none, or not for all, it is counted where it arrives.
+    let tells_received = net.messages.as_ref().is_some_and(|m| !m.is_tcp());
     let load = |i: usize| s.queues.iter().map(|q| u64::from(q[i])).sum::<u64>();
     let mut ports: Vec<usize> = (0..s.ports.len()).filter(|i| load(*i) > 0).collect();
     ports.sort_by_key(|i| (std::cmp::Reverse(load(*i)), *i));
@@ -168,10 +170,17 @@ pub fn series(net: &Net, chosen: &[u32], busiest: usize, out: &mut dyn Write) ->
             let (node, number, _, _) = place(net, s.ports[p]);
             writeln!(out, "{time},queue_bytes,{node}:{number},{}", s.queues[i][p])?;
         }
-        for (state, id) in s.flows.get(i).into_iter().flatten().zip(&s.followed) {
+        let received = s.received.get(i).into_iter().flatten();
+        for ((state, id), received) in s.flows.get(i).into_iter().flatten().zip(&s.followed).zip(received) {
             let Some(state) = state else { continue };
             let window = state.window.filter(|w| *w != u64::MAX);
-            let values = [("rate_bps", state.rate), ("cwnd_bytes", window), ("acked_bytes", state.acknowledged)];
+            let received = Some(*received).filter(|_| tells_received);
+            let values = [
+                ("rate_bps", state.rate),
+                ("cwnd_bytes", window),
+                ("acked_bytes", state.acknowledged),
+                ("received_bytes", received),
+            ];
             for (kind, value) in values.into_iter().filter_map(|(kind, value)| Some((kind, value?))) {
                 writeln!(out, "{time},{kind},{id},{value}")?;
             }

@@ -415,6 +415,14 @@ fn series(spec: &Resolved, net: &Net, note: &mut impl FnMut(&str, &str)) {
     }
     let met = |i: usize| taken.flows.iter().any(|at| at[i].is_some());
     let missed = taken.followed.iter().enumerate().filter(|(i, _)| !met(*i)).map(|(_, id)| *id);
+    // Of the transports that share runs with TCP, UDP alone has nothing that could be sampled.
+    let is_tcp = net.messages.as_ref().is_some_and(|m| m.is_tcp());
+    let states = |i: usize| taken.flows.iter().filter_map(move |at| at[i]);
+    let blank = |i: &usize| is_tcp && met(*i) && states(*i).all(|state| state.acknowledged.is_none());
+    for i in (0..taken.followed.len()).filter(blank) {
+        let id = taken.followed[i];
+        note(&spec.follows_by(id), &format!("flow {id} is over UDP, which has no rate, window or ACKs to sample"));
+    }
     // A connection is two flows, as in the file of flows.
     let flows = net.counters.started + net.counters.connections;
     let mut told: Vec<(String, &str, Vec<String>)> = Vec::new();

@@ -172,7 +172,7 @@ pub(super) fn fill_summary(
         summary.warnings.push(format!(
             "{} given up after {} timeouts{}: {failure}",
             if c.failed == 1 { "1 flow was".into() } else { format!("{} flows were", c.failed) },
-            spec.host.rto_tries,
+            if net.messages.is_some() { spec.host.tcp.tries } else { spec.host.rto_tries },
             if c.failed == 1 { "" } else { "; at the first" }
         ));
     }

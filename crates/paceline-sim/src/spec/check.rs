@@ -310,6 +310,13 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
     let scheme = match &workload.scheme {
         Some(name) => known(&at("scheme"), name).map(|()| name.clone())?,
         None if names.len() == 1 => Name(names[0].to_string()),
+        // Each row has its own, which is looked at below.
+        None if let WorkloadKind::Flows(w) = &workload.kind
+            && let Some(first) = w.rows.first()
+            && w.rows.iter().all(|row| row.scheme.is_some()) =>
+        {
+            first.scheme.clone().unwrap_or(Name(String::new()))
+        }
         None => return Err(allowed(bad(root, &at("scheme"), "missing"), clip(&names.join(", ")))),
     };
     let start = workload.start;

@@ -22,7 +22,9 @@ section! {
         /// With `model = "per_port"`: at which port a packet takes room. `"auto"`: with PFC at the port it came by, without at the port
         /// by which it will leave.
         accounting: Accounting = "auto", from "Paceline; 802.1Qbb pauses ingress ports";
-        /// Who goes next at a switch port where several classes wait. Hosts serve their flows in turn, whatever their classes.
+        /// Who goes next at a switch port where several classes wait: after class 0 the others in turn, or by strict priority, the lowest
+        /// number first. `"auto"`: strict for Homa, NDP and ExpressPass, else in turn. Hosts serve their flows in turn, whatever their
+        /// classes.
         scheduler: Scheduler = "auto", from "Paceline";
         /// Time through the switch, added to what leaves it.
         delay: Duration = "0s", in "[0s, 1s]", from "Aeolus, fig. 17: 250 ns; HPCC: none";

@@ -35,7 +35,7 @@ section! {
             "all_to_all" => "all_to_all", "flows" => "flows", "rpc" => "rpc",
             "scatter_gather" => "scatter_gather", "on_off" => "on_off", "mpi" => "mpi",
         }, from "Paceline";
-        /// Name of the scheme its flows use; may be left out when there is only one.
+        /// Name of the scheme its flows use; may be left out when there is only one, or when each of `rows` names its own.
         scheme: Option<Name>, from "Paceline";
         /// Traffic class; 0 is kept for control frames.
         class: u8 = 3, in "[1, 7]", from "HPCC reference simulator: priority group 3";
@@ -82,5 +82,15 @@ either! {
         ;
         /// This rate.
         Rate(BitsPerSec),
+    }
+}
+
+impl RateCap {
+    /// As flows have it, bit/s: 0 for none.
+    pub fn limit(&self) -> u64 {
+        match self {
+            RateCap::Off => 0,
+            RateCap::Rate(rate) => rate.0,
+        }
     }
 }

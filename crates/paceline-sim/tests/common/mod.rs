@@ -114,7 +114,10 @@ impl Samples {
         let sample = |i: usize| {
             let mut waits: Vec<_> = s.waits[i].iter().map(|w| format!("{w:?}")).collect();
             waits.sort_unstable();
-            (s.times[i], format!("{:?}", (&s.queues[i], s.active[i], s.finished[i], s.flows.get(i), waits)))
+            (
+                s.times[i],
+                format!("{:?}", (&s.queues[i], s.active[i], s.finished[i], s.flows.get(i), s.received.get(i), waits)),
+            )
         };
         Self((0..last).map(sample).collect())
     }

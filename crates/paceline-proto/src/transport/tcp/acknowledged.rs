@@ -24,11 +24,8 @@ impl Connection {
             return 0;
         }
         let mss = cx.mss();
-        let news = if self.sack {
-            self.recovery.board.update(&segment.sack, self.tx.una.max(ack), self.tx.max, cx.tcp.scoreboard_limit)
-        } else {
-            0
-        };
+        let news =
+            if self.sack { self.recovery.board.update(&segment.sack, self.tx.una.max(ack), self.tx.max) } else { 0 };
         let same_window = u64::from(segment.window) == self.tx.wnd;
         self.tx.update_window(expand(segment.seq, self.rx.rcv_nxt), ack, segment);
         if self.ecn && segment.flags.has(Flags::ECE) {

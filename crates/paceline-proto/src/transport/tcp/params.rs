@@ -201,10 +201,9 @@ pub struct Params {
     pub receive_buffer: Buffer,
     /// The application takes data as they arrive. Without, it calls `read`.
     pub auto_read: bool,
-    /// Segments kept above a gap, 0 and up; more are dropped. FreeBSD: 200 in the study.
+    /// Segments kept above a gap, 0 and up; more are dropped. So many ranges at most a sender has to remember as selectively
+    /// acknowledged. FreeBSD: 200 in the study.
     pub reassembly_limit: u32,
-    /// Ranges a sender remembers as selectively acknowledged, 1 and up [choice].
-    pub scoreboard_limit: u32,
     /// One telemetry probe per round trip, given up after this; `None` for none. HPCC over TCP: 2 base RTTs.
     pub probe: Option<Duration>,
     /// How long the end that closed first answers repeated FINs. [choice]: RFC 9293's two maximum segment lifetimes
@@ -247,7 +246,6 @@ impl Params {
             receive_buffer: Buffer { initial: 4 << 20, max: 4 << 20, step: 16 << 10 },
             auto_read: true,
             reassembly_limit: 10_000,
-            scoreboard_limit: 1_000,
             probe: None,
             time_wait: Duration::from_us(1_000_000),
             host_cache: false,

@@ -32,16 +32,16 @@ pub enum NextSeg {
 impl Scoreboard {
     /// Takes in the blocks of an ACK. Returns how many bytes are newly known to have arrived.
     #[inline]
-    pub fn update(&mut self, blocks: &SackBlocks, snd_una: u64, snd_max: u64, limit: u32) -> u64 {
-        if blocks.is_empty() { 0 } else { self.insert(blocks, snd_una, snd_max, limit) }
+    pub fn update(&mut self, blocks: &SackBlocks, snd_una: u64, snd_max: u64) -> u64 {
+        if blocks.is_empty() { 0 } else { self.insert(blocks, snd_una, snd_max) }
     }
 
     #[cold]
-    fn insert(&mut self, blocks: &SackBlocks, snd_una: u64, snd_max: u64, limit: u32) -> u64 {
+    fn insert(&mut self, blocks: &SackBlocks, snd_una: u64, snd_max: u64) -> u64 {
         let mut new = 0;
         for &(start, end) in blocks.as_slice() {
             let (start, end) = (expand(start, snd_una), expand(end, snd_una));
-            if start >= snd_una && end <= snd_max && self.sacked.as_slice().len() < limit as usize {
+            if start >= snd_una && end <= snd_max {
                 new += self.sacked.insert(start, end);
             }
         }

@@ -267,7 +267,11 @@ impl Buffers {
             (true, BufferModel::PerPort) => {
                 most.saturating_add(u64::from(self.max_frame)) <= p.shareable && most <= p.buffer
             }
-            (false, BufferModel::PerPort) => self.accounting == Accounting::Output || most <= p.buffer,
+            // A port alone may drop what finds its own queue full, but lets pass what finds none without asking for room.
+            (false, BufferModel::PerPort) => {
+                let any_frame_fits = u64::from(self.max_frame) <= p.buffer;
+                self.accounting == Accounting::Output && any_frame_fits || most <= p.buffer
+            }
             (false, BufferModel::Shared) => {
                 most < ((p.buffer.saturating_sub(most)).saturating_mul(self.egress_alpha_q16) >> 16) && most < p.buffer
             }

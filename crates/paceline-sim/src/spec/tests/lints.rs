@@ -187,3 +187,75 @@ fn a_small_buffer_is_used_up_by_headroom() {
     let warnings = lint(&least(&["switch.buffer=100KB"]));
     assert!(warnings.iter().any(|w| w.starts_with("switch.buffer (100KB) is used up")), "{warnings:?}");
 }
+
+/// Timers and windows that a path is too long for, or too short. A timeout within a round trip runs out for every packet: NDP sent each
+/// of 40,000 some twenty times, and nothing said why.
+#[test]
+fn timers_and_windows_that_do_not_suit_the_path_are_told() {
+    let told = |changes: &[&str]| crate::assemble::assemble(&least(changes)).unwrap().warnings;
+    let wide = "switch.buffer=1GB";
+    for (scheme, field) in [
+        ("{ cc = 'ndp' }", "schemes.hpcc.rto (1ms)"),
+        ("{ cc = 'homa' }", "schemes.hpcc.resend_timeout (5ms)"),
+        ("{ cc = 'homa' }", "schemes.hpcc.sender_timeout (5ms)"),
+        ("{ cc = 'express_pass' }", "schemes.hpcc.retransmit_timeout (100us)"),
+        ("{ cc = 'dcqcn' }", "host.rto (1ms)"),
+        ("{ cc = 'cubic' }", "host.tcp.rto_initial (1ms)"),
+    ] {
+        let scheme = format!("schemes.hpcc={scheme}");
+        let with = |delay: &str| {
+            let changes = ["host.rto=1ms", "host.tcp.rto_initial=1ms", NO_PFC, wide, &scheme, delay];
+            let start = format!("{field} is not longer than the network's base RTT");
+            told(&changes).into_iter().find(|w| w.starts_with(&start))
+        };
+        assert!(with("topology.link_delay=2ms").is_some(), "{field}");
+        assert_eq!(with("topology.link_delay=1us"), None, "{field}");
+    }
+    let buffer = |changes: &[&str]| {
+        let all = [&["schemes.hpcc.cc=cubic", NO_PFC, wide, "topology.link_delay=200us"], changes].concat();
+        told(&all).into_iter().find(|w| w.contains("is less than a bandwidth-delay product"))
+    };
+    // 100 Gb/s and twice 400 us, and 80 ns for a payload on each link, are 10 MB and 2 KB.
+    assert!(
+        buffer(&[]).is_some_and(|w| w.starts_with("host.tcp.send_buffer_max (4MiB) is less") && w.contains("(10002KB"))
+    );
+    assert!(buffer(&["host.tcp.send_buffer_max=16MiB"]).is_some_and(|w| w.starts_with("host.tcp.receive_buffer_max")));
+    assert_eq!(buffer(&["host.tcp.send_buffer_max=16MiB", "host.tcp.receive_buffer_max=16MiB"]), None);
+    assert_eq!(buffer(&["schemes.hpcc.cc=hpcc"]), None, "not TCP");
+    let held = |changes: &[&str]| {
+        let all = [&["schemes.hpcc.cc=hpcc_tcp", NO_PFC], changes].concat();
+        told(&all).into_iter().find(|w| w.contains("ACKs wait for host.tcp.ack_delay (40ms)"))
+    };
+    assert!(
+        held(&[
+            "topology.host_rate=1Gbps",
+            "topology.link_delay=0s",
+            "framing.payload=9000B",
+            "schemes.hpcc.window=9KB"
+        ])
+        .is_some()
+    );
+    assert!(
+        held(&["schemes.hpcc.window=1999B"])
+            .is_some_and(|w| w.starts_with("schemes.hpcc.eta (0.95) of the window at line rate (1999B)"))
+    );
+    assert!(held(&["schemes.hpcc.window=2KB"]).is_some(), "0.95 of it are less than two segments");
+    assert_eq!(held(&["schemes.hpcc.window=2106B"]), None);
+    assert_eq!(held(&["schemes.hpcc.window=1999B", "host.tcp.ack_segments=1"]), None);
+}
+
+/// The lowest rates are made for hosts of 100 Gb/s: on hosts of 1 Gb/s HPCC, DCQCN and others never slowed down, without a word.
+#[test]
+fn lowest_rates_that_fill_slow_links_are_told() {
+    let told = |rate: &str, cc: &str| {
+        let changes = [format!("topology.host_rate={rate}"), format!("schemes.hpcc.cc={cc}")];
+        let warnings = crate::assemble::assemble(&least(&[&changes[0], &changes[1]])).unwrap().warnings;
+        warnings.into_iter().find(|w| w.starts_with("schemes.hpcc.min_rate (1Gbps) is"))
+    };
+    for cc in ["hpcc", "hpcc_pint", "dcqcn", "timely", "dctcp"] {
+        assert!(told("1Gbps", cc).is_some_and(|w| w.ends_with("(1Gbps): flows never slow down there")), "{cc}");
+        assert!(told("10Gbps", cc).is_some_and(|w| w.contains("more than 10 flows to one")), "{cc}");
+        assert_eq!(told("25Gbps", cc), None);
+    }
+    assert_eq!(told("1Gbps", "none"), None);
+}

@@ -456,3 +456,73 @@ fn series_end_with_the_run() {
         assert_eq!(end, format!("{last}000000"), "{stop} {start}");
     }
 }
+
+/// Homa acknowledges nothing before the end, so what arrives is counted where it does. By hand: after 2 us on the wires and a packet on
+/// the first link one arrives every 83.84 ns. Followed flows of such transports had no samples at all, and nothing said so.
+#[test]
+fn what_has_arrived_of_a_followed_flow_is_sampled() {
+    let text = |cc: &str| {
+        format!(
+            "[topology]\nkind = 'star'\nhosts = 2\n[switch]\npfc.enabled = false\n[schemes.s]\ncc = '{cc}'\n[[workloads]]\nkind = 'flows'
+             rows = [{{ src = 0, dst = 1, bytes = '1MB' }}]\n[records.series]\ninterval = '1us'\nflows = [0]"
+        )
+    };
+    let (_, files) = run_text(&text("homa"), &[]);
+    let values = files.lines().filter_map(|l| {
+        let (time, value) = l.split_once(",received_bytes,0,")?;
+        Some((time.parse::<u64>().unwrap(), value.parse::<u64>().unwrap()))
+    });
+    let values: Vec<(u64, u64)> = values.collect();
+    assert!(values.len() > 80);
+    for (time, value) in values {
+        let whole = time.saturating_sub(2_083_840) / 83_840;
+        assert_eq!(value, 1000 * whole.min(1000), "at {time} ps");
+    }
+    let (summary, files) = run_text(&text("udp"), &[]);
+    assert!(!files.contains("received_bytes"));
+    let told = "records.series.flows: flow 0 is over UDP, which has no rate, window or ACKs to sample";
+    assert!(summary.without_effect.iter().any(|s| s == told), "{:?}", summary.without_effect);
+    let (summary, files) = run_text(&text("cubic"), &[]);
+    assert!(files.contains(",acked_bytes,0,") && !files.contains("received_bytes"));
+    assert!(!summary.without_effect.iter().any(|s| s.contains("over UDP")));
+}
+
+/// A TCP flow was said to be given up after RDMA's number of timeouts, while it waited for packet 0 of those it had long delivered.
+#[test]
+fn how_a_flow_was_given_up_is_told_as_it_was() {
+    let text = |cc: &str| {
+        format!(
+            "[topology]\nkind = 'star'\nhosts = 2\n[switch]\npfc.enabled = false\n[schemes.s]\ncc = '{cc}'\n[[workloads]]\nkind = 'flows'
+             rows = [{{ src = 0, dst = 1, bytes = '1MB' }}]\n[[failures]]\nlink = ['host1', 'tor0']\ndown = '20us'\n[host]\nrto = '1ms'
+             rto_tries = 3\n[host.tcp]\nrto_min = '1ms'\ntries = 2\nack_delay = '100us'"
+        )
+    };
+    let told = |cc: &str| run_text(&text(cc), &[]).0.warnings.into_iter().find(|w| w.contains("given up"));
+    let tcp = told("new_reno").unwrap();
+    assert!(
+        tcp.starts_with("1 flow was given up after 2 timeouts: at ") && tcp.ends_with("waited for an answer"),
+        "{tcp}"
+    );
+    let rdma = told("dcqcn").unwrap();
+    assert!(rdma.starts_with("1 flow was given up after 3 timeouts: at "), "{rdma}");
+    assert!(rdma.contains(" still waited for an answer to packet 201 of 1000"), "{rdma}");
+    let (summary, _) = run_text(&text("ndp"), &["switch.trimming.enabled=true"]);
+    let why = summary.diagnosis.unwrap();
+    assert!(why.ends_with("; flow 0 (0 -> 1) of 1000000 bytes waits"), "{why}");
+}
+
+/// Rows may stand for themselves: each with a scheme of its own, where none is given for all; and without the limit that the others have,
+/// which was ignored.
+#[test]
+fn rows_replace_what_the_workload_says() {
+    let text = "[topology]\nkind = 'star'\nhosts = 4\n[schemes.a]\ncc = 'none'\n[schemes.b]\ncc = 'dcqcn'\n[[workloads]]\nkind = 'flows'
+                rate_cap = '1Gbps'\nrows = [{ src = 0, dst = 1, bytes = '10KB', scheme = 'b' },
+                { src = 2, dst = 3, bytes = '10KB', scheme = 'a', rate_cap = 'off' }]";
+    let (_, files) = run_text(text, &[]);
+    let rows: Vec<Vec<&str>> = files.lines().skip(1).take(2).map(|l| l.split(',').collect()).collect();
+    assert_eq!([rows[0][2], rows[1][2]], ["b", "a"]);
+    let fct: Vec<u64> = rows.iter().map(|row| row[8].parse().unwrap()).collect();
+    assert!(fct[0] > 75_000_000 && fct[1] < 10_000_000, "{fct:?}");
+    let error = with(&text.replace(", scheme = 'a'", ""), &[]).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("workloads.0.scheme: missing"), "{error}");
+}

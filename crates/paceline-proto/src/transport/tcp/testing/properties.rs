@@ -13,48 +13,45 @@ use super::pair::{Fate, Pair};
 /// A stack with anything switched on or off.
 fn stacks() -> impl Strategy<Value = Params> {
     let switches = (any::<[bool; 13]>(), 1u32..10, 1u32..12, 1u32..5, 0u8..3);
-    (switches, 4u64..40, 4u64..40, 1u32..20, 1u32..6).prop_map(
-        |((b, delack, iw, burst, pacing), snd, rcv, queue, board)| {
-            let base = if b[0] { Params::freebsd() } else { Params::rfc() };
-            let mut rto = base.rto.clone();
-            rto.min = rto.min.min(Duration::from_us(50_000));
-            (rto.max, rto.tries, rto.persist_min) = (Duration::from_us(500_000), 255, Duration::from_us(1_000));
-            Params {
-                rto,
-                sack: b[1],
-                prr: b[12],
-                timestamps: b[2],
-                ecn: b[3],
-                limited_transmit: b[4],
-                nagle: b[5],
-                rescue: b[6],
-                ecn_moves_recover: b[7],
-                undo_early_ack: b[8],
-                impatient: b[9],
-                rearm_on_retransmit: b[10],
-                idle_restart: b[11],
-                delayed_ack: crate::transport::tcp::DelayedAck {
-                    segments: delack,
-                    timer: Duration::from_us(300),
-                    push: b[5],
-                },
-                initial_window: InitialWindow::Segments(iw),
-                burst,
-                pacing: match pacing {
-                    0 => Pacing::Off,
-                    1 => Pacing::Rate,
-                    _ => Pacing::Window { slow_start: 200, avoidance: 120 },
-                },
-                send_buffer: Buffer { initial: snd * 500, max: 60_000, step: 2_000 },
-                receive_buffer: Buffer { initial: rcv * 500, max: 60_000, step: 2_000 },
-                reassembly_limit: queue,
-                scoreboard_limit: board,
-                // Longer than 300 losses in a row: whoever closed first must still be there to answer.
-                time_wait: Duration::from_us(200_000_000),
-                ..base
-            }
-        },
-    )
+    (switches, 4u64..40, 4u64..40, 1u32..20).prop_map(|((b, delack, iw, burst, pacing), snd, rcv, queue)| {
+        let base = if b[0] { Params::freebsd() } else { Params::rfc() };
+        let mut rto = base.rto.clone();
+        rto.min = rto.min.min(Duration::from_us(50_000));
+        (rto.max, rto.tries, rto.persist_min) = (Duration::from_us(500_000), 255, Duration::from_us(1_000));
+        Params {
+            rto,
+            sack: b[1],
+            prr: b[12],
+            timestamps: b[2],
+            ecn: b[3],
+            limited_transmit: b[4],
+            nagle: b[5],
+            rescue: b[6],
+            ecn_moves_recover: b[7],
+            undo_early_ack: b[8],
+            impatient: b[9],
+            rearm_on_retransmit: b[10],
+            idle_restart: b[11],
+            delayed_ack: crate::transport::tcp::DelayedAck {
+                segments: delack,
+                timer: Duration::from_us(300),
+                push: b[5],
+            },
+            initial_window: InitialWindow::Segments(iw),
+            burst,
+            pacing: match pacing {
+                0 => Pacing::Off,
+                1 => Pacing::Rate,
+                _ => Pacing::Window { slow_start: 200, avoidance: 120 },
+            },
+            send_buffer: Buffer { initial: snd * 500, max: 60_000, step: 2_000 },
+            receive_buffer: Buffer { initial: rcv * 500, max: 60_000, step: 2_000 },
+            reassembly_limit: queue,
+            // Longer than 300 losses in a row: whoever closed first must still be there to answer.
+            time_wait: Duration::from_us(200_000_000),
+            ..base
+        }
+    })
 }
 
 fn controls() -> impl Strategy<Value = FlowContext> {

@@ -111,6 +111,9 @@ impl Net {
         self.progress += u64::from(fresh > 0);
         if !back && is_tcp {
             self.traffic[scheme].delivered_bytes += u64::from(fresh);
+        } else if !back && !self.series.followed.is_empty() {
+            let id = m.places[nic as usize].receiving[flow as usize].id;
+            self.series.note_arrived(id, fresh);
         }
         if fresh > 0 && self.streams.is_some() {
             self.stream_moved(number, slot, back, fresh, now);
