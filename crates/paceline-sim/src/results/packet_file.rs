@@ -65,7 +65,14 @@ impl InOrder {
         before: u64,
         mut wanted: impl FnMut(Option<u64>) -> bool,
     ) -> impl Iterator<Item = PacketRecord> {
-        self.names.extend(names.iter().map(|name| (name.number, name.id)));
+        for FlowName { number, id } in names {
+            // A number that an unwanted flow has now is nobody else's.
+            if wanted(Some(*id)) {
+                self.names.insert(*number, *id)
+            } else {
+                self.names.remove(number)
+            };
+        }
         for mut record in records.drain(..) {
             // A stream that a program opened has no id.
             record.flow = record.flow.and_then(|number| self.names.get(&(number as u32)).copied());
