@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
-from paceline.plot.style import PALETTE, PAPER, QUIET, TWO_COLUMNS, blank, legend, style
-from paceline.plot.timelines import time_axis, time_unit
+from paceline.plot.style import PALETTE, PAPER, QUIET, legend, style
+from paceline.plot.timelines import stacked, time_axis, time_unit
 from paceline.tables import clean_label, format_bytes
 
 Points = tuple[NDArray[Any], NDArray[Any]]
@@ -52,8 +52,6 @@ _LOOKS: Mapping[str, dict[str, Any]] = {
 _NAMES = {"sent": "sent", "again": "sent again", "trimmed": "trimmed", "lost": "lost"}
 _MOST_POINTS = 600
 """Points of one kind that a panel shows; of more, some that are equally far apart."""
-_STACKED = 3
-"""Up to so many panels stand one below the other; more in two columns."""
 
 
 _SILENCE = 0.75
@@ -85,15 +83,10 @@ def packet_sequences(flows: Mapping[str, Sequence], *, span: tuple[float, float]
     At most 600 points of a kind are drawn in each. From four flows on the figure is two columns of a paper wide.
     ``span``, in ps, is where the axes of several figures begin and end that are looked at together.
     """
-    wide = 2 if len(flows) > _STACKED else 1
-    rows = max(-(-len(flows) // wide), 1)
-    figure = blank(0.55 + 1.25 * rows, TWO_COLUMNS if wide > 1 else 1.0)
-    panels = list(figure.subplots(rows, wide, sharex=True, squeeze=False).ravel())
-    for ax in panels[len(flows) :]:
-        ax.remove()
+    figure, panels, wide = stacked(len(flows), 1.25)
     start, end = span or sequence_span(flows.values())
     handles: dict[str, Any] = {}
-    for k, (ax, (label, flow)) in enumerate(zip(panels, flows.items(), strict=False)):
+    for k, (ax, (label, flow)) in enumerate(zip(panels, flows.items(), strict=True)):
         if len(flow.acked[0]):
             (handles["acknowledged"],) = ax.step(*flow.acked, where="post", color=QUIET, linewidth=0.8, zorder=2)
         points = {"sent": flow.sent, "again": flow.again, "trimmed": flow.trimmed, "lost": flow.lost}

@@ -206,6 +206,20 @@ _STACKED = 3
 """Up to so many panels stand one below the other; more in two columns."""
 
 
+def stacked(count: int, height: float) -> tuple[Figure, list[Axes], int]:
+    """A figure of ``count`` panels over one time axis, each ``height`` inches high; its panels, and columns of them.
+
+    A few stand one below the other; more in two columns, two columns of a paper wide.
+    """
+    wide = 2 if count > _STACKED else 1
+    rows = max(-(-count // wide), 1)
+    figure = blank(0.55 + height * rows, TWO_COLUMNS if wide > 1 else 1.0)
+    panels = list(figure.subplots(rows, wide, sharex=True, squeeze=False).ravel())
+    for ax in panels[count:]:
+        ax.remove()
+    return figure, panels[:count], wide
+
+
 @style()
 def flow_timelines(
     flows: Mapping[str, FlowTimeline],
@@ -219,17 +233,12 @@ def flow_timelines(
     on the figure is two columns of a paper wide. ``span``, in ps, and ``tops``, in b/s and bytes, are where the axes of
     several figures end that are looked at together.
     """
-    wide = 2 if len(flows) > _STACKED else 1
-    rows = max(-(-len(flows) // wide), 1)
-    figure = blank(0.55 + 1.0 * rows, TWO_COLUMNS if wide > 1 else 1.0)
-    panels = list(figure.subplots(rows, wide, sharex=True, squeeze=False).ravel())
-    for ax in panels[len(flows) :]:
-        ax.remove()
+    figure, panels, wide = stacked(len(flows), 1.0)
     start, end = span or flow_span(flows.values())
     windows = any(len(flow.cwnd_bytes[0]) for flow in flows.values())
     rates = dict.fromkeys(flow.what for flow in flows.values())
     handles: dict[int, Any] = {}
-    for k, (ax, (label, flow)) in enumerate(zip(panels, flows.items(), strict=False)):
+    for k, (ax, (label, flow)) in enumerate(zip(panels, flows.items(), strict=True)):
         _draw(ax, flow.rate_bps, 0, format_rate, 1.08, handles, tops[0] if tops else None)
         ax.set_ylabel(flow.what)
         if len(flow.cwnd_bytes[0]):
