@@ -260,12 +260,14 @@ def _ranks(results: Results) -> dict[int, list[_Slice]]:
 
 def _packets(results: Results) -> tuple[dict[str, list[_Slice]], int]:
     """Recorded packets by their links, and how many are left out; what was lost or trimmed took no time."""
-    table = results.packets
-    places = np.arange(min(table.rows, MOST_PACKETS))
+    shown = np.zeros(results.packets.rows, dtype=bool)
+    shown[:MOST_PACKETS] = True
+    # Before columns are made into texts: there may be very many.
+    table = results.packets.where(shown)
     links = (results.links[name].tolist() for name in ("node", "port", "delay_ps"))
     delays = {(node, port): delay for node, port, delay in zip(*links, strict=True)}
     found: dict[str, list[_Slice]] = {}
-    for packet in _rows(table, places):
+    for packet in _rows(table):
         node, port, peer, start, event = (packet.pop(k) for k in ("node", "port", "peer", "time_ps", "event"))
         # Without a table of links it is as long as until it has arrived.
         end = packet["arrival_ps"] - delays.get((node, port), 0) if "arrival_ps" in packet else start
@@ -275,7 +277,7 @@ def _packets(results: Results) -> tuple[dict[str, list[_Slice]], int]:
         name = name if event == "sent" else f"{event.replace('_', ' ')}: {name}"
         link = " → ".join(results.node_names.get(end_of, str(end_of)) for end_of in (node, peer))
         found.setdefault(f"{link}, port {port}", []).append(_Slice(start, max(end, start), name, event, packet))
-    return found, table.rows - len(places)
+    return found, len(shown) - table.rows
 
 
 def _samples(results: Results) -> Iterator[tuple[int, str, int, float]]:

@@ -7,7 +7,7 @@ Every function takes plain data from :mod:`paceline.analysis` keyed by label, in
 from paceline.plot.distributions import fct_cdf, fct_tail, queue_cdf, slowdown_cdf
 from paceline.plot.looks import Look, by_place, look, of_schemes, told_apart, unlike
 from paceline.plot.output import inline_svg, save
-from paceline.plot.packets import Sequence, packet_sequences, sequence_span
+from paceline.plot.packets import PacketSequence, packet_sequences, sequence_span
 from paceline.plot.sizing import Sized, sizing
 from paceline.plot.slowdown import MIN_FLOWS, MOST_BANDS, SIZE_AXIS, Panel, slowdown_panels, slowdown_vs_size
 from paceline.plot.style import COLUMN_INCHES, LINE_STYLES, PALETTE, STYLE
@@ -24,8 +24,8 @@ __all__ = [
     "STYLE",
     "FlowTimeline",
     "Look",
+    "PacketSequence",
     "Panel",
-    "Sequence",
     "Sized",
     "by_place",
     "dense",

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
@@ -22,7 +23,7 @@ _NONE: Points = (np.zeros(0), np.zeros(0))
 
 
 @dataclass(frozen=True)
-class Sequence:
+class PacketSequence:
     """What became of the packets of a flow, by their numbers; parts may be empty."""
 
     sent: Points
@@ -53,12 +54,11 @@ _NAMES = {"sent": "sent", "again": "sent again", "trimmed": "trimmed", "lost": "
 _MOST_POINTS = 600
 """Points of one kind that a panel shows; of more, some that are equally far apart."""
 
-
 _SILENCE = 0.75
 """Part of the time from first packet to last: where nothing happens for longer, the axis ends before that."""
 
 
-def sequence_span(flows: Iterable[Sequence]) -> tuple[float, float]:
+def sequence_span(flows: Iterable[PacketSequence]) -> tuple[float, float]:
     """From the first packet to the last, in ps.
 
     Where nothing happens for most of that time, as before a timeout, to the beginning of the silence.
@@ -77,7 +77,7 @@ def sequence_span(flows: Iterable[Sequence]) -> tuple[float, float]:
 
 
 @style()
-def packet_sequences(flows: Mapping[str, Sequence], *, span: tuple[float, float] | None = None) -> Figure:
+def packet_sequences(flows: Mapping[str, PacketSequence], *, span: tuple[float, float] | None = None) -> Figure:
     """A panel per flow over one time axis: numbers of the packets that were sent, sent again, lost and acknowledged.
 
     At most 600 points of a kind are drawn in each. From four flows on the figure is two columns of a paper wide.
@@ -88,14 +88,16 @@ def packet_sequences(flows: Mapping[str, Sequence], *, span: tuple[float, float]
     handles: dict[str, Any] = {}
     for k, (ax, (label, flow)) in enumerate(zip(panels, flows.items(), strict=True)):
         if len(flow.acked[0]):
-            (handles["acknowledged"],) = ax.step(*flow.acked, where="post", color=QUIET, linewidth=0.8, zorder=2)
+            (handles["acknowledged"],) = ax.step(
+                *_thinned(flow.acked), where="post", color=QUIET, linewidth=0.8, zorder=2
+            )
         points = {"sent": flow.sent, "again": flow.again, "trimmed": flow.trimmed, "lost": flow.lost}
         for i, (part, found) in enumerate(points.items()):
             if len(found[0]):
                 own = {**_LOOKS[part], "linestyle": "none", "zorder": 3 + i}
                 ax.plot(*_thinned(found), **own)
                 # Shown larger than they are drawn.
-                handles.setdefault(_NAMES[part], ax.plot([], [], **own | {"markersize": 3.4})[0])
+                handles[_NAMES[part]] = Line2D([], [], **own | {"markersize": 3.4})
         ax.set_title(clean_label(label, 60), loc="left", fontsize=6.5, pad=2)
         ax.set_ylabel("Byte" if flow.in_bytes else "Packet")
         ax.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10], integer=True))

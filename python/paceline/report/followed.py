@@ -75,9 +75,12 @@ def _tops(flows: list[plot.FlowTimeline]) -> tuple[float, float]:
 
 def flow_label(run: Results, flow: str) -> str:
     """A flow by its id, with its ends, size and scheme where they are on record."""
-    if not flow.isdecimal() or int(flow) >= run.flows.rows:
+    ids = run.flows["flow_id"]
+    # Not all ids have a row: those of connections have none.
+    row = int(np.searchsorted(ids, int(flow))) if flow.isdecimal() else len(ids)
+    if row == len(ids) or ids[row] != int(flow):
         return f"flow {flow}"
-    src, dst, size, scheme = (run.flows.codes(c)[int(flow)] for c in ("src", "dst", "size_bytes", "scheme"))
+    src, dst, size, scheme = (run.flows.codes(c)[row] for c in ("src", "dst", "size_bytes", "scheme"))
     names = run.node_names
     src, dst = names.get(int(src), src), names.get(int(dst), dst)
     return f"flow {flow}: {src} → {dst}, {format_bytes(float(size))}, {run.flows.names('scheme')[scheme]}"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paceline import plot
-from paceline.plot import Sequence
+from paceline.plot import PacketSequence
 from paceline.report.followed import flow_label
 from paceline.report.page import Page, Section
 from paceline.results import Columns, Results
@@ -49,16 +49,14 @@ def packets(page: Page) -> Section:
     return section
 
 
-def sequences(run: Results) -> tuple[dict[str, Sequence], int]:
+def sequences(run: Results) -> tuple[dict[str, PacketSequence], int]:
     """What became of the packets of at most :data:`MOST_FLOWS` flows, by label, and how many flows are left out."""
     table = run.packets
     if not table.rows:
         return {}, 0
-    data = np.isin(table["kind"], ("data", "datagram")) & (table["flow_id"] >= 0) & (table["seq"] >= 0)
-    kept = table.where(data)
-    ids, counts = np.unique(kept["flow_id"], return_counts=True)
-    lost = _is_lost(kept)
-    losses = np.array([np.count_nonzero(lost & (kept["flow_id"] == i)) for i in ids]) if lost.any() else 0 * counts
+    kept = table.where(_is_one_of(table, "kind", "data", "datagram") & (table["flow_id"] >= 0) & (table["seq"] >= 0))
+    ids, of, counts = np.unique(kept["flow_id"], return_inverse=True, return_counts=True)
+    losses = np.bincount(of[_is_lost(kept)], minlength=len(ids))
     asked = np.isin(ids, _asked(run))
     order = np.lexsort((ids, -counts, -losses, ~asked))[:MOST_FLOWS]
     by_id = dict(zip(run.flows["flow_id"].tolist(), run.flows["src"].tolist(), strict=True))
@@ -78,13 +76,19 @@ def _asked(run: Results) -> list[int]:
         return []  # somebody has written to it
 
 
+def _is_one_of(table: Columns, column: str, *names: str) -> NDArray[np.bool_]:
+    """Where a column has one of these names; by their codes, as texts of millions of packets would fill the memory."""
+    known = table.names(column)
+    return np.isin(table.codes(column), [code for code, name in enumerate(known) if name in names])
+
+
 def _is_lost(table: Columns) -> NDArray[np.bool_]:
-    return ~np.isin(table["event"], ("sent", "trimmed"))
+    return ~_is_one_of(table, "event", "sent", "trimmed")
 
 
-def _sequence(run: Results, table: Columns, source: int | None) -> Sequence:
-    data = table.where(np.isin(table["kind"], ("data", "datagram")) & (table["seq"] >= 0))
-    left = data.where(np.isin(data["event"], ("sent", "dropped_wire", "dropped_link_down")))
+def _sequence(run: Results, table: Columns, source: int | None) -> PacketSequence:
+    data = table.where(_is_one_of(table, "kind", "data", "datagram") & (table["seq"] >= 0))
+    left = data.where(_is_one_of(data, "event", "sent", "dropped_wire", "dropped_link_down"))
     # As they left the sender, or else the port that sent most of them.
     place = left["node"].astype(np.int64) << 16 | left["port"]
     at_source = left["node"] == source if source is not None else np.zeros(left.rows, dtype=bool)
@@ -95,14 +99,14 @@ def _sequence(run: Results, table: Columns, source: int | None) -> Sequence:
     time, seq = left["time_ps"].astype(float), left["seq"]
     first = np.zeros(left.rows, dtype=bool)
     first[np.unique(seq, return_index=True)[1]] = True
-    answers = table.where((table["ack"] >= 0) & np.isin(table["kind"], ("ack", "nack")) & (table["arrival_ps"] > 0))
+    answers = table.where((table["ack"] >= 0) & _is_one_of(table, "kind", "ack", "nack") & (table["arrival_ps"] > 0))
     answers = answers.where(answers["peer"] == source) if source is not None else answers.where(answers["ack"] < 0)
     arrival = np.argsort(answers["arrival_ps"], kind="stable")
     events = {
         "lost": data.where(_is_lost(data)),
-        "trimmed": data.where(data["event"] == "trimmed"),
+        "trimmed": data.where(_is_one_of(data, "event", "trimmed")),
     }
-    return Sequence(
+    return PacketSequence(
         sent=(time[first], seq[first]),
         again=(time[~first], seq[~first]),
         acked=(answers["arrival_ps"][arrival].astype(float), np.maximum.accumulate(answers["ack"][arrival])),
