@@ -104,6 +104,22 @@ def test_the_report_shows_what_was_lost_and_sent_again(tmp_path):
     assert (tmp_path / "r" / "figures" / "packets.png").is_file()
 
 
+def test_flows_beside_connections_keep_their_names(tmp_path):
+    """Connections have ids and no row in the table of flows: a row by its place would be another flow's."""
+    mixed = replace(
+        scenario(rows=100_000),
+        workloads=[
+            pl.ClosedRpc(clients=[0], servers=[1], duration="20us"),
+            pl.Flows(rows=[pl.FlowRow(src=2, dst=3, bytes="5KB", start="5us")]),
+        ],
+        run=pl.Run(stop="100us"),
+    )
+    results = pl.simulate(mixed, tmp_path / "r", progress="none")
+    (flow,) = results.flows["flow_id"].tolist()
+    assert flow > 0
+    assert f"flow {flow}: 2 → 3, 5 KB, none" in sequences(results)[0]
+
+
 def test_two_runs_differ_in_packets_only_where_both_recorded_them(folder, tmp_path):
     pl.simulate(scenario(), tmp_path / "without", progress="none")
     pl.simulate(scenario(rows=100_000), tmp_path / "again", progress="none")

@@ -61,7 +61,7 @@ def sequences(run: Results) -> tuple[dict[str, PacketSequence], int]:
     order = np.lexsort((ids, -counts, -losses, ~asked))[:MOST_FLOWS]
     by_id = dict(zip(run.flows["flow_id"].tolist(), run.flows["src"].tolist(), strict=True))
     shown = {
-        flow_label(run, str(flow)): _sequence(run, table.where(table["flow_id"] == flow), by_id.get(flow))
+        flow_label(run, str(flow)): _sequence(table.where(table["flow_id"] == flow), by_id.get(flow, -1))
         for flow in sorted(ids[order].tolist())
     }
     return shown, len(ids) - len(shown)
@@ -86,12 +86,13 @@ def _is_lost(table: Columns) -> NDArray[np.bool_]:
     return ~_is_one_of(table, "event", "sent", "trimmed")
 
 
-def _sequence(run: Results, table: Columns, source: int | None) -> PacketSequence:
+def _sequence(table: Columns, source: int) -> PacketSequence:
+    """What became of the packets of a flow from a host, below 0 where that is not known."""
     data = table.where(_is_one_of(table, "kind", "data", "datagram") & (table["seq"] >= 0))
     left = data.where(_is_one_of(data, "event", "sent", "dropped_wire", "dropped_link_down"))
     # As they left the sender, or else the port that sent most of them.
     place = left["node"].astype(np.int64) << 16 | left["port"]
-    at_source = left["node"] == source if source is not None else np.zeros(left.rows, dtype=bool)
+    at_source = left["node"].astype(np.int64) == source
     if not at_source.any() and left.rows:
         places, counts = np.unique(place, return_counts=True)
         at_source = place == places[np.argmax(counts)]
@@ -100,7 +101,7 @@ def _sequence(run: Results, table: Columns, source: int | None) -> PacketSequenc
     first = np.zeros(left.rows, dtype=bool)
     first[np.unique(seq, return_index=True)[1]] = True
     answers = table.where((table["ack"] >= 0) & _is_one_of(table, "kind", "ack", "nack") & (table["arrival_ps"] > 0))
-    answers = answers.where(answers["peer"] == source) if source is not None else answers.where(answers["ack"] < 0)
+    answers = answers.where(answers["peer"].astype(np.int64) == source)
     arrival = np.argsort(answers["arrival_ps"], kind="stable")
     events = {
         "lost": data.where(_is_lost(data)),
