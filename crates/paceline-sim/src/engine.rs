@@ -22,7 +22,7 @@ mod team;
 pub mod windowed;
 pub mod windows;
 
-use crate::record::{FlowName, FlowRecord, News, PacketRecord, PfcEvent, QueryRecord};
+use crate::record::{FlowName, FlowRecord, News, PacketRecord, PfcEvent, QueryRecord, StageRecord};
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +66,8 @@ pub trait Observer {
         packets.clear();
         true
     }
+    /// Stages of packets at chosen nodes, in order of time.
+    fn stages(&mut self, _records: Vec<StageRecord>) {}
     /// The reference's queue sampler is due for writing.
     fn queue_dump(&mut self, _now: u64, _net: &crate::net::Net) {}
     /// Called now and then; false stops the run.
@@ -110,6 +112,9 @@ fn report(net: &mut crate::net::Net, observer: &mut dyn Observer, now: u64) {
     net.news.tell(observer);
     if !net.news.tell_packets(observer, now) {
         net.trace = None;
+    }
+    if let Some(records) = net.stages.as_mut().map(|stages| stages.take(now)) {
+        observer.stages(records);
     }
 }
 

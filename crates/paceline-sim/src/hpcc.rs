@@ -1,7 +1,8 @@
 //! A drop-in for the HPCC reference simulator: its configuration in, its result files out.
 //!
 //! Its fct, pfc and qlen files are reproduced byte for byte for every `CC_MODE` in all runs we have of it (lossless, with
-//! `MULTI_RATE 0`, `SAMPLE_FEEDBACK 0`, `GLOBAL_T 1`, `RATE_BOUND 1`, `PINT_PROB 1`, one NIC per host). All other options
+//! `MULTI_RATE 0`, `SAMPLE_FEEDBACK 0`, `GLOBAL_T 1`, `RATE_BOUND 1`, `PINT_PROB 1`, one NIC per host), and so are the rows of the nine
+//! packet traces (`trace`). All other options
 //! were compared with an independent model of it only (`tests/reference_options.rs`). *Not as there:* where a flow has no path
 //! after `LINK_DOWN` it never ends, while the reference crashes. HPCC without a window is refused: its division by it makes
 //! no number in the reference either. docs/compatibility.md tells users all this.
@@ -17,13 +18,14 @@ use crate::engine::sequential::{Sampling, Sequential};
 use crate::engine::windowed::Windowed;
 use crate::engine::{Ending, Observer, Progress};
 use crate::error::{InputError, RunError};
-use crate::graph::Graph;
+use crate::graph::{Graph, NodeId};
 use crate::hpcc_format::config::HpccConfig;
 use crate::hpcc_format::output::{FctLine, PfcLine, write_fct, write_pfc, write_qlen_block};
+use crate::hpcc_format::packet_trace::{write_header, write_row};
 use crate::hpcc_format::{config, flow, topology, utf8};
 use crate::net::Net;
 use crate::net::packet::NONE;
-use crate::record::{FlowRecord, PfcEvent, Status};
+use crate::record::{FlowRecord, PfcEvent, StageRecord, Status};
 use crate::routing::by_node::NodeRoutes;
 use crate::run::Engine;
 use crate::scenario::{
@@ -36,6 +38,7 @@ use crate::workload::FlowTable;
 mod notices;
 mod outputs;
 mod params;
+mod trace;
 
 use outputs::Output;
 
@@ -75,6 +78,10 @@ pub struct Prepared {
     pub warnings: Vec<String>,
     /// What concerns the reference's hosts and wires only.
     reference: ReferenceOptions,
+    /// Nodes whose packets are traced.
+    traced: Vec<NodeId>,
+    /// By link, the node that the topology file names first.
+    first_ends: Vec<NodeId>,
     config: HpccConfig,
     /// Its own file, as `config` names the others.
     config_path: PathBuf,
@@ -146,6 +153,8 @@ impl Prepared {
         if !options.quirks.reference_random && links.iter().any(|(rate, _)| *rate > 0.0) {
             warnings.push("error rates above 0: as many packets are lost as in the reference, but not the same".into());
         }
+        let traced = trace::nodes(&folder, &config, network.kinds.len(), &options.quirks, &mut warnings)?;
+        let first_ends = network.links.iter().map(|l| l.a).collect();
         check_acks(&config, &rows).map_err(named)?;
         let scenario = scenario(&config, Graph::new(&network), &options).map_err(named)?;
         notices::add(&mut warnings, &config, &scenario, &rows);
@@ -154,6 +163,8 @@ impl Prepared {
         Ok(Self {
             scenario,
             reference,
+            traced,
+            first_ends,
             flow_count: flows.len(),
             flows: FlowTable::new(flows),
             warnings,
@@ -185,6 +196,7 @@ impl Prepared {
         } else {
             let mut sequential = Sequential::new(scenario, flows, Some(sampling))?;
             sequential.configure_reference(&self.reference);
+            sequential.note_stages(&self.traced);
             Engine::Sequential(Box::new(sequential))
         };
         let config = &self.config;
@@ -194,13 +206,18 @@ impl Prepared {
             ("FCT_OUTPUT_FILE", config.fct_output_file.as_str()),
             ("PFC_OUTPUT_FILE", config.pfc_output_file.as_str()),
             ("QLEN_MON_FILE", config.qlen_mon_file.as_str()),
+            ("TRACE_OUTPUT_FILE", config.trace_output_file.as_str()),
         ];
         let opened = outputs::open(&self.folder, names, &inputs);
-        let [fct, pfc, qlen] = opened.map_err(|e| e.file(self.config_path.display().to_string()))?;
+        let [fct, pfc, qlen, mut trace] = opened.map_err(|e| e.file(self.config_path.display().to_string()))?;
+        let rows = trace::Rows::new(&graph, &self.first_ends, config);
+        trace.put(|out| write_header(out, &rows.ports(), engine.net().network.bdp))?;
         let mut files = Files {
             fct,
             pfc,
             qlen,
+            trace,
+            rows,
             watch,
             kinds: graph,
             error: None,
@@ -212,7 +229,8 @@ impl Prepared {
         let net = engine.net();
         files.write_flows(u64::MAX);
         files.write_frames(u64::MAX);
-        let flushed = files.fct.flush().and_then(|()| files.pfc.flush()).and_then(|()| files.qlen.flush());
+        let outputs = [&mut files.fct, &mut files.pfc, &mut files.qlen, &mut files.trace];
+        let flushed = outputs.into_iter().try_for_each(Output::flush);
         if let Some(e) = files.error.or(flushed.err()) {
             return Err(e.into());
         }
@@ -344,6 +362,8 @@ struct Files<'a> {
     fct: Output,
     pfc: Output,
     qlen: Output,
+    trace: Output,
+    rows: trace::Rows,
     watch: &'a mut dyn FnMut(&Progress) -> bool,
     kinds: Arc<Graph>,
     error: Option<std::io::Error>,
@@ -414,6 +434,14 @@ impl Observer for Files<'_> {
         self.frames.extend_from_slice(events);
         let last = self.frames.iter().map(|e| e.now).max();
         self.write_frames(last.unwrap_or(0));
+    }
+
+    fn stages(&mut self, records: Vec<StageRecord>) {
+        for record in &records {
+            let row = self.rows.row(record);
+            let result = self.trace.put(|out| write_row(out, &row));
+            self.keep(result);
+        }
     }
 
     fn queue_dump(&mut self, now: u64, net: &Net) {

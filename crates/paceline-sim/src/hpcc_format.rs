@@ -13,12 +13,14 @@
 //! | flows | [`flow::read_flows`] | [`flow::write_flows`] |
 //! | nodes to trace | [`trace::read_trace_nodes`] | |
 //! | fct, pfc, qlen | | [`output`] |
+//! | packet trace | | [`packet_trace`] |
 
 use crate::InputError;
 
 pub mod config;
 pub mod flow;
 pub mod output;
+pub mod packet_trace;
 pub mod quantity;
 pub mod topology;
 pub mod trace;

@@ -12,6 +12,7 @@ pub mod programs;
 pub(crate) mod rpc;
 pub(crate) mod rules;
 mod setup;
+pub(crate) mod stages;
 pub(crate) mod streams;
 pub mod switch;
 pub mod trace;
@@ -35,6 +36,7 @@ use crate::net::packet::{Arena, Handle, INLINE_HOPS, LONG, NONE, Packet};
 use crate::net::port::Port;
 use crate::net::programs::Programs;
 use crate::net::rpc::Rpcs;
+use crate::net::stages::Stages;
 use crate::net::streams::Streams;
 use crate::net::switch::buffers::Buffers;
 use crate::net::switch::congestion::CongestionPoints;
@@ -215,6 +217,8 @@ pub struct Net {
     pub(crate) news: News,
     /// Which packets are recorded, where any are.
     pub(crate) trace: Option<Box<Trace>>,
+    /// Whose stages at nodes are noted, where any are.
+    pub(crate) stages: Option<Box<Stages>>,
     /// Tier of every port's link (index into [`Net::tiers`]) and frame bytes that started flows will put on each tier.
     pub(crate) port_tier: Vec<u8>,
     pub(crate) offered: Vec<u64>,

@@ -1,7 +1,7 @@
 //! What a run leaves behind: counters, queue histograms, pauses, finished flows.
 
 use crate::graph::NodeId;
-use crate::net::packet::Kind as Frame;
+use crate::net::packet::{Kind as Frame, Packet};
 
 /// Octaves of queue lengths that are told apart, from 64 bytes up.
 const OCTAVES: usize = 26;
@@ -288,6 +288,59 @@ pub struct FlowName {
     pub number: u32,
     /// The flow's id.
     pub id: u64,
+}
+
+/// What a node does with a packet, as the reference simulator's packet trace has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    /// It has arrived.
+    Received,
+    /// It joins a port's queue.
+    Queued,
+    /// The port begins to send it.
+    Sent,
+    /// It would arrive, but the link is down.
+    Lost,
+    /// It waited as the link went down.
+    Discarded,
+}
+
+/// What is known of a flow by its packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FlowEnds {
+    /// Sending host.
+    pub src: NodeId,
+    /// Receiving host.
+    pub dst: NodeId,
+    /// Port numbers of the tuple.
+    pub sport: u16,
+    /// Port numbers of the tuple.
+    pub dport: u16,
+    /// Payload.
+    pub bytes: u64,
+}
+
+/// A stage of a packet's way through a node.
+#[derive(Clone, Debug)]
+pub struct StageRecord {
+    /// When, ps.
+    pub at: u64,
+    /// The port (global index).
+    pub port: u32,
+    /// Which.
+    pub stage: Stage,
+    /// The port's queue concerned.
+    pub queue: u8,
+    /// Bytes in that queue, this packet not among them; 0 at hosts.
+    pub waiting: u32,
+    /// The packet.
+    pub packet: Packet,
+    /// It met congestion itself, which an ACK's own flag does not say.
+    pub is_marked: bool,
+    /// When its data was sent, ps, where packets carry that.
+    pub stamp: Option<u64>,
+    /// Its flow, unless it is a PFC frame.
+    pub flow: Option<FlowEnds>,
 }
 
 /// What has happened since somebody last asked, each kind in the order in which its engine came to it.

@@ -92,7 +92,7 @@ impl Close {
                 | What::Sample
                 | What::Links
                 | What::Program
-                | What::Risky => {}
+                | What::LookedAt => {}
             }
         }
         Ok(())

@@ -46,8 +46,9 @@ pub(super) enum What {
     Links,
     /// A program begins or has asked for this; place: program, detail: which.
     Program,
-    /// A packet arrives over a wire that loses some by the reference's random numbers; as [`What::Arrival`].
-    Risky,
+    /// A packet arrives over a wire that loses some by the reference's random numbers, or at a node whose packets are traced; as
+    /// [`What::Arrival`].
+    LookedAt,
 }
 
 impl What {
@@ -73,7 +74,7 @@ const KINDS: [What; 14] = [
     What::Tick,
     What::Links,
     What::Program,
-    What::Risky,
+    What::LookedAt,
 ];
 
 /// Width of the event list's buckets, ps: a few events each when a tenth of the links are busy with full frames; and how far ahead, ps,
@@ -172,10 +173,10 @@ impl Events {
         }
     }
 
-    /// What arrives from these ports may be lost on the wire.
-    pub(super) fn at_risk(&mut self, ports: impl Iterator<Item = usize>) {
+    /// What arrives from these ports is looked at first.
+    pub(super) fn looked_at(&mut self, ports: impl Iterator<Item = usize>) {
         for port in ports {
-            self.ports[port].arrival = What::Risky;
+            self.ports[port].arrival = What::LookedAt;
         }
     }
 

@@ -13,6 +13,7 @@ use super::order::Rank;
 use crate::net::Net;
 use crate::net::flow::{SLOT_BITS, SLOT_MASK};
 use crate::net::packet::{Handle, Kind, NONE, Packet, TICKS};
+use crate::record::Stage;
 use crate::routing::ip_of;
 use crate::workload::FlowSpec;
 use hash_order::HashOrder;
@@ -212,6 +213,7 @@ impl ReferenceNics {
                 if !net.receive_data(h, now) {
                     return;
                 }
+                net.begin_answer(h);
                 if self.holds_back(net, h) {
                     net.arena.release(h);
                     return;
@@ -220,6 +222,9 @@ impl ReferenceNics {
                 let (slot, size) = ((answer.flow & SLOT_MASK) as usize, answer.size);
                 let nic = self.answering.get(slot).copied().filter(|nic| *nic != NONE).unwrap_or(nic);
                 let port = net.nics[nic as usize].port;
+                if net.ports[port as usize].watched != 0 {
+                    net.note_stage(port, h, now, Stage::Queued, 0);
+                }
                 net.ports[port as usize].push(net.arena.split().0, h, 0, size);
                 self.trigger(net, events, nic, now);
             }

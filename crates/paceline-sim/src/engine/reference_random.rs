@@ -177,7 +177,7 @@ impl ReferenceRandom {
     pub(crate) fn is_lost(&mut self, link: u32) -> bool {
         let Some(Losses { common, links }) = &mut self.losses else { return false };
         let (rate, own) = &mut links[link as usize];
-        own.as_mut().unwrap_or(common).unit() < *rate
+        *rate > 0.0 && own.as_mut().unwrap_or(common).unit() < *rate
     }
 
     /// A mark is drawn: a number in (0, 1).

@@ -11,6 +11,7 @@ use super::reference_nic::{ReferenceNics, ReferenceOptions};
 use super::{Ending, Observer, progress, report};
 use crate::diagnosis::{Standstill, Symptoms, diagnose, waits};
 use crate::error::InputError;
+use crate::graph::NodeId;
 use crate::net::Net;
 use crate::net::packet::{Handle, NONE};
 use crate::net::programs::{Act, Carrier};
@@ -93,8 +94,18 @@ impl Sequential {
             random.lose(&options.links);
             self.net.error_rate.fill(0.0);
             let ports = self.net.graph.ports.iter().enumerate();
-            self.events.at_risk(ports.filter(|(_, p)| options.links[p.link as usize].0 > 0.0).map(|(i, _)| i));
+            self.events.looked_at(ports.filter(|(_, p)| options.links[p.link as usize].0 > 0.0).map(|(i, _)| i));
         }
+    }
+
+    /// Has the stages of packets at these nodes noted, as the reference's trace has them. Nothing without the quirk `nic_round_robin`.
+    pub(crate) fn note_stages(&mut self, nodes: &[NodeId]) {
+        if self.reference.is_none() || nodes.is_empty() {
+            return;
+        }
+        self.net.note_stages(nodes);
+        let ports = self.net.graph.ports.iter().enumerate();
+        self.events.looked_at(ports.filter(|(_, p)| nodes.contains(&p.peer)).map(|(i, _)| i));
     }
 
     /// The network as it stands.
@@ -220,7 +231,7 @@ impl Sequential {
                     None => events::arrive_at_host(net, list, place, detail, now),
                 }
             }
-            What::Risky => self.arrive_at_risk(place, detail, now),
+            What::LookedAt => self.arrive_looked_at(place, detail, now),
             What::Departure => match &mut self.reference {
                 Some(reference) if net.ports[place as usize].nic != NONE => {
                     let nic = net.ports[place as usize].nic;
@@ -257,16 +268,17 @@ impl Sequential {
         Ok(())
     }
 
-    /// A packet arrives over a wire that loses some by the reference's random numbers.
+    /// A packet arrives over a wire that loses some by the reference's random numbers, or at a node whose packets are traced.
     #[cold]
     #[inline(never)]
-    fn arrive_at_risk(&mut self, place: u32, h: Handle, now: u64) {
+    fn arrive_looked_at(&mut self, place: u32, h: Handle, now: u64) {
         let (net, list) = (&mut self.net, &mut self.events);
         let link = net.graph.ports[net.ingress_of(place, h) as usize].link;
         if net.reference_random.as_mut().is_some_and(|random| random.is_lost(link)) {
             net.lose(net.ingress_of(place, h), h);
             return;
         }
+        net.note_arrival(place, h, now);
         net.counters.ties += u64::from(list.is_tied(place, now));
         let nic = net.ports[place as usize].nic;
         match &mut self.reference {

@@ -26,7 +26,7 @@ use crate::net::Net;
 use crate::net::packet::{Handle, Kind, NONE, Packet};
 use crate::net::switch::special::Special;
 use crate::net::switch::special::trimming::ingress;
-use crate::record::PacketEvent;
+use crate::record::{PacketEvent, Stage};
 use crate::routing::by_node::NodeRoutes;
 use crate::routing::choice::Choice;
 use crate::routing::spraying::Turn;
@@ -144,6 +144,11 @@ impl Failures {
         self.schedule.is_down(self.graph.ports[port as usize].link, at)
     }
 
+    /// Whether a packet that starts at `port` at `sent` is lost on the wire, where it would arrive at `arrival`.
+    pub(crate) fn is_lost(&self, port: u32, sent: u64, arrival: u64) -> bool {
+        self.schedule.loses(self.graph.ports[port as usize].link, sent, arrival)
+    }
+
     /// Failures of the schedule that come after `end`.
     pub(crate) fn failures_after(&self, end: Time) -> usize {
         self.schedule.failures_after(end)
@@ -152,7 +157,7 @@ impl Failures {
     /// Sees off a packet that starts at `port` at `sent` and would arrive at `inbox` at `arrival` if nothing ever failed.
     pub(crate) fn forward(&mut self, port: u32, h: Handle, packet: &Packet, sent: u64, arrival: u64) -> Step {
         let link = &self.graph.ports[port as usize];
-        if self.schedule.loses(link.link, sent, arrival) {
+        if self.is_lost(port, sent, arrival) {
             return Err(port);
         }
         let (node, first) = (link.peer, self.graph.first[link.peer as usize]);
@@ -412,7 +417,8 @@ impl Net {
             while let Some(h) = next.pop() {
                 let mut h = h;
                 while h != NONE {
-                    let after = self.arena[h].next;
+                    let Packet { next: after, class, .. } = self.arena[h];
+                    self.note_stage(port, h, now, Stage::Discarded, class);
                     self.note_packet(port, h, now, PacketEvent::DroppedLinkDown);
                     self.lose_to_failure(port, h);
                     h = after;
@@ -430,6 +436,7 @@ impl Net {
             if matches!(self.special.as_deref(), Some(Special::Trimming(_))) {
                 packet.in_port = ingress(packet.in_port);
             }
+            self.note_stage(port, h, now, Stage::Discarded, class);
             self.note_packet(port, h, now, PacketEvent::DroppedLinkDown);
             self.lose_to_failure(port, h);
             if at_switch

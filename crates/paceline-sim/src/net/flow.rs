@@ -12,7 +12,7 @@ use crate::net::host::datagrams::Datagrams;
 use crate::net::packet::{Arena, Handle, INLINE_HOPS, INT, Kind, LAST, LONG, NONE, PINT, Packet, ROUTED, STAMP, TICKS};
 use crate::net::streams::Carries;
 use crate::net::{Net, Pinned};
-use crate::record::{FlowRecord, Status};
+use crate::record::{FlowEnds, FlowRecord, Status};
 use crate::routing::{Address, Tuple, ip_of};
 use crate::scenario::{Framing, Transport};
 use crate::workload::FlowSpec;
@@ -299,7 +299,12 @@ impl Net {
         };
         let slot = self.take_slot(flow, info, receiving)?;
         let generation = u32::from(self.flows[slot as usize].generation);
-        self.note_name(self.number(slot) | generation << SLOT_BITS, id);
+        let number = self.number(slot) | generation << SLOT_BITS;
+        self.note_name(number, id);
+        if let Some(stages) = &mut self.stages {
+            let FlowInfo { spec: FlowSpec { src, dst, dport, bytes, .. }, sport, .. } = info;
+            stages.name(number, FlowEnds { src, dst, sport, dport, bytes });
+        }
         self.forget_path(slot);
         if self.messages.is_some() {
             let (number, incoming) = (self.number(slot), self.incoming(src, dst, &info));

@@ -204,6 +204,7 @@ impl Net {
             port_counts: vec![PortCounts::default(); graph.ports.len()],
             news: News::default(),
             trace: None,
+            stages: None,
             port_tier,
             offered: vec![0; tiers.len()],
             tiers,

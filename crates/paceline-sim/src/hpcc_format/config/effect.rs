@@ -27,8 +27,7 @@ fn why(config: &HpccConfig, key: &str) -> Option<String> {
             !config.l2_back_to_zero && config.l2_ack_interval <= 1,
             "chunks count with L2_BACK_TO_ZERO 1 or L2_ACK_INTERVAL above 1 only",
         ),
-        "TRACE_FILE" | "TRACE_OUTPUT_FILE" if config.enable_trace => when(true, "no packet trace is written here"),
-        "TRACE_FILE" | "TRACE_OUTPUT_FILE" => when(true, "ENABLE_TRACE is 0"),
+        "TRACE_FILE" => when(!config.enable_trace, "ENABLE_TRACE is 0"),
         "ENABLE_QCN" | "KMAX_MAP" | "KMIN_MAP" | "PMAX_MAP" if ![Dcqcn, Dctcp].contains(&mode) => {
             Some(format!("CC_MODE {} does not react to ECN marks", mode.number()))
         }

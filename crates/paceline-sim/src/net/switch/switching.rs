@@ -14,7 +14,7 @@ use crate::net::port::{NO_ECN, Port};
 use crate::net::rules::Rules;
 use crate::net::switch::buffers::{Admit, Place};
 use crate::net::{Draws, EcnPoint, LongPaths, Net, REACTING, Schedule, long_hop};
-use crate::record::{PacketEvent, PacketRecord, PfcEvent};
+use crate::record::{PacketEvent, PacketRecord, PfcEvent, Stage};
 
 /// Puts a packet on the wire behind a port. Returns (transmitter free, inbox, arrival).
 #[inline(always)]
@@ -95,7 +95,21 @@ impl Net {
         if self.rules.is_recorded(packet.class) {
             self.note_queue(port, packet.class, now);
         }
+        if self.ports[port as usize].watched != 0 {
+            self.note_stage(port, h, now, Stage::Queued, packet.class);
+        }
         self.ports[port as usize].push(self.arena.split().0, h, packet.class, packet.size);
+    }
+
+    /// A packet finds a switch port quiet and leaves in the same instant, so that no queue ever holds it. Exact order.
+    #[inline(always)]
+    fn pass_through<S: Schedule>(&mut self, port: u32, h: Handle, class: u8, now: u64, s: &mut S) {
+        let p = &mut self.ports[port as usize];
+        p.pass(class);
+        if p.watched != 0 {
+            self.note_stage(port, h, now, Stage::Queued, class);
+        }
+        self.launch(port, h, true, now, s);
     }
 
     /// Starts sending a packet that has left its queue. Returns (transmitter free, inbox, arrival).
@@ -112,6 +126,9 @@ impl Net {
     #[inline(never)]
     fn watch(&mut self, port: u32, h: Handle, inbox: u32, now: u64, arrival: u64) -> (Handle, u32) {
         let record = self.packet_record(port, h, now, PacketEvent::Sent);
+        if self.stages.is_some() {
+            self.note_sent(port, h, now, arrival);
+        }
         let sent = self.cross(port, h, inbox, now, arrival);
         self.news.packets.extend(record.map(|record| match sent {
             Ok(_) => PacketRecord { arrival, ..record },
@@ -241,6 +258,8 @@ impl Net {
                 self.arena[h].flags |= CE;
                 self.counters.marks += 1;
                 self.port_counts[port as usize].marks += 1;
+            } else if is_met {
+                self.mark_answer(h);
             }
             let (node, packet) = (self.ports[port as usize].node, self.arena[h]);
             if let Some(ingress) = self.release_place(node, &packet) {
@@ -276,7 +295,9 @@ impl Net {
             reference.pfc_frame();
         }
         let size = self.scenario.framing.pfc_frame as u16;
-        let packet = Packet { flow: u32::from(class), size, kind, ..Packet::default() };
+        // As in the reference, a frame tells how much waits the other way. Nobody acts on that.
+        let seq = self.ports[port as usize].class_bytes(class);
+        let packet = Packet { flow: u32::from(class), seq, size, kind, ..Packet::default() };
         let h = self.arena.alloc(packet);
         self.enqueue(port, h, &packet, now);
         self.start(port, now, s);
@@ -374,11 +395,9 @@ impl Net {
             if self.congestion.is_some() {
                 self.sample_congestion(port, h, &packet, now, s);
             }
-            let p = &mut self.ports[port as usize];
+            let p = &self.ports[port as usize];
             if p.is_quiet() && s.idle(port, p.free, now) {
-                // In and out in the same instant: the buffer never holds it.
-                p.pass(packet.class);
-                self.launch(port, h, true, now, s);
+                self.pass_through(port, h, packet.class, now, s);
                 return;
             }
             self.buffers.local(node).add(packet.in_port, packet.class, packet.size);
@@ -387,10 +406,9 @@ impl Net {
             return;
         }
         let place = self.place(node, &packet);
-        let p = &mut self.ports[port as usize];
+        let p = &self.ports[port as usize];
         if p.is_quiet() && s.idle(port, p.free, now) && self.congestion.is_none() && self.buffers.lets_through(place) {
-            p.pass(packet.class);
-            self.launch(port, h, true, now, s);
+            self.pass_through(port, h, packet.class, now, s);
             return;
         }
         match self.buffers.admit(place, p.class_bytes(packet.class), p.total) {

@@ -1,0 +1,107 @@
+//! The stages of packets' ways through chosen nodes, for the packet trace of the reference simulator (`hpcc`). In the sequential engine
+//! with the reference's hosts only. The ports of these nodes are *watched*, so that those of others cost nothing.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::graph::NodeId;
+use crate::net::Net;
+use crate::net::packet::{CE, Handle, Kind, NONE, Packet, STAMP};
+use crate::net::port::WATCHED;
+use crate::record::{FlowEnds, Stage, StageRecord};
+
+/// What is noted in a network.
+#[derive(Debug)]
+pub(crate) struct Stages {
+    /// By node.
+    chosen: Vec<bool>,
+    /// By the flow's number in packets. Kept when flows end: copies of their packets may still be on the way.
+    flows: HashMap<u32, FlowEnds>,
+    /// Answers that met congestion; of data, packets say it themselves.
+    marked: HashSet<Handle>,
+    /// What nobody has been told yet; in order of time, but for what is known beforehand.
+    records: Vec<StageRecord>,
+}
+
+impl Stages {
+    /// Takes what was done before `before`, in order of time.
+    pub(crate) fn take(&mut self, before: u64) -> Vec<StageRecord> {
+        // Stable: what happens at one instant stays in its order.
+        self.records.sort_by_key(|r| r.at);
+        let later = self.records.partition_point(|r| r.at < before);
+        let rest = self.records.split_off(later);
+        std::mem::replace(&mut self.records, rest)
+    }
+
+    /// A flow is called this in packets from now on.
+    pub(crate) fn name(&mut self, number: u32, flow: FlowEnds) {
+        self.flows.insert(number, flow);
+    }
+}
+
+impl Net {
+    /// Has stages noted at these nodes.
+    pub(crate) fn note_stages(&mut self, nodes: &[NodeId]) {
+        let mut chosen = vec![false; self.graph.nodes()];
+        for node in nodes {
+            chosen[*node as usize] = true;
+        }
+        for port in self.ports.iter_mut().filter(|p| chosen[p.node as usize]) {
+            port.watched |= WATCHED;
+        }
+        let (flows, marked) = (HashMap::new(), HashSet::new());
+        self.stages = Some(Box::new(Stages { chosen, flows, marked, records: Vec::new() }));
+    }
+
+    /// A packet arrives at an inbox.
+    pub(crate) fn note_arrival(&mut self, inbox: u32, h: Handle, now: u64) {
+        self.note_stage(self.ingress_of(inbox, h), h, now, Stage::Received, 0);
+    }
+
+    /// Notes a stage at a port, where that is asked for.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn note_stage(&mut self, port: u32, h: Handle, at: u64, stage: Stage, queue: u8) {
+        let p = &self.ports[port as usize];
+        let Some(stages) = self.stages.as_mut().filter(|s| s.chosen[p.node as usize]) else { return };
+        let packet = self.arena[h];
+        let own = packet.kind == Kind::Data && packet.flags & CE != 0;
+        stages.records.push(StageRecord {
+            at,
+            port,
+            stage,
+            queue,
+            waiting: if p.nic == NONE { p.class_bytes(queue) } else { 0 },
+            packet,
+            is_marked: own || stages.marked.contains(&h),
+            stamp: self.arena.words(h).filter(|_| packet.flags & STAMP != 0).map(|words| words.0[0].0),
+            flow: (!packet.kind.is_pfc()).then(|| stages.flows.get(&packet.flow).copied().unwrap_or_default()),
+        });
+    }
+
+    /// A port begins to send a packet, which will be at the other end at `arrival`.
+    pub(crate) fn note_sent(&mut self, port: u32, h: Handle, now: u64, arrival: u64) {
+        let Packet { kind, class, .. } = self.arena[h];
+        // A host's answers have a queue of their own.
+        let is_answer = self.ports[port as usize].nic != NONE && kind != Kind::Data;
+        self.note_stage(port, h, now, Stage::Sent, if is_answer { 0 } else { class });
+        if self.failures.as_ref().is_some_and(|f| f.is_lost(port, now, arrival)) {
+            let p = &self.graph.ports[port as usize];
+            let peer = self.first[p.peer as usize] + u32::from(p.peer_port);
+            self.note_stage(peer, h, arrival, Stage::Lost, 0);
+        }
+    }
+
+    /// An answer meets congestion, of which nobody will take note but a trace.
+    pub(crate) fn mark_answer(&mut self, h: Handle) {
+        if let Some(stages) = &mut self.stages {
+            stages.marked.insert(h);
+        }
+    }
+
+    /// A packet turns into the answer to it, which has not met congestion yet.
+    pub(crate) fn begin_answer(&mut self, h: Handle) {
+        if let Some(stages) = &mut self.stages {
+            stages.marked.remove(&h);
+        }
+    }
+}
