@@ -15,6 +15,7 @@ __all__ = [
     "explain",
     "git_revision",
     "hpcc",
+    "hpcc_export",
     "input_error",
     "mpi_export",
     "mpi_export_scenario",
@@ -81,6 +82,18 @@ def hpcc(
     engine: str | None = None,
     progress: Callable[[Snapshot], bool] | None = None,
 ) -> dict[str, Any]: ...
+def hpcc_export(
+    scenario_toml: str,
+    source_name: str,
+    overrides: list[str],
+    files: list[str],
+    base_dir: str | None = None,
+) -> dict[str, Any]:
+    """Writes a scenario as files of the HPCC simulator: configuration, topology, flows, nodes to trace.
+
+    Returns how many ``flows`` there are and, as ``notices``, what the files cannot say.
+    """
+
 def catalogue() -> dict[str, Any]: ...
 def template(name: str) -> str: ...
 def restore_csv(dir: str) -> None: ...

@@ -1,12 +1,18 @@
-"""Runs configurations of the HPCC reference simulator and writes the files they name."""
+"""The HPCC reference simulator's files: runs its configurations, writes scenarios as such."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from paceline import _native
-from paceline.files import open_input
+from paceline.files import check_folder, check_new, open_input, replacing
 from paceline.progress import Mode, reporting
+from paceline.run import check_overrides, read_scenario
+
+FILES = ("config.txt", "topology.txt", "flow.txt", "trace.txt")
+"""What :func:`export` writes."""
 
 
 def hpcc(
@@ -40,3 +46,50 @@ def hpcc(
             engine,
             report,
         )
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What :func:`export` has written."""
+
+    folder: Path
+    flows: int
+    notices: list[str]
+    """What the files cannot say, or say otherwise."""
+
+
+def export(scenario: Path, out: Path | None = None, *, overrides: Sequence[str] = (), force: bool = False) -> Exported:
+    """Writes a scenario as files of the HPCC reference simulator.
+
+    They go to the folder ``out`` (default: the scenario's name, ``-hpcc``). The simulator runs them, and so does
+    :func:`hpcc`. The scenario begins at 2 s there.
+
+    Raises InputError for a wrong scenario, one with something that the simulator does not have at all, and when the
+    files are there.
+    """
+    check_overrides(overrides)
+    text = read_scenario(scenario)
+    folder = Path(f"{scenario.stem}-hpcc") if out is None else out
+    check_folder("--out", folder)
+    targets = [folder / name for name in FILES]
+    if folder.is_dir():
+        for target in targets:
+            check_new(target, force=force, option="--out")
+    with ExitStack() as stack:
+        if not folder.is_dir():
+            folder.mkdir(parents=True)
+            stack.enter_context(_removed_if_empty(folder))
+        # All are there before one is put in place.
+        parts = [str(stack.enter_context(replacing(target))) for target in targets]
+        found = _native.hpcc_export(text, str(scenario), list(overrides), parts, str(scenario.parent))
+    return Exported(folder, **found)
+
+
+@contextmanager
+def _removed_if_empty(folder: Path) -> Iterator[None]:
+    """A folder goes away again when nothing has been written to it."""
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            folder.rmdir()

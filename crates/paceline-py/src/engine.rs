@@ -253,3 +253,27 @@ pub fn restore_csv(py: Python<'_>, dir: PathBuf) -> PyResult<()> {
         RunError::Strict(e) => PyRuntimeError::new_err(e),
     })
 }
+
+/// Writes a scenario as files of the HPCC reference simulator. See the type stub.
+#[pyfunction]
+#[pyo3(signature = (scenario_toml, source_name, overrides, files, base_dir=None))]
+pub fn hpcc_export(
+    py: Python<'_>,
+    scenario_toml: &str,
+    source_name: &str,
+    overrides: Vec<String>,
+    files: [PathBuf; 4],
+    base_dir: Option<&str>,
+) -> PyResult<Py<PyAny>> {
+    let made = py.detach(|| {
+        let spec = parse(scenario_toml, source_name, base_dir, &overrides)?;
+        reference::export(&spec)
+    });
+    let made = made.map_err(|e| to_py(py, &e))?;
+    py.detach(|| made.write(files)).map_err(|e| match e.raw_os_error() {
+        // With its number, by which Python knows that it may name the file.
+        Some(number) => PyOSError::new_err((number, e.to_string().split(" (os error").next().map(str::to_string))),
+        None => e.into(),
+    })?;
+    to_python(py, &serde_json::json!({ "flows": made.flows(), "notices": made.notices }))
+}

@@ -35,11 +35,13 @@ use crate::scenario::{
 };
 use crate::workload::FlowTable;
 
+mod export;
 mod notices;
 mod outputs;
 mod params;
 mod trace;
 
+pub use export::{Export, export};
 use outputs::Output;
 
 /// How to run it.

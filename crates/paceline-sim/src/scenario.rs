@@ -501,6 +501,16 @@ impl Scenario {
         (f.payload + f.header + telemetry).max(f.ack_header + telemetry).max(f.min_frame).max(f.pfc_frame)
     }
 
+    /// Scale of the INT units, with hosts of `nic_rate` bit/s.
+    pub fn int_units(&self, nic_rate: u64) -> u64 {
+        match self.int_multiple {
+            // A unit of bytes is no more than a full frame: with more, one packet counts as several or as nothing, and of the hops of a
+            // path, of which HPCC takes the busiest, one nearly always has just counted one.
+            0 => (nic_rate / 25_000_000_000).min(u64::from(self.max_frame()) / 128).max(1),
+            given => given,
+        }
+    }
+
     /// Whether switches write INT records into the packets of any scheme.
     pub fn uses_int(&self) -> bool {
         self.schemes.iter().any(|s| s.params.uses_int())

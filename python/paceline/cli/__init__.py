@@ -136,6 +136,7 @@ app.command(cls=Command)(sweeps.sweep)
 app.command("size-buffers", cls=Command)(sweeps.size_buffers)
 app.command(cls=Command)(sweeps.reproduce)
 app.command(cls=Command)(foreign.hpcc)
+app.command(cls=Command)(foreign.export)
 app.command(cls=Command)(foreign.htsim)
 app.add_typer(_schedules, name="mpi")
 app.command(

@@ -1,5 +1,7 @@
-"""``paceline hpcc`` and ``paceline htsim``: files of other simulators."""
+"""``paceline hpcc``, ``export`` and ``htsim``: files of other simulators."""
 
+import shlex
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +10,7 @@ import typer
 from paceline import _native
 from paceline.cli.endings import command, raise_unless_ended, tell_summary
 from paceline.errors import plain
-from paceline.options import JsonErrors, Progress, Quiet, naming
+from paceline.options import JsonErrors, Overrides, Progress, Quiet, ScenarioFile, naming
 from paceline.progress import Mode
 from paceline.words import many
 
@@ -86,6 +88,35 @@ def hpcc(
     if not quiet:
         tell_summary(summary, to_stderr=True)
     raise_unless_ended(summary, "the files hold what was simulated until then")
+
+
+def export(
+    scenario: ScenarioFile,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", readable=False, metavar="DIR", show_default="SCENARIO-hpcc", help="Where they go."),
+    ] = None,
+    overrides: Overrides = None,
+    force: Annotated[bool, typer.Option("--force", help="Replaces files that are there.")] = False,
+    _json_errors: JsonErrors = False,
+) -> None:
+    """Writes a scenario as files of the HPCC ns-3 simulator.
+
+    For that simulator itself, or `paceline hpcc`. What they cannot say is told.
+
+    \b
+    Examples:
+      paceline export incast.toml
+      paceline export incast.toml --set workloads.0.senders=8 --out eight
+    """
+    from paceline.hpcc import export as write
+
+    with naming(out="--out"):
+        made = write(scenario, out, overrides=overrides or (), force=force)
+    for notice in made.notices:
+        print(f"notice: {notice}", file=sys.stderr)
+    there = plain(shlex.quote(str(made.folder)))
+    print(f"{many(made.flows, 'flow')} written; `cd {there} && paceline hpcc config.txt` runs them")
 
 
 def htsim(

@@ -13,6 +13,7 @@ use crate::scenario::EcnThresholds;
 mod effect;
 mod keys;
 mod value;
+mod write;
 
 pub use effect::without_effect;
 pub use keys::{KEYS, nearest_key};
@@ -168,7 +169,7 @@ pub struct HpccConfig {
     /// `BUFFER_SIZE` of a switch in MiB, 1 to 4095. Default 16.
     pub buffer_size_mib: u32,
     /// Keys the file gives, with the line that counts.
-    given: BTreeMap<&'static str, usize>,
+    pub(crate) given: BTreeMap<&'static str, usize>,
 }
 
 impl Default for HpccConfig {

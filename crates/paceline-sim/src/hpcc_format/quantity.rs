@@ -45,6 +45,13 @@ pub fn serialisation_ns(bytes: u64, rate_bps: u64) -> u64 {
     seconds_to_ns((bytes as f64 * 8.0) / rate_bps as f64)
 }
 
+/// A rate in the largest unit ns-3 knows (it has no Tbps) that divides it.
+pub(super) fn rate_text(rate: BitsPerSec) -> String {
+    let units = [(1_000_000_000, "Gbps"), (1_000_000, "Mbps"), (1_000, "Kbps"), (1, "bps")];
+    let (scale, unit) = units.into_iter().find(|(scale, _)| rate.0.is_multiple_of(*scale)).unwrap_or((1, "bps"));
+    format!("{}{unit}", rate.0 / scale)
+}
+
 /// Names of rate units and their bit/s, as ns-3 documents them for its data rates; `Tbps` and `Tb/s` are ours.
 const RATES: &[(&str, u64)] = &[
     ("", 1),

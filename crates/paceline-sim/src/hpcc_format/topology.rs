@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use paceline_proto::units::{BitsPerSec, Duration, NS};
 
-use super::quantity::{DELAY_ALLOWED, MAX_DELAY, MAX_RATE, RATE_ALLOWED, delay, rate};
+use super::quantity::{DELAY_ALLOWED, MAX_DELAY, MAX_RATE, RATE_ALLOWED, delay, rate, rate_text};
 use super::text::{Line, empty, leave_rest, lines, whole};
 use crate::InputError;
 use crate::clock::Clock;
@@ -155,13 +155,6 @@ pub fn write_topology(topology: &Topology) -> Result<String, InputError> {
         let _ = writeln!(text, "{a} {b} {} {} {error}", rate_text(ab.rate), delay_text(ab.delay));
     }
     Ok(text)
-}
-
-/// A rate in the largest unit ns-3 knows (it has no Tbps) that divides it.
-fn rate_text(rate: BitsPerSec) -> String {
-    let units = [(1_000_000_000, "Gbps"), (1_000_000, "Mbps"), (1_000, "Kbps"), (1, "bps")];
-    let (scale, unit) = units.into_iter().find(|(scale, _)| rate.0.is_multiple_of(*scale)).unwrap_or((1, "bps"));
-    format!("{}{unit}", rate.0 / scale)
 }
 
 /// A delay in nanoseconds, as the reference's own files have it, or picoseconds where it is not whole.

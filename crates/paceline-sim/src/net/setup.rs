@@ -129,12 +129,7 @@ impl Net {
         if let Some(pfc) = &scenario.switch.pfc {
             check_pfc(&scenario, pfc, &buffers)?;
         }
-        let int_multiple = match scenario.int_multiple {
-            // A unit of bytes is no more than a full frame: with more, one packet counts as several or as nothing, and of the hops of a
-            // path, of which HPCC takes the busiest, one nearly always has just counted one.
-            0 => (nic_rate / 25_000_000_000).min(u64::from(max_frame) / 128).max(1),
-            given => given,
-        };
+        let int_multiple = scenario.int_units(nic_rate);
         let mut tiers: Vec<String> = Vec::new();
         let mut tier_of = std::collections::BTreeMap::new();
         let mut port_tier = Vec::with_capacity(graph.ports.len());

@@ -11,7 +11,7 @@ pub fn without_effect(config: &HpccConfig) -> Vec<String> {
 }
 
 /// Why `key` has no effect; `None` when it has one.
-fn why(config: &HpccConfig, key: &str) -> Option<String> {
+pub(super) fn why(config: &HpccConfig, key: &str) -> Option<String> {
     use CcMode::{Dcqcn, Dctcp, Hpcc, HpccPint, Timely};
     let mode = config.cc_mode;
     let when = |idle: bool, why: &str| idle.then(|| why.to_string());

@@ -1,0 +1,86 @@
+"""Scenarios as files of the HPCC simulator: a reviewer writes them, reads what they cannot say, and runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paceline import _native
+from paceline.hpcc import FILES, export, hpcc
+from paceline.run import simulate
+
+SCENARIO = """schema = 1
+name = "exported"
+
+[topology]
+kind = "star"
+hosts = 5
+link_delay = "1us"
+
+[schemes.hpcc]
+cc = "hpcc"
+
+[[workloads]]
+kind = "flows"
+scheme = "hpcc"
+rows = [
+    { src = "host0", dst = "host4", bytes = "100KB", start = "0ns" },
+    { src = "host1", dst = "host4", bytes = "101KB", start = "137ns" },
+    { src = "host2", dst = "host4", bytes = "102KB", start = "275ns" },
+    { src = "host3", dst = "host4", bytes = "103KB", start = "411ns" },
+]
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "exported.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def test_the_files_run_as_the_scenario_does(scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Flows take as long by the files, in whole nanoseconds, and the folder has all that `paceline hpcc` needs."""
+    folder = tmp_path / "a folder"
+    made = export(scenario, folder)
+    assert (made.folder, made.flows) == (folder, 4)
+    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
+    monkeypatch.chdir(folder)
+    assert hpcc(Path("config.txt"), quirks=())["status"] == "completed"
+    rows = [line.split() for line in (folder / "fct.txt").read_text().splitlines()]
+    flows = simulate(scenario).flows
+    assert sorted((int(row[4]), int(row[6])) for row in rows) == sorted(
+        (int(size), int(fct) // 1000) for size, fct in zip(flows["size_bytes"], flows["fct_sender_ps"], strict=True)
+    )
+    assert [int(row[5]) for row in sorted(rows)] == [2_000_000_000 + after for after in (0, 137, 275, 411)]
+
+
+def test_it_says_what_the_files_cannot(scenario: Path, tmp_path: Path, paceline: Callable[..., Any]) -> None:
+    """Notices go to standard error; files that are there stay unless --force says otherwise."""
+    told = paceline("export", scenario.name, "--set", "switch.buffer=1500KB")
+    assert told.code == 0
+    assert told.out == "4 flows written; `cd exported-hpcc && paceline hpcc config.txt` runs them\n"
+    assert "notice: switch.buffer: 1500KB in the scenario, 1MiB by the files" in told.err.splitlines()
+    config = tmp_path / "exported-hpcc" / "config.txt"
+    before = config.read_text()
+    again = paceline("export", scenario.name)
+    assert again.code == 2
+    assert "is there already" in again.err
+    assert config.read_text() == before
+    assert paceline("export", scenario.name, "--force").code == 0
+    assert config.read_text() != before
+
+
+def test_what_has_no_counterpart_is_refused_by_its_field(scenario: Path, tmp_path: Path) -> None:
+    """Nothing is written then."""
+    with pytest.raises(_native.InputError, match="no such transport") as refused:
+        export(scenario, tmp_path / "none", overrides=["schemes.hpcc={ cc = 'new_reno' }"])
+    assert (refused.value.file, refused.value.line, refused.value.field) == (
+        "--set schemes.hpcc={ cc = 'new_reno' }",
+        None,
+        "schemes.hpcc",
+    )
+    assert not (tmp_path / "none").exists()
