@@ -1,0 +1,210 @@
+//! Settings of switches: buffers, pauses, marks, what is cut and what is dropped.
+
+use std::collections::BTreeSet;
+
+use super::{Seen, those};
+use crate::net::Net;
+use crate::scenario::{BufferModel, Transport};
+use crate::spec::Resolved;
+use crate::spec::field::FIELDS;
+use crate::spec::switch::{Accounting, Headroom};
+use crate::spec::workload::WorkloadKind;
+
+/// What ports do beside serving queues, and the buffer.
+pub(super) fn buffers(Seen { spec, plain, net, .. }: Seen<'_>, note: &mut impl FnMut(&str, &str)) {
+    let (c, s) = (&net.counters, &net.scenario);
+    let (switch, default) = (&spec.switch, &plain.switch);
+    if s.switch.selective.is_some() && c.drops_unscheduled == 0 {
+        let settings = those(&[
+            ("switch.selective_drop.enabled, switch.selective_drop.accounting", true),
+            ("switch.selective_drop.threshold", switch.selective_drop.threshold <= default.selective_drop.threshold),
+            ("switch.selective_drop.per", switch.selective_drop.per == default.selective_drop.per),
+        ]);
+        note(&settings, "no unscheduled packet was dropped");
+    }
+    if s.switch.trimming.is_some() {
+        note(
+            "switch.buffer, switch.model, switch.accounting, switch.egress_alpha, switch.pfc",
+            "ports that trim have queues of their own",
+        );
+        if c.data_trimmed == 0 {
+            let (limits, usual) = (&switch.trimming, &default.trimming);
+            let settings = those(&[
+                ("switch.trimming.data_packets", limits.data_packets <= usual.data_packets),
+                ("switch.trimming.header_packets", limits.header_packets <= usual.header_packets),
+                ("switch.trimming.return_to_sender", true),
+            ]);
+            note(&settings, "no packet was trimmed");
+        }
+    } else if let Some(pfc) = &s.switch.pfc {
+        if c.pause_frames == 0 && c.drops_buffer == 0 {
+            let (given, usual) = (&switch.pfc, &default.pfc);
+            let aside = |h: &Headroom| if let Headroom::RateDelay(times) = h { Some(times.0) } else { None };
+            let settings = those(&[
+                ("switch.buffer", switch.buffer <= default.buffer),
+                ("switch.model", switch.model == default.model),
+                ("switch.pfc.reserve", given.reserve <= usual.reserve),
+                ("switch.pfc.headroom", aside(&given.headroom) >= aside(&usual.headroom)),
+                ("switch.pfc.alpha", given.alpha <= usual.alpha),
+                ("switch.pfc.xoff", given.xoff == usual.xoff),
+                ("switch.pfc.alpha_scales, switch.pfc.resume_offset, switch.pfc.xon", true),
+            ]);
+            note(&settings, "no threshold was reached: no pause, no drop");
+        }
+        note("switch.egress_alpha", "with PFC the buffer belongs to ingress ports");
+        let per_port = s.switch.model == BufferModel::PerPort;
+        if per_port {
+            let why = "each port has its own buffer (switch.model), with fixed thresholds";
+            note("switch.pfc.reserve, switch.pfc.alpha, switch.pfc.alpha_scales", why);
+        } else {
+            note(
+                "switch.accounting, switch.pfc.xoff, switch.pfc.xon",
+                "the buffer is shared by all ports (switch.model)",
+            );
+        }
+        if per_port && pfc.xoff.is_some() {
+            note("switch.pfc.headroom", "switch.pfc.xoff says what is set aside");
+        }
+        if per_port && pfc.xon.is_some() {
+            note("switch.pfc.resume_offset", "switch.pfc.xon says when a class resumes");
+        }
+        if c.pause_frames == 0 {
+            note("switch.pfc.reaction", "no pause frame was sent");
+        }
+    } else {
+        note(
+            "switch.pfc.reserve, switch.pfc.headroom, switch.pfc.alpha, switch.pfc.alpha_scales, \
+             switch.pfc.resume_offset, switch.pfc.xoff, switch.pfc.xon, switch.pfc.reaction",
+            "switch.pfc.enabled is false",
+        );
+        if s.switch.model == BufferModel::Shared {
+            note("switch.accounting", "the buffer is shared by all ports (switch.model)");
+        }
+        if c.drops_buffer == 0 {
+            let settings = those(&[
+                ("switch.buffer", switch.buffer <= default.buffer),
+                ("switch.model", switch.model == default.model),
+                ("switch.accounting", matches!(switch.accounting, Accounting::Auto | Accounting::Output)),
+                ("switch.egress_alpha", switch.egress_alpha <= default.egress_alpha),
+            ]);
+            note(&settings, "nothing was dropped");
+        } else if s.switch.model == BufferModel::PerPort {
+            note("switch.egress_alpha", "the buffer is divided by port");
+        }
+    }
+    if c.pause_frames == 0 && (s.switch.pfc.is_none() || switch.pfc.headroom != Headroom::Auto) {
+        note("framing.pfc_frame", "no pause frame was sent");
+    }
+}
+
+/// Marking thresholds.
+pub(super) fn marks(Seen { spec, plain, net, .. }: Seen<'_>, note: &mut impl FnMut(&str, &str)) {
+    let s = &net.scenario;
+    let tcp = |t: &Transport| *t != Transport::Rdma && t.takes_marks();
+    let heard = s.schemes.iter().any(|x| x.params.profile().needs_marks || tcp(&x.transport));
+    if s.switch.ecn.is_none() {
+        note(
+            "switch.ecn.per, switch.ecn.k_min, switch.ecn.k_max, switch.ecn.p_max, switch.ecn.at, switch.ecn.by_rate",
+            "switch.ecn.enabled is false",
+        );
+        let (red, usual) = (&spec.switch.red, &plain.switch.red);
+        if !red.enabled && !heard {
+            note("switch.ecn.enabled", "no scheme of this run reacts to marks");
+        }
+        if red.enabled && net.counters.marks == 0 && red.non_ect == usual.non_ect {
+            let settings = those(&[
+                ("switch.red.enabled, switch.red.per", true),
+                ("switch.red.min", red.min <= usual.min),
+                ("switch.red.max", red.max <= usual.max),
+                ("switch.red.p_max", red.p_max >= usual.p_max),
+            ]);
+            note(&settings, "no packet was marked: none had ECN, or no average queue reached min");
+        }
+        return;
+    }
+    if !heard {
+        let marked = if net.counters.marks == 0 { "nothing was marked, and" } else { "packets were marked, but" };
+        note("switch.ecn", &format!("{marked} no scheme of this run reacts to marks"));
+        return;
+    }
+    if net.counters.marks == 0 {
+        let (ecn, usual) = (&spec.switch.ecn, &plain.switch.ecn);
+        let settings = those(&[
+            ("switch.ecn.enabled, switch.ecn.per", true),
+            ("switch.ecn.k_min", ecn.k_min <= usual.k_min),
+            ("switch.ecn.k_max", ecn.k_max <= usual.k_max),
+            ("switch.ecn.p_max", ecn.p_max >= usual.p_max),
+            ("switch.ecn.at", ecn.at >= usual.at),
+        ]);
+        note(&settings, "no queue reached k_min: no packet was marked");
+        return;
+    }
+    let graph = &net.graph;
+    let has = |rate| graph.ports.iter().any(|p| !graph.is_host(p.node) && p.rate == rate);
+    let rows = &spec.switch.ecn.by_rate;
+    for (i, row) in rows.iter().enumerate().filter(|(_, row)| !has(row.rate)) {
+        note(&format!("switch.ecn.by_rate.{i}"), &format!("no switch has a port of {}", row.rate));
+    }
+    let scaled = |p: &&crate::graph::PortInfo| !graph.is_host(p.node) && rows.iter().all(|row| row.rate != p.rate);
+    if !graph.ports.iter().any(|p| scaled(&p)) {
+        note(
+            "switch.ecn.k_min, switch.ecn.k_max, switch.ecn.p_max, switch.ecn.at",
+            "every port has thresholds of its own rate (switch.ecn.by_rate)",
+        );
+    }
+}
+
+/// QCN.
+pub(super) fn notifications(Seen { spec, plain, net, .. }: Seen<'_>, note: &mut impl FnMut(&str, &str)) {
+    let (c, s) = (&net.counters, &net.scenario);
+    let (switch, default) = (&spec.switch, &plain.switch);
+    if s.switch.qcn.is_none() {
+        note("host.qcn", "switch.qcn.enabled is false");
+    } else if c.notifications == 0 {
+        // Limiters are queues of their own, served in turn, also where nothing limits them.
+        let queues = s.adapter.as_ref().is_some_and(|adapter| adapter.limiter.is_some());
+        let settings = those(&[
+            ("switch.qcn.enabled, host.qcn", !queues),
+            (&limits(), queues),
+            ("switch.qcn.set_point", switch.qcn.set_point <= default.qcn.set_point),
+            ("switch.qcn.sample_base", switch.qcn.sample_base <= default.qcn.sample_base),
+        ]);
+        note(&settings, "no frame that was sampled found a queue above the set point");
+    }
+}
+
+/// The settings of QCN's limiters that say how they limit.
+fn limits() -> String {
+    let fields = FIELDS.iter().map(|field| field.path.as_str()).filter(|path| path.starts_with("host.qcn."));
+    fields.filter(|path| !["host.qcn.limiter", "host.qcn.reaction"].contains(path)).collect::<Vec<_>>().join(", ")
+}
+
+/// Which class goes next.
+pub(super) fn scheduler(Seen { spec, net, .. }: Seen<'_>, note: &mut impl FnMut(&str, &str)) {
+    let s = &net.scenario;
+    let shapes = s.schemes.iter().any(|s| matches!(s.transport, Transport::ExpressPass { .. }));
+    if s.switch.trimming.is_some() || shapes {
+        note("switch.scheduler", "ports that trim or shape credits have an order of their own");
+    } else if is_of_one_class(spec, net) {
+        note("switch.scheduler", "all packets are of one class");
+    }
+}
+
+/// Whether queues hold packets of one class only, answers and notifications too.
+fn is_of_one_class(spec: &Resolved, net: &Net) -> bool {
+    let s = &net.scenario;
+    if s.host.ack_priority || s.switch.qcn.is_some() || s.schemes.iter().any(|s| s.transport.classes().is_some()) {
+        return false;
+    }
+    let mut classes = BTreeSet::new();
+    for workload in &spec.workloads {
+        classes.insert(workload.class);
+        if let WorkloadKind::Flows(flows) = &workload.kind {
+            if flows.file.is_some() {
+                return false; // it may name classes of its own
+            }
+            classes.extend(flows.rows.iter().filter_map(|row| row.class));
+        }
+    }
+    classes.len() == 1
+}
