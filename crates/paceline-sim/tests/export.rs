@@ -103,7 +103,7 @@ fn what_the_files_cannot_say_is_told() {
             &[
                 "workloads.0={ kind = 'rpc', scheme = 's', sizes = '1KB', mode = 'open', load = { value = 0.1 }, end = '1ms', response = '1KB' }",
             ],
-            "workloads",
+            "workloads.0.kind",
             "waits for an answer",
         ),
     ] {

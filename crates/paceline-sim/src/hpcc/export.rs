@@ -24,6 +24,7 @@ use crate::scenario::{
     Transport, Window,
 };
 use crate::spec::Resolved;
+use crate::spec::workload::WorkloadKind;
 use crate::workload::{FlowSource, FlowSpec};
 
 /// Instant of the scenario's beginning in its files: where the reference's traffic begins, and its failures count from.
@@ -48,6 +49,14 @@ pub struct Export {
 /// Those of the scenario, and what has no counterpart at all: transports other than RDMA, schemes without `CC_MODE` or several of them, what waits for something to
 /// arrive before it sends, links that differ by direction; flows too large, too many, or none.
 pub fn export(spec: &Resolved) -> Result<Export, InputError> {
+    let waits = |kind: &WorkloadKind| {
+        matches!(kind, WorkloadKind::Rpc(_) | WorkloadKind::ScatterGather(_) | WorkloadKind::Mpi(_))
+    };
+    if let Some(number) = spec.workloads.iter().position(|w| waits(&w.kind)) {
+        let problem = "what waits for an answer cannot be written as a list of flows";
+        let error = spec.error(&format!("workloads.{number}.kind"), problem);
+        return Err(error.allowed("workloads whose flows start at times of their own"));
+    }
     files(assemble(spec)?).map_err(|e| {
         let located = spec.error(e.field.as_deref().unwrap_or_default(), &e.problem);
         InputError { value: e.value.or(located.value), allowed: e.allowed, ..located }
@@ -56,10 +65,6 @@ pub fn export(spec: &Resolved) -> Result<Export, InputError> {
 
 fn files(assembled: Assembled) -> Result<Export, InputError> {
     let Assembled { scenario: mine, mut source, .. } = assembled;
-    if !mine.rpcs.is_empty() || !mine.programs.is_empty() {
-        let error = InputError::new("what waits for an answer cannot be written as a list of flows").field("workloads");
-        return Err(error.allowed("workloads whose flows start at times of their own"));
-    }
     let topology = write_topology(&wired(&mine.graph)).map_err(|e| e.field("topology"))?;
     let flows = flows(source.as_mut(), &mine)?;
     let Some(first) = flows.first() else {
