@@ -226,3 +226,24 @@ fn what_a_failed_link_loses_is_dropped() {
     let times: BTreeSet<u64> = rows.iter().filter(|r| r.event == "drop").map(|r| r.time / 1000).collect();
     assert!(times.first() >= Some(&2_000_300) && times.last() <= Some(&2_000_302), "{times:?}");
 }
+
+/// A configuration whose list of nodes is missing runs as it does there, without a trace, and says so; a list with nonsense is refused.
+#[test]
+fn a_missing_list_of_nodes_is_told() {
+    let folder = laid_out("no-trace", "t1s", "hpcc_u95");
+    let config = fs::read_to_string(folder.join("config.txt")).unwrap().replace("ENABLE_TRACE 0", "ENABLE_TRACE 1");
+    fs::write(folder.join("config.txt"), config).unwrap();
+    let read = || Prepared::read_in(&folder, Path::new("config.txt"), options());
+    let _ = fs::remove_file(folder.join("trace.txt"));
+    let prepared = read().unwrap();
+    assert!(
+        prepared.warnings.iter().any(|w| w.starts_with("TRACE_FILE trace.txt: cannot be read")),
+        "{:?}",
+        prepared.warnings
+    );
+    prepared.run(&mut |_| true).unwrap();
+    assert_eq!(decoded(&fs::read(folder.join("mix.tr")).unwrap()).2.len(), 0);
+    fs::write(folder.join("trace.txt"), "1\n77\n").unwrap();
+    let error = read().err().unwrap().to_string();
+    assert!(error.starts_with("trace.txt:2: trace node = 77"), "{error}");
+}
