@@ -91,8 +91,8 @@ fn decoded(bytes: &[u8]) -> (Vec<(u64, u64, u64)>, u64, Vec<Row>) {
     (ports, number(&rest[..4]), rest[4..].chunks(56).map(Row::read).collect())
 }
 
-/// Runs a case with these nodes traced and some keys changed. The trace, and the run's pfc file.
-fn traced(case: &str, scheme: &str, nodes: &str, keys: &[(&str, &str)]) -> (Vec<u8>, String) {
+/// Runs a case with these nodes traced and some keys changed. The trace, and the run's fct and pfc files.
+fn traced(case: &str, scheme: &str, nodes: &str, keys: &[(&str, &str)]) -> (Vec<u8>, [String; 2]) {
     let folder = laid_out(&format!("trace-{}", keys.len()), case, scheme);
     fs::write(folder.join("trace.txt"), nodes).unwrap();
     let mut config = fs::read_to_string(folder.join("config.txt")).unwrap();
@@ -105,7 +105,7 @@ fn traced(case: &str, scheme: &str, nodes: &str, keys: &[(&str, &str)]) -> (Vec<
     assert!(!prepared.warnings.iter().any(|w| w.contains("TRACE")), "{:?}", prepared.warnings);
     prepared.run(&mut |_| true).unwrap();
     let read = |name: &str| fs::read(folder.join(name)).unwrap();
-    (read("mix.tr"), String::from_utf8(read("pfc.txt")).unwrap())
+    (read("mix.tr"), ["fct.txt", "pfc.txt"].map(|name| String::from_utf8(read(name)).unwrap()))
 }
 
 /// All ids below `count`.
@@ -157,7 +157,9 @@ fn the_ports_come_first() {
 #[test]
 fn the_rows_of_an_incast_agree() {
     for scheme in ["hpcc_u95", "dctcp", "dcqcn_paper_vwin"] {
-        let (bytes, pfc) = traced("t6", scheme, &all(18), &[]);
+        let (bytes, [fct, pfc]) = traced("t6", scheme, &all(18), &[]);
+        // That the packets are looked at changes nothing.
+        assert_eq!(fct, fs::read_to_string(data().join("t6").join(scheme).join("fct.txt")).unwrap());
         let (_, _, rows) = decoded(&bytes);
         let mut queues: BTreeMap<_, u32> = BTreeMap::new();
         let (mut sent, mut received, mut longest) = (0, 0, 0);

@@ -98,14 +98,15 @@ impl Sequential {
         }
     }
 
-    /// Has the stages of packets at these nodes noted, as the reference's trace has them. Nothing without the quirk `nic_round_robin`.
+    /// Has the stages of packets at these nodes, in ascending order, noted as the reference's trace has them. Nothing without the quirk
+    /// `nic_round_robin`.
     pub(crate) fn note_stages(&mut self, nodes: &[NodeId]) {
         if self.reference.is_none() || nodes.is_empty() {
             return;
         }
         self.net.note_stages(nodes);
         let ports = self.net.graph.ports.iter().enumerate();
-        self.events.looked_at(ports.filter(|(_, p)| nodes.contains(&p.peer)).map(|(i, _)| i));
+        self.events.looked_at(ports.filter(|(_, p)| nodes.binary_search(&p.peer).is_ok()).map(|(i, _)| i));
     }
 
     /// The network as it stands.
