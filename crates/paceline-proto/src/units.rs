@@ -135,6 +135,18 @@ fn write_exact(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)]) ->
     write!(f, "{}{}", value / scale, name)
 }
 
+/// Writes `value` with the largest unit that is no larger, and as many decimals as that takes.
+fn write_decimal(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)]) -> fmt::Result {
+    let (name, scale) = units.iter().filter(|(_, s)| value >= *s).max_by_key(|(_, s)| *s).unwrap_or(&units[0]);
+    // Only of a power of ten the rest has that many decimals.
+    let digits = scale.ilog10() as usize;
+    if 10u64.pow(digits as u32) != *scale || value.is_multiple_of(*scale) {
+        return write_exact(f, value, units);
+    }
+    let rest = format!("{:0digits$}", value % scale);
+    write!(f, "{}.{}{}", value / scale, rest.trim_end_matches('0'), name)
+}
+
 macro_rules! unit {
     ($ty:ident, $units:expr, $shown:expr, $allowed:expr) => {
         impl FromStr for $ty {
@@ -145,9 +157,11 @@ macro_rules! unit {
                     .ok_or_else(|| ParseUnitError { value: text.to_string(), allowed: $allowed.to_string() })
             }
         }
+        /// A whole number of the largest unit that divides it; with `{:#}`, for sentences, a decimal number of the largest that is no larger,
+        /// unless that is a power of two. Both are exact.
         impl fmt::Display for $ty {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write_exact(f, self.0, $shown)
+                if f.alternate() { write_decimal(f, self.0, $shown) } else { write_exact(f, self.0, $shown) }
             }
         }
         impl Serialize for $ty {
@@ -193,6 +207,25 @@ unit!(BitsPerSec, RATES, RATES, "a number and a unit of bps, Kbps, Mbps, Gbps, T
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// Times in sentences can be read, and say the same instant.
+    #[test]
+    fn sentences_have_decimals() {
+        for (time, plain, sentence) in [
+            (688_774_558_080, "688774558080ps", "688.77455808ms"),
+            (2_700_994_560, "2700994560ps", "2.70099456ms"),
+            (1_000_001, "1000001ps", "1.000001us"),
+            (137_000, "137ns", "137ns"),
+            (999, "999ps", "999ps"),
+            (0, "0ps", "0ps"),
+            (90 * S, "90s", "90s"),
+        ] {
+            assert_eq!((Time(time).to_string(), format!("{:#}", Time(time))), (plain.into(), sentence.into()));
+            assert_eq!(sentence.parse::<Time>(), Ok(Time(time)));
+        }
+        assert_eq!(format!("{:#} {:#}", Bytes(1500), Bytes(1 << 21)), "1500B 2MiB");
+        assert_eq!(format!("{:#}", BitsPerSec(2_500_000_000)), "2.5Gbps");
+    }
 
     #[test]
     fn decimals_are_exact_or_refused() {

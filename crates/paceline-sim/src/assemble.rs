@@ -106,7 +106,7 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         && *stall <= rtt
     {
         warnings.push(format!(
-            "run.stall ({stall}) is not longer than the network's base RTT ({rtt}): waiting for the first ACK looks like a stall"
+            "run.stall ({stall:#}) is not longer than the network's base RTT ({rtt:#}): waiting for the first ACK looks like a stall"
         ));
     }
     let host = HostConfig {

@@ -136,7 +136,7 @@ fn name(net: &Net, port: u32) -> String {
 pub fn diagnose(net: &Net, waits: &[(PausedQueue, PausedQueue)], now: u64) -> String {
     let time = paceline_proto::units::Time(now);
     let running = net.flows.iter().filter(|f| f.alive).count();
-    let mut text = format!("no flow has made progress; at {time} {running} flows are unfinished");
+    let mut text = format!("no flow has made progress; at {time:#} {running} flows are unfinished");
     if let Some(cycle) = find_cycle(waits) {
         let mut names: Vec<String> = cycle.iter().take(LISTED_OF_CYCLE).map(|(port, _)| name(net, *port)).collect();
         if cycle.len() > names.len() {

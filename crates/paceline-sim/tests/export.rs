@@ -120,7 +120,7 @@ fn what_the_files_cannot_say_is_told() {
         (&["schemes.s.window=50KB"], "schemes.s.window: 50KB in the scenario"),
         (
             &["schemes.s.cc=dcqcn", "schemes.s.alpha_interval=1500ns"],
-            "schemes.s.alpha_interval: 1500ns in the scenario, 1us by the files",
+            "schemes.s.alpha_interval: 1.5us in the scenario, 1us by the files",
         ),
         (&["host.rto=2ms"], "host.rto: on in the scenario"),
         (&["workloads.0.start=1500ps"], "30 of 30 flows start between whole nanoseconds"),

@@ -93,7 +93,7 @@ fn timers(spec: &Resolved, base_rtt: Duration, out: &mut Vec<String>) {
     }
     for (field, time) in all.into_iter().filter(|(_, time)| *time <= base_rtt) {
         out.push(format!(
-            "{field} ({time}) is not longer than the network's base RTT ({base_rtt}): it runs out although nothing is lost"
+            "{field} ({time:#}) is not longer than the network's base RTT ({base_rtt:#}): it runs out although nothing is lost"
         ));
     }
 }

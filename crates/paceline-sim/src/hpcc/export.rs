@@ -90,7 +90,7 @@ fn files(assembled: Assembled) -> Result<Export, InputError> {
     told.of_switches(&mine, &theirs);
     told.of_hosts(&mine, &theirs);
     if mine.stop == Stop::Completed {
-        told.0.push(format!("run.stop: the files end the run {DRAIN} after the last flow has started"));
+        told.0.push(format!("run.stop: the files end the run {DRAIN:#} after the last flow has started"));
     }
     Ok(Export { config, topology, flows, notices: told.0 })
 }
@@ -261,7 +261,7 @@ impl Told {
     /// A field that has one value in the scenario and another one in the reference.
     fn differ<T: PartialEq + Display>(&mut self, field: &str, mine: &T, theirs: &T) {
         if mine != theirs {
-            self.0.push(format!("{field}: {mine} in the scenario, {theirs} by the files"));
+            self.0.push(format!("{field}: {mine:#} in the scenario, {theirs:#} by the files"));
         }
     }
 

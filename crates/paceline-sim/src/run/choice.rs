@@ -36,23 +36,23 @@ pub fn choose_engine(scenario: &Scenario) -> Result<(EngineChoice, String), Inpu
     let windows = Windows::of(scenario);
     let (ahead, frames) = (Duration(windows.lookahead), windows.frames);
     if let Some(rto) = scenario.host.rto.filter(|rto| rto.initial.0 < ahead.0) {
-        let why = format!("host.rto {} is shorter than the lookahead of {ahead}", rto.initial);
+        let why = format!("host.rto {:#} is shorter than the lookahead of {ahead:#}", rto.initial);
         return Ok((EngineChoice::Sequential, why));
     }
     if windows.cost.is_infinite() {
-        let why = format!("longest link {} against a lookahead of {ahead}", Duration(longest_link(scenario)));
+        let why = format!("longest link {:#} against a lookahead of {ahead:#}", Duration(longest_link(scenario)));
         return Ok((EngineChoice::Sequential, why));
     }
     let span = windows.span(scenario);
     if span / windows.width.max(1) > MOST_KEPT {
-        let why = format!("longest link {} with a frame against a lookahead of {ahead}", shown(span));
+        let why = format!("longest link {} with a frame against a lookahead of {ahead:#}", shown(span));
         return Ok((EngineChoice::Sequential, why));
     }
     if windows.cost > 1.0 {
-        let why = format!("lookahead {ahead}: {frames:.2} frames per port and window, too few");
+        let why = format!("lookahead {ahead:#}: {frames:.2} frames per port and window, too few");
         return Ok((EngineChoice::Sequential, why));
     }
-    let mut why = format!("lookahead {ahead}: {frames:.1} frames per port and window");
+    let mut why = format!("lookahead {ahead:#}: {frames:.1} frames per port and window");
     let close = windows.close_nodes();
     if close > 0 {
         let nodes = scenario.graph.nodes();

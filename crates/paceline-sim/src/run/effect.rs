@@ -100,7 +100,7 @@ pub fn without_effect(spec: &Resolved, net: &Net, completed: bool) -> Vec<String
         let end = Time(net.last_end);
         match failures.failures_after(end) {
             0 => {}
-            late => note("failures", &format!("{late} links fail only after the last flow has ended, at {end}")),
+            late => note("failures", &format!("{late} links fail only after the last flow has ended, at {end:#}")),
         }
     } else {
         note("routing.reroute_after, quirks.link_down", "no link fails (failures)");

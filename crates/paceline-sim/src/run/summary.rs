@@ -154,7 +154,7 @@ pub(super) fn fill_summary(
     let unasked = summary.queries.as_ref().is_some_and(|q| q.issued == 0);
     if open && c.started == 0 || unasked && c.started == c.connections {
         let what = if unasked { "no query was asked" } else { "no flow started" };
-        summary.warnings.push(format!("{what}: the run ended at {}", Duration(simulated)));
+        summary.warnings.push(format!("{what}: the run ended at {:#}", Duration(simulated)));
     }
     if open && c.started > 0 && net.last_start < spec.run.warmup.0 {
         summary.warnings.push(format!("no flow started after run.warmup ({}): nothing is measured", spec.run.warmup));

@@ -351,7 +351,7 @@ impl Net {
                 let node = self.ports[port as usize].node;
                 let ingress = self.first[node as usize] + u32::from(packet.in_port);
                 let why = format!(
-                    "class {} lost a packet of {} B at {} in switch {node}, from port {} to port {}: {}",
+                    "class {} lost a packet of {} B at {:#} in switch {node}, from port {} to port {}: {}",
                     packet.class,
                     packet.size,
                     Time(now),

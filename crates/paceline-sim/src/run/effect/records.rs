@@ -24,7 +24,7 @@ pub(super) fn ends(Seen { spec, plain, net, completed }: Seen<'_>, note: &mut im
         _ => true,
     };
     if spec.run.stop != Stop::Completed && completed && spec.workloads.iter().all(|w| ends_by_itself(&w.kind)) {
-        note("run.stop", &format!("the run ended before, with its last flow, at {}", Time(net.last_end)));
+        note("run.stop", &format!("the run ended before, with its last flow, at {:#}", Time(net.last_end)));
     }
     if let (Stall::After(given), Stall::After(usual)) = (&spec.run.stall, &plain.run.stall)
         && completed
@@ -41,7 +41,7 @@ pub(super) fn ends(Seen { spec, plain, net, completed }: Seen<'_>, note: &mut im
         && completed
         && net.last_start < end.0
     {
-        note("run.measure_end", &format!("the last flow started before, at {}", Time(net.last_start)));
+        note("run.measure_end", &format!("the last flow started before, at {:#}", Time(net.last_start)));
     }
 }
 
@@ -76,7 +76,9 @@ pub fn unrecorded(spec: &Resolved, net: &Net, recorded: &Recorded) -> Vec<String
 /// Says so where there were more packets than room for them.
 pub fn full(spec: &Resolved, recorded: &Recorded) -> Option<String> {
     let rows = spec.records.packets.rows;
-    recorded.cut.map(|at| format!("records.packets.rows: {rows} packets were recorded, and none from {} on", Time(at)))
+    recorded
+        .cut
+        .map(|at| format!("records.packets.rows: {rows} packets were recorded, and none from {:#} on", Time(at)))
 }
 
 /// Followed flows that no sample met.
