@@ -126,7 +126,7 @@ def test_a_mean_with_ages_in_it_is_a_lower_bound(folder: Path) -> None:
 
 
 def test_a_run_lasts_until_its_last_connection_is_given_up(tmp_path: Path) -> None:
-    """It ended with the last answer: a query on a dead connection then had hardly waited, and lowered every percentile."""
+    """It ended with the last answer: a query on a dead connection had hardly waited then, and lowered percentiles."""
     text = """
 [topology]
 kind = "star"
