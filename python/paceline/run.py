@@ -79,7 +79,8 @@ def simulate(
     from paceline.results import Results
 
     source = Source.of(scenario)
-    overrides, follow_flows = as_list(overrides, "overrides", '["seed=2"]'), as_list(follow_flows, "follow_flows", "[0, 3]")
+    overrides = as_list(overrides, "overrides", '["seed=2"]')
+    follow_flows = as_list(follow_flows, "follow_flows", "[0, 3]")
     check_overrides(overrides)
     check_numbers(threads, seed, follow_flows)
     folder = Path(tempfile.mkdtemp(prefix="paceline-")) if out is None else as_folder(out)
