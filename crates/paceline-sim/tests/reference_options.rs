@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use paceline_sim::InputError;
 use paceline_sim::hpcc::{Options, Prepared};
-use paceline_sim::scenario::Quirks;
+use paceline_sim::scenario::{EngineChoice, Quirks};
 
 /// `n` hosts around a switch.
 fn star(n: u32, rate: &str) -> String {
@@ -305,6 +305,10 @@ fn several_nics_and_links_are_told() {
     let notices = Prepared::read_in(&folder, Path::new("config.txt"), options).unwrap().warnings.join("\n");
     assert!(notices.contains("3 hosts have several NICs, the first is 0"), "{notices}");
     assert!(notices.contains("2 links between 2 and 4: all are used"), "{notices}");
+    assert!(!notices.contains("QLEN_MON_FILE"), "{notices}");
+    let options = Options { quirks: Quirks::default(), engine: EngineChoice::Windowed, ..Options::default() };
+    let notices = Prepared::read_in(&folder, Path::new("config.txt"), options).unwrap().warnings.join("\n");
+    assert!(notices.contains("QLEN_MON_FILE stays empty"), "{notices}");
 }
 
 /// What the reference does without a word, and what makes a run worthless if it was not meant: thresholds of 0 for rates that the
