@@ -13,7 +13,7 @@ pub use standstill::Standstill;
 use crate::net::Net;
 use crate::net::flow::{Flow, FlowInfo};
 use crate::net::packet::NONE;
-use crate::net::streams::Carries;
+use crate::net::streams::{Carries, STREAMS};
 
 /// Paused ports, or flows, that a message lists at most.
 const LISTED: usize = 6;
@@ -108,7 +108,11 @@ pub fn given_up(net: &Net, slot: u32, now: u64) -> String {
         format!(" to packet {} of {}", flow.tx.snd_una, flow.tx.packets)
     };
     let held = if paused { ", its NIC paused" } else { "" };
-    format!("at {at} flow {id} ({src} -> {dst}) still waited for an answer{packet}{held}")
+    let who = match id.checked_sub(STREAMS) {
+        Some(number) => format!("connection {number} of a program"),
+        None => format!("flow {id}"),
+    };
+    format!("at {at} {who} ({src} -> {dst}) still waited for an answer{packet}{held}")
 }
 
 /// What a flow that is not done waits for. Only RDMA's flows keep that themselves.

@@ -170,8 +170,8 @@ pub(super) fn fill_summary(
     }
     if let Some((_, _, failure)) = &net.first_failure {
         let (who, first) = match c.failed {
-            // A server gives up the answers of a connection that its client knows nothing of.
-            0 => ("answers on a connection were".into(), ""),
+            // A server gives up answers, or a rank messages, of which the other end knows nothing.
+            0 => ("messages of an open connection were".into(), ""),
             1 => ("1 flow was".into(), ""),
             many => (format!("{many} flows were"), "; at the first"),
         };
