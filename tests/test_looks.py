@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import paceline
 from paceline import multiples, plot, sizing
 from paceline.analysis import QueueHistogram
 from paceline.plot.style import QUIET
@@ -234,3 +236,27 @@ def test_queues_of_runs_side_by_side_have_axes_in_which_each_is_seen(
         assert len(tops) == len(captions) == 2
         assert (len(set(tops)) == 1 and tops[0] is not None) == alike
         assert all(("each its own of bytes" in caption) != alike for caption in captions)
+
+
+def test_the_figures_of_the_docstring_can_be_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a notebook begins with."""
+    monkeypatch.chdir(tmp_path)
+    rows = [{"src": src, "dst": 3, "bytes": size} for src, size in enumerate(("10KB", "1MB", "2MB"))]
+    a, b = (
+        paceline.simulate(
+            paceline.Scenario(
+                topology=paceline.Star(hosts=4),
+                schemes={"s": scheme},
+                workloads=[paceline.Flows(rows=[paceline.FlowRow(**row) for row in rows])],
+            ),
+            progress="none",
+        )
+        for scheme in (paceline.Hpcc(), paceline.Dctcp())
+    )
+    example = (plot.__doc__ or "").split("::")[1]
+    exec(textwrap.dedent(example), {"a": a, "b": b})
+    assert all((tmp_path / f"{name}.pdf").stat().st_size > 1000 for name in ("fct", "slowdown", "queue"))
+    for wrong in (a, [a], {"HPCC": a}, None):
+        for draw in (plot.fct_cdf, plot.fct_tail, plot.slowdown_cdf, plot.slowdown_vs_size, plot.queue_cdf):
+            with pytest.raises(TypeError, match="needs its curves by label, such as"):
+                draw(wrong)  # type: ignore[arg-type, operator]

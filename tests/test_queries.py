@@ -125,6 +125,34 @@ def test_a_mean_with_ages_in_it_is_a_lower_bound(folder: Path) -> None:
         assert dashes == ("a dash where the queries are fewer" in table.caption)
 
 
+def test_a_run_lasts_until_its_last_connection_is_given_up(tmp_path: Path) -> None:
+    """It ended with the last answer: a query on a dead connection had hardly waited then, and lowered percentiles."""
+    text = """
+[topology]
+kind = "star"
+hosts = 2
+[host]
+rto = "100us"
+[schemes.s]
+cc = "none"
+[[workloads]]
+kind = "rpc"
+clients = [0]
+servers = [1]
+end = "50us"
+[[failures]]
+kind = "link"
+link = ["host1", "tor0"]
+down = "20us"
+"""
+    (tmp_path / "run.toml").write_text(text)
+    results = simulate(tmp_path / "run.toml", out=tmp_path / "out", progress="none")
+    assert results.summary["queries"]["connections_failed"] == 1
+    # Seven timeouts, each twice as long as the one before: 12.7 ms.
+    assert results.simulated_ps > 12_700_000_000
+    assert max(next(groups(results)).qct.value) > 12_700_000_000
+
+
 def test_a_file_cut_short_by_a_kill_reads_up_to_there(folder: Path) -> None:
     data = (folder / "out" / "queries.bin").read_bytes()
     cut = folder / "cut"

@@ -190,3 +190,10 @@ def test_links_fail_by_name():
         assert links["peer"][back].tolist() == [f["node"]]
     with pytest.raises(pl.InputError, match=r"failures\.0\.link\.0 = tor2: no such node.*tor0 to tor1"):
         pl.simulate(scenario.to_toml().replace('"tor0"', '"tor2"'), progress="none")
+
+
+@pytest.mark.parametrize("given", ["seed=2", {"seed": 2}, 2])
+def test_overrides_that_are_no_list_are_told_what_one_looks_like(given):
+    """Of a dict `--set = seed: is not an assignment` was said, to somebody who had written no command line."""
+    with pytest.raises(pl.InputError, match=r'overrides = .*: is no list; allowed: a list such as \["seed=2"\]'):
+        pl.simulate(TOML, overrides=given)

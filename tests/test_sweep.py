@@ -72,6 +72,19 @@ def test_runs_come_in_the_order_of_the_points_and_shared_ones_run_once(tmp_path)
         runs.one(senders=4)
 
 
+def test_what_a_sweep_cannot_take_is_told(tmp_path):
+    """It said that a Scenario has no attribute `overrides`, and of runs only `Runs()`."""
+    cache = tmp_path / "cache"
+    for points, field in [([incast(1).scenario], "points.0"), (incast(1), "points"), ([incast(1), {}], "points.1")]:
+        with pytest.raises(pl.InputError, match=rf"^{field} = .*Point"):
+            pl.sweep(points, cache=cache, progress="none")
+    with pytest.raises(pl.InputError, match=r'progress = .*allowed: "auto", "plain" or "none"'):
+        pl.sweep([incast(1)], cache=cache, progress=print)
+    assert not cache.exists()
+    runs = pl.sweep([incast(senders, seed) for senders in (1, 2) for seed in (3, 4)], cache=cache, progress="none")
+    assert repr(runs) == "<Runs: 4 runs; senders 1, 2; seed 3, 4>"
+
+
 def test_a_finished_run_is_taken_from_the_cache_and_gives_the_same_bytes(tmp_path):
     points = [incast(4), incast(8)]
     first = flows(pl.sweep(points, cache=tmp_path, progress="none"))

@@ -79,7 +79,8 @@ def simulate(
     from paceline.results import Results
 
     source = Source.of(scenario)
-    overrides, follow_flows = as_list(overrides, "overrides"), as_list(follow_flows, "follow_flows")
+    overrides = as_list(overrides, "overrides", '["seed=2"]')
+    follow_flows = as_list(follow_flows, "follow_flows", "[0, 3]")
     check_overrides(overrides)
     check_numbers(threads, seed, follow_flows)
     folder = Path(tempfile.mkdtemp(prefix="paceline-")) if out is None else as_folder(out)
@@ -258,12 +259,12 @@ def check_text(text: str, field: str) -> None:
         raise _native.input_error("is not text in UTF-8", field=field, value=value, allowed="UTF-8") from None
 
 
-def as_list(value: object, field: str) -> list[Any]:
+def as_list(value: object, field: str, such_as: str) -> list[Any]:
     """The entries of a sequence, none for ``None``; InputError for what is no sequence."""
     if value is None:
         return []
-    if not isinstance(value, Iterable) or isinstance(value, str | bytes):
-        allowed = "a list"
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
+        allowed = f"a list such as {such_as}"
         raise _native.input_error("is no list", field=field, value=cut(repr(value)), allowed=allowed)
     return list(value)
 

@@ -4,6 +4,7 @@ mod cycle;
 pub mod saturation;
 mod standstill;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 pub use cycle::find_cycle;
@@ -12,6 +13,7 @@ pub use standstill::Standstill;
 use crate::net::Net;
 use crate::net::flow::{Flow, FlowInfo};
 use crate::net::packet::NONE;
+use crate::net::streams::{Carries, STREAMS};
 
 /// Paused ports, or flows, that a message lists at most.
 const LISTED: usize = 6;
@@ -106,7 +108,11 @@ pub fn given_up(net: &Net, slot: u32, now: u64) -> String {
         format!(" to packet {} of {}", flow.tx.snd_una, flow.tx.packets)
     };
     let held = if paused { ", its NIC paused" } else { "" };
-    format!("at {at} flow {id} ({src} -> {dst}) still waited for an answer{packet}{held}")
+    let who = match id.checked_sub(STREAMS) {
+        Some(number) => format!("connection {number} of a program"),
+        None => format!("flow {id}"),
+    };
+    format!("at {at:#} {who} ({src} -> {dst}) still waited for an answer{packet}{held}")
 }
 
 /// What a flow that is not done waits for. Only RDMA's flows keep that themselves.
@@ -117,11 +123,37 @@ fn waits_for(net: &Net, flow: &Flow, info: &FlowInfo) -> String {
         return format!("flow {id} ({src} -> {dst}) waits for an answer to packet {next} of {packets}");
     };
     match messages.progress(net.ports[flow.nic as usize].nic, flow.place) {
+        // Of a connection nobody knows how much it will carry.
+        Some((acknowledged, _)) if flow.stream > 0 => {
+            format!("flow {id} ({src} -> {dst}), which stays open, has had {acknowledged} bytes acknowledged")
+        }
         Some((acknowledged, _)) => {
             format!("flow {id} ({src} -> {dst}) has had {acknowledged} of {bytes} bytes acknowledged")
         }
         None => format!("flow {id} ({src} -> {dst}) of {bytes} bytes waits"),
     }
+}
+
+/// Whether a flow has something left to do: streams have nothing between messages.
+fn is_unfinished(net: &Net, flow: &Flow) -> bool {
+    let settled = |stream| net.streams.as_ref().is_some_and(|s| s.is_settled(stream));
+    flow.alive && !flow.stream.checked_sub(1).is_some_and(settled)
+}
+
+/// The connections whose clients wait for answers that their servers have given up, in words.
+fn waiting_clients(net: &Net) -> String {
+    let Some(streams) = &net.streams else { return String::new() };
+    let mut found = BTreeMap::new();
+    for (flow, info) in net.flows.iter().zip(&net.infos).filter(|(flow, _)| !flow.alive && flow.stream > 0) {
+        if let Carries::Responses(connection) = streams.carries(flow.stream - 1)
+            && net.rpcs.as_ref().is_some_and(|r| r.waits(connection))
+        {
+            found.insert(info.id, [info.spec.dst, info.spec.src]);
+        }
+    }
+    let Some((id, [client, server])) = found.first_key_value() else { return String::new() };
+    let clients = if found.len() == 1 { "1 client waits".into() } else { format!("{} clients wait", found.len()) };
+    format!("; {clients} for answers that the server has given up, the first is {client} for flow {id} from {server}")
 }
 
 /// A port as messages name it: the link it is at the beginning of, node and number.
@@ -135,7 +167,7 @@ fn name(net: &Net, port: u32) -> String {
 /// ports and the flows that wait.
 pub fn diagnose(net: &Net, waits: &[(PausedQueue, PausedQueue)], now: u64) -> String {
     let time = paceline_proto::units::Time(now);
-    let running = net.flows.iter().filter(|f| f.alive).count();
+    let running = net.flows.iter().filter(|f| is_unfinished(net, f)).count();
     let mut text = format!("no flow has made progress; at {time:#} {running} flows are unfinished");
     if let Some(cycle) = find_cycle(waits) {
         let mut names: Vec<String> = cycle.iter().take(LISTED_OF_CYCLE).map(|(port, _)| name(net, *port)).collect();
@@ -165,8 +197,12 @@ pub fn diagnose(net: &Net, waits: &[(PausedQueue, PausedQueue)], now: u64) -> St
     } else {
         let _ = write!(text, "; {} ports are paused: {}", paused.len(), paused[..paused.len().min(LISTED)].join(", "));
     }
-    let mut alive: Vec<_> = net.flows.iter().zip(&net.infos).filter(|(f, _)| f.alive).collect();
-    alive.sort_by_key(|(_, info)| info.id);
-    let waiting: Vec<String> = alive.into_iter().take(LISTED).map(|(f, i)| waits_for(net, f, i)).collect();
-    text + "; " + &waiting.join(", ")
+    text += &waiting_clients(net);
+    let mut left: Vec<_> = net.flows.iter().zip(&net.infos).filter(|(f, _)| is_unfinished(net, f)).collect();
+    left.sort_by_key(|(_, info)| info.id);
+    for (i, (flow, info)) in left.into_iter().take(LISTED).enumerate() {
+        text += if i == 0 { "; " } else { ", " };
+        text += &waits_for(net, flow, info);
+    }
+    text
 }

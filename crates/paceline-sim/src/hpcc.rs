@@ -160,6 +160,9 @@ impl Prepared {
         check_acks(&config, &rows).map_err(named)?;
         let scenario = scenario(&config, Graph::new(&network), &options).map_err(named)?;
         notices::add(&mut warnings, &config, &scenario, &rows);
+        if options.engine == EngineChoice::Windowed {
+            warnings.push("QLEN_MON_FILE stays empty: the windowed engine takes no samples of queues".into());
+        }
         let reference =
             ReferenceOptions { ack_interval: config.l2_ack_interval.into(), chunk: config.l2_chunk_size.into(), links };
         Ok(Self {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use paceline_sim::InputError;
 use paceline_sim::hpcc::{Options, Prepared};
-use paceline_sim::scenario::Quirks;
+use paceline_sim::scenario::{EngineChoice, Quirks};
 
 /// `n` hosts around a switch.
 fn star(n: u32, rate: &str) -> String {
@@ -305,4 +305,39 @@ fn several_nics_and_links_are_told() {
     let notices = Prepared::read_in(&folder, Path::new("config.txt"), options).unwrap().warnings.join("\n");
     assert!(notices.contains("3 hosts have several NICs, the first is 0"), "{notices}");
     assert!(notices.contains("2 links between 2 and 4: all are used"), "{notices}");
+    assert!(!notices.contains("QLEN_MON_FILE"), "{notices}");
+    let options = Options { quirks: Quirks::default(), engine: EngineChoice::Windowed, ..Options::default() };
+    let notices = Prepared::read_in(&folder, Path::new("config.txt"), options).unwrap().warnings.join("\n");
+    assert!(notices.contains("QLEN_MON_FILE stays empty"), "{notices}");
+}
+
+/// What the reference does without a word, and what makes a run worthless if it was not meant: thresholds of 0 for rates that the
+/// maps leave out, a buffer that never pauses, flows after the end, HPCC over so many switches that it never reacts.
+#[test]
+fn settings_that_do_not_fit_the_network_are_told() {
+    let notices = |name: &str, changes: &str, topology: &str, start: &str| {
+        let folder = laid_out(name, changes, topology, &[&format!("0 3 3 1000 {start}")]);
+        Prepared::read_in(&folder, Path::new("config.txt"), Options::default()).unwrap().warnings.join("\n")
+    };
+    let told = [
+        ("unnamed rate", "CC_MODE 8", star(4, "40Gbps"), "2.0", "do not name ports of 40Gbps"),
+        (
+            "small buffer",
+            "BUFFER_SIZE 1",
+            star(40, "100Gbps"),
+            "2.0",
+            "1663840 bytes that the ports of switch 40 set aside",
+        ),
+        ("late flow", "CC_MODE 3", star(4, "100Gbps"), "2.003", "1 flows start at SIMULATOR_STOP_TIME 2.003 or after"),
+        ("long way", "CC_MODE 3", row(6), "2.0", "1 flows cross more than 5 switches"),
+    ];
+    for (name, changes, topology, start, words) in told {
+        let said = notices(name, changes, &topology, start);
+        assert!(said.contains(words), "{name}: {said}");
+    }
+    let fitting =
+        notices("fitting", "CC_MODE 8", &star(4, "100Gbps"), "2.002") + &notices("five", "CC_MODE 3", &row(5), "2.0");
+    for words in ["do not name", "set aside", "or after it", "more than 5"] {
+        assert!(!fitting.contains(words), "{fitting}");
+    }
 }

@@ -232,3 +232,27 @@ fn more_packets_than_a_connection_can_number_are_refused() {
     assert!(refused.contains("workloads.0.outstanding") && refused.contains("32 bits"), "{refused}");
     assert_eq!(problem(&toml("new_reno", "outstanding = 4")), None);
 }
+
+/// A link fails for good amid a response: the server gives its answers up, which the client does not hear of. The run says who waits for
+/// whom, in the same words however it is run, and does not count connections with nothing left to do.
+#[test]
+fn a_client_that_waits_for_answers_given_up_is_named() {
+    // Over TCP one of the two clients still sends when the link fails, and so learns of it.
+    for (scheme, switch, who) in
+        [("cc = 'hpcc'", "", "2 clients wait"), ("cc = 'new_reno'", "[switch.pfc]\nenabled = false", "1 client waits")]
+    {
+        let toml = format!(
+            "[topology]\nkind = 'leaf_spine'\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n{switch}\n[schemes.x]\n{scheme}\n\
+             [[workloads]]\nkind = 'rpc'\nclients = [0, 2]\nservers = [1, 3]\nsizes = '64B'\nresponse = '1MB'\nend = '1ms'\n\
+             [[failures]]\nkind = 'link'\nlink = ['host0', 'tor0']\ndown = '200us'"
+        );
+        let expected = run_text(&toml, 0.0, None).outcome;
+        let Ending::Stalled(why) = &expected.ending else { panic!("{scheme}: {:?}", expected.ending) };
+        assert!(why.contains(" 0 flows are unfinished; "), "{scheme}: {why}");
+        let waiting = format!("; {who} for answers that the server has given up, the first is 0 for flow 1 from 1");
+        assert!(why.ends_with(&waiting), "{scheme}: {why}");
+        for threads in [1, 2] {
+            assert_eq!(run_text(&toml, 0.0, Some(threads)).outcome, expected, "{scheme}, {threads} threads");
+        }
+    }
+}

@@ -2,6 +2,19 @@
 
 Every function takes plain data from :mod:`paceline.analysis` keyed by label, in drawing order, and returns a
 ``matplotlib.figure.Figure`` that belongs to no window. Labels are shown as they are, never read as markup or maths.
+
+With ``a`` and ``b`` the results of two runs (a notebook shows a figure that a cell ends with)::
+
+    from paceline import analysis, plot
+
+    plot.fct_cdf({"HPCC": a.fct(), "DCTCP": b.fct()}).savefig("fct.pdf")
+    slowdown = {"HPCC": a.slowdown(), "DCTCP": b.slowdown()}
+    bins = analysis.bins_from_sizes(slowdown["HPCC"].size_bytes)
+    curves = {label: analysis.percentile_curves(s, bins, [99])[0] for label, s in slowdown.items()}
+    plot.slowdown_vs_size(curves).savefig("slowdown.pdf")
+    queues = a.queues.where(a.queues["tier"] == "tor->host")
+    columns = (queues[name] for name in ("bin_low_bytes", "bin_high_bytes", "time_ps"))
+    plot.queue_cdf({"HPCC": analysis.QueueHistogram.merge(*columns)}).savefig("queue.pdf")
 """
 
 from paceline.plot.distributions import fct_cdf, fct_tail, queue_cdf, slowdown_cdf

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from paceline.analysis import QueueHistogram, Sample, ecdf
-from paceline.plot.looks import Look, of_schemes
+from paceline.plot.looks import Look, check_labelled, of_schemes
 from paceline.plot.style import PAPER, PUBLISHED, legend, log_name, one_panel, plain_log, style
 from paceline.tables import clean_label, format_size, format_time
 
@@ -51,6 +51,7 @@ def fct_tail(
 
     Flows that did not finish take longer than any time.
     """
+    check_labelled(samples, Sample, "results.fct()")
     figure, ax = one_panel()
     looks = looks or of_schemes(samples)
     handles, lowest, highest, least = [], math.inf, 0.0, 1.0
@@ -87,6 +88,7 @@ def _cdf(
     text: Callable[[float], str],
     looks: Mapping[str, Look] | None,
 ) -> Figure:
+    check_labelled(samples, Sample, "results.fct()")
     figure, ax = one_panel()
     looks = looks or of_schemes(samples)
     handles, lowest, highest = [], math.inf, 0.0
@@ -124,6 +126,7 @@ def queue_cdf(
     is the name of the y axis, as of :meth:`QueueHistogram.busy` it is a share of the busy time. Where queues are empty
     most of the time the y axis begins above 0, and its name says where.
     """
+    check_labelled(histograms, QueueHistogram, "QueueHistogram.merge(...)")
     figure, ax = one_panel()
     looks = looks or of_schemes(histograms)
     handles, names = [], [clean_label(label, _LONGEST) for label in histograms]

@@ -95,6 +95,23 @@ _PLAIN = re.compile(r"(\+w|-int|, (tcp|rdma))?")
 """What may follow the name of a family without making it a variant."""
 
 
+def check_labelled(data: object, kind: type, such_as: str) -> None:
+    """Raises TypeError where a figure is not given its curves by label: results themselves, or a list of them."""
+    if isinstance(data, Mapping):
+        wrong = [
+            item
+            for pair in data.items()
+            for item, due in zip(pair, (str, kind), strict=True)
+            if not isinstance(item, due)
+        ]
+        if not wrong:
+            return
+        found = f"{type(wrong[0]).__name__} in a dict"
+    else:
+        found = type(data).__name__
+    raise TypeError(f'a figure needs its curves by label, such as {{"HPCC": {such_as}}}, not {found}')
+
+
 def of_schemes(names: Collection[str], variants: Mapping[str, str] | None = None) -> dict[str, Look]:
     """Looks of the curves of a figure: those of schemes by the scheme, others by place.
 

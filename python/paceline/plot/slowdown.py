@@ -16,7 +16,7 @@ from matplotlib.ticker import FixedLocator
 from numpy.typing import ArrayLike
 
 from paceline.analysis import Curve, SizeBins
-from paceline.plot.looks import Look, of_schemes
+from paceline.plot.looks import Look, check_labelled, of_schemes
 from paceline.plot.style import (
     INK,
     LINE_STYLES,
@@ -66,6 +66,7 @@ def slowdown_vs_size(
     a value lies below. Without ``marks`` the curves are lines alone: for many curves that lie close. ``looks`` are
     those of the labels, by scheme unless given.
     """
+    check_labelled(curves, Curve, "analysis.percentile_curves(...)[0]")
     figure, ax = one_panel(2.3)
     handles = _slowdown_panel(ax, curves, published or {}, least, marks=marks, looks=looks or of_schemes(curves))
     ax.set_xlabel(SIZE_AXIS)

@@ -13,6 +13,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from paceline.words import many
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -161,17 +163,30 @@ class Run:
         return Results.load(self.folder)
 
 
-@dataclass(frozen=True)
+_SHOWN = 5
+"""Values of a part of the keys that a short text of some runs shows."""
+
+
+@dataclass(frozen=True, repr=False)
 class Runs:
     """The runs of some points, in the order of the points."""
 
-    runs: tuple[Run, ...] = field(repr=False)
+    runs: tuple[Run, ...]
 
     def __iter__(self) -> Iterator[Run]:
         return iter(self.runs)
 
     def __len__(self) -> int:
         return len(self.runs)
+
+    def __repr__(self) -> str:
+        names = dict.fromkeys(name for run in self.runs for name in (*run.point.key, "seed"))
+        parts = [many(len(self.runs), "run")]
+        for name in names:
+            values = [str(value) for value in self.values(name)]
+            more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
+            parts.append(f"{name} {', '.join(values[:_SHOWN])}{more}")
+        return f"<Runs: {'; '.join(parts)}>"
 
     def where(self, **key: KeyValue) -> Runs:
         """The runs whose key has all of these values; ``seed`` may be among them."""

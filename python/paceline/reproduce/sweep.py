@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from paceline import _native
-from paceline.errors import Failure
+from paceline.errors import Failure, cut
 from paceline.files import check_folder
 from paceline.interrupt import StopRequest, stop_on_signal
 from paceline.progress import Mode, View, view
@@ -21,7 +21,7 @@ from paceline.reproduce.executors import LocalProcesses, cores, free_memory_mib
 from paceline.reproduce.model import Point, Run, Runs
 from paceline.reproduce.store import DEFAULT, Store, key_of
 from paceline.reproduce.worker import Task, run_task
-from paceline.run import Source, check_numbers, check_overrides, size_up
+from paceline.run import Source, as_list, check_numbers, check_overrides, size_up
 from paceline.words import many
 
 POLL_S = 0.25
@@ -133,11 +133,19 @@ def sweep(
     ``executor`` is any :class:`concurrent.futures.Executor` whose workers see the folder ``cache``; without one, runs
     are processes of this machine, as many as there are cores and as fit into its memory. Points that are in ``cache``
     from the same build of the engine are not run again, and points with the same scenario run once. ``progress`` is
-    that of :func:`paceline.simulate`.
+    ``"auto"``, ``"plain"`` or ``"none"``, as of :func:`paceline.simulate`.
 
-    Raises InputError for a scenario that is wrong, before anything runs; :class:`SweepFailed` at the end when runs
-    failed; :class:`SweepInterrupted` on Ctrl-C.
+    Raises InputError for a scenario, or an argument, that is wrong, before anything runs; :class:`SweepFailed` at the
+    end when runs failed; :class:`SweepInterrupted` on Ctrl-C.
     """
+    points = as_list(points, "points", '[Point(scenario="a.toml", key={}, seed=1)]')
+    for i, point in enumerate(points):
+        if not isinstance(point, Point):
+            allowed = "a paceline.Point: a scenario, and a key that tells it from the others"
+            raise _native.input_error("is no point", field=f"points.{i}", value=type(point).__name__, allowed=allowed)
+    if progress not in tuple(Mode):
+        allowed = '"auto", "plain" or "none"'
+        raise _native.input_error("no such progress", field="progress", value=cut(repr(progress)), allowed=allowed)
     jobs = prepare(points)
     with ExitStack() as stack:
         if executor is None:

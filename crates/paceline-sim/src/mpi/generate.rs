@@ -34,7 +34,9 @@ impl Generator {
     pub fn named(name: &str, class: Option<&str>) -> Result<Self, InputError> {
         if !Self::NAMES.contains(&name) {
             let error = InputError::new("no such program").field("program").value(crate::spelling::clip(name));
-            return Err(error.allowed(Self::NAMES.join(", ")));
+            return Err(
+                error.allowed(format!("{}; others of a scenario (.toml) that has them", Self::NAMES.join(", ")))
+            );
         }
         if name == "wrf" {
             return match class {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Net;
 use crate::net::flow::{Receiving, SLOT_MASK};
 use crate::net::host::message::Incoming;
-use crate::net::packet::LONG;
+use crate::net::packet::{LONG, NONE};
 
 /// What a part tells another about a flow; in time, since packets take at least one window.
 #[derive(Clone, Debug)]
@@ -177,7 +177,12 @@ impl Net {
             }
         }
         self.routes.note_choice(other.routes.has_choice());
-        if let (Some(mine), Some(theirs)) = (&mut self.messages, &other.messages) {
+        if let (Some(mine), Some(theirs)) = (&mut self.messages, &mut other.messages) {
+            let (ports, part_of) = (&self.ports, &self.share.part_of);
+            let own = ports.iter().filter(|p| p.nic != NONE && part_of[p.node as usize] == part);
+            mine.absorb(theirs, own.map(|p| p.nic));
+        }
+        if let (Some(mine), Some(theirs)) = (&mut self.streams, &other.streams) {
             mine.absorb(theirs);
         }
         self.absorb_rpcs(&mut other);

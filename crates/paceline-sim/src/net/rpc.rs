@@ -113,6 +113,12 @@ impl Rpcs {
         &self.workloads[usize::from(self.clients[connection as usize].rpc)]
     }
 
+    /// Whether a client waits for answers on a connection.
+    pub(crate) fn waits(&self, connection: u32) -> bool {
+        let client = &self.clients[connection as usize];
+        !client.closed && !client.outstanding.is_empty()
+    }
+
     /// Whether clients wait for their next queries.
     pub(crate) fn has_due(&self) -> bool {
         self.due.iter().any(|d| !d.is_empty())

@@ -129,6 +129,21 @@ impl Streams {
         Some((state.slot, if self.is_tcp { 0 } else { state.end }))
     }
 
+    /// Whether all of a stream has been acknowledged to its sender.
+    pub(crate) fn is_settled(&self, stream: u32) -> bool {
+        self.all.get(stream as usize).is_none_or(|state| state.acked >= state.end)
+    }
+
+    /// Takes over how far the streams have come that another part sends; for records.
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        if self.all.len() < other.all.len() {
+            self.all.resize(other.all.len(), StreamState { slot: NONE, ..StreamState::default() });
+        }
+        for (mine, theirs) in self.all.iter_mut().zip(&other.all).filter(|(_, theirs)| theirs.slot != NONE) {
+            (mine.end, mine.acked) = (theirs.end, theirs.acked);
+        }
+    }
+
     /// Tiers of the links on a stream's way.
     pub(crate) fn tiers(&self, stream: u32) -> &[u8] {
         &self.all[stream as usize].tiers
@@ -300,6 +315,7 @@ impl Net {
     /// A stream's flow was given up.
     pub(crate) fn end_stream(&mut self, stream: u32, slot: u32, now: u64) {
         self.note_failure(slot, now);
+        self.last_end = self.last_end.max(now);
         self.flows[slot as usize].alive = false;
         let Some(streams) = &mut self.streams else { return };
         streams.acked(stream, streams.all[stream as usize].end);

@@ -169,12 +169,14 @@ pub(super) fn fill_summary(
         summary.warnings.push(format!("a lossless class dropped {} packets; the first: {drop}", c.lossless_drops));
     }
     if let Some((_, _, failure)) = &net.first_failure {
-        summary.warnings.push(format!(
-            "{} given up after {} timeouts{}: {failure}",
-            if c.failed == 1 { "1 flow was".into() } else { format!("{} flows were", c.failed) },
-            if net.messages.is_some() { spec.host.tcp.tries } else { spec.host.rto_tries },
-            if c.failed == 1 { "" } else { "; at the first" }
-        ));
+        let (who, first) = match c.failed {
+            // A server gives up answers, or a rank messages, of which the other end knows nothing.
+            0 => ("messages of an open connection were".into(), ""),
+            1 => ("1 flow was".into(), ""),
+            many => (format!("{many} flows were"), "; at the first"),
+        };
+        let tries = if net.messages.is_some() { spec.host.tcp.tries } else { spec.host.rto_tries };
+        summary.warnings.push(format!("{who} given up after {tries} timeouts{first}: {failure}"));
     }
     summary.warnings.extend(effect::thinned(spec, net));
     summary.warnings.extend(recorded.and_then(|recorded| effect::full(spec, recorded)));

@@ -2,12 +2,20 @@
 
 use super::{CcMode, HpccConfig, KEYS};
 
-/// The keys the file gives that have no effect in its mode, each as `KEY: why`, in the order of [`KEYS`].
+/// The keys the file gives that have no effect in its mode, those with one reason together: `KEY, KEY: why`, in the order of
+/// [`KEYS`].
 ///
 /// "No effect" is on the fct, pfc and qlen files; from the hpcc-ns3 facts, sections 4.5 to 4.12 and 5.
 pub fn without_effect(config: &HpccConfig) -> Vec<String> {
-    let given = KEYS.into_iter().filter(|key| config.is_given(key));
-    given.filter_map(|key| why(config, key).map(|why| format!("{key}: {why}"))).collect()
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    for key in KEYS.into_iter().filter(|key| config.is_given(key)) {
+        let Some(why) = why(config, key) else { continue };
+        match reasons.iter_mut().find(|(reason, _)| *reason == why) {
+            Some((_, keys)) => keys.push(key),
+            None => reasons.push((why, vec![key])),
+        }
+    }
+    reasons.into_iter().map(|(why, keys)| format!("{}: {why}", keys.join(", "))).collect()
 }
 
 /// Why `key` has no effect; `None` when it has one.

@@ -141,7 +141,10 @@ fn ranks_that_a_benchmark_does_not_run_on_are_refused() {
     assert!(refuse("mg", Class::S, 0).contains("a power of 2 up to 32768"));
     assert!(refuse("ft", Class::D, 16384).contains("one iteration of this program would hold about"));
     let named = |name, class| Generator::named(name, class).unwrap_err().to_string();
-    assert_eq!(named("lu", Some("A")), "program = lu: no such program; allowed: bt, cg, ft, is, mg, wrf");
+    assert_eq!(
+        named("lu", Some("A")),
+        "program = lu: no such program; allowed: bt, cg, ft, is, mg, wrf; others of a scenario (.toml) that has them"
+    );
     assert_eq!(named("ft", Some("E")), "class = E: no such class; allowed: S, W, A, B, C, D");
     assert_eq!(named("ft", None), "class: missing, and ft has none of its own; allowed: S, W, A, B, C, D");
     assert_eq!(named("wrf", Some("A")), "class = A: wrf has no classes; allowed: no class");

@@ -131,8 +131,13 @@ impl Messages {
         hosts[nic as usize].tcp().progress(place)
     }
 
-    /// Takes over what another part has counted.
-    pub(crate) fn absorb(&mut self, other: &Messages) {
+    /// Takes over what another part has counted, and of its NICs how far TCP's flows have come.
+    pub(crate) fn absorb(&mut self, other: &mut Messages, nics: impl Iterator<Item = u32>) {
+        if let (Endpoints::Tcp(mine), Endpoints::Tcp(theirs)) = (&mut self.endpoints, &mut other.endpoints) {
+            for nic in nics {
+                std::mem::swap(&mut mine[nic as usize], &mut theirs[nic as usize]);
+            }
+        }
         self.others.add(&other.counters());
     }
 }
