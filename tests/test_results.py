@@ -184,6 +184,13 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
         Results.load(tmp_path / "nothing")
 
 
+def test_a_folder_that_is_gone_is_no_table_without_rows(folder: Path) -> None:
+    results = Results.load(folder)
+    folder.rename(folder.with_name("elsewhere"))
+    with pytest.raises(ResultsError, match="is no longer there"):
+        results.queues  # noqa: B018
+
+
 def test_an_fct_that_does_not_exist_is_no_zero(folder: Path) -> None:
     """The mean of `to_pandas()["fct_sender_ps"]` counted unfinished flows as finished in no time."""
     flows = Results.load(folder).flows

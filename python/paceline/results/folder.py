@@ -152,6 +152,8 @@ class Results:
     def scenario_toml(self) -> str | None:
         """Text of the resolved scenario, None when the folder has none."""
         path = self.path / "scenario.toml"
+        if not self.path.is_dir():
+            raise ResultsError(self.path, "is no longer there")
         try:
             return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
         except OSError as error:
