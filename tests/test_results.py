@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -184,9 +185,9 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
         Results.load(tmp_path / "nothing")
 
 
-def test_a_folder_that_is_gone_is_no_table_without_rows(folder: Path) -> None:
-    results = Results.load(folder)
-    folder.rename(folder.with_name("elsewhere"))
+def test_a_folder_that_is_gone_is_no_table_without_rows(folder: Path, tmp_path: Path) -> None:
+    results = Results.load(shutil.copytree(folder, tmp_path / "copy"))
+    results.path.rename(tmp_path / "elsewhere")
     with pytest.raises(ResultsError, match="is no longer there"):
         results.queues  # noqa: B018
 
