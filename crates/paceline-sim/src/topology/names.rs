@@ -56,8 +56,20 @@ impl<'a> NodeNames<'a> {
         self.by_name().iter().filter(|(_, n)| **n == node).map(|(name, _)| name.as_str()).next_back()
     }
 
+    /// What a node is called here that others call so: `spine1` is `agg1` in a network of two tiers of switches.
+    fn elsewhere(&self, name: &str) -> Option<String> {
+        let highest = *self.tiers.iter().max()?;
+        let called = [("leaf", 1), ("edge", 1), ("rack", 1), ("aggregation", 2), ("spine", highest)];
+        let found = called.into_iter().find_map(|(word, tier)| Some((tier, name.strip_prefix(word)?)));
+        let here = found.map(|(tier, number)| format!("{}{number}", tier_name(tier)))?;
+        self.by_name().contains_key(&here).then_some(here)
+    }
+
     /// `no such node`, and which name the user may have meant.
     pub fn unknown(&self, name: &str) -> String {
+        if let Some(here) = self.elsewhere(name).filter(|_| self.own.is_empty()) {
+            return format!("no such node; here it is called \"{here}\"");
+        }
         let names = self.by_name().keys().map(String::as_str).filter(|n| n.parse::<NodeId>().is_err());
         nearest(name, names)
             .map_or("no such node".to_string(), |near| format!("no such node, did you mean \"{near}\"?"))
@@ -77,5 +89,24 @@ impl<'a> NodeNames<'a> {
             _ => format!("{0}0 to {0}{1}", tier_name(tier), n - 1),
         };
         count.into_iter().map(range).collect::<Vec<_>>().join(", ") + ", or a node id"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who calls the switches of a leaf-spine leaves and spines is told what they are called here.
+    #[test]
+    fn names_from_elsewhere_are_told_the_name_here() {
+        let leaf_spine = [0, 0, 1, 1, 2];
+        let names = NodeNames::new(&[], &leaf_spine);
+        assert_eq!(names.unknown("spine0"), "no such node; here it is called \"agg0\"");
+        assert_eq!(names.unknown("leaf1"), "no such node; here it is called \"tor1\"");
+        assert!(!names.unknown("spine3").contains("called"), "there is one");
+        let fat_tree = [0, 1, 2, 3];
+        assert_eq!(NodeNames::new(&[], &fat_tree).unknown("spine0"), "no such node; here it is called \"core0\"");
+        let own = ["a", "b"].map(String::from);
+        assert_eq!(NodeNames::new(&own, &[0, 1]).unknown("leaf0"), "no such node");
     }
 }
