@@ -81,6 +81,22 @@ def seen(records: bytes | bytearray) -> Counter[str]:
     return Counter({f"{NAMES[kind]} {EVENTS[event]}": count for (kind, event), count in Counter(kinds).items()})
 
 
+def as_lines(records: bytes) -> list[str]:
+    """As lines of the reference's decoded traces, of data and ACKs."""
+    lines = []
+    for start in range(0, len(records), SIZE):
+        head, rest = records[start : start + HEAD.size], records[start + HEAD.size : start + SIZE]
+        *place, src, dst, size, kind, event, marks, is_switch = HEAD.unpack(head)
+        sport, dport, seq, *_ = DATA.unpack(rest)
+        if NAMES[kind] != "data":
+            sport, dport, _, _, seq, _ = ANSWER.unpack(rest)
+        nodes = src >> 8 & 0xFFFF, dst >> 8 & 0xFFFF
+        name = ("recv", "enqu", "dequ", "drop")[event]
+        fields = (*place, *nodes, size, NAMES[kind], name, marks, is_switch, sport, dport, seq)
+        lines.append(",".join(map(str, fields)) + "\n")
+    return lines
+
+
 def as_text(record: bytes) -> str:
     """For people: of a record that differs."""
     time, node, port, queue, waiting, src, dst, size, kind, event, marks, is_switch = HEAD.unpack(record[: HEAD.size])

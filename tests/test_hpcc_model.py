@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from hpcc_model import Simulation
-from hpcc_model_trace import EVENT_AT, EVENTS, LOST, SIZE, as_text, parts, seen
+from hpcc_model_trace import EVENT_AT, EVENTS, LOST, SIZE, as_lines, as_text, parts, seen
 
 CASES = int(os.environ.get("PACELINE_HPCC_CASES", "60"))
 REFERENCE = Path(__file__).parent.parent / "crates/paceline-sim/tests/data/hpcc-ns3"
@@ -361,3 +361,21 @@ def test_the_model_has_the_files_of_the_reference(tmp_path, run):
     model = Simulation(config, dump=10 * MS)
     compare(model, (REFERENCE / "t6" / run).iterdir())
     assert len(model.fct) == 16
+
+
+@pytest.mark.parametrize("run", REFERENCE_RUNS)
+def test_the_model_has_the_packet_trace_of_the_reference(tmp_path, run):
+    """What the model's records are worth: those of a lone flow, as text of which the checksum is carried."""
+    (tmp_path / "own").mkdir()
+    for name in ("topology.txt", "flow.txt"):
+        shutil.copy(REFERENCE / "t1s" / name, tmp_path)
+    (tmp_path / "own" / "trace.txt").write_text("3 0 1 2\n")
+    config = tmp_path / "own" / "config.txt"
+    changes = f"ENABLE_TRACE 1;{REFERENCE_RUNS[run]};".replace(";", "\n")
+    config.write_text((REFERENCE / "config.txt").read_text() + changes)
+    lines = as_lines(bytes(Simulation(config, dump=10 * MS).trace.records))
+    checksum = 0xCBF29CE484222325
+    for byte in "".join(lines).encode():
+        checksum = (checksum ^ byte) * 0x100000001B3 & (1 << 64) - 1
+    sums = (REFERENCE / "trace_checksums.txt").read_text().splitlines()
+    assert f"t1s {run} {len(lines)} {checksum:016x}" in sums
