@@ -22,6 +22,8 @@ from hpcc_model import Simulation
 from hpcc_model_trace import EVENT_AT, EVENTS, LOST, SIZE, as_lines, as_text, parts, seen
 
 CASES = int(os.environ.get("PACELINE_HPCC_CASES", "60"))
+PAUSED_AND_FAILED = 4096
+"""A case in which a switch has paused a link that fails, and ends the pause later."""
 REFERENCE = Path(__file__).parent.parent / "crates/paceline-sim/tests/data/hpcc-ns3"
 
 US, MS = 1000, 1_000_000
@@ -306,7 +308,7 @@ def test_files_are_equal_to_the_models_whatever_the_options(tmp_path, paceline, 
     """Controllers, PFC, marks, losses, failures, several NICs: an error in one of them moves some line or record."""
     met: Counter[str] = Counter()
     records: Counter[str] = Counter()
-    for seed in range(CASES):
+    for seed in [*range(CASES), PAUSED_AND_FAILED]:
         folder = tmp_path / str(seed)
         folder.mkdir()
         for name, text in zip(("config", "topology", "flow", "trace"), draw(seed), strict=True):
