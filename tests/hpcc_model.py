@@ -1,10 +1,12 @@
 """A small model of the HPCC authors' ns-3 simulator, event by event, for comparison with the files of `paceline hpcc`.
 
 Written from a description of how that simulator behaves (github.com/alibaba-edu/High-Precision-Congestion-Control at
-commit 9f4be2a). It reads the same configuration, topology and flow files and writes the same fct, pfc and qlen lines.
+commit 9f4be2a). It reads the same configuration, topology and flow files and writes the same fct, pfc and qlen lines
+and packet trace.
 It shares nothing with the engine: it counts in bytes, whole nanoseconds and events in the order in which they were
 scheduled, and has that simulator's oddities because it keeps what that one keeps. `hpcc_model_config` reads options,
-`hpcc_model_rates` has the controllers, `hpcc_model_numbers` what comes from ns-3 and the C libraries.
+`hpcc_model_rates` has the controllers, `hpcc_model_numbers` what comes from ns-3 and the C libraries,
+`hpcc_model_trace` the records of the packet trace.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from hpcc_model_numbers import (
     stream,
 )
 from hpcc_model_rates import INT_RATES, MAX_HOPS, US, Control, Hpcc, HpccPint, PintMeter
+from hpcc_model_trace import JOINS, LEAVES, LOST, RECEIVED, PacketTrace
 
 CLASSES = 8
 """Class 0 is that of PFC frames, and of ACKs at hosts with ``ACK_HIGH_PRIO 1``; it has no accounts and no pauses."""
@@ -61,6 +64,7 @@ class Frame:
     group: int
     """Class; of a pause or resume that which it is about."""
     src: int = 0
+    """A node; of a PFC frame the address of the port that sends it."""
     dst: int = 0
     sport: int = 0
     dport: int = 0
@@ -75,6 +79,10 @@ class Frame:
     """INT: time, bytes sent, queue and rate of the last ports it has passed, in their units."""
     power: int = 0
     came_by: int = 0
+    behind: int = 0
+    """Of a PFC frame: bytes of its class that wait where it is sent."""
+    content: bytes = b""
+    """What records of the packet trace hold of it, once it is in one."""
 
     @property
     def is_pfc(self) -> bool:
@@ -84,9 +92,15 @@ class Frame:
 class Port:
     """An end of a link. A node's ports are numbered from 1."""
 
-    def __init__(self, net: Simulation, node: Node, rate: int, delay: int, loss: tuple[Stream | None, float]) -> None:
-        self.net, self.node, self.rate, self.delay = net, node, rate, delay
+    is_switch = False
+
+    def __init__(
+        self, net: Simulation, node: Node, rate: int, delay: int, address: int, loss: tuple[Stream | None, float]
+    ) -> None:
+        self.net, self.node, self.rate, self.delay, self.address = net, node, rate, delay, address
         self.losses, self.error_rate = loss
+        self.lengths = [0] * CLASSES
+        """Bytes in a switch's queues."""
         self.number = 1 + len(node.ports)
         self.peer: Port = self
         self.busy, self.up = False, True
@@ -116,16 +130,17 @@ class Port:
 
     def receive(self, frame: Frame) -> None:
         if not self.up:
+            self.net.trace.add(self, frame, LOST)
             return
         if self.losses and self.losses.uniform() < self.error_rate:
             self.net.seen["lost"] += 1
             return
+        self.net.trace.add(self, frame, RECEIVED)
         if not frame.is_pfc:
             self.node.arrive(frame, self)
             return
         is_pause = frame.kind == "pause"
-        is_switch = isinstance(self.node, Switch)
-        self.net.pfc.append(f"{self.net.now} {self.node.number} {is_switch:d} {self.number} {is_pause:d}")
+        self.net.pfc.append(f"{self.net.now} {self.node.number} {self.is_switch:d} {self.number} {is_pause:d}")
         self.paused[frame.group] = is_pause
         if not is_pause:
             self.kick()
@@ -149,11 +164,11 @@ class Node:
 
 class SwitchPort(Port):
     node: Switch
+    is_switch = True
 
     def __init__(self, *link: Any) -> None:
         super().__init__(*link)
         self.queues: list[deque[Frame]] = [deque() for _ in range(CLASSES)]
-        self.queued = 0
         self.sent_bytes = 0
         self.meter = PintMeter(self.net.rand, self.rate, self.net.config.pint_base)
         self.waiting = [0] * CLASSES
@@ -169,33 +184,49 @@ class SwitchPort(Port):
         self.p_max = config.p_max.get(self.rate, 0.0)
         self.headroom = self.rate * self.delay // 8 // S * 3 & U32
 
+    @property
+    def queued(self) -> int:
+        return sum(self.lengths)
+
     def go_down(self) -> None:
         self.paused = [False] * CLASSES
-        self.queues = [deque() for _ in range(CLASSES)]
-        self.queued = 0
+        while turn := self.next_frame():
+            group, frame = turn
+            self.net.trace.add(self, frame, LOST, group)
         super().go_down()
 
     def push(self, group: int, frame: Frame) -> None:
+        self.net.trace.add(self, frame, JOINS, group)
         self.queues[group].append(frame)
-        self.queued += frame.size
+        self.lengths[group] += frame.size
         self.kick()
 
-    def take_turn(self) -> None:
+    def next_frame(self) -> tuple[int, Frame] | None:
+        """Takes the frame whose turn it is out of its queue, which is named, too."""
         if not self.queued:
-            return
+            return None
         turn = [0, *((self.served + step) % CLASSES for step in range(1, CLASSES + 1))]
         group = next((g for g in turn if self.queues[g] and (g == 0 or not self.paused[g])), None)
         if group is None:
-            return
+            return None
         frame = self.queues[group].popleft()
-        self.queued -= frame.size
+        self.lengths[group] -= frame.size
         if group:
             self.served = group
+        return group, frame
+
+    def take_turn(self) -> None:
+        turn = self.next_frame()
+        if turn is None:
+            return
+        group, frame = turn
+        if group:
             self.node.release(frame, self)
         if frame.kind == "data":
             self.write_telemetry(frame)
         self.sent_bytes += frame.size
         self.meter.sent(frame.size, self.net.now)
+        self.net.trace.add(self, frame, LEAVES, group)
         self.transmit(frame)
 
     def marks(self, behind: int) -> bool:
@@ -291,7 +322,7 @@ class Switch(Node):
     def tell(self, port: SwitchPort, kind: str, group: int) -> None:
         # A PFC frame is handed a random stream, which nobody draws from.
         self.net.marks.skip()
-        port.push(0, Frame(kind, PFC_FRAME, group))
+        port.push(0, Frame(kind, PFC_FRAME, group, port.address, behind=port.lengths[group]))
 
 
 @dataclass(frozen=True)
@@ -336,12 +367,16 @@ class Nic(Port):
         self.pacing: Event | None = None
 
     def go_down(self) -> None:
+        for frame in self.acks:
+            self.net.trace.add(self, frame, LOST)
         self.acks.clear()
         super().go_down()
 
     def take_turn(self) -> None:
         if self.acks and not self.paused[self.net.config.ack_class]:
-            self.transmit(self.acks.popleft())
+            answer = self.acks.popleft()
+            self.net.trace.add(self, answer, LEAVES)
+            self.transmit(answer)
             return
         flow = self.next_flow()
         if flow is not None:
@@ -381,6 +416,7 @@ class Nic(Port):
         frame = Frame("data", payload + config.header, flow.group, flow.src, flow.dst, flow.sport, flow.dport)
         frame.seq, frame.payload, frame.sent, frame.records = flow.next, payload, now, [(0, 0, 0, 0)] * MAX_HOPS
         flow.next += payload
+        self.net.trace.add(self, frame, LEAVES, flow.group)
         self.transmit(frame)
         flow.last_size = frame.size
         flow.available = now + serialisation(frame.size, flow.rate if config.rate_bound else flow.line)
@@ -446,6 +482,7 @@ class Host(Node):
         ack.seq, ack.sent, ack.echo = receiver.expected, frame.sent, frame.marked
         ack.hops, ack.records, ack.power = frame.hops, frame.records, frame.power
         nic = self.nic(frame.src, frame.dport, frame.sport)
+        self.net.trace.add(nic, ack, JOINS)
         nic.acks.append(ack)
         nic.kick()
 
@@ -489,7 +526,7 @@ class Host(Node):
 
 
 class Simulation:
-    """A run. The lines of its files are in ``fct``, ``pfc`` and ``qlen``, what it met in ``seen``."""
+    """A run. Its files are in ``fct``, ``pfc``, ``qlen`` (their lines) and ``trace``, what it met in ``seen``."""
 
     def __init__(self, path: Path, dump: int = 100_000_000) -> None:
         """``dump``: ns from one block of the qlen file to the next."""
@@ -502,6 +539,7 @@ class Simulation:
         self.scheduled, self.running = 0, True
         self.rand = CRand()
         self.build()
+        self.trace = PacketTrace(self)
         self.histograms: dict[tuple[int, int], list[int]] = {}
         self.sports: Counter[tuple[int, int]] = Counter()
         words = self.config.flows
@@ -539,14 +577,19 @@ class Simulation:
         streams = STREAMS_OF_NODE * count + OTHER_STREAMS
         common = self.config.error_rate
         losses = (Stream(stream(LOSS_STREAM)) if common > 0 else None), common
-        for _ in range(links):
+        for link in range(links):
             ends = [self.nodes[int(next(words))] for _ in range(2)]
             rate, delay = rate_of(next(words)), with_unit(next(words), TIME_UNITS)
             error_rate = float(next(words))
             # A link with an error rate of its own has a copy of the stream: both ends draw from it.
             own = (Stream(stream(LOSS_STREAM)), error_rate) if error_rate > 0 else losses
             streams += STREAMS_OF_LOSS if error_rate > 0 else 0
-            ports = [(SwitchPort if node in self.switches else Nic)(self, node, rate, delay, own) for node in ends]
+            # Each link has a net of its own, 10.x.y.0, whose addresses only PFC frames show.
+            net = 0x0A000000 + (link // 254 + 1 << 16) + (link % 254 + 1 << 8)
+            ports = [
+                (SwitchPort if node in self.switches else Nic)(self, node, rate, delay, net + end, own)
+                for end, node in enumerate(ends, 1)
+            ]
             for port, peer in zip(ports, reversed(ports), strict=True):
                 port.peer = peer
                 port.node.ports.append(port)

@@ -19,6 +19,8 @@ DEFAULTS = {
     "L2_CHUNK_SIZE": "0",
     "L2_ACK_INTERVAL": "0",
     "L2_BACK_TO_ZERO": "0",
+    "PAUSE_TIME": "5",
+    "ENABLE_TRACE": "1",
     "SIMULATOR_STOP_TIME": "3.01",
     "CC_MODE": "1",
     "ALPHA_RESUME_INTERVAL": "55",
@@ -93,6 +95,10 @@ class Config:
 
         self.topology = (folder / options["TOPOLOGY_FILE"]).read_text().split()
         self.flows = (folder / options["FLOW_FILE"]).read_text().split()
+        listed = (folder / options["TRACE_FILE"]).read_text().split() if flag("ENABLE_TRACE") else ["0"]
+        self.traced = [int(word) for word in listed[1 : 1 + int(listed[0])]]
+        self.pause_time = number("PAUSE_TIME")
+        """Only PFC frames show it: a pause lasts until it is ended."""
         self.stop = nanoseconds(float(options["SIMULATOR_STOP_TIME"]))
         self.link_down = [int(word) for word in options["LINK_DOWN"].split()]
         self.monitored = "QLEN_MON_FILE" in options

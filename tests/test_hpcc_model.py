@@ -11,14 +11,19 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hpcc_model import Simulation
+from hpcc_model_trace import EVENT_AT, EVENTS, LOST, SIZE, as_lines, as_text, parts, seen
 
 CASES = int(os.environ.get("PACELINE_HPCC_CASES", "60"))
+PAUSED_AND_FAILED = 4096
+"""A case in which a switch has paused a link that fails, and ends the pause later."""
 REFERENCE = Path(__file__).parent.parent / "crates/paceline-sim/tests/data/hpcc-ns3"
 
 US, MS = 1000, 1_000_000
@@ -64,7 +69,7 @@ CONFIG: dict[str, Any] = {
     "RATE_BOUND": 1,
     "ACK_HIGH_PRIO": 0,
     "LINK_DOWN": "0 0 0",
-    "ENABLE_TRACE": 0,
+    "ENABLE_TRACE": 1,
     "BUFFER_SIZE": 32,
     "QLEN_MON_FILE": "qlen.txt",
     "QLEN_MON_START": 2_000_000_000 + BEGIN,
@@ -211,8 +216,8 @@ def size(rng: random.Random, kind: str) -> int:
     return rng.randrange(1, 3000) if rng.random() < 0.3 else rng.randrange(3000, 60_000 if kind == "mixed" else 300_000)
 
 
-def draw(seed: int) -> tuple[str, str, str]:
-    """A configuration, a topology and flows: of the controllers and networks each in turn, all else at random."""
+def draw(seed: int) -> tuple[str, str, str, str]:
+    """Configuration, topology, flows, nodes to trace: each controller and network in turn, all else at random."""
     rng = random.Random(seed)
     name = list(CONTROLS)[seed % len(CONTROLS)]
     options = CONFIG | CONTROLS[name]
@@ -239,8 +244,12 @@ def draw(seed: int) -> tuple[str, str, str]:
     if net.spare or options["ERROR_RATE_PER_LINK"] or any(row[-1] for row in net.rows):
         # Flows whose last packets are lost never end.
         options["SIMULATOR_STOP_TIME"] = 2.002
+    nodes = range(net.hosts + net.switches)
+    traced = rng.choice([nodes, nodes, nodes, nodes, rng.sample(nodes, len(nodes) // 2), []])
+    options["PAUSE_TIME"] = rng.choice([5, 1, 70_000])
     config = "".join(f"{key} {value}\n" for key, value in options.items())
-    return config, net.text(), "\n".join([str(len(rows)), *rows, ""])
+    trace = " ".join(map(str, [len(traced), *traced]))
+    return config, net.text(), "\n".join([str(len(rows)), *rows, ""]), f"{trace}\n"
 
 
 def draw_flows(rng: random.Random, count: int, chunk: int) -> list[str]:
@@ -272,22 +281,47 @@ def compare(model: Simulation, files: Iterable[Path]) -> None:
         assert len(got) == len(lines), f"{file}: fewer or more lines than with the model"
 
 
+def in_order(trace: bytes) -> list[bytes]:
+    """Its records. Those of an instant in which a failed link loses some are sorted: their order is not the model's."""
+    rows = [trace[i : i + SIZE] for i in range(0, len(trace), SIZE)]
+    failed = {row[:8] for row in rows if row[EVENT_AT] == LOST}
+    instants = ((time, list(same)) for time, same in groupby(rows, key=itemgetter(slice(8))))
+    return [row for time, same in instants for row in (sorted(same) if time in failed else same)]
+
+
+def compare_traces(model: Simulation, file: Path) -> None:
+    *table, records = parts(file.read_bytes())
+    assert tuple(table) == model.trace.table(), file
+    expected = bytes(model.trace.records)
+    if records == expected:
+        # Many of them are large.
+        file.unlink()
+        return
+    rows, other = (in_order(text) for text in (expected, records))
+    for number, (row, got) in enumerate(zip(rows, other, strict=False)):
+        if row != got:
+            pytest.fail(f"{file}, record {number}: {as_text(got)}\nwith the model: {as_text(row)}", pytrace=False)
+    assert len(rows) == len(other), f"{file}: fewer or more records than with the model"
+
+
 def test_files_are_equal_to_the_models_whatever_the_options(tmp_path, paceline, monkeypatch):
-    """Controllers, PFC, marks, losses, failures, several NICs: an error in one of them moves some line."""
+    """Controllers, PFC, marks, losses, failures, several NICs: an error in one of them moves some line or record."""
     met: Counter[str] = Counter()
-    for seed in range(CASES):
+    records: Counter[str] = Counter()
+    for seed in [*range(CASES), PAUSED_AND_FAILED]:
         folder = tmp_path / str(seed)
         folder.mkdir()
-        for name, text in zip(("config", "topology", "flow"), draw(seed), strict=True):
+        for name, text in zip(("config", "topology", "flow", "trace"), draw(seed), strict=True):
             (folder / f"{name}.txt").write_text(text)
-        (folder / "trace.txt").write_text("0\n")
         monkeypatch.chdir(folder)
         outcome = paceline("hpcc", "--qlen-dump-ms", "1", "config.txt")
         # 1 where flows are left that never end, as in the reference.
         assert outcome.code in (0, 1), f"case {seed}: {outcome.err}"
         model = Simulation(folder / "config.txt", dump=MS)
         compare(model, (folder / f"{name}.txt" for name in ("fct", "pfc", "qlen")))
+        compare_traces(model, folder / "mix.tr")
         met += model.seen
+        records += seen(model.trace.records)
         met += Counter(
             {
                 f"CC_MODE {model.config.mode}": 1,
@@ -298,6 +332,8 @@ def test_files_are_equal_to_the_models_whatever_the_options(tmp_path, paceline, 
         )
     kinds = {"ended flows", "pauses", "marks", "drops", "lost", "bytes sent again", "link failures"}
     assert set(met) == kinds | {f"CC_MODE {mode}" for mode in (1, 3, 7, 8, 10)}, met
+    kinds = {f"{kind} {event}" for kind in ("data", "ack", "nack", "pfc") for event in EVENTS}
+    assert set(records) >= kinds - {"nack lost", "pfc lost"}, records
 
 
 PAPER = "ALPHA_RESUME_INTERVAL 50;RATE_DECREASE_INTERVAL 50;RP_TIMER 55"
@@ -327,3 +363,21 @@ def test_the_model_has_the_files_of_the_reference(tmp_path, run):
     model = Simulation(config, dump=10 * MS)
     compare(model, (REFERENCE / "t6" / run).iterdir())
     assert len(model.fct) == 16
+
+
+@pytest.mark.parametrize("run", REFERENCE_RUNS)
+def test_the_model_has_the_packet_trace_of_the_reference(tmp_path, run):
+    """What the model's records are worth: those of a lone flow, as text of which the checksum is carried."""
+    (tmp_path / "own").mkdir()
+    for name in ("topology.txt", "flow.txt"):
+        shutil.copy(REFERENCE / "t1s" / name, tmp_path)
+    (tmp_path / "own" / "trace.txt").write_text("3 0 1 2\n")
+    config = tmp_path / "own" / "config.txt"
+    changes = f"ENABLE_TRACE 1;{REFERENCE_RUNS[run]};".replace(";", "\n")
+    config.write_text((REFERENCE / "config.txt").read_text() + changes)
+    lines = as_lines(bytes(Simulation(config, dump=10 * MS).trace.records))
+    checksum = 0xCBF29CE484222325
+    for byte in "".join(lines).encode():
+        checksum = (checksum ^ byte) * 0x100000001B3 & (1 << 64) - 1
+    sums = (REFERENCE / "trace_checksums.txt").read_text().splitlines()
+    assert f"t1s {run} {len(lines)} {checksum:016x}" in sums

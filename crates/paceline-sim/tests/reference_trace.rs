@@ -229,6 +229,17 @@ fn what_a_failed_link_loses_is_dropped() {
     assert!(times.first() >= Some(&2_000_300) && times.last() <= Some(&2_000_302), "{times:?}");
 }
 
+/// The queue of a port whose link fails gets shorter with each packet that is dropped.
+#[test]
+fn a_queue_ends_with_its_link() {
+    let keys = [("LINK_DOWN", "10 16 17"), ("SIMULATOR_STOP_TIME", "2.001"), ("BUFFER_SIZE", "32")];
+    let (bytes, _) = traced("t3a", "hpcc_u95", &all(18), &keys);
+    let (_, _, rows) = decoded(&bytes);
+    let waited: Vec<&Row> = rows.iter().filter(|r| (r.node, r.event, r.queue) == (17, "drop", 3)).collect();
+    assert!(waited.len() > 100 && waited.last().unwrap().waiting == 0, "{}", waited.len());
+    assert!(waited.windows(2).all(|w| w[0].waiting == w[1].waiting + u32::from(w[1].size)), "{waited:?}");
+}
+
 /// A configuration whose list of nodes is missing runs as it does there, without a trace, and says so; a list with nonsense is refused.
 #[test]
 fn a_missing_list_of_nodes_is_told() {

@@ -18,6 +18,9 @@ pub(crate) struct Stages {
     flows: HashMap<u32, FlowEnds>,
     /// Answers that met congestion; of data, packets say it themselves.
     marked: HashSet<Handle>,
+    /// Bytes that queues lost with their link and that the accounts still hold (quirk `link_down`), by port and class; less those that
+    /// are still there, as the port cannot send them.
+    gone: HashMap<(u32, u8), i64>,
     /// What nobody has been told yet; in order of time, but for what is known beforehand.
     records: Vec<StageRecord>,
 }
@@ -48,8 +51,8 @@ impl Net {
         for port in self.ports.iter_mut().filter(|p| chosen[p.node as usize]) {
             port.watched |= WATCHED;
         }
-        let (flows, marked) = (HashMap::new(), HashSet::new());
-        self.stages = Some(Box::new(Stages { chosen, flows, marked, records: Vec::new() }));
+        let (flows, marked, gone) = (HashMap::new(), HashSet::new(), HashMap::new());
+        self.stages = Some(Box::new(Stages { chosen, flows, marked, gone, records: Vec::new() }));
     }
 
     /// A packet arrives at an inbox.
@@ -63,16 +66,29 @@ impl Net {
     pub(crate) fn note_stage(&mut self, port: u32, h: Handle, at: u64, stage: Stage, queue: u8) {
         let p = &self.ports[port as usize];
         let Some(stages) = self.stages.as_mut().filter(|s| s.chosen[p.node as usize]) else { return };
-        let packet = self.arena[h];
-        let own = packet.kind == Kind::Data && packet.flags & CE != 0;
+        let mut packet = self.arena[h];
+        // A handle that is free again may be another packet's by now, which has not met what the last one did.
+        let is_marked = match packet.kind {
+            Kind::Data => packet.flags & CE != 0,
+            kind => !kind.is_pfc() && stages.marked.contains(&h),
+        };
+        if stage == Stage::Discarded && p.nic == NONE && self.scenario.quirks.link_down {
+            *stages.gone.entry((port, queue)).or_default() += i64::from(packet.size);
+        }
+        let gone = |class| stages.gone.get(&(port, class)).copied().unwrap_or(0);
+        let left = |bytes: u32, class| (i64::from(bytes) - gone(class)) as u32;
+        let waiting = if p.nic == NONE { left(p.class_bytes(queue), queue) } else { 0 };
+        if packet.kind.is_pfc() && stage == Stage::Queued {
+            packet.seq = left(packet.seq, packet.flow as u8);
+        }
         stages.records.push(StageRecord {
             at,
             port,
             stage,
             queue,
-            waiting: if p.nic == NONE { p.class_bytes(queue) } else { 0 },
+            waiting,
             packet,
-            is_marked: own || stages.marked.contains(&h),
+            is_marked,
             stamp: self.arena.words(h).filter(|_| packet.flags & STAMP != 0).map(|words| words.0[0].0),
             flow: (!packet.kind.is_pfc()).then(|| stages.flows.get(&packet.flow).copied().unwrap_or_default()),
         });
@@ -80,7 +96,14 @@ impl Net {
 
     /// A port begins to send a packet, which will be at the other end at `arrival`.
     pub(crate) fn note_sent(&mut self, port: u32, h: Handle, now: u64, arrival: u64) {
-        let Packet { kind, class, .. } = self.arena[h];
+        let Packet { kind, class, size, .. } = self.arena[h];
+        if self.failures.as_ref().is_some_and(|f| f.is_down(port, now)) {
+            // A PFC frame for a link that is down stays where it is.
+            if let Some(stages) = &mut self.stages {
+                *stages.gone.entry((port, class)).or_default() -= i64::from(size);
+            }
+            return;
+        }
         // A host's answers have a queue of their own.
         let is_answer = self.ports[port as usize].nic != NONE && kind != Kind::Data;
         self.note_stage(port, h, now, Stage::Sent, if is_answer { 0 } else { class });
