@@ -11,15 +11,13 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hpcc_model import Simulation
-from hpcc_model_trace import EVENT_AT, EVENTS, LOST, SIZE, as_lines, as_text, parts, seen
+from hpcc_model_trace import EVENTS, SIZE, as_lines, as_text, parts, seen
 
 CASES = int(os.environ.get("PACELINE_HPCC_CASES", "60"))
 PAUSED_AND_FAILED = 4096
@@ -281,14 +279,6 @@ def compare(model: Simulation, files: Iterable[Path]) -> None:
         assert len(got) == len(lines), f"{file}: fewer or more lines than with the model"
 
 
-def in_order(trace: bytes) -> list[bytes]:
-    """Its records. Those of an instant in which a failed link loses some are sorted: their order is not the model's."""
-    rows = [trace[i : i + SIZE] for i in range(0, len(trace), SIZE)]
-    failed = {row[:8] for row in rows if row[EVENT_AT] == LOST}
-    instants = ((time, list(same)) for time, same in groupby(rows, key=itemgetter(slice(8))))
-    return [row for time, same in instants for row in (sorted(same) if time in failed else same)]
-
-
 def compare_traces(model: Simulation, file: Path) -> None:
     *table, records = parts(file.read_bytes())
     assert tuple(table) == model.trace.table(), file
@@ -297,7 +287,7 @@ def compare_traces(model: Simulation, file: Path) -> None:
         # Many of them are large.
         file.unlink()
         return
-    rows, other = (in_order(text) for text in (expected, records))
+    rows, other = ([text[i : i + SIZE] for i in range(0, len(text), SIZE)] for text in (expected, records))
     for number, (row, got) in enumerate(zip(rows, other, strict=False)):
         if row != got:
             pytest.fail(f"{file}, record {number}: {as_text(got)}\nwith the model: {as_text(row)}", pytrace=False)

@@ -274,6 +274,9 @@ impl Sequential {
     #[inline(never)]
     fn arrive_looked_at(&mut self, place: u32, h: Handle, now: u64) {
         let (net, list) = (&mut self.net, &mut self.events);
+        if net.meets_doom(place, h, now) {
+            return;
+        }
         let link = net.graph.ports[net.ingress_of(place, h) as usize].link;
         if net.reference_random.as_mut().is_some_and(|random| random.is_lost(link)) {
             net.lose(net.ingress_of(place, h), h);

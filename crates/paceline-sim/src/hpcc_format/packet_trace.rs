@@ -1,7 +1,7 @@
 //! The reference's packet trace (`TRACE_OUTPUT_FILE`, there usually `mix.tr`): little endian, the rates of all ports, then a row of 56 bytes
 //! for each thing that happens to a packet at a traced node. hpcc-ns3 facts, section 5; the fields of PFC frames by the simulator's source.
 //!
-//! *Not as there:* bytes that the reference leaves as memory had them are 0.
+//! *Not as there:* bytes that the reference leaves as memory had them are 0; ports ascend, where hash tables order them there.
 
 use std::io::{self, Write};
 

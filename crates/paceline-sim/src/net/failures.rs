@@ -414,14 +414,16 @@ impl Net {
         let node = self.ports[port as usize].node;
         if at_switch && self.scenario.quirks.link_down {
             let mut next = self.ports[port as usize].abandon();
-            while let Some(h) = next.pop() {
-                let mut h = h;
-                while h != NONE {
-                    let Packet { next: after, class, .. } = self.arena[h];
-                    self.note_stage(port, h, now, Stage::Discarded, class);
-                    self.note_packet(port, h, now, PacketEvent::DroppedLinkDown);
-                    self.lose_to_failure(port, h);
-                    h = after;
+            // In turn, as they would have been sent.
+            while let Some(h) = next.pop_front() {
+                let Packet { next: after, class, .. } = self.arena[h];
+                self.note_stage(port, h, now, Stage::Discarded, class);
+                self.note_packet(port, h, now, PacketEvent::DroppedLinkDown);
+                self.lose_to_failure(port, h);
+                match (after, class) {
+                    (NONE, _) => {}
+                    (_, 0) => next.push_front(after),
+                    _ => next.push_back(after),
                 }
             }
             return;

@@ -1,5 +1,7 @@
 //! An egress port: its queues, its transmitter, what it marks.
 
+use std::collections::VecDeque;
+
 use crate::net::packet::{Handle, NONE, Packet};
 
 /// First-in first-out list of packets of one class.
@@ -218,10 +220,13 @@ impl Port {
         }
     }
 
-    /// Forgets what waits, but not its bytes. Returns the first packet of every class that had any.
-    pub fn abandon(&mut self) -> Vec<Handle> {
+    /// Forgets what waits, but not its bytes. Returns the first packet of every class that had any, in the order of their turns.
+    pub fn abandon(&mut self) -> VecDeque<Handle> {
         self.waiting = 0;
-        let heads = self.queues.iter_mut().map(|q| {
+        let last = usize::from(self.last_served);
+        let turns = (1..=8).map(|step| (last + step) & 7).filter(|class| *class != 0);
+        let heads = std::iter::once(0).chain(turns).map(|class| {
+            let q = &mut self.queues[class];
             q.tail = NONE;
             std::mem::replace(&mut q.head, NONE)
         });

@@ -21,15 +21,15 @@ pub(crate) struct Stages {
     /// Bytes that queues lost with their link and that the accounts still hold (quirk `link_down`), by port and class; less those that
     /// are still there, as the port cannot send them.
     gone: HashMap<(u32, u8), i64>,
-    /// What nobody has been told yet; in order of time, but for what is known beforehand.
+    /// Packets on the way that a failed link loses, and the port that counts them.
+    doomed: HashMap<Handle, u32>,
+    /// What nobody has been told yet, in order of time.
     records: Vec<StageRecord>,
 }
 
 impl Stages {
     /// Takes what was done before `before`, in order of time.
     pub(crate) fn take(&mut self, before: u64) -> Vec<StageRecord> {
-        // Stable: what happens at one instant stays in its order.
-        self.records.sort_by_key(|r| r.at);
         let later = self.records.partition_point(|r| r.at < before);
         let rest = self.records.split_off(later);
         std::mem::replace(&mut self.records, rest)
@@ -51,8 +51,14 @@ impl Net {
         for port in self.ports.iter_mut().filter(|p| chosen[p.node as usize]) {
             port.watched |= WATCHED;
         }
-        let (flows, marked, gone) = (HashMap::new(), HashSet::new(), HashMap::new());
-        self.stages = Some(Box::new(Stages { chosen, flows, marked, gone, records: Vec::new() }));
+        self.stages = Some(Box::new(Stages {
+            chosen,
+            flows: HashMap::new(),
+            marked: HashSet::new(),
+            gone: HashMap::new(),
+            doomed: HashMap::new(),
+            records: Vec::new(),
+        }));
     }
 
     /// A packet arrives at an inbox.
@@ -94,8 +100,8 @@ impl Net {
         });
     }
 
-    /// A port begins to send a packet, which will be at the other end at `arrival`.
-    pub(crate) fn note_sent(&mut self, port: u32, h: Handle, now: u64, arrival: u64) {
+    /// A port begins to send a packet.
+    pub(crate) fn note_sent(&mut self, port: u32, h: Handle, now: u64) {
         let Packet { kind, class, size, .. } = self.arena[h];
         if self.failures.as_ref().is_some_and(|f| f.is_down(port, now)) {
             // A PFC frame for a link that is down stays where it is.
@@ -107,11 +113,26 @@ impl Net {
         // A host's answers have a queue of their own.
         let is_answer = self.ports[port as usize].nic != NONE && kind != Kind::Data;
         self.note_stage(port, h, now, Stage::Sent, if is_answer { 0 } else { class });
-        if self.failures.as_ref().is_some_and(|f| f.is_lost(port, now, arrival)) {
-            let p = &self.graph.ports[port as usize];
-            let peer = self.first[p.peer as usize] + u32::from(p.peer_port);
-            self.note_stage(peer, h, arrival, Stage::Lost, 0);
-        }
+    }
+
+    /// A packet that `port` sends will be lost to a failure, which `counts` counts. Where the node at the other end is traced that waits for
+    /// its turn there: the inbox that it comes to.
+    pub(crate) fn doom(&mut self, port: u32, counts: u32, h: Handle) -> Option<u32> {
+        let p = &self.graph.ports[port as usize];
+        let stages = self.stages.as_mut().filter(|s| s.chosen[p.peer as usize])?;
+        stages.doomed.insert(h, counts);
+        Some(self.first[p.peer as usize] + u32::from(p.peer_port))
+    }
+
+    /// Whether the packet that comes to an inbox is lost to a failure; if so, it is no more.
+    pub(crate) fn meets_doom(&mut self, inbox: u32, h: Handle, now: u64) -> bool {
+        let Some(counts) = self.stages.as_mut().and_then(|s| s.doomed.remove(&h)) else { return false };
+        let port = self.ingress_of(inbox, h);
+        // Over a link that is up it arrives, at a switch that knows no way from there.
+        let is_down = self.failures.as_ref().is_some_and(|f| f.is_down(port, now));
+        self.note_stage(port, h, now, if is_down { Stage::Lost } else { Stage::Received }, 0);
+        self.lose_to_failure(counts, h);
+        true
     }
 
     /// An answer meets congestion, of which nobody will take note but a trace.

@@ -127,7 +127,7 @@ impl Net {
     fn watch(&mut self, port: u32, h: Handle, inbox: u32, now: u64, arrival: u64) -> (Handle, u32) {
         let record = self.packet_record(port, h, now, PacketEvent::Sent);
         if self.stages.is_some() {
-            self.note_sent(port, h, now, arrival);
+            self.note_sent(port, h, now);
         }
         let sent = self.cross(port, h, inbox, now, arrival);
         self.news.packets.extend(record.map(|record| match sent {
@@ -154,6 +154,8 @@ impl Net {
                 Err(at) => {
                     if at == port && failures.is_down(port, now) {
                         self.ports[port as usize].unsend(packet.size, packet.kind != Kind::Data);
+                    } else if let Some(inbox) = self.doom(port, at, h) {
+                        return Ok(inbox);
                     }
                     self.lose_to_failure(at, h);
                     return Err(PacketEvent::DroppedLinkDown);
