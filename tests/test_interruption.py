@@ -199,6 +199,27 @@ def test_a_signal_while_the_command_line_is_loaded_is_told(tmp_path, number, fla
 
 
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+def test_a_signal_where_python_ignores_errors_is_heeded(tmp_path, number):
+    """One that came as an object of a figure died was told as a trace, and the report was made to its end."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys, time\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "class Dying:\n"
+        f"    def __del__(self): os.kill(os.getpid(), signal.{number})\n"
+        "class Slow:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'paceline.cli':\n"
+        "            Dying()\n"
+        "            time.sleep(10)\n"
+        "sys.meta_path.insert(0, Slow())\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-m", "paceline", "list"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stderr) == (130, "interrupted: the command was not done\n")
+
+
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
 def test_a_signal_after_the_end_changes_nothing(number):
     """While Python tidied up, in which time passes too, it was killed, and nobody could see that all was done."""
     code = (

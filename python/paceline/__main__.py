@@ -4,12 +4,13 @@ import signal
 import sys
 
 from paceline.errors import JSON_FLAG, ExitCode, guard
-from paceline.interrupt import take_sigterm_for_ctrl_c
+from paceline.interrupt import raise_lost_interrupts_again, take_sigterm_for_ctrl_c
 
 
 def main() -> int:
     """Runs the command line in a process of its own and returns its exit code."""
     take_sigterm_for_ctrl_c()
+    raise_lost_interrupts_again()
 
     def command() -> int:
         from paceline.cli import main as command_line

@@ -1,6 +1,8 @@
 """Ctrl-C ends a run early but well: the engine is asked to stop and writes what it has."""
 
+import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -26,6 +28,29 @@ def take_sigterm_for_ctrl_c() -> None:
     """
     if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def raise_lost_interrupts_again() -> None:
+    """Has a ``KeyboardInterrupt`` raised again that fell where Python ignores errors, in a process that is a command's.
+
+    That is where an object dies, as those of figures do. The command went on to its end then, and a trace was told.
+    """
+    others = sys.unraisablehook
+
+    def raise_again() -> None:
+        is_heeded = signal.getsignal(signal.SIGTERM) == signal.default_int_handler
+        os.kill(os.getpid(), signal.SIGTERM if is_heeded else signal.SIGINT)
+
+    def lost(error: "sys.UnraisableHookArgs") -> None:
+        if issubclass(error.exc_type, KeyboardInterrupt):
+            # Not at once: from here it would be lost as well.
+            timer = threading.Timer(0.01, raise_again)
+            timer.daemon = True
+            timer.start()
+        else:
+            others(error)
+
+    sys.unraisablehook = lost
 
 
 @contextmanager

@@ -46,8 +46,8 @@ pub struct Export {
 /// Makes the files.
 ///
 /// # Errors
-/// Those of the scenario, and what has no counterpart at all: transports other than RDMA, schemes without `CC_MODE` or several of them, what waits for something to
-/// arrive before it sends, links that differ by direction; flows too large, too many, or none.
+/// Those of the scenario, and what has no counterpart at all: transports other than RDMA, schemes without `CC_MODE` or several of
+/// them, what waits for something to arrive before it sends, links that differ by direction; flows too large, too many, or none.
 pub fn export(spec: &Resolved) -> Result<Export, InputError> {
     let waits = |kind: &WorkloadKind| {
         matches!(kind, WorkloadKind::Rpc(_) | WorkloadKind::ScatterGather(_) | WorkloadKind::Mpi(_))
