@@ -67,6 +67,11 @@ def test_a_report_of_short_flows_over_tcp_tells_of_delayed_acks(paceline, tmp_pa
     assert told in paceline("report", "results/tcp").out
     for other in (("--side", "receiver"), ("--baseline", "alone")):
         assert "delayed ACKs" not in paceline("report", "results/tcp", *other).out
+    for text in ("host = [", "host = 3"):  # somebody has written to it
+        (tmp_path / "results/tcp/scenario.toml").write_text(text)
+        again = paceline("report", "results/tcp")
+        assert again.code == 0
+        assert "delayed ACKs hold it back" in again.out
     at_once = ("--set", "host.tcp.ack_push=true", "--out", "at-once", "--progress", "none")
     assert paceline("run", "tcp.toml", *at_once).code == 0
     assert "delayed ACKs" not in paceline("report", "at-once").out

@@ -74,7 +74,10 @@ def _late_acks(run: Results) -> str | None:
     late = over_tcp & (sender > 0) & (receiver > 0) & (sender - receiver > _LATE * (least - least_receiver))
     if not late.any():
         return None
-    set_to = tomllib.loads(run.scenario_toml or "").get("host", {}).get("tcp", {}).get("ack_delay")
+    try:
+        set_to = tomllib.loads(run.scenario_toml or "").get("host", {}).get("tcp", {}).get("ack_delay")
+    except (tomllib.TOMLDecodeError, AttributeError):
+        set_to = None  # somebody has written to it
     delayed = f"delayed ACKs, host.tcp.ack_delay {set_to}, hold it back" if set_to else "delayed ACKs hold it back"
     return (
         f"The last acknowledgement of {late.sum():,} of {over_tcp.sum():,} took more than {_LATE} times as long as it "

@@ -1,5 +1,6 @@
 //! A scenario as files of the HPCC reference simulator, for that simulator and for `paceline hpcc`: a configuration is made that comes
-//! nearest, read as those of users are, and what came out held against the scenario. What the files cannot say is told.
+//! nearest, made into a scenario as those of users are, and that held against the first, setting by setting (`Told`). What the files
+//! cannot say is told. Who adds a setting that RDMA's hosts or switches heed adds it there.
 
 use std::fmt::Display;
 use std::fs::{self, File};
