@@ -58,12 +58,12 @@ test: setup ## Runs all tests, of Rust and of Python
 # New cases each time, and many of them.
 .PHONY: fuzz
 fuzz: ## Runs the property tests of the engines on new cases, for about ten minutes
-	PROPTEST_CASES=3000 $(CARGO) test --workspace --locked --quiet --test random_scenarios --test messages --test rpc \
-	  --test engines --test mpi
+	PROPTEST_CASES=3000 $(CARGO) test --workspace --locked --quiet --test suite -- random_scenarios:: messages:: rpc:: \
+	  engines:: mpi::
 
 .PHONY: parity
 parity: tools ## Compares all carried runs of the HPCC reference simulator, byte for byte
-	$(CARGO) test --package paceline-sim --locked --quiet --test parity -- --ignored --nocapture
+	$(CARGO) test --package paceline-sim --locked --quiet --test suite -- parity:: --ignored --nocapture
 
 .PHONY: bench
 bench: setup ## Measures the engine
@@ -82,10 +82,10 @@ sanitize: ## Runs the threads' tests under Miri and ThreadSanitizer, for some te
 	  { echo 'make: sanitize needs: rustup toolchain install nightly --component miri --component rust-src' >&2; exit 1; }
 	$(MIRI) --package paceline-proto --lib -- transport::timers far_apart
 	$(MIRI) --package paceline-sim --lib -- engine::team
-	$(MIRI) --package paceline-sim --test threads
+	$(MIRI) --package paceline-sim --test suite -- threads::
 	RUSTFLAGS=-Zsanitizer=thread PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) $(NIGHTLY) test --locked --quiet -Zbuild-std \
 	  --target "$$(rustc +nightly -vV | sed -n 's/^host: //p')" --target-dir $(CARGO_OUTPUT)/thread-sanitizer \
-	  --package paceline-sim --test threads --test engines
+	  --package paceline-sim --test suite -- threads:: engines::
 
 .PHONY: lint
 lint: setup ## Checks formatting, lints, types and stubs

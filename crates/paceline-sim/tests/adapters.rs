@@ -2,9 +2,7 @@
 //! queue settles at its set point, and what notifications slow down recovers.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
-
-use common::{Collect, Outcome};
+use crate::common::{Collect, Outcome};
 use paceline_sim::assemble::assemble;
 use paceline_sim::engine::Ending;
 use paceline_sim::net::Net;
@@ -14,7 +12,7 @@ use proptest::prelude::*;
 
 fn run_text<T>(text: &str, engine: EngineChoice, look: impl FnOnce(&Net, Collect, Ending, u64) -> T) -> T {
     let assembled = assemble(&parse(text, "adapters.toml", &[]).unwrap()).unwrap();
-    common::run_net(&assembled.scenario, assembled.source, &assembled.classes, engine, look)
+    crate::common::run_net(&assembled.scenario, assembled.source, &assembled.classes, engine, look)
 }
 
 /// Seven hosts send to one over a port of 100 KB, as in the study of TCP in converged Ethernet.

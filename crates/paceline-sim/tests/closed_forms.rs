@@ -1,11 +1,9 @@
 //! Results one can work out with pen and paper. Nothing here uses the simulator's own arithmetic (its ideals, its clock).
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{ENGINES, GBPS, flow, plain, run, run_net, star};
+use crate::common::{ENGINES, GBPS, flow, plain, run, run_net, star};
 use paceline_proto::units::{BitsPerSec, Bytes, Duration};
 use paceline_sim::assemble::assemble;
 use paceline_sim::engine::Ending;

@@ -2,12 +2,10 @@
 //! share a bottleneck. The controllers come from [`controllers`]: a new one gets these tests by being in that list.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
-
 use std::fmt::Write;
 use std::sync::Arc;
 
-use common::{ENGINES, run_net};
+use crate::common::{ENGINES, run_net};
 use paceline_proto::cc::{Params, controllers};
 use paceline_sim::assemble::{Assembled, assemble};
 use paceline_sim::engine::Ending;

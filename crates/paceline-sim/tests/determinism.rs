@@ -2,12 +2,10 @@
 //! these networks is in `tests/controllers.rs`.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
-
 use std::fmt::Write;
 use std::sync::Arc;
 
-use common::{Collect, ENGINES, run_net};
+use crate::common::{Collect, ENGINES, run_net};
 use paceline_sim::assemble::assemble;
 use paceline_sim::engine::Ending;
 use paceline_sim::net::Net;

@@ -1,11 +1,9 @@
 //! The two engines give the same bytes, and packets are conserved.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{Shared, run_on, run_sampled};
+use crate::common::{Shared, run_on, run_sampled};
 use paceline_proto::cc::{Params, dcqcn, dctcp, fixed, hpcc, hpcc_pint, timely};
 use paceline_proto::red;
 use paceline_proto::rng::{Purpose, Stream};

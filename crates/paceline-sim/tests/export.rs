@@ -1,12 +1,10 @@
 //! A scenario written as files of the HPCC reference simulator says the same again when these are read: a reviewer can run it there.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
-
 use std::path::Path;
 use std::sync::Arc;
 
-use common::run_source;
+use crate::common::run_source;
 use paceline_sim::InputError;
 use paceline_sim::assemble::{Assembled, assemble};
 use paceline_sim::engine::Ending;

@@ -1,13 +1,11 @@
 //! What happens to packets, flows and pauses when links fail, in both engines and in the reference simulator's terms.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use common::{ENGINES, GBPS, Outcome, flow, plain, run, star};
+use crate::common::{ENGINES, GBPS, Outcome, flow, plain, run, star};
 use paceline_proto::cc::{Params, hpcc};
 use paceline_proto::units::{BitsPerSec, Bytes, Duration, NS, Time, US};
 use paceline_sim::assemble::assemble;

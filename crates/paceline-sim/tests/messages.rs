@@ -2,12 +2,10 @@
 //! arrives, and packets are conserved.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
-
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use common::{Shared, run_changed, run_text};
+use crate::common::{Shared, run_changed, run_text};
 use paceline_proto::units::Duration;
 use paceline_sim::assemble::assemble;
 use paceline_sim::engine::Ending;

@@ -2,13 +2,11 @@
 //! faster than they compute and with the messages that the program says; one that cannot end says why.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
-
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use common::Collect;
+use crate::common::Collect;
 use paceline_sim::assemble::assemble;
 use paceline_sim::engine::Ending;
 use paceline_sim::engine::sequential::Sequential;

@@ -5,10 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 #![allow(clippy::print_stdout, reason = "the table of make parity")]
 
-#[path = "common/reference.rs"]
-mod reference;
-
-use reference::{Run, data, runs};
+use crate::common::reference::{Run, data, runs};
 
 /// Compares the runs chosen, printing a row for each, and fails if one differs.
 fn compare(chosen: impl Fn(&Run) -> bool) {

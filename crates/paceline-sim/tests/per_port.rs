@@ -1,11 +1,9 @@
 //! Switches whose ports have buffers of their own: who drops, who pauses, and how much room a pause needs.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{ENGINES, GBPS, Outcome, flow, plain, run, star};
+use crate::common::{ENGINES, GBPS, Outcome, flow, plain, run, star};
 use paceline_proto::units::{BitsPerSec, Bytes, Duration};
 use paceline_sim::engine::Ending;
 use paceline_sim::graph::{Link, Topology};

@@ -2,9 +2,7 @@
 //! connections), runs repeat byte for byte, and one that cannot go on says so.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
-
-use common::Collect;
+use crate::common::Collect;
 use paceline_sim::assemble::assemble;
 use paceline_sim::engine::Ending;
 use paceline_sim::engine::sequential::Sequential;

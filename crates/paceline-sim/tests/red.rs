@@ -1,11 +1,9 @@
 //! RED at switch ports, in whole runs of both engines.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{ENGINES, GBPS, Outcome, flow, plain, run, star};
+use crate::common::{ENGINES, GBPS, Outcome, flow, plain, run, star};
 use paceline_proto::red;
 use paceline_proto::units::{Bytes, Duration};
 use paceline_sim::engine::Ending;

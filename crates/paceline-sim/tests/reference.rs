@@ -2,20 +2,16 @@
 //! are its own results with the quirks is `tests/parity.rs`.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
-#[path = "common/reference.rs"]
-mod reference;
-
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use common::{Outcome, run_source};
+use crate::common::reference::{laid_out, options};
+use crate::common::{Outcome, run_source};
 use paceline_sim::engine::Ending;
 use paceline_sim::hpcc::{Options, Prepared};
 use paceline_sim::record::Status;
 use paceline_sim::scenario::{EngineChoice, QueueRecords, Quirks};
-use reference::{laid_out, options};
 
 const SCHEMES: [&str; 2] = ["hpcc_u95", "hpcc_u99"];
 

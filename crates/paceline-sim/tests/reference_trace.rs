@@ -3,16 +3,13 @@
 //! a failed link) has to agree with itself and with the other result files.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-#[path = "common/reference.rs"]
-mod reference;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use crate::common::reference::{checksum, data, laid_out, options};
 use paceline_sim::hpcc::Prepared;
-use reference::{checksum, data, laid_out, options};
 
 /// A row, its fields as the specification of the format has them.
 #[derive(Debug)]

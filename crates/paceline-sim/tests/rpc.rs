@@ -2,9 +2,7 @@
 //! answered in order and no faster than possible.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
-
-use common::{Shared, run_text};
+use crate::common::{Shared, run_text};
 use paceline_sim::assemble::assemble;
 use paceline_sim::engine::Ending;
 use paceline_sim::record::Counters;

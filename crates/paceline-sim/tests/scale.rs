@@ -30,7 +30,7 @@ fn apart<const N: usize>(test: &str, case: &str, measure: impl FnOnce() -> [f64;
         return None;
     }
     let mut command = Command::new(std::env::current_exe().unwrap());
-    let out = command.args([test, "--exact", "--nocapture"]).env(CASE, case).output().unwrap();
+    let out = command.args([&format!("scale::{test}"), "--exact", "--nocapture"]).env(CASE, case).output().unwrap();
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     assert!(out.status.success(), "{case}: {text}{}", String::from_utf8_lossy(&out.stderr));
     let line = text.split_once(MEASURED).unwrap_or_else(|| panic!("{case}: no numbers in: {text}")).1;

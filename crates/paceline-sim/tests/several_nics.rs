@@ -1,13 +1,11 @@
 //! Hosts with several NICs, by pen and paper: every flow has the time of its own NICs and path, and loads count all NICs.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use common::{ENGINES, GBPS, flow, plain, run};
+use crate::common::{ENGINES, GBPS, flow, plain, run};
 use paceline_proto::units::{BitsPerSec, Duration};
 use paceline_sim::graph::{Link, NodeKind, Topology};
 use paceline_sim::record::{FlowRecord, Status};

@@ -1,11 +1,9 @@
 //! Networks in which nothing moves any more: the run ends, and says who waits for whom.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{ENGINES, GBPS, Outcome, flow, plain, run, star};
+use crate::common::{ENGINES, GBPS, Outcome, flow, plain, run, star};
 use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time};
 use paceline_sim::engine::Ending;
 use paceline_sim::graph::{Link, NodeKind, Topology};

@@ -2,11 +2,9 @@
 //! do not depend on threads is tested at length in `engines.rs`.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use common::{Shared, run_text};
+use crate::common::{Shared, run_text};
 use paceline_sim::assemble::assemble;
 use paceline_sim::engine::windowed::Windowed;
 use paceline_sim::engine::{Ending, Observer, Progress};

@@ -1,11 +1,9 @@
 //! Trees with paths chosen by number: whole runs of both engines.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{ENGINES, GBPS, flow, plain, run};
+use crate::common::{ENGINES, GBPS, flow, plain, run};
 use paceline_proto::units::{BitsPerSec, Duration};
 use paceline_sim::engine::Ending;
 use paceline_sim::graph::Side;

@@ -1,11 +1,9 @@
 //! UDP beside TCP in whole networks: rates, what is lost and who loses it, in both engines and on any number of threads.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
-
 use std::fmt::Write as _;
 
-use common::{Outcome, run_text};
+use crate::common::{Outcome, run_text};
 use paceline_sim::engine::Ending;
 use paceline_sim::record::Status;
 use proptest::prelude::*;

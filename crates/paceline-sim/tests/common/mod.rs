@@ -1,6 +1,7 @@
 //! What the tests of whole runs share: small networks, a run of either engine, everything it left behind.
-#![allow(dead_code, reason = "each test binary uses its own part")]
 #![allow(clippy::unwrap_used, reason = "tests")]
+
+pub mod reference;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Our runs of the HPCC reference simulator (`tests/data/hpcc-ns3`): inputs laid out as it would find them, and what it
 //! wrote.
-#![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::fmt::Write;
 use std::fs;
