@@ -1,5 +1,5 @@
 #!/bin/sh
-# Says in one line which of the tools a build needs is missing and how to get it. Called by the Makefile.
+# Says in one line which of the tools a build needs is missing and how to get it, and where the disk is nearly full. Called by the Makefile.
 # usage: check-tools.sh PYTHON MINIMUM_PYTHON MINIMUM_RUST
 set -eu
 python=$1 python_minimum=$2 rust_minimum=$3
@@ -35,3 +35,7 @@ version=$(rustc --version 2>/dev/null | cut -d ' ' -f 2)
 [ -n "$version" ] || missing "rustc does not run; install a toolchain (rustup default stable)"
 at_least "$version" "$rust_minimum" \
   || missing "rustc is $version; install Rust $rust_minimum or newer (rustup update stable)"
+
+# A linker on a full disk dies of a bus error, which tells nobody why.
+free=$(df -Pk . 2>/dev/null | awk 'NR == 2 { print int($4 / 1024) }')
+[ "${free:-9999}" -ge 2000 ] || echo "make: only $free MB of disk are free here; building takes 1 GB, the tests another" >&2
