@@ -330,14 +330,12 @@ impl Told {
         self.unlike("routing.choice", &choice, &theirs.routing.choice);
         self.unlike("routing.order", &order, &theirs.routing.order);
         self.differ("routing.salt", &salt, &theirs.routing.salt);
-        let is_one = mine.failures.outages.len() < 2 && mine.failures.outages.iter().all(|o| o.up.is_none());
-        if !is_one
-            || mine.failures.outages.iter().map(|o| o.down).ne(theirs
-                .failures
-                .outages
-                .iter()
-                .map(|o| Time(o.down.0 - BEGIN.0)))
-        {
+        let same_failures = match (&mine.failures.outages[..], &theirs.failures.outages[..]) {
+            ([], []) => true,
+            ([one], [told]) => one.up.is_none() && one.down == Time(told.down.0 - BEGIN.0),
+            _ => false,
+        };
+        if !same_failures {
             self.0.push(
                 "failures: by the files one link goes down for good at most, at a whole microsecond from the first on"
                     .into(),
