@@ -114,6 +114,36 @@ def test_claims_about_counts_end_at_0():
     assert verdict(count=True).interval[0] == 0  # type: ignore[index]
 
 
+def test_points_with_fewer_seeds_than_others_are_judged_by_theirs():
+    """E2 at paper scale: hot spots had five seeds and queries three, and the queries' claim had no value at all."""
+
+    def measure(chosen: model.Runs) -> claims.Values:
+        found: dict[claims.Place, float] = {("crowd",): 2.0 + chosen.seeds[0] / 100}
+        queries = chosen.where(what="queries")
+        for run in queries:
+            found["queries",] = math.nan if run.point.seed in broken else 18.0 + run.point.seed
+        return found
+
+    def rule(values: claims.Values) -> list[claims.Claim]:
+        return [
+            claims.Claim(what, what, values.get((what,), math.nan), judge.above(1)) for what in ("crowd", "queries")
+        ]
+
+    points = [
+        model.Point(scenario="", key={"what": what}, seed=seed)
+        for what, seeds in (("crowd", range(1, 6)), ("queries", range(1, 4)))
+        for seed in seeds
+    ]
+    runs = model.Runs(tuple(model.Run(point, Path()) for point in points))
+    broken: set[int] = set()
+    crowd, queries = claims.verdicts("H0", measure, rule, runs, Scale.PAPER)
+    assert (crowd.verdict, crowd.seeds) == (Outcome.PASS, (1, 2, 3, 4, 5))
+    assert (queries.verdict, queries.seeds) == (Outcome.PASS, (1, 2, 3))
+    assert set(claims.intervals(measure, runs)) == {("crowd",), ("queries",)}
+    broken.add(2)  # a run that was made and gave no value is not passed over
+    assert claims.verdicts("H0", measure, rule, runs, Scale.PAPER)[1].verdict is Outcome.UNDECIDED
+
+
 @pytest.mark.parametrize(
     ("limits", "text"),
     [

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 from paceline.reproduce.judge import LEAST_SEEDS, Estimate, Limits, counted, estimate, jackknife, span_of
 from paceline.reproduce.model import Outcome, Runs, Scale, Verdict
@@ -65,6 +66,7 @@ def verdicts(
     """
     seeds = runs.seeds
     whole = rule(measure(runs)) if pooled else []
+    points = {seed: len(runs.where(seed=seed)) for seed in seeds}
     parts = []
     for seed in seeds if not pooled or len(seeds) > 1 else ():
         chosen = [run for run in runs if (run.point.seed == seed) != pooled]
@@ -72,10 +74,16 @@ def verdicts(
     found = []
     for i, claim in enumerate(whole or parts[0]):
         each = [part[i].value for part in parts]
+        judged = seeds
+        if not pooled:
+            # Some of the points may have fewer seeds than others: what rests on them is judged by those that they have.
+            lacking = [points[seed] < max(points.values()) for seed in seeds]
+            has = [not (lacks and math.isnan(v)) for lacks, v in zip(lacking, each, strict=True)]
+            each, judged = list(compress(each, has)), tuple(compress(seeds, has))
         span = span_of(claim.limits, claim.most)
         got = jackknife(claim.value, each, span) if pooled else estimate(each, span=span)
         got = counted(got) if claim.count else got
-        found.append(_verdict(experiment, claim, got, scale, seeds))
+        found.append(_verdict(experiment, claim, got, scale, judged))
     return found
 
 
@@ -98,7 +106,8 @@ def intervals(
     parts = [measure(Runs(tuple(run for run in runs if (run.point.seed == seed) != pooled))) for seed in seeds]
     found = {}
     for place, value in measure(runs).items():
-        each = [part.get(place, math.nan) for part in parts]
+        # Leaving out a seed that a place does not have leaves its value as it is.
+        each = [part.get(place, math.nan) for part in parts if pooled or place in part]
         span = (0.0, math.inf if set(shares).isdisjoint(place) else 1.0)
         got = jackknife(value, each, span) if pooled else estimate(each, span=span)
         if got.interval is not None:
