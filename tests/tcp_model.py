@@ -515,7 +515,9 @@ class Client(End):
             self.syn_again = True
             self.start()
             return
-        self.control.on_timeout(self.flight(), self.tried == 1)
+        # As documented, with SACK no more counts as in flight than the window.
+        in_flight = min(self.flight(), self.control.cwnd) if self.rules.sack else self.flight()
+        self.control.on_timeout(in_flight, self.tried == 1)
         self.recover, self.recovering, self.inflation = self.top, False, 0
         self.nxt, self.duplicates, self.limited = self.una, 0, 0
         self.board = Scoreboard()  # RFC 2018, section 8

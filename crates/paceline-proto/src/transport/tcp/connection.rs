@@ -394,7 +394,9 @@ impl Connection {
                 cwr: r.cwr,
             });
         }
-        let flight = self.tx.flight();
+        // With SACK new data go on leaving while a lost retransmission holds up the cumulative ACK, so that FlightSize (RFC 5681, eq. 4) is
+        // mostly what has arrived. The window is what is in the network at most, and a timeout must not raise ssthresh above it.
+        let flight = if self.sack { self.tx.flight().min(self.cwnd) } else { self.tx.flight() };
         self.cc.on_loss(cx.cc, now, Loss::Timeout, flight);
         self.recovery.on_timeout(&mut self.tx);
         self.recovery.cwr = self.ecn;

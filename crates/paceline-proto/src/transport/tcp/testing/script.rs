@@ -383,6 +383,7 @@ scripts!(
     sack_recovery_with_new_ack,
     sack_rescue,
     sack_rescue_of_new_data,
+    sack_timeout_in_recovery,
     sack_two_losses,
     slow_start,
     syn_freebsd,
