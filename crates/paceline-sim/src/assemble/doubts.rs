@@ -98,6 +98,9 @@ fn timers(spec: &Resolved, base_rtt: Duration, out: &mut Vec<String>) {
     }
 }
 
+/// Base round trips by which an ACK must be held back to be told of: made for such networks, a stack holds it for a few.
+const LONG_HELD: u64 = 100;
+
 /// TCP windows that the path does not suit: too small for it, or so small that ACKs are held back.
 fn windows(spec: &Resolved, network: &BaseRtt, out: &mut Vec<String>) {
     let tcp = &spec.host.tcp;
@@ -123,6 +126,13 @@ fn windows(spec: &Resolved, network: &BaseRtt, out: &mut Vec<String>) {
                 "schemes.{name}.eta ({}) of the window at line rate ({window}) is less than host.tcp.ack_segments ({}) full segments: \
                  ACKs wait for host.tcp.ack_delay ({})",
                 p.eta, tcp.ack_segments, tcp.ack_delay
+            ));
+        } else if tcp.min_window < tcp.ack_segments && tcp.ack_delay.0 > network.rtt_ns.saturating_mul(1000 * LONG_HELD)
+        {
+            out.push(format!(
+                "schemes.{name}: where flows meet, their windows fall to host.tcp.min_window ({}), fewer segments than host.tcp.ack_segments \
+                 ({}): such flows stand still until ACKs that host.tcp.ack_delay ({}) holds back",
+                tcp.min_window, tcp.ack_segments, tcp.ack_delay
             ));
         }
     }

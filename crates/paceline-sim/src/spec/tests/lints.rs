@@ -244,6 +244,23 @@ fn timers_and_windows_that_do_not_suit_the_path_are_told() {
     assert_eq!(held(&["schemes.hpcc.window=1999B", "host.tcp.ack_segments=1"]), None);
 }
 
+/// Seven flows of 520 KB over HPCC/TCP to one host took 80 ms instead of 0.4, twice the delay of an ACK, without a word.
+#[test]
+fn windows_that_fall_below_what_an_ack_waits_for_are_told() {
+    let told = |changes: &[&str]| {
+        let all = [&["schemes.hpcc.cc=hpcc_tcp", NO_PFC], changes].concat();
+        let warnings = crate::assemble::assemble(&least(&all)).unwrap().warnings;
+        warnings.into_iter().find(|w| w.starts_with("schemes.hpcc: where flows meet"))
+    };
+    assert!(told(&[]).is_some_and(|w| w.contains("min_window (1)") && w.contains("(2)") && w.contains("(40ms)")));
+    for remedy in
+        ["host.tcp.min_window=2", "host.tcp.ack_segments=1", "host.tcp.ack_delay=50us", "host.tcp.stack=user_space"]
+    {
+        assert_eq!(told(&[remedy]), None, "{remedy}");
+    }
+    assert_eq!(told(&["schemes.hpcc={ cc = 'new_reno' }"]), None, "no such windows");
+}
+
 /// The lowest rates are made for hosts of 100 Gb/s: on hosts of 1 Gb/s HPCC, DCQCN and others never slowed down, without a word.
 #[test]
 fn lowest_rates_that_fill_slow_links_are_told() {
