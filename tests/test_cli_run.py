@@ -93,7 +93,7 @@ def test_the_status_of_a_run_decides_the_exit_code(paceline, engine, scenario, m
     assert ("results" in outcome.err) == (code != 0)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_asks_the_engine_to_stop_and_is_handled_as_before_afterwards(
     paceline, engine, scenario, monkeypatch, number
 ):
@@ -112,6 +112,23 @@ def test_a_signal_asks_the_engine_to_stop_and_is_handled_as_before_afterwards(
     assert paceline("run", str(scenario)).code == 130
     assert answers == [True, False]
     assert signal.getsignal(number) is before
+
+
+def test_a_run_under_nohup_goes_on_when_the_session_ends(paceline, engine, scenario, monkeypatch):
+    """That is what nohup(1) is for: it has SIGHUP ignored."""
+    snapshot = dict.fromkeys(("sim_ps", "flows_started", "flows_done", "steps_done", "hops", "wall_s"), 0)
+    snapshot |= {"end_ps": None, "flows_total": None, "steps_total": None}
+
+    def run(*arguments):
+        signal.raise_signal(signal.SIGHUP)
+        return {**SUMMARY, "status": "finished" if arguments[-2](snapshot) else "interrupted"}, HOLD
+
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        monkeypatch.setattr(_native, "run", run)
+        assert paceline("run", str(scenario)).code == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_hpcc_leaves_standard_output_empty(paceline, monkeypatch):

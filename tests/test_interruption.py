@@ -128,7 +128,7 @@ def test_a_killed_run_opens_and_its_flows_are_those_of_the_whole(whole, tmp_path
     assert any(0 < count < undisturbed.flows.rows for count in finished), "no kill hit the run under way"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_keeps_what_it_has(whole, tmp_path, paceline, number):
     folder, _ = whole
     out = tmp_path / "r"
@@ -159,7 +159,7 @@ def wait_until(there: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_where_nothing_is_simulated_ends_with_130_too(whole, tmp_path, number):
     """SIGTERM ended a report with -15 and left half a figure; Ctrl-C ended it without a word."""
     folder, _ = whole

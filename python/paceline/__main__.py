@@ -4,12 +4,12 @@ import signal
 import sys
 
 from paceline.errors import JSON_FLAG, ExitCode, guard
-from paceline.interrupt import raise_lost_interrupts_again, take_sigterm_for_ctrl_c
+from paceline.interrupt import REQUESTS, raise_lost_interrupts_again, take_all_for_ctrl_c
 
 
 def main() -> int:
     """Runs the command line in a process of its own and returns its exit code."""
-    take_sigterm_for_ctrl_c()
+    take_all_for_ctrl_c()
     raise_lost_interrupts_again()
 
     def command() -> int:
@@ -20,7 +20,7 @@ def main() -> int:
     code = guard(command, as_json=JSON_FLAG in sys.argv)
     if code == ExitCode.OK:
         # All is done: a signal while Python tidies up would only change the exit code.
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in REQUESTS:
             signal.signal(number, signal.SIG_IGN)
     if code == ExitCode.INTERRUPTED:
         # Python remembers a KeyboardInterrupt that ended text it executed, such as a dataclass is made by, and would

@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""What asks a command for its end: Ctrl-C, kill(1) and batch systems, a terminal or an ssh session that goes."""
+
 SAME_S = 0.5
 """Seconds after a signal in which another one is taken for the same: timeout(1), for one, sends its own twice."""
 
@@ -20,14 +23,15 @@ class StopRequest:
         self.made = False
 
 
-def take_sigterm_for_ctrl_c() -> None:
-    """Makes SIGTERM raise ``KeyboardInterrupt`` from here on, in a process that is a command's.
+def take_all_for_ctrl_c() -> None:
+    """Makes SIGTERM and SIGHUP raise ``KeyboardInterrupt`` from here on, in a process that is a command's.
 
-    By default it would end the process with another exit code than Ctrl-C, and leave temporary files. Does nothing
-    where SIGTERM is ignored, or handled already.
+    By default they would end the process with another exit code than Ctrl-C, and leave temporary files. Nothing changes
+    for those that are ignored, as SIGHUP is under nohup(1), or handled already.
     """
-    if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in REQUESTS:
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
 
 
 def raise_lost_interrupts_again() -> None:
@@ -55,10 +59,11 @@ def raise_lost_interrupts_again() -> None:
 
 @contextmanager
 def stop_on_signal(*, worker: bool = False) -> Iterator[StopRequest]:
-    """Turns the first SIGINT or SIGTERM into a request to stop; a later one ends the program at once.
+    """Turns the first of :data:`REQUESTS` into a request to stop; a later one ends the program at once.
 
     Not so in the process of a ``worker``, which its parent tells as well as a terminal or a process group does: there
-    signals that are ignored stay so, and all after the first say nothing new.
+    signals that are ignored stay so, and all after the first say nothing new. SIGHUP stays ignored anywhere: that is
+    what nohup(1) is for.
 
     Signals reach the main thread only; in any other thread the request is never made.
     """
@@ -66,9 +71,11 @@ def stop_on_signal(*, worker: bool = False) -> Iterator[StopRequest]:
     if threading.current_thread() is not threading.main_thread():
         yield request
         return
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    if worker:
-        before = {number: handler for number, handler in before.items() if handler != signal.SIG_IGN}
+    before = {
+        number: handler
+        for number in REQUESTS
+        if (handler := signal.getsignal(number)) != signal.SIG_IGN or not (worker or number == signal.SIGHUP)
+    }
     first = 0.0
 
     def restore() -> None:

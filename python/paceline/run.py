@@ -45,7 +45,7 @@ there is more than one control packet for each data packet.
 
 
 class SimulationInterrupted(KeyboardInterrupt):
-    """Ctrl-C, or SIGTERM, ended a simulation early; ``results`` holds what was simulated until then."""
+    """Ctrl-C, SIGTERM or SIGHUP ended a simulation early; ``results`` holds what was simulated until then."""
 
     def __init__(self, results: Results) -> None:
         super().__init__(f"{results!r}; the exception's .results holds what was simulated until then")

@@ -35,7 +35,7 @@ MEMORY_SHARE = 0.8
 
 
 class SweepInterrupted(KeyboardInterrupt):
-    """Ctrl-C, or SIGTERM, ended a sweep; what had finished is kept, and the next sweep begins there."""
+    """Ctrl-C, SIGTERM or SIGHUP ended a sweep; what had finished is kept, and the next sweep begins there."""
 
 
 class SweepFailed(Failure):
