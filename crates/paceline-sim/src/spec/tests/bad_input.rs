@@ -197,6 +197,8 @@ const WORKLOADS: &[Mistake] = &[
     Mistake { text: "kind = \"incast\"\nreceiver = true\n", line: 2, field: "receiver", value: Some("true"), problem: "wrong type, a boolean", allowed: "\"random\"; or a node id, or the name" },
     Mistake { text: "kind = \"poisson\"\nscheme = \"one\"\nduration = \"1ms\"\nload.of = \"a->b\"\n[routing]\nchoice = \"d_mod_k\"\n",
         line: 4, field: "load.of", value: Some("\"a->b\""), problem: "the share of a link is worked out for paths by chance", allowed: "\"host\"" },
+    Mistake { text: "kind = \"poisson\"\nscheme = \"one\"\nsizes = \"websearch\"\nload = 0.6\n", line: 4, field: "load", value: Some("0.6"),
+        problem: "wrong type, a float", allowed: "a table with " },
     Mistake { text: "kind = \"flows\"\nscheme = \"one\"\n", line: 0, field: "rows", value: None, problem: "missing", allowed: "one of file and rows" },
     Mistake { text: "kind = \"flows\"\nscheme = \"one\"\nrows = []\n", line: 3, field: "rows", value: Some("[]"), problem: "no flows", allowed: "at least one" },
     Mistake { text: "kind = \"flows\"\nscheme = \"one\"\nrows = [\n{ src = 1, dst = 1, bytes = \"1B\" }]\n", line: 4, field: "rows.0.dst",
