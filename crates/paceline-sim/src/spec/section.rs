@@ -51,7 +51,7 @@ impl<'a> Table<'a> {
         if matches!(node.item, Item::Table(_)) {
             return Ok(Self { node, path, taken: Vec::new() });
         }
-        // "all" and "*" stand for names that are the user's own.
+        // `*` stands for names that are the user's own.
         let keys = KEYS.get(&pattern(&path)).into_iter().flatten().filter(|key| **key != "*");
         let keys = keys.map(|key| &**key).collect::<Vec<_>>().join(", ");
         let allowed = if keys.is_empty() { "a table".to_string() } else { format!("a table with {keys}") };
