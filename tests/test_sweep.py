@@ -258,7 +258,13 @@ def until_some_are_finished(cache: Path, process: subprocess.Popen[str]) -> None
 
 @pytest.mark.parametrize(
     ("number", "send"),
-    [(signal.SIGKILL, os.kill), (signal.SIGINT, os.kill), (signal.SIGINT, os.killpg), (signal.SIGTERM, os.killpg)],
+    [
+        (signal.SIGKILL, os.kill),
+        (signal.SIGINT, os.kill),
+        (signal.SIGINT, os.killpg),
+        (signal.SIGTERM, os.killpg),
+        (signal.SIGHUP, os.killpg),
+    ],
 )
 def test_a_disturbed_sweep_goes_on_where_it_was(tmp_path, number, send):
     (tmp_path / "long.toml").write_text(LONG)

@@ -24,10 +24,10 @@ class StopRequest:
 
 
 def take_all_for_ctrl_c() -> None:
-    """Makes SIGTERM and SIGHUP raise ``KeyboardInterrupt`` from here on, in a process that is a command's.
+    """Makes all of :data:`REQUESTS` raise ``KeyboardInterrupt`` from here on, in a process that is a command's.
 
-    By default they would end the process with another exit code than Ctrl-C, and leave temporary files. Nothing changes
-    for those that are ignored, as SIGHUP is under nohup(1), or handled already.
+    By default SIGTERM and SIGHUP would end the process with another exit code than Ctrl-C, and leave temporary files.
+    Nothing changes for those that are ignored, as SIGHUP is under nohup(1), or handled already.
     """
     for number in REQUESTS:
         if signal.getsignal(number) == signal.SIG_DFL:

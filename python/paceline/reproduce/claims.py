@@ -66,7 +66,8 @@ def verdicts(
     """
     seeds = runs.seeds
     whole = rule(measure(runs)) if pooled else []
-    points = {seed: len(runs.where(seed=seed)) for seed in seeds}
+    points = [len(runs.where(seed=seed)) for seed in seeds]
+    lacking = [count < max(points) for count in points]
     parts = []
     for seed in seeds if not pooled or len(seeds) > 1 else ():
         chosen = [run for run in runs if (run.point.seed == seed) != pooled]
@@ -77,7 +78,6 @@ def verdicts(
         judged = seeds
         if not pooled:
             # Some of the points may have fewer seeds than others: what rests on them is judged by those that they have.
-            lacking = [points[seed] < max(points.values()) for seed in seeds]
             has = [not (lacks and math.isnan(v)) for lacks, v in zip(lacking, each, strict=True)]
             each, judged = list(compress(each, has)), tuple(compress(seeds, has))
         span = span_of(claim.limits, claim.most)
