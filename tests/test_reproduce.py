@@ -496,6 +496,41 @@ def test_a_page_begins_with_its_figures_and_the_claims_that_fail(tmp_path):
         assert "claim 99" not in head
 
 
+def test_a_claim_that_holds_in_larger_runs_is_told_so(tmp_path):
+    """Of 38 claims that fail at quick scale and are on record at paper scale 21 hold there; pages did not say so."""
+    from paceline.reproduce.catalogue import Judged
+    from paceline.reproduce.page import brief_table, counts_text, write_experiment
+
+    def verdict(name: str, outcome: Outcome, measured: float = 2.0) -> model.Verdict:
+        words = {"id": f"X1.{name}", "statement": name, "tolerance": "≤ 1"}
+        return model.Verdict(**words, published=None, measured=measured, verdict=outcome)
+
+    verdicts = (verdict("short", Outcome.FAIL), verdict("never", Outcome.FAIL), verdict("value", Outcome.REPORT))
+    recorded = [
+        record.Row("X1.short", "quick", "fail", "2"),
+        record.Row("X1.short", "paper", "pass", "0.5"),
+        record.Row("X1.never", "paper", "fail", "1.5"),
+        record.Row("X1.value", "paper", "report", "7"),
+    ]
+    larger = record.at_larger_scale(recorded, Scale.QUICK)
+    table = brief_table(verdicts, "X1", larger)
+    place = table.head.index("Larger runs")
+    assert [(row[place].text, row[place].note) for row in table.rows] == [
+        ("pass", "0.5 at paper"),
+        ("fail", "1.5 at paper"),
+    ]
+    assert "2 fail (1 on record as pass at paper scale)" in counts_text(verdicts, larger)
+    words = {"id": "X1", "title": "Title", "statement": "Statement.", "source": "source"}
+    one = model.Experiment(**words, plan=lambda _: [], judge=lambda *_: [])
+    judged = Judged(experiment=one, scale=Scale.QUICK, jobs=(), runs=model.Runs(()), verdicts=verdicts)
+    assert "Of these, 1 on record as pass at paper scale" in write_experiment(judged, tmp_path, larger).read_text()
+    # Nothing is larger than paper scale, and of tiny's the largest there is counts.
+    assert record.at_larger_scale(recorded, Scale.PAPER) == {}
+    assert "Larger runs" not in brief_table(verdicts, "X1", record.at_larger_scale(recorded, Scale.PAPER)).head
+    assert record.at_larger_scale(recorded[:1], Scale.TINY)["X1.short"].scale == "quick"
+    assert record.at_larger_scale(recorded, Scale.TINY)["X1.short"].scale == "paper"
+
+
 def test_a_long_list_of_scenarios_is_folded():
     """The page of E32 ended in 96 lines of file names, that of M3 in 432."""
     from paceline.report import Section, render

@@ -75,15 +75,16 @@ def reproduce(
     changed = record.differences(before, found, names, size)
     if update and changed:
         record.update(path, before, found, names, size, [e.id for e in experiments()])
+    larger = record.at_larger_scale(before, size)
     for j in judged:
-        page = write_experiment(j, folder / j.experiment.id)
+        page = write_experiment(j, folder / j.experiment.id, larger)
         if not as_json and not how.quiet:
-            print(brief_table(j.verdicts, f"{j.experiment.id}: {j.experiment.title}").plain())
-            print(f"{counts_text(j.verdicts)}; {plain(str(page))}\n")
+            print(brief_table(j.verdicts, f"{j.experiment.id}: {j.experiment.title}", larger).plain())
+            print(f"{counts_text(j.verdicts, larger)}; {plain(str(page))}\n")
     if everything:
-        page = write_scoreboard(judged, [] if update else changed, folder)
+        page = write_scoreboard(judged, [] if update else changed, folder, larger)
         if not as_json and not how.quiet:
-            print(f"{counts_text([v for j in judged for v in j.verdicts])}; {plain(str(page))}")
+            print(f"{counts_text([v for j in judged for v in j.verdicts], larger)}; {plain(str(page))}")
     if as_json:
         print(json.dumps(to_json(judged, changed), indent=2))
     failed = [f"{j.experiment.id}: {problem}" for j in judged if not j.verdicts for problem in j.problems]

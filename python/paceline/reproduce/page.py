@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from paceline.report import Drawing, Section, render
 from paceline.reproduce.catalogue import Judged, minutes, scenario_files, write_json
 from paceline.reproduce.judge import shown
 from paceline.reproduce.model import Outcome, Verdict
+from paceline.reproduce.record import Row
 from paceline.tables import Cell, Table
 
 _SCALE = {
@@ -28,20 +29,27 @@ SHOWN_FAILED = 6
 _RULES = (
     "pass: the statement holds; a statistical one, with its whole 95 % confidence interval over the seeds. "
     "fail: it does not hold. undecided: the interval contains the limit, the intervals of an ordering overlap, or "
-    "there are fewer than three seeds. report: a measured value without a claim to judge. Limits come from the source "
+    "there are fewer than three seeds. report: a measured value without a claim to judge. Larger runs: what is "
+    "on record of a larger scale, not run for this page. Limits come from the source "
     "where it states one, else from a rule of this project that was fixed beforehand (docs/reproduce.md)."
 )
 
 
+Larger = Mapping[str, Row]
+"""By :attr:`Verdict.name` what is on record of larger runs than those of a page."""
+_NONE: Larger = {}
+_LARGER = "Larger runs"
 _NOTHING_JUDGED = "Nothing to judge: values are reported, with their 95 % confidence intervals over the seeds."
 
 
-def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts") -> Table:
+def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts", larger: Larger = _NONE) -> Table:
     """Published, measured, tolerance and verdict, for page and terminal; variants where there are several.
 
     Of values without a claim there is neither tolerance nor verdict, and a published one only where some have it.
+    Beside a claim stands what ``larger`` runs said of it.
     """
-    head: tuple[str, ...] = ("Id", "Statement", "Published", "Measured", "Tolerance", "Verdict", "Variant", "Seeds")
+    head: tuple[str, ...] = ("Id", "Statement", "Published", "Measured", "Tolerance", "Verdict", _LARGER)
+    head += ("Variant", "Seeds")
     rows: list[tuple[Cell, ...]] = []
     for v in verdicts:
         interval = "" if v.interval is None else f"[{_number(v.interval[0])}, {_number(v.interval[1])}]"
@@ -49,13 +57,22 @@ def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts") -> Tab
         cells = (Cell(v.id), Cell(v.statement), Cell(published), Cell(measured, interval))
         tone = v.verdict.value if v.verdict in (Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED) else ""
         seeds = _seeds(v.seeds)
-        rows.append((*cells, Cell(tolerance), Cell(v.verdict.value, tone=tone), Cell(v.variant), Cell(seeds)))
+        judged = (Cell(tolerance), Cell(v.verdict.value, tone=tone), _on_record(v, larger))
+        rows.append((*cells, *judged, Cell(v.variant), Cell(seeds)))
     claims, _ = _split(verdicts)
     empty = {"Variant"} if all(v.variant == "default" for v in verdicts) else set()
     empty |= {"Tolerance", "Verdict"} if not claims else set()
     empty |= {"Published"} if not claims and all(v.published is None for v in verdicts) else set()
+    empty |= {_LARGER} if all(v.name not in larger for v in claims) else set()
     kept = [i for i, name in enumerate(head) if name not in empty]
     return Table(caption, tuple(head[i] for i in kept), [tuple(row[i] for i in kept) for row in rows], prose=True)
+
+
+def _on_record(v: Verdict, larger: Larger) -> Cell:
+    row = larger.get(v.name)
+    if row is None or v.verdict is Outcome.REPORT:
+        return Cell("")
+    return Cell(row.verdict, f"{_told(v, row.measured)} at {row.scale}")
 
 
 def _told(v: Verdict, text: str) -> str:
@@ -77,13 +94,13 @@ def _seeds(seeds: Sequence[int]) -> str:
     return ", ".join(map(str, seeds)) or "any"
 
 
-def brief_table(verdicts: Sequence[Verdict], caption: str) -> Table:
+def brief_table(verdicts: Sequence[Verdict], caption: str, larger: Larger = _NONE) -> Table:
     """:func:`verdict_table` for a terminal: without statements and seeds.
 
     Values without a claim are left to the page where there are claims.
     """
     verdicts = _split(verdicts)[0] or verdicts
-    whole = verdict_table(verdicts, caption)
+    whole = verdict_table(verdicts, caption, larger)
     kept = [i for i, name in enumerate(whole.head) if name not in ("Statement", "Seeds")]
     rows = [tuple(row[i] for i in kept) for row in whole.rows]
     return Table(caption, tuple(whole.head[i] for i in kept), rows, prose=True)
@@ -95,7 +112,9 @@ def _split(verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Verdict]]:
     return claims, [v for v in verdicts if v.verdict is Outcome.REPORT]
 
 
-def _verdicts(key: str, title: str, text: str, verdicts: Sequence[Verdict], caption: str = "Verdicts") -> Section:
+def _verdicts(
+    key: str, title: str, text: str, verdicts: Sequence[Verdict], larger: Larger, caption: str = "Verdicts"
+) -> Section:
     """The claims of an experiment with their verdicts; many values without a claim are folded away."""
     claims, reports = _split(verdicts)
     if verdicts and not claims:  # rules of judging would only be in the way
@@ -104,8 +123,9 @@ def _verdicts(key: str, title: str, text: str, verdicts: Sequence[Verdict], capt
     if len(reports) > SHOWN_REPORTS:
         what = "Measured values without a claim to judge" if claims else "All values"
         folded = [verdict_table(reports, what)]
-        return Section(key, title, text, tables=[verdict_table(claims, caption)] if claims else [], folded=folded)
-    return Section(key, title, text, tables=[verdict_table(verdicts, caption)])
+        judged = [verdict_table(claims, caption, larger)] if claims else []
+        return Section(key, title, text, tables=judged, folded=folded)
+    return Section(key, title, text, tables=[verdict_table(verdicts, caption, larger)])
 
 
 def _notices(judged: Sequence[Judged]) -> list[tuple[str, str, list[str]]]:
@@ -120,7 +140,7 @@ def _notices(judged: Sequence[Judged]) -> list[tuple[str, str, list[str]]]:
     return notices + ([("info", standstill, said["stalled"])] if said["stalled"] else [])
 
 
-def _failed(verdicts: Sequence[Verdict]) -> list[tuple[str, str, list[str]]]:
+def _failed(verdicts: Sequence[Verdict], larger: Larger) -> list[tuple[str, str, list[str]]]:
     """The notice that says which claims do not hold, as figures stand before the table of verdicts."""
     failed = [v for v in verdicts if v.verdict is Outcome.FAIL]
     said = [
@@ -129,16 +149,25 @@ def _failed(verdicts: Sequence[Verdict]) -> list[tuple[str, str, list[str]]]:
         for v in failed[:SHOWN_FAILED]
     ]
     said += [f"and {len(failed) - SHOWN_FAILED} more"] if len(failed) > SHOWN_FAILED else []
+    said += [f"Of these, {mended}"] if (mended := _mended(failed, larger)) else []
     return [("warn", "Claims that fail", said)] if said else []
 
 
-def counts_text(verdicts: Sequence[Verdict]) -> str:
+def _mended(failed: Sequence[Verdict], larger: Larger) -> str:
+    """How many claims that fail are on record as holding in larger runs; nothing where none is."""
+    scales = Counter(row.scale for v in failed if (row := larger.get(v.name)) and row.verdict == Outcome.PASS)
+    return ", ".join(f"{count} on record as pass at {scale} scale" for scale, count in scales.items())
+
+
+def counts_text(verdicts: Sequence[Verdict], larger: Larger = _NONE) -> str:
     """How many verdicts of each kind, in one line."""
     counted = Counter(v.verdict for v in verdicts)
-    return ", ".join(f"{counted[o]} {o.value}" for o in Outcome if counted[o]) or "no verdicts"
+    mended = _mended([v for v in verdicts if v.verdict is Outcome.FAIL], larger)
+    after = {Outcome.FAIL: f" ({mended})"} if mended else {}
+    return ", ".join(f"{counted[o]} {o.value}{after.get(o, '')}" for o in Outcome if counted[o]) or "no verdicts"
 
 
-def write_experiment(judged: Judged, folder: Path) -> Path:
+def write_experiment(judged: Judged, folder: Path, larger: Larger = _NONE) -> Path:
     """Writes page, figures, ``verdicts.json`` and the exact scenarios of an experiment; returns the page."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("scenario-*.toml"):  # of another plan
@@ -153,7 +182,7 @@ def write_experiment(judged: Judged, folder: Path) -> Path:
     if more:
         drawings = [Drawing.of(d.figure, d.name, d.caption, folder / "figures") for d in more.drawings]
         sections.append(Section("figures", "Figures", figures=drawings))
-    sections.append(_verdicts("verdicts", "Verdicts", _RULES, judged.verdicts))
+    sections.append(_verdicts("verdicts", "Verdicts", _RULES, judged.verdicts, larger))
     if more:
         for name, text in more.files.items():
             write(folder / name, text)
@@ -170,7 +199,7 @@ def write_experiment(judged: Judged, folder: Path) -> Path:
         kicker=f"Source: {e.source}",
         title=f"{e.id}: {e.title}",
         lead=[e.statement, f"Scale {_SCALE[judged.scale.value]}."],
-        notices=[*_notices([judged]), *_failed(judged.verdicts)],
+        notices=[*_notices([judged]), *_failed(judged.verdicts, larger)],
         tiles=[(o.value, f"{judged.count(o):,}") for o in Outcome if judged.count(o)],
         sections=[s for s in sections if s],
     )
@@ -179,7 +208,7 @@ def write_experiment(judged: Judged, folder: Path) -> Path:
     return page
 
 
-def write_scoreboard(judged: Sequence[Judged], changed: Sequence[str], folder: Path) -> Path:
+def write_scoreboard(judged: Sequence[Judged], changed: Sequence[str], folder: Path, larger: Larger = _NONE) -> Path:
     """Writes ``scoreboard.html`` and ``scoreboard.md`` over the experiments, whose pages lie below ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     verdicts = [v for j in judged for v in j.verdicts]
@@ -187,7 +216,7 @@ def write_scoreboard(judged: Sequence[Judged], changed: Sequence[str], folder: P
     for j in judged:
         e = j.experiment
         title, link = f"{e.id}: {e.title}", f"{e.id}/report.html"
-        section = _verdicts(e.id, title, e.statement, j.verdicts, e.source)
+        section = _verdicts(e.id, title, e.statement, j.verdicts, larger, e.source)
         section.link = link
         sections.append(section)
     sections.append(Section("again", "Run again", verbatim=[("", _again(["--all"], judged[0].scale.value))]))
@@ -204,7 +233,7 @@ def write_scoreboard(judged: Sequence[Judged], changed: Sequence[str], folder: P
     )
     page = folder / "scoreboard.html"
     write(page, html)
-    write(folder / "scoreboard.md", markdown(judged))
+    write(folder / "scoreboard.md", markdown(judged, larger))
     return page
 
 
@@ -218,7 +247,7 @@ def _overview(judged: Sequence[Judged]) -> Table:
     return Table("Verdicts by result", ("Result", *(o.value for o in kinds)), rows)
 
 
-def markdown(judged: Sequence[Judged]) -> str:
+def markdown(judged: Sequence[Judged], larger: Larger = _NONE) -> str:
     """The scoreboard for the documentation. Says nothing that changes from one commit to the next."""
     scale = judged[0].scale.value
     parts = [
@@ -228,7 +257,7 @@ def markdown(judged: Sequence[Judged]) -> str:
         "\n".join(["| id | result | verdicts | CPU minutes |\n|---|---|---|---|", *map(_line, judged)]),
     ]
     for j in judged:
-        table = verdict_table(j.verdicts)
+        table = verdict_table(j.verdicts, larger=larger)
         rows = ["| " + " | ".join(_plain(f"{c.text} {c.note}".strip()) for c in row) + " |" for row in table.rows]
         head = f"| {' | '.join(h.lower() for h in table.head)} |\n|{'---|' * len(table.head)}"
         parts += [f"## {j.experiment.id}", f"{_plain(j.experiment.title)}. {_plain(j.experiment.statement)}"]

@@ -73,6 +73,13 @@ def read(path: Path) -> list[Row]:
     return list(found.values())
 
 
+def at_larger_scale(recorded: Sequence[Row], scale: Scale) -> dict[str, Row]:
+    """By id what is on record of the largest scale beyond this one: what runs said that nobody wants to wait for."""
+    scales = list(Scale)
+    beyond = scales[scales.index(scale) + 1 :]
+    return {row.id: row for larger in beyond for row in recorded if row.scale == larger}
+
+
 def differences(recorded: Sequence[Row], found: Sequence[Row], experiments: Sequence[str], scale: Scale) -> list[str]:
     """What differs between the recorded verdicts of these experiments at this scale and those found, in words."""
     before = {row.id: row for row in recorded if row.scale == scale and row.experiment in experiments}
