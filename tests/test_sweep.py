@@ -20,6 +20,7 @@ import pytest
 import paceline as pl
 from paceline import _native
 from paceline.errors import Failure
+from paceline.reproduce.brief import MOST_ROWS, brief
 from paceline.reproduce.executors import LocalProcesses
 from paceline.reproduce.store import Store, key_of
 from paceline.reproduce.sweep import predicted_cpu_s, prepare
@@ -302,6 +303,43 @@ def test_a_sweep_of_fields_gives_a_tidy_table(paceline, tmp_path):
     own = pl.simulate("s.toml", overrides=["workloads.0.senders=8", "schemes.hpcc.eta=0.95"], seed=2, progress="none")
     assert float(rows[-1]["fct_p99_ps"]) == max(own.fct().value)
     assert rows[-1]["flows_finished"] == "8"
+
+
+def test_the_terminal_shows_what_a_sweep_found(paceline, tmp_path):
+    """It named a file only: whoever wanted to see whether anything differs had to read 25 columns of CSV."""
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    arguments = ("sweep", "s.toml", "--vary", "workloads.0.senders=4,8", "--vary", "run.stop=5us,1ms", "--seeds", "3")
+    outcome = paceline(*arguments, "--progress", "none")
+    rows = [re.split(" {2,}", line) for line in outcome.out.splitlines()]
+    head = next(k for k, row in enumerate(rows) if row[0] == "senders")
+    assert rows[head][:4] == ["senders", "stop", "Finished", "Slowdown p50"]
+    assert "largest" in rows[head], "of a few flows there is no p99"
+    assert "Drops" not in rows[head], "a column of zeros"
+    cut, whole = rows[head + 1 : head + 3]
+    assert cut[:4] == ["4", "5us", "0 of 12 stopped", "–"]
+    assert whole[:3] == ["4", "1ms", "12 of 12"]
+    table = csv.DictReader((tmp_path / "results/s-sweep/sweep.csv").read_text().splitlines())
+    seen = [
+        float(row["slowdown_p50"]) for row in table if row["run.stop"] == "1ms" and row["workloads.0.senders"] == "4"
+    ]
+    assert float(whole[3].split()[0]) == pytest.approx(np.mean(seen), abs=0.005)
+
+
+def test_a_table_for_the_terminal_stays_one():
+    """Runs that failed have no values, keys may end alike, and of thousands of combinations nobody reads the last."""
+    done = {"status": "completed", "measured": 200, "flows_unfinished": 0, "flows_failed": 0}
+    done |= {"flows_total": 200, "flows_finished": 200, "slowdown_p50": 1.5, "drops_buffer": 0}
+    failed = dict.fromkeys(done) | {"status": "failed"}
+    keys = ("schemes.a.eta", "schemes.b.eta")
+    rows = [dict(zip(keys, (k, 1), strict=True)) | {"seed": 1} | done for k in range(MOST_ROWS + 5)]
+    rows[1] |= failed
+    table = brief(rows, keys, "x")
+    assert table.head == ("a.eta", "b.eta", "Finished", "Slowdown p50")
+    assert len(table.rows) == MOST_ROWS
+    assert f"the first {MOST_ROWS} of {MOST_ROWS + 5}" in table.caption
+    assert [cell.text for cell in table.rows[1]] == ["1", "1", "–", "–"]
+    assert table.rows[1][2].note == "failed"
+    assert brief([{"seed": 1, "status": "failed"}], (), "x").rows
 
 
 def test_shares_are_made_apart_and_give_the_same_table(paceline, tmp_path):

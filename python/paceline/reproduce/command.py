@@ -145,6 +145,7 @@ def sweep(
 
     Raises :class:`paceline.SweepFailed` when runs failed; the table holds the others then, and says which failed.
     """
+    from paceline.reproduce.brief import brief
     from paceline.reproduce.grid import grid, tidy, write_table
     from paceline.reproduce.remarks import remarks
     from paceline.reproduce.store import Store
@@ -154,8 +155,10 @@ def sweep(
     files.check_folder("--out", folder)
     made = prepare(grid(scenario, vary, seeds=seeds, overrides=overrides, cases=cases))
     runs, failed = _run_all(made, Store(how.cache), how, scenario.stem)
-    written = write_table(tidy(runs), folder)
+    rows = tidy(runs)
+    written = write_table(rows, folder)
     if not how.quiet:
+        print(brief(rows, list(runs.runs[0].point.key), scenario.stem).plain())
         print("".join(f"{remark}\n" for remark in remarks(runs)), end="")
         print(f"{many(len(made), 'run')}; {plain(', '.join(map(str, written)))}")
     if failed is not None:

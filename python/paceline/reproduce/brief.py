@@ -1,0 +1,102 @@
+"""What a sweep found, in a few columns for the terminal: means over the seeds. All there is stands in ``sweep.csv``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from paceline.reproduce.judge import estimate
+from paceline.tables import (
+    Cell,
+    Table,
+    clean_label,
+    fewest,
+    format_bytes,
+    format_number,
+    format_slowdown,
+    format_time,
+)
+from paceline.words import many
+
+MOST_ROWS = 50
+"""Combinations that a terminal shows."""
+_POSITIVE = (0.0, float("inf"))
+
+_TIMES: tuple[tuple[str, str, Callable[[float], str]], ...] = (
+    ("slowdown_p50", "Slowdown p50", format_slowdown),
+    ("slowdown_p99", "p99", format_slowdown),
+    ("fct_mean_ps", "FCT, mean", format_time),
+    ("queries_answered_per_s", "Queries/s", format_number),
+    ("query_slowdown_p50", "Query slowdown p50", format_slowdown),
+    ("query_slowdown_p99", "p99", format_slowdown),
+    ("program_runtime_ps", "Run time", format_time),
+)
+_COUNTS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
+    ("drops_buffer", "Drops", format_number),
+    ("drops_wire", "Lost on wires", format_number),
+    ("retransmitted_packets", "Sent again", format_number),
+    ("marks", "ECN marks", format_number),
+    ("pause_frames", "Pauses", format_number),
+    ("max_buffer_bytes", "Fullest buffer", format_bytes),
+)
+"""Columns of the tidy table, what they are called here, how their values are written; counts have no intervals."""
+
+
+def brief(rows: Sequence[dict[str, Any]], varied: Sequence[str], title: str) -> Table:
+    """The tidy table of a sweep for a terminal: a row for each combination of what varied.
+
+    A value is the mean over the seeds, of slowdowns and times with its 95 % confidence interval from three seeds on; a
+    dash where a seed has none, as where flows are unfinished. Columns in which nothing is but zeros are left out.
+    """
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in varied), []).append(row)
+    shown = list(groups.items())[:MOST_ROWS]
+    head = [*(_short(name, varied) for name in varied)] or [""]
+    cells = [[*(Cell(clean_label(str(value))) for value in key)] or [Cell(title)] for key, _ in shown]
+    if any(row["status"] != "completed" or row.get("flows_unfinished") or row.get("flows_failed") for row in rows):
+        head.append("Finished")
+        for line, (_, group) in zip(cells, shown, strict=True):
+            line.append(_finished(group))
+    few = {what for what in ("measured", "queries_measured") if max(row.get(what) or 0 for row in rows) < fewest(99)}
+    for name, called, written in (*_TIMES, *_COUNTS):
+        column = [[row.get(name) for row in group] for group in groups.values()]
+        if any(value for values in column for value in values):
+            of = "queries_measured" if name.startswith("query") else "measured"
+            head.append("largest" if called == "p99" and of in few else called)
+            counted = (name, called, written) in _COUNTS
+            for line, values in zip(cells, column, strict=False):
+                line.append(_value(values, written, counted=counted))
+    seeds = len({row["seed"] for row in rows})
+    over = f"; means over {many(seeds, 'seed')}" + (" with 95 % intervals" if seeds >= 3 else "") if seeds > 1 else ""
+    left = f"; the first {MOST_ROWS} of {len(groups):,} combinations" if len(groups) > MOST_ROWS else ""
+    return Table(f"{title}{over}{left}", tuple(head), [tuple(line) for line in cells])
+
+
+def _short(name: str, names: Sequence[str]) -> str:
+    """The end of a dotted name that no other of them has."""
+    parts = name.split(".")
+    for k in range(1, len(parts)):
+        end = ".".join(parts[-k:])
+        if sum(f".{other}".endswith(f".{end}") for other in names) == 1:
+            return end
+    return name
+
+
+def _finished(group: Sequence[dict[str, Any]]) -> Cell:
+    """Flows that finished, of all, and how runs ended that did not complete."""
+    ended = [row for row in group if row["status"] != "failed"]
+    flows = (sum(row[f"flows_{what}"] for row in ended) for what in ("finished", "total"))
+    text = " of ".join(f"{count:,}" for count in flows) if ended else "–"
+    others = dict.fromkeys(row["status"] for row in group if row["status"] != "completed")
+    return Cell(text, ", ".join(others))
+
+
+def _value(values: Sequence[float | None], written: Callable[[float], str], *, counted: bool) -> Cell:
+    known = [float(v) for v in values if v is not None]
+    if len(known) < len(values):
+        return Cell("–")
+    found = estimate(known, span=_POSITIVE)
+    text = written(found.mean)
+    ends = [] if found.interval is None or counted else [written(end) for end in found.interval]
+    return Cell(text, f"[{', '.join(ends)}]" if set(ends) - {text} else "")
