@@ -300,6 +300,8 @@ def test_a_sweep_of_fields_gives_a_tidy_table(paceline, tmp_path):
     assert [(r["workloads.0.senders"], r["schemes.hpcc.eta"], r["seed"]) for r in rows][:3] == [
         *(("4", "0.9", "1"), ("4", "0.9", "2"), ("4", "0.95", "1"))
     ]
+    from_python = pl.sweep([incast(4), incast(8)], cache=tmp_path / "results" / "cache", progress="none").tidy()
+    assert [(row["senders"], row["flows_finished"]) for row in from_python] == [(4, 4), (8, 8)]
     own = pl.simulate("s.toml", overrides=["workloads.0.senders=8", "schemes.hpcc.eta=0.95"], seed=2, progress="none")
     assert float(rows[-1]["fct_p99_ps"]) == max(own.fct().value)
     assert rows[-1]["flows_finished"] == "8"
@@ -323,6 +325,22 @@ def test_the_terminal_shows_what_a_sweep_found(paceline, tmp_path):
         float(row["slowdown_p50"]) for row in table if row["run.stop"] == "1ms" and row["workloads.0.senders"] == "4"
     ]
     assert float(whole[3].split()[0]) == pytest.approx(np.mean(seen), abs=0.005)
+
+
+def test_a_sweep_times_the_flows_of_one_group(paceline, tmp_path):
+    """A victim beside an incast is one flow of seventeen: all means are those of the others."""
+    load = [pl.Flows(group="victim", rows=[pl.FlowRow(src=0, dst=1, bytes="30KB")])]
+    scenario = replace(incast(4).scenario, workloads=[*load, pl.SynchronousIncast(senders=4, sizes="20KB")])
+    (tmp_path / "s.toml").write_text(scenario.to_toml())
+    arguments = ("sweep", "s.toml", "--vary", "workloads.1.senders=2,6", "--progress", "none")
+    outcome = paceline(*arguments, "--group", "victim")
+    assert "flows of group victim only" in outcome.out
+    rows = list(csv.DictReader((tmp_path / "results/s-sweep/sweep.csv").read_text().splitlines()))
+    assert [(row["measured"], row["flows_total"]) for row in rows] == [("1", "3"), ("1", "7")]
+    outcome = paceline(*arguments, "--group", "victims", "--cache", "unused")
+    assert outcome.code == 2
+    assert "--group = victims: no such group; allowed: victim, incast" in outcome.err
+    assert not Path("unused").exists(), "told before the runs are made"
 
 
 def test_a_table_for_the_terminal_stays_one():

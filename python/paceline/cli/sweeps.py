@@ -101,6 +101,10 @@ def sweep(
         ),
     ] = None,
     seeds: Annotated[int, typer.Option("--seeds", metavar="N", min=1, help="Seeds, from the scenario's on.")] = 1,
+    group: Annotated[
+        str | None,
+        typer.Option("--group", metavar="NAME", show_default="all", help="Times only flows of this workload group."),
+    ] = None,
     overrides: Overrides = None,
     out: Annotated[
         Path | None,
@@ -123,8 +127,8 @@ def sweep(
 ) -> None:
     """Runs a scenario over values and seeds into one table.
 
-    All combinations of the values; one row per run, in sweep.csv and, with pyarrow, sweep.parquet. Finished runs are
-    kept and not run again.
+    All combinations of the values; one row per run, in sweep.csv and, with pyarrow, sweep.parquet; printed are means
+    over the seeds. Finished runs are kept and not run again.
 
     \b
     Examples:
@@ -141,6 +145,7 @@ def sweep(
         vary or (),
         cases=case or (),
         seeds=seeds,
+        group=group,
         overrides=overrides or (),
         out=out,
         how=Sweeping.of(cache, executor, jobs, progress, quiet=quiet, shard=shard),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -137,6 +138,7 @@ def sweep(
     *,
     cases: Sequence[str],
     seeds: int,
+    group: str | None,
     overrides: Sequence[str],
     out: Path | None,
     how: Sweeping,
@@ -154,15 +156,26 @@ def sweep(
     folder = Path("results") / f"{scenario.stem}-sweep" if out is None else out
     files.check_folder("--out", folder)
     made = prepare(grid(scenario, vary, seeds=seeds, overrides=overrides, cases=cases))
+    _check_group(group, made)
     runs, failed = _run_all(made, Store(how.cache), how, scenario.stem)
-    rows = tidy(runs)
+    rows = tidy(runs, group)
     written = write_table(rows, folder)
     if not how.quiet:
-        print(brief(rows, list(runs.runs[0].point.key), scenario.stem).plain())
+        title = scenario.stem if group is None else f"{scenario.stem}, flows of group {group} only"
+        print(brief(rows, list(runs.runs[0].point.key), title).plain())
         print("".join(f"{remark}\n" for remark in remarks(runs)), end="")
         print(f"{many(len(made), 'run')}; {plain(', '.join(map(str, written)))}")
     if failed is not None:
         raise failed
+
+
+def _check_group(group: str | None, jobs: Sequence[Job]) -> None:
+    """Refuses a group that a run would not have, before any is made."""
+    for job in jobs if group is not None else ():
+        groups = [load["group"] for load in tomllib.loads(job.scenario_toml).get("workloads", [])]
+        if group not in groups:
+            allowed = ", ".join(dict.fromkeys(groups)) or "none: there are no workloads"
+            raise _native.input_error("no such group", field="--group", value=group, allowed=allowed)
 
 
 def size_buffers(

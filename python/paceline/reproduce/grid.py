@@ -183,27 +183,28 @@ def _split(text: str, at: str = ",") -> list[str]:
     return parts
 
 
-def tidy(runs: Runs) -> list[dict[str, Any]]:
+def tidy(runs: Runs, group: str | None = None) -> list[dict[str, Any]]:
     """One row per run: what was varied, the seed, and the quantities most sweeps are made for.
 
     FCTs, in ps, and slowdowns, over the ideal at line rate, are those at the sender of all measured flows. ``None``
     where there is no flow, and where flows that did not finish could still raise the value: a cell holds no mark that
     says "at least", and whoever plots the column would take an age for a time. ``measured`` and
-    ``measured_unfinished`` (given up, too) say how many flows are behind the values.
+    ``measured_unfinished`` (given up, too) say how many flows are behind the values. With ``group`` they are those of
+    one workload group; counters are of the whole run in any case.
 
     Where any run has queries, or message-passing programs, columns of theirs follow; QCTs as FCTs. Of several programs
     the longest run time and the largest slowdown. A run whose folder is not there has ``status`` "failed" and nothing
     else. All rows have the same columns.
     """
-    rows = [_row(run) for run in runs]
+    rows = [_row(run, group) for run in runs]
     columns = dict.fromkeys(name for row in rows for name in row if name != "folder")
     return [{name: row.get(name) for name in (*columns, "folder")} for row in rows]
 
 
-def _row(run: Run) -> dict[str, Any]:
+def _row(run: Run, group: str | None) -> dict[str, Any]:
     if not run.folder.is_dir():
         return {**run.point.key, "seed": run.point.seed, "status": "failed"}
-    results = run.results()
+    results = run.results() if group is None else run.results().of_group(group)
     row: dict[str, Any] = {**run.point.key, "seed": run.point.seed, "status": results.status}
     row["simulated_ps"] = results.simulated_ps
     row |= {f"flows_{name}": results.summary["flows"][name] for name in ("total", "finished", "failed", "unfinished")}

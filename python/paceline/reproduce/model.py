@@ -205,6 +205,16 @@ class Runs:
         """The quantity of every run with this key, in the order of the runs: one value per seed."""
         return [quantity(run.results()) for run in self.where(**key)]
 
+    def tidy(self, group: str | None = None) -> list[dict[str, Any]]:
+        """One row per run as in ``sweep.csv`` (docs/reproduce.md): ``pandas.DataFrame(runs.tidy())``.
+
+        With ``group`` times are those of the flows and queries of one workload group; ``ValueError`` where a run has
+        none of that name.
+        """
+        from paceline.reproduce.grid import tidy
+
+        return tidy(self, group)
+
     def one(self, **key: KeyValue) -> Run:
         """The only run with this key; ``KeyError`` when there is none, or there are several."""
         found = self.where(**key).runs
