@@ -358,6 +358,8 @@ def test_a_table_for_the_terminal_stays_one():
     assert [cell.text for cell in table.rows[1]] == ["1", "1", "–", "–"]
     assert table.rows[1][2].note == "failed"
     assert brief([{"seed": 1, "status": "failed"}], (), "x").rows
+    one = [{"switch.pfc.enabled": "true", "run.stop": "1ms", "seed": 1} | done]
+    assert brief(one, ("switch.pfc.enabled", "run.stop"), "x").head[:2] == ("pfc.enabled", "stop")
 
 
 def test_shares_are_made_apart_and_give_the_same_table(paceline, tmp_path):

@@ -20,6 +20,7 @@ from paceline.words import many
 
 MOST_ROWS = 50
 """Combinations that a terminal shows."""
+_SAY_LITTLE = ("enabled", "value", "kind", "number")
 _POSITIVE = (0.0, float("inf"))
 
 _TIMES: tuple[tuple[str, str, Callable[[float], str]], ...] = (
@@ -74,9 +75,9 @@ def brief(rows: Sequence[dict[str, Any]], varied: Sequence[str], title: str) -> 
 
 
 def _short(name: str, names: Sequence[str]) -> str:
-    """The end of a dotted name that no other of them has."""
+    """The end of a dotted name that no other of them has, and that says of what it is."""
     parts = name.split(".")
-    for k in range(1, len(parts)):
+    for k in range(2 if parts[-1] in _SAY_LITTLE else 1, len(parts)):
         end = ".".join(parts[-k:])
         if sum(f".{other}".endswith(f".{end}") for other in names) == 1:
             return end

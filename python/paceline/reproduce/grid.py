@@ -15,6 +15,7 @@ from typing import Any
 from paceline import _native, files, parquet, queries
 from paceline.analysis import Sample, percentiles
 from paceline.reproduce.model import Point, Run, Runs
+from paceline.results import Side
 from paceline.run import MOST_SEED, Source, check_overrides
 
 MOST_RUNS = 100_000
@@ -186,7 +187,8 @@ def _split(text: str, at: str = ",") -> list[str]:
 def tidy(runs: Runs, group: str | None = None) -> list[dict[str, Any]]:
     """One row per run: what was varied, the seed, and the quantities most sweeps are made for.
 
-    FCTs, in ps, and slowdowns, over the ideal at line rate, are those at the sender of all measured flows. ``None``
+    FCTs, in ps, and slowdowns, over the ideal at line rate, are those of all measured flows, at the sender, or at the
+    receiver where any run has flows over UDP, whose senders know nothing of what becomes of them. ``None``
     where there is no flow, and where flows that did not finish could still raise the value: a cell holds no mark that
     says "at least", and whoever plots the column would take an age for a time. ``measured`` and
     ``measured_unfinished`` (given up, too) say how many flows are behind the values. With ``group`` they are those of
@@ -196,21 +198,23 @@ def tidy(runs: Runs, group: str | None = None) -> list[dict[str, Any]]:
     the longest run time and the largest slowdown. A run whose folder is not there has ``status`` "failed" and nothing
     else. All rows have the same columns.
     """
-    rows = [_row(run, group) for run in runs]
+    made = [run.results() for run in runs if run.folder.is_dir()]
+    side: Side = "receiver" if any(results.default_side() == "receiver" for results in made) else "sender"
+    rows = [_row(run, group, side) for run in runs]
     columns = dict.fromkeys(name for row in rows for name in row if name != "folder")
     return [{name: row.get(name) for name in (*columns, "folder")} for row in rows]
 
 
-def _row(run: Run, group: str | None) -> dict[str, Any]:
+def _row(run: Run, group: str | None, side: Side) -> dict[str, Any]:
     if not run.folder.is_dir():
         return {**run.point.key, "seed": run.point.seed, "status": "failed"}
     results = run.results() if group is None else run.results().of_group(group)
     row: dict[str, Any] = {**run.point.key, "seed": run.point.seed, "status": results.status}
     row["simulated_ps"] = results.simulated_ps
     row |= {f"flows_{name}": results.summary["flows"][name] for name in ("total", "finished", "failed", "unfinished")}
-    times = results.fct()
+    times = results.fct(side)
     row |= {"measured": len(times), "measured_unfinished": int(times.censored.sum())}
-    row |= _times("fct", times, "_ps") | _times("slowdown", results.slowdown())
+    row |= _times("fct", times, "_ps") | _times("slowdown", results.slowdown(side=side))
     row |= {name: results.summary["counters"][name] for name in _COUNTERS}
     asked = queries.together(results)
     if asked is not None:

@@ -327,7 +327,11 @@ fn times(scenario: &Resolved, out: &mut Vec<String>) {
         out.push(format!("host.rto ({rto}) is not longer than host.base_rtt ({rtt}): every packet times out"));
     }
     let tcp = &scenario.host.tcp;
-    if tcp.rto_min.0 + tcp.rto_slop.0 <= tcp.ack_delay.0 && scenario.schemes.iter().any(|(_, s)| s.cc.is_tcp()) {
+    let held_back = tcp.ack_segments > 1;
+    if held_back
+        && tcp.rto_min.0 + tcp.rto_slop.0 <= tcp.ack_delay.0
+        && scenario.schemes.iter().any(|(_, s)| s.cc.is_tcp())
+    {
         out.push(format!(
             "host.tcp.rto_min ({}) is not longer than host.tcp.ack_delay ({}): a sender whose last segment waits for its ACK times out",
             tcp.rto_min, tcp.ack_delay

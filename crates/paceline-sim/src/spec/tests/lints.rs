@@ -69,6 +69,10 @@ fn no_warning_where_a_scheme_has_what_it_needs() {
     assert_eq!(lint(&least(&["schemes.hpcc.cc=dcqcn"])), Vec::<String>::new());
     assert_eq!(lint(&least(&["schemes.hpcc.cc=hpcc_pint", "quirks.pint_data_only=true"])), Vec::<String>::new());
     assert_eq!(lint(&least(&["schemes.hpcc.cc=timely", "switch.ecn.enabled=false"])), Vec::<String>::new());
+    // With an ACK for each segment none is held back.
+    let short = ["schemes.hpcc.cc=new_reno", NO_PFC, "host.tcp.rto_min=1ms"];
+    assert_eq!(lint(&least(&[&short[..], &["host.tcp.ack_segments=1"]].concat())), Vec::<String>::new());
+    assert!(lint(&least(&short))[0].starts_with("host.tcp.rto_min (1ms) is not longer than host.tcp.ack_delay (40ms)"));
     // HPCC does not hear marks, however late they come.
     assert_eq!(lint(&least(&["switch.ecn.k_max=5MB"])), Vec::<String>::new());
 }
