@@ -49,6 +49,25 @@ def _sized(what: str, names: tuple[str, str], *more: str) -> Picture:
     return Picture((("size-buffers", *scenarios, *more, "--out", f"{OUT}/{what}"),), OUT / what / "buffers.png")
 
 
+def _lesson() -> Picture:
+    names, scenario = ("none", "timely", "dcqcn", "hpcc"), "examples/lessons/incast.toml"
+    made = [
+        (
+            "run",
+            scenario,
+            "--set",
+            f"workloads.0.scheme={name}",
+            "--set",
+            f"name={name}",
+            "--out",
+            f"{OUT}/lesson/{name}",
+        )
+        for name in names
+    ]
+    report = ("report", *(f"{OUT}/lesson/{name}" for name in names), "--out", f"{OUT}/lesson")
+    return Picture((*made, report), OUT / "lesson" / "figures" / "queue_cdf.png")
+
+
 def _packets() -> Picture:
     out = f"{OUT}/packets"
     commands = (("run", "examples/packets.toml", "--out", out), ("report", out))
@@ -58,6 +77,7 @@ def _packets() -> Picture:
 PICTURES = {
     "demo-slowdown": _demo(),
     "tcp-packets": _packets(),
+    "lesson-incast-queue": _lesson(),
     "size-buffers-tree": _sized("tree", ("hpcc", "dcqcn"), "--buffers", "8MB,12MB,16MB,24MB,32MB", "--paused", "0.001"),
     "size-buffers-testbed": _sized("testbed", ("hpcc", "newreno"), "--buffers", "32KB,64KB,128KB,256KB,512KB"),
     "buffer-sizing-flood-queue": _reproduced("E30", "E30-queue"),
@@ -88,7 +108,7 @@ def main() -> int:
     if unknown := [name for name in names if name not in PICTURES]:
         parser.error(f"no picture is called {', '.join(unknown)}; there are {', '.join(PICTURES)}")
     program = str(Path(sys.executable).parent / "paceline")
-    for name in ("demo", "packets"):
+    for name in ("demo", "packets", "lesson"):
         shutil.rmtree(ROOT / OUT / name, ignore_errors=True)  # paceline run writes over nothing
     (ROOT / OUT).mkdir(parents=True, exist_ok=True)
     done: set[tuple[str, ...]] = set()

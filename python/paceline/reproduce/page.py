@@ -46,7 +46,7 @@ def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts", larger
     """Published, measured, tolerance and verdict, for page and terminal; variants where there are several.
 
     Of values without a claim there is neither tolerance nor verdict, and a published one only where some have it.
-    Beside a claim stands what ``larger`` runs said of it.
+    Beside a claim stands what ``larger`` runs said of it, where that is something else.
     """
     head: tuple[str, ...] = ("Id", "Statement", "Published", "Measured", "Tolerance", "Verdict", _LARGER)
     head += ("Variant", "Seeds")
@@ -63,14 +63,14 @@ def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts", larger
     empty = {"Variant"} if all(v.variant == "default" for v in verdicts) else set()
     empty |= {"Tolerance", "Verdict"} if not claims else set()
     empty |= {"Published"} if not claims and all(v.published is None for v in verdicts) else set()
-    empty |= {_LARGER} if all(v.name not in larger for v in claims) else set()
+    empty |= {_LARGER} if not any(_on_record(v, larger).text for v in claims) else set()
     kept = [i for i, name in enumerate(head) if name not in empty]
     return Table(caption, tuple(head[i] for i in kept), [tuple(row[i] for i in kept) for row in rows], prose=True)
 
 
 def _on_record(v: Verdict, larger: Larger) -> Cell:
     row = larger.get(v.name)
-    if row is None or v.verdict is Outcome.REPORT:
+    if row is None or v.verdict is Outcome.REPORT or (row.verdict, row.measured) == (v.verdict, shown(v.measured)):
         return Cell("")
     return Cell(row.verdict, f"{_told(v, row.measured)} at {row.scale}")
 
