@@ -68,6 +68,12 @@ def _lesson() -> Picture:
     return Picture((*made, report), OUT / "lesson" / "figures" / "queue_cdf.png")
 
 
+def _tcp_incast() -> Picture:
+    out, scenario = f"{OUT}/tcp-incast", "examples/lessons/tcp-incast.toml"
+    axes = ("--vary", "workloads.0.senders=4,8,16,32,64", "--vary", "host.tcp.rto_min=200ms,1ms")
+    return Picture((("sweep", scenario, *axes, "--out", out),), OUT / "tcp-incast" / "sweep.png")
+
+
 def _packets() -> Picture:
     out = f"{OUT}/packets"
     commands = (("run", "examples/packets.toml", "--out", out), ("report", out))
@@ -78,6 +84,7 @@ PICTURES = {
     "demo-slowdown": _demo(),
     "tcp-packets": _packets(),
     "lesson-incast-queue": _lesson(),
+    "lesson-tcp-incast": _tcp_incast(),
     "size-buffers-tree": _sized("tree", ("hpcc", "dcqcn"), "--buffers", "8MB,12MB,16MB,24MB,32MB", "--paused", "0.001"),
     "size-buffers-testbed": _sized("testbed", ("hpcc", "newreno"), "--buffers", "32KB,64KB,128KB,256KB,512KB"),
     "buffer-sizing-flood-queue": _reproduced("E30", "E30-queue"),

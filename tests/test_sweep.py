@@ -12,6 +12,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ import pytest
 import paceline as pl
 from paceline import _native
 from paceline.errors import Failure
+from paceline.reproduce import curves
 from paceline.reproduce.brief import MOST_ROWS, brief
 from paceline.reproduce.executors import LocalProcesses
 from paceline.reproduce.store import Store, key_of
@@ -325,6 +327,45 @@ def test_the_terminal_shows_what_a_sweep_found(paceline, tmp_path):
         float(row["slowdown_p50"]) for row in table if row["run.stop"] == "1ms" and row["workloads.0.senders"] == "4"
     ]
     assert float(whole[3].split()[0]) == pytest.approx(np.mean(seen), abs=0.005)
+
+
+def test_a_sweep_over_numbers_is_drawn(paceline, tmp_path):
+    """Curves over the field with most numbers, one for each of the rest, as long as they can be told apart."""
+    done = {"status": "completed", "measured": 200, "slowdown_p50": 1.5, "slowdown_p99": 9.0}
+
+    def rows(fields: dict[str, tuple[str, ...]], seeds: int = 1) -> list[dict[str, object]]:
+        combinations = product(*fields.values(), range(seeds))
+        return [{**dict(zip([*fields, "seed"], values, strict=True)), **done} for values in combinations]
+
+    by_size = {"cc": ("hpcc", "dctcp"), "load": ("0.3", "0.5", "0.7"), "size": ("4KB", "1MiB", "16MB", "1KB")}
+    drawn = curves.figure(rows(by_size, seeds=3), list(by_size))
+    assert drawn is not None
+    assert [ax.get_xlabel() for ax in drawn.axes] == ["size", "size"]
+    assert [ax.get_ylabel() for ax in drawn.axes] == ["Slowdown, p50", "Slowdown, p99"]
+    assert {line.get_label() for line in drawn.axes[0].get_lines() if line.get_label()[0] != "_"} == {
+        *(f"{cc}, load {load}" for cc in by_size["cc"] for load in by_size["load"])
+    }
+    assert [tick.get_text() for tick in drawn.axes[0].get_xticklabels()] == ["1KB", "4KB", "1MiB", "16MB"]
+    many = curves.figure(rows({"load": tuple(f"0.{k}" for k in range(10, 30))}), ["load"])
+    assert many is not None
+    assert sum(tick.get_text() != "" for tick in many.axes[0].get_xticklabels()) == 7
+    for fields in (
+        {"size": ("1KB", "2KB")},
+        {"size": ("1KB", "2ms", "3")},
+        {"cc": ("hpcc", "dctcp", "none")},
+        {"size": ("1KB", "2KB", "3KB"), "cc": tuple("abcdefghijklm")},
+    ):
+        assert curves.figure(rows(fields), list(fields)) is None, fields
+    done |= {"slowdown_p50": None, "slowdown_p99": None}
+    assert curves.figure(rows({"size": ("1KB", "2KB", "3KB")}), ["size"]) is None, (
+        "of unfinished flows there is nothing"
+    )
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    arguments = ("--vary", "workloads.0.sizes=1KB,20KB,100KB", "-o", "out", "--progress", "none")
+    assert "out/sweep.csv, out/sweep.png" in paceline("sweep", "s.toml", *arguments).out
+    assert {path.name for path in Path("out").iterdir()} == {"sweep.csv", "sweep.png", "sweep.pdf", "sweep.svg"}
+    assert paceline("sweep", "s.toml", "-o", "out", "-q").code == 0
+    assert [path.name for path in Path("out").iterdir()] == ["sweep.csv"], "the figure of the sweep before"
 
 
 def test_a_sweep_times_the_flows_of_one_group(paceline, tmp_path):

@@ -138,7 +138,7 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
         plain_log(ax.yaxis, low, high, "{:,g}".format)
         name = log_name(name, low, high)
     else:
-        room = 0.06 * (most - (least if least > most / 2 else 0.0))
+        room = 0.06 * (most - (least if least > most / 2 else 0.0)) or 0.06 * most  # all the same
         ax.set_ylim(*(chart.between or (least - room if least > most / 2 else 0.0, most + room or 1.0)))
     if chart.log_x:
         ax.set_xscale("log")

@@ -128,7 +128,7 @@ def sweep(
     """Runs a scenario over values and seeds into one table.
 
     All combinations of the values; one row per run, in sweep.csv and, with pyarrow, sweep.parquet; printed are means
-    over the seeds. Finished runs are kept and not run again.
+    over the seeds, and drawn where a field has three or more numbers. Finished runs are kept and not run again.
 
     \b
     Examples:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from paceline.reproduce.judge import estimate
+from paceline.reproduce.judge import Estimate, estimate
 from paceline.tables import (
     Cell,
     Table,
@@ -53,28 +54,26 @@ def brief(rows: Sequence[dict[str, Any]], varied: Sequence[str], title: str) -> 
     for row in rows:
         groups.setdefault(tuple(row[name] for name in varied), []).append(row)
     shown = list(groups.items())[:MOST_ROWS]
-    head = [*(_short(name, varied) for name in varied)] or [""]
+    head = [*(short(name, varied) for name in varied)] or [""]
     cells = [[*(Cell(clean_label(str(value))) for value in key)] or [Cell(title)] for key, _ in shown]
     if any(row["status"] != "completed" or row.get("flows_unfinished") or row.get("flows_failed") for row in rows):
         head.append("Finished")
         for line, (_, group) in zip(cells, shown, strict=True):
             line.append(_finished(group))
-    few = {what for what in ("measured", "queries_measured") if max(row.get(what) or 0 for row in rows) < fewest(99)}
     for name, called, written in (*_TIMES, *_COUNTS):
-        column = [[row.get(name) for row in group] for group in groups.values()]
-        if any(value for values in column for value in values):
-            of = "queries_measured" if name.startswith("query") else "measured"
-            head.append("largest" if called == "p99" and of in few else called)
+        if any(row.get(name) for row in rows):
+            few = most_measured(rows, queries=name.startswith("query")) < fewest(99)
+            head.append("largest" if called == "p99" and few else called)
             counted = (name, called, written) in _COUNTS
-            for line, values in zip(cells, column, strict=False):
-                line.append(_value(values, written, counted=counted))
+            for line, (_, group) in zip(cells, shown, strict=True):
+                line.append(_value(means(group, name), written, counted=counted))
     seeds = len({row["seed"] for row in rows})
     over = f"; means over {many(seeds, 'seed')}" + (" with 95 % intervals" if seeds >= 3 else "") if seeds > 1 else ""
     left = f"; the first {MOST_ROWS} of {len(groups):,} combinations" if len(groups) > MOST_ROWS else ""
     return Table(f"{title}{over}{left}", tuple(head), [tuple(line) for line in cells])
 
 
-def _short(name: str, names: Sequence[str]) -> str:
+def short(name: str, names: Sequence[str]) -> str:
     """The end of a dotted name that no other of them has, and that says of what it is."""
     parts = name.split(".")
     for k in range(2 if parts[-1] in _SAY_LITTLE else 1, len(parts)):
@@ -93,11 +92,20 @@ def _finished(group: Sequence[dict[str, Any]]) -> Cell:
     return Cell(text, ", ".join(others))
 
 
-def _value(values: Sequence[float | None], written: Callable[[float], str], *, counted: bool) -> Cell:
-    known = [float(v) for v in values if v is not None]
-    if len(known) < len(values):
+def most_measured(rows: Sequence[dict[str, Any]], *, queries: bool) -> int:
+    """The most flows, or queries, that values of a run are of: with fewer than 100 there is no p99."""
+    return max(row.get("queries_measured" if queries else "measured") or 0 for row in rows)
+
+
+def means(group: Sequence[dict[str, Any]], column: str) -> Estimate:
+    """The mean of a column over the seeds, with interval; nan where any of them has no value."""
+    known = [row.get(column) for row in group]
+    return estimate([math.nan if value is None else float(value) for value in known], span=_POSITIVE)
+
+
+def _value(found: Estimate, written: Callable[[float], str], *, counted: bool) -> Cell:
+    if math.isnan(found.mean):
         return Cell("–")
-    found = estimate(known, span=_POSITIVE)
     text = written(found.mean)
     ends = [] if found.interval is None or counted else [written(end) for end in found.interval]
     return Cell(text, f"[{', '.join(ends)}]" if set(ends) - {text} else "")

@@ -148,6 +148,7 @@ def sweep(
     Raises :class:`paceline.SweepFailed` when runs failed; the table holds the others then, and says which failed.
     """
     from paceline.reproduce.brief import brief
+    from paceline.reproduce.curves import draw
     from paceline.reproduce.grid import grid, tidy, write_table
     from paceline.reproduce.remarks import remarks
     from paceline.reproduce.store import Store
@@ -160,9 +161,11 @@ def sweep(
     runs, failed = _run_all(made, Store(how.cache), how, scenario.stem)
     rows = tidy(runs, group)
     written = write_table(rows, folder)
+    varied = list(runs.runs[0].point.key)
+    written += draw(rows, varied, scenario.stem, folder)
     if not how.quiet:
         title = scenario.stem if group is None else f"{scenario.stem}, flows of group {group} only"
-        print(brief(rows, list(runs.runs[0].point.key), title).plain())
+        print(brief(rows, varied, title).plain())
         print("".join(f"{remark}\n" for remark in remarks(runs)), end="")
         print(f"{many(len(made), 'run')}; {plain(', '.join(map(str, written)))}")
     if failed is not None:
