@@ -106,6 +106,18 @@ def test_check_sizes_up_a_run_and_warns_beside_it(paceline):
     assert not Path("results").exists()
 
 
+def test_check_tells_of_threads_where_they_help(paceline):
+    """Nobody reads all options before a run of minutes; a short run, or one event by event, gains nothing."""
+    paceline("init", "hpcc-websearch")
+
+    def told(*more: str) -> bool:
+        return "less with --threads" in paceline("check", "hpcc-websearch.toml", *more).out
+
+    assert told()
+    assert not told("--set", "workloads.0.duration=100us")
+    assert not told("--set", "run.engine=sequential")
+
+
 @pytest.mark.parametrize(
     "size", ["kind = 'star'", "kind = 'leaf_spine'", "kind = 'hpcc_fat320'", "kind = 'fat_tree'\nk = 16"]
 )

@@ -99,7 +99,7 @@ def check_lines(found: dict[str, Any]) -> list[str]:
         ("flows", f"{about}{found['flows']:,}, {_amount(found['bytes'])} of payload"),
         ("packet hops", f"about {_rounded(found['data_hops'])} of data packets, if none is sent again"),
         ("engine", f"{found['engine']}: {readable(found['why'])}"),
-        ("run time", f"about {_seconds(found['run_s'])} on one core"),
+        ("run time", _run_time(found)),
         ("memory", f"about {found['memory_mib']:.0f} MiB, {found['engine_mib']:.1f} of them for the simulation"),
     ]
     if found["priorities"]:
@@ -110,6 +110,16 @@ def check_lines(found: dict[str, Any]) -> list[str]:
         held = min(wanted, 2 * found["data_hops"])
         rows.append(("records", f"at most {_rounded(held)} packets, {_amount(_PACKET_BYTES * held)} on disk"))
     return [f"{name:12} {text}" for name, text in rows]
+
+
+_LONG_S = 5.0
+"""Seconds from which a run is worth a second thread."""
+
+
+def _run_time(found: dict[str, Any]) -> str:
+    text = f"about {_seconds(found['run_s'])} on one core"
+    several = found["engine"] == "windowed" and found["run_s"] >= _LONG_S
+    return f"{text}; less with --threads, and the same result" if several else text
 
 
 _PACKET_BYTES = 64 + 60
