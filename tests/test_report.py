@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from paceline import analysis
-from paceline.report import busiest_ports, figures_table, slowdown_table, write_report
+from paceline.report import figures_table, slowdown_table, write_report
 from paceline.report.head import notice_text, schemes
 from paceline.report.page import Page as ReportPage
-from paceline.report.queues import waiting
 from paceline.results import FLOW_RECORD, STATUS, Results
+from paceline.waiting import busiest_ports, waiting
 from pages import Page
 from synthetic import write_flows, write_run
 

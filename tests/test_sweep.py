@@ -368,6 +368,29 @@ def test_a_sweep_over_numbers_is_drawn(paceline, tmp_path):
     assert [path.name for path in Path("out").iterdir()] == ["sweep.csv"], "the figure of the sweep before"
 
 
+def test_a_sweep_has_the_queue_of_the_busiest_port(paceline, tmp_path):
+    """What most sweeps of a controller are made for; the fullest buffer says nothing of the rest of the time."""
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    vary = ("--vary", "records.queues=port,tier,off", "--progress", "none")
+    outcome = paceline("sweep", "s.toml", "--vary", "workloads.0.senders=4,8", *vary)
+    rows = list(csv.DictReader((tmp_path / "results/s-sweep/sweep.csv").read_text().splitlines()))
+    for row, (_, waits) in zip(rows, product((4, 8), ("port", "tier", "off")), strict=True):
+        queues = pl.Results.load(row["folder"]).queues
+        if waits == "off":
+            assert row["queue_mean_bytes"] == row["queue_p99_bytes"] == ""
+            continue
+        waited = {}
+        for place in {
+            (port, tier) for port, tier in zip(queues["port"], queues["tier"], strict=True) if tier != "host->tor"
+        }:
+            here = queues.where((queues["port"] == place[0]) & (queues["tier"] == place[1]))
+            middle = (here["bin_low_bytes"] + here["bin_high_bytes"] - 1) / 2
+            waited[place] = (middle * here["time_ps"]).sum() / here["time_ps"].sum()
+        assert float(row["queue_mean_bytes"]) == pytest.approx(max(waited.values()))
+        assert float(row["queue_p99_bytes"]) > float(row["queue_mean_bytes"])
+    assert "Queue, mean" in outcome.out
+
+
 def test_a_sweep_times_the_flows_of_one_group(paceline, tmp_path):
     """A victim beside an incast is one flow of seventeen: all means are those of the others."""
     load = [pl.Flows(group="victim", rows=[pl.FlowRow(src=0, dst=1, bytes="30KB")])]

@@ -6,8 +6,7 @@ beside it, in ``figures/``, and the page leads to these.
 """
 
 from paceline.report.page import Drawing, Section, render
-from paceline.report.queues import busiest_ports
 from paceline.report.write import write_report
 from paceline.tables import figures_table, slowdown_table
 
-__all__ = ["Drawing", "Section", "busiest_ports", "figures_table", "render", "slowdown_table", "write_report"]
+__all__ = ["Drawing", "Section", "figures_table", "render", "slowdown_table", "write_report"]

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from paceline import analysis, plot
 from paceline.analysis import QueueHistogram
-from paceline.errors import ResultsError
 from paceline.plot.timelines import Series
 from paceline.report.page import Page, Section
 from paceline.results import Results
 from paceline.tables import QS, Cell, Table, format_bytes, format_time
+from paceline.waiting import Waiting, busiest_ports, port_name, waiting
 
 BUSIEST_PORTS = 4
 ALIKE = 10
@@ -30,18 +28,6 @@ _CLASSES = (
     "all else is of the one class with the largest mean, which is named: how long two queues are at the same time is "
     "not on record. What waits at the port is at least that."
 )
-
-
-@dataclass(frozen=True)
-class Waiting:
-    """Bytes waiting at a port, or over the ports of a tier."""
-
-    mean_bytes: float
-    """Per port, over all classes."""
-    busiest: QueueHistogram
-    """Of the class with the largest mean; the histogram of the port itself where no other class ever waited."""
-    which: str
-    """That class where several waited, as ``class 7, one of 6``; empty where one did."""
 
 
 def queues(page: Page) -> Section:
@@ -115,74 +101,13 @@ def queues(page: Page) -> Section:
     return section
 
 
-def waiting(run: Results, mask: NDArray[np.bool_]) -> Waiting:
-    """What waited at the ports in the rows of ``run.queues`` that ``mask`` picks, taken as equal."""
-    q = run.queues
-    node, port, low, high, time, of = (
-        q[name][mask] for name in ("node", "port", "bin_low_bytes", "bin_high_bytes", "time_ps", "class")
-    )
-    # Each class of a port has a histogram over the whole run: the time of the port is that of one of them.
-    _, ports = np.unique(np.stack([node, port], axis=1), axis=0, return_inverse=True)
-    per = np.zeros((int(ports.max(initial=0)) + 1, int(of.max(initial=0)) + 1), dtype=np.int64)
-    np.add.at(per, (ports.ravel(), of), time)
-    whole = int(per.max(axis=1).sum())
-    found: dict[int, QueueHistogram] = {}
-    for c in np.unique(of):
-        own = of == c
-        lows, highs, times = low[own], high[own], time[own]
-        missing = whole - int(times.sum())
-        if missing:  # a class that has no row at a port never waited there
-            lows, highs, times = np.append(lows, 0), np.append(highs, 1), np.append(times, missing)
-        try:
-            found[int(c)] = QueueHistogram.merge(lows, highs, times)
-        except ValueError as error:
-            raise ResultsError(run.path / "queues.csv", str(error)) from error
-    used = {c: h.mean_bytes() for c, h in found.items() if h.busy().time_ps.any()}
-    busiest = max(used, key=lambda c: used[c], default=next(iter(found), None))
-    which = f"class {busiest}, one of {len(used)}" if len(used) > 1 else ""
-    empty = np.zeros(0, dtype=np.int64)
-    histogram = QueueHistogram(empty, empty, empty) if busiest is None else found[busiest]
-    return Waiting(sum(used.values()) if used or not found else 0.0, histogram, which)
-
-
 def _with_class(name: str, found: Waiting) -> str:
     return f"{name}, {found.which}" if found.which else name
-
-
-def busiest_ports(run: Results, count: int) -> list[tuple[str, NDArray[np.bool_]]]:
-    """Switch ports with the largest mean queue, all classes together: name, and mask over the rows of ``run.queues``.
-
-    Ties by number.
-    """
-    q = run.queues
-    keys = np.stack([q["node"], q["port"]], axis=1)
-    ports, inverse = np.unique(keys, axis=0, return_inverse=True)
-    inverse = inverse.ravel()
-    # The classes of a port are over the same time, so that their sums rank ports as the means do.
-    mean = np.zeros(len(ports))
-    np.add.at(mean, inverse, (q["bin_low_bytes"] + q["bin_high_bytes"] - 1) / 2.0 * q["time_ps"])
-    first = np.full(len(ports), len(inverse))
-    np.minimum.at(first, inverse, np.arange(len(inverse)))
-    # A row for all ports of a tier is no port.
-    other = np.char.startswith(q["tier"][first], "host->") | (q["ports"][first] > 1)
-    mean = np.where(other, -1.0, mean)
-    ranked = [int(k) for k in np.argsort(-mean, kind="stable")[:count] if mean[k] > 0]
-    return [(_port_name(run, int(first[k])), inverse == k) for k in ranked]
 
 
 def _by_number(port: str) -> tuple[list[int], str]:
     """Sorts ports by switch and number."""
     return [int(part) for part in re.findall("[0-9]+", port)], port
-
-
-def _port_name(run: Results, row: int) -> str:
-    """A port by its switch and number, and who is at the other end, from a row of ``run.queues``; by name, too."""
-    q, names = run.queues, run.node_names
-    node, to = int(q["node"][row]), int(q["peer"][row])
-    if node in names and to in names:
-        return f"port {node}:{q['port'][row]}, {names[node]} to {names[to]}"
-    peer = "host" if str(q["tier"][row]).endswith("->host") else "switch"
-    return f"port {q['node'][row]}:{q['port'][row]} to {peer} {q['peer'][row]}"
 
 
 def _row(name: str, found: Waiting) -> tuple[Cell, ...]:
@@ -206,7 +131,7 @@ def _recorded(run: Results) -> dict[str, Series]:
     for name in np.unique(names):
         mine = names == name
         order = np.argsort(time[mine], kind="stable")
-        label = _port_name(run, rows[str(name)]) if str(name) in rows else f"port {name}"
+        label = port_name(run, rows[str(name)]) if str(name) in rows else f"port {name}"
         found[label] = (time[mine][order], value[mine][order])
     return found
 

@@ -39,6 +39,8 @@ _COUNTS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("retransmitted_packets", "Sent again", format_number),
     ("marks", "ECN marks", format_number),
     ("pause_frames", "Pauses", format_number),
+    ("queue_mean_bytes", "Queue, mean", format_bytes),
+    ("queue_p99_bytes", "Queue, p99", format_bytes),
     ("max_buffer_bytes", "Fullest buffer", format_bytes),
 )
 """Columns of the tidy table, what they are called here, how their values are written; counts have no intervals."""

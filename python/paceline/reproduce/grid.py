@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from paceline import _native, files, parquet, queries
-from paceline.analysis import Sample, percentiles
+from paceline.analysis import Sample, percentiles, queue_percentile
 from paceline.reproduce.model import Point, Run, Runs
 from paceline.results import Side
 from paceline.run import MOST_SEED, Source, check_overrides
+from paceline.waiting import fullest
 
 MOST_RUNS = 100_000
 """Runs of one sweep; each has a folder of its own."""
@@ -192,7 +193,9 @@ def tidy(runs: Runs, group: str | None = None) -> list[dict[str, Any]]:
     where there is no flow, and where flows that did not finish could still raise the value: a cell holds no mark that
     says "at least", and whoever plots the column would take an age for a time. ``measured`` and
     ``measured_unfinished`` (given up, too) say how many flows are behind the values. With ``group`` they are those of
-    one workload group; counters are of the whole run in any case.
+    one workload group; counters and queues are of the whole run in any case. Queues are those of the busiest switch
+    port, as in reports the one with the largest mean, over the whole run; where ports are not told apart, of the
+    busiest tier. ``None`` where the run kept no histograms.
 
     Where any run has queries, or message-passing programs, columns of theirs follow; QCTs as FCTs. Of several programs
     the longest run time and the largest slowdown. A run whose folder is not there has ``status`` "failed" and nothing
@@ -216,6 +219,12 @@ def _row(run: Run, group: str | None, side: Side) -> dict[str, Any]:
     row |= {"measured": len(times), "measured_unfinished": int(times.censored.sum())}
     row |= _times("fct", times, "_ps") | _times("slowdown", results.slowdown(side=side))
     row |= {name: results.summary["counters"][name] for name in _COUNTERS}
+    queue = fullest(results)
+    p99 = queue_percentile(queue.busiest, 99)[1] if queue else math.nan
+    row |= {
+        "queue_mean_bytes": queue.mean_bytes if queue else None,
+        "queue_p99_bytes": None if math.isnan(p99) else p99,
+    }
     asked = queries.together(results)
     if asked is not None:
         row |= {"queries_measured": len(asked.qct), "queries_measured_unanswered": int(asked.qct.censored.sum())}
