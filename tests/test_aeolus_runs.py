@@ -17,10 +17,11 @@ from paceline.progress import Mode
 from paceline.reproduce import judge
 from paceline.reproduce.catalogue import reproduce
 from paceline.reproduce.claims import Claim, Values, intervals, verdicts
-from paceline.reproduce.model import Outcome, Point, Run, Runs, Scale
-from paceline.reproduce.sweep import prepare
+from paceline.reproduce.model import Outcome, Scale
 from paceline.run import simulate
 from paceline.scenario import ExpressPass, FlowRow, Flows, GraphTopology, Topology
+from paceline.sweeps.points import Point, Run, Runs
+from paceline.sweeps.runner import prepare
 
 OURS = [experiment for experiment in experiments.experiments() if experiment.id.startswith("A")]
 

@@ -12,10 +12,11 @@ from paceline.experiments.buffer_sizing import flooding, measures, storage
 from paceline.experiments.buffer_sizing.testbed import STACKS, network, scenario
 from paceline.queries import groups
 from paceline.reproduce.claims import Claim, Place
-from paceline.reproduce.model import Point, Run, Runs, Scale
-from paceline.reproduce.sweep import prepare
+from paceline.reproduce.model import Scale
 from paceline.run import simulate
 from paceline.scenario import ClosedRpc, OpenRpc, Scenario
+from paceline.sweeps.points import Point, Run, Runs
+from paceline.sweeps.runner import prepare
 
 OURS = [e for e in experiments.experiments() if e.id in {f"E{n}" for n in range(27, 39)}]
 

@@ -25,9 +25,10 @@ from paceline.experiments.cee import (
 from paceline.experiments.cee.measures import cycles, largest_share, time_to_fairness
 from paceline.experiments.cee.setup import ABLATIONS, CELLS, NIC, SCHEMES, XOFF
 from paceline.reproduce.claims import Claim, Place
-from paceline.reproduce.model import Run, Runs, Scale
-from paceline.reproduce.sweep import prepare
+from paceline.reproduce.model import Scale
 from paceline.run import simulate
+from paceline.sweeps.points import Run, Runs
+from paceline.sweeps.runner import prepare
 
 IDS = {*(f"E{n}" for n in range(1, 27)), "M1", "M2", "M3"}
 OURS = [e for e in experiments.experiments() if e.id in IDS]

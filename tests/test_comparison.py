@@ -12,10 +12,11 @@ from paceline.experiments.comparison.families import AEOLUS_OF, NAN, TITLES, rul
 from paceline.experiments.comparison.measures import by_size, losses, measure, useful_bytes
 from paceline.experiments.comparison.setup import GOODPUT_LOAD, LOADS, SCHEMES, WINDOWS, WORKLOADS, plan, scenario
 from paceline.multiples import Chart, bars, charts, heat_maps
-from paceline.reproduce.model import Outcome, Point, Run, Runs, Scale
-from paceline.reproduce.sweep import prepare
+from paceline.reproduce.model import Outcome, Scale
 from paceline.run import simulate
 from paceline.scenario import Run as Ending
+from paceline.sweeps.points import Point, Run, Runs
+from paceline.sweeps.runner import prepare
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ import paceline as pl
 from bad_input_cases import CONFIG, FLOW, GOOD, HEAD, NET, TABLE
 from paceline import _native
 from paceline.files import replacing, write
-from paceline.reproduce.store import Store
+from paceline.sweeps.store import Store
 
 
 def contents(folder: str) -> dict[str, bytes]:

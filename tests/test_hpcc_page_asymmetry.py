@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from paceline.experiments.hpcc_page import asymmetry
-from paceline.reproduce.model import Run, Runs, Scale
-from paceline.reproduce.sweep import prepare
+from paceline.reproduce.model import Scale
+from paceline.sweeps.points import Run, Runs
+from paceline.sweeps.runner import prepare
 
 
 def test_flows_under_way_are_those_started_and_not_finished() -> None:

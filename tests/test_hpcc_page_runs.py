@@ -12,12 +12,13 @@ from paceline.experiments.hpcc_page import figures, judging, rules
 from paceline.experiments.hpcc_page.curves import MAIN, PERCENTILES, WORKLOADS, CurveId, Curves, published
 from paceline.experiments.hpcc_page.setup import CONTROL, VARIANTS, WINDOWS, points, scenario, variant_points
 from paceline.experiments.hpcc_page.slowdown import EXPERIMENTS
-from paceline.reproduce import judge
 from paceline.reproduce.judge import at_least
-from paceline.reproduce.model import Outcome, Run, Runs, Scale
-from paceline.reproduce.sweep import prepare
+from paceline.reproduce.model import Outcome, Scale
 from paceline.run import simulate
 from paceline.scenario import IncastLoad, PoissonIncast
+from paceline.sweeps import estimates
+from paceline.sweeps.points import Run, Runs
+from paceline.sweeps.runner import prepare
 
 
 def test_the_engine_takes_every_scenario() -> None:
@@ -94,11 +95,11 @@ def test_a_time_limit_leaves_out_what_finishes_later(run: Run) -> None:
 def test_the_jackknife_gives_the_interval_of_a_mean() -> None:
     values = [1.0, 2.0, 4.0]
     whole = sum(values) / 3
-    found = judge.jackknife(whole, [(sum(values) - v) / 2 for v in values])
+    found = estimates.jackknife(whole, [(sum(values) - v) / 2 for v in values])
     half = 4.3027 * np.std(values, ddof=1) / math.sqrt(3)
     assert found.interval == pytest.approx((whole - half, whole + half))
-    assert judge.jackknife(whole, [1.0, 2.0]).interval is None
-    assert judge.jackknife(math.nan, values).interval is None
+    assert estimates.jackknife(whole, [1.0, 2.0]).interval is None
+    assert estimates.jackknife(math.nan, values).interval is None
 
 
 def test_verdicts_at_tiny_are_not_judged_and_have_published_values(run: Run) -> None:

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 import paceline
-from paceline import multiples, plot, sizing
+from paceline import multiples, plot
 from paceline.analysis import QueueHistogram
 from paceline.plot.style import QUIET
 from paceline.report.links import links
 from paceline.report.page import Page
 from paceline.report.queues import queues
 from paceline.results import Results
+from paceline.sweeps import sizing
 from synthetic import write_run
 
 FIGURES = (

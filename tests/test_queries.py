@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paceline import _native, sizing
+from paceline import _native
 from paceline.cli import main
 from paceline.queries import groups, tables
 from paceline.report import write_report
-from paceline.reproduce.sweep import prepare
 from paceline.results import QUERY_RECORD, Results
 from paceline.run import simulate
+from paceline.sweeps import sizing
+from paceline.sweeps.runner import prepare
 
 SCENARIO = """
 [topology]
@@ -251,8 +252,8 @@ def test_sizes_with_a_failed_run_have_a_table_of_the_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One run that was killed for want of memory left nothing of hours of the others."""
-    from paceline.reproduce import sweep as room
-    from paceline.reproduce.sweep import SweepFailed
+    from paceline.sweeps import runner as room
+    from paceline.sweeps.runner import SweepFailed
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.toml").write_text(_native.template("incast"))

@@ -19,6 +19,8 @@ import paceline as pl
 from paceline import experiments
 from paceline.reproduce import claims, judge, model, record
 from paceline.reproduce.model import Outcome, Scale
+from paceline.sweeps import estimates
+from paceline.sweeps.points import Point, Run, Runs
 
 SEEDS = (1, 2, 3)
 
@@ -38,43 +40,43 @@ def outcome(values: list[float], limits: judge.Limits, scale: Scale = Scale.QUIC
 
 
 def test_the_interval_is_students():
-    found = judge.estimate([1.0, 2.0, 3.0])
+    found = estimates.estimate([1.0, 2.0, 3.0])
     # t(0.975, 2) = 4.3027, standard error 1 / sqrt(3)
     assert found.mean == 2.0
     assert found.interval == pytest.approx((2 - 4.3027 / math.sqrt(3), 2 + 4.3027 / math.sqrt(3)))
-    assert [judge.student_t(n) for n in (31, 40, 120)] == pytest.approx([2.0395, 2.0211, 1.9799], abs=1e-4)
-    ratios = judge.estimate([0.5, 1.0, 2.0], ratio=True)
+    assert [estimates.student_t(n) for n in (31, 40, 120)] == pytest.approx([2.0395, 2.0211, 1.9799], abs=1e-4)
+    ratios = estimates.estimate([0.5, 1.0, 2.0], ratio=True)
     assert ratios.mean == pytest.approx(1.0)
     assert ratios.interval is not None
     assert ratios.interval[0] == pytest.approx(1 / ratios.interval[1])
-    assert judge.estimate([1.0, 2.0]).interval is None
-    assert judge.estimate([1.0, 2.0, math.nan]).interval is None
+    assert estimates.estimate([1.0, 2.0]).interval is None
+    assert estimates.estimate([1.0, 2.0, math.nan]).interval is None
 
 
 def test_no_interval_holds_what_cannot_be():
     """A table that gives a queue of less than nothing, or more than all of a link, is not believed in the rest."""
     positive = (0.0, math.inf)
-    wide = judge.estimate([1.0, 2.0, 9.0], span=positive)
+    wide = estimates.estimate([1.0, 2.0, 9.0], span=positive)
     assert wide.mean == 4.0
     assert wide.interval is not None
     low, high = wide.interval
     assert 0 < low < 4 < high
     assert math.log(4 / low) == pytest.approx(math.log(high / 4)), "as far off in either direction, as a factor"
-    assert judge.estimate([1.0, 2.0, 9.0]).interval[0] < 0  # type: ignore[index]
+    assert estimates.estimate([1.0, 2.0, 9.0]).interval[0] < 0  # type: ignore[index]
     close, linear = (
-        judge.estimate([1.0, 1.01, 1.02], span=positive).interval,
-        judge.estimate([1.0, 1.01, 1.02]).interval,
+        estimates.estimate([1.0, 1.01, 1.02], span=positive).interval,
+        estimates.estimate([1.0, 1.01, 1.02]).interval,
     )
     assert close == pytest.approx(linear, rel=1e-3), "where errors are small nothing changes"
-    zeros = judge.estimate([0.0, 0.0, 3.0], span=positive).interval
+    zeros = estimates.estimate([0.0, 0.0, 3.0], span=positive).interval
     assert zeros is not None
     assert zeros[0] == 0
-    assert zeros[1] == pytest.approx(judge.estimate([0.0, 0.0, 3.0]).interval[1])  # type: ignore[index]
-    assert judge.estimate([0.9, 0.99, 1.0], span=(0.0, 1.0)).interval[1] == 1.0  # type: ignore[index]
-    pooled = judge.jackknife(3.0, [2.0, 3.0, 6.0], positive).interval
+    assert zeros[1] == pytest.approx(estimates.estimate([0.0, 0.0, 3.0]).interval[1])  # type: ignore[index]
+    assert estimates.estimate([0.9, 0.99, 1.0], span=(0.0, 1.0)).interval[1] == 1.0  # type: ignore[index]
+    pooled = estimates.jackknife(3.0, [2.0, 3.0, 6.0], positive).interval
     assert pooled is not None
     assert 0 < pooled[0] < 3 < pooled[1]
-    assert judge.jackknife(3.0, [2.0, 3.0, 6.0]).interval[0] < 0  # type: ignore[index]
+    assert estimates.jackknife(3.0, [2.0, 3.0, 6.0]).interval[0] < 0  # type: ignore[index]
 
 
 def test_only_differences_may_be_negative():
@@ -91,8 +93,8 @@ def test_only_differences_may_be_negative():
 )
 def test_a_count_held_against_0_has_no_interval_below_it_and_the_same_verdict(values, limits):
     """32 duplicates were told with the interval [-11.6, 76.2]: nobody can have seen fewer than none."""
-    linear = judge.estimate([float(v) for v in values])
-    cut = judge.counted(linear)
+    linear = estimates.estimate([float(v) for v in values])
+    cut = estimates.counted(linear)
     assert cut.interval is not None
     assert 0 <= cut.interval[0] <= cut.mean <= cut.interval[1]
     assert limits.judge(cut) is limits.judge(linear)
@@ -103,8 +105,8 @@ def test_claims_about_counts_end_at_0():
         def rule(values: claims.Values) -> list[claims.Claim]:
             return [claims.Claim("a", "packets lost", values["lost",], judge.above(0), count=count)]
 
-        points = [model.Point(scenario="", key={}, seed=seed) for seed in SEEDS]
-        runs = model.Runs(tuple(model.Run(point, Path()) for point in points))
+        points = [Point(scenario="", key={}, seed=seed) for seed in SEEDS]
+        runs = Runs(tuple(Run(point, Path()) for point in points))
         (found,) = claims.verdicts(
             "H0", lambda chosen: {("lost",): 9.0 * (chosen.seeds == (1,))}, rule, runs, Scale.QUICK
         )
@@ -117,7 +119,7 @@ def test_claims_about_counts_end_at_0():
 def test_points_with_fewer_seeds_than_others_are_judged_by_theirs():
     """E2 at paper scale: hot spots had five seeds and queries three, and the queries' claim had no value at all."""
 
-    def measure(chosen: model.Runs) -> claims.Values:
+    def measure(chosen: Runs) -> claims.Values:
         found: dict[claims.Place, float] = {("crowd",): 2.0 + chosen.seeds[0] / 100}
         queries = chosen.where(what="queries")
         for run in queries:
@@ -130,11 +132,11 @@ def test_points_with_fewer_seeds_than_others_are_judged_by_theirs():
         ]
 
     points = [
-        model.Point(scenario="", key={"what": what}, seed=seed)
+        Point(scenario="", key={"what": what}, seed=seed)
         for what, seeds in (("crowd", range(1, 6)), ("queries", range(1, 4)))
         for seed in seeds
     ]
-    runs = model.Runs(tuple(model.Run(point, Path()) for point in points))
+    runs = Runs(tuple(Run(point, Path()) for point in points))
     broken: set[int] = set()
     crowd, queries = claims.verdicts("H0", measure, rule, runs, Scale.PAPER)
     assert (crowd.verdict, crowd.seeds) == (Outcome.PASS, (1, 2, 3, 4, 5))
@@ -192,7 +194,7 @@ def test_a_limit_decides_only_where_the_whole_interval_does(values, limits, want
 )
 def test_a_verdict_never_contradicts_the_mean_nor_a_looser_limit(values, limit, wider, ratio):
     strict, loose = (outcome(values, judge.at_least(x), ratio=ratio) for x in (limit, limit - wider))
-    mean = judge.estimate(values, ratio=ratio).mean
+    mean = estimates.estimate(values, ratio=ratio).mean
     assert strict is not Outcome.PASS or mean >= limit * (1 - 1e-12)
     assert strict is not Outcome.FAIL or mean <= limit * (1 + 1e-12)
     rank = [Outcome.FAIL, Outcome.UNDECIDED, Outcome.PASS]
@@ -387,7 +389,7 @@ def test_a_run_that_was_meant_to_stall_is_no_problem(tmp_path):
     verdict = model.Verdict(
         id="H13.ring", statement="deadlocks", published=1, measured=1, tolerance="exact", verdict=Outcome.PASS
     )
-    judged = Judged(h13, Scale.TINY, (), model.Runs(()), (verdict,), stalled=("network=ring",))
+    judged = Judged(h13, Scale.TINY, (), Runs(()), (verdict,), stalled=("network=ring",))
     text = write_scoreboard([judged], [], tmp_path).read_text()
     assert "<li>network=ring</li>" in text
     assert "Runs that stalled" in text
@@ -402,7 +404,7 @@ def test_many_values_without_a_claim_are_folded_away(tmp_path):
     plain = {"statement": "s", "published": None, "measured": 1.5, "tolerance": "–"}
     values = [model.Verdict(id=f"H13.value{i}", verdict=Outcome.REPORT, **plain) for i in range(40)]
     claim = model.Verdict(id="H13.claim", verdict=Outcome.PASS, **plain)
-    judged = Judged(h13, Scale.TINY, (), model.Runs(()), (*values, claim))
+    judged = Judged(h13, Scale.TINY, (), Runs(()), (*values, claim))
     text = write_scoreboard([judged], [], tmp_path).read_text()
     assert text.index("H13.claim") < text.index("<details>") < text.index("H13.value0")
     assert len(brief_table(judged.verdicts, "H13").rows) == 1
@@ -488,7 +490,7 @@ def test_a_page_begins_with_its_figures_and_the_claims_that_fail(tmp_path):
     one = model.Experiment(**words, plan=lambda _: [], judge=lambda *_: [], show=lambda *_: shown)
     failed = [verdict(k, Outcome.FAIL) for k in range(SHOWN_FAILED + 2)]
     for verdicts in ([*failed, verdict(99, Outcome.PASS)], [verdict(99, Outcome.PASS)]):
-        judged = Judged(experiment=one, scale=Scale.QUICK, jobs=(), runs=model.Runs(()), verdicts=tuple(verdicts))
+        judged = Judged(experiment=one, scale=Scale.QUICK, jobs=(), runs=Runs(()), verdicts=tuple(verdicts))
         page = write_experiment(judged, tmp_path).read_text()
         assert page.index('id="figures"') < page.index('id="verdicts"')
         head = page.partition('id="figures"')[0]
@@ -522,7 +524,7 @@ def test_a_claim_that_holds_in_larger_runs_is_told_so(tmp_path):
     assert "2 fail (1 on record as pass at paper scale)" in counts_text(verdicts, larger)
     words = {"id": "X1", "title": "Title", "statement": "Statement.", "source": "source"}
     one = model.Experiment(**words, plan=lambda _: [], judge=lambda *_: [])
-    judged = Judged(experiment=one, scale=Scale.QUICK, jobs=(), runs=model.Runs(()), verdicts=verdicts)
+    judged = Judged(experiment=one, scale=Scale.QUICK, jobs=(), runs=Runs(()), verdicts=verdicts)
     assert "Of these, 1 on record as pass at paper scale" in write_experiment(judged, tmp_path, larger).read_text()
     # Nothing is larger than paper scale, and of tiny's the largest there is counts.
     assert record.at_larger_scale(recorded, Scale.PAPER) == {}

@@ -21,11 +21,11 @@ import pytest
 import paceline as pl
 from paceline import _native
 from paceline.errors import Failure
-from paceline.reproduce import curves
-from paceline.reproduce.brief import MOST_ROWS, brief
-from paceline.reproduce.executors import LocalProcesses
-from paceline.reproduce.store import Store, key_of
-from paceline.reproduce.sweep import predicted_cpu_s, prepare
+from paceline.sweeps import curves
+from paceline.sweeps.brief import MOST_ROWS, brief
+from paceline.sweeps.executors import LocalProcesses
+from paceline.sweeps.runner import predicted_cpu_s, prepare
+from paceline.sweeps.store import Store, key_of
 
 # A good quarter of a second of simulating each.
 LONG = """
@@ -163,7 +163,7 @@ def test_a_point_that_fails_leaves_the_others(tmp_path):
 
 def test_a_sweep_with_a_failed_run_has_a_table_of_the_others(paceline, tmp_path, monkeypatch):
     """Hours of finished runs gave no table at all when one had failed."""
-    from paceline.reproduce import sweep as room
+    from paceline.sweeps import runner as room
 
     (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
     run_jobs = room.run_jobs
@@ -302,7 +302,7 @@ def test_a_sweep_of_fields_gives_a_tidy_table(paceline, tmp_path):
     assert [(r["workloads.0.senders"], r["schemes.hpcc.eta"], r["seed"]) for r in rows][:3] == [
         *(("4", "0.9", "1"), ("4", "0.9", "2"), ("4", "0.95", "1"))
     ]
-    from_python = pl.sweep([incast(4), incast(8)], cache=tmp_path / "results" / "cache", progress="none").tidy()
+    from_python = pl.tidy(pl.sweep([incast(4), incast(8)], cache=tmp_path / "results" / "cache", progress="none"))
     assert [(row["senders"], row["flows_finished"]) for row in from_python] == [(4, 4), (8, 8)]
     own = pl.simulate("s.toml", overrides=["workloads.0.senders=8", "schemes.hpcc.eta=0.95"], seed=2, progress="none")
     assert float(rows[-1]["fct_p99_ps"]) == max(own.fct().value)
@@ -456,7 +456,7 @@ def test_shares_are_made_apart_and_give_the_same_table(paceline, tmp_path):
 
 def test_a_failed_run_of_a_share_makes_no_table(paceline, tmp_path, monkeypatch):
     """The runs of other shares are not there either, and would be told as failed."""
-    from paceline.reproduce import sweep as room
+    from paceline.sweeps import runner as room
 
     (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
     run_jobs = room.run_jobs
@@ -609,7 +609,7 @@ def test_an_error_in_a_sweep_names_the_point(paceline, tmp_path):
 
 
 def test_a_case_may_set_a_field_of_a_table_that_is_set(tmp_path):
-    from paceline.reproduce.grid import grid
+    from paceline.sweeps.grid import grid
 
     (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
     cases = ["a: switch.ecn={k_max='2MB'}; switch.ecn.p_max=1", "b: switch.ecn.k_max=3MB"]
@@ -618,7 +618,7 @@ def test_a_case_may_set_a_field_of_a_table_that_is_set(tmp_path):
 
 def test_cases_set_several_fields_together(tmp_path):
     """HPCC with PFC beside DCTCP with marks in one step took two sweeps and a join by hand."""
-    from paceline.reproduce.grid import grid
+    from paceline.sweeps.grid import grid
 
     (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
     cases = ["hpcc: switch.pfc.enabled=true", 'dctcp: schemes.hpcc={cc="dctcp"}; switch.ecn.p_max=1']
@@ -634,7 +634,7 @@ def test_cases_set_several_fields_together(tmp_path):
 
 
 def test_commas_inside_a_value_do_not_split_it(tmp_path):
-    from paceline.reproduce.grid import grid
+    from paceline.sweeps.grid import grid
 
     (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
     points = grid(tmp_path / "s.toml", ['topology={kind="star",hosts=9},{kind="star",hosts=10}'])

@@ -21,26 +21,28 @@ from paceline._native import InputError, git_revision, version
 from paceline.errors import ResultsError
 
 if TYPE_CHECKING:
-    from paceline.reproduce.model import Point, Runs
-    from paceline.reproduce.sweep import SweepFailed, SweepInterrupted, sweep
     from paceline.results import Results
     from paceline.run import SimulationInterrupted, load, restore, simulate
     from paceline.scenario import *
+    from paceline.sweeps.points import Point, Runs
+    from paceline.sweeps.runner import SweepFailed, SweepInterrupted, sweep
+    from paceline.sweeps.table import tidy
 
 __version__ = version()
 
 # Loaded when first used: the command line answers --help without NumPy.
 _HOMES = {
-    "Point": "reproduce.model",
+    "Point": "sweeps.points",
     "Results": "results",
-    "Runs": "reproduce.model",
+    "Runs": "sweeps.points",
     "SimulationInterrupted": "run",
-    "SweepFailed": "reproduce.sweep",
-    "SweepInterrupted": "reproduce.sweep",
+    "SweepFailed": "sweeps.runner",
+    "SweepInterrupted": "sweeps.runner",
     "load": "run",
     "restore": "run",
     "simulate": "run",
-    "sweep": "reproduce.sweep",
+    "sweep": "sweeps.runner",
+    "tidy": "sweeps.table",
 }
 
 __all__ = [
@@ -58,6 +60,7 @@ __all__ = [
     "restore",
     "simulate",
     "sweep",
+    "tidy",
 ]
 
 

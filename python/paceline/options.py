@@ -12,7 +12,7 @@ from paceline import _native, errors, files
 from paceline.progress import Mode
 
 if TYPE_CHECKING:
-    from paceline.reproduce.sweep import Shard
+    from paceline.sweeps.runner import Shard
 
 # Paths are `readable=False` throughout, that is, not looked at here: whoever reads one tells of it as of all that is
 # wrong with a file, and what is only written need not be readable.
@@ -116,7 +116,7 @@ class Sweeping:
         shard: str | None,
     ) -> "Sweeping":
         """From the options as typed: ``--quiet`` shows no progress either."""
-        from paceline.reproduce.sweep import Shard
+        from paceline.sweeps.runner import Shard
 
         # One that is only read is enough where all runs are in it.
         files.check_folder("--cache", cache, written=False)

@@ -138,7 +138,7 @@ def sweep(
       paceline sweep s.toml --case "a: schemes.s.cc=hpcc" \\
         --case "b: schemes.s.cc=dctcp; switch.ecn.p_max=1"
     """
-    from paceline.reproduce import command
+    from paceline.sweeps import command
 
     command.sweep(
         scenario,
@@ -210,7 +210,7 @@ def size_buffers(
       paceline size-buffers hpcc.toml dcqcn.toml --p99 20 --paused 0.01 \\
         --vary switch.pfc.alpha=0.0625,0.125
     """
-    from paceline.reproduce import command
+    from paceline.sweeps import command
 
     command.size_buffers(
         scenarios,

@@ -1,1 +1,1 @@
-"""Published results, regenerated and judged: experiments, their points, the sweep that runs them, the verdicts."""
+"""Published results, regenerated and judged: experiments, verdicts, what is on record, pages."""

@@ -13,10 +13,11 @@ from typing import Any
 
 from paceline import _native, files
 from paceline.progress import Mode
-from paceline.reproduce.executors import LocalProcesses
-from paceline.reproduce.model import Experiment, Outcome, Runs, Scale, Verdict
-from paceline.reproduce.store import DEFAULT, Store
-from paceline.reproduce.sweep import Job, Shard, SweepFailed, predicted_cpu_s, prepare, run_jobs, runs_of
+from paceline.reproduce.model import Experiment, Outcome, Scale, Verdict
+from paceline.sweeps.executors import LocalProcesses
+from paceline.sweeps.points import Runs
+from paceline.sweeps.runner import Job, Shard, SweepFailed, predicted_cpu_s, prepare, run_jobs, runs_of
+from paceline.sweeps.store import DEFAULT, Store
 from paceline.tables import Cell, Table
 
 JSON_VERSION = 1

@@ -11,8 +11,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 
-from paceline.reproduce.judge import LEAST_SEEDS, Estimate, Limits, counted, estimate, jackknife, span_of
-from paceline.reproduce.model import Outcome, Runs, Scale, Verdict
+from paceline.reproduce.judge import Limits, span_of
+from paceline.reproduce.model import Outcome, Scale, Verdict
+from paceline.sweeps.estimates import LEAST_SEEDS, Estimate, counted, estimate, jackknife
+from paceline.sweeps.points import Runs
 
 Place = tuple[str | float, ...]
 Values = Mapping[Place, float]

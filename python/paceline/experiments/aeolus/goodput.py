@@ -12,8 +12,9 @@ from paceline.experiments.aeolus.networks import HOST_BPS, spine_leaf
 from paceline.experiments.aeolus.schemes import AEOLUS_OF, PAIRS, STACKS, scenario
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, intervals, told, verdicts
-from paceline.reproduce.model import Drawing, Experiment, KeyValue, Point, Runs, Scale, Shown
+from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.scenario import IncastLoad, Load, Poisson, PoissonIncast, Run
+from paceline.sweeps.points import KeyValue, Point, Runs
 from paceline.tables import Cell, Table
 
 HOSTS: Final = 144

@@ -13,8 +13,9 @@ from paceline.experiments.aeolus.measures import facts
 from paceline.experiments.aeolus.networks import single_switch
 from paceline.experiments.aeolus.schemes import STACKS, Stack, scenario
 from paceline.reproduce import judge
-from paceline.reproduce.model import Experiment, Point, Run, Runs, Scale, Shown, Verdict
+from paceline.reproduce.model import Experiment, Scale, Shown, Verdict
 from paceline.scenario import ExpressPass, FlowRow, Flows, Framing, Scenario, SynchronousIncast
+from paceline.sweeps.points import Point, Run, Runs
 
 SOURCE: Final = "Aeolus, SIGCOMM 2020, section 6"
 

@@ -15,8 +15,9 @@ from paceline.experiments.aeolus.networks import spine_leaf
 from paceline.experiments.aeolus.schemes import AEOLUS_OF, PAIRS, STACKS, Stack, scenario
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, intervals, ratio, told, verdicts
-from paceline.reproduce.model import Drawing, Experiment, KeyValue, Point, Runs, Scale, Shown, Verdict
+from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
 from paceline.scenario import Homa, SynchronousIncast
+from paceline.sweeps.points import KeyValue, Point, Runs
 from paceline.tables import Cell, Table, format_slowdown
 
 FAN_IN: Final = (32, 64, 128, 256)

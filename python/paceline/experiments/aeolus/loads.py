@@ -17,8 +17,9 @@ from paceline.plot.looks import Look
 from paceline.plot.style import EXTRA, LINE_STYLES, PALETTE
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
-from paceline.reproduce.model import Drawing, Experiment, KeyValue, Point, Runs, Scale, Shown
+from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.scenario import Homa, Load, Poisson
+from paceline.sweeps.points import KeyValue, Point, Runs
 from paceline.tables import Cell, Table, format_number
 
 OVERCOMMITMENT: Final = 3

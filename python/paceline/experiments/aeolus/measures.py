@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from paceline.analysis import F8
-from paceline.reproduce.model import Run
 from paceline.results import Results
+from paceline.sweeps.points import Run
 
 PAYLOAD_BYTES = 1460
 """Payload of a full packet."""

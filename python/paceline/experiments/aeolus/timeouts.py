@@ -11,8 +11,9 @@ from paceline.experiments.aeolus.networks import fat_tree, single_switch
 from paceline.experiments.aeolus.schemes import STACKS, Stack, priority_queueing, scenario
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
-from paceline.reproduce.model import Experiment, KeyValue, Point, Runs, Scale, Shown, Verdict
+from paceline.reproduce.model import Experiment, Scale, Shown, Verdict
 from paceline.scenario import ExpressPass, FlowRow, Flows, Load, Poisson
+from paceline.sweeps.points import KeyValue, Point, Runs
 from paceline.tables import Cell, Table, format_number, format_share
 
 SOURCE: Final = "Aeolus, SIGCOMM 2020, section 5"

@@ -14,8 +14,9 @@ from paceline.experiments.buffer_sizing.measures import UNTIL, queue, together, 
 from paceline.experiments.buffer_sizing.testbed import HPCC_STACK, NEW_RENO_STACK, STACKS, Stack, scenario, with_stages
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, intervals, ratio, told, verdicts
-from paceline.reproduce.model import Drawing, Experiment, Point, Runs, Scale, Shown, Verdict
+from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
 from paceline.scenario import ClosedRpc, Tcp
+from paceline.sweeps.points import Point, Runs
 from paceline.tables import Cell, Table, format_number
 
 SERVER: Final = 0

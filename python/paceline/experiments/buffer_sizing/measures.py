@@ -16,8 +16,8 @@ import numpy as np
 
 from paceline import queries
 from paceline.analysis import F8, QueueHistogram
-from paceline.reproduce.model import Point, Run
 from paceline.scenario import Scenario
+from paceline.sweeps.points import Point, Run
 
 UNTIL: Final = "until"
 """What tells the two apart in a point's key: ``end``, or ``warmup`` for the twin."""

@@ -15,8 +15,9 @@ from paceline.experiments.buffer_sizing.measures import queue, together, windows
 from paceline.experiments.buffer_sizing.testbed import STACKS, scenario, with_stages
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Rule, Values, intervals, ratio, told, verdicts
-from paceline.reproduce.model import Drawing, Experiment, Point, Runs, Scale, Shown, Verdict
+from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
 from paceline.scenario import Hpcc, Load, OpenRpc
+from paceline.sweeps.points import Point, Runs
 from paceline.tables import Cell, Table, format_number
 
 SIZES: Final = (4_000, 8_000, 16_000, 32_000)

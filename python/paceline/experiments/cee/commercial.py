@@ -12,7 +12,8 @@ from paceline.experiments.cee.setup import ABLATIONS, CELLS, KNOBS, NIC, SCHEMES
 from paceline.experiments.cee.study import Plan, experiment, seeds
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Values, ratio
-from paceline.reproduce.model import Experiment, Point, Runs, Scale, Shown
+from paceline.reproduce.model import Experiment, Scale, Shown
+from paceline.sweeps.points import Point, Runs
 from paceline.tables import Table
 
 

@@ -12,7 +12,8 @@ from paceline.experiments.cee.measures import facts
 from paceline.experiments.cee.setup import CELLS, pfc_title
 from paceline.experiments.cee.study import Plan, experiment
 from paceline.reproduce.claims import intervals, told
-from paceline.reproduce.model import Drawing, Experiment, Runs, Scale, Shown
+from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
+from paceline.sweeps.points import Runs
 
 
 def _queues(runs: Runs) -> Iterator[Drawing]:

@@ -12,7 +12,7 @@ from paceline.experiments.cee.setup import FRAMING, pfc_title, switch
 from paceline.experiments.cee.study import SOURCE
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, verdicts
-from paceline.reproduce.model import Experiment, Outcome, Point, Runs, Scale, Shown, Verdict
+from paceline.reproduce.model import Experiment, Outcome, Scale, Shown, Verdict
 from paceline.scenario import (
     FatTree,
     FlowRow,
@@ -28,6 +28,7 @@ from paceline.scenario import (
     Series,
     SynchronousIncast,
 )
+from paceline.sweeps.points import Point, Runs
 from paceline.tables import Cell, Table, format_number
 
 RING: Final = 5

@@ -35,8 +35,9 @@ from paceline.experiments.cee.setup import (
 )
 from paceline.experiments.cee.study import Plan, seeds
 from paceline.reproduce.claims import Place, Values
-from paceline.reproduce.model import Point, Run, Runs, Scale
+from paceline.reproduce.model import Scale
 from paceline.scenario import ClosedRpc, Cubic, FlowRow, Flows, Scheme, Udp
+from paceline.sweeps.points import Point, Run, Runs
 from paceline.tables import Cell, Table, format_number
 
 _GREEDY_US: Final = {Scale.TINY: 8_000, Scale.QUICK: 500_000, Scale.PAPER: 2_000_000}

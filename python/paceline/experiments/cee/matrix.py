@@ -12,7 +12,8 @@ from paceline.experiments.cee import queries, scientific
 from paceline.experiments.cee.setup import CELLS, SCHEMES, TITLES, pfc_title
 from paceline.experiments.cee.study import experiment, seeds
 from paceline.reproduce.claims import Claim, Place, Values
-from paceline.reproduce.model import Drawing, Experiment, Point, Runs, Scale, Shown
+from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
+from paceline.sweeps.points import Point, Runs
 from paceline.tables import Cell, Table, format_number
 
 _TCP: Final = tuple(SCHEMES)

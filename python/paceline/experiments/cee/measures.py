@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from paceline.analysis import F8, QueueHistogram, jain_index
 from paceline.experiments.cee.setup import LINE_BPS
-from paceline.reproduce.model import Run
+from paceline.sweeps.points import Run
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from paceline.experiments.cee import scientific_rules as rules
 from paceline.experiments.cee.setup import CELLS, NIC, SCHEMES
 from paceline.experiments.cee.study import experiment, seeds
 from paceline.reproduce.claims import Values
-from paceline.reproduce.model import Point, Runs, Scale, Shown
+from paceline.reproduce.model import Scale, Shown
+from paceline.sweeps.points import Point, Runs
 from paceline.tables import Table
 
 _TCP: Final = tuple(SCHEMES)

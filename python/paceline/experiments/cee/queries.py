@@ -10,7 +10,7 @@ import numpy as np
 from paceline.analysis import jain_index
 from paceline.experiments.cee.setup import FRAMING, SCHEMES, UDP_RATE, XON, host, run_title, stack, switch
 from paceline.reproduce.claims import Place, Values
-from paceline.reproduce.model import KeyValue, Point, Run, Runs, Scale
+from paceline.reproduce.model import Scale
 from paceline.results import Results
 from paceline.scenario import (
     Load,
@@ -24,6 +24,7 @@ from paceline.scenario import (
     Xgft,
 )
 from paceline.scenario import Run as RunSettings
+from paceline.sweeps.points import KeyValue, Point, Run, Runs
 from paceline.tables import Cell, Table, format_value
 
 _LENGTH_US: Final = {Scale.TINY: 20_000, Scale.QUICK: 1_000_000, Scale.PAPER: 7_000_000}

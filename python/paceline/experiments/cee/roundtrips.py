@@ -28,9 +28,10 @@ from paceline.experiments.cee.setup import (
 )
 from paceline.experiments.cee.study import Plan, experiment, seeds
 from paceline.reproduce.claims import Place, Values, intervals, told
-from paceline.reproduce.model import Drawing, Experiment, Point, Run, Runs, Scale, Shown
+from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.scenario import Adapter, FlowRow, Flows, GraphLink, GraphTopology, Records, Scenario, Series
 from paceline.scenario import Run as RunSettings
+from paceline.sweeps.points import Point, Run, Runs
 from paceline.tables import Cell, Table, format_value
 
 BURSTS: Final = 5

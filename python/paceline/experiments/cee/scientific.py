@@ -12,10 +12,11 @@ from paceline.analysis import F8
 from paceline.experiments.cee.setup import FRAMING, SCHEMES, XON, host, run_title, stack, switch
 from paceline.experiments.cee.study import seeds
 from paceline.reproduce.claims import Place, Values
-from paceline.reproduce.model import KeyValue, Point, Run, Runs, Scale
+from paceline.reproduce.model import Scale
 from paceline.results import Results
 from paceline.scenario import Bt, Cg, Ft, Is, Mg, Records, Routing, Scenario, Series, Wrf, Xgft
 from paceline.scenario import Run as RunSettings
+from paceline.sweeps.points import KeyValue, Point, Run, Runs
 from paceline.tables import Cell, Table, format_number
 
 PROGRAMS: Final[Mapping[Scale, Mapping[str, Any]]] = {

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from paceline.reproduce.claims import Measure, Rule, verdicts
-from paceline.reproduce.model import Experiment, Point, Runs, Scale, Shown, Verdict
+from paceline.reproduce.model import Experiment, Scale, Shown, Verdict
+from paceline.sweeps.points import Point, Runs
 
 SOURCE: Final = "Converged-Ethernet study, HotI 2011"
 

@@ -20,7 +20,8 @@ from paceline.experiments.comparison.setup import (
 )
 from paceline.plot import SIZE_AXIS
 from paceline.reproduce.claims import Claim, Place, Values, intervals, told, verdicts
-from paceline.reproduce.model import Drawing, Experiment, Runs, Scale, Shown
+from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
+from paceline.sweeps.points import Runs
 from paceline.tables import Cell, Table, format_bytes, format_size, format_slowdown
 
 TITLES: Final = {name: stack.title for name, stack in SCHEMES.items()}

@@ -14,8 +14,8 @@ from paceline.analysis import F8, SizeBins, bins_from_sizes, nearest_rank
 from paceline.experiments.aeolus.measures import SMALL_BYTES, facts
 from paceline.experiments.comparison.setup import GOODPUT_LOAD, HOST_BPS, HOSTS, LOADS, SCHEMES, WORKLOADS
 from paceline.reproduce.claims import Place, Values
-from paceline.reproduce.model import Run, Runs
 from paceline.results import Results
+from paceline.sweeps.points import Run, Runs
 
 SPANS: Final = {"all": "all flows", "small": "flows up to 100 KB"}
 KINDS: Final = {"mean": "mean", "p50": "median", "p99": "p99"}

@@ -9,8 +9,9 @@ from typing import Final
 from paceline.experiments.aeolus.networks import spine_leaf
 from paceline.experiments.aeolus.schemes import STACKS, Stack
 from paceline.experiments.aeolus.schemes import scenario as lossy
-from paceline.reproduce.model import KeyValue, Point, Scale
+from paceline.reproduce.model import Scale
 from paceline.scenario import Dctcp, Ecn, Homa, Hpcc, Load, Poisson, Run, Scenario
+from paceline.sweeps.points import KeyValue, Point
 
 HOSTS: Final = 144
 HOST_BPS: Final = 100e9

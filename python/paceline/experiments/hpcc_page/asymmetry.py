@@ -16,9 +16,11 @@ from paceline.experiments.hpcc_page.setup import WINDOWS, points, scenario
 from paceline.experiments.hpcc_page.slowdown import SOURCE, window_remark
 from paceline.plot import LINE_STYLES
 from paceline.reproduce import judge
-from paceline.reproduce.model import Drawing, Experiment, Point, Runs, Scale, Shown, Verdict
+from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
 from paceline.results import Results
 from paceline.scenario import Host, LinkFailure, Scenario
+from paceline.sweeps import estimates
+from paceline.sweeps.points import Point, Runs
 
 WORKLOAD: Final = "websearch"
 LOAD: Final = 70
@@ -96,7 +98,7 @@ def verdicts(runs: Runs, scale: Scale) -> Sequence[Verdict]:
 
 
 def _report(name: str, statement: str, values: Sequence[float], seeds: Sequence[int]) -> Verdict:
-    found = judge.estimate(values, span=(0.0, math.inf))
+    found = estimates.estimate(values, span=(0.0, math.inf))
     return judge.report(name, statement, None, found.mean, seeds=seeds, interval=found.interval)
 
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from paceline.reproduce import judge
-from paceline.reproduce.model import Experiment, Point, Runs, Scale, Shown, Verdict
+from paceline.reproduce.model import Experiment, Scale, Shown, Verdict
 from paceline.results import Results
 from paceline.scenario import Dcqcn, Dctcp, FlowRow, Flows, Hpcc, HpccPint, Scenario, Scheme, Star, Timely
+from paceline.sweeps.points import Point, Runs
 from paceline.tables import Cell, Table
 
 PAYLOAD_BYTES = 1000

@@ -10,9 +10,11 @@ from paceline.analysis import Curve, Sample, percentile_curves
 from paceline.experiments.hpcc_page.curves import PERCENTILES, CurveId, Curves, published, together
 from paceline.experiments.hpcc_page.rules import Quantity, Rule
 from paceline.experiments.hpcc_page.setup import WINDOWS
-from paceline.reproduce.judge import jackknife, span_of
-from paceline.reproduce.model import Outcome, Run, Runs, Scale, Verdict
+from paceline.reproduce.judge import span_of
+from paceline.reproduce.model import Outcome, Scale, Verdict
 from paceline.results import Results
+from paceline.sweeps.estimates import jackknife
+from paceline.sweeps.points import Run, Runs
 
 PS_PER_US = 1_000_000
 

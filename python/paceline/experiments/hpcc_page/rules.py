@@ -31,8 +31,9 @@ from paceline.experiments.hpcc_page.curves import (
     decile_masks,
     published,
 )
-from paceline.reproduce.judge import Estimate, Limits, above, at_least, at_most, below, between, percent_of
+from paceline.reproduce.judge import Limits, above, at_least, at_most, below, between, percent_of
 from paceline.reproduce.model import Outcome
+from paceline.sweeps.estimates import Estimate
 
 
 @dataclass(frozen=True)

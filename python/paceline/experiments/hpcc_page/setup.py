@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from paceline.experiments.hpcc_page.curves import LOADS, MAIN, WORKLOADS
-from paceline.reproduce.model import Point, Scale
+from paceline.reproduce.model import Scale
 from paceline.scenario import (
     Dcqcn,
     Dctcp,
@@ -33,6 +33,7 @@ from paceline.scenario import (
     Switch,
     Timely,
 )
+from paceline.sweeps.points import Point
 
 CONTROL: Final[Mapping[str, Scheme]] = {
     # Page: target utilisation 99 %, maxStage 0. Scripts of the reference simulator: W_AI as a rate of 50 Mb/s.

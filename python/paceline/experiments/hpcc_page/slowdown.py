@@ -11,7 +11,8 @@ from paceline.experiments.hpcc_page.curves import LOADS, MAIN, SCHEMES, WORKLOAD
 from paceline.experiments.hpcc_page.judging import curves_of, measured_curves, verdicts
 from paceline.experiments.hpcc_page.rules import Rule
 from paceline.experiments.hpcc_page.setup import PLAIN, VARIANTS, WINDOWS, points, variant_points, variants_of
-from paceline.reproduce.model import Experiment, Point, Runs, Scale, Shown, Verdict
+from paceline.reproduce.model import Experiment, Scale, Shown, Verdict
+from paceline.sweeps.points import Point, Runs
 from paceline.words import many
 
 SOURCE: Final = "HPCC project page (hpcc-group.github.io), slowdown figures of 2020"

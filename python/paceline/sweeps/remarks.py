@@ -9,8 +9,8 @@ from typing import Any
 
 from paceline import summary
 from paceline.errors import plain
-from paceline.reproduce.model import Run, Runs
 from paceline.run import Source, given_settings
+from paceline.sweeps.points import Run, Runs
 from paceline.words import many
 
 _MOST_VALUES = 4

@@ -17,11 +17,11 @@ from paceline.errors import Failure, cut
 from paceline.files import check_folder
 from paceline.interrupt import StopRequest, stop_on_signal
 from paceline.progress import Mode, View, view
-from paceline.reproduce.executors import LocalProcesses, cores, free_memory_mib
-from paceline.reproduce.model import Point, Run, Runs
-from paceline.reproduce.store import DEFAULT, Store, key_of
-from paceline.reproduce.worker import Task, run_task
 from paceline.run import Source, as_list, check_numbers, check_overrides, size_up
+from paceline.sweeps.executors import LocalProcesses, cores, free_memory_mib
+from paceline.sweeps.points import Point, Run, Runs
+from paceline.sweeps.store import DEFAULT, Store, key_of
+from paceline.sweeps.worker import Task, run_task
 from paceline.words import many
 
 POLL_S = 0.25

@@ -23,12 +23,12 @@ import numpy as np
 from paceline import _native, files, plot, queries
 from paceline.analysis import percentiles
 from paceline.errors import plain
-from paceline.reproduce.grid import Axis, dotted, grid, replaces
-from paceline.reproduce.model import Point, Run, Runs
-from paceline.reproduce.remarks import remarks as warned
-from paceline.reproduce.sweep import prepare
 from paceline.results import Results
 from paceline.run import Source
+from paceline.sweeps.grid import Axis, dotted, grid, replaces
+from paceline.sweeps.points import Point, Run, Runs
+from paceline.sweeps.remarks import remarks as warned
+from paceline.sweeps.runner import prepare
 from paceline.tables import Cell, Table, clean_label, format_share, format_slowdown
 from paceline.words import many
 

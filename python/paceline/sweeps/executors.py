@@ -47,7 +47,7 @@ class LocalProcesses(Executor):
     def _call(self, call: bytes) -> Any:
         home = str(Path(paceline.__file__).parents[1])
         path = os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH")]))
-        command = [sys.executable, "-P", "-m", "paceline.reproduce.worker"]
+        command = [sys.executable, "-P", "-m", "paceline.sweeps.worker"]
         with tempfile.TemporaryFile() as told:
             with self._lock:
                 if self._ended:

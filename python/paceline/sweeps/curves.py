@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from paceline.reproduce.brief import means, most_measured, short
+from paceline.sweeps.brief import means, most_measured, short
 from paceline.tables import fewest
 
 if TYPE_CHECKING:

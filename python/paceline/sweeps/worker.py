@@ -15,7 +15,7 @@ from paceline import _native
 from paceline.errors import Failure
 from paceline.interrupt import stop_on_signal
 from paceline.progress import Snapshot, fraction
-from paceline.reproduce.store import Store
+from paceline.sweeps.store import Store
 
 NOTE_INTERVAL_S = 1.0
 """Wall seconds between two notes of how far a run is."""

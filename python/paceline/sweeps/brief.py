@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from paceline.reproduce.judge import Estimate, estimate
+from paceline.sweeps.estimates import Estimate, estimate
 from paceline.tables import (
     Cell,
     Table,
