@@ -94,4 +94,41 @@ mod tests {
             prop_assert_eq!(pipe, target);
         }
     }
+
+    /// However large the window, a recovery from it is no silence: while more is in the network than the target, data leave in
+    /// proportion to what arrives. Products of bytes pass 32 bits from windows of 64 KB on.
+    #[test]
+    fn data_leave_in_proportion_from_any_window() {
+        let mss = 1448;
+        for segments in [20, 200, 700_000] {
+            let (flight, target) = (segments * mss, segments * mss * 7 / 10);
+            let mut prr = Prr::new(target, flight);
+            let (mut acks, mut out) = (0, 0);
+            while flight + out * mss > target + (acks + 1) * mss {
+                acks += 1;
+                prr.on_ack(Delivery { bytes: mss, pipe: flight + out * mss - acks * mss, safe: false }, mss);
+                while prr.allowance >= mss {
+                    prr.on_sent(mss);
+                    out += 1;
+                }
+                assert_eq!(out, (7 * acks).div_ceil(10), "after {acks} of {segments}");
+            }
+            assert!(acks >= segments - 10, "{acks} of {segments}");
+        }
+    }
+
+    /// Losses that show late bring what is in the network below the target at once. What the reduction has held back until then leaves in
+    /// their place (`prr_delivered - prr_out`), also with an ACK that acknowledges no more of the stream.
+    #[test]
+    fn what_was_held_back_makes_up_for_later_losses() {
+        let mss = 1000;
+        let mut prr = Prr::new(10 * mss, 20 * mss);
+        for arrived in 1..=10 {
+            prr.on_ack(Delivery { bytes: mss, pipe: (20 - arrived + arrived / 2) * mss, safe: false }, mss);
+            prr.on_sent(prr.allowance);
+        }
+        // Ten have arrived and five left: fifteen under way, of which one arrives and eight turn out to be lost.
+        prr.on_ack(Delivery { bytes: mss, pipe: 6 * mss, safe: false }, mss);
+        assert_eq!(prr.allowance, 4 * mss);
+    }
 }
