@@ -1,6 +1,7 @@
 """The store of finished runs: one folder per build of the engine, in it one result folder per scenario.
 
-A result enters it by one rename, so it is there whole or not at all. What a killed run leaves lies in ``.parts`` with
+A result enters it by one rename, so it is there whole or not at all. With it goes a list of its files, by which one
+that was damaged later, as by a disk that filled up or a machine that went down, is known. What a killed run leaves lies in ``.parts`` with
 a lock that died with its process; the next sweep removes it.
 """
 
@@ -8,8 +9,10 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import shutil
 import tomllib
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -23,6 +26,9 @@ from paceline.files import is_at, open_input
 
 DEFAULT = Path("results") / "cache"
 """Beside the other results, in the current directory: it grows to gigabytes, and is found, and deleted, there."""
+
+FILES = "kept.json"
+"""In the folder of a run that is kept: its files, each with its size and CRC-32."""
 
 _TAG = """Signature: 8a477f597d28d172789f06886806bc55
 # Finished runs of Paceline, made again when missing. Backups may leave this folder out (bford.info/cachedir).
@@ -50,6 +56,26 @@ def _digest(path: str, _number: int, _size: int, _changed_ns: int) -> bytes:
         while block := file.read(1 << 20):
             found.update(block)
         return found.digest()
+
+
+def _sum(path: Path) -> int:
+    """CRC-32 of a file: what it is to find are accidents, and it costs little even over gigabytes."""
+    found = 0
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            found = zlib.crc32(block, found)
+    return found
+
+
+def _is_undamaged(folder: Path) -> bool:
+    """Whether all files of a run that is kept are as they were when it entered the store. What was added is ignored.
+
+    Raises OSError, ValueError or TypeError where one cannot be read, or their list is none.
+    """
+    listed = json.loads((folder / FILES).read_bytes()).items() if (folder / FILES).is_file() else ()
+    paths = [(folder / name, size, crc) for name, (size, crc) in listed]
+    same_sizes = all(path.is_file() and path.stat().st_size == size for path, size, _ in paths)
+    return bool(paths) and same_sizes and all(_sum(path) == crc for path, _, crc in paths)
 
 
 def _input_files(value: Any) -> Iterator[str]:
@@ -88,13 +114,15 @@ class Store:
         from paceline.results import Results
 
         try:
-            run = Results.load(path)
-            run.check_tables()
-            scenario = run.scenario_toml
-            # A folder may have been copied or moved here under the name of another run.
-            own = scenario is not None and key_of(scenario) == key
-            whole = own and run.status in ("completed", "stopped", "stalled")
-        except (ResultsError, _native.InputError, tomllib.TOMLDecodeError, OSError):
+            whole = _is_undamaged(path)
+            if whole:
+                run = Results.load(path)
+                run.check_tables()
+                scenario = run.scenario_toml
+                # A folder may have been copied or moved here under the name of another run.
+                own = scenario is not None and key_of(scenario) == key
+                whole = own and run.status in ("completed", "stopped", "stalled")
+        except (ResultsError, _native.InputError, OSError, ValueError, TypeError, AttributeError, RecursionError):
             whole = False
         if not whole:
             shutil.rmtree(path)
@@ -120,6 +148,8 @@ class Store:
 
     def keep(self, part: Path, key: str) -> None:
         """Moves the result of a part to its place; if another process was faster, that one's stays."""
+        files = {file.name: (file.stat().st_size, _sum(file)) for file in sorted((part / "result").iterdir())}
+        (part / "result" / FILES).write_text(json.dumps(files, indent=1), encoding="utf-8")
         try:
             (part / "result").rename(self.path(key))
         except OSError:
