@@ -1,5 +1,6 @@
 """The command ``paceline``, and ``python -m paceline``: light, so that an early Ctrl-C finds somebody to tell it."""
 
+import os
 import signal
 import sys
 
@@ -18,14 +19,14 @@ def main() -> int:
         return command_line()
 
     code = guard(command, as_json=JSON_FLAG in sys.argv)
-    if code == ExitCode.OK:
-        # All is done: a signal while Python tidies up would only change the exit code.
+    if code in (ExitCode.OK, ExitCode.INTERRUPTED):
+        # All is done and told: a signal while Python tidies up would only change the exit code.
         for number in REQUESTS:
             signal.signal(number, signal.SIG_IGN)
     if code == ExitCode.INTERRUPTED:
-        # Python remembers a KeyboardInterrupt that ended text it executed, such as a dataclass is made by, and would
-        # end by SIGINT instead of this code. What it executes next makes it forget.
-        exec("")
+        # Python would tidy up beneath threads that may still be in the engine, which aborts; and it remembers a
+        # KeyboardInterrupt that ended text it executed, such as a dataclass is made by, and would end by SIGINT instead.
+        os._exit(code)
     return code
 
 
