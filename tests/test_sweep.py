@@ -109,7 +109,7 @@ def test_results_of_another_build_are_not_taken(tmp_path):
 @pytest.mark.parametrize("damage", ["cut", "bit"])
 @pytest.mark.parametrize("name", ["summary.json", "flows.bin", "queues.csv", FILES])
 def test_a_damaged_result_is_made_again(tmp_path, name, damage):
-    """A bit that had flipped gave verdicts of other numbers, a table that was cut an error until somebody removed it."""
+    """A bit that had flipped gave verdicts of other numbers, a table that was cut an error until it was removed."""
     (before,) = pl.sweep([incast(4)], cache=tmp_path, progress="none")
     file = before.folder / name
     whole, middle = file.read_bytes(), file.stat().st_size // 2

@@ -25,7 +25,7 @@ def main() -> int:
             signal.signal(number, signal.SIG_IGN)
     if code == ExitCode.INTERRUPTED:
         # Python would tidy up beneath threads that may still be in the engine, which aborts; and it remembers a
-        # KeyboardInterrupt that ended text it executed, such as a dataclass is made by, and would end by SIGINT instead.
+        # KeyboardInterrupt that ended text it executed, as a dataclass is made by, and would end by SIGINT instead.
         os._exit(code)
     return code
 

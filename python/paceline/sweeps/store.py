@@ -1,8 +1,8 @@
 """The store of finished runs: one folder per build of the engine, in it one result folder per scenario.
 
 A result enters it by one rename, so it is there whole or not at all. With it goes a list of its files, by which one
-that was damaged later, as by a disk that filled up or a machine that went down, is known. What a killed run leaves lies in ``.parts`` with
-a lock that died with its process; the next sweep removes it.
+that was damaged later, as by a disk that filled up or a machine that went down, is known. What a killed run leaves
+lies in ``.parts`` with a lock that died with its process; the next sweep removes it.
 """
 
 from __future__ import annotations
