@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -696,3 +698,16 @@ def test_a_sweep_tells_warnings_once_and_of_which_runs(paceline, tmp_path):
     outcome = paceline(*sweep, "switch.buffer=2MB")
     assert outcome.out.count("warning: switch.ecn.k_max") == 1
     assert "(switch.buffer" not in outcome.out
+
+
+def test_a_damaged_result_that_cannot_be_removed_is_named(tmp_path, monkeypatch):
+    """It was `summary.json: Read-only file system`, of one among thousands of that name."""
+    (run,) = pl.sweep([incast(4)], cache=tmp_path, progress="none")
+    (run.folder / "queues.csv").unlink()
+
+    def refuse(path):
+        raise OSError(errno.EROFS, "Read-only file system", "summary.json")
+
+    monkeypatch.setattr(shutil, "rmtree", refuse)
+    with pytest.raises(OSError, match=f"Read-only file system: '{run.folder}'"):
+        pl.sweep([incast(4)], cache=tmp_path, progress="none")

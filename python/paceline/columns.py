@@ -372,7 +372,12 @@ SUMMARY = (
     Column("flows.failed", int, "flows", "Of them, given up after the last retransmission timeout."),
     Column("flows.unfinished", int, "flows", "Of them, neither when the run ended."),
     Column("queries.connections", int, "", "Connections opened; the part is there only if a workload asks queries."),
-    Column("queries.connections_failed", int, "", "Of them, given up after the last retransmission timeout."),
+    Column(
+        "queries.connections_failed",
+        int,
+        "",
+        "Of them, those whose queries, or answers still waited for, met their last timeout.",
+    ),
     Column("queries.issued", int, "", "Queries issued."),
     Column("queries.answered", int, "", "Of them, answered."),
     Column("mpi[].group", str, "", "Group; the part is there only with message-passing programs, one entry for each."),

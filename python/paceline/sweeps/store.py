@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from paceline import _native
 from paceline.errors import ResultsError
-from paceline.files import is_at, open_input
+from paceline.files import check_folder, is_at, open_input
 
 DEFAULT = Path("results") / "cache"
 """Beside the other results, in the current directory: it grows to gigabytes, and is found, and deleted, there."""
@@ -105,7 +105,10 @@ class Store:
         return self.folder / key
 
     def has(self, key: str) -> bool:
-        """Whether the run is there, whole and that of the key; what else is there is removed, and so made again."""
+        """Whether the run is there, whole and that of the key; what else is there is removed, and so made again.
+
+        Raises InputError where it would have to be removed from a store that may not be written to.
+        """
         path = self.path(key)
         if path.is_symlink() or (path.exists() and not path.is_dir()):
             path.unlink()
@@ -125,7 +128,11 @@ class Store:
         except (ResultsError, _native.InputError, OSError, ValueError, TypeError, AttributeError, RecursionError):
             whole = False
         if not whole:
-            shutil.rmtree(path)
+            try:
+                shutil.rmtree(path)
+            except OSError as error:
+                check_folder("cache", self.root)
+                raise OSError(error.errno, error.strerror, str(path)) from error
         return whole
 
     @contextmanager
