@@ -164,6 +164,13 @@ def test_a_followed_flow_is_at_its_host_without_a_slice(
     assert {e["pid"] for e in found} <= named
 
 
+def test_a_followed_connection_is_a_counter_too(paceline: Callable[..., Outcome], run: Callable[..., Path]) -> None:
+    """Its directions have numbers among the flows: the timeline of such a run was refused as if the run had none."""
+    run(QUERIES, "--follow-flow", "1")
+    assert paceline("timeline", "out", "-o", "some.json").code == 0
+    assert "flow 1 window (B)" in {e["name"] for e in events(Path("some.json")) if e["ph"] == "C"}
+
+
 @pytest.mark.parametrize(("text", "what"), [(QUERIES, "query of"), (PROGRAM, "rank 3")])
 def test_queries_and_programs_are_slices(
     paceline: Callable[..., Outcome], run: Callable[..., Path], text: str, what: str

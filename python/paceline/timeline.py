@@ -299,6 +299,9 @@ def _named(
     results: Results, rows: Iterable[tuple[int, str, str, float]], sources: Mapping[int, int]
 ) -> Iterator[tuple[int, str, int, float]]:
     names = results.node_names
+    # The two directions of a connection have numbers among the flows, and no row that says where they are.
+    asked = results.summary.get("queries")
+    numbered = results.flows.rows + 2 * asked["connections"] if asked else 0
     for time_ps, kind, of, value in rows:
         what, unit = _COUNTERS.get(kind, (kind, 1))
         if kind == "queue_bytes":
@@ -307,9 +310,10 @@ def _named(
             process, name = _PORTS, f"{of} {what}" if node is None else f"{of}, {node}, {what}"
         elif of:
             source = sources.get(int(of)) if of.isdecimal() else None
-            if source is None:
+            is_connection = source is None and of.isdecimal() and int(of) < numbered
+            if source is None and not is_connection:
                 raise ResultsError(results.path / "series.csv", f"{kind} of flow {of}, which the run does not have")
-            process, name = _HOST_0 + source, f"flow {of} {what}"
+            process, name = _RUN if source is None else _HOST_0 + source, f"flow {of} {what}"
         else:
             process, name = _RUN, what
         yield process, name, time_ps, value / unit if unit > 1 else value
