@@ -154,6 +154,36 @@ down = "20us"
     assert max(next(groups(results)).qct.value) > 12_700_000_000
 
 
+def test_a_run_ends_when_a_server_has_given_its_answers_up(tmp_path: Path) -> None:
+    """It stalled, long after: its exit code said failed; the age of the query had nothing to do with the network."""
+    text = """
+[topology]
+kind = "star"
+hosts = 2
+[host]
+rto = "100us"
+[schemes.s]
+cc = "none"
+[[workloads]]
+kind = "rpc"
+clients = [0]
+servers = [1]
+sizes = "64B"
+response = "1MB"
+end = "50us"
+[[failures]]
+kind = "link"
+link = ["host1", "tor0"]
+down = "20us"
+"""
+    (tmp_path / "run.toml").write_text(text)
+    results = simulate(tmp_path / "run.toml", out=tmp_path / "out", progress="none")
+    asked = results.summary["queries"]
+    assert (results.status, asked["issued"], asked["answered"], asked["connections_failed"]) == ("completed", 1, 0, 1)
+    assert 12_700_000_000 < results.simulated_ps < 26_000_000_000
+    assert next(groups(results)).qct.censored.all()
+
+
 def test_a_file_cut_short_by_a_kill_reads_up_to_there(folder: Path) -> None:
     data = (folder / "out" / "queries.bin").read_bytes()
     cut = folder / "cut"

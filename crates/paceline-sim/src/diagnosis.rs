@@ -4,7 +4,7 @@ mod cycle;
 pub mod saturation;
 mod standstill;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 pub use cycle::find_cycle;
@@ -13,7 +13,7 @@ pub use standstill::Standstill;
 use crate::net::Net;
 use crate::net::flow::{Flow, FlowInfo};
 use crate::net::packet::NONE;
-use crate::net::streams::{Carries, STREAMS};
+use crate::net::streams::STREAMS;
 
 /// Paused ports, or flows, that a message lists at most.
 const LISTED: usize = 6;
@@ -70,22 +70,33 @@ pub struct Symptoms {
     waits: Vec<(PausedQueue, PausedQueue)>,
     /// There are no timeouts.
     hopeless: bool,
+    /// Connections whose clients wait for answers.
+    asking: Vec<u32>,
+    /// Connections whose servers have given their answers up.
+    unanswered: Vec<u32>,
 }
 
 impl Symptoms {
     /// Of a network, or of one part.
     pub fn of(net: &Net) -> Self {
+        let (asking, unanswered) = (net.asking(), net.answers_given_up());
         let calls = net.programs.as_ref().is_some_and(|p| p.has_wakes());
         if calls || net.rpcs.as_ref().is_some_and(|r| r.has_due()) {
             // Clients that ask seldom, programs that wait.
-            return Self { patience: u64::MAX, waits: waits(net), ..Self::default() };
+            return Self { patience: u64::MAX, waits: waits(net), asking, unanswered, ..Self::default() };
         }
         if let Some(m) = &net.messages {
-            return Self { patience: m.patience(), waits: waits(net), ..Self::default() };
+            return Self { patience: m.patience(), waits: waits(net), asking, unanswered, ..Self::default() };
         }
         let Some(rto) = net.scenario.host.rto else { return Self { hopeless: true, ..Self::default() } };
         let due = net.flows.iter().filter(|f| f.alive).map(|f| f.progress_at + (rto.initial.0 << f.timeouts)).max();
-        Self { due: due.unwrap_or(0), waits: waits(net), ..Self::default() }
+        Self { due: due.unwrap_or(0), waits: waits(net), asking, unanswered, ..Self::default() }
+    }
+
+    /// Of how many connections the clients wait for answers that will never come.
+    pub fn in_vain(&self) -> u64 {
+        let given_up: BTreeSet<_> = self.unanswered.iter().collect();
+        self.asking.iter().filter(|c| given_up.contains(c)).count() as u64
     }
 
     /// Adds those of another part.
@@ -94,6 +105,8 @@ impl Symptoms {
         self.due = self.due.max(other.due);
         self.waits.extend_from_slice(&other.waits);
         self.hopeless |= other.hopeless;
+        self.asking.extend_from_slice(&other.asking);
+        self.unanswered.extend_from_slice(&other.unanswered);
     }
 }
 
@@ -140,22 +153,6 @@ fn is_unfinished(net: &Net, flow: &Flow) -> bool {
     flow.alive && !flow.stream.checked_sub(1).is_some_and(settled)
 }
 
-/// The connections whose clients wait for answers that their servers have given up, in words.
-fn waiting_clients(net: &Net) -> String {
-    let Some(streams) = &net.streams else { return String::new() };
-    let mut found = BTreeMap::new();
-    for (flow, info) in net.flows.iter().zip(&net.infos).filter(|(flow, _)| !flow.alive && flow.stream > 0) {
-        if let Carries::Responses(connection) = streams.carries(flow.stream - 1)
-            && net.rpcs.as_ref().is_some_and(|r| r.waits(connection))
-        {
-            found.insert(info.id, [info.spec.dst, info.spec.src]);
-        }
-    }
-    let Some((id, [client, server])) = found.first_key_value() else { return String::new() };
-    let clients = if found.len() == 1 { "1 client waits".into() } else { format!("{} clients wait", found.len()) };
-    format!("; {clients} for answers that the server has given up, the first is {client} for flow {id} from {server}")
-}
-
 /// A port as messages name it: the link it is at the beginning of, node and number.
 fn name(net: &Net, port: u32) -> String {
     let (node, peer) = (net.ports[port as usize].node, net.ports[port as usize].peer);
@@ -197,7 +194,6 @@ pub fn diagnose(net: &Net, waits: &[(PausedQueue, PausedQueue)], now: u64) -> St
     } else {
         let _ = write!(text, "; {} ports are paused: {}", paused.len(), paused[..paused.len().min(LISTED)].join(", "));
     }
-    text += &waiting_clients(net);
     let mut left: Vec<_> = net.flows.iter().zip(&net.infos).filter(|(f, _)| is_unfinished(net, f)).collect();
     left.sort_by_key(|(_, info)| info.id);
     for (i, (flow, info)) in left.into_iter().take(LISTED).enumerate() {

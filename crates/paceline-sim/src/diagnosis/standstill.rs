@@ -62,8 +62,12 @@ impl Standstill {
         (active > 0 && self.stall.is_some_and(|s| last - self.progress_at > s)).then_some(Suspicion { first, last })
     }
 
-    /// At which of the suspicious looks no timeout that still runs explains any more why nothing moves.
-    pub fn confirm(&self, suspicion: Suspicion, symptoms: &Symptoms) -> Option<u64> {
+    /// At which of the suspicious looks no timeout that still runs explains any more why nothing moves. Nothing need move where all of
+    /// the `active` are clients whose answers were given up.
+    pub fn confirm(&self, suspicion: Suspicion, symptoms: &Symptoms, active: u64) -> Option<u64> {
+        if symptoms.in_vain() == active {
+            return None;
+        }
         let helps = if symptoms.hopeless || find_cycle(&symptoms.waits).is_some() {
             self.progress_at
         } else {
@@ -78,6 +82,6 @@ impl Standstill {
     /// When the run is over if nothing will ever happen again.
     pub fn end(&mut self, progress: u64, active: u64, symptoms: &Symptoms) -> u64 {
         let next = self.next;
-        self.look(u64::MAX, progress, active).and_then(|s| self.confirm(s, symptoms)).unwrap_or(next)
+        self.look(u64::MAX, progress, active).and_then(|s| self.confirm(s, symptoms, active)).unwrap_or(next)
     }
 }

@@ -197,6 +197,7 @@ impl<'a> Driver<'a> {
         standing.packets = u64::from(net.arena.live()) + sent;
         standing.pending += self.part.pending.len() as u64 + net.unsettled();
         standing.progress = net.progress;
+        standing.given_up = net.has_given_up_answers();
         if turn.is_multiple_of(REPORT) {
             let (data, control) = net.hops();
             standing.hops = data + control;
@@ -215,6 +216,7 @@ impl<'a> Driver<'a> {
     /// What is next; the same for all threads. Takes the samples that are due before.
     fn conclude(&mut self) -> Verdict {
         let (mut ahead, mut next_flow, mut quit, mut enough_packets) = (Ahead::default(), None, false, false);
+        let mut given_up = false;
         let (mut started, mut ended, mut packets, mut pending, mut progress, mut hops) = (0, 0, 0, 0, 0, 0);
         for part in 0..self.parts {
             let s = self.team.standing(self.turn, part);
@@ -222,6 +224,7 @@ impl<'a> Driver<'a> {
             next_flow = next_flow.or(s.next_flow);
             quit |= s.quit;
             enough_packets |= s.enough_packets;
+            given_up |= s.given_up;
             started += s.started;
             ended += s.ended;
             packets += s.packets;
@@ -241,6 +244,9 @@ impl<'a> Driver<'a> {
         if next_flow.is_none() && pending + active + packets == 0 {
             return Verdict::Completed;
         }
+        if given_up && next_flow.is_none() && pending + packets == 0 && self.symptoms().in_vain() == active {
+            return Verdict::Completed;
+        }
         let first = ahead.sides().map(|(_, w, _)| w).min();
         // Those that start after the stop are never drawn; what is under way goes on until then.
         let drawable = next_flow.filter(|f| f.saturating_mul(self.width) < self.stop);
@@ -258,11 +264,14 @@ impl<'a> Driver<'a> {
                 return Verdict::Completed;
             }
             let symptoms = self.symptoms();
+            if symptoms.in_vain() == active {
+                return Verdict::Completed;
+            }
             return Verdict::Stalled(self.standstill.end(progress, active, &symptoms).min(self.stop));
         }
         if let Some(suspicion) = self.standstill.look(now.min(self.stop.saturating_sub(1)), progress, active) {
             let symptoms = self.symptoms();
-            if let Some(at) = self.standstill.confirm(suspicion, &symptoms) {
+            if let Some(at) = self.standstill.confirm(suspicion, &symptoms, active) {
                 return Verdict::Stalled(at);
             }
         }

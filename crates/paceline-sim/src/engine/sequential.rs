@@ -141,7 +141,7 @@ impl Sequential {
             if at >= due {
                 let (progress, active) = (self.net.progress, self.net.counters.active());
                 if let Some(suspicion) = standstill.look(at.min(stop.saturating_sub(1)), progress, active)
-                    && let Some(at) = standstill.confirm(suspicion, &Symptoms::of(&self.net))
+                    && let Some(at) = standstill.confirm(suspicion, &Symptoms::of(&self.net), active)
                 {
                     return Ok(self.stalled(at, observer));
                 }
@@ -177,7 +177,7 @@ impl Sequential {
             }
         }
         let active = self.net.counters.active();
-        if active > 0 {
+        if active > 0 && !self.waits_in_vain() {
             let at = standstill.end(self.net.progress, active, &Symptoms::of(&self.net)).min(stop);
             return Ok(self.stalled(at, observer));
         }
@@ -186,7 +186,13 @@ impl Sequential {
             return Ok((Ending::Stalled(programs.stuck()), now));
         }
         self.net.end_samples(self.net.last_end);
+        self.net.lose_waiting_clients();
         Ok((Ending::Completed, now))
+    }
+
+    /// Whether all that is under way are clients that wait for answers which their servers have given up.
+    fn waits_in_vain(&self) -> bool {
+        self.net.has_given_up_answers() && Symptoms::of(&self.net).in_vain() == self.net.counters.active()
     }
 
     /// The run came to a standstill at `at`.
@@ -199,13 +205,15 @@ impl Sequential {
     /// With nothing left to start, send or sample the run is over, whatever idle timers remain.
     #[inline(never)]
     fn finished(&self) -> bool {
+        let is_idle = self.net.counters.active() == 0;
         self.next_flow.is_none()
-            && self.net.counters.active() == 0
+            && (is_idle || self.net.has_given_up_answers())
             && self.starting.is_empty()
             && self.net.arena.live() == 0
             && self.net.unsettled() == 0
             && self.net.programs.as_ref().is_none_or(|p| p.is_idle())
             && self.sampling.is_none()
+            && (is_idle || self.waits_in_vain())
     }
 
     fn handle(

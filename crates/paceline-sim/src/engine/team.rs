@@ -39,9 +39,11 @@ pub(super) struct Standing {
     pub(super) quit: bool,
     /// The observer wants to hear no more of packets.
     pub(super) enough_packets: bool,
+    /// Some server may have given answers up that its client still waits for.
+    pub(super) given_up: bool,
     /// Window of the first flow not drawn yet; set by the one that draws them.
     pub(super) next_flow: Option<u64>,
-    /// Asked for only when nothing has moved for long.
+    /// Asked for only when nothing has moved for long, or may ever move again.
     pub(super) symptoms: Symptoms,
 }
 

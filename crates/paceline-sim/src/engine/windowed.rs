@@ -191,6 +191,9 @@ impl Windowed {
                 all.exact_windows += part.exact_windows;
                 all.net.absorb(part.net);
             }
+            if matches!(outcome, Ok(Verdict::Completed)) {
+                all.net.lose_waiting_clients();
+            }
             self.parts = vec![all];
         }
         let verdict = outcome?;

@@ -1,7 +1,7 @@
 //! Clients and servers at the hosts: queries and responses, over one stream each way ([`crate::net::streams`]).
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 use paceline_proto::rng::{Purpose, Stream};
@@ -111,12 +111,6 @@ impl Rpcs {
     /// The workload of a connection.
     pub(crate) fn of(&self, connection: u32) -> &Rpc {
         &self.workloads[usize::from(self.clients[connection as usize].rpc)]
-    }
-
-    /// Whether a client waits for answers on a connection.
-    pub(crate) fn waits(&self, connection: u32) -> bool {
-        let client = &self.clients[connection as usize];
-        !client.closed && !client.outstanding.is_empty()
     }
 
     /// Whether clients wait for their next queries.
@@ -317,6 +311,24 @@ impl Net {
             self.counters.connections_ended += 1;
             self.counters.connections_failed += 1;
         }
+    }
+
+    /// Connections whose clients wait for answers.
+    pub(crate) fn asking(&self) -> Vec<u32> {
+        let clients = self.rpcs.iter().flat_map(|r| (0..).zip(&r.clients));
+        clients.filter(|(_, client)| !client.closed && !client.outstanding.is_empty()).map(|(c, _)| c).collect()
+    }
+
+    /// Whether some server here has given its answers up.
+    pub(crate) fn has_given_up_answers(&self) -> bool {
+        self.rpcs.is_some() && self.first_failure.is_some()
+    }
+
+    /// The run is over: clients that wait for answers given up are, too. They could not know of it.
+    pub(crate) fn lose_waiting_clients(&mut self) {
+        let given_up: BTreeSet<_> = self.answers_given_up().into_iter().collect();
+        let in_vain = self.asking().into_iter().filter(|connection| given_up.contains(connection));
+        in_vain.collect::<Vec<_>>().into_iter().for_each(|connection| self.lose_client(connection));
     }
 
     /// Queries that have not been answered, as they stand.

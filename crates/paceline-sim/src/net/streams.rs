@@ -324,6 +324,17 @@ impl Net {
         }
     }
 
+    /// Connections whose servers, here, have given their answers up.
+    pub(crate) fn answers_given_up(&self) -> Vec<u32> {
+        let (Some(streams), true) = (&self.streams, self.first_failure.is_some()) else { return Vec::new() };
+        let ended = self.flows.iter().filter(|flow| !flow.alive).filter_map(|flow| flow.stream.checked_sub(1));
+        let answers = ended.filter_map(|stream| match streams.carries(stream) {
+            Carries::Responses(connection) => Some(connection),
+            Carries::Queries(_) | Carries::Messages => None,
+        });
+        answers.collect()
+    }
+
     /// What will still be sent by hosts although no flow is under way: streams of this network whose sender is not told yet that all has
     /// arrived (their ACKs may be held back), and packets that shapers hold back. Of the latter nothing while packets are on their way.
     pub(crate) fn unsettled(&self) -> u64 {
