@@ -84,7 +84,7 @@ def _read(size: int) -> bytes:
 
 
 def main() -> None:
-    """A process of :class:`paceline.reproduce.executors.LocalProcesses`: one call in on stdin, one answer on stdout."""
+    """A process of :class:`paceline.sweeps.executors.LocalProcesses`: one call in on stdin, one answer on stdout."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for the parent, which ends this process
     given = _read(int.from_bytes(_read(8), "little"))
     threading.Thread(target=_exit_with_parent, daemon=True).start()
