@@ -244,6 +244,7 @@ def draw(seed: int) -> tuple[str, str, str, str]:
         options["SIMULATOR_STOP_TIME"] = 2.002
     nodes = range(net.hosts + net.switches)
     traced = rng.choice([nodes, nodes, nodes, nodes, rng.sample(nodes, len(nodes) // 2), []])
+    traced = [*traced, *traced[: seed % 3], *traced[: seed % 2]]  # rows of what is named twice come twice
     options["PAUSE_TIME"] = rng.choice([5, 1, 70_000])
     config = "".join(f"{key} {value}\n" for key, value in options.items())
     trace = " ".join(map(str, [len(traced), *traced]))

@@ -215,7 +215,7 @@ impl Prepared {
         ];
         let opened = outputs::open(&self.folder, names, &inputs);
         let [fct, pfc, qlen, mut trace] = opened.map_err(|e| e.file(self.config_path.display().to_string()))?;
-        let rows = trace::Rows::new(&graph, &self.first_ends, config);
+        let rows = trace::Rows::new(&graph, &self.first_ends, config, &self.traced);
         trace.put(|out| write_header(out, &rows.ports(), engine.net().network.bdp))?;
         let mut files = Files {
             fct,
@@ -444,8 +444,10 @@ impl Observer for Files<'_> {
     fn stages(&mut self, records: Vec<StageRecord>) {
         for record in &records {
             let row = self.rows.row(record);
-            let result = self.trace.put(|out| write_row(out, &row));
-            self.keep(result);
+            for _ in 0..self.rows.copies(record) {
+                let result = self.trace.put(|out| write_row(out, &row));
+                self.keep(result);
+            }
         }
     }
 

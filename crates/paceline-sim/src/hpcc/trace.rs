@@ -50,20 +50,25 @@ pub(super) struct Rows {
     addresses: Vec<u32>,
     payload: u64,
     pause_time: u32,
+    /// By node: how often each of its rows comes.
+    copies: Vec<usize>,
 }
 
 impl Rows {
-    /// `first_ends`: by link, the node that the topology file names first.
-    pub(super) fn new(graph: &Arc<Graph>, first_ends: &[NodeId], config: &HpccConfig) -> Self {
+    /// `first_ends`: by link, the node that the topology file names first. `traced`: the nodes to trace.
+    pub(super) fn new(graph: &Arc<Graph>, first_ends: &[NodeId], config: &HpccConfig, traced: &[NodeId]) -> Self {
         let address = |link: u32, node| {
             let end = if first_ends[link as usize] == node { 1 } else { 2 };
             u32::from_be_bytes([10, (link / 254 + 1) as u8, (link % 254 + 1) as u8, end])
         };
+        let mut copies = vec![0; graph.nodes()];
+        traced.iter().for_each(|node| copies[*node as usize] += 1);
         Self {
             graph: Arc::clone(graph),
             addresses: graph.ports.iter().map(|p| address(p.link, p.node)).collect(),
             payload: config.packet_payload_size.into(),
             pause_time: config.pause_time,
+            copies,
         }
     }
 
@@ -76,6 +81,11 @@ impl Rows {
         };
         let known = numbered.filter(|(number, p)| is_last(p.node, *number, p.peer));
         known.map(|(number, p)| (p.node, number + 1, p.rate.0)).collect()
+    }
+
+    /// How often the row of a record comes: the reference hooks into a node once more each time it is named.
+    pub(super) fn copies(&self, record: &StageRecord) -> usize {
+        self.copies[self.graph.ports[record.port as usize].node as usize]
     }
 
     /// A row.

@@ -7,7 +7,7 @@ use crate::graph::NodeId;
 /// Reads the nodes to trace of a network of `nodes` nodes; ids may be spread over lines.
 ///
 /// As in the reference, only as many ids are read as the count says; more are left alone with a warning, fewer are a
-/// warning too, and so is a node named twice.
+/// warning too, and so is a node named twice, which the ids then hold twice.
 ///
 /// # Errors
 /// An empty file, a count or id that is no whole number, an id outside the network.
@@ -29,11 +29,9 @@ pub fn read_trace_nodes(text: &str, file: &str, nodes: usize) -> Result<(Vec<Nod
     if let Some((line, _)) = words.next() {
         warnings.push(line.warning(format!("text after the last of {count} nodes is not read")));
     }
-    let given = ids.len();
     ids.sort_unstable();
-    ids.dedup();
-    if ids.len() < given {
-        warnings.push(first.warning("a node is named twice"));
+    if ids.windows(2).any(|two| two[0] == two[1]) {
+        warnings.push(first.warning("a node is named more than once: its rows come as often, as in the reference"));
     }
     Ok((ids, warnings))
 }
@@ -58,7 +56,9 @@ mod tests {
         let (ids, warnings) = read_trace_nodes("1\n0 1\nnotes\n", "t.txt", 3).unwrap();
         assert_eq!((ids, warnings.len()), (vec![0], 1));
         assert!(warnings[0].starts_with("t.txt:2: text after"), "{warnings:?}");
-        assert_eq!(read_trace_nodes("2 1 1", "t", 3).unwrap().0, vec![1]);
+        let (ids, warnings) = read_trace_nodes("2 1 1", "t", 3).unwrap();
+        assert_eq!(ids, vec![1, 1]);
+        assert!(warnings[0].contains("more than once"), "{warnings:?}");
     }
 
     #[test]

@@ -319,7 +319,7 @@ impl Net {
         clients.filter(|(_, client)| !client.closed && !client.outstanding.is_empty()).map(|(c, _)| c).collect()
     }
 
-    /// Whether some server here has given its answers up.
+    /// Whether some server here may have given its answers up: a flow was.
     pub(crate) fn has_given_up_answers(&self) -> bool {
         self.rpcs.is_some() && self.first_failure.is_some()
     }
