@@ -711,3 +711,12 @@ def test_a_damaged_result_that_cannot_be_removed_is_named(tmp_path, monkeypatch)
     monkeypatch.setattr(shutil, "rmtree", refuse)
     with pytest.raises(OSError, match=f"Read-only file system: '{run.folder}'"):
         pl.sweep([incast(4)], cache=tmp_path, progress="none")
+
+
+def test_a_point_that_is_wrong_is_named_in_printable_characters(paceline, tmp_path):
+    """What is typed is part of the name: a line break made two lines of it, an escape coloured the terminal."""
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    outcome = paceline("sweep", "s.toml", "--vary", "workloads.0.\x1b[31msenders\nx=1", "-q")
+    assert outcome.code == 2
+    assert "in the point workloads.0." in outcome.err
+    assert outcome.err.removesuffix("\n").isprintable(), outcome.err

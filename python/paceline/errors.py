@@ -139,7 +139,7 @@ def _describe(error: BaseException) -> tuple[ExitCode, dict[str, Any], str]:
         # Where in a sweep: the file and line are the same for all its points.
         notes = getattr(error, "__notes__", [])
         parts |= {"where": "; ".join(notes)} if notes else {}
-        return ExitCode.BAD_INPUT, parts, "; ".join([f"error: {error}", *notes])
+        return ExitCode.BAD_INPUT, parts, "; ".join([f"error: {error}", *map(plain, notes)])
     if isinstance(error, ResultsError):
         allowed = "the folder of a run of Paceline, whole or cut short"
         parts = {"error": "input", "file": str(error.path), "problem": error.problem, "allowed": allowed}
