@@ -62,7 +62,9 @@ impl Rows {
             u32::from_be_bytes([10, (link / 254 + 1) as u8, (link % 254 + 1) as u8, end])
         };
         let mut copies = vec![0; graph.nodes()];
-        traced.iter().for_each(|node| copies[*node as usize] += 1);
+        for node in traced {
+            copies[*node as usize] += 1;
+        }
         Self {
             graph: Arc::clone(graph),
             addresses: graph.ports.iter().map(|p| address(p.link, p.node)).collect(),

@@ -327,8 +327,9 @@ impl Net {
     /// The run is over: clients that wait for answers given up are, too. They could not know of it.
     pub(crate) fn lose_waiting_clients(&mut self) {
         let given_up: BTreeSet<_> = self.answers_given_up().into_iter().collect();
-        let in_vain = self.asking().into_iter().filter(|connection| given_up.contains(connection));
-        in_vain.collect::<Vec<_>>().into_iter().for_each(|connection| self.lose_client(connection));
+        for connection in self.asking().into_iter().filter(|connection| given_up.contains(connection)) {
+            self.lose_client(connection);
+        }
     }
 
     /// Queries that have not been answered, as they stand.
