@@ -1,4 +1,4 @@
-"""The lessons of docs/lessons.md: their tables are what the commands print, and what the text says of them is so.
+"""The lessons of docs/lessons.md: their tables are what the commands print.
 
 After a change that moves results: ``UPDATE=1 pytest tests/test_lessons.py`` writes the tables anew; then read the text.
 """

@@ -126,9 +126,8 @@ def test_a_mean_with_ages_in_it_is_a_lower_bound(folder: Path) -> None:
         assert dashes == ("a dash where the queries are fewer" in table.caption)
 
 
-def test_a_run_lasts_until_its_last_connection_is_given_up(tmp_path: Path) -> None:
-    """It ended with the last answer: a query on a dead connection had hardly waited then, and lowered percentiles."""
-    text = """
+# One client, and a server whose link fails for good while it is asked.
+CUT_OFF = """
 [topology]
 kind = "star"
 hosts = 2
@@ -136,17 +135,21 @@ hosts = 2
 rto = "100us"
 [schemes.s]
 cc = "none"
+[[failures]]
+kind = "link"
+link = ["host1", "tor0"]
+down = "20us"
 [[workloads]]
 kind = "rpc"
 clients = [0]
 servers = [1]
 end = "50us"
-[[failures]]
-kind = "link"
-link = ["host1", "tor0"]
-down = "20us"
 """
-    (tmp_path / "run.toml").write_text(text)
+
+
+def test_a_run_lasts_until_its_last_connection_is_given_up(tmp_path: Path) -> None:
+    """It ended with the last answer: a query on a dead connection had hardly waited then, and lowered percentiles."""
+    (tmp_path / "run.toml").write_text(CUT_OFF)
     results = simulate(tmp_path / "run.toml", out=tmp_path / "out", progress="none")
     assert results.summary["queries"]["connections_failed"] == 1
     # Seven timeouts, each twice as long as the one before: 12.7 ms.
@@ -156,27 +159,7 @@ down = "20us"
 
 def test_a_run_ends_when_a_server_has_given_its_answers_up(tmp_path: Path) -> None:
     """It stalled, long after: its exit code said failed; the age of the query had nothing to do with the network."""
-    text = """
-[topology]
-kind = "star"
-hosts = 2
-[host]
-rto = "100us"
-[schemes.s]
-cc = "none"
-[[workloads]]
-kind = "rpc"
-clients = [0]
-servers = [1]
-sizes = "64B"
-response = "1MB"
-end = "50us"
-[[failures]]
-kind = "link"
-link = ["host1", "tor0"]
-down = "20us"
-"""
-    (tmp_path / "run.toml").write_text(text)
+    (tmp_path / "run.toml").write_text(CUT_OFF + 'sizes = "64B"\nresponse = "1MB"\n')
     results = simulate(tmp_path / "run.toml", out=tmp_path / "out", progress="none")
     asked = results.summary["queries"]
     assert (results.status, asked["issued"], asked["answered"], asked["connections_failed"]) == ("completed", 1, 0, 1)

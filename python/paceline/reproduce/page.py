@@ -72,7 +72,7 @@ def _on_record(v: Verdict, larger: Larger) -> Cell:
     row = larger.get(v.name)
     if row is None or v.verdict is Outcome.REPORT or (row.verdict, row.measured) == (v.verdict, shown(v.measured)):
         return Cell("")
-    return Cell(row.verdict, f"{_told(v, row.measured)} at {row.scale}")
+    return Cell(row.verdict, f"{_told(v, _number(row.measured))} at {row.scale}")
 
 
 def _told(v: Verdict, text: str) -> str:
