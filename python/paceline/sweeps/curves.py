@@ -23,10 +23,11 @@ MOST_TICKS = 8
 _WIDE = 10.0
 """Ratio of largest to smallest from which an axis is logarithmic."""
 
-_BYTES = {f"{k}{b}": base**i for b, base in (("B", 1000), ("iB", 1024)) for i, k in enumerate(("", "K", "M", "G"))}
+BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+"""Units of sizes, as scenarios have them."""
 _UNITS: tuple[Mapping[str, float], ...] = (
     {"": 1.0},
-    {unit: float(size) for unit, size in _BYTES.items() if unit != "iB"},
+    BYTES,
     {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0},
     {"bps": 1.0, "Kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12},
 )

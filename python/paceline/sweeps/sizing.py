@@ -25,6 +25,7 @@ from paceline.analysis import percentiles
 from paceline.errors import plain
 from paceline.results import Results
 from paceline.run import Source
+from paceline.sweeps.curves import BYTES
 from paceline.sweeps.grid import Axis, dotted, grid, replaces
 from paceline.sweeps.points import Point, Run, Runs
 from paceline.sweeps.remarks import remarks as warned
@@ -162,9 +163,6 @@ def _halved(scenario: Path, vary: Sequence[str], overrides: Sequence[str]) -> tu
     return Axis(BUFFER, chosen, source=origin), ""
 
 
-_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
-
-
 QUOTES = "\"'"
 """Around a size, as TOML has them."""
 
@@ -172,7 +170,7 @@ QUOTES = "\"'"
 def _bytes(text: str) -> int:
     """Bytes of a size as scenarios write it."""
     digits = text.rstrip("BKMGi")
-    return round(float(digits) * _UNITS[text[len(digits) :]])
+    return round(float(digits) * BYTES[text[len(digits) :]])
 
 
 def _given(text: str) -> int:

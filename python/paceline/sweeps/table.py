@@ -39,8 +39,9 @@ def tidy(runs: Runs, group: str | None = None) -> list[dict[str, Any]]:
 
     Raises :class:`ValueError` for a group that a run does not have.
     """
-    made = [run.results() for run in runs if run.folder.is_dir()]
-    side: Side = "receiver" if any(results.default_side() == "receiver" for results in made) else "sender"
+    # One after the other: each holds files open, and sweeps have thousands.
+    sides = (run.results().default_side() for run in runs if run.folder.is_dir())
+    side: Side = "receiver" if "receiver" in sides else "sender"
     rows = [_row(run, group, side) for run in runs]
     columns = dict.fromkeys(name for row in rows for name in row if name != "folder")
     return [{name: row.get(name) for name in (*columns, "folder")} for row in rows]
