@@ -111,7 +111,7 @@ def test_check_tells_of_threads_where_they_help(paceline):
     paceline("init", "hpcc-websearch")
 
     def told(*more: str) -> bool:
-        return "less with --threads" in paceline("check", "hpcc-websearch.toml", *more).out
+        return "--threads may shorten it" in paceline("check", "hpcc-websearch.toml", *more).out
 
     assert told()
     assert not told("--set", "workloads.0.duration=100us")

@@ -119,7 +119,7 @@ _LONG_S = 5.0
 def _run_time(found: dict[str, Any]) -> str:
     text = f"about {_seconds(found['run_s'])} on one core"
     several = found["engine"] == "windowed" and found["run_s"] >= _LONG_S
-    return f"{text}; less with --threads, and the same result" if several else text
+    return f"{text}; --threads may shorten it, with the same result" if several else text
 
 
 _PACKET_BYTES = 64 + 60
