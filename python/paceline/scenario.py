@@ -2216,8 +2216,16 @@ class Bt(Section):
     control: str = "64B"
     """Size of a request and of a grant. Unit: bytes. Range [1B, 1MiB]. Source: Paceline."""
 
+    sends_end: Literal["acknowledged", "arrival"] = "acknowledged"
+    """When the sender of a message larger than `eager` may go on: as soon as an acknowledgement
+    of its last packet could be there, or at the instant of its arrival, as if it knew (in the
+    sequential engine only). Source: Paceline; RDMA completes a send when it is acknowledged.
+    """
+
     connections: Literal["new", "open"] = "open"
-    """Which connections carry messages. Source: MPI implementations."""
+    """Which connections carry messages. With `new` the program runs in the sequential engine.
+    Source: MPI implementations.
+    """
 
     problem_class: Literal["S", "W", "A", "B", "C", "D"] = "A"
     """Problem class. Source: NPB 3.4."""
@@ -2282,8 +2290,16 @@ class Cg(Section):
     control: str = "64B"
     """Size of a request and of a grant. Unit: bytes. Range [1B, 1MiB]. Source: Paceline."""
 
+    sends_end: Literal["acknowledged", "arrival"] = "acknowledged"
+    """When the sender of a message larger than `eager` may go on: as soon as an acknowledgement
+    of its last packet could be there, or at the instant of its arrival, as if it knew (in the
+    sequential engine only). Source: Paceline; RDMA completes a send when it is acknowledged.
+    """
+
     connections: Literal["new", "open"] = "open"
-    """Which connections carry messages. Source: MPI implementations."""
+    """Which connections carry messages. With `new` the program runs in the sequential engine.
+    Source: MPI implementations.
+    """
 
     problem_class: Literal["S", "W", "A", "B", "C", "D"] = "A"
     """Problem class. Source: NPB 3.4."""
@@ -2350,8 +2366,16 @@ class Ft(Section):
     control: str = "64B"
     """Size of a request and of a grant. Unit: bytes. Range [1B, 1MiB]. Source: Paceline."""
 
+    sends_end: Literal["acknowledged", "arrival"] = "acknowledged"
+    """When the sender of a message larger than `eager` may go on: as soon as an acknowledgement
+    of its last packet could be there, or at the instant of its arrival, as if it knew (in the
+    sequential engine only). Source: Paceline; RDMA completes a send when it is acknowledged.
+    """
+
     connections: Literal["new", "open"] = "open"
-    """Which connections carry messages. Source: MPI implementations."""
+    """Which connections carry messages. With `new` the program runs in the sequential engine.
+    Source: MPI implementations.
+    """
 
     problem_class: Literal["S", "W", "A", "B", "C", "D"] = "A"
     """Problem class. Source: NPB 3.4."""
@@ -2421,8 +2445,16 @@ class Is(Section):
     control: str = "64B"
     """Size of a request and of a grant. Unit: bytes. Range [1B, 1MiB]. Source: Paceline."""
 
+    sends_end: Literal["acknowledged", "arrival"] = "acknowledged"
+    """When the sender of a message larger than `eager` may go on: as soon as an acknowledgement
+    of its last packet could be there, or at the instant of its arrival, as if it knew (in the
+    sequential engine only). Source: Paceline; RDMA completes a send when it is acknowledged.
+    """
+
     connections: Literal["new", "open"] = "open"
-    """Which connections carry messages. Source: MPI implementations."""
+    """Which connections carry messages. With `new` the program runs in the sequential engine.
+    Source: MPI implementations.
+    """
 
     problem_class: Literal["S", "W", "A", "B", "C", "D"] = "A"
     """Problem class. Source: NPB 3.4."""
@@ -2502,8 +2534,16 @@ class Mg(Section):
     control: str = "64B"
     """Size of a request and of a grant. Unit: bytes. Range [1B, 1MiB]. Source: Paceline."""
 
+    sends_end: Literal["acknowledged", "arrival"] = "acknowledged"
+    """When the sender of a message larger than `eager` may go on: as soon as an acknowledgement
+    of its last packet could be there, or at the instant of its arrival, as if it knew (in the
+    sequential engine only). Source: Paceline; RDMA completes a send when it is acknowledged.
+    """
+
     connections: Literal["new", "open"] = "open"
-    """Which connections carry messages. Source: MPI implementations."""
+    """Which connections carry messages. With `new` the program runs in the sequential engine.
+    Source: MPI implementations.
+    """
 
     problem_class: Literal["S", "W", "A", "B", "C", "D"] = "A"
     """Problem class. Source: NPB 3.4."""
@@ -2573,8 +2613,16 @@ class Wrf(Section):
     control: str = "64B"
     """Size of a request and of a grant. Unit: bytes. Range [1B, 1MiB]. Source: Paceline."""
 
+    sends_end: Literal["acknowledged", "arrival"] = "acknowledged"
+    """When the sender of a message larger than `eager` may go on: as soon as an acknowledgement
+    of its last packet could be there, or at the instant of its arrival, as if it knew (in the
+    sequential engine only). Source: Paceline; RDMA completes a send when it is acknowledged.
+    """
+
     connections: Literal["new", "open"] = "open"
-    """Which connections carry messages. Source: MPI implementations."""
+    """Which connections carry messages. With `new` the program runs in the sequential engine.
+    Source: MPI implementations.
+    """
 
     ranks: int | None = None
     """Ranks; as many as hosts where left out. Range [1, 1048576]. Source: Paceline."""
@@ -2656,8 +2704,16 @@ class Collective(Section):
     control: str = "64B"
     """Size of a request and of a grant. Unit: bytes. Range [1B, 1MiB]. Source: Paceline."""
 
+    sends_end: Literal["acknowledged", "arrival"] = "acknowledged"
+    """When the sender of a message larger than `eager` may go on: as soon as an acknowledgement
+    of its last packet could be there, or at the instant of its arrival, as if it knew (in the
+    sequential engine only). Source: Paceline; RDMA completes a send when it is acknowledged.
+    """
+
     connections: Literal["new", "open"] = "open"
-    """Which connections carry messages. Source: MPI implementations."""
+    """Which connections carry messages. With `new` the program runs in the sequential engine.
+    Source: MPI implementations.
+    """
 
     operation: Literal["all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast"] = "all_reduce"
     """What they do together. Source: Paceline."""
@@ -2674,6 +2730,12 @@ class Collective(Section):
     """The whole vector: what a rank has before an all-to-all or reduce-scatter, and after each
     of the others. Among P ranks a block is a P-th of it. Unit: bytes. Range [0B, 1TiB]. Source:
     Paceline.
+    """
+
+    channels: int = 1
+    """Slices of the vector with which the operation is carried out side by side, none waiting
+    for another: while one waits for its next block the links carry the others'. Range [1, 256].
+    Source: NCCL: several channels per operation.
     """
 
     ranks: int | None = None
@@ -2736,8 +2798,16 @@ class Goal(Section):
     control: str = "64B"
     """Size of a request and of a grant. Unit: bytes. Range [1B, 1MiB]. Source: Paceline."""
 
+    sends_end: Literal["acknowledged", "arrival"] = "acknowledged"
+    """When the sender of a message larger than `eager` may go on: as soon as an acknowledgement
+    of its last packet could be there, or at the instant of its arrival, as if it knew (in the
+    sequential engine only). Source: Paceline; RDMA completes a send when it is acknowledged.
+    """
+
     connections: Literal["new", "open"] = "open"
-    """Which connections carry messages. Source: MPI implementations."""
+    """Which connections carry messages. With `new` the program runs in the sequential engine.
+    Source: MPI implementations.
+    """
 
     file: str
     """The file. Source: Paceline."""

@@ -80,7 +80,7 @@ impl Symptoms {
     /// Of a network, or of one part.
     pub fn of(net: &Net) -> Self {
         let (asking, unanswered) = (net.asking(), net.answers_given_up());
-        let calls = net.programs.as_ref().is_some_and(|p| p.has_wakes());
+        let calls = net.programs.as_ref().is_some_and(|p| p.has_calls());
         if calls || net.rpcs.as_ref().is_some_and(|r| r.has_due()) {
             // Clients that ask seldom, programs that wait.
             return Self { patience: u64::MAX, waits: waits(net), asking, unanswered, ..Self::default() };

@@ -7,20 +7,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::common::Collect;
-use paceline_sim::assemble::assemble;
+use paceline_sim::assemble::{Assembled, assemble};
 use paceline_sim::engine::Ending;
 use paceline_sim::engine::sequential::Sequential;
+use paceline_sim::engine::windowed::Windowed;
 use paceline_sim::mpi::program::Edge;
 use paceline_sim::mpi::{Block, Builder, Program, RankProgram, Replay, goal as goal_text, replay};
 use paceline_sim::net::Net;
 use paceline_sim::record::FlowRecord;
 use paceline_sim::results::mpi::{MpiRun, ranks, runs};
+use paceline_sim::run::choose_engine;
 use paceline_sim::spec::parse;
 use paceline_sim::workload::program::{Kind, Mpi};
 use proptest::prelude::*;
 use proptest::test_runner::contextualize_config;
 
 /// What a run came to.
+#[derive(PartialEq, Debug)]
 struct Outcome {
     ending: Ending,
     flows: Vec<FlowRecord>,
@@ -48,17 +51,32 @@ fn run(cc: &str, more: &str) -> Outcome {
     run_on(TREE, cc, more)
 }
 
-fn run_on(network: &str, cc: &str, more: &str) -> Outcome {
+fn assembled(network: &str, cc: &str, more: &str) -> (Assembled, Mpi) {
     let text = format!("[topology]\n{network}\n[schemes.s]\ncc = '{cc}'\n[[workloads]]\nkind = 'mpi'\n{more}");
     let assembled = assemble(&parse(&text, "mpi.toml", &[]).unwrap()).unwrap();
-    let program = Arc::clone(&assembled.scenario.programs[0]);
-    let Kind::Mpi(workload) = &program.kind else { panic!("{program:?}") };
+    let Kind::Mpi(workload) = assembled.scenario.programs[0].kind.clone() else { panic!("{text}") };
+    (assembled, workload)
+}
+
+fn run_on(network: &str, cc: &str, more: &str) -> Outcome {
+    let (assembled, workload) = assembled(network, cc, more);
     let mut engine = Sequential::new(assembled.scenario, assembled.source, None).unwrap();
     engine.net_mut().record_classes(&assembled.classes);
     let mut collect = Collect::default();
     let (ending, _) = engine.run(&mut collect).unwrap();
     assert!(ending != Ending::Completed || engine.net().packets_alive() == 0);
-    outcome(engine.net(), workload, collect.flows, ending)
+    outcome(engine.net(), &workload, collect.flows, ending)
+}
+
+/// The same in windows; how many packets went from part to part, of how many parts.
+fn run_in_windows(network: &str, cc: &str, more: &str, threads: usize) -> (Outcome, u64, usize) {
+    let (assembled, workload) = assembled(network, cc, more);
+    let mut engine = Windowed::on_threads(&assembled.scenario, assembled.source, threads).unwrap();
+    engine.nets_mut().for_each(|net| net.record_classes(&assembled.classes));
+    let mut collect = Collect::default();
+    let (ending, _) = engine.run(&mut collect).unwrap();
+    let crossed = engine.shares().iter().map(|share| share.crossed).sum();
+    (outcome(engine.net(), &workload, collect.flows, ending), crossed, engine.shares().len())
 }
 
 const NO_PFC: &str = "[switch]\npfc = { enabled = false }\n";
@@ -119,6 +137,7 @@ fn every_program_runs() {
         "'wrf'\niterations = 1\ncompute = '1ms'\nranks = 15",
         "'collective'\niterations = 2\nbytes = '1MB'\nranks = 15",
         "'collective'\noperation = 'all_to_all'\nalgorithm = 'pairwise'\niterations = 1\nbytes = '1MB'",
+        "'collective'\nalgorithm = 'halving_doubling'\niterations = 2\nbytes = '100001B'\nchannels = 3",
         "'collective'\noperation = 'broadcast'\niterations = 3\nbytes = '1MB'\ncompute = '10us'",
     ] {
         let o = run("hpcc", &format!("program = {program}\nplacement = 'random'\n"));
@@ -150,6 +169,24 @@ fn an_all_reduce_takes_what_its_algorithm_sends() {
     let [ring, doubling] =
         [("ring", 2 * vector / 16 * 15), ("recursive_doubling", 4 * vector)].map(|(a, b)| runtime(a, b));
     assert!(doubling > ring * 3 / 2, "{ring} {doubling}");
+}
+
+/// Slices that go their own ways fill the link while one of them waits for its next block: as many bytes, sooner, and what follows waits
+/// for all of them.
+#[test]
+fn channels_hide_the_way_of_a_block() {
+    let of = |channels: u32| {
+        let more = format!(
+            "program = 'collective'\nalgorithm = 'ring'\nbytes = '320KB'\niterations = 3\nchannels = {channels}\ncompute = '50us'\n"
+        );
+        let o = run("hpcc", &more);
+        assert_eq!((o.ending, o.run.message_bytes), (Ending::Completed, 3 * 16 * 2 * 15 * 20_000), "{channels}");
+        o.run.runtime_ps.unwrap()
+    };
+    let [one, four] = [1, 4].map(of);
+    // Thirty steps of 20 KB, each 16 us on the wire and 4 to 8 us on its way.
+    let least = 3 * (50 + 30 * 16) * 1_000_000;
+    assert!(four > least && one > least * 6 / 5 && four < one * 9 / 10, "{one} {four} {least}");
 }
 
 /// Of a schedule.
@@ -187,13 +224,57 @@ fn a_schedule_runs_on_the_hosts_given() {
 fn what_cannot_end_is_explained() {
     let file = goal("stuck.goal", "num_ranks 2\nrank 0 {\nsend 9b to 1 tag 1\n}\nrank 1 {\nrecv 9b from 0 tag 2\n}\n");
     let o = run("hpcc", &file);
-    let Ending::Stalled(why) = o.ending else { panic!("{:?}", o.ending) };
+    let Ending::Stalled(why) = &o.ending else { panic!("{:?}", o.ending) };
     assert!(
         why.contains("rank 1, operation 1 (`recv 9b from 0 tag 2`): no message fits; there is one from 0 with tag 1"),
         "{why}"
     );
     assert_eq!((o.run.runtime_ps, o.run.slowdown), (None, None));
     assert_eq!(o.warnings, ["workloads.0: 1 messages arrived and were not received"]);
+    // In parts each knows of its own ranks only.
+    for threads in [1, 2] {
+        assert_eq!(run_in_windows(TREE, "hpcc", &format!("{file}hosts = [0, 15]\n"), threads).0.ending, o.ending);
+    }
+}
+
+/// A large send is over for its sender when an acknowledgement could be there, or with `arrival` when it has arrived: users choose between
+/// what RDMA does and a sender that goes on at once.
+#[test]
+fn a_large_send_ends_as_the_scenario_says() {
+    let file =
+        goal("large-send.goal", "num_ranks 2\nrank 0 {\nsend 100000b to 1\n}\nrank 1 {\nrecv 100000b from 0\n}\n");
+    let ends = |ends: &str| {
+        let o = run("hpcc", &format!("{file}hosts = [0, 15]\nsends_end = '{ends}'\n"));
+        o.ranks.lines().skip(1).map(|row| row.split(',').nth(4).unwrap().parse::<u64>().unwrap()).collect::<Vec<_>>()
+    };
+    let (told, at_once) = (ends("acknowledged"), ends("arrival"));
+    assert_eq!((at_once[0], told[1]), (at_once[1], at_once[1]));
+    // Four links of 1 us and 10 Gb/s, on each an ACK of 60 bytes.
+    assert_eq!(told[0] - told[1], 4 * (1_000_000 + 60 * 800));
+}
+
+/// Programs run in windows, and on threads, wherever hosts are told of others by messages alone; elsewhere users read why not.
+#[test]
+fn the_choice_of_the_engine_is_explained() {
+    let ring = "program = 'collective'\nalgorithm = 'ring'\nbytes = '1MB'\n";
+    let two_nics = "kind = 'graph'\nhosts = ['a', 'b']\nswitches = ['s', 't']\nlinks = [{ a = 'a', b = 's' }, { a = 'a', b = 't' }, \
+                    { a = 'b', b = 's' }, { a = 'b', b = 't' }]";
+    let near = "kind = 'graph'\nhosts = ['a', 'b', 'c']\nswitches = ['s', 't']\nlinks = [{ a = 'a', b = 's', delay = '5ns' }, \
+                { a = 'b', b = 't' }, { a = 'c', b = 't' }, { a = 's', b = 't' }]";
+    let mut all = String::new();
+    for (network, more) in [
+        (TREE, ""),
+        (TREE, "sends_end = 'arrival'"),
+        (TREE, "sends_end = 'arrival'\neager = '1MB'"),
+        (TREE, "connections = 'new'"),
+        (two_nics, ""),
+        (near, ""),
+    ] {
+        let (assembled, _) = assembled(network, "hpcc", &format!("{ring}{more}"));
+        let (engine, why) = choose_engine(&assembled.scenario).unwrap();
+        let _ = writeln!(all, "{more}: {engine:?}, {why}");
+    }
+    insta::assert_snapshot!(all);
 }
 
 /// The receive from any source that is followed by nothing goes to who comes first: rank 1 by its number on the ideal network, the
@@ -377,7 +458,7 @@ proptest! {
     #![proptest_config(contextualize_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() }))]
 
     /// No network lets a rank be through sooner than the ideal one, or the program: a slowdown below 1 would make every other
-    /// slowdown doubtful.
+    /// slowdown doubtful. Windows and threads change nothing.
     #[test]
     fn nothing_is_faster_than_the_ideal_network(
         (network, ranks) in prop::sample::select(&NETWORKS[..]),
@@ -395,11 +476,22 @@ proptest! {
         goal_text::write(&program, &mut text).unwrap();
         let name = format!("random-{case}.goal");
         let file = goal(&name, std::str::from_utf8(&text).unwrap());
-        let o = run_on(network, cc, &format!("{file}connections = '{connections}'\neager = '{eager}B'\n{}", ports(cc)));
-        let _ = std::fs::remove_file(path(&name));
+        let more = format!("{file}connections = '{connections}'\neager = '{eager}B'\n{}", ports(cc));
+        let o = run_on(network, cc, &more);
         prop_assert_eq!(&o.ending, &Ending::Completed);
         prop_assert_eq!(&o.warnings, &Vec::<String>::new());
         prop_assert!(o.run.runtime_ps >= o.run.ideal_ps, "{:?}", o.run);
+        for (threads, is_parted) in [(1, false), (3, network == TREE)] {
+            if connections == "new" {
+                break;
+            }
+            let (other, crossed, parts) = run_in_windows(network, cc, &more, threads);
+            prop_assert_eq!(&other, &o, "on {} threads", threads);
+            // Ranks 4 and 5 are in another rack.
+            let apart = o.run.messages > 0 && phases.iter().flat_map(|p| &p.messages).any(|m| m.0 % ranks >= 4);
+            prop_assert!(!is_parted || parts > 1 && (crossed > 0 || !apart));
+        }
+        let _ = std::fs::remove_file(path(&name));
         for (row, ideal) in o.ranks.lines().skip(1).zip(&o.ideal.finished_ps) {
             let took: u64 = row.split(',').nth(4).unwrap().parse().unwrap();
             prop_assert!(Some(took) >= *ideal, "{row}: {ideal:?}");

@@ -21,7 +21,7 @@ const FLOWS: usize = 3000;
 const FRAMES: f64 = 100_000.0;
 
 /// Every kind of topology and workload, both schemes, failing links.
-const BASES: [&str; 10] = [
+const BASES: [&str; 12] = [
     r#"
 [topology]
 kind = "star"
@@ -209,6 +209,53 @@ leaves = 2
 spines = 2
 hosts_per_leaf = 4
 [[workloads]]
+kind = "mpi"
+program = "mg"
+problem_class = "S"
+compute_rate = 1e13
+eager = "500B"
+scheme = "s"
+[[workloads]]
+kind = "mpi"
+program = "collective"
+bytes = "40KB"
+iterations = 3
+eager = "1KB"
+compute = "2us"
+placement = "random"
+scheme = "t"
+[[workloads]]
+kind = "poisson"
+scheme = "t"
+sizes = "20KB"
+load = { value = 0.2 }
+"#,
+    r#"
+[topology]
+kind = "fat_tree"
+k = 4
+[[workloads]]
+kind = "mpi"
+program = "collective"
+operation = "all_to_all"
+bytes = "60KB"
+iterations = 2
+eager = "2KB"
+start = "1us"
+scheme = "s"
+[[workloads]]
+kind = "rpc"
+scheme = "t"
+clients = ["1-5"]
+servers = [0]
+"#,
+    r#"
+[topology]
+kind = "leaf_spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 4
+[[workloads]]
 kind = "on_off"
 scheme = "s"
 on_median = "10us"
@@ -338,7 +385,8 @@ fn affordable(spec: &Resolved) -> bool {
 
 /// A base with one transport for all its flows, and ports that suit it.
 fn alone(base: usize, switch: usize, cc: &str) -> String {
-    let queries = BASES[base].contains("\"rpc\"");
+    let kept = BASES[base].contains("\"mpi\"") && !BASES[base].contains("connections = \"new\"");
+    let queries = BASES[base].contains("\"rpc\"") || kept;
     // What is lost over UDP is lost, and programs would wait for it.
     let waits = cc == "udp" && ["scatter_gather", "mpi"].iter().any(|kind| BASES[base].contains(kind));
     let base = if waits || queries && MESSAGES.contains(&cc) { 0 } else { base };
@@ -377,6 +425,7 @@ fn files(spec: &Resolved, threads: usize) -> Option<(String, Files)> {
         "pauses.csv",
         "series.csv",
         "saturation.csv",
+        "ranks.csv",
         PACKETS,
     ];
     let read = |name| (name, std::fs::read(out.join(name)).unwrap_or_default());

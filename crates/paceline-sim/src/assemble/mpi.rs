@@ -17,8 +17,8 @@ use crate::mpi::program::Send;
 use crate::mpi::{Access, Algorithms, Crossbar, Generator, MachineConfig, Program as Ranks, goal};
 use crate::net::streams::{MOST_PACKETS, too_many_packets};
 use crate::scenario::Framing;
-use crate::spec::mpi::{self as spec, MpiProgram, Placement};
-use crate::workload::program::{Connections, INSTEAD_OF_OPEN, Kind, Mpi, Program};
+use crate::spec::mpi::{self as spec, MpiProgram, Placement, SendsEnd};
+use crate::workload::program::{Connections, INSTEAD_OF_OPEN, Kind, Mpi, Pairs, Program};
 use crate::workload::{FlowDefaults, stream_id};
 
 /// Entity of the random stream that places ranks on hosts.
@@ -53,9 +53,20 @@ impl Build<'_> {
             }
         }
         let unit_ps = if let MpiProgram::Goal(g) = &p.program { g.calc_unit.0 } else { NS };
+        let config = MachineConfig { eager: p.eager.0, control: p.control.0, unit_ps };
+        let pairs =
+            if connections == Connections::Open { Pairs::of(&program, &config) } else { Some(Pairs::default()) };
+        let Some(pairs) = pairs else {
+            let error = InputError::new("too many pairs of ranks that send to one another for open connections");
+            return Err(
+                self.inside(&format!("{field}connections"), error.value("open").allowed("\"new\"; or fewer ranks"))
+            );
+        };
         let mpi = Mpi {
             program: Arc::new(program),
-            config: MachineConfig { eager: p.eager.0, control: p.control.0, unit_ps },
+            config,
+            at_once: p.sends_end == SendsEnd::Arrival,
+            pairs,
             ideal: self.crossbar(&hosts),
         };
         if connections == Connections::Open && self.numbers_packets(flow) {
@@ -122,6 +133,7 @@ impl Build<'_> {
                     operation: w.operation,
                     algorithm: w.algorithm,
                     bytes: w.bytes.0,
+                    channels: w.channels,
                     calc_ns: w.compute.as_ns(),
                 };
                 (Generator::Collective(model), setting(w.ranks, Some(w.iterations), 1e9))

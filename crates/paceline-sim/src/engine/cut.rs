@@ -83,6 +83,12 @@ impl Part {
             post.carried.extend(post.keys.iter().map(|key| failures.carried(*key as Handle)));
         }
         post.keys.iter().for_each(|key| self.net.arena.release(*key as Handle));
+        for note in &self.net.notes[part] {
+            if let Note::Told(told) = note {
+                // Hosts are on the first side.
+                ahead.add(0, self.lanes.inboxes.window_of(0, told.at), told.at);
+            }
+        }
         post.notes.append(&mut self.net.notes[part]);
     }
 }

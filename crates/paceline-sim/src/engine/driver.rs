@@ -64,6 +64,8 @@ pub(super) enum Verdict {
     Completed,
     /// At an instant.
     Stalled(u64),
+    /// Programs wait, and nothing will ever happen again.
+    Stuck,
     Interrupted,
 }
 
@@ -197,10 +199,12 @@ impl<'a> Driver<'a> {
         standing.packets = u64::from(net.arena.live()) + sent;
         standing.pending += self.part.pending.len() as u64 + net.unsettled();
         standing.progress = net.progress;
+        standing.working = net.programs.as_ref().map_or(0, |p| p.working());
         standing.given_up = net.has_given_up_answers();
         if turn.is_multiple_of(REPORT) {
             let (data, control) = net.hops();
             standing.hops = data + control;
+            standing.steps = net.programs.as_ref().map_or(0, |p| p.steps_done());
         }
         std::mem::swap(&mut standing.news, &mut net.news);
         *team.standing(turn, me) = standing;
@@ -218,6 +222,7 @@ impl<'a> Driver<'a> {
         let (mut ahead, mut next_flow, mut quit, mut enough_packets) = (Ahead::default(), None, false, false);
         let mut given_up = false;
         let (mut started, mut ended, mut packets, mut pending, mut progress, mut hops) = (0, 0, 0, 0, 0, 0);
+        let (mut working, mut steps) = (0, 0);
         for part in 0..self.parts {
             let s = self.team.standing(self.turn, part);
             ahead = ahead.and(s.ahead);
@@ -231,8 +236,11 @@ impl<'a> Driver<'a> {
             pending += s.pending;
             progress += s.progress;
             hops += s.hops;
+            working += s.working;
+            steps += s.steps;
         }
-        self.seen = Progress { now: self.now, started, ended, hops: self.seen.hops.max(hops), steps: 0 };
+        let (hops, steps) = (self.seen.hops.max(hops), self.seen.steps.max(steps));
+        self.seen = Progress { now: self.now, started, ended, hops, steps };
         if quit {
             return Verdict::Interrupted;
         }
@@ -241,10 +249,10 @@ impl<'a> Driver<'a> {
         }
         let active = started - ended;
         // Whatever idle timers remain, also in a window that the stop cuts short.
-        if next_flow.is_none() && pending + active + packets == 0 {
+        if next_flow.is_none() && pending + active + packets + working == 0 {
             return Verdict::Completed;
         }
-        if given_up && next_flow.is_none() && pending + packets == 0 && self.symptoms().in_vain() == active {
+        if given_up && next_flow.is_none() && pending + packets + working == 0 && self.symptoms().in_vain() == active {
             return Verdict::Completed;
         }
         let first = ahead.sides().map(|(_, w, _)| w).min();
@@ -260,12 +268,13 @@ impl<'a> Driver<'a> {
         let now = ahead.sides().map(begins).min().unwrap_or(NEVER).min(links);
         self.done = now;
         if now == NEVER && next_flow.is_none() {
+            let over = if working == 0 { Verdict::Completed } else { Verdict::Stuck };
             if active == 0 {
-                return Verdict::Completed;
+                return over;
             }
             let symptoms = self.symptoms();
             if symptoms.in_vain() == active {
-                return Verdict::Completed;
+                return over;
             }
             return Verdict::Stalled(self.standstill.end(progress, active, &symptoms).min(self.stop));
         }

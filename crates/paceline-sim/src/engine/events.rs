@@ -44,7 +44,7 @@ pub(super) enum What {
     Tick,
     /// Links fail or routes change; done before anything else at that instant.
     Links,
-    /// A program begins or has asked for this; place: program, detail: which.
+    /// A place of a program is to be told something; place: NIC.
     Program,
     /// A packet arrives over a wire that loses some by the reference's random numbers, or at a node whose packets are traced; as
     /// [`What::Arrival`].

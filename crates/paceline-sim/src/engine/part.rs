@@ -20,6 +20,9 @@ use crate::workload::FlowSpec;
 
 const NEVER: u64 = u64::MAX;
 
+/// A flow that starts in the present window: its id, what it is, its source port.
+type Begin = (u64, FlowSpec, u16);
+
 /// A part: all of the network when there is one thread.
 pub(super) struct Part {
     pub(super) net: Net,
@@ -35,7 +38,7 @@ pub(super) struct Part {
     /// Flows to start, in order.
     pub(super) pending: VecDeque<Start>,
     /// Flows starting in the present window, by NIC.
-    starts: Vec<Vec<(u64, FlowSpec, u16)>>,
+    starts: Vec<Vec<Begin>>,
     /// (time, port) of wake-ups of NICs beyond the ring.
     far: BinaryHeap<Reverse<(u64, u32)>>,
     pub(super) keys: Vec<Key>,
@@ -80,6 +83,7 @@ impl Part {
 
     /// The next window of each side in which anything happens here. Hosts are on the first.
     pub(super) fn next_windows(&mut self) -> Ahead {
+        self.list_calls(0);
         let flow = self.pending.front().map(|f| f.spec.start.0);
         let far = self.far.peek().map(|Reverse((at, _))| *at);
         let close = self.close.as_mut().and_then(|c| c.next_at());
@@ -208,6 +212,7 @@ impl Part {
 
     /// Tells NICs of the flows that start before `end`, and wakes those that are to look again.
     fn begin_flows(&mut self, end: u64) {
+        self.list_calls(0);
         while let Some(Reverse((at, port))) = self.far.peek().copied() {
             if at >= end {
                 break;
@@ -385,15 +390,20 @@ impl Part {
         self.net.arena.fetch_telemetry(keys);
         let mut arrivals = Arrivals { start: self.lanes.inboxes.start(), keys: keys.iter() };
         let mut starts = std::mem::take(&mut self.starts[nic as usize]);
-        let (mut started, mut flow) = (0, starts.first().map_or(NEVER, |f| f.1.start.0));
+        let with_programs = self.net.programs.is_some();
+        // Of the next flow or, where programs run, of what they are told next.
+        let (mut started, mut start) = (0, starts.first().map_or(NEVER, |f| f.1.start.0));
+        if with_programs {
+            start = start.min(self.net.next_call(nic));
+        }
         loop {
             if let Some(mut turn) = self.net.turn(nic) {
-                turn.run(&mut arrivals, end.min(flow.saturating_add(1)), &mut self.lanes);
+                turn.run(&mut arrivals, end.min(start.saturating_add(1)), &mut self.lanes);
             }
             let next = arrivals.clone().next();
             let arrival = next.map_or(NEVER, |(at, _)| at);
             let timer = self.net.nics[nic as usize].timer_at;
-            let now = arrival.min(flow).min(timer);
+            let now = arrival.min(start).min(timer);
             if now >= end {
                 let wake = self.net.nic_advance(nic, end, false, &mut self.lanes);
                 if self.net.nics[nic as usize].timer_at < end {
@@ -408,20 +418,51 @@ impl Part {
                 arrivals.next();
             } else if self.net.nics[nic as usize].timer_at == now {
                 self.net.nic_timeouts(nic, now);
-            } else if flow == now {
-                let (id, spec, sport) = starts[started];
+            } else if let Some((id, spec, sport)) = starts.get(started).copied().filter(|f| f.1.start.0 == now) {
                 started += 1;
-                flow = starts.get(started).map_or(NEVER, |f| f.1.start.0);
+                start = starts.get(started).map_or(NEVER, |f| f.1.start.0);
                 let slot = self.net.start_flow(id, spec, sport)?;
                 self.net.begin_at(nic, now);
                 self.net.add_to_nic(slot);
+            } else {
+                self.net.call_program(nic, now);
             }
+            if with_programs {
+                start = self.send_of_programs(nic, now, starts.get(started))?;
+            }
+        }
+        if with_programs {
+            self.list_calls(end);
         }
         starts.clear();
         self.net.counters.events += n as u64;
         self.starts[nic as usize] = starts;
         self.keys = all;
         Ok(())
+    }
+
+    /// Sends what programs want at a NIC. Returns when its next flow starts or a place there is told something.
+    #[cold]
+    #[inline(never)]
+    fn send_of_programs(&mut self, nic: u32, now: u64, flow: Option<&Begin>) -> Result<u64, InputError> {
+        while let Some(programs) = &mut self.net.programs
+            && let Some(message) = programs.next_outgoing()
+        {
+            self.net.send_on_stream(message, now, &mut self.lanes)?;
+        }
+        Ok(flow.map_or(NEVER, |f| f.1.start.0).min(self.net.next_call(nic)))
+    }
+
+    /// Has NICs looked at when places of programs are to be told something. What was due before `done` has been told: it concerns the
+    /// NIC that was run last, since others are told of by packets.
+    fn list_calls(&mut self, done: u64) {
+        while let Some(programs) = &mut self.net.programs
+            && let Some((at, nic)) = programs.next_listed()
+        {
+            if at >= done {
+                self.far.push(Reverse((at, self.net.nics[nic as usize].port)));
+            }
+        }
     }
 
     /// Has a NIC looked at again for its next departure and its timer.

@@ -14,17 +14,12 @@ use crate::error::InputError;
 use crate::graph::NodeId;
 use crate::net::Net;
 use crate::net::packet::{Handle, NONE};
-use crate::net::programs::{Act, Carrier};
-use crate::net::streams::STREAMS;
 use crate::record::Sampler;
 use crate::scenario::Scenario;
 use crate::workload::{FlowSource, FlowSpec};
 
 /// Never.
 const NEVER: u64 = u64::MAX;
-
-/// Detail of [`What::Program`]: it begins.
-const BEGIN: u32 = u32::MAX;
 
 /// Periodic queue sampling as the reference does it, ps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,10 +122,8 @@ impl Sequential {
             self.events.push(flow.start.0, Rank::Start, What::Flows, 0, 0);
         }
         self.list_link_change();
-        let begins: Vec<u64> = self.net.programs.iter().flat_map(|p| p.begins()).collect();
-        for (program, at) in begins.into_iter().enumerate() {
-            self.events.push(at, Rank::Start, What::Program, program as u32, BEGIN);
-        }
+        self.net.list_programs();
+        self.list_calls();
         if let Some(s) = self.sampling {
             self.events.push(s.start, Rank::Start, What::Sample, 0, 0);
         }
@@ -182,10 +175,10 @@ impl Sequential {
             return Ok(self.stalled(at, observer));
         }
         report(&mut self.net, observer, NEVER);
-        if let Some(programs) = self.net.programs.as_ref().filter(|p| !p.is_idle()) {
-            return Ok((Ending::Stalled(programs.stuck()), now));
-        }
         self.net.end_samples(self.net.last_end);
+        if let Some(programs) = self.net.programs.as_ref().filter(|p| p.working() > 0) {
+            return Ok((Ending::Stalled(programs.stuck()), self.net.last_end));
+        }
         self.net.lose_waiting_clients();
         Ok((Ending::Completed, now))
     }
@@ -211,7 +204,7 @@ impl Sequential {
             && self.starting.is_empty()
             && self.net.arena.live() == 0
             && self.net.unsettled() == 0
-            && self.net.programs.as_ref().is_none_or(|p| p.is_idle())
+            && self.net.programs.as_ref().is_none_or(|p| p.working() == 0)
             && self.sampling.is_none()
             && (is_idle || self.waits_in_vain())
     }
@@ -271,8 +264,11 @@ impl Sequential {
                 self.sample(now, observer);
             }
             What::Links => {}
-            What::Program if detail == BEGIN => self.net.begin_program(place as u16, now),
-            What::Program => self.net.wake_program(place as u16, detail, now),
+            What::Program => {
+                // Flows that start at this instant come first.
+                self.start_due(now)?;
+                self.net.call_program(place, now);
+            }
         }
         Ok(())
     }
@@ -328,6 +324,14 @@ impl Sequential {
     }
 
     fn start_flows(&mut self, now: u64) -> Result<(), InputError> {
+        self.start_due(now)?;
+        if let Some(flow) = self.next_flow {
+            self.events.push(flow.start.0, Rank::Start, What::Flows, 0, 0);
+        }
+        Ok(())
+    }
+
+    fn start_due(&mut self, now: u64) -> Result<(), InputError> {
         while let Some(spec) = self.next_flow.filter(|f| f.start.0 == now) {
             let id = self.next_id;
             self.next_id += 1;
@@ -338,9 +342,6 @@ impl Sequential {
             } else {
                 self.start(id, spec, now)?;
             }
-        }
-        if let Some(flow) = self.next_flow {
-            self.events.push(flow.start.0, Rank::Start, What::Flows, 0, 0);
         }
         Ok(())
     }
@@ -358,37 +359,31 @@ impl Sequential {
     /// Does what programs want.
     fn serve_programs(&mut self, now: u64) -> Result<(), InputError> {
         while let Some(programs) = &mut self.net.programs
-            && let Some((program, act)) = programs.next_act()
+            && let Some(message) = programs.next_outgoing()
         {
-            match act {
-                Act::Wake { at, token } => {
-                    self.events.push(at, Rank::Start, What::Program, u32::from(program), token);
+            if programs.keeps_connections(message.program) {
+                let (net, list) = (&mut self.net, &mut self.events);
+                if let Some(nic) = net.send_on_stream(message, now, list)? {
+                    events::settle(net, list, nic, now);
                 }
-                Act::Send { message, from, to, bytes } => match programs.carrier(program, [from, to], bytes, now) {
-                    Carrier::Flow(spec) => {
-                        programs.goes_by_flow(self.next_id, program, message);
-                        self.next_id += 1;
-                        self.start(self.next_id - 1, spec, now)?;
-                    }
-                    Carrier::Stream(stream) => self.append(stream, message, bytes, now)?,
-                    Carrier::NewStream(stream, spec) => {
-                        self.start(STREAMS | u64::from(stream), spec, now)?;
-                        self.append(stream, message, bytes, now)?;
-                    }
-                },
+            } else {
+                let spec = programs.begin_flow(self.next_id, message, now);
+                self.next_id += 1;
+                self.start(self.next_id - 1, spec, now)?;
             }
         }
+        self.list_calls();
         Ok(())
     }
 
-    /// A program's message follows on a stream.
-    fn append(&mut self, stream: u32, message: u32, bytes: u64, now: u64) -> Result<(), InputError> {
-        let Some(nic) = self.net.append_program(stream, message, bytes)? else { return Ok(()) };
-        self.net.nic_advance(nic, now, true, &mut self.events);
-        self.net.begin_at(nic, now);
-        self.net.append(stream, bytes, now);
-        events::settle(&mut self.net, &mut self.events, nic, now);
-        Ok(())
+    /// Lists the instants at which places of programs are to be told something.
+    fn list_calls(&mut self) {
+        while let Some(programs) = &mut self.net.programs
+            && let Some((at, nic)) = programs.next_listed()
+        {
+            let port = self.net.nics[nic as usize].port;
+            self.events.push_at(at, Rank::Start, What::Program, port, nic, 0);
+        }
     }
 
     fn sample(&mut self, now: u64, observer: &mut dyn Observer) {

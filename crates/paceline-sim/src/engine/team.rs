@@ -33,6 +33,10 @@ pub(super) struct Standing {
     pub(super) pending: u64,
     pub(super) progress: u64,
     pub(super) hops: u64,
+    /// Steps of programs that are over; now and then.
+    pub(super) steps: u64,
+    /// What programs here still have to do.
+    pub(super) working: u64,
     /// For the observer.
     pub(super) news: News,
     /// Something is wrong, or the observer wants no more.

@@ -70,6 +70,12 @@ impl Windowed {
         let windows = Windows::of(scenario);
         let (width, length, span) = (windows.width, windows.length(), windows.span(scenario));
         check(scenario, width)?;
+        if let Some(why) = programs_at_once(scenario, &windows) {
+            return Err(InputError::new(why)
+                .field("run.engine")
+                .value("windowed")
+                .allowed("\"auto\" or \"sequential\""));
+        }
         if let Some(error) = windows.too_many(scenario) {
             return Err(error);
         }
@@ -94,6 +100,7 @@ impl Windowed {
                 let by_event = windows.close.get(node as usize).is_some_and(|close| *close);
                 net.buffers.set_burst(node, if by_event { ONE_FRAME } else { burst });
             }
+            net.list_programs();
             all.push(Part::new(net, &windows, span));
         }
         Ok(Self {
@@ -178,7 +185,7 @@ impl Windowed {
         let end = match outcome {
             Ok(Verdict::Stopped) => Some(stop.saturating_sub(1)),
             Ok(Verdict::Stalled(at)) => Some(at.saturating_sub(1)),
-            Ok(Verdict::Completed) => self.parts.iter().map(|p| p.net.last_end).max(),
+            Ok(Verdict::Completed | Verdict::Stuck) => self.parts.iter().map(|p| p.net.last_end).max(),
             _ => None,
         };
         if let Some(end) = end {
@@ -203,6 +210,10 @@ impl Windowed {
         Ok(match verdict {
             Verdict::Stopped => (Ending::Stopped, stop),
             Verdict::Interrupted => (Ending::Interrupted, now),
+            Verdict::Stuck => {
+                let why = self.net().programs.as_ref().map(|p| p.stuck());
+                (Ending::Stalled(why.unwrap_or_default()), self.net().last_end)
+            }
             Verdict::Stalled(at) => (Ending::Stalled(crate::diagnosis::diagnose(self.net(), &waits, at)), at),
             Verdict::Completed | Verdict::Draw | Verdict::Links | Verdict::Window(..) => (Ending::Completed, now),
         })
@@ -217,6 +228,23 @@ impl Windowed {
     pub fn windows(&self) -> (u64, u64) {
         (self.windows, self.parts.iter().map(|p| p.exact_windows).sum())
     }
+}
+
+/// Why something may happen at one host at the very instant at which programs do something at another, or at another of its NICs; nothing
+/// where windows can be run.
+pub(crate) fn programs_at_once(scenario: &Scenario, windows: &Windows) -> Option<String> {
+    let graph = &scenario.graph;
+    for program in scenario.programs.iter() {
+        if let Some(why) = program.why_at_once() {
+            return Some(why.into());
+        }
+        if program.hosts.iter().any(|host| graph.ports_of(*host).len() > 1) {
+            return Some("a program's messages leave a host by one NIC when others arrive at another".into());
+        }
+    }
+    let close = windows.close_nodes();
+    (close > 0 && !scenario.programs.is_empty())
+        .then(|| format!("programs at the hosts, and {close} nodes have shorter links than a window"))
 }
 
 /// Refuses what windows cannot do.

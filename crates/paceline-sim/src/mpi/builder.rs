@@ -90,8 +90,28 @@ impl Builder {
         }
         self.control.append(&mut self.open);
         self.computed = false;
+        self.join();
+    }
+
+    /// Several programs that each begin here and do not wait for one another; what follows waits for all of them.
+    pub fn side_by_side(&mut self, count: u32, mut write: impl FnMut(&mut Self, u32)) {
+        let (before, computed) = (self.control.clone(), self.computed);
+        let mut ends = Vec::new();
+        for number in 0..count {
+            (self.control, self.computed) = (before.clone(), computed);
+            write(self, number);
+            self.wait();
+            ends.append(&mut self.control);
+        }
+        ends.sort_unstable();
+        ends.dedup();
+        (self.control, self.computed) = (ends, false);
+        self.join();
+    }
+
+    /// One operation to wait for keeps the edges few when many follow many.
+    fn join(&mut self) {
         if self.control.len() > 2 {
-            // One operation to wait for keeps the edges few when many follow many.
             let join = self.push(Op::calc(0));
             self.control = vec![join];
         }

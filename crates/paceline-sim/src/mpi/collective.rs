@@ -2,7 +2,7 @@
 
 use super::builder::{Builder, Comm};
 use super::collectives::{
-    AllReduce, AllToAll, Bcast, allreduce, alltoall, bcast, ring_allgather, ring_allreduce, ring_reduce_scatter,
+    AllReduce, AllToAll, Bcast, allreduce, alltoall, bcast, part, ring_allgather, ring_allreduce, ring_reduce_scatter,
 };
 use super::nas::Setting;
 use super::program::{Block, Program, check_size};
@@ -79,6 +79,8 @@ pub struct Collective {
     pub algorithm: Algorithm,
     /// The whole vector, bytes: what a rank has before (all-to-all, reduce-scatter) or after it.
     pub bytes: u64,
+    /// Slices of the vector that go their own ways, at least 1.
+    pub channels: u32,
     /// Computing before each operation, ns.
     pub calc_ns: u64,
 }
@@ -88,7 +90,7 @@ pub struct Collective {
 /// # Errors
 /// An algorithm that the operation does not have, too many operations.
 pub fn collective(model: &Collective, times: u32, s: &Setting) -> Result<Program, InputError> {
-    let Collective { operation, algorithm, bytes, calc_ns } = *model;
+    let Collective { operation, algorithm, bytes, channels, calc_ns } = *model;
     let having = Algorithm::of(operation);
     if algorithm != Algorithm::Auto && !having.contains(&algorithm) {
         let words: Vec<String> = [Algorithm::Auto].iter().chain(having).map(|a| format!("{:?}", a.word())).collect();
@@ -104,37 +106,47 @@ pub fn collective(model: &Collective, times: u32, s: &Setting) -> Result<Program
         _ if operation == Operation::AllReduce => 4 * ranks + 1,
         _ => 2 * ranks + 66,
     };
-    check_size(ranks * of_a_rank, "ranks", s.ranks)?;
+    let all = ranks * of_a_rank;
+    check_size(all, "ranks", s.ranks)?;
+    check_size(all * u64::from(channels), "channels", channels)?;
     s.program(times, |me| {
         let world = Comm::world(s.ranks, me);
         let mut b = Builder::new();
         b.calc(calc_ns);
-        match operation {
-            Operation::AllReduce => match algorithm {
-                Algorithm::RecursiveDoubling => allreduce(&mut b, &world, bytes, 0, AllReduce::RecursiveDoubling),
-                Algorithm::HalvingDoubling => allreduce(&mut b, &world, bytes, 0, AllReduce::ReduceScatter),
-                _ => ring_allreduce(&mut b, &world, bytes, 0),
-            },
-            Operation::ReduceScatter => ring_reduce_scatter(&mut b, &world, bytes, 0),
-            Operation::AllGather => ring_allgather(&mut b, &world, bytes, 0),
-            Operation::AllToAll => {
-                let how = match algorithm {
-                    Algorithm::Posted => AllToAll::Posted,
-                    Algorithm::Pairwise => AllToAll::Pairwise,
-                    Algorithm::Bruck => AllToAll::Bruck,
-                    _ => AllToAll::Auto,
-                };
-                alltoall(&mut b, &world, bytes / ranks, 0, how);
-            }
-            Operation::Broadcast => {
-                let how = match algorithm {
-                    Algorithm::Ring => Bcast::Scatter,
-                    Algorithm::Binomial => Bcast::Binomial,
-                    _ => Bcast::Auto,
-                };
-                bcast(&mut b, &world, 0, bytes, 0, how);
-            }
-        }
+        b.side_by_side(channels, |b, channel| {
+            let slice = part(bytes, channels, channel, channel + 1);
+            write(b, &world, operation, algorithm, slice, channel);
+        });
         [Block::default(), b.finish(), Block::default()]
     })
+}
+
+/// The operation over so many bytes.
+fn write(b: &mut Builder, world: &Comm, operation: Operation, algorithm: Algorithm, bytes: u64, tag: u32) {
+    match operation {
+        Operation::AllReduce => match algorithm {
+            Algorithm::RecursiveDoubling => allreduce(b, world, bytes, tag, AllReduce::RecursiveDoubling),
+            Algorithm::HalvingDoubling => allreduce(b, world, bytes, tag, AllReduce::ReduceScatter),
+            _ => ring_allreduce(b, world, bytes, tag),
+        },
+        Operation::ReduceScatter => ring_reduce_scatter(b, world, bytes, tag),
+        Operation::AllGather => ring_allgather(b, world, bytes, tag),
+        Operation::AllToAll => {
+            let how = match algorithm {
+                Algorithm::Posted => AllToAll::Posted,
+                Algorithm::Pairwise => AllToAll::Pairwise,
+                Algorithm::Bruck => AllToAll::Bruck,
+                _ => AllToAll::Auto,
+            };
+            alltoall(b, world, bytes / u64::from(world.size), tag, how);
+        }
+        Operation::Broadcast => {
+            let how = match algorithm {
+                Algorithm::Ring => Bcast::Scatter,
+                Algorithm::Binomial => Bcast::Binomial,
+                _ => Bcast::Auto,
+            };
+            bcast(b, world, 0, bytes, tag, how);
+        }
+    }
 }

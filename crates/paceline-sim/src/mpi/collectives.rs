@@ -63,7 +63,7 @@ pub struct Algorithms {
 }
 
 /// Bytes of the blocks `from..to` of `of` nearly equal ones that make `bytes`.
-fn part(bytes: u64, of: u32, from: u32, to: u32) -> u64 {
+pub(super) fn part(bytes: u64, of: u32, from: u32, to: u32) -> u64 {
     // Wide: a vector of TiBs among a million ranks.
     let at = |block: u32| (u128::from(bytes) * u128::from(block) / u128::from(of)) as u64;
     at(to) - at(from)

@@ -156,6 +156,8 @@ pub struct Machine {
     program: Arc<Program>,
     config: MachineConfig,
     ranks: Vec<Rank>,
+    /// Ranks that have begun and are not through.
+    working: u32,
     /// Of the rank at work.
     events: VecDeque<Event>,
     /// On an ideal network: what keeps operations that wait for several messages from beginning too early.
@@ -166,7 +168,7 @@ impl Machine {
     /// A machine that has not begun.
     pub fn new(program: Arc<Program>, config: MachineConfig) -> Self {
         let ranks = vec![Rank::default(); program.len() as usize];
-        Self { program, config, ranks, events: VecDeque::new(), joins: None }
+        Self { program, config, ranks, working: 0, events: VecDeque::new(), joins: None }
     }
 
     /// The same on an ideal network: the messages of each operation are to be told to its [`Joins`].
@@ -185,6 +187,7 @@ impl Machine {
     /// One rank begins.
     pub fn begin_rank(&mut self, rank: u32, now: u64, acts: &mut Vec<Act>) {
         self.ranks[rank as usize].begun = true;
+        self.working += 1;
         self.enter(rank, now);
         self.settle(rank, now, acts);
     }
@@ -234,6 +237,11 @@ impl Machine {
         }
     }
 
+    /// The rank whose send is over only when this message has arrived, and that is to be told of it ([`sent`](Self::sent)).
+    pub fn waits_for_arrival(&self, message: Message) -> Option<u32> {
+        (message.role() == Role::Data).then(|| self.program.op(message.send()).0)
+    }
+
     /// An instant asked for by [`Act::Wake`] has come.
     pub fn woken(&mut self, rank: u32, token: u32, now: u64, acts: &mut Vec<Act>) {
         if token >= FIRST_HELD {
@@ -256,6 +264,19 @@ impl Machine {
     /// When all ranks were through, ps; `None` before.
     pub fn finished(&self) -> Option<u64> {
         self.ranks.iter().map(|r| r.finished).try_fold(0, |last, at| at.map(|at| last.max(at)))
+    }
+
+    /// Ranks that have begun and are not through.
+    pub fn working(&self) -> u32 {
+        self.working
+    }
+
+    /// Takes over these ranks of another machine of the same program, which has run them.
+    pub fn absorb(&mut self, other: &mut Self, ranks: impl Iterator<Item = u32>) {
+        for rank in ranks {
+            std::mem::swap(&mut self.ranks[rank as usize], &mut other.ranks[rank as usize]);
+        }
+        self.working += std::mem::take(&mut other.working);
     }
 
     /// When a rank was through, ps.
@@ -308,6 +329,7 @@ impl Machine {
         let state = &mut self.ranks[rank as usize];
         if state.part == program.ranks()[rank as usize].parts().len() {
             state.finished = Some(now);
+            self.working -= 1;
             return;
         }
         let block = Self::block_of(&program, rank, state.part);

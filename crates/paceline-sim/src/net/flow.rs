@@ -22,6 +22,8 @@ use crate::workload::load::wire_bytes;
 pub(crate) const SLOT_BITS: u32 = 24;
 /// Pairs of hosts whose flows are counted for their source ports: some 20 MB. All pairs of 1,024 hosts fit.
 const MOST_PAIRS: usize = 1 << 20;
+/// Source port of the first flow between two hosts, and of the first program's connections.
+pub(crate) const FIRST_PORT: u16 = 10_000;
 /// Sets the draws of connections' NICs apart from those of flows.
 const CONNECTION: u64 = 1 << 63;
 /// Mask of the slot.
@@ -185,9 +187,9 @@ impl Net {
         let pair = (spec.src, spec.dst);
         let full = self.next_sport.len() >= MOST_PAIRS && !self.scenario.quirks.insertion_order;
         if full && !self.next_sport.contains_key(&pair) {
-            return 10_000 + (paceline_proto::rng::mix(id) % 50_000) as u16;
+            return FIRST_PORT + (paceline_proto::rng::mix(id) % 50_000) as u16;
         }
-        let next = self.next_sport.entry(pair).or_insert(10_000);
+        let next = self.next_sport.entry(pair).or_insert(FIRST_PORT);
         let sport = *next;
         *next = next.wrapping_add(1).max(1);
         sport
@@ -322,7 +324,8 @@ impl Net {
         });
         if let Some(stream) = spec.stream.checked_sub(1) {
             let tiers = tiers.collect();
-            self.stream_started(stream, slot, dst.host, way, tiers);
+            let ack = info.ideal_sender - info.ideal_receiver;
+            self.stream_started(stream, slot, dst.host, (way, ack), tiers);
         } else {
             if self.offers_flow(id) {
                 let frames = wire_bytes(spec.bytes, &Framing { min_frame, ..framing }, telemetry);

@@ -6,6 +6,7 @@ use super::Net;
 use crate::net::flow::{Receiving, SLOT_MASK};
 use crate::net::host::message::Incoming;
 use crate::net::packet::{LONG, NONE};
+use crate::net::programs::{Letter, Told};
 
 /// What a part tells another about a flow; in time, since packets take at least one window.
 #[derive(Clone, Debug)]
@@ -26,7 +27,9 @@ pub(crate) enum Note {
     /// The stream of a connection's responses has started: the least time of one, ps.
     Answers { connection: u32, least: u64 },
     /// A message was appended to a stream, whose end is now there.
-    Appended { stream: u32, end: u64 },
+    Appended { stream: u32, end: u64, letter: Option<Letter> },
+    /// A message of a program's place there has arrived.
+    Told(Told),
     /// Its last byte has arrived.
     Done { slot: u32, generation: u8, at: u64 },
 }
@@ -110,7 +113,8 @@ impl Net {
                     rpcs.learn_response(connection, least);
                 }
             }
-            Note::Appended { stream, end } => self.appended(stream, end),
+            Note::Appended { stream, end, letter } => self.appended(stream, end, letter),
+            Note::Told(told) => self.tell_place(told),
             Note::Opened { slot, receiving, long, incoming } => {
                 if let (Some(m), Some(incoming)) = (&mut self.messages, incoming) {
                     m.open(slot, incoming);
@@ -186,6 +190,9 @@ impl Net {
             mine.absorb(theirs);
         }
         self.absorb_rpcs(&mut other);
+        if let (Some(mine), Some(theirs)) = (&mut self.programs, &mut other.programs) {
+            mine.absorb(theirs, |host| self.share.part_of[host as usize] == part);
+        }
         self.arena.adopt(other.arena.live());
         for (slot, flow) in other.flows.iter().enumerate() {
             self.receiving.push(other.receiving[other.number(slot as u32) as usize]);

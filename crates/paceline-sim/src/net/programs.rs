@@ -1,35 +1,45 @@
 //! Programs at the hosts: what sends a message because another one has arrived, or because some time has passed.
 //!
-//! A program is a pure machine ([`scatter_gather::Machine`], [`mpi::Machine`]): it is told what has arrived ([`Machine::received`]) and that a time
+//! A program is a pure machine ([`scatter_gather::Machine`], [`mpi::Machine`]): it is told what has arrived and that a time
 //! it asked for has come, and says what it wants ([`Act`]). This file carries its messages, each as a flow of its own
-//! or over a connection that stays open between each pair of places (its streams: `rpc.rs`).
+//! or over a connection that stays open between each pair of places (its streams: `streams.rs`), and keeps what hosts are to be told at
+//! an instant ([`Call`]).
 //!
-//! A message may start a flow anywhere at the very instant another one arrives, so programs run in the sequential engine.
+//! What a place does follows from what it is told, and it sends from its own host. So a program whose hosts are told of others by
+//! messages alone ([`Program::why_at_once`]) runs in windows and in parts, each with a machine of its own that knows the whole program and runs
+//! its places. Flows of their own have numbers in the order of their starts, and a sender that is told at once of an arrival acts at the
+//! instant at which something happens elsewhere: such programs run in the sequential engine.
 
 pub mod mpi;
 pub mod scatter_gather;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 use paceline_proto::units::Time;
 
 use crate::error::InputError;
+use crate::graph::NodeId;
 use crate::ideal::Way;
-use crate::net::Net;
-use crate::net::streams::{MOST_PACKETS, too_many_packets};
+use crate::net::flow::FIRST_PORT;
+use crate::net::parts::Note;
+use crate::net::streams::{MOST_PACKETS, STREAMS, too_many_packets};
+use crate::net::{Net, Schedule};
 use crate::record::QueryRecord;
 use crate::scenario::{Framing, Scenario};
 use crate::workload::FlowSpec;
-use crate::workload::program::{Connections, INSTEAD_OF_OPEN, Kind, Mpi, Program};
+use crate::workload::program::{Connections, INSTEAD_OF_OPEN, Kind, Mpi, Pairs, Program};
+
+const NEVER: u64 = u64::MAX;
 
 /// What a program wants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Act {
-    /// A message of `bytes` (above 0) from one place to another; `message` names it until it has arrived.
+    /// A message of `bytes` (above 0) from the place that was told to another one; `message` names it until it has arrived.
     Send {
         /// Its name.
-        message: u32,
+        message: u64,
         /// Place that sends.
         from: u32,
         /// Another place.
@@ -37,13 +47,58 @@ pub enum Act {
         /// Length.
         bytes: u64,
     },
-    /// To be called at `at` (ps, not before now) with `token`.
+    /// `place` is to be called at `at` (ps, not before now) with `token`, which no other call to it has.
     Wake {
+        /// Where.
+        place: u32,
         /// When.
         at: u64,
         /// What about.
         token: u32,
     },
+}
+
+/// A message that a program wants to be sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outgoing {
+    pub(crate) program: u16,
+    message: u64,
+    ends: [u32; 2],
+    bytes: u64,
+}
+
+/// What a place is told, in the order of those of one instant.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Call {
+    /// The program begins.
+    Begin,
+    /// A message of its own has arrived.
+    Told { message: u64 },
+    /// What it asked for.
+    Wake { token: u32 },
+}
+
+/// When, to which program and which place of it.
+type Due = (u64, u16, u32, Call);
+
+/// A message as its receiver must know it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Letter {
+    message: u64,
+    /// Least time on its way, ps.
+    least: u64,
+    /// Least time of an acknowledgement on the way back, ps.
+    back: u64,
+}
+
+/// What another part is to tell a place: its message has arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told {
+    program: u16,
+    place: u32,
+    message: u64,
+    /// When it is to be told, ps.
+    pub(crate) at: u64,
 }
 
 /// A query that is done, or as it stands.
@@ -78,36 +133,54 @@ impl Machine {
             Kind::ScatterGather(w) => {
                 Machine::ScatterGather(scatter_gather::Machine::new(w.clone(), seed, program.workload))
             }
-            Kind::Mpi(w) => Machine::Mpi(mpi::Machine::new(w)),
+            Kind::Mpi(w) => Machine::Mpi(mpi::Machine::new(w, program.begin)),
         }
     }
 
-    fn begin(&mut self, now: u64, acts: &mut Vec<Act>) {
+    fn begin(&mut self, place: u32, now: u64, acts: &mut Vec<Act>) {
         match self {
             Machine::ScatterGather(m) => m.begin(now, acts),
-            Machine::Mpi(m) => m.begin(now, acts),
+            Machine::Mpi(m) => m.begin(place, now, acts),
         }
     }
 
-    fn woken(&mut self, token: u32, now: u64, acts: &mut Vec<Act>) {
+    fn woken(&mut self, place: u32, token: u32, now: u64, acts: &mut Vec<Act>) {
         match self {
             Machine::ScatterGather(m) => m.woken(now, acts),
-            Machine::Mpi(m) => m.woken(token, now, acts),
+            Machine::Mpi(m) => m.woken(place, token, now, acts),
         }
     }
 
     /// Returns the query that the message completes.
-    fn received(&mut self, message: u32, ideal: u64, now: u64, acts: &mut Vec<Act>) -> Option<Answered> {
+    fn received(&mut self, letter: Letter, now: u64, acts: &mut Vec<Act>) -> Option<Answered> {
         match self {
-            Machine::ScatterGather(m) => m.received(message, ideal, now, acts),
-            Machine::Mpi(m) => m.received(message, now, acts),
+            Machine::ScatterGather(m) => m.received(letter.message as u32, letter.least, now, acts),
+            Machine::Mpi(m) => {
+                m.received(letter.message, now, acts);
+                None
+            }
         }
     }
 
-    fn is_idle(&self) -> bool {
+    /// The place that is to be told that this message has arrived, and whether at once.
+    fn tells(&self, message: u64) -> Option<(u32, bool)> {
         match self {
-            Machine::ScatterGather(m) => m.is_idle(),
-            Machine::Mpi(m) => m.is_idle(),
+            Machine::ScatterGather(_) => None,
+            Machine::Mpi(m) => m.tells(message),
+        }
+    }
+
+    fn told(&mut self, message: u64, now: u64, acts: &mut Vec<Act>) {
+        if let Machine::Mpi(m) = self {
+            m.told(message, now, acts);
+        }
+    }
+
+    /// Places that are not through, of those that have begun; queries that are not done.
+    fn working(&self) -> u64 {
+        match self {
+            Machine::ScatterGather(m) => m.working(),
+            Machine::Mpi(m) => m.working(),
         }
     }
 
@@ -137,126 +210,154 @@ impl Machine {
 struct Running {
     program: Arc<Program>,
     machine: Machine,
-    /// Streams by pair of places.
+    /// Its first stream, where their numbers follow from the program.
+    first_stream: u32,
+    /// Streams by pair of places, where they have numbers in the order of their opening.
     open: BTreeMap<(u32, u32), u32>,
 }
 
 /// A stream of a program.
+#[derive(Clone, Debug, Default)]
 struct ProgramStream {
     program: u16,
-    /// Messages that have not arrived, and their least times, ps.
-    under_way: VecDeque<(u32, u64)>,
-    /// Its way.
-    way: Way,
+    is_open: bool,
+    /// At the sender: its way, where somebody asks for the least times of messages.
+    way: Option<Box<Way>>,
+    /// At the sender: least time of an acknowledgement, ps.
+    back: u64,
+    /// At the receiver: messages that have not arrived.
+    under_way: VecDeque<Letter>,
 }
 
 /// All programs of a run.
 pub(crate) struct Programs {
     all: Vec<Running>,
     acts: Vec<Act>,
-    /// What the engine has to do, and for which program.
-    wanted: VecDeque<(u16, Act)>,
+    /// Messages that the engine has to send.
+    wanted: VecDeque<Outgoing>,
     /// Messages under way as flows of their own.
-    by_flow: BTreeMap<u64, (u16, u32)>,
-    /// Streams in the order of their opening, from `first_stream` on.
+    by_flow: BTreeMap<u64, (u16, u64)>,
+    /// From `first_stream` on: those whose numbers follow from their programs, then others in the order of their opening.
     streams: Vec<ProgramStream>,
     first_stream: u32,
-    /// Calls asked for that are still to come.
-    wakes: u64,
-}
-
-/// How a message goes out.
-pub(crate) enum Carrier {
-    /// By a flow that is to be started; over a connection of its own.
-    Flow(FlowSpec),
-    /// By a stream that is to be opened first.
-    NewStream(u32, FlowSpec),
-    /// By a stream that is open.
-    Stream(u32),
+    /// By the first NIC of a host: what its places are to be told.
+    calls: Vec<BinaryHeap<Reverse<Due>>>,
+    /// How many there are.
+    waiting: u64,
+    /// Those that the engine does not know of yet: when, and which NIC.
+    listed: Vec<(u64, u32)>,
 }
 
 impl Programs {
     /// The programs of a scenario, where it has any.
-    pub(crate) fn new(scenario: &Scenario) -> Option<Box<Self>> {
+    pub(crate) fn new(scenario: &Scenario, nics: usize) -> Option<Box<Self>> {
         if scenario.programs.is_empty() {
             return None;
         }
-        let running = |program: &Arc<Program>| Running {
-            program: Arc::clone(program),
-            machine: Machine::new(program, scenario.seed),
-            open: BTreeMap::new(),
+        let first_stream: u32 = scenario.rpcs.iter().map(|r| r.count() * 2).sum();
+        let mut streams = Vec::new();
+        let running = |(number, program): (usize, &Arc<Program>)| {
+            let first = first_stream + streams.len() as u32;
+            let stream = ProgramStream { program: number as u16, ..ProgramStream::default() };
+            streams.resize(streams.len() + program.pairs().map_or(0, Pairs::len), stream);
+            Running {
+                program: Arc::clone(program),
+                machine: Machine::new(program, scenario.seed),
+                first_stream: first,
+                open: BTreeMap::new(),
+            }
         };
+        let all = scenario.programs.iter().enumerate().map(running).collect();
         Some(Box::new(Self {
-            all: scenario.programs.iter().map(running).collect(),
+            all,
             acts: Vec::new(),
             wanted: VecDeque::new(),
             by_flow: BTreeMap::new(),
-            streams: Vec::new(),
-            first_stream: scenario.rpcs.iter().map(|r| r.count() * 2).sum(),
-            wakes: 0,
+            streams,
+            first_stream,
+            calls: vec![BinaryHeap::new(); nics],
+            waiting: 0,
+            listed: Vec::new(),
         }))
     }
 
-    /// When each begins, ps.
-    pub(crate) fn begins(&self) -> impl Iterator<Item = u64> {
-        self.all.iter().map(|r| r.program.begin.0)
+    /// Places that are not through and queries that are not done, and what is still to be told: nothing will happen any more when
+    /// there is none.
+    pub(crate) fn working(&self) -> u64 {
+        self.waiting + self.all.iter().map(|r| r.machine.working()).sum::<u64>()
     }
 
-    /// Whether nothing will happen any more.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.wakes == 0 && self.all.iter().all(|r| r.machine.is_idle())
-    }
-
-    /// Whether some program waits for an instant.
-    pub(crate) fn has_wakes(&self) -> bool {
-        self.wakes > 0
+    /// Whether some place waits for an instant.
+    pub(crate) fn has_calls(&self) -> bool {
+        self.waiting > 0
     }
 
     /// What programs wait for when nothing more happens.
     pub(crate) fn stuck(&self) -> String {
-        let waiting = self.all.iter().filter(|r| !r.machine.is_idle());
+        let waiting = self.all.iter().filter(|r| r.machine.working() > 0);
         waiting.map(|r| r.machine.stuck()).collect::<Vec<_>>().join("; ")
     }
 
-    /// What the engine is to do next.
-    pub(crate) fn next_act(&mut self) -> Option<(u16, Act)> {
+    /// What the engine is to send next.
+    pub(crate) fn next_outgoing(&mut self) -> Option<Outgoing> {
         self.wanted.pop_front()
     }
 
-    /// Lists what a program has just asked for.
-    fn collect(&mut self, program: u16) {
-        let wakes = self.acts.iter().filter(|a| matches!(a, Act::Wake { .. })).count();
-        self.wakes += wakes as u64;
-        self.wanted.extend(self.acts.drain(..).map(|act| (program, act)));
+    /// A call of which the engine does not know yet: when, and the NIC.
+    pub(crate) fn next_listed(&mut self) -> Option<(u64, u32)> {
+        self.listed.pop()
     }
 
-    /// What carries a message; `at` is now.
-    pub(crate) fn carrier(&mut self, program: u16, [from, to]: [u32; 2], bytes: u64, at: u64) -> Carrier {
-        let running = &mut self.all[usize::from(program)];
-        let p = &running.program;
-        let spec = p.flow.flow(Time(at), p.hosts[from as usize], p.hosts[to as usize], bytes);
-        if p.connections == Connections::New {
-            return Carrier::Flow(spec);
-        }
-        let next = self.first_stream + self.streams.len() as u32;
-        match running.open.entry((from, to)) {
-            std::collections::btree_map::Entry::Occupied(stream) => Carrier::Stream(*stream.get()),
-            std::collections::btree_map::Entry::Vacant(place) => {
-                place.insert(next);
-                self.streams.push(ProgramStream { program, under_way: VecDeque::new(), way: Way::default() });
-                Carrier::NewStream(next, FlowSpec { stream: next + 1, bytes: 0, ..spec })
-            }
-        }
+    /// When a place at a NIC is told something next, ps.
+    fn next_due(&self, nic: u32) -> u64 {
+        self.calls[nic as usize].peek().map_or(NEVER, |Reverse((at, ..))| *at)
     }
 
-    /// A message is under way as a flow.
-    pub(crate) fn goes_by_flow(&mut self, id: u64, program: u16, message: u32) {
+    /// Has a place told at an instant.
+    fn call(&mut self, nic: u32, due: Due) {
+        self.calls[nic as usize].push(Reverse(due));
+        self.listed.push((due.0, nic));
+        self.waiting += 1;
+    }
+
+    /// Whether a program's messages go over connections that stay open.
+    pub(crate) fn keeps_connections(&self, program: u16) -> bool {
+        self.all[usize::from(program)].program.connections == Connections::Open
+    }
+
+    /// A message begins now as a flow of its own with this id.
+    pub(crate) fn begin_flow(&mut self, id: u64, outgoing: Outgoing, now: u64) -> FlowSpec {
+        let Outgoing { program, message, ends, bytes } = outgoing;
         self.by_flow.insert(id, (program, message));
+        self.flow(program, ends, bytes, now)
     }
 
-    /// A stream is opened on these links.
-    pub(crate) fn opened(&mut self, stream: u32, way: Way) {
-        self.streams[(stream - self.first_stream) as usize].way = way;
+    fn flow(&self, program: u16, [from, to]: [u32; 2], bytes: u64, now: u64) -> FlowSpec {
+        let p = &self.all[usize::from(program)].program;
+        p.flow.flow(Time(now), p.hosts[from as usize], p.hosts[to as usize], bytes)
+    }
+
+    /// The stream of a message from one place to another, and what opens it if that is its first.
+    fn stream(&mut self, program: u16, ends: [u32; 2], now: u64) -> (u32, Option<FlowSpec>) {
+        let next = self.first_stream + self.streams.len() as u32;
+        let running = &mut self.all[usize::from(program)];
+        let stream = match running.program.pairs().and_then(|pairs| pairs.number(ends)) {
+            Some(number) => running.first_stream + number,
+            None => *running.open.entry((ends[0], ends[1])).or_insert(next),
+        };
+        if stream == next {
+            self.streams.push(ProgramStream { program, ..ProgramStream::default() });
+        }
+        let is_open = std::mem::replace(&mut self.streams[(stream - self.first_stream) as usize].is_open, true);
+        let opens = || FlowSpec { stream: stream + 1, ..self.flow(program, ends, 0, now) };
+        (stream, (!is_open).then(opens))
+    }
+
+    /// A stream is opened on these links, on which an acknowledgement takes `back` ps.
+    pub(crate) fn opened(&mut self, stream: u32, way: Way, back: u64) {
+        let s = &mut self.streams[(stream - self.first_stream) as usize];
+        s.back = back;
+        s.way = self.all[usize::from(s.program)].program.asks().then(|| Box::new(way));
     }
 
     /// The program whose message a flow of its own is.
@@ -271,11 +372,17 @@ impl Programs {
         &self.all[usize::from(program)].program
     }
 
-    /// A message is under way on a stream.
-    pub(crate) fn goes_by_stream(&mut self, stream: u32, message: u32, bytes: u64, framing: &Framing) {
-        let s = &mut self.streams[(stream - self.first_stream) as usize];
-        let least = s.way.least_time(bytes, framing);
-        s.under_way.push_back((message, least));
+    /// A message that goes by a stream.
+    fn letter(&self, stream: u32, message: u64, bytes: u64, framing: &Framing) -> Letter {
+        let s = &self.streams[(stream - self.first_stream) as usize];
+        let least = s.way.as_ref().map_or(0, |way| way.least_time(bytes, framing));
+        Letter { message, least, back: s.back }
+    }
+
+    /// The receiver of a stream may expect a message.
+    pub(crate) fn expect(&mut self, stream: u32, letter: Letter) {
+        let first = self.first_stream;
+        self.streams[(stream - first) as usize].under_way.push_back(letter);
     }
 
     /// The message-passing programs: what they are and how far they are.
@@ -299,34 +406,85 @@ impl Programs {
     pub(crate) fn issued(&self) -> u64 {
         self.all.iter().map(|r| r.machine.issued()).sum()
     }
+
+    /// Takes over the places at hosts that another part has looked after, for records.
+    pub(crate) fn absorb(&mut self, other: &mut Self, is_theirs: impl Fn(NodeId) -> bool) {
+        self.waiting += other.waiting;
+        for (mine, theirs) in self.all.iter_mut().zip(&mut other.all) {
+            if let (Machine::Mpi(to), Machine::Mpi(from)) = (&mut mine.machine, &mut theirs.machine) {
+                let hosts = (0..).zip(&mine.program.hosts);
+                to.absorb(from, hosts.filter(|(_, host)| is_theirs(**host)).map(|(place, _)| place));
+            }
+        }
+    }
 }
 
 impl Net {
-    /// A program begins.
-    pub(crate) fn begin_program(&mut self, program: u16, now: u64) {
+    /// All places of programs at hosts of this network, or of its part, are to be told of the beginning.
+    pub(crate) fn list_programs(&mut self) {
         let Some(p) = &mut self.programs else { return };
-        p.all[usize::from(program)].machine.begin(now, &mut p.acts);
-        p.collect(program);
+        for number in 0..p.all.len() {
+            let program = Arc::clone(&p.all[number].program);
+            let places = if program.asks() { &program.hosts[..1] } else { &program.hosts[..] };
+            for (place, host) in (0..).zip(places) {
+                if self.share.elsewhere(*host).is_none() {
+                    let nic = self.ports[self.first[*host as usize] as usize].nic;
+                    p.call(nic, (program.begin.0, number as u16, place, Call::Begin));
+                }
+            }
+        }
     }
 
-    /// The instant that a program asked for has come.
-    pub(crate) fn wake_program(&mut self, program: u16, token: u32, now: u64) {
-        let Some(p) = &mut self.programs else { return };
-        p.wakes -= 1;
+    /// When a program's place at a NIC is told something next, ps.
+    #[cold]
+    pub(crate) fn next_call(&self, nic: u32) -> u64 {
+        self.programs.as_ref().map_or(NEVER, |p| p.next_due(nic))
+    }
+
+    /// A place at a NIC is told what is due by `now`, if anything is. The engine is then to do what it wants.
+    pub(crate) fn call_program(&mut self, nic: u32, now: u64) {
+        let Some(p) = self.programs.as_mut().filter(|p| p.next_due(nic) <= now) else { return };
+        let Some(Reverse((_, program, place, call))) = p.calls[nic as usize].pop() else { return };
+        p.waiting -= 1;
         // What ranks compute may end after all messages.
         self.last_end = self.last_end.max(now);
-        p.all[usize::from(program)].machine.woken(token, now, &mut p.acts);
-        p.collect(program);
+        let machine = &mut p.all[usize::from(program)].machine;
+        match call {
+            Call::Begin => machine.begin(place, now, &mut p.acts),
+            Call::Told { message } => machine.told(message, now, &mut p.acts),
+            Call::Wake { token } => machine.woken(place, token, now, &mut p.acts),
+        }
+        self.collect(program);
     }
 
-    /// The last byte of a flow has arrived; it may be a program's message.
+    /// Lists what a program has just asked for.
+    fn collect(&mut self, program: u16) {
+        let Some(p) = &mut self.programs else { return };
+        let mut acts = std::mem::take(&mut p.acts);
+        for act in acts.drain(..) {
+            match act {
+                Act::Wake { place, at, token } => {
+                    let host = p.all[usize::from(program)].program.hosts[place as usize];
+                    let nic = self.ports[self.first[host as usize] as usize].nic;
+                    p.call(nic, (at, program, place, Call::Wake { token }));
+                }
+                Act::Send { message, from, to, bytes } => {
+                    p.wanted.push_back(Outgoing { program, message, ends: [from, to], bytes });
+                }
+            }
+        }
+        p.acts = acts;
+    }
+
+    /// The last byte of a flow has arrived; it may be a program's message. In a network that is not in parts: messages that are flows are
+    /// the sequential engine's.
     #[cold]
     pub(crate) fn program_flow_arrived(&mut self, slot: u32, now: u64) {
-        let info = &self.infos[slot as usize];
-        let (id, ideal) = (info.id, info.ideal_receiver);
         let Some(p) = &mut self.programs else { return };
-        if let Some((program, message)) = p.by_flow.remove(&id) {
-            self.program_received(program, message, ideal, now);
+        let info = &self.infos[slot as usize];
+        if let Some((program, message)) = p.by_flow.remove(&info.id) {
+            let (least, back) = (info.ideal_receiver, info.ideal_sender - info.ideal_receiver);
+            self.program_received(program, Letter { message, least, back }, now);
         }
     }
 
@@ -335,41 +493,82 @@ impl Net {
         let Some(p) = &mut self.programs else { return };
         let s = &mut p.streams[(stream - p.first_stream) as usize];
         let program = s.program;
-        if let Some((message, ideal)) = s.under_way.pop_front() {
-            self.program_received(program, message, ideal, now);
+        if let Some(letter) = s.under_way.pop_front() {
+            self.program_received(program, letter, now);
         }
     }
 
-    fn program_received(&mut self, program: u16, message: u32, ideal: u64, now: u64) {
+    fn program_received(&mut self, program: u16, letter: Letter, now: u64) {
         let Some(p) = &mut self.programs else { return };
         self.last_end = self.last_end.max(now);
         let running = &mut p.all[usize::from(program)];
-        let done = running.machine.received(message, ideal, now, &mut p.acts);
+        let done = running.machine.received(letter, now, &mut p.acts);
         let record = done.map(|query| record(&running.program, query));
-        p.collect(program);
+        let message = letter.message;
+        match running.machine.tells(message) {
+            Some((_, true)) => running.machine.told(message, now, &mut p.acts),
+            Some((place, false)) => {
+                let host = running.program.hosts[place as usize];
+                let told = Told { program, place, message, at: now + letter.back };
+                match self.share.elsewhere(host) {
+                    Some(part) => self.tell(part, Note::Told(told)),
+                    None => self.tell_place(told),
+                }
+            }
+            None => {}
+        }
+        self.collect(program);
         if let Some(record) = record {
             self.note_answer(record, now);
         }
     }
 
-    /// A program's message is to follow on a stream. Returns the NIC that it leaves by, unless the connection was given up.
+    /// A place here is to be told that its message has arrived.
+    pub(crate) fn tell_place(&mut self, told: Told) {
+        let Some(p) = &mut self.programs else { return };
+        let Told { program, place, message, at } = told;
+        let host = p.all[usize::from(program)].program.hosts[place as usize];
+        let nic = self.ports[self.first[host as usize] as usize].nic;
+        p.call(nic, (at, program, place, Call::Told { message }));
+    }
+
+    /// A program's message goes over the connection of its two places, which is opened if it is its first. Returns the NIC at which
+    /// something has changed; the engine then looks at what it may send.
     ///
     /// # Errors
-    /// More packets than a connection over RDMA can number.
-    pub(crate) fn append_program(&mut self, stream: u32, message: u32, bytes: u64) -> Result<Option<u32>, InputError> {
+    /// More packets than a connection over RDMA can number; no way to the other place.
+    pub(crate) fn send_on_stream<S: Schedule>(
+        &mut self,
+        outgoing: Outgoing,
+        now: u64,
+        schedule: &mut S,
+    ) -> Result<Option<u32>, InputError> {
+        let Outgoing { program, message, ends, bytes } = outgoing;
+        let Some(p) = &mut self.programs else { return Ok(None) };
+        let (stream, opens) = p.stream(program, ends, now);
+        if let Some(spec) = opens {
+            let slot = self.start_flow(STREAMS | u64::from(stream), spec, FIRST_PORT + program)?;
+            let nic = self.ports[self.flows[slot as usize].nic as usize].nic;
+            self.nic_advance(nic, now, true, schedule);
+            self.begin_at(nic, now);
+            self.add_to_nic(slot);
+        }
         let framing = self.scenario.framing;
         let Some((slot, packets)) = self.streams.as_ref().and_then(|s| s.sender_of(stream)) else { return Ok(None) };
         let flow = &self.flows[slot as usize];
+        // A connection that was given up takes nothing any more.
         if !flow.alive {
             return Ok(None);
         }
         if packets + framing.split(bytes).0 > MOST_PACKETS {
             return Err(too_many_packets().field("workloads").value(bytes).allowed(INSTEAD_OF_OPEN));
         }
-        if let Some(p) = &mut self.programs {
-            p.goes_by_stream(stream, message, bytes, &framing);
-        }
-        Ok(Some(self.ports[flow.nic as usize].nic))
+        let nic = self.ports[flow.nic as usize].nic;
+        let letter = self.programs.as_ref().map(|p| p.letter(stream, message, bytes, &framing));
+        self.nic_advance(nic, now, true, schedule);
+        self.begin_at(nic, now);
+        self.append(stream, bytes, letter, now);
+        Ok(Some(nic))
     }
 
     /// Queries of programs that are not done, as they stand.

@@ -248,14 +248,14 @@ impl Net {
         client.outstanding.push_back(Query { number: client.issued, issued: now, bytes });
         client.issued += 1;
         self.counters.queries += 1;
-        self.append(connection * 2, bytes, now);
+        self.append(connection * 2, bytes, None, now);
     }
 
     /// A query has arrived at its server.
     pub(crate) fn asked(&mut self, connection: u32, now: u64) {
         let Some(r) = &self.rpcs else { return };
         let response = r.of(connection).response;
-        self.append(connection * 2 + 1, response, now);
+        self.append(connection * 2 + 1, response, None, now);
     }
 
     /// A response has arrived.

@@ -218,7 +218,7 @@ impl Net {
             rpcs: Rpcs::new(&scenario, nic_rates.len()),
             adapters: Adapters::new(&scenario, &nic_rates),
             congestion: CongestionPoints::new(&scenario),
-            programs: Programs::new(&scenario),
+            programs: Programs::new(&scenario, nic_rates.len()),
             pinned: None,
             long_paths: Vec::new(),
             share: super::parts::Share::default(),

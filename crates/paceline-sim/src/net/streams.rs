@@ -16,6 +16,7 @@ use crate::net::Net;
 use crate::net::flow::Flow;
 use crate::net::packet::NONE;
 use crate::net::parts::Note;
+use crate::net::programs::Letter;
 use crate::scenario::{Scenario, Transport};
 use crate::workload::program::Connections;
 use crate::workload::rpc::is_query;
@@ -151,12 +152,16 @@ impl Streams {
 
     /// A stream's flow has started here: its slot, and the tiers of the links on its way.
     fn started(&mut self, stream: u32, slot: u32, tiers: Box<[u8]>) {
+        let state = self.state(stream);
+        (state.slot, state.tiers) = (slot, tiers);
+    }
+
+    /// A stream, which a program may have opened just now.
+    fn state(&mut self, stream: u32) -> &mut StreamState {
         if self.all.len() <= stream as usize {
-            // A program has opened it.
             self.all.resize(stream as usize + 1, StreamState { slot: NONE, ..StreamState::default() });
         }
-        let state = &mut self.all[stream as usize];
-        (state.slot, state.tiers) = (slot, tiers);
+        &mut self.all[stream as usize]
     }
 
     /// An acknowledgement of a stream over RDMA.
@@ -197,8 +202,15 @@ fn fit(state: &StreamState, flow: &mut Flow) {
 }
 
 impl Net {
-    /// A stream's flow to host `dst` has started here on these links, of these tiers.
-    pub(crate) fn stream_started(&mut self, stream: u32, slot: u32, dst: NodeId, way: Way, tiers: Box<[u8]>) {
+    /// A stream's flow to host `dst` has started here on these links, of these tiers; an acknowledgement takes at least `ack` ps.
+    pub(crate) fn stream_started(
+        &mut self,
+        stream: u32,
+        slot: u32,
+        dst: NodeId,
+        (way, ack): (Way, u64),
+        tiers: Box<[u8]>,
+    ) {
         let Some(streams) = &mut self.streams else { return };
         streams.started(stream, slot, tiers);
         match (streams.carries(stream), &mut self.rpcs, &mut self.programs) {
@@ -211,7 +223,7 @@ impl Net {
                     None => rpcs.learn_response(connection, least),
                 }
             }
-            (Carries::Messages, _, Some(programs)) => programs.opened(stream, way),
+            (Carries::Messages, _, Some(programs)) => programs.opened(stream, way, ack),
             _ => {}
         }
     }
@@ -234,8 +246,8 @@ impl Net {
         }
     }
 
-    /// A message of `bytes` follows on a stream.
-    pub(crate) fn append(&mut self, stream: u32, bytes: u64, now: u64) {
+    /// A message of `bytes` follows on a stream; `letter` is that of a program.
+    pub(crate) fn append(&mut self, stream: u32, bytes: u64, letter: Option<Letter>, now: u64) {
         let framing = self.scenario.framing;
         let Some(streams) = &self.streams else { return };
         let (is_tcp, slot) = (streams.is_tcp, streams.all[stream as usize].slot);
@@ -269,8 +281,8 @@ impl Net {
         let wire = crate::workload::load::wire_bytes(bytes, &framing, telemetry);
         let (nic, place, dst) = (self.ports[flow.nic as usize].nic, flow.place, self.infos[slot as usize].spec.dst);
         match self.share.elsewhere(dst) {
-            Some(part) => self.tell(part, Note::Appended { stream, end }),
-            None => self.appended(stream, end),
+            Some(part) => self.tell(part, Note::Appended { stream, end, letter }),
+            None => self.appended(stream, end, letter),
         }
         self.offer_message(stream, wire, now);
         if is_tcp {
@@ -281,9 +293,12 @@ impl Net {
     }
 
     /// A stream's receiver may expect a message up to this position.
-    pub(crate) fn appended(&mut self, stream: u32, end: u64) {
+    pub(crate) fn appended(&mut self, stream: u32, end: u64, letter: Option<Letter>) {
         if let Some(streams) = &mut self.streams {
-            streams.all[stream as usize].expected.push_back(end);
+            streams.state(stream).expected.push_back(end);
+        }
+        if let (Some(programs), Some(letter)) = (&mut self.programs, letter) {
+            programs.expect(stream, letter);
         }
     }
 

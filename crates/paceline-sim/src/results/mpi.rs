@@ -8,7 +8,7 @@ use crate::mpi::replay;
 use crate::net::Net;
 
 /// How a message-passing program went.
-#[derive(Clone, Debug, Serialize, Deserialize, Default)]
+#[derive(Clone, Debug, Serialize, Deserialize, Default, PartialEq)]
 pub struct MpiRun {
     /// Group of the workload.
     pub group: String,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use paceline_proto::units::Duration;
 
-use crate::engine::windowed::Windowed;
+use crate::engine::windowed::{Windowed, programs_at_once};
 use crate::engine::windows::{MOST_KEPT, Windows, longest_link, shown};
 use crate::error::InputError;
 use crate::scenario::{EngineChoice, Scenario};
@@ -23,10 +23,6 @@ pub fn choose_engine(scenario: &Scenario) -> Result<(EngineChoice, String), Inpu
     if scenario.quirks.insertion_order || scenario.quirks.nic_round_robin || scenario.quirks.reference_random {
         return Ok((EngineChoice::Sequential, "the reference's event order was asked for (quirks)".into()));
     }
-    if !scenario.programs.is_empty() {
-        let why = "programs at the hosts start flows at the instants at which others end".into();
-        return Ok((EngineChoice::Sequential, why));
-    }
     if scenario.switch.qcn.is_some() {
         return Ok((
             EngineChoice::Sequential,
@@ -34,6 +30,9 @@ pub fn choose_engine(scenario: &Scenario) -> Result<(EngineChoice, String), Inpu
         ));
     }
     let windows = Windows::of(scenario);
+    if let Some(why) = programs_at_once(scenario, &windows) {
+        return Ok((EngineChoice::Sequential, why));
+    }
     let (ahead, frames) = (Duration(windows.lookahead), windows.frames);
     if let Some(rto) = scenario.host.rto.filter(|rto| rto.initial.0 < ahead.0) {
         let why = format!("host.rto {:#} is shorter than the lookahead of {ahead:#}", rto.initial);

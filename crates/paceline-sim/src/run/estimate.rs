@@ -388,15 +388,24 @@ fn messages(program: &Program, net: &mut Net, horizon: u64) -> Result<Traffic, I
     })
 }
 
+/// Messages of a program whose ways are looked at.
+const WAYS_SAMPLED: usize = 256;
+
 /// What the messages of ranks amount to, requests and grants not counted; as if all computed first and sent at line rate then.
 fn ranks(program: &Program, w: &Mpi, net: &mut Net) -> Result<Traffic, InputError> {
     let totals = w.program.totals();
     let count = program.hosts.len();
-    let mut path = Vec::new();
-    if count > 1 {
-        let (src, dst) = net.addresses(program.hosts[0], program.hosts[count - 1], 0);
+    // Links on the way of a byte, by some of the messages: neighbours in a ring are mostly near.
+    let (mut path, mut links, mut sampled) = (Vec::new(), 0.0, 0.0);
+    for send in w.program.sends().step_by((w.program.sends().count() / WAYS_SAMPLED).max(1)) {
+        let [from, to] = [send.from, send.to].map(|rank| program.hosts[rank as usize]);
+        let (src, dst) = net.addresses(from, to, 0);
         net.routes.first_path(src, dst, &mut path)?;
+        let bytes = send.bytes as f64 * send.times as f64;
+        links += bytes * path.len() as f64;
+        sampled += bytes;
     }
+    let links = if sampled > 0.0 { links / sampled } else { 0.0 };
     let packets = totals.bytes as f64 / f64::from(net.scenario.framing.payload) + totals.messages as f64 / 2.0;
     let slowest = w.ideal.access.iter().map(|a| a.out.rate.0).min();
     let rate = slowest.unwrap_or(1) as f64 / 8e12;
@@ -405,7 +414,7 @@ fn ranks(program: &Program, w: &Mpi, net: &mut Net) -> Result<Traffic, InputErro
     Ok(Traffic {
         flows: totals.messages,
         bytes: totals.bytes as f64,
-        data_hops: packets * path.len() as f64,
+        data_hops: packets * links,
         last_start: (program.begin.0 as f64 + computing + sending) as u64,
         largest: totals.largest,
         ..on_streams(program, totals.messages as f64, || {

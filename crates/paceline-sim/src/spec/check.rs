@@ -439,14 +439,14 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
                 streams(spec, root, &at("connections"), &scheme)?;
             }
             reliable(spec, root, &at("scheme"), &scheme)?;
-            sequential(spec, root, &at("kind"))?;
+            any_instant(spec, root, &at("kind"))?;
         }
         WorkloadKind::Mpi(w) => {
             if w.connections == Connections::Open {
                 streams(spec, root, &at("connections"), &scheme)?;
             }
             reliable(spec, root, &at("scheme"), &scheme)?;
-            sequential(spec, root, &at("kind"))?;
+            any_instant(spec, root, &at("kind"))?;
         }
         WorkloadKind::Permutation(_) | WorkloadKind::AllToAll(_) => {}
     }
@@ -478,15 +478,11 @@ fn reliable(spec: &Spec, root: &Node, field: &str, scheme: &Name) -> Read<()> {
     Ok(())
 }
 
-/// Refuses programs at the hosts where flows cannot start at any instant.
-fn sequential(spec: &Spec, root: &Node, field: &str) -> Read<()> {
+/// Refuses programs at the hosts where flows are known beforehand.
+fn any_instant(spec: &Spec, root: &Node, field: &str) -> Read<()> {
     if spec.quirks.nic_round_robin {
         let error = bad(root, field, "flows at the reference's NIC are known beforehand");
         return Err(allowed(error, "quirks.nic_round_robin off"));
-    }
-    if spec.run.engine == EngineChoice::Windowed {
-        let error = bad(root, "run.engine", "programs at the hosts start flows at the instants at which others end");
-        return Err(allowed(error, "\"auto\" or \"sequential\""));
     }
     Ok(())
 }

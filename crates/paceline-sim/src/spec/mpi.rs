@@ -40,9 +40,19 @@ choice! {
     }
 }
 
+choice! {
+    /// When a send that its receiver had to grant is over.
+    pub enum SendsEnd {
+        /// When an acknowledgement of its last packet could be there, alone on its way back.
+        Acknowledged = "acknowledged",
+        /// At the instant at which it has arrived.
+        Arrival = "arrival",
+    }
+}
+
 section! {
     /// Ranks that compute, send and receive as a message-passing program says. `ranks.csv` has a row for each, `summary.json` the time
-    /// of the whole and that on an ideal network. Runs in the sequential engine. docs/mpi.md explains the programs.
+    /// of the whole and that on an ideal network. docs/mpi.md explains the programs.
     pub struct Mpi {
         /// Hosts of the ranks in the order in which they are given; a host has one rank.
         hosts: HostSet = "all", from "Paceline";
@@ -53,7 +63,10 @@ section! {
         eager: Bytes = "32KiB", in "[0B, 1TiB]", from "Paceline; customary in MPI over sockets and RDMA: 8 to 64 KiB";
         /// Size of a request and of a grant.
         control: Bytes = "64B", in "[1B, 1MiB]", from "Paceline";
-        /// Which connections carry messages.
+        /// When the sender of a message larger than `eager` may go on: as soon as an acknowledgement of its last packet could be there,
+        /// or at the instant of its arrival, as if it knew (in the sequential engine only).
+        sends_end: SendsEnd = "acknowledged", from "Paceline; RDMA completes a send when it is acknowledged";
+        /// Which connections carry messages. With `new` the program runs in the sequential engine.
         connections: Connections = "open", from "MPI implementations";
         select {
             /// What the ranks do.
@@ -195,6 +208,9 @@ section! {
         /// The whole vector: what a rank has before an all-to-all or reduce-scatter, and after each of the others. Among P ranks a
         /// block is a P-th of it.
         bytes: Bytes = "16MiB", in "[0B, 1TiB]", from "Paceline";
+        /// Slices of the vector with which the operation is carried out side by side, none waiting for another: while one waits for its
+        /// next block the links carry the others'.
+        channels: u32 = 1, in "[1, 256]", from "NCCL: several channels per operation";
         /// Ranks; as many as hosts where left out.
         ranks: Option<u32>, in "[1, 1048576]", from "Paceline";
         /// How often.

@@ -1,5 +1,6 @@
 //! Programs at the hosts, as a scenario has them; what runs them is [`crate::net::programs`].
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use paceline_proto::units::Time;
@@ -52,6 +53,29 @@ impl Program {
     /// Whether it asks queries.
     pub fn asks(&self) -> bool {
         matches!(self.kind, Kind::ScatterGather(_))
+    }
+
+    /// Its connections, where all are known before the first is opened.
+    pub(crate) fn pairs(&self) -> Option<&Pairs> {
+        match &self.kind {
+            Kind::Mpi(w) if self.connections == Connections::Open => Some(&w.pairs),
+            _ => None,
+        }
+    }
+
+    /// Why something of it may happen at one host at the very instant at which something happens at another; nothing where a host is told of
+    /// others by messages alone.
+    pub(crate) fn why_at_once(&self) -> Option<&'static str> {
+        match &self.kind {
+            _ if self.connections == Connections::New => Some(
+                "programs' messages are flows of their own, numbered in the order in which they start (connections)",
+            ),
+            Kind::ScatterGather(_) => Some("the hosts of a query share what is known of it (scatter_gather)"),
+            Kind::Mpi(w) if w.at_once && w.program.totals().largest > w.config.eager => {
+                Some("senders are told of an arrival at the same instant (sends_end)")
+            }
+            Kind::Mpi(_) => None,
+        }
     }
 
     /// How much it has to do, where that is known: operations of all ranks, or queries.
@@ -108,6 +132,58 @@ pub struct Mpi {
     pub program: Arc<mpi::Program>,
     /// How messages travel.
     pub config: MachineConfig,
+    /// A sender is told at once that a message has arrived, not by an acknowledgement.
+    pub at_once: bool,
+    /// Ranks that send to one another, requests and grants counted.
+    pub pairs: Pairs,
     /// The ideal network of the same hosts.
     pub ideal: Crossbar,
+}
+
+/// Ordered pairs of places, numbered.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pairs {
+    /// By place that sends: where its pairs begin; then their end.
+    first: Box<[u32]>,
+    /// The other places, in ascending order for each sender.
+    to: Box<[u32]>,
+}
+
+impl Pairs {
+    /// Those of a program, given what is eager. `None` where there are more than can have numbers.
+    pub fn of(program: &mpi::Program, config: &MachineConfig) -> Option<Self> {
+        let mut all = BTreeSet::new();
+        for send in program.sends() {
+            all.insert((send.from, send.to));
+            if send.bytes > config.eager {
+                all.insert((send.to, send.from));
+            }
+        }
+        u32::try_from(all.len()).ok().filter(|n| *n < u32::MAX >> 2)?;
+        let mut first = vec![0; program.len() as usize + 1];
+        for (from, _) in &all {
+            first[*from as usize + 1] += 1;
+        }
+        for i in 1..first.len() {
+            first[i] += first[i - 1];
+        }
+        Some(Self { first: first.into(), to: all.into_iter().map(|(_, to)| to).collect() })
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.to.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.to.is_empty()
+    }
+
+    /// The number of a pair, 0 up.
+    pub fn number(&self, [from, to]: [u32; 2]) -> Option<u32> {
+        let [begin, end] = [0, 1].map(|i| self.first[(from + i) as usize] as usize);
+        let at = self.to[begin..end].binary_search(&to).ok()?;
+        Some((begin + at) as u32)
+    }
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -76,7 +77,8 @@ def point(
             queues="port", series=Series(interval=f"{_SAMPLE_US}us", samples=_SAMPLES, busiest=0, ports=ports)
         ),
         schemes={"tcp": SCHEMES[scheme]},
-        workloads=[PROGRAMS[scale][program]],
+        # Over TCP a send is over before its message has arrived, when a socket has taken its last byte.
+        workloads=[replace(PROGRAMS[scale][program], sends_end="arrival")],
     )
     key: dict[str, KeyValue] = {"program": program, "cell": cell, "scheme": scheme, "pfc": pfc, "knob": knob}
     return Point(scenario=run, key={**key, "watched": int(watched)}, seed=seed)

@@ -121,10 +121,10 @@ impl Net {
         let (stream, generation) = (state.stream, state.generation);
         if stream != 0 {
             self.stream_arrived(stream - 1, u64::from(seq) + 1, now);
-        } else if self.programs.is_some() {
-            self.program_flow_arrived(number, now);
         } else if self.share.bits != 0 {
             self.announce_done(number, generation, now);
+        } else if self.programs.is_some() {
+            self.program_flow_arrived(number, now);
         }
     }
 

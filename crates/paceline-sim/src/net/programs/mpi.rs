@@ -1,8 +1,10 @@
-//! Message-passing programs ([`crate::mpi`]) at the hosts: rank by place, with names for messages and instants as the engine wants them.
+//! Message-passing programs ([`crate::mpi`]) at the hosts: rank by place, messages by what they say of themselves.
 
 use std::sync::Arc;
 
-use super::{Act, Answered};
+use paceline_proto::units::Time;
+
+use super::Act;
 use crate::mpi::{self, Message};
 use crate::workload::program::Mpi;
 
@@ -11,74 +13,62 @@ use crate::workload::program::Mpi;
 pub struct Machine {
     ranks: mpi::Machine,
     begin: u64,
+    /// Senders are told of arrivals at once.
+    at_once: bool,
     acts: Vec<mpi::Act>,
-    /// Messages under way by name, and names that are free.
-    messages: Vec<Message>,
-    free_messages: Vec<u32>,
-    /// Rank and token of instants asked for, by name.
-    wakes: Vec<(u32, u32)>,
-    free_wakes: Vec<u32>,
 }
 
 impl Machine {
     /// A machine that has not begun.
-    pub fn new(workload: &Mpi) -> Self {
+    pub fn new(workload: &Mpi, begin: Time) -> Self {
         let ranks = mpi::Machine::new(Arc::clone(&workload.program), workload.config);
-        Self {
-            ranks,
-            begin: 0,
-            acts: Vec::new(),
-            messages: Vec::new(),
-            free_messages: Vec::new(),
-            wakes: Vec::new(),
-            free_wakes: Vec::new(),
-        }
+        Self { ranks, begin: begin.0, at_once: workload.at_once, acts: Vec::new() }
     }
 
-    /// All ranks begin.
-    pub fn begin(&mut self, now: u64, acts: &mut Vec<Act>) {
-        self.begin = now;
-        self.ranks.begin(now, &mut self.acts);
+    /// A rank begins.
+    pub fn begin(&mut self, rank: u32, now: u64, acts: &mut Vec<Act>) {
+        self.ranks.begin_rank(rank, now, &mut self.acts);
         self.translate(acts);
     }
 
-    /// An instant asked for has come.
-    pub fn woken(&mut self, name: u32, now: u64, acts: &mut Vec<Act>) {
-        let (rank, token) = self.wakes[name as usize];
-        self.free_wakes.push(name);
+    /// An instant that a rank asked for has come.
+    pub fn woken(&mut self, rank: u32, token: u32, now: u64, acts: &mut Vec<Act>) {
         self.ranks.woken(rank, token, now, &mut self.acts);
         self.translate(acts);
     }
 
-    /// A message has arrived. Its sender is told at once: a socket takes the last byte before it arrives, an acknowledgement comes
-    /// after it, so that the instant is between those at which transports let go of a message.
-    pub fn received(&mut self, name: u32, now: u64, acts: &mut Vec<Act>) -> Option<Answered> {
-        let message = self.messages[name as usize];
-        self.free_messages.push(name);
-        self.ranks.received(message, now, &mut self.acts);
-        self.ranks.sent(message, now, &mut self.acts);
+    /// A message has arrived.
+    pub fn received(&mut self, message: u64, now: u64, acts: &mut Vec<Act>) {
+        self.ranks.received(Message::from_bits(message), now, &mut self.acts);
         self.translate(acts);
-        None
+    }
+
+    /// The rank that is to be told that this message has arrived, and whether at once.
+    pub fn tells(&self, message: u64) -> Option<(u32, bool)> {
+        Some((self.ranks.waits_for_arrival(Message::from_bits(message))?, self.at_once))
+    }
+
+    /// The sender of a message that has arrived is told.
+    pub fn told(&mut self, message: u64, now: u64, acts: &mut Vec<Act>) {
+        self.ranks.sent(Message::from_bits(message), now, &mut self.acts);
+        self.translate(acts);
     }
 
     fn translate(&mut self, acts: &mut Vec<Act>) {
-        for act in self.acts.drain(..) {
-            acts.push(match act {
-                mpi::Act::Send { message, from, to, bytes } => {
-                    let name = super::place(&mut self.messages, &mut self.free_messages, message);
-                    Act::Send { message: name, from, to, bytes }
-                }
-                mpi::Act::Wake { rank, at_ps, token } => {
-                    let name = super::place(&mut self.wakes, &mut self.free_wakes, (rank, token));
-                    Act::Wake { at: at_ps, token: name }
-                }
-            });
-        }
+        acts.extend(self.acts.drain(..).map(|act| match act {
+            mpi::Act::Send { message, from, to, bytes } => Act::Send { message: message.bits(), from, to, bytes },
+            mpi::Act::Wake { rank, at_ps, token } => Act::Wake { place: rank, at: at_ps, token },
+        }));
     }
 
-    /// Whether all ranks are through.
-    pub fn is_idle(&self) -> bool {
-        self.ranks.finished().is_some()
+    /// Ranks that have begun and are not through.
+    pub fn working(&self) -> u64 {
+        self.ranks.working().into()
+    }
+
+    /// Takes over these ranks of another machine of the same program, which has run them.
+    pub fn absorb(&mut self, other: &mut Self, ranks: impl Iterator<Item = u32>) {
+        self.ranks.absorb(&mut other.ranks, ranks);
     }
 
     /// What it waits for when nothing more happens.

@@ -66,8 +66,6 @@ pub struct Machine {
     rack_of: Vec<(u32, u32)>,
     gaps: Stream,
     carry: f64,
-    /// When the next query comes.
-    next: Option<u64>,
     issued: u32,
     queries: Vec<Query>,
     free_queries: Vec<u32>,
@@ -93,7 +91,6 @@ impl Machine {
             rack_of,
             gaps: stream(Purpose::Arrivals),
             carry: 0.0,
-            next: None,
             issued: 0,
             queries: Vec::new(),
             free_queries: Vec::new(),
@@ -108,9 +105,9 @@ impl Machine {
         self.issued
     }
 
-    /// Whether nothing will happen any more.
-    pub fn is_idle(&self) -> bool {
-        self.next.is_none() && self.queries.len() == self.free_queries.len()
+    /// Queries that are not done; the next one is a call that is due.
+    pub fn working(&self) -> u64 {
+        (self.queries.len() - self.free_queries.len()) as u64
     }
 
     /// Its time has come.
@@ -122,25 +119,22 @@ impl Machine {
     fn plan(&mut self, now: u64, acts: &mut Vec<Act>) {
         let over = self.workload.count.is_some_and(|n| u64::from(self.issued) >= n) || self.issued == u32::MAX;
         let (end, gap) = (self.workload.end.0, self.workload.mean_gap);
-        self.next = if over { None } else { next_start(now, end, &mut self.gaps, gap, &mut self.carry) };
-        if let Some(at) = self.next {
-            acts.push(Act::Wake { at, token: 0 });
+        if let Some(at) = next_start(now, end, &mut self.gaps, gap, &mut self.carry).filter(|_| !over) {
+            let place = self.draw(self.issued, 1, self.hosts);
+            acts.push(Act::Wake { place, at, token: 0 });
         }
+    }
+
+    /// The `i`-th draw of a query, below `n`.
+    fn draw(&self, query: u32, i: u64, n: u32) -> u32 {
+        below(paceline_proto::rng::hash3(self.choices, u64::from(query), i), n)
     }
 
     /// The time asked for has come: a query comes in.
     pub fn woken(&mut self, now: u64, acts: &mut Vec<Act>) {
         let number = self.issued;
         self.issued += 1;
-        // Draws of the n-th query are its own.
-        let mut draw = {
-            let (key, mut i) = (self.choices, 0u64);
-            move |n: u32| {
-                i += 1;
-                below(paceline_proto::rng::hash3(key, u64::from(number), i), n)
-            }
-        };
-        let hla = draw(self.hosts);
+        let (hla, mut drawn) = (self.draw(number, 1, self.hosts), 1);
         let mut mlas = Vec::with_capacity(self.workload.racks.len());
         for (rack, members) in self.workload.racks.iter().enumerate() {
             let (own, place) = self.rack_of[hla as usize];
@@ -149,7 +143,8 @@ impl Machine {
             if candidates == 0 {
                 continue;
             }
-            let i = draw(candidates);
+            drawn += 1;
+            let i = self.draw(number, drawn, candidates);
             // The HLA's own place is passed over.
             let i = i + u32::from(is_own && i >= place);
             mlas.push(Mla { place: members[i as usize], waiting: 0, least: 0 });
@@ -174,7 +169,7 @@ impl Machine {
         };
         let bytes = if way == 0 { self.workload.request } else { self.workload.response };
         query.bytes[way] += bytes;
-        acts.push(Act::Send { message: number, from, to, bytes });
+        acts.push(Act::Send { message: number.into(), from, to, bytes });
     }
 
     /// A message has arrived, `ideal` ps after its start at the earliest. Returns the query that it completes.
@@ -252,6 +247,7 @@ mod tests {
                 match act {
                     Act::Wake { at, .. } => list.insert((at, order, None)),
                     Act::Send { message, from, to, bytes } => {
+                        let message = message as u32;
                         assert_ne!(from, to, "a host asks itself");
                         sent.push((from, to, bytes));
                         list.insert((now + took, order, Some(message)))
@@ -265,7 +261,7 @@ mod tests {
                 None => machine.woken(now, &mut acts),
             }
         }
-        assert!(machine.is_idle() && machine.unanswered().is_empty());
+        assert!(machine.working() == 0 && machine.unanswered().is_empty());
         (done, sent)
     }
 

@@ -16,7 +16,9 @@ pub(super) fn notes(Seen { spec, net, .. }: Seen<'_>, note: &mut impl FnMut(&str
     for program in net.scenario.programs.iter() {
         let Kind::Mpi(w) = &program.kind else { continue };
         if w.program.totals().largest <= w.config.eager {
-            note(&format!("workloads.{}.control", program.workload), "no message is larger than eager");
+            let number = program.workload;
+            let fields = format!("workloads.{number}.control, workloads.{number}.sends_end");
+            note(&fields, "no message is larger than eager");
         }
         let (usual, given) = (MachineConfig::default().eager, w.config.eager);
         let between = usual.min(given) + 1..=usual.max(given);

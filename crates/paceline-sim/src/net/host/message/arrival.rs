@@ -123,10 +123,10 @@ impl Net {
             End::Delivered => {
                 let state = &mut self.receiving[number as usize];
                 state.done_at = now;
-                if self.programs.is_some() {
-                    self.program_flow_arrived(number, now);
-                } else if self.share.bits != 0 {
+                if self.share.bits != 0 {
                     self.announce_done(number, generation as u8, now);
+                } else if self.programs.is_some() {
+                    self.program_flow_arrived(number, now);
                 }
             }
             End::Finished => {
