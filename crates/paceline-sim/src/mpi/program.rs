@@ -338,6 +338,13 @@ impl Program {
         })
     }
 
+    /// Memory that the program takes, and a machine that runs it, bytes.
+    pub fn memory(&self) -> usize {
+        let blocks = self.ranks.iter().flat_map(|rank| &rank.blocks);
+        let of_op = size_of::<Op>() + size_of::<u32>(); // with what it waits for
+        blocks.map(|b| b.ops.len() * of_op + (b.first.len() + b.next.len()) * size_of::<u32>()).sum()
+    }
+
     /// Operations, messages and bytes in all.
     pub fn totals(&self) -> Totals {
         let mut all = Totals::default();

@@ -42,6 +42,8 @@ const RESTING_BYTES: [f64; 5] = [440.0, 620.0, 700.0, 750.0, 1560.0];
 /// Bytes that priority queueing keeps for each packet of a flow's burst while losses wait for their timeouts. Measured on the fat tree of
 /// Aeolus' table 4 with bursts of 105 and 413 packets: 5 to 16.
 const AWAITED_BYTES: f64 = 16.0;
+/// Bytes that two ranks keep of their messages beside the connection. Measured: all to all among 256.
+const PAIR_BYTES: usize = 400;
 /// Bytes of a stream, one direction of a connection that stays open, with what its ends keep: over RDMA, over TCP. Measured with 20,000
 /// and 99,000 connections between 32 hosts.
 const STREAM_BYTES: [f64; 2] = [1090.0, 3400.0];
@@ -444,6 +446,8 @@ fn engine_bytes(
     let hosts = graph.hosts().count();
     let switch_ports = graph.ports.iter().filter(|p| !graph.is_host(p.node)).count();
     let rows = if scenario.records.queues == QueueRecords::Port { switch_ports * classes } else { 0 };
+    let of_program = |w: &Mpi| w.program.memory() + w.pairs.len() * PAIR_BYTES;
+    let programs: usize = scenario.programs.iter().filter_map(|p| p.ranks()).map(of_program).sum();
     let [fixed, per_port, per_host, per_flow] = ENGINE_BYTES;
     let telemetry = scenario.schemes.iter().any(|s| s.params.profile().telemetry != Telemetry::None);
     let per_packet = PACKET_BYTES[0] + if telemetry { PACKET_BYTES[1] } else { 0.0 };
@@ -456,6 +460,7 @@ fn engine_bytes(
         + events
         + graph.ports.len() as f64 * per_port
         + hosts as f64 * per_host
+        + programs as f64
         + (rows * size_of::<QueueTime>()) as f64
         + series.map_or(0.0, |plan| samples(plan, scenario.stop) * plan.bytes() as f64)
 }

@@ -55,12 +55,14 @@ impl Program {
         matches!(self.kind, Kind::ScatterGather(_))
     }
 
+    /// What ranks do, where it passes messages among ranks.
+    pub fn ranks(&self) -> Option<&Mpi> {
+        if let Kind::Mpi(w) = &self.kind { Some(w) } else { None }
+    }
+
     /// Its connections, where all are known before the first is opened.
     pub(crate) fn pairs(&self) -> Option<&Pairs> {
-        match &self.kind {
-            Kind::Mpi(w) if self.connections == Connections::Open => Some(&w.pairs),
-            _ => None,
-        }
+        self.ranks().filter(|_| self.connections == Connections::Open).map(|w| &w.pairs)
     }
 
     /// Why something of it may happen at one host at the very instant at which something happens at another; nothing where a host is told of
