@@ -3,21 +3,26 @@
 //! A program is a pure machine ([`scatter_gather::Machine`], [`mpi::Machine`]): it is told what has arrived and that a time
 //! it asked for has come, and says what it wants ([`Act`]). This file carries its messages, each as a flow of its own
 //! or over a connection that stays open between each pair of places (its streams: `streams.rs`), and keeps what hosts are to be told at
-//! an instant ([`Call`]).
+//! an instant (`calls.rs`).
 //!
 //! What a place does follows from what it is told, and it sends from its own host. So a program whose hosts are told of others by
 //! messages alone ([`Program::why_at_once`]) runs in windows and in parts, each with a machine of its own that knows the whole program and runs
 //! its places. Flows of their own have numbers in the order of their starts, and a sender that is told at once of an arrival acts at the
 //! instant at which something happens elsewhere: such programs run in the sequential engine.
 
+mod calls;
+mod carriers;
 pub mod mpi;
 pub mod scatter_gather;
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use paceline_proto::units::Time;
+
+use calls::{Call, Calls, Due};
+use carriers::Carriers;
+pub(crate) use carriers::Letter;
 
 use crate::error::InputError;
 use crate::graph::NodeId;
@@ -27,7 +32,7 @@ use crate::net::parts::Note;
 use crate::net::streams::{MOST_PACKETS, STREAMS, too_many_packets};
 use crate::net::{Net, Schedule};
 use crate::record::QueryRecord;
-use crate::scenario::{Framing, Scenario};
+use crate::scenario::Scenario;
 use crate::workload::FlowSpec;
 use crate::workload::program::{Connections, INSTEAD_OF_OPEN, Kind, Mpi, Pairs, Program};
 
@@ -65,30 +70,6 @@ pub(crate) struct Outgoing {
     message: u64,
     ends: [u32; 2],
     bytes: u64,
-}
-
-/// What a place is told, in the order of those of one instant.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Call {
-    /// The program begins.
-    Begin,
-    /// A message of its own has arrived.
-    Told { message: u64 },
-    /// What it asked for.
-    Wake { token: u32 },
-}
-
-/// When, to which program and which place of it.
-type Due = (u64, u16, u32, Call);
-
-/// A message as its receiver must know it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Letter {
-    message: u64,
-    /// Least time on its way, ps.
-    least: u64,
-    /// Least time of an acknowledgement on the way back, ps.
-    back: u64,
 }
 
 /// What another part is to tell a place: its message has arrived.
@@ -216,19 +197,6 @@ struct Running {
     open: BTreeMap<(u32, u32), u32>,
 }
 
-/// A stream of a program.
-#[derive(Clone, Debug, Default)]
-struct ProgramStream {
-    program: u16,
-    is_open: bool,
-    /// At the sender: its way, where somebody asks for the least times of messages.
-    way: Option<Box<Way>>,
-    /// At the sender: least time of an acknowledgement, ps.
-    back: u64,
-    /// At the receiver: messages that have not arrived.
-    under_way: VecDeque<Letter>,
-}
-
 /// All programs of a run.
 pub(crate) struct Programs {
     all: Vec<Running>,
@@ -237,15 +205,8 @@ pub(crate) struct Programs {
     wanted: VecDeque<Outgoing>,
     /// Messages under way as flows of their own.
     by_flow: BTreeMap<u64, (u16, u64)>,
-    /// From `first_stream` on: those whose numbers follow from their programs, then others in the order of their opening.
-    streams: Vec<ProgramStream>,
-    first_stream: u32,
-    /// By the first NIC of a host: what its places are to be told.
-    calls: Vec<BinaryHeap<Reverse<Due>>>,
-    /// How many there are.
-    waiting: u64,
-    /// Those that the engine does not know of yet: when, and which NIC.
-    listed: Vec<(u64, u32)>,
+    carriers: Carriers,
+    calls: Calls,
 }
 
 impl Programs {
@@ -255,15 +216,14 @@ impl Programs {
             return None;
         }
         let first_stream: u32 = scenario.rpcs.iter().map(|r| r.count() * 2).sum();
-        let mut streams = Vec::new();
+        let mut carriers = Carriers::new(first_stream);
         let running = |(number, program): (usize, &Arc<Program>)| {
-            let first = first_stream + streams.len() as u32;
-            let stream = ProgramStream { program: number as u16, ..ProgramStream::default() };
-            streams.resize(streams.len() + program.pairs().map_or(0, Pairs::len), stream);
+            let first_stream = carriers.next();
+            carriers.add(number as u16, program.pairs().map_or(0, Pairs::len));
             Running {
                 program: Arc::clone(program),
                 machine: Machine::new(program, scenario.seed),
-                first_stream: first,
+                first_stream,
                 open: BTreeMap::new(),
             }
         };
@@ -273,23 +233,20 @@ impl Programs {
             acts: Vec::new(),
             wanted: VecDeque::new(),
             by_flow: BTreeMap::new(),
-            streams,
-            first_stream,
-            calls: vec![BinaryHeap::new(); nics],
-            waiting: 0,
-            listed: Vec::new(),
+            carriers,
+            calls: Calls::new(nics),
         }))
     }
 
     /// Places that are not through and queries that are not done, and what is still to be told: nothing will happen any more when
     /// there is none.
     pub(crate) fn working(&self) -> u64 {
-        self.waiting + self.all.iter().map(|r| r.machine.working()).sum::<u64>()
+        self.calls.waiting + self.all.iter().map(|r| r.machine.working()).sum::<u64>()
     }
 
     /// Whether some place waits for an instant.
     pub(crate) fn has_calls(&self) -> bool {
-        self.waiting > 0
+        self.calls.waiting > 0
     }
 
     /// What programs wait for when nothing more happens.
@@ -305,19 +262,7 @@ impl Programs {
 
     /// A call of which the engine does not know yet: when, and the NIC.
     pub(crate) fn next_listed(&mut self) -> Option<(u64, u32)> {
-        self.listed.pop()
-    }
-
-    /// When a place at a NIC is told something next, ps.
-    fn next_due(&self, nic: u32) -> u64 {
-        self.calls[nic as usize].peek().map_or(NEVER, |Reverse((at, ..))| *at)
-    }
-
-    /// Has a place told at an instant.
-    fn call(&mut self, nic: u32, due: Due) {
-        self.calls[nic as usize].push(Reverse(due));
-        self.listed.push((due.0, nic));
-        self.waiting += 1;
+        self.calls.next_fresh()
     }
 
     /// Whether a program's messages go over connections that stay open.
@@ -339,25 +284,24 @@ impl Programs {
 
     /// The stream of a message from one place to another, and what opens it if that is its first.
     fn stream(&mut self, program: u16, ends: [u32; 2], now: u64) -> (u32, Option<FlowSpec>) {
-        let next = self.first_stream + self.streams.len() as u32;
+        let next = self.carriers.next();
         let running = &mut self.all[usize::from(program)];
         let stream = match running.program.pairs().and_then(|pairs| pairs.number(ends)) {
             Some(number) => running.first_stream + number,
             None => *running.open.entry((ends[0], ends[1])).or_insert(next),
         };
         if stream == next {
-            self.streams.push(ProgramStream { program, ..ProgramStream::default() });
+            self.carriers.add(program, 1);
         }
-        let is_open = std::mem::replace(&mut self.streams[(stream - self.first_stream) as usize].is_open, true);
+        let is_first = self.carriers.is_first_use(stream);
         let opens = || FlowSpec { stream: stream + 1, ..self.flow(program, ends, 0, now) };
-        (stream, (!is_open).then(opens))
+        (stream, is_first.then(opens))
     }
 
     /// A stream is opened on these links, on which an acknowledgement takes `back` ps.
     pub(crate) fn opened(&mut self, stream: u32, way: Way, back: u64) {
-        let s = &mut self.streams[(stream - self.first_stream) as usize];
-        s.back = back;
-        s.way = self.all[usize::from(s.program)].program.asks().then(|| Box::new(way));
+        let asks = self.program_of(stream).asks();
+        self.carriers.opened(stream, asks.then_some(way), back);
     }
 
     /// The program whose message a flow of its own is.
@@ -368,21 +312,12 @@ impl Programs {
 
     /// The program that has opened a stream.
     pub(crate) fn program_of(&self, stream: u32) -> &Program {
-        let program = self.streams[(stream - self.first_stream) as usize].program;
-        &self.all[usize::from(program)].program
-    }
-
-    /// A message that goes by a stream.
-    fn letter(&self, stream: u32, message: u64, bytes: u64, framing: &Framing) -> Letter {
-        let s = &self.streams[(stream - self.first_stream) as usize];
-        let least = s.way.as_ref().map_or(0, |way| way.least_time(bytes, framing));
-        Letter { message, least, back: s.back }
+        &self.all[usize::from(self.carriers.program_of(stream))].program
     }
 
     /// The receiver of a stream may expect a message.
     pub(crate) fn expect(&mut self, stream: u32, letter: Letter) {
-        let first = self.first_stream;
-        self.streams[(stream - first) as usize].under_way.push_back(letter);
+        self.carriers.expect(stream, letter);
     }
 
     /// The message-passing programs: what they are and how far they are.
@@ -409,7 +344,7 @@ impl Programs {
 
     /// Takes over the places at hosts that another part has looked after, for records.
     pub(crate) fn absorb(&mut self, other: &mut Self, is_theirs: impl Fn(NodeId) -> bool) {
-        self.waiting += other.waiting;
+        self.calls.waiting += other.calls.waiting;
         for (mine, theirs) in self.all.iter_mut().zip(&mut other.all) {
             if let (Machine::Mpi(to), Machine::Mpi(from)) = (&mut mine.machine, &mut theirs.machine) {
                 let hosts = (0..).zip(&mine.program.hosts);
@@ -429,7 +364,7 @@ impl Net {
             for (place, host) in (0..).zip(places) {
                 if self.share.elsewhere(*host).is_none() {
                     let nic = self.ports[self.first[*host as usize] as usize].nic;
-                    p.call(nic, (program.begin.0, number as u16, place, Call::Begin));
+                    p.calls.add(nic, Due { at: program.begin.0, program: number as u16, place, call: Call::Begin });
                 }
             }
         }
@@ -438,14 +373,13 @@ impl Net {
     /// When a program's place at a NIC is told something next, ps.
     #[cold]
     pub(crate) fn next_call(&self, nic: u32) -> u64 {
-        self.programs.as_ref().map_or(NEVER, |p| p.next_due(nic))
+        self.programs.as_ref().map_or(NEVER, |p| p.calls.next_at(nic))
     }
 
     /// A place at a NIC is told what is due by `now`, if anything is. The engine is then to do what it wants.
     pub(crate) fn call_program(&mut self, nic: u32, now: u64) {
-        let Some(p) = self.programs.as_mut().filter(|p| p.next_due(nic) <= now) else { return };
-        let Some(Reverse((_, program, place, call))) = p.calls[nic as usize].pop() else { return };
-        p.waiting -= 1;
+        let Some(p) = &mut self.programs else { return };
+        let Some(Due { program, place, call, .. }) = p.calls.take(nic, now) else { return };
         // What ranks compute may end after all messages.
         self.last_end = self.last_end.max(now);
         let machine = &mut p.all[usize::from(program)].machine;
@@ -466,7 +400,7 @@ impl Net {
                 Act::Wake { place, at, token } => {
                     let host = p.all[usize::from(program)].program.hosts[place as usize];
                     let nic = self.ports[self.first[host as usize] as usize].nic;
-                    p.call(nic, (at, program, place, Call::Wake { token }));
+                    p.calls.add(nic, Due { at, program, place, call: Call::Wake { token } });
                 }
                 Act::Send { message, from, to, bytes } => {
                     p.wanted.push_back(Outgoing { program, message, ends: [from, to], bytes });
@@ -491,9 +425,8 @@ impl Net {
     /// The next message on a program's stream has arrived.
     pub(crate) fn program_stream_arrived(&mut self, stream: u32, now: u64) {
         let Some(p) = &mut self.programs else { return };
-        let s = &mut p.streams[(stream - p.first_stream) as usize];
-        let program = s.program;
-        if let Some(letter) = s.under_way.pop_front() {
+        let program = p.carriers.program_of(stream);
+        if let Some(letter) = p.carriers.arrived(stream) {
             self.program_received(program, letter, now);
         }
     }
@@ -529,7 +462,7 @@ impl Net {
         let Told { program, place, message, at } = told;
         let host = p.all[usize::from(program)].program.hosts[place as usize];
         let nic = self.ports[self.first[host as usize] as usize].nic;
-        p.call(nic, (at, program, place, Call::Told { message }));
+        p.calls.add(nic, Due { at, program, place, call: Call::Told { message } });
     }
 
     /// A program's message goes over the connection of its two places, which is opened if it is its first. Returns the NIC at which
@@ -564,7 +497,7 @@ impl Net {
             return Err(too_many_packets().field("workloads").value(bytes).allowed(INSTEAD_OF_OPEN));
         }
         let nic = self.ports[flow.nic as usize].nic;
-        let letter = self.programs.as_ref().map(|p| p.letter(stream, message, bytes, &framing));
+        let letter = self.programs.as_ref().map(|p| p.carriers.letter(stream, message, bytes, &framing));
         self.nic_advance(nic, now, true, schedule);
         self.begin_at(nic, now);
         self.append(stream, bytes, letter, now);
