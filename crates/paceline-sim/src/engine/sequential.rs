@@ -381,8 +381,8 @@ impl Sequential {
         while let Some(programs) = &mut self.net.programs
             && let Some((at, nic)) = programs.next_listed()
         {
-            let port = self.net.nics[nic as usize].port;
-            self.events.push_at(at, Rank::Start, What::Program, port, nic, 0);
+            // Those of one instant in the order of the NICs: connections are numbered as they are opened.
+            self.events.push(at, Rank::Start, What::Program, nic, 0);
         }
     }
 

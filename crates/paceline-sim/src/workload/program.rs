@@ -60,9 +60,9 @@ impl Program {
         if let Kind::Mpi(w) = &self.kind { Some(w) } else { None }
     }
 
-    /// Its connections, where all are known before the first is opened.
+    /// Its connections, where they have numbers before the first is opened: hosts apart in time open them.
     pub(crate) fn pairs(&self) -> Option<&Pairs> {
-        self.ranks().filter(|_| self.connections == Connections::Open).map(|w| &w.pairs)
+        self.ranks().filter(|_| self.why_at_once().is_none()).map(|w| &w.pairs)
     }
 
     /// Why something of it may happen at one host at the very instant at which something happens at another; nothing where a host is told of
