@@ -62,10 +62,11 @@ impl Build<'_> {
                 self.inside(&format!("{field}connections"), error.value("open").allowed("\"new\"; or fewer ranks"))
             );
         };
+        let largest = program.totals().largest;
         let mpi = Mpi {
             program: Arc::new(program),
             config,
-            at_once: p.sends_end == SendsEnd::Arrival,
+            at_once: p.sends_end == SendsEnd::Arrival && largest > config.eager,
             pairs,
             ideal: self.crossbar(&hosts),
         };

@@ -457,7 +457,7 @@ impl Part {
     /// NIC that was run last, since others are told of by packets.
     fn list_calls(&mut self, done: u64) {
         while let Some(programs) = &mut self.net.programs
-            && let Some((at, nic)) = programs.next_listed()
+            && let Some((at, nic)) = programs.next_fresh()
         {
             if at >= done {
                 self.far.push(Reverse((at, self.net.nics[nic as usize].port)));

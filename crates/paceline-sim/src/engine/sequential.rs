@@ -379,7 +379,7 @@ impl Sequential {
     /// Lists the instants at which places of programs are to be told something.
     fn list_calls(&mut self) {
         while let Some(programs) = &mut self.net.programs
-            && let Some((at, nic)) = programs.next_listed()
+            && let Some((at, nic)) = programs.next_fresh()
         {
             // Those of one instant in the order of the NICs: connections are numbered as they are opened.
             self.events.push(at, Rank::Start, What::Program, nic, 0);

@@ -29,6 +29,7 @@ use crate::graph::NodeId;
 use crate::ideal::Way;
 use crate::net::flow::FIRST_PORT;
 use crate::net::parts::Note;
+use crate::net::port::Port;
 use crate::net::streams::{MOST_PACKETS, STREAMS, too_many_packets};
 use crate::net::{Net, Schedule};
 use crate::record::QueryRecord;
@@ -261,7 +262,7 @@ impl Programs {
     }
 
     /// A call of which the engine does not know yet: when, and the NIC.
-    pub(crate) fn next_listed(&mut self) -> Option<(u64, u32)> {
+    pub(crate) fn next_fresh(&mut self) -> Option<(u64, u32)> {
         self.calls.next_fresh()
     }
 
@@ -363,7 +364,7 @@ impl Net {
             let places = if program.asks() { &program.hosts[..1] } else { &program.hosts[..] };
             for (place, host) in (0..).zip(places) {
                 if self.share.elsewhere(*host).is_none() {
-                    let nic = self.ports[self.first[*host as usize] as usize].nic;
+                    let nic = nic_of(&self.ports, &self.first, *host);
                     p.calls.add(nic, Due { at: program.begin.0, program: number as u16, place, call: Call::Begin });
                 }
             }
@@ -399,7 +400,7 @@ impl Net {
             match act {
                 Act::Wake { place, at, token } => {
                     let host = p.all[usize::from(program)].program.hosts[place as usize];
-                    let nic = self.ports[self.first[host as usize] as usize].nic;
+                    let nic = nic_of(&self.ports, &self.first, host);
                     p.calls.add(nic, Due { at, program, place, call: Call::Wake { token } });
                 }
                 Act::Send { message, from, to, bytes } => {
@@ -461,7 +462,7 @@ impl Net {
         let Some(p) = &mut self.programs else { return };
         let Told { program, place, message, at } = told;
         let host = p.all[usize::from(program)].program.hosts[place as usize];
-        let nic = self.ports[self.first[host as usize] as usize].nic;
+        let nic = nic_of(&self.ports, &self.first, host);
         p.calls.add(nic, Due { at, program, place, call: Call::Told { message } });
     }
 
@@ -480,7 +481,7 @@ impl Net {
         let Some(p) = &mut self.programs else { return Ok(None) };
         let (stream, opens) = p.stream(program, ends, now);
         if let Some(spec) = opens {
-            let slot = self.start_flow(STREAMS | u64::from(stream), spec, FIRST_PORT + program)?;
+            let slot = self.start_flow(STREAMS | u64::from(stream), spec, FIRST_PORT.wrapping_add(program))?;
             let nic = self.ports[self.flows[slot as usize].nic as usize].nic;
             self.nic_advance(nic, now, true, schedule);
             self.begin_at(nic, now);
@@ -509,6 +510,11 @@ impl Net {
         let all = self.programs.iter().flat_map(|p| &p.all);
         all.flat_map(|r| r.machine.unanswered().into_iter().map(|query| record(&r.program, query))).collect()
     }
+}
+
+/// The first NIC of a host, at which its places are called.
+fn nic_of(ports: &[Port], first: &[u32], host: NodeId) -> u32 {
+    ports[first[host as usize] as usize].nic
 }
 
 /// Puts something where something else was, or at the end; returns where.

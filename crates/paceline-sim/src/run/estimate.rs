@@ -419,9 +419,7 @@ fn ranks(program: &Program, w: &Mpi, net: &mut Net) -> Result<Traffic, InputErro
         data_hops: packets * links,
         last_start: (program.begin.0 as f64 + computing + sending) as u64,
         largest: totals.largest,
-        ..on_streams(program, totals.messages as f64, || {
-            w.program.sends().map(|send| (send.from, send.to)).collect::<BTreeSet<_>>().len() as f64
-        })
+        ..on_streams(program, totals.messages as f64, || w.pairs.len() as f64)
     })
 }
 

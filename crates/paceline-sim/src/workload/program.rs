@@ -62,7 +62,7 @@ impl Program {
 
     /// Its connections, where they have numbers before the first is opened: hosts apart in time open them.
     pub(crate) fn pairs(&self) -> Option<&Pairs> {
-        self.ranks().filter(|_| self.why_at_once().is_none()).map(|w| &w.pairs)
+        self.ranks().filter(|w| self.connections == Connections::Open && !w.at_once).map(|w| &w.pairs)
     }
 
     /// Why something of it may happen at one host at the very instant at which something happens at another; nothing where a host is told of
@@ -73,10 +73,7 @@ impl Program {
                 "programs' messages are flows of their own, numbered in the order in which they start (connections)",
             ),
             Kind::ScatterGather(_) => Some("the hosts of a query share what is known of it (scatter_gather)"),
-            Kind::Mpi(w) if w.at_once && w.program.totals().largest > w.config.eager => {
-                Some("senders are told of an arrival at the same instant (sends_end)")
-            }
-            Kind::Mpi(_) => None,
+            Kind::Mpi(w) => w.at_once.then_some("senders are told of an arrival at the same instant (sends_end)"),
         }
     }
 
@@ -134,7 +131,7 @@ pub struct Mpi {
     pub program: Arc<mpi::Program>,
     /// How messages travel.
     pub config: MachineConfig,
-    /// A sender is told at once that a message has arrived, not by an acknowledgement.
+    /// There are messages of whose arrival the sender is told at once, not by an acknowledgement.
     pub at_once: bool,
     /// Ranks that send to one another, requests and grants counted.
     pub pairs: Pairs,

@@ -64,7 +64,7 @@ impl Carriers {
         !std::mem::replace(&mut self.at(stream).is_open, true)
     }
 
-    /// A stream is open; on its way, if that matters, an acknowledgement takes `back` ps.
+    /// A stream is open. An acknowledgement takes `back` ps; the way is kept where somebody asks for least times.
     pub(super) fn opened(&mut self, stream: u32, way: Option<Way>, back: u64) {
         let carrier = self.at(stream);
         (carrier.way, carrier.back) = (way.map(Box::new), back);
