@@ -37,6 +37,11 @@ pub struct Flow {
     pub(crate) place: u32,
     /// The stream it is, plus one; 0 for a message of its own.
     pub(crate) stream: u32,
+    /// Only an ACK for as many packets as this, or more, acknowledges a message wholly.
+    pub(crate) whole_at: u32,
+    /// Of a stream: payload by which the packets in flight fall short of full ones, since a window counts bytes. Of a message of its own 0:
+    /// when its last packet is in flight there is nothing left to send.
+    pub(crate) lack: u64,
     /// Not before this may the next packet go, ps.
     pub(crate) next_avail: u64,
     /// Pacing gap after a packet of `last_size` at the present rate, ps.
@@ -141,13 +146,19 @@ impl Flow {
     /// When the next packet may go, ps; [`u64::MAX`] when there is none or the window is closed. `mtu`: payload of a full packet.
     #[inline(always)]
     pub(crate) fn availability(&self, mtu: u64) -> u64 {
-        self.available_with(u64::from(self.tx.in_flight()) * mtu)
+        if !self.tx.has_data() || self.in_flight(mtu) >= self.cwnd { u64::MAX } else { self.next_avail }
     }
 
-    /// The same with so many bytes of payload in flight.
+    /// Bytes of payload in flight; of a message of its own short of its last packet. `mtu`: payload of a full packet.
     #[inline(always)]
-    pub(crate) fn available_with(&self, in_flight: u64) -> u64 {
-        if !self.tx.has_data() || in_flight >= self.cwnd { u64::MAX } else { self.next_avail }
+    pub(crate) fn in_flight(&self, mtu: u64) -> u64 {
+        u64::from(self.tx.in_flight()) * mtu - self.lack
+    }
+
+    /// Whether a stream has come to the end of a message, as far as it has been sent.
+    #[inline(always)]
+    pub(crate) fn ends_message(&self) -> bool {
+        self.tx.snd_nxt == self.tx.packets && self.stream != 0
     }
 }
 
@@ -270,6 +281,8 @@ impl Net {
             // A stream has nothing to send yet.
             tx: Sender::new(if spec.stream == 0 { packets } else { 0 }),
             stream: spec.stream,
+            whole_at: packets,
+            lack: 0,
             place: 0,
             next_avail: spec.start.0,
             gap: 0,

@@ -188,9 +188,6 @@ impl Net {
                     let h = self.make_packet(slot, at);
                     let flow = &self.flows[slot as usize];
                     self.nics[nic as usize].charge(place, flow, self.payload, self.host.rto);
-                    if flow.stream != 0 {
-                        self.nics[nic as usize].avail[place] = self.stream_availability(slot);
-                    }
                     h
                 }
                 Next::Nothing => return NEVER,
@@ -232,7 +229,7 @@ impl Net {
         }
         let h = flow.send(number, now, self.clock, &mut self.arena);
         self.counters.data_made += 1;
-        if flow.stream != 0
+        if flow.ends_message()
             && let Some(streams) = &self.streams
         {
             streams.refit(flow);
@@ -292,23 +289,11 @@ impl Net {
     #[inline(always)]
     fn refresh_at(&mut self, nic: u32, slot: u32) {
         let flow = &self.flows[slot as usize];
-        let avail = if flow.stream == 0 { flow.availability(self.payload) } else { self.stream_availability(slot) };
+        let avail = flow.availability(self.payload);
         self.nics[nic as usize].avail[flow.place as usize] = avail;
         if avail != NEVER {
             self.may_send(nic, avail);
         }
-    }
-
-    /// [`Flow::availability`] of a stream.
-    fn stream_availability(&self, slot: u32) -> u64 {
-        self.flows[slot as usize].available_with(self.in_flight(slot))
-    }
-
-    /// Bytes of payload that a flow has in flight; of a message short of its last packet, at which nothing is left to send.
-    pub(crate) fn in_flight(&self, slot: u32) -> u64 {
-        let flow = &self.flows[slot as usize];
-        let lack = self.streams.as_ref().filter(|_| flow.stream != 0).map_or(0, |streams| streams.lack(flow));
-        u64::from(flow.tx.in_flight()) * self.payload - lack
     }
 
     /// Nothing that happens at a NIC now can let a packet leave before now.

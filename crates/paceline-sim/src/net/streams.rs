@@ -63,7 +63,7 @@ struct StreamState {
     tiers: Box<[u8]>,
     /// Position of the end of all messages so far: in packets over RDMA, in bytes over TCP.
     end: u64,
-    /// At the sender: everything below has been acknowledged.
+    /// At the sender: all messages up to here have been acknowledged, and perhaps part of the next.
     acked: u64,
     /// At the sender, RDMA: the messages not wholly acknowledged, and what the last packets of those that are lack.
     unacked: VecDeque<Unacked>,
@@ -179,22 +179,17 @@ impl Streams {
         if acked == Acked::Finished { Acked::Progress } else { acked }
     }
 
-    /// Payload by which the packets that a stream over RDMA has in flight fall short of full ones: a window counts bytes.
-    pub(crate) fn lack(&self, flow: &Flow) -> u64 {
-        let state = &self.all[flow.stream as usize - 1];
-        let sent = state.unacked.partition_point(|m| m.end <= flow.tx.snd_nxt);
-        sent.checked_sub(1).map_or(0, |last| state.unacked[last].lack - state.acked_lack)
-    }
-
-    /// The next packet of a stream over RDMA has moved: from here on its message decides where the end is.
+    /// The next packet of a stream over RDMA is now one of another message.
     pub(crate) fn refit(&self, flow: &mut Flow) {
         fit(&self.all[flow.stream as usize - 1], flow);
     }
 }
 
-/// Sets a stream's sender to the message its next packet belongs to.
+/// Sets a stream's sender to the message its next packet belongs to, and to what it has in flight.
 fn fit(state: &StreamState, flow: &mut Flow) {
     let at = state.unacked.partition_point(|m| m.end <= flow.tx.snd_nxt);
+    flow.lack = at.checked_sub(1).map_or(0, |last| state.unacked[last].lack - state.acked_lack);
+    flow.whole_at = state.unacked.front().map_or(flow.tx.snd_una + 1, |m| m.end);
     match state.unacked.get(at) {
         Some(m) => (flow.tx.packets, flow.short_size) = (m.end, m.short),
         None => flow.tx.packets = flow.tx.snd_nxt,

@@ -10,6 +10,7 @@ use crate::clock::{Clock, Wire};
 use crate::net::flow::{Flow, Receiving, SLOT_BITS, SLOT_MASK};
 use crate::net::packet::{Arena, Handle, Kind, LAST, Packet, TICKS};
 use crate::net::port::Port;
+use crate::net::streams::Streams;
 use crate::net::{Arrivals, Net, Schedule};
 use crate::record::Counters;
 use crate::scenario::HostConfig;
@@ -21,6 +22,7 @@ pub(crate) struct Turn<'a> {
     arena: &'a mut Arena,
     flows: &'a mut [Flow],
     receiving: &'a mut [Receiving],
+    streams: Option<&'a mut Streams>,
     counters: &'a mut Counters,
     progress: &'a mut u64,
     contexts: &'a [FlowContext],
@@ -50,6 +52,7 @@ impl Net {
             arena: &mut self.arena,
             flows: &mut self.flows,
             receiving: &mut self.receiving,
+            streams: self.streams.as_deref_mut(),
             counters: &mut self.counters,
             progress: &mut self.progress,
             contexts: &self.contexts,
@@ -95,7 +98,7 @@ impl Turn<'_> {
                 Next::Flow(place) => {
                     let slot = self.n.flows[place];
                     let flow = &mut self.flows[slot as usize];
-                    if flow.stream != 0 || self.spray {
+                    if self.spray {
                         return Err((at, next));
                     }
                     if flow.flags & TICKS != 0 {
@@ -103,6 +106,11 @@ impl Turn<'_> {
                     }
                     let h = flow.send(slot << self.share_bits | self.part, at, self.clock, self.arena);
                     self.counters.data_made += 1;
+                    if flow.ends_message()
+                        && let Some(streams) = &self.streams
+                    {
+                        streams.refit(flow);
+                    }
                     self.n.charge(place, flow, self.payload, self.host.rto);
                     h
                 }
@@ -165,13 +173,18 @@ impl Turn<'_> {
         let Packet { flow: number, seq, flags, .. } = self.arena[h];
         let flow = &mut self.flows[((number & SLOT_MASK) >> self.share_bits) as usize];
         let is_its = flow.alive && u32::from(flow.generation) == number >> SLOT_BITS;
-        if !is_its || flags & self.special_acks != 0 || flow.stream != 0 || flow.timeouts != 0 || seq >= flow.tx.packets
-        {
+        if !is_its || flags & self.special_acks != 0 || flow.timeouts != 0 {
             return false;
         }
+        let whole = flow.whole_chunks(seq, self.host.chunk);
+        let acked = match &mut self.streams {
+            _ if seq < flow.whole_at => flow.tx.on_ack(whole),
+            Some(streams) if flow.stream != 0 => streams.on_ack(flow, whole),
+            _ => return false,
+        };
         let free = self.p.free.max(now);
         self.p.free = free;
-        if flow.tx.on_ack(flow.whole_chunks(seq, self.host.chunk)) != Acked::Old {
+        if acked != Acked::Old {
             *self.progress += 1;
             flow.progress_at = now;
         }
