@@ -380,7 +380,7 @@ class HpccFat320(Section):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TopologyFile(Section):
-    """A file in the topology format of the HPCC reference simulator."""
+    """A file in the topology format of the HPCC reference simulator, or of SimAI."""
 
     kind: ClassVar[Literal["file"]] = "file"
     chosen: ClassVar[tuple[str, ...]] = ("kind",)
@@ -1141,6 +1141,12 @@ class Routing(Section):
     salt: int = 0
     """Added to each switch's id to salt its hash. Range [0, 4294967295]. Source: HPCC reference
     simulator: the switch's id alone.
+    """
+
+    nics: Literal["all", "nearest"] = "all"
+    """Which NICs of hosts with several a flow may use: all that reach each other; or, where both
+    hosts have NICs at one switch, the fastest of these, as GPUs of one server use its NVSwitch.
+    Source: Paceline; "nearest": SimAI, GPUs of one server.
     """
 
     reroute_after: str = "0s"

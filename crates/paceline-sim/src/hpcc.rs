@@ -29,8 +29,8 @@ use crate::record::{FlowRecord, PfcEvent, StageRecord, Status};
 use crate::routing::by_node::NodeRoutes;
 use crate::run::Engine;
 use crate::scenario::{
-    Accounting, BufferModel, Ecn, EngineChoice, FailureConfig, Framing, Headroom, HostConfig, NextHopOrder, Outage,
-    PathChoice, Pfc, QueueRecords, Quirks, RecordConfig, RoutingConfig, Scenario, Scheme, Stop, SwitchConfig,
+    Accounting, BufferModel, Ecn, EngineChoice, FailureConfig, Framing, Headroom, HostConfig, NextHopOrder, NicChoice,
+    Outage, PathChoice, Pfc, QueueRecords, Quirks, RecordConfig, RoutingConfig, Scenario, Scheme, Stop, SwitchConfig,
     Transport, Window,
 };
 use crate::workload::FlowTable;
@@ -302,7 +302,12 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
             chunk,
         },
         failures,
-        routing: RoutingConfig { choice: PathChoice::FlowHash, order: NextHopOrder::DescendingId, salt: 0 },
+        routing: RoutingConfig {
+            choice: PathChoice::FlowHash,
+            order: NextHopOrder::DescendingId,
+            salt: 0,
+            nics: NicChoice::All,
+        },
         schemes: vec![Scheme {
             transport: Transport::Rdma,
             name: "reference".into(),

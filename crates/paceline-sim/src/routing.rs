@@ -96,7 +96,7 @@ impl Routes {
     /// Routes over the links of `graph` that are not marked in `down`, which has an entry per link.
     pub(crate) fn without(graph: Arc<Graph>, config: RoutingConfig, down: Vec<bool>) -> Self {
         let fabric = Fabric::new(&graph, config.order, &down);
-        let planes = Planes::new(&graph, &down);
+        let planes = Planes::new(&graph, &down, config.nics);
         let choice = Choice::new(&graph, config);
         Self { graph, choice, down, planes, fabric, lists: Lists::new(), tables: Tables::new(), chose: false }
     }

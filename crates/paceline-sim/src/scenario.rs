@@ -283,6 +283,17 @@ pub struct RoutingConfig {
     pub order: NextHopOrder,
     /// Added to each switch's id to salt its hash.
     pub salt: u32,
+    /// Which NICs of two hosts a flow between them may use.
+    pub nics: NicChoice,
+}
+
+/// Which NICs of hosts with several flows use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NicChoice {
+    /// All that reach each other.
+    All,
+    /// Where the two hosts have NICs at one switch, the fastest of these; else all.
+    Nearest,
 }
 
 /// When a run ends.

@@ -219,6 +219,7 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
             },
             order: NextHopOrder::Port,
             salt: 7,
+            nics: NicChoice::All,
         },
         failures: FailureConfig {
             outages: k

@@ -10,7 +10,7 @@ use paceline_proto::units::{BitsPerSec, Duration};
 use paceline_sim::graph::{Link, NodeKind, Topology};
 use paceline_sim::record::{FlowRecord, Status};
 use paceline_sim::run::{Request, run as run_to_folder};
-use paceline_sim::scenario::PathChoice;
+use paceline_sim::scenario::{NicChoice, PathChoice};
 use paceline_sim::spec::parse;
 use paceline_sim::workload::FlowSpec;
 
@@ -95,6 +95,30 @@ fn flows_stay_in_a_plane() {
         let seen = times(&run(&scenario, &lone_flows(&[(0, 2), (2, 1)], 50), engine).flows);
         let third = [one_packet(&[(25, 3), (50, 1)]), one_packet(&[(50, 1), (10, 7)])];
         assert_eq!(seen.keys().copied().collect::<Vec<_>>(), sorted(&third), "{engine:?}");
+    }
+}
+
+/// Hosts 0 and 1 share an `NVSwitch` (3) and a switch (4) at which host 2 is, too: with "nearest" they use what is fastest of both, and
+/// the network where that link has failed; with host 2 only the network is shared.
+#[test]
+fn the_nearest_nics_are_those_of_a_servers_switch() {
+    let links = [(0, 3, 2880, 1), (0, 4, 400, 1), (1, 3, 2880, 1), (1, 4, 400, 1), (2, 4, 400, 1)];
+    let scenario = |nics, links: &[(u32, u32, u64, u64)]| {
+        let mut scenario = plain(&network(2, links));
+        scenario.routing.nics = nics;
+        Arc::new(scenario)
+    };
+    let (inside, outside) = (one_packet(&[(2880, 1), (2880, 1)]), one_packet(&[(400, 1), (400, 1)]));
+    let flows = lone_flows(&[(0, 1), (1, 0), (0, 2), (2, 1)], 20);
+    for engine in ENGINES {
+        let seen = times(&run(&scenario(NicChoice::Nearest, &links), &flows, engine).flows);
+        assert_eq!(seen, BTreeMap::from([(inside, 40), (outside, 40)]), "{engine:?}");
+        let seen = times(&run(&scenario(NicChoice::All, &links), &flows, engine).flows);
+        assert!(seen[&inside] < 30 && seen[&outside] > 50, "{seen:?}");
+        // Without the NVSwitch's link to host 1.
+        let seen =
+            times(&run(&scenario(NicChoice::Nearest, &[&links[..2], &links[3..]].concat()), &flows, engine).flows);
+        assert_eq!(seen, BTreeMap::from([(outside, 80)]), "{engine:?}");
     }
 }
 

@@ -1,9 +1,10 @@
 //! The network: one of the known shapes, from a file, or drawn node by node.
 
 use super::{MOST_BYTES, read_text};
-use crate::clock::Clock;
 use crate::error::InputError;
 use crate::graph::{Link, NodeId, NodeKind, Topology};
+use crate::hpcc_format::topology::{NetworkFile, read_any_topology};
+use crate::scenario::NicChoice;
 use crate::spec::Resolved;
 use crate::spec::topology::{GraphTopology, TopologyKind};
 use crate::topology;
@@ -31,8 +32,15 @@ pub(super) fn build_topology(spec: &Resolved, warnings: &mut Vec<String>) -> Res
         TopologyKind::HpccFat320(_) => topology::hpcc_fat320(),
         TopologyKind::File(t) => {
             let text = read_text(spec, "topology.file", &t.file.0, MOST_BYTES)?;
-            let (mut network, more) = crate::hpcc_format::topology::read_topology(&text, &t.file.0, Clock::Exact)?;
+            let NetworkFile { topology: mut network, nvswitches, warnings: more } =
+                read_any_topology(&text, &t.file.0)?;
             warnings.extend(more);
+            if nvswitches > 0 && spec.routing.nics == NicChoice::All {
+                warnings.push(format!(
+                    "{}: GPUs of a server use the network beside their NVSwitch ({nvswitches} of them); routing.nics = \"nearest\" has them use that alone, as SimAI does",
+                    t.file.0
+                ));
+            }
             topology::validate_topology(&network).map_err(|e| e.file(&t.file.0))?;
             topology::tier_by_distance(&mut network);
             return Ok(network);

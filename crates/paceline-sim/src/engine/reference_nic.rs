@@ -309,7 +309,11 @@ impl ReferenceNics {
             let place = (step + n.last) % count;
             let slot = n.flows[place];
             let flow = &net.flows[slot as usize];
-            if flow.alive && paused & (1 << flow.class) == 0 && flow.tx.has_data() && flow.in_flight(net.payload) < flow.cwnd {
+            if flow.alive
+                && paused & (1 << flow.class) == 0
+                && flow.tx.has_data()
+                && flow.in_flight(net.payload) < flow.cwnd
+            {
                 if flow.next_avail <= now {
                     found = Some(place);
                     break;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::config::HpccConfig;
 use super::flow::{MOST_REPEATED, read_flows};
-use super::topology::{read_topology, write_topology};
+use super::topology::{read_any_topology, read_topology, write_topology};
 use super::trace::read_trace_nodes;
 use super::{config, utf8};
 use crate::clock::Clock;
@@ -37,6 +37,13 @@ fn all_readers(text: &str) {
             }
             Err(error) => assert_eq!(error.file.as_deref(), Some("f")),
         }
+    }
+    match read_any_topology(text, "f") {
+        Ok(network) => {
+            assert!(network.topology.kinds.len() <= text.len() && network.topology.links.capacity() <= text.len());
+            Graph::new(&network.topology);
+        }
+        Err(error) => assert_eq!(error.file.as_deref(), Some("f")),
     }
     if let Ok((flows, _)) = read_flows(text, "f", &KINDS) {
         assert!(flows.capacity() <= 2 * (text.len() + MOST_REPEATED) && flows.is_sorted_by_key(|f| f.start));
@@ -89,9 +96,10 @@ fn soup() -> impl Strategy<Value = String> {
     prop::collection::vec(line, 0..12).prop_map(|lines| lines.join("\n"))
 }
 
-const FILES: [&str; 4] = [
+const FILES: [&str; 5] = [
     config::tests::SAMPLE,
     "3 1 2\n2\n0 2 100Gbps 1000ns 0.000000\n1 2 40Gbps 1us 0.5\n",
+    "4 2 1 1 4 H100\n2 3\n0 2 2880Gbps 0.000025ms 0\n1 2 2880Gbps 0.000025ms 0\n0 3 400Gbps 0.0005ms 0\n1 3 400Gbps 0.0005ms 0\n",
     "3\n0 1 3 100 10000000 2.000000000\n1 0 3 100 1 2.0004\n0 1 7 65535 4294967295 17999999.5\n",
     "2\n0 1\n",
 ];

@@ -1,4 +1,7 @@
 //! Topology files: `nodes switches links`, the switch ids, then per link `a b rate delay error_rate`.
+//!
+//! `SimAI`'s differ in the first line, `nodes gpus_per_server nvswitches switches links gpu_type`, and list `NVSwitches` before the other
+//! switches (aliyun/SimAI, `gen_Topo_Template.py`; forks have a seventh word).
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -14,7 +17,50 @@ use crate::graph::{Link, NodeId, NodeKind, PortNo, Topology};
 /// What a link row looks like, for messages.
 const ROW: &str = "5 words `a b rate delay error_rate`, e.g. `0 320 100Gbps 1000ns 0.000000`";
 
-/// Reads a topology file. Links keep their order (it numbers the ports); tiers are 0 for hosts and 1 for switches.
+/// What the first line of a `SimAI` file looks like, for messages.
+const SIMAI_HEADER: &str = "`nodes gpus_per_server nvswitches switches links gpu_type` of SimAI";
+
+/// A network as a file has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetworkFile {
+    /// The network.
+    pub topology: Topology,
+    /// Switches that are a `SimAI` file's `NVSwitches`.
+    pub nvswitches: usize,
+    /// What looks wrong.
+    pub warnings: Vec<String>,
+}
+
+/// Reads a topology file of the reference or of `SimAI`, whose `NVSwitches` are switches like others here.
+///
+/// # Errors
+/// As [`read_topology`], of either form.
+pub fn read_any_topology(text: &str, file: &str) -> Result<NetworkFile, InputError> {
+    let header = lines(text, file).next().ok_or_else(|| empty(file))?;
+    let words = match (header.row::<6>(), header.row::<7>()) {
+        (Some([nodes, gpus, nvswitches, switches, links, _]), _)
+        | (_, Some([nodes, gpus, nvswitches, switches, links, _, _])) => [nodes, gpus, nvswitches, switches, links],
+        _ => {
+            let (topology, warnings) = read_topology(text, file, Clock::Exact)?;
+            return Ok(NetworkFile { topology, nvswitches: 0, warnings });
+        }
+    };
+    let [nodes, gpus, nvswitches, switches, links] = words;
+    let most = most_nodes(text);
+    let count = |field, word| header.integer(field, word, 0, most, " (no more than the file has bytes)");
+    header.integer("gpus_per_server", gpus, 1, u64::from(u32::MAX), "")?;
+    let (nvswitches, others) = (count("nvswitches", nvswitches)?, count("switches", switches)?);
+    let switches = (nvswitches + others).to_string();
+    let (topology, warnings) = read(text, file, Clock::Exact, [nodes, &switches, links])?;
+    Ok(NetworkFile { topology, nvswitches: nvswitches as usize, warnings })
+}
+
+/// Every node a user means takes more than a byte of the file: keeps a mistyped count from taking all memory.
+fn most_nodes(text: &str) -> u64 {
+    (text.len() as u64).min(u64::from(NodeId::MAX))
+}
+
+/// Reads a topology file of the reference. Links keep their order (it numbers the ports); tiers are 0 for hosts and 1 for switches.
 ///
 /// As in the reference, the header's link count says how many rows are read: rows after them are left alone with a
 /// warning; too few rows, a wrong switch count and nodes without a link are warnings too. `clock` says whether decimals
@@ -25,14 +71,25 @@ const ROW: &str = "5 words `a b rate delay error_rate`, e.g. `0 320 100Gbps 1000
 /// or above [`MAX_RATE`], a delay above [`MAX_DELAY`], an error rate outside 0 to 1, more ports on a node than a port
 /// number can count, a file without links, a node count larger than the file's length in bytes.
 pub fn read_topology(text: &str, file: &str, clock: Clock) -> Result<(Topology, Vec<String>), InputError> {
+    let header = lines(text, file).next().ok_or_else(|| empty(file))?;
+    let Some(counts) = header.row() else {
+        let allowed = format!("3 numbers `nodes switches links`, or in scenarios {SIMAI_HEADER}");
+        return Err(header.bad("header", header.text, "wrong number of words", allowed));
+    };
+    read(text, file, clock, counts)
+}
+
+/// Reads what follows the first line, whose words for nodes, switches and links are given.
+fn read(
+    text: &str,
+    file: &str,
+    clock: Clock,
+    [nodes, switches, links]: [&str; 3],
+) -> Result<(Topology, Vec<String>), InputError> {
     let mut warnings = Vec::new();
     let mut rows = lines(text, file).peekable();
     let header = rows.next().ok_or_else(|| empty(file))?;
-    let Some([nodes, switches, links]) = header.row() else {
-        return Err(header.bad("header", header.text, "wrong number of words", "3 numbers `nodes switches links`"));
-    };
-    // Every node a user means takes more than a byte of the file: keeps a mistyped count from taking all memory.
-    let most = (text.len() as u64).min(u64::from(NodeId::MAX));
+    let most = most_nodes(text);
     let nodes = header.integer("nodes", nodes, 1, most, " (no more nodes than the file has bytes)")? as usize;
     let switches = header.integer("switches", switches, 0, nodes as u64, " (at most the number of nodes)")? as usize;
     let links = header.integer("links", links, 1, u64::from(u32::MAX), "")? as usize;

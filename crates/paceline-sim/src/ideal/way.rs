@@ -102,7 +102,7 @@ mod tests {
     use crate::graph::{Graph, Link, NodeKind, Topology};
     use crate::ideal::{parallel_links_differ, path_sides};
     use crate::routing::Address;
-    use crate::scenario::{NextHopOrder, PathChoice, RoutingConfig};
+    use crate::scenario::{NextHopOrder, NicChoice, PathChoice, RoutingConfig};
 
     const GBPS: u64 = 1_000_000_000;
 
@@ -110,7 +110,8 @@ mod tests {
     fn way(switches: usize, tiers: &[u8], links: Vec<Link>) -> Way {
         let kinds = [vec![NodeKind::Host; 2], vec![NodeKind::Switch; switches]].concat();
         let graph = Arc::new(Graph::new(&Topology { kinds, tiers: tiers.to_vec(), links }));
-        let config = RoutingConfig { choice: PathChoice::Spray, order: NextHopOrder::Port, salt: 0 };
+        let config =
+            RoutingConfig { choice: PathChoice::Spray, order: NextHopOrder::Port, salt: 0, nics: NicChoice::All };
         let mut routes = Routes::new(Arc::clone(&graph), config);
         let mut path = Vec::new();
         let ends = [0, 1].map(|host| Address { host, nic: 0 });

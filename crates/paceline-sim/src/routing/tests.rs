@@ -6,12 +6,13 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::graph::{Link, NodeKind, Side, Topology};
-use crate::scenario::{NextHopOrder, PathChoice};
+use crate::scenario::{NextHopOrder, NicChoice, PathChoice};
 use crate::topology::{Level, dumbbell, fat_tree, hpcc_fat320, leaf_spine, xgft};
 
 const RATE: BitsPerSec = BitsPerSec(100_000_000_000);
 
-const BY_PORT: RoutingConfig = RoutingConfig { choice: PathChoice::FlowHash, order: NextHopOrder::Port, salt: 0 };
+const BY_PORT: RoutingConfig =
+    RoutingConfig { choice: PathChoice::FlowHash, order: NextHopOrder::Port, salt: 0, nics: NicChoice::All };
 
 fn routes(topology: &Topology, order: NextHopOrder) -> Routes {
     Routes::new(Arc::new(Graph::new(topology)), RoutingConfig { order, ..BY_PORT })

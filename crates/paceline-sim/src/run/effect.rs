@@ -91,10 +91,15 @@ pub fn without_effect(spec: &Resolved, net: &Net, completed: bool) -> Vec<String
         note("host.nack_interval", "no packet was missing");
     }
     match s.routing.choice {
-        _ if !net.routes.has_choice() => note("routing", "every pair of hosts has one shortest path"),
+        _ if !net.routes.has_choice() => {
+            note("routing.choice, routing.order, routing.salt", "every pair of hosts has one shortest path");
+        }
         PathChoice::Spray => note("routing.salt", "sprayed packets draw their path"),
         PathChoice::DModK | PathChoice::SModK => note("routing.salt", "the numbers of hosts choose paths, no hash"),
         PathChoice::FlowHash => {}
+    }
+    if net.graph.hosts().all(|host| net.graph.ports_of(host).len() == 1) {
+        note("routing.nics", "no host has several NICs");
     }
     if let Some(failures) = &net.failures {
         let end = Time(net.last_end);

@@ -3,7 +3,7 @@
 use paceline_proto::qcn;
 use paceline_proto::units::{BitsPerSec, Bytes, Duration};
 
-use crate::scenario::{self, LimiterOf, NextHopOrder, PathChoice};
+use crate::scenario::{self, LimiterOf, NextHopOrder, NicChoice, PathChoice};
 
 use super::declare::section;
 use super::tcp::Tcp;
@@ -232,6 +232,7 @@ impl Host {
 }
 
 choice! { PathChoice { FlowHash = "flow_hash", Spray = "spray", DModK = "d_mod_k", SModK = "s_mod_k", } }
+choice! { NicChoice { All = "all", Nearest = "nearest", } }
 choice! { NextHopOrder { Port = "port", DescendingId = "descending_id", } }
 
 section! {
@@ -245,6 +246,9 @@ section! {
         order: NextHopOrder = "port", from "Paceline";
         /// Added to each switch's id to salt its hash.
         salt: u32 = 0, in "[0, 4294967295]", from "HPCC reference simulator: the switch's id alone";
+        /// Which NICs of hosts with several a flow may use: all that reach each other; or, where both hosts have NICs at one switch, the
+        /// fastest of these, as GPUs of one server use its NVSwitch.
+        nics: NicChoice = "all", from "Paceline; \"nearest\": SimAI, GPUs of one server";
         /// From the failure or repair of a link to the instant at which all switches forward by routes that know of it.
         reroute_after: Duration = "0s", in "[0s, 1000s]", from "HPCC reference simulator, LINK_DOWN: at once";
     }
@@ -253,6 +257,6 @@ section! {
 impl Routing {
     /// The engine's form.
     pub fn config(&self) -> scenario::RoutingConfig {
-        scenario::RoutingConfig { choice: self.choice, order: self.order, salt: self.salt }
+        scenario::RoutingConfig { choice: self.choice, order: self.order, salt: self.salt, nics: self.nics }
     }
 }

@@ -147,7 +147,7 @@ section! {
 }
 
 section! {
-    /// A file in the topology format of the HPCC reference simulator.
+    /// A file in the topology format of the HPCC reference simulator, or of SimAI.
     pub struct TopologyFile {
         /// The file.
         file: File, from "HPCC reference simulator, TOPOLOGY_FILE";

@@ -6,11 +6,12 @@ use proptest::prelude::*;
 use super::*;
 use crate::graph::{Link, NodeKind, PortInfo, Topology};
 use crate::routing::Address;
-use crate::scenario::{NextHopOrder, PathChoice, RoutingConfig};
+use crate::scenario::{NextHopOrder, NicChoice, PathChoice, RoutingConfig};
 use crate::topology;
 
 fn routes(topology: &Topology) -> Routes {
-    let config = RoutingConfig { choice: PathChoice::FlowHash, order: NextHopOrder::Port, salt: 0 };
+    let config =
+        RoutingConfig { choice: PathChoice::FlowHash, order: NextHopOrder::Port, salt: 0, nics: NicChoice::All };
     Routes::new(Arc::new(Graph::new(topology)), config)
 }
 

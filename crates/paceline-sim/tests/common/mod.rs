@@ -295,7 +295,12 @@ pub fn plain(topology: &Topology) -> Scenario {
             idle_restart: None,
             chunk: 0,
         },
-        routing: RoutingConfig { choice: PathChoice::FlowHash, order: NextHopOrder::Port, salt: 0 },
+        routing: RoutingConfig {
+            choice: PathChoice::FlowHash,
+            order: NextHopOrder::Port,
+            salt: 0,
+            nics: NicChoice::All,
+        },
         failures: FailureConfig::default(),
         schemes: vec![Scheme {
             transport: Transport::Rdma,

@@ -37,6 +37,39 @@ fn spellings_mean_the_same() {
     assert_eq!(read("2 0 1\n\n0 1 1Gbps 1us 0").1, Vec::<String>::new());
 }
 
+/// Two servers of two GPUs, as `SimAI`'s generator writes networks.
+const SIMAI: &str = "8 2 2 2 9 H100
+4 5 6 7 \n0 4 2880Gbps 0.000025ms 0\n0 6 400Gbps 0.0005ms 0\n1 4 2880Gbps 0.000025ms 0\n1 6 400Gbps 0.0005ms 0
+2 5 2880Gbps 0.000025ms 0\n2 7 400Gbps 0.0005ms 0\n3 5 2880Gbps 0.000025ms 0\n3 7 400Gbps 0.0005ms 0\n6 7 400Gbps 0.0005ms 0\n";
+
+/// A file of `SimAI` is the same network as one of the reference with another first line; the reference's own reader knows none.
+#[test]
+fn simai_counts_nvswitches_apart() {
+    let theirs = read_any_topology(SIMAI, "t.txt").unwrap();
+    assert_eq!((theirs.nvswitches, theirs.warnings), (2, vec![]));
+    let (ours, _) = read(&SIMAI.replace("8 2 2 2 9 H100", "8 4 9"));
+    assert_eq!(theirs.topology, ours);
+    assert_eq!(ours.links[1].ab, Side { rate: BitsPerSec(400_000_000_000), delay: Duration(500 * NS) });
+    // Forks say how many GPUs a node has; some files have NVSwitches and other switches on two lines, or no NVSwitches.
+    for (from, to) in [("H100", "H100 2"), ("4 5 6 7", "4 5\n6 7"), ("2 2 2", "2 0 4")] {
+        assert_eq!(read_any_topology(&SIMAI.replace(from, to), "t.txt").unwrap().topology, ours, "{to}");
+    }
+    assert_eq!(read_any_topology(STAR, "t.txt").unwrap().topology, read(STAR).0);
+    for (first, value, allowed) in [
+        ("8 2 2 2 9", "8 2 2 2 9", "SimAI"),
+        ("8 2 2 9000 9 H100", "9000", "than the file has bytes"),
+        ("8 2 2 x 9 H100", "x", "whole number"),
+        ("8 0 2 2 9 H100", "0", "from 1"),
+        ("3 2 2 2 9 H100", "4", "number of nodes"),
+    ] {
+        let error = read_any_topology(&SIMAI.replace("8 2 2 2 9 H100", first), "t.txt").unwrap_err();
+        assert_eq!((error.line, error.value.as_deref()), (Some(1), Some(value)), "{error}");
+        assert!(error.allowed.as_ref().unwrap().contains(allowed), "{error}");
+    }
+    let reference = read_topology(SIMAI, "t.txt", Clock::TruncatedNs).unwrap_err();
+    assert_eq!((reference.line, reference.problem.as_str()), (Some(1), "wrong number of words"));
+}
+
 #[test]
 fn wrong_counts_are_warnings() {
     for (text, links, warning) in [

@@ -4,14 +4,19 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::graph::{Link, NodeKind, Side, Topology};
-use crate::scenario::{NextHopOrder, PathChoice, RoutingConfig};
+use crate::scenario::{NextHopOrder, NicChoice, PathChoice, RoutingConfig};
 use crate::topology::{dumbbell, fat_tree, hpcc_fat320, star, validate_topology};
 
 const G: u64 = 1_000_000_000;
 const US: Duration = Duration::from_us(1);
 
 fn routes(topology: &Topology) -> Routes {
-    let config = RoutingConfig { choice: PathChoice::FlowHash, order: NextHopOrder::DescendingId, salt: 0 };
+    let config = RoutingConfig {
+        choice: PathChoice::FlowHash,
+        order: NextHopOrder::DescendingId,
+        salt: 0,
+        nics: NicChoice::All,
+    };
     Routes::new(Arc::new(Graph::new(topology)), config)
 }
 
