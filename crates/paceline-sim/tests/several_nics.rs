@@ -98,7 +98,7 @@ fn flows_stay_in_a_plane() {
     }
 }
 
-/// Hosts 0 and 1 share an `NVSwitch` (3) and a switch (4) at which host 2 is, too: with "nearest" they use what is fastest of both, and
+/// Hosts 0 and 1 share an NVSwitch (3) and a switch (4) at which host 2 is, too: with "nearest" they use what is fastest of both, and
 /// the network where that link has failed; with host 2 only the network is shared.
 #[test]
 fn the_nearest_nics_are_those_of_a_servers_switch() {

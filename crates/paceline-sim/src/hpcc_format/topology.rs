@@ -1,6 +1,6 @@
 //! Topology files: `nodes switches links`, the switch ids, then per link `a b rate delay error_rate`.
 //!
-//! `SimAI`'s differ in the first line, `nodes gpus_per_server nvswitches switches links gpu_type`, and list `NVSwitches` before the other
+//! SimAI's differ in the first line, `nodes gpus_per_server nvswitches switches links gpu_type`, and list NVSwitches before the other
 //! switches (aliyun/SimAI, `gen_Topo_Template.py`; forks have a seventh word).
 
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ use crate::graph::{Link, NodeId, NodeKind, PortNo, Topology};
 /// What a link row looks like, for messages.
 const ROW: &str = "5 words `a b rate delay error_rate`, e.g. `0 320 100Gbps 1000ns 0.000000`";
 
-/// What the first line of a `SimAI` file looks like, for messages.
+/// What the first line of a SimAI file looks like, for messages.
 const SIMAI_HEADER: &str = "`nodes gpus_per_server nvswitches switches links gpu_type` of SimAI";
 
 /// A network as a file has it.
@@ -25,13 +25,13 @@ const SIMAI_HEADER: &str = "`nodes gpus_per_server nvswitches switches links gpu
 pub struct NetworkFile {
     /// The network.
     pub topology: Topology,
-    /// Switches that are a `SimAI` file's `NVSwitches`.
+    /// Switches that are a SimAI file's NVSwitches.
     pub nvswitches: usize,
     /// What looks wrong.
     pub warnings: Vec<String>,
 }
 
-/// Reads a topology file of the reference or of `SimAI`, whose `NVSwitches` are switches like others here.
+/// Reads a topology file of the reference or of SimAI, whose NVSwitches are switches like others here.
 ///
 /// # Errors
 /// As [`read_topology`], of either form.

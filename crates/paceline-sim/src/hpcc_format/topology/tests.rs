@@ -37,12 +37,12 @@ fn spellings_mean_the_same() {
     assert_eq!(read("2 0 1\n\n0 1 1Gbps 1us 0").1, Vec::<String>::new());
 }
 
-/// Two servers of two GPUs, as `SimAI`'s generator writes networks.
+/// Two servers of two GPUs, as SimAI's generator writes networks.
 const SIMAI: &str = "8 2 2 2 9 H100
 4 5 6 7 \n0 4 2880Gbps 0.000025ms 0\n0 6 400Gbps 0.0005ms 0\n1 4 2880Gbps 0.000025ms 0\n1 6 400Gbps 0.0005ms 0
 2 5 2880Gbps 0.000025ms 0\n2 7 400Gbps 0.0005ms 0\n3 5 2880Gbps 0.000025ms 0\n3 7 400Gbps 0.0005ms 0\n6 7 400Gbps 0.0005ms 0\n";
 
-/// A file of `SimAI` is the same network as one of the reference with another first line; the reference's own reader knows none.
+/// A file of SimAI is the same network as one of the reference with another first line; the reference's own reader knows none.
 #[test]
 fn simai_counts_nvswitches_apart() {
     let theirs = read_any_topology(SIMAI, "t.txt").unwrap();
