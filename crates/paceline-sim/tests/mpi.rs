@@ -441,8 +441,24 @@ fn phases() -> impl Strategy<Value = Vec<Phase>> {
     prop::collection::vec(phase, 1..6)
 }
 
-/// Stars, a tree, hosts of unequal links, and two hosts without a switch.
-const NETWORKS: [(&str, u32); 5] = [
+/// Two servers of three hosts with a near switch of their own, and a rail for each host of a server: a message that has come by one NIC
+/// has another sent by the other.
+const RAILS: &str =
+    "kind = 'graph'\nhosts = ['a', 'b', 'c', 'd', 'e', 'f']\nswitches = ['n', 'm', 's', 't', 'u', 'v']\nlinks = [
+    { a = 'a', b = 'n', rate = '40Gbps', delay = '25ns' }, { a = 'b', b = 'n', rate = '40Gbps', delay = '25ns' },
+    { a = 'c', b = 'n', rate = '40Gbps', delay = '25ns' }, { a = 'd', b = 'm', rate = '40Gbps', delay = '25ns' },
+    { a = 'e', b = 'm', rate = '40Gbps', delay = '25ns' }, { a = 'f', b = 'm', rate = '40Gbps', delay = '25ns' },
+    { a = 'a', b = 's', rate = '10Gbps' }, { a = 'd', b = 's', rate = '10Gbps' }, { a = 'b', b = 't', rate = '10Gbps' },
+    { a = 'e', b = 't', rate = '10Gbps' }, { a = 'c', b = 'u', rate = '10Gbps' }, { a = 'f', b = 'u', rate = '10Gbps' },
+    { a = 's', b = 'v' }, { a = 't', b = 'v' }, { a = 'u', b = 'v' }]\n[routing]\nnics = 'nearest'";
+
+/// Two NICs of each host, in one network.
+const TWICE: &str = "kind = 'xgft'\nchildren = [3, 2]\nparents = [2, 2]\nrates = ['10Gbps']";
+
+/// Stars, trees, servers, hosts of unequal links, and two hosts without a switch.
+const NETWORKS: [(&str, u32); 7] = [
+    (RAILS, 6),
+    (TWICE, 6),
     ("kind = 'star'\nhosts = 6\nhost_rate = '10Gbps'", 6),
     ("kind = 'star'\nhosts = 4\nhost_rate = '100Gbps'\nlink_delay = '0s'", 4),
     (TREE, 6),
@@ -481,14 +497,17 @@ proptest! {
         prop_assert_eq!(&o.ending, &Ending::Completed);
         prop_assert_eq!(&o.warnings, &Vec::<String>::new());
         prop_assert!(o.run.runtime_ps >= o.run.ideal_ps, "{:?}", o.run);
-        for (threads, is_parted) in [(1, false), (3, network == TREE)] {
+        for (threads, is_parted) in [(1, false), (3, [TREE, RAILS].contains(&network))] {
             if connections == "new" {
                 break;
             }
             let (other, crossed, parts) = run_in_windows(network, cc, &more, threads);
             prop_assert_eq!(&other, &o, "on {} threads", threads);
-            // Ranks 4 and 5 are in another rack.
-            let apart = o.run.messages > 0 && phases.iter().flat_map(|p| &p.messages).any(|m| m.0 % ranks >= 4);
+            // Of the tree ranks 4 and 5 are in another rack, of the rails the last three in another server.
+            let first = if network == TREE { 4 } else { 3 };
+            let ends = |m: &(u32, u32, u64)| (m.0 % ranks, (m.0 + 1 + m.1 % (ranks - 1)) % ranks);
+            let is_apart = |(from, to)| (from < first) != (to < first);
+            let apart = phases.iter().flat_map(|p| &p.messages).any(|m| is_apart(ends(m)));
             prop_assert!(!is_parted || parts > 1 && (crossed > 0 || !apart));
         }
         let _ = std::fs::remove_file(path(&name));

@@ -21,7 +21,7 @@ const FLOWS: usize = 3000;
 const FRAMES: f64 = 100_000.0;
 
 /// Every kind of topology and workload, both schemes, failing links.
-const BASES: [&str; 12] = [
+const BASES: [&str; 14] = [
     r#"
 [topology]
 kind = "star"
@@ -248,6 +248,88 @@ kind = "rpc"
 scheme = "t"
 clients = ["1-5"]
 servers = [0]
+"#,
+    // Two servers with a fast switch of their own each, near its hosts, and two rails.
+    r#"
+[topology]
+kind = "graph"
+hosts = ["a", "b", "c", "d", "e"]
+switches = ["n", "m", "s", "t", "u"]
+links = [
+  { a = "a", b = "n", rate = "400Gbps", delay = "25ns" },
+  { a = "b", b = "n", rate = "400Gbps", delay = "25ns" },
+  { a = "c", b = "m", rate = "400Gbps", delay = "25ns" },
+  { a = "d", b = "m", rate = "400Gbps", delay = "25ns" },
+  { a = "a", b = "s" },
+  { a = "b", b = "t" },
+  { a = "c", b = "s" },
+  { a = "d", b = "t" },
+  { a = "e", b = "s" },
+  { a = "s", b = "u" },
+  { a = "t", b = "u", delay = "700ns" },
+]
+[[workloads]]
+kind = "mpi"
+program = "collective"
+bytes = "60KB"
+iterations = 3
+eager = "2KB"
+channels = 2
+scheme = "s"
+[[workloads]]
+kind = "mpi"
+program = "collective"
+operation = "all_to_all"
+bytes = "15KB"
+eager = "1KB"
+start = "3us"
+placement = "random"
+scheme = "t"
+[[workloads]]
+kind = "poisson"
+scheme = "t"
+sizes = "5KB"
+load = { value = 0.2 }
+"#,
+    // Two NICs per host, in one network; one rack is near, of hosts that take part and of others.
+    r#"
+[topology]
+kind = "graph"
+hosts = ["a", "b", "c", "d", "e", "f"]
+switches = ["s", "t", "u", "v"]
+links = [
+  { a = "a", b = "s" },
+  { a = "a", b = "t" },
+  { a = "b", b = "s" },
+  { a = "b", b = "t" },
+  { a = "c", b = "u" },
+  { a = "d", b = "u" },
+  { a = "e", b = "v", delay = "20ns" },
+  { a = "f", b = "v", delay = "20ns" },
+  { a = "s", b = "u" },
+  { a = "t", b = "u" },
+  { a = "v", b = "u" },
+]
+[[workloads]]
+kind = "mpi"
+program = "collective"
+operation = "all_to_all"
+bytes = "60KB"
+iterations = 2
+eager = "2KB"
+compute = "1us"
+hosts = ["a", "b", "c", "e"]
+scheme = "s"
+[[workloads]]
+kind = "rpc"
+scheme = "t"
+clients = ["b", "d", "f"]
+servers = ["a"]
+[[workloads]]
+kind = "poisson"
+scheme = "t"
+sizes = "5KB"
+load = { value = 0.2 }
 "#,
     r#"
 [topology]

@@ -1,4 +1,5 @@
-//! Nodes too close together for windows: those of a part are run together, event by event, within each window.
+//! Nodes too close together for windows: those of a part are run together, event by event, within each window. So are hosts whose
+//! programs send by one NIC what has come by another.
 //!
 //! Their links to all other nodes take at least a window, so nothing they do in a window reaches one of those in it, nor the
 //! other way round. Packets between them never see an inbox; what comes from elsewhere is taken out of theirs and brought
@@ -21,6 +22,8 @@ pub(super) struct Close {
     members: Vec<bool>,
     /// Flows that will start at them in the present window.
     starts: VecDeque<Start>,
+    /// Calls to programs that these nodes have made for others: when, and which port.
+    calls_elsewhere: Vec<(u64, u32)>,
 }
 
 impl Close {
@@ -30,6 +33,7 @@ impl Close {
             events: Events::new(net, |node| close[node as usize]),
             members: net.ports.iter().map(|p| close[p.node as usize]).collect(),
             starts: VecDeque::new(),
+            calls_elsewhere: Vec::new(),
         }
     }
 
@@ -39,7 +43,7 @@ impl Close {
     }
 
     /// When anything happens next, ps.
-    pub(super) fn next_at(&mut self) -> Option<u64> {
+    pub(super) fn next_at(&self) -> Option<u64> {
         self.events.next_at()
     }
 
@@ -59,11 +63,50 @@ impl Close {
         self.starts.push_back(start);
     }
 
+    /// A program's place at a NIC is to be told something at `at`, ps.
+    pub(super) fn call(&mut self, at: u64, nic: u32) {
+        self.events.push(at, Rank::Start, What::Program, nic, 0);
+    }
+
+    /// Takes the calls to programs that were made for other nodes: when, and which port.
+    pub(super) fn take_calls(&mut self) -> impl Iterator<Item = (u64, u32)> {
+        self.calls_elsewhere.drain(..)
+    }
+
+    /// Starts the flows whose time has come.
+    fn start_due(&mut self, net: &mut Net, lanes: &mut Lanes, now: u64) -> Result<(), InputError> {
+        while let Some(start) = self.starts.front().copied().filter(|s| s.spec.start.0 == now) {
+            self.starts.pop_front();
+            events::start(net, &mut Near { close: self, lanes }, (start.id, start.spec, start.sport), now)?;
+        }
+        Ok(())
+    }
+
+    /// Does what programs want.
+    #[cold]
+    fn serve_programs(&mut self, net: &mut Net, lanes: &mut Lanes, now: u64) -> Result<(), InputError> {
+        while let Some(programs) = &mut net.programs
+            && let Some(message) = programs.next_outgoing()
+        {
+            let list = &mut Near { close: self, lanes };
+            if let Some(nic) = net.send_on_stream(message, now, list)? {
+                events::settle(net, list, nic, now);
+            }
+        }
+        while let Some(programs) = &mut net.programs
+            && let Some((at, nic)) = programs.next_fresh()
+        {
+            match net.nics[nic as usize].port {
+                port if self.has(port) => self.call(at, nic),
+                port => self.calls_elsewhere.push((at, port)),
+            }
+        }
+        Ok(())
+    }
+
     /// Runs them up to `end`.
     pub(super) fn run(&mut self, net: &mut Net, lanes: &mut Lanes, end: u64) -> Result<(), InputError> {
-        while self.events.next_at().is_some_and(|at| at < end)
-            && let Some((now, what, place, detail)) = self.events.pop()
-        {
+        while let Some((now, what, place, detail)) = self.events.pop_before(end) {
             let list = &mut Near { close: self, lanes };
             match what {
                 What::Arrival | What::HostArrival => {
@@ -78,21 +121,23 @@ impl Close {
                 What::Departure => events::depart(net, list, place, now),
                 What::Wake => events::wake(net, list, place, now),
                 What::Timeout => events::time_out(net, list, place, now),
-                What::Flows => {
-                    while let Some(start) = list.close.starts.front().copied().filter(|s| s.spec.start.0 == now) {
-                        list.close.starts.pop_front();
-                        events::start(net, list, (start.id, start.spec, start.sport), now)?;
-                    }
+                What::Flows => self.start_due(net, lanes, now)?,
+                What::Program => {
+                    // Flows that start at this instant come first.
+                    self.start_due(net, lanes, now)?;
+                    net.call_program(place, now);
                 }
-                // The reference's NICs and samples, and programs, are not run in windows; links change between them.
+                // The reference's NICs and samples are not run in windows; links change between them.
                 What::Pacing
                 | What::Tick
                 | What::FlowInit
                 | What::FlowStart
                 | What::Sample
                 | What::Links
-                | What::Program
                 | What::LookedAt => {}
+            }
+            if net.programs.is_some() {
+                self.serve_programs(net, lanes, now)?;
             }
         }
         Ok(())

@@ -5,7 +5,7 @@
 //! transmission is then reserved when the transmission starts, whether or not the event is needed.
 
 use super::calendar::{self, Calendar, Ties};
-use super::order::{Rank, place_key};
+use super::order::{Event, Rank, place_key};
 use crate::error::InputError;
 use crate::net::packet::{Handle, NONE};
 use crate::net::{Net, Schedule};
@@ -183,10 +183,20 @@ impl Events {
     /// Takes the earliest event: when, what, where and its detail.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<(u64, What, u32, u32)> {
-        let (at, key, payload) = self.list.pop()?;
+        self.list.pop().map(|event| self.taken(event))
+    }
+
+    /// The same if it comes before `end`.
+    #[inline]
+    pub(super) fn pop_before(&mut self, end: u64) -> Option<(u64, What, u32, u32)> {
+        self.list.pop_before(end).map(|event| self.taken(event))
+    }
+
+    #[inline(always)]
+    fn taken(&mut self, (at, key, payload): Event) -> (u64, What, u32, u32) {
         self.key = key;
         let (place, detail) = place_and_detail(payload);
-        Some((at, KINDS[(payload >> 60) as usize], place, detail))
+        (at, KINDS[(payload >> 60) as usize], place, detail)
     }
 
     /// Asks for what an event that comes soon will need.
@@ -199,7 +209,7 @@ impl Events {
     }
 
     /// When the earliest event is.
-    pub(super) fn next_at(&mut self) -> Option<u64> {
+    pub(super) fn next_at(&self) -> Option<u64> {
         self.list.next_at()
     }
 

@@ -86,7 +86,7 @@ impl Part {
         self.list_calls(0);
         let flow = self.pending.front().map(|f| f.spec.start.0);
         let far = self.far.peek().map(|Reverse((at, _))| *at);
-        let close = self.close.as_mut().and_then(|c| c.next_at());
+        let close = self.close.as_ref().and_then(|c| c.next_at());
         let inboxes = &self.lanes.inboxes;
         let mut ahead = inboxes.next_active();
         if let Some(at) = [flow, far, close].into_iter().flatten().min() {
@@ -151,6 +151,7 @@ impl Part {
         }
         if let Some(close) = &mut self.close {
             close.run(&mut self.net, &mut self.lanes, end)?;
+            self.far.extend(close.take_calls().map(Reverse));
         }
         if self.lanes.inboxes.side(w) == 0 && self.lanes.inboxes.end_of(w + 1) <= limit {
             self.run_side_by_side(w)?;
@@ -459,8 +460,11 @@ impl Part {
         while let Some(programs) = &mut self.net.programs
             && let Some((at, nic)) = programs.next_fresh()
         {
-            if at >= done {
-                self.far.push(Reverse((at, self.net.nics[nic as usize].port)));
+            let port = self.net.nics[nic as usize].port;
+            match &mut self.close {
+                Some(close) if close.has(port) => close.call(at, nic),
+                _ if at >= done => self.far.push(Reverse((at, port))),
+                _ => {}
             }
         }
     }

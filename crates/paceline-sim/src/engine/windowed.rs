@@ -3,8 +3,8 @@
 //! A window is as long as the shortest time in which one node can affect another (lookahead). Within it nodes are
 //! independent, and within a switch so are its ports as long as no threshold of the shared buffer is in reach; where one
 //! is, that switch runs that window in exact order of time across its ports. In trees every other node is run for two
-//! windows at a time, in turn with the others (`windows`). Nodes with links shorter than a window are run event by event
-//! (`close`). The results are those of the sequential engine, byte for byte, whatever the number of threads: the network is
+//! windows at a time, in turn with the others (`windows`). Nodes with links shorter than a window, and
+//! hosts of programs with several NICs, are run event by event (`close`). The results are those of the sequential engine, byte for byte, whatever the number of threads: the network is
 //! cut into parts (`partition`), each thread runs a part (`part`), and what crosses a cut is exchanged between windows
 //! (`driver`, `team`). All nodes are together at the same instant only where that is needed: for a sample, when links change, at the
 //! run's end. Windows are cut short there.
@@ -70,7 +70,7 @@ impl Windowed {
         let windows = Windows::of(scenario);
         let (width, length, span) = (windows.width, windows.length(), windows.span(scenario));
         check(scenario, width)?;
-        if let Some(why) = programs_at_once(scenario, &windows) {
+        if let Some(why) = programs_at_once(scenario) {
             return Err(InputError::new(why)
                 .field("run.engine")
                 .value("windowed")
@@ -230,21 +230,9 @@ impl Windowed {
     }
 }
 
-/// Why something may happen at one host at the very instant at which programs do something at another, or at another of its NICs; nothing
-/// where windows can be run.
-pub(crate) fn programs_at_once(scenario: &Scenario, windows: &Windows) -> Option<String> {
-    let graph = &scenario.graph;
-    for program in scenario.programs.iter() {
-        if let Some(why) = program.why_at_once() {
-            return Some(why.into());
-        }
-        if program.hosts.iter().any(|host| graph.ports_of(*host).len() > 1) {
-            return Some("a program's messages leave a host by one NIC when others arrive at another".into());
-        }
-    }
-    let close = windows.close_nodes();
-    (close > 0 && !scenario.programs.is_empty())
-        .then(|| format!("programs at the hosts, and {close} nodes have shorter links than a window"))
+/// Why something may happen at one host at the very instant at which programs do something at another; nothing where windows can be run.
+pub(crate) fn programs_at_once(scenario: &Scenario) -> Option<&'static str> {
+    scenario.programs.iter().find_map(|program| program.why_at_once())
 }
 
 /// Refuses what windows cannot do.

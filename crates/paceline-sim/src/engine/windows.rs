@@ -3,7 +3,8 @@
 //! A window may be as long as the shortest time in which one node can affect another. A few short links, a rack of hosts on
 //! 10 ns among racks on 1 us, would shrink the windows of all. Where it pays, windows are made for the longer links, and the
 //! nodes that hang together by shorter ones, *close* nodes, are run event by event within each window (`close`). Which those
-//! are follows from the scenario alone, and results do not depend on it.
+//! are follows from the scenario alone, and results do not depend on it. Hosts with several NICs are run so where programs send by one
+//! what has come by another.
 //!
 //! Trees have two *sides*: every link goes from one to the other, as between hosts and aggregation switches here, racks and cores
 //! there. What a node does comes back to its own side after two links at the earliest. So the sides are run in turn, each for
@@ -72,8 +73,10 @@ pub struct Windows {
     pub width: u64,
     /// By node: the side it is on, 0 or 1, where the two are run in turn. Empty where all nodes are run in each window.
     pub sides: Box<[u8]>,
-    /// By node: it is close to another one. Empty when no node is.
+    /// By node: it is close to another one, or a host of a program with several NICs. Empty when no node is.
     pub close: Box<[bool]>,
+    /// Hosts of programs have several NICs: what comes by one leads at once to what goes by another.
+    pub several_nics: bool,
     /// Their share of the work, taken as the sum of link rates.
     pub close_share: f64,
     /// Frames per port and window at the hosts' line rate.
@@ -103,27 +106,41 @@ impl Windows {
         links.sort_by_key(|(ahead, p)| (*ahead, p.node));
         let total = links.iter().map(|(_, p)| p.rate.0 as f64).sum::<f64>().max(1.0);
         let least = links.first().map_or(0, |l| l.0);
+        let work_of = |node: u32| graph.ports_of(node).iter().map(|p| p.rate.0 as f64).sum::<f64>();
+        let (mut close, mut work) = (vec![false; graph.nodes()], 0.0);
+        for host in scenario.programs.iter().flat_map(|program| &program.hosts) {
+            if graph.ports_of(*host).len() > 1 && !std::mem::replace(&mut close[*host as usize], true) {
+                work += work_of(*host);
+            }
+        }
+        let several_nics = work > 0.0;
         let made = |width: u64, close: Box<[bool]>, close_share: f64| Self {
             lookahead: width,
             width,
             sides: Box::default(),
             close,
+            several_nics,
             close_share,
             frames: frames(width),
             cost: cost(width, close_share),
         };
-        let mut best = made(least, Box::default(), 0.0);
-        let (mut close, mut work) = (vec![false; graph.nodes()], 0.0);
+        let first = if several_nics { close.clone().into() } else { Box::default() };
+        let mut best = made(least, first, work / total);
         let longest = longest_width(scenario);
         for pair in links.windows(2) {
             let ((ahead, port), (width, _)) = (pair[0], pair[1]);
             for node in [port.node, port.peer] {
                 if !std::mem::replace(&mut close[node as usize], true) {
-                    work += graph.ports_of(node).iter().map(|p| p.rate.0 as f64).sum::<f64>();
+                    work += work_of(node);
                 }
             }
             let share = work / total;
-            let limit = if best.close.is_empty() { best.cost.min(1.0) * WORTHWHILE } else { best.cost };
+            let limit = match best.close.is_empty() {
+                true => best.cost.min(1.0) * WORTHWHILE,
+                // Hosts are run event by event anyway, so that short windows save little: long ones can be shared out among threads.
+                false if several_nics => 1.0,
+                false => best.cost,
+            };
             if width > ahead && width <= longest && cost(width, share) < limit {
                 best = made(width, close.clone().into(), share);
             }

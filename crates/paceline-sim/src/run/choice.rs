@@ -29,10 +29,10 @@ pub fn choose_engine(scenario: &Scenario) -> Result<(EngineChoice, String), Inpu
             "notifications leave a switch by another port at once (switch.qcn)".into(),
         ));
     }
-    let windows = Windows::of(scenario);
-    if let Some(why) = programs_at_once(scenario, &windows) {
-        return Ok((EngineChoice::Sequential, why));
+    if let Some(why) = programs_at_once(scenario) {
+        return Ok((EngineChoice::Sequential, why.into()));
     }
+    let windows = Windows::of(scenario);
     let (ahead, frames) = (Duration(windows.lookahead), windows.frames);
     if let Some(rto) = scenario.host.rto.filter(|rto| rto.initial.0 < ahead.0) {
         let why = format!("host.rto {:#} is shorter than the lookahead of {ahead:#}", rto.initial);
@@ -55,7 +55,9 @@ pub fn choose_engine(scenario: &Scenario) -> Result<(EngineChoice, String), Inpu
     let close = windows.close_nodes();
     if close > 0 {
         let nodes = scenario.graph.nodes();
-        let _ = write!(why, "; {close} of {nodes} nodes have shorter links and are run event by event");
+        let what =
+            if windows.several_nics { "shorter links or, as hosts of programs, several NICs" } else { "shorter links" };
+        let _ = write!(why, "; {close} of {nodes} nodes have {what} and are run event by event");
     }
     Ok((EngineChoice::Windowed, why))
 }
