@@ -3,11 +3,11 @@
 //! A window is as long as the shortest time in which one node can affect another (lookahead). Within it nodes are
 //! independent, and within a switch so are its ports as long as no threshold of the shared buffer is in reach; where one
 //! is, that switch runs that window in exact order of time across its ports. In trees every other node is run for two
-//! windows at a time, in turn with the others (`windows`). Nodes with links shorter than a window, and
-//! hosts of programs with several NICs, are run event by event (`close`). The results are those of the sequential engine, byte for byte, whatever the number of threads: the network is
-//! cut into parts (`partition`), each thread runs a part (`part`), and what crosses a cut is exchanged between windows
-//! (`driver`, `team`). All nodes are together at the same instant only where that is needed: for a sample, when links change, at the
-//! run's end. Windows are cut short there.
+//! windows at a time, in turn with the others (`windows`). Nodes with links shorter than a window, and hosts of programs with
+//! several NICs, are run event by event (`close`). The results are those of the sequential engine, byte for byte, whatever the
+//! number of threads: the network is cut into parts (`partition`), each thread runs a part (`part`), and what crosses a cut is
+//! exchanged between windows (`driver`, `team`). All nodes are together at the same instant only where that is needed: for a
+//! sample, when links change, at the run's end. Windows are cut short there.
 
 use std::sync::Arc;
 

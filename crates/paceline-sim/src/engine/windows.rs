@@ -77,7 +77,7 @@ pub struct Windows {
     pub close: Box<[bool]>,
     /// Hosts of programs have several NICs: what comes by one leads at once to what goes by another.
     pub several_nics: bool,
-    /// Their share of the work, taken as the sum of link rates.
+    /// Share of the work that is close nodes', taken as the sum of link rates.
     pub close_share: f64,
     /// Frames per port and window at the hosts' line rate.
     pub frames: f64,
