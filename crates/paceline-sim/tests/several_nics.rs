@@ -99,7 +99,7 @@ fn flows_stay_in_a_plane() {
 }
 
 /// Hosts 0 and 1 share an NVSwitch (3) and a switch (4) at which host 2 is, too: with "nearest" they use what is fastest of both, and
-/// the network where that link has failed; with host 2 only the network is shared.
+/// the network where that link is missing; with host 2 only the network is shared.
 #[test]
 fn the_nearest_nics_are_those_of_a_servers_switch() {
     let links = [(0, 3, 2880, 1), (0, 4, 400, 1), (1, 3, 2880, 1), (1, 4, 400, 1), (2, 4, 400, 1)];
