@@ -27,13 +27,38 @@ const NEVER: u64 = u64::MAX;
 /// No limiter.
 const NOBODY: u32 = u32::MAX;
 
+/// A frame in an adapter's buffer.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    handle: Handle,
+    size: u16,
+    class: u8,
+}
+
 /// Frames for one limiter.
 #[derive(Clone, Debug)]
 struct Limiter {
     point: ReactionPoint,
     /// The instant before which it lets nothing go, ps; as its point says.
     departs_at: u64,
-    frames: VecDeque<(Handle, u16, u8)>,
+    frames: VecDeque<Frame>,
+}
+
+/// Which frame goes next, as it was found.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    /// When it goes, ps, and from which limiter.
+    next: (u64, u32),
+    /// When the link was free, and the classes paused.
+    free: u64,
+    paused: u8,
+}
+
+impl Found {
+    /// Whether it still holds, limiters being as they were: a link that is free later, but before anything goes, changes nothing.
+    fn holds(&self, port: &Port) -> bool {
+        self.paused == port.paused && (self.free..=self.next.0).contains(&port.free)
+    }
 }
 
 /// What happens next inside a host.
@@ -52,8 +77,8 @@ enum Next {
 pub(crate) struct Adapter {
     /// Frames on their way up to the stack, and when they are there, ps.
     up: VecDeque<(u64, Handle)>,
-    /// Frames on their way down to the limiters, when they are there, and which limiter.
-    down: VecDeque<(u64, Handle, u32)>,
+    /// Frames on their way down to the limiters, when they are there, and the key of which limiter.
+    down: VecDeque<(u64, u32, Frame)>,
     /// Bytes in the adapter: on their way down and at limiters.
     bytes: u64,
     /// When the transport may have something to send, ps.
@@ -68,11 +93,14 @@ pub(crate) struct Adapter {
     last: u32,
     /// Earliest end of a limiter's timer, ps, and which limiter's: the first of several.
     timer: (u64, u32),
+    /// The frame that goes next, if it was looked for since limiters or their first frames last changed.
+    found: Option<Found>,
 }
 
 impl Adapter {
     /// A limiter's point has changed.
     fn note_change(&mut self, limiter: u32) {
+        self.found = None;
         let l = &mut self.limiters[limiter as usize];
         l.departs_at = l.point.next_departure().0;
         let due = (l.point.next_timeout().0, limiter);
@@ -85,16 +113,23 @@ impl Adapter {
     }
 
     /// The limiter whose frame goes next, and when; in turn from the one after the last among several at once.
-    fn next_frame(&self, port: &Port) -> (u64, u32) {
+    fn next_frame(&mut self, port: &Port) -> (u64, u32) {
+        if let Some(found) = self.found.filter(|f| f.holds(port)) {
+            return found.next;
+        }
         let mut best = (NEVER, NOBODY);
         let first = self.busy.partition_point(|i| *i <= self.last);
         for &i in self.busy[first..].iter().chain(&self.busy[..first]) {
             let l = &self.limiters[i as usize];
             let at = l.departs_at.max(port.free);
-            if at < best.0 && l.frames.front().is_some_and(|f| port.paused & !1 & (1 << f.2) == 0) {
+            if at < best.0 && l.frames.front().is_some_and(|f| port.paused & !1 & (1 << f.class) == 0) {
                 best = (at, i);
+                if at == port.free {
+                    break;
+                }
             }
         }
+        self.found = Some(Found { next: best, free: port.free, paused: port.paused });
         best
     }
 }
@@ -125,6 +160,7 @@ impl Adapters {
             busy: Vec::new(),
             last: 0,
             timer: (NEVER, NOBODY),
+            found: None,
         };
         Some(Box::new(Self {
             config,
@@ -141,9 +177,11 @@ impl Adapters {
         adapter.poll_at = adapter.poll_at.min(at);
     }
 
-    /// A frame has arrived over the link.
-    pub(crate) fn arrived(&mut self, nic: u32, h: Handle, now: u64) {
-        self.all[nic as usize].up.push_back((now + self.config.up.0, h));
+    /// A frame has arrived over the link. Returns when it is at the transport, ps.
+    pub(crate) fn arrived(&mut self, nic: u32, h: Handle, now: u64) -> u64 {
+        let at = now + self.config.up.0;
+        self.all[nic as usize].up.push_back((at, h));
+        at
     }
 
     /// The limiter of a key.
@@ -163,11 +201,29 @@ impl Adapters {
 
     /// Feedback from a switch about frames for `key`.
     pub(crate) fn feedback(&mut self, nic: u32, key: u32, feedback: Feedback, now: u64) {
-        let Some(params) = self.config.limiter.clone() else { return };
+        while self.all[nic as usize].down.front().is_some_and(|(due, ..)| *due <= now) {
+            self.lower(nic);
+        }
+        let number = self.limiter(nic, key);
+        let Some(params) = &self.config.limiter else { return };
+        let adapter = &mut self.all[nic as usize];
+        adapter.limiters[number as usize].point.on_feedback(params, Time(now), feedback);
+        adapter.note_change(number);
+    }
+
+    /// The first frame on its way down is at its limiter.
+    fn lower(&mut self, nic: u32) {
+        let Some((_, key, frame)) = self.all[nic as usize].down.pop_front() else { return };
         let number = self.limiter(nic, key);
         let adapter = &mut self.all[nic as usize];
-        adapter.limiters[number as usize].point.on_feedback(&params, Time(now), feedback);
-        adapter.note_change(number);
+        let limiter = &mut adapter.limiters[number as usize];
+        if limiter.frames.is_empty() {
+            adapter.found = None;
+            if let Err(place) = adapter.busy.binary_search(&number) {
+                adapter.busy.insert(place, number);
+            }
+        }
+        limiter.frames.push_back(frame);
     }
 
     /// Whether notifications shrink windows instead.
@@ -187,29 +243,32 @@ impl Adapters {
         }
     }
 
-    /// What is next at a NIC, whose transport's timers are not its business.
-    fn next(&self, nic: u32, port: &Port) -> (u64, Next) {
-        let a = &self.all[nic as usize];
+    /// What is next at a NIC, whose transport's timers are not its business, and when the NIC must be looked at for it: a frame that
+    /// comes to its limiter while the link is busy can go when that is free.
+    fn next(&mut self, nic: u32, port: &Port) -> (u64, Next, u64) {
+        let a = &mut self.all[nic as usize];
         let mut first = (NEVER, Next::Nothing);
+        let mut look_at = NEVER;
         // At one instant what is offered first comes first.
-        let mut offer = |at: u64, next: Next| {
+        let mut offer = |at: u64, next: Next, matters_at: u64| {
+            look_at = look_at.min(matters_at);
             if at < first.0 {
                 first = (at, next);
             }
         };
         if let Some((at, _)) = a.up.front() {
-            offer(*at, Next::Arrival);
+            offer(*at, Next::Arrival, *at);
         }
-        offer(a.timer.0, Next::Timer(a.timer.1));
+        offer(a.timer.0, Next::Timer(a.timer.1), a.timer.0);
         if let Some((at, ..)) = a.down.front() {
-            offer(*at, Next::Lower);
+            offer(*at, Next::Lower, port.free.max(*at));
         }
-        offer(a.poll_at, Next::Poll);
+        offer(a.poll_at, Next::Poll, a.poll_at);
         if !a.busy.is_empty() {
             let (at, limiter) = a.next_frame(port);
-            offer(at, Next::Send(limiter));
+            offer(at, Next::Send(limiter), at);
         }
-        first
+        (first.0, first.1, look_at)
     }
 }
 
@@ -218,16 +277,16 @@ impl Net {
     pub(crate) fn adapter_work<S: Schedule>(&mut self, nic: u32, end: u64, inclusive: bool, s: &mut S) -> u64 {
         let port = self.nics[nic as usize].port;
         loop {
-            let Some(adapters) = &self.adapters else { return NEVER };
-            let (at, next) = adapters.next(nic, &self.ports[port as usize]);
+            let Some(adapters) = &mut self.adapters else { return NEVER };
+            let (at, next, look_at) = adapters.next(nic, &self.ports[port as usize]);
             let timer = self.nics[nic as usize].timer_at;
             if timer < end && timer < at {
                 self.message_timeout(nic, timer);
                 continue;
             }
             if next == Next::Nothing || at > end || (at == end && !inclusive) {
-                self.nics[nic as usize].next_at = at;
-                return at;
+                self.nics[nic as usize].next_at = look_at;
+                return look_at;
             }
             self.inside_host(nic, port, at, next, s);
         }
@@ -251,17 +310,7 @@ impl Net {
                 }
                 adapter.note_change(i);
             }
-            Next::Lower => {
-                if let Some((_, h, key)) = adapter.down.pop_front() {
-                    let limiter = adapters.limiter(nic, key);
-                    let packet = &self.arena[h];
-                    let adapter = &mut adapters.all[nic as usize];
-                    adapter.limiters[limiter as usize].frames.push_back((h, packet.size, packet.class));
-                    if let Err(place) = adapter.busy.binary_search(&limiter) {
-                        adapter.busy.insert(place, limiter);
-                    }
-                }
-            }
+            Next::Lower => adapters.lower(nic),
             Next::Poll => {
                 adapter.poll_at = NEVER;
                 self.fill_adapter(nic, now);
@@ -269,7 +318,8 @@ impl Net {
             Next::Send(i) => {
                 adapter.last = i;
                 let limiter = &mut adapter.limiters[i as usize];
-                let Some((h, size, _)) = limiter.frames.pop_front() else { return };
+                let Some(Frame { handle, size, .. }) = limiter.frames.pop_front() else { return };
+                adapter.found = None;
                 adapter.bytes -= u64::from(size);
                 if let Some(params) = &adapters.config.limiter {
                     let on_wire = u32::from(size) + adapters.overhead;
@@ -284,7 +334,7 @@ impl Net {
                 if std::mem::take(&mut adapter.is_full) {
                     adapter.poll_at = now;
                 }
-                self.nic_launch(port, h, now, s);
+                self.nic_launch(port, handle, now, s);
             }
             Next::Nothing => {}
         }
@@ -300,17 +350,20 @@ impl Net {
                 return;
             }
             let due = now + adapters.config.down.0;
-            let Some((h, peer, _)) = self.next_message_packet(nic, now) else { return };
+            let Some((h, peer, more)) = self.next_message_packet(nic, now) else { return };
             let packet = &self.arena[h];
-            let (flow, back, size) = (packet.flow, packet.kind.is_back(), packet.size);
+            let (flow, back, size, class) = (packet.flow, packet.kind.is_back(), packet.size, packet.class);
             let opens = self.opens_connection(h);
             let Some(adapters) = &mut self.adapters else { return };
             // Those that pass by share a limiter that nobody notifies.
             let exempt = adapters.config.exempt_syn && opens;
             let key = if exempt { NOBODY } else { adapters.key(peer, flow, back) };
             let adapter = &mut adapters.all[nic as usize];
-            adapter.down.push_back((due, h, key));
+            adapter.down.push_back((due, key, Frame { handle: h, size, class }));
             adapter.bytes += u64::from(size);
+            if !more {
+                return;
+            }
         }
     }
 }

@@ -16,8 +16,9 @@ impl Net {
     /// A packet arrives at the NIC of its message's sender or receiver.
     pub(crate) fn message_arrival(&mut self, nic: u32, h: Handle, packet: &Packet, now: u64) {
         if let Some(adapters) = &mut self.adapters {
-            adapters.arrived(nic, h, now);
-            self.nics[nic as usize].next_at = 0;
+            let at = adapters.arrived(nic, h, now);
+            let n = &mut self.nics[nic as usize];
+            n.next_at = n.next_at.min(at);
             return;
         }
         self.message_delivered(nic, h, packet, now);

@@ -19,8 +19,10 @@ impl Net {
         let (timeout, more) = endpoint!(&mut m.endpoints, nic, host => (host.next_timeout(), host.has_more()));
         self.nics[nic as usize].timer_at = timeout.0.min(queries);
         if let Some(adapters) = &mut self.adapters {
-            adapters.poll(nic, now);
-            self.nics[nic as usize].next_at = 0;
+            if more {
+                adapters.poll(nic, now);
+                self.nics[nic as usize].next_at = 0;
+            }
         } else if more {
             self.may_send(nic, 0);
         }
