@@ -32,6 +32,9 @@ struct Inbound {
     /// Grants sent, and answered by a packet or given up.
     granted: u32,
     answered: u32,
+    /// Over Aeolus, of the grants outstanding those that were silent when a RESEND went: what comes next tells whether its sender
+    /// holds them (BUSY) or they are lost (a repair, or silence again).
+    doubted: u32,
     since: Time,
     /// Last time that anything new of it arrived, that its sender was busy, or that it was granted. What a sender does because it hears
     /// nothing, its first packet again or a question for the outcome, puts no RESEND off (as in Homa's Linux module, whose senders
@@ -44,6 +47,13 @@ struct Inbound {
 impl Inbound {
     fn outstanding(&self) -> u32 {
         self.granted - self.answered
+    }
+
+    /// What was in doubt is lost. Returns how many grants that are.
+    fn write_off(&mut self) -> u32 {
+        let lost = std::mem::take(&mut self.doubted).min(self.outstanding());
+        self.answered += lost;
+        lost
     }
 
     /// Packets on their way, as far as the receiver can tell.
@@ -146,6 +156,9 @@ impl Receivers {
                 // grant, when a RESEND has asked for it.
                 let answers = if plain { arrival == Arrival::New && h.seq >= m.unscheduled } else { h.is(GRANTED) };
                 m.answered = (m.answered + u32::from(answers)).min(m.granted);
+                if h.is(AGAIN) && !answers {
+                    m.write_off();
+                }
                 if h.is(UNSCHEDULED) && !plain {
                     control.push_back(answer(params, m.host, h, Kind::Ack));
                 }
@@ -162,7 +175,7 @@ impl Receivers {
                 control.push_back(answer(params, m.host, h, Kind::ProbeAck));
             }
             Kind::NeedAck => control.push_back(answer(params, m.host, h, Kind::Busy)),
-            _ => m.active = now,
+            _ => (m.active, m.doubted) = (now, 0),
         }
         m.grant_at = now;
         let freed = u64::from(before - m.outstanding());
@@ -336,9 +349,8 @@ impl Receivers {
             ext: u64::from(params.first_scheduled()) << 32 | u64::from(count),
         });
         if !plain {
-            // Grants not answered for so long count as lost, with what they were spent on.
-            self.outstanding -= u64::from(m.outstanding());
-            m.answered = m.granted;
+            self.outstanding -= u64::from(m.write_off());
+            m.doubted = m.outstanding();
             m.grant_at = now;
         }
         let (peer, key) = (m.peer, m.key(slot, plain));

@@ -6,7 +6,7 @@ use super::cutoffs::Cutoffs;
 use super::params::UnscheduledPriority;
 use super::*;
 use crate::rng::mix;
-use crate::transport::message::{AGAIN, Sizes, UNSCHEDULED};
+use crate::transport::message::{AGAIN, GRANTED, Sizes, UNSCHEDULED};
 use crate::transport::selective_drop::SelectiveDrop;
 use crate::transport::star::{Fate, Queues, Star};
 use crate::transport::unscheduled::{BurstParams, BurstStop, RepairOrder, Unscheduled};
@@ -199,6 +199,34 @@ fn aeolus_protects_scheduled_packets() {
     let drain = 3200 * FULL;
     let last = guarded.fcts().into_iter().max().unwrap_or(0);
     assert!(last as f64 <= 1.06 * drain as f64, "{} us of {}", last / 1_000_000, drain / 1_000_000);
+}
+
+/// A sender that says it is busy keeps its grants: receivers that took them for lost would grant anew each time they ask, and
+/// what then comes at once is more than the cap lets wait in a port's buffer.
+#[test]
+fn a_busy_senders_grants_stay_granted() {
+    let wait = Duration::from_us(40);
+    let params = Params { resend_timeout: wait, ..aeolus() };
+    let rtt = params.rtt_packets;
+    let mut net = star(params, 3, selective());
+    net.send(Time(0), 0, 1, 3_000_000);
+    // Shorter, so that it goes first, for many times as long as a receiver waits.
+    net.send(Time(20_000_000), 0, 2, 2_500_000);
+    net.run(END, |_| Fate::Pass);
+    net.assert_complete();
+    let (mut granted, mut spent, mut held, mut busy) = (0, 0, 0, 0);
+    for (_, host, h) in net.log.iter().filter(|(_, host, h)| h.flow == 0 && *host < 2) {
+        assert_eq!(*host == 1, h.is(TO_SENDER));
+        match h.kind {
+            Kind::Grant => granted = granted.max(h.seq),
+            Kind::Data => spent += u32::from(h.is(GRANTED)),
+            Kind::Busy => busy += 1,
+            _ => {}
+        }
+        held = held.max(granted - spent);
+    }
+    assert!(busy >= 3, "{busy}");
+    assert!(held <= rtt + 1, "{held} of {rtt}");
 }
 
 /// A receiver asks for the whole first gap, once.
