@@ -35,6 +35,8 @@ struct Inbound {
     /// Over Aeolus, of the grants outstanding those that were silent when a RESEND went: what comes next tells whether its sender
     /// holds them (BUSY) or they are lost (a repair, or silence again).
     doubted: u32,
+    /// Of the grants taken for lost those whose packets have not come late.
+    lost: u32,
     since: Time,
     /// Last time that anything new of it arrived, that its sender was busy, or that it was granted. What a sender does because it hears
     /// nothing, its first packet again or a question for the outcome, puts no RESEND off (as in Homa's Linux module, whose senders
@@ -53,6 +55,7 @@ impl Inbound {
     fn write_off(&mut self) -> u32 {
         let lost = std::mem::take(&mut self.doubted).min(self.outstanding());
         self.answered += lost;
+        self.lost += lost;
         lost
     }
 
@@ -155,7 +158,12 @@ impl Receivers {
                 // Without Aeolus grants are for the packets behind the unscheduled ones, in order. Such a packet may come without its
                 // grant, when a RESEND has asked for it.
                 let answers = if plain { arrival == Arrival::New && h.seq >= m.unscheduled } else { h.is(GRANTED) };
-                m.answered = (m.answered + u32::from(answers)).min(m.granted);
+                if answers && arrival == Arrival::Duplicate && m.lost > 0 {
+                    // Asked for in vain, and come twice: its grant counts as lost already.
+                    m.lost -= 1;
+                } else {
+                    m.answered = (m.answered + u32::from(answers)).min(m.granted);
+                }
                 if h.is(AGAIN) && !answers {
                     m.write_off();
                 }

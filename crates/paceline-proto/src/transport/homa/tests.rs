@@ -229,6 +229,24 @@ fn a_busy_senders_grants_stay_granted() {
     assert!(held <= rtt + 1, "{held} of {rtt}");
 }
 
+/// What waits behind a better message in the switch is asked for again, in vain, and then comes twice: the cap must hold again
+/// once the better message is over, or a standing queue stays for as long as the other lasts.
+#[test]
+fn packets_asked_for_in_vain_leave_no_standing_queue() {
+    let wait = Duration::from_us(40);
+    let mut net = star(Params { resend_timeout: wait, overcommitment: 2, ..aeolus() }, 3, Queues::Priorities(1 << 20));
+    let better = 1_500_000;
+    net.send(Time(0), 0, 2, 4_000_000);
+    net.send(Time(20_000_000), 1, 2, better);
+    net.run(Time(400_000_000), |_| Fate::Pass);
+    assert!(net.log.iter().filter(|(_, _, h)| h.kind == Kind::Resend).count() >= 2);
+    assert!(counted(&net, |c| c.duplicates) > 36);
+    net.seen = Default::default();
+    net.run(END, |_| Fate::Pass);
+    net.assert_complete();
+    assert!(net.seen.largest_queue <= 2 * 1518, "{:?}", net.seen);
+}
+
 /// A receiver asks for the whole first gap, once.
 #[test]
 fn a_gap_is_asked_for() {
