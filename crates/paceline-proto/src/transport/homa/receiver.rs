@@ -161,8 +161,9 @@ impl Receivers {
                 if answers && arrival == Arrival::Duplicate && m.lost > 0 {
                     // Asked for in vain, and come twice: its grant counts as lost already.
                     m.lost -= 1;
-                } else {
-                    m.answered = (m.answered + u32::from(answers)).min(m.granted);
+                } else if answers {
+                    m.answered = (m.answered + 1).min(m.granted);
+                    m.doubted = m.doubted.saturating_sub(1);
                 }
                 if h.is(AGAIN) && !answers {
                     m.write_off();
