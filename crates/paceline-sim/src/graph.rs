@@ -177,6 +177,16 @@ impl Graph {
         (0..self.nodes() as NodeId).filter(|&n| self.kinds[n as usize] == NodeKind::Host)
     }
 
+    /// Whether any switch has links to two hosts.
+    pub(crate) fn has_hosts_at_one_switch(&self) -> bool {
+        let mut switches = (0..self.nodes() as NodeId).filter(|&n| !self.is_host(n));
+        switches.any(|switch| {
+            let mut hosts = self.ports_of(switch).iter().map(|p| p.peer).filter(|peer| self.is_host(*peer));
+            let first = hosts.next();
+            hosts.any(|host| Some(host) != first)
+        })
+    }
+
     /// Whether a node is a host.
     pub fn is_host(&self, node: NodeId) -> bool {
         self.kinds[node as usize] == NodeKind::Host

@@ -122,6 +122,28 @@ fn the_nearest_nics_are_those_of_a_servers_switch() {
     }
 }
 
+/// Where each host has switches of its own "nearest" chooses nothing, and a run says so; where a switch has two hosts it does not.
+#[test]
+fn nearest_without_a_common_switch_is_told() {
+    const LINKS: [&str; 2] = [
+        "{ a = 'a', b = 's' }, { a = 'a', b = 's' }, { a = 'b', b = 't' }, { a = 'b', b = 't' }, { a = 's', b = 't' }",
+        "{ a = 'a', b = 's' }, { a = 'a', b = 't' }, { a = 'b', b = 's' }, { a = 'b', b = 't' }, { a = 's', b = 't' }",
+    ];
+    let told = LINKS.map(|links| {
+        let text = format!(
+            "[topology]\nkind = 'graph'\nhosts = ['a', 'b']\nswitches = ['s', 't']\nlinks = [{links}]\n\
+             [routing]\nnics = 'nearest'\n[schemes.none]\ncc = 'none'\n\
+             [[workloads]]\nkind = 'permutation'\nsizes = '10KB'\n"
+        );
+        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("several-nics").join("nearest");
+        let spec = parse(&text, "nearest", &[]).unwrap_or_else(|e| panic!("{e}"));
+        let request = Request { spec, out, threads: 1, version: "test".into(), git: None };
+        let summary = run_to_folder(request, &mut |_| true).unwrap();
+        summary.without_effect.into_iter().find(|clause| clause.contains("routing.nics"))
+    });
+    assert_eq!(told, [Some("routing.nics: no two hosts are at one switch".to_owned()), None]);
+}
+
 /// Two hosts joined by two cables: a flow and its ACKs use one of them.
 #[test]
 fn two_cables_back_to_back() {

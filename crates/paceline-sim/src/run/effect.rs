@@ -18,7 +18,7 @@ mod workloads;
 use paceline_proto::units::Time;
 
 use crate::net::Net;
-use crate::scenario::PathChoice;
+use crate::scenario::{NicChoice, PathChoice};
 use crate::spec::scheme::{Control, Window};
 use crate::spec::value::Value as _;
 use crate::spec::{Resolved, parse};
@@ -100,6 +100,8 @@ pub fn without_effect(spec: &Resolved, net: &Net, completed: bool) -> Vec<String
     }
     if net.graph.hosts().all(|host| net.graph.ports_of(host).len() == 1) {
         note("routing.nics", "no host has several NICs");
+    } else if s.routing.nics == NicChoice::Nearest && !net.graph.has_hosts_at_one_switch() {
+        note("routing.nics", "no two hosts are at one switch");
     }
     if let Some(failures) = &net.failures {
         let end = Time(net.last_end);
