@@ -8,7 +8,7 @@ use super::*;
 use crate::rng::mix;
 use crate::transport::message::{AGAIN, GRANTED, Sizes, UNSCHEDULED};
 use crate::transport::selective_drop::SelectiveDrop;
-use crate::transport::star::{Fate, Queues, Star};
+use crate::transport::star::{Fate, Queues, Seen, Star};
 use crate::transport::unscheduled::{BurstParams, BurstStop, RepairOrder, Unscheduled};
 use crate::units::{BitsPerSec, Duration};
 
@@ -241,7 +241,7 @@ fn packets_asked_for_in_vain_leave_no_standing_queue() {
     net.run(Time(400_000_000), |_| Fate::Pass);
     assert!(net.log.iter().filter(|(_, _, h)| h.kind == Kind::Resend).count() >= 2);
     assert!(counted(&net, |c| c.duplicates) > 36);
-    net.seen = Default::default();
+    net.seen = Seen::default();
     net.run(END, |_| Fate::Pass);
     net.assert_complete();
     assert!(net.seen.largest_queue <= 2 * 1518, "{:?}", net.seen);
