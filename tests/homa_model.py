@@ -73,6 +73,10 @@ class Receiving:
     granted: int = 0
     answered: int = 0
     """Grants that have brought a packet, or are given up."""
+    doubted: int = 0
+    """Of those outstanding what was silent when a RESEND went: held by a busy sender, or lost."""
+    lost: int = 0
+    """Grants given up whose packets have not come all the same."""
     unasked: int = 0
     """Packets that came unasked."""
     probed: bool = False
@@ -81,6 +85,13 @@ class Receiving:
 
     def outstanding(self) -> int:
         return self.granted - self.answered
+
+    def give_up(self) -> None:
+        """What was in doubt is lost."""
+        given_up = min(self.doubted, self.outstanding())
+        self.answered += given_up
+        self.lost += given_up
+        self.doubted = 0
 
     def left(self) -> int:
         if self.probed:
@@ -268,7 +279,13 @@ class HomaHost(Host):
             elif packet.again:
                 self.control("busy", message, message.src)
             asked = packet.more == GRANTED if self.settings["aeolus"] else new and packet.seq >= state.first
-            state.answered = min(state.granted, state.answered + asked)
+            if asked and not new and state.lost:
+                state.lost -= 1
+            elif asked:
+                state.answered = min(state.granted, state.answered + 1)
+                state.doubted = max(0, state.doubted - 1)
+            if packet.again and not asked:
+                state.give_up()
             if packet.unasked and self.settings["aeolus"]:
                 self.control("ack", message, message.src, packet.seq)
             if len(state.got) == message.packets:
@@ -281,7 +298,7 @@ class HomaHost(Host):
         elif packet.kind == "need_ack":
             self.control("busy", message, message.src)
         else:
-            state.active = now
+            state.active, state.doubted = now, 0
         state.grant_at = now
         self.listen(state, max(now, state.active + self.settings["resend_timeout"]))
         if state.outstanding() < before:
@@ -377,8 +394,9 @@ class HomaHost(Host):
         last = next((seq for seq in range(first, end) if seq in state.got or seq - first == most), end)
         self.control("resend", message, message.src, first, max(1, last - first))
         if settings["aeolus"]:
-            # Grants that have brought nothing for so long count as lost.
-            state.answered, state.grant_at = state.granted, now
+            # What was in doubt already when it was last asked for counts as lost.
+            state.give_up()
+            state.doubted, state.grant_at = state.outstanding(), now
         self.listen(state, now + settings["resend_timeout"])
         self.wake_all()
         self.grant()
