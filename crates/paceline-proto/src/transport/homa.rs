@@ -8,8 +8,8 @@
 //! one-way: the receiver confirms the whole message (DONE), the sender asks for that if it does not come (NEED ACK, as the RFC's
 //! packets of these names). Nobody gives up. Grants and RESENDs are counters and ranges, so that the next grant makes up
 //! for a lost one; a RESEND's data has the highest scheduled priority. The authors' option to overcommit more while the
-//! downlink idles is left out. A BUSY forgets the RESEND it answers; over Aeolus it also says that the grants outstanding are held, not lost. A scheduled packet has the priority of the latest grant, not of
-//! its own. A grant restarts the receiver's wait for a RESEND, as a new packet or BUSY does. Over Aeolus an ACK condemns no earlier packet, as paths may be
+//! downlink idles is left out. A BUSY forgets the RESEND it answers; over Aeolus it also says that the
+//! grants outstanding are held, not lost. A scheduled packet has the priority of the latest grant, not of its own. A grant restarts the receiver's wait for a RESEND, as a new packet or BUSY does. Over Aeolus an ACK condemns no earlier packet, as paths may be
 //! sprayed: only the probe's answer does; and what a RESEND asks for is granted as well, as it may be lost again. See also [`cutoffs`].
 
 pub mod cutoffs;
