@@ -1,4 +1,4 @@
-"""Scenarios as files of the HPCC simulator: a reviewer writes them, reads what they cannot say, and runs them."""
+"""Scenarios and results as files of the HPCC simulator: what they hold, and what they cannot say."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from paceline import _native
-from paceline.hpcc import FILES, export, hpcc
+from paceline.hpcc import FCT, FILES, export, hpcc
 from paceline.run import simulate
 
 SCENARIO = """schema = 1
@@ -84,3 +84,47 @@ def test_what_has_no_counterpart_is_refused_by_its_field(scenario: Path, tmp_pat
         "schemes.hpcc",
     )
     assert not (tmp_path / "none").exists()
+
+
+def test_a_runs_flows_are_the_fct_file_of_its_scenario(
+    scenario: Path, tmp_path: Path, paceline: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scripts for fct files read a native run as they read the simulator's: the same lines, to the byte."""
+    assert paceline("run", scenario.name, "-q").code == 0
+    told = paceline("export", "results/exported")
+    assert told.code == 0
+    assert told.out == "4 flows written: exported-hpcc/fct.txt\n"
+    assert paceline("export", "results/exported").code == 2, "a file that is there stays"
+    export(scenario, tmp_path / "files")
+    monkeypatch.chdir(tmp_path / "files")
+    assert hpcc(Path("config.txt"), quirks=())["status"] == "completed"
+    assert (tmp_path / "exported-hpcc" / FCT).read_bytes() == (tmp_path / "files" / FCT).read_bytes()
+
+
+def test_the_fct_file_tells_flows_of_a_pair_apart_and_leaves_out_those_without_an_end(
+    scenario: Path, tmp_path: Path, paceline: Callable[..., Any]
+) -> None:
+    """Each flow of two hosts has a port of its own, by its start and not its end; what is left out is told."""
+    rows = ", ".join(f'{{ src = "host0", dst = "host4", bytes = "{size}", start = "0ns" }}' for size in ("1MB", "1KB"))
+    settings = ["--set", f"workloads.0.rows=[{rows}]"]
+    assert paceline("run", scenario.name, "-q", *settings).code == 0
+    assert paceline("export", "results/exported").code == 0
+    file = tmp_path / "exported-hpcc" / FCT
+    lines = [line.split() for line in file.read_text().splitlines()]
+    assert [line[:5] for line in lines] == [
+        ["0b000001", "0b000401", port, "100", size] for port, size in (("10001", "1000"), ("10000", "1000000"))
+    ]
+    assert paceline("run", scenario.name, "-q", *settings, "--set", "run.stop=20us", "--out", "cut").code == 0
+    told = paceline("export", "cut", "--out", "exported-hpcc", "--force")
+    assert told.code == 0
+    assert told.err == "notice: 1 flow without an end: not in the file\n"
+    assert [line.split()[2] for line in file.read_text().splitlines()] == ["10001"]
+
+
+def test_results_take_no_settings(scenario: Path, tmp_path: Path, paceline: Callable[..., Any]) -> None:
+    """What `--set` asks for would be silently left out otherwise."""
+    assert paceline("run", scenario.name, "-q").code == 0
+    refused = paceline("export", "results/exported", "--set", "switch.buffer=1MB")
+    assert refused.code == 2
+    assert "--set = switch.buffer=1MB: has no effect on results" in refused.err
+    assert not (tmp_path / "exported-hpcc").exists()

@@ -10,7 +10,7 @@ import typer
 from paceline import _native
 from paceline.cli.endings import command, raise_unless_ended, tell_summary
 from paceline.errors import plain
-from paceline.options import JsonErrors, Overrides, Progress, Quiet, ScenarioFile, naming
+from paceline.options import JsonErrors, Overrides, Progress, Quiet, naming
 from paceline.progress import Mode
 from paceline.words import many
 
@@ -91,32 +91,51 @@ def hpcc(
 
 
 def export(
-    scenario: ScenarioFile,
+    source: Annotated[
+        Path,
+        typer.Argument(
+            readable=False, metavar="SCENARIO.toml|DIR", show_default=False, help="Scenario, or result folder of a run."
+        ),
+    ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", readable=False, metavar="DIR", show_default="SCENARIO-hpcc", help="Where they go."),
+        typer.Option("--out", "-o", readable=False, metavar="DIR", show_default="NAME-hpcc", help="Where they go."),
     ] = None,
     overrides: Overrides = None,
     force: Annotated[bool, typer.Option("--force", help="Replaces files that are there.")] = False,
     _json_errors: JsonErrors = False,
 ) -> None:
-    """Writes a scenario as files of the HPCC ns-3 simulator.
+    """Writes a scenario or flows as HPCC ns-3 simulator files.
 
-    For that simulator itself, or `paceline hpcc`. What they cannot say is told.
+    A scenario for that simulator itself, or `paceline hpcc`; of a result folder the flows, as fct.txt, for scripts
+    that read such files. What the files cannot say is told.
 
     \b
     Examples:
       paceline export incast.toml
       paceline export incast.toml --set workloads.0.senders=8 --out eight
+      paceline export results/incast
     """
-    from paceline.hpcc import export as write
+    from paceline.hpcc import FCT, export_results
+    from paceline.hpcc import export as export_scenario
+    from paceline.results import Results
 
+    of_results = source.is_dir()
+    if of_results and overrides:
+        problem, allowed = "has no effect on results", "a scenario, or no --set"
+        raise _native.input_error(problem, field="--set", value=overrides[0], allowed=allowed)
     with naming(out="--out"):
-        made = write(scenario, out, overrides=overrides or (), force=force)
+        if of_results:
+            made = export_results(Results.load(source), out, force=force)
+        else:
+            made = export_scenario(source, out, overrides=overrides or (), force=force)
     for notice in made.notices:
         print(f"notice: {notice}", file=sys.stderr)
-    there = plain(shlex.quote(str(made.folder)))
-    print(f"{many(made.flows, 'flow')} written; `cd {there} && paceline hpcc config.txt` runs them")
+    written = f"{many(made.flows, 'flow')} written"
+    if of_results:
+        print(f"{written}: {plain(str(made.folder / FCT))}")
+    else:
+        print(f"{written}; `cd {plain(shlex.quote(str(made.folder)))} && paceline hpcc config.txt` runs them")
 
 
 def htsim(
