@@ -107,6 +107,14 @@ class Host(Node):
     def arrive(self, packet: Packet) -> None:
         (packet.flow.server if packet.to_server else packet.flow.client).arrive(packet)
 
+    def take_back(self, flow: Flow) -> list[Packet]:
+        """What a flow that is over has waiting is not sent."""
+        port = self.ports[0]
+        gone = [packet for packet in port.queue if packet.flow is flow and packet.to_server]
+        port.queue = deque(packet for packet in port.queue if packet not in gone)
+        port.waiting -= sum(packet.size for packet in gone)
+        return gone
+
 
 class Timer:
     """Calls ``action`` once it is due, unless it has been stopped or set anew."""
@@ -525,14 +533,9 @@ class Client(End):
         self.output()
 
     def end(self) -> None:
-        """What the flow has waiting at its host is not sent."""
         self.flow.ended = self.net.now
         self.timer.stop()
-        port = self.host.ports[0]
-        gone = [packet for packet in port.queue if packet.flow is self.flow and packet.to_server]
-        port.queue = deque(packet for packet in port.queue if packet not in gone)
-        port.waiting -= sum(packet.size for packet in gone)
-        self.flow.retransmitted -= sum(packet.again for packet in gone)
+        self.flow.retransmitted -= sum(packet.again for packet in self.host.take_back(self.flow))
 
 
 @dataclass(frozen=True)
@@ -636,8 +639,12 @@ class NewReno:
         self.counted, self.after_timeout = 0, False
 
     def is_used(self, flight: int) -> bool:
-        """Whether the window is what limits the sender, before an ACK; in slow start half of it is enough."""
-        return flight + MSS > self.cwnd or (self.cwnd < self.ssthresh and 2 * flight >= self.cwnd)
+        """Whether the window is what limits the sender, before an ACK; in slow start half of it is enough.
+
+        A window beyond the peer's limits nobody.
+        """
+        used = flight + MSS > self.cwnd or (self.cwnd < self.ssthresh and 2 * flight >= self.cwnd)
+        return used and self.cwnd <= self.client.rules.receive_buffer
 
     def unused(self) -> None:
         """An ACK with which the window must not grow."""
@@ -738,9 +745,6 @@ class Vegas(NewReno):
         self.base: int | None = None
         self.grows = True
 
-    def is_used(self, flight: int) -> bool:
-        return super().is_used(flight) and self.cwnd <= self.rules.receive_buffer
-
     def hear(self, over: Round | None, used: bool, marked: bool) -> None:
         if over is None:
             return
@@ -822,8 +826,8 @@ class Network:
         self.events: list[tuple[int, int, int, Callable[[], None]]] = []
         self.drops = self.timeouts = self.ties = self.marks = 0
         self.arrivals: dict[int, tuple[int, Port]] = {}
-        self.hosts = [Host(self, i) for i in range(hosts)]
-        self.nodes: list[Node] = [*self.hosts, *(Switch(self, hosts + i) for i in range(switches))]
+        self.hosts = [self.host(i) for i in range(hosts)]
+        self.nodes: list[Node] = [*self.hosts, *(self.switch(hosts + i) for i in range(switches))]
         for a, b, rate, delay in links:
             ends = [Port(self.nodes[node], rate, delay) for node in (a, b)]
             for port, peer in zip(ends, reversed(ends), strict=True):
@@ -839,6 +843,12 @@ class Network:
         while self.events:
             self.now, _, _, event = heapq.heappop(self.events)
             event()
+
+    def host(self, number: int) -> Host:
+        return Host(self, number)
+
+    def switch(self, number: int) -> Switch:
+        return Switch(self, number)
 
     def look_from(self, out: Port, host: int) -> None:
         """Routes towards ``host`` behind its link."""

@@ -199,14 +199,15 @@ impl ReactionPoint {
         self.timer = Time(now.0.saturating_add(p.timer.0));
     }
 
-    /// A frame of `len` bytes on the wire begins to leave at `now`. `drained`: no other frame waits at this limiter.
-    pub fn on_sent(&mut self, p: &ReactionPointParams, now: Time, len: u32, drained: bool) {
-        (self.sent_at, self.sent) = (now, len);
+    /// A frame of `len` bytes begins to leave at `now`; its time at a rate is that of `overhead` more, as on the link. `drained`: no
+    /// other frame waits at this limiter.
+    pub fn on_sent(&mut self, p: &ReactionPointParams, now: Time, len: u32, overhead: u32, drained: bool) {
+        (self.sent_at, self.sent) = (now, len.saturating_add(overhead));
         if !self.active {
             return;
         }
         if self.rate >= self.link && drained {
-            *self = Self { sent_at: now, sent: len, ..Self::new(BitsPerSec(self.link), self.stream) };
+            *self = Self { sent_at: now, sent: self.sent, ..Self::new(BitsPerSec(self.link), self.stream) };
             return;
         }
         self.left -= i64::from(len);

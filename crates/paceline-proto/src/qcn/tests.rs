@@ -63,7 +63,7 @@ fn repeated_feedback_keeps_the_target() {
 fn byte_stage(limiter: &mut ReactionPoint, p: &ReactionPointParams) {
     let before = limiter.rate();
     for _ in 0..200 {
-        limiter.on_sent(p, Time(0), 1500, false);
+        limiter.on_sent(p, Time(0), 1500, 0, false);
         if limiter.rate() != before {
             return;
         }
@@ -148,7 +148,7 @@ fn the_next_departure_follows_the_rate() {
     let p = study();
     let mut limiter = limited(&p, &[63; 40]);
     assert_eq!(limiter.rate().0, 100_000);
-    limiter.on_sent(&p, Time(0), 1500, false);
+    limiter.on_sent(&p, Time(0), 1500, 0, false);
     assert_eq!(limiter.next_departure(), Time(120 * MS));
     limiter.on_timeout(&p, limiter.next_timeout());
     assert!(limiter.next_departure() < Time(16 * MS), "the target was still high: {:?}", limiter.next_departure());
@@ -163,9 +163,9 @@ fn a_recovered_limiter_goes_away() {
         limiter.on_timeout(&p, limiter.next_timeout());
     }
     assert_eq!((limiter.rate(), limiter.is_active()), (LINK, true));
-    limiter.on_sent(&p, Time(0), 1500, false);
+    limiter.on_sent(&p, Time(0), 1500, 0, false);
     assert!(limiter.is_active(), "a frame waits");
-    limiter.on_sent(&p, Time(0), 1500, true);
+    limiter.on_sent(&p, Time(0), 1500, 0, true);
     assert!(!limiter.is_active());
     limiter.on_feedback(
         &ReactionPointParams { start_above_set_point: true, ..p },
@@ -205,7 +205,7 @@ fn closed_loop(senders: usize, cp: &CongestionPointParams, rp: &ReactionPointPar
             limiter.on_timeout(rp, Time(now));
             continue;
         }
-        limiter.on_sent(rp, Time(now), 1500, false);
+        limiter.on_sent(rp, Time(now), 1500, 0, false);
         free_at = free_at.max(now) + frame;
         let queue = (free_at - now) / 800;
         if let Some(feedback) = point.on_arrival(cp, queue as u32, 1500, true) {
@@ -330,7 +330,7 @@ proptest! {
                 }
                 _ => {
                     now = now.max(limiter.next_departure());
-                    limiter.on_sent(&p, now, len, level < 30);
+                    limiter.on_sent(&p, now, len, 20, level < 30);
                 }
             }
             prop_assert!((least..=LINK.0).contains(&limiter.rate().0), "{:?}", limiter);
@@ -348,4 +348,21 @@ proptest! {
         let half = (u128::from(middle) * u128::from(percent) / 100) as u64;
         prop_assert!((middle - half..=middle + half).contains(&drawn));
     }
+}
+
+/// A byte stage counts frames as senders do, without preamble and gap: with these, small frames would end it a third too soon.
+#[test]
+fn what_the_wire_takes_beside_a_frame_ends_no_byte_stage() {
+    let p = ReactionPointParams { jitter: 0, ..ReactionPointParams::default() };
+    let frames = |overhead| {
+        let mut limiter = ReactionPoint::new(LINK, stream(0));
+        limiter.on_feedback(&p, Time(0), feedback(63));
+        let slow = limiter.rate();
+        (1..).find(|_| {
+            limiter.on_sent(&p, Time(0), 64, overhead, false);
+            limiter.rate() > slow
+        })
+    };
+    assert_eq!(frames(20), Some(150_000 / 64 + 1));
+    assert_eq!(frames(0), frames(20));
 }

@@ -322,8 +322,8 @@ impl Net {
                 adapter.found = None;
                 adapter.bytes -= u64::from(size);
                 if let Some(params) = &adapters.config.limiter {
-                    let on_wire = u32::from(size) + adapters.overhead;
-                    limiter.point.on_sent(params, Time(now), on_wire, limiter.frames.is_empty());
+                    let drained = limiter.frames.is_empty();
+                    limiter.point.on_sent(params, Time(now), u32::from(size), adapters.overhead, drained);
                 }
                 if limiter.frames.is_empty() {
                     adapter.busy.retain(|busy| *busy != i);
