@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from draws import draw, hash3
+from freebsd_model import FreeBsdClient, FreeBsdRules, FreeBsdServer
 from tcp_model import (
     ARRIVAL,
     DEPARTURE,
@@ -20,6 +21,7 @@ from tcp_model import (
     MSS,
     ON_WIRE,
     TIMEOUT,
+    Client,
     Flow,
     Host,
     Network,
@@ -27,6 +29,7 @@ from tcp_model import (
     Port,
     Rules,
     S,
+    Server,
     Switch,
 )
 
@@ -423,6 +426,11 @@ class Cee(Network):
     def index(self) -> dict[Port, int]:
         """The number of each port: by node, in the order of its links."""
         return {port: i for i, port in enumerate(port for node in self.nodes for port in node.ports)}
+
+    def ends(self, flow: Flow, client: Host, server: Host) -> tuple[Client, Server]:
+        if isinstance(self.rules, FreeBsdRules):
+            return FreeBsdClient(flow, client), FreeBsdServer(flow, server)
+        return super().ends(flow, client, server)
 
     def host(self, number: int) -> Host:
         return Adapter(self, number)

@@ -807,7 +807,7 @@ class Flow:
     def __init__(self, net: Network, src: int, dst: int, size: int) -> None:
         self.net, self.src, self.dst, self.size = net, src, dst, size
         self.retransmitted = self.arrived = self.ended = self.failed = 0
-        self.client, self.server = Client(self, net.hosts[src]), Server(self, net.hosts[dst])
+        self.client, self.server = net.ends(self, net.hosts[src], net.hosts[dst])
 
 
 class Network:
@@ -849,6 +849,9 @@ class Network:
 
     def switch(self, number: int) -> Switch:
         return Switch(self, number)
+
+    def ends(self, flow: Flow, client: Host, server: Host) -> tuple[Client, Server]:
+        return Client(flow, client), Server(flow, server)
 
     def look_from(self, out: Port, host: int) -> None:
         """Routes towards ``host`` behind its link."""

@@ -10,7 +10,8 @@ import pytest
 
 import paceline as pl
 from cee_model import Cee, Fabric, Pfc, Qcn, Red
-from tcp_model import Network, Rules
+from freebsd_model import FreeBsdRules
+from tcp_model import Rules
 from test_tcp_model import US, G, scenario
 
 CASES = 30
@@ -18,7 +19,7 @@ HEADROOM = 12_000
 """Bytes that may come after a pause: two frames, and what is on 2 us of cable both ways."""
 
 
-def draw(seed: int, aqm: str):
+def draw(seed: int, aqm: str, stack: str):
     """Some hosts that send to one, behind one switch or two with a slow link."""
     rng = random.Random(seed)
     senders, switches, buffer = rng.randint(1, 8), rng.randint(1, 2), rng.choice([40_000, 102_400])
@@ -37,6 +38,9 @@ def draw(seed: int, aqm: str):
         receive_buffer=262_144,
         ecn=aqm == "red",
     )
+    cc = rng.choice(["new_reno", "cubic"])
+    if stack == "freebsd":
+        rules, cc = FreeBsdRules(**vars(rules), slop=rng.choice([1_000, 20_000]) * US), "new_reno"
     red = Red(
         low=rng.choice([10_000, 25_600]),
         high=rng.choice([25_601, 76_800]),
@@ -70,12 +74,29 @@ def draw(seed: int, aqm: str):
         qcn=qcn if aqm == "qcn" else None,
         pfc=Pfc(xoff=buffer - HEADROOM, xon=buffer - 2 * HEADROOM, frame=1518) if rng.random() < 0.5 else None,
     )
-    return (hosts, switches, links, flows, rules, rng.choice(["new_reno", "cubic"])), fabric
+    return (hosts, switches, links, flows, rules, cc), fabric
 
 
 def with_fabric(case, fabric: Fabric) -> pl.Scenario:
     """The engine's form of a case."""
-    plain = scenario(*case)
+    plain, rules = scenario(*case), case[4]
+    if isinstance(rules, FreeBsdRules):
+        window = f"{rules.receive_buffer}B"
+        tcp = pl.Tcp(
+            stack="freebsd",
+            rto_min=f"{rules.rto_min}ps",
+            rto_slop=f"{rules.slop}ps",
+            ack_delay=f"{rules.ack_delay}ps",
+            ecn=rules.ecn,
+            send_buffer=window,
+            send_buffer_max=window,
+            receive_buffer=window,
+            receive_buffer_max=window,
+            host_cache=False,
+            inherit_cwnd="off",
+        )
+        host = dataclasses.replace(plain.host, tcp=tcp)
+        plain = dataclasses.replace(plain, host=host, schemes={"tcp": pl.NewReno(halving="window")})
     switch: dict[str, object] = {"ecn": pl.Ecn(enabled=False), "pfc": pl.Pfc(enabled=False)}
     host = dataclasses.replace(
         plain.host,
@@ -117,7 +138,7 @@ def with_fabric(case, fabric: Fabric) -> pl.Scenario:
     return dataclasses.replace(plain, switch=dataclasses.replace(plain.switch, **switch), host=host)
 
 
-def counted(model: Network) -> dict[str, int]:
+def counted(model: Cee) -> dict[str, int]:
     return {
         "drops_buffer": model.drops,
         "timeouts": model.timeouts,
@@ -127,13 +148,14 @@ def counted(model: Network) -> dict[str, int]:
     }
 
 
+@pytest.mark.parametrize("stack", ["rfc", "freebsd"])
 @pytest.mark.parametrize("aqm", ["nothing", "red", "qcn"])
-def test_every_connection_ends_at_the_picosecond_of_the_model(tmp_path: Path, aqm: str) -> None:
+def test_every_connection_ends_at_the_picosecond_of_the_model(tmp_path: Path, aqm: str, stack: str) -> None:
     """Delays, buffers, averages, draws, limiters, pauses: an error in one of them moves some flow's end."""
     seen = dict.fromkeys(("drops_buffer", "timeouts", "marks", "notifications", "pause_frames"), 0)
     compared = 0
     for seed in range(CASES):
-        case, fabric = draw(seed, aqm)
+        case, fabric = draw(seed, aqm, stack)
         model = Cee(*case, fabric)
         if model.ties:
             continue

@@ -78,9 +78,10 @@ impl Red {
         self.average
     }
 
-    /// What becomes of an arriving packet that fits into the buffer.
+    /// What becomes of an arriving packet, whether or not the buffer has room for it.
     ///
-    /// `queue`: bytes that wait, this packet not counted. `idle`: how long none has waited, counts only with `queue` 0.
+    /// `queue`: bytes that wait, this packet not counted. `idle`: for how long the link has had nothing to send, counts only with
+    /// `queue` 0.
     /// `packet_time`: [`Params::packet_time`] of the queue's link. `ect`: the packet understands marks. `random`: 64 random
     /// bits, drawn only where chance decides.
     pub fn on_arrival(

@@ -67,7 +67,13 @@ impl Connection {
             self.cc.undo_timeout();
             self.recovery.recover = undo.recover;
             self.recovery.timeout_recover = undo.timeout_recover;
-            (self.recovery.reduced_until, self.recovery.cwr) = (undo.reduced_until, undo.cwr);
+            self.recovery.reduced_until = undo.reduced_until;
+            if cx.tcp.ecn_moves_recover {
+                // An echo with this very ACK has been answered.
+                self.recovery.answered |= undo.answered;
+            } else {
+                self.recovery.cwr = undo.cwr;
+            }
             self.recovery.resend = false;
             self.tx.nxt = self.tx.max;
             self.counters.spurious_timeouts += 1;
@@ -168,6 +174,8 @@ impl Connection {
                     self.cc.on_loss(cx.cc, now, Loss::DupAcks, flight);
                     self.recovery.reduced_until = self.tx.max;
                     self.recovery.cwr = self.ecn;
+                } else if cx.tcp.ecn_moves_recover {
+                    self.recovery.cwr = self.ecn;
                 }
                 self.recovery.answered = false;
                 self.recovery.enter(&mut self.tx, self.sack, cx.tcp, mss);
@@ -202,7 +210,10 @@ impl Connection {
     /// RFC 3168, section 6.1.2: at most one reduction per window of data, whatever its cause.
     fn on_ecn_echo(&mut self, cx: Context<'_>, now: Time, ack: u64) {
         let r = &mut self.recovery;
-        if r.fast || ack <= r.reduced_until || self.tx.flight() == 0 {
+        // FreeBSD forgets with a timeout that it has reduced: while it sends again what was in flight, a window of data that is still
+        // echoed holds the window down once more.
+        let reduced = if cx.tcp.ecn_moves_recover { r.answered } else { ack <= r.reduced_until };
+        if r.fast || reduced || self.tx.flight() == 0 {
             return;
         }
         r.reduced_until = self.tx.max;

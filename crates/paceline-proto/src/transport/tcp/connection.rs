@@ -107,6 +107,7 @@ pub(super) struct Undo {
     pub(super) recover: u64,
     pub(super) timeout_recover: u64,
     pub(super) reduced_until: u64,
+    pub(super) answered: bool,
     pub(super) cwr: bool,
 }
 
@@ -391,6 +392,8 @@ impl Connection {
                 recover: r.recover,
                 timeout_recover: r.timeout_recover,
                 reduced_until: r.reduced_until,
+                // A recovery that the timeout ended does not go on, but nothing grows until its end.
+                answered: r.answered || r.fast,
                 cwr: r.cwr,
             });
         }
@@ -399,7 +402,8 @@ impl Connection {
         let flight = if self.sack { self.tx.flight().min(self.cwnd) } else { self.tx.flight() };
         self.cc.on_loss(cx.cc, now, Loss::Timeout, flight);
         self.recovery.on_timeout(&mut self.tx);
-        self.recovery.cwr = self.ecn;
+        // FreeBSD tells the peer of no timeout.
+        self.recovery.cwr = if cx.tcp.ecn_moves_recover { self.recovery.cwr } else { self.ecn };
         self.burst_left = 0;
         self.apply_limits(cx);
         self.start_retransmit_timer(cx, now);

@@ -165,8 +165,10 @@ pub struct Params {
     pub ecn: bool,
     /// SYNs sent again that still ask for ECN. FreeBSD: 1.
     pub ecn_syn_retries: u8,
-    /// An ECN reduction moves `NewReno`'s "recover", so that losses of the same window wait for the timer (FreeBSD without
-    /// SACK); by RFC 6582 only losses and timeouts move it.
+    /// Marks are answered as by FreeBSD without SACK. A reduction moves `NewReno`'s "recover", so that losses of the same window wait
+    /// for the timer; by RFC 6582 only losses and timeouts move it. The window stays as it is until that window of data is
+    /// acknowledged. A timeout is told to nobody, and an echo that goes on after it reduces once more; by RFC 3168 a window of data
+    /// reduces once.
     pub ecn_moves_recover: bool,
     /// Duplicate ACKs that mean a loss, 1 and up. RFC 5681: 3.
     pub dup_thresh: u32,

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::cc::new_reno::Halving;
 use crate::cc::{FlowContext, Params as Control, new_reno};
 use crate::transport::tcp::segment::{ISS, expand};
 use crate::transport::tcp::{Connection, Context, Flags, InitialWindow, Params, Segment, State, Timestamps};
@@ -79,6 +80,7 @@ fn settings(line: &str) -> (Params, FlowContext, Option<u64>) {
             "mss" => mss = number() as u32,
             "iw" => p.initial_window = InitialWindow::Segments(number() as u32),
             "abc" => reno.abc_limit = number() as u32,
+            "window_in_segments" if on(v) => reno.halving = Halving::WindowInSegments,
             "ssthresh" => ssthresh = Some(number()),
             "sack" => p.sack = on(v),
             "ts" => p.timestamps = on(v),
@@ -365,6 +367,7 @@ scripts!(
     ecn_then_loss_freebsd,
     ecn_then_loss_sack,
     ecn_timeout_then_mark,
+    ecn_timeout_then_mark_freebsd,
     idle_restart,
     limited_transmit,
     newreno_dupacks_after_timeout,
