@@ -155,7 +155,8 @@ class FreeBsdClient(Client):
         control = self.control
         if self.tried == 1:
             until = self.net.now + int(srtt or 0) // 2
-            self.before = (until, control.cwnd, control.ssthresh, self.recover, self.slowed)
+            slowed = self.slowed and not self.recovering
+            self.before = (until, control.cwnd, control.ssthresh, self.recover, slowed)
         control.on_timeout(self.flight(), True)
         self.recover, self.recovering, self.slowed, self.inflation = self.top, False, False, 0
         self.nxt, self.duplicates, self.limited = self.una, 0, 0

@@ -392,8 +392,7 @@ impl Connection {
                 recover: r.recover,
                 timeout_recover: r.timeout_recover,
                 reduced_until: r.reduced_until,
-                // A recovery that the timeout ended does not go on, but nothing grows until its end.
-                answered: r.answered || r.fast,
+                answered: r.answered,
                 cwr: r.cwr,
             });
         }
