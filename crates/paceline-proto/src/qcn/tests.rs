@@ -358,7 +358,7 @@ fn what_the_wire_takes_beside_a_frame_ends_no_byte_stage() {
         let mut limiter = ReactionPoint::new(LINK, stream(0));
         limiter.on_feedback(&p, Time(0), feedback(63));
         let slow = limiter.rate();
-        (1..).find(|_| {
+        (1..10_000).find(|_| {
             limiter.on_sent(&p, Time(0), 64, overhead, false);
             limiter.rate() > slow
         })
