@@ -8,8 +8,8 @@ definition of its random numbers. What the sources leave open is as in docs/tran
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from draws import draw, hash3
 from freebsd_model import FreeBsdClient, FreeBsdRules, FreeBsdServer
@@ -27,7 +27,6 @@ from tcp_model import (
     Network,
     Packet,
     Port,
-    Rules,
     S,
     Server,
     Switch,
@@ -409,18 +408,9 @@ class CeeSwitch(Switch):
 class Cee(Network):
     """A run, as :class:`tcp_model.Network`."""
 
-    def __init__(
-        self,
-        hosts: int,
-        switches: int,
-        links: Sequence[tuple[int, int, int, int]],
-        flows: Sequence[tuple[int, int, int, int]],
-        rules: Rules,
-        cc: str,
-        fabric: Fabric,
-    ) -> None:
+    def __init__(self, *case: Any, fabric: Fabric) -> None:
         self.fabric, self.notices, self.pauses = fabric, 0, 0
-        super().__init__(hosts, switches, links, flows, rules, cc)
+        super().__init__(*case)
 
     @property
     def index(self) -> dict[Port, int]:

@@ -12,7 +12,7 @@ import paceline as pl
 from cee_model import Cee, Fabric, Pfc, Qcn, Red
 from freebsd_model import FreeBsdRules
 from tcp_model import Rules
-from test_tcp_model import US, G, scenario
+from test_tcp_model import US, G, ends, scenario
 
 CASES = 30
 HEADROOM = 12_000
@@ -156,18 +156,13 @@ def test_every_connection_ends_at_the_picosecond_of_the_model(tmp_path: Path, aq
     compared = 0
     for seed in range(CASES):
         case, fabric = draw(seed, aqm, stack)
-        model = Cee(*case, fabric)
+        model = Cee(*case, fabric=fabric)
         if model.ties:
             continue
         results = pl.simulate(with_fabric(case, fabric), tmp_path / str(seed))
-        columns = ("start_ps", "fct_receiver_ps", "fct_sender_ps", "retransmitted_packets")
-        starts, *measured = (results.flows[name].tolist() for name in columns)
-        expected = [
-            (flow.arrived and flow.arrived - start, flow.ended and flow.ended - start, flow.retransmitted)
-            for flow, start in zip(model.flows, starts, strict=True)
-        ]
+        measured, expected = ends(results, model)
         counters = results.summary["counters"]
-        assert list(zip(*measured, strict=True)) == expected, f"case {seed}"
+        assert measured == expected, f"case {seed}"
         assert {name: counters[name] for name in seen} == counted(model), f"case {seed}"
         compared += 1
         for what in seen:

@@ -107,6 +107,17 @@ def scenario(hosts, switches, links, flows, rules, cc):
     )
 
 
+def ends(results: pl.Results, model: Network) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """Of each flow when its last byte came and was acknowledged, and its packets sent again: here, and there."""
+    columns = ("start_ps", "fct_receiver_ps", "fct_sender_ps", "retransmitted_packets")
+    starts, *measured = (results.flows[name].tolist() for name in columns)
+    expected = [
+        (flow.arrived and flow.arrived - start, flow.ended and flow.ended - start, flow.retransmitted)
+        for flow, start in zip(model.flows, starts, strict=True)
+    ]
+    return list(zip(*measured, strict=True)), expected
+
+
 @pytest.mark.parametrize("cc", ["new_reno", "cubic", "vegas"])
 def test_every_connection_ends_at_the_picosecond_of_the_model(tmp_path, cc):
     """Losses, timeouts, marks, delayed ACKs and windows: an error in one of them moves some flow's end."""
@@ -117,15 +128,10 @@ def test_every_connection_ends_at_the_picosecond_of_the_model(tmp_path, cc):
         if model.ties:
             continue
         results = pl.simulate(scenario(*case), tmp_path / str(seed))
-        columns = ("start_ps", "fct_receiver_ps", "fct_sender_ps", "retransmitted_packets")
-        starts, *measured = (results.flows[name].tolist() for name in columns)
-        expected = [
-            (flow.arrived and flow.arrived - start, flow.ended and flow.ended - start, flow.retransmitted)
-            for flow, start in zip(model.flows, starts, strict=True)
-        ]
+        measured, expected = ends(results, model)
         counters = results.summary["counters"]
         totals = {name: counters[name] for name in ("drops_buffer", "timeouts", "marks")}
-        assert list(zip(*measured, strict=True)) == expected, f"case {seed}"
+        assert measured == expected, f"case {seed}"
         assert totals == {"drops_buffer": model.drops, "timeouts": model.timeouts, "marks": model.marks}, f"case {seed}"
         for what in seen:
             seen[what] += counters[what]
