@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from draws import draw, hash3
-from freebsd_model import FreeBsdClient, FreeBsdRules, FreeBsdServer
+from freebsd_model import FreeBsdClient, FreeBsdRules, FreeBsdServer, Left
 from tcp_model import (
     ARRIVAL,
     DEPARTURE,
@@ -211,6 +211,8 @@ class Adapter(Host):
         self.formed: deque[Packet] = deque()
         """What TCP has made and the adapter has no room for."""
         self.held = 0
+        self.left: dict[int, Left] = {}
+        """What FreeBSD's cache has of each host."""
 
     def entity(self, to: int) -> int:
         return 1 << 63 | self.number << 32 | to

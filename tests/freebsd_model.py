@@ -14,12 +14,17 @@ from tcp_model import MSS, US, Client, Estimator, Flow, Host, NewReno, Packet, R
 
 MOST = 64_000_000 * US
 """The longest timeout, 64 s."""
+IP_AND_TCP = 40
+"""Bytes of headers that a threshold in the cache has for each packet."""
 
 
 @dataclass(frozen=True)
 class FreeBsdRules(Rules):
     slop: int = 0
     """Added to every timeout but the first of a SYN."""
+    inherit: str = "nothing"
+    """What a connection takes over through the host cache: nothing at all, or beside the threshold and the round-trip
+    time no window ("off"), half of it or all ("full")."""
 
 
 class FreeBsdEstimator(Estimator):
@@ -27,11 +32,12 @@ class FreeBsdEstimator(Estimator):
 
     def __init__(self, rules: FreeBsdRules) -> None:
         super().__init__(rules)
-        self.slop, self.shift = rules.slop, 0
+        self.slop, self.shift, self.samples = rules.slop, 0, 0
 
     def sample(self, rtt: int) -> None:
         super().sample(max(rtt, US))
         self.shift = 0
+        self.samples += 1
         self.set()
 
     def set(self) -> None:
@@ -52,6 +58,19 @@ class FreeBsdEstimator(Estimator):
             # The mean goes into the deviation, which leaves the timeout as it is; the next sample counts as a first.
             self.rttvar += self.srtt / 4
             self.srtt = None
+
+
+@dataclass
+class Left:
+    """What the connections to a host have left: means of the old and the new, 0 for nothing."""
+
+    ssthresh: int = 0
+    cwnd: int = 0
+
+    def update(self, ssthresh: int, cwnd: int) -> None:
+        for name, new in (("ssthresh", ssthresh), ("cwnd", cwnd)):
+            old = getattr(self, name)
+            setattr(self, name, (old + new) // 2 if old and new else old or new)
 
 
 class FreeBsdServer(Server):
@@ -77,6 +96,27 @@ class FreeBsdClient(Client):
         self.slowed = False
         self.before: tuple[int, int, int, int, bool] | None = None
         """Until when a timeout may turn out to have been too early, and window, threshold and state before it."""
+
+    def open(self, packet: Packet) -> None:
+        first = not self.established
+        super().open(packet)
+        left = self.host.left.get(self.flow.dst) if first else None
+        if left is None:
+            return
+        if left.ssthresh:
+            self.control.ssthresh = max(left.ssthresh, 2 * MSS)
+        if self.rules.inherit in ("half", "full") and left.cwnd and not self.syn_again:
+            cwnd = left.cwnd // 2 if self.rules.inherit == "half" else left.cwnd
+            self.control.cwnd = max(MSS, min(cwnd, self.rules.receive_buffer))
+
+    def end(self) -> None:
+        super().end()
+        if self.rules.inherit == "nothing" or self.estimator.samples < 4:
+            return
+        ssthresh = 0
+        if self.control.ssthresh < self.rules.receive_buffer // 2:
+            ssthresh = max(2, (self.control.ssthresh + MSS // 2) // MSS) * (MSS + IP_AND_TCP)
+        self.host.left.setdefault(self.flow.dst, Left()).update(ssthresh, self.control.cwnd + self.inflation)
 
     def echo(self, packet: Packet) -> None:
         if not self.slowed:

@@ -40,7 +40,11 @@ def draw(seed: int, aqm: str, stack: str):
     )
     cc = rng.choice(["new_reno", "cubic"])
     if stack == "freebsd":
-        rules, cc = FreeBsdRules(**vars(rules), slop=rng.choice([1_000, 20_000]) * US), "new_reno"
+        slop, inherit = rng.choice([1_000, 20_000]) * US, rng.choice(["nothing", "off", "half", "full"])
+        rules, cc = FreeBsdRules(**vars(rules), slop=slop, inherit=inherit), "new_reno"
+        # Later connections to the same host.
+        again = [(src, start + n * rng.randrange(5_000, 60_000) * US) for src, _, _, start in flows for n in (1, 2)]
+        flows += [(src, senders, rng.choice([3_000, 20_000, 200_000]), start) for src, start in again]
     red = Red(
         low=rng.choice([10_000, 25_600]),
         high=rng.choice([25_601, 76_800]),
@@ -92,8 +96,8 @@ def with_fabric(case, fabric: Fabric) -> pl.Scenario:
             send_buffer_max=window,
             receive_buffer=window,
             receive_buffer_max=window,
-            host_cache=False,
-            inherit_cwnd="off",
+            host_cache=rules.inherit != "nothing",
+            inherit_cwnd="off" if rules.inherit == "nothing" else rules.inherit,
         )
         host = dataclasses.replace(plain.host, tcp=tcp)
         plain = dataclasses.replace(plain, host=host, schemes={"tcp": pl.NewReno(halving="window")})

@@ -65,7 +65,7 @@ def scenario(hosts, switches, links, flows, rules, cc):
     tcp = {"receive_buffer_max": f"{rules.receive_buffer}B"}
     for name, value in dataclasses.asdict(rules).items():
         unit = "B" if name == "receive_buffer" else "ps" if name.startswith("rto_") or name == "ack_delay" else None
-        if name not in ("buffer", "k", "alpha", "beta", "gamma", "ticks", "slop"):
+        if name not in ("buffer", "k", "alpha", "beta", "gamma", "ticks", "slop", "inherit"):
             tcp[name] = f"{value}{unit}" if unit else value
     k = f"{rules.k}B"
     vegas = pl.Vegas(
