@@ -2,13 +2,14 @@
 
 Written from what is public of that stack: its timeout with a slop after the back-off, recovery by the window in whole
 segments, the test of duplicate ACKs against what a mark or timeout has moved (`snd_recover`), and the undoing of a
-timeout that was too early. A recovery that such a timeout has ended does not go on, as docs/transports.md says.
+timeout that was too early. A recovery that such a timeout has ended does not go on, and the cache is read as a
+connection begins, as docs/transports.md says.
 It shares nothing with the engine.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tcp_model import MSS, US, Client, Estimator, Flow, Host, NewReno, Packet, Rules, Server
 
@@ -96,12 +97,17 @@ class FreeBsdClient(Client):
         self.slowed = False
         self.before: tuple[int, int, int, int, bool] | None = None
         """Until when a timeout may turn out to have been too early, and window, threshold and state before it."""
+        self.known = Left()
+
+    def start(self) -> None:
+        if not self.syn_again:
+            self.known = replace(self.host.left.get(self.flow.dst, Left()))
+        super().start()
 
     def open(self, packet: Packet) -> None:
-        first = not self.established
+        first, left = not self.established, self.known
         super().open(packet)
-        left = self.host.left.get(self.flow.dst) if first else None
-        if left is None:
+        if not first:
             return
         if left.ssthresh:
             self.control.ssthresh = max(left.ssthresh, 2 * MSS)
