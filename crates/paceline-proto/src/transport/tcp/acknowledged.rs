@@ -210,8 +210,8 @@ impl Connection {
     /// RFC 3168, section 6.1.2: at most one reduction per window of data, whatever its cause.
     fn on_ecn_echo(&mut self, cx: Context<'_>, now: Time, ack: u64) {
         let r = &mut self.recovery;
-        // FreeBSD forgets with a timeout that it has reduced: while it sends again what was in flight, a window of data that is still
-        // echoed holds the window down once more.
+        // FreeBSD forgets with a timeout that it has reduced: an echo that goes on holds the window down once more, while what was in
+        // flight is sent again.
         let reduced = if cx.tcp.ecn_moves_recover { r.answered } else { ack <= r.reduced_until };
         if r.fast || reduced || self.tx.flight() == 0 {
             return;
