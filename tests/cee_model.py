@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from draws import draw, hash3
@@ -343,6 +344,8 @@ class CeeSwitch(Switch):
     def __init__(self, net: Cee, number: int) -> None:
         super().__init__(net, number)
         self.fabric = net.fabric
+        self.came_by: Port
+        """The port by which the packet at hand has come."""
         self.red: dict[Port, RedQueue] = {}
         self.points: dict[Port, CongestionPoint] = {}
         self.urgent: dict[Port, deque[Notice]] = {}
@@ -377,8 +380,9 @@ class CeeSwitch(Switch):
                 net.pauses += 1
                 self.send_urgent(by, Notice(by.peer.node.number, 0, pause=True))
         if fabric.qcn:
-            point = self.points.setdefault(port, CongestionPoint(fabric.qcn, net.index[port] * 8 + CLASS))
-            level = point.level(port.waiting + packet.size, packet.size)
+            if port not in self.points:
+                self.points[port] = CongestionPoint(fabric.qcn, net.index[port] * 8 + CLASS)
+            level = self.points[port].level(port.waiting + packet.size, packet.size)
             if level:
                 net.notices += 1
                 source, to = (packet.flow.src, packet.flow.dst)[:: 1 if packet.to_server else -1]
@@ -387,7 +391,9 @@ class CeeSwitch(Switch):
 
     def red_of(self, port: Port) -> RedQueue:
         assert self.fabric.red
-        return self.red.setdefault(port, RedQueue(self.fabric.red, self.net.index[port] * 8 + CLASS, port.rate))
+        if port not in self.red:
+            self.red[port] = RedQueue(self.fabric.red, self.net.index[port] * 8 + CLASS, port.rate)
+        return self.red[port]
 
     def send_urgent(self, port: Port, notice: Notice) -> None:
         self.urgent.setdefault(port, deque()).append(notice)
@@ -414,7 +420,7 @@ class Cee(Network):
         self.fabric, self.notices, self.pauses = fabric, 0, 0
         super().__init__(*case)
 
-    @property
+    @cached_property
     def index(self) -> dict[Port, int]:
         """The number of each port: by node, in the order of its links."""
         return {port: i for i, port in enumerate(port for node in self.nodes for port in node.ports)}

@@ -83,7 +83,6 @@ class FreeBsdServer(Server):
     def timeout(self) -> None:
         self.estimator.back_off()
         self.rto = self.estimator.rto
-        self.net.timeouts += 1
         self.answer()
 
 
@@ -187,18 +186,9 @@ class FreeBsdClient(Client):
         self.segment(self.una, min(MSS, self.flow.size - self.una))
 
     def timeout(self) -> None:
-        self.tried += 1
-        if self.tried > self.rules.tries:
-            self.flow.failed = self.net.now
+        srtt, control = self.estimator.srtt, self.control
+        if not self.backs_off():
             return
-        srtt = self.estimator.srtt
-        self.estimator.back_off()
-        self.net.timeouts += 1
-        if not self.established:
-            self.syn_again = True
-            self.start()
-            return
-        control = self.control
         if self.tried == 1:
             until = self.net.now + int(srtt or 0) // 2
             slowed = self.slowed and not self.recovering

@@ -512,16 +512,21 @@ class Client(End):
         self.board.rescue = self.board.again = min(self.una + MSS, self.board.sacked[0][0])
         self.segment(self.una, self.board.again - self.una)
 
-    def timeout(self) -> None:
+    def backs_off(self) -> bool:
+        """The timer has run out: whether data are to be sent again. After too many times the flow fails."""
         self.tried += 1
         if self.tried > self.rules.tries:
             self.flow.failed = self.net.now
-            return
+            return False
         self.estimator.back_off()
         self.net.timeouts += 1
         if not self.established:
             self.syn_again = True
             self.start()
+        return self.established
+
+    def timeout(self) -> None:
+        if not self.backs_off():
             return
         # As documented, with SACK no more counts as in flight than the window.
         in_flight = min(self.flight(), self.control.cwnd) if self.rules.sack else self.flight()

@@ -267,10 +267,12 @@ fn the_choice_of_the_engine_is_explained() {
         (TREE, "sends_end = 'arrival'"),
         (TREE, "sends_end = 'arrival'\neager = '1MB'"),
         (TREE, "connections = 'new'"),
+        (TREE, "[host.adapter]\nenabled = true"),
         (two_nics, ""),
         (near, ""),
     ] {
-        let (assembled, _) = assembled(network, "hpcc", &format!("{ring}{more}"));
+        let cc = if more.contains("adapter") { "new_reno" } else { "hpcc" };
+        let (assembled, _) = assembled(network, cc, &format!("{ring}{more}"));
         let (engine, why) = choose_engine(&assembled.scenario).unwrap();
         let _ = writeln!(all, "{more}: {engine:?}, {why}");
     }

@@ -350,7 +350,7 @@ proptest! {
     }
 }
 
-/// A byte stage counts frames as senders do, without preamble and gap: with these, small frames would end it a third too soon.
+/// A byte stage counts frames as senders do, without preamble and gap: with these, small frames would end it a quarter too soon.
 #[test]
 fn what_the_wire_takes_beside_a_frame_ends_no_byte_stage() {
     let p = ReactionPointParams { jitter: 0, ..ReactionPointParams::default() };

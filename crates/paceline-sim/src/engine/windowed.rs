@@ -232,7 +232,10 @@ impl Windowed {
 
 /// Why something may happen at one host at the very instant at which programs do something at another; nothing where windows can be run.
 pub(crate) fn programs_at_once(scenario: &Scenario) -> Option<&'static str> {
-    scenario.programs.iter().find_map(|program| program.why_at_once())
+    let own = scenario.programs.iter().find_map(|program| program.why_at_once());
+    // A host runs ahead to the end of its window there, and would tell its programs too late.
+    let adapters = !scenario.programs.is_empty() && scenario.adapter.is_some();
+    own.or(adapters.then_some("programs on hosts with adapters are run event by event (host.adapter)"))
 }
 
 /// Refuses what windows cannot do.

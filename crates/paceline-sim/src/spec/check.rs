@@ -285,6 +285,10 @@ fn adapters(spec: &Spec, root: &Node) -> Read<()> {
         let error = bad(root, "switch.qcn.enabled", "there are no rate limiters to notify");
         return Err(allowed(error, "false, or host.adapter.enabled = true"));
     }
+    if spec.switch.qcn.enabled && !spec.failures.is_empty() {
+        let error = bad(root, "switch.qcn.enabled", "notifications know no way round links that fail");
+        return Err(allowed(error, "false, or no failures"));
+    }
     if spec.switch.qcn.enabled && spec.run.engine == EngineChoice::Windowed {
         let error = bad(root, "run.engine", "notifications leave a switch by another port at once (switch.qcn)");
         return Err(allowed(error, "\"auto\" or \"sequential\""));

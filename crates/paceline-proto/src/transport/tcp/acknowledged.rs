@@ -68,7 +68,7 @@ impl Connection {
             self.recovery.recover = undo.recover;
             self.recovery.timeout_recover = undo.timeout_recover;
             self.recovery.reduced_until = undo.reduced_until;
-            if cx.tcp.ecn_moves_recover {
+            if cx.tcp.freebsd_ecn {
                 // An echo with this very ACK has been answered.
                 self.recovery.answered |= undo.answered;
             } else {
@@ -109,7 +109,7 @@ impl Connection {
             // echo, and with no other.
             let answered = self.recovery.answered;
             self.recovery.answered = answered && ack < self.recovery.reduced_until;
-            let marked = if cx.tcp.ecn_moves_recover { answered } else { self.ecn && segment.flags.has(Flags::ECE) };
+            let marked = if cx.tcp.freebsd_ecn { answered } else { self.ecn && segment.flags.has(Flags::ECE) };
             let may_grow = !marked && self.cwnd <= self.tx.wnd && self.window_was_used(cx, in_flight);
             let (una, srtt) = (self.tx.una, self.rto.srtt());
             let ack = StreamAck { now, bytes: acked, una, timed, rtt, srtt, marked, may_grow, resending };
@@ -174,7 +174,7 @@ impl Connection {
                     self.cc.on_loss(cx.cc, now, Loss::DupAcks, flight);
                     self.recovery.reduced_until = self.tx.max;
                     self.recovery.cwr = self.ecn;
-                } else if cx.tcp.ecn_moves_recover {
+                } else if cx.tcp.freebsd_ecn {
                     self.recovery.cwr = self.ecn;
                 }
                 self.recovery.answered = false;
@@ -212,14 +212,14 @@ impl Connection {
         let r = &mut self.recovery;
         // FreeBSD forgets with a timeout that it has reduced: an echo that goes on holds the window down once more, while what was in
         // flight is sent again.
-        let reduced = if cx.tcp.ecn_moves_recover { r.answered } else { ack <= r.reduced_until };
+        let reduced = if cx.tcp.freebsd_ecn { r.answered } else { ack <= r.reduced_until };
         if r.fast || reduced || self.tx.flight() == 0 {
             return;
         }
         r.reduced_until = self.tx.max;
         r.answered = true;
         r.cwr = self.ecn;
-        if cx.tcp.ecn_moves_recover {
+        if cx.tcp.freebsd_ecn {
             r.recover = self.tx.max;
         }
         let flight = self.tx.flight();

@@ -402,7 +402,7 @@ impl Connection {
         self.cc.on_loss(cx.cc, now, Loss::Timeout, flight);
         self.recovery.on_timeout(&mut self.tx);
         // FreeBSD tells the peer of no timeout.
-        self.recovery.cwr = if cx.tcp.ecn_moves_recover { self.recovery.cwr } else { self.ecn };
+        self.recovery.cwr = if cx.tcp.freebsd_ecn { self.recovery.cwr } else { self.ecn };
         self.burst_left = 0;
         self.apply_limits(cx);
         self.start_retransmit_timer(cx, now);

@@ -169,7 +169,7 @@ pub struct Params {
     /// for the timer; by RFC 6582 only losses and timeouts move it. The window stays as it is until that window of data is
     /// acknowledged. A timeout is told to nobody, and an echo that goes on after it reduces once more; by RFC 3168 a window of data
     /// reduces once.
-    pub ecn_moves_recover: bool,
+    pub freebsd_ecn: bool,
     /// Duplicate ACKs that mean a loss, 1 and up. RFC 5681: 3.
     pub dup_thresh: u32,
     /// New segments for the first two duplicate ACKs (RFC 3042).
@@ -231,7 +231,7 @@ impl Params {
             timestamps: true,
             ecn: false,
             ecn_syn_retries: 1,
-            ecn_moves_recover: false,
+            freebsd_ecn: false,
             dup_thresh: 3,
             limited_transmit: true,
             impatient: true,
@@ -263,7 +263,7 @@ impl Params {
             initial_window: InitialWindow::Rfc3390,
             sack: false,
             prr: false,
-            ecn_moves_recover: true,
+            freebsd_ecn: true,
             impatient: false,
             freebsd_recovery: true,
             rearm_on_retransmit: true,

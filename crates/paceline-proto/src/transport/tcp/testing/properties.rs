@@ -27,7 +27,7 @@ fn stacks() -> impl Strategy<Value = Params> {
             limited_transmit: b[4],
             nagle: b[5],
             rescue: b[6],
-            ecn_moves_recover: b[7],
+            freebsd_ecn: b[7],
             undo_early_ack: b[8],
             impatient: b[9],
             rearm_on_retransmit: b[10],

@@ -85,7 +85,7 @@ fn settings(line: &str) -> (Params, FlowContext, Option<u64>) {
             "sack" => p.sack = on(v),
             "ts" => p.timestamps = on(v),
             "ecn" => p.ecn = on(v),
-            "ecn_recover" => p.ecn_moves_recover = on(v),
+            "ecn_recover" => p.freebsd_ecn = on(v),
             "limited_transmit" => p.limited_transmit = on(v),
             "freebsd_recovery" => p.freebsd_recovery = on(v),
             "rescue" => p.rescue = on(v),
