@@ -108,8 +108,6 @@ const MISTAKES: &[Mistake] = &[
         problem: "above the rate of the host links", allowed: "at most 100Gbps" },
     Mistake { text: "[schemes.x]\ncc = \"dcqcn\"\nmin_rate = \"200Gbps\"\n", line: 3, field: "schemes.x.min_rate", value: Some("\"200Gbps\""),
         problem: "above the rate of the host links", allowed: "at most 100Gbps" },
-    Mistake { text: "[switch.qcn]\nenabled = true\n[host.adapter]\nenabled = true\n[schemes.hpcc]\ncc = \"cubic\"\n[[failures]]\nlink = [\"tor0\", \"tor1\"]\ndown = \"1us\"\n",
-        line: 2, field: "switch.qcn.enabled", value: Some("true"), problem: "no way round links that fail", allowed: "false, or no failures" },
     Mistake { text: "[schemes.x]\ncc = \"timely\"\nt_high = \"40us\"\n", line: 3, field: "schemes.x.t_high", value: Some("\"40us\""),
         problem: "t_low (50us) is above t_high (40us)", allowed: "t_low at most t_high" },
     Mistake { text: "[schemes.x]\ncc = \"hpcc_pint\"\n[schemes.y]\ncc = \"hpcc_pint\"\nlog_base = 1.01\n", line: 5, field: "schemes.y.log_base",
@@ -136,6 +134,17 @@ fn mistakes_name_line_field_value_and_what_is_allowed() {
         let error = with(&format!("{}{LEAST}", mistake.text), &[]).expect_err(mistake.text);
         check(&error, mistake);
     }
+}
+
+/// Notifications were sent astray where a link fails at some time, without a word.
+#[test]
+fn links_that_fail_are_refused_beside_notifications() {
+    let failure = "failures=[{ link = ['host0', 'tor0'], down = '1us' }]";
+    let qcn = ["schemes.hpcc={ cc = 'cubic' }", "host.adapter.enabled=true", "switch.qcn.enabled=true"];
+    with(LEAST, &qcn).unwrap();
+    let error = with(LEAST, &[&qcn[..], &[failure]].concat()).unwrap_err();
+    assert_eq!(error.field.as_deref(), Some("switch.qcn.enabled"), "{error}");
+    assert!(error.problem.contains("links that fail"), "{error}");
 }
 
 /// As [`MISTAKES`], but in place of the least scenario's topology or workload.
