@@ -162,7 +162,8 @@ LINKS = Table(
             int,
             "ps",
             "Simulated time spent transmitting, with what the wire adds to a frame. Utilisation is this over "
-            "`simulated_ps` of `summary.json`.",
+            "`simulated_ps` of `summary.json`; copies of what has arrived may go on after the last flow's end, which is "
+            "counted too.",
         ),
         Column("marks", int, "packets", "Packets marked by ECN at this port."),
         Column("drops_buffer", int, "packets", "Packets for this port dropped for want of buffer."),

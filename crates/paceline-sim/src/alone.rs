@@ -8,7 +8,7 @@
 //! (wire loss, marks, spraying).
 //!
 //! It is done after the run, from the result folder: flows are drawn again from the scenario, in blocks, so memory does not
-//! grow with their number.
+//! grow with their number. Programs' messages that are flows of their own are taken from the folder.
 
 mod way;
 
@@ -27,9 +27,10 @@ use crate::net::Net;
 use crate::record::{FlowRecord, Status};
 use crate::results::flow_file::Records;
 use crate::results::{ALONE_FILE, Summary, hold, part_of, read_summary};
-use crate::scenario::{FailureConfig, QueueRecords, RecordConfig, Scenario, Stop};
+use crate::scenario::{FailureConfig, PathChoice, QueueRecords, RecordConfig, Scenario, Stop};
 use crate::spec::parse;
-use crate::workload::{FlowSpec, FlowTable};
+use crate::workload::program::Connections;
+use crate::workload::{FlowDefaults, FlowSpec, FlowTable};
 use paceline_proto::units::Time;
 use way::{Way, Ways};
 
@@ -98,6 +99,7 @@ fn fill(folder: &Path, part: &File, threads: usize, watch: &mut dyn FnMut(u64, u
     let text = text.map_err(|e| InputError::new(e).file(&name).allowed("the scenario of the run"))?;
     let spec = parse(&crate::hpcc_format::utf8(text, &name)?, &name, &[])?;
     let Assembled { scenario, mut source, .. } = assemble(&spec)?;
+    let programs = messages_as_flows(&scenario);
     let bare = bare(&scenario);
     let mut ways = Ways::new(Net::new(Arc::new(bare.clone()))?);
     let mut records = Records::open(&folder.join("flows.bin"))?;
@@ -113,7 +115,12 @@ fn fill(folder: &Path, part: &File, threads: usize, watch: &mut dyn FnMut(u64, u
             && let Some(record) = records.next().transpose()?
         {
             let id = done + keys.len() as u64;
-            let Some(flow) = source.next_flow().filter(|f| is_same(f, &record)) else {
+            // A program's message comes when the program sends it, and is no flow of the source.
+            let flow = match programs.get(&record.group) {
+                Some(traits) => Some(traits.flow(Time(record.start), record.src, record.dst, record.bytes)),
+                None => source.next_flow(),
+            };
+            let Some(flow) = flow.filter(|f| is_same(f, &record)) else {
                 return Err(changed(folder, id).into());
             };
             let key = ways.key(&flow, id)?;
@@ -188,12 +195,20 @@ fn write_header(out: &mut dyn Write, flows: u64) -> io::Result<()> {
     out.write_all(&header)
 }
 
-/// The scenario without what is no part of a flow's way: records, an end by the clock, and links that fail.
+/// What the flows of each group have in common whose programs send every message as a flow of its own.
+fn messages_as_flows(scenario: &Scenario) -> BTreeMap<u16, FlowDefaults> {
+    let programs = scenario.programs.iter().filter(|p| p.connections == Connections::New);
+    programs.map(|p| (p.flow.group, p.flow)).collect()
+}
+
+/// The scenario without what is no part of a flow's way: records, an end by the clock, links that fail, and what else hosts do.
 fn bare(scenario: &Scenario) -> Scenario {
     Scenario {
         stop: Stop::Completed,
         failures: FailureConfig::default(),
         records: RecordConfig { queues: QueueRecords::Off, pfc_log: false },
+        rpcs: Arc::default(),
+        programs: Arc::default(),
         ..scenario.clone()
     }
 }
@@ -259,7 +274,12 @@ impl Observer for Watcher<'_> {
 
 /// One flow on its way, from time 0.
 fn simulate(bare: &Scenario, way: &Way, key: Key, go_on: &mut dyn FnMut() -> bool) -> Result<Fct, InputError> {
-    let scenario = Arc::new(Scenario { graph: Arc::clone(&way.graph), ..bare.clone() });
+    let mut scenario = Scenario { graph: Arc::clone(&way.graph), ..bare.clone() };
+    if way.pinned.is_some() {
+        // Nothing is left to choose, and the way may be no tree, in which alone other choices have a meaning.
+        scenario.routing.choice = PathChoice::FlowHash;
+    }
+    let scenario = Arc::new(scenario);
     let mut net = Net::part(scenario, Some(way.whole))?;
     net.pinned.clone_from(&way.pinned);
     let flow = FlowSpec {

@@ -167,3 +167,40 @@ fn refusals_leave_nothing_behind() {
     let left: Vec<_> = std::fs::read_dir(&out).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().contains("alone")), "{left:?}");
 }
+
+/// Flows beside programs have a baseline, and so have programs' messages that are flows of their own: at line rate
+/// the closed form, whatever the run was like.
+#[test]
+fn flows_beside_programs_and_their_own_messages_have_a_baseline() {
+    let programs = [
+        "kind = 'mpi'\nprogram = 'collective'\noperation = 'all_to_all'\nbytes = '200KB'\niterations = 2\nconnections = 'new'",
+        "kind = 'mpi'\nprogram = 'collective'\noperation = 'all_to_all'\nbytes = '200KB'\niterations = 2",
+        "kind = 'scatter_gather'\ninterval = '50us'\nmax_queries = 8\nconnections = 'new'",
+    ];
+    for (n, program) in programs.iter().enumerate() {
+        let text = format!("{BUSY}\n[[workloads]]\n{program}\n[schemes.none]\ncc = 'none'\nwindow = 'off'\n");
+        let (out, flows) = ran(&format!("programs-{n}"), &text);
+        let groups = flows.iter().map(|f| f.group).collect::<std::collections::BTreeSet<_>>();
+        assert_eq!(groups.len(), if program.contains("'new'") { 2 } else { 1 }, "{program}");
+        for (f, (sender, receiver)) in flows.iter().zip(computed(&out, 2)) {
+            assert_eq!((receiver, sender), (f.ideal_receiver, f.ideal_sender), "{program} {f:?}");
+        }
+    }
+}
+
+/// Paths chosen by the number of an end are kept, though what a flow crosses of the network is no whole tree.
+#[test]
+fn paths_by_the_number_of_an_end_have_a_baseline() {
+    for choice in ["d_mod_k", "s_mod_k"] {
+        for topology in ["kind = 'fat_tree'\nk = 4", "kind = 'xgft'\nchildren = [4, 3, 2]\nparents = [1, 2, 3]"] {
+            let text = format!(
+                "routing.choice = '{choice}'\n[topology]\n{topology}\n[schemes.none]\ncc = 'none'\nwindow = 'off'\n\
+                 [[workloads]]\nkind = 'permutation'\nsizes = '50KB'\n"
+            );
+            let (out, flows) = ran(&format!("{choice}-{}", topology.len()), &text);
+            for (f, (sender, receiver)) in flows.iter().zip(computed(&out, 1)) {
+                assert_eq!((receiver, sender), (f.ideal_receiver, f.ideal_sender), "{choice} {topology} {f:?}");
+            }
+        }
+    }
+}

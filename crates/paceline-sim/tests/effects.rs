@@ -611,6 +611,7 @@ fn settings_that_nothing_comes_of_are_named() {
             assert_eq!(verdict, Verdict::Named, "{name}: {path}: {:?}", bench.ran.without_effect);
         }
     }
+    let queries = "[[workloads]]\nkind = 'rpc'\nmode = 'open'\nend = '1ms'\nload.value = 0.1\n";
     let mpi =
         "kind = 'mpi'\nprogram = 'wrf'\niterations = 1\ncompute = '1us'\nnorth_south = '20KB'\neast_west = '9KB'\n";
     let mpi = format!("[topology]\nkind = 'star'\nhosts = 4\n[schemes.s]\ncc = 'hpcc'\n[[workloads]]\n{mpi}");
@@ -635,6 +636,17 @@ fn settings_that_nothing_comes_of_are_named() {
         ("over TCP", star("new_reno", lossy), "quirks.unpadded_data = true"),
         ("all eager", mpi.clone(), "workloads.0.eager = '1MB'"),
         ("still eager", mpi, "workloads.0.eager = '20KB'"),
+        (
+            "room",
+            star("new_reno", &format!("{lossy}[host.adapter]\nenabled = true\n")),
+            "host.adapter.buffer = '100KB'",
+        ),
+        (
+            "below",
+            star("new_reno", &format!("{lossy}[switch.red]\nenabled = true\n[switch.ecn]\nenabled = false\n")),
+            "switch.red.gentle = false",
+        ),
+        ("one", star("hpcc", queries), "workloads.1.pick = 'idle'"),
     ] {
         let bench = Bench::new(&format!("nothing-{name}"), text);
         let spec = parse(&bench.text, "flipped", &[changed.replace(" = ", "=").replace('\'', "\"")]).unwrap();
@@ -656,7 +668,31 @@ fn settings_that_kept_something_from_happening_are_not_named() {
     let lossy = "[switch.pfc]\nenabled = false\n[switch]\nbuffer = '100KB'\n";
     let marks = "[switch.ecn]\nk_min = '5KB'\nk_max = '5KB'\n";
     let aeolus = "[switch.pfc]\nenabled = false\n[switch.selective_drop]\nenabled = true\n";
+    let tree = |routing: &str, network: &str| {
+        format!(
+            "routing.choice = '{routing}'\n[topology]\n{network}\n[schemes.s]\ncc = 'hpcc'\n[[workloads]]\nkind = 'permutation'\n\
+             sizes = '300KB'\n"
+        )
+    };
+    let notified = "[switch]\npfc = { enabled = false }\nqcn = { enabled = true }\n[host.adapter]\nenabled = true\n\
+                    [[workloads]]\nkind = 'all_to_all'\nsizes = '10KB'\n";
+    let unsure = {
+        let link = |host| format!("{{ a = '{host}', b = 's', rate = '25Gbps', error_rate = 0.2 }}");
+        let graph = format!(
+            "kind = 'graph'\nhosts = ['a', 'b', 'c', 'd', 'e']\nswitches = ['s']\nlinks = [{}]",
+            ["a", "b", "c", "d", "e"].map(link).join(", ")
+        );
+        incast("hpcc", "").replace("kind = 'star'\nhosts = 5\nhost_rate = '25Gbps'", &graph)
+    };
     for (name, text, changed) in [
+        ("answers by hash", tree("spray", "kind = 'fat_tree'\nk = 4"), "routing.salt = 7"),
+        (
+            "planes",
+            tree("flow_hash", "kind = 'xgft'\nchildren = [4, 4]\nparents = [2, 1]"),
+            "routing.choice = 'd_mod_k'",
+        ),
+        ("reaction", incast("new_reno", notified), "host.qcn.reaction = 'window'"),
+        ("timeout", unsure, "switch.buffer = '1MB'"),
         ("alpha", incast("none'\nwindow = 'off", lossy), "switch.egress_alpha = 1000"),
         ("model", incast("none'\nwindow = 'off", lossy), "switch.model = 'per_port'"),
         ("pauses", incast("none'\nwindow = 'off", "[switch]\nbuffer = '300KB'\n"), "switch.pfc.alpha = 1"),

@@ -64,19 +64,22 @@ def _busiest(page: Page) -> list[Table]:
         table, names = run.links, run.node_names
         busy = table["busy_ps"]
         for k in np.argsort(-busy, kind="stable")[: MOST_USED if page.alone else 3]:
-            if busy[k] == 0 or not run.simulated_ps:
+            if busy[k] == 0 or not run.links_ps:
                 break
             node, to = int(table["node"][k]), int(table["peer"][k])
             name = f"{node}:{table['port'][k]} to {to}"
             if node in names and to in names:
                 name = f"{node}:{table['port'][k]}, {names[node]} to {names[to]}"
             drops = int(table["drops_buffer"][k] + table["drops_wire"][k] + table["drops_link_down"][k])
-            used = f"{busy[k] / run.simulated_ps:.1%}"
+            used = f"{busy[k] / run.links_ps:.1%}"
             cells = [str(table["tier"][k]).replace("->", " → "), format_rate(float(table["rate_bps"][k])), used]
             cells += [format_bytes(float(table["data_bytes"][k])), f"{table['marks'][k]:,}", f"{drops:,}"]
             rows.append((Cell(page.named(label, name)), *map(Cell, cells)))
     head = ("Port", "Tier", "Rate", "Utilisation", "Data", "Marks", "Drops")
-    return [Table("Most used links: share of the simulated time they transmitted", head, rows)] if rows else []
+    title = "Most used links: share of the simulated time they transmitted"
+    if any(run.links_ps > run.simulated_ps for run, _ in page.pairs):
+        title += ", or of the time of the one that did so longest, which went on after the last flow's end"
+    return [Table(title, head, rows)] if rows else []
 
 
 def failed(run: Results, own: str = "") -> list[str]:
@@ -152,7 +155,7 @@ def _saturation(page: Page, section: Section) -> None:
 
 def _use(run: Results, table: Columns) -> list[TierUse]:
     names = [str(t) for t in table["tier"]]
-    return analysis.share_by_tier(names, table["rate_bps"], table["busy_ps"], run.simulated_ps)
+    return analysis.share_by_tier(names, table["rate_bps"], table["busy_ps"], run.links_ps)
 
 
 def _pauses(run: Results) -> list[TierUse]:

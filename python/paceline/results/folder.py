@@ -148,6 +148,15 @@ class Results:
             known = max(known, int((self.queries["start_ps"] + self.queries["qct_ps"]).max()))
         return max(stated, known) if self.status == "running" else stated
 
+    @cached_property
+    def links_ps(self) -> int:
+        """The time in ps that links' shares are of: :attr:`simulated_ps`, or the longest that one of them transmitted.
+
+        What is on its way when the last flow has ended still counts, and may take longer than all flows did.
+        """
+        busy = self.links["busy_ps"]
+        return max(self.simulated_ps, int(busy.max()) if len(busy) else 0)
+
     @property
     def scenario_toml(self) -> str | None:
         """Text of the resolved scenario, None when the folder has none."""

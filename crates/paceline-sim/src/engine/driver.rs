@@ -284,8 +284,11 @@ impl<'a> Driver<'a> {
                 return Verdict::Stalled(at);
             }
         }
+        // What is still on links then belongs to no flow any more.
+        let is_over = next_flow.is_none() && pending + active + working == 0;
+        let stopped = if is_over { Verdict::Completed } else { Verdict::Stopped };
         if now >= self.stop {
-            return Verdict::Stopped;
+            return stopped;
         }
         let limit = self.part.sample_until(now).min(self.standstill.next).min(self.stop);
         if links == now {
@@ -293,7 +296,7 @@ impl<'a> Driver<'a> {
         }
         // What is left of a window that was cut short at the limit waits until the other side is there too.
         let next = ahead.sides().filter(|next| begins(*next) < limit).map(|(_, w, _)| w).min();
-        next.map_or(Verdict::Stopped, |w| Verdict::Window(w, limit))
+        next.map_or(stopped, |w| Verdict::Window(w, limit))
     }
 
     /// Asks all parts for what speaks for a standstill.

@@ -143,6 +143,9 @@ impl Sequential {
                     if self.events.by_insertion() && self.sampling.is_some_and(|s| s.start == stop) {
                         self.sample(stop, observer);
                     }
+                    if !self.goes_on() {
+                        break;
+                    }
                     report(&mut self.net, observer, NEVER);
                     self.net.end_samples(stop.saturating_sub(1));
                     return Ok((Ending::Stopped, stop));
@@ -195,6 +198,18 @@ impl Sequential {
         (Ending::Stalled(diagnose(&self.net, &waits(&self.net), at)), at)
     }
 
+    /// Whether flows are under way or still to come, or programs at work; packets of those that have ended may be there.
+    fn goes_on(&self) -> bool {
+        self.next_flow.is_some() || self.net.counters.active() != 0 || !self.starting.is_empty() || self.is_owed()
+    }
+
+    /// Whether there is something to send besides flows' data, or to sample.
+    fn is_owed(&self) -> bool {
+        self.net.unsettled() != 0
+            || self.net.programs.as_ref().is_some_and(|p| p.working() != 0)
+            || self.sampling.is_some()
+    }
+
     /// With nothing left to start, send or sample the run is over, whatever idle timers remain.
     #[inline(never)]
     fn finished(&self) -> bool {
@@ -203,9 +218,7 @@ impl Sequential {
             && (is_idle || self.net.has_given_up_answers())
             && self.starting.is_empty()
             && self.net.arena.live() == 0
-            && self.net.unsettled() == 0
-            && self.net.programs.as_ref().is_none_or(|p| p.working() == 0)
-            && self.sampling.is_none()
+            && !self.is_owed()
             && (is_idle || self.waits_in_vain())
     }
 

@@ -189,6 +189,9 @@ impl Net {
         if let (Some(mine), Some(theirs)) = (&mut self.streams, &other.streams) {
             mine.absorb(theirs);
         }
+        if let (Some(mine), Some(theirs)) = (&mut self.adapters, &other.adapters) {
+            mine.absorb(theirs);
+        }
         self.absorb_rpcs(&mut other);
         if let (Some(mine), Some(theirs)) = (&mut self.programs, &mut other.programs) {
             mine.absorb(theirs, |host| self.share.part_of[host as usize] == part);

@@ -90,15 +90,22 @@ pub fn without_effect(spec: &Resolved, net: &Net, completed: bool) -> Vec<String
     if net.counters.retransmitted == 0 && is_rdma {
         note("host.nack_interval", "no packet was missing");
     }
+    let one_nic = net.graph.hosts().all(|host| net.graph.ports_of(host).len() == 1);
     match s.routing.choice {
         _ if !net.routes.has_choice() => {
-            note("routing.choice, routing.order, routing.salt", "every pair of hosts has one shortest path");
+            let why = "every pair of hosts has one shortest path";
+            note("routing.order, routing.salt", why);
+            if one_nic {
+                note("routing.choice", why);
+            }
         }
-        PathChoice::Spray => note("routing.salt", "sprayed packets draw their path"),
+        // RDMA's answers go by hash.
+        PathChoice::Spray if !is_rdma => note("routing.salt", "sprayed packets draw their path"),
+        PathChoice::Spray => {}
         PathChoice::DModK | PathChoice::SModK => note("routing.salt", "the numbers of hosts choose paths, no hash"),
         PathChoice::FlowHash => {}
     }
-    if net.graph.hosts().all(|host| net.graph.ports_of(host).len() == 1) {
+    if one_nic {
         note("routing.nics", "no host has several NICs");
     } else if s.routing.nics == NicChoice::Nearest && !net.graph.has_hosts_at_one_switch() {
         note("routing.nics", "no two hosts are at one switch");
@@ -107,6 +114,8 @@ pub fn without_effect(spec: &Resolved, net: &Net, completed: bool) -> Vec<String
         let end = Time(net.last_end);
         match failures.failures_after(end) {
             0 => {}
+            // Where links may fail, headers on their way back look up their ports at each switch, and need not take the same.
+            _ if s.switch.trimming.is_some() => {}
             late => note("failures", &format!("{late} links fail only after the last flow has ended, at {end:#}")),
         }
     } else {

@@ -139,6 +139,8 @@ pub(crate) struct Adapters {
     config: Config,
     all: Vec<Adapter>,
     seed: u64,
+    /// The largest buffer that was asked for so far, bytes.
+    asked: u64,
     /// Rate of each NIC's link.
     rates: Vec<BitsPerSec>,
     /// What the wire adds to a frame.
@@ -166,9 +168,20 @@ impl Adapters {
             config,
             all: vec![adapter; rates.len()],
             seed: scenario.seed,
+            asked: 0,
             rates: rates.to_vec(),
             overhead: scenario.framing.wire_overhead,
         }))
+    }
+
+    /// No adapter's buffer held a transport back, and none of this size would have.
+    pub(crate) fn had_room(&self, buffer: u64) -> bool {
+        self.asked <= self.config.buffer.0.min(buffer)
+    }
+
+    /// Takes over what another part has seen, for records.
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        self.asked = self.asked.max(other.asked);
     }
 
     /// Frames that a transport may have for the link from `at` on.
@@ -345,7 +358,9 @@ impl Net {
         loop {
             let Some(adapters) = &mut self.adapters else { return };
             let adapter = &mut adapters.all[nic as usize];
-            if adapter.bytes + u64::from(self.scenario.max_frame()) > adapters.config.buffer.0 {
+            let asked = adapter.bytes + u64::from(self.scenario.max_frame());
+            adapters.asked = adapters.asked.max(asked);
+            if asked > adapters.config.buffer.0 {
                 adapter.is_full = true;
                 return;
             }

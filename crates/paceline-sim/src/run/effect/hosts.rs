@@ -70,6 +70,11 @@ fn tcp(Seen { spec, plain, net, .. }: Seen<'_>, stays_open: bool, note: &mut imp
     if !s.schemes.iter().any(|s| inherits(&s.transport)) {
         note("host.tcp.inherit_cwnd", "host.tcp.host_cache is false");
     }
+    if let Some(adapters) = &net.adapters
+        && adapters.had_room(plain.host.adapter.buffer.0)
+    {
+        note("host.adapter.buffer", "no adapter's buffer was full");
+    }
     if !stays_open {
         note("host.tcp.idle_restart", "a connection carries one flow, which never pauses");
         if net.message_counters().is_some_and(|c| c.timeouts == 0) {

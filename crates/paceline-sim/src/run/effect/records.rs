@@ -23,7 +23,13 @@ pub(super) fn ends(Seen { spec, plain, net, completed }: Seen<'_>, note: &mut im
         WorkloadKind::Incast(Incast { mode: IncastMode::Poisson(w), .. }) => w.end.is_some() || w.duration.is_some(),
         _ => true,
     };
-    if spec.run.stop != Stop::Completed && completed && spec.workloads.iter().all(|w| ends_by_itself(&w.kind)) {
+    // Packets left over from flows that have ended are cut off by a stop.
+    let is_empty = net.packets_alive() == 0;
+    if spec.run.stop != Stop::Completed
+        && completed
+        && is_empty
+        && spec.workloads.iter().all(|w| ends_by_itself(&w.kind))
+    {
         note("run.stop", &format!("the run ended before, with its last flow, at {:#}", Time(net.last_end)));
     }
     if let (Stall::After(given), Stall::After(usual)) = (&spec.run.stall, &plain.run.stall)

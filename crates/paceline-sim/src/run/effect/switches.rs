@@ -7,6 +7,7 @@ use crate::net::Net;
 use crate::scenario::{BufferModel, Transport};
 use crate::spec::Resolved;
 use crate::spec::field::FIELDS;
+use crate::spec::host::Rto;
 use crate::spec::switch::{Accounting, Headroom};
 use crate::spec::workload::WorkloadKind;
 
@@ -14,6 +15,8 @@ use crate::spec::workload::WorkloadKind;
 pub(super) fn buffers(Seen { spec, plain, net, .. }: Seen<'_>, note: &mut impl FnMut(&str, &str)) {
     let (c, s) = (&net.counters, &net.scenario);
     let (switch, default) = (&spec.switch, &plain.switch);
+    // A timeout that is made from the buffer ran out.
+    let times = spec.host.rto == Rto::Auto && net.timeouts > 0;
     if s.switch.selective.is_some() && c.drops_unscheduled == 0 {
         let settings = those(&[
             ("switch.selective_drop.enabled, switch.selective_drop.accounting", true),
@@ -41,7 +44,7 @@ pub(super) fn buffers(Seen { spec, plain, net, .. }: Seen<'_>, note: &mut impl F
             let (given, usual) = (&switch.pfc, &default.pfc);
             let aside = |h: &Headroom| if let Headroom::RateDelay(times) = h { Some(times.0) } else { None };
             let settings = those(&[
-                ("switch.buffer", switch.buffer <= default.buffer),
+                ("switch.buffer", !times && switch.buffer <= default.buffer),
                 ("switch.model", switch.model == default.model),
                 ("switch.pfc.reserve", given.reserve <= usual.reserve),
                 ("switch.pfc.headroom", aside(&given.headroom) >= aside(&usual.headroom)),
@@ -82,7 +85,7 @@ pub(super) fn buffers(Seen { spec, plain, net, .. }: Seen<'_>, note: &mut impl F
         }
         if c.drops_buffer == 0 {
             let settings = those(&[
-                ("switch.buffer", switch.buffer <= default.buffer),
+                ("switch.buffer", !times && switch.buffer <= default.buffer),
                 ("switch.model", switch.model == default.model),
                 ("switch.accounting", matches!(switch.accounting, Accounting::Auto | Accounting::Output)),
                 ("switch.egress_alpha", switch.egress_alpha <= default.egress_alpha),
@@ -117,6 +120,7 @@ pub(super) fn marks(Seen { spec, plain, net, .. }: Seen<'_>, note: &mut impl FnM
                 ("switch.red.min", red.min <= usual.min),
                 ("switch.red.max", red.max <= usual.max),
                 ("switch.red.p_max", red.p_max >= usual.p_max),
+                ("switch.red.gentle", true),
             ]);
             note(&settings, "no packet was marked: none had ECN, or no average queue reached min");
         }
@@ -161,11 +165,12 @@ pub(super) fn notifications(Seen { spec, plain, net, .. }: Seen<'_>, note: &mut 
     if s.switch.qcn.is_none() {
         note("host.qcn", "switch.qcn.enabled is false");
     } else if c.notifications == 0 {
-        // Limiters are queues of their own, served in turn, also where nothing limits them.
-        let queues = s.adapter.as_ref().is_some_and(|adapter| adapter.limiter.is_some());
+        // Limiters are queues of their own, served in turn, also where nothing limits them; so is what passes by them.
+        let queues = s.adapter.as_ref().is_some_and(|a| a.limiter.is_some() || a.exempt_syn);
         let settings = those(&[
-            ("switch.qcn.enabled, host.qcn", !queues),
-            (&limits(), queues),
+            ("switch.qcn.enabled", !queues),
+            ("host.qcn", s.adapter.is_none()),
+            (&limits(), s.adapter.is_some()),
             ("switch.qcn.set_point", switch.qcn.set_point <= default.qcn.set_point),
             ("switch.qcn.sample_base", switch.qcn.sample_base <= default.qcn.sample_base),
         ]);

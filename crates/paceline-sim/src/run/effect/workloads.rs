@@ -4,7 +4,7 @@ use paceline_proto::units::Bytes;
 
 use super::Seen;
 use crate::mpi::MachineConfig;
-use crate::spec::workload::{IncastMode, OnOff, OnOffMode, RpcMode, Sizes, WorkloadKind};
+use crate::spec::workload::{IncastMode, OnOff, OnOffMode, Rpc, RpcMode, Sizes, WorkloadKind};
 use crate::workload::program::Kind;
 
 /// All of them.
@@ -12,6 +12,9 @@ pub(super) fn notes(Seen { spec, net, .. }: Seen<'_>, note: &mut impl FnMut(&str
     for (i, workload) in spec.workloads.iter().enumerate() {
         once(i, &workload.kind, note);
         one_size(i, &workload.kind, note);
+        if let WorkloadKind::Rpc(Rpc { connections: 1, mode: RpcMode::Open(_), .. }) = &workload.kind {
+            note(&format!("workloads.{i}.pick"), &format!("workloads.{i}.connections is 1"));
+        }
     }
     for program in net.scenario.programs.iter() {
         let Kind::Mpi(w) = &program.kind else { continue };
