@@ -237,6 +237,17 @@ fn what_cannot_end_is_explained() {
     }
 }
 
+/// Computations that go on beyond the end of the clock were reported as a standstill.
+#[test]
+fn what_computes_beyond_the_clock_is_refused_unless_the_run_stops() {
+    let file = goal("long.goal", "num_ranks 2\nrank 0 {\ncalc 100000000\n}\nrank 1 {\ncalc 1\n}\n");
+    let text =
+        format!("[topology]\n{TREE}\n[schemes.s]\ncc = 'hpcc'\n[[workloads]]\nkind = 'mpi'\n{file}calc_unit = '1s'\n");
+    let error = assemble(&parse(&text, "long.toml", &[]).unwrap()).err().unwrap().to_string();
+    assert!(error.contains("workloads.0.calc_unit = \"1s\": a rank computes for 100000000 units of 1s"), "{error}");
+    assert_eq!(run("hpcc", &format!("{file}calc_unit = '1s'\n[run]\nstop = '1ms'\n")).ending, Ending::Stopped);
+}
+
 /// A large send is over for its sender when an acknowledgement could be there, or with `arrival` when it has arrived: users choose between
 /// what RDMA does and a sender that goes on at once.
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use paceline_proto::rng::{Purpose, Stream, hash3};
-use paceline_proto::units::{BitsPerSec, NS, Time};
+use paceline_proto::units::{BitsPerSec, Duration, NS, Time};
 
 use super::programs::connections;
 use super::{Build, MOST_BYTES, read_text};
@@ -13,13 +13,13 @@ use crate::graph::{NodeId, PortInfo, Side};
 use crate::mpi::collective::Collective;
 use crate::mpi::halo::Halo;
 use crate::mpi::nas::Setting;
-use crate::mpi::program::Send;
+use crate::mpi::program::{Send, Totals};
 use crate::mpi::{Access, Algorithms, Crossbar, Generator, MachineConfig, Program as Ranks, goal};
 use crate::net::streams::{MOST_PACKETS, too_many_packets};
-use crate::scenario::Framing;
+use crate::scenario::{Framing, Stop};
 use crate::spec::mpi::{self as spec, MpiProgram, Placement, SendsEnd};
 use crate::workload::program::{Connections, INSTEAD_OF_OPEN, Kind, Mpi, Pairs, Program};
-use crate::workload::{FlowDefaults, stream_id};
+use crate::workload::{CLOCK, FlowDefaults, stream_id};
 
 /// Entity of the random stream that places ranks on hosts.
 const PLACEMENT: u64 = 1;
@@ -62,7 +62,16 @@ impl Build<'_> {
                 self.inside(&format!("{field}connections"), error.value("open").allowed("\"new\"; or fewer ranks"))
             );
         };
-        let largest = program.totals().largest;
+        let Totals { largest, longest_calc, .. } = program.totals();
+        let last = u128::from(longest_calc) * u128::from(unit_ps) + u128::from(begin.0);
+        if self.scenario.stop == Stop::Completed && last >= 1 << 63 {
+            let key = if matches!(p.program, MpiProgram::Goal(_)) { "calc_unit" } else { "program" };
+            let problem = format!(
+                "a rank computes for {longest_calc} units of {}, beyond the end of the clock",
+                Duration(unit_ps)
+            );
+            return Err(self.spec.error(&format!("{field}{key}"), &problem).allowed(CLOCK));
+        }
         let mpi = Mpi {
             program: Arc::new(program),
             config,

@@ -448,7 +448,8 @@ impl Machine {
                 continue;
             }
             cpu.running = Some(op);
-            let at_ps = now.saturating_add(units.saturating_mul(self.config.unit_ps));
+            // A run that is stopped may compute beyond the end of the clock.
+            let at_ps = now.saturating_add(units.saturating_mul(self.config.unit_ps)).min(1 << 63);
             acts.push(Act::Wake { rank, at_ps, token: at as u32 });
         }
     }

@@ -12,8 +12,10 @@ use crate::assemble::assemble;
 use crate::engine::sequential::list_bytes;
 use crate::engine::windows::Windows;
 use crate::error::InputError;
-use crate::graph::NodeId;
+use crate::graph::{Graph, NodeId};
+use crate::ideal::{ack_frame, data_frame};
 use crate::machine::memory_mib;
+use crate::mpi::program::Send;
 use crate::net::Net;
 use crate::record::QueueTime;
 use crate::results::Priorities;
@@ -50,6 +52,10 @@ const STREAM_BYTES: [f64; 2] = [1090.0, 3400.0];
 /// Bytes of a packet in a host's queue, and the share of a flow under way, or of its window, that waits there.
 const QUEUED_BYTES: f64 = 80.0;
 const QUEUED_SHARE: f64 = 0.5;
+/// Bytes of a flow that waits because more come than a link can carry, over RDMA (over other transports [`RESTING_BYTES`]), and of a query
+/// that does, over RDMA and over TCP. Measured on stars of 8 hosts with flows and queries of 1 byte, 18 to 70 times what links carry.
+const WAITING_BYTES: f64 = 430.0;
+const ASKED_BYTES: [f64; 2] = [52.0, 70.0];
 /// Windows for which starts are drawn ahead, and bytes of a start, with what is kept of ends until they are reported.
 const DRAWN_WINDOWS: f64 = 64.0;
 const DRAWN_BYTES: f64 = 150.0;
@@ -101,6 +107,9 @@ struct Traffic {
     /// Streams that are opened, and how many of the flows are messages on them.
     streams: u64,
     on_streams: u64,
+    /// Flows that wait at the last start, because more came than links can carry; queries.
+    waiting: f64,
+    asked: f64,
 }
 
 impl Traffic {
@@ -110,6 +119,9 @@ impl Traffic {
             bytes: self.bytes * factor,
             data_hops: self.data_hops * factor,
             last_start: (self.last_start as f64 * factor) as u64,
+            on_streams: (self.on_streams as f64 * factor) as u64,
+            waiting: self.waiting * factor,
+            asked: self.asked * factor,
             ..self
         }
     }
@@ -122,6 +134,8 @@ impl Traffic {
         self.largest = self.largest.max(other.largest);
         self.streams += other.streams;
         self.on_streams += other.on_streams;
+        self.waiting += other.waiting;
+        self.asked += other.asked;
     }
 
     /// What is there at a time: as if bytes came evenly from the first start to the end of the largest flow at line rate,
@@ -144,12 +158,15 @@ impl Traffic {
         let sending = self.flows as f64 * (flow_s / arrivals_s).min(1.0);
         let queued = sending * (mean.min(kept.window) / payload).max(1.0) * QUEUED_SHARE;
         let drawn_s = if windowed { DRAWN_WINDOWS * Windows::of(scenario).width as f64 * 1e-12 } else { 0.0 };
+        let is_tcp = kept.window > 0.0;
+        let queued = if is_tcp { queued * QUEUED_BYTES } else { 0.0 };
         UnderWay {
             flows: at_a_time(flow_s),
+            waiting: self.waiting,
             packets: (packets * rtt_s / seconds).min(most),
-            bytes: at_a_time(flow_s + kept.rest_s) * kept.resting_bytes
+            bytes: at_a_time(flow_s + kept.rest_s).max(self.waiting) * kept.resting_bytes
                 + at_a_time(flow_s) * (mean / payload).min(kept.burst) * AWAITED_BYTES
-                + if kept.window > 0.0 { queued * QUEUED_BYTES } else { 0.0 }
+                + queued.max(self.asked * ASKED_BYTES[usize::from(is_tcp)])
                 + flows * (drawn_s / arrivals_s).min(1.0) * DRAWN_BYTES
                 + self.streams as f64 * kept.stream_bytes,
         }
@@ -160,6 +177,8 @@ impl Traffic {
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
     flows: f64,
+    /// Flows that wait at the last start.
+    waiting: f64,
     packets: f64,
     bytes: f64,
 }
@@ -215,20 +234,64 @@ impl Kept {
     }
 }
 
+/// Bytes that data frames and their answers take on links, telemetry included.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wire {
+    data: f64,
+    answers: f64,
+}
+
+impl Wire {
+    /// Of `count` flows or messages of `bytes`, an answer to each packet.
+    fn of(count: f64, bytes: u64, scenario: &Scenario) -> Self {
+        let framing = &scenario.framing;
+        let telemetry = scenario.schemes.iter().map(|s| s.telemetry_bytes()).max().unwrap_or(0);
+        let (packets, last) = framing.split(bytes.max(1));
+        let frame = |payload: u32| data_frame(framing, payload + telemetry) as f64;
+        let answer = ack_frame(framing).max((framing.ack_header + telemetry).into()) as f64;
+        Self {
+            data: count * ((packets - 1) as f64 * frame(framing.payload) + frame(last)),
+            answers: count * packets as f64 * answer,
+        }
+    }
+
+    fn add(&mut self, other: Wire) {
+        self.data += other.data;
+        self.answers += other.answers;
+    }
+}
+
+/// What all NICs of a host carry one way, bytes/s.
+fn capacity(graph: &Graph, host: NodeId) -> f64 {
+    graph.ports_of(host).iter().map(|p| p.rate.0 as f64 / 8.0).sum()
+}
+
+/// The share of `bytes` that is above `most`.
+fn excess(bytes: f64, most: f64) -> f64 {
+    if bytes > most { 1.0 - most / bytes } else { 0.0 }
+}
+
 /// What begins or ends at one host.
 #[derive(Clone, Copy, Debug)]
 struct End {
     /// Start of the first flow, ps.
     since: u64,
+    flows: f64,
     bytes: f64,
     hops: f64,
+    /// What data and answers take on links.
+    wire: Wire,
 }
 
 impl End {
+    /// Flows that wait at `last`, because the host's NICs carry less than `bytes` since its first.
+    fn waiting(&self, bytes: f64, last: u64, host: NodeId, graph: &Graph) -> f64 {
+        self.flows * excess(bytes, last.saturating_sub(self.since) as f64 * 1e-12 * capacity(graph, host))
+    }
+
     /// Of the links crossed, those that the host's NICs have time for until the run stops.
     fn hops_by(&self, horizon: u64, host: NodeId, scenario: &Scenario) -> f64 {
-        let rate: f64 = scenario.graph.ports_of(host).iter().map(|p| p.rate.0 as f64 / 8.0).sum();
-        let most = rate * horizon.saturating_sub(self.since) as f64 * 1e-12;
+        let most = capacity(&scenario.graph, host) * horizon.saturating_sub(self.since) as f64 * 1e-12;
         self.hops * (most / self.bytes).min(1.0)
     }
 }
@@ -272,8 +335,10 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
         drawn.bytes += f.bytes as f64;
         drawn.data_hops += hops;
         for (host, of) in [f.src, f.dst].into_iter().zip(&mut ends) {
-            let end = of.entry(host).or_insert(End { since: f.start.0, bytes: 0.0, hops: 0.0 });
-            (end.bytes, end.hops) = (end.bytes + f.bytes as f64, end.hops + hops);
+            let new = End { since: f.start.0, flows: 0.0, bytes: 0.0, hops: 0.0, wire: Wire::default() };
+            let end = of.entry(host).or_insert(new);
+            (end.flows, end.bytes, end.hops) = (end.flows + 1.0, end.bytes + f.bytes as f64, end.hops + hops);
+            end.wire.add(Wire::of(1.0, f.bytes, &scenario));
         }
         drawn.last_start = f.start.0;
         drawn.largest = drawn.largest.max(f.bytes);
@@ -281,14 +346,15 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
     // A run that stops at an instant may stop long before its flows are through.
     let passed = ends.iter().map(|of| of.iter().map(|(host, end)| end.hops_by(horizon, *host, &scenario)).sum::<f64>());
     drawn.data_hops = passed.fold(drawn.data_hops, f64::min);
+    drawn.waiting = waiting(&ends, drawn.last_start, &scenario.graph);
     let mut factor = 1.0;
     if drawn.flows == SAMPLE {
         let end = assembled.arrivals_end.map_or(horizon, |t| t.0.min(horizon));
         let of = |flows: u64| flows as f64 / SAMPLE as f64;
         let by_time = (end < u64::MAX).then(|| end as f64 / drawn.last_start.max(1) as f64);
         factor = match (assembled.flow_count, assembled.most_flows) {
-            (Some(count), _) => of(count),
-            (None, Some(most)) => by_time.map_or(of(most), |f| f.min(of(most))),
+            (Some(count), _) if horizon == u64::MAX => of(count),
+            (Some(most), _) | (None, Some(most)) => by_time.map_or(of(most), |f| f.min(of(most))),
             (None, None) => by_time.unwrap_or(1.0),
         };
     }
@@ -327,6 +393,16 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
     })
 }
 
+/// Flows that wait at the last start, by what begins and what ends at each host: for their senders' NICs or for their receivers'.
+fn waiting(ends: &[BTreeMap<NodeId, End>; 2], last: u64, graph: &Graph) -> f64 {
+    let at = |of: usize| {
+        let (own, other) = (&ends[of], &ends[1 - of]);
+        let bytes = |host, end: &End| end.wire.data + other.get(host).map_or(0.0, |e| e.wire.answers);
+        own.iter().map(|(host, end)| end.waiting(bytes(host, end), last, *host, graph)).sum::<f64>()
+    };
+    at(0).max(at(1))
+}
+
 /// What queries and their responses amount to, about; in a closed loop as if they filled the links of the clients or those of the
 /// servers, whichever are slower, or as many as connections can ask with nothing in their way.
 fn queries(rpc: &Rpc, net: &mut Net, horizon: u64) -> Result<Traffic, InputError> {
@@ -348,6 +424,10 @@ fn queries(rpc: &Rpc, net: &mut Net, horizon: u64) -> Result<Traffic, InputError
             asked.min(slower / query.max(response)) * seconds
         }
     };
+    let asked = match rpc.queries {
+        Queries::Poisson(..) => count * overload(rpc, count / seconds.max(1e-12), net),
+        Queries::Outstanding(_) => 0.0,
+    };
     let (client, server) = rpc.pairs[0];
     let mut path = Vec::new();
     let (src, dst) = net.addresses(client, server, 0);
@@ -361,14 +441,28 @@ fn queries(rpc: &Rpc, net: &mut Net, horizon: u64) -> Result<Traffic, InputError
         largest: query as u64,
         streams: 2 * u64::from(rpc.count()),
         on_streams: count as u64,
+        asked,
+        ..Traffic::default()
     })
+}
+
+/// The share of queries, so many per second in all, that comes on top of what the NICs of the busiest host carry.
+fn overload(rpc: &Rpc, per_second: f64, net: &Net) -> f64 {
+    let each = per_second / rpc.pairs.len() as f64;
+    let [query, response] = [rpc.sizes.mean() as u64, rpc.response].map(|bytes| Wire::of(each, bytes, &net.scenario));
+    let mut sent = BTreeMap::<NodeId, f64>::new();
+    for (client, server) in rpc.pairs.iter() {
+        *sent.entry(*client).or_default() += query.data + response.answers;
+        *sent.entry(*server).or_default() += response.data + query.answers;
+    }
+    sent.iter().map(|(host, bytes)| excess(*bytes, capacity(&net.graph, *host))).fold(0.0, f64::max)
 }
 
 /// What the messages of a program amount to, about.
 fn messages(program: &Program, net: &mut Net, horizon: u64) -> Result<Traffic, InputError> {
     let w = match &program.kind {
         Kind::ScatterGather(w) => w,
-        Kind::Mpi(w) => return ranks(program, w, net),
+        Kind::Mpi(w) => return ranks(program, w, net, horizon),
     };
     let end = w.end.0.min(horizon);
     let ends = end.saturating_sub(w.begin.0) as f64 / w.mean_gap;
@@ -394,33 +488,37 @@ fn messages(program: &Program, net: &mut Net, horizon: u64) -> Result<Traffic, I
 const WAYS_SAMPLED: usize = 256;
 
 /// What the messages of ranks amount to, requests and grants not counted; as if all computed first and sent at line rate then.
-fn ranks(program: &Program, w: &Mpi, net: &mut Net) -> Result<Traffic, InputError> {
+fn ranks(program: &Program, w: &Mpi, net: &mut Net, horizon: u64) -> Result<Traffic, InputError> {
     let totals = w.program.totals();
     let count = program.hosts.len();
-    // Links on the way of a byte, by some of the messages: neighbours in a ring are mostly near.
+    let payload = u64::from(net.scenario.framing.payload);
+    let packets_of = |send: &Send| (send.bytes.div_ceil(payload).max(1) * send.times) as f64;
+    let (mut number, mut packets) = (0, 0.0);
+    w.program.sends().for_each(|send| (number, packets) = (number + 1, packets + packets_of(&send)));
+    // Links on the way of a packet, by some of the messages: neighbours in a ring are mostly near.
     let (mut path, mut links, mut sampled) = (Vec::new(), 0.0, 0.0);
-    for send in w.program.sends().step_by((w.program.sends().count() / WAYS_SAMPLED).max(1)) {
+    for send in w.program.sends().step_by((number / WAYS_SAMPLED).max(1)) {
         let [from, to] = [send.from, send.to].map(|rank| program.hosts[rank as usize]);
         let (src, dst) = net.addresses(from, to, 0);
         net.routes.first_path(src, dst, &mut path)?;
-        let bytes = send.bytes as f64 * send.times as f64;
-        links += bytes * path.len() as f64;
-        sampled += bytes;
+        links += packets_of(&send) * path.len() as f64;
+        sampled += packets_of(&send);
     }
     let links = if sampled > 0.0 { links / sampled } else { 0.0 };
-    let packets = totals.bytes as f64 / f64::from(net.scenario.framing.payload) + totals.messages as f64 / 2.0;
     let slowest = w.ideal.access.iter().map(|a| a.out.rate.0).min();
     let rate = slowest.unwrap_or(1) as f64 / 8e12;
     let sending = totals.bytes as f64 / count as f64 / rate;
     let computing = totals.longest_calc as f64 * w.config.unit_ps as f64;
-    Ok(Traffic {
+    let traffic = Traffic {
         flows: totals.messages,
         bytes: totals.bytes as f64,
         data_hops: packets * links,
         last_start: (program.begin.0 as f64 + computing + sending) as u64,
         largest: totals.largest,
         ..on_streams(program, totals.messages as f64, || w.pairs.len() as f64)
-    })
+    };
+    let least = traffic.last_start.max(1) as f64;
+    Ok(traffic.times((horizon as f64 / least).min(1.0)))
 }
 
 /// The streams that so many messages open, between so many pairs at most.
@@ -439,7 +537,7 @@ fn engine_bytes(
     under_way: UnderWay,
     windowed: bool,
 ) -> f64 {
-    let UnderWay { flows, packets, bytes } = under_way;
+    let UnderWay { flows, waiting, packets, bytes } = under_way;
     let graph = &scenario.graph;
     let hosts = graph.hosts().count();
     let switch_ports = graph.ports.iter().filter(|p| !graph.is_host(p.node)).count();
@@ -453,7 +551,7 @@ fn engine_bytes(
     let events = if windowed { blocks * BLOCK[0] } else { list_bytes(scenario) as f64 };
     fixed
         + bytes
-        + flows * per_flow
+        + (flows * per_flow).max(waiting * WAITING_BYTES)
         + packets * per_packet
         + events
         + graph.ports.len() as f64 * per_port
@@ -530,5 +628,52 @@ mod tests {
             );
             assert_eq!(check(&parse(&text, "test", &[]).unwrap()).unwrap().flows, 300_000, "{text}");
         }
+    }
+
+    /// Packets are counted by message: 100 times 240 messages of one packet each, 5.4666 links on the mean of all pairs.
+    #[test]
+    fn small_messages_are_packets_of_their_own() {
+        let hops = |bytes: &str, more: &str| {
+            let text = format!(
+                "[topology]\nkind = 'fat_tree'\nk = 4\n[schemes.s]\ncc = 'hpcc'\n[[workloads]]\nkind = 'mpi'\n\
+                 program = 'collective'\noperation = 'all_to_all'\nalgorithm = 'pairwise'\nbytes = '{bytes}'\n\
+                 iterations = 100\n{more}"
+            );
+            check(&parse(&text, "test", &[]).unwrap()).unwrap().data_hops
+        };
+        assert_eq!(hops("16B", ""), 131_200.0);
+        assert_eq!(hops("16KB", ""), 131_200.0);
+        assert_eq!(hops("32KB", ""), 262_400.0);
+        // A run that stops early carries a share of it.
+        let stopped = hops("32MB", "[run]\nstop = '1ms'\n");
+        assert!(stopped < 0.01 * hops("32MB", ""), "{stopped}");
+    }
+
+    /// Rounds without number, of which a run that stops sees a few.
+    #[test]
+    fn what_comes_after_the_stop_is_not_counted() {
+        let text = "[topology]\nkind = 'star'\nhosts = 4\n[schemes.s]\ncc = 'hpcc'\n[run]\nstop = '1ms'\n[[workloads]]\n\
+                    kind = 'all_to_all'\nsizes = '1B'\nrounds = 1000000000\nperiod = '1us'\n";
+        let flows = check(&parse(text, "test", &[]).unwrap()).unwrap().flows;
+        assert!((11_900..=12_100).contains(&flows), "{flows}");
+        let text = text.replace("period = '1us'", "period = '1ns'");
+        let flows = check(&parse(&text, "test", &[]).unwrap()).unwrap().flows;
+        assert!((11_900_000..=12_100_000).contains(&flows), "{flows}");
+    }
+
+    /// Where far more comes than links carry, what waits takes the memory.
+    #[test]
+    fn what_waits_is_counted() {
+        let mib = |workload: &str| {
+            let text = format!(
+                "[topology]\nkind = 'star'\nhosts = 8\nhost_rate = '10Gbps'\n[schemes.s]\ncc = 'hpcc'\n[[workloads]]\n{workload}\n"
+            );
+            check(&parse(&text, "test", &[]).unwrap()).unwrap().engine_mib
+        };
+        // Measured: 1214 and 244 MiB.
+        let flows = mib("kind = 'poisson'\nsizes = '1B'\nduration = '1ms'\nload.value = 0.3");
+        assert!((flows / 1214.0 - 1.0).abs() < 0.3, "{flows}");
+        let asked = mib("kind = 'rpc'\nmode = 'open'\nsizes = '1B'\nresponse = '1B'\nend = '10ms'\nload.value = 0.05");
+        assert!((asked / 244.0 - 1.0).abs() < 0.3, "{asked}");
     }
 }

@@ -115,6 +115,24 @@ proptest! {
         prop_assert_eq!(text(&again), written);
     }
 
+    /// Blocks that are repeated are written out, and what is read back is written as the same text: a schedule can be kept in a
+    /// repository.
+    #[test]
+    fn what_is_read_back_is_written_again(program in super::any_program(), times in prop::collection::vec(1..4u32, 4)) {
+        let again = |(rank, times): (&crate::mpi::RankProgram, u32)| {
+            let mut more = crate::mpi::RankProgram::default();
+            let first = more.block(rank.blocks()[0].clone());
+            let second = more.block(crate::mpi::Block::new(vec![Op::calc(7), Op::calc(8)], Vec::new()).unwrap());
+            more.repeat(first, times);
+            more.repeat(second, 1);
+            more.repeat(first, times);
+            more
+        };
+        let repeated = crate::mpi::Program::new(program.ranks().iter().zip(times).map(again).collect()).unwrap();
+        let written = text(&repeated);
+        prop_assert_eq!(text(&read(&written, "f").unwrap()), written);
+    }
+
     /// Text with bytes changed, cut out or put in: a program or an error with a line, and never more memory than the text asks for.
     #[test]
     fn mutated_text(

@@ -234,9 +234,8 @@ fn the_dcqcn_template_runs_under_each_of_its_schemes() {
 fn a_run_stops_at_the_end_of_its_clock() {
     let text = "[topology]\nkind = 'star'\nhosts = 4\n[schemes.s]\ncc = 'none'\n[run]\nstall = 'off'\n[[workloads]]\n";
     let slow = "kind = 'flows'\nrate_cap = '1Kbps'\nrows = [{ src = 0, dst = 1, bytes = '3GB' }]\n[framing]\npayload = '9000B'\n";
-    let wrf = "kind = 'mpi'\nprogram = 'wrf'\ncompute = '1000s'\niterations = 100000\nrounds = 1\neast_west = '1KB'\nnorth_south = '1KB'\n";
-    for (engine, workload) in [("sequential", wrf), ("sequential", slow), ("windowed", slow)] {
-        let (summary, _) = run_text(&format!("{text}{workload}"), &[&format!("run.engine={engine}")]);
+    for engine in ["sequential", "windowed"] {
+        let (summary, _) = run_text(&format!("{text}{slow}"), &[&format!("run.engine={engine}")]);
         assert_eq!((summary.status.as_str(), summary.simulated_ps), ("stopped", 1 << 63), "{engine}");
         assert!(summary.warnings.iter().any(|w| w.contains("the end of its clock")), "{:?}", summary.warnings);
     }
