@@ -195,7 +195,9 @@ impl Build<'_> {
                 *carried = carried.saturating_add(packets);
                 if *carried > MOST_PACKETS {
                     let place = format!("{field}connections");
-                    return Err(self.inside(&place, too_many_packets().allowed(INSTEAD_OF_OPEN)));
+                    let mut error = too_many_packets().value("\"open\"").allowed(INSTEAD_OF_OPEN);
+                    error.problem = format!("from rank {} to rank {}: {}", ends.0, ends.1, error.problem);
+                    return Err(self.inside(&place, error));
                 }
             }
         }
