@@ -2,14 +2,13 @@
 
 Written from what is public of that stack: its timeout with a slop after the back-off, recovery by the window in whole
 segments, the test of duplicate ACKs against what a mark or timeout has moved (`snd_recover`), and the undoing of a
-timeout that was too early. A recovery that such a timeout has ended does not go on, and the cache is read as a
-connection begins, as docs/transports.md says.
+timeout that was too early. A recovery that such a timeout has ended does not go on, as docs/transports.md says.
 It shares nothing with the engine.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tcp_model import MSS, US, Client, Estimator, Flow, Host, NewReno, Packet, Rules, Server
 
@@ -67,9 +66,11 @@ class Left:
 
     ssthresh: int = 0
     cwnd: int = 0
+    srtt: int = 0
+    rttvar: int = 0
 
-    def update(self, ssthresh: int, cwnd: int) -> None:
-        for name, new in (("ssthresh", ssthresh), ("cwnd", cwnd)):
+    def update(self, ssthresh: int, cwnd: int, srtt: int, rttvar: int) -> None:
+        for name, new in (("ssthresh", ssthresh), ("cwnd", cwnd), ("srtt", srtt), ("rttvar", rttvar)):
             old = getattr(self, name)
             setattr(self, name, (old + new) // 2 if old and new else old or new)
 
@@ -96,15 +97,11 @@ class FreeBsdClient(Client):
         self.slowed = False
         self.before: tuple[int, int, int, int, bool] | None = None
         """Until when a timeout may turn out to have been too early, and window, threshold and state before it."""
-        self.known = Left()
-
-    def start(self) -> None:
-        if not self.syn_again:
-            self.known = replace(self.host.left.get(self.flow.dst, Left()))
-        super().start()
 
     def open(self, packet: Packet) -> None:
-        first, left = not self.established, self.known
+        first, left = not self.established, self.host.left.get(self.flow.dst, Left())
+        if first and left.srtt and not self.estimator.samples:
+            self.estimator.srtt, self.estimator.rttvar = left.srtt, left.rttvar
         super().open(packet)
         if not first:
             return
@@ -121,7 +118,9 @@ class FreeBsdClient(Client):
         ssthresh = 0
         if self.control.ssthresh < self.rules.receive_buffer // 2:
             ssthresh = max(2, (self.control.ssthresh + MSS // 2) // MSS) * (MSS + IP_AND_TCP)
-        self.host.left.setdefault(self.flow.dst, Left()).update(ssthresh, self.control.cwnd + self.inflation)
+        self.host.left.setdefault(self.flow.dst, Left()).update(
+            ssthresh, self.control.cwnd + self.inflation, int(self.estimator.srtt or 0), int(self.estimator.rttvar)
+        )
 
     def echo(self, packet: Packet) -> None:
         if not self.slowed:

@@ -226,7 +226,9 @@ class Server(End):
         if self.expected == self.flow.size:
             self.flow.arrived = self.flow.arrived or self.net.now
         self.unacked += 1
-        if self.expected == before or had_gap or self.unacked >= self.rules.ack_segments:
+        # The last segment stands for one with FIN.
+        is_last = self.expected == self.flow.size
+        if self.expected == before or had_gap or is_last or self.unacked >= self.rules.ack_segments:
             self.acknowledge()
         elif not self.delayed.due:
             self.delayed.set(self.net.now + self.rules.ack_delay)

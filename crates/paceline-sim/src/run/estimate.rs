@@ -150,7 +150,7 @@ impl Traffic {
         let most = nics().sum::<f64>() * rtt_s / payload;
         let mean = self.bytes / (self.flows as f64).max(1.0);
         let kept = Kept::of(scenario);
-        let flow_s = rtt_s + 4.0 * mean / rate + kept.ack_delay_s + kept.repair_s;
+        let flow_s = rtt_s + 4.0 * mean / rate + kept.repair_s;
         let flows = (self.flows - self.on_streams) as f64;
         let at_a_time = |lifetime_s: f64| flows * (lifetime_s / seconds).min(1.0);
         // Short runs end before the first flows do.
@@ -189,8 +189,6 @@ struct Kept {
     /// From a flow's start until its slot has rested, bytes; while it is under way beside [`ENGINE_BYTES`].
     resting_bytes: f64,
     rest_s: f64,
-    /// Time for which the last ACK may be held back.
-    ack_delay_s: f64,
     /// Bytes of a flow that may wait in its host's queue; 0 where hosts make packets when the link is free.
     window: f64,
     /// Of each stream.
@@ -220,7 +218,6 @@ impl Kept {
                 },
                 Transport::ExpressPass { .. } => plain(RESTING_BYTES[3]),
                 Transport::Tcp(tcp) => Self {
-                    ack_delay_s: if tcp.delayed_ack.push { 0.0 } else { tcp.delayed_ack.timer.0 as f64 * 1e-12 },
                     window: tcp.send_buffer.max.min(tcp.receive_buffer.max) as f64,
                     stream_bytes: STREAM_BYTES[1],
                     ..plain(RESTING_BYTES[4])

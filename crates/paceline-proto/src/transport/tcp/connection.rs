@@ -197,6 +197,16 @@ impl Connection {
         Self { state: State::SynSent, ..Self::listen(cx, cache) }
     }
 
+    /// What earlier connections to the peer have left by now; it counts when the handshake ends.
+    pub fn recall(&mut self, cache: Option<CacheEntry>) {
+        self.cache = cache;
+    }
+
+    /// What has arrived is acknowledged at once.
+    pub fn acknowledge_now(&mut self) {
+        self.rx.ack.demand();
+    }
+
     /// The application sends a message of `bytes`; its last segment carries PSH. Before the handshake is over it waits.
     /// Without effect after [`Connection::close`].
     pub fn write(&mut self, bytes: u64) {
@@ -313,10 +323,11 @@ impl Connection {
             _ => self.tx.timed.map(|t| cx.measured(t.sent, now)),
         };
         self.tx.timed = None;
-        match (sample, self.cache) {
-            (Some(rtt), _) => self.rto.sample(rtt, &cx.tcp.rto),
-            (None, Some(entry)) => self.rto = Rto::inherited(entry.srtt, entry.rttvar),
-            (None, None) => {}
+        if let Some(entry) = self.cache.filter(|entry| entry.srtt.0 > 0 && self.rto.samples() == 0) {
+            self.rto = Rto::inherited(entry.srtt, entry.rttvar);
+        }
+        if let Some(rtt) = sample {
+            self.rto.sample(rtt, &cx.tcp.rto);
         }
         self.tx.acknowledge(ISS + 1);
         self.tries = 0;

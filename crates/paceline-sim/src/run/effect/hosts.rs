@@ -77,6 +77,7 @@ fn tcp(Seen { spec, plain, net, .. }: Seen<'_>, stays_open: bool, note: &mut imp
     }
     if !stays_open {
         note("host.tcp.idle_restart", "a connection carries one flow, which never pauses");
+        note("host.tcp.ack_push", "a connection carries one flow, whose last segment is acknowledged at once");
         if net.message_counters().is_some_and(|c| c.timeouts == 0) {
             let (given, usual) = (&spec.host.tcp, &plain.host.tcp);
             let settings = those(&[
