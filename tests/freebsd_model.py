@@ -82,6 +82,7 @@ class FreeBsdServer(Server):
         self.rto = self.estimator.rto
 
     def timeout(self) -> None:
+        self.net.timeouts += 1
         self.estimator.back_off()
         self.rto = self.estimator.rto
         self.answer()

@@ -189,6 +189,7 @@ class Server(End):
         self.rto = self.rules.rto_initial
 
     def timeout(self) -> None:
+        self.net.timeouts += 1
         self.rto = min(2 * self.rto, self.rules.rto_max)
         self.answer()
 

@@ -693,6 +693,7 @@ fn settings_that_kept_something_from_happening_are_not_named() {
         ),
         ("reaction", incast("new_reno", notified), "host.qcn.reaction = 'window'"),
         ("timeout", unsure, "switch.buffer = '1MB'"),
+        ("answers to SYNs", incast("new_reno", ""), "host.tcp.rto_initial = '4us'"),
         ("alpha", incast("none'\nwindow = 'off", lossy), "switch.egress_alpha = 1000"),
         ("model", incast("none'\nwindow = 'off", lossy), "switch.model = 'per_port'"),
         ("pauses", incast("none'\nwindow = 'off", "[switch]\nbuffer = '300KB'\n"), "switch.pfc.alpha = 1"),
