@@ -34,13 +34,14 @@ pub fn tier(net: &Net, port: u32) -> String {
     net.tiers()[usize::from(net.port_tier[port as usize])].clone()
 }
 
-/// `queues.csv`: time by queue length. The last level is counted up to `end`. Histograms kept per tier come as the sum
+/// `queues.csv`: time by queue length, of all queues up to the end of the run or until the last is empty. Histograms kept per tier come as the sum
 /// over the `ports` of the tier, at the node and port of the first of them.
 pub fn queues(net: &mut Net, classes: &[u8], end: u64, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "node,port,peer,tier,class,rate_bps,bin_low_bytes,bin_high_bytes,time_ps,ports")?;
     if !net.levels.has_histograms() {
         return Ok(());
     }
+    let end = net.levels.span(end);
     let switch_ports: Vec<u32> = (0..net.ports.len() as u32).filter(|p| net.ports[*p as usize].nic == NONE).collect();
     let mut rows: Vec<(u32, u64)> = Vec::new();
     for &port in &switch_ports {
@@ -65,6 +66,7 @@ pub fn queues(net: &mut Net, classes: &[u8], end: u64, out: &mut dyn Write) -> i
         for &class in classes {
             let bins = net.queue_time(port, class);
             let waiting: u64 = bins.clone().map(|(_, t)| t).sum();
+            debug_assert!(waiting <= end * ports, "a queue waits no longer than there is time");
             for (bin, t) in std::iter::once((0, (end * ports).saturating_sub(waiting))).chain(bins) {
                 let (low, high) = bin_range(bin);
                 writeln!(out, "{node},{number},{peer},{tier},{class},{rate},{low},{high},{t},{ports}")?;

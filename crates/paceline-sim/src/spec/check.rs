@@ -4,7 +4,7 @@ mod ports;
 
 use std::collections::BTreeMap;
 
-use paceline_proto::units::{Duration, Time};
+use paceline_proto::units::{Bytes, Duration, Time};
 
 use crate::InputError;
 use crate::scenario::{EngineChoice, PathChoice};
@@ -69,6 +69,7 @@ pub(crate) fn check(spec: &mut Spec, root: &Node) -> Read<()> {
     schemes(spec, root)?;
     transports(spec, root)?;
     adapters(spec, root)?;
+    limits_of_tcp(spec, root)?;
     for index in 0..spec.workloads.len() {
         workload(spec, root, index)?;
     }
@@ -194,6 +195,28 @@ fn schemes(spec: &Spec, root: &Node) -> Read<()> {
             },
             _ => {}
         }
+    }
+    Ok(())
+}
+
+/// The longest timeout and the largest buffers are no less than the shortest and the first: refused where they are set so, and
+/// otherwise made so.
+fn limits_of_tcp(spec: &mut Spec, root: &Node) -> Read<()> {
+    let tcp = &mut spec.host.tcp;
+    let times: fn(u64) -> String = |ps| Duration(ps).to_string();
+    let sizes: fn(u64) -> String = |bytes| Bytes(bytes).to_string();
+    for (least, first, most_key, most, words) in [
+        ("rto_min", tcp.rto_min.0, "rto_max", &mut tcp.rto_max.0, times),
+        ("send_buffer", tcp.send_buffer.0, "send_buffer_max", &mut tcp.send_buffer_max.0, sizes),
+        ("receive_buffer", tcp.receive_buffer.0, "receive_buffer_max", &mut tcp.receive_buffer_max.0, sizes),
+    ] {
+        let is_set = root.get("host").and_then(|host| host.get("tcp")?.get(most_key)).is_some();
+        if is_set && *most < first {
+            let field = format!("host.tcp.{most_key}");
+            let error = bad(root, &field, &format!("below host.tcp.{least}"));
+            return Err(allowed(error, format!("at least {}", words(first))));
+        }
+        *most = first.max(*most);
     }
     Ok(())
 }

@@ -127,14 +127,14 @@ impl Tcp {
         };
         let buffer = |first: Bytes, most: Bytes, like: &tcp::Buffer| tcp::Buffer {
             initial: first.0,
-            max: most.0.max(first.0),
+            max: most.0,
             step: like.step,
         };
         tcp::Params {
             rto: tcp::Rto {
                 initial: self.rto_initial,
                 min: self.rto_min,
-                max: Duration(self.rto_max.0.max(self.rto_min.0)),
+                max: self.rto_max,
                 slop: self.rto_slop,
                 quantum: self.clock,
                 tries: self.tries as u8,

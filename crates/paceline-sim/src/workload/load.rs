@@ -91,7 +91,7 @@ pub fn mean_bytes(
         (LoadMean::Nominal, SizeLaw::Drawn(cdf)) => {
             cdf.nominal_mean().map(|n| n * (counted / cdf.mean())).ok_or_else(|| {
                 let problem = "the source of this size distribution names no mean";
-                InputError::new(problem).field("load.mean").value("nominal").allowed("sampled")
+                InputError::new(problem).field("mean").value("\"nominal\"").allowed("sampled")
             })
         }
         _ => Ok(counted),

@@ -11,6 +11,8 @@ pub(crate) struct Levels {
     /// First histogram of each port: its own, or that of its tier.
     first: Vec<u32>,
     time: Vec<QueueTime>,
+    /// Up to when some queue was not empty, as far as it was noted, ps.
+    last: u64,
     /// Queue lengths sampled at fixed instants, in place of histograms.
     pub(crate) sampler: Option<Sampler>,
 }
@@ -22,6 +24,11 @@ impl Levels {
         self.first = rows.map(|row| (row * slots) as u32).collect();
         let all = self.first.iter().max().map_or(0, |last| *last as usize + slots);
         self.time = vec![QueueTime::default(); all];
+    }
+
+    /// The time that histograms cover in a run of `end` ps: queues may hold copies of what has arrived when the last flow ends.
+    pub(crate) fn span(&self, end: u64) -> u64 {
+        self.last.max(end)
     }
 
     /// Whether there are histograms.
@@ -68,7 +75,9 @@ impl Levels {
             return;
         }
         let (bytes, since) = p.level_since(class, now);
-        if bytes > 0 {
+        // In no time nothing waits: whether that is noted depends on the engine.
+        if bytes > 0 && now > since {
+            self.last = self.last.max(now);
             self.time[self.first[port as usize] as usize + usize::from(slot)].add(bytes, now - since);
         }
     }
@@ -76,5 +85,6 @@ impl Levels {
     /// Adds what was noted in another part.
     pub(in crate::net) fn absorb(&mut self, other: &Self) {
         self.time.iter_mut().zip(&other.time).for_each(|(mine, theirs)| mine.absorb(theirs));
+        self.last = self.last.max(other.last);
     }
 }

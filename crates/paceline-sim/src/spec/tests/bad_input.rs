@@ -136,6 +136,28 @@ fn mistakes_name_line_field_value_and_what_is_allowed() {
     }
 }
 
+/// A largest buffer below the first one was raised without a word; who asks for it would believe it.
+#[test]
+fn limits_below_what_they_limit_are_refused_where_they_are_set() {
+    let star = "[topology]\nkind = 'star'\n[schemes.s]\ncc = 'new_reno'\n[switch.pfc]\nenabled = false\n[[workloads]]\n\
+                kind = 'permutation'\nsizes = '1KB'\n[host.tcp]\nstack = 'freebsd'\n";
+    let told = |more: &str| parse(&format!("{star}{more}"), "s.toml", &[]).unwrap_err().to_string();
+    for (more, error) in [
+        (
+            "send_buffer_max = '10KB'",
+            "host.tcp.send_buffer_max = \"10KB\": below host.tcp.send_buffer; allowed: at least 128KiB",
+        ),
+        ("receive_buffer_max = '10KB'", "below host.tcp.receive_buffer; allowed: at least 128KiB"),
+        ("rto_min = '20ms'\nrto_max = '19ms'", "below host.tcp.rto_min; allowed: at least 20ms"),
+    ] {
+        assert!(told(more).contains(error), "{}", told(more));
+    }
+    // Where only the first is set, the other goes with it, and the resolved scenario says so.
+    let resolved = parse(&format!("{star}send_buffer = '1MiB'"), "s.toml", &[]).unwrap().to_toml();
+    assert!(resolved.contains("send_buffer_max = \"1MiB\""), "{resolved}");
+    assert_eq!(parse(&resolved, "r.toml", &[]).unwrap().to_toml(), resolved);
+}
+
 /// Notifications were sent astray where a link fails at some time, without a word.
 #[test]
 fn links_that_fail_are_refused_beside_notifications() {
