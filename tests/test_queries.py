@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -179,6 +180,20 @@ def test_a_file_cut_short_by_a_kill_reads_up_to_there(folder: Path) -> None:
     assert Results.load(cut).simulated_ps == int((found["start_ps"] + found["qct_ps"]).max())
     assert np.all(np.diff(found["start_ps"].astype(np.int64)) >= 0)
     assert QUERY_RECORD.itemsize == 64
+    # Open queries are not in it: what is there is quick, and no percentile is known but from below.
+    assert next(groups(Results.load(cut))).qct.censored.all()
+
+
+def test_connections_are_no_flows_of_a_killed_run(folder: Path) -> None:
+    """Each was two flows of no bytes that had not started."""
+    cut = folder / "killed"
+    shutil.copytree(folder / "out", cut)
+    summary = json.loads((cut / "summary.json").read_text())
+    del summary["queries"]
+    (cut / "summary.json").write_text(json.dumps(summary | {"status": "running", "simulated_ps": 0}))
+    killed, whole = Results.load(cut), Results.load(folder / "out")
+    assert killed.flows.rows == whole.flows.rows
+    assert killed.flow_counts() == whole.flow_counts()
 
 
 def test_the_smallest_buffer_is_the_last_before_one_that_breaks(

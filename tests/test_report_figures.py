@@ -63,6 +63,17 @@ def test_a_time_axis_ends_with_the_last_pause() -> None:
     assert plot.timeline(busy, "Paused hosts").axes[0].get_xlim()[1] == time[-1]
 
 
+def test_a_long_quiet_end_does_not_change_what_is_shown() -> None:
+    """The whole run was thinned and then cut: queues of the first 0.2 ms of 200 stood full to the edge of the axis."""
+    time = np.arange(5000) * 40 * 10**6
+    waiting = np.zeros(5000, dtype=int)
+    waiting[2:5] = 56_592, 53_448, 29_344
+    figure = plot.queue_timeline({"a": (time, waiting), "b": (time, waiting[::-1] * 0 + (time == time[3]))})
+    line = figure.axes[0].lines[0]
+    assert list(line.get_ydata()) == [0, 0, 56_592, 53_448, 29_344, 0, 0]
+    assert list(line.get_xdata()) == list(time[:7])
+
+
 def test_log_axes_look_like_ones_and_name_the_empty_queue() -> None:
     slow = plot.slowdown_vs_size({"a": curve([120] * 3)}).axes[0]
     assert {2.0, 3.0, 4.0, 5.0, 6.0} <= set(slow.yaxis.get_minorticklocs()) | set(slow.yaxis.get_majorticklocs())

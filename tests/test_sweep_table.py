@@ -153,6 +153,18 @@ def test_a_sweep_has_the_queue_of_the_busiest_port(paceline, tmp_path):
     assert "Queue, mean" in outcome.out
 
 
+def test_no_percentile_of_a_queue_whose_classes_have_histograms_of_their_own(paceline, tmp_path):
+    """That of the fullest class stood beside the mean over all, and was below it."""
+    off = replace(incast(8).scenario.switch, pfc=replace(incast(8).scenario.switch.pfc, enabled=False))
+    load = [pl.SynchronousIncast(senders=8, sizes=size) for size in ("20KB", "500KB")]
+    scenario = replace(incast(8).scenario, schemes={"homa": pl.Homa()}, switch=off, workloads=load)
+    (tmp_path / "s.toml").write_text(scenario.to_toml())
+    paceline("sweep", "s.toml", "--vary", "workloads.0.senders=8", "--progress", "none")
+    (row,) = csv.DictReader((tmp_path / "results/s-sweep/sweep.csv").read_text().splitlines())
+    assert float(row["queue_mean_bytes"]) > 0
+    assert row["queue_p99_bytes"] == ""
+
+
 def test_a_sweep_times_the_flows_of_one_group(paceline, tmp_path):
     """A victim beside an incast is one flow of seventeen: all means are those of the others."""
     load = [pl.Flows(group="victim", rows=[pl.FlowRow(src=0, dst=1, bytes="30KB")])]

@@ -132,9 +132,10 @@ RANKS = Table(
 QUEUES = Table(
     "queues",
     "Exact time-weighted histograms of the bytes waiting at egress ports of switches, the packet on the wire not "
-    "counted. Of the whole run, warm-up included. Bins no queue was ever in are left out. In large networks a "
-    "row stands for all ports of a tier. Times are exact; bins are an eighth of an octave wide (the first 72 bytes), "
-    "so that a mean from their middles may be 6 % off where queues of few lengths occur.",
+    "counted. Of the whole run, warm-up included, and until the last queue is empty if that is later. Bins no queue "
+    "was ever in are left out. In large networks a row stands for all ports of a tier. Times are exact; bins are an "
+    "eighth of an octave wide (the first 72 bytes), so that a mean from their middles may be 6 % off where queues of "
+    "few lengths occur.",
     (
         *_PLACE,
         _CLASS,
@@ -162,8 +163,8 @@ LINKS = Table(
             int,
             "ps",
             "Simulated time spent transmitting, with what the wire adds to a frame. Utilisation is this over "
-            "`simulated_ps` of `summary.json`; copies of what has arrived may go on after the last flow's end, which is "
-            "counted too.",
+            "`simulated_ps` of `summary.json`; copies of what has arrived may go on after the last flow's end, which "
+            "is counted too.",
         ),
         Column("marks", int, "packets", "Packets marked by ECN at this port."),
         Column("drops_buffer", int, "packets", "Packets for this port dropped for want of buffer."),
@@ -421,7 +422,12 @@ SUMMARY = (
         "packets",
         "Credits dropped by the shapers of switch ports and of hosts (ExpressPass).",
     ),
-    Column("counters.probes", int, "packets", "Probes sent behind unscheduled packets (Aeolus)."),
+    Column(
+        "counters.probes",
+        int,
+        "packets",
+        "Probes sent behind unscheduled packets (Aeolus), and those of HPCC over TCP, which count as data packets too.",
+    ),
     Column("counters.timeouts", int, "timeouts", "Timeouts that made a host send."),
     Column("counters.fast_retransmits", int, "", "Losses repaired at the third duplicate ACK (TCP)."),
     Column(

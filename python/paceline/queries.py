@@ -71,7 +71,8 @@ def _group(run: Results, own: NDArray[np.bool_], label: str) -> Group:
     value = np.where(answered, qct, np.maximum(run.simulated_ps - start, 0.0))
     mask = own & (start >= begin) & (start < end)
     done = own & answered & (start + qct >= begin) & (start + qct < end)
-    size, open_ = q["size_bytes"][mask].astype(np.int64), ~answered[mask]
+    # A killed run has told nothing of its open queries, so that those it has told of are the quick ones.
+    size, open_ = q["size_bytes"][mask].astype(np.int64), ~answered[mask] | (run.status == "running")
     failed = np.zeros(len(size), dtype=bool)
     times = Sample(size, value[mask], open_, failed)
     ratio = Sample(size, np.maximum(value[mask] / np.maximum(ideal[mask], 1.0), 1.0), open_, failed)

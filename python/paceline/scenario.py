@@ -859,8 +859,9 @@ class Tcp(Section):
     """
 
     tries: int | None = None
-    """Timeouts in a row after which a flow fails. Range [1, 255]. Default: `15` (stack `rfc`),
-    `12` (stack `freebsd`), `15` (stack `user_space`). Source: FreeBSD: 12; Linux: 15.
+    """Timeouts in a row at which a segment is sent again; at the next a flow is given up. Range
+    [1, 255]. Default: `15` (stack `rfc`), `12` (stack `freebsd`), `15` (stack `user_space`).
+    Source: FreeBSD: 12; Linux: 15.
     """
 
     ack_segments: int | None = None
@@ -1094,8 +1095,8 @@ class Host(Section):
     """
 
     rto_tries: int = 7
-    """Timeouts in a row after which a flow is given up as failed. Range [1, 20]. Source:
-    InfiniBand: retry count of 3 bits.
+    """Timeouts in a row at which a flow sends again; at the next it is given up as failed. Range
+    [1, 20]. Source: InfiniBand: retry count of 3 bits.
     """
 
     idle_restart: str = "off"

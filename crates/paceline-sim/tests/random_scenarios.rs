@@ -2,6 +2,7 @@
 //! result files are equal, on one thread and on three.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -489,6 +490,21 @@ static CASE: AtomicU64 = AtomicU64::new(0);
 /// Result files, by name.
 type Files = Vec<(&'static str, Vec<u8>)>;
 
+/// The histograms of all queues cover the same time, the whole run at least: what waits after the last flow's end once counted on
+/// top of it, so that a port was busy 2.4 times as long as the run.
+fn over_one_time(queues: &str, simulated: u64) {
+    let mut sums: BTreeMap<[u64; 3], (u64, u64)> = BTreeMap::new();
+    for row in queues.lines().skip(1) {
+        let word = |i: usize| row.split(',').nth(i).unwrap().parse::<u64>().unwrap();
+        let sum = sums.entry([word(0), word(1), word(4)]).or_default();
+        *sum = (sum.0 + word(8), word(9));
+    }
+    let mut spans = sums.values().map(|(time, ports)| time / ports);
+    if let Some(first) = spans.next() {
+        assert!(first >= simulated && spans.all(|span| span == first), "{simulated} ps, {sums:?}");
+    }
+}
+
 /// How and when a run of a moment ended and its files, or nothing where the scenario is refused.
 fn files(spec: &Resolved, threads: usize) -> Option<(String, Files)> {
     let case = CASE.fetch_add(1, Ordering::Relaxed);
@@ -514,6 +530,7 @@ fn files(spec: &Resolved, threads: usize) -> Option<(String, Files)> {
     let files = match result {
         Ok(summary) => {
             let why = summary.diagnosis.unwrap_or_default();
+            over_one_time(&std::fs::read_to_string(out.join("queues.csv")).unwrap(), summary.simulated_ps);
             Some((format!("{} at {} ps {why}", summary.status, summary.simulated_ps), all.map(read).to_vec()))
         }
         Err(RunError::Strict(_)) => Some(("strict".to_string(), all.map(read).to_vec())),

@@ -36,6 +36,13 @@ def _thinned(time: NDArray[Any], value: NDArray[Any], bins: int = 250) -> tuple[
     return time[at].astype(float), value[at].astype(float)
 
 
+def _until(series: Series, end: float) -> Series:
+    """A series up to the first sample at or after ``end``."""
+    time, value = series
+    count = int(np.searchsorted(time, end)) + 1
+    return time[:count], value[:count]
+
+
 def time_unit(end: float) -> tuple[str, float]:
     """The unit that suits times up to ``end``, in ps, and its length in ps."""
     return next(((u, f) for u, f in (("s", 1e12), ("ms", 1e9), ("µs", 1e6)) if end >= f), ("ns", 1e3))
@@ -99,7 +106,11 @@ def timeline(
     """
     figure, ax = one_panel()
     looks = looks or of_schemes(series)
-    last, most, least = 0.0, 0.0, math.inf
+    last, most, least = max((float(t[-1]) for t, _ in series.values() if len(t)), default=0.0), 0.0, math.inf
+    if end is None:
+        end = min(last, 1.05 * quiet_from(series.values(), last)) if until_quiet else last
+    # Only what is shown is thinned: of a long run that is little.
+    series = {label: _until(one, end) for label, one in series.items()}
     for label, (time, value) in series.items():
         own: dict[str, Any] = {"color": looks[label].color, "linewidth": 0.7, "linestyle": "-"}
         own |= {"linestyle": looks[label].line, "linewidth": 0.9} if dashes else {}
@@ -110,10 +121,8 @@ def timeline(
             x, y = _thinned(time, value)
         ax.step(x, y, where="post", **own)
         if len(x):
-            last, most = max(last, float(x[-1])), max(most, float(value.max()))
+            most = max(most, float(value.max()))
             least = min([least, *(float(v) for v in (y[y > 0].min(initial=math.inf),))])
-    if end is None:
-        end = min(last, 1.05 * quiet_from(series.values(), last)) if until_quiet else last
     shown = list(series.items())
     handles = [_marked(ax, one, looks[label], i, len(shown), end, dashes) for i, (label, one) in enumerate(shown)]
     if whole or counts:

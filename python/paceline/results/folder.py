@@ -181,12 +181,17 @@ class Results:
             return {}  # somebody has written to it
 
     @cached_property
+    def _has_connections(self) -> bool:
+        """Whether connections have numbers in the stream of flows, as queries need; a killed run has but their file."""
+        return bool(self.summary.get("queries")) or (self.path / "queries.bin").is_file()
+
+    @cached_property
     def flows(self) -> Columns:
         """All flows, columns as in ``flows.csv``; an FCT that does not exist is 0, and masked by ``.masked(name)``."""
         found: dict[str, NDArray[Any]] = {"flow_id": np.arange(len(self._records))}
         found |= {name: self._records[name] for name in FLOW_RECORD.names or ()}
         found |= {"fct_sender_ps": self._sender_word(failed=False), "failed_after_ps": self._sender_word(failed=True)}
-        if self.summary.get("queries"):
+        if self._has_connections:
             # The two directions of a connection have numbers in the stream of flows, and no flow.
             held = self._records["status"] > 0
             found = {name: column[held] for name, column in found.items()}
@@ -298,7 +303,7 @@ class Results:
     def measured(self) -> NDArray[np.bool_]:
         """Flows that count: started, created inside the measuring window, of :attr:`group`; shape ``(flows.rows,)``."""
         # Connections are in the stream of flows and are none.
-        return self._measured[self._records["status"] > 0] if self.summary.get("queries") else self._measured
+        return self._measured[self._records["status"] > 0] if self._has_connections else self._measured
 
     @cached_property
     def _measured(self) -> NDArray[np.bool_]:
@@ -392,7 +397,7 @@ class Results:
             lost = (status == FINISHED) & (self._records["lost_packets"] > 0)
             status = np.where(begun, np.where(arrived, FINISHED, np.where(lost, FAILED, RUNNING)), status)
         found = np.bincount(status, minlength=len(STATUS))
-        if self.summary.get("queries"):
+        if self._has_connections:
             found[0] = 0
         return {name: int(found[i]) for i, name in enumerate(STATUS)}
 

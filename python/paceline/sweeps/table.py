@@ -31,7 +31,8 @@ def tidy(runs: Runs, group: str | None = None) -> list[dict[str, Any]]:
     ``measured_unfinished`` (given up, too) say how many flows are behind the values. With ``group`` they are those of
     one workload group; counters and queues are of the whole run in any case. Queues are those of the busiest switch
     port, as in reports the one with the largest mean, over the whole run; where ports are not told apart, of the
-    busiest tier. ``None`` where the run kept no histograms.
+    busiest tier. ``None`` where the run kept no histograms, and no percentile where several classes waited at that
+    port: each has a histogram of its own, from which none of the port follows.
 
     Where any run has queries, or message-passing programs, columns of theirs follow; QCTs as FCTs. Of several programs
     the longest run time and the largest slowdown. A run whose folder is not there has ``status`` "failed" and nothing
@@ -59,7 +60,7 @@ def _row(run: Run, group: str | None, side: Side) -> dict[str, Any]:
     row |= _times("fct", times, "_ps") | _times("slowdown", results.slowdown(side=side))
     row |= {name: results.summary["counters"][name] for name in _COUNTERS}
     queue = fullest(results)
-    p99 = queue_percentile(queue.busiest, 99)[1] if queue else math.nan
+    p99 = queue_percentile(queue.busiest, 99)[1] if queue and not queue.which else math.nan
     row |= {
         "queue_mean_bytes": queue.mean_bytes if queue else None,
         "queue_p99_bytes": None if math.isnan(p99) else p99,

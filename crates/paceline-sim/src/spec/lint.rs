@@ -14,7 +14,7 @@ use super::scheme::proactive::{FirstRtt, Stop as BurstStop};
 use super::scheme::{Control, SendRate, Window};
 use super::topology::Ports;
 use super::value::Value as _;
-use super::workload::{IncastMode, Rpc, RpcMode, WorkloadKind};
+use super::workload::{IncastMode, OnOff, OnOffMode, Rpc, RpcMode, WorkloadKind};
 
 /// INT bytes of the largest telemetry there is: HPCC's 5 hops of 8 bytes and a count of 2.
 const TELEMETRY: u64 = 42;
@@ -271,6 +271,21 @@ fn load(scenario: &Resolved, out: &mut Vec<String>) {
         }
     }
     for (i, workload) in scenario.workloads.iter().enumerate() {
+        if let WorkloadKind::OnOff(OnOff { mode: OnOffMode::Cbr(cbr), .. }) = &workload.kind {
+            let (name, scheme) = match &workload.scheme {
+                Some(given) => scenario.schemes.iter().find(|(name, _)| *name == given.0),
+                None => scenario.schemes.first(),
+            }
+            .map_or(("", None), |(name, scheme)| (name.as_str(), Some(&scheme.cc)));
+            let instead = match scheme {
+                Some(Control::Udp(udp)) => (udp.rate != SendRate::Rate(cbr.rate))
+                    .then(|| format!("that of schemes.{name}.rate ({})", udp.rate.text().unwrap_or_default())),
+                _ => Some(format!("the rate that schemes.{name} allows, which is not over UDP")),
+            };
+            if let Some(instead) = instead {
+                out.push(format!("workloads.{i}.rate ({}) sets how much is sent; its flows go at {instead}", cbr.rate));
+            }
+        }
         if let (WorkloadKind::Incast(incast), Some(hosts)) = (&workload.kind, scenario.topology.kind.hosts())
             && u64::from(incast.senders) >= hosts
         {
@@ -333,7 +348,7 @@ fn times(scenario: &Resolved, out: &mut Vec<String>) {
         && scenario.schemes.iter().any(|(_, s)| s.cc.is_tcp())
     {
         out.push(format!(
-            "host.tcp.rto_min ({}) is not longer than host.tcp.ack_delay ({}): a sender whose last segment waits for its ACK times out",
+            "host.tcp.rto_min ({}) is not longer than host.tcp.ack_delay ({}): a sender with a single segment under way, whose ACK is held back, times out",
             tcp.rto_min, tcp.ack_delay
         ));
     }

@@ -70,7 +70,7 @@ section! {
         rto_slop: Duration => stack { "rfc" => "0s", "freebsd" => "20ms", "user_space" => "0s" }, in "[0s, 100s]", from "FreeBSD: 200 ms, 20 ms in the study";
         /// Tick of the stack's clock.
         clock: Duration = "1us", in "[1ns, 1s]", from "FreeBSD: 1 ms, 1 us in the study";
-        /// Timeouts in a row after which a flow fails.
+        /// Timeouts in a row at which a segment is sent again; at the next a flow is given up.
         tries: u32 => stack { "rfc" => 15, "freebsd" => 12, "user_space" => 15 }, in "[1, 255]", from "FreeBSD: 12; Linux: 15";
         /// Segments in order for one ACK.
         ack_segments: u32 => stack { "rfc" => 2, "freebsd" => 2, "user_space" => 8 }, in "[1, 1000]", from "RFC 5681, sec. 4.2; buffer-sizing study: 5 to 10";

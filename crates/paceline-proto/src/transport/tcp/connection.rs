@@ -83,7 +83,7 @@ pub struct Outcome {
 pub struct Counters {
     /// Data segments sent again, whatever for.
     pub retransmits: u64,
-    /// Retransmission timeouts, of SYNs too.
+    /// Retransmission timeouts, of SYNs too, but the last at which a connection is given up.
     pub timeouts: u64,
     /// Entries into fast recovery.
     pub fast_retransmits: u64,
@@ -380,13 +380,13 @@ impl Connection {
     }
 
     fn on_retransmit_timeout(&mut self, cx: Context<'_>, now: Time, outcome: &mut Outcome) {
-        self.counters.timeouts += 1;
         if self.tries >= cx.tcp.rto.tries {
             self.state = State::Failed;
             self.timers.clear_all();
             outcome.failed = true;
             return;
         }
+        self.counters.timeouts += 1;
         self.tries += 1;
         let first_wait = self.rto.srtt();
         self.rto.back_off(&cx.tcp.rto);

@@ -140,7 +140,7 @@ pub(super) fn marks(Seen { spec, plain, net, .. }: Seen<'_>, note: &mut impl FnM
             ("switch.ecn.p_max", ecn.p_max >= usual.p_max),
             ("switch.ecn.at", ecn.at >= usual.at),
         ]);
-        note(&settings, "no queue reached k_min: no packet was marked");
+        note(&settings, "no packet was marked");
         return;
     }
     let graph = &net.graph;
