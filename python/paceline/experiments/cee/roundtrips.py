@@ -263,8 +263,9 @@ def _over_rtt(runs: Runs) -> Iterator[Drawing]:
 
 
 def _experiment(number: int, title: str, statement: str, rule: Any, plan: Plan, draw: Any, remark: str) -> Experiment:
-    def show(runs: Runs, _scale: Scale) -> Shown:
-        return Shown(draw(runs), [_table(measure(runs))], [remark])
+    def show(runs: Runs, scale: Scale) -> Shown:
+        said = remark.format(kilobytes=_BURST_BYTES[scale] // 1000, ms=_BURST_US[scale] // 1000)
+        return Shown(draw(runs), [_table(measure(runs))], [said])
 
     return experiment(f"E{number}", title, statement, plan, measure=measure, rule=rule, show=show)
 
@@ -297,8 +298,8 @@ EXPERIMENTS = (
         rules.swing_rule,
         _incasts,
         _delays,
-        "32 hosts send 200 KB each to one at the same instant, five times, 12 ms apart. The delay is that of the queue "
-        "at the receiver's port, sampled every 10 µs, over 2.4 µs of the empty network, without the stacks' 67 µs.",
+        "32 hosts send {kilobytes} KB each to one at the same instant, five times, {ms} ms apart. The delay is that "
+        "of the queue at the receiver's port, sampled every 10 µs, over 2.4 µs of the empty network, without the stacks' 67 µs.",
     ),
     _experiment(
         19,
