@@ -299,7 +299,8 @@ EXPERIMENTS = (
         _incasts,
         _delays,
         "32 hosts send {kilobytes} KB each to one at the same instant, five times, {ms} ms apart. The delay is that "
-        "of the queue at the receiver's port, sampled every 10 µs, over 2.4 µs of the empty network, without the stacks' 67 µs.",
+        "of the queue at the receiver's port, sampled every 10 µs, over 2.4 µs of the empty network, without the "
+        "stacks' 67 µs.",
     ),
     _experiment(
         19,
