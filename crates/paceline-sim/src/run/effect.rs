@@ -99,11 +99,10 @@ pub fn without_effect(spec: &Resolved, net: &Net, completed: bool) -> Vec<String
                 note("routing.choice", why);
             }
         }
-        // RDMA's answers go by hash.
         PathChoice::Spray if !is_rdma => note("routing.salt", "sprayed packets draw their path"),
-        PathChoice::Spray => {}
         PathChoice::DModK | PathChoice::SModK => note("routing.salt", "the numbers of hosts choose paths, no hash"),
-        PathChoice::FlowHash => {}
+        // RDMA's answers go by hash where data are sprayed.
+        PathChoice::Spray | PathChoice::FlowHash => {}
     }
     if one_nic {
         note("routing.nics", "no host has several NICs");
