@@ -55,26 +55,13 @@ def test_a_report_of_datagrams_shows_what_was_lost(paceline, tmp_path):
     assert "burst" in wrong.err
 
 
-def test_a_report_of_short_flows_over_tcp_tells_of_delayed_acks(paceline, tmp_path):
-    """A slowdown of 9,578 stood there for a flow that had arrived after 6 us, and nothing said why."""
+def test_short_flows_over_tcp_do_not_wait_for_delayed_acks(paceline, tmp_path):
+    """A slowdown of 9,578 stood there for a flow that had arrived after 6 us, which no ACK may be late for."""
     rows = '[{ src = 0, dst = 1, bytes = "1KB" }, { src = 2, dst = 1, bytes = "1MB" }]'
     workload = f'[[workloads]]\nkind = "flows"\nrows = {rows}\n'
     (tmp_path / "tcp.toml").write_text(UDP.partition("[schemes")[0] + f'[schemes.t]\ncc = "new_reno"\n{workload}')
     assert paceline("run", "tcp.toml", "--progress", "none").code == 0
-    told = (
-        "acknowledgement of 1 of 2 took more than 10 times as long as it had to: delayed ACKs, host.tcp.ack_delay 40ms"
-    )
-    assert told in paceline("report", "results/tcp").out
-    for other in (("--side", "receiver"), ("--baseline", "alone")):
-        assert "delayed ACKs" not in paceline("report", "results/tcp", *other).out
-    for text in ("host = [", "host = 3"):  # somebody has written to it
-        (tmp_path / "results/tcp/scenario.toml").write_text(text)
-        again = paceline("report", "results/tcp")
-        assert again.code == 0
-        assert "delayed ACKs hold it back" in again.out
-    at_once = ("--set", "host.tcp.ack_push=true", "--out", "at-once", "--progress", "none")
-    assert paceline("run", "tcp.toml", *at_once).code == 0
-    assert "delayed ACKs" not in paceline("report", "at-once").out
+    assert pl.Results.load(tmp_path / "results/tcp").slowdown(side="sender").value.max() < 10
 
 
 def test_report_prints_the_tables_and_where_the_page_is(paceline):

@@ -33,7 +33,6 @@ _BASELINES = {
     "hpcc": "the standalone FCT of the HPCC reference, floored at 1",
     "alone": "the FCT of the same flow simulated alone, same stack and path",
 }
-TCP = {"new_reno", "cubic", "vegas", "hpcc_tcp"}
 _SIDES = {"sender": "creation to last acknowledgement", "receiver": "creation to last byte received"}
 
 
@@ -43,7 +42,6 @@ def _span(page: Page) -> str:
     names = {run.schemes[int(code)] for run in page.runs for code in np.unique(run.measured_codes("scheme"))}
     schemes = {cc for name, cc in used if name in names} if page.side == "sender" else set()
     said = _SIDES[page.side]
-    said += ", over TCP perhaps a delayed one" if schemes & TCP else ""
     return said + (", over UDP to the departure of the last datagram" if "udp" in schemes else "")
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
-
 import numpy as np
 
 from paceline import analysis
-from paceline.report.flows import TCP
 from paceline.report.links import failed
 from paceline.report.page import Page
 from paceline.results import Baseline, Results, Side
@@ -49,40 +46,12 @@ def notices(page: Page) -> list[tuple[str, str, list[str]]]:
                 "A sender of datagrams is done when the last has left: its FCT and slowdown do not show what is lost. "
             )
             found.append(("warn", f"{own}Flows over UDP are timed at the sender", [said + "--side receiver does."]))
-        late = _late_acks(run) if page.side == "sender" and page.baseline == "line_rate" else None
-        if late:
-            found.append(("info", f"{own}Flows over TCP are timed at the sender", [late]))
         down = failed(run)
         if down:
             found.append(("info", f"{own}Links failed", down))
         if run.summary["warnings"]:
             found.append(("warn", f"{own}Warnings", [readable(text) for text in run.summary["warnings"]]))
     return found
-
-
-_LATE = 10
-"""A last acknowledgement that took so many times as long as it had to was held back, or met a queue."""
-
-
-def _late_acks(run: Results) -> str | None:
-    """What delayed ACKs did to times at the sender, if anything: short flows look as if the network had been slow."""
-    cc, chosen = [s.get("cc") for s in run.summary["schemes"]], run.flows.where(run.measured)
-    over_tcp = np.isin(run.measured_codes("scheme"), [i for i, name in enumerate(cc) if name in TCP])
-    sender, receiver, least, least_receiver = (
-        chosen[f"{what}_{side}_ps"].astype(np.int64) for what in ("fct", "ideal") for side in ("sender", "receiver")
-    )
-    late = over_tcp & (sender > 0) & (receiver > 0) & (sender - receiver > _LATE * (least - least_receiver))
-    if not late.any():
-        return None
-    try:
-        set_to = tomllib.loads(run.scenario_toml or "").get("host", {}).get("tcp", {}).get("ack_delay")
-    except (tomllib.TOMLDecodeError, AttributeError):
-        set_to = None  # somebody has written to it
-    delayed = f"delayed ACKs, host.tcp.ack_delay {set_to}, hold it back" if set_to else "delayed ACKs hold it back"
-    return (
-        f"The last acknowledgement of {late.sum():,} of {over_tcp.sum():,} took more than {_LATE} times as long as it "
-        f"had to: {delayed}. --side receiver does not count it."
-    )
 
 
 def _sentence(text: str) -> str:
