@@ -56,7 +56,7 @@ def test_a_report_of_datagrams_shows_what_was_lost(paceline, tmp_path):
 
 
 def test_short_flows_over_tcp_do_not_wait_for_delayed_acks(paceline, tmp_path):
-    """A slowdown of 9,578 stood there for a flow that had arrived after 6 us, which no ACK may be late for."""
+    """A slowdown of 9,578 stood there for a flow that had arrived after 6 us: its ACK waited for a timer."""
     rows = '[{ src = 0, dst = 1, bytes = "1KB" }, { src = 2, dst = 1, bytes = "1MB" }]'
     workload = f'[[workloads]]\nkind = "flows"\nrows = {rows}\n'
     (tmp_path / "tcp.toml").write_text(UDP.partition("[schemes")[0] + f'[schemes.t]\ncc = "new_reno"\n{workload}')

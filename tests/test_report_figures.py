@@ -68,7 +68,7 @@ def test_a_long_quiet_end_does_not_change_what_is_shown() -> None:
     time = np.arange(5000) * 40 * 10**6
     waiting = np.zeros(5000, dtype=int)
     waiting[2:5] = 56_592, 53_448, 29_344
-    figure = plot.queue_timeline({"a": (time, waiting), "b": (time, waiting[::-1] * 0 + (time == time[3]))})
+    figure = plot.queue_timeline({"a": (time, waiting), "b": (time, (time == time[3]).astype(int))})
     line = figure.axes[0].lines[0]
     assert list(line.get_ydata()) == [0, 0, 56_592, 53_448, 29_344, 0, 0]
     assert list(line.get_xdata()) == list(time[:7])

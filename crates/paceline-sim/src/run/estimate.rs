@@ -13,7 +13,7 @@ use crate::engine::sequential::list_bytes;
 use crate::engine::windows::Windows;
 use crate::error::InputError;
 use crate::graph::{Graph, NodeId};
-use crate::ideal::{ack_frame, data_frame};
+use crate::ideal::ack_frame;
 use crate::machine::memory_mib;
 use crate::mpi::program::Send;
 use crate::net::Net;
@@ -22,6 +22,7 @@ use crate::results::Priorities;
 use crate::scenario::{EngineChoice, QueueRecords, Scenario, Scheme, Stop, Transport};
 use crate::series::Plan;
 use crate::spec::{Resolved, lint};
+use crate::workload::load::wire_bytes;
 use crate::workload::program::{Connections, Kind, Mpi, Program};
 use crate::workload::rpc::Queries;
 use crate::workload::{FlowTable, Rpc};
@@ -243,12 +244,11 @@ impl Wire {
     fn of(count: f64, bytes: u64, scenario: &Scenario) -> Self {
         let framing = &scenario.framing;
         let telemetry = scenario.schemes.iter().map(Scheme::telemetry_bytes).max().unwrap_or(0);
-        let (packets, last) = framing.split(bytes.max(1));
-        let frame = |payload: u32| data_frame(framing, payload + telemetry) as f64;
+        let bytes = bytes.max(1);
         let answer = ack_frame(framing).max((framing.ack_header + telemetry).into()) as f64;
         Self {
-            data: count * ((packets - 1) as f64 * frame(framing.payload) + frame(last)),
-            answers: count * packets as f64 * answer,
+            data: count * wire_bytes(bytes, framing, telemetry) as f64,
+            answers: count * framing.split(bytes).0 as f64 * answer,
         }
     }
 
@@ -411,9 +411,7 @@ fn queries(rpc: &Rpc, net: &mut Net, horizon: u64) -> Result<Traffic, InputError
         Queries::Outstanding(each) => {
             let graph = &net.graph;
             let hosts = [rpc.pairs.iter().map(|p| p.0).collect(), rpc.pairs.iter().map(|p| p.1).collect()];
-            let rate = |hosts: &BTreeSet<NodeId>| {
-                hosts.iter().flat_map(|h| graph.ports_of(*h)).map(|p| p.rate.0 as f64 / 8.0).sum::<f64>()
-            };
+            let rate = |hosts: &BTreeSet<NodeId>| hosts.iter().map(|host| capacity(graph, *host)).sum::<f64>();
             let slower = hosts.iter().map(rate).fold(f64::INFINITY, f64::min);
             let slowest = hosts.iter().map(|of| rate(of) / of.len() as f64).fold(f64::INFINITY, f64::min);
             let round_s = net.network.rtt_ns as f64 * 1e-9 + (query + response) / slowest;

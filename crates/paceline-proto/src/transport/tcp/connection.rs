@@ -163,8 +163,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// The end that waits for a SYN. `cache`: what earlier connections to the peer left.
-    pub fn listen(cx: Context<'_>, cache: Option<CacheEntry>) -> Self {
+    /// The end that waits for a SYN.
+    pub fn listen(cx: Context<'_>) -> Self {
         Self {
             state: State::Listen,
             ecn: false,
@@ -187,14 +187,14 @@ impl Connection {
             timers: Timers::default(),
             undo: None,
             probe: Probe::default(),
-            cache,
+            cache: None,
             counters: Counters::default(),
         }
     }
 
     /// The end that sends the SYN, with the next [`Connection::poll_transmit`].
-    pub fn connect(cx: Context<'_>, cache: Option<CacheEntry>) -> Self {
-        Self { state: State::SynSent, ..Self::listen(cx, cache) }
+    pub fn connect(cx: Context<'_>) -> Self {
+        Self { state: State::SynSent, ..Self::listen(cx) }
     }
 
     /// What earlier connections to the peer have left by now; it counts when the handshake ends.

@@ -175,7 +175,7 @@ impl Host {
         }
         let cx = Self::context(&self.params, &self.contexts, 0);
         let inbound = self.receivers[i].get_or_insert_with(|| Inbound {
-            connection: Connection::listen(cx, None),
+            connection: Connection::listen(cx),
             peer: header.peer,
             delivered: false,
             collected: Extra::default(),
@@ -282,7 +282,7 @@ impl Endpoint for Host {
         // A connection without any byte would never be over.
         let bytes = message.bytes.max(1);
         let cx = Self::context(&self.params, &self.contexts, message.scheme);
-        let mut connection = Connection::connect(cx, None);
+        let mut connection = Connection::connect(cx);
         if bytes != STREAM {
             connection.write(bytes);
         }

@@ -56,7 +56,7 @@ proptest! {
         (tcp.sack, tcp.ecn, tcp.auto_read, tcp.probe) = (sack, true, !server, Some(Duration::from_us(50)));
         let cc = new_reno(1000);
         let cx = Context { tcp: &tcp, cc: &cc };
-        let mut end = if server { Connection::listen(cx, None) } else { Connection::connect(cx, None) };
+        let mut end = if server { Connection::listen(cx) } else { Connection::connect(cx) };
         let mut now = Time(0);
         while end.poll_transmit(cx, now).is_some() {}
         if open {

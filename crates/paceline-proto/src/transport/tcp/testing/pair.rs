@@ -56,7 +56,7 @@ impl<'a> Pair<'a> {
     /// End 0 opens, end 1 waits.
     pub fn new(tcp: Params, cc: FlowContext, delay: Duration, script: Script<'a>) -> Self {
         let cx = Context { tcp: &tcp, cc: &cc };
-        let ends = [Connection::connect(cx, None), Connection::listen(cx, None)];
+        let ends = [Connection::connect(cx), Connection::listen(cx)];
         Self {
             tcp: [tcp.clone(), tcp],
             cc,

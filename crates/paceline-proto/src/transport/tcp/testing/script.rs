@@ -210,14 +210,14 @@ fn matches(w: &Words, s: &Segment) -> bool {
 fn begin(line: &str, (tcp, cc, ssthresh): (Params, FlowContext, Option<u64>)) -> Run {
     let rtt = line.split_once("rtt=").map_or(Duration(0), |(_, t)| time(t));
     let cx = Context { tcp: &tcp, cc: &cc };
-    let mut end = if line.starts_with("accept") { Connection::listen(cx, None) } else { Connection::connect(cx, None) };
+    let mut end = if line.starts_with("accept") { Connection::listen(cx) } else { Connection::connect(cx) };
     // A threshold to start from is what the cache is for.
-    end.cache = ssthresh.map(|bytes| super::super::CacheEntry {
+    end.recall(ssthresh.map(|bytes| super::super::CacheEntry {
         srtt: Duration(0),
         rttvar: Duration(0),
         ssthresh: Some(bytes),
         cwnd: 0,
-    });
+    }));
     let zero = Time(0);
     let mut run = Run { tcp, cc, end, zero, now: zero, sent: VecDeque::new(), peer_ack: 0, peer_window: PEER_WINDOW };
     if line.starts_with("connect") {

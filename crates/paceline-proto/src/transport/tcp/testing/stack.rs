@@ -3,7 +3,7 @@
 use crate::cc::{Params as Control, cubic, hpcc, new_reno as reno, vegas};
 use crate::telemetry::IntUnits;
 use crate::transport::tcp::{
-    Buffer, CacheEntry, Connection, Context, DelayedAck, Flags, InheritCwnd, InitialWindow, Pacing, Params, State,
+    Buffer, CacheEntry, Context, DelayedAck, Flags, InheritCwnd, InitialWindow, Pacing, Params, State,
 };
 use crate::units::{BitsPerSec, Duration, MS, S, Time, US};
 
@@ -237,7 +237,7 @@ fn the_cache_carries_window_threshold_and_round_trip_time() {
     let ssthresh = entry.ssthresh.expect("a loss set it");
     assert_eq!(ssthresh, (pair.ends[0].ssthresh() + 500) / 1000 * 1040);
     let mut next = clean(pair.tcp[0].clone(), 1000);
-    next.ends[0] = Connection::connect(Context { tcp: &pair.tcp[0], cc: &pair.cc }, Some(entry));
+    next.ends[0].recall(Some(entry));
     next.run(Time(200 * US));
     assert_eq!(next.ends[0].state(), State::Open);
     assert_eq!((next.ends[0].cwnd(), next.ends[0].ssthresh()), (entry.cwnd / 2, ssthresh));
@@ -254,7 +254,7 @@ fn a_lost_syn_leaves_one_segment_of_an_inherited_window() {
     for (lost, cwnd) in [(false, 50_000), (true, 1_000)] {
         let mut pair = clean(tcp.clone(), 1000);
         pair.script = Box::new(move |_, n, _| if lost && n == 0 { Fate::Lost } else { Fate::Arrives });
-        pair.ends[0] = Connection::connect(Context { tcp: &pair.tcp[0], cc: &pair.cc }, Some(entry));
+        pair.ends[0].recall(Some(entry));
         pair.run(Time(S));
         assert_eq!((pair.ends[0].state(), pair.ends[0].cwnd()), (State::Open, cwnd));
     }
