@@ -181,6 +181,7 @@ CONTRADICTIONS = [
     ("pfc", counter("1e999"), "counters.marks is inf"),
     ("pfc", counter("[" * 5000 + "]" * 5000), "summary.json"),
     ("pfc", row("series.csv", "0,queue_bytes,1:1,inf\n"), "value is 'inf', not a finite number"),
+    ("pfc", row("series.csv", "0,queue_bytes,1:1,12"), "series.csv: is cut short"),
     ("pfc", row("series.csv", f"0,{'x' * 200_000},1:1,1\n"), "series.csv: line"),
 ]
 

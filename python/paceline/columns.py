@@ -431,6 +431,12 @@ SUMMARY = (
     Column("counters.timeouts", int, "timeouts", "Timeouts that made a host send."),
     Column("counters.fast_retransmits", int, "", "Losses repaired at the third duplicate ACK (TCP)."),
     Column(
+        "counters.duplicate_packets",
+        int,
+        "packets",
+        "Data packets that reached a host which had them already (TCP, Homa, NDP, ExpressPass; over RDMA not counted, 0).",
+    ),
+    Column(
         "counters.ignored_duplicates",
         int,
         "",

@@ -45,6 +45,8 @@ def read_csv(
         text = text[: text.rfind("\n") + 1]
         if not text:
             return empty
+    elif text and not text.endswith("\n"):
+        raise ResultsError(path, f"is cut short: its last line, {text.count(chr(10)) + 1}, has no end")
     reader = csv.reader(text.splitlines())
     try:
         header, *rows = [*reader] or [[]]

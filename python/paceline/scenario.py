@@ -416,8 +416,8 @@ class GraphLink(Section):
     """
 
     error_rate: float = 0.0
-    """Probability that a packet is lost on the wire, either way. Range [0, 1). Source: HPCC
-    reference simulator, ERROR_RATE_PER_LINK.
+    """Probability that a packet is lost on the wire, either way; pause frames never are. Range
+    [0, 1). Source: HPCC reference simulator, ERROR_RATE_PER_LINK.
     """
 
 
@@ -1183,7 +1183,8 @@ class Run(Section):
 
     stall: str = "10ms"
     """When no flow makes progress for this long, and no timeout that still runs may help, the
-    run stops with a diagnosis. Unit: time. Range [1us, 1000s]. Source: Paceline.
+    run stops with a diagnosis. With Homa, NDP and ExpressPass four base RTTs at least. Unit: time.
+    Range [1us, 1000s]. Source: Paceline.
     """
 
     strict: bool = False

@@ -273,6 +273,8 @@ pub trait CongestionControl {
     fn on_timer(&mut self, _ctx: &FlowContext, _timer: usize, _now: Time) {}
     /// Runs every tick due by `now`, in order: the way to run ticks without events.
     fn catch_up(&mut self, _ctx: &FlowContext, _now: Time) {}
+    /// The stream goes on as a new flow from packet `seq` on, nothing of it being in flight.
+    fn begin_at(&mut self, _seq: u32) {}
     /// The packets acknowledged from here on took another path: what is known of single hops no longer holds.
     fn on_new_path(&mut self) {}
 }
@@ -409,6 +411,10 @@ impl CongestionControl for Controller {
 
     fn catch_up(&mut self, ctx: &FlowContext, now: Time) {
         dispatch!(self, c => c.catch_up(ctx, now));
+    }
+
+    fn begin_at(&mut self, seq: u32) {
+        dispatch!(self, c => c.begin_at(seq));
     }
 
     fn on_new_path(&mut self) {

@@ -143,7 +143,7 @@ impl Red {
 }
 
 /// `base` to the power of `n`, by squaring.
-fn power(mut base: f64, mut n: u64) -> f64 {
+pub(crate) fn power(mut base: f64, mut n: u64) -> f64 {
     let mut result = 1.0;
     while n > 0 {
         if n & 1 == 1 {

@@ -86,7 +86,7 @@ pub fn run(
         Err(RunError::Io(e)) => {
             Err(PyOSError::new_err(format!("{}: the results cannot be written: {e}", out.display())))
         }
-        Err(RunError::Strict(e)) => Err(PyRuntimeError::new_err(e)),
+        Err(RunError::Memory(e) | RunError::Strict(e)) => Err(PyRuntimeError::new_err(e)),
     }
 }
 
@@ -105,7 +105,7 @@ pub fn alone(py: Python<'_>, dir: PathBuf, threads: usize, progress: Option<Py<P
     result.map_err(|e| match e {
         RunError::Input(e) => to_py(py, &e),
         RunError::Io(e) => PyOSError::new_err(format!("{}: {e}", dir.display())),
-        RunError::Strict(e) => PyRuntimeError::new_err(e),
+        RunError::Memory(e) | RunError::Strict(e) => PyRuntimeError::new_err(e),
     })
 }
 
@@ -201,7 +201,7 @@ pub fn hpcc(
     let (summary, warnings) = result.map_err(|e| match e {
         RunError::Input(e) => to_py(py, &e),
         RunError::Io(e) => PyOSError::new_err(e.to_string()),
-        RunError::Strict(e) => PyRuntimeError::new_err(e),
+        RunError::Memory(e) | RunError::Strict(e) => PyRuntimeError::new_err(e),
     })?;
     let status = match summary.ending {
         Ending::Completed => "completed",
@@ -250,7 +250,7 @@ pub fn restore_csv(py: Python<'_>, dir: PathBuf) -> PyResult<()> {
     py.detach(|| paceline_sim::results::restore(&dir)).map_err(|e| match e {
         RunError::Input(e) => to_py(py, &e),
         RunError::Io(e) => PyOSError::new_err(format!("{}: the tables cannot be written: {e}", dir.display())),
-        RunError::Strict(e) => PyRuntimeError::new_err(e),
+        RunError::Memory(e) | RunError::Strict(e) => PyRuntimeError::new_err(e),
     })
 }
 

@@ -153,6 +153,8 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         stop: spec.run.stop(),
         stall: match spec.run.stall {
             Stall::Off => None,
+            // What brings one message on may be several round trips apart: a request, a credit, a packet.
+            Stall::After(d) if messages => Some(d.max(Duration(rtt.0.saturating_mul(4)))),
             Stall::After(d) => Some(d),
         },
         engine: spec.run.engine,

@@ -125,6 +125,8 @@ pub enum RunError {
     Input(InputError),
     /// The disk did not take the results; what was written before stays.
     Io(std::io::Error),
+    /// Memory ran out; what was simulated before stays.
+    Memory(String),
     /// `run.strict` and something is not as it should be; the results are there.
     Strict(String),
 }
@@ -148,7 +150,7 @@ impl std::fmt::Display for RunError {
         match self {
             RunError::Input(e) => e.fmt(f),
             RunError::Io(e) => write!(f, "results cannot be written: {e}"),
-            RunError::Strict(e) => f.write_str(e),
+            RunError::Memory(e) | RunError::Strict(e) => f.write_str(e),
         }
     }
 }

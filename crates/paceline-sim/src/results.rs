@@ -216,6 +216,8 @@ pub struct CounterSummary {
     #[serde(default)]
     pub ignored_duplicates: u64,
     #[serde(default)]
+    pub duplicate_packets: u64,
+    #[serde(default)]
     pub ecn_reductions: u64,
     pub max_buffer_bytes: u64,
 }
@@ -255,6 +257,7 @@ impl CounterSummary {
             timeouts: timeouts + m.timeouts,
             fast_retransmits: m.fast_retransmits,
             ignored_duplicates: m.ignored_duplicates,
+            duplicate_packets: m.duplicates,
             ecn_reductions: m.ecn_reductions,
             max_buffer_bytes,
         }

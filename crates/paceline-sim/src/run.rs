@@ -62,7 +62,7 @@ pub struct Request {
 /// Runs a scenario into its result folder. `watch` is called now and then; false stops the run with what there is.
 ///
 /// # Errors
-/// Bad input (nothing is written), a disk that does not take the results, or a violated `run.strict`.
+/// Bad input (nothing is written), a disk that does not take the results, memory that runs out, or a violated `run.strict`.
 pub fn run(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) -> Result<Summary, RunError> {
     run_and_hold(request, watch).map(|(summary, _)| summary)
 }
@@ -130,12 +130,12 @@ pub fn run_and_hold(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) 
     let net = ready.engine.net();
     let simulated = if ending == Ending::Completed { net.last_end } else { now_ps };
     let mut flows = watcher.flows;
-    let failed_write = watcher.error.take();
+    let failed = watcher.error.take();
     flows.add(&net.running(simulated));
     // A connection is two flows in the stream of flows, and counts as one.
     let finished_file = flows.finish(net.counters.started + net.counters.connections);
-    if let Some(e) = failed_write {
-        return Err(e.into());
+    if let Some(e) = failed {
+        return Err(e);
     }
     finished_file?;
     if let Some(queries) = watcher.queries {

@@ -90,6 +90,16 @@ fn time_in_the_host_is_part_of_the_completion_time() {
     assert_eq!((slow - plain, slow_ideal - ideal), (3 * 32_000_000, 32_000_000));
 }
 
+/// Delays in the host hold nothing up: a stack of 2 ms and a buffer of 512 KB let a link of 10 Gb/s carry all it can.
+#[test]
+fn a_slow_stack_is_no_slow_link() {
+    let text = "[topology]\nkind = 'star'\nhosts = 2\nhost_rate = '10Gbps'\n[switch]\npfc = { enabled = false }\n[schemes.s]\ncc = 'udp'\n\
+                [[workloads]]\nkind = 'flows'\nrows = [{ src = 0, dst = 1, bytes = '20MB' }]\n[host.adapter]\nenabled = true\ntx_delay = '2ms'\n";
+    for engine in [EngineChoice::Sequential, EngineChoice::Windowed] {
+        run_text(text, engine, |_, c, _, _| assert_eq!(c.flows[0].fct_receiver, c.flows[0].ideal_receiver));
+    }
+}
+
 fn text_of(cc: &str, pfc: bool, buffer: u32, hosts: u32, sizes: u32, delays: [u32; 3], seed: u32) -> String {
     let [tx, rx, through] = delays;
     format!(

@@ -10,7 +10,7 @@ use paceline_proto::cc::{Params, hpcc};
 use paceline_proto::units::{BitsPerSec, Bytes, Duration, NS, Time, US};
 use paceline_sim::assemble::assemble;
 use paceline_sim::engine::Ending;
-use paceline_sim::graph::Topology;
+use paceline_sim::graph::{Link, NodeKind, Topology};
 use paceline_sim::hpcc::{Options, Prepared, Summary};
 use paceline_sim::record::Status;
 use paceline_sim::scenario::*;
@@ -89,6 +89,27 @@ fn traffic_takes_the_other_path() {
         assert!(late.flows[0].fct_sender > at_once.flows[0].fct_sender);
     }
     assert!((1..4).contains(&undisturbed), "data and ACKs use at most two spines");
+}
+
+/// The shortest way, by its links, takes 50 us; the detour over one switch more takes 2 us. A flow is measured against the way it has when
+/// it starts or, where that is faster, when it ends: against the dead way it would be ten times as fast as it can be.
+#[test]
+fn ideals_are_of_a_way_that_a_flow_has() {
+    let link = |a, b, delay| Link::symmetric(a, b, BitsPerSec(100 * GBPS), Duration(delay));
+    let links = vec![link(0, 2, US), link(2, 3, 50 * US), link(2, 4, US), link(4, 3, US), link(3, 1, US)];
+    let kinds = [[NodeKind::Host; 2].as_slice(), &[NodeKind::Switch; 3]].concat();
+    let topology = Topology { kinds, tiers: vec![0, 0, 1, 1, 1], links };
+    let s = with_outages(plain(&topology), &[outage(1, 150 * US, Some(2000 * US))], 0);
+    let packet = |at| flow(at, 0, 1, 1000);
+    let r = run_both(s, &[packet(0), flow(1, 0, 1, 2_000_000), packet(300 * US), packet(2001 * US)]);
+    let frames = |links: u64| links * 83_840;
+    let [before, across, during, after] = [0, 1, 2, 3].map(|id| r.flows.iter().find(|f| f.id == id).unwrap());
+    for (f, links, delay) in [(before, 3, 52 * US), (during, 4, 4 * US), (after, 3, 52 * US)] {
+        assert_eq!((f.ideal_receiver, u64::from(f.hops)), (frames(links) + delay, links));
+        assert_eq!(f.fct_receiver, f.ideal_receiver, "alone on its way");
+    }
+    assert_eq!(across.ideal_receiver, 1999 * 83_840 + frames(4) + 4 * US);
+    assert!(across.fct_receiver > across.ideal_receiver);
 }
 
 /// A spine that loses its second leaf sends what it has for it back and over the other spine.

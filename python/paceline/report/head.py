@@ -89,10 +89,14 @@ def notice_text(page: Page) -> str:
 
 
 def schemes(run: Results) -> str:
-    """The schemes its measured flows use, with controllers where names do not tell; all without such a flow."""
-    used = [run.schemes[int(code)] for code in np.unique(run.measured_codes("scheme"))]
+    """The schemes its measured flows, queries and programs use, with controllers where names do not tell; all without any."""
+    flows = {run.schemes[int(code)] for code in np.unique(run.measured_codes("scheme"))}
+    asked, groups = run.queries, {run.group} if run.group is not None else set(run.summary["groups"])
+    queries = {str(name) for name in np.unique(asked["scheme"][np.isin(asked["group"], sorted(groups))])}
+    programs = {str(p["scheme"]) for p in run.summary.get("mpi", []) if p["group"] in groups}
+    used = flows | queries | programs
     control = {str(s["name"]): str(s.get("cc", "")) for s in run.summary["schemes"]}
-    return ", ".join(_with_control(name, control.get(name, "")) for name in used or run.schemes)
+    return ", ".join(_with_control(name, control.get(name, "")) for name in run.schemes if name in used or not used)
 
 
 def _with_control(name: str, control: str) -> str:

@@ -10,11 +10,13 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
+from typing import Final
 
 from paceline.reproduce.judge import Limits, span_of
 from paceline.reproduce.model import Outcome, Scale, Verdict
 from paceline.sweeps.estimates import LEAST_SEEDS, Estimate, counted, estimate, jackknife
 from paceline.sweeps.points import Runs
+from paceline.tables import format_number
 
 Place = tuple[str | float, ...]
 Values = Mapping[Place, float]
@@ -40,6 +42,13 @@ class Claim:
     """It is a count, also where it is held against 0, as otherwise only differences are."""
     yes_no: bool = False
     """1 is shown as yes, 0 as no."""
+    up_to: float = math.nan
+    """What the value would be if nothing that was under way when the run ended ever ended; ``nan`` where that is known."""
+
+    @property
+    def stretch(self) -> float:
+        """How many times the value the truth may be."""
+        return self.up_to / self.value if self.value and self.up_to > self.value else 1.0
 
     @property
     def holds(self) -> bool:
@@ -47,6 +56,9 @@ class Claim:
         exact = Estimate(self.value, (self.value, self.value))
         return self.limits is not None and self.limits.judge(exact) is Outcome.PASS
 
+
+WORTH_TELLING: Final = 1.01
+"""By how much a value must be uncertain for what is open to be told."""
 
 Measure = Callable[[Runs], Values]
 Rule = Callable[[Values], Sequence[Claim]]
@@ -85,7 +97,8 @@ def verdicts(
         span = span_of(claim.limits, claim.most)
         got = jackknife(claim.value, each, span) if pooled else estimate(each, span=span)
         got = counted(got) if claim.count else got
-        found.append(_verdict(experiment, claim, got, scale, judged))
+        stretch = max(part[i].stretch for part in (parts or [whole]))
+        found.append(_verdict(experiment, claim, got, stretch, scale, judged))
     return found
 
 
@@ -117,14 +130,22 @@ def intervals(
     return found
 
 
-def _verdict(experiment: str, claim: Claim, got: Estimate, scale: Scale, seeds: tuple[int, ...]) -> Verdict:
+def _verdict(
+    experiment: str, claim: Claim, got: Estimate, stretch: float, scale: Scale, seeds: tuple[int, ...]
+) -> Verdict:
+    statement = claim.statement
+    if stretch > 1:
+        if got.interval is not None:
+            got = Estimate(got.mean, (got.interval[0], got.interval[1] * stretch))
+        if stretch > WORTH_TELLING:
+            statement += f" (up to {format_number(stretch)} times that, since some were open at the end)"
     if claim.limits is None:
         outcome = Outcome.REPORT
     else:
         outcome = Outcome.NOT_JUDGED if scale is Scale.TINY else claim.limits.judge(got)
     return Verdict(
         id=f"{experiment}.{claim.id}",
-        statement=claim.statement,
+        statement=statement,
         published=claim.published,
         measured=got.mean if math.isfinite(got.mean) else None,
         tolerance=claim.limits.text if claim.limits else "–",

@@ -49,6 +49,8 @@ pub struct Dctcp {
     /// Marked packets of the batch, and its length, packets.
     marked: u32,
     batch: u32,
+    /// The flow's first packet: not 0 where a stream has begun anew.
+    first: u32,
     /// While set, the rate has been reduced for the window up to this sequence number.
     reduced_until: Option<u32>,
 }
@@ -56,7 +58,7 @@ pub struct Dctcp {
 impl Dctcp {
     /// A fresh flow: line rate, `alpha` 1.
     pub fn new(ctx: &FlowContext) -> Self {
-        Self { alpha: 1.0, rate: ctx.line_rate, last_update_seq: 0, marked: 0, batch: 0, reduced_until: None }
+        Self { alpha: 1.0, rate: ctx.line_rate, last_update_seq: 0, marked: 0, batch: 0, first: 0, reduced_until: None }
     }
 
     /// Whether an ACK opens a batch; if so, whether it is the first one.
@@ -77,7 +79,7 @@ impl CongestionControl for Dctcp {
         let closes_batch = ack.ack > self.last_update_seq;
         if closes_batch && self.last_update_seq == 0 {
             self.last_update_seq = ack.snd_nxt;
-            self.batch = ack.snd_nxt + 1;
+            self.batch = ack.snd_nxt.saturating_sub(self.first) + 1;
         } else if closes_batch {
             let share = (f64::from(self.marked) / f64::from(self.batch)).min(1.0);
             self.alpha = (1.0 - p.g) * self.alpha + p.g * share;
@@ -95,6 +97,10 @@ impl CongestionControl for Dctcp {
         if self.reduced_until.is_none() && closes_batch {
             self.rate = (self.rate + p.ai_rate).min(ctx.line_rate);
         }
+    }
+
+    fn begin_at(&mut self, seq: u32) {
+        self.first = seq;
     }
 
     fn limits(&self, ctx: &FlowContext) -> Limits {
@@ -119,6 +125,20 @@ mod tests {
         f.set_batch(4);
         f.on_ack(&ctx, &ack(11, 20, true));
         assert_eq!((f.rate, f.alpha), (52_343_750_000, 15.0 / 16.0 + 0.25 / 16.0));
+    }
+
+    /// A stream of a thousand packets that begins anew counts its first batch from there: over all that was ever sent, marks would
+    /// weigh nothing.
+    #[test]
+    fn a_new_beginning_counts_from_there() {
+        let ctx = context(super::super::Params::Dctcp(Params::default()));
+        let [mut fresh, mut anew] = [Dctcp::new(&ctx), Dctcp::new(&ctx)];
+        anew.begin_at(1000);
+        for (a, next) in [(1, 10), (2, 11), (10, 19), (11, 20), (21, 30)] {
+            fresh.on_ack(&ctx, &ack(a, next, true));
+            anew.on_ack(&ctx, &ack(1000 + a, 1000 + next, true));
+            assert_eq!((fresh.rate, fresh.alpha, fresh.batch), (anew.rate, anew.alpha, anew.batch));
+        }
     }
 
     /// Worked by hand with g = 1/16: a mark halves the rate once per window, and the share of marked packets enters

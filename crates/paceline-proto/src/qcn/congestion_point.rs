@@ -1,6 +1,7 @@
 //! The switch's side: when a frame is sampled, and what its sender is told.
 
 use super::{Feedback, MAX_LEVEL, around};
+use crate::red::power;
 use crate::rng::Stream;
 
 /// How congestion becomes six bits.
@@ -30,7 +31,7 @@ pub struct CongestionPointParams {
     /// How congestion becomes six bits.
     pub quantiser: Quantiser,
     /// The queue is averaged with weight `2^-average_shift` per arriving frame, 0 to 16; 0 is the queue as it is (standard).
-    /// 9 averages about as RED does with 0.002.
+    /// 9 averages as RED does with 1/512, over idle time too.
     pub average_shift: u8,
 }
 
@@ -101,6 +102,8 @@ impl CongestionPoint {
 
     /// A frame of `len` bytes arrives and makes the queue `queue` bytes long. Feedback goes to the sender of this frame.
     ///
+    /// `idle`: full frames that the link could have sent since the queue was last empty and the link idle, 0 where it is not; an average
+    /// falls with each as with an arrival at an empty queue (as RED's does, [`crate::red::Red::on_arrival`]).
     /// `answerable`: the frame's sender can be told. Other frames count, and feedback they would get goes to the next answerable
     /// one, unless a newer sample comes first.
     #[inline]
@@ -110,8 +113,13 @@ impl CongestionPoint {
         queue: u32,
         len: u32,
         answerable: bool,
+        idle: u64,
     ) -> Option<Feedback> {
         if p.average_shift > 0 {
+            if idle > 0 {
+                let old = 1.0 - 1.0 / f64::from(1u32 << p.average_shift.min(16));
+                self.average_q16 = (self.average_q16 as f64 * power(old, idle)) as i64;
+            }
             self.average_q16 += ((i64::from(queue) << 16) - self.average_q16) >> p.average_shift.min(16);
         }
         self.left -= i64::from(len);

@@ -180,12 +180,12 @@ fn a_recovered_limiter_goes_away() {
 fn feedback_waits_for_an_answerable_frame() {
     let p = CongestionPointParams { sample_base: 3000, jitter: 0, ..at_set_point(20_480) };
     let mut point = CongestionPoint::new(&p, stream(0));
-    assert_eq!(point.on_arrival(&p, 30_000, 1500, true), None);
-    assert_eq!((point.on_arrival(&p, 31_500, 1500, true), point.quiet_bytes()), (None, 0));
-    assert_eq!(point.on_arrival(&p, 33_000, 1500, false), None);
-    let told = point.on_arrival(&p, 60_000, 400, true).unwrap();
+    assert_eq!(point.on_arrival(&p, 30_000, 1500, true, 0), None);
+    assert_eq!((point.on_arrival(&p, 31_500, 1500, true, 0), point.quiet_bytes()), (None, 0));
+    assert_eq!(point.on_arrival(&p, 33_000, 1500, false, 0), None);
+    let told = point.on_arrival(&p, 60_000, 400, true, 0).unwrap();
     assert_eq!(told, Feedback { level: p.level(33_000, 0), offset: -12_520, delta: 33_000 });
-    assert_eq!(point.on_arrival(&p, 60_000, 30, true), None);
+    assert_eq!(point.on_arrival(&p, 60_000, 30, true, 0), None);
 }
 
 /// Greedy senders at one queue, feedback without delay: the queue settles at its set point, the link stays busy. Returns mean
@@ -208,7 +208,7 @@ fn closed_loop(senders: usize, cp: &CongestionPointParams, rp: &ReactionPointPar
         limiter.on_sent(rp, Time(now), 1500, 0, false);
         free_at = free_at.max(now) + frame;
         let queue = (free_at - now) / 800;
-        if let Some(feedback) = point.on_arrival(cp, queue as u32, 1500, true) {
+        if let Some(feedback) = point.on_arrival(cp, queue as u32, 1500, true, 0) {
             limiter.on_feedback(rp, Time(now), feedback);
         }
         served += frame;
@@ -306,7 +306,7 @@ proptest! {
         let mut point = CongestionPoint::new(&p, stream(3));
         for (queue, len, answerable) in frames {
             let quiet = point.quiet_bytes();
-            let told = point.on_arrival(&p, queue, len, answerable);
+            let told = point.on_arrival(&p, queue, len, answerable, 0);
             prop_assert!(told.is_none() || answerable && quiet < u64::from(len));
             prop_assert!(told.is_none_or(|f| (1..=MAX_LEVEL).contains(&f.level)));
         }

@@ -26,7 +26,8 @@
 //! - A host's data queue has no limit, where the reference has 1000 packets: only credited packets and control wait in it.
 //! - Over Aeolus the receiver names missing scheduled packets when a final credit stop comes and every
 //!   [`Params::retransmit_timeout`] from then on, not only after 10 ms of silence.
-//! - A sender that has had no credit for [`Params::credit_timeout`] asks again, though the reference waits forever.
+//! - A sender that has had no credit for [`Params::credit_timeout`] asks again, though the reference waits forever. That is also how long a request that is
+//!   lost costs where credits of before a stop are still on their way: as there, any credit ends the wait for the request's answer.
 //! - Where a link's directions differ in rate, credits on it get their share of the slower one; there, links are symmetric.
 //! - Switches choose nothing here: credits must take the data path backwards, which the engine's paths ensure.
 //!

@@ -1,6 +1,6 @@
 //! Warnings that take the network to see: what is allowed but gives results that are probably not meant.
 
-use paceline_proto::telemetry::MAX_HOPS;
+use paceline_proto::telemetry::{MAX_HOPS, TICK_BITS, record_life};
 use paceline_proto::units::{BitsPerSec, Bytes, Duration};
 
 use super::Build;
@@ -26,6 +26,13 @@ pub(super) fn of_paths(spec: &Resolved, scenario: &Scenario, network: &BaseRtt, 
             out.push(format!(
                 "schemes.{name}: telemetry has room for {MAX_HOPS} switches, and paths cross up to {switches}: queues behind \
                  the first {MAX_HOPS} are not seen"
+            ));
+        }
+        let (base, life) = (Duration::from_ns(network.rtt_ns), Duration(u64::from(record_life(1, 0.0, Duration(0))) << TICK_BITS));
+        if cc.params().uses_int() && cc.is_tcp() && base >= life {
+            out.push(format!(
+                "schemes.{name} never slows down: a round trip ({base:#}) is no shorter than the time in which telemetry's clock comes round \
+                 ({life:#}), so that no probe can be compared with the one before"
             ));
         }
         let rdma = !cc.is_tcp() && !cc.is_udp() && !cc.is_message_transport();

@@ -5,7 +5,8 @@
 //! the tables of that instant: shortest paths over the links that were up `reroute_after` before. What they still send to
 //! a dead port is lost there. Where answers take the way of the data backwards (credits), a switch on the data's path of that instant sends
 //! them where the data would come from; one that is not on it, any more or yet, sends them on as it would data. A host goes on sending into a dead NIC, so that its timeouts run. When a link comes back, the
-//! switch behind it may still have headroom in use: a lossless class may then drop. Window, base RTT and ideals stay those of the whole network.
+//! switch behind it may still have headroom in use: a lossless class may then drop. Window and base RTT stay those of the whole network,
+//! and so do ideals, but for flows that came to a faster way (as the tables say when they start and when they end).
 //!
 //! The next port of a packet is decided when the switch before starts sending it, as everywhere in this engine; since the
 //! schedule is known, it can be asked for the instant of the arrival. All ports of such a run are `watched`, so runs
@@ -226,6 +227,12 @@ impl Failures {
         }
         let epoch = self.schedule.epoch(at);
         base_rtt(self.routes_in(epoch), src, dst, payload).ok().map(|pair| pair.min_rate)
+    }
+
+    /// The tables of an instant, where they are not those of the whole network (or the reference's, which are others).
+    pub(crate) fn detours(&mut self, at: u64) -> Option<&mut Routes> {
+        let epoch = self.schedule.epoch(at);
+        (epoch != 0 && self.by_node.is_none()).then(|| self.routes_in(epoch))
     }
 
     fn routes_in(&mut self, epoch: usize) -> &mut Routes {

@@ -13,8 +13,8 @@ use crate::net::packet::{Arena, Handle, INLINE_HOPS, INT, Kind, LAST, LONG, NONE
 use crate::net::streams::Carries;
 use crate::net::{Net, Pinned};
 use crate::record::{FlowEnds, FlowRecord, Status};
-use crate::routing::{Address, Tuple, ip_of};
-use crate::scenario::{Framing, Transport};
+use crate::routing::{Address, Routes, Tuple, ip_of};
+use crate::scenario::{Framing, Scenario, Transport};
 use crate::workload::FlowSpec;
 use crate::workload::load::wire_bytes;
 
@@ -258,7 +258,12 @@ impl Net {
         let telemetry = self.scenario.schemes[usize::from(spec.scheme)].telemetry_bytes();
         let min_frame = if self.scenario.quirks.unpadded_data { 0 } else { framing.min_frame };
         let size = |payload: u32| (payload + framing.header + telemetry).max(min_frame) as u16;
-        let [way, back] = self.ways([src, dst], [&forth, &reverse]);
+        let intact = self.ways([src, dst], [&forth, &reverse]);
+        let line = intact[0].ideal(spec.bytes, &framing, &intact[1]);
+        // No links fail, or none has yet: this is the usual case.
+        let detour = self.detour(&spec, id, sport, spec.start.0);
+        let faster = |of: &[Way; 2]| of[0].ideal(spec.bytes, &framing, &of[1]).receiver < line.receiver;
+        let [way, back] = detour.filter(faster).unwrap_or(intact);
         let line = way.ideal(spec.bytes, &framing, &back);
         let mut info = FlowInfo {
             spec,
@@ -407,6 +412,7 @@ impl Net {
             self.end_stream(stream, slot, now);
             return;
         }
+        self.renew_ideal(slot, now);
         let record = self.record_of(slot, now, status);
         self.last_end = self.last_end.max(now);
         match status {
@@ -445,21 +451,38 @@ impl Net {
         }
     }
 
-    /// The ways of a flow's data and ACKs, of which these are the egress ports of one path; time inside hosts is part of them.
-    fn ways(&mut self, [src, dst]: [Address; 2], [forth, reverse]: [&[u16]; 2]) -> [Way; 2] {
-        [(src, dst, forth), (dst, src, reverse)].map(|(from, to, ports)| {
-            let mut links = ideal::path_sides(&self.graph, from.host, ports).0;
-            if let Some(adapter) = &self.scenario.adapter {
-                links.first_mut().into_iter().for_each(|link| link.delay.0 += adapter.down.0);
-                links.last_mut().into_iter().for_each(|link| link.delay.0 += adapter.up.0);
-            }
-            if !self.spray {
-                return Way::one(links);
-            }
-            let switch = |end: Address| self.graph.ports_of(end.host)[usize::from(end.nic)].peer;
-            let ends = (switch(from), switch(to));
-            Way::sprayed(links, &mut self.routes, ends, self.uneven)
-        })
+    /// The ways of a flow's data and ACKs, of which these are the egress ports of one path, in the whole network.
+    fn ways(&mut self, ends: [Address; 2], ports: [&[u16]; 2]) -> [Way; 2] {
+        ways(&self.scenario, &mut self.routes, self.spray.then_some(self.uneven), ends, ports)
+    }
+
+    /// The ways of a flow by the tables of `now`; `None` where they are those of the whole network, or lead nowhere.
+    fn detour(&mut self, spec: &FlowSpec, id: u64, sport: u16, now: u64) -> Option<[Way; 2]> {
+        self.failures.as_ref()?;
+        let (src, dst) = self.ends(spec, id);
+        let tuple =
+            Tuple { src_ip: ip_of(src.host, src.nic), dst_ip: ip_of(dst.host, dst.nic), sport, dport: spec.dport };
+        let symmetric = self.scenario.schemes[usize::from(spec.scheme)].transport.is_symmetric();
+        let routes = self.failures.as_mut()?.detours(now)?;
+        let (mut forth, mut reverse) = (Vec::new(), Vec::new());
+        routes.flow_path(src, dst, &tuple, &mut forth).ok()?;
+        if symmetric {
+            self.graph.mirror(src.host, &forth, &mut reverse);
+        } else {
+            routes.flow_path(dst, src, &tuple.reversed(), &mut reverse).ok()?;
+        }
+        let spray = self.spray.then_some(self.uneven);
+        Some(ways(&self.scenario, routes, spray, [src, dst], [&forth, &reverse]))
+    }
+
+    /// A flow that ends at `now` may have come to a faster way since it started: its ideals are those of that one then.
+    pub(crate) fn renew_ideal(&mut self, slot: u32, now: u64) {
+        let FlowInfo { spec, id, sport, .. } = self.infos[slot as usize];
+        let Some([way, back]) = self.detour(&spec, id, sport, now) else { return };
+        let line = way.ideal(spec.bytes, &self.scenario.framing, &back);
+        let info = &mut self.infos[slot as usize];
+        info.ideal_sender = info.ideal_sender.min(line.sender.0);
+        info.ideal_receiver = info.ideal_receiver.min(line.receiver.0);
     }
 
     /// The record of a flow as it stands.
@@ -499,6 +522,29 @@ impl Net {
         let running = alive.map(|s| self.record_of(s, now, Status::Running));
         running.chain(self.under_way()).collect()
     }
+}
+
+/// The ways of data and ACKs between two ends, of which these are the egress ports of one path; time inside hosts is part of them.
+/// `spray`: whether parallel links differ, where packets are sprayed.
+fn ways(
+    scenario: &Scenario,
+    routes: &mut Routes,
+    spray: Option<bool>,
+    [src, dst]: [Address; 2],
+    [forth, reverse]: [&[u16]; 2],
+) -> [Way; 2] {
+    [(src, dst, forth), (dst, src, reverse)].map(|(from, to, ports)| {
+        let graph = routes.graph();
+        let mut links = ideal::path_sides(graph, from.host, ports).0;
+        if let Some(adapter) = &scenario.adapter {
+            links.first_mut().into_iter().for_each(|link| link.delay.0 += adapter.down.0);
+            links.last_mut().into_iter().for_each(|link| link.delay.0 += adapter.up.0);
+        }
+        let Some(uneven) = spray else { return Way::one(links) };
+        let switch = |end: Address| graph.ports_of(end.host)[usize::from(end.nic)].peer;
+        let ends = (switch(from), switch(to));
+        Way::sprayed(links, routes, ends, uneven)
+    })
 }
 
 /// Flags of a scheme's flows and of their data packets.

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use paceline_proto::cc::Controller;
+use paceline_proto::cc::{CongestionControl, Controller};
 use paceline_proto::transport::rdma::Acked;
 
 use crate::error::InputError;
@@ -236,6 +236,7 @@ impl Net {
         let flow = &mut self.flows[slot as usize];
         if flow.tx.in_flight() == 0 && !flow.tx.has_data() && now.saturating_sub(flow.progress_at) > idle.0 {
             flow.cc = Controller::new(&self.contexts[usize::from(flow.context)]);
+            flow.cc.begin_at(flow.tx.snd_nxt);
             self.apply_limits(slot);
             self.flows[slot as usize].next_avail = now;
         }

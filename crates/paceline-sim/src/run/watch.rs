@@ -2,7 +2,11 @@
 
 use std::time::Instant;
 
+use paceline_proto::units::Duration;
+
 use crate::engine::{Observer, Progress};
+use crate::error::RunError;
+use crate::machine::memory_ends;
 use crate::record::{FlowName, FlowRecord, PacketRecord, QueryRecord};
 use crate::results::flow_file::FlowFile;
 use crate::results::packet_file::PacketFile;
@@ -34,7 +38,7 @@ pub(super) struct Watcher<'a> {
     pub(super) end: Option<u64>,
     pub(super) flows_total: Option<u64>,
     pub(super) steps_total: Option<u64>,
-    pub(super) error: Option<std::io::Error>,
+    pub(super) error: Option<RunError>,
 }
 
 impl Observer for Watcher<'_> {
@@ -58,7 +62,12 @@ impl Observer for Watcher<'_> {
             let queries = self.queries.as_mut().map_or(Ok(()), QueryFile::flush);
             let packets = self.packets.as_mut().map_or(Ok(()), PacketFile::flush);
             if let Err(e) = self.flows.flush().and(queries).and(packets) {
-                self.error = Some(e);
+                self.error = Some(e.into());
+                return false;
+            }
+            if let Some(why) = memory_ends() {
+                let at = Duration(progress.now);
+                self.error = Some(RunError::Memory(format!("{why}; the run ends at {at:#}, what it has written stays")));
                 return false;
             }
         }

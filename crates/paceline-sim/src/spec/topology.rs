@@ -184,7 +184,7 @@ section! {
         rate_back: Option<BitsPerSec>, in "[1Mbps, 10Tbps]", from "Paceline";
         /// Propagation delay from `b` to `a`; `delay` when left out.
         delay_back: Option<Duration>, in "[0s, 1s]", from "Paceline";
-        /// Probability that a packet is lost on the wire, either way.
+        /// Probability that a packet is lost on the wire, either way; pause frames never are.
         error_rate: f64 = 0.0, in "[0, 1)", from "HPCC reference simulator, ERROR_RATE_PER_LINK";
     }
 }

@@ -45,8 +45,8 @@ class Facts:
     unscheduled: int
     unscheduled_drops: int
     timeouts: int
-    again: int
-    """Data packets sent again."""
+    arrived_again: int
+    """Data packets that reached a host which had them."""
     simulated_us: float
 
     @property
@@ -84,7 +84,7 @@ def _facts(folder: Path) -> Facts:
         unscheduled=int(counters["unscheduled_packets"]),
         unscheduled_drops=int(counters["drops_unscheduled"]),
         timeouts=int(counters["timeouts"]),
-        again=int(counters["retransmitted_packets"]),
+        arrived_again=int(counters["duplicate_packets"]),
         simulated_us=results.simulated_ps / 1e6,
     )
 

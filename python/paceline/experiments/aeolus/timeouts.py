@@ -22,10 +22,10 @@ SOURCE: Final = "Aeolus, SIGCOMM 2020, section 5"
 
 
 def _one_timeout(of: str) -> Stack:
-    """One timeout for all: unscheduled and scheduled packets, and requests."""
+    """One timeout for all: unscheduled and scheduled packets, requests, and credits that stay away."""
     stack = priority_queueing(of, of)
     assert isinstance(stack.scheme, ExpressPass)
-    return replace(stack, scheme=replace(stack.scheme, retransmit_timeout=of))
+    return replace(stack, scheme=replace(stack.scheme, retransmit_timeout=of, credit_timeout=of))
 
 
 TABLE_4: Final[Mapping[str, Stack]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -13,7 +14,7 @@ from paceline.analysis import Sample, nearest_rank, queue_percentile
 from paceline.experiments.buffer_sizing.measures import UNTIL, queue, together, windows, with_warmup
 from paceline.experiments.buffer_sizing.testbed import HPCC_STACK, NEW_RENO_STACK, STACKS, Stack, scenario, with_stages
 from paceline.reproduce import judge
-from paceline.reproduce.claims import Claim, Place, Values, intervals, ratio, told, verdicts
+from paceline.reproduce.claims import WORTH_TELLING, Claim, Place, Values, intervals, ratio, told, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
 from paceline.scenario import ClosedRpc, Tcp
 from paceline.sweeps.points import Point, Runs
@@ -173,6 +174,7 @@ def measure(runs: Runs) -> Values:
             found[(*place, "mean_us")] = float(np.mean(victim.qct_us)) if len(victim.qct_us) else float("nan")
             for q in (50, 95, 99):
                 found[(*place, f"p{q}_us")] = nearest_rank(victim.qct_us, q)
+                found[(*place, f"p{q}_us", "up to")] = nearest_rank(victim.most_us, q)
             bottleneck = queue(chosen, "busiest")
             for q in (50, 99):
                 low, high = queue_percentile(bottleneck, q)
@@ -226,11 +228,13 @@ def time_rule(values: Values) -> list[Claim]:
                 limits = {"new_reno": judge.between(2000, 10_000), "hpcc_tcp": judge.below(200)}.get(name)
                 limits = judge.below(200) if name == "hpcc_rdma" else limits
             published = 5900 if (name, what) == ("new_reno", "p99_us") else None
-            found.append(Claim(f"{name}.{what}", text, value, limits, published))
+            up_to = values.get(("default", name, what, "up to"), math.nan)
+            found.append(Claim(f"{name}.{what}", text, value, limits, published, up_to=up_to))
     for variant in (variant for variant, stacks in KNOBS.items() if "new_reno" in stacks):
         value = values.get((variant, "new_reno", "p99_us"), float("nan"))
         text = "victim, NewReno, TCP: p99 of the QCT, µs"
-        found.append(Claim("new_reno.p99_us", text, value, published=5900, variant=variant))
+        up_to = values.get((variant, "new_reno", "p99_us", "up to"), math.nan)
+        found.append(Claim("new_reno.p99_us", text, value, published=5900, variant=variant, up_to=up_to))
     return found
 
 
@@ -278,6 +282,12 @@ def batch_rule(values: Values) -> list[Claim]:
     return found
 
 
+def _least(values: Values, variant: str, name: str, what: str) -> str:
+    """Marks a time that is more if what was open when the run ended went on for long."""
+    most = values.get((variant, name, what, "up to"), math.nan)
+    return "≥ " if most > WORTH_TELLING * values[variant, name, what] else ""
+
+
 def _table(values: Values) -> Table:
     rows = []
     for variant, stacks in VARIANTS.items():
@@ -285,7 +295,7 @@ def _table(values: Values) -> Table:
             if (variant, name, "qps") not in values:
                 continue
             parts = ("qps", "mean_us", "p95_us", "p99_us", "queue_p50_kb", "queue_p99_kb", "busy")
-            cells = [Cell(format_number(values[variant, name, what])) for what in parts]
+            cells = [Cell(_least(values, variant, name, what) + format_number(values[variant, name, what])) for what in parts]
             # Losses of the warm-up in brackets: all schemes begin with full windows of many connections at once.
             cells += [
                 Cell(" ".join([format_number(values[variant, name, what]), f"({values[variant, name, before]:,.0f})"]))

@@ -42,6 +42,9 @@ class Group:
 
     per_second: float
     qct_us: F8
+    """Of a query that was open when the run ended its age."""
+    most_us: F8
+    """The same, infinite where it was open."""
     slowdown: F8
     size_bytes: F8
 
@@ -81,6 +84,7 @@ def _facts(folder: Path) -> Facts:
         g.label: Group(
             g.per_second,
             np.sort(g.qct.value / 1e6),
+            np.sort(np.where(g.qct.censored, np.inf, g.qct.value / 1e6)),
             g.slowdown.value,
             g.slowdown.size_bytes.astype(float),
         )
@@ -151,10 +155,9 @@ def windows(runs: Iterable[Run]) -> list[Window]:
 def together(runs: Iterable[Run], group: str) -> Group:
     """A group's queries of several runs; the rate is their mean."""
     parts = [window.whole.groups[group] for window in windows(runs)]
-    times, slowdowns, sizes = (
-        np.concatenate([getattr(p, name) for p in parts]) for name in ("qct_us", "slowdown", "size_bytes")
-    )
-    return Group(sum(p.per_second for p in parts) / len(parts), times, slowdowns, sizes)
+    names = ("qct_us", "most_us", "slowdown", "size_bytes")
+    times, most, slowdowns, sizes = (np.concatenate([getattr(p, name) for p in parts]) for name in names)
+    return Group(sum(p.per_second for p in parts) / len(parts), times, most, slowdowns, sizes)
 
 
 def queue(runs: Iterable[Run], where: str) -> QueueHistogram:

@@ -1,13 +1,15 @@
-"""E2, E5, E6, E8 to E11, E13, E18 and E20 to E22: what the study says of commercial traffic."""
+"""E2, E4 to E6, E8 to E11, E13, E18 and E20 to E22: what the study says of commercial traffic."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final
 
 from paceline.experiments.cee import commercial_rules as rules
 from paceline.experiments.cee import hotspot, matrix, queries, scientific
 from paceline.experiments.cee.hotspot_rules import ecn_rule as crowds_under_red
+from paceline.experiments.cee.hotspot_rules import vegas_rule as vegas_crowds
 from paceline.experiments.cee.setup import ABLATIONS, CELLS, KNOBS, NIC, SCHEMES, SIZES
 from paceline.experiments.cee.study import Plan, experiment, seeds
 from paceline.reproduce import judge
@@ -104,6 +106,17 @@ def ecn_rule(values: Values) -> list[Claim]:
     return [*crowds_under_red(values), Claim("queries", text, ratio(values, off, on), judge.above(1))]
 
 
+def vegas_rule(values: Values) -> list[Claim]:
+    """E4: hot spots, and queries in every cell."""
+    found = vegas_crowds(values)
+    for cell, kind in CELLS.items():
+        on, off = ((cell, "vegas", pfc, 0.0, "qct_ms") for pfc in (1.0, 0.0))
+        text = f"Vegas, {kind.title}: mean QCT with PFC over that without"
+        found.append(Claim(f"queries.{cell}", text, ratio(values, on, off), judge.between(0.95, 1.05)))
+    lost = values.get(("base", "vegas", 0.0, 0.0, "drops"), math.nan)
+    return [*found, Claim("queries.drops", "Vegas without PFC: packets of queries and background dropped", lost)]
+
+
 _TCP: Final = tuple(SCHEMES)
 _CELLS: Final = tuple(CELLS)
 
@@ -120,6 +133,13 @@ EXPERIMENTS = (
         "ECN reduction. With PFC there are no losses.",
         ecn_rule,
         _both(hotspot.crowds_under_red, _plan(*(("red", "new_reno", pfc, 0) for pfc in (0, 1)))),
+    ),
+    _experiment(
+        4,
+        "Vegas and PFC",
+        "Vegas keeps the queue short, so that PFC changes nothing.",
+        vegas_rule,
+        _both(hotspot.vegas_crowds, _plan(*_all(_CELLS, ("vegas",)))),
     ),
     _experiment(
         5,
@@ -140,7 +160,7 @@ EXPERIMENTS = (
         "QCN's set point",
         "QCN at 66 KB tolerates TCP's bursts better than at 20 KB.",
         rules.set_point_rule,
-        _plan(*((cell, scheme, 0, 0) for cell in ("qcn20", "qcn66") for scheme in _TCP)),
+        _plan(*_all(("qcn20", "qcn66"), _TCP)),
     ),
     _experiment(
         9,

@@ -67,10 +67,11 @@ def set_point_rule(values: Values) -> list[Claim]:
     found = []
     for scheme, title in TITLES.items():
         for what, text in (("notifications", "notifications"), ("qct_ms", "mean QCT")):
-            over = ratio(values, ("qcn66", scheme, 0.0, 0.0, what), ("qcn20", scheme, 0.0, 0.0, what))
-            found.append(
-                Claim(f"{what}.{scheme}", f"{text}, QCN 66 over QCN 20, {title}, without PFC", over, judge.below(1))
-            )
+            for pfc in (0.0, 1.0):
+                over = ratio(values, ("qcn66", scheme, pfc, 0.0, what), ("qcn20", scheme, pfc, 0.0, what))
+                name, when = (".pfc1", "with PFC") if pfc else ("", "without PFC")
+                statement = f"{text}, QCN 66 over QCN 20, {title}, {when}"
+                found.append(Claim(f"{what}.{scheme}{name}", statement, over, judge.below(1)))
     return found
 
 
@@ -176,7 +177,7 @@ def burst_rule(values: Values) -> list[Claim]:
 def knob_rule(values: Values) -> list[Claim]:
     """E22: what FreeBSD's own settings cost."""
     found = []
-    limits = {"rto_initial_3s": judge.above(1), "slop_200ms": judge.above(1), "stock": judge.above(1)}
+    limits = dict.fromkeys(("rto_initial_3s", "slop_200ms", "stock"), judge.above(1))
     for knob in KNOBS:
         if knob == "study":
             continue
@@ -185,4 +186,7 @@ def knob_rule(values: Values) -> list[Claim]:
             over = ratio(values, (*base, knob, 20.0, what), (*base, what))
             statement = f"{text}, {knob} over the study's settings, NewReno without PFC"
             found.append(Claim(f"{knob}.{what}", statement, over, limits.get(knob)))
+        # These have no time and are not in the mean.
+        open_ = _at(values, "base", "new_reno", 0.0, 0.0, knob, 20.0, "unanswered")
+        found.append(Claim(f"{knob}.unanswered", f"share of the queries that are never answered, {knob}", open_, most=1))
     return found

@@ -193,6 +193,12 @@ def crowds_under_red(scale: Scale) -> Sequence[Point]:
     return plan(*((f"ends_{n}", "red", "new_reno", pfc) for n in CROWDS for pfc in (0, 1)))(scale)
 
 
+def vegas_crowds(scale: Scale) -> Sequence[Point]:
+    """Seven Vegas flows: without end, and that end in every cell."""
+    ends = (("ends_7", cell, "vegas", pfc) for cell in CELLS for pfc in (0, 1))
+    return plan(("greedy_7", "base", "vegas", 0), *ends)(scale)
+
+
 def beside_udp(scale: Scale) -> Sequence[Point]:
     """Four hosts send all they can over TCP, four 13 Gb/s over UDP, to one."""
     return plan(*(("udp_8", cell, "new_reno", pfc) for cell in CELLS for pfc in (0, 1)))(scale)

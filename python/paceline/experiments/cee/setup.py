@@ -118,7 +118,8 @@ def run_title(cell: object, scheme: object, pfc: object, titles: Mapping[str, st
 KNOBS: Final[Mapping[str, Mapping[str, Any]]] = {
     "study": {},
     "rto_initial_3s": {"rto_initial": "3s"},
-    "slop_200ms": {"rto_slop": "200ms", "ack_delay": "100ms"},
+    "slop_200ms": {"rto_slop": "200ms"},
+    "ack_delay_100ms": {"ack_delay": "100ms"},
     "rto_min_30ms": {"rto_min": "30ms"},
     "clock_1ms": {"clock": "1ms"},
     "no_cache": {"host_cache": False},

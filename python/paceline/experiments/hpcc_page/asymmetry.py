@@ -21,6 +21,7 @@ from paceline.results import Results
 from paceline.scenario import Host, LinkFailure, Scenario
 from paceline.sweeps import estimates
 from paceline.sweeps.points import Point, Runs
+from paceline.words import many
 
 WORKLOAD: Final = "websearch"
 LOAD: Final = 70
@@ -35,11 +36,17 @@ I8 = NDArray[np.int64]
 
 
 def plan(scale: Scale) -> Sequence[Point]:
-    """The page's runs, and the same with a link that fails when warm-up ends."""
+    """The page's runs, and the same with a link that fails under way."""
     whole = points(scale, COMPARED, workloads=[WORKLOAD], loads=[LOAD])
     return whole + [
         replace(point, scenario=_failed(str(point.key["scheme"]), scale), key=_key(point)) for point in whole
     ]
+
+
+def _down_us(scale: Scale) -> int:
+    """When the link fails: as warm-up ends, and where there is none after a quarter of the arrivals."""
+    window = WINDOWS[scale][LOAD]
+    return window.warmup_us or window.arrivals_us // 4
 
 
 def _key(point: Point) -> dict[str, str | int | float]:
@@ -49,7 +56,7 @@ def _key(point: Point) -> dict[str, str | int | float]:
 def _failed(scheme: str, scale: Scale) -> Scenario:
     window = WINDOWS[scale][LOAD]
     # Packets on the link are lost: without a timeout their flows would hang.
-    failure = LinkFailure(link=FAILED, down=f"{window.warmup_us}us")
+    failure = LinkFailure(link=FAILED, down=f"{_down_us(scale)}us")
     return replace(scenario(WORKLOAD, LOAD, scheme, window), host=Host(rto="auto"), failures=[failure])
 
 
@@ -73,7 +80,7 @@ def unfinished(results: Results, at_ps: ArrayLike, *, near: bool = False) -> I8:
 def _second_half(scale: Scale) -> I8:
     """Times in the second half of arrivals after the failure."""
     window = WINDOWS[scale][LOAD]
-    first = (window.warmup_us + window.arrivals_us) // 2
+    first = (_down_us(scale) + window.arrivals_us) // 2
     return np.linspace(first, window.arrivals_us, 101).astype(np.int64) * 1_000_000
 
 
@@ -117,12 +124,12 @@ def _drawings(runs: Runs, scale: Scale) -> Iterator[Drawing]:
     window = WINDOWS[scale][LOAD]
     link = f"{FAILED[0]} - {FAILED[1]}"
     caption = (
-        f"WebSearch at 70 % load: flows between hosts 0 to {NEAR_HOSTS - 1}, those of the switch {FAILED[0]}, and all "
-        f"others that have started and not finished; mean over {len(runs.seeds)} seeds. Dashed: the link {link} "
-        f"fails at {window.warmup_us / 1000:g} ms. Arrivals end at {window.arrivals_us / 1000:g} ms. "
+        f"WebSearch at 70 % load: flows that have started and not finished, of those between the {NEAR_HOSTS} hosts of switch "
+        f"{FAILED[0]} and all others; mean over {many(len(runs.seeds), "seed")}. Dashed curves: the link {link} "
+        f"fails at {_down_us(scale) / 1000:g} ms. Arrivals end at {window.arrivals_us / 1000:g} ms. "
         f"Measured at {scale} scale."
     )
-    instants = {f"{link} fails": window.warmup_us * 1e6}
+    instants = {f"{link} fails": _down_us(scale) * 1e6}
     name = f"Flows under way, hosts of {FAILED[0]}"
     figure = plot.timeline(series, name, counts=True, looks=looks, dashes=True, instants=instants)
     yield Drawing("H14-under-way", figure, caption)
@@ -131,7 +138,7 @@ def _drawings(runs: Runs, scale: Scale) -> Iterator[Drawing]:
 def show(runs: Runs, scale: Scale) -> Shown:
     """Flows under way over time."""
     window = WINDOWS[scale][LOAD]
-    failed = f"The link {FAILED[0]} - {FAILED[1]} fails at {window.warmup_us / 1000:g} ms, for good."
+    failed = f"The link {FAILED[0]} - {FAILED[1]} fails at {_down_us(scale) / 1000:g} ms, for good."
     timeout = "These runs have a retransmission timeout, as packets on the link are lost; the others need none."
     return Shown(_drawings(runs, scale), remarks=[window_remark(scale, [LOAD]), f"{failed} {timeout}"])
 

@@ -442,9 +442,12 @@ impl Connection {
     #[inline]
     pub(super) fn apply_limits(&mut self, cx: Context<'_>) {
         let limits = self.cc.limits(cx.cc);
-        self.cwnd = limits.cwnd.max(u64::from(cx.tcp.min_window.max(1)) * cx.mss());
+        let least = u64::from(cx.tcp.min_window.max(1)) * cx.mss();
+        self.cwnd = limits.cwnd.max(least);
         self.counters.largest_window = self.counters.largest_window.max(self.cwnd);
-        self.rate = limits.rate;
+        // A window that is lifted is sent within a round trip as well: at a lower rate it would never be used.
+        let of_least = u128::from(least) * 8_000_000_000 / u128::from(cx.cc.base_rtt_ns.max(1));
+        self.rate = if limits.cwnd < least { limits.rate.max(of_least as u64) } else { limits.rate };
     }
 
     fn check_closed(&mut self, cx: Context<'_>, now: Time, outcome: &mut Outcome) {

@@ -51,6 +51,7 @@ pub(super) struct Words<'a> {
 
 impl<'a> Words<'a> {
     pub(super) fn new(text: &'a str, file: &'a str) -> Self {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         Self { text, file, at: 0, line: 1, last_line: 1 }
     }
 

@@ -30,6 +30,8 @@ rank 0 {
 #[test]
 fn a_schedule_is_read_as_it_says() {
     let program = read(SAMPLE, "f").unwrap();
+    // As some editors save it.
+    assert_eq!(text(&read(&format!("\u{feff}{SAMPLE}"), "f").unwrap()), text(&program));
     let ops = |rank: usize| program.ranks()[rank].blocks()[0].ops();
     assert_eq!(ops(1), [Op { nic: 1, ..Op::recv(ANY, 10, ANY) }]);
     assert_eq!(

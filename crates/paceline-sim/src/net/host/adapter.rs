@@ -6,7 +6,8 @@
 //! 802.1Qbb has a queue for each class). A full buffer holds the transport back; nothing is dropped.
 //!
 //! Source: the host model of `HotI` 2011 (stack delays, adapter buffer and delay; that they are delays, not service times, is
-//! inferred: see the facts on converged Ethernet, sections 0 and 6.8) and, for the limiters, IEEE 802.1Qau.
+//! inferred: see the facts on converged Ethernet, sections 0 and 6.8; *deviation*: what the buffer holds when a frame comes out of the
+//! stack is reckoned beforehand, as if the link were never held up meanwhile) and, for the limiters, IEEE 802.1Qau.
 //!
 //! A NIC is looked at lazily, as all are: everything inside the host that is due comes in order of time, and at one instant in
 //! the order arrivals, limiters' timers, frames out of the stack, the transport, the link.
@@ -15,7 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use paceline_proto::qcn::{Feedback, ReactionPoint};
 use paceline_proto::rng::{Purpose, Stream};
-use paceline_proto::units::{BitsPerSec, Time};
+use paceline_proto::units::{BitsPerSec, Duration, S, Time};
 
 use crate::net::packet::Handle;
 use crate::net::port::Port;
@@ -134,6 +135,12 @@ impl Adapter {
     }
 }
 
+/// Bytes that a link carries in a time.
+fn carried(rate: BitsPerSec, time: Duration) -> u64 {
+    let bits = u128::from(rate.0) * u128::from(time.0) / u128::from(S);
+    u64::try_from(bits / 8).unwrap_or(u64::MAX)
+}
+
 /// All adapters of a run.
 pub(crate) struct Adapters {
     config: Config,
@@ -141,8 +148,9 @@ pub(crate) struct Adapters {
     seed: u64,
     /// The largest buffer that was asked for so far, bytes.
     asked: u64,
-    /// Rate of each NIC's link.
+    /// Rate of each NIC's link, and the bytes it carries while a frame is in the stack.
     rates: Vec<BitsPerSec>,
+    ahead: Vec<u64>,
     /// What the wire adds to a frame.
     overhead: u32,
 }
@@ -165,12 +173,13 @@ impl Adapters {
             found: None,
         };
         Some(Box::new(Self {
-            config,
             all: vec![adapter; rates.len()],
             seed: scenario.seed,
             asked: 0,
             rates: rates.to_vec(),
+            ahead: rates.iter().map(|rate| carried(*rate, config.stack)).collect(),
             overhead: scenario.framing.wire_overhead,
+            config,
         }))
     }
 
@@ -358,7 +367,9 @@ impl Net {
         loop {
             let Some(adapters) = &mut self.adapters else { return };
             let adapter = &mut adapters.all[nic as usize];
-            let asked = adapter.bytes + u64::from(self.scenario.max_frame());
+            // What leaves now is in the buffer when the stack is through with it, and the link has carried so much by then: without
+            // that, a slow stack would be a slow link.
+            let asked = (adapter.bytes + u64::from(self.scenario.max_frame())).saturating_sub(adapters.ahead[nic as usize]);
             adapters.asked = adapters.asked.max(asked);
             if asked > adapters.config.buffer.0 {
                 adapter.is_full = true;

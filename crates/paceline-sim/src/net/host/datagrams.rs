@@ -74,6 +74,7 @@ impl Net {
 
     /// The last datagram of a flow goes at `now`.
     pub(crate) fn datagrams_gone(&mut self, slot: u32, now: u64) {
+        self.renew_ideal(slot, now);
         let flow = &mut self.flows[slot as usize];
         flow.alive = false;
         flow.progress_at = now;

@@ -49,8 +49,15 @@ impl Net {
             return;
         }
         let size = u32::from(packet.size);
+        let idle = if waiting == 0 && qcn.params.average_shift > 0 {
+            let p = &self.ports[port as usize];
+            let frame = self.scenario.max_frame().min(u32::from(u16::MAX)) as u16;
+            now.saturating_sub(p.free) / p.wire_ps(frame, &self.wires).max(1)
+        } else {
+            0
+        };
         let point = &mut qcn.points[port as usize * 8 + usize::from(packet.class & 7)];
-        if let Some(feedback) = point.on_arrival(&qcn.params, waiting.saturating_add(size), size, true) {
+        if let Some(feedback) = point.on_arrival(&qcn.params, waiting.saturating_add(size), size, true, idle) {
             self.notify(port, packet, feedback, now, s);
         }
     }

@@ -17,6 +17,29 @@ pub(crate) struct Levels {
     pub(crate) sampler: Option<Sampler>,
 }
 
+/// The histograms of one port.
+#[derive(Debug)]
+pub(crate) struct Rows<'a> {
+    time: &'a mut [QueueTime],
+    last: &'a mut u64,
+}
+
+impl Rows<'_> {
+    /// The queue of a class, whose histogram is in this `slot`, changes from its present length at `now`.
+    #[inline(always)]
+    pub(in crate::net) fn note(&mut self, p: &mut Port, class: u8, slot: u8, now: u64) {
+        let (bytes, since) = p.level_since(class, now);
+        // In no time nothing waits: whether that is noted depends on the engine.
+        if bytes > 0
+            && now > since
+            && let Some(row) = self.time.get_mut(usize::from(slot))
+        {
+            *self.last = (*self.last).max(now);
+            row.add(bytes, now - since);
+        }
+    }
+}
+
 impl Levels {
     /// Histograms for so many classes; `rows` by port.
     pub(in crate::net) fn prepare(&mut self, slots: usize, rows: impl Iterator<Item = usize>) {
@@ -48,12 +71,13 @@ impl Levels {
 
     /// A port's histograms.
     #[inline(always)]
-    pub(crate) fn of(&mut self, port: u32) -> &mut [QueueTime] {
+    pub(crate) fn of(&mut self, port: u32) -> Rows<'_> {
+        let last = &mut self.last;
         if self.slots == 0 {
-            return &mut [];
+            return Rows { time: &mut [], last };
         }
         let first = self.first[port as usize] as usize;
-        &mut self.time[first..first + self.slots]
+        Rows { time: &mut self.time[first..first + self.slots], last }
     }
 
     /// The bins of one of a port's histograms that have any time.
@@ -74,12 +98,7 @@ impl Levels {
         if usize::from(slot) >= self.slots {
             return;
         }
-        let (bytes, since) = p.level_since(class, now);
-        // In no time nothing waits: whether that is noted depends on the engine.
-        if bytes > 0 && now > since {
-            self.last = self.last.max(now);
-            self.time[self.first[port as usize] as usize + usize::from(slot)].add(bytes, now - since);
-        }
+        self.of(port).note(p, class, slot, now);
     }
 
     /// Adds what was noted in another part.

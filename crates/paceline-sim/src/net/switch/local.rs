@@ -12,11 +12,12 @@ use crate::net::packet::{CE, Handle, INT, Kind, Packet, Words};
 use crate::net::port::{NO_ECN, Port, WATCHED};
 use crate::net::rules::Rules;
 use crate::net::switch::buffers::LocalAccount;
+use crate::net::switch::levels::Rows;
 use crate::net::switch::pint::Pint;
 use crate::net::switch::special::Special;
 use crate::net::trace::Trace;
 use crate::net::{Arrivals, Draws, EcnPoint, Lane, LongPaths, Net, REACTING, long_hop};
-use crate::record::{PacketEvent, PacketRecord, QueueTime};
+use crate::record::{PacketEvent, PacketRecord};
 
 /// What stays as it is during a window.
 pub(super) struct Fixed<'a> {
@@ -51,7 +52,7 @@ pub(super) struct Store<'a> {
     pub(super) int: &'a mut [Words],
     pub(super) account: LocalAccount<'a>,
     /// Histograms of the port's classes; empty when not kept.
-    pub(super) rows: &'a mut [QueueTime],
+    pub(super) rows: Rows<'a>,
 }
 
 /// An arrival the port cannot handle alone.
@@ -186,7 +187,7 @@ fn run<L: Lane>(
             *arrivals = rest;
             return Some((now, h, Exception::Drop));
         }
-        note(fixed, p, store.rows, class, now);
+        note(fixed, p, &mut store.rows, class, now);
         store.account.add(in_port, class, size);
         p.push(store.packets, h, class, size);
     }
@@ -206,7 +207,7 @@ fn refuses(fixed: &Fixed<'_>, p: &Port, class: u8, size: u16) -> bool {
 fn depart<L: Lane>(fixed: &Fixed<'_>, p: &mut Port, store: &mut Store<'_>, rare: &mut Rare<'_>, lane: &mut L) -> bool {
     let now = p.free;
     let Some(class) = p.pick() else { return false };
-    note(fixed, p, store.rows, class, now);
+    note(fixed, p, &mut store.rows, class, now);
     let h = p.pop(store.packets, class);
     let packet = &mut store.packets[h as usize];
     if !packet.kind.is_pfc() {
@@ -223,13 +224,8 @@ fn depart<L: Lane>(fixed: &Fixed<'_>, p: &mut Port, store: &mut Store<'_>, rare:
 
 /// The queue of a class changes at `now`.
 #[inline(always)]
-pub(super) fn note(fixed: &Fixed<'_>, p: &mut Port, rows: &mut [QueueTime], class: u8, now: u64) {
-    let (bytes, since) = p.level_since(class, now);
-    if bytes > 0
-        && let Some(row) = rows.get_mut(usize::from(fixed.rules.class_slot[usize::from(class & 7)]))
-    {
-        row.add(bytes, now - since);
-    }
+pub(super) fn note(fixed: &Fixed<'_>, p: &mut Port, rows: &mut Rows<'_>, class: u8, now: u64) {
+    rows.note(p, class, fixed.rules.class_slot[usize::from(class & 7)], now);
 }
 
 #[cold]

@@ -112,7 +112,7 @@ fn run<R: PortRules, L: Lane>(
         packet.class = class;
         let (in_port, size) = (trimming::ingress(packet.in_port), packet.size);
         store.account.add(in_port, class, size);
-        note(fixed, p, store.rows, class, now);
+        note(fixed, p, &mut store.rows, class, now);
         p.push(store.packets, h, class, size);
         if idle {
             // Nothing goes before what has come now.
@@ -141,7 +141,7 @@ fn departures<R: PortRules, L: Lane>(
         && now < end
         && let Some(class) = rules.next_class(p, store.packets, now)
     {
-        note(fixed, p, store.rows, class, now);
+        note(fixed, p, &mut store.rows, class, now);
         let h = p.pop(store.packets, class);
         let packet = &mut store.packets[h as usize];
         rules.sent(class, packet.size, now);

@@ -119,6 +119,12 @@ fn schemes_and_loads_the_network_is_not_made_for_are_told() {
     assert!(lot(5, "hpcc").is_some_and(|w| w.contains("room for 5 switches, and paths cross up to 6")));
     assert_eq!(lot(4, "hpcc"), None, "five switches");
     assert_eq!(lot(5, "hpcc_pint"), None, "it carries the largest of any number");
+    let far = |delay: &str, cc: &str| {
+        let text = format!("[topology]\nkind = 'star'\nlink_delay = '{delay}'\n[schemes.s]\ncc = '{cc}'\n[switch.pfc]\nenabled = false\n{run}");
+        told(&text, "schemes.s never slows down: a round trip (")
+    };
+    assert_eq!([far("4ms", "hpcc_tcp").is_some(), far("3ms", "hpcc_tcp").is_some()], [true, false]);
+    assert_eq!(far("4ms", "hpcc"), None, "every packet carries telemetry");
     let spray = |cc: &str, spines: u32| {
         let text = format!(
             "[topology]\nkind = 'leaf_spine'\nspines = {spines}\n[routing]\nchoice = 'spray'\n[schemes.s]\ncc = '{cc}'\n{run}"

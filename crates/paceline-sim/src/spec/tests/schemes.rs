@@ -323,6 +323,26 @@ fn short_messages_of_a_flow_table_overtake_long_ones_over_homa() {
     assert!(apart * 3 < together, "{apart} ps, {together} ps");
 }
 
+/// A lowest window is a lowest window where packets are paced, too: at HPCC's rate for it, far below, it would never be used.
+#[test]
+fn the_lowest_window_holds_with_pacing() {
+    let text = "[topology]\nkind = 'star'\nhosts = 17\nhost_rate = '25Gbps'\n[switch]\nbuffer = '32MB'\npfc = { enabled = false }\n\
+                [framing]\npreset = 'ethernet'\n[schemes.s]\ncc = 'hpcc_tcp'\n[host.tcp]\nstack = 'user_space'\nrto_min = '2ms'\n\
+                ack_segments = 1\n[[workloads]]\nkind = 'incast'\nsenders = 16\nsizes = '2MB'\nreceiver = 16\n";
+    let waiting = |pacing: &str, least: u32| {
+        let sets = [format!("host.tcp.pacing={pacing}"), format!("host.tcp.min_window={least}")];
+        let sets: Vec<&str> = sets.iter().map(String::as_str).chain(["records.series.interval=100us"]).collect();
+        let (_, files) = run_text(text, &sets);
+        // Half of the way through, at 5 ms: one host receives 32 MB in 10 ms.
+        let rows = files.lines().filter_map(|row| row.strip_prefix("5000000000,queue_bytes,"));
+        rows.map(|row| row.split(',').nth(1).unwrap().parse::<u64>().unwrap()).max().unwrap()
+    };
+    for pacing in ["off", "rate"] {
+        let [three, twelve] = [3, 12].map(|least| waiting(pacing, least));
+        assert!(three > 50_000 && three < 80_000 && twelve > 250_000, "{pacing}: {three} and {twelve} B");
+    }
+}
+
 /// What a run will really have decides: of a table its flows, of programs their messages, of several kinds of traffic all of them.
 #[test]
 fn homas_priorities_are_divided_by_the_messages_of_the_run() {
