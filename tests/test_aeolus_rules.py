@@ -124,7 +124,7 @@ def test_the_table_of_goodput_says_of_what_it_is_a_share() -> None:
     assert "| NDP | 0.500 |" in text
 
 
-def test_a_packet_that_was_not_lost_counts_once() -> None:
+def test_a_packet_that_arrives_twice_counts_once() -> None:
     from dataclasses import replace
 
     import numpy as np
@@ -132,9 +132,10 @@ def test_a_packet_that_was_not_lost_counts_once() -> None:
     from paceline.experiments.aeolus.measures import Facts
 
     none = np.empty(0)
-    run = Facts(none, none, none, 0, 110, 100, 146_000, 0, 0, 0, 0, again=10, simulated_us=1.0)
-    assert goodput.useful_bytes(run) == 146_000  # ten were lost, and sent again
-    assert goodput.useful_bytes(replace(run, again=20)) == pytest.approx(0.9 * 146_000)
+    run = Facts(none, none, none, 0, 110, 100, 146_000, 0, 0, 0, 0, arrived_again=0, simulated_us=1.0)
+    assert run.useful_bytes() == 146_000  # ten were lost, and sent again
+    assert replace(run, arrived_again=10).useful_bytes() == pytest.approx(0.9 * 146_000)
+    assert run.useful_bytes(telemetry=42) == 146_000 - 100 * 42
 
 
 def completion_times(gain: float, homa: float, ndp: float) -> dict[Place, float]:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from paceline import experiments
+from paceline.experiments.aeolus.measures import facts
 from paceline.experiments.comparison.families import AEOLUS_OF, NAN, TITLES, rule
-from paceline.experiments.comparison.measures import by_size, losses, measure, useful_bytes
+from paceline.experiments.comparison.measures import TELEMETRY, by_size, losses, measure
 from paceline.experiments.comparison.setup import GOODPUT_LOAD, LOADS, SCHEMES, WINDOWS, WORKLOADS, plan, scenario
 from paceline.multiples import Chart, bars, charts, heat_maps
 from paceline.reproduce.model import Outcome, Scale
@@ -77,7 +78,10 @@ def test_useful_bytes_are_those_of_the_flows(runs: Runs) -> None:
     for run in runs:
         wanted = int(run.results().flows["size_bytes"].sum())
         exact = run.point.key["scheme"] in ("hpcc", "dctcp", "express_pass")
-        assert useful_bytes(run) == pytest.approx(wanted, rel=1e-6 if exact else 0.005), run.point.label
+        telemetry = TELEMETRY.get(str(run.point.key["scheme"]), 0)
+        assert facts(run).useful_bytes(telemetry) == pytest.approx(wanted, rel=1e-6 if exact else 0.005), (
+            run.point.label
+        )
 
 
 def test_each_scheme_loses_in_its_own_way(runs: Runs) -> None:

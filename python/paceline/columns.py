@@ -434,7 +434,7 @@ SUMMARY = (
         "counters.duplicate_packets",
         int,
         "packets",
-        "Data packets that reached a host which had them already (TCP, Homa, NDP, ExpressPass; over RDMA not counted, 0).",
+        "Data packets that reached a host which had them (TCP, Homa, NDP, ExpressPass; over RDMA not counted, 0).",
     ),
     Column(
         "counters.ignored_duplicates",

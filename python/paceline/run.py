@@ -66,8 +66,8 @@ def simulate(
 
     ``scenario`` is a :class:`paceline.Scenario`, the path of a TOML file, or TOML text (a string with line breaks).
     Names of input files in it are relative to the TOML file, else to the current directory. The result folder is
-    ``out``; without it, a temporary one that goes when the results are no longer referred to, so that results which another
-    process is to read need a folder.
+    ``out``; without it, a temporary one that goes when the results are no longer referred to: not for results that
+    another process is to read.
 
     ``seed`` replaces the scenario's, ``overrides`` are ``"key=value"`` texts as after ``--set``, and ``follow_flows``
     are ids of flows whose rate and window are recorded. ``progress`` shows a bar on a terminal and a line every 5 s

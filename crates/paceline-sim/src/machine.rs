@@ -42,7 +42,10 @@ const LITTLE: f64 = 1.0 / 50.0;
 fn ends(memory: Memory, own: f64) -> Option<String> {
     let Memory { all, left } = memory;
     (own > all * MUCH && left < all * LITTLE).then(|| {
-        format!("memory runs out: this process holds {own:.0} MiB, and of {all:.0} MiB there are {:.0} left", left.max(0.0))
+        format!(
+            "memory runs out: this process holds {own:.0} MiB, and of {all:.0} MiB there are {:.0} left",
+            left.max(0.0)
+        )
     })
 }
 

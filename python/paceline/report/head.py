@@ -89,7 +89,7 @@ def notice_text(page: Page) -> str:
 
 
 def schemes(run: Results) -> str:
-    """The schemes its measured flows, queries and programs use, with controllers where names do not tell; all without any."""
+    """The schemes of its measured flows, queries and programs (or all), with controllers where names do not tell."""
     flows = {run.schemes[int(code)] for code in np.unique(run.measured_codes("scheme"))}
     asked, groups = run.queries, {run.group} if run.group is not None else set(run.summary["groups"])
     queries = {str(name) for name in np.unique(asked["scheme"][np.isin(asked["group"], sorted(groups))])}

@@ -43,7 +43,7 @@ class Claim:
     yes_no: bool = False
     """1 is shown as yes, 0 as no."""
     up_to: float = math.nan
-    """What the value would be if nothing that was under way when the run ended ever ended; ``nan`` where that is known."""
+    """The value if nothing that was under way when the run ended ever ended; ``nan`` where that is not asked."""
 
     @property
     def stretch(self) -> float:

@@ -28,7 +28,8 @@ pub(super) fn of_paths(spec: &Resolved, scenario: &Scenario, network: &BaseRtt, 
                  the first {MAX_HOPS} are not seen"
             ));
         }
-        let (base, life) = (Duration::from_ns(network.rtt_ns), Duration(u64::from(record_life(1, 0.0, Duration(0))) << TICK_BITS));
+        let (base, life) =
+            (Duration::from_ns(network.rtt_ns), Duration(u64::from(record_life(1, 0.0, Duration(0))) << TICK_BITS));
         if cc.params().uses_int() && cc.is_tcp() && base >= life {
             out.push(format!(
                 "schemes.{name} never slows down: a round trip ({base:#}) is no shorter than the time in which telemetry's clock comes round \

@@ -67,7 +67,8 @@ impl Observer for Watcher<'_> {
             }
             if let Some(why) = memory_ends() {
                 let at = Duration(progress.now);
-                self.error = Some(RunError::Memory(format!("{why}; the run ends at {at:#}, what it has written stays")));
+                self.error =
+                    Some(RunError::Memory(format!("{why}; the run ends at {at:#}, what it has written stays")));
                 return false;
             }
         }

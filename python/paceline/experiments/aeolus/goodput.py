@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from paceline import multiples
-from paceline.experiments.aeolus.measures import Facts, facts
+from paceline.experiments.aeolus.measures import facts
 from paceline.experiments.aeolus.networks import HOST_BPS, spine_leaf
 from paceline.experiments.aeolus.schemes import AEOLUS_OF, PAIRS, STACKS, scenario
 from paceline.reproduce import judge
@@ -69,11 +69,6 @@ def plan(scale: Scale) -> Sequence[Point]:
     return found
 
 
-def useful_bytes(run: Facts) -> float:
-    """Payload that hosts received, each byte once; copies are as long as other packets on average."""
-    return run.delivered_bytes * (1 - run.arrived_again / run.delivered) if run.delivered else 0.0
-
-
 def measure(runs: Runs) -> Values:
     """Goodput by variant, scheme and load, as a share of the hosts' links; the mean over seeds."""
     found: dict[Place, float] = {}
@@ -87,7 +82,7 @@ def measure(runs: Runs) -> Values:
                 if not len(chosen):
                     continue
                 before, after = (
-                    sum(useful_bytes(facts(run)) for run in chosen.where(end_us=end)) for end in sorted(ends)
+                    sum(facts(run).useful_bytes() for run in chosen.where(end_us=end)) for end in sorted(ends)
                 )
                 seconds = (max(ends) - min(ends)) * 1e-6 * len(chosen.seeds)
                 found[variant, name, load] = (after - before) * 8 / (seconds * HOSTS * HOST_BPS)

@@ -49,6 +49,14 @@ class Facts:
     """Data packets that reached a host which had them."""
     simulated_us: float
 
+    def useful_bytes(self, telemetry: int = 0) -> float:
+        """Payload that hosts received, each byte once; copies are as long as other packets on average.
+
+        ``telemetry``: bytes that every data packet has more.
+        """
+        payload = self.delivered_bytes - telemetry * self.delivered
+        return payload * (1 - self.arrived_again / self.delivered) if self.delivered else 0.0
+
     @property
     def duplicates(self) -> float:
         """Share of the packets sent that their receiver had already."""

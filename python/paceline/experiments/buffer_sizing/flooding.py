@@ -295,7 +295,9 @@ def _table(values: Values) -> Table:
             if (variant, name, "qps") not in values:
                 continue
             parts = ("qps", "mean_us", "p95_us", "p99_us", "queue_p50_kb", "queue_p99_kb", "busy")
-            cells = [Cell(_least(values, variant, name, what) + format_number(values[variant, name, what])) for what in parts]
+            cells = [
+                Cell(_least(values, variant, name, what) + format_number(values[variant, name, what])) for what in parts
+            ]
             # Losses of the warm-up in brackets: all schemes begin with full windows of many connections at once.
             cells += [
                 Cell(" ".join([format_number(values[variant, name, what]), f"({values[variant, name, before]:,.0f})"]))

@@ -188,5 +188,7 @@ def knob_rule(values: Values) -> list[Claim]:
             found.append(Claim(f"{knob}.{what}", statement, over, limits.get(knob)))
         # These have no time and are not in the mean.
         open_ = _at(values, "base", "new_reno", 0.0, 0.0, knob, 20.0, "unanswered")
-        found.append(Claim(f"{knob}.unanswered", f"share of the queries that are never answered, {knob}", open_, most=1))
+        found.append(
+            Claim(f"{knob}.unanswered", f"share of the queries that are never answered, {knob}", open_, most=1)
+        )
     return found

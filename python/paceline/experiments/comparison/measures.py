@@ -15,7 +15,7 @@ from paceline.experiments.aeolus.measures import SMALL_BYTES, facts
 from paceline.experiments.comparison.setup import GOODPUT_LOAD, HOST_BPS, HOSTS, LOADS, SCHEMES, WORKLOADS
 from paceline.reproduce.claims import Place, Values
 from paceline.results import Results
-from paceline.sweeps.points import Run, Runs
+from paceline.sweeps.points import Runs
 
 SPANS: Final = {"all": "all flows", "small": "flows up to 100 KB"}
 KINDS: Final = {"mean": "mean", "p50": "median", "p99": "p99"}
@@ -86,24 +86,14 @@ def losses(runs: Runs, workload: str, load: float, scheme: str) -> dict[str, flo
     return found | {"buffer": float(max(one.most_buffer_bytes for one in seen))}
 
 
-def useful_bytes(run: Run) -> float:
-    """Payload that hosts received, each byte once.
-
-    A packet sent again stands for one that was lost, or else it is a duplicate.
-    """
-    seen = facts(run)
-    payload = seen.delivered_bytes - TELEMETRY.get(str(run.point.key["scheme"]), 0) * seen.delivered
-    duplicates = max(seen.again - (seen.sent - seen.delivered), 0)
-    return payload * (1 - duplicates / seen.delivered) if seen.delivered else 0.0
-
-
 def goodput(runs: Runs, scheme: str) -> float:
     """Payload delivered between the instants at which runs were stopped, as a share of the hosts' links."""
     chosen = runs.where(part="goodput", scheme=scheme)
     ends = sorted(chosen.values("end_us"))
     if len(ends) != 2:
         return float("nan")
-    before, after = (sum(useful_bytes(run) for run in chosen.where(end_us=end)) for end in ends)
+    telemetry = TELEMETRY.get(scheme, 0)
+    before, after = (sum(facts(run).useful_bytes(telemetry) for run in chosen.where(end_us=end)) for end in ends)
     seconds = float(ends[1] - ends[0]) * 1e-6 * len(chosen.seeds)
     return (after - before) * 8 / (seconds * HOSTS * HOST_BPS)
 

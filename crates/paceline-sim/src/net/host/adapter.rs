@@ -369,7 +369,8 @@ impl Net {
             let adapter = &mut adapters.all[nic as usize];
             // What leaves now is in the buffer when the stack is through with it, and the link has carried so much by then: without
             // that, a slow stack would be a slow link.
-            let asked = (adapter.bytes + u64::from(self.scenario.max_frame())).saturating_sub(adapters.ahead[nic as usize]);
+            let asked =
+                (adapter.bytes + u64::from(self.scenario.max_frame())).saturating_sub(adapters.ahead[nic as usize]);
             adapters.asked = adapters.asked.max(asked);
             if asked > adapters.config.buffer.0 {
                 adapter.is_full = true;

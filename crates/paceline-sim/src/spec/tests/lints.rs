@@ -120,7 +120,9 @@ fn schemes_and_loads_the_network_is_not_made_for_are_told() {
     assert_eq!(lot(4, "hpcc"), None, "five switches");
     assert_eq!(lot(5, "hpcc_pint"), None, "it carries the largest of any number");
     let far = |delay: &str, cc: &str| {
-        let text = format!("[topology]\nkind = 'star'\nlink_delay = '{delay}'\n[schemes.s]\ncc = '{cc}'\n[switch.pfc]\nenabled = false\n{run}");
+        let text = format!(
+            "[topology]\nkind = 'star'\nlink_delay = '{delay}'\n[schemes.s]\ncc = '{cc}'\n[switch.pfc]\nenabled = false\n{run}"
+        );
         told(&text, "schemes.s never slows down: a round trip (")
     };
     assert_eq!([far("4ms", "hpcc_tcp").is_some(), far("3ms", "hpcc_tcp").is_some()], [true, false]);
