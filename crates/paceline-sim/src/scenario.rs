@@ -196,8 +196,6 @@ pub struct HostConfig {
 pub struct Adapter {
     /// Bytes of frames it holds.
     pub buffer: paceline_proto::units::Bytes,
-    /// Of `down`, the stack's part, in which frames are not in the buffer yet.
-    pub stack: Duration,
     /// Time of a frame from the transport to the adapter's queues, and from the link to the transport.
     pub down: Duration,
     /// See `down`.

@@ -204,7 +204,6 @@ impl Host {
         let (a, q, notified) = (&self.adapter, &self.qcn, switches.enabled);
         a.enabled.then(|| scenario::Adapter {
             buffer: a.buffer,
-            stack: a.tx_delay,
             down: Duration(a.tx_delay.0 + a.delay.0),
             up: Duration(a.delay.0 + a.rx_delay.0),
             to_window: notified && q.reaction == Reaction::Window,

@@ -6,8 +6,8 @@
 //! 802.1Qbb has a queue for each class). A full buffer holds the transport back; nothing is dropped.
 //!
 //! Source: the host model of `HotI` 2011 (stack delays, adapter buffer and delay; that they are delays, not service times, is
-//! inferred: see the facts on converged Ethernet, sections 0 and 6.8; *deviation*: what the buffer holds when a frame comes out of the
-//! stack is reckoned beforehand, as if the link were never held up meanwhile) and, for the limiters, IEEE 802.1Qau.
+//! inferred: see the facts on converged Ethernet, sections 0 and 6.8; *deviation*: a frame has its place in
+//! the buffer from when it leaves the transport) and, for the limiters, IEEE 802.1Qau.
 //!
 //! A NIC is looked at lazily, as all are: everything inside the host that is due comes in order of time, and at one instant in
 //! the order arrivals, limiters' timers, frames out of the stack, the transport, the link.
@@ -148,9 +148,11 @@ pub(crate) struct Adapters {
     seed: u64,
     /// The largest buffer that was asked for so far, bytes.
     asked: u64,
-    /// Rate of each NIC's link, and the bytes it carries while a frame is in the stack.
+    /// Rate of each NIC's link.
     rates: Vec<BitsPerSec>,
-    ahead: Vec<u64>,
+    /// What each adapter holds at most, bytes: its buffer, and at least what the link carries while frames are on their way down, which
+    /// have their room from the start. A slow stack would be a slow link otherwise.
+    room: Vec<u64>,
     /// What the wire adds to a frame.
     overhead: u32,
 }
@@ -172,12 +174,13 @@ impl Adapters {
             timer: (NEVER, NOBODY),
             found: None,
         };
+        let two_frames = 2 * u64::from(scenario.max_frame());
         Some(Box::new(Self {
             all: vec![adapter; rates.len()],
             seed: scenario.seed,
             asked: 0,
             rates: rates.to_vec(),
-            ahead: rates.iter().map(|rate| carried(*rate, config.stack)).collect(),
+            room: rates.iter().map(|rate| config.buffer.0.max(carried(*rate, config.down) + two_frames)).collect(),
             overhead: scenario.framing.wire_overhead,
             config,
         }))
@@ -367,12 +370,9 @@ impl Net {
         loop {
             let Some(adapters) = &mut self.adapters else { return };
             let adapter = &mut adapters.all[nic as usize];
-            // What leaves now is in the buffer when the stack is through with it, and the link has carried so much by then: without
-            // that, a slow stack would be a slow link.
-            let asked =
-                (adapter.bytes + u64::from(self.scenario.max_frame())).saturating_sub(adapters.ahead[nic as usize]);
+            let asked = adapter.bytes + u64::from(self.scenario.max_frame());
             adapters.asked = adapters.asked.max(asked);
-            if asked > adapters.config.buffer.0 {
+            if asked > adapters.room[nic as usize] {
                 adapter.is_full = true;
                 return;
             }

@@ -1,7 +1,9 @@
 //! Switch ports with RED on their average queues: every arrival moves the average and may be marked, or dropped, before it is
 //! admitted as at ordinary ports.
 //!
-//! Source: the rules are those of [`paceline_proto::red`].
+//! Source: the rules are those of [`paceline_proto::red`]. *Deviation* from the facts on converged Ethernet, section 5: a queue is idle
+//! from the end of its last packet's transmission on, not from its beginning, so that an average falls for one packet's time less.
+//! A packet that is marked and then finds no room counts as marked.
 
 use paceline_proto::red::{Params, Red};
 use paceline_proto::rng::hash3;
