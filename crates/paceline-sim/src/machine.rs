@@ -34,14 +34,17 @@ pub(crate) fn memory_ends() -> Option<String> {
     machine.into_iter().chain(group).find_map(|memory| ends(memory, memory_mib("VmRSS:")))
 }
 
-/// Above this share of the memory in this process, and below this share of it left, a run ends. Less is left when others take it: then a
-/// small run stays.
+/// Above this share of the memory in this process a run ends where little is left. It stays where others have taken it.
 const MUCH: f64 = 1.0 / 8.0;
-const LITTLE: f64 = 1.0 / 50.0;
+
+/// What is little, MiB: a fiftieth, at least what a run may take until memory is looked at again, but a quarter at most.
+fn little(all: f64) -> f64 {
+    (all / 50.0).max(128.0).min(all / 4.0)
+}
 
 fn ends(memory: Memory, own: f64) -> Option<String> {
     let Memory { all, left } = memory;
-    (own > all * MUCH && left < all * LITTLE).then(|| {
+    (own > all * MUCH && left < little(all)).then(|| {
         format!(
             "memory runs out: this process holds {own:.0} MiB, and of {all:.0} MiB there are {:.0} left",
             left.max(0.0)
@@ -92,6 +95,9 @@ mod tests {
         assert_eq!(ends(memory, 9000.0).as_deref(), Some(said));
         assert_eq!(ends(memory, 1000.0), None);
         assert_eq!(ends(Memory { left: 900.0, ..memory }, 15_000.0), None);
+        // A small container: 40 MiB a look are usual.
+        let small = Memory { all: 400.0, left: 90.0 };
+        assert!(ends(small, 300.0).is_some() && ends(Memory { left: 110.0, ..small }, 280.0).is_none());
     }
 
     /// Containers' limits count in both versions of control groups; "max" and the number that means it in the first are none.

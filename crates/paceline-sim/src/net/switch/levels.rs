@@ -25,13 +25,23 @@ pub(crate) struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// The queue of a class, whose histogram is in this `slot`, changes from its present length at `now`.
+    /// The queue of a class, whose histogram is in this `slot`, grows from its present length at `now`.
     #[inline(always)]
-    pub(in crate::net) fn note(&mut self, p: &mut Port, class: u8, slot: u8, now: u64) {
+    pub(in crate::net) fn grows(&mut self, p: &mut Port, class: u8, slot: u8, now: u64) {
+        let (bytes, since) = p.level_since(class, now);
+        if bytes > 0
+            && let Some(row) = self.time.get_mut(usize::from(slot))
+        {
+            row.add(bytes, now - since);
+        }
+    }
+
+    /// The same of a queue that holds something and shrinks: only then can it become empty.
+    #[inline(always)]
+    pub(in crate::net) fn shrinks(&mut self, p: &mut Port, class: u8, slot: u8, now: u64) {
         let (bytes, since) = p.level_since(class, now);
         // In no time nothing waits: whether that is noted depends on the engine.
-        if bytes > 0
-            && now > since
+        if now > since
             && let Some(row) = self.time.get_mut(usize::from(slot))
         {
             *self.last = (*self.last).max(now);
@@ -98,7 +108,11 @@ impl Levels {
         if usize::from(slot) >= self.slots {
             return;
         }
-        self.of(port).note(p, class, slot, now);
+        if p.class_bytes(class) == 0 {
+            p.level_since(class, now);
+        } else {
+            self.of(port).shrinks(p, class, slot, now);
+        }
     }
 
     /// Adds what was noted in another part.

@@ -33,6 +33,14 @@ pub(super) struct Fixed<'a> {
     loss: f64,
 }
 
+impl Fixed<'_> {
+    /// Where the histogram of a class is among those of the port.
+    #[inline(always)]
+    pub(super) fn slot(&self, class: u8) -> u8 {
+        self.rules.class_slot[usize::from(class & 7)]
+    }
+}
+
 /// What few packets meet.
 pub(super) struct Rare<'a> {
     pint: Option<&'a mut Pint>,
@@ -187,7 +195,7 @@ fn run<L: Lane>(
             *arrivals = rest;
             return Some((now, h, Exception::Drop));
         }
-        note(fixed, p, &mut store.rows, class, now);
+        store.rows.grows(p, class, fixed.slot(class), now);
         store.account.add(in_port, class, size);
         p.push(store.packets, h, class, size);
     }
@@ -207,7 +215,7 @@ fn refuses(fixed: &Fixed<'_>, p: &Port, class: u8, size: u16) -> bool {
 fn depart<L: Lane>(fixed: &Fixed<'_>, p: &mut Port, store: &mut Store<'_>, rare: &mut Rare<'_>, lane: &mut L) -> bool {
     let now = p.free;
     let Some(class) = p.pick() else { return false };
-    note(fixed, p, &mut store.rows, class, now);
+    store.rows.shrinks(p, class, fixed.slot(class), now);
     let h = p.pop(store.packets, class);
     let packet = &mut store.packets[h as usize];
     if !packet.kind.is_pfc() {
@@ -220,12 +228,6 @@ fn depart<L: Lane>(fixed: &Fixed<'_>, p: &mut Port, store: &mut Store<'_>, rare:
     let direct = p.peer_is_host || packet.kind.is_pfc();
     send(fixed, p, packet, store.int, rare, h, now, direct, p.total, lane);
     true
-}
-
-/// The queue of a class changes at `now`.
-#[inline(always)]
-pub(super) fn note(fixed: &Fixed<'_>, p: &mut Port, rows: &mut Rows<'_>, class: u8, now: u64) {
-    rows.note(p, class, fixed.rules.class_slot[usize::from(class & 7)], now);
 }
 
 #[cold]

@@ -9,7 +9,7 @@ pub(crate) mod trimming;
 
 use crate::net::packet::{Handle, Packet, UNSCHEDULED};
 use crate::net::port::Port;
-use crate::net::switch::local::{Fixed, Rare, Store, note, pass, send};
+use crate::net::switch::local::{Fixed, Rare, Store, pass, send};
 use crate::net::{Arrivals, Lane, Net, Schedule};
 use crate::scenario::{Scenario, Transport};
 use credits::Credits;
@@ -112,7 +112,7 @@ fn run<R: PortRules, L: Lane>(
         packet.class = class;
         let (in_port, size) = (trimming::ingress(packet.in_port), packet.size);
         store.account.add(in_port, class, size);
-        note(fixed, p, &mut store.rows, class, now);
+        store.rows.grows(p, class, fixed.slot(class), now);
         p.push(store.packets, h, class, size);
         if idle {
             // Nothing goes before what has come now.
@@ -141,7 +141,7 @@ fn departures<R: PortRules, L: Lane>(
         && now < end
         && let Some(class) = rules.next_class(p, store.packets, now)
     {
-        note(fixed, p, &mut store.rows, class, now);
+        store.rows.shrinks(p, class, fixed.slot(class), now);
         let h = p.pop(store.packets, class);
         let packet = &mut store.packets[h as usize];
         rules.sent(class, packet.size, now);
