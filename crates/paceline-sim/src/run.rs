@@ -119,9 +119,9 @@ pub fn run_and_hold(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) 
     let asked = &spec.records.packets;
     let rows = || PacketFile::create(&folder.path().join("packets.bin"), &scenario.graph, asked.rows, &asked.flows);
     let packets = if asked.rows > 0 { Some(rows()?) } else { None };
-    let (began, flushed, steps_total) = (now, now, steps_total(&spec, &scenario.programs));
+    let (began, flushed, looked, steps_total) = (now, now, now, steps_total(&spec, &scenario.programs));
     let mut watcher =
-        Watcher { flows, queries, packets, watch, began, flushed, end, flows_total, steps_total, error: None };
+        Watcher { flows, queries, packets, watch, began, flushed, looked, end, flows_total, steps_total, error: None };
     let cpu_before = cpu_seconds();
     let (ending, now_ps) = ready.engine.run(&mut watcher)?;
     summary.machine.cpu_s = cpu_seconds() - cpu_before + ready.engine.others_cpu_s();
@@ -131,7 +131,10 @@ pub fn run_and_hold(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) 
     let simulated = if ending == Ending::Completed { net.last_end } else { now_ps };
     let mut flows = watcher.flows;
     let failed = watcher.error.take();
-    flows.add(&net.running(simulated));
+    // Those that are under way are on record as started: no memory is taken for them where that has run out.
+    if failed.is_none() {
+        flows.add(&net.running(simulated));
+    }
     // A connection is two flows in the stream of flows, and counts as one.
     let finished_file = flows.finish(net.counters.started + net.counters.connections);
     if let Some(e) = failed {

@@ -35,6 +35,7 @@ pub(super) struct Watcher<'a> {
     pub(super) watch: &'a mut dyn FnMut(&Snapshot) -> bool,
     pub(super) began: Instant,
     pub(super) flushed: Instant,
+    pub(super) looked: Instant,
     pub(super) end: Option<u64>,
     pub(super) flows_total: Option<u64>,
     pub(super) steps_total: Option<u64>,
@@ -65,6 +66,10 @@ impl Observer for Watcher<'_> {
                 self.error = Some(e.into());
                 return false;
             }
+        }
+        // More often: a run may take half a gigabyte a second.
+        if now.duration_since(self.looked).as_millis() >= 40 {
+            self.looked = now;
             if let Some(why) = memory_ends() {
                 let at = Duration(progress.now);
                 self.error =
