@@ -86,7 +86,8 @@ pub fn run(
         Err(RunError::Io(e)) => {
             Err(PyOSError::new_err(format!("{}: the results cannot be written: {e}", out.display())))
         }
-        Err(RunError::Memory(e) | RunError::Strict(e)) => Err(PyRuntimeError::new_err(e)),
+        Err(RunError::Memory(e)) => Err(PyOSError::new_err(format!("{}: {e}", out.display()))),
+        Err(RunError::Strict(e)) => Err(PyRuntimeError::new_err(e)),
     }
 }
 
