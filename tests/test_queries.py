@@ -14,6 +14,7 @@ from paceline import _native
 from paceline.cli import main
 from paceline.queries import groups, tables
 from paceline.report import write_report
+from paceline.report.head import schemes
 from paceline.results import QUERY_RECORD, Results
 from paceline.run import simulate
 from paceline.sweeps import sizing
@@ -182,6 +183,15 @@ def test_a_file_cut_short_by_a_kill_reads_up_to_there(folder: Path) -> None:
     assert QUERY_RECORD.itemsize == 64
     # Open queries are not in it: what is there is quick, and no percentile is known but from below.
     assert next(groups(Results.load(cut))).qct.censored.all()
+
+
+def test_the_schemes_of_queries_are_shown(tmp_path: Path) -> None:
+    """The page of queries over one scheme beside flows over another named only that of the flows."""
+    rpc = 'kind = "rpc"\nmode = "closed"\nscheme = "asked"\nclients = [0]\nservers = [1]\nduration = "100us"\n'
+    flow = 'kind = "flows"\nscheme = "sent"\nrows = [{ src = 0, dst = 1, bytes = "1KB" }]\n'
+    network = '[topology]\nkind = "star"\nhosts = 2\n[schemes.asked]\ncc = "hpcc"\n[schemes.sent]\ncc = "dctcp"\n'
+    run = simulate(f"{network}[[workloads]]\n{rpc}[[workloads]]\n{flow}", tmp_path / "r", progress="none")
+    assert schemes(run) == "asked (hpcc), sent (dctcp)"
 
 
 def test_connections_are_no_flows_of_a_killed_run(folder: Path) -> None:

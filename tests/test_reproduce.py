@@ -116,6 +116,23 @@ def test_claims_about_counts_end_at_0():
     assert verdict(count=True).interval[0] == 0  # type: ignore[index]
 
 
+def test_what_was_open_at_the_end_widens_a_value():
+    """p99 of 2.4 ms passed as within 2 to 10 ms, though queries that were open could have made it anything."""
+
+    def verdict(up_to: float) -> model.Verdict:
+        def rule(values: claims.Values) -> list[claims.Claim]:
+            return [claims.Claim("a", "p99", values["p99",], judge.between(2000, 10_000), up_to=up_to)]
+
+        runs = Runs(tuple(Run(Point(scenario="", key={}, seed=seed), Path()) for seed in SEEDS))
+        (found,) = claims.verdicts("H0", lambda chosen: {("p99",): 2400.0 + chosen.seeds[0]}, rule, runs, Scale.QUICK)
+        return found
+
+    assert verdict(math.nan).verdict is verdict(2400.0).verdict is Outcome.PASS
+    for up_to in (24_000.0, math.inf):
+        assert verdict(up_to).verdict is Outcome.UNDECIDED
+        assert "some were open at the end" in verdict(up_to).statement
+
+
 def test_points_with_fewer_seeds_than_others_are_judged_by_theirs():
     """E2 at paper scale: hot spots had five seeds and queries three, and the queries' claim had no value at all."""
 

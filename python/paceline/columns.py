@@ -278,8 +278,9 @@ Slowdown is FCT over the ideal FCT of the same kind (`Results.slowdown(baseline,
 - `line_rate`: `ideal_sender_ps` or `ideal_receiver_ps`, the closed form of a flow sent back to back at line rate
   through an empty network, with basic headers. No flow beats it on its own path. Of packets that are sprayed
   over several paths it is the least they can need: they follow each other on the hosts' links, and share what all
-  parallel links carry where that is less. Where a link fails, a flow may come to another path under way, and its
-  packets then travel side by side: the slowdown of a short one can fall a little below 1.
+  parallel links carry where that is less. Where links fail, the path with all links up counts or, where that is
+  faster, the one at the flow's start or end. Of a flow that comes to another path under way packets then travel side
+  by side: the slowdown of a short one can fall a little below 1. Queries have the path of when their connection opened.
 - `hpcc`: `ideal_hpcc_ps`, against the sender's FCT; ratios below 1 count as 1, as in that simulator's scripts.
 - `alone`: the FCT of the same flow simulated alone, with its transport, controller, parameters, framing, switches,
   path and way of the ACKs with all links up, base RTT and window. What is left is what other traffic costs. There is

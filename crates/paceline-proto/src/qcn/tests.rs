@@ -188,6 +188,24 @@ fn feedback_waits_for_an_answerable_frame() {
     assert_eq!(point.on_arrival(&p, 60_000, 30, true, 0), None);
 }
 
+/// An average falls while the link is idle, by a 512th for each frame it could have sent: after 355 of them it is half, and the burst that
+/// comes then is no congestion yet. Kept as it was, it would be told of.
+#[test]
+fn an_average_falls_over_idle_time() {
+    let p = CongestionPointParams { average_shift: 9, sample_base: 1500, jitter: 0, ..at_set_point(20_480) };
+    let told = |idle| {
+        let mut point = CongestionPoint::new(&p, stream(0));
+        for _ in 0..2000 {
+            point.on_arrival(&p, 30_000, 1500, true, 0);
+        }
+        point.on_arrival(&p, 1500, 1500, true, idle);
+        point.on_arrival(&p, 3000, 3000, true, 0).map(|f| 20_480 - f.offset)
+    };
+    let kept = told(0).unwrap();
+    assert!((29_000..29_500).contains(&kept), "{kept} B");
+    assert_eq!(told(355), None, "half of it is below the set point");
+}
+
 /// Greedy senders at one queue, feedback without delay: the queue settles at its set point, the link stays busy. Returns mean
 /// queue in bytes, and bytes served of those the link could.
 fn closed_loop(senders: usize, cp: &CongestionPointParams, rp: &ReactionPointParams, length: Time) -> (f64, f64) {

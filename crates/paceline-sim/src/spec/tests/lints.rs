@@ -101,6 +101,20 @@ fn a_stall_within_a_round_trip_is_told() {
     assert!(!told(&["host.rto=off", "run.stall=1ms"]));
 }
 
+/// A request, a credit and a packet are far apart where links are long: a run over 10 ms was taken to stand still.
+#[test]
+fn messages_have_four_round_trips_before_a_stall() {
+    let stall = |cc: &str, delay: &str| {
+        let text = format!(
+            "[topology]\nkind = 'star'\nlink_delay = '{delay}'\n[schemes.s]\ncc = '{cc}'\n[switch.pfc]\nenabled = false\n\
+             [[workloads]]\nkind = 'permutation'\nsizes = '1KB'\n"
+        );
+        let spec = crate::spec::parse(&text, "test", &[]).unwrap();
+        crate::assemble::assemble(&spec).unwrap().scenario.stall.unwrap().0 / paceline_proto::units::MS
+    };
+    assert_eq!([stall("express_pass", "10ms"), stall("express_pass", "1us"), stall("hpcc", "10ms")], [160, 10, 10]);
+}
+
 /// What only the network shows: telemetry has room for five switches, go-back-N and packets on several paths do not go together, and
 /// hosts share a load evenly whatever their links.
 #[test]
