@@ -378,6 +378,22 @@ def test_a_report_on_a_full_disk_names_the_file_and_leaves_the_old_page(ended, t
     assert not [p for p in tmp_path.rglob("*") if p.name.endswith(".part")]
 
 
+def test_a_run_that_broke_off_says_why(paceline, tmp_path):
+    """It is not taken for one that somebody killed, or that goes on."""
+    Path("s.toml").write_text(GOOD)
+    flows = ("--set", "workloads.0.max_flows=2000000", "--set", "run.stop=1s", "--set", "workloads.0.duration=1s")
+    done = limited("run", "s.toml", "-o", "r", "-q", *flows, largest=40_000, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "File too large" in done.stderr
+    results = pl.load("r")
+    assert (results.status, results.status_text) == ("running", "broken off")
+    assert "File too large" in results.summary["diagnosis"]
+    assert paceline("report", "r", "-q").code == 0
+    page = Path("r/report.html").read_text()
+    assert "This run broke off" in page
+    assert "was killed" not in page
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_may_only_be_read_is_reported_elsewhere(paceline, ended):
     shutil.copytree(ended / "rpc", "r")

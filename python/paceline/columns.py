@@ -353,7 +353,7 @@ SUMMARY = (
         str,
         "",
         "`completed` (every flow ended), `stopped` (at `run.stop`), `interrupted`, `stalled`, or `running`: going on, "
-        "or killed.",
+        "killed, or broken off (`diagnosis`).",
     ),
     Column(
         "engine.kind",
@@ -512,7 +512,12 @@ SUMMARY = (
     ),
     Column("warnings", list, "", "What looks wrong in the scenario or the run, a sentence each."),
     Column("without_effect", list, "", "Settings that changed nothing in this run, and why."),
-    Column("diagnosis", str, "", "Why the run stalled; null when it did not."),
+    Column(
+        "diagnosis",
+        str,
+        "",
+        "Why the run stalled, or, where `status` is `running`, why it broke off (no memory, a full disk); else null.",
+    ),
 )
 """The values of ``summary.json``."""
 

@@ -449,7 +449,7 @@ def figures_tables(runs: Sequence[Results], side: Side = "sender") -> list[Table
         return row(name, (show(i) if known[i] else "–" for i in range(len(runs))))
 
     rows = [
-        row("Status", ("running, or killed" if r.status == "running" else r.status for r in runs)),
+        row("Status", (r.status_text for r in runs)),
         row("Simulated time", (format_time(r.simulated_ps) for r in runs)),
         row("Flows finished", (f"{c['finished']:,}" for c in counts)),
         if_known("Flows unfinished", lambda i: f"{counts[i]['running']:,}"),

@@ -20,15 +20,20 @@ const TIME_BITS: u32 = 24;
 const BYTES_BITS: u32 = 20;
 const QUEUE_BITS: u32 = 17;
 
+/// Ticks in which a record's clock does not come round, a sixteenth left for what ACKs differ by on their way.
+const CLOCK_LIFE: u64 = (((1 << TIME_BITS) * crate::units::NS) >> TICK_BITS) * 15 / 16;
+
+/// The longest that any record can be compared with the one before.
+pub const LONGEST_LIFE: Duration = Duration(CLOCK_LIFE << TICK_BITS);
+
 /// Ticks in which neither the time of a record nor the bytes of a port at `fastest` bit/s come round, a sixteenth left for what ACKs
 /// differ by on their way; of the bytes no less than eight base RTTs, in which a flow must learn something.
 pub fn record_life(multiple: u64, fastest: f64, base_rtt: Duration) -> u16 {
-    let time = ((1 << TIME_BITS) * crate::units::NS) >> TICK_BITS;
     let bytes = ((128 * multiple) << BYTES_BITS) as f64 * 8.0;
     let seconds = bytes / fastest.max(1.0);
     let ticks = ((seconds * crate::units::S as f64) as u64) >> TICK_BITS;
     let least = (base_rtt.0.saturating_mul(8) >> TICK_BITS) + 1;
-    (time * 15 / 16).min((ticks * 15 / 16).max(least)) as u16
+    CLOCK_LIFE.min((ticks * 15 / 16).max(least)) as u16
 }
 
 /// One hop's record.

@@ -176,6 +176,26 @@ impl Routes {
         self.path(src, dst, out, &mut |switch, n| choice.pick(switch, tier(switch), [src, dst], tuple, n))
     }
 
+    /// Paths of a flow and of what its receiver sends back, each in the form of [`Routes::flow_path`]. `symmetric`: the way back is the
+    /// way there, link by link, and not chosen for itself.
+    ///
+    /// # Errors
+    /// As [`Routes::flow_path`].
+    pub(crate) fn both_ways(
+        &mut self,
+        [src, dst]: [Address; 2],
+        tuple: &Tuple,
+        symmetric: bool,
+        [forth, back]: [&mut Vec<PortNo>; 2],
+    ) -> Result<(), InputError> {
+        self.flow_path(src, dst, tuple, forth)?;
+        if symmetric {
+            self.graph.mirror(src.host, forth, back);
+            return Ok(());
+        }
+        self.flow_path(dst, src, &tuple.reversed(), back)
+    }
+
     /// Path of one sprayed packet from `src` to `dst` into `out` (cleared first), in the form of [`Routes::flow_path`].
     ///
     /// `draw(n)` gives a number below n; it is asked once at each switch that has n > 1 next hops, in path order.

@@ -138,6 +138,9 @@ pub fn run_and_hold(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) 
     // A connection is two flows in the stream of flows, and counts as one.
     let finished_file = flows.finish(net.counters.started + net.counters.connections);
     if let Some(e) = failed {
+        summary.diagnosis = Some(e.to_string());
+        // Said where that can be: a disk that is full takes no more of this than of the rest.
+        folder.write_summary(&summary).ok();
         return Err(e);
     }
     finished_file?;

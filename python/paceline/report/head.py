@@ -37,7 +37,8 @@ def notices(page: Page) -> list[tuple[str, str, list[str]]]:
                 )
             else:
                 why.append("Percentiles count unfinished flows at their age.")
-            found.append((kind, f"{own}{_SAID[run.status]}", why))
+            broke = run.status == "running" and bool(diagnosis)
+            found.append((kind, f"{own}{'This run broke off' if broke else _SAID[run.status]}", why))
         if run.summary["counters"]["lossless_drops"]:
             drops = f"{run.summary['counters']['lossless_drops']:,} packets of a lossless class were dropped."
             found.append(("bad", f"{own}Lossless was violated", [drops]))

@@ -134,6 +134,13 @@ class Results:
         return str(self.summary["status"])
 
     @property
+    def status_text(self) -> str:
+        """The status in words: of a run that has not ended, whether it broke off by itself."""
+        if self.status != "running":
+            return self.status
+        return "broken off" if self.summary["diagnosis"] else "running, or killed"
+
+    @property
     def schemes(self) -> tuple[str, ...]:
         """Names of the schemes, in the order of their index."""
         return tuple(str(s["name"]) for s in self.summary["schemes"])
@@ -403,10 +410,9 @@ class Results:
 
     def _facts(self) -> list[tuple[str, str]]:
         counts = self.flow_counts(self.default_side())
-        status = "running, or killed" if self.status == "running" else self.status
         facts = [
             ("run", self.name),
-            ("status", status),
+            ("status", self.status_text),
             ("schemes", ", ".join(self.schemes)),
             ("simulated", f"{self.simulated_ps / 1e9:,.3f} ms"),
             ("flows", ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts.items() if n) or "none"),

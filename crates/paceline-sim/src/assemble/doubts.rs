@@ -1,6 +1,6 @@
 //! Warnings that take the network to see: what is allowed but gives results that are probably not meant.
 
-use paceline_proto::telemetry::{MAX_HOPS, TICK_BITS, record_life};
+use paceline_proto::telemetry::{LONGEST_LIFE, MAX_HOPS};
 use paceline_proto::units::{BitsPerSec, Bytes, Duration};
 
 use super::Build;
@@ -28,12 +28,11 @@ pub(super) fn of_paths(spec: &Resolved, scenario: &Scenario, network: &BaseRtt, 
                  the first {MAX_HOPS} are not seen"
             ));
         }
-        let (base, life) =
-            (Duration::from_ns(network.rtt_ns), Duration(u64::from(record_life(1, 0.0, Duration(0))) << TICK_BITS));
-        if cc.params().uses_int() && cc.is_tcp() && base >= life {
+        let base = Duration::from_ns(network.rtt_ns);
+        if cc.params().uses_int() && cc.is_tcp() && base >= LONGEST_LIFE {
             out.push(format!(
                 "schemes.{name} never slows down: a round trip ({base:#}) is no shorter than the time in which telemetry's clock comes round \
-                 ({life:#}), so that no probe can be compared with the one before"
+                 ({LONGEST_LIFE:#}), so that no probe can be compared with the one before"
             ));
         }
         let rdma = !cc.is_tcp() && !cc.is_udp() && !cc.is_message_transport();

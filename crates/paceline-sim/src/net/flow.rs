@@ -222,12 +222,8 @@ impl Net {
             routes.path([src.host, dst.host], &there, &mut forth).map_err(named)?;
             routes.path([dst.host, src.host], &there.reversed(), &mut reverse).map_err(named)?;
         } else {
-            self.routes.flow_path(src, dst, &there, &mut forth).map_err(named)?;
-            if self.scenario.schemes[usize::from(spec.scheme)].transport.is_symmetric() {
-                graph.mirror(src.host, &forth, &mut reverse);
-            } else {
-                self.routes.flow_path(dst, src, &there.reversed(), &mut reverse).map_err(named)?;
-            }
+            let symmetric = self.is_symmetric(&spec);
+            self.routes.both_ways([src, dst], &there, symmetric, [&mut forth, &mut reverse]).map_err(named)?;
         }
 
         let nic = graph.port_index(spec.src, forth[0]) as u32;
@@ -456,21 +452,21 @@ impl Net {
         ways(&self.scenario, &mut self.routes, self.spray.then_some(self.uneven), ends, ports)
     }
 
+    /// Whether what a flow's receiver sends back goes the way the flow came.
+    fn is_symmetric(&self, spec: &FlowSpec) -> bool {
+        self.scenario.schemes[usize::from(spec.scheme)].transport.is_symmetric()
+    }
+
     /// The ways of a flow by the tables of `now`; `None` where they are those of the whole network, or lead nowhere.
     fn detour(&mut self, spec: &FlowSpec, id: u64, sport: u16, now: u64) -> Option<[Way; 2]> {
         self.failures.as_ref()?;
         let (src, dst) = self.ends(spec, id);
         let tuple =
             Tuple { src_ip: ip_of(src.host, src.nic), dst_ip: ip_of(dst.host, dst.nic), sport, dport: spec.dport };
-        let symmetric = self.scenario.schemes[usize::from(spec.scheme)].transport.is_symmetric();
+        let symmetric = self.is_symmetric(spec);
         let routes = self.failures.as_mut()?.detours(now)?;
         let (mut forth, mut reverse) = (Vec::new(), Vec::new());
-        routes.flow_path(src, dst, &tuple, &mut forth).ok()?;
-        if symmetric {
-            self.graph.mirror(src.host, &forth, &mut reverse);
-        } else {
-            routes.flow_path(dst, src, &tuple.reversed(), &mut reverse).ok()?;
-        }
+        routes.both_ways([src, dst], &tuple, symmetric, [&mut forth, &mut reverse]).ok()?;
         let spray = self.spray.then_some(self.uneven);
         Some(ways(&self.scenario, routes, spray, [src, dst], [&forth, &reverse]))
     }
