@@ -411,6 +411,22 @@ fn waiting_credits_drop_no_unscheduled_packets() {
     assert_eq!((sequential.flows.len(), late), (54, 0), "flows of one packet that had to be sent again");
 }
 
+/// A threshold below one frame drops an unscheduled packet that meets an idle port too. Engines differed: one let it pass.
+#[test]
+fn lone_unscheduled_packets_above_the_threshold_are_dropped() {
+    for cc in ["ndp", "homa"] {
+        let text = format!(
+            "[topology]\nkind = 'star'\nhosts = 3\nhost_rate = '100Gbps'\nlink_delay = '1us'
+             [switch]\npfc.enabled = false\nselective_drop = {{ enabled = true, accounting = 'after', threshold = '1000B' }}
+             [schemes.x]\ncc = '{cc}'\nfirst_rtt = 'aeolus'
+             [[workloads]]\nkind = 'flows'\nrows = [{{ src = 0, dst = 1, bytes = '100KB' }}]"
+        );
+        let sequential = run_text(&text, 0.0, None).outcome;
+        assert_eq!(sequential, run_text(&text, 0.0, Some(1)).outcome, "{cc}");
+        assert!(sequential.counters.drops_unscheduled > 0, "{cc}");
+    }
+}
+
 /// In a slow start that runs over, every other segment is lost, here more than a thousand; all that has arrived between them is
 /// remembered, and nothing of it is sent again. One segment more may be: the rescue retransmission (RFC 6675, `NextSeg` rule 4).
 #[test]

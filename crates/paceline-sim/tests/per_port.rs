@@ -166,7 +166,7 @@ fn random() -> impl Strategy<Value = (Scenario, Vec<FlowSpec>)> {
             let mut s = hoti(&star(&links));
             s.seed = seed;
             s.switch.strict = strict;
-            s.host.ack_priority = ack && !lossless;
+            s.host.ack_priority = ack;
             s.host.rto = Some(Rto { initial: Duration::from_us(700), tries: 7 });
             s.switch.pfc =
                 lossless.then(|| Pfc { classes: 2, reaction: Duration::from_ns(reaction), ..pfc(None, None) });

@@ -257,3 +257,19 @@ fn a_run_ends_although_answers_were_given_up() {
         }
     }
 }
+
+/// A query that an open-loop client issues at the very instant at which another connection of its host starts goes before that one's. With
+/// seed 5 there is one; engines differed.
+#[test]
+fn queries_due_as_a_connection_starts_go_first() {
+    for seed in 1..8 {
+        let text = format!(
+            "seed = {seed}\n[topology]\nkind = 'star'\nhosts = 3\nhost_rate = '400Gbps'\n[schemes.h]\ncc = 'hpcc'\n[run]\nstop = '1us'
+             [records.packets]\nrows = 10000
+             [[workloads]]\nkind = 'rpc'\nmode = 'open'\nsizes = '1B'\nend = '1us'\nload = {{ value = 0.5 }}\nservers = [0]
+             [[workloads]]\nkind = 'rpc'\nsizes = '1B'\nend = '1us'\nservers = [0]"
+        );
+        let sequential = run_text(&text, 0.0, None).outcome;
+        assert_eq!(sequential, run_text(&text, 0.0, Some(1)).outcome, "seed {seed}");
+    }
+}

@@ -365,6 +365,10 @@ pub(super) fn start<L: Listing>(
     net.begin_at(nic, now);
     net.add_to_nic(slot);
     settle(net, list, nic, now);
+    // Timers go before starts, and the flow may have brought one for this very instant: the next flow to start waits for it.
+    while net.nics[nic as usize].timer_at == now {
+        time_out(net, list, nic, now);
+    }
     Ok(())
 }
 

@@ -11,6 +11,9 @@ pub type Handle = u32;
 /// No packet.
 pub const NONE: Handle = u32::MAX;
 
+/// The control class: served first, never paused, dropped where there is no room.
+pub const CONTROL: u8 = 0;
+
 /// Switch hops a packet carries the ports for; longer paths are looked up per hop.
 pub const INLINE_HOPS: usize = 6;
 

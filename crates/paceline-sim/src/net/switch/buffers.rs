@@ -10,6 +10,7 @@ mod per_port;
 use paceline_proto::units::Duration;
 
 use crate::graph::{Graph, PortInfo};
+use crate::net::packet::CONTROL;
 use crate::scenario::{Accounting, BufferModel, PausedLink, Pfc, SwitchConfig};
 pub use lack::lack_of_headroom;
 
@@ -117,6 +118,8 @@ pub struct Buffers {
     accounting: Accounting,
     port_buffer: u64,
     max_frame: u32,
+    /// A frame can be dropped selectively though nothing waits: no port may let one pass without asking.
+    refuses_lone: bool,
     /// Largest number of bytes one switch held at a sampling instant.
     pub max_buffered: u64,
 }
@@ -215,6 +218,7 @@ impl Buffers {
             accounting: config.accounting,
             port_buffer: config.buffer.0,
             max_frame,
+            refuses_lone: config.selective.is_some_and(|s| !s.admits(0, 0, max_frame, true)),
             max_buffered: 0,
         }
     }
@@ -262,6 +266,9 @@ impl Buffers {
 
     /// The least number of bytes in a switch with which a threshold may be in reach.
     fn first_out_of_reach(&self, p: &Pool) -> u64 {
+        if self.refuses_lone {
+            return 0;
+        }
         let safe = |most: u64| match (self.pfc, self.model) {
             (true, BufferModel::Shared) => most < (p.shareable.saturating_sub(most) * p.min_alpha_q16) >> 16,
             (true, BufferModel::PerPort) => {
@@ -385,6 +392,9 @@ impl Buffers {
             self.ingress[at.ingress as usize].bytes[class] += size;
             return Admit::Keep;
         }
+        if at.class == CONTROL {
+            return self.admit_control(at);
+        }
         let threshold = pool.threshold(&self.share[at.ingress as usize], 0);
         let held = &mut self.ingress[at.ingress as usize];
         let shared = held.bytes[class].saturating_sub(self.reserve);
@@ -415,6 +425,21 @@ impl Buffers {
         let pressed_now = held.headroom[class] > 0 || held.paused & (1 << class) != 0;
         pool.pressed += u32::from(pressed_now) - u32::from(pressed_before);
         if pause { Admit::KeepAndPause } else { Admit::Keep }
+    }
+
+    /// [`Buffers::admit`] for the control class of a shared buffer with PFC. It is never paused, so that no headroom is for it: it takes
+    /// what it can get of the pool, and what finds none left is dropped.
+    fn admit_control(&mut self, at: Place) -> Admit {
+        let pool = &mut self.pools[at.node as usize];
+        let held = &mut self.ingress[at.ingress as usize].bytes[usize::from(CONTROL)];
+        let more = u64::from(at.size.min((*held + at.size).saturating_sub(self.reserve)));
+        if pool.shared + more > pool.shareable {
+            return Admit::Drop;
+        }
+        *held += at.size;
+        pool.shared += more;
+        pool.buffered += u64::from(at.size);
+        Admit::Keep
     }
 
     /// Whether a packet that finds its egress port empty and idle would be admitted, pause nothing, and with its departure in the

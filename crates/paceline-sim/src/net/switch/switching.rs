@@ -9,7 +9,7 @@ use paceline_proto::units::Time;
 
 use crate::clock::Wire;
 use crate::engine::reference_random::ReferenceRandom;
-use crate::net::packet::{Arena, CE, Handle, INLINE_HOPS, INT, Kind, NONE, Packet, UNSCHEDULED};
+use crate::net::packet::{Arena, CE, CONTROL, Handle, INLINE_HOPS, INT, Kind, NONE, Packet, UNSCHEDULED};
 use crate::net::port::{NO_ECN, Port};
 use crate::net::rules::Rules;
 use crate::net::switch::buffers::{Admit, Place};
@@ -347,7 +347,7 @@ impl Net {
         }
         self.note_packet(port, h, now, PacketEvent::DroppedBuffer);
         self.note_loss(h);
-        if self.buffers.lossless() {
+        if self.buffers.lossless() && packet.class != CONTROL {
             self.counters.lossless_drops += 1;
             if self.first_drop.as_ref().is_none_or(|(at, place, _)| (now, u64::from(port)) < (*at, *place)) {
                 let node = self.ports[port as usize].node;

@@ -8,6 +8,7 @@
 use paceline_proto::units::Bytes;
 
 use super::{Admit, Buffers, Place, Pool};
+use crate::net::packet::CONTROL;
 use crate::scenario::{Accounting, PausedLink, Pfc};
 
 /// Bytes of a class at a port at which it pauses and resumes.
@@ -26,7 +27,9 @@ impl Buffers {
         let pool = &mut self.pools[at.node as usize];
         let held = &mut self.ingress[at.ingress as usize];
         let fits = |bytes: u64| bytes + u64::from(size) <= pool.buffer;
-        let at_ingress = || held.bytes.iter().map(|b| u64::from(*b)).sum();
+        // Where data are lossless, the control class takes what they leave of the buffer, and nothing away from them.
+        let counted = if self.pfc && at.class != CONTROL { 1.. } else { 0.. };
+        let at_ingress = || held.bytes[counted].iter().map(|b| u64::from(*b)).sum();
         if self.accounting != Accounting::Input && !fits(u64::from(egress))
             || self.accounting != Accounting::Output && !fits(at_ingress())
         {
@@ -36,7 +39,11 @@ impl Buffers {
         pool.buffered += u64::from(size);
         let xoff = self.share[at.ingress as usize].xoff;
         let bit = 1 << class;
-        if !self.pfc || held.paused & bit != 0 || held.bytes[class].saturating_add(self.max_frame) <= xoff {
+        if !self.pfc
+            || at.class == CONTROL
+            || held.paused & bit != 0
+            || held.bytes[class].saturating_add(self.max_frame) <= xoff
+        {
             return Admit::Keep;
         }
         held.paused |= bit;

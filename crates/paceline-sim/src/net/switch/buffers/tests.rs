@@ -65,3 +65,28 @@ fn alpha_doubles_for_each_factor_begun() {
         .map(|(rate, host): (u64, u64)| doublings_above(rate * 1_000_000_000, host * 1_000_000_000));
     assert_eq!(found, [0, 0, 2, 1, 2, 3, 4]);
 }
+
+/// ACKs in the control class (`host.ack_priority`) are never paused. They were, on paper: pauses were sent and counted that nobody heeds,
+/// and what then had no headroom was told as a fault of a lossless class.
+#[test]
+fn the_control_class_pauses_nothing_and_takes_nothing_from_data() {
+    for switch in ["buffer = '150KB'", "buffer = '150KB'\nmodel = 'per_port'"] {
+        let mut buffers = buffers(switch);
+        let node = 4;
+        buffers.enter_exact(node);
+        let first = buffers.pools[node as usize].first;
+        let place = |class| Place { node, ingress: first, class, size: 1000 };
+        let mut acks = 0;
+        while buffers.admit(place(CONTROL), 0, 0) == Admit::Keep {
+            acks += 1;
+        }
+        assert!(acks > 10 && buffers.admit(place(CONTROL), 0, 0) == Admit::Drop, "{switch}");
+        // Data are told to pause in time for what the link still carries.
+        let mut admitted = std::iter::from_fn(|| Some(buffers.admit(place(3), 0, 0)));
+        assert!(
+            admitted.by_ref().take(200).take_while(|a| *a != Admit::Drop).any(|a| a == Admit::KeepAndPause),
+            "{switch}"
+        );
+        assert_eq!(buffers.admit(place(3), 0, 0), Admit::Keep, "{switch}: headroom");
+    }
+}
