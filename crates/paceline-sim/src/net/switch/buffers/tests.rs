@@ -70,7 +70,7 @@ fn alpha_doubles_for_each_factor_begun() {
 /// and what then had no headroom was told as a fault of a lossless class.
 #[test]
 fn the_control_class_pauses_nothing_and_takes_nothing_from_data() {
-    for switch in ["buffer = '150KB'", "buffer = '150KB'\nmodel = 'per_port'"] {
+    for switch in ["buffer = '1MB'", "buffer = '150KB'\nmodel = 'per_port'"] {
         let mut buffers = buffers(switch);
         let node = 4;
         buffers.enter_exact(node);
