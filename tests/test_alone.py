@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -67,3 +68,32 @@ def test_a_run_that_has_not_ended_is_refused(run: Results, tmp_path: Path) -> No
     with pytest.raises(pl.InputError, match=r"summary\.json: status = running: the run has not ended"):
         Results.load(tmp_path).slowdown("alone")
     assert not (tmp_path / alone.FILE).exists()
+
+
+def test_a_program_that_shares_its_group_is_refused(tmp_path: Path) -> None:
+    """Its messages cannot be told from the other flows, which would get its class and rate."""
+    program = pl.Is(group="g", hosts="all", connections="new", problem_class="S")
+    both = replace(SCENARIO, workloads=[program, pl.Permutation(group="g", sizes="20KB")])
+    results = pl.simulate(both, tmp_path / "both", progress="none")
+    with pytest.raises(pl.InputError, match=r"workloads\[1\]\.group = g: a program whose messages are flows shares"):
+        results.slowdown("alone")
+
+
+def test_credits_go_the_way_their_data_come(tmp_path: Path) -> None:
+    """As in the run, which sends them along the same links back: alone they went by another spine, here a slow one."""
+    links = [{"a": f"h{i}", "b": f"t{i // 4}", "delay": "1us"} for i in range(8)]
+    links += [{"a": f"t{t}", "b": f"s{s}", "delay": delay} for t in (0, 1) for s, delay in ((0, "1us"), (1, "9us"))]
+    scenario = pl.Scenario(
+        name="ways",
+        topology=pl.GraphTopology(
+            hosts=[f"h{i}" for i in range(8)],
+            switches=["t0", "t1", "s0", "s1"],
+            links=[pl.GraphLink(**link) for link in links],
+        ),
+        switch=pl.Switch(pfc=pl.Pfc(enabled=False)),
+        schemes={"x": pl.ExpressPass()},
+        workloads=[pl.Flows(rows=[pl.FlowRow(src=i, dst=7 - i, bytes="20KB", start=f"{i * 10}ms") for i in range(8)])],
+    )
+    run = pl.simulate(scenario, tmp_path / "ways", progress="none")
+    own = run.slowdown("alone").value
+    assert np.all((own > 0.8) & (own < 1.25)), own

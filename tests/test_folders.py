@@ -380,9 +380,9 @@ def test_a_report_on_a_full_disk_names_the_file_and_leaves_the_old_page(ended, t
 
 def test_a_run_that_broke_off_says_why(paceline, tmp_path):
     """It is not taken for one that somebody killed, or that goes on."""
-    Path("s.toml").write_text(GOOD)
-    flows = ("--set", "workloads.0.max_flows=2000000", "--set", "run.stop=1s", "--set", "workloads.0.duration=1s")
-    done = limited("run", "s.toml", "-o", "r", "-q", *flows, largest=40_000, cwd=tmp_path)
+    load = "[[workloads]]\nkind = 'poisson'\nduration = '1s'\nsizes = '1KB'\nload = {value = 0.5}\n"
+    Path("s.toml").write_text(HEAD + load)
+    done = limited("run", "s.toml", "-o", "r", "-q", largest=40_000, cwd=tmp_path)
     assert done.returncode == 1
     assert "File too large" in done.stderr
     results = pl.load("r")

@@ -299,6 +299,18 @@ def test_followed_flows_are_drawn(followed: Path, tmp_path: Path) -> None:
     assert "Followed flows" not in Page(without.read_text()).text
 
 
+def test_the_rate_between_two_samples_is_drawn_between_them(tmp_path: Path) -> None:
+    """It was drawn from the second on, until the third."""
+    from paceline.report.followed import flow_series
+
+    folder = write_run(tmp_path / "run", flows=3)
+    with (folder / "series.csv").open("a") as file:
+        file.write("1000000,acked_bytes,0,0\n2000000,acked_bytes,0,12500\n3000000,acked_bytes,0,18750\n")
+    (flow,) = flow_series(Results.load(folder)).values()
+    assert flow.rate_bps[0].tolist() == [1_000_000, 2_000_000, 3_000_000]
+    assert flow.rate_bps[1].tolist() == [1e11, 5e10, 5e10]
+
+
 def test_a_panel_has_few_points_and_every_dip(followed: Path) -> None:
     from paceline.report.followed import flow_series
 

@@ -14,7 +14,7 @@ import pytest
 
 import paceline as pl
 from incasts import incast
-from paceline.sweeps import curves
+from paceline.sweeps import curves, sizing
 from paceline.sweeps.brief import MOST_ROWS, brief
 
 
@@ -213,3 +213,22 @@ def test_what_unfinished_flows_could_raise_is_left_empty(paceline, tmp_path):
     assert cut["measured"] == "16"
     assert 0 < int(cut["measured_unfinished"]) < 16
     assert [cut[name] for name in ("fct_mean_ps", "fct_p99_ps", "slowdown_mean", "slowdown_p99")] == [""] * 4
+
+
+def test_datagrams_that_are_lost_are_no_finished_flows(paceline, tmp_path):
+    """A sender of datagrams is done when the last has left: tables and `size-buffers` judge where they arrive."""
+    scenario = pl.Scenario(
+        name="s",
+        topology=pl.Star(hosts=9, host_rate="10Gbps"),
+        switch=pl.Switch(buffer="100KB", model="per_port", pfc=pl.Pfc(enabled=False)),
+        schemes={"u": pl.Udp(rate="5Gbps")},
+        workloads=[pl.SynchronousIncast(senders=8, receiver=8, sizes="2MB")],
+    )
+    (tmp_path / "s.toml").write_text(scenario.to_toml())
+    assert paceline("sweep", "s.toml", "--seeds", "1", "-q").code == 0
+    (row,) = csv.DictReader((tmp_path / "results/s-sweep/sweep.csv").read_text().splitlines())
+    assert (row["flows_total"], row["flows_finished"], row["flows_failed"]) == ("8", "0", "8")
+    results = pl.simulate("s.toml", progress="none")
+    tried = sizing._measured(100_000, results)
+    assert (tried.measured, tried.unfinished) == (8, 8)
+    assert tried.drops == results.links["drops_buffer"].sum() / results.summary["counters"]["data_packets"]

@@ -28,7 +28,7 @@ use crate::record::{FlowRecord, Status};
 use crate::results::flow_file::Records;
 use crate::results::{ALONE_FILE, Summary, hold, part_of, read_summary};
 use crate::scenario::{FailureConfig, PathChoice, QueueRecords, RecordConfig, Scenario, Stop};
-use crate::spec::parse;
+use crate::spec::{Resolved, parse};
 use crate::workload::program::Connections;
 use crate::workload::{FlowDefaults, FlowSpec, FlowTable};
 use paceline_proto::units::Time;
@@ -100,6 +100,7 @@ fn fill(folder: &Path, part: &File, threads: usize, watch: &mut dyn FnMut(u64, u
     let spec = parse(&crate::hpcc_format::utf8(text, &name)?, &name, &[])?;
     let Assembled { scenario, mut source, .. } = assemble(&spec)?;
     let programs = messages_as_flows(&scenario);
+    tell_apart(&spec, &scenario, &programs)?;
     let bare = bare(&scenario);
     let mut ways = Ways::new(Net::new(Arc::new(bare.clone()))?);
     let mut records = Records::open(&folder.join("flows.bin"))?;
@@ -199,6 +200,20 @@ fn write_header(out: &mut dyn Write, flows: u64) -> io::Result<()> {
 fn messages_as_flows(scenario: &Scenario) -> BTreeMap<u16, FlowDefaults> {
     let programs = scenario.programs.iter().filter(|p| p.connections == Connections::New);
     programs.map(|p| (p.flow.group, p.flow)).collect()
+}
+
+/// Refuses groups in which a program's messages and other flows cannot be told apart.
+fn tell_apart(spec: &Resolved, scenario: &Scenario, programs: &BTreeMap<u16, FlowDefaults>) -> Result<(), InputError> {
+    for group in programs.keys() {
+        let name = &scenario.groups[usize::from(*group)];
+        let mut sharing = spec.workloads.iter().zip(0..).filter(|(w, _)| w.group.0 == *name);
+        if let Some((_, number)) = sharing.nth(1) {
+            let problem = "a program whose messages are flows shares its group with another workload: alone, they are not told apart";
+            let error = spec.error(&format!("workloads[{number}].group"), problem).value(name);
+            return Err(error.allowed("a group of its own for such a program"));
+        }
+    }
+    Ok(())
 }
 
 /// The scenario without what is no part of a flow's way: records, an end by the clock, links that fail, and what else hosts do.

@@ -60,7 +60,9 @@ def flow_series(run: Results) -> dict[str, plot.FlowTimeline]:
         what = "Permitted rate"
         for name_of_rate, (when, done) in zip(("Acknowledged", "Received"), progress, strict=True):
             if not len(rate[0]) and len(when) > 1:
-                rate, what = (when[1:], np.diff(done) * 8e12 / np.diff(when)), name_of_rate
+                # From one sample to the next, drawn where that time begins; once more at the end of the last.
+                between = np.diff(done) * 8e12 / np.diff(when)
+                rate, what = (when, np.append(between, between[-1])), name_of_rate
         found[flow_label(run, flow)] = plot.FlowTimeline(rate, window, what)
     return found
 

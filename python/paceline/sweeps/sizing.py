@@ -226,7 +226,8 @@ def _tried(size: int, runs: Sequence[Run]) -> Tried:
 
 def _measured(size: int, results: Results) -> Tried:
     """One run."""
-    samples = [s for s in (results.slowdown(), *(g.slowdown for g in queries.groups(results))) if len(s)]
+    side = results.default_side()
+    samples = [s for s in (results.slowdown(side=side), *(g.slowdown for g in queries.groups(results))) if len(s)]
     p99 = [percentiles(s, (99.0,))[0] for s in samples]
     c = results.summary["counters"]
     pauses = results.pauses
@@ -234,7 +235,7 @@ def _measured(size: int, results: Results) -> Tried:
     return Tried(
         size,
         p99=max((p.value for p in p99), default=math.nan),
-        drops=c["drops_buffer"] / max(c["data_packets"], 1),
+        drops=_data_dropped(results) / max(c["data_packets"], 1),
         paused=longest / max(results.simulated_ps, 1),
         seeds=1,
         status=results.status,
@@ -243,6 +244,14 @@ def _measured(size: int, results: Results) -> Tried:
         fewest=min(map(len, samples), default=0),
         at_least=any(p.at_least for p in p99),
     )
+
+
+def _data_dropped(results: Results) -> int:
+    """Data packets for which switches had no room; where links are not on record, all packets."""
+    links = results.links
+    if not links.rows:
+        return int(results.summary["counters"]["drops_buffer"])
+    return int(links["drops_buffer"].sum() - links["drops_control"].sum())
 
 
 STALLED = "stalled"

@@ -54,7 +54,11 @@ def _row(run: Run, group: str | None, side: Side) -> dict[str, Any]:
     results = run.results() if group is None else run.results().of_group(group)
     row: dict[str, Any] = {**run.point.key, "seed": run.point.seed, "status": results.status}
     row["simulated_ps"] = results.simulated_ps
-    row |= {f"flows_{name}": results.summary["flows"][name] for name in ("total", "finished", "failed", "unfinished")}
+    flows = results.summary["flows"]
+    if side == "receiver":
+        counts = results.flow_counts(side)
+        flows = {**flows, "finished": counts["finished"], "failed": counts["failed"], "unfinished": counts["running"]}
+    row |= {f"flows_{name}": flows[name] for name in ("total", "finished", "failed", "unfinished")}
     times = results.fct(side)
     row |= {"measured": len(times), "measured_unfinished": int(times.censored.sum())}
     row |= _times("fct", times, "_ps") | _times("slowdown", results.slowdown(side=side))

@@ -73,6 +73,7 @@ impl Ways {
         let (src, dst) = self.net.addresses(flow.src, flow.dst, id);
         let sprayed = self.net.scenario.routing.choice == PathChoice::Spray;
         let (mut forth, mut back) = (Vec::new(), Vec::new());
+        let symmetric = self.net.is_symmetric(flow);
         let routes = &mut self.net.routes;
         if sprayed {
             routes.first_path(src, dst, &mut forth)?;
@@ -80,8 +81,7 @@ impl Ways {
         } else {
             let (src_ip, dst_ip) = (ip_of(src.host, src.nic), ip_of(dst.host, dst.nic));
             let tuple = Tuple { src_ip, dst_ip, sport, dport: flow.dport };
-            routes.flow_path(src, dst, &tuple, &mut forth)?;
-            routes.flow_path(dst, src, &tuple.reversed(), &mut back)?;
+            routes.both_ways([src, dst], &tuple, symmetric, [&mut forth, &mut back])?;
         }
         let path = (src.host, dst.host, forth, back);
         let way = if let Some(way) = self.by_path.get(&path) {

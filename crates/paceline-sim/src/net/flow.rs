@@ -453,7 +453,7 @@ impl Net {
     }
 
     /// Whether what a flow's receiver sends back goes the way the flow came.
-    fn is_symmetric(&self, spec: &FlowSpec) -> bool {
+    pub(crate) fn is_symmetric(&self, spec: &FlowSpec) -> bool {
         self.scenario.schemes[usize::from(spec.scheme)].transport.is_symmetric()
     }
 

@@ -19,6 +19,9 @@ use super::workload::{IncastMode, OnOff, OnOffMode, Rpc, RpcMode, WorkloadKind};
 /// INT bytes of the largest telemetry there is: HPCC's 5 hops of 8 bytes and a count of 2.
 const TELEMETRY: u64 = 42;
 
+/// Marking thresholds and the port rate they hold at, by default.
+const SCALED: (Bytes, Bytes, BitsPerSec) = (Bytes(400_000), Bytes(1_600_000), BitsPerSec(100_000_000_000));
+
 /// What looks like a mistake in a scenario, one sentence each, with the fields it is about. Nothing here stops a run.
 pub fn lint(scenario: &Resolved) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -57,6 +60,13 @@ fn ecn(scenario: &Resolved, heard: bool, out: &mut Vec<String>) {
     }
     let rates = if heard { rates(scenario) } else { Vec::new() };
     let thresholds: Vec<_> = rates.into_iter().map(|rate| ecn.thresholds(rate)).collect();
+    let is_own = (ecn.k_min, ecn.k_max, ecn.at) != SCALED && ecn.at == SCALED.2 && ecn.by_rate.is_empty();
+    if let Some(first) = thresholds.first().filter(|_| is_own && thresholds.iter().all(|t| t.rate != ecn.at)) {
+        out.push(format!(
+            "switch.ecn.k_min and k_max ({}, {}) are meant at switch.ecn.at ({}), which no port has: ports of {} mark at {} to {}",
+            ecn.k_min, ecn.k_max, ecn.at, first.rate, first.k_min, first.k_max
+        ));
+    }
     for pair in thresholds.windows(2) {
         let (slow, fast) = (&pair[0], &pair[1]);
         if fast.k_min < slow.k_min || fast.k_max < slow.k_max {

@@ -7,6 +7,7 @@ use crate::spec::lint;
 #[rustfmt::skip]
 const WARNINGS: &[(&[&str], &str)] = &[
     (&["schemes.hpcc.cc=dcqcn", "switch.ecn.by_rate=[{ rate = '400Gbps', k_min = '1KB', k_max = '2KB' }]"], "switch.ecn: ports of 100Gbps mark at 400KB to 1600KB, faster ones of 400Gbps already at 1KB to 2KB"),
+    (&["schemes.hpcc.cc=dcqcn", "topology.host_rate=10Gbps", "switch.ecn.k_min=100KB", "switch.ecn.k_max=200KB"], "switch.ecn.k_min and k_max (100KB, 200KB) are meant at switch.ecn.at (100Gbps), which no port has: ports of 10Gbps mark at 10KB to 20KB"),
     (&["schemes.hpcc.cc=dcqcn", "switch.ecn.k_max=5MB"], "switch.ecn.k_max (5MB on ports of 100Gbps) is above the PFC threshold"),
     (&["schemes.hpcc.cc=dcqcn", "switch.ecn.k_max=40MB", "switch.pfc.enabled=false"], "switch.ecn.k_max (40MB on ports of 100Gbps) is above switch.buffer"),
     (&["schemes.hpcc.cc=dcqcn", "switch.buffer=100KB"], "switch.ecn.k_max"),
