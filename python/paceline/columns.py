@@ -169,7 +169,12 @@ LINKS = Table(
         Column("marks", int, "packets", "Packets marked by ECN at this port."),
         Column("drops_buffer", int, "packets", "Packets for this port dropped for want of buffer."),
         Column("drops_wire", int, "packets", "Packets lost on the wire."),
-        Column("drops_link_down", int, "packets", "Packets lost to a link that was down or led nowhere."),
+        Column(
+            "drops_link_down",
+            int,
+            "packets",
+            "Packets lost to a link that was down or led nowhere. In packets.csv they are at the port that sent them last.",
+        ),
         Column("trims", int, "packets", "Packets for this port whose payload was cut off (NDP)."),
         Column("drops_credit", int, "packets", "Credits that the port's shaper dropped (ExpressPass)."),
         Column("drops_unscheduled", int, "packets", "Of `drops_buffer`, unscheduled packets (Homa, NDP, ExpressPass)."),

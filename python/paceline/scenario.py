@@ -1078,8 +1078,8 @@ class Host(Section):
     """Every host and its NIC."""
 
     ack_priority: bool = False
-    """ACKs travel in the control class, which is never paused, instead of the flow's class.
-    Source: HPCC reference simulator, ACK_HIGH_PRIO 0.
+    """ACKs travel in the control class, which is never paused and, where there is no room,
+    dropped, instead of the flow's class. Source: HPCC reference simulator, ACK_HIGH_PRIO 0.
     """
 
     nack_interval: str = "500us"

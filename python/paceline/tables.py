@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -406,6 +406,12 @@ _OF_MESSAGES = {
 }
 
 
+def is_sampled(summary: Mapping[str, Any]) -> bool:
+    """Whether a run lasted until its first sample of the buffers."""
+    interval = summary["series_interval_ps"]
+    return bool(interval) and summary["simulated_ps"] >= interval
+
+
 def figures_tables(runs: Sequence[Results], side: Side = "sender") -> list[Table]:
     """What the runs did and what they cost: one column per run; and the load of each tier.
 
@@ -434,7 +440,7 @@ def figures_tables(runs: Sequence[Results], side: Side = "sender") -> list[Table
         ),
         (
             "Fullest buffer sampled",
-            lambda s: format_bytes(s["counters"]["max_buffer_bytes"]) if s["series_interval_ps"] else "not sampled",
+            lambda s: format_bytes(s["counters"]["max_buffer_bytes"]) if is_sampled(s) else "not sampled",
         ),
         ("Ties between events", lambda s: format_number(s["counters"]["ties"])),
     ]

@@ -83,6 +83,9 @@ def _told(v: Verdict, text: str) -> str:
 def _number(value: Any) -> str:
     """A value as :func:`shown` writes it, thousands set apart as in all tables."""
     text = shown(value)
+    if isinstance(value, float) and abs(value) != 1 and text in ("1", "-1"):
+        # Just above or just below 1 is what many claims are about.
+        text = next((t for digits in range(5, 10) if (t := f"{value:.{digits}g}") not in ("1", "-1")), text)
     whole, point, rest = text.partition(".")
     return f"{int(whole):,}{point}{rest}" if re.fullmatch("-?[0-9]{4,}", whole) else text
 

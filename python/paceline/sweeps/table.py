@@ -13,6 +13,7 @@ from paceline import files, parquet, queries
 from paceline.analysis import Sample, percentiles, queue_percentile
 from paceline.results import Side
 from paceline.sweeps.points import Run, Runs
+from paceline.tables import is_sampled
 from paceline.waiting import fullest
 
 _COUNTERS = (
@@ -63,6 +64,8 @@ def _row(run: Run, group: str | None, side: Side) -> dict[str, Any]:
     row |= {"measured": len(times), "measured_unfinished": int(times.censored.sum())}
     row |= _times("fct", times, "_ps") | _times("slowdown", results.slowdown(side=side))
     row |= {name: results.summary["counters"][name] for name in _COUNTERS}
+    if not is_sampled(results.summary):
+        row["max_buffer_bytes"] = None
     queue = fullest(results)
     p99 = queue_percentile(queue.busiest, 99)[1] if queue and not queue.which else math.nan
     row |= {

@@ -93,7 +93,7 @@ either! {
 section! {
     /// Every host and its NIC.
     pub struct Host {
-        /// ACKs travel in the control class, which is never paused, instead of the flow's class.
+        /// ACKs travel in the control class, which is never paused and, where there is no room, dropped, instead of the flow's class.
         ack_priority: bool = false, from "HPCC reference simulator, ACK_HIGH_PRIO 0";
         /// A receiver repeats a NACK for the same packet after this long.
         nack_interval: Duration = "500us", in "[1ns, 10s]", from "HPCC reference simulator (fixed there)";

@@ -79,7 +79,7 @@ pub(crate) struct Adapter {
     /// Frames on their way up to the stack, and when they are there, ps.
     up: VecDeque<(u64, Handle)>,
     /// Frames on their way down to the limiters, when they are there, and the key of which limiter.
-    down: VecDeque<(u64, u32, Frame)>,
+    down: VecDeque<(u64, u64, Frame)>,
     /// Bytes in the adapter: on their way down and at limiters.
     bytes: u64,
     /// When the transport may have something to send, ps.
@@ -87,7 +87,7 @@ pub(crate) struct Adapter {
     /// The transport was held back.
     is_full: bool,
     limiters: Vec<Limiter>,
-    by_key: BTreeMap<u32, u32>,
+    by_key: BTreeMap<u64, u32>,
     /// Limiters with frames, in order.
     busy: Vec<u32>,
     /// Limiter served last.
@@ -210,13 +210,13 @@ impl Adapters {
     }
 
     /// The limiter of a key.
-    fn limiter(&mut self, nic: u32, key: u32) -> u32 {
+    fn limiter(&mut self, nic: u32, key: u64) -> u32 {
         let rate = self.rates[nic as usize];
         let adapter = &mut self.all[nic as usize];
         let next = adapter.limiters.len() as u32;
         let number = *adapter.by_key.entry(key).or_insert(next);
         if number == next {
-            let stream = Stream::new(self.seed, Purpose::Qcn, 1 << 63 | u64::from(nic) << 32 | u64::from(key));
+            let stream = Stream::new(self.seed, Purpose::Qcn, (1 << 63 | u64::from(nic) << 32) ^ key);
             let point = ReactionPoint::new(rate, stream);
             let departs_at = point.next_departure().0;
             adapter.limiters.push(Limiter { point, departs_at, frames: VecDeque::new() });
@@ -225,7 +225,7 @@ impl Adapters {
     }
 
     /// Feedback from a switch about frames for `key`.
-    pub(crate) fn feedback(&mut self, nic: u32, key: u32, feedback: Feedback, now: u64) {
+    pub(crate) fn feedback(&mut self, nic: u32, key: u64, feedback: Feedback, now: u64) {
         while self.all[nic as usize].down.front().is_some_and(|(due, ..)| *due <= now) {
             self.lower(nic);
         }
@@ -257,13 +257,13 @@ impl Adapters {
     }
 
     /// What of a frame decides about its limiter: its receiver's NIC, its flow with its direction.
-    pub(crate) fn key(&self, peer: u32, flow: u32, back: bool) -> u32 {
+    pub(crate) fn key(&self, peer: u32, flow: u32, back: bool) -> u64 {
         if self.config.limiter.is_none() {
             return 0;
         }
         match self.config.limiter_of {
-            LimiterOf::Destination => peer,
-            LimiterOf::Flow => flow << 1 | u32::from(back),
+            LimiterOf::Destination => u64::from(peer),
+            LimiterOf::Flow => u64::from(flow) << 1 | u64::from(back),
             LimiterOf::Nic => 0,
         }
     }
@@ -384,7 +384,7 @@ impl Net {
             let Some(adapters) = &mut self.adapters else { return };
             // Those that pass by share a limiter that nobody notifies.
             let exempt = adapters.config.exempt_syn && opens;
-            let key = if exempt { NOBODY } else { adapters.key(peer, flow, back) };
+            let key = if exempt { NOBODY.into() } else { adapters.key(peer, flow, back) };
             let adapter = &mut adapters.all[nic as usize];
             adapter.down.push_back((due, key, Frame { handle: h, size, class }));
             adapter.bytes += u64::from(size);

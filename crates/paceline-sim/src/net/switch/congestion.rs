@@ -76,6 +76,9 @@ impl Net {
         if !self.routes.way_from(node, address, key, &mut path) || path.len() > INLINE_HOPS {
             self.path = path;
             self.counters.drops_buffer += 1;
+            let counts = &mut self.port_counts[port as usize];
+            counts.drops_buffer += 1;
+            counts.drops_control += 1;
             return;
         }
         let mut cnm = Packet {
