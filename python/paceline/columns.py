@@ -173,7 +173,7 @@ LINKS = Table(
             "drops_link_down",
             int,
             "packets",
-            "Packets lost to a link that was down or led nowhere. In packets.csv they are at the port that sent them last.",
+            "Packets lost to a link that was down or led nowhere; in packets.csv at the port that sent them last.",
         ),
         Column("trims", int, "packets", "Packets for this port whose payload was cut off (NDP)."),
         Column("drops_credit", int, "packets", "Credits that the port's shaper dropped (ExpressPass)."),
