@@ -3,6 +3,9 @@
 //!
 //! In a data centre the cubic part hardly matters (from 100 segments back to 100 takes seconds): growth is the
 //! friendly region's, a third to a half of a segment per round trip.
+//!
+//! *Deviation:* a timeout that proves needless gives back window and slow-start threshold, and a new epoch begins; `W_max` stays that of
+//! the timeout (RFC 9438, section 4.9.2, restores it too).
 
 use super::window::{Window, clamped};
 use super::{Algorithm, CongestionControl, FlowContext, Limits, Loss, Profile, StreamAck, StreamStart};
