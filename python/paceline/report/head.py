@@ -12,7 +12,8 @@ from paceline.tables import format_time, slowdown_cell
 from paceline.words import readable
 
 _SAID = {
-    "running": "This run is going on, or was killed",
+    "running, or killed": "This run is going on, or was killed",
+    "broken off": "This run broke off",
     "stopped": "This run stopped at its time limit",
     "interrupted": "This run was interrupted",
     "stalled": "This run stalled",
@@ -37,8 +38,7 @@ def notices(page: Page) -> list[tuple[str, str, list[str]]]:
                 )
             else:
                 why.append("Percentiles count unfinished flows at their age.")
-            broke = run.status == "running" and bool(diagnosis)
-            found.append((kind, f"{own}{'This run broke off' if broke else _SAID[run.status]}", why))
+            found.append((kind, f"{own}{_SAID[run.status_text]}", why))
         if run.summary["counters"]["lossless_drops"]:
             drops = f"{run.summary['counters']['lossless_drops']:,} packets of a lossless class were dropped."
             found.append(("bad", f"{own}Lossless was violated", [drops]))

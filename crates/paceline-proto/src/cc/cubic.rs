@@ -5,7 +5,7 @@
 //! friendly region's, a third to a half of a segment per round trip.
 //!
 //! *Deviation:* a timeout that proves needless gives back window and slow-start threshold, and a new epoch begins; `W_max` stays that of
-//! the timeout (RFC 9438, section 4.9.2, restores it too).
+//! the timeout (among what RFC 9438, section 4.9, restores after a needless reduction it has `W_max`, too).
 
 use super::window::{Window, clamped};
 use super::{Algorithm, CongestionControl, FlowContext, Limits, Loss, Profile, StreamAck, StreamStart};

@@ -20,7 +20,7 @@ use super::workload::{IncastMode, OnOff, OnOffMode, Rpc, RpcMode, WorkloadKind};
 const TELEMETRY: u64 = 42;
 
 /// Marking thresholds and the port rate they hold at, by default.
-const SCALED: (Bytes, Bytes, BitsPerSec) = (Bytes(400_000), Bytes(1_600_000), BitsPerSec(100_000_000_000));
+const DEFAULT_MARKING: (Bytes, Bytes, BitsPerSec) = (Bytes(400_000), Bytes(1_600_000), BitsPerSec(100_000_000_000));
 
 /// What looks like a mistake in a scenario, one sentence each, with the fields it is about. Nothing here stops a run.
 pub fn lint(scenario: &Resolved) -> Vec<String> {
@@ -60,7 +60,9 @@ fn ecn(scenario: &Resolved, heard: bool, out: &mut Vec<String>) {
     }
     let rates = if heard { rates(scenario) } else { Vec::new() };
     let thresholds: Vec<_> = rates.into_iter().map(|rate| ecn.thresholds(rate)).collect();
-    let is_own = (ecn.k_min, ecn.k_max, ecn.at) != SCALED && ecn.at == SCALED.2 && ecn.by_rate.is_empty();
+    // Thresholds of the user's own, at a rate that was not thought of.
+    let (k_min, k_max, at) = DEFAULT_MARKING;
+    let is_own = (ecn.k_min, ecn.k_max) != (k_min, k_max) && ecn.at == at && ecn.by_rate.is_empty();
     if let Some(first) = thresholds.first().filter(|_| is_own && thresholds.iter().all(|t| t.rate != ecn.at)) {
         out.push(format!(
             "switch.ecn.k_min and k_max ({}, {}) are meant at switch.ecn.at ({}), which no port has: ports of {} mark at {} to {}",

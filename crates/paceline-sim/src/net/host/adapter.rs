@@ -216,6 +216,7 @@ impl Adapters {
         let next = adapter.limiters.len() as u32;
         let number = *adapter.by_key.entry(key).or_insert(next);
         if number == next {
+            // A flow's key has 33 bits: its last one may fall on the NIC's, and limiters of two NICs then draw alike.
             let stream = Stream::new(self.seed, Purpose::Qcn, (1 << 63 | u64::from(nic) << 32) ^ key);
             let point = ReactionPoint::new(rate, stream);
             let departs_at = point.next_departure().0;
