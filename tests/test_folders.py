@@ -391,6 +391,7 @@ def test_a_run_that_broke_off_says_why(paceline, tmp_path):
     assert paceline("report", "r", "-q").code == 0
     page = Path("r/report.html").read_text()
     assert "This run broke off" in page
+    assert ">broken off</span>" in page
     assert "was killed" not in page
 
 
