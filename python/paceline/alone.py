@@ -29,13 +29,13 @@ _MAGIC = b"PACELALN"
 def simulate(folder: Path, *, threads: int = 1, progress: Mode = Mode.NONE) -> None:
     """Simulates the flows of a run alone and writes ``alone.bin`` into its folder.
 
-    Raises ``InputError`` when the run has not ended, is of another version, asks queries over connections that stay
-    open (which this baseline does not know), or its input files have changed, ``OSError`` when the disk says no, and
+    Raises ``InputError`` when the run has not ended, is of another version, asks queries
+    (which this baseline does not know), or its input files have changed, ``OSError`` when the disk says no, and
     ``Interrupted`` after Ctrl-C; then there is no file.
     """
     if (folder / "queries.bin").exists():
         raise _native.input_error(
-            "queries over connections that stay open are not simulated alone",
+            "queries are not simulated alone",
             field="baseline",
             value="alone",
             allowed="line_rate, or hpcc",

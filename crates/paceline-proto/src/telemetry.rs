@@ -2,8 +2,8 @@
 //!
 //! The layout is HPCC's (SIGCOMM 2019, figure 7, as its simulator packs it): 64 bits per hop with a 24-bit time in
 //! nanoseconds, a 20-bit byte counter in units of 128 B times a multiple, a 17-bit queue in units of 80 B times the same
-//! multiple, and a 3-bit code for the port's rate. All fields wrap or saturate as the real header would: what two records say of the
-//! time between them holds while it is short ([`record_life`]).
+//! multiple, and a 3-bit code for the port's rate. Times and bytes wrap as the real header would: what two records say of the
+//! time between them holds while it is short ([`record_life`]). A queue too long for its field is written as the longest there is room for.
 
 use crate::units::{Duration, Time};
 
@@ -45,6 +45,8 @@ pub struct IntHop(pub u64);
 pub struct IntUnits {
     bytes: u64,
     queue: u64,
+    /// Units of the longest queue written.
+    longest: u64,
 }
 
 impl IntUnits {
@@ -52,7 +54,12 @@ impl IntUnits {
     pub fn new(multiple: u64) -> Self {
         // Rounded up to 64 fractional bits: the quotient is exact for dividends below 2^64 / divisor.
         let reciprocal = |unit: u64| (u64::MAX / unit) + 1;
-        Self { bytes: reciprocal(128 * multiple), queue: reciprocal(80 * multiple) }
+        Self { bytes: reciprocal(128 * multiple), queue: reciprocal(80 * multiple), longest: (1 << QUEUE_BITS) - 1 }
+    }
+
+    /// The same with queues that wrap too, as in the authors' simulator: one beyond 10.5 MB times `multiple` reads as a short one.
+    pub fn with_wrapping_queue(self) -> Self {
+        Self { longest: u64::MAX, ..self }
     }
 
     /// Packs a record.
@@ -64,7 +71,7 @@ impl IntUnits {
         let divided = |value: u64, reciprocal: u64| ((u128::from(value) * u128::from(reciprocal)) >> 64) as u64;
         let time = (now.0 / crate::units::NS) & ((1 << TIME_BITS) - 1);
         let bytes = divided(tx_bytes, self.bytes) & ((1 << BYTES_BITS) - 1);
-        let queue = divided(queue, self.queue) & ((1 << QUEUE_BITS) - 1);
+        let queue = divided(queue, self.queue).min(self.longest) & ((1 << QUEUE_BITS) - 1);
         IntHop(time | bytes << TIME_BITS | queue << (TIME_BITS + BYTES_BITS) | u64::from(rate_code) << 61)
     }
 }
@@ -124,7 +131,10 @@ mod tests {
         fn units_divide_exactly(value in 0u64..1 << 46, multiple in 1u64..200) {
             let record = IntUnits::new(multiple).pack(Time(0), value, value & 0xffff_ffff, 0);
             prop_assert_eq!((record.0 >> 24) & 0xf_ffff, (value / (128 * multiple)) & 0xf_ffff);
-            prop_assert_eq!((record.0 >> 44) & 0x1_ffff, ((value & 0xffff_ffff) / (80 * multiple)) & 0x1_ffff);
+            let queue = (value & 0xffff_ffff) / (80 * multiple);
+            prop_assert_eq!(record.queue(multiple), queue.min(0x1_ffff) * 80 * multiple);
+            let wrapping = IntUnits::new(multiple).with_wrapping_queue().pack(Time(0), value, value & 0xffff_ffff, 0);
+            prop_assert_eq!(wrapping.queue(multiple), (queue & 0x1_ffff) * 80 * multiple);
         }
 
         /// Differences survive the wrap of every counter, in whole units.

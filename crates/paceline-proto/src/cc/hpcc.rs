@@ -10,8 +10,8 @@
 //! may have come round (16.8 ms by their clock) only stores its records, where that simulator reads a wrong time out of them; and time in
 //! which no port has counted a whole unit of bytes counts as idle, where that simulator passes over it, so that of packets smaller than a
 //! unit only the times with one enter `u` (2048 B at 400 Gb/s: a flow alone gets half of its link). As in that simulator an ACK without
-//! records, on a path without switches, leaves the rate as it is. Also as there, a queue beyond what its 17 bits of 80 B times the unit hold
-//! (10.5 MB with hosts below 50 Gb/s, 42 MB at 100 Gb/s) reads as a short one.
+//! records, on a path without switches, leaves the rate as it is. A queue beyond what its 17 bits of 80 B times the unit hold (10.5 MB with
+//! hosts below 50 Gb/s, 42 MB at 100 Gb/s) reads as the longest they hold, there as a short one.
 
 use super::{
     Ack, Algorithm, CongestionControl, FlowContext, Limits, Profile, Runs, Telemetry, float, scaled_window, whole,

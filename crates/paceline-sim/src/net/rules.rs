@@ -57,11 +57,12 @@ impl Rules {
     /// Those of a scenario, with INT's units scaled by `int_multiple` and room for `port_limit` bytes at every port.
     pub(crate) fn new(scenario: &Scenario, int_multiple: u64, port_limit: u64) -> Self {
         let switch = &scenario.switch;
+        let int_units = IntUnits::new(int_multiple);
         Self {
             class_slot: [UNRECORDED; 8],
             ecn_per_port: switch.ecn.as_ref().is_some_and(|e| e.per_port),
             ect: Ect::of(scenario),
-            int_units: IntUnits::new(int_multiple),
+            int_units: if scenario.quirks.clock_1ns { int_units.with_wrapping_queue() } else { int_units },
             writes_int: scenario.uses_int(),
             port_limit,
             pfc_reaction: switch.pfc.map_or(0, |p| p.reaction.0),
