@@ -49,14 +49,20 @@ fn receiver_port(net: &Net) -> u32 {
 /// react to something else.
 #[test]
 fn the_queue_settles_at_the_set_point() {
-    for (set_point, low, high) in [(20_480, 10_000, 30_000), (67_584, 50_000, 85_000)] {
-        let more = format!("[switch.qcn]\nenabled = true\nset_point = '{set_point}B'\n");
+    let settings = [
+        (20_480, 10_000, 30_000, "destination"),
+        (67_584, 50_000, 85_000, "destination"),
+        (20_480, 10_000, 30_000, "flow"),
+    ];
+    for (set_point, low, high, limiter) in settings {
+        let more =
+            format!("[host.qcn]\nlimiter = '{limiter}'\n[switch.qcn]\nenabled = true\nset_point = '{set_point}B'\n");
         run_text(&seven_to_one("new_reno", true, &more), EngineChoice::Sequential, |net, _, ending, _| {
             assert_eq!(ending, Ending::Stopped);
             assert!(net.counters().notifications > 50, "{}", net.counters().notifications);
             assert_eq!(net.counters().drops_buffer, 0);
             let median = quantile(net, receiver_port(net), 0.5);
-            assert!((low..high).contains(&median), "median {median} at a set point of {set_point}");
+            assert!((low..high).contains(&median), "median {median} at a set point of {set_point}, {limiter}");
         });
     }
 }

@@ -79,9 +79,14 @@ fn thousands_of_hosts_and_flows_fit() {
 
 /// Transports, with what their switches need. A receiver of TCP that delays its ACK holds both ends of the flow that long, as
 /// long as a short run takes.
-const TRANSPORTS: [(&str, &str); 7] = [
+const TRANSPORTS: [(&str, &str); 8] = [
     ("hpcc", "[schemes.x]\ncc = 'hpcc'"),
     ("new_reno", "[schemes.x]\ncc = 'new_reno'\n[host.tcp]\nack_delay = '50us'"),
+    (
+        "new_reno behind limiters of flows",
+        "[schemes.x]\ncc = 'new_reno'\n[host.tcp]\nack_delay = '50us'\n\
+         [host.adapter]\nenabled = true\n[host.qcn]\nlimiter = 'flow'\n[switch.qcn]\nenabled = true",
+    ),
     ("udp", "[schemes.x]\ncc = 'udp'"),
     ("homa", "[schemes.x]\ncc = 'homa'"),
     ("ndp", "[schemes.x]\ncc = 'ndp'\n[switch.trimming]\nenabled = true"),

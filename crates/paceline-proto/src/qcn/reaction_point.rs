@@ -156,6 +156,11 @@ impl ReactionPoint {
         self.active
     }
 
+    /// Whether it lets frames out as a new one would: at the link's rate, with nothing left to recover.
+    pub fn is_at_rest(&self) -> bool {
+        self.rate >= self.link && self.timer == Time::NEVER
+    }
+
     /// The rate, from the lowest up to the link's.
     pub fn rate(&self) -> BitsPerSec {
         BitsPerSec(self.rate)

@@ -39,6 +39,8 @@ struct Frame {
 /// Frames for one limiter.
 #[derive(Clone, Debug)]
 struct Limiter {
+    /// Of which frames.
+    key: u64,
     point: ReactionPoint,
     /// The instant before which it lets nothing go, ps; as its point says.
     departs_at: u64,
@@ -88,6 +90,10 @@ pub(crate) struct Adapter {
     is_full: bool,
     limiters: Vec<Limiter>,
     by_key: BTreeMap<u64, u32>,
+    /// Limiters of no frames at present: those of flows rest when they neither limit nor hold anything.
+    idle: Vec<u32>,
+    /// Limiters of flows made so far, modulo 2^32.
+    made: u32,
     /// Limiters with frames, in order.
     busy: Vec<u32>,
     /// Limiter served last.
@@ -110,6 +116,14 @@ impl Adapter {
         } else if limiter == self.timer.1 && due != self.timer {
             let all = self.limiters.iter().enumerate().map(|(i, l)| (l.point.next_timeout().0, i as u32));
             self.timer = all.min().unwrap_or((NEVER, NOBODY));
+        }
+    }
+
+    /// A flow's limiter is done with if it is as a new one would be: flows come and go.
+    fn release(&mut self, number: u32) {
+        let l = &self.limiters[number as usize];
+        if l.frames.is_empty() && l.point.is_at_rest() && self.by_key.remove(&l.key).is_some() {
+            self.idle.push(number);
         }
     }
 
@@ -169,6 +183,8 @@ impl Adapters {
             is_full: false,
             limiters: Vec::new(),
             by_key: BTreeMap::new(),
+            idle: Vec::new(),
+            made: 0,
             busy: Vec::new(),
             last: 0,
             timer: (NEVER, NOBODY),
@@ -211,18 +227,35 @@ impl Adapters {
 
     /// The limiter of a key.
     fn limiter(&mut self, nic: u32, key: u64) -> u32 {
-        let rate = self.rates[nic as usize];
         let adapter = &mut self.all[nic as usize];
-        let next = adapter.limiters.len() as u32;
-        let number = *adapter.by_key.entry(key).or_insert(next);
-        if number == next {
-            // A flow's key has 33 bits: its last one may fall on the NIC's, and limiters of two NICs then draw alike.
-            let stream = Stream::new(self.seed, Purpose::Qcn, (1 << 63 | u64::from(nic) << 32) ^ key);
-            let point = ReactionPoint::new(rate, stream);
-            let departs_at = point.next_departure().0;
-            adapter.limiters.push(Limiter { point, departs_at, frames: VecDeque::new() });
+        if let Some(&number) = adapter.by_key.get(&key) {
+            return number;
         }
+        // Destinations keep their limiters; a flow may have one after the other, each with draws of its own.
+        let own = match self.config.limiter_of {
+            LimiterOf::Flow => u64::from(adapter.made),
+            LimiterOf::Destination | LimiterOf::Nic => key,
+        };
+        adapter.made = adapter.made.wrapping_add(1);
+        let stream = Stream::new(self.seed, Purpose::Qcn, (1 << 63 | u64::from(nic) << 32) ^ own);
+        let point = ReactionPoint::new(self.rates[nic as usize], stream);
+        let departs_at = point.next_departure().0;
+        let number = adapter.idle.pop().unwrap_or(adapter.limiters.len() as u32);
+        match adapter.limiters.get_mut(number as usize) {
+            Some(l) => (l.key, l.point, l.departs_at) = (key, point, departs_at),
+            None => adapter.limiters.push(Limiter { key, point, departs_at, frames: VecDeque::new() }),
+        }
+        adapter.by_key.insert(key, number);
         number
+    }
+
+    /// After a frame has left a limiter, a timer or a notification has changed it.
+    fn changed(&mut self, nic: u32, number: u32) {
+        let adapter = &mut self.all[nic as usize];
+        adapter.note_change(number);
+        if self.config.limiter_of == LimiterOf::Flow {
+            adapter.release(number);
+        }
     }
 
     /// Feedback from a switch about frames for `key`.
@@ -232,9 +265,8 @@ impl Adapters {
         }
         let number = self.limiter(nic, key);
         let Some(params) = &self.config.limiter else { return };
-        let adapter = &mut self.all[nic as usize];
-        adapter.limiters[number as usize].point.on_feedback(params, Time(now), feedback);
-        adapter.note_change(number);
+        self.all[nic as usize].limiters[number as usize].point.on_feedback(params, Time(now), feedback);
+        self.changed(nic, number);
     }
 
     /// The first frame on its way down is at its limiter.
@@ -334,7 +366,7 @@ impl Net {
                 if let Some(params) = &adapters.config.limiter {
                     adapter.limiters[i as usize].point.on_timeout(params, Time(now));
                 }
-                adapter.note_change(i);
+                adapters.changed(nic, i);
             }
             Next::Lower => adapters.lower(nic),
             Next::Poll => {
@@ -354,11 +386,11 @@ impl Net {
                 if limiter.frames.is_empty() {
                     adapter.busy.retain(|busy| *busy != i);
                 }
-                if adapters.config.limiter.is_some() {
-                    adapter.note_change(i);
-                }
                 if std::mem::take(&mut adapter.is_full) {
                     adapter.poll_at = now;
+                }
+                if adapters.config.limiter.is_some() {
+                    adapters.changed(nic, i);
                 }
                 self.nic_launch(port, handle, now, s);
             }
