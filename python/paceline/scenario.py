@@ -769,7 +769,7 @@ class Switch(Section):
 
     buffer: str = "32MiB"
     """Packet buffer: of the switch (`model = "shared"`) or of each port (`"per_port"`). Unit:
-    bytes. Range [1KB, 1TiB]. Source: HPCC, sec. 5.1; reference simulator, BUFFER_SIZE 32.
+    bytes. Range [1KB, 4GB]. Source: HPCC, sec. 5.1; reference simulator, BUFFER_SIZE 32.
     """
 
     model: Literal["shared", "per_port"] = "shared"

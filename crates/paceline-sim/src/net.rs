@@ -2,6 +2,7 @@
 //! How it is built: `net/setup.rs`; what happens at a switch: `net/switch.rs`, at a host: `net/host.rs`; what hosts do over
 //! transports: `net/{streams,rpc,programs}.rs`.
 
+pub(crate) mod by_number;
 pub(crate) mod failures;
 pub mod flow;
 pub mod host;
@@ -12,6 +13,7 @@ pub mod programs;
 pub(crate) mod rpc;
 pub(crate) mod rules;
 mod setup;
+pub(crate) mod slots;
 pub(crate) mod stages;
 pub(crate) mod streams;
 pub mod switch;
@@ -27,6 +29,7 @@ use crate::clock::{Clock, Wire};
 use crate::engine::reference_random::ReferenceRandom;
 use crate::graph::{Graph, NodeId};
 use crate::ideal;
+use crate::net::by_number::ByNumber;
 use crate::net::failures::Failures;
 use crate::net::flow::{Flow, FlowInfo, Receiving, SLOT_MASK};
 use crate::net::host::Nic;
@@ -36,6 +39,7 @@ use crate::net::packet::{Arena, Handle, INLINE_HOPS, LONG, NONE, Packet};
 use crate::net::port::Port;
 use crate::net::programs::Programs;
 use crate::net::rpc::Rpcs;
+use crate::net::slots::FreeSlots;
 use crate::net::stages::Stages;
 use crate::net::streams::Streams;
 use crate::net::switch::buffers::Buffers;
@@ -193,8 +197,8 @@ pub struct Net {
     pub(crate) nics: Vec<Nic>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) infos: Vec<FlowInfo>,
-    pub(crate) receiving: Vec<Receiving>,
-    pub(crate) free_flows: std::collections::VecDeque<u32>,
+    pub(crate) receiving: ByNumber<Receiving>,
+    pub(crate) free_flows: FreeSlots,
     pub(crate) contexts: Vec<FlowContext>,
     pub(crate) routes: Routes,
     /// The reference's routes, where they differ.

@@ -7,6 +7,7 @@ mod quirks;
 pub use headroom::{Headroom, PausedLink};
 pub use quirks::{NamedQuirk, Quirks};
 
+use paceline_proto::qcn::CNM_FRAME;
 use paceline_proto::transport::unscheduled::{BurstParams, Unscheduled};
 use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time};
 use serde::{Deserialize, Serialize};
@@ -389,10 +390,13 @@ pub enum Window {
 }
 
 impl Transport {
-    /// Smallest frame that the framing does not know of, bytes.
-    pub fn smallest_frame(&self) -> Option<u32> {
+    /// Smallest and largest of the frames that the framing does not know of, bytes.
+    pub fn other_frames(&self) -> Option<(u32, u32)> {
         match self {
-            Transport::ExpressPass { params, .. } => Some(u32::from(params.framing.credit.0)),
+            Transport::ExpressPass { params, .. } => {
+                let (smallest, largest) = params.framing.credit;
+                Some((smallest.into(), largest.into()))
+            }
             _ => None,
         }
     }
@@ -509,7 +513,18 @@ impl Scenario {
     pub fn max_frame(&self) -> u32 {
         let f = &self.framing;
         let telemetry = self.schemes.iter().map(|s| s.params.profile().telemetry.bytes()).max().unwrap_or(0);
-        (f.payload + f.header + telemetry).max(f.ack_header + telemetry).max(f.min_frame).max(f.pfc_frame)
+        let others = self.schemes.iter().filter_map(|s| s.transport.other_frames()).map(|(_, largest)| largest);
+        let usual = (f.payload + f.header + telemetry).max(f.ack_header + telemetry).max(f.min_frame).max(f.pfc_frame);
+        let notification = if self.switch.qcn.is_some() { CNM_FRAME } else { 0 };
+        usual.max(others.max().unwrap_or(0)).max(notification)
+    }
+
+    /// Whether its quirks are of the order of the reference's events, or of ports that count what a failed link has taken from them, and
+    /// so never stand empty again.
+    pub fn follows_reference_order(&self) -> bool {
+        let q = &self.quirks;
+        let counts_what_is_gone = q.link_down && !self.failures.outages.is_empty();
+        q.insertion_order || q.nic_round_robin || q.reference_random || counts_what_is_gone
     }
 
     /// Scale of the INT units, with hosts of `nic_rate` bit/s.

@@ -4,6 +4,7 @@
 
 mod adapters;
 mod alone;
+mod borders;
 mod closed_forms;
 mod common;
 mod controllers;

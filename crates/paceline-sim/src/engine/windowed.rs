@@ -93,8 +93,10 @@ impl Windowed {
                 "what a port causes has room among the windows"
             );
             for node in 0..net.graph.nodes() as u32 {
+                // What arrives, at the rate of the port at the other end.
                 let per_port = |p: &crate::graph::PortInfo| {
-                    (u128::from(p.rate.0) * u128::from(length) / 8_000_000_000_000) as u64 + u64::from(u16::MAX)
+                    let rate = net.graph.opposite(p).rate.0;
+                    (u128::from(rate) * u128::from(length) / 8_000_000_000_000) as u64 + u64::from(u16::MAX)
                 };
                 let burst = net.graph.ports_of(node).iter().map(per_port).sum();
                 let by_event = windows.close.get(node as usize).is_some_and(|close| *close);
@@ -246,11 +248,11 @@ fn check(scenario: &Scenario, width: u64) -> Result<(), InputError> {
             .value("windowed")
             .allowed("links whose delay and smallest frame take 1 ps to 4 ms; or engine = \"sequential\""));
     }
-    if scenario.quirks.insertion_order || scenario.quirks.nic_round_robin || scenario.quirks.reference_random {
+    if scenario.follows_reference_order() {
         return Err(InputError::new("the windowed engine cannot follow the reference's event order")
             .field("run.engine")
             .value("windowed")
-            .allowed("quirks insertion_order, nic_round_robin and reference_random off; or engine = \"sequential\""));
+            .allowed("quirks insertion_order, nic_round_robin, reference_random and, where links fail, link_down off; or engine = \"sequential\""));
     }
     if let Some(rto) = scenario.host.rto.filter(|rto| rto.initial.0 < width) {
         // A timer that is set and runs out in one window would be seen too late.

@@ -266,13 +266,18 @@ pub(crate) fn over_shortest_links(scenario: &Scenario, bytes: u32) -> Box<[u64]>
 /// Bytes of the smallest frame on a wire.
 fn smallest_frame(scenario: &Scenario) -> u32 {
     let f = &scenario.framing;
-    let credit = scenario.schemes.iter().filter_map(|s| s.transport.smallest_frame()).min().unwrap_or(u32::MAX);
-    f.min_frame.min(f.pfc_frame).min(f.ack_header).min(credit) + f.wire_overhead
+    let others = scenario.schemes.iter().filter_map(|s| s.transport.other_frames()).map(|(smallest, _)| smallest);
+    let data = if scenario.quirks.unpadded_data { f.header + 1 } else { f.min_frame };
+    f.min_frame.min(f.pfc_frame).min(f.ack_header).min(data).min(others.min().unwrap_or(u32::MAX)) + f.wire_overhead
 }
 
 fn link_lookahead(scenario: &Scenario, port: &PortInfo, smallest: u32) -> u64 {
     let clock = if scenario.quirks.clock_1ns { Clock::TruncatedNs } else { Clock::Exact };
-    port.delay.0 + clock.serialisation_ps(smallest, port.rate.0)
+    match clock.serialisation_ps(smallest, port.rate.0) {
+        // Several frames leave at one instant, as only events one by one tell apart.
+        0 => 0,
+        time => port.delay.0 + time,
+    }
 }
 
 /// Longest windows where some links are shorter, ps: a timer must not be set and run out within one.

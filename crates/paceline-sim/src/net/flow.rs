@@ -368,37 +368,26 @@ impl Net {
 
     /// A slot for a flow: a used one, oldest first, else a new one.
     fn take_slot(&mut self, mut flow: Flow, info: FlowInfo, mut receiving: Receiving) -> Result<u32, InputError> {
-        // Oldest first and only from a long list: a late duplicate of the previous owner must not meet its own
-        // generation again.
-        let rested = match (&self.messages, self.free_flows.front()) {
-            (Some(m), Some(slot)) => self.flows[*slot as usize].progress_at + m.rest() <= info.spec.start.0,
-            _ => true,
-        };
-        let slot = if self.free_flows.len() > 1024 && rested { self.free_flows.pop_front() } else { None };
-        if let Some(slot) = slot {
+        if let Some(slot) = self.free_flows.take(info.spec.start.0) {
             let i = slot as usize;
             flow.generation = self.flows[i].generation.wrapping_add(1);
             receiving.generation = flow.generation;
             self.flows[i] = flow;
             self.infos[i] = info;
-            let number = self.number(slot) as usize;
-            self.receiving[number] = receiving;
+            self.receiving.set(self.number(slot), receiving);
             return Ok(slot);
         }
         let slot = self.flows.len() as u32;
         let most = SLOT_MASK >> self.share.bits;
         if slot > most {
-            return Err(InputError::new("too many flows at the same time")
-                .value(slot)
-                .allowed(format!("at most {} running flows in one part", most + 1)));
+            return Err(InputError::new("too many flows at the same time").value(slot).allowed(format!(
+                "at most {} running flows in the part of one thread; fewer threads have more room",
+                most + 1
+            )));
         }
         self.flows.push(flow);
         self.infos.push(info);
-        let number = self.number(slot) as usize;
-        if self.receiving.len() <= number {
-            self.receiving.resize(number + 1, Receiving::default());
-        }
-        self.receiving[number] = receiving;
+        self.receiving.set(self.number(slot), receiving);
         Ok(slot)
     }
 
@@ -428,7 +417,8 @@ impl Net {
         self.flows[slot as usize].alive = false;
         // The reference's NIC still meets ended flows in its scans.
         if !self.scenario.quirks.nic_round_robin {
-            self.free_flows.push_back(slot);
+            let repeated = status != Status::Finished || self.infos[slot as usize].retransmitted > 0;
+            self.free_flows.give_back(slot, now, repeated);
         }
     }
 
@@ -486,7 +476,7 @@ impl Net {
         let (flow, info) = (&self.flows[slot as usize], &self.infos[slot as usize]);
         let start = info.spec.start.0;
         // A flow given up: what its receiver has by now is another node's present, which engines see at different times.
-        let done_at = if status == Status::Failed { 0 } else { self.receiving[self.number(slot) as usize].done_at };
+        let done_at = if status == Status::Failed { 0 } else { self.receiving[self.number(slot)].done_at };
         FlowRecord {
             id: info.id,
             status,

@@ -58,6 +58,10 @@ impl Net {
         let bits = parts.next_power_of_two().trailing_zeros();
         self.share = Share { me, bits, part_of: Arc::clone(part_of) };
         self.notes.resize_with(parts, Vec::new);
+        self.receiving = self.receiving.with_bits(bits);
+        if let Some(m) = &mut self.messages {
+            m.become_part(bits);
+        }
     }
 
     /// A flow's number in packets.
@@ -79,7 +83,7 @@ impl Net {
         let last = self.share.part_of.iter().copied().max().unwrap_or(0);
         let me = self.share.me;
         for part in (0..=last).filter(|p| *p != me && (long || *p == to)) {
-            let receiving = self.receiving[number as usize];
+            let receiving = self.receiving[number];
             let incoming = self.messages.as_ref().map(|m| m.opened(number));
             self.tell(part, Note::Opened { slot: number, receiving, long: paths.clone(), incoming });
         }
@@ -119,17 +123,13 @@ impl Net {
                 if let (Some(m), Some(incoming)) = (&mut self.messages, incoming) {
                     m.open(slot, incoming);
                 }
-                let i = slot as usize;
-                if self.receiving.len() <= i {
-                    self.receiving.resize(i + 1, Receiving::default());
-                }
-                self.receiving[i] = receiving;
+                self.receiving.set(slot, receiving);
                 if let Some(paths) = long {
                     self.set_long_paths(slot, paths);
                 }
             }
             Note::Done { slot, generation, at } => {
-                let state = &mut self.receiving[slot as usize];
+                let state = &mut self.receiving[slot];
                 if state.generation == generation {
                     state.done_at = at;
                 }
@@ -198,7 +198,7 @@ impl Net {
         }
         self.arena.adopt(other.arena.live());
         for (slot, flow) in other.flows.iter().enumerate() {
-            self.receiving.push(other.receiving[other.number(slot as u32) as usize]);
+            self.receiving.set(self.flows.len() as u32, other.receiving[other.number(slot as u32)]);
             self.flows.push(flow.clone());
             self.infos.push(other.infos[slot]);
         }
@@ -206,7 +206,8 @@ impl Net {
 
     /// Gets ready to absorb the other parts: flows are numbered as if there were none.
     pub(crate) fn settle(&mut self) {
-        let receiving = (0..self.flows.len() as u32).map(|slot| self.receiving[self.number(slot) as usize]).collect();
+        let mut receiving = self.receiving.with_bits(0);
+        (0..self.flows.len() as u32).for_each(|slot| receiving.set(slot, self.receiving[self.number(slot)]));
         self.receiving = receiving;
         self.share.bits = 0;
     }

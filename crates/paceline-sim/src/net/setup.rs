@@ -5,14 +5,17 @@ use std::sync::Arc;
 use paceline_proto::cc::{FlowContext, Params, Telemetry, hpcc_pint};
 use paceline_proto::rng::{Purpose, Stream};
 use paceline_proto::telemetry::{MAX_RATES, record_life};
-use paceline_proto::units::Duration;
+use paceline_proto::units::{Bytes, Duration};
 
+use super::by_number::ByNumber;
+use super::slots::FreeSlots;
 use super::{Draws, EcnPoint, Net, Whole};
 use crate::clock::{Clock, Wire};
 use crate::engine::reference_random::ReferenceRandom;
 use crate::error::InputError;
 use crate::ideal;
 use crate::net::failures::Failures;
+use crate::net::flow::Receiving;
 use crate::net::host::Nic;
 use crate::net::host::adapter::Adapters;
 use crate::net::host::message::Messages;
@@ -126,6 +129,7 @@ impl Net {
         };
         let host_rate = whole.map_or_else(|| graph.first_host_rate(), |w| w.host_rate);
         let buffers = Buffers::new(&graph, &scenario.switch, host_rate, max_frame, f.pfc_frame);
+        check_longest_queue(&scenario, &buffers)?;
         if let Some(pfc) = &scenario.switch.pfc {
             check_pfc(&scenario, pfc, &buffers)?;
         }
@@ -150,6 +154,7 @@ impl Net {
         let contexts = (0..scenario.schemes.len()).map(|i| shared.context(&scenario, i, nic_rate, rtt_ns, bdp));
         let stream_contexts: Arc<[FlowContext]> = contexts.collect();
         let draw = |purpose| Stream::new(scenario.seed, purpose, 0).at(0);
+        let messages = Messages::new(&scenario, &nic_rates, stream_contexts, draw(Purpose::Transport))?;
         Ok(Self {
             draws: Draws {
                 ecn: draw(Purpose::Ecn),
@@ -184,8 +189,8 @@ impl Net {
             nics,
             flows: Vec::new(),
             infos: Vec::new(),
-            receiving: Vec::new(),
-            free_flows: std::collections::VecDeque::new(),
+            receiving: ByNumber::new(0, Receiving::default()),
+            free_flows: FreeSlots::new(&scenario, messages.is_some()),
             contexts: Vec::new(),
             routes,
             by_node,
@@ -213,7 +218,7 @@ impl Net {
             next_sport: std::collections::BTreeMap::new(),
             path: Vec::new(),
             special: Special::new(&scenario, draw(Purpose::Ecn))?,
-            messages: Messages::new(&scenario, &nic_rates, stream_contexts, draw(Purpose::Transport))?,
+            messages,
             streams: Streams::new(&scenario),
             rpcs: Rpcs::new(&scenario, nic_rates.len()),
             adapters: Adapters::new(&scenario, &nic_rates),
@@ -282,6 +287,22 @@ impl Net {
     }
 }
 
+/// Refuses buffers by which more might wait at one port than is counted: bytes of queues have 32 bits.
+fn check_longest_queue(scenario: &Scenario, buffers: &Buffers) -> Result<(), InputError> {
+    let (graph, buffer) = (&scenario.graph, scenario.switch.buffer);
+    if scenario.switch.model != BufferModel::PerPort || buffers.egress_limit() != u64::MAX {
+        return Ok(());
+    }
+    let ports = |node| if graph.is_host(node) { 0 } else { graph.ports_of(node).len() as u64 };
+    let most = (0..graph.nodes() as u32).map(ports).max().unwrap_or(0).max(1);
+    if buffer.0.saturating_mul(most) <= LONGEST_QUEUE {
+        return Ok(());
+    }
+    let problem = format!("what the {most} ports of a switch take in may all wait at one");
+    let allowed = Bytes(LONGEST_QUEUE / most / 1000 * 1000);
+    Err(InputError::new(problem).field("switch.buffer").value(buffer).allowed(format!("at most {allowed}")))
+}
+
 /// Refuses PFC without buffer to pause in.
 fn check_pfc(scenario: &Scenario, pfc: &scenario::Pfc, buffers: &Buffers) -> Result<(), InputError> {
     let graph = &scenario.graph;
@@ -324,6 +345,9 @@ fn check_pfc(scenario: &Scenario, pfc: &scenario::Pfc, buffers: &Buffers) -> Res
     }
     Ok(())
 }
+
+/// Bytes that may wait at a port: as much as `switch.buffer` may be.
+const LONGEST_QUEUE: u64 = 4_000_000_000;
 
 /// What all flows' contexts have in common.
 struct Shared {

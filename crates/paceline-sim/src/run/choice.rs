@@ -20,7 +20,7 @@ pub fn choose_engine(scenario: &Scenario) -> Result<(EngineChoice, String), Inpu
     if scenario.engine != EngineChoice::Auto {
         return Ok((scenario.engine, "asked for (run.engine)".into()));
     }
-    if scenario.quirks.insertion_order || scenario.quirks.nic_round_robin || scenario.quirks.reference_random {
+    if scenario.follows_reference_order() {
         return Ok((EngineChoice::Sequential, "the reference's event order was asked for (quirks)".into()));
     }
     if scenario.switch.qcn.is_some() {

@@ -16,7 +16,7 @@ section! {
     /// Every switch.
     pub struct Switch {
         /// Packet buffer: of the switch (`model = "shared"`) or of each port (`"per_port"`).
-        buffer: Bytes = "32MiB", in "[1KB, 1TiB]", from "HPCC, sec. 5.1; reference simulator, BUFFER_SIZE 32";
+        buffer: Bytes = "32MiB", in "[1KB, 4GB]", from "HPCC, sec. 5.1; reference simulator, BUFFER_SIZE 32";
         /// How the buffer is divided: one pool for all ports, or a fixed part per port.
         model: BufferModel = "shared", from "HPCC reference simulator";
         /// With `model = "per_port"`: at which port a packet takes room. `"auto"`: with PFC at the port it came by, without at the port

@@ -99,7 +99,7 @@ impl Net {
     pub(crate) fn receive_data(&mut self, h: Handle, now: u64) -> bool {
         let packet = &mut self.arena[h];
         let (number, seq, is_last) = (packet.flow & SLOT_MASK, packet.seq, packet.flags & LAST != 0);
-        let state = &mut self.receiving[number as usize];
+        let state = &mut self.receiving[number];
         self.counters.data_delivered += 1;
         let before = state.rx.expected;
         let answered = state.answer(packet, now, &self.host, self.ack_control_class);
@@ -116,7 +116,7 @@ impl Net {
     /// The last byte of a message, or the last one so far of a stream, has arrived in packet `seq`.
     #[inline(never)]
     fn message_complete(&mut self, number: u32, seq: u32, now: u64) {
-        let state = &mut self.receiving[number as usize];
+        let state = &mut self.receiving[number];
         state.done_at = now;
         let (stream, generation) = (state.stream, state.generation);
         if stream != 0 {
@@ -206,7 +206,7 @@ impl Net {
         if finished {
             self.end_flow(slot, now, Status::Finished);
             // Duplicates that are still to come find no receiver and begin a new one.
-            self.receiving[number as usize & SLOT_MASK as usize].rx = Receiver::default();
+            self.receiving[number & SLOT_MASK].rx = Receiver::default();
         }
         let batch = self.reference_batch(slot, seq);
         let flow = &mut self.flows[slot as usize];

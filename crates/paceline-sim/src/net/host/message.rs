@@ -35,6 +35,7 @@ use places::{Outbound, Places};
 use crate::engine::windows::Windows;
 use crate::error::InputError;
 use crate::net::Net;
+use crate::net::by_number::ByNumber;
 use crate::net::flow::SLOT_MASK;
 use crate::net::parts::Note;
 use crate::record::Status;
@@ -61,7 +62,7 @@ pub(crate) struct Messages {
     /// By NIC.
     places: Vec<Places>,
     /// By flow number.
-    incoming: Vec<Incoming>,
+    incoming: ByNumber<Incoming>,
     /// How long a receiver's place rests before another message gets it: by then nothing of the old one is under way.
     rest: u64,
     /// Longest timeout of the transport.
@@ -92,7 +93,7 @@ impl Messages {
         let Some((endpoints, patience)) = Endpoints::new(scenario, rates, contexts, key)? else { return Ok(None) };
         Ok(Some(Box::new(Self {
             places: vec![Places::default(); rates.len()],
-            incoming: Vec::new(),
+            incoming: ByNumber::new(0, Incoming::NOBODY),
             rest: rest(scenario),
             patience: patience.saturating_mul(PATIENCE),
             is_tcp: matches!(endpoints, Endpoints::Tcp(_)),
@@ -106,11 +107,6 @@ impl Messages {
     /// Longest time in which a run without progress may still help itself, ps.
     pub(crate) fn patience(&self) -> u64 {
         self.patience
-    }
-
-    /// How long a flow's slot stays unused after its end, ps.
-    pub(crate) fn rest(&self) -> u64 {
-        self.rest
     }
 
     /// Packets that hosts' shapers hold back.
@@ -179,7 +175,6 @@ impl Net {
     /// A message is over for its sender.
     fn end_message(&mut self, nic: u32, slot: u32, flow: u32, place: u32, status: Status, now: u64) {
         self.end_flow(slot, now, status);
-        self.flows[slot as usize].progress_at = now;
         let Some(m) = &mut self.messages else { return };
         m.places[nic as usize].free.push(place);
         let to = m.opened(flow & SLOT_MASK).to;

@@ -7,6 +7,7 @@ use paceline_proto::transport::rdma::Acked;
 use super::arrival::goes_at_once;
 use super::{NEVER, Next, Nic, is_plain, launch_plain};
 use crate::clock::{Clock, Wire};
+use crate::net::by_number::ByNumber;
 use crate::net::flow::{Flow, Receiving, SLOT_BITS, SLOT_MASK};
 use crate::net::packet::{Arena, Handle, Kind, LAST, Packet, TICKS};
 use crate::net::port::Port;
@@ -21,7 +22,7 @@ pub(crate) struct Turn<'a> {
     p: &'a mut Port,
     arena: &'a mut Arena,
     flows: &'a mut [Flow],
-    receiving: &'a mut [Receiving],
+    receiving: &'a mut ByNumber<Receiving>,
     streams: Option<&'a mut Streams>,
     counters: &'a mut Counters,
     progress: &'a mut u64,
@@ -151,7 +152,7 @@ impl Turn<'_> {
         }
         // Those in the midst of a message make nothing ready but their answer.
         self.counters.data_delivered += 1;
-        let state = &mut self.receiving[(packet.flow & SLOT_MASK) as usize];
+        let state = &mut self.receiving[packet.flow & SLOT_MASK];
         if !state.answer(packet, now, self.host, self.control_class) {
             self.arena.release(h);
             return true;

@@ -47,7 +47,7 @@ impl Net {
     /// The NICs of a packet's sender and receiver, where it is of a message.
     pub(crate) fn ends_of_packet(&self, packet: &Packet) -> Option<(u32, u32)> {
         let m = self.messages.as_ref()?;
-        let Incoming { from, to, .. } = *m.incoming.get((packet.flow & SLOT_MASK) as usize)?;
+        let Incoming { from, to, .. } = *m.incoming.get(packet.flow & SLOT_MASK)?;
         Some(if packet.kind.is_back() { (to, from) } else { (from, to) })
     }
 
@@ -85,7 +85,7 @@ impl Net {
             }
             (f.place, m.places[nic as usize].sending[f.place as usize].peer)
         } else {
-            let receiving = &self.receiving[number as usize];
+            let receiving = &self.receiving[number];
             if u32::from(receiving.generation) != generation {
                 return;
             }
@@ -122,7 +122,7 @@ impl Net {
         match end {
             End::None => {}
             End::Delivered => {
-                let state = &mut self.receiving[number as usize];
+                let state = &mut self.receiving[number];
                 state.done_at = now;
                 if self.share.bits != 0 {
                     self.announce_done(number, generation as u8, now);
@@ -141,7 +141,7 @@ impl Net {
     /// Bytes have newly arrived, or were acknowledged (`back`), where there are streams.
     fn stream_moved(&mut self, number: u32, slot: u32, back: bool, fresh: u32, now: u64) {
         if !back {
-            if let Some(stream) = self.receiving[number as usize].stream.checked_sub(1) {
+            if let Some(stream) = self.receiving[number].stream.checked_sub(1) {
                 self.stream_bytes(stream, fresh, now);
             }
         } else if let (Some(stream), Some(streams)) =

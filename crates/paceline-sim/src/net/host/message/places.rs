@@ -53,6 +53,11 @@ pub(crate) struct Incoming {
     ports: [u16; 2],
 }
 
+impl Incoming {
+    /// Of a flow that has not started.
+    pub(super) const NOBODY: Self = Self { place: NONE, from: NONE, to: NONE, id: 0, class: 0, ports: [0; 2] };
+}
+
 /// A message at its receiver's NIC.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Inbound {
@@ -82,24 +87,24 @@ pub(super) struct Places {
 }
 
 impl Messages {
+    /// Flows' numbers have so many bits for the part of their sender.
+    pub(crate) fn become_part(&mut self, bits: u32) {
+        self.incoming = self.incoming.with_bits(bits);
+    }
+
     /// A flow has started: its receiver's NIC may hear of it.
     pub(crate) fn open(&mut self, number: u32, incoming: Incoming) {
-        let i = number as usize;
-        if self.incoming.len() <= i {
-            let nobody = Incoming { place: NONE, from: NONE, to: NONE, id: 0, class: 0, ports: [0; 2] };
-            self.incoming.resize(i + 1, nobody);
-        }
-        self.incoming[i] = incoming;
+        self.incoming.set(number, incoming);
     }
 
     /// What a flow's receiver was told.
     pub(crate) fn opened(&self, number: u32) -> Incoming {
-        self.incoming[number as usize]
+        self.incoming[number]
     }
 
     /// A message has ended at its sender at `now`: its receiver's place may rest.
     pub(crate) fn finished(&mut self, flow: u32, now: u64) {
-        let Incoming { place, to, .. } = self.incoming[(flow & SLOT_MASK) as usize];
+        let Incoming { place, to, .. } = self.incoming[flow & SLOT_MASK];
         if place != NONE {
             let places = &mut self.places[to as usize];
             if places.receiving[place as usize].flow == flow {
@@ -111,7 +116,7 @@ impl Messages {
     /// The place of a message at its receiver's NIC, given at its first packet.
     pub(super) fn place(&mut self, nic: u32, flow: u32, receiving: &Receiving, now: u64) -> u32 {
         let number = flow & SLOT_MASK;
-        let Incoming { place, from, id, class, ports: [sport, dport], .. } = self.incoming[number as usize];
+        let Incoming { place, from, id, class, ports: [sport, dport], .. } = self.incoming[number];
         if place != NONE {
             return place;
         }
@@ -130,7 +135,7 @@ impl Messages {
         } else {
             places.receiving.push(inbound);
         }
-        self.incoming[number as usize].place = place;
+        self.incoming[number].place = place;
         place
     }
 }

@@ -1,0 +1,110 @@
+//! Networks at the borders of what windows assume, which random scenarios do not draw: rates that differ widely by direction, frames
+//! smaller and larger than those of data, packets that come when their flow is long over.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use crate::common::{run_sampled, run_text};
+use paceline_proto::units::S;
+use paceline_sim::assemble::assemble;
+use paceline_sim::engine::windowed::Windowed;
+use paceline_sim::spec::parse;
+
+/// The engines, and any number of threads, give the same bytes, also where no sample cuts windows short.
+fn agree(toml: &str) {
+    let run = |threads, interval| {
+        let assembled = assemble(&parse(toml, "test", &[]).unwrap_or_else(|e| panic!("{e}\n{toml}"))).unwrap();
+        run_sampled(&assembled.scenario, assembled.source, &assembled.classes, threads, interval)
+    };
+    for interval in [1_234_567, S] {
+        let sequential = run(None, interval);
+        for threads in [1, 2, 3] {
+            let windowed = run(Some(threads), interval);
+            assert!(windowed.outcome == sequential.outcome, "{threads} threads differ:\n{toml}");
+        }
+    }
+}
+
+/// Ten hosts send at 100 Gb/s into a switch whose own ports have 1 Gb/s: what its buffer takes in within a window follows from the
+/// rates of the links towards it. Taken from its own, a full buffer went unnoticed for a window.
+#[test]
+fn a_switch_fills_at_the_rate_of_what_comes() {
+    let link = |i: u32| format!("{{ a = 'h{i}', b = 's', rate = '100Gbps', rate_back = '1Gbps', delay = '50us' }},");
+    let flow = |i: u32| format!("{{ src = 'h{i}', dst = 'r', bytes = '400KB', start = '5us' }},");
+    let hosts: Vec<String> = (0..10).map(|i| format!("h{i}")).chain(["r".into()]).collect();
+    let (links, flows): (String, String) = ((0..10).map(link).collect(), (0..10).map(flow).collect());
+    for pfc in [false, true] {
+        agree(&format!(
+            "[topology]\nkind = 'graph'\nhosts = {hosts:?}\nswitches = ['s']\n\
+             links = [{links}{{ a = 'r', b = 's', rate = '1Gbps', rate_back = '10Gbps', delay = '50us' }}]\n\
+             [switch]\nbuffer = '{}'\npfc.enabled = {pfc}\n[host]\nrto = '2ms'\n[run]\nstop = '6ms'\n\
+             [schemes.x]\ncc = 'none'\nwindow = 'off'\n[[workloads]]\nkind = 'flows'\nrows = [{flows}]\n",
+            if pfc { "40MB" } else { "2MB" }
+        ));
+    }
+}
+
+/// Without padding, data of one byte are the smallest frames: what they need on a link is part of how far windows see.
+#[test]
+fn unpadded_frames_shorten_windows() {
+    agree(
+        "[topology]\nkind = 'leaf_spine'\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\nhost_rate = '10Gbps'\n\
+         fabric_rate = '10Gbps'\nlink_delay = '100ns'\n[framing]\nheader = '8B'\nmin_frame = '64B'\npfc_frame = '64B'\n\
+         ack_header = '64B'\n[quirks]\nunpadded_data = true\n[schemes.x]\ncc = 'none'\n[run]\nstop = '1ms'\n\
+         [[workloads]]\nkind = 'poisson'\nsizes = '1B'\nload = { value = 0.6 }\nend = '60us'\nmax_flows = 20000\n",
+    );
+}
+
+/// By a clock of whole nanoseconds a frame of 60 B takes no time at 1.6 Tb/s; several then leave at one instant, which windows cannot
+/// put in order. Ports of the reference simulator count for ever what a failed link took from them, which a port's window does not see.
+#[test]
+fn what_windows_cannot_do_they_refuse() {
+    let refused = |text: &str| {
+        let assembled = assemble(&parse(text, "test", &[]).unwrap()).unwrap();
+        Windowed::new(&assembled.scenario, assembled.source).err().unwrap().to_string()
+    };
+    let fast = "[topology]\nkind = 'star'\nhosts = 6\nhost_rate = '1600Gbps'\nlink_delay = '1us'\n[quirks]\nclock_1ns = true\n\
+                [schemes.x]\ncc = 'none'\n[[workloads]]\nkind = 'permutation'\nsizes = '1KB'\n";
+    assert!(refused(fast).contains("lookahead"), "{}", refused(fast));
+    let failing = "[topology]\nkind = 'leaf_spine'\nleaves = 2\nspines = 1\nhosts_per_leaf = 2\nlinks_per_pair = 2\n[quirks]\nlink_down = true\n\
+                   [host]\nrto = '100us'\n[[failures]]\nlink = ['tor0', 'agg0']\ndown = '20us'\nup = '60us'\n[schemes.x]\ncc = 'hpcc'\n\
+                   [[workloads]]\nkind = 'permutation'\nsizes = '1KB'\n";
+    assert!(refused(failing).contains("link_down"), "{}", refused(failing));
+}
+
+/// A frame may be larger than data, ACKs and pauses are: the credits of ExpressPass, QCN's notifications. Its time on a link was
+/// looked up in a table that ended before.
+#[test]
+fn control_frames_may_be_the_largest() {
+    let star = "[topology]\nkind = 'star'\nhosts = 4\nhost_rate = '7Gbps'\nlink_delay = '1us'\n[switch]\npfc.enabled = false\n\
+                [run]\nstop = '20ms'\n[[workloads]]\nkind = 'incast'\nsenders = 3\nsizes = '3KB'\n";
+    agree(&format!("{star}[framing]\npreset = 'ethernet'\npayload = '6B'\n[schemes.x]\ncc = 'express_pass'\n"));
+    let qcn = "[framing]\npayload = '1B'\n[switch.qcn]\nenabled = true\nset_point = '1KB'\nsample_base = '10KB'\n\
+               [host.adapter]\nenabled = true\n[schemes.x]\ncc = 'cubic'\n";
+    assert!(run_text(&format!("{star}{qcn}"), 0.0, None).outcome.counters.notifications > 0);
+}
+
+/// A packet that was sent twice may come when its flow is over and thousands of others have been. Whether it is answered must not
+/// depend on which of them has got the flow's place, which differs by threads.
+#[test]
+fn late_packets_of_ended_flows_are_answered_on_any_number_of_threads() {
+    let hosts = |far: &str| {
+        let near = |a: &str, b: &str| format!("{{ a = '{a}', b = '{b}', rate = '100Gbps', delay = '1us' }},");
+        let links: String =
+            [("a", "s"), ("c", "s"), ("d", "s"), ("b", "t"), ("e", "t"), ("f", "t")].map(|(a, b)| near(a, b)).concat();
+        format!(
+            "[topology]\nkind = 'graph'\nhosts = ['a', 'b', 'c', 'd', 'e', 'f']\nswitches = ['s', 't']\n\
+             links = [{links}{{ a = 's', b = 't', rate = '100Gbps', delay = '{far}' }}]\n[switch]\npfc.enabled = false\n"
+        )
+    };
+    let load = |load: &str, span: &str| {
+        format!(
+            "[[workloads]]\nkind = 'flows'\ngroup = 'far'\nrows = [{{ src = 'a', dst = 'b', bytes = '20KB' }}, \
+             {{ src = 'b', dst = 'a', bytes = '20KB', start = '3us' }}]\n\
+             [[workloads]]\nkind = 'poisson'\nsizes = '1B'\ngroup = 'tiny'\nhosts = ['c', 'd']\nload = {{ value = {load} }}\n{span}\n"
+        )
+    };
+    let rdma = "[host]\nrto = '300us'\n[schemes.x]\ncc = 'none'\n[run]\nstop = '1500us'\n";
+    agree(&format!("{}{rdma}{}", hosts("200us"), load("0.001", "end = '900us'")));
+    let tcp = "[host]\ntcp = { rto_initial = '6ms', rto_min = '6ms', ack_delay = '0s' }\n[schemes.x]\ncc = 'new_reno'\n\
+               [run]\nstop = '30ms'\n";
+    agree(&format!("{}{tcp}{}", hosts("3900us"), load("0.0001", "start = '13ms'\nend = '19ms'")));
+}
