@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 import tomllib
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -548,6 +549,41 @@ def test_a_claim_that_holds_in_larger_runs_is_told_so(tmp_path):
     assert "Larger runs" not in brief_table(verdicts, "X1", record.at_larger_scale(recorded, Scale.PAPER)).head
     assert record.at_larger_scale(recorded[:1], Scale.TINY)["X1.short"].scale == "quick"
     assert record.at_larger_scale(recorded, Scale.TINY)["X1.short"].scale == "paper"
+
+
+def test_a_verdict_at_tiny_is_muted_where_larger_runs_say_otherwise(tmp_path):
+    """A7 had a green "pass" at tiny beside a colourless "fail 1,365 at paper"; cards and scoreboard said "5 pass"."""
+    from paceline.reproduce.catalogue import Judged
+    from paceline.reproduce.page import counts_text, verdict_table, write_experiment, write_scoreboard
+
+    def verdict(name: str, outcome: Outcome) -> model.Verdict:
+        words = {"id": f"X1.{name}", "statement": f"claim {name}", "tolerance": "exact"}
+        return model.Verdict(**words, published=0, measured=0, verdict=outcome)
+
+    outcomes = {"lost": Outcome.PASS, "kept": Outcome.PASS, "alone": Outcome.PASS, "p99": Outcome.NOT_JUDGED}
+    verdicts = tuple(verdict(name, outcome) for name, outcome in outcomes.items())
+    recorded = [record.Row(f"X1.{name}", "paper", said, "5") for name, said in (("lost", "fail"), ("p99", "pass"))]
+    larger = record.at_larger_scale([*recorded, record.Row("X1.kept", "paper", "pass", "0")], Scale.TINY)
+    table = verdict_table(verdicts, larger=larger)
+    first, then = table.head.index("Larger runs"), table.head.index("Verdict")
+    assert first < then
+    tones = [(row[first].tone, row[then].tone) for row in table.rows]
+    assert tones == [("fail", "muted"), ("", "pass"), ("", "pass"), ("pass", "")]
+    words = {"id": "X1", "title": "Title", "statement": "Statement.", "source": "source"}
+    one = model.Experiment(**words, plan=lambda _: [], judge=lambda *_: [])
+    judged = Judged(experiment=one, scale=Scale.TINY, jobs=(), runs=Runs(()), verdicts=verdicts)
+    page = write_experiment(judged, tmp_path, larger).read_text()
+    tiles = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page)
+    assert tiles[:2] == [("pass in larger runs on record", "2"), ("fail in larger runs on record", "1")]
+    assert ("pass at tiny", "3") in tiles
+    assert "X1.lost: claim lost: 5 at paper, tolerance exact" in page.partition("</header>")[0]
+    board = write_scoreboard([judged], [], tmp_path, larger).read_text().partition('id="overview"')[2]
+    assert board.index("fail on record") < board.index("pass at tiny")
+    assert "3 pass (1 on record as fail at paper scale)" in counts_text(verdicts, larger)
+    # With nothing on record there is nothing to lead.
+    alone = write_experiment(judged, tmp_path).read_text()
+    assert "on record</dt>" not in alone
+    assert "<dt>pass</dt><dd>3</dd>" in alone
 
 
 def test_a_long_list_of_scenarios_is_folded():

@@ -83,7 +83,7 @@ class Cell:
     text: str
     note: str = ""
     tone: str = ""
-    """How a page shows it: ``pass``, ``fail``, ``undecided``; in words only without one."""
+    """How a page shows it: ``pass``, ``fail``, ``undecided``, ``muted``; in words only without one."""
     link: str = ""
     """Where a page leads from it."""
 

@@ -13,7 +13,7 @@ from paceline.files import write
 from paceline.report import Drawing, Section, render
 from paceline.reproduce.catalogue import Judged, minutes, scenario_files, write_json
 from paceline.reproduce.judge import shown
-from paceline.reproduce.model import Outcome, Verdict
+from paceline.reproduce.model import Outcome, Scale, Verdict
 from paceline.reproduce.record import Row
 from paceline.tables import Cell, Table
 
@@ -30,7 +30,8 @@ _RULES = (
     "pass: the statement holds; a statistical one, with its whole 95 % confidence interval over the seeds. "
     "fail: it does not hold. undecided: the interval contains the limit, the intervals of an ordering overlap, or "
     "there are fewer than three seeds. report: a measured value without a claim to judge. Larger runs: what is "
-    "on record of a larger scale, not run for this page. Limits come from the source "
+    "on record of a larger scale, not run for this page; where the two differ, it is the one that counts and has the "
+    "colour. Limits come from the source "
     "where it states one, else from a rule of this project that was fixed beforehand (docs/reproduce.md)."
 )
 
@@ -39,6 +40,7 @@ Larger = Mapping[str, Row]
 """By :attr:`Verdict.name` what is on record of larger runs than those of a page."""
 _NONE: Larger = {}
 _LARGER = "Larger runs"
+_JUDGED = (Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED)
 _NOTHING_JUDGED = "Nothing to judge: values are reported, with their 95 % confidence intervals over the seeds."
 
 
@@ -46,18 +48,19 @@ def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts", larger
     """Published, measured, tolerance and verdict, for page and terminal; variants where there are several.
 
     Of values without a claim there is neither tolerance nor verdict, and a published one only where some have it.
-    Beside a claim stands what ``larger`` runs said of it, where that is something else.
+    Ahead of a claim's verdict stands what ``larger`` runs said of it, where that is something else: it weighs more, and
+    where the verdicts differ it has the colour.
     """
-    head: tuple[str, ...] = ("Id", "Statement", "Published", "Measured", "Tolerance", "Verdict", _LARGER)
+    head: tuple[str, ...] = ("Id", "Statement", "Published", "Measured", "Tolerance", _LARGER, "Verdict")
     head += ("Variant", "Seeds")
     rows: list[tuple[Cell, ...]] = []
     for v in verdicts:
         interval = "" if v.interval is None else f"[{_number(v.interval[0])}, {_number(v.interval[1])}]"
         published, measured, tolerance = (_told(v, x) for x in (_number(v.published), _number(v.measured), v.tolerance))
         cells = (Cell(v.id), Cell(v.statement), Cell(published), Cell(measured, interval))
-        tone = v.verdict.value if v.verdict in (Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED) else ""
-        seeds = _seeds(v.seeds)
-        judged = (Cell(tolerance), Cell(v.verdict.value, tone=tone), _on_record(v, larger))
+        tone = v.verdict.value if v.verdict in _JUDGED else ""
+        seeds, record = _seeds(v.seeds), _on_record(v, larger)
+        judged = (Cell(tolerance), record, Cell(v.verdict.value, tone="muted" if tone and record.tone else tone))
         rows.append((*cells, *judged, Cell(v.variant), Cell(seeds)))
     claims, _ = _split(verdicts)
     empty = {"Variant"} if all(v.variant == "default" for v in verdicts) else set()
@@ -72,7 +75,8 @@ def _on_record(v: Verdict, larger: Larger) -> Cell:
     row = larger.get(v.name)
     if row is None or v.verdict is Outcome.REPORT or (row.verdict, row.measured) == (v.verdict, shown(v.measured)):
         return Cell("")
-    return Cell(row.verdict, f"{_told(v, _number(row.measured))} at {row.scale}")
+    tone = row.verdict if row.verdict in _JUDGED and row.verdict != v.verdict else ""
+    return Cell(row.verdict, f"{_told(v, _number(row.measured))} at {row.scale}", tone)
 
 
 def _told(v: Verdict, text: str) -> str:
@@ -146,28 +150,66 @@ def _notices(judged: Sequence[Judged]) -> list[tuple[str, str, list[str]]]:
 def _failed(verdicts: Sequence[Verdict], larger: Larger) -> list[tuple[str, str, list[str]]]:
     """The notice that says which claims do not hold, as figures stand before the table of verdicts."""
     failed = [v for v in verdicts if v.verdict is Outcome.FAIL]
+    said = [f"{v.id}: {v.statement}: {_told(v, _number(v.measured))}, tolerance {v.tolerance}" for v in failed]
+    notices = [("warn", "Claims that fail", _first_of(failed, said, _recorded_as(failed, larger, Outcome.PASS)))]
+    # What holds at this scale, or is not judged at it, may be known not to.
+    other = [v for v in verdicts if v.verdict not in (Outcome.FAIL, Outcome.REPORT)]
+    known = [(v, row) for v in other if (row := larger.get(v.name)) and row.verdict == Outcome.FAIL]
     said = [
-        f"{v.id}: {v.statement}: {_told(v, _number(v.measured))}, tolerance {v.tolerance}"
-        + (f" ({v.variant})" if v.variant != "default" else "")
-        for v in failed[:SHOWN_FAILED]
+        f"{v.id}: {v.statement}: {_told(v, _number(row.measured))} at {row.scale}, tolerance {v.tolerance}"
+        for v, row in known
     ]
-    said += [f"and {len(failed) - SHOWN_FAILED} more"] if len(failed) > SHOWN_FAILED else []
-    said += [f"Of these, {mended}"] if (mended := _mended(failed, larger)) else []
-    return [("warn", "Claims that fail", said)] if said else []
+    notices.append(("info", "Claims that fail in larger runs on record", _first_of([v for v, _ in known], said)))
+    return [notice for notice in notices if notice[2]]
 
 
-def _mended(failed: Sequence[Verdict], larger: Larger) -> str:
-    """How many claims that fail are on record as holding in larger runs; nothing where none is."""
-    scales = Counter(row.scale for v in failed if (row := larger.get(v.name)) and row.verdict == Outcome.PASS)
-    return ", ".join(f"{count} on record as pass at {scale} scale" for scale, count in scales.items())
+def _first_of(verdicts: Sequence[Verdict], said: Sequence[str], last: str = "") -> list[str]:
+    """At most :data:`SHOWN_FAILED` of the lines, one for each verdict, with its variant; what is left out, and more."""
+    lines = [
+        text + (f" ({v.variant})" if v.variant != "default" else "")
+        for v, text in zip(verdicts[:SHOWN_FAILED], said[:SHOWN_FAILED], strict=True)
+    ]
+    lines += [f"and {len(verdicts) - SHOWN_FAILED} more"] if len(verdicts) > SHOWN_FAILED else []
+    return lines + ([f"Of these, {last}"] if last else [])
+
+
+def _recorded_as(verdicts: Sequence[Verdict], larger: Larger, *outcomes: Outcome) -> str:
+    """How many of these claims have such a verdict on record of larger runs, and at which scale; nothing where none."""
+    found = Counter((row.verdict, row.scale) for v in verdicts if (row := larger.get(v.name)))
+    kept = [(o, scale) for o in outcomes for scale in Scale if found[o.value, scale.value]]
+    return ", ".join(f"{found[o.value, scale.value]} on record as {o} at {scale} scale" for o, scale in kept)
 
 
 def counts_text(verdicts: Sequence[Verdict], larger: Larger = _NONE) -> str:
-    """How many verdicts of each kind, in one line."""
-    counted = Counter(v.verdict for v in verdicts)
-    mended = _mended([v for v in verdicts if v.verdict is Outcome.FAIL], larger)
-    after = {Outcome.FAIL: f" ({mended})"} if mended else {}
-    return ", ".join(f"{counted[o]} {o.value}{after.get(o, '')}" for o in Outcome if counted[o]) or "no verdicts"
+    """How many verdicts of each kind, in one line, and what larger runs on record say of them where it is another."""
+    of = {o: [v for v in verdicts if v.verdict is o] for o in Outcome}
+    others = {
+        Outcome.PASS: (Outcome.FAIL, Outcome.UNDECIDED),
+        Outcome.FAIL: (Outcome.PASS,),
+        Outcome.NOT_JUDGED: _JUDGED,
+    }
+    after = {o: f" ({told})" for o, kinds in others.items() if (told := _recorded_as(of[o], larger, *kinds))}
+    return ", ".join(f"{len(of[o])} {o.value}{after.get(o, '')}" for o in Outcome if of[o]) or "no verdicts"
+
+
+def _on_record_of(verdicts: Sequence[Verdict], larger: Larger, scale: Scale) -> Counter[str]:
+    """At tiny scale how many claims have which verdict on record of larger runs: there they are what is known."""
+    if scale is not Scale.TINY:
+        return Counter()
+    claims, _ = _split(verdicts)
+    return Counter(row.verdict for v in claims if (row := larger.get(v.name)) and row.verdict in _JUDGED)
+
+
+def _tiles(verdicts: Sequence[Verdict], larger: Larger, scale: Scale) -> list[tuple[str, str, str]]:
+    """How many verdicts there are of each kind, with name and look: those of larger runs first where they lead."""
+    record, own = _on_record_of(verdicts, larger, scale), Counter(v.verdict for v in verdicts)
+    tiles = [(f"{o} in larger runs on record", f"{record[o.value]:,}", "") for o in _JUDGED if record[o.value]]
+    look, at = ("quiet", f" at {scale}") if record else ("", "")
+    return tiles + [
+        (o.value + (at if o in _JUDGED else ""), f"{own[o]:,}", "" if o is Outcome.REPORT else look)
+        for o in Outcome
+        if own[o]
+    ]
 
 
 def write_experiment(judged: Judged, folder: Path, larger: Larger = _NONE) -> Path:
@@ -203,7 +245,7 @@ def write_experiment(judged: Judged, folder: Path, larger: Larger = _NONE) -> Pa
         title=f"{e.id}: {e.title}",
         lead=[e.statement, f"Scale {_SCALE[judged.scale.value]}."],
         notices=[*_notices([judged]), *_failed(judged.verdicts, larger)],
-        tiles=[(o.value, f"{judged.count(o):,}") for o in Outcome if judged.count(o)],
+        tiles=_tiles(judged.verdicts, larger, judged.scale),
         sections=[s for s in sections if s],
     )
     page = folder / "report.html"
@@ -215,7 +257,7 @@ def write_scoreboard(judged: Sequence[Judged], changed: Sequence[str], folder: P
     """Writes ``scoreboard.html`` and ``scoreboard.md`` over the experiments, whose pages lie below ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     verdicts = [v for j in judged for v in j.verdicts]
-    sections = [Section("overview", "Overview", tables=[_overview(judged)])]
+    sections = [Section("overview", "Overview", tables=[_overview(judged, larger)])]
     for j in judged:
         e = j.experiment
         title, link = f"{e.id}: {e.title}", f"{e.id}/report.html"
@@ -231,7 +273,7 @@ def write_scoreboard(judged: Sequence[Judged], changed: Sequence[str], folder: P
         title="Published results, reproduced",
         lead=[f"Paceline {_version()}. Scale {_SCALE[judged[0].scale.value]}.", _RULES],
         notices=notices,
-        tiles=[(o.value, f"{count:,}") for o in Outcome if (count := sum(v.verdict is o for v in verdicts))],
+        tiles=_tiles(verdicts, larger, judged[0].scale),
         sections=sections,
     )
     page = folder / "scoreboard.html"
@@ -240,14 +282,18 @@ def write_scoreboard(judged: Sequence[Judged], changed: Sequence[str], folder: P
     return page
 
 
-def _overview(judged: Sequence[Judged]) -> Table:
-    """How many verdicts of each kind a result has; leads to its section."""
+def _overview(judged: Sequence[Judged], larger: Larger = _NONE) -> Table:
+    """How many verdicts of each kind a result has, those of larger runs first at tiny scale; leads to its section."""
     kinds = [o for o in Outcome if any(j.count(o) for j in judged)]
+    records = [_on_record_of(j.verdicts, larger, j.scale) for j in judged]
+    led = [o for o in _JUDGED if any(record[o.value] for record in records)]
     rows: list[tuple[Cell, ...]] = []
-    for j in judged:
-        counts = (Cell(str(j.count(o) or "–")) for o in kinds)
-        rows.append((Cell(f"{j.experiment.id}: {j.experiment.title}", link=f"#{j.experiment.id}"), *counts))
-    return Table("Verdicts by result", ("Result", *(o.value for o in kinds)), rows)
+    for j, record in zip(judged, records, strict=True):
+        counts = [record[o.value] for o in led] + [j.count(o) for o in kinds]
+        name = f"{j.experiment.id}: {j.experiment.title}"
+        rows.append((Cell(name, link=f"#{j.experiment.id}"), *(Cell(str(n or "–")) for n in counts)))
+    own = [f"{o} at {judged[0].scale}" if led and o in _JUDGED else o.value for o in kinds]
+    return Table("Verdicts by result", ("Result", *(f"{o} on record" for o in led), *own), rows)
 
 
 def markdown(judged: Sequence[Judged], larger: Larger = _NONE) -> str:
