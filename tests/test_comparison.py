@@ -123,7 +123,7 @@ def test_variants_share_a_colour_and_are_dashed() -> None:
     figure = charts([[Chart("one", series, "Load", "Slowdown")]], AEOLUS_OF)
     (ax,) = figure.axes
     drawn = {line.get_label(): line for line in ax.get_lines()}
-    assert list(drawn) == list(TITLES.values())
+    assert set(drawn) == set(TITLES.values())
     for variant, plain in AEOLUS_OF.items():
         assert drawn[variant].get_color() == drawn[plain].get_color()
         assert drawn[variant].get_linestyle() != drawn[plain].get_linestyle()

@@ -11,7 +11,8 @@ import pytest
 
 import paceline
 from paceline import multiples, plot
-from paceline.analysis import QueueHistogram
+from paceline.analysis import Curve, QueueHistogram, Sample, SizeBins
+from paceline.plot import overlap
 from paceline.plot.style import QUIET
 from paceline.report.links import links
 from paceline.report.page import Page
@@ -261,3 +262,86 @@ def test_the_figures_of_the_docstring_can_be_drawn(tmp_path: Path, monkeypatch: 
         for draw in (plot.fct_cdf, plot.fct_tail, plot.slowdown_cdf, plot.slowdown_vs_size, plot.queue_cdf):
             with pytest.raises(TypeError, match="needs its curves by label, such as"):
                 draw(wrong)  # type: ignore[arg-type, operator]
+
+
+def test_curves_that_lie_on_one_another_are_all_seen() -> None:
+    """At tiny scale NDP hid ExpressPass and Homa, and HPCC at 95 % its twin at 99 %: one line of mixed colours."""
+    x = np.arange(1.0, 11.0)
+    same, apart, gone = (x, x), (x, 3 * x), (x, np.full(10, np.nan))
+    assert overlap.widths([same, same, same]) == sorted(overlap.widths([same] * 3), reverse=True)
+    assert overlap.widths([same, apart]) == [1.0, 1.0]
+    assert overlap.widths([same, gone, same])[1:] == [1.0, 1.0]
+    assert overlap.widths([same, same], log=True)[0] > 1
+    assert overlap.widths([]) == []
+    for figure in (
+        multiples.charts([[multiples.Chart("", {"NDP": same, "NDP + Aeolus": same}, "x", "y")]]),
+        plot.fct_cdf({name: _times() for name in ("NDP", "NDP + Aeolus")}),
+        plot.slowdown_panels([[plot.Panel("", {name: _curve(10) for name in ("NDP", "NDP + Aeolus")})]]),
+    ):
+        below, above = (
+            line
+            for line in figure.axes[0].get_lines()
+            if str(line.get_label()).startswith("NDP") and len(line.get_xdata()) > 2
+        )
+        assert below.get_linewidth() > above.get_linewidth()
+        assert below.get_alpha() < 1, "what is above may have the same colour"
+        widths = {handle.get_linewidth() for handle in figure.legends[0].legend_handles if handle is not None}
+        assert len(widths) == 1
+
+
+def _times() -> Sample:
+    values = np.linspace(1e6, 5e6, 50)
+    none = np.zeros(50, dtype=bool)
+    return Sample(np.full(50, 1000), values, none, none)
+
+
+def _curve(points: int) -> Curve:
+    edges = np.arange(1, points + 1)
+    bins = SizeBins(edges * 1000, edges * (100.0 / points))
+    none, some = np.zeros(points, dtype=bool), np.full(points, 10)
+    return Curve(50.0, bins, edges + 0.0, edges + 0.0, edges + 0.0, none, some, 0 * some, 0 * some)
+
+
+def test_small_multiples_of_few_points_have_marks() -> None:
+    for points, marks in ((10, 10), (100, 0)):
+        panel = plot.Panel("", {"HPCC-INT": _curve(points), "HPCC-PINT": _curve(points)})
+        figure = plot.slowdown_panels([[panel]])
+        drawn = [line for line in figure.axes[0].get_lines() if line.get_marker() not in ("None", "", None)]
+        assert len(drawn) == (2 if marks else 0)
+        shown = [handle.get_marker() for handle in figure.legends[0].legend_handles if handle is not None]
+        assert (len(set(shown) - {"None", "", None}) == 2) == bool(marks)
+
+
+def test_a_scheme_has_the_line_and_marks_of_charts_in_distributions_beside_them() -> None:
+    """Homa + Aeolus was pink and hollow in A3 and A4, dark purple in A5."""
+    from paceline.experiments.aeolus import loads, schemes
+
+    charts = plot.of_schemes([stack.title for stack in schemes.STACKS.values()], schemes.AEOLUS_OF)
+    for name, look in charts.items():
+        here, there = loads._LOOKS.get(name), look.marked
+        if here is not None:
+            assert (here.color, here.line, here.marker) == (look.color, there["linestyle"], look.marker), name
+            assert here.dots["markerfacecolor"] == there["markerfacecolor"]
+    assert loads._LOOKS["Homa, RTO 10 ms"].color == charts["Homa"].color
+    shown = [loads._LOOKS[name] for name in loads.TITLES.values()]
+    assert len({(look.color, str(look.line), look.marker) for look in shown}) == len(shown)
+
+
+def test_targets_of_hpcc_have_colours_of_their_own() -> None:
+    """Two greens over two blues were teal."""
+    from paceline.experiments.hpcc_page.figures import LOOKS
+
+    targets = [LOOKS[f"HPCC-{kind} {target}%"] for kind in ("PINT", "INT") for target in (99, 95)]
+    assert len({look.color for look in targets}) == len({look.marker for look in targets}) == 4
+
+
+def test_no_place_is_named_at_which_nothing_ran() -> None:
+    """E19 at tiny scale had ticks at round trips of 250 and 1,000 µs between its only two points."""
+    ticks = {75.0: "75", 250.0: "250", 5000.0: "5,000"}
+    chart = multiples.Chart("", {"CUBIC": (list(ticks), [1.0, float("nan"), 2.0])}, "x", "y", ticks)
+    empty = multiples.Chart("", {"CUBIC": ([1, 2], [float("nan")] * 2)}, "x", "y")
+    first, second = multiples.charts([[chart, empty]]).axes
+    assert [text.get_text() for text in first.get_xticklabels()] == ["75", "5,000"]
+    assert [text.get_text() for text in second.texts] == [multiples.NOTHING]
+    assert not len(second.get_xticks())
+    assert not len(second.get_yticks())

@@ -17,6 +17,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
+from paceline.plot import overlap
 from paceline.plot.looks import Look, of_schemes
 from paceline.plot.style import (
     INK,
@@ -32,6 +33,9 @@ from paceline.plot.style import (
     style,
 )
 from paceline.tables import clean_label
+
+NOTHING = "no value at this scale"
+"""What stands in a chart without any."""
 
 
 @dataclass(frozen=True)
@@ -102,13 +106,18 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
     handles: dict[str, Any] = {}
     drawn: list[NDArray[Any]] = [np.ones(0)]
     places: set[float] = set()
-    for label, (x, y) in chart.series.items():
-        xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    # Hollow marks and dashes last: what is below shows through.
+    order = sorted(chart.series, key=lambda label: looks[label].variant)
+    points = [(np.asarray(x, dtype=float), np.asarray(y, dtype=float)) for x, y in (chart.series[k] for k in order)]
+    wider = overlap.widths(points, log=chart.scale == "log")
+    for i, (label, (xs, ys)) in enumerate(zip(order, points, strict=True)):
         seen = np.isfinite(ys)
-        own = looks[label].marked | {"markersize": 2.6, "linewidth": 0.9, "zorder": 4 if looks[label].variant else 3}
-        handles[label] = ax.plot(xs[seen], ys[seen], label=clean_label(label), clip_on=False, **own)[0]
+        own = looks[label].marked | {"markersize": 2.6, "linewidth": 0.9, "zorder": 3 + 0.01 * i}
+        handles[label] = Line2D([], [], **own, label=clean_label(label))
+        beneath = overlap.line(0.9, wider[i]) | {"markersize": 2.6 + 1.3 * (wider[i] - 1)}
+        ax.plot(xs[seen], ys[seen], clip_on=False, label=clean_label(label), **own | beneath)
         drawn.append(ys[seen])
-        places.update(xs.tolist())
+        places.update(xs[seen].tolist())
     for given, published in ((chart.points, False), (chart.published, True)):
         for label, (x, y) in given.items():
             xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
@@ -122,7 +131,7 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
                 own["markerfacecolor"] = looks[label].color  # a hollow one would look much like what was published
             ax.plot(xs, ys, clip_on=False, **own)
             drawn.append(ys[np.isfinite(ys)])
-            places.update(xs.tolist())
+            places.update(xs[np.isfinite(ys)].tolist())
     values = np.concatenate(drawn)
     least, most = _with_bars(ax, chart, looks, values)
     if chart.level is not None:
@@ -143,7 +152,13 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
     if chart.log_x:
         ax.set_xscale("log")
         ax.xaxis.set_minor_locator(NullLocator())  # ticks are the places that were measured
-    ticks = chart.ticks or {place: f"{place:,g}" for place in sorted(places)}
+    # No place is named at which nothing ran.
+    ticks = {place: text for place, text in chart.ticks.items() if place in places}
+    ticks = ticks or {place: f"{place:,g}" for place in sorted(places)}
+    if not places:
+        ax.text(0.5, 0.5, NOTHING, transform=ax.transAxes, ha="center", va="center", fontsize=6.5, color=QUIET)
+        ax.set_yticks([])
+        ax.set_yticks([], minor=True)
     ax.set_xticks(list(ticks), list(ticks.values()))
     if chart.title:
         ax.set_title(clean_label(chart.title, 60), fontsize=7, pad=3)

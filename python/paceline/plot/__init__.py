@@ -18,7 +18,7 @@ With ``a`` and ``b`` the results of two runs (a notebook shows a figure that a c
 """
 
 from paceline.plot.distributions import fct_cdf, fct_tail, queue_cdf, slowdown_cdf
-from paceline.plot.looks import Look, by_place, look, of_schemes, told_apart, unlike
+from paceline.plot.looks import Look, as_marked, by_place, look, of_schemes, told_apart, unlike
 from paceline.plot.output import inline_svg, save
 from paceline.plot.packets import PacketSequence, packet_sequences, sequence_span
 from paceline.plot.sizing import Sized, sizing
@@ -40,6 +40,7 @@ __all__ = [
     "PacketSequence",
     "Panel",
     "Sized",
+    "as_marked",
     "by_place",
     "dense",
     "fct_cdf",

@@ -10,8 +10,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from numpy.typing import NDArray
 
 from paceline.analysis import QueueHistogram, Sample, ecdf
+from paceline.plot import overlap
 from paceline.plot.looks import Look, check_labelled, of_schemes
 from paceline.plot.style import PAPER, PUBLISHED, legend, log_name, one_panel, plain_log, style
 from paceline.tables import clean_label, format_size, format_time
@@ -54,7 +56,7 @@ def fct_tail(
     check_labelled(samples, Sample, "results.fct()")
     figure, ax = one_panel()
     looks = looks or of_schemes(samples)
-    handles, lowest, highest, least = [], math.inf, 0.0, 1.0
+    lowest, highest, least, curves = math.inf, 0.0, 1.0, {}
     for label, sample in samples.items():
         n, finished = len(sample), np.sort(sample.value[~sample.censored])
         x, longer = np.zeros(0), np.zeros(0)
@@ -66,7 +68,8 @@ def fct_tail(
             longer = np.concatenate([[1.0], np.maximum(n - 1.0 - taken, 0.1) / n])
             lowest, highest = min(lowest, float(x[0])), max(highest, float(x[-1]))
             least = min(least, max(n - len(finished), 1) / n)
-        handles += ax.step(x, longer, where="post", **looks[label].curve, label=clean_label(label))
+        curves[label] = (x, longer)
+    handles = _steps(ax, curves, looks, log=True)
     if highest > 0:
         ax.set_xscale("log")
         low, high = lowest / 1.1, max(highest * 1.1, lowest * 1.3)
@@ -91,13 +94,14 @@ def _cdf(
     check_labelled(samples, Sample, "results.fct()")
     figure, ax = one_panel()
     looks = looks or of_schemes(samples)
-    handles, lowest, highest = [], math.inf, 0.0
+    lowest, highest, curves = math.inf, 0.0, {}
     for label, sample in samples.items():
         x, y = ecdf(sample, points=400)
         if len(x):
             lowest, highest = min(lowest, float(x[0])), max(highest, float(x[-1]))
             x, y = np.concatenate([x[:1], x]), np.concatenate([[0.0], y])
-        handles += ax.step(x, y, where="post", **looks[label].curve, label=clean_label(label))
+        curves[label] = (x, y)
+    handles = _steps(ax, curves, looks)
     if highest > 0:
         ax.set_xscale("log")
         # Equal times would leave no axis to speak of.
@@ -129,7 +133,7 @@ def queue_cdf(
     check_labelled(histograms, QueueHistogram, "QueueHistogram.merge(...)")
     figure, ax = one_panel()
     looks = looks or of_schemes(histograms)
-    handles, names = [], [clean_label(label, _LONGEST) for label in histograms]
+    curves, names = {}, [clean_label(label, _LONGEST) for label in histograms]
     longest = max([float(h.high_bytes.max()) for h in histograms.values() if len(h.high_bytes)], default=1.0)
     held = [point for points in (published or {}).values() for point in points]
     longest = max([longest, *(value for value, _ in held)])
@@ -150,9 +154,10 @@ def queue_cdf(
                 x, upto = x[1:], upto[1:]
             x, upto = np.concatenate([[nothing if gap else left], x]), np.concatenate([[empty], upto])
             least = min(least, empty)
-        handles += ax.step(x, upto, where="post", **looks[label].curve, label=clean_label(label, _LONGEST))
+        curves[label] = (x, upto)
         if gap and len(upto):
             ax.plot(nothing, empty, marker="o", markersize=2.4, color=looks[label].color, clip_on=False, zorder=4)
+    handles: list[Line2D] = _steps(ax, curves, looks)
     for label, points in (published or {}).items():
         own: dict[str, Any] = PUBLISHED | {"marker": looks[label].marker, "markersize": 4.5, "zorder": 5}
         at = [max(value, nothing if gap else left) for value, _ in points]
@@ -171,6 +176,43 @@ def queue_cdf(
     ax.set_ylabel(f"{share} (axis from {bottom:.{digits}f})" if bottom else share)
     legend(figure, handles, names)
     return figure
+
+
+def _steps(
+    ax: Axes, curves: Mapping[str, overlap.Points], looks: Mapping[str, Look], *, log: bool = False
+) -> list[Line2D]:
+    """Draws curves of which each value holds until the next, over an axis of logarithms; returns what a legend shows.
+
+    Several have marks, each at places of its own along it: many are one upon the other for most of their length.
+    ``log`` is about the y axis.
+    """
+    wider = overlap.widths(list(curves.values()), log=log, steps=True)
+    handles = []
+    for i, (label, (x, y)) in enumerate(curves.items()):
+        own: dict[str, Any] = looks[label].curve | {"linewidth": _LINE, "zorder": 3 + 0.01 * i}
+        dots = looks[label].dots if len(curves) > 1 else {}
+        ax.step(x, y, where="post", **own | overlap.line(_LINE, wider[i]), label=clean_label(label), gid=f"curve-{i}")
+        at = _marks(x, y, (i + 0.5) / len(curves), log)
+        if dots and len(at):
+            ax.plot(x[at], y[at], **own | dots | {"linestyle": "none"}, gid=f"marks-{i}")
+        handles.append(Line2D([], [], **own, **dots, label=clean_label(label)))
+    return handles
+
+
+_LINE = 1.1
+_MARKS = 5
+"""Marks of a curve of steps."""
+
+
+def _marks(x: NDArray[Any], y: NDArray[Any], shift: float, log: bool) -> NDArray[np.intp]:
+    """Points of a curve at even distances along it, the first of them ``shift`` of such a distance from its start."""
+    if len(x) < 2:
+        return np.arange(len(x))
+    across, up = np.log(np.maximum(x, 1e-9)), np.log(np.maximum(y, 1e-9)) if log else y
+    length = np.hypot(*(np.diff(v, prepend=v[0]) / (float(np.ptp(v)) or 1.0) for v in (across, up)))
+    along = np.cumsum(length)
+    wanted = (np.arange(_MARKS) + shift) / _MARKS * along[-1]
+    return np.unique(np.searchsorted(along, wanted).clip(0, len(x) - 1))
 
 
 def _bottom(least: float) -> tuple[float, int]:

@@ -32,14 +32,28 @@ class Look:
         return {"color": self.color, "linestyle": self.line}
 
     @property
+    def dots(self) -> dict[str, Any]:
+        """Of the small marks on a curve that keeps its line."""
+        face = PAPER if self.variant else self.color
+        return {"marker": self.marker, "markersize": 2.6, "markeredgewidth": 0.7, "markerfacecolor": face}
+
+    @property
     def marked(self) -> dict[str, Any]:
         """Of a curve with marks: its points are few and the marks tell it apart, so that its line is solid."""
         return {
             "color": self.color,
             "marker": self.marker,
-            "linestyle": (0, (4, 1.6)) if self.variant else "-",
+            "linestyle": _VARIANT if self.variant else "-",
             "markerfacecolor": PAPER if self.variant else self.color,
         }
+
+
+_VARIANT: Any = (0, (4, 1.6))
+
+
+def as_marked(look: Look) -> Look:
+    """The same with the line that it has in charts whose curves have marks: for figures to be read beside these."""
+    return replace(look, line=_VARIANT if look.variant else "-")
 
 
 def look(i: int) -> Look:

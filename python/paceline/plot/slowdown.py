@@ -16,6 +16,7 @@ from matplotlib.ticker import FixedLocator
 from numpy.typing import ArrayLike
 
 from paceline.analysis import Curve, SizeBins
+from paceline.plot import overlap
 from paceline.plot.looks import Look, check_labelled, of_schemes
 from paceline.plot.style import (
     INK,
@@ -39,6 +40,12 @@ SIZE_AXIS = "Flow size (bytes), linear in its CDF"
 MIN_FLOWS = 100
 """Bins with fewer flows are drawn hollow: one flow in a hundred is what a p99 stands on."""
 
+
+LINE = 1.1
+"""Width of a curve that none hides."""
+
+FEW_POINTS = 15
+"""Points up to which each has its mark in small multiples, which with more have lines alone."""
 
 MOST_BANDS = 6
 """Curves up to which their bands are drawn: those of more lie over each other, and none can be told."""
@@ -90,7 +97,8 @@ class Panel:
 def slowdown_panels(rows: Sequence[Sequence[Panel]]) -> Figure:
     """Slowdown figures as small multiples, row by row, with one legend.
 
-    Each is drawn as :func:`slowdown_vs_size` does without marks. Every panel needs the same labels in the same order.
+    Each is drawn as :func:`slowdown_vs_size` does without marks; curves of few points have those of their looks. Every
+    panel needs the same labels in the same order.
     The figure is two columns of a paper wide.
     """
     wide = max((len(row) for row in rows), default=1)
@@ -146,13 +154,22 @@ def _slowdown_panel(
     top = bottom = 1.0
     hollow_ones = open_ones = largest_ones = False
     bands: list[tuple[Any, Any, str]] = []
+    wider = overlap.widths([(curve.bins.position, curve.value) for curve in curves.values()], log=True)
     for i, (label, curve) in enumerate(curves.items()):
         own, position = looks[label].curve, curve.bins.position
         seen = np.isfinite(curve.value)
         x, y = position[seen], curve.value[seen]
-        pale: dict[str, Any] = {} if marks else {"alpha": 0.85}
-        line = {**own, **pale, "zorder": 3 + 0.01 * i, "clip_on": False, "gid": f"{name}curve-{i}"}
-        handles += ax.plot(x, y, **line, label=clean_label(label))
+        line = {
+            **own,
+            **overlap.line(LINE, wider[i]),
+            "zorder": 3 + 0.01 * i,
+            "clip_on": False,
+            "gid": f"{name}curve-{i}",
+        }
+        dots = looks[label].dots if not marks and len(x) <= FEW_POINTS else {}
+        ax.plot(x, y, **line | dots, label=clean_label(label))
+        # In a legend all lines are as wide.
+        handles += [Line2D([], [], **own, **dots, label=clean_label(label))]
         top, bottom = max(top, float(y.max(initial=1.0))), min(bottom, float(y.min(initial=1.0)))
         if not marks:
             continue

@@ -12,9 +12,7 @@ from paceline import plot
 from paceline.analysis import Sample, nearest_rank
 from paceline.experiments.aeolus.measures import SMALL_BYTES, facts
 from paceline.experiments.aeolus.networks import fat_tree, flat_spine_leaf
-from paceline.experiments.aeolus.schemes import STACKS, Stack, scenario
-from paceline.plot.looks import Look
-from paceline.plot.style import EXTRA, LINE_STYLES, PALETTE
+from paceline.experiments.aeolus.schemes import AEOLUS_OF, STACKS, Stack, scenario
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
@@ -45,15 +43,12 @@ FLAT: Final = {
     "ndp": STACKS["ndp"],
     "ndp_aeolus": STACKS["ndp_aeolus"],
 }
-_GREEN, _PINK, _PLUM, _FOREST = PALETTE[2], PALETTE[3], EXTRA[4], EXTRA[5]
-_LOOKS: Final = {
-    "Homa, RTO 10 ms": Look(_PINK, LINE_STYLES[0]),
-    "Homa, RTO 20 µs": Look(_PLUM, LINE_STYLES[2]),
-    "Homa + Aeolus": Look(_PLUM, LINE_STYLES[1]),
-    "NDP": Look(_GREEN, LINE_STYLES[0]),
-    "NDP + Aeolus": Look(_FOREST, LINE_STYLES[3]),
+_OF_PAIRS: Final = plot.of_schemes([*AEOLUS_OF.values(), *AEOLUS_OF], AEOLUS_OF)
+_LOOKS: Final = {name: plot.as_marked(look) for name, look in _OF_PAIRS.items()} | {
+    "Homa, RTO 10 ms": plot.as_marked(_OF_PAIRS["Homa"]),
+    "Homa, RTO 20 µs": replace(_OF_PAIRS["Homa"], line=plot.LINE_STYLES[2], marker="v", variant=True),
 }
-"""Curves of one scheme lie on each other here: its variants have a darker shade of its hue."""
+"""Schemes look as in the other figures of this source, whose lines have marks: over Aeolus dashed and hollow."""
 TITLES: Final = {name: stack.title for name, stack in (EXPRESS_PASS | FLAT).items()} | {
     "homa_10ms": "Homa, RTO 10 ms",
     "homa_20us": "Homa, RTO 20 µs",
@@ -185,7 +180,7 @@ def _drawings(runs: Runs) -> Iterator[Drawing]:
                 samples[TITLES[name]] = Sample(*(np.concatenate([getattr(p, f) for p in parts]) for f in fields))
         caption = f"Web server, load 0.4, {title}: distribution of FCT. Curves end with their longest flow."
         if title == "ExpressPass":
-            yield Drawing("A5-express-pass", plot.fct_cdf(samples), caption)
+            yield Drawing("A5-express-pass", plot.fct_cdf(samples, looks=_LOOKS), caption)
         else:
             caption += " A flow that waits for a timeout of 10 ms takes longer than that."
             yield Drawing("A5-homa-ndp", plot.fct_cdf(samples, looks=_LOOKS), caption)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from paceline import multiples, plot
@@ -13,25 +14,26 @@ from paceline.analysis import Curve
 from paceline.experiments.hpcc_page.curves import PERCENTILES, SCHEMES, WORKLOADS, CurveId, Curves, published
 from paceline.experiments.hpcc_page.rules import tenths
 from paceline.experiments.hpcc_page.setup import WINDOWS
-from paceline.plot.style import EXTRA, LINE_STYLES, PALETTE
+from paceline.plot.style import EXTRA, LINE_STYLES
 from paceline.reproduce.model import Drawing, Scale
 
 _OTHER_TARGETS = {"hpcc_pint": "hpcc_pint_eta95", "hpcc_int": "hpcc_int_eta95"}
 """Schemes whose target is 99 %, and the same with 95 %."""
 
-_GREEN, _OLIVE = PALETTE[2], EXTRA[2]
+_OLIVE, _PLUM = EXTRA[2], EXTRA[4]
 _PINT, _INT = (plot.of_schemes([name])[name] for name in ("HPCC-PINT", "HPCC-INT"))
 LOOKS = plot.of_schemes(list(SCHEMES.values())[:5]) | {
     "HPCC-PINT": replace(_PINT, line=LINE_STYLES[0]),
     "HPCC-INT": replace(_INT, line=LINE_STYLES[1]),
     "HPCC-PINT 99%": replace(_PINT, line=LINE_STYLES[0]),
     "HPCC-INT 99%": replace(_INT, line=LINE_STYLES[1]),
-    "HPCC-PINT 95%": replace(_PINT, line=LINE_STYLES[2], color=_OLIVE),
-    "HPCC-INT 95%": replace(_INT, line=LINE_STYLES[3], color=_GREEN),
+    "HPCC-PINT 95%": replace(_PINT, line=LINE_STYLES[2], color=_OLIVE, marker="^"),
+    "HPCC-INT 95%": replace(_INT, line=LINE_STYLES[3], color=_PLUM, marker="s"),
 }
 """The look of each scheme, the same in all figures of the page; lines differ, which print without colours needs.
 
-Curves of the two targets lie so close that lines alone would not tell them apart: blues are 99 %, greens 95 %.
+Curves of the two targets lie so close that lines alone would not tell them apart, nor would shades of one hue: blues
+are 99 %, olive and plum 95 %.
 """
 
 _ABOUT = "Slowdown over flow size at the loads and with the schemes that {} is about, at all three percentiles."
@@ -46,6 +48,14 @@ def made(scale: Scale, loads: Sequence[int]) -> str:
         for load in dict.fromkeys(loads)
     )
     return f"Measured at {scale} scale: {of}."
+
+
+def _few(measured: Mapping[CurveId, Curve]) -> str:
+    """A sentence on curves with a point for each tenth of the sizes (:func:`judging.drawn_curves`), where there are."""
+    points = max((int(np.isfinite(curve.value).sum()) for curve in measured.values()), default=0)
+    if points > 10:
+        return ""
+    return " So few flows give a point for each tenth of the sizes; of fewer than 100 the p99 is the largest value."
 
 
 def _panel(measured: Mapping[CurveId, Curve], schemes: Sequence[str], workload: str, load: int, q: int) -> plot.Panel:
@@ -77,12 +87,13 @@ def slowdown(
     """All percentiles and loads of a workload: as small multiples, then, with ``alone``, each of its own."""
     rows = [[_panel(measured, schemes, workload, load, q) for q in PERCENTILES] for load in loads]
     caption = f"{WORKLOADS[workload]}: slowdown over flow size. Rows: loads; columns: percentiles. {THIN} "
-    caption += made(scale, loads)
+    caption += made(scale, loads) + _few(measured)
     yield Drawing(f"{name}-{workload}", plot.slowdown_panels(rows), caption)
+    few = _few(measured)
     for load, row in zip(loads, rows, strict=True) if alone else ():
         for q, panel in zip(PERCENTILES, row, strict=True):
             figure = plot.slowdown_vs_size(panel.curves, published=panel.published, marks=False, looks=LOOKS)
-            yield Drawing(f"{name}-{workload}{load}-p{q}", figure, f"{panel.title}. {THIN} {made(scale, [load])}")
+            yield Drawing(f"{name}-{workload}{load}-p{q}", figure, f"{panel.title}. {THIN} {made(scale, [load])}{few}")
 
 
 def overview(
@@ -94,7 +105,7 @@ def overview(
 ) -> Iterator[Drawing]:
     """The figures that a statement is about, one row for each workload and load."""
     rows = [[_panel(measured, schemes, workload, load, q) for q in PERCENTILES] for workload, load in places]
-    caption = f"{_ABOUT.format(name)} {THIN} {made(scale, [load for _, load in places])}"
+    caption = f"{_ABOUT.format(name)} {THIN} {made(scale, [load for _, load in places])}{_few(measured)}"
     yield Drawing(name, plot.slowdown_panels(rows), caption)
 
 

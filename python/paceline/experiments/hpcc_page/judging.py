@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
-from paceline.analysis import Curve, Sample, percentile_curves
+import numpy as np
+
+from paceline.analysis import Curve, Sample, SizeBins, percentile_curves
 from paceline.experiments.hpcc_page.curves import PERCENTILES, CurveId, Curves, published, together
 from paceline.experiments.hpcc_page.rules import Quantity, Rule
 from paceline.experiments.hpcc_page.setup import WINDOWS
@@ -49,6 +53,37 @@ def measured_curves(runs: Runs, scale: Scale, *, only_finished: bool = False) ->
         for curve in _pooled(tuple(run.folder for run in of), workload, limit):
             found[CurveId(workload, load, scheme, round(curve.q))] = curve
     return found
+
+
+FEWEST_FLOWS = 20
+"""Flows per bin, on average, from which figures have the page's bins of 1 % of the sizes; with fewer, of a tenth."""
+
+
+def drawn_curves(runs: Runs, scale: Scale) -> dict[CurveId, Curve]:
+    """The curves as figures show them: of runs with few flows with a point for each tenth of the flow sizes.
+
+    What is not shown is nan, so that all have the same bins. Those of a workload are alike.
+    """
+    found = measured_curves(runs, scale)
+    few = {c.workload for c, curve in found.items() if curve.count.sum() < FEWEST_FLOWS * len(curve.bins)}
+    if not few:
+        return found
+    drawn = {c: curve for c, curve in found.items() if c.workload not in few}
+    for workload in few:
+        for load, scheme in dict.fromkeys((c.load, c.scheme) for c in found if c.workload == workload):
+            folders = [run.folder for run in runs.where(workload=workload, load=load, scheme=scheme)]
+            flows = together([sample(folder, workload) for folder in folders])
+            bins = published().bins[workload]
+            last = np.unique([int(np.abs(bins.position - place).argmin()) for place in range(10, 101, 10)])
+            tenths = SizeBins(bins.upper_bytes[last], bins.position[last], bins.smallest_bytes)
+            for curve in percentile_curves(flows, tenths, PERCENTILES, rule="hpcc"):
+                spread: dict[str, Any] = {}
+                for name in ("value", "low", "high", "at_least", "count", "unfinished", "failed"):
+                    values = getattr(curve, name)
+                    spread[name] = np.full(len(bins), math.nan if values.dtype.kind == "f" else 0, dtype=values.dtype)
+                    spread[name][last] = values
+                drawn[CurveId(workload, load, scheme, round(curve.q))] = replace(curve, bins=bins, **spread)
+    return drawn
 
 
 def curves_of(runs: Runs, scale: Scale, *, only_finished: bool = False) -> Curves:

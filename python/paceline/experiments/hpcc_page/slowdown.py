@@ -8,7 +8,7 @@ from typing import Final
 
 from paceline.experiments.hpcc_page import figures, rules
 from paceline.experiments.hpcc_page.curves import LOADS, MAIN, SCHEMES, WORKLOADS
-from paceline.experiments.hpcc_page.judging import curves_of, measured_curves, verdicts
+from paceline.experiments.hpcc_page.judging import curves_of, drawn_curves, verdicts
 from paceline.experiments.hpcc_page.rules import Rule
 from paceline.experiments.hpcc_page.setup import PLAIN, VARIANTS, WINDOWS, points, variant_points, variants_of
 from paceline.reproduce.model import Experiment, Scale, Shown, Verdict
@@ -80,7 +80,7 @@ def _experiment(
         return found
 
     def show(runs: Runs, scale: Scale) -> Shown:
-        measured = measured_curves(runs, scale)
+        measured = drawn_curves(runs, scale)
         remarks = [window_remark(scale, {load for _, load in _places(rule)})]
         if finished:
             remarks.append(f"Variant {FINISHED}: {ABOUT[FINISHED]}.")
@@ -125,7 +125,7 @@ def _slowdown(number: int, workload: str) -> Experiment:
         native, reference = (curves_of(runs.where(variant=variant), scale) for variant in (DEFAULT, REFERENCE))
         loads = VARIANTS[REFERENCE].loads_at(scale)
         compared = figures.beside_reference(name, native, reference, MAIN, workload, loads, scale)
-        drawn = figures.slowdown(name, measured_curves(main, scale), MAIN, workload, LOADS, scale, alone=_alone(scale))
+        drawn = figures.slowdown(name, drawn_curves(main, scale), MAIN, workload, LOADS, scale, alone=_alone(scale))
         remarks = [window_remark(scale), "70 % load: the backlog grows for hundreds of ms; see docs/hpcc-page.md."]
         remarks += [f"Variant {v}: {ABOUT[v]}." for v in (FINISHED, *variants_of(workload))]
         return Shown(chain(islice(drawn, 1), [compared], drawn), remarks=remarks)
@@ -163,7 +163,7 @@ def _targets() -> Experiment:
     schemes = ("hpcc_pint", "hpcc_pint_eta95", "hpcc_int", "hpcc_int_eta95")
 
     def show(runs: Runs, scale: Scale) -> Shown:
-        measured = measured_curves(runs, scale)
+        measured = drawn_curves(runs, scale)
         drawn = (
             d
             for w in WORKLOADS
