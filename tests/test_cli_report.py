@@ -70,8 +70,16 @@ def test_report_prints_the_tables_and_where_the_page_is(paceline):
         assert paceline("run", "incast.toml", "--set", f"schemes.hpcc.cc={cc}", "-q", "--out", cc).code == 0
     outcome = paceline("report", "hpcc", "none", "--out", "both")
     assert outcome.code == 0
-    for said in ("Slowdown p50", "Slowdown p95", "Slowdown p99", "Events", "Packet hops per CPU second", "Peak memory"):
-        assert said in outcome.out
+    # 16 flows are too few for other percentiles.
+    for said in (
+        "Slowdown p50",
+        "no p95: it needs 20 flows",
+        "no p99: it needs 100 flows",
+        "Events",
+        "Packet hops per CPU second",
+        "Peak memory",
+    ):
+        assert said in " ".join(outcome.out.split())
     for said in ("Drops", "ECN marks", "PFC pause", "Ties"):
         assert said in outcome.out
     assert outcome.out.splitlines()[-1] == str(Path("both/report.html"))

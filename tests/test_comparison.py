@@ -9,10 +9,12 @@ import pytest
 
 from paceline import experiments
 from paceline.experiments.aeolus.measures import facts
+from paceline.experiments.comparison import families
 from paceline.experiments.comparison.families import AEOLUS_OF, NAN, TITLES, rule
 from paceline.experiments.comparison.measures import TELEMETRY, by_size, losses, measure
 from paceline.experiments.comparison.setup import GOODPUT_LOAD, LOADS, SCHEMES, WINDOWS, WORKLOADS, plan, scenario
 from paceline.multiples import Chart, bars, charts, heat_maps
+from paceline.reproduce.claims import Place
 from paceline.reproduce.model import Outcome, Scale
 from paceline.run import simulate
 from paceline.scenario import Run as Ending
@@ -141,3 +143,25 @@ def test_colours_differ_as_much_as_the_values_do() -> None:
     assert len(near) == 2
     assert near[0] == pytest.approx(near[1], abs=0.02)
     assert far[0] > far[1] + 0.3 > far[2] + 0.6
+
+
+def test_a_p99_of_few_flows_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At tiny scale the p99 of 37 flows, their largest, stood in figures and tables as any other."""
+    load, spans = LOADS[-1], ("all", "small")
+    values: dict[Place, float] = {}
+    for workload, flows in zip(WORKLOADS, (37.0, 4000.0), strict=True):
+        for place in ((workload, of, scheme, span) for of in LOADS for scheme in SCHEMES for span in spans):
+            values |= {(*place, kind): 2.5 for kind in ("mean", "p50", "p99")} | {(*place, "flows"): flows}
+    few, many = (families._shown(values, workload, load, "ndp", "all", "p99") for workload in WORKLOADS)
+    assert np.isnan(few)
+    assert many == families._shown(values, next(iter(WORKLOADS)), load, "ndp", "all", "p50") == 2.5
+    monkeypatch.setattr(families, "losses", lambda *_: {})
+    table = next(iter(families._tables(Runs(()), values)))
+    assert table.caption.endswith("a dash where fewer than 100 flows give no p99")
+    assert table.rows[0][1].text == "2.50 / 2.50 / –"
+    drawing = families._over_load(values, {}, "all")
+    assert "No p99 of fewer than 100 flows." in drawing.caption
+    said = [text.get_text() for ax in drawing.figure.axes for text in ax.texts]
+    assert said == ["fewer than 100 flows"]
+    told = {claim.id: claim for claim in rule(values)}
+    assert "37 flows: the largest" in told[f"{next(iter(WORKLOADS))}80.ndp.all.p99"].statement

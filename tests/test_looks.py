@@ -345,3 +345,6 @@ def test_no_place_is_named_at_which_nothing_ran() -> None:
     assert [text.get_text() for text in second.texts] == [multiples.NOTHING]
     assert not len(second.get_xticks())
     assert not len(second.get_yticks())
+    figure = first.figure
+    figure.draw_without_rendering()
+    assert min(ax.get_position().width for ax in (first, second)) > 0.35, "an empty chart upset the layout"

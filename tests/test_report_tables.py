@@ -64,9 +64,10 @@ def test_the_terminal_shows_the_same_numbers(tmp_path: Path) -> None:
 def test_a_percentile_of_too_few_flows_is_a_dash(tmp_path: Path) -> None:
     """The p99 of 30 flows is their largest: a number there would be read as one that stands on hundreds."""
     few = Results.load(write_run(tmp_path / "few", flows=60, unfinished=0, failed=0, tables=False))
-    last = slowdown_table([few]).splitlines()[-1]
-    assert last.split()[-1] == "–"
-    assert last.split()[2] != "–"
+    text = slowdown_table([few])
+    assert "; no p99: it needs 100 flows; a dash where the flows are fewer" in " ".join(text.split())
+    assert " p99\n" not in text
+    assert "–" not in text.splitlines()[-1]
     enough = Results.load(write_run(tmp_path / "enough", flows=1200, unfinished=0, failed=0, tables=False))
     assert "–" not in slowdown_table([enough]).splitlines()[-1]
 
@@ -85,8 +86,8 @@ def test_dashes_are_explained(tmp_path: Path) -> None:
         "FCT, all sizes, timed at the sender",
         "Slowdown by workload group, all sizes, timed at the sender",
     ):
-        assert re.search(rf"{caption}[^;]*; a dash where the flows are fewer", text)
-    assert "share of capacity; a dash: nothing is offered at a rate" in text
+        assert re.search(rf"{caption}[^;]*; no p99: it needs 100 flows", text)
+    assert re.search("share of the capacity of both directions; [^.]*a dash: nothing is offered at a rate", text)
     assert re.search(r"Fullest buffer sampled\s+not sampled", figures_table([Results.load(folder)]))
     none = write_run(tmp_path / "none", flows=0, name="none", tables=False)
     first, second = (
@@ -101,7 +102,8 @@ def test_a_comparison_without_dashes_explains_none(tmp_path: Path) -> None:
     for flows, explained in ((60, True), (4000, False)):
         runs = [write_run(tmp_path / f"{name}{flows}", flows=flows, name=name) for name in "ab"]
         text = slowdown_table([Results.load(run) for run in runs])
-        assert ("a dash with fewer than 100 flows" in text) == explained
+        assert ("no p99: it needs 100 flows" in " ".join(text.split())) == explained
+        assert ("Slowdown p99" in text) != explained, "a table of nothing but dashes"
 
 
 def test_sizes_and_times_read_as_in_papers() -> None:
@@ -144,3 +146,35 @@ def test_latex_reads_every_row_of_a_table_as_it_is_meant() -> None:
     assert r"\# & x\_y \\" in lines
     assert r"host $\to$ tor & $\ge$ 1 {\scriptsize {[}0.9, $\infty$]} \\" in lines
     assert r"{[}a] \& \{b\}\textbackslash{}c & -- \\" in lines
+
+
+def test_a_run_of_no_time_says_nothing_of_speed(tmp_path: Path) -> None:
+    """A run of 0.00 s had "Packet hops per CPU second: 2,143,000"."""
+    run = write_run(tmp_path / "a", flows=50)
+    told = json.loads((run / "summary.json").read_text())
+    for cpu_s, shown in ((0.004, "– (under 0.1 s of CPU)"), (2.0, "1,234,000")):
+        told["machine"] |= {"cpu_s": cpu_s, "hops_per_s": 1_234_000.0}
+        (run / "summary.json").write_text(json.dumps(told))
+        assert re.search(rf"Packet hops per CPU second +{re.escape(shown)}", figures_table([Results.load(run)]))
+
+
+def test_a_link_that_is_busy_one_way_is_told(tmp_path: Path) -> None:
+    """The bottleneck of a dumbbell, full one way and idle the other, stood as half used."""
+    run = write_run(tmp_path / "a", flows=50)
+    results = Results.load(run)
+    links = results.links
+    tier = str(links["tier"][0])
+    most = links["busy_ps"][links["tier"] == tier].max() / results.links_ps
+    told = json.loads((run / "summary.json").read_text())
+    for carried, uneven in ((most / 2, True), (most, False)):
+        load = [{"tier": tier, "capacity_bps": 10**11, "offered": 0.5, "carried": carried}]
+        (run / "summary.json").write_text(json.dumps(told | {"load": load}))
+        text = figures_table([Results.load(run)])
+        assert (f"most used: {most:.1%}" in text) == ("one direction of a link" in text) == uneven
+
+
+def test_bins_are_called_what_they_are(tmp_path: Path) -> None:
+    """Three sizes gave three points under "bins of 10 % of the flows"."""
+    assert flows_section._bins(10, fine=False) == "bins of 10 % of the flows."
+    assert flows_section._bins(100, fine=True) == "bins of 1 % of the flows."
+    assert flows_section._bins(3, fine=False).startswith("3 bins of at least 10 % of the flows")

@@ -59,6 +59,8 @@ class Chart:
     """Points that were published, by the label of their curve: hollow and grey with its mark."""
     intervals: Mapping[str, Mapping[float, tuple[float, float]]] = field(default_factory=dict)
     """By the label of a curve and x, from where to where an upright bar goes: what the value may as well be."""
+    nothing: str = NOTHING
+    """What stands in the chart where no label has a value."""
     level: float | None = None
     """A value that all curves are held against: a level line."""
 
@@ -115,6 +117,8 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
         own = looks[label].marked | {"markersize": 2.6, "linewidth": 0.9, "zorder": 3 + 0.01 * i}
         handles[label] = Line2D([], [], **own, label=clean_label(label))
         beneath = overlap.line(0.9, wider[i]) | {"markersize": 2.6 + 1.3 * (wider[i] - 1)}
+        if not seen.any():  # a line without points has no extent that a layout could take in
+            continue
         ax.plot(xs[seen], ys[seen], clip_on=False, label=clean_label(label), **own | beneath)
         drawn.append(ys[seen])
         places.update(xs[seen].tolist())
@@ -156,7 +160,9 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
     ticks = {place: text for place, text in chart.ticks.items() if place in places}
     ticks = ticks or {place: f"{place:,g}" for place in sorted(places)}
     if not places:
-        ax.text(0.5, 0.5, NOTHING, transform=ax.transAxes, ha="center", va="center", fontsize=6.5, color=QUIET)
+        said = ax.text(0.5, 0.5, chart.nothing, transform=ax.transAxes, ha="center", va="center", fontsize=6.5)
+        said.set_color(QUIET)
+        said.set_in_layout(False)
         ax.set_yticks([])
         ax.set_yticks([], minor=True)
     ax.set_xticks(list(ticks), list(ticks.values()))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -265,6 +265,30 @@ def too_few(caption: str, rows: Iterable[Percentile], what: str = "flows") -> st
     return f"{caption}; a dash where the {what} are fewer than 100 (p99) or 20 (p95)" if few else caption
 
 
+def told(table: Table, what: str = "flows") -> Table:
+    """Without the columns of p95 and p99 that hold nothing but dashes, as of few flows; the caption says why.
+
+    The caption is that of :func:`too_few`.
+    """
+    columns = range(len(table.head))
+    untold = [
+        i
+        for i in columns
+        if table.head[i].startswith(("p95", "p99")) and table.rows and all(row[i].text == "–" for row in table.rows)
+    ]
+    if not untold:
+        return table
+    kept = [i for i in columns if i not in untold]
+    rows = [tuple(row[i] for i in kept) for row in table.rows]
+    missing = sorted({table.head[i][:3] for i in untold})
+    caption, dash, why = table.caption.partition("; a dash where ")
+    if not any(row[i].text == "–" for row in table.rows for i in kept if table.head[i].startswith("p")):
+        dash = why = ""
+    needs = " and ".join(str(round(fewest(float(name[1:])))) for name in missing)
+    caption += f"; no {' and '.join(missing)}: {'it needs' if len(missing) == 1 else 'they need'} {needs} {what}"
+    return Table(caption + dash + why, tuple(table.head[i] for i in kept), rows, table.prose)
+
+
 def slowdown_cell(p: Percentile, q: float = 50.0) -> Cell:
     """Percentile ``q`` of the slowdown with its confidence interval; without one where the flows give no bound at all.
 
@@ -332,8 +356,8 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
         ]
         head = ("Flow size", heading.capitalize(), *(f"p{q:g}" for q in QS))
         caption = too_few(f"Slowdown by flow size, {what}; with 95 % confidence interval", cells[0])
-        return [Table(caption, head, rows)]
-    tables = []
+        return [told(Table(caption, head, rows))]
+    tables: list[Table] = []
     for i, q in enumerate(QS):
         columns = [column(n, i) for n in range(len(chosen))]
         rows = []
@@ -342,8 +366,8 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
             rows.append((Cell(name), *(Cell(value.text, f"({count.text})") for count, value in pairs)))
         first = curves[0][i]
         # What the rows above withhold, as too few flows tell it, is no ground for a ratio either.
-        told = [np.array([enough(_at(c[i], k), q) for k in range(len(bins))], dtype=bool) for c in curves]
-        values = [np.where(ok, c[i].value, np.nan) for ok, c in zip(told, curves, strict=True)]
+        told_of = [np.array([enough(_at(c[i], k), q) for k in range(len(bins))], dtype=bool) for c in curves]
+        values = [np.where(ok, c[i].value, np.nan) for ok, c in zip(told_of, curves, strict=True)]
         ratios = [analysis.geometric_mean_ratio(value, values[0], bins.weight) for value in values]
         bounds = [c[i].at_least.any() or first.at_least.any() for c in curves]
         shared = [int(np.count_nonzero(np.isfinite(value) & np.isfinite(values[0]))) for value in values]
@@ -353,14 +377,19 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
             parts = ["with ≥ values"] if bound and n and k else []
             of = f"over the {k}" if k > 1 else "over the one"
             parts += [f"{of} of {len(bins)} sizes both have"] if n and 0 < k < len(bins) else []
-            both = n and told[0].any() and told[n].any()
+            both = n and told_of[0].any() and told_of[n].any()
             parts += [] if k else ["no size both have" if both else "too few flows"]
             notes.append(", ".join(parts))
         last = (Cell(format_number(r), note) for r, note in zip(ratios, notes, strict=True))
         rows.append((Cell("ratio to the first,", "geometric mean over sizes"), *last))
-        few = not all(ok.all() for ok in told)
+        few = not all(ok.all() for ok in told_of)
         least = f"; a dash with fewer than {fewest(q):g} flows" if few and q > 50 else ""
         caption = f"Slowdown p{q:g} by flow size, {what}; in brackets: {heading}{least}"
+        if tables and not any(ok.any() for ok in told_of) and not any(enough(c[-1], q) for c in columns):
+            # A table of nothing but dashes.
+            before = tables[-1]
+            tables[-1] = replace(before, caption=f"{before.caption}; no p{q:g}: it needs {fewest(q):g} flows")
+            continue
         tables.append(Table(caption, ("Flow size", *labels(chosen)), rows))
     return tables
 
@@ -391,7 +420,7 @@ def group_tables(runs: Sequence[Results], baseline: Baseline, side: Side) -> lis
             )
     head = ("Group", counted(first).capitalize(), *(f"p{q:g}" for q in QS))
     caption = too_few(f"Slowdown by workload group, all sizes, {timed(runs, baseline, side)}", first)
-    return [Table(caption, head, rows)] if len(rows) > len(runs) else []
+    return [told(Table(caption, head, rows))] if len(rows) > len(runs) else []
 
 
 #: Counters that RDMA does not have; shown where there are any.
@@ -404,6 +433,27 @@ _OF_MESSAGES = {
     "drops_credit": "Credits dropped",
     "probes": "Probes",
 }
+
+
+SHORTEST_S = 0.1
+"""CPU time from which a run says how fast the machine is: less is start-up, and a few ticks of its clock."""
+
+
+def _speed(machine: Mapping[str, Any]) -> str:
+    if machine["cpu_s"] < SHORTEST_S:
+        return f"– (under {SHORTEST_S:g} s of CPU)"
+    return format_number(float(f"{machine['hops_per_s']:.4g}"))
+
+
+def _most_used(run: Results, tier: str) -> float:
+    """The share of the time that the most used link direction of a tier transmitted; nan where links are not known."""
+    links = run.links
+    busy = links["busy_ps"][links["tier"] == tier] if links.rows and run.links_ps else np.zeros(0)
+    return float(busy.max()) / run.links_ps if len(busy) else math.nan
+
+
+_ONE_WAY = 1.25
+"""How many times the mean of a tier its most used link is used that is told of."""
 
 
 def is_sampled(summary: Mapping[str, Any]) -> bool:
@@ -421,7 +471,7 @@ def figures_tables(runs: Sequence[Results], side: Side = "sender") -> list[Table
         ("Events", lambda s: format_number(s["counters"]["events"])),
         ("Packet hops of data", lambda s: format_number(s["counters"]["data_hops"])),
         ("Packet hops of control", lambda s: format_number(s["counters"]["control_hops"])),
-        ("Packet hops per CPU second", lambda s: format_number(float(f"{s['machine']['hops_per_s']:.4g}"))),
+        ("Packet hops per CPU second", lambda s: _speed(s["machine"])),
         ("Run time, wall / CPU (s)", lambda s: f"{s['machine']['run_s']:,.2f} / {s['machine']['cpu_s']:,.2f}"),
         ("Set-up time (s)", lambda s: f"{s['machine']['setup_s']:,.2f}"),
         ("Peak memory (MiB)", lambda s: f"{s['machine']['peak_rss_mib']:,.1f}"),
@@ -474,13 +524,18 @@ def figures_tables(runs: Sequence[Results], side: Side = "sender") -> list[Table
         for r in runs:
             entry = next((e for e in r.summary["load"] if e["tier"] == tier), None)
             offered = f"{entry['offered']:.1%}" if entry and entry["offered"] else "–"
-            cells.append(Cell(f"{offered} / {entry['carried']:.1%}" if entry else "–"))
+            most = _most_used(r, tier)
+            uneven = entry is not None and most > _ONE_WAY * entry["carried"] and most >= 0.01
+            note = f"most used: {most:.1%}" if uneven else ""
+            cells.append(Cell(f"{offered} / {entry['carried']:.1%}" if entry else "–", note))
         rows.append(tuple(cells))
     closed = [", ".join(r.summary["closed_loop"]) for r in runs]
     if any(closed):
         rows.append((Cell("Closed loop: carried, not offered"), *(Cell(names or "–") for names in closed)))
     if rows:
-        caption = "Load by tier: offered / carried, share of capacity"
+        caption = "Load by tier: offered / carried, share of the capacity of both directions"
+        if any(cell.note for row in rows for cell in row):
+            caption += "; most used: the share of time that one direction of a link transmitted"
         if any(cell.text.startswith("– /") for row in rows for cell in row):
             caption += "; a dash: nothing is offered at a rate, as in closed loops or where all starts at once"
         tables.append(Table(caption, ("Tier", *run_labels(runs)), rows))

@@ -105,7 +105,6 @@ def slowdown_panels(rows: Sequence[Sequence[Panel]]) -> Figure:
     figure = rows_apart(blank(0.35 + 1.75 * max(len(rows), 1), TWO_COLUMNS))
     handles: list[Any] = []
     firsts: list[Axes] = []
-    name = "Slowdown"
     for i, row in enumerate(rows):
         for j, panel in enumerate(row):
             ax = figure.add_subplot(len(rows), wide, i * wide + j + 1)
@@ -125,10 +124,9 @@ def slowdown_panels(rows: Sequence[Sequence[Panel]]) -> Figure:
             if i == len(rows) - 1:
                 ax.set_xlabel(SIZE_AXIS)
             firsts += [] if j else [ax]
-            name = max(name, log_name("Slowdown", *ax.get_ylim()), key=len)
     for ax in firsts:
-        # In a row the name is said once, and in all rows alike: it says what holds for any of the axes.
-        ax.set_ylabel(name)
+        # In a row the name is said once, and alike in all rows and figures: ticks do not always show it.
+        ax.set_ylabel("Slowdown (log scale)")
     figure.align_ylabels()
     if handles:
         legend(figure, handles, [str(h.get_label()) for h in handles], room=150)

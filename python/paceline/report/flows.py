@@ -20,6 +20,7 @@ from paceline.tables import (
     labels,
     slowdown_tables,
     timed,
+    told,
     too_few,
 )
 
@@ -43,6 +44,14 @@ def _span(page: Page) -> str:
     schemes = {cc for name, cc in used if name in names} if page.side == "sender" else set()
     said = _SIDES[page.side]
     return said + (", over UDP to the departure of the last datagram" if "udp" in schemes else "")
+
+
+def _bins(count: int, *, fine: bool) -> str:
+    """What bins a figure has: fewer than usual where many flows have one size, which is in one bin only."""
+    usual, each = (len(analysis.HUNDREDTHS), "1 %") if fine else (len(analysis.DECILES), "10 %")
+    if count == usual:
+        return f"bins of {each} of the flows."
+    return f"{count} bins of at least {each} of the flows: a size is in one bin only."
 
 
 def slowdown(page: Page) -> Section:
@@ -89,7 +98,7 @@ def slowdown(page: Page) -> Section:
             drawn = {n: c[i] for n, c in zip(names, curves, strict=True)}
             figure = plot.slowdown_vs_size(drawn, looks=plot.by_place(names))
             what = f"{'Median' if q == 50 else f'p{q:g}'} slowdown by flow size"
-            caption = f"{what}, bins of {'1 %' if fine else '10 %'} of the flows."
+            caption = f"{what}, {_bins(len(bins), fine=fine)}"
             section.figures.append(page.draw(figure, f"slowdown_p{q:g}", caption))
     section.tables = slowdown_tables(page.runs, baseline=page.baseline, side=page.side)
     section.tables += group_tables(page.runs, page.baseline, page.side)
@@ -173,5 +182,5 @@ def fct(page: Page) -> Section:
         rows.append((Cell(label), counts_cell(found[0]), *times))
     head = ("", counted(first).capitalize(), *(f"p{q:g}" for q in QS))
     caption = too_few(f"FCT, all sizes, {timed(page.runs, None, page.side)}", first)
-    section.tables.append(Table(caption, head, rows))
+    section.tables.append(told(Table(caption, head, rows)))
     return section

@@ -16,6 +16,7 @@ from paceline.reproduce.judge import shown
 from paceline.reproduce.model import Outcome, Scale, Verdict
 from paceline.reproduce.record import Row
 from paceline.tables import Cell, Table
+from paceline.words import many
 
 _SCALE = {
     "tiny": "tiny: it proves that everything runs; exact statements are judged, statistical ones are not",
@@ -106,7 +107,7 @@ def brief_table(verdicts: Sequence[Verdict], caption: str, larger: Larger = _NON
 
     Values without a claim are left to the page where there are claims.
     """
-    verdicts = _split(verdicts)[0] or verdicts
+    verdicts = _split(verdicts)[0] or _given(list(verdicts))[0]
     whole = verdict_table(verdicts, caption, larger)
     kept = [i for i, name in enumerate(whole.head) if name not in ("Statement", "Seeds")]
     rows = [tuple(row[i] for i in kept) for row in whole.rows]
@@ -119,14 +120,25 @@ def _split(verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Verdict]]:
     return claims, [v for v in verdicts if v.verdict is Outcome.REPORT]
 
 
+def _given(reports: list[Verdict]) -> tuple[list[Verdict], int]:
+    """Values that there are, and how many there are not; all of them where there is none."""
+    given = [v for v in reports if v.measured is not None]
+    return (given, len(reports) - len(given)) if given else (reports, 0)
+
+
 def _verdicts(
     key: str, title: str, text: str, verdicts: Sequence[Verdict], larger: Larger, caption: str = "Verdicts"
 ) -> Section:
     """The claims of an experiment with their verdicts; many values without a claim are folded away."""
     claims, reports = _split(verdicts)
+    given, missing = _given(reports)
+    if missing:
+        verdicts, reports = [v for v in verdicts if v in claims or v in given], given
     if verdicts and not claims:  # rules of judging would only be in the way
         title, caption = ("Measured values" if title == "Verdicts" else title), "Measured values"
         text = _NOTHING_JUDGED if text == _RULES else text
+    if missing:
+        text = f"{text} Not shown: {many(missing, 'value')} that runs of this scale do not give."
     if len(reports) > SHOWN_REPORTS:
         what = "Measured values without a claim to judge" if claims else "All values"
         folded = [verdict_table(reports, what)]

@@ -76,10 +76,27 @@ class Kind:
             for cell in CELLS:
                 for pfc in (0, 1):
                     place = self.place(cell, scheme, pfc)
-                    cells = [Cell(format_number(values.get((*place, what), math.nan))) for what, _ in self.parts]
-                    rows.append((Cell(f"{title}, {CELLS[cell].title}, {pfc_title(pfc)}"), *cells))
+                    got = [values.get((*place, what), math.nan) for what, _ in self.parts]
+                    if any(map(math.isfinite, got)):
+                        cells = [Cell(format_number(value)) for value in got]
+                        rows.append((Cell(f"{title}, {CELLS[cell].title}, {pfc_title(pfc)}"), *cells))
         head = ("Cell", *(_headed(text) for _, text in self.parts))
-        return Table(f"{self.title}; means over seeds", head, rows)
+        return Table(f"{self.title}; means over seeds{self._left_out(values)}", head, rows)
+
+    def _ran(self, values: Values) -> list[str]:
+        """The schemes of which there is any value; all of them where there is none at all."""
+        cells = [(cell, pfc) for cell in CELLS for pfc in (0, 1)]
+        ran = [
+            s
+            for s in TITLES
+            if any((*self.place(c, s, pfc), what) in values for c, pfc in cells for what, _ in self.parts)
+        ]
+        return ran or list(TITLES)
+
+    def _left_out(self, values: Values) -> str:
+        """What a caption says of schemes that were not run."""
+        missing = [title for scheme, title in TITLES.items() if scheme not in self._ran(values)]
+        return f"; {' and '.join(missing)} not run at this scale" if missing else ""
 
     def csv(self, values: Values) -> str:
         """The table for programs; a value that is not there is empty."""
@@ -95,17 +112,19 @@ class Kind:
 
     def drawings(self, values: Values) -> Iterator[Drawing]:
         """A map for each quantity: schemes and PFC across, what switches do down."""
-        columns = [f"{title}\n{pfc_title(pfc)}" for title in TITLES.values() for pfc in (0, 1)]
+        ran = self._ran(values)
+        columns = [f"{TITLES[scheme]}\n{pfc_title(pfc)}" for scheme in ran for pfc in (0, 1)]
         rows = [CELLS[cell].title for cell in CELLS]
         maps = {
             _headed(text): [
-                [values.get((*self.place(cell, scheme, pfc), what), math.nan) for scheme in TITLES for pfc in (0, 1)]
+                [values.get((*self.place(cell, scheme, pfc), what), math.nan) for scheme in ran for pfc in (0, 1)]
                 for cell in CELLS
             ]
             for what, text in self.parts
         }
         caption = (
-            f"{self.title} in the 24 cells, means over seeds, counts too. The darker the more: shades follow the "
+            f"{self.title} in {len(columns) * len(rows)} cells, means over seeds, counts too{self._left_out(values)}. "
+            "The darker the more: shades follow the "
             "logarithm, in each map from its least value to its largest, and cannot be compared between maps."
         )
         if not all(math.isfinite(value) for cells in maps.values() for row in cells for value in row):

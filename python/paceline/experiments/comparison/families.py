@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from paceline import multiples
 from paceline.experiments.aeolus.schemes import AEOLUS_OF
-from paceline.experiments.comparison.measures import KINDS, SPANS, by_size, losses, measure
+from paceline.experiments.comparison.measures import FEWEST_P99, KINDS, SPANS, by_size, losses, measure
 from paceline.experiments.comparison.setup import (
     BUFFER,
     GOODPUT_LOAD,
@@ -48,12 +48,27 @@ def rule(values: Values) -> list[Claim]:
                 for span in SPANS:
                     for kind in ("mean", "p99"):
                         text = f"{title}, load {load:g}, {TITLES[scheme]}: {kind} slowdown of {SPANS[span]}"
+                        flows = values.get((workload, load, scheme, span, "flows"), NAN)
+                        few = kind == "p99" and flows < FEWEST_P99
+                        text += f" ({flows:.0f} flows: the largest)" if few else ""
                         value = values.get((workload, load, scheme, span, kind), NAN)
                         found.append(Claim(f"{workload}{round(load * 100)}.{scheme}.{span}.{kind}", text, value))
     for scheme in SCHEMES:
         text = f"{TITLES[scheme]}: goodput at {GOODPUT_TITLE}, load {GOODPUT_LOAD:g}"
         found.append(Claim(f"goodput.{scheme}", text, values.get(("goodput", GOODPUT_LOAD, scheme), NAN)))
     return found
+
+
+def _shown(values: Values, workload: str, load: float, scheme: str, span: str, kind: str) -> float:
+    """A value of :func:`measure` for figures and tables: none for the p99 of too few flows."""
+    few = values.get((workload, load, scheme, span, "flows"), NAN) < FEWEST_P99
+    return NAN if kind == "p99" and few else values.get((workload, load, scheme, span, kind), NAN)
+
+
+def _few(values: Values, spans: Sequence[str]) -> str:
+    """A sentence on p99s that are not shown; empty where all are."""
+    counts = [count for place, count in values.items() if place[-1] == "flows" and place[-2] in spans]
+    return f" No p99 of fewer than {FEWEST_P99} flows." if min(counts, default=FEWEST_P99) < FEWEST_P99 else ""
 
 
 def _over_size(runs: Runs, load: float) -> Drawing:
@@ -72,11 +87,15 @@ def _over_size(runs: Runs, load: float) -> Drawing:
                     SIZE_AXIS,
                     "Slowdown",
                     ticks,
+                    nothing=f"fewer than {FEWEST_P99} flows per point",
                 )
                 for kind in KINDS
             ]
         )
-    caption = f"Slowdown by tenth of the flow sizes, load {load:g}; each point stands for flows up to its size."
+    caption = (
+        f"Slowdown by tenth of the flow sizes, load {load:g}; each point stands for flows up to its size, "
+        f"that of a p99 for at least {FEWEST_P99} of them."
+    )
     return Drawing(f"C1-sizes-{round(load * 100)}", multiples.charts(rows, AEOLUS_OF), caption)
 
 
@@ -90,18 +109,19 @@ def _over_load(values: Values, bars: Mapping[Place, tuple[float, float]], span: 
             multiples.Chart(
                 f"{title}, {SPANS[span]}: {KINDS[kind]}",
                 {
-                    TITLES[scheme]: (LOADS, [values.get((workload, load, scheme, span, kind), NAN) for load in LOADS])
+                    TITLES[scheme]: (LOADS, [_shown(values, workload, load, scheme, span, kind) for load in LOADS])
                     for scheme in SCHEMES
                 },
                 "Offered load, share of the links",
                 "Slowdown",
+                nothing=f"fewer than {FEWEST_P99} flows",
                 intervals={TITLES[scheme]: around(workload, scheme, kind) for scheme in SCHEMES},
             )
             for kind in KINDS
         ]
         for workload, title in WORKLOADS.items()
     ]
-    caption = f"Slowdown over load, {SPANS[span]}.{told(bars)}"
+    caption = f"Slowdown over load, {SPANS[span]}.{_few(values, [span])}{told(bars)}"
     return Drawing(f"C1-loads-{span}", multiples.charts(rows, AEOLUS_OF), caption)
 
 
@@ -126,12 +146,13 @@ def _tables(runs: Runs, values: Values) -> Iterator[Table]:
             cells = [TITLES[scheme]]
             for span in ("small", "all"):
                 for load in LOADS:
-                    trio = (values.get((workload, load, scheme, span, kind), NAN) for kind in KINDS)
+                    trio = (_shown(values, workload, load, scheme, span, kind) for kind in KINDS)
                     cells.append(" / ".join(format_slowdown(value) for value in trio))
             rows.append(tuple(Cell(text) for text in cells))
         spans = ("up to 100 KB", "all")
         head = ("Scheme", *(f"{span}, {load:g}" for span in spans for load in LOADS))
-        yield Table(f"Slowdown, {title}: mean / median / p99 by flows and load", head, rows)
+        dash = f"; a dash where fewer than {FEWEST_P99} flows give no p99" if _few(values, list(SPANS)) else ""
+        yield Table(f"Slowdown, {title}: mean / median / p99 by flows and load{dash}", head, rows)
     for workload, title in WORKLOADS.items():
         rows = []
         for scheme in SCHEMES:

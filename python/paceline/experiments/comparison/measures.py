@@ -31,6 +31,15 @@ def of_kind(values: F8, kind: str) -> float:
     return float(values.mean()) if kind == "mean" else nearest_rank(values, float(kind[1:]))
 
 
+FEWEST_P99: Final = 100
+"""Flows from which their p99 is shown: of fewer it is the largest value."""
+
+
+def shown_kind(values: F8, kind: str) -> float:
+    """:func:`of_kind` for figures: ``nan`` for the p99 of too few."""
+    return float("nan") if kind == "p99" and len(values) < FEWEST_P99 else of_kind(values, kind)
+
+
 def samples(runs: Runs, workload: str, load: float, scheme: str) -> tuple[F8, F8]:
     """Sizes in bytes and slowdowns of the measured flows of all seeds together."""
     seen = [facts(run) for run in runs.where(part="flows", workload=workload, load=load, scheme=scheme)]
@@ -109,6 +118,7 @@ def measure(runs: Runs) -> Values:
                     for span, chosen in (("all", slowdown), ("small", slowdown[size <= SMALL_BYTES])):
                         for kind in KINDS:
                             found[workload, load, scheme, span, kind] = of_kind(chosen, kind)
+                        found[workload, load, scheme, span, "flows"] = float(len(chosen))
     for scheme in SCHEMES:
         found["goodput", GOODPUT_LOAD, scheme] = goodput(runs, scheme)
     return found
@@ -122,5 +132,5 @@ def by_size(runs: Runs, workload: str, load: float) -> tuple[SizeBins, Mapping[s
     for scheme, (size, slowdown) in whole.items():
         where = bins.index(size.astype(np.int64))
         for kind in KINDS:
-            found[kind][scheme] = np.array([of_kind(slowdown[where == k], kind) for k in range(len(bins))])
+            found[kind][scheme] = np.array([shown_kind(slowdown[where == k], kind) for k in range(len(bins))])
     return bins, found
