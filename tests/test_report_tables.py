@@ -10,6 +10,7 @@ import numpy as np
 
 from paceline import analysis, plot
 from paceline.report import figures_table, slowdown_table, write_report
+from paceline.report import flows as flows_section
 from paceline.results import Results
 from paceline.tables import Cell, Table, clean_label, format_size, format_time, run_labels
 from pages import Page
