@@ -273,6 +273,11 @@ def test_curves_that_lie_on_one_another_are_all_seen() -> None:
     assert overlap.widths([same, gone, same])[1:] == [1.0, 1.0]
     assert overlap.widths([same, same], log=True)[0] > 1
     assert overlap.widths([]) == []
+    # Steep curves side by side meet at both ends alone; of three points two are not most.
+    steep = [(10 ** np.linspace(0, 6, 61), (np.linspace(0, 6, 61) > at).astype(float)) for at in (3, 4)]
+    assert overlap.widths(steep, steps=True) == [1.0, 1.0]
+    assert overlap.widths([steep[0], steep[0]], steps=True)[0] > 1
+    assert overlap.widths([(x[:3], x[:3]), (x[:3], np.array([1.0, 2.0, 9.0]))]) == [1.0, 1.0]
     for figure in (
         multiples.charts([[multiples.Chart("", {"NDP": same, "NDP + Aeolus": same}, "x", "y")]]),
         plot.fct_cdf({name: _times() for name in ("NDP", "NDP + Aeolus")}),

@@ -200,6 +200,14 @@ def test_a_table_for_the_terminal_stays_one():
     assert brief(one, ("switch.pfc.enabled", "run.stop"), "x").head[:2] == ("pfc.enabled", "stop")
 
 
+def test_a_queue_longer_than_the_fullest_buffer_is_explained():
+    """Of lesson incast's table nobody could tell how a queue's p99 of 852 KB goes with a fullest buffer of 812 KB."""
+    row = {"seed": 1, "status": "completed", "measured": 5, "queue_p99_bytes": 852e3}
+    for most, odd in ((812_000, True), (900_000, False), (None, False)):
+        caption = brief([row | {"max_buffer_bytes": most}], (), "x").caption
+        assert ("the upper edge of its bin, the fullest buffer what samples saw" in caption) == odd
+
+
 def test_what_unfinished_flows_could_raise_is_left_empty(paceline, tmp_path):
     """A plot of sweep.csv would show the ages of unfinished flows as completion times."""
     (tmp_path / "s.toml").write_text(incast(16).scenario.to_toml())

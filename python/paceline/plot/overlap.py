@@ -12,7 +12,7 @@ from paceline.analysis import F8
 
 NEAR = 0.012
 """Share of the height of an axis, some two widths of a line, within which a curve hides another."""
-MOSTLY = 0.5
+MOSTLY = 0.7
 """Share of its length from which a curve counts as hidden."""
 DEEPEST = 3
 """Curves above one that make it wider: with more it would be a band."""
@@ -55,7 +55,11 @@ def _hides(above: tuple[F8, F8], below: tuple[F8, F8], reach: float, steps: bool
         return False
     if steps:
         found = y[np.clip(np.searchsorted(x, at, side="right") - 1, 0, len(y) - 1)]
+        # Where both are at their ends, steep curves side by side are alike, too: what counts is how they rise.
+        weight = np.abs(np.diff(value, prepend=value[0]))
     else:
         order = np.argsort(x, kind="stable")
         found = np.interp(at, x[order], y[order], left=np.nan, right=np.nan)
-    return float(np.mean(np.abs(found - value) <= reach)) >= MOSTLY
+        weight = np.ones(len(at))
+    near = np.abs(found - value) <= reach
+    return float(np.average(near, weights=weight if weight.any() else None)) >= MOSTLY

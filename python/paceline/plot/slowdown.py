@@ -157,8 +157,10 @@ def _slowdown_panel(
         own, position = looks[label].curve, curve.bins.position
         seen = np.isfinite(curve.value)
         x, y = position[seen], curve.value[seen]
+        pale: dict[str, Any] = {} if marks else {"alpha": 0.85}
         line = {
             **own,
+            **pale,
             **overlap.line(LINE, wider[i]),
             "zorder": 3 + 0.01 * i,
             "clip_on": False,

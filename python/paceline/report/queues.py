@@ -21,7 +21,7 @@ ALIKE = 10
 _TEXT = (
     "Bytes waiting at an egress port, the packet on the wire not counted, weighted by time over the whole run. Ports "
     "are named by switch and number. Busiest means the largest mean. Percentiles while busy leave out the time in "
-    "which nothing waited. Values are upper edges of histogram bins."
+    "which nothing waited. Values are upper edges of histogram bins, which may lie above what samples saw."
 )
 _CLASSES = (
     " Where several traffic classes waited, each in a queue of its own, the mean is that of all of them together, and "

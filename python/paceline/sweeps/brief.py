@@ -41,7 +41,7 @@ _COUNTS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("pause_frames", "Pauses", format_number),
     ("queue_mean_bytes", "Queue, mean", format_bytes),
     ("queue_p99_bytes", "Queue, p99", format_bytes),
-    ("max_buffer_bytes", "Fullest buffer sampled", format_bytes),
+    ("max_buffer_bytes", "Fullest buffer", format_bytes),
 )
 """Columns of the tidy table, what they are called here, how their values are written; counts have no intervals."""
 
@@ -72,10 +72,11 @@ def brief(rows: Sequence[dict[str, Any]], varied: Sequence[str], title: str) -> 
     seeds = len({row["seed"] for row in rows})
     over = f"; means over {many(seeds, 'seed')}" + (" with 95 % intervals" if seeds >= 3 else "") if seeds > 1 else ""
     left = f"; the first {MOST_ROWS} of {len(groups):,} combinations" if len(groups) > MOST_ROWS else ""
-    # A p99 may lie above the most that was seen: the one is of a histogram, the other of instants, and of all ports.
-    queued = any(name.startswith("Queue, ") for name in head)
-    of = "; queues: at the busiest port, a p99 as the upper edge of its bin" if queued else ""
-    of += ", buffers: all of a switch, at sampling instants" if queued and "Fullest buffer sampled" in head else ""
+    # The most that was seen may be less than a p99: the one is of instants, the other of all the time, in bins.
+    odd = any(
+        row.get("max_buffer_bytes") and row["max_buffer_bytes"] < (row.get("queue_p99_bytes") or 0) for row in rows
+    )
+    of = "; a queue's p99 is the upper edge of its bin, the fullest buffer what samples saw" if odd else ""
     return Table(f"{title}{over}{left}{of}", tuple(head), [tuple(line) for line in cells])
 
 
