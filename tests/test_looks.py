@@ -292,6 +292,9 @@ def test_curves_that_lie_on_one_another_are_all_seen() -> None:
         assert below.get_alpha() < 1, "what is above may have the same colour"
         widths = {handle.get_linewidth() for handle in figure.legends[0].legend_handles if handle is not None}
         assert len(widths) == 1
+    at = np.arange(10) * 1_000_000
+    lines = plot.timeline(dict.fromkeys(("NDP", "NDP + Aeolus"), (at, x % 3)), "Flows under way").axes[0].get_lines()
+    assert lines[0].get_linewidth() > lines[1].get_linewidth()
 
 
 def _times() -> Sample:

@@ -16,6 +16,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from paceline.analysis import F8
+from paceline.plot import overlap
 from paceline.plot.looks import Look, look, of_schemes
 from paceline.plot.style import PALETTE, PAPER, QUIET, TWO_COLUMNS, blank, legend, one_panel, plain_log, style
 from paceline.tables import clean_label, format_rate, format_size
@@ -111,9 +112,10 @@ def timeline(
         end = min(last, 1.05 * quiet_from(series.values(), last)) if until_quiet else last
     # Only what is shown is thinned: of a long run that is little.
     series = {label: _until(one, end) for label, one in series.items()}
-    for label, (time, value) in series.items():
-        own: dict[str, Any] = {"color": looks[label].color, "linewidth": 0.7, "linestyle": "-"}
-        own |= {"linestyle": looks[label].line, "linewidth": 0.9} if dashes else {}
+    wider = overlap.widths([_thinned(*one) for one in series.values()], steps=True)
+    for (label, (time, value)), wide in zip(series.items(), wider, strict=True):
+        own: dict[str, Any] = {"color": looks[label].color, "linestyle": looks[label].line if dashes else "-"}
+        own |= overlap.line(0.9 if dashes else 0.7, wide)
         if whole and dense(value):
             x, y, low, high = _binned(time, value)
             ax.fill_between(x, low, high, step="post", color=own["color"], alpha=0.22, linewidth=0)
