@@ -277,6 +277,11 @@ def test_curves_that_lie_on_one_another_are_all_seen() -> None:
     steep = [(10 ** np.linspace(0, 6, 61), (np.linspace(0, 6, 61) > at).astype(float)) for at in (3, 4)]
     assert overlap.widths(steep, steps=True) == [1.0, 1.0]
     assert overlap.widths([steep[0], steep[0]], steps=True)[0] > 1
+    leap, slow = (
+        (np.array([1.0, 5.0]), np.array([0.1, 1.0])),
+        (np.arange(1.0, 6.0), np.array([0.4, 0.6, 0.7, 0.8, 1.0])),
+    )
+    assert overlap.widths([leap, slow], steps=True) == [1.0, 1.0], "they meet where both end"
     assert overlap.widths([(x[:3], x[:3]), (x[:3], np.array([1.0, 2.0, 9.0]))]) == [1.0, 1.0]
     for figure in (
         multiples.charts([[multiples.Chart("", {"NDP": same, "NDP + Aeolus": same}, "x", "y")]]),

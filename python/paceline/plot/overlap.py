@@ -14,6 +14,8 @@ NEAR = 0.012
 """Share of the height of an axis, some two widths of a line, within which a curve hides another."""
 MOSTLY = 0.7
 """Share of its length from which a curve counts as hidden."""
+LEAP = 0.25
+"""Share of a curve's height from which a step of it is long enough to be seen where only its end is hidden."""
 DEEPEST = 3
 """Curves above one that make it wider: with more it would be a band."""
 WIDER = 0.9
@@ -57,9 +59,12 @@ def _hides(above: tuple[F8, F8], below: tuple[F8, F8], reach: float, steps: bool
         found = y[np.clip(np.searchsorted(x, at, side="right") - 1, 0, len(y) - 1)]
         # Where both are at their ends, steep curves side by side are alike, too: what counts is how they rise.
         weight = np.abs(np.diff(value, prepend=value[0]))
+        # Of a leap both ends have to be there.
+        before = y[np.clip(np.searchsorted(x, at, side="left") - 1, 0, len(y) - 1)]
+        leapt = np.abs(before - np.concatenate([value[:1], value[:-1]])) <= max(reach, LEAP * float(np.ptp(value)))
     else:
         order = np.argsort(x, kind="stable")
         found = np.interp(at, x[order], y[order], left=np.nan, right=np.nan)
-        weight = np.ones(len(at))
-    near = np.abs(found - value) <= reach
+        weight, leapt = np.ones(len(at)), np.ones(len(at), dtype=bool)
+    near = leapt & (np.abs(found - value) <= reach)
     return float(np.average(near, weights=weight if weight.any() else None)) >= MOSTLY
