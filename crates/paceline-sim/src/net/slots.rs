@@ -32,12 +32,14 @@ impl FreeSlots {
     /// Those of a run, of which there are none yet. `is_message`: flows are a message transport's.
     pub(crate) fn new(scenario: &Scenario, is_message: bool) -> Self {
         let usual = if is_message { message::rest(scenario) } else { 0 };
-        Self { slots: Default::default(), rest: [usual, usual.max(longest_stay(scenario))] }
+        // Under QCN only one engine runs, on one thread: no need to rest for long, and a notification's way is drawn by its frame's slot.
+        let repeated = if scenario.switch.qcn.is_some() { usual } else { usual.max(longest_stay(scenario)) };
+        Self { slots: Default::default(), rest: [usual, repeated] }
     }
 
     /// A flow that ended at `at`, ps, needs its slot no more. `repeated`: it sent packets twice.
     pub(crate) fn give_back(&mut self, slot: u32, at: u64, repeated: bool) {
-        let kind = usize::from(repeated);
+        let kind = usize::from(repeated && self.rest[1] > self.rest[0]);
         self.slots[kind].push_back((at + self.rest[kind], slot));
     }
 

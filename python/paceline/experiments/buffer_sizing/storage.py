@@ -384,6 +384,8 @@ def _queue_drawing(runs: Runs, name: str) -> Drawing:
         "Bytes waiting at the ports to the servers, as they are judged: share of the time in which something waits. "
         "Hollow and grey: the published median and p99, where there is one."
     )
+    if name == "E37":
+        caption += " NewReno's p99 cannot be above its limit of 256 KB, which is all that a port holds."
     figure = plot.queue_cdf(curves, share="Share of busy time", published=held)
     return Drawing(f"{name}-queue", figure, caption)
 

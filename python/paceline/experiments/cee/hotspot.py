@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from paceline.analysis import jain_index, queue_percentile
+from paceline.analysis import jain_index, nearest_rank, queue_percentile
 from paceline.experiments.cee import setup
 from paceline.experiments.cee.measures import (
     cycles,
@@ -183,7 +183,7 @@ def measure(runs: Runs) -> Values:
             found[(*place, "tcp_share")] = mean([c[0] / sum(c) for c in classes])
         for q in (1, 50, 99) if k.ping else ():
             found[(*place, f"rtt_p{q}_us")] = mean(
-                [float(np.percentile(f.qct_us, q)) - STACK_US for f in chosen if len(f.qct_us)]
+                [nearest_rank(f.qct_us, q) - STACK_US for f in chosen if len(f.qct_us)]
             )
     return found
 

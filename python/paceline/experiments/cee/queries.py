@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from paceline.analysis import jain_index
+from paceline.analysis import jain_index, nearest_rank
 from paceline.experiments.cee.setup import FRAMING, SCHEMES, UDP_RATE, XON, host, run_title, stack, switch
 from paceline.reproduce.claims import Place, Values
 from paceline.reproduce.model import Scale
@@ -105,10 +105,10 @@ def _one(run: Run) -> dict[str, float]:
     background = flows.where((flows["group"] == "background") & (flows["status"] == "finished"))
     found = {
         "qct_ms": float(qct.mean()) / 1e9 if len(qct) else math.nan,
-        "qct_p99_ms": float(np.percentile(qct, 99)) / 1e9 if len(qct) else math.nan,
+        "qct_p99_ms": nearest_rank(qct, 99) / 1e9,
         "unanswered": float((queries["qct_ps"] == 0).mean()) if queries.rows else math.nan,
         "fct_ms": float(background["fct_receiver_ps"].mean()) / 1e9 if background.rows else math.nan,
-        "fct_p99_ms": float(np.percentile(background["fct_receiver_ps"], 99)) / 1e9 if background.rows else math.nan,
+        "fct_p99_ms": nearest_rank(background["fct_receiver_ps"], 99) / 1e9,
         "drops": float(c["drops_buffer"]),
         "timeouts": float(c["timeouts"]),
         "pauses": float(c["pause_frames"]),
