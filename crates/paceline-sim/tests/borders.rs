@@ -82,6 +82,22 @@ fn control_frames_may_be_the_largest() {
     assert!(run_text(&format!("{star}{qcn}"), 0.0, None).outcome.counters.notifications > 0);
 }
 
+/// Bytes of queues have 32 bits. Where ingress ports have the buffer all of it may wait at one port, whose length would begin at 0 again.
+#[test]
+fn no_queue_is_longer_than_can_be_counted() {
+    let star = |buffer: &str| {
+        let text = format!(
+            "[topology]\nkind = 'star'\nhosts = 16\n[switch]\nmodel = 'per_port'\nbuffer = '{buffer}'\n[schemes.x]\ncc = 'none'\n\
+             [[workloads]]\nkind = 'permutation'\nsizes = '1KB'\n"
+        );
+        let assembled = assemble(&parse(&text, "test", &[]).unwrap()).unwrap();
+        Windowed::new(&assembled.scenario, assembled.source).err().map(|e| e.to_string())
+    };
+    assert_eq!(star("250MB"), None);
+    let refused = star("300MB").unwrap();
+    assert!(refused.contains("switch.buffer") && refused.contains("at most 250MB"), "{refused}");
+}
+
 /// A packet that was sent twice may come when its flow is over and thousands of others have been. Whether it is answered must not
 /// depend on which of them has got the flow's place, which differs by threads.
 #[test]
