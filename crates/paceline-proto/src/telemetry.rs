@@ -58,6 +58,7 @@ impl IntUnits {
     }
 
     /// The same with queues that wrap too, as in the authors' simulator: one beyond 10.5 MB times `multiple` reads as a short one.
+    #[must_use]
     pub fn with_wrapping_queue(self) -> Self {
         Self { longest: u64::MAX, ..self }
     }
