@@ -26,8 +26,8 @@ from paceline.tables import (
     format_time,
     run_labels,
     slowdown_cell,
-    told,
     too_few,
+    without_dashes,
 )
 
 
@@ -101,7 +101,7 @@ def tables(found: Sequence[Group]) -> list[Table]:
     head = ("Group", "Answered/s", "Queries", "Mean QCT", *(f"{q} QCT" for q in quantiles))
     head += tuple(f"{q} slowdown" for q in quantiles)
     caption = too_few("Queries by group", [analysis.percentiles(g.qct, QS)[0] for g in found], "queries")
-    made = [told(Table(caption, head, rows), "queries")]
+    made = [without_dashes(Table(caption, head, rows), "queries")]
     for g in found:
         sizes = np.unique(g.qct.size_bytes)
         if len(sizes) > 1:
@@ -121,7 +121,7 @@ def _by_size(g: Group) -> Table:
         cells = [slowdown_cell(p, q) for p, q in zip(found, QS, strict=True)]
         rows.append((Cell(f"up to {format_bytes(int(upper))}"), Cell(f"{int(curves[0].count[k]):,}"), *cells))
     caption = too_few(f"Slowdown of queries by size: {g.label}", parts, "queries")
-    return told(Table(caption, ("Query size", "Queries", *(f"p{q:g}" for q in QS)), rows), "queries")
+    return without_dashes(Table(caption, ("Query size", "Queries", *(f"p{q:g}" for q in QS)), rows), "queries")
 
 
 def _time(p: analysis.Percentile, q: float) -> Cell:

@@ -265,7 +265,7 @@ def too_few(caption: str, rows: Iterable[Percentile], what: str = "flows") -> st
     return f"{caption}; a dash where the {what} are fewer than 100 (p99) or 20 (p95)" if few else caption
 
 
-def told(table: Table, what: str = "flows") -> Table:
+def without_dashes(table: Table, what: str = "flows") -> Table:
     """Without the columns of p95 and p99 that hold nothing but dashes, as of few flows; the caption says why.
 
     The caption is that of :func:`too_few`.
@@ -356,7 +356,7 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
         ]
         head = ("Flow size", heading.capitalize(), *(f"p{q:g}" for q in QS))
         caption = too_few(f"Slowdown by flow size, {what}; with 95 % confidence interval", cells[0])
-        return [told(Table(caption, head, rows))]
+        return [without_dashes(Table(caption, head, rows))]
     tables: list[Table] = []
     for i, q in enumerate(QS):
         columns = [column(n, i) for n in range(len(chosen))]
@@ -366,8 +366,8 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
             rows.append((Cell(name), *(Cell(value.text, f"({count.text})") for count, value in pairs)))
         first = curves[0][i]
         # What the rows above withhold, as too few flows tell it, is no ground for a ratio either.
-        told_of = [np.array([enough(_at(c[i], k), q) for k in range(len(bins))], dtype=bool) for c in curves]
-        values = [np.where(ok, c[i].value, np.nan) for ok, c in zip(told_of, curves, strict=True)]
+        told = [np.array([enough(_at(c[i], k), q) for k in range(len(bins))], dtype=bool) for c in curves]
+        values = [np.where(ok, c[i].value, np.nan) for ok, c in zip(told, curves, strict=True)]
         ratios = [analysis.geometric_mean_ratio(value, values[0], bins.weight) for value in values]
         bounds = [c[i].at_least.any() or first.at_least.any() for c in curves]
         shared = [int(np.count_nonzero(np.isfinite(value) & np.isfinite(values[0]))) for value in values]
@@ -377,15 +377,15 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
             parts = ["with ≥ values"] if bound and n and k else []
             of = f"over the {k}" if k > 1 else "over the one"
             parts += [f"{of} of {len(bins)} sizes both have"] if n and 0 < k < len(bins) else []
-            both = n and told_of[0].any() and told_of[n].any()
+            both = n and told[0].any() and told[n].any()
             parts += [] if k else ["no size both have" if both else "too few flows"]
             notes.append(", ".join(parts))
         last = (Cell(format_number(r), note) for r, note in zip(ratios, notes, strict=True))
         rows.append((Cell("ratio to the first,", "geometric mean over sizes"), *last))
-        few = not all(ok.all() for ok in told_of)
+        few = not all(ok.all() for ok in told)
         least = f"; a dash with fewer than {fewest(q):g} flows" if few and q > 50 else ""
         caption = f"Slowdown p{q:g} by flow size, {what}; in brackets: {heading}{least}"
-        if tables and not any(ok.any() for ok in told_of) and not any(enough(c[-1], q) for c in columns):
+        if tables and not any(ok.any() for ok in told) and not any(enough(c[-1], q) for c in columns):
             # A table of nothing but dashes.
             before = tables[-1]
             tables[-1] = replace(before, caption=f"{before.caption}; no p{q:g}: it needs {fewest(q):g} flows")
@@ -420,7 +420,7 @@ def group_tables(runs: Sequence[Results], baseline: Baseline, side: Side) -> lis
             )
     head = ("Group", counted(first).capitalize(), *(f"p{q:g}" for q in QS))
     caption = too_few(f"Slowdown by workload group, all sizes, {timed(runs, baseline, side)}", first)
-    return [told(Table(caption, head, rows))] if len(rows) > len(runs) else []
+    return [without_dashes(Table(caption, head, rows))] if len(rows) > len(runs) else []
 
 
 #: Counters that RDMA does not have; shown where there are any.

@@ -20,8 +20,8 @@ from paceline.tables import (
     labels,
     slowdown_tables,
     timed,
-    told,
     too_few,
+    without_dashes,
 )
 
 FINE_BINS_FROM = 20_000
@@ -182,5 +182,5 @@ def fct(page: Page) -> Section:
         rows.append((Cell(label), counts_cell(found[0]), *times))
     head = ("", counted(first).capitalize(), *(f"p{q:g}" for q in QS))
     caption = too_few(f"FCT, all sizes, {timed(page.runs, None, page.side)}", first)
-    section.tables.append(told(Table(caption, head, rows)))
+    section.tables.append(without_dashes(Table(caption, head, rows)))
     return section

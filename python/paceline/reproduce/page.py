@@ -133,7 +133,7 @@ def _verdicts(
     claims, reports = _split(verdicts)
     given, missing = _given(reports)
     if missing:
-        verdicts, reports = [v for v in verdicts if v in claims or v in given], given
+        verdicts, reports = [v for v in verdicts if v.verdict is not Outcome.REPORT or v.measured is not None], given
     if verdicts and not claims:  # rules of judging would only be in the way
         title, caption = ("Measured values" if title == "Verdicts" else title), "Measured values"
         text = _NOTHING_JUDGED if text == _RULES else text

@@ -369,7 +369,7 @@ mod tests {
         assert_eq!(&*windows.sides, [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0]);
         assert_eq!(windows.length(), 2 * windows.width);
         // Nor do windows decide when a message's place is free again, and with it ties: recorded results would change with them.
-        assert_eq!(crate::net::host::message::rest(&tree), 1_000_000_000 + windows.lookahead);
+        assert_eq!(crate::net::host::message::rest(&windows), 1_000_000_000 + windows.lookahead);
         assert!(windows.lookahead > windows.width, "{windows:?}");
         let trims = "cc = 'ndp'\n[switch]\nmodel = 'per_port'\nbuffer = '100KB'\npfc.enabled = false\n[switch.trimming]\nenabled = true";
         let fails = "cc = 'hpcc'\n[[failures]]\nlink = ['h0', 't0']\ndown = '1ms'";

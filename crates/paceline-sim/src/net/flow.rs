@@ -10,6 +10,7 @@ use crate::graph::NodeId;
 use crate::ideal::{self, Way};
 use crate::net::host::datagrams::Datagrams;
 use crate::net::packet::{Arena, Handle, INLINE_HOPS, INT, Kind, LAST, LONG, NONE, PINT, Packet, ROUTED, STAMP, TICKS};
+use crate::net::parts::Note;
 use crate::net::streams::Carries;
 use crate::net::{Net, Pinned};
 use crate::record::{FlowEnds, FlowRecord, Status};
@@ -86,6 +87,8 @@ pub struct Receiving {
     pub(crate) stream: u32,
     /// When the last byte arrived; 0 before.
     pub(crate) done_at: u64,
+    /// From when on the receiver knows nothing of the flow ([`FreeSlots`](super::slots::FreeSlots)), ps.
+    pub(crate) forgotten_at: u64,
 }
 
 /// What is needed again only when the flow ends.
@@ -311,6 +314,7 @@ impl Net {
             switches: (reverse.len() - 1) as u8,
             path: inline(&reverse[1..]),
             stream: spec.stream,
+            forgotten_at: u64::MAX,
             ..Receiving::default()
         };
         let slot = self.take_slot(flow, info, receiving)?;
@@ -418,7 +422,23 @@ impl Net {
         // The reference's NIC still meets ended flows in its scans.
         if !self.scenario.quirks.nic_round_robin {
             let repeated = status != Status::Finished || self.infos[slot as usize].retransmitted > 0;
-            self.free_flows.give_back(slot, now, repeated);
+            self.free_flows.give_back(slot, now, repeated, self.is_long(slot));
+            if repeated || self.messages.is_some() {
+                let flow = self.number(slot) | u32::from(self.flows[slot as usize].generation) << SLOT_BITS;
+                let at = self.free_flows.known_until(now, repeated);
+                match self.share.elsewhere(self.infos[slot as usize].spec.dst) {
+                    Some(part) => self.tell(part, Note::Forgotten { flow, at }),
+                    None => self.forget(flow, at),
+                }
+            }
+        }
+    }
+
+    /// The receiver of a flow, named as in its packets, knows nothing of it from `at` on, ps.
+    pub(crate) fn forget(&mut self, flow: u32, at: u64) {
+        let state = &mut self.receiving[flow & SLOT_MASK];
+        if u32::from(state.generation) == flow >> SLOT_BITS {
+            state.forgotten_at = at;
         }
     }
 

@@ -22,6 +22,8 @@ pub(crate) enum Note {
     },
     /// A datagram has arrived at `at`, or was lost; `flow` as in its packets.
     Datagram { flow: u32, arrived: Option<u64> },
+    /// A flow has ended at its sender, and its receiver knows nothing of it from `at` on; `flow` as in its packets.
+    Forgotten { flow: u32, at: u64 },
     /// A message has ended at its sender; `flow` as in its packets.
     Finished { flow: u32, at: u64 },
     /// The stream of a connection's responses has started: the least time of one, ps.
@@ -70,14 +72,19 @@ impl Net {
         slot << self.share.bits | u32::from(self.share.me)
     }
 
+    /// Whether packets of a flow, there or back, cannot carry their way.
+    pub(crate) fn is_long(&self, slot: u32) -> bool {
+        self.flows[slot as usize].flags & LONG != 0
+            || self.long_paths.get(self.number(slot) as usize).is_some_and(|p| !p[0].is_empty())
+    }
+
     /// Tells the receiver's part, and with a long path all parts, of a flow that has started.
     pub(crate) fn announce(&mut self, slot: u32, dst: u32) {
         if self.share.part_of.is_empty() {
             return;
         }
         let number = self.number(slot);
-        let long = self.flows[slot as usize].flags & LONG != 0
-            || self.long_paths.get(number as usize).is_some_and(|p| !p[0].is_empty());
+        let long = self.is_long(slot);
         let to = self.share.part_of[dst as usize];
         let paths = long.then(|| self.long_paths[number as usize].clone());
         let last = self.share.part_of.iter().copied().max().unwrap_or(0);
@@ -111,6 +118,7 @@ impl Net {
                     m.finished(flow, at);
                 }
             }
+            Note::Forgotten { flow, at } => self.forget(flow, at),
             Note::Datagram { flow, arrived } => self.datagram_over(flow, arrived),
             Note::Answers { connection, least } => {
                 if let Some(rpcs) = &mut self.rpcs {

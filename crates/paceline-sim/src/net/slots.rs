@@ -1,45 +1,58 @@
-//! Slots of flows that have ended: when another flow may have them.
+//! Slots of flows that have ended: until when their receivers know them, and when another flow may have them.
 //!
-//! A packet names its flow by slot and generation. One that comes late, when its flow has ended, is answered while the receiver has the
-//! flow on record and dropped without a word when the slot is another flow's. Which slot a flow gets depends on what is run at once, so
-//! that must not be told from results: a slot rests until nothing of its flow can be under way any more.
+//! A packet names its flow by slot and generation. One that was sent twice may come when its flow is over. It is answered until the
+//! receiver forgets the flow, a stated time after its sender was done with it, and dropped without a word from then on, as it is when the
+//! slot is another flow's, which it may be only later. So nothing tells which slot a flow got, which depends on what is run at once.
+//!
+//! On ways that packets cannot carry a switch looks the next port up by slot. There the slots of flows that sent data twice are not used
+//! again. *Deviation:* copies of probes and of SYNs that come to such a switch later than a flow that sent data twice is known for may
+//! go the way of another flow.
 
 use std::collections::VecDeque;
 
-use paceline_proto::units::{BitsPerSec, MS};
+use paceline_proto::units::MS;
 
-use crate::engine::windows::longest_link;
-use crate::net::host::message;
-use crate::scenario::Scenario;
+use crate::net::host::message::Messages;
 
 /// Slots that have rested and are kept back, so that generations, of which there are 256, come round as late as possible.
 const KEPT_BACK: usize = 1024;
-/// Switches on a way for which [`longest_stay`] allows.
-const SWITCHES: u64 = 8;
-/// How long PFC may hold a packet up, ps; there is no bound, but nothing is sent twice while it does so, but for timeouts.
-const PAUSES: u64 = 100 * MS;
+/// How long a flow that sent data twice is known to its receiver after its end, ps; two windows at least, in which another part hears of it.
+const KNOWN: u64 = 20 * MS;
+/// Longest that nodes are run at a time, ps: within it some may have a new flow's slot before others have dealt with what came earlier.
+const LONGEST_WINDOW: u64 = u32::MAX as u64;
 
 /// Free slots, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FreeSlots {
-    /// Of flows that sent each packet once, all of which have arrived; of others. And when they have rested, ps.
+    /// Of flows that sent data once, and of others; when they have rested, ps, and the slot.
     slots: [VecDeque<(u64, u32)>; 2],
-    /// How long each of these rests, ps.
+    /// How long their receivers know each kind after its end, and how long the slots rest, ps.
+    known: [u64; 2],
     rest: [u64; 2],
 }
 
 impl FreeSlots {
-    /// Those of a run, of which there are none yet. `is_message`: flows are a message transport's.
-    pub(crate) fn new(scenario: &Scenario, is_message: bool) -> Self {
-        let usual = if is_message { message::rest(scenario) } else { 0 };
-        // Under QCN only one engine runs, on one thread: no need to rest for long, and a notification's way is drawn by its frame's slot.
-        let repeated = if scenario.switch.qcn.is_some() { usual } else { usual.max(longest_stay(scenario)) };
-        Self { slots: Default::default(), rest: [usual, repeated] }
+    /// Those of a run, of which there are none yet. Over RDMA nothing comes late of a flow that sent data once. `under_qcn`: notifications
+    /// go by ways drawn by the slot of their frame, so that how long slots rest shows in results; one engine only runs such scenarios.
+    pub(crate) fn new(messages: Option<&Messages>, under_qcn: bool) -> Self {
+        let (known, rest) = messages.map_or((0, 0), |m| (m.known(), m.slots_rest()));
+        if under_qcn {
+            return Self { slots: Default::default(), known: [known, KNOWN], rest: [known, known] };
+        }
+        Self { slots: Default::default(), known: [known, KNOWN], rest: [rest, KNOWN + 2 * LONGEST_WINDOW] }
     }
 
-    /// A flow that ended at `at`, ps, needs its slot no more. `repeated`: it sent packets twice.
-    pub(crate) fn give_back(&mut self, slot: u32, at: u64, repeated: bool) {
-        let kind = usize::from(repeated && self.rest[1] > self.rest[0]);
+    /// Until when its receiver knows a flow that its sender was done with at `at`, ps. `repeated`: it sent data twice.
+    pub(crate) fn known_until(&self, at: u64, repeated: bool) -> u64 {
+        at + self.known[usize::from(repeated)]
+    }
+
+    /// A flow that ended at `at`, ps, needs its slot no more. `is_long`: its packets cannot carry their way.
+    pub(crate) fn give_back(&mut self, slot: u32, at: u64, repeated: bool, is_long: bool) {
+        if repeated && is_long {
+            return;
+        }
+        let kind = usize::from((repeated || is_long) && self.rest[1] > self.rest[0]);
         self.slots[kind].push_back((at + self.rest[kind], slot));
     }
 
@@ -51,15 +64,4 @@ impl FreeSlots {
         }
         if usual.len() > KEPT_BACK && usual.front()?.0 <= start { Some(usual.pop_front()?.1) } else { None }
     }
-}
-
-/// Longest time that a packet may be on its way, ps: past full buffers all along.
-fn longest_stay(scenario: &Scenario) -> u64 {
-    let slowest = scenario.graph.ports.iter().map(|p| p.rate.0).min().unwrap_or(1).max(1);
-    let emptied = |bytes: u64| BitsPerSec(slowest).serialisation(bytes).0;
-    let at_switches =
-        (emptied(scenario.switch.buffer.0).saturating_add(longest_link(scenario))).saturating_mul(SWITCHES);
-    let at_hosts = scenario.adapter.as_ref().map_or(0, |a| emptied(a.buffer.0) + a.down.0 + a.up.0);
-    let paused = if scenario.switch.pfc.is_some() { PAUSES } else { 0 };
-    at_switches.saturating_add(at_hosts).saturating_add(paused)
 }

@@ -203,7 +203,7 @@ struct Kept {
 impl Kept {
     /// Of the transport that keeps most.
     fn of(scenario: &Scenario) -> Self {
-        let rest_s = crate::net::host::message::rest(scenario) as f64 * 1e-12;
+        let rest_s = crate::net::host::message::rest(&Windows::of(scenario)) as f64 * 1e-12;
         let mut most = Self { stream_bytes: STREAM_BYTES[0], ..Self::default() };
         for scheme in &scenario.schemes {
             let plain = |resting_bytes| Self { resting_bytes, rest_s, ..Self::default() };

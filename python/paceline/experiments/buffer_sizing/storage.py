@@ -385,7 +385,10 @@ def _queue_drawing(runs: Runs, name: str) -> Drawing:
         "Hollow and grey: the published median and p99, where there is one."
     )
     if name == "E37":
-        caption += " NewReno's p99 cannot be above its limit of 256 KB, which is all that a port holds."
+        caption += (
+            " NewReno's p99 is told as the middle of its bin, 254 KB in the highest that a port of 256 KiB has: the "
+            "limit of 256 KB cannot be passed."
+        )
     figure = plot.queue_cdf(curves, share="Share of busy time", published=held)
     return Drawing(f"{name}-queue", figure, caption)
 

@@ -16,6 +16,7 @@ from paceline.experiments.comparison.setup import GOODPUT_LOAD, HOST_BPS, HOSTS,
 from paceline.reproduce.claims import Place, Values
 from paceline.results import Results
 from paceline.sweeps.points import Runs
+from paceline.tables import fewest
 
 SPANS: Final = {"all": "all flows", "small": "flows up to 100 KB"}
 KINDS: Final = {"mean": "mean", "p50": "median", "p99": "p99"}
@@ -31,7 +32,7 @@ def of_kind(values: F8, kind: str) -> float:
     return float(values.mean()) if kind == "mean" else nearest_rank(values, float(kind[1:]))
 
 
-FEWEST_P99: Final = 100
+FEWEST_P99: Final = round(fewest(99))
 """Flows from which their p99 is shown: of fewer it is the largest value."""
 
 

@@ -31,10 +31,10 @@ pub(crate) struct ReferenceAnswered {
 }
 
 impl Receiving {
-    /// Turns a data packet into its answer. False when there is none: it is of an earlier flow, or the receiver stays silent.
+    /// Turns a data packet into its answer. False when there is none: it is of a flow that is over, or the receiver stays silent.
     #[inline(always)]
     pub(super) fn answer(&mut self, packet: &mut Packet, now: u64, host: &HostConfig, control_class: bool) -> bool {
-        if u32::from(self.generation) != packet.flow >> SLOT_BITS {
+        if u32::from(self.generation) != packet.flow >> SLOT_BITS || now >= self.forgotten_at {
             return false;
         }
         let (kind, seq) =

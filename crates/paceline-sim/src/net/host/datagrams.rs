@@ -68,7 +68,7 @@ impl Net {
             let d = &self.infos[slot as usize].datagrams;
             self.last_end = self.last_end.max(d.gone_at).max(d.last_arrival);
             self.news.flows.push(record);
-            self.free_flows.give_back(slot, self.flows[slot as usize].progress_at, false);
+            self.free_flows.give_back(slot, self.flows[slot as usize].progress_at, false, false);
         }
     }
 

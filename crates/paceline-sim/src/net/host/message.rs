@@ -49,10 +49,10 @@ const NEVER: u64 = u64::MAX;
 /// Timeouts in a row that may pass before a run counts as standing still.
 const PATIENCE: u64 = 16;
 
-/// How long slots and places of a scenario's flows stay unused after their end, ps. It must not depend on what is run at once where that
-/// is short: which place a message gets decides ties. A receiver's part hears of a message's end when the window is over.
-pub(crate) fn rest(scenario: &Scenario) -> u64 {
-    let windows = Windows::of(scenario);
+/// How long slots and places of a scenario's flows stay unused after their end, ps, and how long receivers know those flows. It must not
+/// depend on what is run at once where that is short: which place a message gets decides ties. A receiver's part hears of a message's end
+/// when the window is over.
+pub(crate) fn rest(windows: &Windows) -> u64 {
     (REST + windows.lookahead).max(windows.length())
 }
 
@@ -63,8 +63,10 @@ pub(crate) struct Messages {
     places: Vec<Places>,
     /// By flow number.
     incoming: ByNumber<Incoming>,
-    /// How long a receiver's place rests before another message gets it: by then nothing of the old one is under way.
+    /// How long a receiver's place rests before another message gets it ([`rest`]), ps.
     rest: u64,
+    /// How long nodes are run at a time, ps.
+    window: u64,
     /// Longest timeout of the transport.
     patience: u64,
     spray: bool,
@@ -91,10 +93,12 @@ impl Messages {
         key: u64,
     ) -> Result<Option<Box<Self>>, InputError> {
         let Some((endpoints, patience)) = Endpoints::new(scenario, rates, contexts, key)? else { return Ok(None) };
+        let windows = Windows::of(scenario);
         Ok(Some(Box::new(Self {
             places: vec![Places::default(); rates.len()],
             incoming: ByNumber::new(0, Incoming::NOBODY),
-            rest: rest(scenario),
+            rest: rest(&windows),
+            window: windows.length(),
             patience: patience.saturating_mul(PATIENCE),
             is_tcp: matches!(endpoints, Endpoints::Tcp(_)),
             endpoints,
@@ -107,6 +111,16 @@ impl Messages {
     /// Longest time in which a run without progress may still help itself, ps.
     pub(crate) fn patience(&self) -> u64 {
         self.patience
+    }
+
+    /// How long receivers know a message that sent data once after its end, ps.
+    pub(crate) fn known(&self) -> u64 {
+        self.rest
+    }
+
+    /// How long slots rest, ps: while their messages are known, and until all nodes have come to where these are not.
+    pub(crate) fn slots_rest(&self) -> u64 {
+        self.rest + 2 * self.window
     }
 
     /// Packets that hosts' shapers hold back.

@@ -86,7 +86,7 @@ impl Net {
             (f.place, m.places[nic as usize].sending[f.place as usize].peer)
         } else {
             let receiving = &self.receiving[number];
-            if u32::from(receiving.generation) != generation {
+            if u32::from(receiving.generation) != generation || now >= receiving.forgotten_at {
                 return;
             }
             let place = m.place(nic, packet.flow, receiving, now);
