@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from paceline.experiments.hpcc_page import figures, judging, rules
+from paceline.experiments.hpcc_page import figures, judging
 from paceline.experiments.hpcc_page.curves import MAIN, PERCENTILES, WORKLOADS, CurveId, Curves, published
 from paceline.experiments.hpcc_page.setup import CONTROL, VARIANTS, WINDOWS, points, scenario, variant_points
 from paceline.experiments.hpcc_page.slowdown import EXPERIMENTS
+from paceline.reproduce.claims import Claim
 from paceline.reproduce.judge import at_least
 from paceline.reproduce.model import Outcome, Scale
 from paceline.run import simulate
@@ -103,9 +104,9 @@ def test_the_jackknife_gives_the_interval_of_a_mean() -> None:
 
 
 def test_verdicts_at_tiny_are_not_judged_and_have_published_values(run: Run) -> None:
-    def rule(curves: Curves) -> list[rules.Quantity]:
+    def rule(curves: Curves) -> list[Claim]:
         value = curves.mean(CurveId("hadoop", 50, "hpcc_int", 50))
-        return [rules.Quantity("mean", "mean", value, at_least(1.0)), rules.Quantity("free", "mean", value)]
+        return [Claim("mean", "mean", value, at_least(1.0)), Claim("free", "mean", value)]
 
     found = judging.verdicts("H0", rule, Runs((run,)), Scale.TINY)
     assert [v.verdict for v in found] == [Outcome.NOT_JUDGED, Outcome.REPORT]

@@ -54,6 +54,21 @@ def waiting(run: Results, mask: NDArray[np.bool_]) -> Waiting:
     return Waiting(sum(used.values()) if used or not found else 0.0, histogram, which)
 
 
+def by_port(run: Results) -> dict[int, tuple[str, QueueHistogram]]:
+    """The tier (``tor->host``) and the queue of each egress port of a switch, by ``node << 16 | port``.
+
+    Of runs with one class: the times of several would be added up.
+    """
+    queues = run.queues
+    place = queues["node"].astype(np.int64) << 16 | queues["port"].astype(np.int64)
+    found = {}
+    for port in np.unique(place):
+        rows = queues.where(place == port)
+        queue = QueueHistogram.merge(rows["bin_low_bytes"], rows["bin_high_bytes"], rows["time_ps"])
+        found[int(port)] = (str(rows["tier"][0]), queue)
+    return found
+
+
 def busiest_ports(run: Results, count: int) -> list[tuple[str, NDArray[np.bool_]]]:
     """Switch ports with the largest mean queue, all classes together: name, and mask over the rows of ``run.queues``.
 

@@ -10,17 +10,21 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Final
+from typing import Final, TypeVar
 
 from paceline.reproduce.judge import Limits, span_of
 from paceline.reproduce.model import Outcome, Scale, Verdict
-from paceline.sweeps.estimates import LEAST_SEEDS, Estimate, counted, estimate, jackknife
+from paceline.sweeps.estimates import LEAST_SEEDS, Estimate, Span, counted, estimate, jackknife
 from paceline.sweeps.points import Runs
 from paceline.tables import format_number
 
 Place = tuple[str | float, ...]
 Values = Mapping[Place, float]
 """Measured values by what they are of, as ``("homa", 64, "p99")``."""
+Bounds = tuple[float, float]
+
+_LEAST: Final = "least"
+_MOST: Final = "most"
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ class Claim:
     """1 is shown as yes, 0 as no."""
     up_to: float = math.nan
     """The value if nothing that was under way when the run ended ever ended; ``nan`` where that is not asked."""
+    within: Bounds | None = None
+    """The least and the largest that the value can be, where a histogram gives it only to a bin."""
 
     @property
     def stretch(self) -> float:
@@ -62,6 +68,7 @@ WORTH_TELLING: Final = 1.01
 
 Measure = Callable[[Runs], Values]
 Rule = Callable[[Values], Sequence[Claim]]
+_Measured = TypeVar("_Measured")
 
 
 def ratio(values: Values, over: Place, under: Place) -> float:
@@ -70,13 +77,43 @@ def ratio(values: Values, over: Place, under: Place) -> float:
     return top / bottom if bottom else math.nan
 
 
+def binned(place: Place, least: float, most: float, unit: float = 1.0) -> dict[Place, float]:
+    """A value that is known only to lie between two: their middle, and both beside it for :func:`bounds`.
+
+    All three are in units of ``unit``.
+    """
+    return {place: (least + most) / (2 * unit), (*place, _LEAST): least / unit, (*place, _MOST): most / unit}
+
+
+def bounds(values: Values, place: Place) -> Bounds | None:
+    """Between which two a value of :func:`binned` lies; ``None`` of others."""
+    least, most = values.get((*place, _LEAST)), values.get((*place, _MOST))
+    return None if least is None or most is None else (least, most)
+
+
+def ratio_bounds(values: Values, over: Place, under: Place) -> Bounds | None:
+    """Between which two :func:`ratio` of two values of :func:`binned` lies; ``None`` of others."""
+    top, bottom = bounds(values, over), bounds(values, under)
+    if top is None or bottom is None:
+        return None
+    return (top[0] / bottom[1] if bottom[1] else math.nan, top[1] / bottom[0] if bottom[0] else math.inf)
+
+
 def verdicts(
-    experiment: str, measure: Measure, rule: Rule, runs: Runs, scale: Scale, *, pooled: bool = False
+    experiment: str,
+    measure: Callable[[Runs], _Measured],
+    rule: Callable[[_Measured], Sequence[Claim]],
+    runs: Runs,
+    scale: Scale,
+    *,
+    pooled: bool = False,
 ) -> list[Verdict]:
-    """The verdicts of a rule on runs.
+    """The verdicts of a rule on what is measured of runs, mostly :data:`Values`.
 
     The value is the mean of what the seeds give, each for itself, with their t-interval. Of percentiles it is better
-    ``pooled``: all flows together give the value, leaving out one seed at a time its interval.
+    ``pooled``: all flows together give the value, leaving out one seed at a time its interval. Of a value that is
+    known only to a bin the interval goes from that of the bin's lower edge to that of its upper one: where a limit lies
+    in the bin, the value cannot decide.
     """
     seeds = runs.seeds
     whole = rule(measure(runs)) if pooled else []
@@ -88,18 +125,36 @@ def verdicts(
         parts.append(rule(measure(Runs(tuple(chosen)))))
     found = []
     for i, claim in enumerate(whole or parts[0]):
-        each = [part[i].value for part in parts]
+        own = [part[i] for part in parts]
         judged = seeds
         if not pooled:
             # Some of the points may have fewer seeds than others: what rests on them is judged by those that they have.
-            has = [not (lacks and math.isnan(v)) for lacks, v in zip(lacking, each, strict=True)]
-            each, judged = list(compress(each, has)), tuple(compress(seeds, has))
-        span = span_of(claim.limits, claim.most)
-        got = jackknife(claim.value, each, span) if pooled else estimate(each, span=span)
+            has = [not (lacks and math.isnan(c.value)) for lacks, c in zip(lacking, own, strict=True)]
+            own, judged = list(compress(own, has)), tuple(compress(seeds, has))
+        got = _estimate(claim, own, span_of(claim.limits, claim.most), pooled=pooled)
         got = counted(got) if claim.count else got
         stretch = max(part[i].stretch for part in (parts or [whole]))
         found.append(_verdict(experiment, claim, got, stretch, scale, judged))
     return found
+
+
+def _estimate(claim: Claim, parts: Sequence[Claim], span: Span | None, *, pooled: bool) -> Estimate:
+    """The estimate of a claim's value from what the parts of the runs give."""
+    got = _over_seeds(claim.value, [part.value for part in parts], span, pooled=pooled)
+    if claim.within is None or got.interval is None:
+        return got
+    ends = []
+    for edge in (0, 1):
+        each = [part.within[edge] for part in parts if part.within is not None]
+        ends.append(_over_seeds(claim.within[edge], each, span, pooled=pooled).interval)
+    least, most = ends
+    # An edge without an interval, as the infinite one of a ratio to a queue of at least 0, leaves the value open.
+    return Estimate(got.mean, (least[0], most[1]) if least and most else None)
+
+
+def _over_seeds(whole: float, each: Sequence[float], span: Span | None, *, pooled: bool) -> Estimate:
+    """An estimate from one value per seed; ``pooled``: from the value of all, and those without one seed at a time."""
+    return jackknife(whole, each, span) if pooled else estimate(each, span=span)
 
 
 def told(found: Mapping[Place, tuple[float, float]]) -> str:
@@ -124,7 +179,7 @@ def intervals(
         # Leaving out a seed that a place does not have leaves its value as it is.
         each = [part.get(place, math.nan) for part in parts if pooled or place in part]
         span = (0.0, math.inf if set(shares).isdisjoint(place) else 1.0)
-        got = jackknife(value, each, span) if pooled else estimate(each, span=span)
+        got = _over_seeds(value, each, span, pooled=pooled)
         if got.interval is not None:
             found[place] = got.interval
     return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from paceline import multiples
-from paceline.experiments.aeolus.measures import facts
+from paceline.experiments.aeolus.measures import goodput
 from paceline.experiments.aeolus.networks import HOST_BPS, spine_leaf
 from paceline.experiments.aeolus.schemes import AEOLUS_OF, PAIRS, STACKS, scenario
 from paceline.reproduce import judge
@@ -72,20 +72,12 @@ def plan(scale: Scale) -> Sequence[Point]:
 def measure(runs: Runs) -> Values:
     """Goodput by variant, scheme and load, as a share of the hosts' links; the mean over seeds."""
     found: dict[Place, float] = {}
-    ends = runs.values("end_us")
-    if len(ends) != 2:
-        return found
     for variant in INCAST_SHARE:
         for name in STACKS:
             for load in runs.values("load"):
                 chosen = runs.where(variant=variant, scheme=name, load=load)
-                if not len(chosen):
-                    continue
-                before, after = (
-                    sum(facts(run).useful_bytes() for run in chosen.where(end_us=end)) for end in sorted(ends)
-                )
-                seconds = (max(ends) - min(ends)) * 1e-6 * len(chosen.seeds)
-                found[variant, name, load] = (after - before) * 8 / (seconds * HOSTS * HOST_BPS)
+                if len(chosen):
+                    found[variant, name, load] = goodput(chosen, HOSTS * HOST_BPS)
     return found
 
 

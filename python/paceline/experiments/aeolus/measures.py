@@ -11,7 +11,7 @@ import numpy as np
 
 from paceline.analysis import F8
 from paceline.results import Results
-from paceline.sweeps.points import Run
+from paceline.sweeps.points import Run, Runs
 
 PAYLOAD_BYTES = 1460
 """Payload of a full packet."""
@@ -95,6 +95,19 @@ def _facts(folder: Path) -> Facts:
         arrived_again=int(counters["duplicate_packets"]),
         simulated_us=results.simulated_ps / 1e6,
     )
+
+
+def goodput(runs: Runs, links_bps: float, telemetry: int = 0) -> float:
+    """Payload delivered between the two instants at which runs were stopped (``end_us``), as a share of ``links_bps``.
+
+    The mean over seeds; nan where there are no two. ``telemetry`` as in :meth:`Facts.useful_bytes`.
+    """
+    ends = sorted(runs.values("end_us"))
+    if len(ends) != 2:
+        return float("nan")
+    before, after = (sum(facts(run).useful_bytes(telemetry) for run in runs.where(end_us=end)) for end in ends)
+    seconds = float(ends[1] - ends[0]) * 1e-6 * len(runs.seeds)
+    return (after - before) * 8 / (seconds * links_bps)
 
 
 @lru_cache(maxsize=1024)

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from paceline import queries
+from paceline import queries, waiting
 from paceline.analysis import F8, QueueHistogram
 from paceline.scenario import Scenario
 from paceline.sweeps.points import Point, Run
@@ -79,7 +79,7 @@ def _facts(folder: Path) -> Facts:
     from paceline.results import Results
 
     results = Results.load(folder)
-    counters, table, links, asked = results.summary["counters"], results.queues, results.links, results.queries
+    counters, links, asked = results.summary["counters"], results.links, results.queries
     found = {
         g.label: Group(
             g.per_second,
@@ -90,19 +90,12 @@ def _facts(folder: Path) -> Facts:
         )
         for g in queries.groups(results)
     }
-    tiers = table["tier"].astype(str)
-    place = table["node"].astype(np.int64) << 16 | table["port"].astype(np.int64)
-    ports = {}
-    for port in np.unique(place):
-        rows = table.where(place == port)
-        queue = QueueHistogram.merge(rows["bin_low_bytes"], rows["bin_high_bytes"], rows["time_ps"])
-        ports[int(port)] = (str(tiers[place == port][0]), queue)
     ways, busy = links["tier"].astype(str), links["busy_ps"].astype(float) * 1e-12
     size, open_ = asked["size_bytes"].astype(np.int64), asked["qct_ps"].astype(float) <= 0
     return Facts(
         seconds=results.simulated_ps * 1e-12,
         groups=found,
-        queues=ports,
+        queues=waiting.by_port(results),
         busy_s={str(tier): busy[ways == tier] for tier in np.unique(ways)},
         asked_bytes=int(size.sum()),
         open_bytes=int(size[open_].sum()),

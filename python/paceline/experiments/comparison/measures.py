@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from paceline.analysis import F8, SizeBins, bins_from_sizes, nearest_rank
-from paceline.experiments.aeolus.measures import SMALL_BYTES, facts
+from paceline.experiments.aeolus.measures import SMALL_BYTES, facts, goodput
 from paceline.experiments.comparison.setup import GOODPUT_LOAD, HOST_BPS, HOSTS, LOADS, SCHEMES, WORKLOADS
 from paceline.reproduce.claims import Place, Values
 from paceline.results import Results
@@ -96,18 +96,6 @@ def losses(runs: Runs, workload: str, load: float, scheme: str) -> dict[str, flo
     return found | {"buffer": float(max(one.most_buffer_bytes for one in seen))}
 
 
-def goodput(runs: Runs, scheme: str) -> float:
-    """Payload delivered between the instants at which runs were stopped, as a share of the hosts' links."""
-    chosen = runs.where(part="goodput", scheme=scheme)
-    ends = sorted(chosen.values("end_us"))
-    if len(ends) != 2:
-        return float("nan")
-    telemetry = TELEMETRY.get(scheme, 0)
-    before, after = (sum(facts(run).useful_bytes(telemetry) for run in chosen.where(end_us=end)) for end in ends)
-    seconds = float(ends[1] - ends[0]) * 1e-6 * len(chosen.seeds)
-    return (after - before) * 8 / (seconds * HOSTS * HOST_BPS)
-
-
 def measure(runs: Runs) -> Values:
     """Slowdown by (workload, load, scheme, span, kind), and goodput by ("goodput", scheme)."""
     found: dict[Place, float] = {}
@@ -121,7 +109,8 @@ def measure(runs: Runs) -> Values:
                             found[workload, load, scheme, span, kind] = of_kind(chosen, kind)
                         found[workload, load, scheme, span, "flows"] = float(len(chosen))
     for scheme in SCHEMES:
-        found["goodput", GOODPUT_LOAD, scheme] = goodput(runs, scheme)
+        stopped = runs.where(part="goodput", scheme=scheme)
+        found["goodput", GOODPUT_LOAD, scheme] = goodput(stopped, HOSTS * HOST_BPS, TELEMETRY.get(scheme, 0))
     return found
 
 

@@ -12,12 +12,12 @@ import numpy as np
 
 from paceline.analysis import Curve, Sample, SizeBins, percentile_curves
 from paceline.experiments.hpcc_page.curves import PERCENTILES, CurveId, Curves, published, together
-from paceline.experiments.hpcc_page.rules import Quantity, Rule
+from paceline.experiments.hpcc_page.rules import Rule
 from paceline.experiments.hpcc_page.setup import WINDOWS
-from paceline.reproduce.judge import span_of
-from paceline.reproduce.model import Outcome, Scale, Verdict
+from paceline.reproduce import claims
+from paceline.reproduce.claims import Claim
+from paceline.reproduce.model import Scale, Verdict
 from paceline.results import Results
-from paceline.sweeps.estimates import jackknife
 from paceline.sweeps.points import Run, Runs
 
 PS_PER_US = 1_000_000
@@ -96,34 +96,15 @@ def verdicts(
     experiment: str, rule: Rule, runs: Runs, scale: Scale, *, variant: str = "default", only_finished: bool = False
 ) -> list[Verdict]:
     """The verdicts of a rule on the runs, published values beside them."""
-    seeds = runs.seeds
+    said = {claim.id: claim.value for claim in rule(published())}
 
-    def of(chosen: Runs) -> list[Quantity]:
-        return rule(curves_of(chosen, scale, only_finished=only_finished))
+    def compared(curves: Curves) -> list[Claim]:
+        return [
+            replace(claim, published=value if math.isfinite(value := said[claim.id]) else None, variant=variant)
+            for claim in rule(curves)
+        ]
 
-    whole = of(runs)
-    parts = [of(Runs(tuple(r for r in runs if r.point.seed != seed))) for seed in seeds] if len(seeds) > 1 else []
-    said = {q.id: q.value for q in rule(published())}
-    found = []
-    for i, quantity in enumerate(whole):
-        before, name, limits = said[quantity.id], f"{experiment}.{quantity.id}", quantity.limits
-        estimate = jackknife(quantity.value, [part[i].value for part in parts], span_of(limits))
-        value = estimate.mean
-        if limits is None:
-            outcome = Outcome.REPORT
-        else:
-            outcome = Outcome.NOT_JUDGED if scale is Scale.TINY else limits.judge(estimate)
-        found.append(
-            Verdict(
-                id=name,
-                statement=quantity.statement,
-                published=before if math.isfinite(before) else None,
-                measured=value if math.isfinite(value) else None,
-                tolerance=limits.text if limits else "–",
-                verdict=outcome,
-                variant=variant,
-                seeds=seeds,
-                interval=estimate.interval,
-            )
-        )
-    return found
+    def curves(chosen: Runs) -> Curves:
+        return curves_of(chosen, scale, only_finished=only_finished)
+
+    return claims.verdicts(experiment, curves, compared, runs, scale, pooled=True)

@@ -1,14 +1,14 @@
-"""The statements of the HPCC page as quantities of a set of curves, each with the range in which it holds.
+"""The statements of the HPCC page as claims about a set of curves.
 
-A rule is a pure function of :class:`Curves`: it is computed from the published curves, where every quantity must lie
-in its range, and from measured ones. Ratios are CDF-weighted geometric means over bins, WebSearch and Hadoop apart.
+A rule is a pure function of :class:`Curves`: it is computed from the published curves, where every claim must hold,
+and from measured ones. Ratios are CDF-weighted geometric means over bins, WebSearch and Hadoop apart.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -31,31 +31,10 @@ from paceline.experiments.hpcc_page.curves import (
     decile_masks,
     published,
 )
-from paceline.reproduce.judge import Limits, above, at_least, at_most, below, between, percent_of
-from paceline.reproduce.model import Outcome
-from paceline.sweeps.estimates import Estimate
+from paceline.reproduce.claims import Claim
+from paceline.reproduce.judge import above, at_least, at_most, below, between, percent_of
 
-
-@dataclass(frozen=True)
-class Quantity:
-    """One number, and the range in which the statement holds."""
-
-    id: str
-    """What follows the experiment's id, as ``websearch.p95.dctcp``."""
-    statement: str
-    value: float
-    """``nan`` when the curves do not give it."""
-    limits: Limits | None = None
-    """``None`` when there is no claim."""
-
-    @property
-    def holds(self) -> bool:
-        """Whether a claim is made and the value lies in its range, taken as exact."""
-        exact = Estimate(self.value, (self.value, self.value))
-        return self.limits is not None and self.limits.judge(exact) is Outcome.PASS
-
-
-Rule = Callable[[Curves], list[Quantity]]
+Rule = Callable[[Curves], list[Claim]]
 
 TOLERANCE: Final = {50: 5.0, 95: 10.0, 99: 15.0}
 """How far, in percent, the mean ratio of a measured curve to the published one may be from 1, by percentile."""
@@ -72,12 +51,12 @@ def _place(workload: str, load: int, q: int) -> str:
 def curve_match(workload: str, load: int, schemes: Sequence[str] = MAIN) -> Rule:
     """H1 and H2, one load: measured over published slowdown, per curve: over all bins and the worst tenth of them."""
 
-    def rule(curves: Curves) -> list[Quantity]:
+    def rule(curves: Curves) -> list[Claim]:
         return [
-            quantity
+            claim
             for q in PERCENTILES
             for scheme in schemes
-            for quantity in _match(curves, CurveId(workload, load, scheme, q), relative=False)
+            for claim in _match(curves, CurveId(workload, load, scheme, q), relative=False)
         ]
 
     return rule
@@ -89,19 +68,19 @@ def curve_match_relative(workload: str, load: int) -> Rule:
     That leaves out what is common to all schemes: how far the backlog has built up.
     """
 
-    def rule(curves: Curves) -> list[Quantity]:
+    def rule(curves: Curves) -> list[Claim]:
         return [
-            quantity
+            claim
             for q in PERCENTILES
             for scheme in MAIN
             if scheme != "hpcc_int"
-            for quantity in _match(curves, CurveId(workload, load, scheme, q), relative=True)
+            for claim in _match(curves, CurveId(workload, load, scheme, q), relative=True)
         ]
 
     return rule
 
 
-def without_window(curves: Curves) -> list[Quantity]:
+def without_window(curves: Curves) -> list[Claim]:
     """DCQCN and TIMELY without a window, which the page does not show: mean slowdown, WebSearch at 30 %."""
     found = []
     for q in PERCENTILES:
@@ -109,13 +88,13 @@ def without_window(curves: Curves) -> list[Quantity]:
             curve = CurveId("websearch", 30, scheme, q)
             value = curves.mean(curve) if curve in curves.values else math.nan
             what = f"{_place('websearch', 30, q)}: {_name(scheme)} without a window, CDF-weighted mean slowdown"
-            found.append(Quantity(f"load30.p{q}.{scheme}", what, value))
+            found.append(Claim(f"load30.p{q}.{scheme}", what, value))
     return found
 
 
 def without_claims(rule: Rule) -> Rule:
-    """The rule's quantities, for information only."""
-    return lambda curves: [replace(quantity, limits=None) for quantity in rule(curves)]
+    """The rule's claims as values, for information only."""
+    return lambda curves: [replace(claim, limits=None) for claim in rule(curves)]
 
 
 def tenths(curves: Curves, curve: CurveId) -> list[float]:
@@ -135,7 +114,7 @@ def _mean(values: F8, curves: Curves, curve: CurveId, mask: Bools) -> float:
     return float(np.average(values[use], weights=weight[use])) if use.any() else math.nan
 
 
-def _match(curves: Curves, curve: CurveId, *, relative: bool) -> list[Quantity]:
+def _match(curves: Curves, curve: CurveId, *, relative: bool) -> list[Claim]:
     log, bins = _log_ratio(curves, curve), curves.bins[curve.workload]
     if relative:
         log = log - _log_ratio(curves, replace(curve, scheme="hpcc_int"))
@@ -151,13 +130,13 @@ def _match(curves: Curves, curve: CurveId, *, relative: bool) -> list[Quantity]:
     what = f"{_place(curve.workload, curve.load, curve.q)}: {_name(curve.scheme)}{over}, measured / published"
     name = f"load{curve.load}.p{curve.q}.{curve.scheme}" + (".relative" if relative else "")
     return [
-        Quantity(name, what, math.exp(mean(log, everywhere)), percent_of(1, t)),
-        Quantity(f"{name}.decile", f"{what}, worst tenth of the sizes", math.exp(worst), percent_of(1, 2 * t)),
-        Quantity(f"{name}.error", f"{what}, mean |log ratio|", mean(np.abs(log), everywhere)),
+        Claim(name, what, math.exp(mean(log, everywhere)), percent_of(1, t)),
+        Claim(f"{name}.decile", f"{what}, worst tenth of the sizes", math.exp(worst), percent_of(1, 2 * t)),
+        Claim(f"{name}.error", f"{what}, mean |log ratio|", mean(np.abs(log), everywhere)),
     ]
 
 
-def targets(curves: Curves) -> list[Quantity]:
+def targets(curves: Curves) -> list[Claim]:
     """H3: target 99 over 95 %, sign of every band: long flows gain, the tail of short ones loses."""
     return [q for workload in WORKLOADS for load in LOADS for q in _bands(curves, workload, load)]
 
@@ -166,7 +145,7 @@ def _target_ratio(curves: Curves, workload: str, load: int, scheme: str, q: int,
     return curves.ratio(CurveId(workload, load, scheme, q), CurveId(workload, load, f"{scheme}_eta95", q), span)
 
 
-def _bands(curves: Curves, workload: str, load: int) -> Iterable[Quantity]:
+def _bands(curves: Curves, workload: str, load: int) -> Iterable[Claim]:
     for scheme in ("hpcc_int", "hpcc_pint"):
         for span, short in ((FROM_1MB, False), (UP_TO_20KB, True)):
             for q in PERCENTILES:
@@ -174,14 +153,14 @@ def _bands(curves: Curves, workload: str, load: int) -> Iterable[Quantity]:
                 what = f"{_place(workload, load, q)}: {_name(scheme)} 99 / 95 %, {span.title}"
                 name = f"{workload}{load}.p{q}.{scheme}.{'short' if short else 'long'}"
                 if not short:
-                    yield Quantity(name, what, value, below(1))
+                    yield Claim(name, what, value, below(1))
                 elif q == 50:
-                    yield Quantity(name, what, value)  # published 0.998 to 1.03: no sign
+                    yield Claim(name, what, value)  # published 0.998 to 1.03: no sign
                 else:
-                    yield Quantity(name, what, value, above(1))
+                    yield Claim(name, what, value, above(1))
 
 
-def short_flows_at_30(curves: Curves) -> list[Quantity]:
+def short_flows_at_30(curves: Curves) -> list[Claim]:
     """H4: at 30 % the tail of short flows is better with HPCC-PINT, their median alike."""
     found = []
     for workload in WORKLOADS:
@@ -190,11 +169,11 @@ def short_flows_at_30(curves: Curves) -> list[Quantity]:
                 pair = (CurveId(workload, 30, other, q), CurveId(workload, 30, "hpcc_pint", q))
                 what = f"{_place(workload, 30, q)}: {_name(other)} / HPCC-PINT, {UP_TO_200KB.title}"
                 limits = between(0.9, 1.1) if q == 50 else at_least(1.45)
-                found.append(Quantity(f"{workload}.p{q}.{other}", what, curves.ratio(*pair, UP_TO_200KB), limits))
+                found.append(Claim(f"{workload}.p{q}.{other}", what, curves.ratio(*pair, UP_TO_200KB), limits))
     return found
 
 
-def long_flows_at_30(curves: Curves) -> list[Quantity]:
+def long_flows_at_30(curves: Curves) -> list[Claim]:
     """H5: at 30 % long flows take longer with HPCC-INT than with the others, at p50 and p95; at p99 not all."""
     found = []
     for workload in WORKLOADS:
@@ -203,11 +182,11 @@ def long_flows_at_30(curves: Curves) -> list[Quantity]:
                 pair = (CurveId(workload, 30, "hpcc_int", q), CurveId(workload, 30, other, q))
                 what = f"{_place(workload, 30, q)}: HPCC-INT / {_name(other)}, {FROM_1MB.title}"
                 value, name = curves.ratio(*pair, FROM_1MB), f"{workload}.p{q}.{other}"
-                found.append(Quantity(name, what, value, None if q == 99 else above(1)))
+                found.append(Claim(name, what, value, None if q == 99 else above(1)))
     return found
 
 
-def pint_over_int(curves: Curves) -> list[Quantity]:
+def pint_over_int(curves: Curves) -> list[Claim]:
     """H6: HPCC-PINT shortens long flows against HPCC-INT, by as much as published. Hadoop without a claim."""
     found = []
     for workload in WORKLOADS:
@@ -218,22 +197,22 @@ def pint_over_int(curves: Curves) -> list[Quantity]:
                 what = f"{_place(workload, load, q)}: HPCC-INT / HPCC-PINT, {FROM_1MB.title}"
                 value, name = curves.ratio(*pair, FROM_1MB), f"{workload}{load}.p{q}"
                 limits = percent_of(target, 10) if workload == "websearch" else None
-                found.append(Quantity(name, what, value, limits))
+                found.append(Claim(name, what, value, limits))
     return found
 
 
-def short_flows_at_50(curves: Curves) -> list[Quantity]:
+def short_flows_at_50(curves: Curves) -> list[Claim]:
     """H7: at 50 % even the median of short flows is better with HPCC-PINT."""
     found = []
     for workload, least in (("websearch", 1.15), ("hadoop", 1.10)):
         for other in OTHERS:
             pair = (CurveId(workload, 50, other, 50), CurveId(workload, 50, "hpcc_pint", 50))
             what = f"{_place(workload, 50, 50)}: {_name(other)} / HPCC-PINT, {UP_TO_200KB.title}"
-            found.append(Quantity(f"{workload}.{other}", what, curves.ratio(*pair, UP_TO_200KB), at_least(least)))
+            found.append(Claim(f"{workload}.{other}", what, curves.ratio(*pair, UP_TO_200KB), at_least(least)))
     return found
 
 
-def short_flow_gap(curves: Curves) -> list[Quantity]:
+def short_flow_gap(curves: Curves) -> list[Claim]:
     """H8: the gap of short flows, best of the others less HPCC-PINT, grows with load. Hadoop without a claim."""
     found = []
     for workload in WORKLOADS:
@@ -242,11 +221,11 @@ def short_flow_gap(curves: Curves) -> list[Quantity]:
             mean = {s: curves.mean(CurveId(workload, load, s, 99), UP_TO_200KB) for s in (*OTHERS, "hpcc_pint")}
             gaps.append(min(mean[s] for s in OTHERS) - mean["hpcc_pint"])
             what = f"{_place(workload, load, 99)}: mean slowdown of {UP_TO_200KB.title}, best of the others - HPCC-PINT"
-            found.append(Quantity(f"{workload}{load}", what, gaps[-1]))
+            found.append(Claim(f"{workload}{load}", what, gaps[-1]))
         for i in (1, 2):
             what = f"{WORKLOADS[workload]}: that gap at {LOADS[i]} % less that at {LOADS[i - 1]} %"
             limits = above(0) if workload == "websearch" else None
-            found.append(Quantity(f"{workload}.growth{LOADS[i]}", what, gaps[i] - gaps[i - 1], limits))
+            found.append(Claim(f"{workload}.growth{LOADS[i]}", what, gaps[i] - gaps[i - 1], limits))
     return found
 
 
@@ -254,7 +233,7 @@ NOT_SLOWER: Final = 1.05
 """Largest ratio that reads as "not slower": the published one is 1.00, and two drawings of a bin differ by percents."""
 
 
-def longest_flows_at_70(curves: Curves) -> list[Quantity]:
+def longest_flows_at_70(curves: Curves) -> list[Claim]:
     """H9: WebSearch at 70 %, > 6 MB: HPCC-PINT is slower than DCQCN+w and DCTCP, more so at p95; not than TIMELY+w."""
 
     def ratio(other: str, q: int) -> float:
@@ -266,14 +245,14 @@ def longest_flows_at_70(curves: Curves) -> list[Quantity]:
             what = f"{_place('websearch', 70, q)}: HPCC-PINT / {_name(other)}, {FROM_6MB.title}"
             value, name = ratio(other, q), f"p{q}.{other}"
             claims = {50: above(1), 95: above(1)} if other != "timely_w" else {q: at_most(NOT_SLOWER) for q in (50, 99)}
-            found.append(Quantity(name, what, value, claims.get(q)))
+            found.append(Claim(name, what, value, claims.get(q)))
         if other != "timely_w":
             what = f"WebSearch 70 %: HPCC-PINT / {_name(other)}, {FROM_6MB.title}: ratio at p95 over ratio at p50"
-            found.append(Quantity(f"growth.{other}", what, ratio(other, 95) / ratio(other, 50), above(1)))
+            found.append(Claim(f"growth.{other}", what, ratio(other, 95) / ratio(other, 50), above(1)))
     return found
 
 
-def hadoop_at_70(curves: Curves) -> list[Quantity]:
+def hadoop_at_70(curves: Curves) -> list[Claim]:
     """H10: Hadoop at 70 %: the mean slowdown is lowest with HPCC-PINT, and at p99 each as published."""
     found = []
     for q in PERCENTILES:
@@ -282,19 +261,19 @@ def hadoop_at_70(curves: Curves) -> list[Quantity]:
             target = published().mean(CurveId("hadoop", 70, scheme, q))
             what = f"{_place('hadoop', 70, q)}: {_name(scheme)}, CDF-weighted mean slowdown"
             limits = percent_of(target, 15) if q == 99 else None
-            found.append(Quantity(f"p{q}.{scheme}", what, mean[scheme], limits))
+            found.append(Claim(f"p{q}.{scheme}", what, mean[scheme], limits))
         best = min(mean[s] for s in MAIN if s != "hpcc_pint")
         what = f"{_place('hadoop', 70, q)}: best mean slowdown of the other four / HPCC-PINT"
-        found.append(Quantity(f"p{q}.order", what, best / mean["hpcc_pint"], above(1)))
+        found.append(Claim(f"p{q}.order", what, best / mean["hpcc_pint"], above(1)))
     return found
 
 
-def hadoop_at_70_ordering(curves: Curves) -> list[Quantity]:
+def hadoop_at_70_ordering(curves: Curves) -> list[Claim]:
     """H10 where the backlog has not built up: the claim is the ordering alone."""
     return [q if q.id.endswith("order") else replace(q, limits=None) for q in hadoop_at_70(curves)]
 
 
-def targets_to_50(curves: Curves) -> list[Quantity]:
+def targets_to_50(curves: Curves) -> list[Claim]:
     """H11: target 99 over 95 % up to 50 % load: long flows gain, the tail of short ones loses."""
     return [q for w in WORKLOADS for load in (30, 50) for q in _bands(curves, w, load)]
 
@@ -303,15 +282,15 @@ CLEARLY: Final = 0.9
 """Long flows gain clearly: by more than a tenth (published 0.71 to 0.88)."""
 
 
-def targets_at_70(curves: Curves) -> list[Quantity]:
+def targets_at_70(curves: Curves) -> list[Claim]:
     """H12: target 99 over 95 % at 70 % load: long HPCC-INT flows gain clearly, more than at 50 %."""
     found = []
     for workload in WORKLOADS:
         for q in PERCENTILES:
             at = {load: _target_ratio(curves, workload, load, "hpcc_int", q, FROM_1MB) for load in (50, 70)}
             what = f"{_place(workload, 70, q)}: HPCC-INT 99 / 95 %, {FROM_1MB.title}"
-            found.append(Quantity(f"{workload}.p{q}", what, at[70], below(CLEARLY)))
-            found.append(Quantity(f"{workload}.p{q}.growth", f"{what}, over that at 50 %", at[70] / at[50], below(1)))
+            found.append(Claim(f"{workload}.p{q}", what, at[70], below(CLEARLY)))
+            found.append(Claim(f"{workload}.p{q}.growth", f"{what}, over that at 50 %", at[70] / at[50], below(1)))
     return found
 
 
