@@ -79,6 +79,9 @@ def test_storage_holds_on_what_was_published_and_fails_on_altered_numbers() -> N
     )
     for rule in rules:
         assert failing(rule(values)) == set()
+    values["new_reno", 4000, 50] = 2.39
+    values["hpcc_tcp", 4000, 50] = 0.9
+    assert failing(storage.median_rule(values)) == {"new_reno.alike_tcp"}
     values["new_reno", "short", 99] = 20.0
     values["dcqcn", "short", 99] = 9.0
     values["hpcc_rdma", "tor->host", 50, "busy"] = 9.0
@@ -156,6 +159,13 @@ def test_a_warm_up_of_another_run_is_refused(tmp_path: Path) -> None:
     (window,) = measures.windows(both([points[0], twin], tmp_path))
     with pytest.raises(ValueError, match="not the same run"):
         window.queue("busiest")
+
+
+def test_a_queue_at_its_limit_is_known_to_a_bin_only(tmp_path: Path) -> None:
+    """E37: NewReno fills the buffer of 262 KB, and the middle of that bin, 254 KB, passed as at most 256 KB."""
+    runs = both(of(storage, Scale.TINY, scheme="new_reno", variant="default"), tmp_path)
+    claims = {claim.id: claim for claim in storage.baseline_queue_rule(storage.measure(runs))}
+    assert claims["new_reno.hosts.busy.p99"].within == (245.76, 262.143)
 
 
 def test_storage_queries_are_the_same_under_every_scheme() -> None:

@@ -22,11 +22,12 @@ from paceline.experiments.cee import (
     scientific_rules,
     setup,
 )
-from paceline.experiments.cee.measures import cycles, largest_share, time_to_fairness
+from paceline.experiments.cee.measures import cycles, largest_share, share_between, time_to_fairness
 from paceline.experiments.cee.setup import ABLATIONS, CELLS, NIC, SCHEMES, XOFF
 from paceline.reproduce.claims import Claim, Place
 from paceline.reproduce.model import Scale
 from paceline.run import simulate
+from paceline.scenario import Scenario
 from paceline.sweeps.points import Run, Runs
 from paceline.sweeps.runner import prepare
 
@@ -48,6 +49,18 @@ def test_hot_spots_hold_on_what_was_published_and_fail_on_altered_numbers() -> N
     assert failing(hotspot_rules.sawtooth_rule(values)) == {"drops_on", "held"}
     assert failing(hotspot_rules.winner_rule({("greedy_7", "qcn66", "new_reno", 0.0, "share"): 0.41})) == set()
     assert failing(hotspot_rules.winner_rule({("greedy_7", "qcn66", "new_reno", 0.0, "share"): 0.2})) == {"share"}
+
+
+def test_ignored_duplicates_have_to_be_enough_for_most_timeouts() -> None:
+    """That the study's reason explains most timeouts was said by no verdict, only that there is some of it."""
+    values: dict[Place, float] = {}
+    for n in hotspot.CROWDS:
+        for pfc, fct, ignored, timeouts in ((0.0, 9.0, 20.0, 30.0), (1.0, 8.0, 0.0, 0.0)):
+            place = (f"ends_{n}", "red", "new_reno", pfc)
+            values |= {(*place, "fct_ms"): fct, (*place, "ignored_duplicates"): ignored, (*place, "timeouts"): timeouts}
+    assert failing(hotspot_rules.ecn_rule(values)) == set()
+    values["ends_32", "red", "new_reno", 0.0, "timeouts"] = 41.0
+    assert failing(hotspot_rules.ecn_rule(values)) == {"n32.explained"}
 
 
 def test_queries_hold_on_what_was_published_and_fail_on_altered_numbers() -> None:
@@ -78,7 +91,7 @@ def test_queries_hold_on_what_was_published_and_fail_on_altered_numbers() -> Non
     for rule in checked:
         assert failing(rule(values)) == set(), rule.__doc__
     values["qcn20", "cubic", 0.0, 0.0, "qct_ms"] = 11.0
-    assert failing(commercial_rules.ruin_rule(values)) == {"cubic"}
+    assert failing(commercial_rules.ruin_rule(values)) == {"cubic", "order.new_reno.cubic", "order.cubic.vegas"}
     values["base", "new_reno", 1.0, 0.0, "qct_ms"] = 20.0
     assert failing(commercial_rules.pfc_rule(values)) == {"base.new_reno"}
     values["qcn20_syn", "new_reno", 0.0, 0.0, "qct_ms"] = 31.0
@@ -248,6 +261,34 @@ def test_pfc_turns_the_saw_tooth_into_a_plateau(tmp_path: Path) -> None:
     assert values["short_7", "base", "new_reno", 0.0, "drops"] > 0
     assert values["short_7", "base", "new_reno", 1.0, "drops"] == 0
     assert 500 < values["short_7", "base", "new_reno", 1.0, "queue_p99_kb"] < 760
+
+
+def test_a_queue_is_between_two_levels_as_often_as_its_samples_are() -> None:
+    """E1: whole bins counted, so that a queue of 720 KB would have been one of at most 716 KB."""
+    queue = np.array([0.0, 573.0, 574.0, 716.0, 717.0, 720.0])
+    assert share_between(queue, 573.0, 716.0) == 0.5
+    assert math.isnan(share_between(queue[:0], 0, 1))
+
+
+def test_percentiles_of_queries_are_values_that_queries_had(tmp_path: Path) -> None:
+    """They lay between two queries: the p99 of 30 tiny ones was a third of the way from the 2nd largest on."""
+    points = [
+        hotspot.point("ping_32", "base", "new_reno", 1, Scale.TINY, 1),
+        queries.point("base", "new_reno", 0, 0, Scale.TINY, 1),
+    ]
+    ping, commercial = (Run(point, tmp_path / str(i)) for i, point in enumerate(points))
+    for run in (ping, commercial):
+        assert isinstance(run.point.scenario, Scenario)
+        simulate(run.point.scenario, run.folder, progress="none")
+    values = hotspot.measure(Runs((ping,)))
+    seen = ping.results().queries["qct_ps"] / 1e6 - setup.STACK_US
+    for q in (1, 50, 99):
+        assert values["ping_32", "base", "new_reno", 1.0, f"rtt_p{q}_us"] in seen
+    values = queries.measure(Runs((commercial,)))
+    results = commercial.results()
+    place = ("base", "new_reno", 0.0, 0.0)
+    assert values[(*place, "qct_p99_ms")] in results.queries["qct_ps"] / 1e9
+    assert values[(*place, "fct_p99_ms")] in results.flows["fct_receiver_ps"] / 1e9
 
 
 def test_no_share_has_an_interval_beyond_one() -> None:

@@ -29,10 +29,16 @@ SEEDS = (1, 2, 3)
 def test_the_readme_has_the_totals_on_record():
     """A reader judges by them; they go stale whenever verdicts are recorded anew."""
     root = Path(__file__).parents[1]
-    rows = csv.DictReader((root / "python/paceline/experiments/verdicts.csv").read_text().splitlines())
+    rows = list(csv.DictReader((root / "python/paceline/experiments/verdicts.csv").read_text().splitlines()))
+    readme = " ".join((root / "README.md").read_text().split())
     count = Counter(row["verdict"] for row in rows if row["scale"] == "quick")
     said = f"{count['pass']} verdicts pass, {count['fail']} fail, {count['undecided']} are undecided; {count['report']}"
-    assert f"{said} values" in (root / "README.md").read_text()
+    assert f"{said} values" in readme
+    paper = [row for row in rows if row["scale"] == "paper"]
+    results = len({row["id"].partition(".")[0] for row in paper})
+    count = Counter(row["verdict"] for row in paper)
+    said = f"{count['pass']} pass, {count['fail']} fail, {count['undecided']} are undecided."
+    assert f"of the {results} of {len(experiments.experiments())} results that are on record: {said}" in readme
 
 
 def outcome(values: list[float], limits: judge.Limits, scale: Scale = Scale.QUICK, *, ratio: bool = False) -> Outcome:
@@ -132,6 +138,46 @@ def test_what_was_open_at_the_end_widens_a_value():
     for up_to in (24_000.0, math.inf):
         assert verdict(up_to).verdict is Outcome.UNDECIDED
         assert "some were open at the end" in verdict(up_to).statement
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+@pytest.mark.parametrize(
+    ("limits", "wanted"),
+    [
+        (judge.between(230, 256), Outcome.UNDECIDED),
+        (judge.below(254), Outcome.UNDECIDED),
+        (judge.between(230, 263), Outcome.PASS),
+        (judge.at_most(245), Outcome.FAIL),
+        (judge.above(263), Outcome.FAIL),
+        (None, Outcome.REPORT),
+    ],
+)
+def test_a_limit_within_the_bin_of_a_value_is_not_decided(pooled, limits, wanted):
+    """E37: a full buffer of 262 KB passed as at most 256 KB, since the middle of its bin is 254 KB."""
+
+    def rule(values: claims.Values) -> list[claims.Claim]:
+        place = ("queue",)
+        return [claims.Claim("a", "p99", values[place], limits, within=claims.bounds(values, place))]
+
+    def measure(_: Runs) -> claims.Values:
+        return claims.binned(("queue",), 245_760, 262_143, unit=1000)
+
+    runs = Runs(tuple(Run(Point(scenario="", key={}, seed=seed), Path()) for seed in SEEDS))
+    (found,) = claims.verdicts("H0", measure, rule, runs, Scale.QUICK, pooled=pooled)
+    assert found.verdict is wanted
+    assert found.measured == pytest.approx(253.9515)
+    assert found.interval == pytest.approx((245.76, 262.143))
+
+
+def test_two_values_of_one_bin_have_no_order():
+    """E31: the p99 of a queue fell into the same bin with either setting, and "longer" was told to fail."""
+    values = claims.binned(("a",), 45_056, 49_151) | claims.binned(("b",), 40_960, 45_055) | {("exact",): 2.0}
+    assert claims.ratio(values, ("a",), ("a",)) == 1
+    low, high = claims.ratio_bounds(values, ("a",), ("a",)) or (math.nan, math.nan)
+    assert (low, high) == (45_056 / 49_151, 49_151 / 45_056)
+    above, _ = claims.ratio_bounds(values, ("a",), ("b",)) or (math.nan, math.nan)
+    assert above > 1
+    assert claims.ratio_bounds(values, ("a",), ("exact",)) is claims.bounds(values, ("exact",)) is None
 
 
 def test_points_with_fewer_seeds_than_others_are_judged_by_theirs():

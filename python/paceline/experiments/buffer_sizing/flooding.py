@@ -14,7 +14,19 @@ from paceline.analysis import Sample, nearest_rank, queue_percentile
 from paceline.experiments.buffer_sizing.measures import UNTIL, queue, together, windows, with_warmup
 from paceline.experiments.buffer_sizing.testbed import HPCC_STACK, NEW_RENO_STACK, STACKS, Stack, scenario, with_stages
 from paceline.reproduce import judge
-from paceline.reproduce.claims import WORTH_TELLING, Claim, Place, Values, intervals, ratio, told, verdicts
+from paceline.reproduce.claims import (
+    WORTH_TELLING,
+    Claim,
+    Place,
+    Values,
+    binned,
+    bounds,
+    intervals,
+    ratio,
+    ratio_bounds,
+    told,
+    verdicts,
+)
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
 from paceline.scenario import ClosedRpc, Tcp
 from paceline.sweeps.points import Point, Runs
@@ -177,10 +189,9 @@ def measure(runs: Runs) -> Values:
                 found[(*place, f"p{q}_us", "up to")] = nearest_rank(victim.most_us, q)
             bottleneck = queue(chosen, "busiest")
             for q in (50, 99):
-                low, high = queue_percentile(bottleneck, q)
-                found[(*place, f"queue_p{q}_kb")] = (low + high) / 2000
-                low, high = queue_percentile(bottleneck, q, busy=True)
-                found[(*place, f"queue_busy_p{q}_kb")] = (low + high) / 2000
+                for when in ("queue", "queue_busy"):
+                    low, high = queue_percentile(bottleneck, q, busy=when == "queue_busy")
+                    found |= binned((*place, f"{when}_p{q}_kb"), low, high, unit=1000)
             parts = windows(chosen)
             # The one link that all queries cross is the busiest of those to servers.
             found[(*place, "busy")] = sum(float(p.carried("tor->host").max()) for p in parts) / len(parts) * 100
@@ -249,10 +260,11 @@ def queue_rule(values: Values) -> list[Claim]:
     for name, stack in STACKS.items():
         for q in (50, 99):
             for when, words in (("queue", "all the time"), ("queue_busy", "while busy")):
-                value = values.get(("default", name, f"{when}_p{q}_kb"), float("nan"))
+                place = ("default", name, f"{when}_p{q}_kb")
+                value, within = values.get(place, float("nan")), bounds(values, place)
                 limit, published = limits.get((name, q), (None, None)) if when == "queue" else (None, None)
                 text = f"queue at the victim's bottleneck, {stack.title}: p{q}, {words}, KB"
-                found.append(Claim(f"{name}.{when}_p{q}_kb", text, value, limit, published))
+                found.append(Claim(f"{name}.{when}_p{q}_kb", text, value, limit, published, within=within))
     return found
 
 
@@ -263,22 +275,29 @@ def batch_rule(values: Values) -> list[Claim]:
         for paced in (False, True):
             for q in (50, 99):
                 variant = batch("default", n, paced=paced)
-                value = values.get((variant, "hpcc_tcp", f"queue_p{q}_kb"), float("nan"))
+                place = (variant, "hpcc_tcp", f"queue_p{q}_kb")
+                value, within = values.get(place, float("nan")), bounds(values, place)
                 text = f"HPCC, TCP, an ACK per {n}{', paced' if paced else ''}: p{q} of the bottleneck's queue, KB"
-                found.append(Claim(f"{variant}.queue_p{q}_kb", text, value))
+                found.append(Claim(f"{variant}.queue_p{q}_kb", text, value, within=within))
     for acks in ACKS:
-
-        def over(q: int, top: str, bottom: str) -> float:
-            return ratio(values, (top, "hpcc_tcp", f"queue_p{q}_kb"), (bottom, "hpcc_tcp", f"queue_p{q}_kb"))
-
         one, eight, sixteen = (batch(acks, n, paced=False) for n in (1, 8, 16))
         smooth = batch(acks, 8, paced=True)
         for q, words in ((50, "median"), (99, "p99")):
-            grown, short = (judge.above(1), judge.below(1)) if acks == "default" else (None, None)
-            text = f"{words} of the queue, an ACK per 16 over an ACK each"
-            found.append(Claim(f"growth.p{q}", text, over(q, sixteen, one), grown, variant=acks))
-            text = f"{words} of the queue, an ACK per 8, paced over not paced"
-            found.append(Claim(f"pacing.p{q}", text, over(q, smooth, eight), short, variant=acks))
+            for name, text, over, under, limits in (
+                ("growth", "an ACK per 16 over an ACK each", sixteen, one, judge.above(1)),
+                ("pacing", "an ACK per 8, paced over not paced", smooth, eight, judge.below(1)),
+            ):
+                top, bottom = ((variant, "hpcc_tcp", f"queue_p{q}_kb") for variant in (over, under))
+                found.append(
+                    Claim(
+                        f"{name}.p{q}",
+                        f"{words} of the queue, {text}",
+                        ratio(values, top, bottom),
+                        limits if acks == "default" else None,
+                        variant=acks,
+                        within=ratio_bounds(values, top, bottom),
+                    )
+                )
     return found
 
 

@@ -14,7 +14,19 @@ from paceline.analysis import nearest_rank, queue_percentile
 from paceline.experiments.buffer_sizing.measures import queue, together, windows, with_warmup
 from paceline.experiments.buffer_sizing.testbed import STACKS, scenario, with_stages
 from paceline.reproduce import judge
-from paceline.reproduce.claims import Claim, Place, Rule, Values, intervals, ratio, told, verdicts
+from paceline.reproduce.claims import (
+    Claim,
+    Place,
+    Rule,
+    Values,
+    binned,
+    bounds,
+    intervals,
+    ratio,
+    ratio_bounds,
+    told,
+    verdicts,
+)
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
 from paceline.scenario import Hpcc, Load, OpenRpc
 from paceline.sweeps.points import Point, Runs
@@ -161,7 +173,7 @@ def _measure(runs: Runs) -> Values:
             for q in (50, 99):
                 for busy in (False, True):
                     low, high = queue_percentile(histogram, q, busy=busy)
-                    found[name, where, q, "busy" if busy else "all"] = (low + high) / 2000
+                    found |= binned((name, where, q, "busy" if busy else "all"), low, high, unit=1000)
         parts = windows(chosen)
         found[name, "carried"] = float(np.mean([np.mean(p.carried(_HOST_PORTS)) for p in parts])) * 100
         found[name, "carried most"] = float(np.mean([np.max(p.carried(_HOST_PORTS)) for p in parts])) * 100
@@ -176,9 +188,10 @@ def measure_hpcc(runs: Runs) -> Values:
     found: dict[Place, float] = {}
     for variant in ("default", *HPCC, STAGES):
         values = _measure(runs.where(variant=variant))
-        for what, place in (("queue", (_HOST_PORTS, 99, "busy")), ("slowdown", ("short", 99))):
-            if ("hpcc_rdma", *place) in values:
-                found[variant, what] = values["hpcc_rdma", *place]
+        queue: Place = ("hpcc_rdma", _HOST_PORTS, 99, "busy")
+        if within := bounds(values, queue):
+            found |= binned((variant, "queue"), *within)
+            found[variant, "slowdown"] = values["hpcc_rdma", "short", 99]
     return found
 
 
@@ -187,11 +200,13 @@ def burst_rule(values: Values) -> list[Claim]:
     found = []
     for variant in ("default", *HPCC, STAGES):
         for what, words in (("queue", "p99 of the queue while busy, KB"), ("slowdown", "p99 slowdown up to 32 KB")):
-            value = values.get((variant, what), float("nan"))
-            found.append(Claim(f"{variant}.{what}", f"HPCC, RDMA, {variant}: {words}", value))
+            value, within = values.get((variant, what), float("nan")), bounds(values, (variant, what))
+            found.append(Claim(f"{variant}.{what}", f"HPCC, RDMA, {variant}: {words}", value, within=within))
     for over, under in (("eta_1", "default"), ("default", "eta_0.9"), ("default", "slow_start")):
-        value = ratio(values, (over, "queue"), (under, "queue"))
-        found.append(Claim(f"{over}_over_{under}", f"p99 of the queue, {over} over {under}", value, judge.above(1)))
+        places: tuple[Place, Place] = ((over, "queue"), (under, "queue"))
+        text = f"p99 of the queue, {over} over {under}"
+        value, within = ratio(values, *places), ratio_bounds(values, *places)
+        found.append(Claim(f"{over}_over_{under}", text, value, judge.above(1), within=within))
     return found
 
 
@@ -206,10 +221,14 @@ def median_rule(values: Values) -> list[Claim]:
             found.append(
                 Claim(f"{name}.{size}", f"{stack.title}: median slowdown, {size:,} B", value, limits, published)
             )
-    for name in ("hpcc_tcp", "new_reno"):
-        over = ratio(values, (name, 4000, 50), ("hpcc_rdma", 4000, 50))
-        text = f"median slowdown at 4,000 B, {STACKS[name].title} over HPCC, RDMA"
-        found.append(Claim(f"{name}.alike", text, over, judge.between(0.5, 2)))
+    for name, over, under in (
+        ("hpcc_tcp.alike", "hpcc_tcp", "hpcc_rdma"),
+        ("new_reno.alike", "new_reno", "hpcc_rdma"),
+        ("new_reno.alike_tcp", "new_reno", "hpcc_tcp"),
+    ):
+        value = ratio(values, (over, 4000, 50), (under, 4000, 50))
+        text = f"median slowdown at 4,000 B, {STACKS[over].title} over {STACKS[under].title}"
+        found.append(Claim(name, text, value, judge.between(0.5, 2)))
     return found
 
 
@@ -252,11 +271,12 @@ def _queues(values: Values, names: dict[str, dict[int, tuple[judge.Limits, float
                 for when in ("all", "busy"):
                     judged = (where, when) == (_HOST_PORTS, "busy") and q in limits
                     limit, published = limits[q] if judged else (None, None)
-                    value = values.get((name, where, q, when), float("nan"))
-                    at = "all the time" if when == "all" else "while busy"
-                    text = f"{STACKS[name].title}: p{q} of the queue, {words}, {at}, KB"
+                    at: Place = (name, where, q, when)
+                    value, within = values.get(at, float("nan")), bounds(values, at)
+                    during = "all the time" if when == "all" else "while busy"
+                    text = f"{STACKS[name].title}: p{q} of the queue, {words}, {during}, KB"
                     place = "hosts" if where == _HOST_PORTS else "busiest"
-                    found.append(Claim(f"{name}.{place}.{when}.p{q}", text, value, limit, published))
+                    found.append(Claim(f"{name}.{place}.{when}.p{q}", text, value, limit, published, within=within))
     return found
 
 
@@ -414,7 +434,7 @@ def _slowdown_drawing(runs: Runs, name: str) -> Drawing:
         held = {STACKS["dcqcn"].title: ([float(SIZES[0])], [11.9])}
         caption = (
             "Median slowdown of queries by size. Judged: 4,000 B, DCQCN against the published value (hollow and grey), "
-            "HPCC over TCP and NewReno against HPCC over RDMA."
+            "HPCC over TCP, HPCC over RDMA and NewReno against one another."
         )
     else:
         ticks[_TOGETHER] = "all up to\n32,000"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 
 from paceline.experiments.cee import hotspot_rules
 from paceline.experiments.cee.setup import ABLATIONS, ALL_CELLS, CELLS, KNOBS, NIC, SIZES, TITLES
@@ -109,6 +110,16 @@ def ruin_rule(values: Values) -> list[Claim]:
         limits = judge.between(2, 5)
         over = ratio(values, *places)
         found.append(Claim("new_reno", statement, over, limits, published="2.31 to 4.11", variant=variant))
+    for one, other in combinations(TITLES, 2):
+        before, after = (
+            math.log(ratio(values, *((cell, scheme, 0.0, 0.0, "qct_ms") for scheme in (one, other))))
+            for cell in ("base", "qcn20")
+        )
+        statement = (
+            f"order of {TITLES[one]} and {TITLES[other]} by mean QCT without PFC: logarithm of their ratio with no "
+            "marking times that under QCN 20, positive where the order stays"
+        )
+        found.append(Claim(f"order.{one}.{other}", statement, before * after, judge.above(0)))
     return found
 
 

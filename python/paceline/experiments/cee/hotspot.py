@@ -34,7 +34,7 @@ from paceline.experiments.cee.setup import (
     star,
 )
 from paceline.experiments.cee.study import Plan, seeds
-from paceline.reproduce.claims import Place, Values
+from paceline.reproduce.claims import Place, Values, binned
 from paceline.reproduce.model import Scale
 from paceline.scenario import ClosedRpc, Cubic, FlowRow, Flows, Scheme, Udp
 from paceline.sweeps.points import Point, Run, Runs
@@ -163,8 +163,9 @@ def measure(runs: Runs) -> Values:
         found[(*place, "fct_ms")] = mean([float(f.fct_ms.mean()) for f in chosen if len(f.fct_ms)])
         found[(*place, "last_ms")] = mean([float(f.fct_ms.max()) for f in chosen if len(f.fct_ms)])
         for q in (1, 50, 99):
-            found[(*place, f"queue_p{q}_kb")] = mean([sum(queue_percentile(f.queue, q)) / 2000 for f in chosen])
-        held = [share_between(f.queue, k.senders * XON, k.senders * (XOFF + 2 * FRAME)) for f in chosen]
+            least, most = zip(*(queue_percentile(f.queue, q) for f in chosen), strict=True)
+            found |= binned((*place, f"queue_p{q}_kb"), mean(least), mean(most), unit=1000)
+        held = [share_between(f.queue_bytes, k.senders * XON, k.senders * (XOFF + 2 * FRAME)) for f in chosen]
         found[(*place, "held")] = mean(held)
         teeth = [cycles(f.queue_bytes, high=0.8 * PORT, low=0.5 * PORT) for f in chosen]
         found[(*place, "teeth")] = mean([float(n) for n in teeth])

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from paceline import waiting
 from paceline.analysis import F8, QueueHistogram, jain_index
 from paceline.experiments.cee.setup import LINE_BPS
 from paceline.sweeps.points import Run
@@ -58,12 +59,7 @@ def _facts(folder: Path) -> Facts:
     from paceline.results import Results
 
     results = Results.load(folder)
-    counters, queues, series = results.summary["counters"], results.queues, results.series
-    place = queues["node"].astype(np.int64) << 16 | queues["port"].astype(np.int64)
-    histograms = []
-    for port in np.unique(place):
-        rows = queues.where(place == port)
-        histograms.append(QueueHistogram.merge(rows["bin_low_bytes"], rows["bin_high_bytes"], rows["time_ps"]))
+    counters, series = results.summary["counters"], results.series
     sampled = series["kind"] == "queue_bytes"
     acked = series["kind"] == "acked_bytes"
     found = {}
@@ -87,7 +83,7 @@ def _facts(folder: Path) -> Facts:
         ignored_duplicates=int(counters.get("ignored_duplicates", 0)),
         fct_ms=done / 1e9,
         unfinished=int(results.summary["flows"]["unfinished"]),
-        queue=max(histograms, key=QueueHistogram.mean_bytes),
+        queue=max((queue for _, queue in waiting.by_port(results).values()), key=QueueHistogram.mean_bytes),
         queue_us=series["time_ps"][sampled] / 1e6,
         queue_bytes=series["value"][sampled].astype(float),
         flows=found,
@@ -98,10 +94,12 @@ def _facts(folder: Path) -> Facts:
     )
 
 
-def share_between(queue: QueueHistogram, low: float, high: float) -> float:
-    """Share of the time in which the queue's bin lies at least partly between two levels, bytes."""
-    inside = (queue.high_bytes > low) & (queue.low_bytes <= high)
-    return float(queue.time_ps[inside].sum() / queue.time_ps.sum())
+def share_between(queue: F8, low: float, high: float) -> float:
+    """Share of a queue's samples from ``low`` to ``high``, bytes; nan without samples.
+
+    Not of the histogram's time: a level within a bin cuts no time off it, and one bin can hold nearly all.
+    """
+    return float(np.mean((queue >= low) & (queue <= high))) if len(queue) else float("nan")
 
 
 def cycles(queue: F8, *, high: float, low: float) -> int:
