@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +25,7 @@ from paceline.experiments.cee import (
     setup,
 )
 from paceline.experiments.cee.measures import cycles, largest_share, share_between, time_to_fairness
-from paceline.experiments.cee.setup import ABLATIONS, CELLS, NIC, SCHEMES, XOFF
+from paceline.experiments.cee.setup import ABLATIONS, CELLS, NIC, SCHEMES, XOFF, XON
 from paceline.reproduce.claims import Claim, Place
 from paceline.reproduce.model import Scale
 from paceline.run import simulate
@@ -289,6 +291,24 @@ def test_percentiles_of_queries_are_values_that_queries_had(tmp_path: Path) -> N
     place = ("base", "new_reno", 0.0, 0.0)
     assert values[(*place, "qct_p99_ms")] in results.queries["qct_ps"] / 1e9
     assert values[(*place, "fct_p99_ms")] in results.flows["fct_receiver_ps"] / 1e9
+
+
+def test_a_bin_that_begins_at_80_kb_is_of_congested_ports() -> None:
+    """E12 and E13: the first eighth of an octave over 80 KB was left out."""
+    edges = np.array([0, 73_728, XON, 90_112])
+    columns = {
+        "bin_low_bytes": edges,
+        "time_ps": np.array([90, 4, 5, 1]),
+        "tier": np.array(["tor->host"] * 4),
+        "peer": np.array([0, 1, 2, 3]),
+    }
+    queues = type("Queues", (dict,), {"rows": 4})(columns)
+    series = {"kind": np.array(["queue_bytes"]), "time_ps": np.zeros(1), "value": np.zeros(1)}
+    results: Any = SimpleNamespace(
+        queues=queues, series=series, summary={"hosts": 4, "series_interval_ps": 1_000_000_000}
+    )
+    assert queries._congested(results) == 0.06
+    assert scientific._spread(results)["involved"] == 0.5
 
 
 def test_no_share_has_an_interval_beyond_one() -> None:

@@ -132,9 +132,9 @@ def _one(run: Run) -> dict[str, float]:
 
 
 def _congested(results: Results) -> float:
-    """Share of the ports of switches, by time, at which more than XON waits."""
+    """Share of the ports of switches, by time, at which XON or more waits: there a bin begins."""
     q = results.queues
-    high = q["bin_low_bytes"] > XON
+    high = q["bin_low_bytes"] >= XON
     return float(q["time_ps"][high].sum() / q["time_ps"].sum()) if q.rows else math.nan
 
 

@@ -115,10 +115,10 @@ def _one(run: Run) -> dict[str, float]:
 
 
 def _spread(results: Results) -> dict[str, float]:
-    """Share of the hosts in front of which more than XON ever waited, and for how long some port had that, ms."""
+    """Share of the hosts in front of which XON or more ever waited, and for how long some port had more, ms."""
     queues, series = results.queues, results.series
     hosts = int(results.summary["hosts"])
-    high = (queues["bin_low_bytes"] > XON) & (queues["tier"] == "tor->host")
+    high = (queues["bin_low_bytes"] >= XON) & (queues["tier"] == "tor->host")
     sampled = series["kind"] == "queue_bytes"
     times, values = series["time_ps"][sampled] / 1e9, series["value"][sampled]
     congested = np.unique(times[values > XON])
