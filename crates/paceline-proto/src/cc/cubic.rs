@@ -3,9 +3,6 @@
 //!
 //! In a data centre the cubic part hardly matters (from 100 segments back to 100 takes seconds): growth is the
 //! friendly region's, a third to a half of a segment per round trip.
-//!
-//! *Deviation:* a timeout that proves needless gives back window and slow-start threshold, and a new epoch begins; `W_max` stays that of
-//! the timeout (among what RFC 9438, section 4.9, restores after a needless reduction it has `W_max`, too).
 
 use super::window::{Window, clamped};
 use super::{Algorithm, CongestionControl, FlowContext, Limits, Loss, Profile, StreamAck, StreamStart};
@@ -67,6 +64,18 @@ impl Params {
 #[derive(Clone, Debug)]
 pub struct Cubic {
     window: Window,
+    curve: Curve,
+    /// That of before the last first timeout.
+    before: Option<Box<Curve>>,
+    /// The last ACK of the epoch.
+    heard: Time,
+    /// Part of a byte the window has grown by.
+    fraction: f64,
+}
+
+/// What a timeout that proves needless gives back beside the window (section 4.9).
+#[derive(Clone, Debug)]
+struct Curve {
     /// Start of the curve; `None` until congestion avoidance begins.
     epoch: Option<Time>,
     w_max: f64,
@@ -76,10 +85,6 @@ pub struct Cubic {
     k: f64,
     /// `W_est` (section 4.3).
     w_est: f64,
-    /// The last ACK of the epoch.
-    heard: Time,
-    /// Part of a byte the window has grown by.
-    fraction: f64,
     /// The next epoch begins from where it is (after a timeout or slow start without a loss: section 4.8 and 4.10).
     flat: bool,
 }
@@ -89,14 +94,10 @@ impl Cubic {
     pub fn new(ctx: &FlowContext) -> Self {
         Self {
             window: Window::new(ctx, false),
-            epoch: None,
-            w_max: 0.0,
-            prior: 0.0,
-            k: 0.0,
-            w_est: 0.0,
+            curve: Curve { epoch: None, w_max: 0.0, prior: 0.0, k: 0.0, w_est: 0.0, flat: true },
+            before: None,
             heard: Time(0),
             fraction: 0.0,
-            flat: true,
         }
     }
 
@@ -115,39 +116,39 @@ impl Cubic {
     /// Congestion avoidance (sections 4.2 to 4.5).
     fn avoid(&mut self, ctx: &FlowContext, p: &Params, ack: &StreamAck) {
         let cwnd = self.segments(ctx);
-        let epoch = *self.epoch.get_or_insert_with(|| {
-            self.w_est = cwnd;
-            if self.flat {
-                (self.w_max, self.k) = (cwnd, 0.0);
+        let epoch = *self.curve.epoch.get_or_insert_with(|| {
+            self.curve.w_est = cwnd;
+            if self.curve.flat {
+                (self.curve.w_max, self.curve.k) = (cwnd, 0.0);
             } else {
                 // Equation 2. Below zero when the window is above the maximum already.
-                self.k = libm::cbrt((self.w_max - cwnd) / p.c).max(0.0);
+                self.curve.k = libm::cbrt((self.curve.w_max - cwnd) / p.c).max(0.0);
             }
             ack.now
         });
         let t = seconds(Duration(ack.now.0.saturating_sub(epoch.0)));
         let acked = ack.bytes as f64 / f64::from(ctx.mtu);
         // Section 4.3: 1 once the window of before is reached (`w_max` may be lower, by fast convergence).
-        let alpha = if self.w_est < self.prior { p.alpha() } else { 1.0 };
-        self.w_est += alpha * acked / cwnd;
-        if p.curve(t, self.k, self.w_max) < self.w_est {
-            if self.w_est > cwnd {
-                self.grow(ctx, self.w_est - cwnd);
+        let alpha = if self.curve.w_est < self.curve.prior { p.alpha() } else { 1.0 };
+        self.curve.w_est += alpha * acked / cwnd;
+        if p.curve(t, self.curve.k, self.curve.w_max) < self.curve.w_est {
+            if self.curve.w_est > cwnd {
+                self.grow(ctx, self.curve.w_est - cwnd);
             }
             return;
         }
         // Section 4.2: at most half of the window more per round trip.
-        let target = p.curve(t + seconds(ack.srtt), self.k, self.w_max).clamp(cwnd, 1.5 * cwnd);
+        let target = p.curve(t + seconds(ack.srtt), self.curve.k, self.curve.w_max).clamp(cwnd, 1.5 * cwnd);
         self.grow(ctx, (target - cwnd) / cwnd * acked);
     }
 
     /// A reduction: remembers the maximum; the curve goes from the next ACK on.
     fn remember(&mut self, ctx: &FlowContext, p: &Params) {
         let cwnd = self.segments(ctx);
-        self.w_max = if cwnd < self.w_max { cwnd * p.fast_convergence } else { cwnd };
+        self.curve.w_max = if cwnd < self.curve.w_max { cwnd * p.fast_convergence } else { cwnd };
         self.fraction = 0.0;
-        self.flat = false;
-        self.epoch = None;
+        self.curve.flat = false;
+        self.curve.epoch = None;
     }
 }
 
@@ -166,7 +167,7 @@ impl CongestionControl for Cubic {
         self.window.timed_out = false;
         if !ack.may_grow {
             // Section 5.8: time in which the application limits is no time of the curve.
-            self.epoch = self.epoch.map(|start| start + Duration(ack.now.0.saturating_sub(self.heard.0)));
+            self.curve.epoch = self.curve.epoch.map(|start| start + Duration(ack.now.0.saturating_sub(self.heard.0)));
         } else if self.window.in_slow_start() {
             self.window.slow_start(ctx, ack, p.abc_limit);
         } else {
@@ -179,13 +180,14 @@ impl CongestionControl for Cubic {
         let super::Params::Cubic(p) = &ctx.params else { return };
         if loss == Loss::Timeout {
             if !self.window.timed_out {
-                self.prior = self.segments(ctx);
+                self.before = Some(Box::new(self.curve.clone()));
+                self.curve.prior = self.segments(ctx);
                 self.remember(ctx, p);
             }
-            self.flat = true;
+            self.curve.flat = true;
             self.window.timeout(ctx, kept(p, flight));
         } else {
-            self.prior = self.segments(ctx);
+            self.curve.prior = self.segments(ctx);
             self.remember(ctx, p);
             self.window.reduce(ctx, kept(p, flight));
         }
@@ -193,7 +195,7 @@ impl CongestionControl for Cubic {
 
     fn on_ecn(&mut self, ctx: &FlowContext, _now: Time, flight: u64) {
         let super::Params::Cubic(p) = &ctx.params else { return };
-        self.prior = self.segments(ctx);
+        self.curve.prior = self.segments(ctx);
         self.remember(ctx, p);
         self.window.reduce_on_mark(ctx, kept(p, flight));
     }
@@ -206,12 +208,14 @@ impl CongestionControl for Cubic {
     fn on_idle(&mut self, _ctx: &FlowContext, limit: u64) {
         self.window.idle(limit);
         // Section 5.8: time without sending is no time of the curve.
-        self.epoch = None;
+        self.curve.epoch = None;
     }
 
     fn undo_timeout(&mut self) {
         self.window.undo();
-        self.epoch = None;
+        if let Some(before) = self.before.take() {
+            self.curve = *before;
+        }
     }
 
     fn ssthresh(&self) -> u64 {

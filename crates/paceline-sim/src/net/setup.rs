@@ -190,7 +190,7 @@ impl Net {
             flows: Vec::new(),
             infos: Vec::new(),
             receiving: ByNumber::new(0, Receiving::default()),
-            free_flows: FreeSlots::new(messages.as_deref(), scenario.switch.qcn.is_some()),
+            free_flows: FreeSlots::new(messages.as_deref()),
             contexts: Vec::new(),
             routes,
             by_node,

@@ -32,13 +32,9 @@ pub(crate) struct FreeSlots {
 }
 
 impl FreeSlots {
-    /// Those of a run, of which there are none yet. Over RDMA nothing comes late of a flow that sent data once. `under_qcn`: notifications
-    /// go by ways drawn by the slot of their frame, so that how long slots rest shows in results; one engine only runs such scenarios.
-    pub(crate) fn new(messages: Option<&Messages>, under_qcn: bool) -> Self {
+    /// Those of a run, of which there are none yet. Over RDMA nothing comes late of a flow that sent data once.
+    pub(crate) fn new(messages: Option<&Messages>) -> Self {
         let (known, rest) = messages.map_or((0, 0), |m| (m.known(), m.slots_rest()));
-        if under_qcn {
-            return Self { slots: Default::default(), known: [known, KNOWN], rest: [known, known] };
-        }
         Self { slots: Default::default(), known: [known, KNOWN], rest: [rest, KNOWN + 2 * LONGEST_WINDOW] }
     }
 

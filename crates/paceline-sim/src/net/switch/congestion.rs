@@ -65,13 +65,13 @@ impl Net {
     /// Sends a notification to the sender of a frame.
     #[cold]
     fn notify<S: Schedule>(&mut self, port: u32, packet: &Packet, feedback: Feedback, now: u64, s: &mut S) {
-        let Some((sender, receiver)) = self.ends_of_packet(packet) else { return };
+        let Some((sender, receiver, id)) = self.ends_of_packet(packet) else { return };
         let node = self.ports[port as usize].node;
         let nic = self.nics[sender as usize].port;
         let host = self.ports[nic as usize].node;
         let address = Address { host, nic: (nic - self.first[host as usize]) as u16 };
         let mut path = std::mem::take(&mut self.path);
-        let key = hash3(self.draws.spray, u64::from(packet.flow), u64::from(node));
+        let key = hash3(self.draws.spray, id, u64::from(node));
         self.counters.notifications += 1;
         if !self.routes.way_from(node, address, key, &mut path) || path.len() > INLINE_HOPS {
             self.path = path;

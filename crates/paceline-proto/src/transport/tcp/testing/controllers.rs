@@ -164,6 +164,27 @@ fn cubic_grows_slowly_up_to_the_window_before_a_timeout() {
     assert!((MSS..3 * MSS).contains(&grown), "from {before} by {grown}");
 }
 
+/// RFC 9438, section 4.9: a timeout that proves needless leaves the window on its curve, as if there had been none. What a user would miss: the
+/// share of a flow after a delay that was taken for a loss.
+#[test]
+fn cubic_takes_up_its_curve_after_a_needless_timeout() {
+    let rtt = Duration(S / 10);
+    let after = |timeout: bool| {
+        let (ctx, mut c) = begin(Control::Cubic(cubic::Params::rfc9438()), 100);
+        c.on_loss(&ctx, Time(0), Loss::DupAcks, 100 * MSS);
+        let mut una = 1;
+        let now = rounds(&ctx, &mut c, Time(0), rtt, 8, &mut una);
+        if timeout {
+            c.on_loss(&ctx, now, Loss::Timeout, 80 * MSS);
+            assert_eq!(cwnd(&ctx, &c), MSS);
+            c.undo_timeout();
+        }
+        rounds(&ctx, &mut c, now, rtt, 12, &mut una);
+        cwnd(&ctx, &c)
+    };
+    assert_eq!(after(true), after(false));
+}
+
 /// The 2011 form before its first loss, with an inherited ssthresh: the window comes down to the line that began with the
 /// connection at 80 % of the initial window, and follows it.
 #[test]

@@ -44,11 +44,14 @@ impl Net {
         }
     }
 
-    /// The NICs of a packet's sender and receiver, where it is of a message.
-    pub(crate) fn ends_of_packet(&self, packet: &Packet) -> Option<(u32, u32)> {
-        let m = self.messages.as_ref()?;
-        let Incoming { from, to, .. } = *m.incoming.get(packet.flow & SLOT_MASK)?;
-        Some(if packet.kind.is_back() { (to, from) } else { (from, to) })
+    /// The NICs of a packet's sender and receiver, and its message's number; none where it is of no message that is known.
+    pub(crate) fn ends_of_packet(&self, packet: &Packet) -> Option<(u32, u32, u64)> {
+        let (m, number) = (self.messages.as_ref()?, packet.flow & SLOT_MASK);
+        let Incoming { from, to, id, .. } = *m.incoming.get(number)?;
+        if u32::from(self.receiving[number].generation) != packet.flow >> SLOT_BITS {
+            return None;
+        }
+        Some(if packet.kind.is_back() { (to, from, id) } else { (from, to, id) })
     }
 
     /// A packet has come to the endpoint of a NIC.

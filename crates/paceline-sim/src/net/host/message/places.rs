@@ -46,7 +46,7 @@ pub(crate) struct Incoming {
     pub(super) from: u32,
     pub(super) to: u32,
     /// The message's number.
-    id: u64,
+    pub(super) id: u64,
     /// Class of its flow.
     class: u8,
     /// Port numbers of its flow at sender and receiver.
