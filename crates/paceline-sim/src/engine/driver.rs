@@ -17,8 +17,10 @@ use crate::workload::{FlowSource, FlowSpec};
 const NEVER: u64 = u64::MAX;
 /// Windows for which flows are drawn ahead.
 const DRAWN_AHEAD: u64 = 64;
-/// Meetings between two reports to the observer.
+/// Windows between two reports to the observer.
 const REPORT: usize = 64;
+/// Windows between two meetings, at most.
+const MOST_AT_ONCE: u64 = 64;
 /// Ended flows that are reported without waiting for that: with tiny flows they would take most of the memory.
 const MANY: usize = 4096;
 
@@ -56,6 +58,8 @@ impl Feeder {
 pub(super) enum Verdict {
     /// A window, as far as it lies before an instant.
     Window(u64, u64),
+    /// So many whole windows from one on.
+    Windows(u64, u64),
     /// Links change: no node has anything to do before.
     Links,
     /// Flows must be drawn first.
@@ -78,6 +82,8 @@ pub(super) struct Driver<'a> {
     width: u64,
     pub(super) stop: u64,
     turn: usize,
+    /// The turn of the next report.
+    report_at: usize,
     /// Flows are drawn for windows before this.
     drawn: u64,
     pub(super) now: u64,
@@ -107,6 +113,7 @@ impl<'a> Driver<'a> {
             width,
             stop,
             turn: 0,
+            report_at: 0,
             drawn: DRAWN_AHEAD,
             now: 0,
             fronts: [0; SIDES],
@@ -124,6 +131,10 @@ impl<'a> Driver<'a> {
         let mut enough_packets = false;
         loop {
             let mut standing = Standing { quit: failure.is_some(), enough_packets, ..Standing::default() };
+            let report = self.turn >= self.report_at;
+            if report {
+                self.report_at = self.turn + REPORT;
+            }
             if let Some((feeder, _)) = &mut leader {
                 let until = self.drawn.saturating_mul(self.width);
                 let mut first = NEVER;
@@ -138,12 +149,12 @@ impl<'a> Driver<'a> {
                 standing.next_flow = feeder.next.map(|f| f.start.0 / self.width);
             }
             if let Some((_, observer)) = &mut leader
-                && self.turn.is_multiple_of(REPORT)
+                && report
             {
                 news.tell(*observer);
                 standing.quit |= !observer.progress(&Progress { now: self.now, ..self.seen });
             }
-            if self.exchange(standing).is_err() {
+            if self.exchange(standing, report).is_err() {
                 return Ok(Verdict::Interrupted);
             }
             if let Some((_, observer)) = &mut leader {
@@ -166,12 +177,13 @@ impl<'a> Driver<'a> {
                 Verdict::Draw => {}
                 Verdict::Links => self.now = self.now.max(self.part.change_links()),
                 Verdict::Window(w, limit) => {
-                    self.drawn = self.drawn.max(w + DRAWN_AHEAD);
                     failure = self.part.run_window(w, limit).err();
-                    let end = ((w + 1) * self.width).min(limit);
-                    self.fronts[self.part.side(w)] = end;
-                    (self.now, self.windows) = (end, self.windows + 1);
+                    self.ran(w, ((w + 1) * self.width).min(limit));
                 }
+                Verdict::Windows(first, count) => match self.run_windows(first, count) {
+                    Ok(done) => failure = done.err(),
+                    Err(Abandoned) => return Ok(Verdict::Interrupted),
+                },
                 _ => {
                     if let Some((_, observer)) = &mut leader {
                         news.tell(*observer);
@@ -183,8 +195,52 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Leaves letters and standing, meets the others, and reads the letters.
-    fn exchange(&mut self, mut standing: Standing) -> Result<(), Abandoned> {
+    /// A window has been run up to its end, or an instant before that.
+    fn ran(&mut self, window: u64, end: u64) {
+        self.drawn = self.drawn.max(window + DRAWN_AHEAD);
+        self.fronts[self.part.side(window)] = end;
+        (self.now, self.windows) = (end, self.windows + 1);
+    }
+
+    /// Runs windows in which all that parts need of each other is letters, so that nobody need wait for those of the last window before the
+    /// nodes that they are for: a part that is behind in one window can be ahead in the next. What hosts tell each other beside packets is
+    /// heard in the other side's window, before that of hosts comes again. Only of datagrams lost at the second side they hear later: then
+    /// a record is written, of which no host takes notice.
+    fn run_windows(&mut self, first: u64, count: u64) -> Result<Result<(), InputError>, Abandoned> {
+        let (me, team, last) = (self.me, self.team, first + count - 1);
+        let others = (0..self.parts).filter(|part| *part != me);
+        let mut done = Ok(());
+        let mut came = None;
+        for window in first..=last {
+            if done.is_ok() {
+                done = self.part.run_inner(window);
+            }
+            if let Some(round) = came.take() {
+                if !team.await_all(round) {
+                    return Err(Abandoned);
+                }
+                for from in others.clone() {
+                    self.part.accept(&mut team.letters(self.turn, from, me));
+                }
+                self.turn += 1;
+            }
+            if done.is_ok() {
+                done = self.part.run_rest(window);
+            }
+            self.ran(window, (window + 1) * self.width);
+            // Those of the last one are exchanged with all else.
+            if window < last {
+                for part in others.clone() {
+                    self.part.hand_over(part, &mut team.letters(self.turn, me, part), &mut Ahead::default());
+                }
+                came = Some(team.come());
+            }
+        }
+        Ok(done)
+    }
+
+    /// Leaves letters and standing, meets the others, and reads the letters. `report`: says, too, what only the observer asks for.
+    fn exchange(&mut self, mut standing: Standing, report: bool) -> Result<(), Abandoned> {
         let (turn, me, team) = (self.turn, self.me, self.team);
         let mut sent = 0;
         for part in (0..self.parts).filter(|part| *part != me) {
@@ -201,7 +257,7 @@ impl<'a> Driver<'a> {
         standing.progress = net.progress;
         standing.working = net.programs.as_ref().map_or(0, |p| p.working());
         standing.given_up = net.has_given_up_answers();
-        if turn.is_multiple_of(REPORT) {
+        if report {
             let (data, control) = net.hops();
             standing.hops = data + control;
             standing.steps = net.programs.as_ref().map_or(0, |p| p.steps_done());
@@ -296,7 +352,14 @@ impl<'a> Driver<'a> {
         }
         // What is left of a window that was cut short at the limit waits until the other side is there too.
         let next = ahead.sides().filter(|next| begins(*next) < limit).map(|(_, w, _)| w).min();
-        next.map_or(stopped, |w| Verdict::Window(w, limit))
+        let Some(w) = next else { return stopped };
+        let whole = (limit / self.width).saturating_sub(w);
+        let count = whole.min(next_flow.map_or(u64::MAX, |f| f.saturating_sub(w))).min(MOST_AT_ONCE);
+        if count > 1 && packets > 0 && self.part.has_inner() {
+            Verdict::Windows(w, count)
+        } else {
+            Verdict::Window(w, limit)
+        }
     }
 
     /// Asks all parts for what speaks for a standstill.

@@ -9,7 +9,7 @@ use super::exact::Exact;
 use super::inbox::{Inboxes, Key};
 use super::lanes::{Lanes, Start};
 use super::order::tie;
-use super::ports::{Ports, border, ports};
+use super::ports::{Ports, border, inner, ports};
 use super::sort::ByUpperHalf;
 use super::steps::{Step, side_by_side};
 use super::windows::{Ahead, Windows};
@@ -33,6 +33,8 @@ pub(super) struct Part {
     close_ports: Ports,
     /// By part: its ports at which packets from here arrive. Empty when there is one.
     pub(super) across: Box<[Ports]>,
+    /// By side: its ports whose nodes no other part sends to. Empty when there is one part, or one side.
+    inner: Box<[Ports]>,
     /// Its nodes in the order in which both sides may be run together (`side_by_side`).
     steps: Box<[Step]>,
     /// Flows to start, in order.
@@ -60,13 +62,15 @@ impl Part {
         let is_close = (0..).zip(&windows.close).map(|(node, close)| *close && net.share.elsewhere(node).is_none());
         let is_close: Vec<bool> = is_close.collect();
         let close_ports = ports(&net, |node| is_close.get(node as usize).is_some_and(|close| *close));
-        let across = (0..net.notes.len()).map(|part| border(&net, part as u8)).collect();
+        let across: Box<[Ports]> = (0..net.notes.len()).map(|part| border(&net, part as u8)).collect();
+        let inner = if across.is_empty() { Box::default() } else { inner(&net, &windows.sides) };
         let side_of = net.ports.iter().filter_map(|p| windows.sides.get(p.node as usize).copied()).collect();
         Self {
             lanes: Lanes { inboxes: Inboxes::new(windows.width, span, net.ports.len(), side_of) },
             close: (!windows.close.is_empty()).then(|| Box::new(Close::new(&net, &is_close))),
             close_ports,
             across,
+            inner,
             steps: side_by_side(&net, &windows.sides),
             pending: VecDeque::new(),
             starts: vec![Vec::new(); net.nics.len()],
@@ -162,6 +166,39 @@ impl Part {
         }
         self.bring_to_close_nodes();
         self.lanes.inboxes.leave(cut);
+        Ok(())
+    }
+
+    /// Whether whole windows can be run in two goes, first what needs nothing of the last window of other parts.
+    pub(super) fn has_inner(&self) -> bool {
+        !self.inner.is_empty()
+    }
+
+    /// Begins the whole window `w` with the nodes that no other part sends to.
+    pub(super) fn run_inner(&mut self, w: u64) -> Result<(), InputError> {
+        self.lanes.inboxes.enter(w);
+        let (end, side) = (self.lanes.inboxes.end_of(w), self.lanes.inboxes.side(w));
+        self.beyond = Key::MAX;
+        if side == 0 {
+            self.begin_flows(end);
+        }
+        let inner = std::mem::take(&mut self.inner);
+        for (word, mask) in &inner[side] {
+            let bits = self.lanes.inboxes.take_some(*word, *mask);
+            self.run_ports(*word, bits, end)?;
+        }
+        self.inner = inner;
+        Ok(())
+    }
+
+    /// Runs what is left of a window that [`run_inner`](Self::run_inner) has begun.
+    pub(super) fn run_rest(&mut self, w: u64) -> Result<(), InputError> {
+        let end = self.lanes.inboxes.end_of(w);
+        for word in 0..self.lanes.inboxes.words() {
+            let bits = self.lanes.inboxes.take_word(word);
+            self.run_ports(word, bits, end)?;
+        }
+        self.lanes.inboxes.leave(false);
         Ok(())
     }
 

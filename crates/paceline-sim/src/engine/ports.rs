@@ -1,5 +1,6 @@
 //! Sets of ports: those of some nodes, those behind a cut.
 
+use super::windows::SIDES;
 use crate::net::Net;
 use crate::net::port::Port;
 
@@ -21,4 +22,53 @@ pub(super) fn border(net: &Net, part: u8) -> Ports {
         reached[port.peer as usize] = true;
     }
     ports(net, |node| reached[node as usize])
+}
+
+/// By side, the ports of a part's nodes that have links to its own nodes only; none where there is one side.
+pub(super) fn inner(net: &Net, sides: &[u8]) -> Box<[Ports]> {
+    let is_here = |node: u32| net.share.elsewhere(node).is_none();
+    let mut is_inner: Vec<bool> = (0..net.graph.nodes() as u32).map(is_here).collect();
+    for port in net.ports.iter().filter(|p| !is_here(p.peer)) {
+        is_inner[port.node as usize] = false;
+    }
+    let of = |side: u8| ports(net, |node| is_inner[node as usize] && sides[node as usize] == side);
+    if sides.is_empty() { Box::default() } else { (0..SIDES as u8).map(of).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assemble::assemble;
+    use crate::engine::partition::partition;
+    use crate::engine::windows::Windows;
+    use crate::spec::parse;
+
+    /// What is run before the letters of other parts are read must need none of them; and there must be enough of it, or threads wait.
+    #[test]
+    fn inner_nodes_have_all_their_links_in_their_part() {
+        let text = "[topology]\nkind = 'hpcc_fat320'\n[[workloads]]\nkind = 'permutation'\nsizes = '1KB'\n[schemes.x]\ncc = 'hpcc'";
+        let scenario = assemble(&parse(text, "test", &[]).unwrap()).unwrap().scenario;
+        let windows = Windows::of(&scenario);
+        let (part_of, parts) = partition(&scenario.graph, 2, &windows.clusters(&scenario), &windows.sides);
+        let part_of: std::sync::Arc<[u8]> = part_of.into();
+        for me in 0..2 {
+            let mut net = Net::new(std::sync::Arc::clone(&scenario)).unwrap();
+            net.become_part(me, parts, &part_of);
+            let by_side = inner(&net, &windows.sides);
+            for (side, least) in [(0, 150), (1, 64)] {
+                let ports: Vec<usize> = by_side[side]
+                    .iter()
+                    .flat_map(|(word, mask)| {
+                        (0..64).filter(move |bit| mask >> bit & 1 == 1).map(move |bit| word << 6 | bit)
+                    })
+                    .collect();
+                assert!(ports.len() >= least, "{} ports of side {side}", ports.len());
+                for port in ports {
+                    let node = net.ports[port].node;
+                    assert_eq!((part_of[node as usize], windows.sides[node as usize]), (me, side as u8));
+                    assert!(net.graph.ports_of(node).iter().all(|p| part_of[p.peer as usize] == me));
+                }
+            }
+        }
+    }
 }

@@ -1,10 +1,11 @@
 //! What the threads of a run share: a barrier they all pass after each window, and mailboxes.
 //!
-//! Each window ends in the same way for all: a thread leaves in the mailboxes what its part has sent to others and
+//! A meeting is the same for all: a thread leaves in the mailboxes what its part has sent to others and
 //! how things stand with it, waits at the barrier, and then reads its letters and all standings. So all know the same and
-//! come to the same conclusion about what is next; nobody gives orders. Boxes and standings exist twice, used in turn: a
-//! thread that is one window ahead writes into the other copy, and it cannot be two ahead, since the barrier holds it until
-//! everybody has read.
+//! come to the same conclusion about what is next, mostly several windows; nobody gives orders. Between these there are letters alone: a
+//! thread counts itself in when it has left them, goes on with what needs none (`driver`), and waits for the others only then. Boxes and
+//! standings exist twice, used in turn: a thread that is one window ahead writes into the other copy, and it cannot be two ahead, since
+//! the barrier holds it until everybody has read.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -83,7 +84,18 @@ impl Team {
 
     /// Waits for the others. False when one of them has died.
     pub(super) fn meet(&self) -> bool {
-        self.barrier.pass()
+        self.await_all(self.come())
+    }
+
+    /// Tells the others that this thread has left its letters, and goes on. Returns what [`await_all`](Self::await_all) is to be asked
+    /// with before it comes again.
+    pub(super) fn come(&self) -> Round {
+        self.barrier.come()
+    }
+
+    /// Waits until all have come. False when one of them has died.
+    pub(super) fn await_all(&self, round: Round) -> bool {
+        self.barrier.await_all(round)
     }
 
     /// Lets everybody through for good: a thread has died.
@@ -95,6 +107,11 @@ impl Team {
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// A round of the barrier that a thread has come to and not yet waited for.
+#[must_use]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Round(usize);
 
 /// A barrier at which who waits for long sleeps, and which can be opened for good.
 ///
@@ -128,8 +145,8 @@ impl Barrier {
         }
     }
 
-    /// Waits until all have come. False once the barrier has been opened for good.
-    fn pass(&self) -> bool {
+    /// Counts a thread in, which has waited for the round before.
+    fn come(&self) -> Round {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
             self.arrived.store(0, Ordering::Relaxed);
@@ -141,8 +158,12 @@ impl Barrier {
             if somebody {
                 self.wake.notify_all();
             }
-            return !self.broken.load(Ordering::Acquire);
         }
+        Round(round)
+    }
+
+    /// Waits until all have come in a round. False once the barrier has been opened for good.
+    fn await_all(&self, Round(round): Round) -> bool {
         let waiting = || self.round.load(Ordering::Acquire) == round && !self.broken.load(Ordering::Acquire);
         for _ in 0..self.spins {
             if !waiting() {
@@ -184,9 +205,10 @@ mod tests {
                 scope.spawn(move || {
                     for round in 1..=2000 {
                         counts[me].store(round, Ordering::Relaxed);
-                        assert!(barrier.pass());
+                        let came = barrier.come();
+                        assert!(barrier.await_all(came));
                         assert!(counts.iter().all(|c| c.load(Ordering::Relaxed) >= round));
-                        assert!(barrier.pass());
+                        assert!(barrier.await_all(barrier.come()));
                         assert!(counts.iter().all(|c| c.load(Ordering::Relaxed) <= round + 1));
                     }
                 });
@@ -199,10 +221,10 @@ mod tests {
     fn an_open_barrier_holds_nobody() {
         let barrier = Barrier::new(2);
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| barrier.pass());
+            let waiting = scope.spawn(|| barrier.await_all(barrier.come()));
             barrier.open();
             assert!(!waiting.join().unwrap());
         });
-        assert!(!barrier.pass());
+        assert!(!barrier.await_all(barrier.come()));
     }
 }

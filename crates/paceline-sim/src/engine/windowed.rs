@@ -6,7 +6,7 @@
 //! windows at a time, in turn with the others (`windows`). Nodes with links shorter than a window, and hosts of programs with
 //! several NICs, are run event by event (`close`). The results are those of the sequential engine, byte for byte, whatever the
 //! number of threads: the network is cut into parts (`partition`), each thread runs a part (`part`), and what crosses a cut is
-//! exchanged between windows (`driver`, `team`). All nodes are together at the same instant only where that is needed: for a
+//! exchanged between windows, where there are two sides while nodes away from the cut are run (`driver`, `team`). All nodes are together at the same instant only where that is needed: for a
 //! sample, when links change, at the run's end. Windows are cut short there.
 
 use std::sync::Arc;
@@ -217,7 +217,9 @@ impl Windowed {
                 (Ending::Stalled(why.unwrap_or_default()), self.net().last_end)
             }
             Verdict::Stalled(at) => (Ending::Stalled(crate::diagnosis::diagnose(self.net(), &waits, at)), at),
-            Verdict::Completed | Verdict::Draw | Verdict::Links | Verdict::Window(..) => (Ending::Completed, now),
+            Verdict::Completed | Verdict::Draw | Verdict::Links | Verdict::Window(..) | Verdict::Windows(..) => {
+                (Ending::Completed, now)
+            }
         })
     }
 
