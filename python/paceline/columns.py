@@ -440,7 +440,14 @@ SUMMARY = (
         "counters.duplicate_packets",
         int,
         "packets",
-        "Data packets that reached a host which had them (TCP, Homa, NDP, ExpressPass; over RDMA not counted, 0).",
+        "Data packets that reached a host which had them (TCP, Homa, NDP, ExpressPass; over RDMA 0, see the next).",
+    ),
+    Column(
+        "counters.discarded_packets",
+        int,
+        "packets",
+        "Data packets that their receiver threw away (RDMA): it had them, they were not the next in order, or their flow was over. Delivered "
+        "packets less these carry each byte once.",
     ),
     Column(
         "counters.ignored_duplicates",

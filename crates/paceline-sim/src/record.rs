@@ -447,6 +447,8 @@ pub struct Counters {
     pub data_made: u64,
     /// Data packets delivered to receivers.
     pub data_delivered: u64,
+    /// Of these over RDMA, those that receivers have thrown away.
+    pub data_discarded: u64,
     /// Data packets dropped anywhere.
     pub data_dropped: u64,
     /// Data packets whose payload switches cut off.
@@ -492,6 +494,7 @@ impl Counters {
             marks,
             data_made,
             data_delivered,
+            data_discarded,
             data_dropped,
             data_trimmed,
             returned,
@@ -519,6 +522,7 @@ impl Counters {
         self.marks += marks;
         self.data_made += data_made;
         self.data_delivered += data_delivered;
+        self.data_discarded += data_discarded;
         self.data_dropped += data_dropped;
         self.data_trimmed += data_trimmed;
         self.returned += returned;

@@ -218,6 +218,8 @@ pub struct CounterSummary {
     #[serde(default)]
     pub duplicate_packets: u64,
     #[serde(default)]
+    pub discarded_packets: u64,
+    #[serde(default)]
     pub ecn_reductions: u64,
     pub max_buffer_bytes: u64,
 }
@@ -258,6 +260,7 @@ impl CounterSummary {
             fast_retransmits: m.fast_retransmits,
             ignored_duplicates: m.ignored_duplicates,
             duplicate_packets: m.duplicates,
+            discarded_packets: c.data_discarded,
             ecn_reductions: m.ecn_reductions,
             max_buffer_bytes,
         }

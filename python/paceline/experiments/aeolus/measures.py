@@ -45,8 +45,8 @@ class Facts:
     unscheduled: int
     unscheduled_drops: int
     timeouts: int
-    arrived_again: int
-    """Data packets that reached a host which had them."""
+    arrived_in_vain: int
+    """Data packets that reached a host which had them, or could not use them (over RDMA)."""
     simulated_us: float
 
     def useful_bytes(self, telemetry: int = 0) -> float:
@@ -55,7 +55,7 @@ class Facts:
         ``telemetry``: bytes that every data packet has more.
         """
         payload = self.delivered_bytes - telemetry * self.delivered
-        return payload * (1 - self.arrived_again / self.delivered) if self.delivered else 0.0
+        return payload * (1 - self.arrived_in_vain / self.delivered) if self.delivered else 0.0
 
     @property
     def duplicates(self) -> float:
@@ -92,7 +92,7 @@ def _facts(folder: Path) -> Facts:
         unscheduled=int(counters["unscheduled_packets"]),
         unscheduled_drops=int(counters["drops_unscheduled"]),
         timeouts=int(counters["timeouts"]),
-        arrived_again=int(counters["duplicate_packets"]),
+        arrived_in_vain=int(counters["duplicate_packets"]) + int(counters["discarded_packets"]),
         simulated_us=results.simulated_ps / 1e6,
     )
 

@@ -32,17 +32,30 @@ pub(crate) struct ReferenceAnswered {
 
 impl Receiving {
     /// Turns a data packet into its answer. False when there is none: it is of a flow that is over, or the receiver stays silent.
+    /// `discarded`: grows by the packets that the receiver throws away, this one or such as it had.
     #[inline(always)]
-    pub(super) fn answer(&mut self, packet: &mut Packet, now: u64, host: &HostConfig, control_class: bool) -> bool {
+    pub(super) fn answer(
+        &mut self,
+        packet: &mut Packet,
+        now: u64,
+        host: &HostConfig,
+        control_class: bool,
+        discarded: &mut u64,
+    ) -> bool {
         if u32::from(self.generation) != packet.flow >> SLOT_BITS || now >= self.forgotten_at {
+            *discarded += 1;
             return false;
         }
-        let (kind, seq) =
-            match self.rx.on_data(Time(now), packet.seq, host.nack_interval, host.rto.is_some(), host.chunk) {
-                Reply::Ack(seq) => (Kind::Ack, seq),
-                Reply::Nack(seq) => (Kind::Nack, seq),
-                Reply::Silence => return false,
-            };
+        let before = self.rx.expected;
+        let reply = self.rx.on_data(Time(now), packet.seq, host.nack_interval, host.rto.is_some(), host.chunk);
+        if packet.seq != before {
+            *discarded += 1 + u64::from(before - self.rx.expected);
+        }
+        let (kind, seq) = match reply {
+            Reply::Ack(seq) => (Kind::Ack, seq),
+            Reply::Nack(seq) => (Kind::Nack, seq),
+            Reply::Silence => return false,
+        };
         let long = if usize::from(self.switches) > INLINE_HOPS { LONG } else { 0 };
         packet.kind = kind;
         packet.seq = seq;
@@ -102,7 +115,7 @@ impl Net {
         let state = &mut self.receiving[number];
         self.counters.data_delivered += 1;
         let before = state.rx.expected;
-        let answered = state.answer(packet, now, &self.host, self.ack_control_class);
+        let answered = state.answer(packet, now, &self.host, self.ack_control_class, &mut self.counters.data_discarded);
         let complete = is_last && before == seq && state.rx.expected == seq + 1;
         if !answered {
             self.arena.release(h);

@@ -153,7 +153,7 @@ impl Turn<'_> {
         // Those in the midst of a message make nothing ready but their answer.
         self.counters.data_delivered += 1;
         let state = &mut self.receiving[packet.flow & SLOT_MASK];
-        if !state.answer(packet, now, self.host, self.control_class) {
+        if !state.answer(packet, now, self.host, self.control_class, &mut self.counters.data_discarded) {
             self.arena.release(h);
             return true;
         }
