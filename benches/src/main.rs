@@ -30,6 +30,7 @@ fn usage() -> String {
          --json       one JSON object per workload instead of the table\n\
          --quick      without the sequential engine and without instruction counts\n\
          --threads N  on up to N threads: shows what they cost and how even the parts are\n\
+         goals        which step of a goal is reached, must, good or stretch: time in s/Mdh, instructions per data hop, MiB; speed-up by two threads\n\
          --guard      compares instructions per data hop with the recorded number; --update records",
         names(true),
         names(false)
@@ -64,9 +65,16 @@ impl Args {
                             format!("--threads: not a number of threads: '{value}'; allowed: 1 to 64")
                         })?;
                 }
-                option if option.starts_with("--") => return Err(format!("{option}: unknown option")),
+                option if option.starts_with("--") => {
+                    return Err(format!(
+                        "{option}: unknown option; allowed: --json, --quick, --threads N, --guard, --update"
+                    ));
+                }
                 name if WORKLOADS.iter().any(|w| w.name == name) => parsed.names.push(arg),
-                name => return Err(format!("{name}: unknown workload")),
+                name => {
+                    let names = WORKLOADS.iter().map(|w| w.name).collect::<Vec<_>>().join(", ");
+                    return Err(format!("{name}: unknown workload; allowed: {names}"));
+                }
             }
         }
         if parsed.update && !parsed.guard {
@@ -82,7 +90,7 @@ impl Args {
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if args.iter().any(|a| a == "--help" || a == "-h") {
-        println!("{}", usage());
+        say(&usage());
         return ExitCode::SUCCESS;
     }
     // Called by itself: `--one NAME ENGINE THREADS set-up|run`.
@@ -92,7 +100,7 @@ fn main() -> ExitCode {
     {
         return match run_one(w, Way { engine, threads: threads.parse().unwrap_or(1) }, mode == "run") {
             Ok(row) => {
-                println!("{}", serde_json::to_string(&row).unwrap_or_default());
+                say(&serde_json::to_string(&row).unwrap_or_default());
                 ExitCode::SUCCESS
             }
             Err(e) => {
@@ -104,7 +112,7 @@ fn main() -> ExitCode {
     let args = match Args::parse(args) {
         Ok(args) => args,
         Err(why) => {
-            eprintln!("{why}\n{}", usage());
+            eprintln!("error: {why}\nsee: paceline bench --help");
             return ExitCode::from(2);
         }
     };
@@ -118,6 +126,13 @@ fn main() -> ExitCode {
     bench(&args)
 }
 
+/// Prints a line. Who reads may have had enough (`| head`), which is no error.
+pub fn say(line: &str) {
+    if writeln!(std::io::stdout(), "{line}").is_err() {
+        std::process::exit(0);
+    }
+}
+
 fn bench(args: &Args) -> ExitCode {
     let chosen = |w: &&Workload| if args.names.is_empty() { w.listed } else { args.names.iter().any(|n| n == w.name) };
     let before = cpu_seconds();
@@ -125,15 +140,15 @@ fn bench(args: &Args) -> ExitCode {
     let kernel_s = cpu_seconds() - before;
     eprintln!("calibration kernel: {kernel_s:.3} s (checksum {sum:x})");
     if !args.json {
-        println!("{}", header());
+        say(&header());
     }
     let mut rows = Vec::new();
     for w in WORKLOADS.iter().filter(chosen) {
         let Some(row) = measure(w, kernel_s, args) else { return ExitCode::FAILURE };
         if args.json {
-            println!("{}", serde_json::to_string(&row).unwrap_or_default());
+            say(&serde_json::to_string(&row).unwrap_or_default());
         } else {
-            println!("{}", line(&row));
+            say(&line(&row));
         }
         rows.push(row);
     }
@@ -154,12 +169,16 @@ fn measure(w: &Workload, kernel_s: f64, args: &Args) -> Option<Row> {
             row.instructions_per_data_hop = instructions(w, way).map(|n| n as f64 / row.data_hops as f64);
         }
     }
+    if row.threads > 1 {
+        row.speed_up = child(w, Way { threads: 1, ..way }).map(|alone| alone.wall_s / row.wall_s);
+    }
+    row.goals = row.reached(w);
     Some(row)
 }
 
 fn header() -> String {
     format!(
-        "{:<22} {:>6} {:>6} {:>9} {:>9} {:>7} {:>7} {:>8} {:>7} {:>7} {:>6} {:>6} {:>7} {:>4} {:>6} {:>6}",
+        "{:<22} {:>6} {:>6} {:>9} {:>9} {:>7} {:>7} {:>8} {:>7} {:>7} {:>6} {:>6} {:>7} {:>4} {:>6} {:>6} {:>6}  {}",
         "workload",
         "hosts",
         "flows",
@@ -175,14 +194,16 @@ fn header() -> String {
         "instr",
         "thr",
         "cross%",
-        "uneven"
+        "uneven",
+        "faster",
+        "goals"
     )
 }
 
 fn line(r: &Row) -> String {
     let optional = |v: Option<f64>, digits: usize| v.map_or_else(|| "-".into(), |v| format!("{v:.digits$}"));
     format!(
-        "{:<22} {:>6} {:>6} {:>10.2} {:>9.2} {:>7.3} {:>7.3} {:>8.4} {:>7.1} {:>7.1} {:>6.3} {:>6} {:>7} {:>4} {:>6} {:>6}",
+        "{:<22} {:>6} {:>6} {:>10.2} {:>9.2} {:>7.3} {:>7.3} {:>8.4} {:>7.1} {:>7.1} {:>6.3} {:>6} {:>7} {:>4} {:>6} {:>6} {:>6}  {}",
         r.name,
         r.hosts,
         r.flows,
@@ -198,7 +219,9 @@ fn line(r: &Row) -> String {
         optional(r.instructions_per_data_hop, 0),
         r.threads,
         optional(r.crossed_share.map(|s| s * 100.0), 1),
-        optional(r.imbalance, 3)
+        optional(r.imbalance, 3),
+        optional(r.speed_up, 2),
+        r.goals
     )
 }
 

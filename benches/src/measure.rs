@@ -10,7 +10,7 @@ use paceline_sim::run::prepare_bench;
 use paceline_sim::spec;
 use serde::{Deserialize, Serialize};
 
-use crate::workloads::Workload;
+use crate::workloads::{Measured, Workload};
 
 /// One line of the table.
 #[derive(Clone, Debug, Serialize, Deserialize, Default)]
@@ -42,6 +42,30 @@ pub struct Row {
     pub crossed_share: Option<f64>,
     /// With several threads: events of the busiest part over those of an even share.
     pub imbalance: Option<f64>,
+    /// With several threads: wall time on one over that on these.
+    pub speed_up: Option<f64>,
+    /// Which step of each goal is reached; empty where there are none for the workload and the threads.
+    pub goals: String,
+}
+
+impl Row {
+    /// Which steps of a workload's goals are reached.
+    pub fn reached(&self, w: &Workload) -> String {
+        let said = w.goals.iter().filter_map(|(what, steps)| {
+            let one = self.threads == 1;
+            let (name, value) = match what {
+                Measured::Time => ("time", one.then_some(self.s_per_mdh)),
+                Measured::Instructions => ("instr", self.instructions_per_data_hop.filter(|_| one)),
+                Measured::Memory => ("memory", one.then_some(self.peak_rss_mib)),
+                Measured::SpeedUp => ("speed-up", self.speed_up.filter(|_| self.threads == 2)),
+            };
+            let value = value?;
+            let is_met = |step: &&f64| if *what == Measured::SpeedUp { value >= **step } else { value <= **step };
+            let step = ["missed", "must", "good", "stretch"][steps.iter().take_while(is_met).count()];
+            Some(format!("{name} {step}"))
+        });
+        said.collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// How a child process is to run a workload.

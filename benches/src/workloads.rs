@@ -10,14 +10,38 @@ pub struct Workload {
     pub toml: &'static str,
     /// `key=value` settings.
     pub set: &'static [&'static str],
+    /// What is aimed at.
+    pub goals: &'static [Goal],
 }
 
+/// What a goal is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Measured {
+    /// CPU seconds per million data hops, on one thread.
+    Time,
+    /// Instructions per data hop, on one thread.
+    Instructions,
+    /// Peak memory, MiB, on one thread.
+    Memory,
+    /// Wall time on one thread over that on two.
+    SpeedUp,
+}
+
+/// The three steps of a goal; that of a speed-up is reached from below, the others from above.
+pub type Goal = (Measured, [f64; 3]);
+
 const fn listed(name: &'static str, toml: &'static str, set: &'static [&'static str]) -> Workload {
-    Workload { name, listed: true, toml, set }
+    Workload { name, listed: true, toml, set, goals: &[] }
 }
 
 const fn by_name(name: &'static str, toml: &'static str, set: &'static [&'static str]) -> Workload {
-    Workload { name, listed: false, toml, set }
+    Workload { name, listed: false, toml, set, goals: &[] }
+}
+
+impl Workload {
+    const fn aims_at(self, goals: &'static [Goal]) -> Self {
+        Self { goals, ..self }
+    }
 }
 
 /// The HPCC page's set-up (H1): ACKs in the data class, PFC and ECN on, 32 MiB buffers, eta 0.99.
@@ -42,10 +66,17 @@ const LOSSY: &str = "switch.pfc.enabled=false";
 pub const WORKLOADS: [Workload; 28] = [
     listed("fat320-short", FAT320, &[HALF, ARRIVALS, STOP]),
     listed("fat320-websearch-30", FAT320, &["workloads.0.load.value=0.3"]),
-    listed("fat320-websearch-50", FAT320, &["workloads.0.load.value=0.5"]),
+    listed("fat320-websearch-50", FAT320, &["workloads.0.load.value=0.5"]).aims_at(&[
+        (Measured::Time, [0.065, 0.045, 0.030]),
+        (Measured::Instructions, [600.0, 420.0, 300.0]),
+        (Measured::Memory, [40.0, 20.0, 10.0]),
+        (Measured::SpeedUp, [1.6, 1.8, 1.9]),
+    ]),
     listed("fat320-websearch-70", FAT320, &["workloads.0.load.value=0.7"]),
-    listed("k16-websearch-50", FAT_TREE, &["topology.k=16", "workloads.0.duration=1ms"]),
-    listed("k32-websearch-50", FAT_TREE, &["topology.k=32", "workloads.0.duration=300us"]),
+    listed("k16-websearch-50", FAT_TREE, &["topology.k=16", "workloads.0.duration=1ms"])
+        .aims_at(&[(Measured::Time, [0.085, 0.060, 0.040]), (Measured::SpeedUp, [1.6, 1.8, 1.9])]),
+    listed("k32-websearch-50", FAT_TREE, &["topology.k=32", "workloads.0.duration=300us"])
+        .aims_at(&[(Measured::Time, [0.16, 0.10, 0.06])]),
     listed("incast-pfc", INCAST, &[]),
     listed("leaf-spine-50", LEAF_SPINE, &[]),
     listed("htsim-permutation", HTSIM, &[]),
@@ -68,7 +99,7 @@ pub const WORKLOADS: [Workload; 28] = [
     by_name("leaf-spine-express-pass", LEAF_SPINE, &[LOSSY, "schemes.hpcc={ cc = 'express_pass' }"]),
     by_name("fat320-all-reduce", ALL_REDUCE, &[]),
     by_name("near-rack", NEAR, &[]),
-    by_name("days-e5", DAYS, &[]),
+    by_name("days-e5", DAYS, &[]).aims_at(&[(Measured::Memory, [400.0, 200.0, 140.0])]),
     by_name("k64-websearch", FAT_TREE, &["topology.k=64", "workloads.0.duration=20us", "run.stop=100us"]),
     by_name("k64-permutation", K64, &[]),
     by_name("tiny-flows", TINY, &[]),

@@ -17,7 +17,7 @@ from paceline.cli.usage import Command
 from paceline.options import JsonErrors
 from paceline.run import check_text
 
-_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_SETTINGS: dict[str, Any] = {"help_option_names": ["--help"], "max_content_width": 100}
 
 app = typer.Typer(
     name="paceline",
@@ -110,6 +110,7 @@ def bench(context: typer.Context) -> None:
 
     \b
     Examples:
+      paceline bench -h                  (workloads and options)
       paceline bench
       paceline bench incast-pfc --json
     """

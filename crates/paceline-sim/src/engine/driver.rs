@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::lanes::Start;
 use super::part::Part;
-use super::team::{Standing, Team};
+use super::team::{Patience, Standing, Team};
 use super::windows::{Ahead, SIDES};
 use super::{Observer, Progress};
 use crate::diagnosis::{Standstill, Symptoms};
@@ -81,6 +81,7 @@ pub(super) struct Driver<'a> {
     pub(super) team: &'a Team,
     width: u64,
     pub(super) stop: u64,
+    patience: Patience,
     turn: usize,
     /// The turn of the next report.
     report_at: usize,
@@ -112,6 +113,7 @@ impl<'a> Driver<'a> {
             team,
             width,
             stop,
+            patience: Patience::default(),
             turn: 0,
             report_at: 0,
             drawn: DRAWN_AHEAD,
@@ -216,7 +218,7 @@ impl<'a> Driver<'a> {
                 done = self.part.run_inner(window);
             }
             if let Some(round) = came.take() {
-                if !team.await_all(round) {
+                if !team.await_all(round, &mut self.patience) {
                     return Err(Abandoned);
                 }
                 for from in others.clone() {
@@ -264,7 +266,7 @@ impl<'a> Driver<'a> {
         }
         std::mem::swap(&mut standing.news, &mut net.news);
         *team.standing(turn, me) = standing;
-        if !team.meet() {
+        if !team.meet(&mut self.patience) {
             return Err(Abandoned);
         }
         for from in 0..self.parts {
@@ -369,7 +371,7 @@ impl<'a> Driver<'a> {
         *self.team.standing(self.turn, self.me) =
             Standing { symptoms: Symptoms::of(&self.part.net), ..Standing::default() };
         let mut all = Symptoms::default();
-        if !self.team.meet() {
+        if !self.team.meet(&mut self.patience) {
             // The next meeting says so again.
             return all;
         }

@@ -20,6 +20,8 @@ use crate::record::News;
 /// what windows mostly take. (It does not let others run in between: where other programs use the cores, it would come back only
 /// after they have had their whole turns, and runs would take ten times as long; whoever slept is let in at once.)
 const SPINS: [u32; 2] = [100, 4000];
+/// One wait in so many is as patient as can be, whatever came of those before.
+const TRIES: u32 = 32;
 
 /// How things stand with a part at the end of a window.
 #[derive(Clone, Debug, Default)]
@@ -83,8 +85,8 @@ impl Team {
     }
 
     /// Waits for the others. False when one of them has died.
-    pub(super) fn meet(&self) -> bool {
-        self.await_all(self.come())
+    pub(super) fn meet(&self, patience: &mut Patience) -> bool {
+        self.await_all(self.come(), patience)
     }
 
     /// Tells the others that this thread has left its letters, and goes on. Returns what [`await_all`](Self::await_all) is to be asked
@@ -94,8 +96,8 @@ impl Team {
     }
 
     /// Waits until all have come. False when one of them has died.
-    pub(super) fn await_all(&self, round: Round) -> bool {
-        self.barrier.await_all(round)
+    pub(super) fn await_all(&self, round: Round, patience: &mut Patience) -> bool {
+        self.barrier.await_all(round, patience)
     }
 
     /// Lets everybody through for good: a thread has died.
@@ -112,6 +114,28 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[must_use]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Round(usize);
+
+/// How long a thread looks at the barrier before it sleeps. Where looking is in vain, as when another program has the core that the last
+/// thread needs, or the thread that waits has it itself, it takes the core from who could end the wait.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Patience {
+    /// The last waits in a row that ended in sleep, three at most.
+    in_vain: u32,
+    waits: u32,
+}
+
+impl Patience {
+    /// How often to look in the next wait, where `most` is the most.
+    fn looks(&mut self, most: u32) -> u32 {
+        self.waits = self.waits.wrapping_add(1);
+        if self.waits.is_multiple_of(TRIES) { most } else { (most >> (2 * self.in_vain)).max(SPINS[0].min(most)) }
+    }
+
+    /// How the wait ended.
+    fn learn(&mut self, slept: bool) {
+        self.in_vain = if slept { (self.in_vain + 1).min(3) } else { 0 };
+    }
+}
 
 /// A barrier at which who waits for long sleeps, and which can be opened for good.
 ///
@@ -163,14 +187,19 @@ impl Barrier {
     }
 
     /// Waits until all have come in a round. False once the barrier has been opened for good.
-    fn await_all(&self, Round(round): Round) -> bool {
+    fn await_all(&self, Round(round): Round, patience: &mut Patience) -> bool {
         let waiting = || self.round.load(Ordering::Acquire) == round && !self.broken.load(Ordering::Acquire);
-        for _ in 0..self.spins {
+        if !waiting() {
+            return !self.broken.load(Ordering::Acquire);
+        }
+        for _ in 0..patience.looks(self.spins) {
+            std::hint::spin_loop();
             if !waiting() {
+                patience.learn(false);
                 return !self.broken.load(Ordering::Acquire);
             }
-            std::hint::spin_loop();
         }
+        patience.learn(true);
         let mut asleep = locked(&self.asleep);
         *asleep += 1;
         while waiting() {
@@ -203,12 +232,13 @@ mod tests {
             for me in 0..4 {
                 let (barrier, counts) = (&barrier, &counts);
                 scope.spawn(move || {
+                    let mut patience = Patience::default();
                     for round in 1..=2000 {
                         counts[me].store(round, Ordering::Relaxed);
                         let came = barrier.come();
-                        assert!(barrier.await_all(came));
+                        assert!(barrier.await_all(came, &mut patience));
                         assert!(counts.iter().all(|c| c.load(Ordering::Relaxed) >= round));
-                        assert!(barrier.await_all(barrier.come()));
+                        assert!(barrier.await_all(barrier.come(), &mut patience));
                         assert!(counts.iter().all(|c| c.load(Ordering::Relaxed) <= round + 1));
                     }
                 });
@@ -216,15 +246,29 @@ mod tests {
         });
     }
 
+    /// A thread that shares its core with the one it waits for gives it up soon, and finds out when that is over: beside other programs two
+    /// threads took twice as long as one.
+    #[test]
+    fn a_thread_looks_less_where_looking_was_in_vain() {
+        let mut patience = Patience::default();
+        let most = SPINS[1];
+        assert_eq!(patience.looks(most), most);
+        (0..10).for_each(|_| patience.learn(true));
+        let looks: Vec<u32> = (0..2 * TRIES).map(|_| patience.looks(most)).collect();
+        assert_eq!((looks.iter().min(), looks.iter().filter(|n| **n == most).count()), (Some(&SPINS[0]), 2));
+        patience.learn(false);
+        assert_eq!(patience.looks(most), most);
+    }
+
     /// A thread that dies does not leave the others waiting for ever.
     #[test]
     fn an_open_barrier_holds_nobody() {
         let barrier = Barrier::new(2);
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| barrier.await_all(barrier.come()));
+            let waiting = scope.spawn(|| barrier.await_all(barrier.come(), &mut Patience::default()));
             barrier.open();
             assert!(!waiting.join().unwrap());
         });
-        assert!(!barrier.await_all(barrier.come()));
+        assert!(!barrier.await_all(barrier.come(), &mut Patience::default()));
     }
 }
