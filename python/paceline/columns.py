@@ -446,8 +446,8 @@ SUMMARY = (
         "counters.discarded_packets",
         int,
         "packets",
-        "Data packets that their receiver threw away (RDMA): it had them, they were not the next in order, or their flow "
-        "was over. Delivered packets less these carry each byte once.",
+        "Data packets that their receiver threw away (RDMA): it had them, they were not the next in order, or their "
+        "flow was over. Delivered packets less these carry each byte once.",
     ),
     Column(
         "counters.ignored_duplicates",
