@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 
 from paceline import plot
@@ -117,4 +118,10 @@ def render(template: str, **values: Any) -> str:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["breakable"] = _breakable
     return environment.get_template(template).render(**values)
+
+
+def _breakable(text: str) -> Markup:
+    """A name that may be broken behind its dots and underscores, not in the midst of a word."""
+    return Markup(re.sub(r"(?<=[._])(?=\w)", "<wbr>", str(escape(text))))
