@@ -19,8 +19,8 @@ const NEVER: u64 = u64::MAX;
 const DRAWN_AHEAD: u64 = 64;
 /// Windows between two reports to the observer.
 const REPORT: usize = 64;
-/// Windows between two meetings, at most.
-const MOST_AT_ONCE: u64 = 64;
+/// Windows between two meetings, at most: as long is what happens not told to the observer.
+const MOST_AT_ONCE: u64 = 16;
 /// Ended flows that are reported without waiting for that: with tiny flows they would take most of the memory.
 const MANY: usize = 4096;
 
