@@ -17,7 +17,7 @@ from paceline.cli.usage import Command
 from paceline.options import JsonErrors
 from paceline.run import check_text
 
-_SETTINGS: dict[str, Any] = {"help_option_names": ["--help"], "max_content_width": 100}
+_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 app = typer.Typer(
     name="paceline",
@@ -107,10 +107,10 @@ def bench(context: typer.Context) -> None:
     """Measures the engine: paceline bench [NAME...] [--json].
 
     Hands everything to the program `paceline-bench`, which `make setup` builds; that measures itself, without Python.
+    `paceline bench -h` names its workloads and options.
 
     \b
     Examples:
-      paceline bench -h                  (workloads and options)
       paceline bench
       paceline bench incast-pfc --json
     """
