@@ -123,5 +123,5 @@ def render(template: str, **values: Any) -> str:
 
 
 def _breakable(text: str) -> Markup:
-    """A name that may be broken behind its dots and underscores, not in the midst of a word."""
-    return Markup(re.sub(r"(?<=[._])(?=\w)", "<wbr>", str(escape(text))))
+    """A name that may be broken behind its underscores, not in the midst of a word."""
+    return Markup(re.sub(r"(?<=_)(?=\w)", "<wbr>", str(escape(text))))
