@@ -29,9 +29,10 @@ fn usage() -> String {
          Runs each workload and prints its speed. NAMEs: {}; by name only, as they take long: {}\n\
          --json       one JSON object per workload instead of the table\n\
          --quick      without the sequential engine and without instruction counts\n\
-         --threads N  on up to N threads: shows what they cost and how even the parts are\n\
-         goals        which step of a goal is reached, must, good or stretch: time in s/Mdh, instructions per data hop, MiB; speed-up by two threads\n\
-         --guard      compares instructions per data hop with the recorded number; --update records",
+         --threads N  on up to N threads: shows how much faster they are than one, what they cost and how even the parts are\n\
+         --guard      compares instructions per data hop with the recorded number; --update records\n\n\
+         The last column says which step of a goal is reached, must, good or stretch: time (s/Mdh), instructions per data hop, memory (MiB); \
+         with two threads the speed-up",
         names(true),
         names(false)
     )

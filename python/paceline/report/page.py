@@ -123,5 +123,6 @@ def render(template: str, **values: Any) -> str:
 
 
 def _breakable(text: str) -> Markup:
-    """A name that may be broken behind its underscores, not in the midst of a word."""
-    return Markup(re.sub(r"(?<=_)(?=\w)", "<wbr>", str(escape(text))))
+    """A name that may be broken behind its underscores and its dots from the second on, not in the midst of a word."""
+    first, dot, rest = str(escape(text)).partition(".")
+    return Markup(first + dot + re.sub(r"(?<=[._])(?=\w)", "<wbr>", rest))

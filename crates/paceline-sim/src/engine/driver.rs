@@ -19,7 +19,7 @@ const NEVER: u64 = u64::MAX;
 const DRAWN_AHEAD: u64 = 64;
 /// Windows between two reports to the observer.
 const REPORT: usize = 64;
-/// Windows between two meetings, at most: as long is what happens not told to the observer.
+/// Windows between two meetings, at most: until the next the observer hears of nothing, and cannot stop the run.
 const MOST_AT_ONCE: u64 = 16;
 /// Ended flows that are reported without waiting for that: with tiny flows they would take most of the memory.
 const MANY: usize = 4096;

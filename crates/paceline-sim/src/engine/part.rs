@@ -160,10 +160,7 @@ impl Part {
         if self.lanes.inboxes.side(w) == 0 && self.lanes.inboxes.end_of(w + 1) <= limit {
             self.run_side_by_side(w)?;
         }
-        for word in 0..self.lanes.inboxes.words() {
-            let bits = self.lanes.inboxes.take_word(word);
-            self.run_ports(word, bits, end)?;
-        }
+        self.run_active(end)?;
         self.bring_to_close_nodes();
         self.lanes.inboxes.leave(cut);
         Ok(())
@@ -193,12 +190,18 @@ impl Part {
 
     /// Runs what is left of a window that [`run_inner`](Self::run_inner) has begun.
     pub(super) fn run_rest(&mut self, w: u64) -> Result<(), InputError> {
-        let end = self.lanes.inboxes.end_of(w);
+        self.run_active(self.lanes.inboxes.end_of(w))?;
+        self.lanes.inboxes.leave(false);
+        Ok(())
+    }
+
+    /// Runs all ports that are still active in the present window, which ends at `end`.
+    #[inline(always)]
+    fn run_active(&mut self, end: u64) -> Result<(), InputError> {
         for word in 0..self.lanes.inboxes.words() {
             let bits = self.lanes.inboxes.take_word(word);
             self.run_ports(word, bits, end)?;
         }
-        self.lanes.inboxes.leave(false);
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! What the threads of a run share: a barrier they all pass after each window, and mailboxes.
+//! What the threads of a run share: a barrier, at which they wait for each other, and mailboxes.
 //!
 //! A meeting is the same for all: a thread leaves in the mailboxes what its part has sent to others and
 //! how things stand with it, waits at the barrier, and then reads its letters and all standings. So all know the same and
@@ -247,7 +247,7 @@ mod tests {
     }
 
     /// A thread that shares its core with the one it waits for gives it up soon, and finds out when that is over: beside other programs two
-    /// threads took twice as long as one.
+    /// threads took longer than one.
     #[test]
     fn a_thread_looks_less_where_looking_was_in_vain() {
         let mut patience = Patience::default();

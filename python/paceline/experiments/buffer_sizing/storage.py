@@ -406,8 +406,8 @@ def _queue_drawing(runs: Runs, name: str) -> Drawing:
     )
     if name == "E37":
         caption += (
-            " NewReno's p99 is told as the middle of its bin, 254 KB in the highest that a port of 256 KiB has: the "
-            "limit of 256 KB cannot be passed."
+            " NewReno's p99 is known to lie in the highest bin that a port of 256 KiB has, from 246 to 262 KB, and the "
+            "limit of 256 KB lies within it."
         )
     figure = plot.queue_cdf(curves, share="Share of busy time", published=held)
     return Drawing(f"{name}-queue", figure, caption)
