@@ -295,6 +295,8 @@ class ExpressPassHost(Host):
             self.hear(packet)
         elif message in self.sending:
             self.told(self.sending[message], packet)
+        elif packet.kind == "credit":
+            self.star.tally("wasted")
         self.port.kick()
 
     # ---- The sender.
@@ -359,6 +361,7 @@ class ExpressPassHost(Host):
             if settings["priority"]:
                 self.went(state, packet)
         else:
+            self.star.tally("wasted")
             state.vain = True
         if state.state == "stopped":
             if state.timer == NEVER:

@@ -171,6 +171,7 @@ class NdpHost(Host):
                 state.verdict_at = min(state.verdict_at, now + self.settings["verdict_delay"])
             if packet.kind == "done" or len(state.acked) == message.packets:
                 message.ended = now
+                self.star.tally("wasted", state.permits + max(0, (packet.more or 0) - state.pulled))
                 del self.sending[message]
                 self.port.kick()
                 return
@@ -186,6 +187,8 @@ class NdpHost(Host):
                 state.pulled = max(state.pulled, packet.more)
             self.discard(state)
             self.list(message)
+        elif packet.more:
+            self.star.tally("wasted")
         self.port.kick()
 
     def condemn(self, state: Sending) -> None:
@@ -219,6 +222,7 @@ class NdpHost(Host):
 
     def discard(self, state: Sending) -> None:
         if not self.settings["keep_idle_pulls"] and not state.burst.could_ask(self.settings):
+            self.star.tally("wasted", state.permits)
             state.permits = 0
 
     def deadline(self, state: Sending) -> int:

@@ -255,8 +255,8 @@ class Star:
     def at(self, time: int, rank: int, event: Callable[[], None], order: int = 0) -> None:
         heapq.heappush(self.events, (time, rank, order, next(self.count), event))
 
-    def tally(self, what: str) -> None:
-        self.seen[what] = self.seen.get(what, 0) + 1
+    def tally(self, what: str, count: int = 1) -> None:
+        self.seen[what] = self.seen.get(what, 0) + count
 
     def wire(self, switch: type[SwitchPort]) -> None:
         """Makes all ports, numbered as the engine's: by node, hosts first, those of a node in the order of links."""

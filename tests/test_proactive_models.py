@@ -283,7 +283,8 @@ def test_every_setting_is_drawn(draw, scheme, left_out):
 
 def test_ndp_trims_pulls_and_repairs_at_the_picosecond_of_the_model(tmp_path):
     """Queues, service, pacing of pulls, returned headers, probes, timeouts: an error in one moves some flow's end."""
-    compare(tmp_path, NdpStar, ndp, {"trimmed": "trimmed_packets", "returned": "returned_headers"})
+    own = {"trimmed": "trimmed_packets", "returned": "returned_headers", "wasted": "wasted_permits"}
+    compare(tmp_path, NdpStar, ndp, own)
 
 
 def test_homa_grants_and_repairs_at_the_picosecond_of_the_model(tmp_path):
@@ -293,4 +294,4 @@ def test_homa_grants_and_repairs_at_the_picosecond_of_the_model(tmp_path):
 
 def test_express_pass_sends_credits_at_the_picosecond_of_the_model(tmp_path):
     """Feedback, jitter, the ports' credit queues and buckets, bursts, stops, NACKs and requests sent again."""
-    compare(tmp_path, ExpressPassStar, express_pass, {"credits lost": "drops_credit"})
+    compare(tmp_path, ExpressPassStar, express_pass, {"credits lost": "drops_credit", "wasted": "wasted_permits"})

@@ -423,6 +423,12 @@ SUMMARY = (
     Column("counters.returned_headers", int, "packets", "Of the trimmed ones, those sent back to their sender (NDP)."),
     Column("counters.permits", int, "packets", "Credits, grants and pulls that receivers sent."),
     Column(
+        "counters.wasted_permits",
+        int,
+        "packets",
+        "Of those that came to senders, the ones that found nothing to send, be it that their flow was over.",
+    ),
+    Column(
         "counters.drops_credit",
         int,
         "packets",

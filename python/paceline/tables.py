@@ -430,6 +430,7 @@ _OF_MESSAGES = {
     "trimmed_packets": "Trimmed packets",
     "returned_headers": "Headers returned to senders",
     "permits": "Credits, grants, pulls",
+    "wasted_permits": "Of them wasted",
     "drops_credit": "Credits dropped",
     "probes": "Probes",
 }

@@ -208,6 +208,8 @@ pub struct CounterSummary {
     pub trimmed_packets: u64,
     pub returned_headers: u64,
     pub permits: u64,
+    #[serde(default)]
+    pub wasted_permits: u64,
     pub drops_credit: u64,
     pub probes: u64,
     pub timeouts: u64,
@@ -254,6 +256,7 @@ impl CounterSummary {
             trimmed_packets: c.data_trimmed,
             returned_headers: c.returned,
             permits: m.permits,
+            wasted_permits: m.wasted_permits,
             drops_credit: c.drops_credit + m.lost_credits,
             probes: m.probes,
             timeouts: timeouts + m.timeouts,

@@ -220,7 +220,7 @@ impl Counters {
             permits,
             timeouts,
             returned,
-            idle_pulls,
+            wasted_permits,
             blind_stops,
             lost_credits,
             fast_retransmits,
@@ -237,7 +237,7 @@ impl Counters {
         self.permits += permits;
         self.timeouts += timeouts;
         self.returned += returned;
-        self.idle_pulls += idle_pulls;
+        self.wasted_permits += wasted_permits;
         self.blind_stops += blind_stops;
         self.lost_credits += lost_credits;
         self.fast_retransmits += fast_retransmits;
@@ -267,8 +267,8 @@ pub struct Counters {
     pub timeouts: u64,
     /// Trimmed packets that came back to their sender.
     pub returned: u64,
-    /// Pulls that found nothing to send and were thrown away.
-    pub idle_pulls: u64,
+    /// Credits, grants and pulls that found nothing to send.
+    pub wasted_permits: u64,
     /// Credit stops sent before the round trip was known (ExpressPass).
     pub blind_stops: u64,
     /// Credits lost in front of their receiver's own link (ExpressPass).
@@ -310,6 +310,9 @@ pub trait Endpoint {
 
     /// A switch has told of congestion that a packet of a sender's slot met, in place of a mark. Only where windows can shrink (TCP).
     fn congested(&mut self, _now: Time, _slot: u32) {}
+
+    /// A packet has come to the sender of a message that is over. Only where permits are counted that find nothing to send.
+    fn on_late(&mut self, _kind: Kind, _flags: u8) {}
 
     /// The words beside the packet that [`poll_transmit`](Endpoint::poll_transmit) gave last.
     fn extra(&self) -> Extra {

@@ -23,7 +23,7 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use super::message::{Counters, End, Endpoint, Header, Kind, Message, Outcome, TO_SENDER};
+use super::message::{Counters, End, Endpoint, Header, Kind, Message, Outcome, PULLS, TO_SENDER};
 use crate::units::Time;
 pub use params::Params;
 use receiver::Receivers;
@@ -72,6 +72,10 @@ impl Endpoint for Host {
             }
             _ => Outcome::default(),
         }
+    }
+
+    fn on_late(&mut self, kind: Kind, flags: u8) {
+        self.counters.wasted_permits += u64::from(kind == Kind::Pull || flags & PULLS != 0);
     }
 
     fn forget(&mut self, slot: u32) {

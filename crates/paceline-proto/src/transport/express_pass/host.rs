@@ -159,14 +159,14 @@ impl Host {
     fn at_sender(&mut self, now: Time, h: &Header) -> Outcome {
         let slot = h.slot;
         let Some(Some(Outbound { tx, .. })) = self.senders.get_mut(slot as usize) else { return Outcome::default() };
-        let timeouts = tx.counters().timeouts;
+        let before = tx.counters();
         tx.on_packet(now, h, &self.config);
-        self.counters.timeouts += u64::from(tx.counters().timeouts - timeouts);
+        self.counters.timeouts += u64::from(tx.counters().timeouts - before.timeouts);
+        self.counters.wasted_permits += tx.counters().wasted_credits - before.wasted_credits;
         if !tx.is_finished() {
             self.drain_sender(now, slot);
             return Outcome::default();
         }
-        self.counters.idle_pulls += tx.counters().wasted_credits;
         self.counters.blind_stops += u64::from(tx.counters().blind_stops);
         self.senders[slot as usize] = None;
         self.discard(slot, false);
@@ -278,6 +278,10 @@ impl Endpoint for Host {
     fn on_packet(&mut self, now: Time, header: &message::Header) -> Outcome {
         let Some(h) = received(header).filter(|h| h.slot < message::MAX_SLOTS) else { return Outcome::default() };
         if header.is(TO_SENDER) { self.at_sender(now, &h) } else { self.at_receiver(now, &h, header.peer) }
+    }
+
+    fn on_late(&mut self, kind: message::Kind, _flags: u8) {
+        self.counters.wasted_permits += u64::from(kind == message::Kind::Credit);
     }
 
     fn forget(&mut self, slot: u32) {

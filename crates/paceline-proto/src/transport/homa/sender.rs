@@ -163,7 +163,7 @@ impl Senders {
         }
         let m = &mut self.messages[h.flow as usize];
         (m.heard, m.active) = (true, now);
-        counters.idle_pulls += u64::from(Self::discard(params, m));
+        counters.wasted_permits += u64::from(Self::discard(params, m));
         self.review(params, h.flow);
         false
     }
@@ -234,7 +234,7 @@ impl Senders {
             let slot = key.slot;
             let m = &mut self.messages[slot as usize];
             let header = Self::send(params, m, slot, now, counters);
-            counters.idle_pulls += u64::from(Self::discard(params, m));
+            counters.wasted_permits += u64::from(Self::discard(params, m));
             m.listed = m.ready(params).then(|| m.key(slot));
             if let Some(mut top) = self.heap.peek_mut() {
                 match m.listed {

@@ -87,12 +87,14 @@ impl Outbound {
         if self.is_owed() { self.rto.saturating_mul(1 << self.waits) } else { self.rto }
     }
 
-    /// Pulls arrive, so many with those that were lost before.
-    fn on_pulls(&mut self, steps: u32) {
+    /// Pulls arrive, so many with those that were lost before. Returns how many are more than there are packets.
+    fn on_pulls(&mut self, steps: u32) -> u32 {
         if steps > 0 && std::mem::take(&mut self.unasked) && steps > 1 {
             self.waits = self.waits.saturating_sub(1);
         }
-        self.allowance = self.allowance.saturating_add(steps).min(self.board.packets());
+        let all = self.allowance.saturating_add(steps);
+        self.allowance = all.min(self.board.packets());
+        all - self.allowance
     }
 
     /// The probe's answer counts: open packets are lost, and the receiver pulls for them, if it does.
@@ -196,20 +198,23 @@ impl Senders {
             }
             Kind::Done => {
                 m.live = false;
+                counters.wasted_permits += u64::from(m.allowance);
                 return true;
             }
             Kind::Pull => {}
             _ => return false,
         }
         m.active = now;
+        let pulls = if h.kind == Kind::Pull || h.is(PULLS) { h.ext } else { 0 };
+        let steps = pulls.saturating_sub(m.pulled).min(u64::from(m.board.packets())) as u32;
+        m.pulled = m.pulled.max(pulls);
         if m.acked.count() == m.board.packets() {
             m.live = false;
+            counters.wasted_permits += u64::from(m.allowance) + u64::from(steps);
             return true;
         }
-        if h.kind == Kind::Pull || h.is(PULLS) {
-            let steps = h.ext.saturating_sub(m.pulled).min(u64::from(m.board.packets())) as u32;
-            m.pulled = m.pulled.max(h.ext);
-            m.on_pulls(steps);
+        if pulls > 0 {
+            counters.wasted_permits += u64::from(m.on_pulls(steps));
             if steps > 0 && params.burst.stop == BurstStop::FirstCredit {
                 m.board.stop_burst();
             }
@@ -230,7 +235,7 @@ impl Senders {
     /// Throws away pulls that find nothing to send.
     fn discard(params: &Params, m: &mut Outbound, counters: &mut Counters) {
         if !params.keep_idle_pulls && m.allowance > 0 && !m.board.has_scheduled(params.burst.resend_open) {
-            counters.idle_pulls += u64::from(m.allowance);
+            counters.wasted_permits += u64::from(m.allowance);
             m.allowance = 0;
         }
     }

@@ -84,6 +84,7 @@ impl Net {
         let (flow, peer) = if back {
             let f = &self.flows[slot as usize];
             if !f.alive || u32::from(f.generation) != generation {
+                endpoint!(&mut m.endpoints, nic, host => host.on_late(kind, flags));
                 return;
             }
             (f.place, m.places[nic as usize].sending[f.place as usize].peer)
