@@ -244,7 +244,14 @@ pub(crate) fn check_keys(node: &Node, pattern: &str, path: &str) -> Read<()> {
 
 fn unknown_key(table: &Node, key: &str, value: &Node, parent: &str, path: &str) -> Bad {
     let known = || KEYS.get(parent).into_iter().flatten().map(String::as_str);
-    let meant = nearest(key, known())
+    let (here, depends): (Vec<_>, Vec<_>) = known().partition(|known| exists(table, parent, known));
+    let meant = nearest(key, here.iter().copied())
+        // A word of one of them only, as `rate` of `host_rate`.
+        .or_else(|| {
+            let mut of_word = here.iter().copied().filter(|known| known.split('_').any(|word| word == key));
+            of_word.next().filter(|_| of_word.next().is_none())
+        })
+        .or_else(|| nearest(key, depends.iter().copied()))
         // A choice under another name, as `kind = "hpcc"` for `cc = "hpcc"`.
         .or_else(|| known().find(|choice| selects(&join(parent, choice), value)))
         // The right name, or nearly, in the wrong section.
@@ -253,7 +260,6 @@ fn unknown_key(table: &Node, key: &str, value: &Node, parent: &str, path: &str) 
             FIELDS.iter().find(|f| f.row.key == near).map(|f| f.path.as_str())
         });
     let problem = meant.map_or("unknown key".to_string(), |meant| format!("unknown key, did you mean `{meant}`?"));
-    let (here, depends): (Vec<_>, Vec<_>) = known().partition(|known| exists(table, parent, known));
     let mut allowed = here.join(", ");
     if !depends.is_empty() {
         let choices = here
