@@ -49,8 +49,10 @@ def test_hot_spots_hold_on_what_was_published_and_fail_on_altered_numbers() -> N
     assert failing(hotspot_rules.sawtooth_rule(values)) == set()
     values |= {(*on, "drops"): 1.0, (*on, "held"): 0.5}
     assert failing(hotspot_rules.sawtooth_rule(values)) == {"drops_on", "held"}
-    assert failing(hotspot_rules.winner_rule({("greedy_7", "qcn66", "new_reno", 0.0, "share"): 0.41})) == set()
-    assert failing(hotspot_rules.winner_rule({("greedy_7", "qcn66", "new_reno", 0.0, "share"): 0.2})) == {"share"}
+    winner = {(kind, "qcn66", "new_reno", 0.0, "share"): 0.41 for kind in ("greedy_7", "far_7", "far_7_near_7")}
+    assert failing(hotspot_rules.winner_rule(winner)) == set()
+    winner["greedy_7", "qcn66", "new_reno", 0.0, "share"] = 0.2
+    assert failing(hotspot_rules.winner_rule(winner)) == {"share"}
 
 
 def test_ignored_duplicates_have_to_be_enough_for_most_timeouts() -> None:

@@ -1,4 +1,4 @@
-"""E1, E3, E17, E23 and E24: flows of 7 hosts, or 2 to 32, to one, at one switch."""
+"""E1, E3, E17, E23 and E24: flows of 7 hosts, or 2 to 32, to one, at one switch, with E3 also from several racks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from paceline import multiples, plot
 from paceline.experiments.cee import hotspot_rules as rules
-from paceline.experiments.cee.hotspot import REMARKS, SWEEP, measure, plan, table
+from paceline.experiments.cee.hotspot import RACKS_REMARK, REMARKS, SWEEP, measure, plan, table
 from paceline.experiments.cee.measures import facts
 from paceline.experiments.cee.setup import CELLS, pfc_title
 from paceline.experiments.cee.study import Plan, experiment
@@ -53,9 +53,10 @@ def _over_flows(runs: Runs) -> Iterator[Drawing]:
 _DRAWN = {1: _queues, 24: _over_flows}
 
 
-def _experiment(number: int, title: str, statement: str, rule: Any, chosen: Plan) -> Experiment:
+def _experiment(number: int, title: str, statement: str, rule: Any, chosen: Plan, *remarks: str) -> Experiment:
     def show(runs: Runs, _scale: Scale) -> Shown:
-        return Shown(_DRAWN[number](runs) if number in _DRAWN else (), [table(measure(runs))], REMARKS)
+        drawn = _DRAWN[number](runs) if number in _DRAWN else ()
+        return Shown(drawn, [table(measure(runs))], [*REMARKS, *remarks])
 
     return experiment(f"E{number}", title, statement, chosen, measure=measure, rule=rule, show=show)
 
@@ -73,7 +74,12 @@ EXPERIMENTS = (
         "The winner under QCN",
         "Under QCN at 66 KB without PFC one flow of seven takes more than 40 % of the link, and only it loses frames.",
         rules.winner_rule,
-        plan(("greedy_7", "qcn66", "new_reno", 0), ("greedy_7", "base", "new_reno", 0)),
+        plan(
+            ("greedy_7", "qcn66", "new_reno", 0),
+            ("greedy_7", "base", "new_reno", 0),
+            *((kind, "qcn66", "new_reno", 0) for kind in ("far_7", "far_7_near_7")),
+        ),
+        RACKS_REMARK,
     ),
     _experiment(
         17,

@@ -1,4 +1,4 @@
-"""Hot spots: flows of 2 to 32 hosts to one, at one switch: runs, what is measured of them, a table."""
+"""Hot spots, flows of 2 to 32 hosts to one, at one switch or from several racks: runs, what is measured, a table."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from paceline.experiments.cee.setup import (
 from paceline.experiments.cee.study import Plan, seeds
 from paceline.reproduce.claims import Place, Values, binned
 from paceline.reproduce.model import Scale
-from paceline.scenario import ClosedRpc, Cubic, FlowRow, Flows, Scheme, Udp
+from paceline.scenario import ClosedRpc, Cubic, FlowRow, Flows, Scheme, Udp, Xgft
 from paceline.sweeps.points import Point, Run, Runs
 from paceline.tables import Cell, Table, format_number
 
@@ -65,6 +65,8 @@ class Kind:
     """Nobody but the pair."""
     udp: int = 0
     """So many of them send UDP, at a third of the link each."""
+    far: int = 0
+    """So many of them are in racks of their own, the others in the receiver's; none: there is one switch."""
 
 
 KINDS: Final[Mapping[str, Kind]] = {
@@ -75,7 +77,12 @@ KINDS: Final[Mapping[str, Kind]] = {
     "ping_32": Kind(32, ping=True),
     "ping_alone": Kind(1, ping=True, alone=True),
     "udp_8": Kind(8, udp=4),
+    "far_7": Kind(7, far=7),
+    "far_7_near_7": Kind(14, far=7),
 }
+
+_RACKS: Final = Xgft(children=[8, 8], parents=[1, 8], rates=["10Gbps"], delays=["0s"])
+"""Eight racks of eight hosts under eight spines; host 0 receives."""
 
 _SLOW_CUBIC: Final = Cubic(form="freebsd2011", beta=0.5)
 VARIANTS: Final[Mapping[str, Scheme]] = {**SCHEMES, "cubic_half": _SLOW_CUBIC}
@@ -86,6 +93,11 @@ def _begins(sender: int, senders: int, seed: int) -> int:
     """Start of a sender's flow, ns: within the first ms, in another order for each seed."""
     step = 1_000_000 // senders
     return (sender * (2 * seed + 1) % senders) * step + 37 * seed
+
+
+def _in_racks(sender: int, far: int) -> int:
+    """The host of a sender: the first ``far`` are each the first of a rack, the others beside the receiver."""
+    return 8 * (sender + 1) if sender < far else sender - far + 1
 
 
 def late_us(scale: Scale) -> int:
@@ -104,7 +116,8 @@ def point(kind: str, cell: str, scheme: str, pfc: int, scale: Scale, seed: int) 
     rows = []
     for h in range(0 if k.alone else k.senders):
         start = late_us(scale) * 1000 if k.late and h == k.senders - 1 else _begins(h, k.senders, seed)
-        rows.append(FlowRow(start=f"{start}ns", src=h, dst=k.senders + k.ping, bytes=size))
+        ends = (_in_racks(h, k.far), 0) if k.far else (h, k.senders + k.ping)
+        rows.append(FlowRow(start=f"{start}ns", src=ends[0], dst=ends[1], bytes=size))
     tcp, udp = rows[: len(rows) - k.udp], rows[len(rows) - k.udp :]
     workloads: list[Any] = [Flows(scheme="tcp", rows=tcp)] if tcp else []
     if udp:
@@ -119,6 +132,7 @@ def point(kind: str, cell: str, scheme: str, pfc: int, scale: Scale, seed: int) 
         VARIANTS[scheme],
         workloads,
         senders=k.senders + k.ping,
+        tree=_RACKS if k.far else None,
         pfc=bool(pfc),
         stop_us=stop,
         sample_us=max(stop / 500, 20) if not k.ends else 1000,
@@ -211,6 +225,8 @@ def _named(kind: Kind) -> str:
     if kind.alone:
         return "a pair of hosts alone"
     said = f"{flows}, {kind.udp} of them UDP" if kind.udp else flows
+    if kind.far:
+        said += " from other racks" if kind.far == kind.senders else f", {kind.far} of them from other racks"
     said += " that end" if kind.ends else ", the last one late" if kind.late else " without end"
     return said + (", small messages" if kind.ping else ", closely sampled" if kind.short else "")
 
@@ -243,3 +259,7 @@ REMARKS: Final = [
     "Hosts at 10 Gb/s ports of one switch with 100 KB a port; flows start within 1 ms. FreeBSD's TCP, SACK off.",
     "With PFC the buffer belongs to the ingress ports (XOFF 97 KB, XON 80 KB), without it to the egress port.",
 ]
+RACKS_REMARK: Final = (
+    "Variants: eight racks of eight hosts under eight spines, paths by hash; each flow from another rack has a rack of "
+    "its own, the others are in the receiver's."
+)

@@ -119,9 +119,9 @@ def vegas_rule(values: Values) -> list[Claim]:
 
 
 def winner_rule(values: Values) -> list[Claim]:
-    """E3: one flow takes the link."""
+    """E3: one flow takes the link. Variants: senders in other racks, without and with others beside the receiver."""
     place = ("greedy_7", "qcn66", "new_reno", 0.0)
-    return [
+    found = [
         Claim(
             "share",
             "largest share of one of seven flows in 10 ms, QCN 66 without PFC; fair is 0.143",
@@ -139,6 +139,18 @@ def winner_rule(values: Values) -> list[Claim]:
             most=1,
         ),
     ]
+    for kind, variant, flows, fair in (
+        ("far_7", "other_racks", "seven flows from other racks", 1 / 7),
+        ("far_7_near_7", "all_racks", "14 flows, seven from other racks", 1 / 14),
+    ):
+        place = (kind, "qcn66", "new_reno", 0.0)
+        text = f"largest share of one of {flows}, in 10 ms, QCN 66 without PFC; fair is {fair:.3f}"
+        share, blame = (_at(values, *place, what) for what in ("share", "blame"))
+        found += [
+            Claim("share", text, share, judge.above(0.4), 0.4, most=1, variant=variant),
+            Claim("blame", f"of {flows} the winner's part of all packets sent again", blame, most=1, variant=variant),
+        ]
+    return found
 
 
 def sweep_rule(values: Values) -> list[Claim]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -27,6 +28,7 @@ from paceline.scenario import (
     Tcp,
     Vegas,
     Workload,
+    Xgft,
 )
 
 LINE_BPS: Final = 10e9
@@ -186,6 +188,7 @@ def star(
     workloads: Sequence[Workload],
     *,
     senders: int,
+    tree: Xgft | None = None,
     pfc: bool,
     stop_us: int,
     sample_us: float,
@@ -193,10 +196,13 @@ def star(
     adapter: Adapter | None = None,
     beside: Mapping[str, Scheme] | None = None,
 ) -> Scenario:
-    """Hosts 0 to ``senders`` at one switch of 10 Gb/s ports; the last is the receiver. ``beside``: further schemes."""
+    """Hosts 0 to ``senders`` at one switch of 10 Gb/s ports; the last is the receiver.
+
+    ``tree``: hosts of this network instead, of which 0 is the receiver. ``beside``: further schemes.
+    """
     return Scenario(
         name=name,
-        topology=Star(hosts=senders + 1, host_rate="10Gbps", link_delay="0s"),
+        topology=tree or Star(hosts=senders + 1, host_rate="10Gbps", link_delay="0s"),
         framing=FRAMING,
         switch=switch(cell, pfc=pfc),
         host=host(cell, adapter=adapter),
@@ -207,7 +213,7 @@ def star(
                 interval=f"{sample_us:g}us",
                 samples=20_000,
                 busiest=0,
-                ports=[f"{senders + 1}:{senders}"],
+                ports=[f"{math.prod(tree.children)}:0" if tree else f"{senders + 1}:{senders}"],
                 flows=list(follow),
             ),
         ),
