@@ -124,5 +124,6 @@ def render(template: str, **values: Any) -> str:
 
 def _breakable(text: str) -> Markup:
     """A name that may be broken behind its underscores and its dots from the second on, not in the midst of a word."""
-    first, dot, rest = str(escape(text)).partition(".")
+    words = str(escape(text))
+    first, dot, rest = words.partition(".") if "." in words else ("", "", words)
     return Markup(first + dot + re.sub(r"(?<=[._])(?=\w)", "<wbr>", rest))

@@ -225,9 +225,9 @@ def _named(kind: Kind) -> str:
     if kind.alone:
         return "a pair of hosts alone"
     said = f"{flows}, {kind.udp} of them UDP" if kind.udp else flows
-    if kind.far:
-        said += " from other racks" if kind.far == kind.senders else f", {kind.far} of them from other racks"
     said += " that end" if kind.ends else ", the last one late" if kind.late else " without end"
+    if kind.far:
+        said += " from other racks" if kind.far == kind.senders else f", {kind.far} from other racks"
     return said + (", small messages" if kind.ping else ", closely sampled" if kind.short else "")
 
 
