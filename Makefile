@@ -6,7 +6,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 # Python to make .venv from; for another one: make setup PYTHON=python3.12
 PYTHON := python3
 PYTHON_MINIMUM := 3.11
-RUST_MINIMUM := 1.88
+RUST_MINIMUM := 1.89
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -91,6 +91,9 @@ sanitize: ## Runs the threads' tests under Miri and ThreadSanitizer, for some te
 lint: setup ## Checks formatting, lints, types and stubs
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked --quiet -- -D warnings
+	@if $(CARGO) +$(RUST_MINIMUM) --version >/dev/null 2>&1; then \
+	  $(CARGO) +$(RUST_MINIMUM) check --workspace --all-targets --locked --quiet --target-dir $(CARGO_OUTPUT)/oldest; \
+	else echo 'make: not checked with the oldest Rust; that needs: rustup toolchain install $(RUST_MINIMUM)'; fi
 	$(BIN)/ruff check --quiet
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/mypy --strict python/paceline

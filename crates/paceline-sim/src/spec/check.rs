@@ -334,17 +334,18 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
     };
     let endless = spec.run.stop == Stop::Completed;
     let workload = &spec.workloads[index];
-    let scheme = match &workload.scheme {
-        Some(name) => known(&at("scheme"), name).map(|()| name.clone())?,
-        None if names.len() == 1 => Name(names[0].to_string()),
-        // Each row has its own, which is looked at below.
-        None if let WorkloadKind::Flows(w) = &workload.kind
-            && let Some(first) = w.rows.first()
-            && w.rows.iter().all(|row| row.scheme.is_some()) =>
-        {
-            first.scheme.clone().unwrap_or(Name(String::new()))
+    // Each row may have its own, which is looked at below.
+    let of_rows = match &workload.kind {
+        WorkloadKind::Flows(w) if w.rows.iter().all(|row| row.scheme.is_some()) => {
+            w.rows.first().and_then(|first| first.scheme.clone())
         }
-        None => return Err(allowed(bad(root, &at("scheme"), "missing"), clip(&names.join(", ")))),
+        _ => None,
+    };
+    let scheme = match (&workload.scheme, of_rows) {
+        (Some(name), _) => known(&at("scheme"), name).map(|()| name.clone())?,
+        (None, _) if names.len() == 1 => Name(names[0].to_string()),
+        (None, Some(first)) => first,
+        (None, None) => return Err(allowed(bad(root, &at("scheme"), "missing"), clip(&names.join(", ")))),
     };
     let start = workload.start;
     let window = |end: Option<Time>, duration: Option<Duration>, other_limit: bool, others: &str| {
