@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::InputError;
-use crate::spelling::{clip, nearest};
+use crate::spelling::{clip, closest, nearest};
 
 use super::field::{DefaultText, FIELDS, Field, Interval, KEYS, Row, Shape, Type, join};
 use super::node::{self, At, Bad, Item, Node, Read};
@@ -245,21 +245,28 @@ pub(crate) fn check_keys(node: &Node, pattern: &str, path: &str) -> Read<()> {
 fn unknown_key(table: &Node, key: &str, value: &Node, parent: &str, path: &str) -> Bad {
     let known = || KEYS.get(parent).into_iter().flatten().map(String::as_str);
     let (here, depends): (Vec<_>, Vec<_>) = known().partition(|known| exists(table, parent, known));
+    let of_word = |word: &str| -> Vec<&str> {
+        here.iter().copied().filter(|known| known.split('_').any(|each| each == word)).collect()
+    };
     let meant = nearest(key, here.iter().copied())
         // A word of one of them only, as `rate` of `host_rate`.
-        .or_else(|| {
-            let mut of_word = here.iter().copied().filter(|known| known.split('_').any(|word| word == key));
-            of_word.next().filter(|_| of_word.next().is_none())
-        })
+        .or_else(|| <[&str; 1]>::try_from(of_word(key)).ok().map(|[only]| only))
         .or_else(|| nearest(key, depends.iter().copied()))
         // A choice under another name, as `kind = "hpcc"` for `cc = "hpcc"`.
         .or_else(|| known().find(|choice| selects(&join(parent, choice), value)))
-        // The right name, or nearly, in the wrong section.
+        // The right name, but for a letter, in the wrong section.
         .or_else(|| {
-            let near = nearest(key, FIELDS.iter().map(|f| f.row.key))?;
+            let (_, near) = closest(key, FIELDS.iter().map(|f| f.row.key)).filter(|(edits, _)| *edits <= 1)?;
             FIELDS.iter().find(|f| f.row.key == near).map(|f| f.path.as_str())
+        })
+        .map(|meant| format!("`{meant}`"))
+        // The last word of few of them, as `link_rate`.
+        .or_else(|| match of_word(key.rsplit('_').next().unwrap_or(key))[..] {
+            [one] => Some(format!("`{one}`")),
+            [one, other] => Some(format!("`{one}` or `{other}`")),
+            _ => None,
         });
-    let problem = meant.map_or("unknown key".to_string(), |meant| format!("unknown key, did you mean `{meant}`?"));
+    let problem = meant.map_or("unknown key".to_string(), |meant| format!("unknown key, did you mean {meant}?"));
     let mut allowed = here.join(", ");
     if !depends.is_empty() {
         let choices = here

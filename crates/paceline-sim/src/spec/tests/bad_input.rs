@@ -180,6 +180,8 @@ const PARTS: &[Mistake] = &[
         problem: "has no effect here", allowed: "only with kind = \"fat_tree\"" },
     Mistake { text: "[topology]\nkind = \"star\"\nrate = \"100Gbps\"\n", line: 3, field: "topology.rate", value: Some("\"100Gbps\""),
         problem: "unknown key, did you mean `host_rate`?", allowed: "host_rate, hosts, kind, link_delay" },
+    Mistake { text: "[topology]\nkind = \"fat_tree\"\nlink_rate = \"1Gbps\"\n", line: 3, field: "topology.link_rate", value: Some("\"1Gbps\""),
+        problem: "unknown key, did you mean `fabric_rate` or `host_rate`?", allowed: "fabric_rate, host_rate" },
     Mistake { text: "[topology]\nkind = \"leafspine\"\n", line: 2, field: "topology.kind", value: Some("\"leafspine\""),
         problem: "unknown word, did you mean \"leaf_spine\"?", allowed: "\"fat_tree\"" },
     Mistake { text: "[topology]\nkind = \"xgft\"\nchildren = [4, 4, 2]\nparents = [1, 4]\n[schemes.a]\ncc = \"none\"\n[[workloads]]\n\
