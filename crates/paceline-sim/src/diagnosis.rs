@@ -62,14 +62,12 @@ pub fn waits(net: &Net) -> Vec<(PausedQueue, PausedQueue)> {
 /// What a part of the network knows of a standstill.
 #[derive(Clone, Debug, Default)]
 pub struct Symptoms {
-    /// How long after its last progress the network may still help itself, ps.
+    /// How long after its last progress the network may still help itself, ps; 0 where nothing is sent again.
     patience: u64,
     /// When the last retransmission timeout that runs is due, ps.
     due: u64,
     /// Who waits for whom among the paused queues.
     waits: Vec<(PausedQueue, PausedQueue)>,
-    /// There are no timeouts.
-    hopeless: bool,
     /// Connections whose clients wait for answers.
     asking: Vec<u32>,
     /// Connections whose servers have given their answers up.
@@ -79,18 +77,19 @@ pub struct Symptoms {
 impl Symptoms {
     /// Of a network, or of one part.
     pub fn of(net: &Net) -> Self {
-        let (asking, unanswered) = (net.asking(), net.answers_given_up());
         let calls = net.programs.as_ref().is_some_and(|p| p.has_calls());
-        if calls || net.rpcs.as_ref().is_some_and(|r| r.has_due()) {
+        let (patience, due) = if calls || net.rpcs.as_ref().is_some_and(|r| r.has_due()) {
             // Clients that ask seldom, programs that wait.
-            return Self { patience: u64::MAX, waits: waits(net), asking, unanswered, ..Self::default() };
-        }
-        if let Some(m) = &net.messages {
-            return Self { patience: m.patience(), waits: waits(net), asking, unanswered, ..Self::default() };
-        }
-        let Some(rto) = net.scenario.host.rto else { return Self { hopeless: true, ..Self::default() } };
-        let due = net.flows.iter().filter(|f| f.alive).map(|f| f.progress_at + (rto.initial.0 << f.timeouts)).max();
-        Self { due: due.unwrap_or(0), waits: waits(net), asking, unanswered, ..Self::default() }
+            (u64::MAX, 0)
+        } else if let Some(m) = &net.messages {
+            (m.patience(), 0)
+        } else if let Some(rto) = net.scenario.host.rto {
+            let due = |f: &Flow| f.progress_at + (rto.initial.0 << f.timeouts);
+            (0, net.flows.iter().filter(|f| f.alive).map(due).max().unwrap_or(0))
+        } else {
+            (0, 0)
+        };
+        Self { patience, due, waits: waits(net), asking: net.asking(), unanswered: net.answers_given_up() }
     }
 
     /// Of how many connections the clients wait for answers that will never come.
@@ -104,7 +103,6 @@ impl Symptoms {
         self.patience = self.patience.max(other.patience);
         self.due = self.due.max(other.due);
         self.waits.extend_from_slice(&other.waits);
-        self.hopeless |= other.hopeless;
         self.asking.extend_from_slice(&other.asking);
         self.unanswered.extend_from_slice(&other.unanswered);
     }

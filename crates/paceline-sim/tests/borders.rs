@@ -145,3 +145,35 @@ fn late_packets_of_ended_flows_do_not_depend_on_threads() {
     let ways = network("1us", &(between("1us") + &between("3900us")));
     agree(&format!("{ways}[routing]\nchoice = 'spray'\n{}{opened}", tcp("500us", "12ms")));
 }
+
+/// On ways of more than six switches a switch looks the next port up by its flow's place. ACKs by a longer way, and SYNs that were sent
+/// again, come when the flow is long over: given to another flow meanwhile, its way led them to ports that switches do not have, and what
+/// they met depended on threads.
+#[test]
+fn late_packets_on_long_ways_go_no_other_flows_way() {
+    let link = |a: &str, b: &str, delay: &str| format!("{{ a = '{a}', b = '{b}', delay = '{delay}' }},");
+    let network = |near: &str| {
+        let chain: String = (0..7).map(|i| link(&format!("s{i}"), &format!("s{}", i + 1), near)).collect();
+        let hosts: String =
+            [("a", "s0"), ("c", "s7"), ("e", "s1"), ("d", "s1")].map(|(h, s)| link(h, s, near)).concat();
+        format!(
+            "[topology]\nkind = 'graph'\nhosts = ['a', 'c', 'd', 'e']\nswitches = ['s0', 's1', 's2', 's3', 's4', 's5', 's6', 's7']\n\
+             links = [{hosts}{chain}{}]\n[routing]\nchoice = 'spray'\n[switch]\npfc.enabled = false\n[schemes.t]\ncc = 'new_reno'\n",
+            link("s0", "s1", "100ms")
+        )
+    };
+    let incast = |from: &str, to: &str, sizes: &str, count: u32, rest: &str| {
+        format!(
+            "[[workloads]]\nkind = 'incast'\nhosts = ['{from}', '{to}']\nsenders = 1\nrandom_senders = false\nreceiver = '{to}'\n\
+             sizes = '{sizes}'\ncount = {count}\n{rest}\n"
+        )
+    };
+    let tcp = |rto: &str| {
+        format!("[host]\ntcp = {{ rto_initial = '{rto}', rto_min = '{rto}', ack_delay = '0s', ack_segments = 1 }}\n")
+    };
+    let others = incast("c", "d", "1B", 4750, "start = '1us'\nperiod = '20us'");
+    let acks = incast("c", "a", "3KB", 300, "period = '1ns'");
+    agree(&format!("{}{}{acks}{others}", network("100us"), tcp("500ms")));
+    let opened = incast("a", "c", "1B", 20, "period = '1ns'");
+    agree(&format!("{}{}{opened}{others}", network("30us"), tcp("1ms")));
+}

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::common::{ENGINES, GBPS, Outcome, flow, plain, run, star};
+use crate::common::{ENGINES, GBPS, Outcome, flow, plain, run, run_text, star};
 use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time};
 use paceline_sim::engine::Ending;
 use paceline_sim::graph::{Link, NodeKind, Topology};
@@ -265,5 +265,22 @@ fn a_pause_between_flows_is_no_standstill() {
     for engine in ENGINES {
         let outcome = run(&scenario, &flows, engine);
         assert_eq!((outcome.ending, outcome.counters.finished), (Ending::Completed, 3), "{engine:?}");
+    }
+}
+
+/// Clients that ask seldom, and programs that compute, will go on by themselves. That holds for the part of the network without them, too,
+/// where nothing is sent again: else the run ended early on two threads, and as it should on one.
+#[test]
+fn what_goes_on_elsewhere_is_no_standstill() {
+    let network = "[topology]\nkind = 'leaf_spine'\nleaves = 2\nspines = 1\nhosts_per_leaf = 2\n[host]\nrto = 'off'\n\
+                   [schemes.h]\ncc = 'hpcc'\n[[workloads]]\n";
+    let seldom =
+        "kind = 'rpc'\nclients = [0]\nservers = [1]\nmode = 'open'\nload = { value = 0.00001 }\nduration = '200ms'\n";
+    let computing = "kind = 'mpi'\nprogram = 'wrf'\nhosts = [0, 1]\niterations = 2\ncompute = '200ms'\n";
+    for workload in [seldom, computing] {
+        for threads in [None, Some(1), Some(2), Some(3)] {
+            let outcome = run_text(&format!("{network}{workload}"), 0.0, threads).outcome;
+            assert_eq!(outcome.ending, Ending::Completed, "{threads:?} {workload}");
+        }
     }
 }

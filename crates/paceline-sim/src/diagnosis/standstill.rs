@@ -68,7 +68,7 @@ impl Standstill {
         if symptoms.in_vain() == active {
             return None;
         }
-        let helps = if symptoms.hopeless || find_cycle(&symptoms.waits).is_some() {
+        let helps = if find_cycle(&symptoms.waits).is_some() {
             self.progress_at
         } else {
             // What is sent again when a timeout is due has as long to arrive as anything else.

@@ -4,9 +4,9 @@
 //! receiver forgets the flow, a stated time after its sender was done with it, and dropped without a word from then on, as it is when the
 //! slot is another flow's, which it may be only later. So nothing tells which slot a flow got, which depends on what is run at once.
 //!
-//! On ways that packets cannot carry a switch looks the next port up by slot. There the slots of flows that sent data twice are not used
-//! again. *Deviation:* copies of probes and of SYNs that come to such a switch later than a flow that sent data twice is known for may
-//! go the way of another flow.
+//! On ways that packets cannot carry a switch looks the next port up by slot. What comes late there would go the way of another flow, to a
+//! port that its switch need not have. So such slots are used once, but for those of flows over RDMA that sent data once, of which nothing
+//! comes late: over other transports ACKs of one way may come later than those of another, and SYNs and probes are sent again.
 
 use std::collections::VecDeque;
 
@@ -24,6 +24,8 @@ const LONGEST_WINDOW: u64 = u32::MAX as u64;
 /// Free slots, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FreeSlots {
+    /// On long ways the slots of flows that sent data once are used again, too.
+    reuses_long: bool,
     /// Of flows that sent data once, and of others; when they have rested, ps, and the slot.
     slots: [VecDeque<(u64, u32)>; 2],
     /// How long their receivers know each kind after its end, and how long the slots rest, ps.
@@ -35,7 +37,8 @@ impl FreeSlots {
     /// Those of a run, of which there are none yet. Over RDMA nothing comes late of a flow that sent data once.
     pub(crate) fn new(messages: Option<&Messages>) -> Self {
         let (known, rest) = messages.map_or((0, 0), |m| (m.known(), m.slots_rest()));
-        Self { slots: Default::default(), known: [known, KNOWN], rest: [rest, KNOWN + 2 * LONGEST_WINDOW] }
+        let rest = [rest, KNOWN + 2 * LONGEST_WINDOW];
+        Self { reuses_long: messages.is_none(), slots: Default::default(), known: [known, KNOWN], rest }
     }
 
     /// Until when its receiver knows a flow that its sender was done with at `at`, ps. `repeated`: it sent data twice.
@@ -45,7 +48,7 @@ impl FreeSlots {
 
     /// A flow that ended at `at`, ps, needs its slot no more. `is_long`: its packets cannot carry their way.
     pub(crate) fn give_back(&mut self, slot: u32, at: u64, repeated: bool, is_long: bool) {
-        if repeated && is_long {
+        if is_long && (repeated || !self.reuses_long) {
             return;
         }
         let kind = usize::from((repeated || is_long) && self.rest[1] > self.rest[0]);
