@@ -45,6 +45,25 @@ fn a_flow_alone_takes_its_time() {
     assert_eq!((line.fct_sender, line.fct_receiver), (line.ideal_sender, line.ideal_receiver));
 }
 
+/// A run that stops while datagrams are on their way has been stopped, although their sender is done: its time is that of the stop, not
+/// that of the last flow whose datagrams have all come, or 0.
+#[test]
+fn a_stop_with_datagrams_on_their_way_is_one() {
+    let text = |stop: &str| {
+        format!(
+            "{}[run]\nstop = '{stop}'\n[[workloads]]\nkind = 'flows'\nscheme = 'udp'\n\
+             rows = [{{ src = 0, dst = 1, bytes = '1000B' }}]\n",
+            STAR.replace("RATE", "")
+        )
+    };
+    // One datagram of 1092 bytes on the wire, 873.6 ns on either link, and 1 us of each wire.
+    for (stop, ending) in [("3us", Ending::Stopped), ("4us", Ending::Completed)] {
+        for threads in [None, Some(1), Some(2)] {
+            assert_eq!(run_text(&text(stop), 0.0, threads).outcome.ending, ending, "{stop}, {threads:?} threads");
+        }
+    }
+}
+
 /// Three hosts at line rate into one: two thirds are lost at a switch that drops, evenly enough; beside them a TCP flow loses less of
 /// what it sends. Under PFC everything arrives, only later.
 #[test]

@@ -68,6 +68,7 @@ impl Net {
             let d = &self.infos[slot as usize].datagrams;
             self.last_end = self.last_end.max(d.gone_at).max(d.last_arrival);
             self.news.flows.push(record);
+            self.datagrams_owed -= 1;
             self.free_flows.give_back(slot, self.flows[slot as usize].progress_at, false, false);
         }
     }
@@ -81,6 +82,7 @@ impl Net {
         let port = &self.ports[flow.nic as usize];
         self.infos[slot as usize].datagrams.gone_at = now + port.wire_ps(flow.short_size, &self.wires);
         self.counters.finished += 1;
+        self.datagrams_owed += 1;
     }
 
     /// The record of a flow whose last datagram has gone.
