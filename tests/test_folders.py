@@ -308,6 +308,66 @@ def test_a_result_has_a_place_before_anything_runs(paceline, command):
     assert Path("taken").read_text() == "mine"
 
 
+SWEEP = ("sweep", "s.toml", "-q", "-j", "1", "--vary", "switch.buffer=1MB,2MB,4MB", "-o")
+SIZES = ("size-buffers", "s.toml", "-q", "-j", "1", "--buffers", "1MB", "-o")
+REPORT = ("report", "r", "-q", "-o")
+REPRODUCE = ("reproduce", "H13", "--scale", "tiny", "-q", "-j", "1", "-o")
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        (SWEEP, ("sweep.csv", "sweep.parquet", "sweep.png", "sweep.svg")),
+        (SIZES, ("buffers.csv", "buffers.pdf")),
+        (REPORT, ("report.html", "tables.md", "tables.tex", "figures/cover.png")),
+        (REPRODUCE, ("H13/notes.txt", "H13/scenario-mine.toml", "H13/verdicts.json")),
+        (("reproduce", "--all", *REPRODUCE[2:]), ("scoreboard.md", "scoreboard.html", "H2/page")),
+    ],
+    ids=["sweep", "size-buffers", "report", "reproduce", "reproduce all"],
+)
+def test_files_of_others_are_not_replaced(paceline, ended, command, names):
+    """A sweep removed a `sweep.png`, a report replaced a `tables.tex`, a reproduced result removed scenarios."""
+    Path("s.toml").write_text(GOOD)
+    shutil.copytree(ended / "pfc", "r")
+    before = contents(".")
+    for name in names:
+        mine = Path("out", name)
+        mine.parent.mkdir(parents=True)
+        mine.write_text("mine")
+        outcome = paceline("--json-errors", *command, "out")
+        told = json.loads(outcome.err)
+        assert (outcome.code, told["field"], told["value"]) == (2, "--out", str(mine))
+        assert "would be replaced" in told["problem"]
+        assert contents("out") == {str(mine): b"mine"}
+        shutil.rmtree("out")
+    assert contents(".") == before, "nothing has run"
+
+
+@pytest.mark.parametrize("command", [SWEEP, SIZES, REPORT, REPRODUCE], ids=["sweep", "size-buffers", "report", "H13"])
+def test_an_earlier_result_is_replaced_and_other_files_stay(paceline, ended, command):
+    Path("s.toml").write_text(GOOD)
+    shutil.copytree(ended / "pfc", "r")
+    Path("out").mkdir()
+    Path("out/notes.txt").write_text("mine")
+    assert paceline(*command, "out").code == 0
+    first = contents("out")
+    assert len(first) > 1
+    assert paceline(*command, "out").code == 0
+    assert contents("out").keys() == first.keys()
+    assert Path("out/notes.txt").read_text() == "mine"
+
+
+def test_a_page_goes_beside_files_of_others_but_not_over_them(paceline, ended):
+    shutil.copytree(ended / "pfc", "r")
+    Path("index.html").write_text("<title>mine</title>")
+    outcome = paceline("report", "r", "-q", "-o", "index.html")
+    assert outcome.code == 2
+    assert "--out = index.html: is there and not of an earlier report" in outcome.err
+    for page in ("a.html", "b.html", "a.html", "r/other.html", "r"):
+        assert paceline("report", "r", "-q", "-o", page).code == 0
+    assert Path("index.html").read_text() == "<title>mine</title>"
+
+
 @pytest.mark.parametrize("command", ["run", "sweep", "size-buffers"])
 def test_a_place_that_may_not_be_written_to_is_told_before_anything_runs(paceline, monkeypatch, command):
     """A sweep found that out after hours of runs; with such a cache each run failed, one after the other."""
@@ -368,14 +428,17 @@ def test_a_report_on_a_full_disk_names_the_file_and_leaves_the_old_page(ended, t
     """First where a figure does not fit, then where the page does not."""
     shutil.copytree(ended / "pfc", tmp_path / "r")
     (tmp_path / "out").mkdir()
-    (tmp_path / "out/report.html").write_text("the old page")
+    old = "<title>the old page · Paceline report</title>"
+    (tmp_path / "out/report.html").write_text(old)
     done = limited("report", "r", "-o", "out", "-q", largest=largest, cwd=tmp_path)
     assert done.returncode == 1
     assert re.search(r"^error: out/(figures/\w+\.(png|pdf)|report\.html): File too large$", done.stderr.strip()), (
         done.stderr
     )
-    assert (tmp_path / "out/report.html").read_text() == "the old page"
+    assert (tmp_path / "out/report.html").read_text() == old
     assert not [p for p in tmp_path.rglob("*") if p.name.endswith(".part")]
+    # What was written before is gone, too, else the folder would be somebody's for the next report.
+    assert [p.name for p in tmp_path.glob("out/**/*") if p.is_file()] == ["report.html"]
 
 
 def test_a_run_that_broke_off_says_why(paceline, tmp_path):

@@ -83,7 +83,7 @@ def test_a_run_keeps_its_colour_where_only_another_one_paused(tmp_path: Path) ->
         Results.load(_never_paused(tmp_path / "a")),
         Results.load(write_run(tmp_path / "b", 2, flows=200, name="b")),
     ]
-    page = Page(runs, tmp_path, "line_rate", "sender")
+    page = Page(runs, "line_rate", "sender")
     (drawn,) = [figure for figure in links(page).figures if figure.name == "pause_time"]
     assert "Never paused: calm." in drawn.caption
     assert "calm" in drawn.svg
@@ -104,7 +104,7 @@ def test_a_port_has_one_colour_on_a_page(tmp_path: Path, monkeypatch: pytest.Mon
             return _drawn(curves, looks=looks, **rest)  # type: ignore[operator]
 
         monkeypatch.setattr(plot, name, spy)
-    page = Page([Results.load(write_run(tmp_path / "a", flows=50))], None, "line_rate", "sender")
+    page = Page([Results.load(write_run(tmp_path / "a", flows=50))], "line_rate", "sender")
     assert queues(page).figures
     for name, look in seen:
         assert given.setdefault(name, look) == look
@@ -233,7 +233,7 @@ def test_queues_of_runs_side_by_side_have_axes_in_which_each_is_seen(
         scaled = [f"{line.rpartition(',')[0]},{int(line.rpartition(',')[2]) * factor}" for line in lines[1:]]
         (runs[1] / "series.csv").write_text("\n".join([lines[0], *scaled]) + "\n")
         tops.clear()
-        section = queues(Page([Results.load(run) for run in runs], None, "line_rate", "sender"))
+        section = queues(Page([Results.load(run) for run in runs], "line_rate", "sender"))
         captions = [figure.caption for figure in section.figures[1:]]
         assert len(tops) == len(captions) == 2
         assert (len(set(tops)) == 1 and tops[0] is not None) == alike

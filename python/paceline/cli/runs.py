@@ -145,7 +145,7 @@ def report(
       paceline report results/incast --baseline alone
       paceline report results/incast --group incast
     """
-    from paceline import _native, queries, tables
+    from paceline import _native, own, queries, tables
     from paceline.files import check_folder
     from paceline.report import write_report
     from paceline.report.flows import programs
@@ -165,6 +165,7 @@ def report(
     target = at if at.suffix == ".html" and not at.is_dir() else at / "report.html"
     if out is not None:
         check_folder("--out", target.parent, typed=out)
+        own.check_report(target)
     runs = [Results.load(folder) for folder in folders]
     if out is None:
         check_folder("DIR", target.parent)
@@ -198,11 +199,11 @@ def report(
                 alone.load(run.path, run.flows.rows, threads=threads, progress=Mode.NONE if quiet else progress)
     page = write_report(folders, target, baseline=baseline, side=side, group=group)
     if not quiet:
-        print(notice_text(Page(runs, None, baseline, side)), end="")
+        print(notice_text(Page(runs, baseline, side)), end="")
         found = queries.all_groups(runs)
         if found:
             print("\n".join(table.plain() for table in queries.tables(found)))
-        ran = programs(Page(runs, None, baseline, side)).tables
+        ran = programs(Page(runs, baseline, side)).tables
         if ran:
             print("\n".join(table.plain() for table in ran))
         if not (found or ran) or any(run.measured.any() for run in runs):
@@ -253,7 +254,7 @@ def timeline(
       paceline timeline results/incast
       paceline timeline results/incast --flows 500 -o incast.json
     """
-    from paceline import _native
+    from paceline import _native, own
     from paceline.files import check_folder, check_new
     from paceline.results import Results
     from paceline.timeline import MOST_FLOWS, write_timeline
@@ -264,6 +265,7 @@ def timeline(
             allowed = "a file that ends in .json or .json.gz"
             raise _native.input_error("not the name of a timeline", field="--out", value=str(out), allowed=allowed)
         check_new(out, force=True, option="--out")
+        own.check_timeline(out)
     results = Results.load(folder)
     if out is None:
         check_folder("DIR", folder)

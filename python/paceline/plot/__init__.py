@@ -19,7 +19,7 @@ With ``a`` and ``b`` the results of two runs (a notebook shows a figure that a c
 
 from paceline.plot.distributions import fct_cdf, fct_tail, queue_cdf, slowdown_cdf
 from paceline.plot.looks import Look, as_marked, by_place, look, of_schemes, told_apart, unlike
-from paceline.plot.output import inline_svg, save
+from paceline.plot.output import as_files, inline_svg, save
 from paceline.plot.packets import PacketSequence, packet_sequences, sequence_span
 from paceline.plot.sizing import Sized, sizing
 from paceline.plot.slowdown import MIN_FLOWS, MOST_BANDS, SIZE_AXIS, Panel, slowdown_panels, slowdown_vs_size
@@ -40,6 +40,7 @@ __all__ = [
     "PacketSequence",
     "Panel",
     "Sized",
+    "as_files",
     "as_marked",
     "by_place",
     "dense",

@@ -29,20 +29,26 @@ def settle(figure: Figure) -> None:
         figure.set_layout_engine(None)
 
 
-@style()
 def save(figure: Figure, folder: Path, name: str) -> str:
     """Writes ``name.png`` (300 dpi), ``name.pdf`` and ``name.svg`` into ``folder``; returns the last's text.
 
     They bear no date: same data, same bytes.
     """
+    drawn = as_files(figure, name)
     folder.mkdir(parents=True, exist_ok=True)
-    files.write(folder / f"{name}.png", _drawn(figure, "png", {"Software": None}))
-    files.write(
-        folder / f"{name}.pdf", _drawn(figure, "pdf", {"CreationDate": None, "Creator": None, "Producer": None})
-    )
-    svg = _svg(figure, name)
-    files.write(folder / f"{name}.svg", svg)
-    return svg.decode()
+    for file, data in drawn.items():
+        files.write(folder / file, data)
+    return drawn[f"{name}.svg"].decode()
+
+
+@style()
+def as_files(figure: Figure, name: str) -> dict[str, bytes]:
+    """What :func:`save` writes, by the names of the files."""
+    return {
+        f"{name}.png": _drawn(figure, "png", {"Software": None}),
+        f"{name}.pdf": _drawn(figure, "pdf", {"CreationDate": None, "Creator": None, "Producer": None}),
+        f"{name}.svg": _svg(figure, name),
+    }
 
 
 @contextmanager
@@ -88,7 +94,7 @@ def inline_svg(figure: Figure, name: str, description: str, drawn: str | None = 
     """The figure as an ``<svg>`` element for a page: no background, colours from the page's style sheet.
 
     ``name`` keeps its ids apart from those of other figures, ``description`` is read to those who cannot see it.
-    ``drawn`` is what :func:`save` returned for the figure, which then is not drawn again. The markup is rebuilt element
+    ``drawn`` is the figure's SVG file as text, by which it is not drawn again. The markup is rebuilt element
     by element, so labels stay text whatever they contain.
     """
     root = ET.fromstring(drawn or _svg(figure, name))  # our own output of a moment ago

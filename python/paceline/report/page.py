@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,14 +29,17 @@ class Drawing:
     """Whether it goes over two columns of a paper."""
     files: tuple[str, ...] = ()
     """Endings of the files in ``figures/`` that the page leads to."""
+    drawn: Mapping[str, bytes] = field(default_factory=dict)
+    """These files by their names."""
 
     @classmethod
-    def of(cls, figure: Figure, name: str, caption: str, folder: Path | None) -> Drawing:
-        """Draws a figure for the page and, unless ``folder`` is ``None``, as files there (:func:`plot.save`)."""
-        drawn = None if folder is None else plot.save(figure, folder, name)
+    def of(cls, figure: Figure, name: str, caption: str, *, as_files: bool) -> Drawing:
+        """Draws a figure for the page and, if wanted, as the files for papers, which are yet to be written."""
+        drawn = plot.as_files(figure, name) if as_files else {}
+        svg = drawn[f"{name}.svg"].decode() if drawn else None
         wide = figure.get_figwidth() > 1.5 * plot.COLUMN_INCHES
-        files = () if folder is None else ("png", "pdf", "svg")
-        return cls(name, Markup(plot.inline_svg(figure, name, caption, drawn)), caption, wide, files)
+        files = ("png", "pdf", "svg") if drawn else ()
+        return cls(name, Markup(plot.inline_svg(figure, name, caption, svg)), caption, wide, files, drawn)
 
 
 @dataclass
@@ -61,11 +63,11 @@ class Section:
 
 
 class Page:
-    """The runs of a report, and where its figures go."""
+    """The runs of a report, and whether its figures are wanted as files, too."""
 
-    def __init__(self, runs: Sequence[Results], folder: Path | None, baseline: Baseline, side: Side) -> None:
+    def __init__(self, runs: Sequence[Results], baseline: Baseline, side: Side, *, as_files: bool = False) -> None:
         self.runs = runs
-        self.folder = folder
+        self.as_files = as_files
         self.baseline: Baseline = baseline
         self.side: Side = side
         self.lines = lines(runs)
@@ -102,7 +104,7 @@ class Page:
 
     def draw(self, figure: Figure, name: str, caption: str) -> Drawing:
         """The figure for the page, and as files where they are wanted."""
-        return Drawing.of(figure, name, caption, self.folder)
+        return Drawing.of(figure, name, caption, as_files=self.as_files)
 
     def by_run(self, caption: str, head: tuple[str, ...], rows: list[tuple[Cell, ...]]) -> Table:
         """A table of words whose first column names the run, left out when there is only one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from paceline import files
@@ -47,7 +47,7 @@ def write_report(
     for run in runs:
         run.read_all()
         run.slowdown(baseline, side)
-    page = Page(runs, out.parent / "figures" if paper_figures else None, baseline, side)
+    page = Page(runs, baseline, side, as_files=paper_figures)
     sections = [part(page) for part in (programs, asked, slowdown, fct, queues, followed, packets, links)]
     sections.append(Section("counters", "Counters", tables=figures_tables(runs, side)))
     tables = [table for section in sections if section for table in section.tables]
@@ -63,12 +63,30 @@ def write_report(
         rerun=[(label, rerun(run)) for run, label in page.pairs],
         citation=citation(runs),
     )
-    out.parent.mkdir(parents=True, exist_ok=True)
+    made: dict[Path, str | bytes] = {}
     if paper_figures:
-        files.write(out.parent / "tables.md", "\n".join(table.markdown() for table in tables))
-        files.write(out.parent / "tables.tex", "\n".join(table.latex() for table in tables))
-    files.write(out, html)
+        for drawing in (d for s in sections if s for d in s.figures):
+            made |= {out.parent / "figures" / name: data for name, data in drawing.drawn.items()}
+        made[out.parent / "tables.md"] = "\n".join(table.markdown() for table in tables)
+        made[out.parent / "tables.tex"] = "\n".join(table.latex() for table in tables)
+    _write({**made, out: html})
     return out
+
+
+def _write(made: Mapping[Path, str | bytes]) -> None:
+    """Writes files in this order. If one cannot be written, those go again that are new.
+
+    The page, by which the folder is known as that of a report, is the last.
+    """
+    new = [path for path in made if not path.exists()]
+    try:
+        for path, data in made.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            files.write(path, data)
+    except BaseException:
+        for path in new:
+            path.unlink(missing_ok=True)
+        raise
 
 
 def _title(run: Results) -> str:

@@ -227,17 +227,22 @@ def _tiles(verdicts: Sequence[Verdict], larger: Larger, scale: Scale) -> list[tu
 def write_experiment(judged: Judged, folder: Path, larger: Larger = _NONE) -> Path:
     """Writes page, figures, ``verdicts.json`` and the exact scenarios of an experiment; returns the page."""
     folder.mkdir(parents=True, exist_ok=True)
+    # First: by it the folder is known, if what follows is cut short.
+    write_json(judged, folder)
     for old in folder.glob("scenario-*.toml"):  # of another plan
         old.unlink()
     files = list(scenario_files(judged))
     for name, text in files:
         write(folder / name, text)
-    write_json(judged, folder)
     e = judged.experiment
     sections = []
     more = e.show(judged.runs, judged.scale) if judged.verdicts else None
     if more:
-        drawings = [Drawing.of(d.figure, d.name, d.caption, folder / "figures") for d in more.drawings]
+        drawings = [Drawing.of(d.figure, d.name, d.caption, as_files=True) for d in more.drawings]
+        (folder / "figures").mkdir(exist_ok=True)
+        for drawn in drawings:
+            for name, data in drawn.drawn.items():
+                write(folder / "figures" / name, data)
         sections.append(Section("figures", "Figures", figures=drawings))
     sections.append(_verdicts("verdicts", "Verdicts", _RULES, judged.verdicts, larger))
     if more:

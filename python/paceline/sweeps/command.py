@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from paceline import _native, files
+from paceline import _native, files, own
 from paceline.errors import Interrupted, plain
 from paceline.options import Sweeping, naming
 from paceline.sweeps.executors import open_executor
@@ -66,6 +66,7 @@ def sweep(
 
     folder = Path("results") / f"{scenario.stem}-sweep" if out is None else out
     files.check_folder("--out", folder)
+    own.check_sweep(folder)
     made = prepare(grid(scenario, vary, seeds=seeds, overrides=overrides, cases=cases))
     _check_group(group, made)
     runs, failed = _run_all(made, Store(how.cache), how, scenario.stem)
@@ -121,6 +122,7 @@ def size_buffers(
     )
     folder = Path("results") / f"{scenarios[0].stem}-buffers" if out is None else out
     files.check_folder("--out", folder)
+    own.check_buffers(folder)
     chosen = [size.strip() for size in buffers.split(",")] if buffers else []
     points, remarks = sizing.points(scenarios, chosen, vary, seeds=seeds, overrides=overrides)
     runs, failed = _run_all(prepare(points), Store(how.cache), how, "size-buffers")

@@ -1,0 +1,132 @@
+"""What is Paceline's own in a place that ``--out`` names: only that is replaced.
+
+One rule for all commands. In a folder with an earlier result of the command, that result is replaced; in any other,
+nothing may be there by a name that the command writes or removes. What has other names is nobody's business and stays.
+``paceline run``, whose files have more names, is stricter: the engine refuses a folder that holds other files and is no
+result folder. Commands that have ``--force`` ask for it instead (:func:`paceline.files.check_new`).
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from pathlib import Path
+
+from paceline import _native
+from paceline.files import open_input
+
+_FIGURES = ("figures/*.png", "figures/*.pdf", "figures/*.svg")
+_BEGINNING = 4096
+"""Bytes by which a file of ours is known."""
+
+
+def check_sweep(folder: Path) -> None:
+    """Refuses a folder in which ``paceline sweep`` would replace or remove somebody's files. Raises InputError."""
+    names = ("sweep.csv", "sweep.parquet", "sweep.png", "sweep.pdf", "sweep.svg")
+    _check("--out", folder, names, _is_table(folder / "sweep.csv", "seed", "status", "folder"), "an earlier sweep")
+
+
+def check_buffers(folder: Path) -> None:
+    """Refuses a folder in which ``paceline size-buffers`` would replace or remove somebody's. Raises InputError."""
+    names = ("buffers.csv", "buffers.png", "buffers.pdf", "buffers.svg")
+    ours = _is_table(folder / "buffers.csv", "curve", "buffer_bytes", "status", "breaks")
+    _check("--out", folder, names, ours, "an earlier size-buffers")
+
+
+def check_report(page: Path, option: str = "--out") -> None:
+    """Refuses a page, or a folder beside it, where a report would replace somebody's files. Raises InputError.
+
+    In the folder of a run all names of reports are Paceline's; the next run removes them, too.
+    """
+    folder = page.parent
+    of_run = _is_run(folder)
+    if not (of_run and page.name == "report.html"):
+        _check(option, folder, (page.name,), _is_page(page), "an earlier report")
+    beside = ("tables.md", "tables.tex", *_FIGURES)
+    _check(option, folder, beside, of_run or any(map(_is_page, folder.glob("*.html"))), "an earlier report")
+
+
+def check_reproduced(folder: Path, ids: list[str], *, scoreboard: bool) -> None:
+    """Refuses a folder in which ``paceline reproduce`` would replace somebody's files. Raises InputError.
+
+    The folder of a result has tables and scenarios by any name: there must be nothing in it but an earlier result.
+    """
+    for name in ids:
+        _check("--out", folder / name, ("*",), _is_judged(folder / name / "verdicts.json"), "an earlier reproduce")
+    if scoreboard:
+        board = folder / "scoreboard.html"
+        _check("--out", folder, (board.name, "scoreboard.md"), _is_page(board), "an earlier reproduce")
+
+
+def check_timeline(file: Path) -> None:
+    """Refuses a file that is there and no timeline of Paceline's. Raises InputError."""
+    ours = _beginning(file).startswith(TIMELINE_HEAD)
+    if _is_there(file) and not ours:
+        raise _refused("--out", file, "is no timeline of Paceline's", "a new file, or a timeline to replace")
+
+
+TIMELINE_HEAD = '{"displayTimeUnit":"ns","traceEvents":['
+"""Begins every timeline."""
+
+
+def _check(option: str, folder: Path, patterns: tuple[str, ...], ours: bool, earlier: str) -> None:
+    """Refuses a folder that is not ``ours``, that of ``earlier`` results, and has something by one of these names."""
+    if ours or not folder.is_dir():
+        return
+    for pattern in patterns:
+        for found in sorted(folder.glob(pattern)):
+            if not found.name.endswith(".part"):  # what a killed command left
+                problem = f"is there and not of {earlier}: it would be replaced"
+                raise _refused(option, found, problem, f"a folder without it, or that of {earlier}, which is replaced")
+
+
+def _refused(option: str, path: Path, problem: str, allowed: str) -> _native.InputError:
+    return _native.input_error(problem, field=option, value=str(path), allowed=allowed)
+
+
+def _is_there(path: Path) -> bool:
+    return path.exists() or path.is_symlink()
+
+
+def _beginning(path: Path) -> str:
+    """How a file begins, unpacked if it is compressed; nothing where it is none, or cannot be read."""
+    try:
+        with open_input(path, "a file") as file:
+            data = file.read(_BEGINNING)
+        if path.suffix == ".gz":
+            data = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(data, _BEGINNING)
+    except (_native.InputError, OSError, zlib.error):
+        return ""
+    return data.decode("utf-8", "replace")
+
+
+def _is_table(path: Path, *columns: str) -> bool:
+    """Whether a CSV file has these columns."""
+    head = _beginning(path).partition("\n")[0].split(",")
+    return set(columns) <= set(head)
+
+
+def _is_page(path: Path) -> bool:
+    """Whether a file is a page of Paceline's; before they named their generator, only their titles said so."""
+    head = _beginning(path)
+    known = ('<meta name="generator" content="Paceline">', "· Paceline report</title>", "· Paceline</title>")
+    return any(mark in head for mark in known)
+
+
+def _is_run(folder: Path) -> bool:
+    """Whether a folder is that of a run, as the engine sees it."""
+    return "schema_version" in _read_json(folder / "summary.json")
+
+
+def _is_judged(path: Path) -> bool:
+    return {"schema_version", "experiments"} <= _read_json(path).keys()
+
+
+def _read_json(path: Path) -> dict[str, object]:
+    """An object from a file; an empty one where it is none."""
+    try:
+        with open_input(path, "a file") as file:
+            value = json.load(file)
+    except (_native.InputError, OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
