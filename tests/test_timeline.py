@@ -200,6 +200,52 @@ def test_recorded_packets_are_on_their_links(paceline: Callable[..., Outcome], r
     }
 
 
+PAUSES = """
+[topology]
+kind = "star"
+hosts = 4
+[switch]
+buffer = "300KB"
+delay = "250ns"
+[switch.pfc]
+headroom = "auto"
+reaction = "1234567ps"
+[schemes.none]
+cc = "none"
+[[workloads]]
+kind = "incast"
+senders = 3
+sizes = "100KB"
+[records.packets]
+rows = 100000
+"""
+
+
+def test_a_packet_ends_when_its_link_is_free(paceline: Callable[..., Outcome], run: Callable[..., Path]) -> None:
+    """Not when a pause takes effect, nor when a switch's own delay is over: links looked busy that were not."""
+    out = run(PAUSES)
+    paceline("timeline", "out")
+    found = events(out / "timeline.json.gz")
+    shown = [e for e in found if e["ph"] == "X" and e["cat"] == "sent"]
+    kinds = {e["name"].partition(" ")[0] for e in shown}
+    assert {"pause", "resume", "data", "ack"} <= kinds
+    assert [e for e in shown if ps(e["dur"]) != 80 * int(e["args"]["size_bytes"])] == []
+
+
+def test_a_file_that_is_no_timeline_is_left_alone(paceline: Callable[..., Outcome], run: Callable[..., Path]) -> None:
+    """`-o` replaced whatever had that name; a timeline of before is still replaced."""
+    run(SCENARIO)
+    for name, mine in (("mine.json", b'{"name": "mine"}'), ("mine.json.gz", gzip.compress(b"{}")), ("a.json.gz", b"x")):
+        Path(name).write_bytes(mine)
+        outcome = paceline("timeline", "out", "-o", name)
+        assert outcome.code == 2
+        assert f"--out = {name}: is no timeline of Paceline's" in outcome.err
+        assert Path(name).read_bytes() == mine
+    for name in ("t.json", "t.json.gz"):
+        for _ in range(2):
+            assert paceline("timeline", "out", "-o", name, "-q").code == 0
+
+
 def test_equal_runs_give_equal_bytes(paceline: Callable[..., Outcome], run: Callable[..., Path]) -> None:
     """A timeline can be compared, and kept under version control, like other results."""
     found = []

@@ -12,6 +12,8 @@ import gzip
 import heapq
 import io
 import json
+import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -23,6 +25,7 @@ from numpy.typing import NDArray
 
 from paceline.errors import ResultsError
 from paceline.files import replacing
+from paceline.own import TIMELINE_HEAD
 from paceline.results import Columns, Results
 from paceline.tables import format_size
 
@@ -145,7 +148,7 @@ class _Lines:
 
     def __init__(self, out: IO[str]) -> None:
         self._out = out
-        out.write('{"displayTimeUnit":"ns","traceEvents":[')
+        out.write(TIMELINE_HEAD)
         self._comma = "\n"
         self._named: set[int] = set()
 
@@ -266,11 +269,16 @@ def _packets(results: Results) -> tuple[dict[str, list[_Slice]], int]:
     table = results.packets.where(shown)
     links = (results.links[name].tolist() for name in ("node", "port", "delay_ps"))
     delays = {(node, port): delay for node, port, delay in zip(*links, strict=True)}
+    reaction = _reaction_ps(results)
     found: dict[str, list[_Slice]] = {}
     for packet in _rows(table):
         node, port, peer, start, event = (packet.pop(k) for k in ("node", "port", "peer", "time_ps", "event"))
-        # Without a table of links it is as long as until it has arrived.
-        end = packet["arrival_ps"] - delays.get((node, port), 0) if "arrival_ps" in packet else start
+        end = start
+        if "arrival_ps" in packet:
+            # Without a table of links it is as long as until it has arrived.
+            end = packet["arrival_ps"] - delays.get((node, port), 0)
+            # That of a PFC frame is when it takes effect.
+            end -= reaction if packet["kind"] in ("pause", "resume") else 0
         number = packet.get("ack" if packet["kind"] in ("ack", "nack") else "seq")
         name = packet["kind"] if number is None else f"{packet['kind']} {number}"
         name += f" of flow {packet['flow_id']}" if "flow_id" in packet else ""
@@ -278,6 +286,20 @@ def _packets(results: Results) -> tuple[dict[str, list[_Slice]], int]:
         link = " → ".join(results.node_names.get(end_of, str(end_of)) for end_of in (node, peer))
         found.setdefault(f"{link}, port {port}", []).append(_Slice(start, max(end, start), name, event, packet))
     return found, len(shown) - table.rows
+
+
+_PS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
+
+
+def _reaction_ps(results: Results) -> int:
+    """``switch.pfc.reaction`` of the scenario, in ps; 0 where the folder does not say."""
+    try:
+        text = tomllib.loads(results.scenario_toml or "")["switch"]["pfc"]["reaction"]
+        # As the engine prints it: a whole number.
+        number = re.fullmatch(r"(\d+)([a-z]+)", text)
+        return int(number[1]) * _PS[number[2]] if number else 0
+    except (tomllib.TOMLDecodeError, KeyError, TypeError):
+        return 0  # somebody has written to it
 
 
 def _samples(results: Results) -> Iterator[tuple[int, str, int, float]]:
