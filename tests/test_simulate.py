@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import runpy
 from pathlib import Path
 
@@ -197,3 +199,40 @@ def test_overrides_that_are_no_list_are_told_what_one_looks_like(given):
     """Of a dict `--set = seed: is not an assignment` was said, to somebody who had written no command line."""
     with pytest.raises(pl.InputError, match=r'overrides = .*: is no list; allowed: a list such as \["seed=2"\]'):
         pl.simulate(TOML, overrides=given)
+
+
+def test_results_of_a_temporary_folder_pickle_with_it(tmp_path):
+    """Loaded where the first ones were gone, they had flows and no table; so had a group whose run was let go."""
+    results = pl.simulate(TOML, progress="none")
+    packed, queues = pickle.dumps(results), results.queues.rows
+    assert queues
+    first = results.path
+    copied, group = copy.copy(results), results.of_group("flows")
+    del results
+    gc.collect()
+    assert copied.queues.rows == group.queues.rows == queues, "they keep the folder"
+    del copied, group
+    gc.collect()
+    assert not first.exists()
+    loaded = pickle.loads(packed)
+    assert loaded.path != first
+    assert (loaded.flows.rows, loaded.queues.rows) == (1, queues)
+    loaded.read_all()
+    again = pickle.loads(pickle.dumps(loaded.of_group("flows")))
+    assert (again.group, again.slowdown().value.tolist()) == ("flows", loaded.slowdown().value.tolist())
+    second = loaded.path
+    del loaded
+    gc.collect()
+    assert not second.exists(), "nothing is left behind"
+
+
+def test_results_in_a_folder_pickle_as_its_place(tmp_path, monkeypatch):
+    """Also for a process that works elsewhere; where the folder cannot be reached an error says so."""
+    monkeypatch.chdir(tmp_path)
+    packed = pickle.dumps(pl.simulate(TOML, "out", progress="none"))
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert pickle.loads(packed).queues.rows
+    (tmp_path / "out").rename(tmp_path / "moved")
+    with pytest.raises(pl.ResultsError, match="out: no such result folder"):
+        pickle.loads(packed)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import tomllib
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -66,8 +64,8 @@ def simulate(
 
     ``scenario`` is a :class:`paceline.Scenario`, the path of a TOML file, or TOML text (a string with line breaks).
     Names of input files in it are relative to the TOML file, else to the current directory. The result folder is
-    ``out``; without it, a temporary one that goes when the results are no longer referred to: not for results that
-    another process is to read.
+    ``out``; without it, a temporary one that goes when the results are no longer referred to. Results without ``out``
+    take its files along when they are pickled, as for another process; those with ``out`` only say where theirs is.
 
     ``seed`` replaces the scenario's, ``overrides`` are ``"key=value"`` texts as after ``--set``, and ``follow_flows``
     are ids of flows whose rate and window are recorded. ``progress`` shows a bar on a terminal and a line every 5 s
@@ -78,13 +76,15 @@ def simulate(
     :class:`SimulationInterrupted`, a ``KeyboardInterrupt``, on Ctrl-C, and what a progress function raises.
     """
     from paceline.results import Results
+    from paceline.results.temporary import TemporaryFolder
 
     source = Source.of(scenario)
     overrides = as_list(overrides, "overrides", '["seed=2"]')
     follow_flows = as_list(follow_flows, "follow_flows", "[0, 3]")
     check_overrides(overrides)
     check_numbers(threads, seed, follow_flows)
-    folder = Path(tempfile.mkdtemp(prefix="paceline-")) if out is None else as_folder(out)
+    place = TemporaryFolder.new() if out is None else as_folder(out)
+    folder = place.path if isinstance(place, TemporaryFolder) else place
     hold = None
     try:
         with _progress(progress, source.title) as report:
@@ -99,7 +99,7 @@ def simulate(
                 report,
                 source.base,
             )
-        results = Results.load(folder)
+        results = Results.load(place)
         if out is not None and parquet.available():
             parquet.write_flows(results)
     except BaseException as error:
@@ -110,8 +110,6 @@ def simulate(
         # Another run into the same folder would put its files beside ours.
         if hold is not None:
             hold.release()
-    if out is None:
-        weakref.finalize(results, shutil.rmtree, folder, ignore_errors=True)
     if summary["status"] == "interrupted":
         raise SimulationInterrupted(results)
     return results

@@ -31,6 +31,7 @@ from paceline.results.records import (
     read_queries,
 )
 from paceline.results.table import Columns
+from paceline.results.temporary import TemporaryFolder
 from paceline.summary import mpi_lines
 
 Baseline = Literal["line_rate", "hpcc", "alone"]
@@ -42,25 +43,42 @@ _ABSENT = {table.name: table.absent for table in TABLES}
 
 
 class Results:
-    """One run's result folder. Open it with :meth:`load`."""
+    """One run's result folder. Open it with :meth:`load`.
 
-    def __init__(self, path: Path, summary: dict[str, Any], records: NDArray[Any], group: str | None = None) -> None:
+    Results can be pickled, as for another process. What is loaded reads the same folder, and so has to reach it; a
+    temporary one (:func:`paceline.simulate` without ``out``) goes along, all its files, compressed.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        summary: dict[str, Any],
+        records: NDArray[Any],
+        group: str | None = None,
+        temporary: TemporaryFolder | None = None,
+    ) -> None:
         self.path = path
+        self._temporary = temporary
+        """Keeps a folder that goes with the results."""
         self.group = group
         """The workload group whose flows and queries are measured; all of them without one."""
         self.summary = summary
         """``summary.json`` as read and checked."""
         self._records = records
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopened, (self.path.absolute() if self._temporary is None else self._temporary, self.group)
+
     @classmethod
-    def load(cls, folder: Path | str) -> Results:
-        """Opens a result folder.
+    def load(cls, folder: Path | str | TemporaryFolder) -> Results:
+        """Opens a result folder; a :class:`TemporaryFolder` is kept as long as the results are.
 
         Raises :class:`ResultsError` when it is not one, when ``summary.json`` or ``flows.bin`` is malformed, or when
         ``flows.bin`` or ``queries.bin`` of a run that ended does not hold what the summary says. The tables are read,
         and checked, on first use, or all by :meth:`read_all`.
         """
-        path = Path(folder)
+        temporary = folder if isinstance(folder, TemporaryFolder) else None
+        path = folder.path if isinstance(folder, TemporaryFolder) else Path(folder)
         try:
             there = path.is_dir()
         except OSError as error:
@@ -84,7 +102,7 @@ class Results:
             raise ResultsError(path / "flows.bin", f"flow status {int(records['status'].max())} is not 0 to 3")
         if summary["status"] in ENDED:
             _agree(path, summary, len(records))
-        return cls(path, summary, records)
+        return cls(path, summary, records, temporary=temporary)
 
     def of_group(self, name: str) -> Results:
         """The same results with only the flows and queries of one workload group measured.
@@ -93,7 +111,7 @@ class Results:
         """
         if name not in self.summary["groups"]:
             raise ValueError(f"no group {name!r}; the run has {', '.join(map(str, self.summary['groups'])) or 'none'}")
-        return Results(self.path, self.summary, self._records, name)
+        return Results(self.path, self.summary, self._records, name, self._temporary)
 
     def default_side(self) -> Side:
         """Where flows are best timed: at the receiver if any measured flow is over UDP, else at the sender.
@@ -432,6 +450,12 @@ class Results:
 
     def _repr_html_(self) -> str:
         return "".join(["<table>", *(f"<tr><th>{k}<td>{html.escape(v)}" for k, v in self._facts()), "</table>"])
+
+
+def _reopened(folder: Path | TemporaryFolder, group: str | None) -> Results:
+    """Results that were pickled. Raises :class:`ResultsError` where their folder is not there."""
+    results = Results.load(folder)
+    return results if group is None else results.of_group(group)
 
 
 def _agree(path: Path, summary: dict[str, Any], flows: int) -> None:
