@@ -75,7 +75,12 @@ def test_a_schedule_that_does_not_match_is_told(tmp_path, capsys):
     file = tmp_path / "bad.goal"
     file.write_text("num_ranks 2\nrank 0 {\nrecv 5b from 1 tag 1\n}\nrank 1 {\n}\n")
     assert main(["mpi", "info", str(file)]) == 0
-    assert "no message has come for it" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "never ends: 1 of 2 ranks can never finish" in told
+    assert "no message has come for it" in told
+    file.write_text("num_ranks 2\nrank 0 {\n}\nrank 1 {\nsend 5b to 0 tag 1\n}\n")
+    assert main(["mpi", "info", str(file)]) == 0
+    assert "does not match: 1 message is never received" in capsys.readouterr().out, "it ends all the same"
 
 
 @pytest.mark.parametrize(

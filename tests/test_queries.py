@@ -379,8 +379,11 @@ def test_wrong_limits_are_refused(tmp_path: Path, option: str, value: str, capsy
 
 
 def test_the_baseline_alone_is_refused_for_queries(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the reason, the workloads that it is about, and what there is instead."""
     assert main(["report", str(folder / "out"), "--baseline", "alone"]) == 2
-    assert "not simulated alone" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "simulates single flows alone, and the run asks queries (workloads.0, workloads.1), of several messages each" in told
+    assert "allowed: line_rate, against which queries have slowdowns" in told
 
 
 def test_the_terminal_shows_queries_and_no_empty_table_of_flows(

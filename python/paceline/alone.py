@@ -7,6 +7,7 @@ and does not depend on the number of threads.
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -35,16 +36,26 @@ def simulate(folder: Path, *, threads: int = 1, progress: Mode = Mode.NONE) -> N
     """
     if (folder / "queries.bin").exists():
         raise _native.input_error(
-            "queries are not simulated alone",
+            f"simulates single flows alone, and the run asks queries{_asking(folder)}, of several messages each",
             field="baseline",
             value="alone",
-            allowed="line_rate, or hpcc",
+            allowed="line_rate, against which queries have slowdowns (ideal_qct_ps); hpcc; or a run without the queries",
             file=str(folder / "queries.bin"),
         )
     with reporting(progress, f"{folder.name}, flows alone") as report:
         complete = _native.alone(str(folder), threads, report)
     if not complete:
         raise Interrupted(f"{folder / FILE} is not written")
+
+
+def _asking(folder: Path) -> str:
+    """Which workloads ask queries, as far as the folder says."""
+    try:
+        workloads = tomllib.loads((folder / "scenario.toml").read_text(encoding="utf-8"))["workloads"]
+        asking = [f"workloads.{i}" for i, w in enumerate(workloads) if w["kind"] in ("rpc", "scatter_gather")]
+    except (OSError, ValueError, KeyError, TypeError):
+        asking = []
+    return f" ({', '.join(asking)})" if asking else ""
 
 
 def load(folder: Path, flows: int, *, threads: int = 1, progress: Mode = Mode.NONE) -> NDArray[Any]:

@@ -294,7 +294,9 @@ Slowdown is FCT over the ideal FCT of the same kind (`Results.slowdown(baseline,
   faster or slower, and a slowdown can fall that far below 1. Flows of equal size, scheme, class, rate limit and way
   (rates, delays and errors of the links both ways, and the ports of the switches) share one simulation and its random
   draws. It is done once, after the run, from the folder; it crosses about as many links as the run at most, memory
-  does not grow with the number of flows, and the result does not depend on the number of threads.
+  does not grow with the number of flows, and the result does not depend on the number of threads. Runs that ask
+  queries are refused, their other flows, too: a query is several messages, and what it takes without other traffic is
+  not simulated. Against `line_rate` it has a slowdown.
 
 Percentiles are order statistics by nearest rank, never interpolated: p50 of 16 flows is the 8th smallest value, where
 `np.median` gives the middle between the 8th and the 9th. `paceline.analysis.nearest_rank(values, 50)` is the same.

@@ -105,5 +105,9 @@ def lines(found: dict[str, Any]) -> list[str]:
     if found["least_runtime"] is not None:
         least = found["least_runtime"]
         said.append(f"a rank computes up to {found['longest_compute']:,} units, all together take {least:,} or more")
-    matched = {True: "every message is received", False: f"does not match: {found['why']}", None: "too long to try out"}
-    return [*said, matched[found["matched"]]]
+    if found["matched"] is None:
+        return [*said, "too long to try out"]
+    if found["matched"]:
+        return [*said, "every message is received"]
+    # A message that nobody receives keeps no rank from its end.
+    return [*said, f"{'never ends' if found['least_runtime'] is None else 'does not match'}: {found['why']}"]
