@@ -382,7 +382,10 @@ def test_the_baseline_alone_is_refused_for_queries(folder: Path, capsys: pytest.
     """With the reason, the workloads that it is about, and what there is instead."""
     assert main(["report", str(folder / "out"), "--baseline", "alone"]) == 2
     told = capsys.readouterr().err
-    assert "simulates single flows alone, and the run asks queries (workloads.0, workloads.1), of several messages each" in told
+    assert (
+        "simulates single flows alone, and the run asks queries (workloads.0, workloads.1), of several messages each"
+        in told
+    )
     assert "allowed: line_rate, against which queries have slowdowns" in told
 
 

@@ -39,7 +39,7 @@ def simulate(folder: Path, *, threads: int = 1, progress: Mode = Mode.NONE) -> N
             f"simulates single flows alone, and the run asks queries{_asking(folder)}, of several messages each",
             field="baseline",
             value="alone",
-            allowed="line_rate, against which queries have slowdowns (ideal_qct_ps); hpcc; or a run without the queries",
+            allowed="line_rate, against which queries have slowdowns (ideal_qct_ps); hpcc; or a run without queries",
             file=str(folder / "queries.bin"),
         )
     with reporting(progress, f"{folder.name}, flows alone") as report:
