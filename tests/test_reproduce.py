@@ -641,3 +641,25 @@ def test_a_long_list_of_scenarios_is_folded():
         text = render("reproduce.html.j2", kicker="", title="", lead=[], notices=[], tiles=[], sections=[section])
         assert (f"<summary>All {count} files</summary>" in text) == folded
         assert text.count("<details>") == text.count("</details>") == count + folded
+
+
+def test_the_rules_of_judging_are_folded_away_on_pages_and_stand_on_the_scoreboard(tmp_path):
+    """Each page began its verdicts with the same paragraph of eight lines; one that is alone must still have it."""
+    from paceline.reproduce.catalogue import Judged
+    from paceline.reproduce.page import write_experiment, write_scoreboard
+
+    words = {"id": "X1", "title": "Title", "statement": "Statement.", "source": "source"}
+    one = model.Experiment(**words, plan=lambda _: [], judge=lambda *_: [])
+    claim = {"id": "X1.a", "statement": "s", "published": 0, "measured": 0, "tolerance": "exact"}
+    judged = Judged(one, Scale.TINY, (), Runs(()), (model.Verdict(**claim, verdict=Outcome.PASS),))
+    rule = "statistical one, with its whole 95 % confidence interval"
+    folded = r"<details><summary>How verdicts come about</summary><p>[^<]*" + rule
+    page = write_experiment(judged, tmp_path / "X1").read_text()
+    assert re.search(folded, page)
+    assert page.count(rule) == 1
+    board = write_scoreboard([judged], [], tmp_path).read_text()
+    assert board.count(rule) == 1
+    assert rule in board.partition("</header>")[0]
+    # Where nothing is judged there are no rules to tell.
+    value = model.Verdict(**claim, verdict=Outcome.REPORT)
+    assert rule not in write_experiment(replace(judged, verdicts=(value,)), tmp_path / "X1").read_text()

@@ -49,6 +49,8 @@ class Section:
     key: str
     title: str
     text: str = ""
+    rules: tuple[str, str] | None = None
+    """A heading, and behind it, folded away, what the tables go by."""
     figures: list[Drawing] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     folded: list[Table] = field(default_factory=list)

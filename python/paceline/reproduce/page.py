@@ -127,7 +127,13 @@ def _given(reports: list[Verdict]) -> tuple[list[Verdict], int]:
 
 
 def _verdicts(
-    key: str, title: str, text: str, verdicts: Sequence[Verdict], larger: Larger, caption: str = "Verdicts"
+    key: str,
+    title: str,
+    text: str,
+    verdicts: Sequence[Verdict],
+    larger: Larger,
+    caption: str = "Verdicts",
+    rules: tuple[str, str] | None = None,
 ) -> Section:
     """The claims of an experiment with their verdicts; many values without a claim are folded away."""
     claims, reports = _split(verdicts)
@@ -136,15 +142,15 @@ def _verdicts(
         verdicts, reports = [v for v in verdicts if v.verdict is not Outcome.REPORT or v.measured is not None], given
     if verdicts and not claims:  # rules of judging would only be in the way
         title, caption = ("Measured values" if title == "Verdicts" else title), "Measured values"
-        text = _NOTHING_JUDGED if text == _RULES else text
+        text, rules = text or _NOTHING_JUDGED, None
     if missing:
-        text = f"{text} Not shown: {many(missing, 'value')} that runs of this scale do not give."
+        text = f"{text} Not shown: {many(missing, 'value')} that runs of this scale do not give.".strip()
     if len(reports) > SHOWN_REPORTS:
         what = "Measured values without a claim to judge" if claims else "All values"
         folded = [verdict_table(reports, what)]
         judged = [verdict_table(claims, caption, larger)] if claims else []
-        return Section(key, title, text, tables=judged, folded=folded)
-    return Section(key, title, text, tables=[verdict_table(verdicts, caption, larger)])
+        return Section(key, title, text, rules, tables=judged, folded=folded)
+    return Section(key, title, text, rules, tables=[verdict_table(verdicts, caption, larger)])
 
 
 def _notices(judged: Sequence[Judged]) -> list[tuple[str, str, list[str]]]:
@@ -244,7 +250,8 @@ def write_experiment(judged: Judged, folder: Path, larger: Larger = _NONE) -> Pa
             for name, data in drawn.drawn.items():
                 write(folder / "figures" / name, data)
         sections.append(Section("figures", "Figures", figures=drawings))
-    sections.append(_verdicts("verdicts", "Verdicts", _RULES, judged.verdicts, larger))
+    rules = ("How verdicts come about", _RULES)
+    sections.append(_verdicts("verdicts", "Verdicts", "", judged.verdicts, larger, rules=rules))
     if more:
         for name, text in more.files.items():
             write(folder / name, text)
