@@ -124,6 +124,16 @@ fn read(folder: &Path, name: &str, key: &str, most: u64) -> Result<String, Input
     utf8(crate::input::read(&folder.join(name), most).map_err(fail)?, name)
 }
 
+/// An error that names no file is about the configuration: its line is that of the key, where the file gives it.
+fn placed(error: InputError, config: &HpccConfig, file: &str) -> InputError {
+    if error.file.is_some() {
+        return error;
+    }
+    let line = error.field.as_deref().and_then(|key| config.given_at(key));
+    let error = error.file(file);
+    if let Some(line) = line { error.line(line) } else { error }
+}
+
 impl Prepared {
     /// Reads a configuration and the files it names (relative to the working directory, as the reference does).
     pub fn read(config_path: &Path, options: Options) -> Result<Self, InputError> {
@@ -134,9 +144,9 @@ impl Prepared {
     pub fn read_in(folder: &Path, config_path: &Path, options: Options) -> Result<Self, InputError> {
         let folder = folder.to_path_buf();
         let file = config_path.display().to_string();
-        let named = |e: InputError| if e.file.is_some() { e } else { e.file(&file) };
         let text = read(&folder, &file, "config", MOST_CONFIG)?;
         let (config, mut warnings) = HpccConfig::parse(&text, &file, options.lenient)?;
+        let named = |e: InputError| placed(e, &config, &file);
         warnings.extend(config::without_effect(&config).into_iter().map(|w| format!("no effect: {w}")));
         let clock = if options.quirks.clock_1ns { Clock::TruncatedNs } else { Clock::Exact };
         let text = read(&folder, &config.topology_file, "TOPOLOGY_FILE", MOST_BYTES).map_err(named)?;
@@ -214,7 +224,8 @@ impl Prepared {
             ("TRACE_OUTPUT_FILE", config.trace_output_file.as_str()),
         ];
         let opened = outputs::open(&self.folder, names, &inputs);
-        let [fct, pfc, qlen, mut trace] = opened.map_err(|e| e.file(self.config_path.display().to_string()))?;
+        let file = self.config_path.display().to_string();
+        let [fct, pfc, qlen, mut trace] = opened.map_err(|e| placed(e, config, &file))?;
         let rows = trace::Rows::new(&graph, &self.first_ends, config, &self.traced);
         trace.put(|out| write_header(out, &rows.ports(), engine.net().network.bdp))?;
         let mut files = Files {

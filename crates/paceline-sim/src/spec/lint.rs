@@ -12,7 +12,8 @@ use super::host::{BaseRtt, Rto};
 use super::run::{Interval, MeasureEnd, Stop};
 use super::scheme::proactive::{FirstRtt, Stop as BurstStop};
 use super::scheme::{Control, SendRate, Window};
-use super::topology::Ports;
+use super::switch::{EcnQueue, Scheduler};
+use super::topology::{Ports, TopologyKind};
 use super::value::Value as _;
 use super::workload::{IncastMode, OnOff, OnOffMode, Rpc, RpcMode, WorkloadKind};
 
@@ -22,10 +23,13 @@ const TELEMETRY: u64 = 42;
 /// Marking thresholds and the port rate they hold at, by default.
 const DEFAULT_MARKING: (Bytes, Bytes, BitsPerSec) = (Bytes(400_000), Bytes(1_600_000), BitsPerSec(100_000_000_000));
 
+/// Share of the flows of on-off sources that stay in their rack, by default.
+const LOCAL: f64 = 0.7;
+
 /// What looks like a mistake in a scenario, one sentence each, with the fields it is about. Nothing here stops a run.
 pub fn lint(scenario: &Resolved) -> Vec<String> {
     let mut warnings = Vec::new();
-    let deaf = |cc: &Control| cc.is_message_transport() || cc.is_udp() || cc.is_tcp() && !scenario.host.tcp.ecn;
+    let deaf = |cc: &Control| is_deaf(scenario, cc);
     if !scenario.schemes.iter().all(|(_, s)| deaf(&s.cc)) {
         let hears = |cc: &Control| if cc.is_tcp() { !deaf(cc) } else { cc.params().profile().needs_marks };
         let heard = scenario.schemes.iter().any(|(_, s)| hears(&s.cc));
@@ -34,9 +38,15 @@ pub fn lint(scenario: &Resolved) -> Vec<String> {
     pfc(scenario, &mut warnings);
     schemes(scenario, &mut warnings);
     quirks(scenario, &mut warnings);
+    one_of_a_kind(scenario, &mut warnings);
     load(scenario, &mut warnings);
     times(scenario, &mut warnings);
     warnings
+}
+
+/// Whether packets of a scheme are never marked.
+fn is_deaf(scenario: &Resolved, cc: &Control) -> bool {
+    cc.is_message_transport() || cc.is_udp() || cc.is_tcp() && !scenario.host.tcp.ecn
 }
 
 /// Port rates that the scenario itself tells, ascending.
@@ -256,6 +266,89 @@ fn quirks(scenario: &Resolved, out: &mut Vec<String>) {
     }
     if scenario.quirks.pint_data_only && !scenario.schemes.iter().any(|s| matches!(s.1.cc, Control::HpccPint(_))) {
         out.push("quirks.pint_data_only has no effect: no scheme has cc = \"hpcc_pint\"".to_string());
+    }
+    let schemes = || scenario.schemes.iter().map(|(_, s)| &s.cc);
+    if scenario.quirks.reference_random && !schemes().any(|cc| matches!(cc, Control::HpccPint(_))) {
+        let unmarked = if !scenario.switch.ecn.enabled {
+            Some("switch.ecn.enabled is false")
+        } else if schemes().all(|cc| is_deaf(scenario, cc)) {
+            Some("ECN marks no packet of this scenario's schemes")
+        } else {
+            None
+        };
+        if let Some(why) = unmarked {
+            out.push(format!("quirks.reference_random has no effect: {why}, and no scheme has cc = \"hpcc_pint\""));
+        }
+    }
+    let at_line = |cc: &Control| matches!(cc, Control::Fixed(none) if none.rate == SendRate::Line);
+    if scenario.quirks.line_rate_pacing && schemes().all(at_line) && !has_caps(scenario) {
+        let why = "all schemes have cc = \"none\" and rate = \"line\"";
+        out.push(format!("quirks.line_rate_pacing has no effect: {why}"));
+    }
+}
+
+/// Whether flows may have a limit on their rate.
+fn has_caps(scenario: &Resolved) -> bool {
+    scenario.workloads.iter().any(|w| {
+        let of_rows = match &w.kind {
+            WorkloadKind::Flows(flows) => flows.file.is_some() || flows.rows.iter().any(|row| row.rate_cap.is_some()),
+            _ => false,
+        };
+        of_rows || w.rate_cap.limit() != 0
+    })
+}
+
+/// Whether all packets, but for those of the control class, are of one class.
+fn is_of_one_class(scenario: &Resolved) -> bool {
+    if scenario.schemes.iter().any(|(_, s)| s.cc.is_message_transport()) {
+        return false;
+    }
+    let mut classes = BTreeSet::new();
+    for workload in &scenario.workloads {
+        classes.insert(workload.class);
+        if let WorkloadKind::Flows(flows) = &workload.kind {
+            if flows.file.is_some() {
+                return false; // it may name classes of its own
+            }
+            classes.extend(flows.rows.iter().filter_map(|row| row.class));
+        }
+    }
+    classes.len() == 1
+}
+
+/// Settings that tell apart what there is only one of.
+fn one_of_a_kind(scenario: &Resolved, out: &mut Vec<String>) {
+    let (ecn, pfc) = (&scenario.switch.ecn, &scenario.switch.pfc);
+    let control = scenario.host.ack_priority || scenario.switch.qcn.enabled;
+    if is_of_one_class(scenario) {
+        if ecn.enabled && ecn.per == EcnQueue::Port && !control {
+            let why = "all packets are of one class, whose queue is that of the port";
+            out.push(format!("switch.ecn.per has no effect: {why}"));
+        }
+        // Without control frames the run says so.
+        if scenario.switch.scheduler != Scheduler::Auto && control {
+            let why = "there is one class beside that of control frames, which always goes first";
+            out.push(format!("switch.scheduler has no effect: {why}"));
+        }
+    }
+    let ports = scenario.topology.kind.switches();
+    let faster = |host: BitsPerSec| ports.iter().flatten().any(|p| doublings_above(p.back.rate.0, host.0) > 0);
+    let is_shared = pfc.enabled && scenario.switch.model == BufferModel::Shared;
+    if is_shared && !pfc.alpha_scales && scenario.topology.kind.host_rate().is_some_and(|host| !faster(host)) {
+        out.push("switch.pfc.alpha_scales has no effect: no switch has a port faster than the hosts'".to_string());
+    }
+    if !matches!(scenario.topology.kind, TopologyKind::Star(_)) {
+        return;
+    }
+    for (name, scheme) in &scenario.schemes {
+        if matches!(&scheme.cc, Control::Hpcc(hpcc) if hpcc.multi_rate) {
+            out.push(format!("schemes.{name}.multi_rate has no effect: all paths have one switch"));
+        }
+    }
+    for (i, workload) in scenario.workloads.iter().enumerate() {
+        if matches!(&workload.kind, WorkloadKind::OnOff(p) if p.local != LOCAL) {
+            out.push(format!("workloads.{i}.local has no effect: all hosts are of one rack"));
+        }
     }
 }
 

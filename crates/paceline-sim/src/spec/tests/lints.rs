@@ -40,6 +40,14 @@ const WARNINGS: &[(&[&str], &str)] = &[
     (&["schemes.hpcc.cc=timely", "quirks.line_rate_pacing=true"], "schemes.hpcc never slows down: with quirks.line_rate_pacing"),
     (&["quirks.ack_priority_at_hosts=true"], "quirks.ack_priority_at_hosts has no effect"),
     (&["quirks.pint_data_only=true"], "quirks.pint_data_only has no effect"),
+    (&["quirks.reference_random=true", "switch.ecn.enabled=false"], "quirks.reference_random has no effect: switch.ecn.enabled is false"),
+    (&["quirks.reference_random=true", NO_PFC, "schemes.hpcc.cc=cubic"], "quirks.reference_random has no effect: ECN marks no packet"),
+    (&["quirks.line_rate_pacing=true", "schemes.hpcc.cc=none"], "quirks.line_rate_pacing has no effect: all schemes have cc = \"none\""),
+    (&["switch.ecn.per=port", "schemes.hpcc.cc=dcqcn"], "switch.ecn.per has no effect: all packets are of one class"),
+    (&["switch.scheduler=strict", "host.ack_priority=true"], "switch.scheduler has no effect: there is one class beside that of control"),
+    (&["switch.pfc.alpha_scales=false"], "switch.pfc.alpha_scales has no effect: no switch has a port faster than the hosts'"),
+    (&["schemes.hpcc.multi_rate=true"], "schemes.hpcc.multi_rate has no effect: all paths have one switch"),
+    (&["workloads.0={ kind = 'on_off', end = '1ms', local = 0.5 }"], "workloads.0.local has no effect: all hosts are of one rack"),
     (&[NO_PFC, "schemes.hpcc.cc=ndp"], "schemes.hpcc: NDP wants switch.trimming.enabled = true"),
     (&[NO_PFC, "schemes.hpcc={ cc = 'homa', first_rtt = 'aeolus' }"], "schemes.hpcc.first_rtt is \"aeolus\", but switch.selective_drop.enabled is false"),
     (&[NO_PFC, "schemes.hpcc={ cc = 'ndp', first_rtt = 'aeolus' }", "switch.trimming.enabled=true"], "schemes.hpcc.first_rtt is \"aeolus\", whose probes"),
@@ -78,6 +86,31 @@ fn no_warning_where_a_scheme_has_what_it_needs() {
     assert!(lint(&least(&short))[0].starts_with("host.tcp.rto_min (1ms) is not longer than host.tcp.ack_delay (40ms)"));
     // HPCC does not hear marks, however late they come.
     assert_eq!(lint(&least(&["switch.ecn.k_max=5MB"])), Vec::<String>::new());
+}
+
+/// What tells apart several of a kind, where there are several; random numbers and rates that count.
+#[test]
+fn no_warning_where_a_setting_has_an_effect() {
+    let fabric = "topology={ kind = 'leaf_spine' }";
+    let second = "workloads=[{ kind = 'permutation' }, { kind = 'permutation', class = 4 }]";
+    for overrides in [
+        &["quirks.reference_random=true"][..],
+        &["quirks.reference_random=true", "switch.ecn.enabled=false", "schemes.hpcc.cc=hpcc_pint"],
+        &["quirks.reference_random=true", NO_PFC, "schemes.hpcc.cc=cubic", "host.tcp.ecn=true"],
+        &["quirks.line_rate_pacing=true", "schemes.hpcc={ cc = 'none', rate = '10Gbps' }"],
+        &["quirks.line_rate_pacing=true", "schemes.hpcc.cc=none", "workloads.0.rate_cap=1Gbps"],
+        &["switch.ecn.per=port", "host.ack_priority=true"],
+        &["switch.ecn.per=port", second],
+        &["switch.scheduler=strict", "host.ack_priority=true", second],
+        &[fabric, "switch.pfc.alpha_scales=false"],
+        &["topology={ kind = 'file', file = 'x' }", "switch.pfc.alpha_scales=false"],
+        &[fabric, "schemes.hpcc.multi_rate=true"],
+        &[fabric, "workloads.0={ kind = 'on_off', end = '1ms', local = 0.5 }"],
+        &["workloads.0={ kind = 'on_off', end = '1ms' }"],
+    ] {
+        let told: Vec<_> = lint(&least(overrides)).into_iter().filter(|w| w.contains("has no effect")).collect();
+        assert_eq!(told, Vec::<String>::new(), "{overrides:?}");
+    }
 }
 
 #[test]
