@@ -86,7 +86,7 @@ def test_what_a_reader_must_know_comes_first(hostile: Path) -> None:
 def test_the_terminal_says_each_thing_on_a_line_of_its_own(tmp_path: Path) -> None:
     """A stalled run was "... which waits for the first It got to 3.04 ms of simulated time."."""
     folder = write_run(tmp_path / "r", flows=50, diagnosis="no flow moves; port 5:1 waits", warnings=["one", "two"])
-    said = notice_text(ReportPage([Results.load(folder)], None, "line_rate", "sender")).splitlines()
+    said = notice_text(ReportPage([Results.load(folder)], "line_rate", "sender")).splitlines()
     assert "  No flow moves; port 5:1 waits." in said
     assert [line for line in said if line.startswith("  It got to")]
     assert said[said.index("Warnings:") + 1 :] == ["  one", "  two", ""]
