@@ -552,6 +552,8 @@ def markdown() -> str:
         "`_s` (seconds of this machine). Column names carry their unit. An empty cell is a value that does not exist.",
         "A folder can be read at any moment: `Results.load(folder)` and `paceline report FOLDER` take that of a run "
         "that goes on or was killed, with the flows that had started until then.",
+        "`Results` can be pickled, as for another process: they are opened there from the same folder. Those of "
+        "`paceline.simulate` without `out` take all their files along, into a temporary folder of that process.",
         "In Python, an FCT, a QCT or another time that does not exist is 0 in the NumPy columns "
         '(`results.flows["fct_sender_ps"]`): leave zeros out, or take `results.flows.masked("fct_sender_ps")`, a '
         "masked array. `to_pandas()`, `to_polars()`, `to_arrow()` and `flows.parquet` have nulls. They need the "
