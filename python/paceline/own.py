@@ -16,7 +16,7 @@ from paceline import _native
 from paceline.files import open_input
 
 _FIGURES = ("figures/*.png", "figures/*.pdf", "figures/*.svg")
-_BEGINNING = 4096
+_BEGINNING = 1 << 16
 """Bytes by which a file of ours is known."""
 
 
