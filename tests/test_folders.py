@@ -359,13 +359,14 @@ def test_an_earlier_result_is_replaced_and_other_files_stay(paceline, ended, com
 
 def test_a_page_goes_beside_files_of_others_but_not_over_them(paceline, ended):
     shutil.copytree(ended / "pfc", "r")
-    Path("index.html").write_text("<title>mine</title>")
-    outcome = paceline("report", "r", "-q", "-o", "index.html")
-    assert outcome.code == 2
-    assert "--out = index.html: is there and not of an earlier report" in outcome.err
+    for name in ("index.html", "index[1].html"):
+        Path(name).write_text("<title>mine</title>")
+        outcome = paceline("report", "r", "-q", "-o", name)
+        assert outcome.code == 2
+        assert f"--out = {name}: is there and not of an earlier report" in outcome.err
+        assert Path(name).read_text() == "<title>mine</title>"
     for page in ("a.html", "b.html", "a.html", "r/other.html", "r"):
         assert paceline("report", "r", "-q", "-o", page).code == 0
-    assert Path("index.html").read_text() == "<title>mine</title>"
 
 
 @pytest.mark.parametrize("command", ["run", "sweep", "size-buffers"])

@@ -8,6 +8,7 @@ result folder. Commands that have ``--force`` ask for it instead (:func:`pacelin
 
 from __future__ import annotations
 
+import glob
 import json
 import zlib
 from pathlib import Path
@@ -23,17 +24,17 @@ _BEGINNING = 1 << 16
 def check_sweep(folder: Path) -> None:
     """Refuses a folder in which ``paceline sweep`` would replace or remove somebody's files. Raises InputError."""
     names = ("sweep.csv", "sweep.parquet", "sweep.png", "sweep.pdf", "sweep.svg")
-    _check("--out", folder, names, _is_table(folder / "sweep.csv", "seed", "status", "folder"), "an earlier sweep")
+    _check(folder, names, _is_table(folder / "sweep.csv", "seed", "status", "folder"), "an earlier sweep")
 
 
 def check_buffers(folder: Path) -> None:
     """Refuses a folder in which ``paceline size-buffers`` would replace or remove somebody's. Raises InputError."""
     names = ("buffers.csv", "buffers.png", "buffers.pdf", "buffers.svg")
     ours = _is_table(folder / "buffers.csv", "curve", "buffer_bytes", "status", "breaks")
-    _check("--out", folder, names, ours, "an earlier size-buffers")
+    _check(folder, names, ours, "an earlier size-buffers")
 
 
-def check_report(page: Path, option: str = "--out") -> None:
+def check_report(page: Path) -> None:
     """Refuses a page, or a folder beside it, where a report would replace somebody's files. Raises InputError.
 
     In the folder of a run all names of reports are Paceline's; the next run removes them, too.
@@ -41,9 +42,9 @@ def check_report(page: Path, option: str = "--out") -> None:
     folder = page.parent
     of_run = _is_run(folder)
     if not (of_run and page.name == "report.html"):
-        _check(option, folder, (page.name,), _is_page(page), "an earlier report")
+        _check(folder, (glob.escape(page.name),), _is_page(page), "an earlier report")
     beside = ("tables.md", "tables.tex", *_FIGURES)
-    _check(option, folder, beside, of_run or any(map(_is_page, folder.glob("*.html"))), "an earlier report")
+    _check(folder, beside, of_run or any(map(_is_page, folder.glob("*.html"))), "an earlier report")
 
 
 def check_reproduced(folder: Path, ids: list[str], *, scoreboard: bool) -> None:
@@ -52,24 +53,24 @@ def check_reproduced(folder: Path, ids: list[str], *, scoreboard: bool) -> None:
     The folder of a result has tables and scenarios by any name: there must be nothing in it but an earlier result.
     """
     for name in ids:
-        _check("--out", folder / name, ("*",), _is_judged(folder / name / "verdicts.json"), "an earlier reproduce")
+        _check(folder / name, ("*",), _is_judged(folder / name / "verdicts.json"), "an earlier reproduce")
     if scoreboard:
         board = folder / "scoreboard.html"
-        _check("--out", folder, (board.name, "scoreboard.md"), _is_page(board), "an earlier reproduce")
+        _check(folder, (board.name, "scoreboard.md"), _is_page(board), "an earlier reproduce")
 
 
 def check_timeline(file: Path) -> None:
     """Refuses a file that is there and no timeline of Paceline's. Raises InputError."""
     ours = _beginning(file).startswith(TIMELINE_HEAD)
     if _is_there(file) and not ours:
-        raise _refused("--out", file, "is no timeline of Paceline's", "a new file, or a timeline to replace")
+        raise _refused(file, "is no timeline of Paceline's", "a new file, or a timeline to replace")
 
 
 TIMELINE_HEAD = '{"displayTimeUnit":"ns","traceEvents":['
 """Begins every timeline."""
 
 
-def _check(option: str, folder: Path, patterns: tuple[str, ...], ours: bool, earlier: str) -> None:
+def _check(folder: Path, patterns: tuple[str, ...], ours: bool, earlier: str) -> None:
     """Refuses a folder that is not ``ours``, that of ``earlier`` results, and has something by one of these names."""
     if ours or not folder.is_dir():
         return
@@ -77,11 +78,11 @@ def _check(option: str, folder: Path, patterns: tuple[str, ...], ours: bool, ear
         for found in sorted(folder.glob(pattern)):
             if not found.name.endswith(".part"):  # what a killed command left
                 problem = f"is there and not of {earlier}: it would be replaced"
-                raise _refused(option, found, problem, f"a folder without it, or that of {earlier}, which is replaced")
+                raise _refused(found, problem, f"a folder without it, or that of {earlier}, which is replaced")
 
 
-def _refused(option: str, path: Path, problem: str, allowed: str) -> _native.InputError:
-    return _native.input_error(problem, field=option, value=str(path), allowed=allowed)
+def _refused(path: Path, problem: str, allowed: str) -> _native.InputError:
+    return _native.input_error(problem, field="--out", value=str(path), allowed=allowed)
 
 
 def _is_there(path: Path) -> bool:
