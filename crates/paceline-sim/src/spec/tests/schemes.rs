@@ -176,7 +176,7 @@ fn each_scheme_runs_and_differs_from_the_others() {
     for cc in [
         "cc = 'none'",
         "cc = 'hpcc'",
-        "cc = 'hpcc'\nmulti_rate = true\nsample_feedback = true",
+        "cc = 'hpcc'\nsample_feedback = true",
         "cc = 'hpcc_pint'",
         "cc = 'hpcc_pint'\nprobability = 0.1",
         "cc = 'dcqcn'",
