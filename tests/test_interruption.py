@@ -17,6 +17,9 @@ import numpy as np
 import pytest
 
 import paceline as pl
+from paceline.files import write as replace
+from paceline.report import write_report
+from synthetic import write_run
 
 KILLS = int(os.environ.get("PACELINE_KILLS", "6"))
 """How often the run is killed; 100 for the whole check."""
@@ -163,13 +166,35 @@ def wait_until(there: Callable[[], bool]) -> None:
 def test_a_signal_where_nothing_is_simulated_ends_with_130_too(whole, tmp_path, number):
     """SIGTERM ended a report with -15 and left half a figure; Ctrl-C ended it without a word."""
     folder, _ = whole
-    command = [sys.executable, "-c", HEEDING, "report", str(folder / "r"), "--out", "page", "-q"]
+    # Tells when it begins to draw; what it has drawn it writes at the end.
+    telling = (
+        "from pathlib import Path; from paceline import plot; draw = plot.as_files; "
+        "plot.as_files = lambda *a: (Path('drawing').touch(), draw(*a))[1]; "
+    )
+    command = [sys.executable, "-c", telling + HEEDING, "report", str(folder / "r"), "--out", "page", "-q"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    wait_until((tmp_path / "page/figures").exists)
+    wait_until((tmp_path / "drawing").exists)
     code, told = end(process, number)
     assert (code, told) == (130, "interrupted: the command was not done\n")
-    assert not (tmp_path / "page/report.html").exists()
-    assert not list((tmp_path / "page").rglob(".*"))
+    assert not (tmp_path / "page").exists()
+
+
+def test_an_interruption_while_a_report_is_written_leaves_nothing_new(tmp_path, monkeypatch):
+    """The folder would be taken for somebody's by the next report: figures were in it, and no page."""
+    folder = write_run(tmp_path / "r", flows=50)
+    written = []
+
+    def write(path, data):
+        if len(written) == 3:
+            raise KeyboardInterrupt
+        written.append(path)
+        replace(path, data)
+
+    monkeypatch.setattr("paceline.files.write", write)
+    with pytest.raises(KeyboardInterrupt):
+        write_report([folder], tmp_path / "page/report.html")
+    assert len(written) == 3
+    assert [p for p in (tmp_path / "page").rglob("*") if p.is_file()] == []
 
 
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])

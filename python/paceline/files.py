@@ -78,11 +78,19 @@ def _held(part: Path) -> Iterator[None]:
     """
     while True:
         with part.open("ab") as file:
-            with suppress(OSError):  # a file system without locks
-                fcntl.flock(file, fcntl.LOCK_EX)
-            if is_at(file, part):
-                yield
-                return
+            held = False
+            try:
+                with suppress(OSError):  # a file system without locks
+                    fcntl.flock(file, fcntl.LOCK_EX)
+                held = is_at(file, part)
+                if held:
+                    yield
+                    return
+            except BaseException:
+                # Ctrl-C may come before whoever asked for the file can clear it away.
+                if held and is_at(file, part):
+                    part.unlink()
+                raise
 
 
 def is_at(file: IO[bytes], path: Path) -> bool:
