@@ -239,8 +239,8 @@ pub struct Net {
     pub(crate) first_drop: Option<(u64, u64, String)>,
     /// Changes whenever any flow makes progress.
     pub(crate) progress: u64,
-    /// Flows over UDP that are over for their senders and whose last datagrams are on their way.
-    pub(crate) datagrams_owed: u64,
+    /// Datagrams sent here less those that ended here, modulo 2^64: over all parts, those that are on their way.
+    pub(crate) datagrams: u64,
     /// Source ports given out so far by (source, destination), for the reference's numbering.
     pub(crate) next_sport: std::collections::BTreeMap<(NodeId, NodeId), u16>,
     pub(crate) path: Vec<u16>,

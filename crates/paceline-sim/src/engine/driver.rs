@@ -255,6 +255,7 @@ impl<'a> Driver<'a> {
         let c = net.counters();
         (standing.started, standing.ended) = (c.started, c.finished + c.failed);
         standing.packets = u64::from(net.arena.live()) + sent;
+        standing.datagrams = net.datagrams;
         standing.pending += self.part.pending.len() as u64 + net.unsettled();
         standing.progress = net.progress;
         standing.working = net.programs.as_ref().map_or(0, |p| p.working());
@@ -280,7 +281,7 @@ impl<'a> Driver<'a> {
         let (mut ahead, mut next_flow, mut quit, mut enough_packets) = (Ahead::default(), None, false, false);
         let mut given_up = false;
         let (mut started, mut ended, mut packets, mut pending, mut progress, mut hops) = (0, 0, 0, 0, 0, 0);
-        let (mut working, mut steps) = (0, 0);
+        let (mut working, mut steps, mut datagrams) = (0, 0, 0u64);
         for part in 0..self.parts {
             let s = self.team.standing(self.turn, part);
             ahead = ahead.and(s.ahead);
@@ -291,6 +292,7 @@ impl<'a> Driver<'a> {
             started += s.started;
             ended += s.ended;
             packets += s.packets;
+            datagrams = datagrams.wrapping_add(s.datagrams);
             pending += s.pending;
             progress += s.progress;
             hops += s.hops;
@@ -342,8 +344,8 @@ impl<'a> Driver<'a> {
                 return Verdict::Stalled(at);
             }
         }
-        // What is still on links then belongs to no flow any more.
-        let is_over = next_flow.is_none() && pending + active + working == 0;
+        // What is still on links then belongs to no flow any more, unless datagrams are among it, of which nobody hears.
+        let is_over = next_flow.is_none() && pending + active + working == 0 && datagrams == 0;
         let stopped = if is_over { Verdict::Completed } else { Verdict::Stopped };
         if now >= self.stop {
             return stopped;

@@ -198,9 +198,10 @@ impl Sequential {
         (Ending::Stalled(diagnose(&self.net, &waits(&self.net), at)), at)
     }
 
-    /// Whether flows are under way or still to come, or programs at work; packets of those that have ended may be there.
+    /// Whether flows or datagrams are under way or still to come, or programs at work; packets of those that have ended may be there.
     fn goes_on(&self) -> bool {
-        self.next_flow.is_some() || self.net.counters.active() != 0 || !self.starting.is_empty() || self.is_owed()
+        let is_active = self.net.counters.active() != 0 || self.net.datagrams != 0;
+        self.next_flow.is_some() || is_active || !self.starting.is_empty() || self.is_owed()
     }
 
     /// Whether there is something to send besides flows' data, or to sample.

@@ -32,6 +32,8 @@ pub(super) struct Standing {
     pub(super) ended: u64,
     /// Packets it holds or has sent.
     pub(super) packets: u64,
+    /// Datagrams sent there less those that ended there, modulo 2^64.
+    pub(super) datagrams: u64,
     /// Flows it knows of that have not started.
     pub(super) pending: u64,
     pub(super) progress: u64,

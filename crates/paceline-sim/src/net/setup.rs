@@ -215,7 +215,7 @@ impl Net {
             first_failure: None,
             first_drop: None,
             progress: 0,
-            datagrams_owed: 0,
+            datagrams: 0,
             next_sport: std::collections::BTreeMap::new(),
             path: Vec::new(),
             special: Special::new(&scenario, draw(Purpose::Ecn))?,

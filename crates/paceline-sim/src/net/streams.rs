@@ -347,12 +347,11 @@ impl Net {
     }
 
     /// What will still be sent by hosts although no flow is under way: streams of this network whose sender is not told yet that all has
-    /// arrived (their ACKs may be held back), and packets that shapers hold back. Of the latter nothing while packets are on their way. And
-    /// flows of datagrams that are not all there yet.
+    /// arrived (their ACKs may be held back), and packets that shapers hold back. Of the latter nothing while packets are on their way.
     pub(crate) fn unsettled(&self) -> u64 {
         let streams = self.streams.as_ref().map_or(0, |s| s.unsettled);
         let is_quiet = self.arena.live() == 0;
         let held_back = self.messages.as_ref().filter(|_| is_quiet).map_or(0, |m| m.held_back() as u64);
-        streams + held_back + self.datagrams_owed
+        streams + held_back
     }
 }

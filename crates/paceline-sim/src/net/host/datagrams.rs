@@ -41,8 +41,14 @@ impl Net {
             traffic.dropped_bytes += u64::from(packet.size);
         }
         if said & 0xff == Said::Datagram as u64 {
-            self.datagram_over(packet.flow, None);
+            self.datagram_ends(packet.flow, None);
         }
+    }
+
+    /// A datagram ends here: it has arrived, or is lost.
+    pub(crate) fn datagram_ends(&mut self, flow: u32, arrived: Option<u64>) {
+        self.datagrams = self.datagrams.wrapping_sub(1);
+        self.datagram_over(flow, arrived);
     }
 
     /// A datagram has arrived, or is lost; told to the part of its sender.
@@ -68,7 +74,6 @@ impl Net {
             let d = &self.infos[slot as usize].datagrams;
             self.last_end = self.last_end.max(d.gone_at).max(d.last_arrival);
             self.news.flows.push(record);
-            self.datagrams_owed -= 1;
             self.free_flows.give_back(slot, self.flows[slot as usize].progress_at, false, false);
         }
     }
@@ -82,7 +87,6 @@ impl Net {
         let port = &self.ports[flow.nic as usize];
         self.infos[slot as usize].datagrams.gone_at = now + port.wire_ps(flow.short_size, &self.wires);
         self.counters.finished += 1;
-        self.datagrams_owed += 1;
     }
 
     /// The record of a flow whose last datagram has gone.

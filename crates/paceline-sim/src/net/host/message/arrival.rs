@@ -73,7 +73,7 @@ impl Net {
             let fresh = ext.saturating_sub(u64::from(packet.seq) * payload).min(payload);
             self.traffic[scheme].delivered_bytes += fresh;
             self.progress += 1;
-            self.datagram_over(packet.flow, Some(now));
+            self.datagram_ends(packet.flow, Some(now));
             return;
         }
         let number = packet.flow & SLOT_MASK;

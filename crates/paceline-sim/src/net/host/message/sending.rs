@@ -95,7 +95,9 @@ impl Net {
                 traffic.packets += 1;
                 traffic.frame_bytes += u64::from(header.size);
                 self.progress += u64::from(header.kind == proto::Kind::Datagram);
-                info.datagrams.pending += u32::from(header.kind == proto::Kind::Datagram);
+                let datagrams = u32::from(header.kind == proto::Kind::Datagram);
+                info.datagrams.pending += datagrams;
+                self.datagrams = self.datagrams.wrapping_add(datagrams.into());
             }
             if packet.kind == Kind::Data {
                 self.counters.data_made += 1;
