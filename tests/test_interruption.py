@@ -76,7 +76,7 @@ def end(process: subprocess.Popen[str], number: int | None = None) -> tuple[int,
 def python(code: str, *arguments: str, **where: object) -> subprocess.CompletedProcess[str]:
     """A program in Python run to its end."""
     command = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **where)  # type: ignore[call-overload,no-any-return]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, **where)  # type: ignore[call-overload,no-any-return]
 
 
 def check_partial(results: pl.Results, of: pl.Results) -> None:
@@ -344,3 +344,136 @@ def test_a_folder_with_a_summary_only_opens(paceline, whole, tmp_path):
     assert "killed" in repr(results)
     outcome = paceline("report", str(tmp_path / "r"), "-q")
     assert (outcome.code, outcome.err) == (0, "")
+
+
+SMALL = LONG.replace("80ms", "100us")
+
+# A signal while the engine writes its tables, after the last time it has asked whether to go on.
+LATE = (
+    "import os, signal, sys, paceline as pl\n"
+    "from paceline import _native\n"
+    "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    "engine = _native.run\n"
+    "def run(*given):\n"
+    "    try: return engine(*given)\n"
+    "    finally:\n"
+    "        for _ in range(times): os.kill(os.getpid(), getattr(signal, sys.argv[1]))\n"
+    "_native.run, times = run, 1\n"
+)
+
+
+@pytest.mark.parametrize("scenario", [SMALL, SMALL.replace("star", "tsar")], ids=["ended", "refused"])
+@pytest.mark.parametrize("progress", ["'none'", "print"])
+def test_ctrl_c_that_comes_too_late_for_a_run_is_not_lost(tmp_path, scenario, progress):
+    """A loop over many short runs, or a search that passes over settings that are refused, could hardly be ended."""
+    code = LATE + (
+        "for i in range(3):\n"
+        f"    try: pl.simulate({scenario!r}, f'r{{i}}', progress={progress})\n"
+        "    except pl.InputError: pass\n"
+        "    except KeyboardInterrupt as error:\n"
+        "        print('told', i, type(error).__name__)\n"
+    )
+    done = python(code, "SIGINT", cwd=tmp_path)
+    told = [line for line in done.stdout.splitlines() if line.startswith("told")]
+    assert (done.returncode, told) == (0, [f"told {i} KeyboardInterrupt" for i in range(3)]), done.stderr
+    if "tsar" not in scenario:
+        assert [pl.load(tmp_path / f"r{i}").status for i in range(3)] == ["completed"] * 3
+
+
+@pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP"])
+def test_a_signal_that_comes_too_late_for_a_run_does_what_it_did_before(tmp_path, number):
+    """Its default action, or once what a handler of the program does, also for one that is sent twice at once."""
+    run = f"pl.simulate({SMALL!r}, 'r', progress='none')\nprint('went on', flush=True)\n"
+    default = f"signal.signal(signal.{number}, signal.SIG_DFL)\n"
+    done = python(LATE + default + run, number, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (-getattr(signal, number), "")
+    assert pl.load(tmp_path / "r").status == "completed"
+    handler = f"times = 2\nsignal.signal(signal.{number}, lambda number, frame: print('told'))\n"
+    done = python(LATE + handler + run, number, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "told\nwent on\n")
+    # Of those that are ignored SIGHUP stays so, and the others ask for nothing once there is nothing to stop.
+    ignored = f"signal.signal(signal.{number}, signal.SIG_IGN)\n"
+    done = python(LATE + ignored + run, number, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "went on\n")
+
+
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_command_that_is_told_too_late_for_its_run_ends_with_130(tmp_path, number):
+    (tmp_path / "s.toml").write_text(SMALL)
+    code = LATE + (
+        "name, sys.argv[1:] = sys.argv[1], ['run', 's.toml', '-o', 'r', '-q']\n"
+        "def run(*given):\n"
+        "    try: return engine(*given)\n"
+        "    finally: os.kill(os.getpid(), getattr(signal, name))\n"
+        "_native.run = run\n"
+        "from paceline.__main__ import main\n"
+        "raise SystemExit(main())\n"
+    )
+    done = python(code, number, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (130, "interrupted: the command was not done\n")
+    results = pl.load(tmp_path / "r")
+    assert (results.status, results.flow_counts()["running"]) == ("completed", 0)
+
+
+def test_a_request_that_was_heeded_is_not_made_again(tmp_path):
+    """The run has ended early for it; the program that was told so goes on."""
+    code = (
+        "import os, signal, paceline as pl\n"
+        "signal.signal(signal.SIGTERM, lambda number, frame: print('again'))\n"
+        "def progress(snapshot):\n"
+        "    if snapshot['flows_done'] > 100: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "try:\n"
+        f"    pl.simulate({LONG!r}, 'r', progress=progress)\n"
+        "except pl.SimulationInterrupted as stop:\n"
+        "    print(stop.results.status)\n"
+    )
+    done = python(code, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
+
+
+def test_signals_as_the_handlers_are_set_back_are_heeded_once_and_leave_none_behind():
+    """One that raised when its own handler was back, and others were not, left those: later signals went nowhere."""
+    code = (
+        "import os, signal\n"
+        "from paceline import interrupt\n"
+        "def stop(number, frame): raise KeyboardInterrupt(signal.Signals(number).name)\n"
+        "for number in interrupt.REQUESTS: signal.signal(number, stop)\n"
+        "set_one = signal.signal\n"
+        "for sent in interrupt.REQUESTS:\n"
+        "    for when in interrupt.REQUESTS:\n"
+        "        for is_late in (False, True):\n"
+        "            for is_back in (False, True):\n"
+        "                def setting(number, handler):\n"
+        "                    fits = not sends and number == when and (handler is stop) == is_back\n"
+        "                    if fits: sends.append(1)\n"
+        "                    if fits and not is_late: os.kill(os.getpid(), sent)\n"
+        "                    set_one(number, handler)\n"
+        "                    if fits and is_late: os.kill(os.getpid(), sent)\n"
+        "                signal.signal, told, sends = setting, None, []\n"
+        "                try:\n"
+        "                    with interrupt.stop_on_signal(): pass\n"
+        "                except KeyboardInterrupt as error: told = str(error)\n"
+        "                signal.signal = set_one\n"
+        "                assert told == sent.name, (sent, when, is_late, is_back, told)\n"
+        "                kept = [signal.getsignal(number) is stop for number in interrupt.REQUESTS]\n"
+        "                assert all(kept), (sent, when, is_late, is_back, kept)\n"
+        "print('all')\n"
+    )
+    done = python(code)
+    assert (done.stdout, done.stderr) == ("all\n", "")
+
+
+def test_a_run_in_the_process_of_its_sweep_passes_a_late_request_on():
+    """Executors may run a task where they are called; the process of a worker itself has nothing left to stop."""
+    code = (
+        "import os, signal\n"
+        "from paceline.interrupt import stop_on_signal\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_DFL)\n"
+        "with stop_on_signal() as sweep:\n"
+        "    with stop_on_signal(worker=True): os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    print(sweep.made)\n"
+        "with stop_on_signal(worker=True): os.kill(os.getpid(), signal.SIGTERM)\n"
+        "print('went on')\n"
+    )
+    done = python(code)
+    assert (done.returncode, done.stdout) == (0, "True\nwent on\n")

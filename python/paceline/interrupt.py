@@ -5,9 +5,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """What asks a command for its end: Ctrl-C, kill(1) and batch systems, a terminal or an ssh session that goes."""
@@ -20,7 +21,17 @@ class StopRequest:
     """Whether someone asked for an end."""
 
     def __init__(self) -> None:
-        self.made = False
+        self.number: signal.Signals | None = None
+        """The signal that asked."""
+        self.heeded = False
+        """Whether somebody has looked since, and so ends what goes on; or the signal has been passed on already."""
+
+    @property
+    def made(self) -> bool:
+        """Whether there is a request. Who looks and finds one has to heed it: it is not passed on then."""
+        if self.number is not None:
+            self.heeded = True
+        return self.number is not None
 
 
 def take_all_for_ctrl_c() -> None:
@@ -61,9 +72,13 @@ def raise_lost_interrupts_again() -> None:
 def stop_on_signal(*, worker: bool = False) -> Iterator[StopRequest]:
     """Turns the first of :data:`REQUESTS` into a request to stop; a later one ends the program at once.
 
+    A request that nobody has looked at in the end, as it came when the run was all but over, does what its signal would
+    have done without this: it raises ``KeyboardInterrupt``, say, in place of what the block itself may have raised.
+
     Not so in the process of a ``worker``, which its parent tells as well as a terminal or a process group does: there
-    signals that are ignored stay so, and all after the first say nothing new. SIGHUP stays ignored anywhere: that is
-    what nohup(1) is for.
+    signals that are ignored stay so, all after the first say nothing new, and what was asked of a run that is over
+    concerns nobody but a ``stop_on_signal`` around this one. SIGHUP stays ignored anywhere: that is what nohup(1) is
+    for.
 
     Signals reach the main thread only; in any other thread the request is never made.
     """
@@ -74,26 +89,48 @@ def stop_on_signal(*, worker: bool = False) -> Iterator[StopRequest]:
     before = {
         number: handler
         for number in REQUESTS
-        if (handler := signal.getsignal(number)) != signal.SIG_IGN or not (worker or number == signal.SIGHUP)
+        if (handler := signal.getsignal(number)) is not None  # of one that is not Python's nothing can be kept
+        and (handler != signal.SIG_IGN or not (worker or number == signal.SIGHUP))
     }
     first = 0.0
-
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
     def ask(number: int, _frame: FrameType | None) -> None:
         nonlocal first
         now = time.monotonic()
-        if not request.made:
-            request.made, first = True, now
+        if request.number is None:
+            request.number, first = signal.Signals(number), now
         elif not worker and now - first > SAME_S:
-            restore()
+            request.heeded = True
+            _set_handlers(before)
             signal.raise_signal(number)
 
-    for number in before:
-        signal.signal(number, ask)
+    _ASKING.append(ask)
     try:
+        for number in before:
+            signal.signal(number, ask)
         yield request
     finally:
-        restore()
+        # From here on signals do again what they did: one that raises is not to be followed by another.
+        _ASKING.remove(ask)
+        _set_handlers(before)
+        if request.number is not None and not request.heeded and (not worker or before[request.number] in _ASKING):
+            request.heeded = True
+            signal.raise_signal(request.number)
+
+
+_ASKING: list[Any] = []
+"""The handlers of all :func:`stop_on_signal` that are under way, one within the other."""
+
+
+def _set_handlers(handlers: Mapping[signal.Signals, Any]) -> None:
+    """Sets all of them, also where one raises for a signal that comes before the next is set; then raises that."""
+    left, raised = list(handlers.items()), None
+    while left:
+        try:
+            while left:
+                signal.signal(*left[-1])
+                left.pop()
+        except BaseException as error:
+            raised = raised or error
+    if raised is not None:
+        raise raised
