@@ -459,6 +459,28 @@ def test_a_run_that_broke_off_says_why(paceline, tmp_path):
     assert "was killed" not in page
 
 
+def test_a_run_whose_tables_do_not_fit_says_that_it_broke_off(paceline, tmp_path):
+    """It was taken for one that goes on or was killed, and what it had counted was lost."""
+    load = "[[workloads]]\nkind = 'poisson'\nduration = '100us'\nsizes = '1KB'\nload = {value = 0.5}\n"
+    Path("s.toml").write_text(HEAD + load)
+    assert paceline("run", "s.toml", "-o", "whole", "-q").code == 0
+    files = {p.name: p.stat().st_size for p in Path("whole").iterdir()}
+    largest = files["flows.csv"] - 1
+    assert all(size <= largest for name, size in files.items() if name not in ("flows.csv", "flows.parquet")), files
+    done = limited("run", "s.toml", "-o", "r", "-q", largest=largest, cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "File too large" in done.stderr
+    results, whole = pl.load("r"), pl.load("whole")
+    assert (results.status, results.status_text) == ("running", "broken off")
+    assert "File too large" in results.summary["diagnosis"]
+    assert results.summary["counters"] == whole.summary["counters"]
+    assert results.simulated_ps == whole.simulated_ps
+    assert not Path("r/flows.csv").exists()
+    assert not list(Path("r").glob(".*"))
+    assert paceline("report", "r", "-q").code == 0
+    assert "This run broke off" in Path("r/report.html").read_text()
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_may_only_be_read_is_reported_elsewhere(paceline, ended):
     shutil.copytree(ended / "rpc", "r")

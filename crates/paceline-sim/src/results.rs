@@ -11,7 +11,7 @@ pub mod query_file;
 mod record_file;
 pub mod tables;
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -25,6 +25,9 @@ use crate::scenario::{Scenario, Transport};
 
 /// Version of the folder's layout.
 pub const SCHEMA_VERSION: u32 = 1;
+
+/// Status of a run that goes on, was killed, or broke off, which its diagnosis tells.
+pub const RUNNING: &str = "running";
 
 /// `summary.json`.
 #[derive(Clone, Debug, Serialize, Deserialize, Default)]
@@ -93,7 +96,7 @@ pub struct Summary {
     pub warnings: Vec<String>,
     /// Settings that changed nothing in this run, and why.
     pub without_effect: Vec<String>,
-    /// Why it stalled.
+    /// Why it stalled, or broke off.
     pub diagnosis: Option<String>,
 }
 
@@ -400,7 +403,20 @@ impl Folder {
             out.write_all(b"\n")
         })
     }
+
+    /// Keeps room on the disk for the summaries that follow this one, until it is dropped, as far as the disk has it: one that the
+    /// tables have filled has to take what became of the run. The file that holds the room has no name, so that a kill leaves nothing.
+    pub fn keep_room(&self, summary: &Summary) -> Option<File> {
+        let path = self.path.join(part_of("summary.json"));
+        let mut room = hold::take_part(&path).ok()?;
+        fs::remove_file(&path).ok()?;
+        let bytes = serde_json::to_vec_pretty(summary).map_or(0, |text| text.len()) + MORE_SUMMARY;
+        room.write_all(&vec![0; bytes]).is_ok().then_some(room)
+    }
 }
+
+/// Bytes by which a summary may grow in a run, as far as room is kept for that: counters, loads, warnings.
+const MORE_SUMMARY: usize = 64 << 10;
 
 /// What a run or a report leaves beside the tables.
 const OTHER_FILES: [&str; 7] =

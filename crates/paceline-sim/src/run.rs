@@ -38,9 +38,9 @@ pub use crate::error::RunError;
 use crate::machine::cpu_seconds;
 use crate::net::Net;
 use crate::results::flow_file::FlowFile;
-use crate::results::packet_file::{self, PacketFile};
+use crate::results::packet_file::{self, PacketFile, Recorded};
 use crate::results::query_file::{self, QueryFile};
-use crate::results::{Folder, Hold, Summary, is_replaced, mpi, tables};
+use crate::results::{Folder, Hold, RUNNING, Summary, is_replaced, mpi, tables};
 use crate::spec::{Resolved, lint};
 use crate::workload::program::Program;
 
@@ -105,13 +105,45 @@ pub fn run_and_hold(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) 
     let folder = Folder::create(&out)?;
     // By its summary a folder is known as that of a run: it comes first.
     folder.write_summary(&summary)?;
-    folder.replace("scenario.toml", |file| file.write_all(spec.to_toml().as_bytes()))?;
+    let room = folder.keep_room(&summary);
     let now = Instant::now();
     summary.machine.setup_s = now.duration_since(set_up_began).as_secs_f64();
     let end = match scenario.stop {
         crate::scenario::Stop::At(t) => Some(t.0),
         crate::scenario::Stop::Completed => arrivals_end,
     };
+    let filled = fill(&folder, &spec, &mut ready, &mut summary, (end, flows_total), watch);
+    // There is room for the end, whatever it is, on a disk that is full by now.
+    drop(room);
+    if let Err(e) = filled.and_then(|()| Ok(folder.write_summary(&summary)?)) {
+        summary.status = RUNNING.into();
+        let stalled = summary.diagnosis.map(|why| format!("; it had stalled: {why}"));
+        summary.diagnosis = Some(format!("{e}{}", stalled.unwrap_or_default()));
+        // Said where that can be: the disk may take no more of this than of the rest.
+        folder.write_summary(&summary).ok();
+        return Err(e);
+    }
+    if spec.run.strict
+        && let Some(drop) = ready.engine.net().first_lossless_drop()
+    {
+        return Err(RunError::Strict(format!("a lossless class dropped packets: {drop}")));
+    }
+    Ok((summary, folder.into_hold()))
+}
+
+/// Runs what is set up, and writes all but the last summary; what that has to say is in `summary` then. After an error it holds what is
+/// known of the run all the same. `ends` are when the run or its arrivals end, and how many flows there will be, where known.
+#[allow(clippy::disallowed_methods, reason = "wall time is reported beside the results, never in them")]
+fn fill(
+    folder: &Folder,
+    spec: &Resolved,
+    ready: &mut Ready,
+    summary: &mut Summary,
+    ends: (Option<u64>, Option<u64>),
+    watch: &mut dyn FnMut(&Snapshot) -> bool,
+) -> Result<(), RunError> {
+    folder.replace("scenario.toml", |file| file.write_all(spec.to_toml().as_bytes()))?;
+    let scenario = Arc::clone(&ready.engine.net().scenario);
     let flows = FlowFile::create(&folder.path().join("flows.bin"))?;
     let bin = folder.path().join("queries.bin");
     let asks = has_queries(&scenario);
@@ -119,7 +151,9 @@ pub fn run_and_hold(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) 
     let asked = &spec.records.packets;
     let rows = || PacketFile::create(&folder.path().join("packets.bin"), &scenario.graph, asked.rows, &asked.flows);
     let packets = if asked.rows > 0 { Some(rows()?) } else { None };
-    let (began, flushed, looked, steps_total) = (now, now, now, steps_total(&spec, &scenario.programs));
+    let now = Instant::now();
+    let (began, flushed, looked, steps_total) = (now, now, now, steps_total(spec, &scenario.programs));
+    let (end, flows_total) = ends;
     let mut watcher =
         Watcher { flows, queries, packets, watch, began, flushed, looked, end, flows_total, steps_total, error: None };
     let cpu_before = cpu_seconds();
@@ -129,6 +163,28 @@ pub fn run_and_hold(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) 
 
     let net = ready.engine.net();
     let simulated = if ending == Ending::Completed { net.last_end } else { now_ps };
+    let recorded = finish_records(watcher, net, simulated);
+    if let Err(e @ RunError::Memory(_)) = recorded {
+        return Err(e);
+    }
+    let of_packets = recorded.as_ref().ok().and_then(Option::as_ref);
+    fill_summary(summary, spec, net, of_packets, &ending, simulated);
+    if recorded.is_err() {
+        // The end of flows that are on record as started may not be: their age then is none at this instant.
+        summary.simulated_ps = 0;
+    }
+    // Until the tables are there the run is not over. They may be large: what was counted is told ahead of them, for a kill midway.
+    let over = (std::mem::replace(&mut summary.status, RUNNING.into()), summary.diagnosis.take());
+    let written = recorded.and_then(|_| {
+        folder.write_summary(summary).ok();
+        Ok(write_tables(folder, summary, spec, net, &ready.classes, &ready.chosen_ports, simulated)?)
+    });
+    (summary.status, summary.diagnosis) = over;
+    written
+}
+
+/// Brings the last records to the disk. What went wrong in the event loop comes first.
+fn finish_records(mut watcher: Watcher<'_>, net: &Net, simulated: u64) -> Result<Option<Recorded>, RunError> {
     let mut flows = watcher.flows;
     let failed = watcher.error.take();
     // Those that are under way are on record as started: no memory is taken for them where that has run out.
@@ -137,26 +193,12 @@ pub fn run_and_hold(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) 
     }
     // A connection is two flows in the stream of flows, and counts as one.
     let finished_file = flows.finish(net.counters.started + net.counters.connections);
-    if let Some(e) = failed {
-        summary.diagnosis = Some(e.to_string());
-        // Said where that can be: a disk that is full takes no more of this than of the rest.
-        folder.write_summary(&summary).ok();
-        return Err(e);
-    }
+    failed.map_or(Ok(()), Err)?;
     finished_file?;
     if let Some(queries) = watcher.queries {
         queries.finish([net.unanswered(), net.unanswered_of_programs()].concat())?;
     }
-    let recorded = watcher.packets.map_or(Ok(None), |file| file.finish().map(Some))?;
-    fill_summary(&mut summary, &spec, net, recorded.as_ref(), &ending, simulated);
-    write_tables(&folder, &summary, &spec, net, &ready.classes, &ready.chosen_ports, simulated)?;
-    folder.write_summary(&summary)?;
-    if spec.run.strict
-        && let Some(drop) = net.first_lossless_drop()
-    {
-        return Err(RunError::Strict(format!("a lossless class dropped packets: {drop}")));
-    }
-    Ok((summary, folder.into_hold()))
+    Ok(watcher.packets.map_or(Ok(None), |file| file.finish().map(Some))?)
 }
 
 /// Refuses a result folder whose files, which the run replaces, are its own input.

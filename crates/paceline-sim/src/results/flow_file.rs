@@ -23,13 +23,15 @@ pub struct FlowFile {
     pending: Vec<(u64, [u8; RECORD])>,
     bytes: Vec<u8>,
     error: Option<io::Error>,
+    /// Whether the disk has refused something: what would come behind it is not written, nor how many flows there are.
+    is_cut: bool,
 }
 
 impl FlowFile {
     /// A new file with a header that says "unknown number of records".
     pub fn create(path: &Path) -> io::Result<Self> {
         let file = File::create(path)?;
-        let this = Self { file, pending: Vec::with_capacity(BATCH), bytes: Vec::new(), error: None };
+        let this = Self { file, pending: Vec::with_capacity(BATCH), bytes: Vec::new(), error: None, is_cut: false };
         this.write_header(0)?;
         Ok(this)
     }
@@ -56,12 +58,17 @@ impl FlowFile {
 
     fn keep(&mut self, result: io::Result<()>) {
         if let Err(e) = result {
+            self.is_cut = true;
             self.error.get_or_insert(e);
         }
     }
 
     /// Writes what is pending, neighbours together; of a flow that has started and ended its end.
     fn write_pending(&mut self) -> io::Result<()> {
+        if self.is_cut {
+            self.pending.clear();
+            return Ok(());
+        }
         self.pending.sort_by_key(|p| p.0);
         self.pending.dedup_by(|later, earlier| {
             let same = later.0 == earlier.0;
@@ -97,6 +104,9 @@ impl FlowFile {
     /// The run is over and has `records` flows.
     pub fn finish(mut self, records: u64) -> io::Result<()> {
         self.flush()?;
+        if self.is_cut {
+            return Ok(());
+        }
         self.file.set_len(HEADER + records * RECORD as u64)?;
         self.write_header(records)
     }

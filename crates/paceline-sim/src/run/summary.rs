@@ -16,7 +16,7 @@ use crate::net::Net;
 use crate::results::mpi;
 use crate::results::packet_file::Recorded;
 use crate::results::{
-    CounterSummary, EngineSummary, FlowCounts, LinkDown, Measure, PacketCounts, Priorities, QueryCounts,
+    CounterSummary, EngineSummary, FlowCounts, LinkDown, Measure, PacketCounts, Priorities, QueryCounts, RUNNING,
     SCHEMA_VERSION, SchemeTraffic, Summary, TierLoad,
 };
 use crate::scenario::{EngineChoice, Scenario, Stop};
@@ -50,7 +50,7 @@ pub(super) fn first_summary(
         version,
         git,
         seed: spec.seed,
-        status: "running".into(),
+        status: RUNNING.into(),
         engine: EngineSummary {
             kind: kind.into(),
             why: ready.choice.1.clone(),
