@@ -105,3 +105,19 @@ def test_queries_are_on_disk_in_the_order_of_their_answers(tmp_path: Path) -> No
     assert len(answered) > 100
     at = (answered["start_ps"] + answered["qct_ps"]).tolist()
     assert at == sorted(at)
+
+
+def test_a_run_without_flows_is_over_at_once(tmp_path: Path) -> None:
+    """Where no flow was drawn one engine went on to the last link that fails, and sampled until then."""
+    scenario = (
+        "[topology]\nkind = 'leaf_spine'\nleaves = 3\nspines = 1\nhosts_per_leaf = 2\n[host]\nrto = '200us'\n"
+        "[[failures]]\nlink = ['tor1', 'agg0']\ndown = '90us'\n[run]\nstop = '2ms'\n[schemes.x]\ncc = 'dctcp'\n"
+        "[records.series]\ninterval = '10us'\nsamples = 2\n"
+        "[[workloads]]\nkind = 'poisson'\nsizes = '50KB'\nload = { value = 0.000001 }\nduration = '1us'\n"
+    )
+    found = {}
+    for engine in ("windowed", "sequential"):
+        run = pl.simulate(scenario, tmp_path / engine, overrides=[f"run.engine={engine}"], progress="none")
+        assert run.flow_counts()["finished"] == 0
+        found[engine] = (run.status, run.simulated_ps, run.summary["series_interval_ps"])
+    assert found["windowed"] == found["sequential"] == ("completed", 0, 10_000_000)
