@@ -536,7 +536,8 @@ SUMMARY = (
         "diagnosis",
         str,
         "",
-        "Why the run stalled, or, where `status` is `running`, why it broke off (no memory, a full disk); else null.",
+        "Why the run stalled, or, where `status` is `running`, why it broke off: no memory, or a full disk, also when "
+        "the tables no longer fit (the counters are those of the run then); else null.",
     ),
 )
 """The values of ``summary.json``."""
