@@ -283,9 +283,9 @@ def test_a_worker_goes_by_the_first_signal_of_those_that_concern_it():
         "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
         "with stop_on_signal(worker=True) as stop:\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
-        "    print(stop.made)\n"
+        "    print(stop.heed())\n"
         "    for _ in range(3): os.kill(os.getpid(), signal.SIGTERM)\n"
-        "    print(stop.made)\n"
+        "    print(stop.heed())\n"
     )
     done = python(code)
     assert (done.returncode, done.stdout) == (0, "False\nTrue\n")
@@ -471,7 +471,7 @@ def test_a_run_in_the_process_of_its_sweep_passes_a_late_request_on():
         "signal.signal(signal.SIGTERM, signal.SIG_DFL)\n"
         "with stop_on_signal() as sweep:\n"
         "    with stop_on_signal(worker=True): os.kill(os.getpid(), signal.SIGTERM)\n"
-        "    print(sweep.made)\n"
+        "    print(sweep.heed())\n"
         "with stop_on_signal(worker=True): os.kill(os.getpid(), signal.SIGTERM)\n"
         "print('went on')\n"
     )

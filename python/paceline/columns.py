@@ -428,7 +428,8 @@ SUMMARY = (
         "counters.wasted_permits",
         int,
         "packets",
-        "Of those that came to senders, the ones that found nothing to send, be it that their flow was over.",
+        "Of those that came to senders, the ones that found nothing to send; with NDP and ExpressPass also where their "
+        "flow was over.",
     ),
     Column(
         "counters.drops_credit",

@@ -26,9 +26,8 @@ class StopRequest:
         self.heeded = False
         """Whether somebody has looked since, and so ends what goes on; or the signal has been passed on already."""
 
-    @property
-    def made(self) -> bool:
-        """Whether there is a request. Who looks and finds one has to heed it: it is not passed on then."""
+    def heed(self) -> bool:
+        """Whether there is a request. Who asks and finds one has to end what goes on: it is not passed on then."""
         if self.number is not None:
             self.heeded = True
         return self.number is not None

@@ -63,9 +63,9 @@ def reporting(mode: Mode, title: str) -> Iterator[Callable[[Snapshot], bool]]:
     with stop_on_signal() as stop, view(mode, title) as shown:
 
         def report(snapshot: Snapshot) -> bool:
-            if not stop.made:
+            if not stop.heed():
                 shown.show(snapshot)
-            return not stop.made
+            return not stop.heed()
 
         yield report
 

@@ -378,6 +378,6 @@ def _progress(progress: ProgressLike, title: str) -> Iterator[Callable[[Snapshot
 
         def call(snapshot: Snapshot) -> bool:
             progress(snapshot)
-            return not stop.made
+            return not stop.heed()
 
         yield call

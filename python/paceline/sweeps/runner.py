@@ -217,7 +217,7 @@ class _Drive:
 
     def run(self) -> dict[str, str]:
         try:
-            while (self.waiting or self.running) and not self.stop.made:
+            while (self.waiting or self.running) and not self.stop.heed():
                 self.submit()
                 self.collect()
                 self.show()
@@ -226,7 +226,7 @@ class _Drive:
                 future.cancel()
             if self.running and isinstance(self.executor, LocalProcesses):
                 self.executor.terminate_workers()
-        if self.stop.made:
+        if self.stop.heed():
             if self.local:
                 # What a worker was killed in the middle of would lie there until the next sweep.
                 wait(self.running)

@@ -53,7 +53,7 @@ def run_task(task: Task) -> str:
             if snapshot["wall_s"] - last >= NOTE_INTERVAL_S:
                 last = snapshot["wall_s"]
                 (part / "progress").write_text(f"{fraction(snapshot) or 0.0:.4f}")
-            return not stop.made
+            return not stop.heed()
 
         result = part / "result"
         summary, _hold = _native.run(task.scenario_toml, task.label, [], str(result), 1, None, [], report, None)

@@ -129,9 +129,9 @@ impl Sequential {
         }
         // Of the last event, and of what comes next besides events.
         let (mut now, mut due) = (0, 0);
-        // Links that fail are nobody's business in a run without flows.
-        let is_empty = self.finished();
-        while let Some((at, what, place, detail)) = self.events.pop().filter(|_| !is_empty) {
+        while !(self.next_flow.is_none() && self.finished())
+            && let Some((at, what, place, detail)) = self.events.pop()
+        {
             self.events.fetch_soon(&self.net);
             if at >= due {
                 let (progress, active) = (self.net.progress, self.net.counters.active());
@@ -169,9 +169,6 @@ impl Sequential {
                 if !observer.progress(&progress(&self.net, now)) {
                     return Ok((Ending::Interrupted, now));
                 }
-            }
-            if self.next_flow.is_none() && self.finished() {
-                break;
             }
         }
         let active = self.net.counters.active();
