@@ -226,6 +226,7 @@ impl Counters {
             fast_retransmits,
             ignored_duplicates,
             ecn_reductions,
+            late_acks,
             inherited,
             largest_window,
         } = other;
@@ -243,6 +244,7 @@ impl Counters {
         self.fast_retransmits += fast_retransmits;
         self.ignored_duplicates += ignored_duplicates;
         self.ecn_reductions += ecn_reductions;
+        self.late_acks += late_acks;
         self.inherited += inherited;
         self.largest_window = self.largest_window.max(*largest_window);
     }
@@ -279,6 +281,8 @@ pub struct Counters {
     pub ignored_duplicates: u64,
     /// Windows reduced for congestion marks (TCP).
     pub ecn_reductions: u64,
+    /// ACKs that the timer of delayed ACKs sent (TCP).
+    pub late_acks: u64,
     /// Connections that began with what earlier ones to the same host had left (TCP).
     pub inherited: u64,
     /// Largest congestion window, bytes (TCP).

@@ -91,6 +91,8 @@ pub struct Counters {
     pub ignored_duplicates: u64,
     /// Window reductions for congestion marks.
     pub ecn_reductions: u64,
+    /// ACKs that the timer of delayed ACKs sent.
+    pub late_acks: u64,
     /// Timeouts found to have been mistakes.
     pub spurious_timeouts: u64,
     /// Probes of a closed window.
@@ -370,7 +372,10 @@ impl Connection {
             match timer {
                 Timer::Retransmit => self.on_retransmit_timeout(cx, now, &mut outcome),
                 Timer::Persist => self.probe_window = true,
-                Timer::DelayedAck => self.rx.ack.flush(),
+                Timer::DelayedAck => {
+                    self.counters.late_acks += 1;
+                    self.rx.ack.flush();
+                }
                 Timer::Pace => {}
                 Timer::Probe => self.probe.out = false,
                 Timer::TimeWait => self.state = State::Closed,

@@ -374,10 +374,12 @@ impl Endpoint for Host {
                 let Some(Some(inbound)) = self.receivers.get_mut(slot as usize) else { continue };
                 let cx = Self::context(&self.params, &self.contexts, 0);
                 if inbound.connection.next_timeout().is_some_and(|at| at <= now) {
-                    let before = inbound.connection.counters().timeouts;
+                    let before = inbound.connection.counters();
                     inbound.connection.on_timeout(cx, now);
+                    let after = inbound.connection.counters();
                     // Of the answer to a SYN: who receives has nothing else to repeat.
-                    self.counters.timeouts += inbound.connection.counters().timeouts - before;
+                    self.counters.timeouts += after.timeouts - before.timeouts;
+                    self.counters.late_acks += after.late_acks - before.late_acks;
                 }
                 self.drain_receiver(now, slot);
             }

@@ -38,6 +38,11 @@ pub(super) fn buffers(Seen { spec, plain, net, .. }: Seen<'_>, note: &mut impl F
                 ("switch.trimming.return_to_sender", true),
             ]);
             note(&settings, "no packet was trimmed");
+        } else if c.returned + c.drops_buffer == 0 {
+            let is_less = switch.trimming.header_packets <= default.trimming.header_packets;
+            let settings =
+                those(&[("switch.trimming.header_packets", is_less), ("switch.trimming.return_to_sender", true)]);
+            note(&settings, "no queue of headers was full");
         }
     } else if let Some(pfc) = &s.switch.pfc {
         if c.pause_frames == 0 && c.drops_buffer == 0 {

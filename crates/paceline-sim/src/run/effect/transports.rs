@@ -1,5 +1,6 @@
 //! Settings of transports that answer, grant, pull or credit, of which nothing came.
 
+use paceline_proto::cc::Params;
 use paceline_proto::transport::message::Counters;
 use paceline_proto::units::Duration;
 
@@ -9,7 +10,7 @@ use crate::scenario::{Scheme, Transport};
 use crate::spec::parse;
 use crate::spec::scheme::Control;
 use crate::spec::scheme::proactive::FirstRtt;
-use crate::spec::tcp::Tcp;
+use crate::spec::tcp::{Tcp, TcpPacing};
 use crate::spec::value::Value as _;
 
 /// Of one scheme, by its name.
@@ -94,22 +95,34 @@ fn with_defaults(cc: &Control) -> Option<Control> {
     spec.schemes.first().map(|(_, scheme)| scheme.cc.clone())
 }
 
-/// Of the TCP stack: buffers that no window came near, and a cache that nobody found anything in.
+/// Of the TCP stack: buffers that no window came near, timers that did not run out, and a cache that nobody found anything in. `stays_open`:
+/// some connections stay open.
 pub(super) fn tcp<'a>(
     (given, usual): (&Tcp, &Tcp),
-    schemes: impl Iterator<Item = &'a Scheme>,
+    schemes: impl Iterator<Item = &'a Scheme> + Clone,
     counted: &Counters,
+    stays_open: bool,
     note: &mut impl FnMut(&str, &str),
 ) {
     // Half a buffer is what slow-start thresholds are kept from (`host.tcp.host_cache`).
     let roomy = |given: u64, usual: u64| counted.largest_window.saturating_mul(2) <= given.min(usual);
+    let receives = roomy(given.receive_buffer.0, usual.receive_buffer.0);
     let settings = those(&[
         ("host.tcp.send_buffer, host.tcp.send_buffer_max", roomy(given.send_buffer.0, usual.send_buffer.0)),
-        ("host.tcp.receive_buffer, host.tcp.receive_buffer_max", roomy(given.receive_buffer.0, usual.receive_buffer.0)),
+        ("host.tcp.receive_buffer, host.tcp.receive_buffer_max", receives),
     ]);
     note(&settings, "no window came near it");
+    if counted.late_acks == 0 {
+        note(&those(&[("host.tcp.ack_delay", given.ack_delay <= usual.ack_delay)]), "no ACK waited for it");
+        // Connections that stay open compare their pauses with the timeout; receive buffers grow by round trips in ticks.
+        let ticks = |s: &Scheme| !matches!(s.params, Params::NewReno(_)) || given.pacing == TcpPacing::Window;
+        let runs_out = counted.timeouts > 0 || stays_open || !receives || schemes.clone().any(ticks);
+        if !runs_out && given.clock <= usual.clock {
+            note("host.tcp.clock", "no timer ran out, and NewReno asks for no other times");
+        }
+    }
     let caches = |s: &Scheme| matches!(&s.transport, Transport::Tcp(p) if p.host_cache);
-    if schemes.into_iter().any(caches) && counted.inherited == 0 {
+    if schemes.clone().any(caches) && counted.inherited == 0 {
         note(
             "host.tcp.host_cache, host.tcp.inherit_cwnd",
             "no connection found what an earlier one to the same host had left",
