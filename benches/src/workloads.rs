@@ -53,6 +53,7 @@ const HTSIM: &str = include_str!("../workloads/htsim-permutation.toml");
 const DAYS: &str = include_str!("../workloads/days-e5.toml");
 const K64: &str = include_str!("../workloads/k64-permutation.toml");
 const ALL_REDUCE: &str = include_str!("../workloads/fat320-all-reduce.toml");
+const CEE: &str = include_str!("../workloads/cee-queries.toml");
 const NEAR: &str = include_str!("../workloads/near-rack.toml");
 const TINY: &str = include_str!("../workloads/tiny-flows.toml");
 
@@ -63,7 +64,7 @@ const STOP: &str = "run.stop=250us";
 const LOSSY: &str = "switch.pfc.enabled=false";
 
 /// All of them, in the order they run.
-pub const WORKLOADS: [Workload; 28] = [
+pub const WORKLOADS: [Workload; 29] = [
     listed("fat320-short", FAT320, &[HALF, ARRIVALS, STOP]),
     listed("fat320-websearch-30", FAT320, &["workloads.0.load.value=0.3"]),
     listed("fat320-websearch-50", FAT320, &["workloads.0.load.value=0.5"]).aims_at(&[
@@ -99,6 +100,7 @@ pub const WORKLOADS: [Workload; 28] = [
     by_name("leaf-spine-express-pass", LEAF_SPINE, &[LOSSY, "schemes.hpcc={ cc = 'express_pass' }"]),
     by_name("fat320-all-reduce", ALL_REDUCE, &[]),
     by_name("near-rack", NEAR, &[]),
+    by_name("cee-queries", CEE, &[]),
     by_name("days-e5", DAYS, &[]).aims_at(&[(Measured::Memory, [400.0, 200.0, 140.0])]),
     by_name("k64-websearch", FAT_TREE, &["topology.k=64", "workloads.0.duration=20us", "run.stop=100us"]),
     by_name("k64-permutation", K64, &[]),

@@ -7,7 +7,7 @@
 use super::calendar::{self, Calendar, Ties};
 use super::order::{Event, Rank, place_key};
 use crate::error::InputError;
-use crate::net::packet::{Handle, NONE};
+use crate::net::packet::{Handle, Kind, NONE};
 use crate::net::{Net, Schedule};
 use crate::scenario::Scenario;
 use crate::workload::FlowSpec;
@@ -318,6 +318,14 @@ impl Listing for Events {
 #[inline(always)]
 pub(super) fn arrive_at_host<L: Listing>(net: &mut Net, list: &mut L, inbox: u32, h: Handle, now: u64) {
     let nic = net.ports[inbox as usize].nic;
+    if net.adapters.is_some()
+        && matches!(net.arena[h].kind, Kind::Data | Kind::Control | Kind::Answer)
+        && let Some(at) = net.comes_up(nic, h, now)
+    {
+        // Until then it changes nothing.
+        list_wake(net, list, nic, at);
+        return;
+    }
     if !net.turn(nic).is_some_and(|mut turn| turn.take(h, now, list)) {
         net.nic_advance(nic, now, true, list);
         net.host_arrival(nic, h, now, list);
@@ -370,6 +378,15 @@ pub(super) fn start<L: Listing>(
         time_out(net, list, nic, now);
     }
     Ok(())
+}
+
+/// A NIC has something to do at `at`.
+fn list_wake<L: Listing>(net: &mut Net, list: &mut L, nic: u32, at: u64) {
+    let n = &mut net.nics[nic as usize];
+    if at < n.wake_at {
+        n.wake_at = at;
+        list.events().push_at(at, Rank::Departure, What::Wake, n.port, nic, 0);
+    }
 }
 
 /// After anything happened at a NIC: sends what may go now and schedules its next departure and timer.

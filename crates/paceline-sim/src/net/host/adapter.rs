@@ -36,6 +36,33 @@ struct Frame {
     class: u8,
 }
 
+/// What is on its way through stack and adapter, which takes all of it the same time.
+#[derive(Clone, Debug)]
+struct Line<T> {
+    /// When the first is there, ps.
+    first: u64,
+    items: VecDeque<(u64, T)>,
+}
+
+impl<T> Line<T> {
+    fn new() -> Self {
+        Self { first: NEVER, items: VecDeque::new() }
+    }
+
+    #[inline]
+    fn push(&mut self, at: u64, item: T) {
+        self.first = self.first.min(at);
+        self.items.push_back((at, item));
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<T> {
+        let (_, item) = self.items.pop_front()?;
+        self.first = self.items.front().map_or(NEVER, |(at, _)| *at);
+        Some(item)
+    }
+}
+
 /// Frames for one limiter.
 #[derive(Clone, Debug)]
 struct Limiter {
@@ -72,16 +99,15 @@ enum Next {
     Lower,
     Poll,
     Send(u32),
-    Nothing,
 }
 
 /// The adapter of one NIC.
 #[derive(Clone, Debug)]
 pub(crate) struct Adapter {
-    /// Frames on their way up to the stack, and when they are there, ps.
-    up: VecDeque<(u64, Handle)>,
-    /// Frames on their way down to the limiters, when they are there, and the key of which limiter.
-    down: VecDeque<(u64, u64, Frame)>,
+    /// Frames on their way up to the stack.
+    up: Line<Handle>,
+    /// Frames on their way down to the limiters, with the key of which.
+    down: Line<(u64, Frame)>,
     /// Bytes in the adapter: on their way down and at limiters.
     bytes: u64,
     /// When the transport may have something to send, ps.
@@ -169,6 +195,8 @@ pub(crate) struct Adapters {
     room: Vec<u64>,
     /// What the wire adds to a frame.
     overhead: u32,
+    /// Bytes of the largest frame.
+    largest: u64,
 }
 
 impl Adapters {
@@ -176,8 +204,8 @@ impl Adapters {
     pub(crate) fn new(scenario: &Scenario, rates: &[BitsPerSec]) -> Option<Box<Self>> {
         let config = scenario.adapter.clone()?;
         let adapter = Adapter {
-            up: VecDeque::new(),
-            down: VecDeque::new(),
+            up: Line::new(),
+            down: Line::new(),
             bytes: 0,
             poll_at: NEVER,
             is_full: false,
@@ -190,14 +218,15 @@ impl Adapters {
             timer: (NEVER, NOBODY),
             found: None,
         };
-        let two_frames = 2 * u64::from(scenario.max_frame());
+        let largest = u64::from(scenario.max_frame());
         Some(Box::new(Self {
             all: vec![adapter; rates.len()],
             seed: scenario.seed,
             asked: 0,
             rates: rates.to_vec(),
-            room: rates.iter().map(|rate| config.buffer.0.max(carried(*rate, config.down) + two_frames)).collect(),
+            room: rates.iter().map(|rate| config.buffer.0.max(carried(*rate, config.down) + 2 * largest)).collect(),
             overhead: scenario.framing.wire_overhead,
+            largest,
             config,
         }))
     }
@@ -221,7 +250,7 @@ impl Adapters {
     /// A frame has arrived over the link. Returns when it is at the transport, ps.
     pub(crate) fn arrived(&mut self, nic: u32, h: Handle, now: u64) -> u64 {
         let at = now + self.config.up.0;
-        self.all[nic as usize].up.push_back((at, h));
+        self.all[nic as usize].up.push(at, h);
         at
     }
 
@@ -249,7 +278,7 @@ impl Adapters {
         number
     }
 
-    /// After a frame has left a limiter, a timer or a notification has changed it.
+    /// After a timer or a notification has changed a limiter.
     fn changed(&mut self, nic: u32, number: u32) {
         let adapter = &mut self.all[nic as usize];
         adapter.note_change(number);
@@ -260,9 +289,7 @@ impl Adapters {
 
     /// Feedback from a switch about frames for `key`.
     pub(crate) fn feedback(&mut self, nic: u32, key: u64, feedback: Feedback, now: u64) {
-        while self.all[nic as usize].down.front().is_some_and(|(due, ..)| *due <= now) {
-            self.lower(nic);
-        }
+        self.lower_due(nic, now);
         let number = self.limiter(nic, key);
         let Some(params) = &self.config.limiter else { return };
         self.all[nic as usize].limiters[number as usize].point.on_feedback(params, Time(now), feedback);
@@ -271,7 +298,7 @@ impl Adapters {
 
     /// The first frame on its way down is at its limiter.
     fn lower(&mut self, nic: u32) {
-        let Some((_, key, frame)) = self.all[nic as usize].down.pop_front() else { return };
+        let Some((key, frame)) = self.all[nic as usize].down.pop() else { return };
         let number = self.limiter(nic, key);
         let adapter = &mut self.all[nic as usize];
         let limiter = &mut adapter.limiters[number as usize];
@@ -282,6 +309,56 @@ impl Adapters {
             }
         }
         limiter.frames.push_back(frame);
+    }
+
+    /// Takes the first frame on its way down if it goes to the link `now`, without waiting at its limiter.
+    fn pass(&mut self, nic: u32, port: &Port, now: u64) -> Option<Handle> {
+        let a = &self.all[nic as usize];
+        let &(_, (key, Frame { handle, size, class })) = a.down.items.front()?;
+        // The transport comes before the link, and what it has may change whose turn it is.
+        let is_alone = a.busy.is_empty() && now < a.poll_at;
+        if !is_alone || port.free > now || port.paused & !1 & (1 << class) != 0 {
+            return None;
+        }
+        let mut others = a.down.items.iter().skip(1).take_while(|(due, _)| *due <= now);
+        let drained = match others.next() {
+            None => true,
+            Some((_, (next, _))) if *next == key && others.all(|(_, (next, _))| *next == key) => false,
+            Some(_) => return None,
+        };
+        let number = self.limiter(nic, key);
+        let a = &mut self.all[nic as usize];
+        if a.limiters[number as usize].departs_at > now {
+            return None;
+        }
+        a.down.pop();
+        self.left(nic, number, size, drained, now);
+        Some(handle)
+    }
+
+    /// A frame has left a limiter for the link. `drained`: no other frame waits for that.
+    fn left(&mut self, nic: u32, number: u32, size: u16, drained: bool, now: u64) {
+        let a = &mut self.all[nic as usize];
+        a.last = number;
+        a.bytes -= u64::from(size);
+        if std::mem::take(&mut a.is_full) {
+            a.poll_at = now;
+        }
+        if let Some(params) = &self.config.limiter {
+            let point = &mut a.limiters[number as usize].point;
+            point.on_sent(params, Time(now), u32::from(size), self.overhead, drained);
+            a.note_change(number);
+            if drained && self.config.limiter_of == LimiterOf::Flow {
+                a.release(number);
+            }
+        }
+    }
+
+    /// All frames that are at their limiters by `now` are taken there.
+    fn lower_due(&mut self, nic: u32, now: u64) {
+        while self.all[nic as usize].down.first <= now {
+            self.lower(nic);
+        }
     }
 
     /// Whether notifications shrink windows instead.
@@ -301,50 +378,54 @@ impl Adapters {
         }
     }
 
-    /// What is next at a NIC, whose transport's timers are not its business, and when the NIC must be looked at for it: a frame that
-    /// comes to its limiter while the link is busy can go when that is free.
-    fn next(&mut self, nic: u32, port: &Port) -> (u64, Next, u64) {
+    /// What is next at a NIC, whose transport's timers are not its business, and when; [`NEVER`] if nothing is. At one instant what is asked for
+    /// first comes first.
+    #[inline]
+    fn next(&mut self, nic: u32, port: &Port) -> (u64, Next) {
         let a = &mut self.all[nic as usize];
-        let mut first = (NEVER, Next::Nothing);
-        let mut look_at = NEVER;
-        // At one instant what is offered first comes first.
-        let mut offer = |at: u64, next: Next, matters_at: u64| {
-            look_at = look_at.min(matters_at);
+        let mut first = (a.up.first, Next::Arrival);
+        let mut offer = |at: u64, next: Next| {
             if at < first.0 {
                 first = (at, next);
             }
         };
-        if let Some((at, _)) = a.up.front() {
-            offer(*at, Next::Arrival, *at);
-        }
-        offer(a.timer.0, Next::Timer(a.timer.1), a.timer.0);
-        if let Some((at, ..)) = a.down.front() {
-            offer(*at, Next::Lower, port.free.max(*at));
-        }
-        offer(a.poll_at, Next::Poll, a.poll_at);
+        offer(a.timer.0, Next::Timer(a.timer.1));
+        // While the link is busy nobody asks which frames are at their limiters.
+        offer(port.free.max(a.down.first), Next::Lower);
+        offer(a.poll_at, Next::Poll);
         if !a.busy.is_empty() {
             let (at, limiter) = a.next_frame(port);
-            offer(at, Next::Send(limiter), at);
+            offer(at, Next::Send(limiter));
         }
-        (first.0, first.1, look_at)
+        first
     }
 }
 
 impl Net {
+    /// A packet of a message has arrived over a link, and takes its time to the transport. Returns when it is there, ps; nothing without
+    /// adapters.
+    #[inline]
+    pub(crate) fn comes_up(&mut self, nic: u32, h: Handle, now: u64) -> Option<u64> {
+        let at = self.adapters.as_mut()?.arrived(nic, h, now);
+        let n = &mut self.nics[nic as usize];
+        n.next_at = n.next_at.min(at);
+        Some(at)
+    }
+
     /// Lets everything happen inside a host before `end`, as `Net::message_work` does where there is no adapter.
     pub(crate) fn adapter_work<S: Schedule>(&mut self, nic: u32, end: u64, inclusive: bool, s: &mut S) -> u64 {
         let port = self.nics[nic as usize].port;
         loop {
             let Some(adapters) = &mut self.adapters else { return NEVER };
-            let (at, next, look_at) = adapters.next(nic, &self.ports[port as usize]);
+            let (at, next) = adapters.next(nic, &self.ports[port as usize]);
             let timer = self.nics[nic as usize].timer_at;
             if timer < end && timer < at {
                 self.message_timeout(nic, timer);
                 continue;
             }
-            if next == Next::Nothing || at > end || (at == end && !inclusive) {
-                self.nics[nic as usize].next_at = look_at;
-                return look_at;
+            if at > end || at == end && !inclusive || at == NEVER {
+                self.nics[nic as usize].next_at = at;
+                return at;
             }
             self.inside_host(nic, port, at, next, s);
         }
@@ -357,44 +438,37 @@ impl Net {
         let adapter = &mut adapters.all[nic as usize];
         match next {
             Next::Arrival => {
-                if let Some((_, h)) = adapter.up.pop_front() {
+                if let Some(h) = adapter.up.pop() {
                     let packet = self.arena[h];
                     self.message_delivered(nic, h, &packet, now);
                 }
             }
             Next::Timer(i) => {
+                adapters.lower_due(nic, now);
                 if let Some(params) = &adapters.config.limiter {
-                    adapter.limiters[i as usize].point.on_timeout(params, Time(now));
+                    adapters.all[nic as usize].limiters[i as usize].point.on_timeout(params, Time(now));
                 }
                 adapters.changed(nic, i);
             }
-            Next::Lower => adapters.lower(nic),
+            Next::Lower => match adapters.pass(nic, &self.ports[port as usize], now) {
+                Some(h) => _ = self.nic_launch(port, h, now, s),
+                None => adapters.lower(nic),
+            },
             Next::Poll => {
                 adapter.poll_at = NEVER;
                 self.fill_adapter(nic, now);
             }
             Next::Send(i) => {
-                adapter.last = i;
                 let limiter = &mut adapter.limiters[i as usize];
-                let Some(Frame { handle, size, .. }) = limiter.frames.pop_front() else { return };
-                adapter.found = None;
-                adapter.bytes -= u64::from(size);
-                if let Some(params) = &adapters.config.limiter {
-                    let drained = limiter.frames.is_empty();
-                    limiter.point.on_sent(params, Time(now), u32::from(size), adapters.overhead, drained);
-                }
-                if limiter.frames.is_empty() {
+                let Some(frame) = limiter.frames.pop_front() else { return };
+                let drained = limiter.frames.is_empty();
+                if drained {
                     adapter.busy.retain(|busy| *busy != i);
                 }
-                if std::mem::take(&mut adapter.is_full) {
-                    adapter.poll_at = now;
-                }
-                if adapters.config.limiter.is_some() {
-                    adapters.changed(nic, i);
-                }
-                self.nic_launch(port, handle, now, s);
+                adapter.found = None;
+                adapters.left(nic, i, frame.size, drained, now);
+                self.nic_launch(port, frame.handle, now, s);
             }
-            Next::Nothing => {}
         }
     }
 
@@ -403,23 +477,22 @@ impl Net {
         loop {
             let Some(adapters) = &mut self.adapters else { return };
             let adapter = &mut adapters.all[nic as usize];
-            let asked = adapter.bytes + u64::from(self.scenario.max_frame());
+            let asked = adapter.bytes + adapters.largest;
             adapters.asked = adapters.asked.max(asked);
             if asked > adapters.room[nic as usize] {
                 adapter.is_full = true;
                 return;
             }
-            let due = now + adapters.config.down.0;
+            let (due, exempt) = (now + adapters.config.down.0, adapters.config.exempt_syn);
             let Some((h, peer, more)) = self.next_message_packet(nic, now) else { return };
             let packet = &self.arena[h];
             let (flow, back, size, class) = (packet.flow, packet.kind.is_back(), packet.size, packet.class);
-            let opens = self.opens_connection(h);
-            let Some(adapters) = &mut self.adapters else { return };
             // Those that pass by share a limiter that nobody notifies.
-            let exempt = adapters.config.exempt_syn && opens;
+            let exempt = exempt && self.opens_connection(h);
+            let Some(adapters) = &mut self.adapters else { return };
             let key = if exempt { NOBODY.into() } else { adapters.key(peer, flow, back) };
             let adapter = &mut adapters.all[nic as usize];
-            adapter.down.push_back((due, key, Frame { handle: h, size, class }));
+            adapter.down.push(due, (key, Frame { handle: h, size, class }));
             adapter.bytes += u64::from(size);
             if !more {
                 return;

@@ -450,8 +450,11 @@ impl Buffers {
         if !self.pfc && self.model == BufferModel::Shared {
             return self.has_room(at.node, size, 0, 0);
         }
+        if self.model == BufferModel::PerPort {
+            return self.lets_through_per_port(at);
+        }
         let held = &self.ingress[at.ingress as usize];
-        if self.model == BufferModel::PerPort || held.paused & (1 << class) != 0 || held.headroom[class] > 0 {
+        if held.paused & (1 << class) != 0 || held.headroom[class] > 0 {
             return false;
         }
         let (pool, before) = (&self.pools[at.node as usize], held.bytes[class].saturating_sub(self.reserve));

@@ -33,21 +33,15 @@ impl CongestionPoints {
 }
 
 impl Net {
-    /// A frame enters the queue of `port`, or passes it: it may be sampled, and its sender told.
-    pub(crate) fn sample_congestion<S: Schedule>(
-        &mut self,
-        port: u32,
-        h: Handle,
-        packet: &Packet,
-        now: u64,
-        s: &mut S,
-    ) {
-        let waiting = self.ports[port as usize].class_bytes(packet.class);
-        let opens = self.opens_connection(h);
-        let Some(qcn) = &mut self.congestion else { return };
-        if packet.class == 0 || self.scenario.switch.exempt_syn && opens {
-            return;
+    /// A frame enters the queue of `port`, or passes it: it may be sampled. Returns what its sender is to be told.
+    #[inline]
+    pub(crate) fn sample_congestion(&mut self, port: u32, h: Handle, packet: &Packet, now: u64) -> Option<Feedback> {
+        if packet.class == 0 || self.congestion.is_none() || self.scenario.switch.exempt_syn && self.opens_connection(h)
+        {
+            return None;
         }
+        let waiting = self.ports[port as usize].class_bytes(packet.class);
+        let qcn = self.congestion.as_mut()?;
         let size = u32::from(packet.size);
         let idle = if waiting == 0 && qcn.params.average_shift > 0 {
             let p = &self.ports[port as usize];
@@ -57,14 +51,12 @@ impl Net {
             0
         };
         let point = &mut qcn.points[port as usize * 8 + usize::from(packet.class & 7)];
-        if let Some(feedback) = point.on_arrival(&qcn.params, waiting.saturating_add(size), size, true, idle) {
-            self.notify(port, packet, feedback, now, s);
-        }
+        point.on_arrival(&qcn.params, waiting.saturating_add(size), size, true, idle)
     }
 
     /// Sends a notification to the sender of a frame.
     #[cold]
-    fn notify<S: Schedule>(&mut self, port: u32, packet: &Packet, feedback: Feedback, now: u64, s: &mut S) {
+    pub(crate) fn notify<S: Schedule>(&mut self, port: u32, packet: &Packet, feedback: Feedback, now: u64, s: &mut S) {
         let Some((sender, receiver, id)) = self.ends_of_packet(packet) else { return };
         let node = self.ports[port as usize].node;
         let nic = self.nics[sender as usize].port;

@@ -394,8 +394,8 @@ impl Net {
         }
         let node = self.ports[port as usize].node;
         if self.buffers.choose(node) {
-            if self.congestion.is_some() {
-                self.sample_congestion(port, h, &packet, now, s);
+            if let Some(feedback) = self.sample_congestion(port, h, &packet, now) {
+                self.notify(port, &packet, feedback, now, s);
             }
             let p = &self.ports[port as usize];
             if p.is_quiet() && s.idle(port, p.free, now) {
@@ -409,10 +409,16 @@ impl Net {
         }
         let place = self.place(node, &packet);
         let p = &self.ports[port as usize];
-        if p.is_quiet() && s.idle(port, p.free, now) && self.congestion.is_none() && self.buffers.lets_through(place) {
-            self.pass_through(port, h, packet.class, now, s);
-            return;
+        let passes = p.is_quiet() && s.idle(port, p.free, now) && self.buffers.lets_through(place);
+        let mut feedback = None;
+        if passes {
+            feedback = self.sample_congestion(port, h, &packet, now);
+            if feedback.is_none() {
+                self.pass_through(port, h, packet.class, now, s);
+                return;
+            }
         }
+        let p = &self.ports[port as usize];
         match self.buffers.admit(place, p.class_bytes(packet.class), p.total) {
             Admit::Drop => {
                 self.drop_packet(port, h, &packet, now);
@@ -421,8 +427,11 @@ impl Net {
             Admit::Keep => {}
             Admit::KeepAndPause => self.send_pfc(place.ingress, packet.class, Kind::Pause, now, s),
         }
-        if self.congestion.is_some() {
-            self.sample_congestion(port, h, &packet, now, s);
+        if !passes {
+            feedback = self.sample_congestion(port, h, &packet, now);
+        }
+        if let Some(feedback) = feedback {
+            self.notify(port, &packet, feedback, now, s);
         }
         self.enqueue(port, h, &packet, now);
         self.start(port, now, s);

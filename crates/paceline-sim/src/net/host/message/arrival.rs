@@ -15,13 +15,9 @@ use crate::record::Status;
 impl Net {
     /// A packet arrives at the NIC of its message's sender or receiver.
     pub(crate) fn message_arrival(&mut self, nic: u32, h: Handle, packet: &Packet, now: u64) {
-        if let Some(adapters) = &mut self.adapters {
-            let at = adapters.arrived(nic, h, now);
-            let n = &mut self.nics[nic as usize];
-            n.next_at = n.next_at.min(at);
-            return;
+        if self.comes_up(nic, h, now).is_none() {
+            self.message_delivered(nic, h, packet, now);
         }
-        self.message_delivered(nic, h, packet, now);
     }
 
     /// Whether a packet opens a connection.

@@ -24,31 +24,47 @@ impl Buffers {
     /// A packet arrived, in exact order. `egress`: what waits at the port by which it will leave.
     pub(super) fn admit_per_port(&mut self, at: Place, egress: u32) -> Admit {
         let (class, size) = (usize::from(at.class), at.size);
-        let pool = &mut self.pools[at.node as usize];
-        let held = &mut self.ingress[at.ingress as usize];
-        let fits = |bytes: u64| bytes + u64::from(size) <= pool.buffer;
-        // Where data are lossless, the control class takes what they leave of the buffer, and nothing away from them.
-        let counted = if self.pfc && at.class != CONTROL { 1.. } else { 0.. };
-        let at_ingress = || held.bytes[counted].iter().map(|b| u64::from(*b)).sum();
-        if self.accounting != Accounting::Input && !fits(u64::from(egress))
-            || self.accounting != Accounting::Output && !fits(at_ingress())
-        {
+        if !self.fits_per_port(at, egress) {
             return Admit::Drop;
         }
+        let pauses = self.pfc && self.is_to_pause(at);
+        let pool = &mut self.pools[at.node as usize];
+        let held = &mut self.ingress[at.ingress as usize];
         held.bytes[class] += size;
         pool.buffered += u64::from(size);
-        let xoff = self.share[at.ingress as usize].xoff;
         let bit = 1 << class;
-        if !self.pfc
-            || at.class == CONTROL
-            || held.paused & bit != 0
-            || held.bytes[class].saturating_add(self.max_frame) <= xoff
-        {
+        if !pauses || held.paused & bit != 0 {
             return Admit::Keep;
         }
         held.paused |= bit;
         pool.pressed += 1;
         Admit::KeepAndPause
+    }
+
+    /// [`Buffers::lets_through`] where each port has its own buffer.
+    #[inline]
+    pub(super) fn lets_through_per_port(&self, at: Place) -> bool {
+        let is_paused = self.ingress[at.ingress as usize].paused & (1 << at.class) != 0;
+        self.fits_per_port(at, 0) && !(self.pfc && (is_paused || self.is_to_pause(at)))
+    }
+
+    /// Whether there is room for a packet; `egress`: what waits at the port by which it will leave.
+    #[inline]
+    fn fits_per_port(&self, at: Place, egress: u32) -> bool {
+        let held = &self.ingress[at.ingress as usize];
+        let fits = |bytes: u64| bytes + u64::from(at.size) <= self.pools[at.node as usize].buffer;
+        // Where data are lossless, the control class takes what they leave of the buffer, and nothing away from them.
+        let counted = if self.pfc && at.class != CONTROL { 1.. } else { 0.. };
+        let at_ingress = || held.bytes[counted].iter().map(|b| u64::from(*b)).sum();
+        (self.accounting == Accounting::Input || fits(u64::from(egress)))
+            && (self.accounting == Accounting::Output || fits(at_ingress()))
+    }
+
+    /// Whether a packet takes its class so far that the peer must be told to pause it.
+    #[inline]
+    fn is_to_pause(&self, at: Place) -> bool {
+        let held = self.ingress[at.ingress as usize].bytes[usize::from(at.class)] + at.size;
+        at.class != CONTROL && held.saturating_add(self.max_frame) > self.share[at.ingress as usize].xoff
     }
 
     /// A packet has left, with PFC. Returns whether its ingress port may send a resume.
