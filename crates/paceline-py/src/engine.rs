@@ -88,6 +88,7 @@ pub fn run(
         }
         Err(RunError::Memory(e)) => Err(PyOSError::new_err(format!("{}: {e}", out.display()))),
         Err(RunError::Strict(e)) => Err(PyRuntimeError::new_err(e)),
+        Err(e @ RunError::Unsound(_)) => Err(PyRuntimeError::new_err(e.to_string())),
     }
 }
 
@@ -107,6 +108,7 @@ pub fn alone(py: Python<'_>, dir: PathBuf, threads: usize, progress: Option<Py<P
         RunError::Input(e) => to_py(py, &e),
         RunError::Io(e) => PyOSError::new_err(format!("{}: {e}", dir.display())),
         RunError::Memory(e) | RunError::Strict(e) => PyRuntimeError::new_err(e),
+        RunError::Unsound(_) => PyRuntimeError::new_err(e.to_string()),
     })
 }
 
@@ -203,6 +205,7 @@ pub fn hpcc(
         RunError::Input(e) => to_py(py, &e),
         RunError::Io(e) => PyOSError::new_err(e.to_string()),
         RunError::Memory(e) | RunError::Strict(e) => PyRuntimeError::new_err(e),
+        RunError::Unsound(_) => PyRuntimeError::new_err(e.to_string()),
     })?;
     let status = match summary.ending {
         Ending::Completed => "completed",
@@ -252,6 +255,7 @@ pub fn restore_csv(py: Python<'_>, dir: PathBuf) -> PyResult<()> {
         RunError::Input(e) => to_py(py, &e),
         RunError::Io(e) => PyOSError::new_err(format!("{}: the tables cannot be written: {e}", dir.display())),
         RunError::Memory(e) | RunError::Strict(e) => PyRuntimeError::new_err(e),
+        RunError::Unsound(_) => PyRuntimeError::new_err(e.to_string()),
     })
 }
 

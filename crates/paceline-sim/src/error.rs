@@ -129,6 +129,8 @@ pub enum RunError {
     Memory(String),
     /// `run.strict` and something is not as it should be; the results are there.
     Strict(String),
+    /// An error of ours: the results are there, and contradict themselves.
+    Unsound(String),
 }
 
 impl From<InputError> for RunError {
@@ -151,6 +153,7 @@ impl std::fmt::Display for RunError {
             RunError::Input(e) => e.fmt(f),
             RunError::Io(e) => write!(f, "results cannot be written: {e}"),
             RunError::Memory(e) | RunError::Strict(e) => f.write_str(e),
+            RunError::Unsound(e) => write!(f, "internal error, please report it; the results cannot be trusted: {e}"),
         }
     }
 }

@@ -250,6 +250,9 @@ impl Prepared {
         if let Some(e) = files.error.or(flushed.err()) {
             return Err(e.into());
         }
+        if let Some(why) = net.imbalance() {
+            return Err(RunError::Unsound(why));
+        }
         let c = &net.counters;
         Ok(Summary {
             ending,

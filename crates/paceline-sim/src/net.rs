@@ -2,6 +2,7 @@
 //! How it is built: `net/setup.rs`; what happens at a switch: `net/switch.rs`, at a host: `net/host.rs`; what hosts do over
 //! transports: `net/{streams,rpc,programs}.rs`.
 
+pub(crate) mod balance;
 pub(crate) mod by_number;
 pub(crate) mod failures;
 pub mod flow;
@@ -29,6 +30,7 @@ use crate::clock::{Clock, Wire};
 use crate::engine::reference_random::ReferenceRandom;
 use crate::graph::{Graph, NodeId};
 use crate::ideal;
+use crate::net::balance::Books;
 use crate::net::by_number::ByNumber;
 use crate::net::failures::Failures;
 use crate::net::flow::{Flow, FlowInfo, Receiving, SLOT_MASK};
@@ -213,6 +215,7 @@ pub struct Net {
     pub(crate) series: Series,
     pub(crate) pauses: Vec<Option<Box<Pauses>>>,
     pub(crate) counters: Counters,
+    pub(crate) books: Books,
     /// By scheme; kept for TCP and UDP.
     pub(crate) traffic: Vec<Traffic>,
     /// Marks and drops by port.

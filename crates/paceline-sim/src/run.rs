@@ -113,6 +113,8 @@ pub fn run_and_hold(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) 
         crate::scenario::Stop::Completed => arrivals_end,
     };
     let filled = fill(&folder, &spec, &mut ready, &mut summary, (end, flows_total), watch);
+    let unsound = ready.engine.net().imbalance().map(RunError::Unsound);
+    summary.warnings.extend(unsound.as_ref().map(ToString::to_string));
     // There is room for the end, whatever it is, on a disk that is full by now.
     drop(room);
     if let Err(e) = filled.and_then(|()| Ok(folder.write_summary(&summary)?)) {
@@ -121,6 +123,9 @@ pub fn run_and_hold(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) 
         summary.diagnosis = Some(format!("{e}{}", stalled.unwrap_or_default()));
         // Said where that can be: the disk may take no more of this than of the rest.
         folder.write_summary(&summary).ok();
+        return Err(e);
+    }
+    if let Some(e) = unsound {
         return Err(e);
     }
     if spec.run.strict

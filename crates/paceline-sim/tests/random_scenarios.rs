@@ -538,7 +538,7 @@ fn files(spec: &Resolved, threads: usize) -> Option<(String, Files)> {
             assert!(!e.problem.is_empty() && !out.exists(), "refused with results: {e}");
             None
         }
-        Err(e @ (RunError::Io(_) | RunError::Memory(_))) => panic!("{e}"),
+        Err(e @ (RunError::Io(_) | RunError::Memory(_) | RunError::Unsound(_))) => panic!("{e}"),
     };
     let _ = std::fs::remove_dir_all(out);
     files

@@ -37,6 +37,7 @@ struct List {
 impl Part {
     /// Takes what another part has sent. Between two windows.
     pub(super) fn accept(&mut self, post: &mut Post) {
+        self.net.books.mail(&post.packets, true);
         self.net.arena.take_in(&mut post.keys, &post.packets, &post.words);
         if let Some(failures) = &mut self.net.failures {
             for (key, carried) in post.keys.iter().zip(&post.carried) {
@@ -76,6 +77,7 @@ impl Part {
         self.crossed += post.keys.len() as u64;
         let (packets, int) = self.net.arena.split();
         post.packets.extend(post.keys.iter().map(|key| packets[*key as Handle as usize]));
+        self.net.books.mail(&post.packets, false);
         if !int.is_empty() {
             post.words.extend(post.keys.iter().map(|key| int[*key as Handle as usize]));
         }

@@ -447,6 +447,9 @@ impl Net {
             }
             self.note_stage(port, h, now, Stage::Discarded, class);
             self.note_packet(port, h, now, PacketEvent::DroppedLinkDown);
+            if !at_switch {
+                self.books.not_sent(&packet);
+            }
             self.lose_to_failure(port, h);
             if at_switch
                 && !packet.kind.is_pfc()
@@ -462,7 +465,8 @@ impl Net {
         self.note_loss(h);
         self.counters.drops_link_down += 1;
         self.port_counts[port as usize].drops_link_down += 1;
-        self.counters.data_dropped += u64::from(self.arena[h].kind == Kind::Data);
+        let packet = self.arena[h];
+        self.note_dropped(&packet);
         self.arena.release(h);
     }
 }

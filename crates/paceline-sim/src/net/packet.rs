@@ -231,6 +231,13 @@ impl Arena {
         self.adopted += live;
     }
 
+    /// By handle: whether it is that of a packet in existence.
+    pub fn in_use(&self) -> Vec<bool> {
+        let mut used = vec![true; self.packets.len()];
+        self.free.iter().for_each(|h| used[*h as usize] = false);
+        used
+    }
+
     /// Packets in existence.
     pub fn live(&self) -> u32 {
         self.adopted + (self.packets.len() - self.free.len()) as u32

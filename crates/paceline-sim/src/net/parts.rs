@@ -204,6 +204,7 @@ impl Net {
         if let (Some(mine), Some(theirs)) = (&mut self.programs, &mut other.programs) {
             mine.absorb(theirs, |host| self.share.part_of[host as usize] == part);
         }
+        self.books.absorb(&other.books, other.in_network());
         self.arena.adopt(other.arena.live());
         for (slot, flow) in other.flows.iter().enumerate() {
             self.receiving.set(self.flows.len() as u32, other.receiving[other.number(slot as u32)]);

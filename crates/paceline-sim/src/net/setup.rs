@@ -14,6 +14,7 @@ use crate::clock::{Clock, Wire};
 use crate::engine::reference_random::ReferenceRandom;
 use crate::error::InputError;
 use crate::ideal;
+use crate::net::balance::Books;
 use crate::net::failures::Failures;
 use crate::net::flow::Receiving;
 use crate::net::host::Nic;
@@ -200,6 +201,7 @@ impl Net {
             pauses: (0..graph.ports.len()).map(|_| None).collect(),
             ports,
             counters: Counters::default(),
+            books: Books::default(),
             traffic: vec![Traffic::default(); scenario.schemes.len()],
             port_counts: vec![PortCounts::default(); graph.ports.len()],
             news: News::default(),

@@ -90,7 +90,10 @@ impl Outcome {
             pfc,
             packets,
             // Events depend on how one looks; everything else is physics.
-            counters: Counters { events: 0, ..*net.counters() },
+            counters: {
+                assert_eq!(net.imbalance(), None);
+                Counters { events: 0, ..*net.counters() }
+            },
             transport: format!("{:?}", net.message_counters()),
             traffic: net.traffic().to_vec(),
             alive: net.packets_alive(),

@@ -236,6 +236,15 @@ impl Adapters {
         self.asked <= self.config.buffer.0.min(buffer)
     }
 
+    /// The frames that they hold.
+    pub(crate) fn handles(&self) -> impl Iterator<Item = Handle> {
+        self.all.iter().flat_map(|a| {
+            let down = a.down.items.iter().map(|(_, (_, frame))| frame);
+            let limited = a.limiters.iter().flat_map(|l| &l.frames);
+            a.up.items.iter().map(|(_, h)| *h).chain(down.chain(limited).map(|frame| frame.handle))
+        })
+    }
+
     /// Takes over what another part has seen, for records.
     pub(crate) fn absorb(&mut self, other: &Self) {
         self.asked = self.asked.max(other.asked);
@@ -407,6 +416,7 @@ impl Net {
     #[inline]
     pub(crate) fn comes_up(&mut self, nic: u32, h: Handle, now: u64) -> Option<u64> {
         let at = self.adapters.as_mut()?.arrived(nic, h, now);
+        self.books.receive(self.arena[h].kind, self.arena[h].size);
         let n = &mut self.nics[nic as usize];
         n.next_at = n.next_at.min(at);
         Some(at)

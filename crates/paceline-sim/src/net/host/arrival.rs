@@ -114,6 +114,7 @@ impl Net {
         let (number, seq, is_last) = (packet.flow & SLOT_MASK, packet.seq, packet.flags & LAST != 0);
         let state = &mut self.receiving[number];
         self.counters.data_delivered += 1;
+        self.books.receive(Kind::Data, packet.size);
         let before = state.rx.expected;
         let answered = state.answer(packet, now, &self.host, self.ack_control_class, &mut self.counters.data_discarded);
         let complete = is_last && before == seq && state.rx.expected == seq + 1;
@@ -143,7 +144,8 @@ impl Net {
 
     /// An ACK or NACK at the sender. The NIC's own lists are the caller's business.
     pub(crate) fn receive_ack(&mut self, h: Handle, now: u64) -> Answered {
-        let Packet { flow: number, seq, kind, flags, .. } = self.arena[h];
+        let Packet { flow: number, seq, kind, flags, size, .. } = self.arena[h];
+        self.books.receive(kind, size);
         let slot = (number & SLOT_MASK) >> self.share.bits;
         let flow = &mut self.flows[slot as usize];
         if !flow.alive || u32::from(flow.generation) != number >> SLOT_BITS {
@@ -187,7 +189,8 @@ impl Net {
         packet: &Packet,
         now: u64,
     ) -> Option<ReferenceAnswered> {
-        let Packet { flow: number, seq, kind, flags, .. } = *packet;
+        let Packet { flow: number, seq, kind, flags, size, .. } = *packet;
+        self.books.receive(kind, size);
         let slot = (number & SLOT_MASK) >> self.share.bits;
         let flow = &mut self.flows[slot as usize];
         if !flow.alive || u32::from(flow.generation) != number >> SLOT_BITS {

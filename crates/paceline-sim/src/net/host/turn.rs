@@ -7,6 +7,7 @@ use paceline_proto::transport::rdma::Acked;
 use super::arrival::goes_at_once;
 use super::{NEVER, Next, Nic, is_plain, launch_plain};
 use crate::clock::{Clock, Wire};
+use crate::net::balance::Books;
 use crate::net::by_number::ByNumber;
 use crate::net::flow::{Flow, Receiving, SLOT_BITS, SLOT_MASK};
 use crate::net::packet::{Arena, Handle, Kind, LAST, Packet, TICKS};
@@ -25,6 +26,7 @@ pub(crate) struct Turn<'a> {
     receiving: &'a mut ByNumber<Receiving>,
     streams: Option<&'a mut Streams>,
     counters: &'a mut Counters,
+    books: &'a mut Books,
     progress: &'a mut u64,
     contexts: &'a [FlowContext],
     wires: &'a [Wire],
@@ -55,6 +57,7 @@ impl Net {
             receiving: &mut self.receiving,
             streams: self.streams.as_deref_mut(),
             counters: &mut self.counters,
+            books: &mut self.books,
             progress: &mut self.progress,
             contexts: &self.contexts,
             wires: &self.wires,
@@ -152,6 +155,7 @@ impl Turn<'_> {
         }
         // Those in the midst of a message make nothing ready but their answer.
         self.counters.data_delivered += 1;
+        self.books.receive(Kind::Data, packet.size);
         let state = &mut self.receiving[packet.flow & SLOT_MASK];
         if !state.answer(packet, now, self.host, self.control_class, &mut self.counters.data_discarded) {
             self.arena.release(h);
@@ -171,7 +175,7 @@ impl Turn<'_> {
 
     #[inline(always)]
     fn ack(&mut self, h: Handle, now: u64) -> bool {
-        let Packet { flow: number, seq, flags, .. } = self.arena[h];
+        let Packet { flow: number, seq, flags, size, .. } = self.arena[h];
         let flow = &mut self.flows[((number & SLOT_MASK) >> self.share_bits) as usize];
         let is_its = flow.alive && u32::from(flow.generation) == number >> SLOT_BITS;
         if !is_its || flags & self.special_acks != 0 || flow.timeouts != 0 {
@@ -183,6 +187,7 @@ impl Turn<'_> {
             Some(streams) if flow.stream != 0 => streams.on_ack(flow, whole),
             _ => return false,
         };
+        self.books.receive(Kind::Ack, size);
         let free = self.p.free.max(now);
         self.p.free = free;
         if acked != Acked::Old {

@@ -85,6 +85,7 @@ impl Net {
         let out = self.first[node as usize] + u32::from(path[0]);
         self.path = path;
         let back = packet.kind.is_back();
+        self.books.make(&cnm);
         let cnm = self.arena.alloc(cnm);
         let words = self.arena.int(cnm);
         words[0] = IntHop(u64::from(feedback.level) | u64::from(back) << 8 | u64::from(receiver) << 16);
@@ -96,6 +97,7 @@ impl Net {
     /// A notification is back at the host whose frame was sampled.
     pub(crate) fn notified(&mut self, nic: u32, h: Handle, packet: &Packet, now: u64) {
         let words = *self.arena.int(h);
+        self.books.receive(packet.kind, packet.size);
         self.arena.release(h);
         let (word, offset, delta) = (words[0].0, words[1].0 as i64, words[2].0 as i64);
         let feedback = Feedback { level: word as u8, offset, delta };

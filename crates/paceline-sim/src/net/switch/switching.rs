@@ -154,6 +154,9 @@ impl Net {
                 Err(at) => {
                     if at == port && failures.is_down(port, now) {
                         self.ports[port as usize].unsend(packet.size, packet.kind != Kind::Data);
+                        if self.ports[port as usize].nic != NONE {
+                            self.books.not_sent(&packet);
+                        }
                     } else if let Some(inbox) = self.doom(port, at, h) {
                         return Ok(inbox);
                     }
@@ -193,7 +196,8 @@ impl Net {
     pub(crate) fn lose(&mut self, port: u32, h: Handle) {
         self.counters.drops_wire += 1;
         self.port_counts[port as usize].drops_wire += 1;
-        self.counters.data_dropped += u64::from(self.arena[h].kind == Kind::Data);
+        let packet = self.arena[h];
+        self.note_dropped(&packet);
         self.note_loss(h);
         self.arena.release(h);
     }
@@ -300,6 +304,7 @@ impl Net {
         // As in the reference, a frame tells how much waits the other way. Nobody acts on that.
         let seq = self.ports[port as usize].class_bytes(class);
         let packet = Packet { flow: u32::from(class), seq, size, kind, ..Packet::default() };
+        self.books.make(&packet);
         let h = self.arena.alloc(packet);
         self.enqueue(port, h, &packet, now);
         self.start(port, now, s);
@@ -330,14 +335,21 @@ impl Net {
             let number = (port - self.first[node as usize]) as u16;
             self.news.pfc.push(PfcEvent { now, node, port: number, class, pause });
         }
+        self.books.receive(packet.kind, packet.size);
         self.arena.release(h);
         !pause
+    }
+
+    /// A packet is lost.
+    pub(crate) fn note_dropped(&mut self, packet: &Packet) {
+        self.counters.data_dropped += u64::from(packet.kind == Kind::Data);
+        self.books.drop(packet);
     }
 
     /// A packet has no room at a switch.
     pub(crate) fn drop_packet(&mut self, port: u32, h: Handle, packet: &Packet, now: u64) {
         self.counters.drops_buffer += 1;
-        self.counters.data_dropped += u64::from(packet.kind == Kind::Data);
+        self.note_dropped(packet);
         let counts = &mut self.port_counts[port as usize];
         counts.drops_buffer += 1;
         counts.drops_control += u64::from(packet.kind != Kind::Data);

@@ -149,6 +149,7 @@ impl Net {
                 self.counters.drops_credit += 1;
                 self.port_counts[port as usize].drops_credit += 1;
                 self.note_packet(port, h, now, PacketEvent::DroppedCredit);
+                self.books.drop(&packet);
                 self.arena.release(h);
             }
         } else if self.is_full(port, h, p.total - credits) {

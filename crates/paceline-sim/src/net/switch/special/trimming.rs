@@ -193,8 +193,9 @@ impl Net {
         self.note_packet(port, h, now, PacketEvent::Trimmed);
         let Some(Special::Trimming(t)) = self.special.as_deref() else { return };
         let packet = &mut self.arena[h];
-        packet.size = t.size;
+        let whole = std::mem::replace(&mut packet.size, t.size);
         packet.kind = Kind::Control;
+        self.books.trim(whole, packet);
         packet.flags &= !UNSCHEDULED;
         self.arena.int(h)[1].0 |= u64::from(TRIMMED) << 8;
         self.counters.data_trimmed += 1;
