@@ -477,8 +477,33 @@ def test_a_run_whose_tables_do_not_fit_says_that_it_broke_off(paceline, tmp_path
     assert results.simulated_ps == whole.simulated_ps
     assert not Path("r/flows.csv").exists()
     assert not list(Path("r").glob(".*"))
-    assert paceline("report", "r", "-q").code == 0
-    assert "This run broke off" in Path("r/report.html").read_text()
+    told = paceline("report", "r")
+    assert told.code == 0
+    assert f"Status, {results.name}: counters until it broke off" in told.out
+    # What was counted is shown as of the whole run, and said to be until then.
+    counted = re.compile(r"^(?:Flows unfinished|Events|Packet hops of data|Drops: .*?|ECN marks)  +.*$", re.MULTILINE)
+    assert counted.findall(told.out) == counted.findall(paceline("report", "whole").out)
+    page = Path("r/report.html").read_text()
+    assert "This run broke off" in page
+    assert "nor are the counters" not in page
+    tiles = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page))
+    assert (tiles["drops until it broke off"], tiles["unfinished / failed"]) == ("0", "0 / 0")
+
+
+def test_a_run_that_broke_off_midway_is_told_by_its_counters_too(paceline, tmp_path):
+    """Its last records are missing, but not what was counted: of the flows both are told, and which is which."""
+    load = "[[workloads]]\nkind = 'poisson'\nduration = '2ms'\nsizes = '1KB'\nload = {value = 0.5}\n"
+    Path("s.toml").write_text(HEAD + load)
+    assert limited("run", "s.toml", "-o", "r", "-q", largest=40_000, cwd=tmp_path).returncode == 1
+    results = pl.load("r")
+    finished, on_record = results.summary["flows"]["finished"], results.flow_counts()["finished"]
+    assert 0 < on_record < finished
+    told = paceline("report", "r").out
+    assert "Its records go to" in told
+    assert "Flows, drops and all other counters are those until it broke off." in told
+    assert re.search(rf"^Flows finished  +{finished:,}$", told, re.MULTILINE)
+    assert re.search(rf"^Events  +{results.summary['counters']['events']:,}$", told, re.MULTILINE)
+    assert re.search(rf"^all, 1 KB  +{on_record:,} ", told, re.MULTILINE), "percentiles are of those on record"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

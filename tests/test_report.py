@@ -150,7 +150,7 @@ def test_the_classes_of_a_port_are_added_and_not_averaged(tmp_path: Path) -> Non
 
 def test_what_a_killed_run_did_not_record_is_unknown_and_not_zero(tmp_path: Path) -> None:
     """The terminal said "Drops 0 / 0 / 0" of a run whose counters died with it, and gave exact percentiles."""
-    folder = write_run(tmp_path / "k", flows=400, status="running", tables=False, unfinished=0, failed=0)
+    folder = write_run(tmp_path / "k", flows=400, status="running", tables=False, unfinished=0, failed=0, counters={})
     run = Results.load(folder)
     shown = dict(re.findall(r"^(\S.*?)  +(\S.*)$", figures_table([run]), re.MULTILINE))
     for name in ("Flows unfinished", "Flows not started", "Events", "ECN marks", "Drops: buffer / wire / link down"):

@@ -460,7 +460,31 @@ _ONE_WAY = 1.25
 def is_sampled(summary: Mapping[str, Any]) -> bool:
     """Whether a run lasted until its first sample of the buffers."""
     interval = summary["series_interval_ps"]
-    return bool(interval) and summary["simulated_ps"] >= interval
+    # Of a run whose records found the disk full it is not known how far it got.
+    return bool(interval) and (summary["simulated_ps"] >= interval or summary["counters"]["max_buffer_bytes"] > 0)
+
+
+def until(run: Results) -> str:
+    """Until when the counters of a run that has not ended are; empty for one that has, and where they are not known."""
+    if run.status != "running" or not run.is_counted:
+        return ""
+    return "until it broke off" if run.status_text == "broken off" else "so far"
+
+
+def flow_texts(run: Results, side: Side) -> dict[str, str]:
+    """Flows by status over the whole run, a dash for what nobody knows of one that has not ended.
+
+    What was counted until it broke off goes before what its records tell, of which the last are missing.
+    """
+    counts = run.flow_counts(side)
+    found = {name: f"{n:,}" for name, n in counts.items()}
+    if run.status == "running":
+        found |= dict.fromkeys(("running", "not_started"), "–")
+        if run.is_counted and side == "sender":
+            at_end = run.summary["flows"]
+            told = (("finished", "finished"), ("failed", "failed"), ("running", "unfinished"))
+            found |= {name: f"{at_end[key]:,}" for name, key in told}
+    return found
 
 
 def figures_tables(runs: Sequence[Results], side: Side = "sender") -> list[Table]:
@@ -495,27 +519,20 @@ def figures_tables(runs: Sequence[Results], side: Side = "sender") -> list[Table
         ),
         ("Ties between events", lambda s: format_number(s["counters"]["ties"])),
     ]
-    # Of a run that goes on, or was killed, nobody knows them: a dash, and not the zeros that stand in for them.
-    known = [r.status != "running" for r in runs]
-    counts = [r.flow_counts(side) for r in runs]
+    counts = [flow_texts(r, side) for r in runs]
 
     def row(name: str, cells: Iterable[str]) -> tuple[Cell, ...]:
         return (Cell(name), *map(Cell, cells))
 
-    def if_known(name: str, show: Callable[[int], str]) -> tuple[Cell, ...]:
-        return row(name, (show(i) if known[i] else "–" for i in range(len(runs))))
-
     rows = [
-        row("Status", (r.status_text for r in runs)),
+        (Cell("Status"), *(Cell(r.status_text, f"counters {until(r)}" if until(r) else "") for r in runs)),
         row("Simulated time", (format_time(r.simulated_ps) for r in runs)),
-        row("Flows finished", (f"{c['finished']:,}" for c in counts)),
-        if_known("Flows unfinished", lambda i: f"{counts[i]['running']:,}"),
-        row("Flows failed", (f"{c['failed']:,}" for c in counts)),
-        if_known("Flows not started", lambda i: f"{counts[i]['not_started']:,}"),
-        *(
-            row(name, (show(r.summary) if k else "–" for r, k in zip(runs, known, strict=True)))
-            for name, show in counters
-        ),
+        row("Flows finished", (c["finished"] for c in counts)),
+        row("Flows unfinished", (c["running"] for c in counts)),
+        row("Flows failed", (c["failed"] for c in counts)),
+        row("Flows not started", (c["not_started"] for c in counts)),
+        # Of a run that goes on, or was killed, nobody knows them: a dash, and not the zeros that stand in for them.
+        *(row(name, (show(r.summary) if r.is_counted else "–" for r in runs)) for name, show in counters),
     ]
     tables = [Table("Counters and cost", ("", *run_labels(runs)), rows)]
     tiers = sorted({str(entry["tier"]) for r in runs for entry in r.summary["load"]}, key=analysis.tier_order)

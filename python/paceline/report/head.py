@@ -8,7 +8,7 @@ from paceline import analysis
 from paceline.report.links import failed
 from paceline.report.page import Page
 from paceline.results import Baseline, Results, Side
-from paceline.tables import format_time, slowdown_cell
+from paceline.tables import flow_texts, format_time, slowdown_cell, until
 from paceline.words import readable
 
 _SAID = {
@@ -30,12 +30,16 @@ def notices(page: Page) -> list[tuple[str, str, list[str]]]:
         if run.status != "completed" or diagnosis:
             why = [_sentence(readable(diagnosis))] if diagnosis else []
             kind = "info" if run.status == "stopped" else "bad"
-            why += [f"It got to {format_time(run.simulated_ps)} of simulated time."]
+            # Where the last records are missing, as on a full disk, it has got further.
+            got = "It got to" if run.summary["simulated_ps"] or not run.is_counted else "Its records go to"
+            why += [f"{got} {format_time(run.simulated_ps)} of simulated time."]
             if run.status == "running":
+                counters = "" if run.is_counted else ", nor are the counters (–)"
                 why.append(
-                    "Flows that had begun or ended after the last record are not known, nor are the counters (–): "
+                    f"Flows that had begun or ended after the last record are not known{counters}: "
                     "percentiles are lower bounds (≥)."
                 )
+                why += [f"Flows, drops and all other counters are those {until(run)}."] if until(run) else []
             else:
                 why.append("Percentiles count unfinished flows at their age.")
             found.append((kind, f"{own}{_SAID[run.status_text]}", why))
@@ -62,7 +66,7 @@ def _sentence(text: str) -> str:
 
 def tiles(run: Results, baseline: Baseline, side: Side) -> list[tuple[str, str]]:
     """Headline numbers of a single run."""
-    counts, known = run.flow_counts(side), run.status != "running"
+    counts, texts = run.flow_counts(side), flow_texts(run, side)
     asked = run.summary.get("queries")
     found = [("queries answered / issued", f"{asked['answered']:,} / {asked['issued']:,}")] if asked else []
     programs = [p for p in run.summary.get("mpi", []) if p["slowdown"]]
@@ -70,17 +74,16 @@ def tiles(run: Results, baseline: Baseline, side: Side) -> list[tuple[str, str]]
     if sum(counts.values()) or not found:
         p50, p99 = analysis.percentiles(run.slowdown(baseline, side), (50.0, 99.0))
         where = "" if run.group is None else ", all groups"
-        unfinished = f"{counts['running']:,}" if known else "–"
         found += [
-            (f"flows finished{where}", f"{counts['finished']:,}"),
-            (f"unfinished / failed{where}", f"{unfinished} / {counts['failed']:,}"),
+            (f"flows finished{where}", texts["finished"]),
+            (f"unfinished / failed{where}", f"{texts['running']} / {texts['failed']}"),
             ("median slowdown", slowdown_cell(p50).text),
             ("p99 slowdown", slowdown_cell(p99, 99.0).text),
         ]
     c = run.summary["counters"]
     drops = c["drops_buffer"] + c["drops_wire"] + c["drops_link_down"]
     counted = [("drops", f"{drops:,}"), ("pause frames", f"{c['pause_frames']:,}")]
-    return [*found, *((name, value if known else "–") for name, value in counted)]
+    return [*found, *((f"{name} {until(run)}".strip(), value if run.is_counted else "–") for name, value in counted)]
 
 
 def notice_text(page: Page) -> str:

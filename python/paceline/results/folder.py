@@ -159,6 +159,11 @@ class Results:
         return "broken off" if self.summary["diagnosis"] else "running, or killed"
 
     @property
+    def is_counted(self) -> bool:
+        """Whether the counters are known: of a run that ended, and of one that broke off and could still say so."""
+        return self.status != "running" or int(self.summary["counters"]["events"]) > 0
+
+    @property
     def schemes(self) -> tuple[str, ...]:
         """Names of the schemes, in the order of their index."""
         return tuple(str(s["name"]) for s in self.summary["schemes"])
