@@ -61,13 +61,11 @@ def check_reproduced(folder: Path, ids: list[str], *, scoreboard: bool) -> None:
 
 def check_timeline(file: Path) -> None:
     """Refuses a file that is there and no timeline of Paceline's. Raises InputError."""
-    ours = _beginning(file).startswith(TIMELINE_HEAD)
+    from paceline.timeline import HEAD  # only here: it takes numpy, which is slow to load
+
+    ours = _beginning(file).startswith(HEAD)
     if _is_there(file) and not ours:
         raise _refused(file, "is no timeline of Paceline's", "a new file, or a timeline to replace")
-
-
-TIMELINE_HEAD = '{"displayTimeUnit":"ns","traceEvents":['
-"""Begins every timeline."""
 
 
 def _check(folder: Path, patterns: tuple[str, ...], ours: bool, earlier: str) -> None:

@@ -12,7 +12,6 @@ import gzip
 import heapq
 import io
 import json
-import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -25,12 +24,15 @@ from numpy.typing import NDArray
 
 from paceline.errors import ResultsError
 from paceline.files import replacing
-from paceline.own import TIMELINE_HEAD
 from paceline.results import Columns, Results
 from paceline.tables import format_size
+from paceline.units import PICOSECONDS, quantity
 
 FILE = "timeline.json.gz"
 """Name in a result folder; a new run into the folder removes it."""
+HEAD = '{"displayTimeUnit":"ns","traceEvents":['
+"""Begins every timeline, by which it is known for one of ours."""
+
 MOST_FLOWS = 20_000
 """Flows shown unless told otherwise: viewers become slow with many more."""
 
@@ -148,7 +150,7 @@ class _Lines:
 
     def __init__(self, out: IO[str]) -> None:
         self._out = out
-        out.write(TIMELINE_HEAD)
+        out.write(HEAD)
         self._comma = "\n"
         self._named: set[int] = set()
 
@@ -288,17 +290,12 @@ def _packets(results: Results) -> tuple[dict[str, list[_Slice]], int]:
     return found, len(shown) - table.rows
 
 
-_PS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
-
-
 def _reaction_ps(results: Results) -> int:
     """``switch.pfc.reaction`` of the scenario, in ps; 0 where the folder does not say."""
     try:
         text = tomllib.loads(results.scenario_toml or "")["switch"]["pfc"]["reaction"]
-        # As the engine prints it: a whole number.
-        number = re.fullmatch(r"(\d+)([a-z]+)", text)
-        return int(number[1]) * _PS[number[2]] if number else 0
-    except (tomllib.TOMLDecodeError, KeyError, TypeError):
+        return round(quantity(text, PICOSECONDS) or 0)
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError):
         return 0  # somebody has written to it
 
 

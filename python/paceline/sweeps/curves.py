@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from paceline.sweeps.brief import means, most_measured, short
 from paceline.tables import fewest
+from paceline.units import KINDS, QUOTES, quantity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,16 +22,6 @@ MOST_TICKS = 8
 """Places of an axis that are told."""
 _WIDE = 10.0
 """Ratio of largest to smallest from which an axis is logarithmic."""
-
-BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
-"""Units of sizes, as scenarios have them."""
-_UNITS: tuple[Mapping[str, float], ...] = (
-    {"": 1.0},
-    BYTES,
-    {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0},
-    {"bps": 1.0, "Kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12},
-)
-"""Of numbers, sizes, times and rates as scenarios have them."""
 
 
 def draw(rows: Sequence[dict[str, Any]], varied: Sequence[str], title: str, folder: Path) -> list[Path]:
@@ -96,10 +86,9 @@ def figure(rows: Sequence[dict[str, Any]], varied: Sequence[str], title: str = "
 def _numbers(values: Sequence[Any]) -> dict[str, float] | None:
     """Texts of numbers, all of one kind, and their values; None where any is something else, or they are too few."""
     texts = list(dict.fromkeys(map(str, values)))
-    parts = [re.fullmatch(r"\"?(\d[\d_]*\.?\d*(?:e[+-]?\d+)?) ?([A-Za-z]*)\"?", text) for text in texts]
-    for units in _UNITS:
-        if all(part and part[2] in units for part in parts):
-            found = {text: float(part[1]) * units[part[2]] for text, part in zip(texts, parts, strict=True) if part}
+    for units in KINDS:
+        found = {text: value for text in texts if (value := quantity(text, units)) is not None}
+        if len(found) == len(texts):
             return found if len(set(found.values())) >= LEAST_PLACES else None
     return None
 
@@ -108,7 +97,7 @@ def _ticks(places: Mapping[str, float]) -> dict[float, str]:
     """What stands at the places, where there are many at some of them only."""
     step = -(-len(places) // MOST_TICKS)
     ordered = sorted(places.items(), key=lambda item: item[1])
-    return {place: "" if k % step else text.strip('"') for k, (text, place) in enumerate(ordered)}
+    return {place: "" if k % step else text.strip(QUOTES) for k, (text, place) in enumerate(ordered)}
 
 
 def _label(row: Mapping[str, Any], others: Sequence[str], varied: Sequence[str]) -> str:

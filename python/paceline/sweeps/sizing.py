@@ -25,12 +25,12 @@ from paceline.analysis import percentiles
 from paceline.errors import plain
 from paceline.results import Results
 from paceline.run import Source
-from paceline.sweeps.curves import BYTES
 from paceline.sweeps.grid import Axis, dotted, grid, replaces
 from paceline.sweeps.points import Point, Run, Runs
 from paceline.sweeps.remarks import remarks as warned
 from paceline.sweeps.runner import prepare
 from paceline.tables import Cell, Table, clean_label, format_share, format_slowdown
+from paceline.units import BYTES, quantity
 from paceline.words import many
 
 BUFFER = "switch.buffer"
@@ -163,27 +163,25 @@ def _halved(scenario: Path, vary: Sequence[str], overrides: Sequence[str]) -> tu
     return Axis(BUFFER, chosen, source=origin), ""
 
 
-QUOTES = "\"'"
-"""Around a size, as TOML has them."""
-
-
 def _bytes(text: str) -> int:
-    """Bytes of a size as scenarios write it."""
-    digits = text.rstrip("BKMGi")
-    return round(float(digits) * BYTES[text[len(digits) :]])
+    """Bytes of a size as scenarios write it. ValueError where it is none."""
+    found = quantity(text, BYTES)
+    if found is None:
+        raise ValueError(f"{text!r} is no size")
+    return round(found)
 
 
 def _given(text: str) -> int:
     """Bytes of a size as typed. InputError where it is none."""
     try:
-        return _bytes(text.strip(QUOTES))
-    except (KeyError, ValueError, OverflowError):
+        return _bytes(text)
+    except (ValueError, OverflowError):
         allowed = "sizes such as 256KB or 32MiB (B, KB, MB, GB, KiB, MiB, GiB)"
         raise _native.input_error("not a size", field="--buffers", value=text or '""', allowed=allowed) from None
 
 
 def _buffer(run: Run) -> int:
-    return _bytes(str(run.point.key[BUFFER]).strip(QUOTES))
+    return _bytes(str(run.point.key[BUFFER]))
 
 
 def curves(runs: Runs, limits: Limits) -> list[Curve]:
@@ -283,7 +281,7 @@ _FEW = 100
 def _shown(axis: str, values: Sequence[Any]) -> str:
     """Some values of an axis, as the table writes them."""
     if axis == BUFFER:
-        return f"buffer {', '.join(_size(_bytes(str(v).strip(QUOTES))) for v in values)}"
+        return f"buffer {', '.join(_size(_bytes(str(v))) for v in values)}"
     return f"{axis.rpartition('.')[2]} {', '.join(plain(str(v)) for v in values)}"
 
 

@@ -30,8 +30,8 @@ from paceline.experiments.cee.setup import (
     XOFF,
     XON,
     endless,
+    many_to_one,
     run_title,
-    star,
 )
 from paceline.experiments.cee.study import Plan, seeds
 from paceline.reproduce.claims import Place, Values, binned
@@ -126,7 +126,7 @@ def point(kind: str, cell: str, scheme: str, pfc: int, scale: Scale, seed: int) 
         workloads.append(
             ClosedRpc(group="ping", clients=[k.senders], servers=[k.senders + 1], sizes="64B", response="64B")
         )
-    run = star(
+    run = many_to_one(
         f"{kind}-{cell}-{scheme}-pfc{pfc}",
         cell,
         VARIANTS[scheme],

@@ -22,8 +22,8 @@ from paceline.experiments.cee.setup import (
     TITLES,
     endless,
     host,
+    many_to_one,
     pfc_title,
-    star,
     switch,
 )
 from paceline.experiments.cee.study import Plan, experiment, seeds
@@ -62,7 +62,7 @@ def bursts(pfc: int, scale: Scale, seed: int) -> Point:
         for b in range(BURSTS)
         for h in range(CROWD)
     ]
-    run = star(
+    run = many_to_one(
         f"bursts-pfc{pfc}",
         "base",
         SCHEMES["new_reno"],
@@ -82,7 +82,7 @@ def distant(rtt_us: int, cell: str, scheme: str, scale: Scale, seed: int) -> Poi
     stop = _GREEDY_US[scale] * (5 if scale is Scale.TINY else 1)
     size = endless(stop, CROWD)
     rows = [FlowRow(start=f"{h * 31_250 + 37 * seed}ns", src=h, dst=CROWD, bytes=size) for h in range(CROWD)]
-    run = star(
+    run = many_to_one(
         f"rtt{rtt_us}-{cell}-{scheme}",
         cell,
         SCHEMES[scheme],

@@ -181,7 +181,7 @@ def host(cell: str, tcp: Tcp | None = None, adapter: Adapter | None = None) -> H
     )
 
 
-def star(
+def many_to_one(
     name: str,
     cell: str,
     scheme: Scheme,
@@ -196,7 +196,7 @@ def star(
     adapter: Adapter | None = None,
     beside: Mapping[str, Scheme] | None = None,
 ) -> Scenario:
-    """Hosts 0 to ``senders`` at one switch of 10 Gb/s ports; the last is the receiver.
+    """A run in which hosts send to one: hosts 0 to ``senders`` at one switch of 10 Gb/s ports, the last receives.
 
     ``tree``: hosts of this network instead, of which 0 is the receiver. ``beside``: further schemes.
     """
