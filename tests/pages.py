@@ -18,4 +18,5 @@ class Page(HTMLParser):
         self.attributes += [(tag, name, value or "") for name, value in attrs]
 
     def handle_data(self, data: str) -> None:
-        self.text += data
+        # A space at which no line is broken reads like any other.
+        self.text += data.replace("\N{NO-BREAK SPACE}", " ")

@@ -238,8 +238,8 @@ def test_runs_are_called_alike_in_all_tables() -> None:
     of_programs = scientific.table({("cg", *place, "slowdown"): 1.0, ("cg", *place, "clock_1ms", "slowdown"): 1.0})
     of_crowds = hotspot.table({("greedy_7", *place, "drops"): 1.0, ("ends_7", "base", "cubic_half", 1.0, "drops"): 1.0})
     assert [[row[0].text for row in table.rows] for table in (of_queries, of_programs, of_crowds)] == [
-        ["no marking, NewReno, no PFC, UDP", "no marking, NewReno, no PFC, 40 KiB"],
-        ["no marking, NewReno, no PFC", "no marking, NewReno, no PFC, clock_1ms"],
+        ["no marking, NewReno, no PFC, UDP, 20 KiB", "no marking, NewReno, no PFC, 40 KiB"],
+        ["no marking, NewReno, no PFC", "no marking, NewReno, no PFC, clock of 1 ms"],
         [
             "7 flows without end, no marking, NewReno, no PFC",
             "7 flows that end, no marking, CUBIC, beta 0.5, PFC",

@@ -66,6 +66,26 @@ def test_names_of_a_figure_differ_and_keep_their_look_in_others() -> None:
         assert len(looks) == len(figure)
 
 
+def _chart(title: str, value: float) -> multiples.Chart:
+    return multiples.Chart(title, {"HPCC-PINT": ([1, 2], [value, value])}, "Load", "Slowdown")
+
+
+def test_an_empty_chart_has_no_name_below_and_the_one_above_keeps_its_own() -> None:
+    """C1 named an axis that is not there, out of line with the others of its row."""
+    full, empty = _chart("full", 2.0), _chart("empty", float("nan"))
+    figure = multiples.charts([[full, full, empty], [full, empty, empty]])
+    assert [ax.get_xlabel() for ax in figure.axes] == ["", "Load", "", "Load", "", ""]
+    assert [chart.is_empty for chart in (full, empty)] == [False, True]
+
+
+def test_charts_take_the_looks_of_the_figures_beside_them() -> None:
+    """HPCC-PINT was solid and HPCC-INT dashed in one figure of H1, and the other way round in the next."""
+    from paceline.experiments.hpcc_page.figures import LOOKS
+
+    figure = multiples.charts([[_chart("one", 2.0)]], looks=LOOKS)
+    assert figure.axes[0].lines[0].get_linestyle() == LOOKS["HPCC-PINT"].line == "-"
+
+
 def _never_paused(folder: Path) -> Path:
     """A run that recorded pauses and had none."""
     run = write_run(folder, flows=200, name="calm")

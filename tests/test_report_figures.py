@@ -340,7 +340,7 @@ def test_bands_of_many_curves_are_left_out(tmp_path: Path) -> None:
     for count, banded in ((plot.MOST_BANDS, True), (plot.MOST_BANDS + 1, False)):
         folders = [write_run(tmp_path / f"{count}-{i}", i, flows=600, name=f"r{i}") for i in range(count)]
         page = write_report(folders, tmp_path / f"{count}/report.html", paper_figures=False).read_text()
-        assert ("Bands are 95 % confidence intervals" in page) == banded
+        assert ("Bands are 95\N{NO-BREAK SPACE}% confidence intervals" in page) == banded
         flows = Results.load(folders[0]).slowdown()
         curve = analysis.percentile_curves(flows, analysis.bins_from_sizes(flows.size_bytes, analysis.DECILES), [50])[0]
         (axes,) = plot.slowdown_vs_size({f"r{i}": curve for i in range(count)}).axes

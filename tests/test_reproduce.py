@@ -138,6 +138,8 @@ def test_what_was_open_at_the_end_widens_a_value():
     for up_to in (24_000.0, math.inf):
         assert verdict(up_to).verdict is Outcome.UNDECIDED
         assert "some were open at the end" in verdict(up_to).statement
+    assert "up to 10.0 times that" in verdict(24_000.0).statement
+    assert "or any time above that" in verdict(math.inf).statement
 
 
 @pytest.mark.parametrize("pooled", [False, True])
@@ -524,15 +526,44 @@ def test_a_failed_run_costs_its_experiment_only(tmp_path):
     assert good.count(Outcome.PASS) == 15
 
 
+def test_lines_are_not_broken_within_what_belongs_together():
+    """Heads of columns ended with a lone "%" or "KB", statements were parted as "RTO 10 / ms"."""
+    from paceline.report.page import environment
+    from paceline.tables import Cell, Table
+
+    head = ("Id", "Statement", "Queue p99, KB", "Measured", "Verdict")
+    texts = ("E31.default_over_eta_0.9", "RTO 10 ms over 20 µs at 30 % load", "3", "10 ms", "not judged at tiny")
+    macros = environment().get_template("macros.html.j2")
+    text = macros.module.table(Table("Up to 5.9 ms", head, [tuple(map(Cell, texts))], prose=True))  # type: ignore[attr-defined]
+    for part in ("Queue p99,~KB", "RTO 10~ms over 20~µs at 30~% load", "10~ms", "not~judged at tiny", "Up to 5.9~ms"):
+        assert part.replace("~", "\N{NO-BREAK SPACE}") in text, part
+    assert "E31.default_<wbr>over_<wbr>eta_<wbr>0.9" in text
+    numbers = macros.module.table(Table("", ("", "Size"), [(Cell("a"), Cell("1 KB"))]))  # type: ignore[attr-defined]
+    assert "<td>1 KB</td>" in numbers, "numbers are copied into other tables"
+
+
+def test_statements_begin_with_a_capital_unless_with_a_name():
+    from paceline.reproduce.page import verdict_table
+
+    words = {"published": None, "measured": 1.0, "tolerance": "< 1", "verdict": Outcome.PASS}
+    texts = ("packets dropped", "p99 of the queue", "UDP's share", "victim: queries")
+    table = verdict_table([model.Verdict(id=f"X1.{i}", statement=text, **words) for i, text in enumerate(texts)])
+    assert [row[1].text for row in table.rows] == [
+        "Packets dropped",
+        "p99 of the queue",
+        "UDP's share",
+        "Victim: queries",
+    ]
+
+
 def test_long_names_of_runs_wrap_and_short_ones_do_not():
     """Twelve runs of E20 had names of up to 60 characters on one line: their numbers were beside the page."""
-    from jinja2 import Environment, PackageLoader
-
+    from paceline.report.page import environment
     from paceline.tables import Cell, Table
 
     long = "QCN 20, one limiter an adapter, NewReno, no PFC"
     rows = [(Cell(name), Cell("1")) for name in (long, "QCN 20, NewReno")]
-    macros = Environment(loader=PackageLoader("paceline", "templates"), autoescape=True).get_template("macros.html.j2")
+    macros = environment().get_template("macros.html.j2")
     text = macros.module.table(Table("Runs", ("Run", "Drops"), rows))  # type: ignore[attr-defined]
     assert f'<th scope="row" class="long">{long}</th>' in text
     assert '<th scope="row">QCN 20, NewReno</th>' in text
@@ -652,7 +683,7 @@ def test_the_rules_of_judging_are_folded_away_on_pages_and_stand_on_the_scoreboa
     one = model.Experiment(**words, plan=lambda _: [], judge=lambda *_: [])
     claim = {"id": "X1.a", "statement": "s", "published": 0, "measured": 0, "tolerance": "exact"}
     judged = Judged(one, Scale.TINY, (), Runs(()), (model.Verdict(**claim, verdict=Outcome.PASS),))
-    rule = "statistical one, with its whole 95 % confidence interval"
+    rule = "statistical one, with its whole 95\N{NO-BREAK SPACE}% confidence interval"
     folded = r"<details><summary>How verdicts come about</summary><p>[^<]*" + rule
     page = write_experiment(judged, tmp_path / "X1").read_text()
     assert re.search(folded, page)

@@ -64,16 +64,27 @@ class Chart:
     level: float | None = None
     """A value that all curves are held against: a level line."""
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no label has a value."""
+        drawn = (*self.series.values(), *self.points.values(), *self.published.values())
+        return not any(np.isfinite(np.asarray(ys, dtype=float)).any() for _, ys in drawn)
+
 
 @style()
-def charts(rows: Sequence[Sequence[Chart]], variants: Mapping[str, str] | None = None) -> Figure:
+def charts(
+    rows: Sequence[Sequence[Chart]],
+    variants: Mapping[str, str] | None = None,
+    looks: Mapping[str, Look] | None = None,
+) -> Figure:
     """Charts row by row with one legend over all of them: two columns of a paper wide, one where they stand alone.
 
     Schemes have the looks they have everywhere (:mod:`paceline.plot.looks`). ``variants`` maps a label to the one it is
-    a variant of: it gets the colour of that, dashed and hollow.
+    a variant of: it gets the colour of that, dashed and hollow. ``looks`` are those of all labels, where figures
+    beside it have others.
     """
     labels = list(dict.fromkeys(label for row in rows for chart in row for label in chart.series))
-    looks = of_schemes(labels, variants)
+    looks = of_schemes(labels, variants) if looks is None else looks
     wide = max((len(row) for row in rows), default=1)
     columns = TWO_COLUMNS if wide > 1 else 1.0
     figure = blank(0.35 + 1.8 * max(len(rows), 1), columns)
@@ -88,8 +99,9 @@ def charts(rows: Sequence[Sequence[Chart]], variants: Mapping[str, str] | None =
             if j and chart.ylabel == row[0].ylabel:
                 ax.set_ylabel("")
             below = rows[i + 1] if i + 1 < len(rows) else ()
-            if j < len(below) and chart.xlabel == below[j].xlabel:
-                ax.set_xlabel("")  # said once in a column
+            told_below = j < len(below) and chart.xlabel == below[j].xlabel and not below[j].is_empty
+            if chart.is_empty or told_below:
+                ax.set_xlabel("")  # said once in a column, and of no empty axis
     for ax, chart in zip(figure.axes, (chart for row in rows for chart in row), strict=True):
         # In a row a name is said once. It says what holds for any of the axes that have it.
         if ax.get_ylabel():
@@ -159,7 +171,7 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
     # No place is named at which nothing ran.
     ticks = {place: text for place, text in chart.ticks.items() if place in places}
     ticks = ticks or {place: f"{place:,g}" for place in sorted(places)}
-    if not places:
+    if chart.is_empty:
         said = ax.text(0.5, 0.5, chart.nothing, transform=ax.transAxes, ha="center", va="center", fontsize=6.5)
         said.set_color(QUIET)
         said.set_in_layout(False)

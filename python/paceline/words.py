@@ -18,6 +18,21 @@ def simulated(ps: int) -> str:
     return f"{ps / 1000:.3f} ns"
 
 
+def headed(text: str) -> str:
+    """A text as a heading or a line of its own: its first word with a capital, unless that is a name such as p99."""
+    first = text.partition(" ")[0].rstrip(",:;")
+    return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
+
+
+_UNIT = "(?:%|[pnµm]?s|[KMGT]?i?B|[KMGT]?b/s)"
+_TIED = re.compile(rf"(?<=[0-9]) (?={_UNIT}(?![\w/]))|(?<=,) (?={_UNIT}$)|(?<=\bnot) (?=judged\b)")
+
+
+def tied(text: str) -> str:
+    """A text that keeps together a number and its unit, a unit at its end with what it is of, and "not judged"."""
+    return _TIED.sub("\N{NO-BREAK SPACE}", text)
+
+
 def readable(text: str) -> str:
     """A text of the engine, which writes times exactly, with long times as :func:`simulated` writes them."""
     return _PICOSECONDS.sub(lambda found: simulated(int(found[1])), text)

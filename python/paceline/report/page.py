@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from paceline import plot
 from paceline.results import Baseline, Results, Side
 from paceline.tables import Cell, Table, lines, run_labels
+from paceline.words import tied
 
 
 @dataclass(frozen=True)
@@ -116,18 +117,22 @@ class Page:
         return Table(caption, head, rows, prose=True)
 
 
+def environment() -> Environment:
+    """The package's templates with what they use."""
+    loader = PackageLoader("paceline", "templates")
+    found = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    found.filters["breakable"] = _breakable
+    found.filters["tied"] = tied
+    return found
+
+
 def render(template: str, **values: Any) -> str:
     """A page from one of the package's templates."""
-    loader = PackageLoader("paceline", "templates")
-    environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["breakable"] = _breakable
-    return environment.get_template(template).render(**values)
+    return environment().get_template(template).render(**values)
 
 
 def _breakable(text: str) -> Markup:
-    """A name that may be broken behind its underscores and its dots from the second on, not in the midst of a word."""
+    """A name that may be broken behind its underscores and its dots from the second on, not within words or numbers."""
     words = str(escape(text))
     first, dot, rest = words.partition(".") if "." in words else ("", "", words)
-    return Markup(first + dot + re.sub(r"(?<=[._])(?=\w)", "<wbr>", rest))
+    return Markup(first + dot + re.sub(r"(?<=[._])(?=\w)(?<![0-9]\.(?=[0-9]))", "<wbr>", rest))

@@ -193,7 +193,8 @@ def _verdict(
         if got.interval is not None:
             got = Estimate(got.mean, (got.interval[0], got.interval[1] * stretch))
         if stretch > WORTH_TELLING:
-            statement += f" (up to {format_number(stretch)} times that, since some were open at the end)"
+            most = f"up to {format_number(stretch)} times that" if math.isfinite(stretch) else "or any time above that"
+            statement += f" ({most}, since some were open at the end)"
     if claim.limits is None:
         outcome = Outcome.REPORT
     else:

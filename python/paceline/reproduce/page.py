@@ -16,7 +16,7 @@ from paceline.reproduce.judge import shown
 from paceline.reproduce.model import Outcome, Scale, Verdict
 from paceline.reproduce.record import Row
 from paceline.tables import Cell, Table
-from paceline.words import many
+from paceline.words import headed, many
 
 _SCALE = {
     "tiny": "tiny: it proves that everything runs; exact statements are judged, statistical ones are not",
@@ -58,7 +58,7 @@ def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts", larger
     for v in verdicts:
         interval = "" if v.interval is None else f"[{_number(v.interval[0])}, {_number(v.interval[1])}]"
         published, measured, tolerance = (_told(v, x) for x in (_number(v.published), _number(v.measured), v.tolerance))
-        cells = (Cell(v.id), Cell(v.statement), Cell(published), Cell(measured, interval))
+        cells = (Cell(v.id), Cell(headed(v.statement)), Cell(published), Cell(measured, interval))
         tone = v.verdict.value if v.verdict in _JUDGED else ""
         seeds, record = _seeds(v.seeds), _on_record(v, larger)
         judged = (Cell(tolerance), record, Cell(v.verdict.value, tone="muted" if tone and record.tone else tone))
@@ -260,7 +260,7 @@ def write_experiment(judged: Judged, folder: Path, larger: Larger = _NONE) -> Pa
         if more.remarks:
             rows: list[tuple[Cell, ...]] = [(Cell(text),) for text in more.remarks]
             sections.append(Section("remarks", "Remarks", tables=[Table("What to know", ("",), rows, prose=True)]))
-    told = f"{len(files)} runs, each exactly as run. The files lie beside this page; paceline run repeats them."
+    told = _files_said(len(files))
     sections.append(Section("scenarios", "Scenarios", told, verbatim=files))
     sections.append(Section("again", "Run again", verbatim=[("", _again([e.id], judged.scale.value))]))
     html = render(
@@ -275,6 +275,12 @@ def write_experiment(judged: Judged, folder: Path, larger: Larger = _NONE) -> Pa
     page = folder / "report.html"
     write(page, html)
     return page
+
+
+def _files_said(files: int) -> str:
+    if files == 1:
+        return "1 run, exactly as run. The file lies beside this page; paceline run repeats it."
+    return f"{files:,} runs, each exactly as run. The files lie beside this page; paceline run repeats them."
 
 
 def write_scoreboard(judged: Sequence[Judged], changed: Sequence[str], folder: Path, larger: Larger = _NONE) -> Path:

@@ -65,7 +65,7 @@ AEOLUS_OF: Final = {STACKS[aeolus].title: STACKS[plain].title for plain, aeolus 
 def priority_queueing(unscheduled: str, scheduled: str = "10ms") -> Stack:
     """ExpressPass whose unscheduled packets go at low priority, with its two timeouts; no selective dropping."""
     transport = ExpressPass(first_rtt="burst", rto_unscheduled=unscheduled, rto_scheduled=scheduled)
-    times = [re.sub("(?<=[0-9])(?=[a-z])", " ", time) for time in (unscheduled, scheduled)]
+    times = [re.sub("(?<=[0-9])(?=[a-z])", " ", time).replace("us", "µs") for time in (unscheduled, scheduled)]
     of_others = "" if unscheduled == scheduled else f", of scheduled packets {times[1]}"
     return Stack(f"ExpressPass + priority queueing, RTO {times[0]}{of_others}", transport)
 

@@ -324,7 +324,7 @@ def _table(values: Values) -> Table:
             ]
             rows.append((Cell(f"{STACKS[name].title}, {variant}"), *cells))
     head = ("Scheme, variant", "Answered/s", "Mean QCT, µs", "p95, µs", "p99, µs", "Queue p50, KB", "p99, KB")
-    more = ("Link busy, %", "Drops (in warm-up)", "Timeouts (same)")
+    more = ("Link busy, %", "Drops (in warm-up)", "Timeouts (in warm-up)")
     return Table("The victim, and the bottleneck's queue, after the warm-up", (*head, *more), rows)
 
 

@@ -6,7 +6,7 @@ import math
 from itertools import combinations
 
 from paceline.experiments.cee import hotspot_rules
-from paceline.experiments.cee.setup import ABLATIONS, ALL_CELLS, CELLS, KNOBS, NIC, SIZES, TITLES
+from paceline.experiments.cee.setup import ABLATIONS, ALL_CELLS, CELLS, KNOB_TITLES, NIC, SIZES, TITLES
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Values, ratio
 
@@ -179,7 +179,7 @@ def burst_rule(values: Values) -> list[Claim]:
 
     growth = {cell: at(cell, SIZES[-1]) / at(cell, SIZES[0]) for cell in ("red", "qcn20")}
     for cell, over in growth.items():
-        text = f"mean QCT of messages of {SIZES[-1]} KB over that of {SIZES[0]} KB, {CELLS[cell].title}, without PFC"
+        text = f"mean QCT of messages of {SIZES[-1]} KiB over that of {SIZES[0]} KiB, {CELLS[cell].title}, without PFC"
         found.append(Claim(cell, text, over))
     found.append(Claim("over", "the same, QCN 20 over ECN-RED", growth["qcn20"] / growth["red"], judge.above(1)))
     return found
@@ -189,17 +189,15 @@ def knob_rule(values: Values) -> list[Claim]:
     """E22: what FreeBSD's own settings cost."""
     found = []
     limits = dict.fromkeys(("rto_initial_3s", "slop_200ms", "stock"), judge.above(1))
-    for knob in KNOBS:
-        if knob == "study":
-            continue
+    for knob, title in KNOB_TITLES.items():
         for what, text in (("qct_ms", "mean QCT"), ("fct_p99_ms", "p99 of the background's FCT")):
             base = ("base", "new_reno", 0.0, 0.0)
             over = ratio(values, (*base, knob, 20.0, what), (*base, what))
-            statement = f"{text}, {knob} over the study's settings, NewReno without PFC"
+            statement = f"{text}, NewReno without PFC: {title} over the study's settings"
             found.append(Claim(f"{knob}.{what}", statement, over, limits.get(knob)))
         # These have no time and are not in the mean.
         open_ = _at(values, "base", "new_reno", 0.0, 0.0, knob, 20.0, "unanswered")
         found.append(
-            Claim(f"{knob}.unanswered", f"share of the queries that are never answered, {knob}", open_, most=1)
+            Claim(f"{knob}.unanswered", f"share of the queries that are never answered, {title}", open_, most=1)
         )
     return found

@@ -91,7 +91,7 @@ EXPERIMENTS = (
     _experiment(
         23,
         "Round trips",
-        "A round trip takes a few us to tens of us in an idle network, and tens of milliseconds in a congested one.",
+        "A round trip takes a few µs to tens of µs in an idle network, and tens of milliseconds in a congested one.",
         rules.rtt_rule,
         plan(*((kind, "base", "new_reno", pfc) for kind, pfc in (("ping_alone", 0), ("ping_32", 0), ("ping_32", 1)))),
     ),

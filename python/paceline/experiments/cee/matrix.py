@@ -15,13 +15,9 @@ from paceline.reproduce.claims import Claim, Place, Values
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.sweeps.points import Point, Runs
 from paceline.tables import Cell, Table, format_number
+from paceline.words import headed
 
 _TCP: Final = tuple(SCHEMES)
-
-
-def _headed(text: str) -> str:
-    """A text as a heading; p99 stays as it is."""
-    return text if text.startswith("p99") else text[0].upper() + text[1:]
 
 
 @dataclass(frozen=True)
@@ -80,7 +76,7 @@ class Kind:
                     if any(map(math.isfinite, got)):
                         cells = [Cell(format_number(value)) for value in got]
                         rows.append((Cell(f"{title}, {CELLS[cell].title}, {pfc_title(pfc)}"), *cells))
-        head = ("Cell", *(_headed(text) for _, text in self.parts))
+        head = ("Cell", *(headed(text) for _, text in self.parts))
         return Table(f"{self.title}; means over seeds{self._left_out(values)}", head, rows)
 
     def _ran(self, values: Values) -> list[str]:
@@ -116,7 +112,7 @@ class Kind:
         columns = [f"{TITLES[scheme]}\n{pfc_title(pfc)}" for scheme in ran for pfc in (0, 1)]
         rows = [CELLS[cell].title for cell in CELLS]
         maps = {
-            _headed(text): [
+            headed(text): [
                 [values.get((*self.place(cell, scheme, pfc), what), math.nan) for scheme in ran for pfc in (0, 1)]
                 for cell in CELLS
             ]

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from paceline.analysis import jain_index, nearest_rank
-from paceline.experiments.cee.setup import FRAMING, SCHEMES, UDP_RATE, XON, host, run_title, stack, switch
+from paceline.experiments.cee.setup import FRAMING, KNOB_TITLES, SCHEMES, UDP_RATE, XON, host, run_title, stack, switch
 from paceline.reproduce.claims import Place, Values
 from paceline.reproduce.model import Scale
 from paceline.results import Results
@@ -39,6 +39,9 @@ _INTERVAL_US: Final = {Scale.TINY: 500, Scale.QUICK: 650, Scale.PAPER: 655}
 """Between two queries: about 5 % of the hosts' links. A query is two messages of 20,480 bytes for every host, 16, 64
 and 512, so that the interval hardly depends on the number of hosts. At paper scale 10,700 queries come."""
 
+SIZE: Final = 20
+"""Messages of queries, KiB."""
+
 BACKGROUND: Final = 10
 """Load of background flows, % of the hosts' links: the lower end of what the study's is taken to be, 10 to 30 %."""
 
@@ -54,7 +57,7 @@ def point(
     scale: Scale,
     seed: int,
     knob: str = "study",
-    size: int = 20,
+    size: int = SIZE,
     load: int = BACKGROUND,
 ) -> Point:
     """One run; messages of ``size`` KiB come so often that their load is the same. ``load``: of background flows, %."""
@@ -146,7 +149,7 @@ def measure(runs: Runs) -> Values:
         cell, scheme, pfc, udp, knob, size, load = key
         parts = [_one(r) for r in runs.where(**dict(zip(names, key, strict=True)))]
         place: Place = (str(cell), str(scheme), float(pfc), float(udp))
-        if (knob, size) != ("study", 20):
+        if (knob, size) != ("study", SIZE):
             place = (*place, str(knob), float(size))
         if load != BACKGROUND:
             place = (*place, f"load {load} %")
@@ -160,11 +163,14 @@ def table(values: Values) -> Table:
     parts = ("qct_ms", "qct_p99_ms", "unanswered", "fct_ms", "drops", "timeouts", "notifications", "congested")
     shares = ("unanswered", "congested")
     rows = []
+    sizes = {SIZE, *(part for key in values for part in key[4:-1] if not isinstance(part, str))}
     for place in dict.fromkeys(key[:-1] for key in values):
         cell, scheme, pfc, udp, *more = place
         name = run_title(cell, scheme, pfc) + (", UDP" if udp else "")
-        more = [part for part in more if part != "study"]
-        name += "".join(f", {part}" if isinstance(part, str) else f", {part:g} KiB" for part in more)
+        texts = [part for part in more if isinstance(part, str) and part != "study"]
+        name += "".join(f", {KNOB_TITLES.get(text, text)}" for text in texts)
+        size = next((part for part in more if not isinstance(part, str)), SIZE)
+        name += f", {size:g} KiB" if sizes != {SIZE} else ""
         cells = [Cell(format_value(values.get((*place, p), math.nan), share=p in shares)) for p in parts]
         rows.append((Cell(name), *cells))
     times = ("Mean QCT, ms", "p99, ms", "Unanswered", "Mean FCT, ms")
@@ -173,7 +179,7 @@ def table(values: Values) -> Table:
 
 
 REMARKS: Final = [
-    "Queries of 20 KB messages from a random host over one host in every rack to all others and back, 5 % of the "
+    "Queries of 20 KiB messages from a random host over one host in every rack to all others and back, 5 % of the "
     "hosts' links; background flows of TrafPy's university set, 10 %, seven of ten in their rack.",
     "Unanswered: of all queries. CNMs: notifications of QCN. Congested: switches' ports, by time, with over 80 KB.",
     "32 hosts at quick scale, two to one oversubscribed; 256 with full bisection at paper scale, for 7 s: 10,700 "

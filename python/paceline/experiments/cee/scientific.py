@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from paceline.analysis import F8
-from paceline.experiments.cee.setup import FRAMING, SCHEMES, XON, host, run_title, stack, switch
+from paceline.experiments.cee.setup import FRAMING, KNOB_TITLES, SCHEMES, XON, host, run_title, stack, switch
 from paceline.experiments.cee.study import seeds
 from paceline.reproduce.claims import Place, Values
 from paceline.reproduce.model import Scale
@@ -170,7 +170,7 @@ def measure(runs: Runs) -> Values:
 
 def _run_name(place: Place) -> str:
     cell, scheme, pfc, *more = place
-    return run_title(cell, scheme, pfc) + (f", {more[0]}" if more else "")
+    return run_title(cell, scheme, pfc) + (f", {KNOB_TITLES[str(more[0])]}" if more else "")
 
 
 def watched_table(values: Values, program: str) -> Table:

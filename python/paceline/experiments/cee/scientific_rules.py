@@ -71,6 +71,10 @@ def without_pfc_rule(values: Values) -> list[Claim]:
     return found
 
 
+CLOCKS: Final = {"1us": "1 µs", "1ms": "1 ms"}
+"""Of the hosts' TCP, as statements say them."""
+
+
 def clock_rule(values: Values) -> list[Claim]:
     """E16: Vegas is best where clocks are fine."""
     found = []
@@ -78,7 +82,7 @@ def clock_rule(values: Values) -> list[Claim]:
         ("queries", "mean QCT", "qct_ms"),
         ("programs", "geometric mean of slowdowns", "slowdown"),
     ):
-        for clock in ("1us", "1ms"):
+        for clock in CLOCKS:
             best = []
             for cell in CELLS:
                 for pfc in (0.0, 1.0):
@@ -88,7 +92,7 @@ def clock_rule(values: Values) -> list[Claim]:
             share = sum(best) / len(best) if best else math.nan
             limits = judge.above(0.5) if clock == "1us" else judge.at_most(0.5)
             among = "8 cells" if clock == "1us" else "2 cells without feedback"
-            statement = f"share of the {among} in which Vegas has the lowest {text}, clock of {clock}"
+            statement = f"share of the {among} in which Vegas has the lowest {text}, clock of {CLOCKS[clock]}"
             found.append(Claim(f"{name}.{clock}", statement, share, limits, most=1))
     return found
 

@@ -132,6 +132,19 @@ KNOBS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """FreeBSD's own settings in place of the study's, one at a time and together."""
 
+KNOB_TITLES: Final[Mapping[str, str]] = {
+    "rto_initial_3s": "first timeout of 3 s",
+    "slop_200ms": "slop of 200 ms",
+    "ack_delay_100ms": "ACKs delayed by 100 ms",
+    "rto_min_30ms": "least timeout of 30 ms",
+    "clock_1ms": "clock of 1 ms",
+    "no_cache": "no host cache",
+    "no_cwnd": "windows not inherited",
+    "half_cwnd": "half of windows inherited",
+    "fixed_buffers": "buffers of 128 KiB",
+    "stock": "FreeBSD's own timers and clock",
+}
+
 SIZES: Final = (10, 20, 40)
 """Messages of queries, KiB."""
 

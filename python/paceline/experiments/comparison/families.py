@@ -151,7 +151,7 @@ def _tables(runs: Runs, values: Values) -> Iterator[Table]:
         few = {place: count for place, count in values.items() if place[0] == workload}
         dash = f"; a dash where fewer than {FEWEST_P99} flows give no p99" if _few(few, [span]) else ""
         head = ("Scheme", *(f"load {load:g}" for load in LOADS))
-        yield Table(f"Slowdown, {WORKLOADS[workload]}, {SPANS[span]}: mean / median / p99{dash}", head, rows)
+        yield Table(f"{WORKLOADS[workload]}, {SPANS[span]}: slowdown, mean / median / p99{dash}", head, rows)
     for workload, title in WORKLOADS.items():
         rows = []
         for scheme in SCHEMES:
@@ -159,7 +159,7 @@ def _tables(runs: Runs, values: Values) -> Iterator[Table]:
             numbers = [_number(name, found.get(name, NAN)) for name in LOSSES]
             rows.append(tuple(Cell(text) for text in (TITLES[scheme], *numbers)))
         yield Table(
-            f"Losses, {title}, load {LOADS[-1]:g}; shares of the data packets", ("Scheme", *LOSSES.values()), rows
+            f"{title}, load {LOADS[-1]:g}: losses; shares of the data packets", ("Scheme", *LOSSES.values()), rows
         )
     rows = [
         (Cell(TITLES[scheme]), Cell(f"{values.get(('goodput', GOODPUT_LOAD, scheme), NAN):.3f}")) for scheme in SCHEMES

@@ -122,7 +122,7 @@ def _drawings(runs: Runs, scale: Scale) -> Iterator[Drawing]:
             failed = variant != "default"
             looks[label] = replace(whole, line=LINE_STYLES[1] if failed else "-", variant=failed)
     window = WINDOWS[scale][LOAD]
-    link = f"{FAILED[0]} - {FAILED[1]}"
+    link = f"{FAILED[0]} – {FAILED[1]}"
     caption = (
         f"WebSearch at 70 % load: flows that have started and not finished, of those between the {NEAR_HOSTS} hosts of "
         f"switch {FAILED[0]} and all others; mean over {many(len(runs.seeds), 'seed')}. Dashed curves: the link {link} "
@@ -137,7 +137,7 @@ def _drawings(runs: Runs, scale: Scale) -> Iterator[Drawing]:
 
 def show(runs: Runs, scale: Scale) -> Shown:
     """Flows under way over time."""
-    failed = f"The link {FAILED[0]} - {FAILED[1]} fails at {_down_us(scale) / 1000:g} ms, for good."
+    failed = f"The link {FAILED[0]} – {FAILED[1]} fails at {_down_us(scale) / 1000:g} ms, for good."
     timeout = "These runs have a retransmission timeout, as packets on the link are lost; the others need none."
     return Shown(_drawings(runs, scale), remarks=[window_remark(scale, [LOAD]), f"{failed} {timeout}"])
 

@@ -23,9 +23,10 @@ _OTHER_TARGETS = {"hpcc_pint": "hpcc_pint_eta95", "hpcc_int": "hpcc_int_eta95"}
 _OLIVE, _PLUM = EXTRA[2], EXTRA[4]
 _PINT, _INT = (plot.of_schemes([name])[name] for name in ("HPCC-PINT", "HPCC-INT"))
 LOOKS = plot.of_schemes(list(SCHEMES.values())[:5]) | {
-    "HPCC-PINT": replace(_PINT, line=LINE_STYLES[0]),
+    # No variant, which charts would draw dashed: that is HPCC-INT's line here.
+    "HPCC-PINT": replace(_PINT, line=LINE_STYLES[0], variant=False),
     "HPCC-INT": replace(_INT, line=LINE_STYLES[1]),
-    "HPCC-PINT 99%": replace(_PINT, line=LINE_STYLES[0]),
+    "HPCC-PINT 99%": replace(_PINT, line=LINE_STYLES[0], variant=False),
     "HPCC-INT 99%": replace(_INT, line=LINE_STYLES[1]),
     "HPCC-PINT 95%": replace(_PINT, line=LINE_STYLES[2], color=_OLIVE, marker="^"),
     "HPCC-INT 95%": replace(_INT, line=LINE_STYLES[3], color=_PLUM, marker="s"),
@@ -147,4 +148,4 @@ def beside_reference(
         "exact times. Reference: with the clock and the PINT of the simulator that the published curves come from. "
         f"{made(scale, loads)}"
     )
-    return Drawing(f"{name}-reference", multiples.charts(rows), caption)
+    return Drawing(f"{name}-reference", multiples.charts(rows, looks=LOOKS), caption)

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from paceline.reproduce.claims import Claim
 from paceline.reproduce.model import Scale, Verdict
 from paceline.results import Results
 from paceline.sweeps.points import Run, Runs
+from paceline.tables import fewest
 
 PS_PER_US = 1_000_000
 
@@ -55,7 +56,7 @@ def measured_curves(runs: Runs, scale: Scale, *, only_finished: bool = False) ->
     return found
 
 
-FEWEST_FLOWS = 20
+FEWEST_FLOWS: Final = fewest(99)
 """Flows per bin, on average, from which figures have the page's bins of 1 % of the sizes; with fewer, of a tenth."""
 
 

@@ -220,7 +220,8 @@ def short_flow_gap(curves: Curves) -> list[Claim]:
         for load in LOADS:
             mean = {s: curves.mean(CurveId(workload, load, s, 99), UP_TO_200KB) for s in (*OTHERS, "hpcc_pint")}
             gaps.append(min(mean[s] for s in OTHERS) - mean["hpcc_pint"])
-            what = f"{_place(workload, load, 99)}: mean slowdown of {UP_TO_200KB.title}, best of the others - HPCC-PINT"
+            of = f"{_place(workload, load, 99)}: mean slowdown of {UP_TO_200KB.title}"
+            what = f"{of}, best of the others less HPCC-PINT"
             found.append(Claim(f"{workload}{load}", what, gaps[-1]))
         for i in (1, 2):
             what = f"{WORKLOADS[workload]}: that gap at {LOADS[i]} % less that at {LOADS[i - 1]} %"
