@@ -286,6 +286,18 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_a_followed_flow_with_one_sample_has_no_empty_axes(tmp_path: Path) -> None:
+    """Of a run of seconds samples are milliseconds apart: flows of microseconds had axes with nothing between them."""
+    folder = write_run(tmp_path / "run", flows=50)
+    rows = [f"{time},cwnd_bytes,{flow},3000" for flow, times in (("0", (10, 20)), ("1", (10,))) for time in times]
+    with (folder / "series.csv").open("a") as file:
+        file.write("\n".join(rows) + "\n")
+    text = Page(write_report([folder], tmp_path / "report.html").read_text()).text
+    assert "No curve of one flow followed, which had no two samples." in text
+    drawn = (tmp_path / "figures/followed_flows.svg").read_text()
+    assert ("flow 0:" in drawn, "flow 1:" in drawn) == (True, False)
+
+
 def test_followed_flows_are_drawn(followed: Path, tmp_path: Path) -> None:
     page = Page(write_report([followed], tmp_path / "report.html").read_text())
     assert "Permitted rate (left) and window (right, dashed) over time, the first 8 of 10." in page.text

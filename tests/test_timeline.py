@@ -142,6 +142,7 @@ def test_a_graph_keeps_its_names(paceline: Callable[..., Outcome], run: Callable
     found = events(out / "timeline.json.gz")
     assert {e["args"]["name"] for e in found if e["name"] == "process_name"} >= {"host 0, alice", "host 1, bob"}
     assert any(e["name"].endswith(", middle, waiting (B)") for e in found if e["ph"] == "C")
+    assert {e["name"] for e in found if e["ph"] == "X"} == {"1 MB to carol"}
 
 
 def test_of_too_many_flows_the_longest_are_shown(paceline: Callable[..., Outcome], run: Callable[..., Path]) -> None:
@@ -171,7 +172,7 @@ def test_a_followed_connection_is_a_counter_too(paceline: Callable[..., Outcome]
     assert "flow 1 window (B)" in {e["name"] for e in events(Path("some.json")) if e["ph"] == "C"}
 
 
-@pytest.mark.parametrize(("text", "what"), [(QUERIES, "query of"), (PROGRAM, "rank 3")])
+@pytest.mark.parametrize(("text", "what"), [(QUERIES, "query to host"), (PROGRAM, "rank 3")])
 def test_queries_and_programs_are_slices(
     paceline: Callable[..., Outcome], run: Callable[..., Path], text: str, what: str
 ) -> None:

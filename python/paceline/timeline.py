@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from paceline.errors import ResultsError
 from paceline.files import replacing
 from paceline.results import Columns, Results
-from paceline.tables import format_size
+from paceline.tables import format_bytes
 from paceline.units import PICOSECONDS, quantity
 
 FILE = "timeline.json.gz"
@@ -59,8 +59,13 @@ _COUNTERS: Mapping[str, tuple[str, int]] = {
 }
 _OF_FLOWS = ("rate_bps", "cwnd_bytes", "acked_bytes", "received_bytes")
 """Kinds of samples of flows."""
-_SPREAD = ("paused_links", "paused_hosts", "trees", "depth")
-"""Columns of ``saturation.csv`` that become counters."""
+_SPREAD: Mapping[str, str] = {
+    "paused_links": "paused links",
+    "paused_hosts": "paused hosts",
+    "trees": "trees of paused links",
+    "depth": "longest chain of paused links",
+}
+"""Columns of ``saturation.csv`` that become counters, and how these are called."""
 
 
 @dataclass(frozen=True)
@@ -199,6 +204,10 @@ def _host(results: Results, host: int) -> str:
     return f"host {host}" if name is None else f"host {host}, {name}"
 
 
+def _called(results: Results, host: int) -> str:
+    return results.node_names.get(host, f"host {host}")
+
+
 def _us(time_ps: int) -> str:
     return f"{time_ps // 1_000_000}.{time_ps % 1_000_000:06d}"
 
@@ -232,7 +241,7 @@ def _flows(results: Results, most: int) -> tuple[dict[int, list[_Slice]], int]:
         if took and ideal:
             flow["slowdown"] = took / ideal
         status = "" if flow["status"] == "finished" else f" ({flow['status']})"
-        name = f"{format_size(flow['size_bytes'])} to {flow['dst']}{status}"
+        name = f"{format_bytes(flow['size_bytes'])} to {_called(results, flow['dst'])}{status}"
         found.setdefault(flow.pop("src"), []).append(_Slice(flow["start_ps"], ends, name, flow["scheme"], flow))
     return found, table.rows - len(places)
 
@@ -247,7 +256,7 @@ def _queries(results: Results, most: int) -> tuple[dict[int, list[_Slice]], int]
     for query, ends in zip(_rows(table, places), end[places].tolist(), strict=True):
         if "qct_ps" in query and query["ideal_qct_ps"]:
             query["slowdown"] = query["qct_ps"] / query["ideal_qct_ps"]
-        name = f"query of {query['server']}" + ("" if "qct_ps" in query else " (not answered)")
+        name = f"query to {_called(results, query['server'])}" + ("" if "qct_ps" in query else " (not answered)")
         found.setdefault(query.pop("client"), []).append(_Slice(query["start_ps"], ends, name, query["scheme"], query))
     return found, table.rows - len(places)
 
@@ -308,8 +317,7 @@ def _samples(results: Results) -> Iterator[tuple[int, str, int, float]]:
     rows = zip(*(series[name].tolist() for name in ("time_ps", "kind", "id", "value")), strict=True)
     yield from _changes(_named(results, rows, sources))
     spread = results.saturation
-    for column in _SPREAD:
-        name = column.replace("_", " ")
+    for column, name in _SPREAD.items():
         rows = zip(spread["time_ps"].tolist(), spread[column].tolist(), strict=True)
         yield from _changes((_RUN, name, time_ps, value) for time_ps, value in rows)
 

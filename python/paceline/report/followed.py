@@ -23,7 +23,9 @@ def followed(page: Page) -> Section:
         "and ExpressPass that of the arrivals."
     )
     section = Section("followed", "Followed flows")
-    found = [flow_series(run) for run in page.runs]
+    series = [flow_series(run) for run in page.runs]
+    found = [{name: flow for name, flow in of.items() if _is_curve(flow)} for of in series]
+    brief = sum(map(len, series)) - sum(map(len, found))
     drawn = [flow for flows in found for flow in list(flows.values())[:MOST_FLOWS]]
     axes = {} if page.alone else {"span": plot.flow_span(drawn), "tops": _tops(drawn)}
     for i, (run, label, flows) in enumerate(zip(page.runs, page.labels, found, strict=True)):
@@ -40,7 +42,15 @@ def followed(page: Page) -> Section:
         caption += "." if page.alone else f", {label}. All runs have the same axes."
         section.figures.append(page.draw(plot.flow_timelines(shown, **axes), name, caption))
         section.text = text
+    if brief:
+        those = "of one flow followed" if brief == 1 else f"of {brief} flows followed"
+        section.text = f"{section.text} No curve {those}, which had no two samples.".strip()
     return section
+
+
+def _is_curve(flow: plot.FlowTimeline) -> bool:
+    """Whether there is more than one sample: of a flow that ends before there are, axes would be empty."""
+    return max(len(flow.rate_bps[0]), len(flow.cwnd_bytes[0])) > 1
 
 
 def flow_series(run: Results) -> dict[str, plot.FlowTimeline]:
