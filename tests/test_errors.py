@@ -121,3 +121,16 @@ def test_bad_input_ends_with_2_and_a_message_that_names_it(paceline, tmp_path, a
     assert all(part in outcome.err for part in contained), outcome.err
     parts = json.loads(paceline(*arguments, "--json-errors").err)
     assert parts["error"] == "input"
+
+
+def test_an_error_that_an_interrupt_was_made_of_counts_as_one(capsys):
+    """Matplotlib's C code made another error of Ctrl-C: the command ended with 1 and a hint at a trace."""
+
+    def fail():
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as interrupt:
+            raise SystemError("a function returned a result with an exception set") from interrupt
+
+    assert errors.guard(fail, as_json=False) == 130
+    assert capsys.readouterr().err == "interrupted: the command was not done\n"

@@ -115,14 +115,27 @@ def guard(action: Callable[[], object], *, as_json: bool) -> int:
         if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
             # Files are written by functions that name them.
             error = OSError(error.errno, error.strerror, "standard output")
-        return _tell(error, as_json=as_json)
+        return _tell(_interrupt_behind(error) or error, as_json=as_json)
     return result if isinstance(result, int) else ExitCode.OK
+
+
+def _interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
+    """The interrupt of which an unexpected error came: libraries in C make others of what is raised in the midst of them."""
+    while not _is_expected(error):
+        behind = error.__cause__ or error.__context__
+        if behind is None:
+            return None
+        error = behind
+    return error if isinstance(error, KeyboardInterrupt) else None
+
+
+def _is_expected(error: BaseException) -> bool:
+    return isinstance(error, InputError | ResultsError | Failure | Interrupted | KeyboardInterrupt | OSError)
 
 
 def _tell(error: BaseException, *, as_json: bool) -> int:
     code, parts, text = _describe(error)
-    expected = isinstance(error, InputError | ResultsError | Failure | Interrupted | KeyboardInterrupt | OSError)
-    if os.environ.get(TRACEBACK_VARIABLE) == "1" and not expected:
+    if os.environ.get(TRACEBACK_VARIABLE) == "1" and not _is_expected(error):
         traceback.print_exception(error)
     try:
         print(json.dumps(parts) if as_json else text, file=sys.stderr, flush=True)
