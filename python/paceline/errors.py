@@ -120,7 +120,7 @@ def guard(action: Callable[[], object], *, as_json: bool) -> int:
 
 
 def _interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
-    """The interrupt of which an unexpected error came: libraries in C make others of what is raised in the midst of them."""
+    """The interrupt of which an unexpected error came: libraries in C make another of what is raised within them."""
     while not _is_expected(error):
         behind = error.__cause__ or error.__context__
         if behind is None:
