@@ -398,6 +398,35 @@ def test_a_signal_that_comes_too_late_for_a_run_does_what_it_did_before(tmp_path
 
 
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("when", ["late", "twice", "as it is read"])
+@pytest.mark.parametrize("progress", ["'none'", "show"])
+def test_a_signal_that_ends_the_process_leaves_no_temporary_result(tmp_path, number, when, progress):
+    """Late in the run, a second time while the run goes on, and while the results are read."""
+    send = f"os.kill(os.getpid(), signal.{number})"
+    places = {
+        "late": "",
+        "twice": "_native.run = lambda *given: (send(), time.sleep(1.2 * interrupt.SAME_S), send(), time.sleep(60))\n",
+        "as it is read": (
+            "_native.run, load = engine, Results.load\n"
+            "Results.load = lambda place: (print(place.path.exists(), flush=True), send(), load(place))[2]\n"
+        ),
+    }
+    code = LATE + (
+        "import time\nfrom paceline import interrupt\nfrom paceline.results import Results\n"
+        f"signal.signal(signal.{number}, signal.SIG_DFL)\n"
+        f"def send(): {send}\n"
+        "def show(snapshot): pass\n"
+        f"{places[when]}"
+        f"pl.simulate({SMALL!r}, progress={progress})\nprint('went on', flush=True)\n"
+    )
+    (tmp_path / "tmp").mkdir()
+    done = python(code, number, cwd=tmp_path, env=os.environ | {"TMPDIR": str(tmp_path / "tmp")})
+    read = "True\n" if when == "as it is read" else ""
+    assert (done.returncode, done.stdout) == (-getattr(signal, number), read), done.stderr
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_command_that_is_told_too_late_for_its_run_ends_with_130(tmp_path, number):
     (tmp_path / "s.toml").write_text(SMALL)
     code = LATE + (

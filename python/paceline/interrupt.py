@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -68,7 +68,7 @@ def raise_lost_interrupts_again() -> None:
 
 
 @contextmanager
-def stop_on_signal(*, worker: bool = False) -> Iterator[StopRequest]:
+def stop_on_signal(*, worker: bool = False, before_death: Callable[[], object] | None = None) -> Iterator[StopRequest]:
     """Turns the first of :data:`REQUESTS` into a request to stop; a later one ends the program at once.
 
     A request that nobody has looked at in the end, as it came when the run was all but over, does what its signal would
@@ -78,6 +78,9 @@ def stop_on_signal(*, worker: bool = False) -> Iterator[StopRequest]:
     signals that are ignored stay so, all after the first say nothing new, and what was asked of a run that is over
     concerns nobody but a ``stop_on_signal`` around this one. SIGHUP stays ignored anywhere: that is what nohup(1) is
     for.
+
+    Where a signal, one of a later time or one that nobody has looked at, then ends the process there and then, which is
+    what SIGTERM and SIGHUP do to one without handlers, ``before_death`` is called first: nothing after it is.
 
     Signals reach the main thread only; in any other thread the request is never made.
     """
@@ -101,7 +104,12 @@ def stop_on_signal(*, worker: bool = False) -> Iterator[StopRequest]:
         elif not worker and now - first > SAME_S:
             request.heeded = True
             _set_handlers(before)
-            signal.raise_signal(number)
+            pass_on(number)
+
+    def pass_on(number: int) -> None:
+        if before_death is not None and signal.getsignal(number) == signal.SIG_DFL:
+            before_death()
+        signal.raise_signal(number)
 
     _ASKING.append(ask)
     try:
@@ -114,7 +122,7 @@ def stop_on_signal(*, worker: bool = False) -> Iterator[StopRequest]:
         _set_handlers(before)
         if request.number is not None and not request.heeded and (not worker or before[request.number] in _ASKING):
             request.heeded = True
-            signal.raise_signal(request.number)
+            pass_on(request.number)
 
 
 _ASKING: list[Any] = []

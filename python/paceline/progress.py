@@ -58,9 +58,14 @@ class View(Protocol):
 
 
 @contextmanager
-def reporting(mode: Mode, title: str) -> Iterator[Callable[[Snapshot], bool]]:
-    """The callback for the engine: shows progress, and answers whether to go on."""
-    with stop_on_signal() as stop, view(mode, title) as shown:
+def reporting(
+    mode: Mode, title: str, before_death: Callable[[], object] | None = None
+) -> Iterator[Callable[[Snapshot], bool]]:
+    """The callback for the engine: shows progress, and answers whether to go on.
+
+    ``before_death`` is as in :func:`stop_on_signal`.
+    """
+    with stop_on_signal(before_death=before_death) as stop, view(mode, title) as shown:
 
         def report(snapshot: Snapshot) -> bool:
             if not stop.heed():

@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -85,9 +86,10 @@ def simulate(
     check_numbers(threads, seed, follow_flows)
     place = TemporaryFolder.new() if out is None else as_folder(out)
     folder = place.path if isinstance(place, TemporaryFolder) else place
+    remove = partial(shutil.rmtree, folder, ignore_errors=True) if out is None else None
     hold = None
     try:
-        with _progress(progress, source.title) as report:
+        with _progress(progress, source.title, remove) as report:
             summary, hold = _native.run(
                 source.text,
                 source.name,
@@ -99,12 +101,12 @@ def simulate(
                 report,
                 source.base,
             )
-        results = Results.load(place)
+            results = Results.load(place)
         if out is not None and parquet.available():
             parquet.write_flows(results)
     except BaseException as error:
-        if out is None:
-            shutil.rmtree(folder, ignore_errors=True)
+        if remove is not None:
+            remove()
         raise source.placed(error) from None
     finally:
         # Another run into the same folder would put its files beside ours.
@@ -362,19 +364,24 @@ def _told(override: str, file: str) -> bool:
 
 
 @contextmanager
-def _progress(progress: ProgressLike, title: str) -> Iterator[Callable[[Snapshot], bool]]:
-    """The callback for the engine, from what a caller of :func:`simulate` asks for."""
+def _progress(
+    progress: ProgressLike, title: str, before_death: Callable[[], object] | None
+) -> Iterator[Callable[[Snapshot], bool]]:
+    """The callback for the engine, from what a caller of :func:`simulate` asks for.
+
+    ``before_death`` is as in :func:`stop_on_signal`.
+    """
     if isinstance(progress, str):
         if progress not in tuple(Mode):
             allowed = '"auto", "plain", "none" or a function'
             raise _native.input_error("no such progress", field="progress", value=progress, allowed=allowed)
-        with reporting(Mode(progress), title) as report:
+        with reporting(Mode(progress), title, before_death) as report:
             yield report
         return
     if not callable(progress):
         allowed = '"auto", "plain", "none" or a function'
         raise _native.input_error("not a progress", field="progress", value=repr(progress), allowed=allowed)
-    with stop_on_signal() as stop:
+    with stop_on_signal(before_death=before_death) as stop:
 
         def call(snapshot: Snapshot) -> bool:
             progress(snapshot)
