@@ -506,6 +506,74 @@ def test_a_run_that_broke_off_midway_is_told_by_its_counters_too(paceline, tmp_p
     assert re.search(rf"^all, 1 KB  +{on_record:,} ", told, re.MULTILINE), "percentiles are of those on record"
 
 
+def on_a_small_disk(size: int, *command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a command in `cwd` where `disk` is one of `size` bytes, whose files are in `disk.kept` afterwards.
+
+    It is a tmpfs in a mount namespace of its own, which needs no root where users may have namespaces.
+    """
+    (cwd / "disk").mkdir(exist_ok=True)
+    mounted = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
+    mount = f"mount -t tmpfs -o size={size} none disk"
+    if shutil.which("unshare") is None or subprocess.run([*mounted, mount], cwd=cwd, capture_output=True).returncode:
+        pytest.skip("no namespace to mount a small disk in")
+    script = f'{mount} && {{ "$@"; code=$?; cp -a disk disk.kept; exit $code; }}'
+    program = [sys.executable, "-B", "-m", "paceline", *command]
+    return subprocess.run([*mounted, script, "sh", *program], capture_output=True, text=True, check=False, cwd=cwd)
+
+
+TABLES = ["flows.csv", "queries.csv", "packets.csv", "ranks.csv", "queues.csv", "links.csv", "pauses.csv"]
+TABLES += ["saturation.csv", "series.csv"]
+"""In the order in which they are written."""
+
+
+@pytest.mark.parametrize("filled_by", ["flows.bin", "packets.bin", "queries.bin", "flows.csv", "series.csv"])
+def test_a_run_that_fills_the_disk_says_so_and_leaves_what_opens(paceline, tmp_path, filled_by):
+    """While it goes, and as its tables are written: there is room for the last word, and nothing behind a gap."""
+    load = "[[workloads]]\nkind = 'poisson'\nduration = '2ms'\nsizes = '1KB'\nload = {value = 0.9}\n"
+    rpc = "[[workloads]]\nkind = 'rpc'\nsizes = '1KB'\nresponse = '1B'\nduration = '2ms'\noutstanding = 9\n"
+    more = {
+        "packets.bin": "[records.packets]\nrows = 1000000\n",
+        "queries.bin": rpc,
+        "series.csv": "[records.series]\ninterval = '10ns'\nsamples = 1000000\n",
+    }
+    if filled_by == "queries.bin":
+        load = ""
+    Path("s.toml").write_text(HEAD + load + more.get(filled_by, ""))
+    assert paceline("run", "s.toml", "-o", "whole", "-q").code == 0
+    Path("whole/flows.parquet").unlink(missing_ok=True)
+    sizes = {p.name: p.stat().st_size for p in Path("whole").iterdir()}
+    before = [name for name in TABLES[: TABLES.index(filled_by)] if name in sizes] if filled_by in TABLES else []
+    others = [name for name in sizes if filled_by in TABLES and (name not in TABLES or name in before)]
+    # What is on the disk when the file is half written, and what is kept for the summary.
+    size = sum(sizes[name] for name in others) + sizes[filled_by] // 2 + (80 << 10)
+
+    done = on_a_small_disk(size, "run", "s.toml", "-o", "disk/r", "-q", cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert "No space left on device" in done.stderr
+    r, whole = Path("disk.kept/r"), pl.load("whole")
+    results = pl.load(r)
+    assert (results.status, results.status_text) == ("running", "broken off")
+    assert "No space left on device" in results.summary["diagnosis"]
+    assert results.summary["counters"]["data_packets"] > 1000
+    if filled_by in TABLES:
+        assert results.summary["counters"] == whole.summary["counters"]
+        assert results.simulated_ps == whole.simulated_ps
+    # Every table that is there is whole, and every flow on record one that started.
+    there = {p.name for p in r.iterdir()}
+    assert not [name for name in there if name.startswith(".")]
+    assert there.intersection(TABLES) == set(before)
+    for name in before:
+        assert (r / name).read_bytes() == (Path("whole") / name).read_bytes()
+    flows, true = results.flows, whole.flows
+    assert filled_by != "flows.bin" or 0 < flows.rows < true.rows
+    assert not (flows["status"] == "not_started").any()
+    ended = flows["status"] == "finished"
+    for column in ("start_ps", "size_bytes", "fct_sender_ps"):
+        assert (flows[column][ended] == true[column][: flows.rows][ended]).all(), column
+    assert paceline("report", str(r), "-q").code == 0
+    assert "This run broke off" in (r / "report.html").read_text()
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_may_only_be_read_is_reported_elsewhere(paceline, ended):
     shutil.copytree(ended / "rpc", "r")
