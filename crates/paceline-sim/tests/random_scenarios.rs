@@ -545,8 +545,8 @@ fn files(spec: &Resolved, threads: usize) -> Option<(String, Files)> {
 }
 
 /// Runs the scenario with and without a record of its packets and, where both engines take it, compares what they leave, packet by
-/// packet.
-fn try_out(text: &str, kept: &[String]) -> Result<(), TestCaseError> {
+/// packet. `threads`: on how many the windowed engine runs.
+fn try_out(text: &str, kept: &[String], threads: [usize; 2]) -> Result<(), TestCaseError> {
     let spec = parse(text, "random.toml", kept).unwrap_or_else(|e| panic!("{e}"));
     if !affordable(&spec) {
         return Ok(());
@@ -568,7 +568,7 @@ fn try_out(text: &str, kept: &[String]) -> Result<(), TestCaseError> {
             prop_assert!(*name == PACKETS || r == u, "{name} differs without packets recorded");
         }
     }
-    for threads in [1, 3] {
+    for threads in threads {
         let Some((other, windowed)) = with("windowed", threads) else { break };
         prop_assert_eq!(&ending, &other, "on {} threads", threads);
         for ((name, s), (_, w)) in sequential.iter().zip(&windowed) {
@@ -577,6 +577,151 @@ fn try_out(text: &str, kept: &[String]) -> Result<(), TestCaseError> {
         }
     }
     Ok(())
+}
+
+/// One of these words.
+fn one_of(words: &[&'static str]) -> impl Strategy<Value = &'static str> + use<> {
+    prop::sample::select(words.to_vec())
+}
+
+/// A tree of two to four racks on one or two cores, as a graph whose links lose packets. `near`: delay of hosts' links.
+fn racks(near: &str, delay: &str, (racks, hosts, cores): (usize, usize, usize), loss: &str) -> String {
+    let nodes = |name: &str, n: usize| (0..n).map(|i| format!("'{name}{i}'")).collect::<Vec<_>>().join(", ");
+    let link = |a: String, b: String, delay: &str| {
+        format!("  {{ a = '{a}', b = '{b}', delay = '{delay}', error_rate = {loss} }},\n")
+    };
+    let to_hosts = (0..racks * hosts).map(|h| link(format!("h{h}"), format!("t{}", h / hosts), near));
+    let up = (0..racks * cores).map(|i| link(format!("t{}", i / cores), format!("c{}", i % cores), delay));
+    format!(
+        "[topology]\nkind = 'graph'\nhosts = [{}]\nswitches = [{}, {}]\nlinks = [\n{}]\n",
+        nodes("h", racks * hosts),
+        nodes("t", racks),
+        nodes("c", cores),
+        to_hosts.chain(up).collect::<String>()
+    )
+}
+
+fn sizes_of_racks() -> impl Strategy<Value = (usize, usize, usize)> {
+    (2usize..5, 1usize..4, 1usize..3)
+}
+
+/// UDP, at times beside TCP, and a stop about when the run would be over: datagrams are on their way, have just come, or are lost.
+fn datagrams_at_a_stop() -> impl Strategy<Value = String> {
+    let load = one_of(&[
+        "kind = 'permutation'\nsizes = '1B'",
+        "kind = 'permutation'\nsizes = '5KB'\nrounds = 2\nperiod = '3us'",
+        "kind = 'incast'\nsenders = 1\nsizes = '1000B'\ncount = 3\nperiod = '1us'",
+        "kind = 'on_off'\non_median = '2us'\ngap_median = '100ns'\nsizes = '1KB'\nload = { value = 0.2 }\nduration = '10us'",
+        "kind = 'on_off'\non_median = '3us'\nmode = 'cbr'\nrate = '1Gbps'\nload = { value = 0.003 }\nduration = '10us'",
+    ]);
+    let beside = prop::option::weighted(0.2, one_of(&["1B", "3KB"]));
+    let network =
+        (one_of(&["100ns", "1us", "2us"]), one_of(&["1us", "7us"]), sizes_of_racks(), one_of(&["0.0", "0.3"]));
+    (network, load, beside, one_of(&["rate = '1Gbps'", ""]), -2_500_000i64..1_500_000).prop_map(
+        |((near, delay, sizes, loss), load, beside, rate, later)| {
+            let tcp = beside.map(|bytes| {
+                format!("[schemes.t]\ncc = 'new_reno'\n[[workloads]]\nkind = 'permutation'\nscheme = 't'\nsizes = '{bytes}'\n")
+            });
+            let text = format!(
+                "{}[switch]\npfc.enabled = false\n[schemes.u]\ncc = 'udp'\n{rate}\n[[workloads]]\nscheme = 'u'\n{load}\n{}",
+                racks(near, delay, sizes, loss),
+                tcp.unwrap_or_default()
+            );
+            let spec = parse(&text, "datagrams.toml", &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            let (ending, _) = files(&spec, 1).unwrap_or_else(|| panic!("refused\n{text}"));
+            let over: i64 = ending.split(' ').nth(2).and_then(|ps| ps.parse().ok()).unwrap_or_else(|| panic!("{ending}"));
+            format!("{text}[run]\nstop = '{}ps'\n", (over + later).max(1))
+        },
+    )
+}
+
+/// RDMA without timeouts over links that lose packets: a run stands still, unless clients or programs, which may be in one part of the
+/// network only, have something left to do.
+fn nothing_is_sent_again() -> impl Strategy<Value = String> {
+    let waiting = one_of(&[
+        "kind = 'rpc'\nclients = [0]\nservers = [1]\nmode = 'open'\nload = { value = 0.002 }\nduration = '150us'\nsizes = '1KB'",
+        "kind = 'rpc'\nclients = [0, 1]\nservers = [2]\nmode = 'open'\nload = { value = 0.01 }\nduration = '150us'\nsizes = '1KB'",
+        "kind = 'rpc'\nclients = [1]\nservers = [0]\nduration = '80us'\noutstanding = 2",
+        "kind = 'mpi'\nprogram = 'wrf'\nhosts = [0, 1]\niterations = 3\nnorth_south = '2KB'\neast_west = '1KB'\ncompute = '40us'",
+        "kind = 'mpi'\nprogram = 'collective'\nhosts = [0, 1, 2]\niterations = 3\nbytes = '3KB'\ncompute = '30us'",
+        "kind = 'permutation'\nrounds = 3\nperiod = '40us'\nsizes = '5KB'",
+    ]);
+    let network =
+        (one_of(&["100ns", "1us"]), one_of(&["1us", "3us"]), sizes_of_racks(), one_of(&["0.0", "0.02", "0.2"]));
+    let cc = one_of(&["none", "hpcc", "dcqcn", "dctcp", "timely"]);
+    (network, prop::collection::vec(waiting, 1..3), cc, one_of(&["1us", "3us", "11us"]), any::<bool>(), 0u64..50).prop_map(
+        |((near, delay, (leaves, hosts, cores), loss), waiting, cc, stall, pfc, seed)| {
+            let loads: String = waiting.iter().map(|load| format!("[[workloads]]\nscheme = 's'\n{load}\n")).collect();
+            format!(
+                "seed = {seed}\n{}{loads}[switch]\npfc.enabled = {pfc}\n[host]\nrto = 'off'\nnack_interval = '5us'\n[schemes.s]\n\
+                 cc = '{cc}'\n[run]\nstop = '200us'\nstall = '{stall}'\n",
+                racks(near, delay, (leaves, hosts + 1, cores), loss)
+            )
+        },
+    )
+}
+
+/// Transports whose packets come late, each with what its ports need.
+fn that_come_late() -> impl Strategy<Value = String> {
+    let of = |cc, ports| format!("[switch]\npfc = {{ enabled = false }}\n{ports}[schemes.s]\ncc = '{cc}'\n");
+    let tcp = "[host]\ntcp = { rto_initial = '2ms', rto_min = '2ms', ack_delay = '0s', ack_segments = 1 }\n";
+    prop::sample::select(vec![
+        of("new_reno", tcp),
+        of("cubic", tcp),
+        of("homa", ""),
+        of("ndp", "trimming = { enabled = true }\n"),
+        of("express_pass", ""),
+    ])
+}
+
+/// Trees of four levels, whose ways have seven switches.
+fn long_tree() -> impl Strategy<Value = String> {
+    let load = one_of(&[
+        "kind = 'permutation'\nsizes = '20KB'",
+        "kind = 'all_to_all'\nsizes = '1B'\nrounds = 2\nperiod = '20us'",
+        "kind = 'incast'\nsenders = 2\nsizes = '9KB'\ncount = 3\nperiod = '11us'",
+    ]);
+    let tree = ((2u32..4, 1u32..3, 1u32..3), (1u32..3, 1u32..3, 1u32..3), one_of(&["1us", "300ns"]));
+    (tree, that_come_late(), load, any::<bool>()).prop_map(|((below, above, delay), transport, load, sprays)| {
+        let ((hosts, racks, groups), (aggs, cores, tops)) = (below, above);
+        let choice = if sprays && !transport.contains("express") { "spray" } else { "flow_hash" };
+        format!(
+            "[topology]\nkind = 'xgft'\nchildren = [{hosts}, {racks}, {groups}, 2]\nparents = [1, {aggs}, {cores}, {tops}]\n\
+             delays = ['{delay}', '1us', '1us', '2us']\n[routing]\nchoice = '{choice}'\n{transport}[[workloads]]\n{load}\n\
+             [run]\nstop = '100us'\n"
+        )
+    })
+}
+
+/// A chain of eight switches with a second, far longer way between the first two, packets of few flows by both, and thousands of
+/// tiny flows until the last of these come.
+fn late_on_long_ways() -> impl Strategy<Value = String> {
+    let early = (one_of(&["a", "c"]), one_of(&["1B", "3KB"]), 10u32..300);
+    (one_of(&["30us", "100us"]), 45u32..110, that_come_late(), early).prop_map(
+        |(near, far, transport, (from, bytes, count))| {
+            let to = if from == "a" { "c" } else { "a" };
+            let link = |a: &str, b: &str, delay: &str| format!("{{ a = '{a}', b = '{b}', delay = '{delay}' }},");
+            let chain: String = (0..7).map(|i| link(&format!("s{i}"), &format!("s{}", i + 1), near)).collect();
+            let ends = [("a", "s0"), ("c", "s7"), ("d", "s1")].map(|(h, s)| link(h, s, near)).concat();
+            let incast = |from, to, sizes, count, rest: &str| {
+                format!(
+                    "[[workloads]]\nkind = 'incast'\nhosts = ['{from}', '{to}']\nsenders = 1\nrandom_senders = false\nreceiver = '{to}'\n\
+                     sizes = '{sizes}'\ncount = {count}\n{rest}\n"
+                )
+            };
+            // Credits take the way of the data backwards.
+            let choice = if transport.contains("express") { "flow_hash" } else { "spray" };
+            // A slot is another flow's once a thousand have ended and the flow has been over for 29 ms.
+            let tiny = format!("start = '1us'\nperiod = '{}ns'", far * 1_000_000 / 2000);
+            format!(
+                "[topology]\nkind = 'graph'\nhosts = ['a', 'c', 'd']\nswitches = ['s0', 's1', 's2', 's3', 's4', 's5', 's6', 's7']\n\
+                 links = [{ends}{chain}{}]\n[routing]\nchoice = '{choice}'\n{transport}{}{}",
+                link("s0", "s1", &format!("{far}ms")),
+                incast(from, to, bytes, count, "period = '1ns'"),
+                incast("c", "d", "1B", 2400, &tiny)
+            )
+        },
+    )
 }
 
 /// What this test found once: a hang at a stop inside a window, a failed flow's receiver seen too early, a timeout shorter
@@ -597,7 +742,7 @@ fn found_before() {
         (5, 0, ("homa", "none"), sets(&["workloads.0.rounds=2"])),
         (0, 0, ("none", "none"), sets(&["workloads.1.sizes=1TiB", "framing.payload=117B"])),
     ] {
-        try_out(&text_of(base, switch, schemes), &set).unwrap();
+        try_out(&text_of(base, switch, schemes), &set, [1, 3]).unwrap();
     }
 }
 
@@ -613,7 +758,7 @@ fn a_flow_after_the_stop_ends_no_run_early() {
     };
     // Far before the second flow, just before it, within its window, and after it.
     for stop in ["300us", "1999us", "1999999ns", "2ms", "2000000001ps", "2001us", "3ms"] {
-        try_out(&text(stop), &[]).unwrap();
+        try_out(&text(stop), &[], [1, 3]).unwrap();
     }
     let spec = parse(&text("300us"), "stopped.toml", &[]).unwrap();
     let (_, files) = files(&spec, 1).unwrap();
@@ -627,7 +772,7 @@ fn a_flow_after_the_stop_ends_no_run_early() {
 fn queues_after_the_end_are_counted_alike() {
     let text = "[topology]\nkind = 'star'\nhosts = 8\nhost_rate = '10Gbps'\nlink_delay = '1us'\n[schemes.t]\ncc = 'new_reno'\n\
                 [[workloads]]\nkind = 'mpi'\nprogram = 'collective'\niterations = 2\nbytes = '80KB'\noperation = 'all_to_all'\n";
-    try_out(text, &[]).unwrap();
+    try_out(text, &[], [1, 3]).unwrap();
 }
 
 proptest! {
@@ -651,6 +796,23 @@ proptest! {
                 kept.pop();
             }
         }
-        try_out(&text, &kept)?;
+        try_out(&text, &kept, [1, 3])?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, max_shrink_iters: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_endings_agree(
+        text in prop_oneof![
+            2 => datagrams_at_a_stop(),
+            2 => nothing_is_sent_again(),
+            1 => long_tree(),
+            1 => late_on_long_ways(),
+        ],
+        threads in 2usize..9,
+    ) {
+        try_out(&text, &[], [1, threads])?;
     }
 }
