@@ -164,7 +164,7 @@ LINKS = Table(
             "ps",
             "Simulated time spent transmitting, with what the wire adds to a frame. Utilisation is this over "
             "`simulated_ps` of `summary.json`; copies of what has arrived may go on after the last flow's end, which "
-            "is counted too.",
+            "is counted too, and frames that are being sent at the end count whole.",
         ),
         Column("marks", int, "packets", "Packets marked by ECN at this port."),
         Column("drops_buffer", int, "packets", "Packets for this port dropped for want of buffer."),
@@ -416,7 +416,13 @@ SUMMARY = (
     Column("counters.resume_frames", int, "frames", "PFC resume frames sent."),
     Column("counters.ties", int, "events", "Events at one place and instant, ordered by a hash."),
     Column("counters.retransmitted_packets", int, "packets", "Data packets sent again."),
-    Column("counters.data_packets", int, "packets", "Data packets sent, repetitions included."),
+    Column(
+        "counters.data_packets",
+        int,
+        "packets",
+        "Data packets sent, repetitions included; over TCP and UDP also what waits in an adapter or at a NIC that PFC"
+        " pauses, one packet there.",
+    ),
     Column("counters.unscheduled_packets", int, "packets", "Of them, sent before the receiver had permitted any."),
     Column(
         "counters.drops_unscheduled", int, "packets", "Of the packets dropped for want of buffer, unscheduled ones."

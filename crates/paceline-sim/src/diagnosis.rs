@@ -72,6 +72,8 @@ pub struct Symptoms {
     asking: Vec<u32>,
     /// Connections whose servers have given their answers up.
     unanswered: Vec<u32>,
+    /// A host sends a flow's last datagram when the run stops.
+    sends_at_stop: bool,
 }
 
 impl Symptoms {
@@ -89,7 +91,13 @@ impl Symptoms {
         } else {
             (0, 0)
         };
-        Self { patience, due, waits: waits(net), asking: net.asking(), unanswered: net.answers_given_up() }
+        let (asking, unanswered, sends_at_stop) = (net.asking(), net.answers_given_up(), net.sends_at_stop());
+        Self { patience, due, waits: waits(net), asking, unanswered, sends_at_stop }
+    }
+
+    /// A host still sends when the run stops, although nothing else happens until then.
+    pub fn sends_at_stop(&self) -> bool {
+        self.sends_at_stop
     }
 
     /// Of how many connections the clients wait for answers that will never come.
@@ -105,6 +113,7 @@ impl Symptoms {
         self.waits.extend_from_slice(&other.waits);
         self.asking.extend_from_slice(&other.asking);
         self.unanswered.extend_from_slice(&other.unanswered);
+        self.sends_at_stop |= other.sends_at_stop;
     }
 }
 
@@ -164,6 +173,9 @@ pub fn diagnose(net: &Net, waits: &[(PausedQueue, PausedQueue)], now: u64) -> St
     let time = paceline_proto::units::Time(now);
     let running = net.flows.iter().filter(|f| is_unfinished(net, f)).count();
     let mut text = format!("no flow has made progress; at {time:#} {running} flows are unfinished");
+    if net.datagrams > 0 {
+        let _ = write!(text, ", {} datagrams have not arrived", net.datagrams);
+    }
     if let Some(cycle) = find_cycle(waits) {
         let mut names: Vec<String> = cycle.iter().take(LISTED_OF_CYCLE).map(|(port, _)| name(net, *port)).collect();
         if cycle.len() > names.len() {

@@ -110,26 +110,32 @@ fn a_ring_under_pfc_deadlocks_and_the_cycle_is_named() {
     }
 }
 
-/// The ring as a user writes it, with names: the result folder says which links wait for each other, for any number of threads.
-/// Five switches, since shortest paths go two links one way round in no smaller ring.
-#[test]
-fn the_result_folder_names_the_cycle() {
+/// The ring as a user writes it, with names. Five switches, since shortest paths go two links one way round in no smaller ring.
+fn ring_by_names(scheme: &str, bytes: &str) -> String {
     let names = ["a", "b", "c", "d", "e"];
     let each = |text: &dyn Fn(usize) -> String| (0..5).map(text).collect::<Vec<_>>().join(", ");
-    let text = format!(
-        "host.rto = '400us'\nrun.stall = '2ms'\nswitch.buffer = '600KB'
+    format!(
+        "host.rto = '400us'
+        run.stall = '2ms'
+        switch.buffer = '600KB'
         [topology]\nkind = 'graph'\nhosts = [{}]\nswitches = [{}]\nlinks = [{}, {}]
-        [schemes.x]\ncc = 'none'\nwindow = 'off'
+        [schemes.x]\n{scheme}
         [[workloads]]\nkind = 'flows'\nrows = [{}]\n",
         each(&|i| format!("'{0}1', '{0}2'", names[i])),
         each(&|i| format!("'{}'", names[i])),
         each(&|i| format!("{{ a = '{0}1', b = '{0}' }}, {{ a = '{0}2', b = '{0}' }}", names[i])),
         each(&|i| format!("{{ a = '{}', b = '{}' }}", names[i], names[(i + 1) % 5])),
         (0..10)
-            .map(|h| format!("{{ src = {h}, dst = {}, bytes = '4MB' }}", (h + 4) % 10))
+            .map(|h| format!("{{ src = {h}, dst = {}, bytes = '{bytes}' }}", (h + 4) % 10))
             .collect::<Vec<_>>()
             .join(", "),
-    );
+    )
+}
+
+/// The result folder says which links wait for each other, for any number of threads.
+#[test]
+fn the_result_folder_names_the_cycle() {
+    let text = ring_by_names("cc = 'none'\nwindow = 'off'", "4MB");
     for threads in [1, 2] {
         let out = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("standstill-{threads}"));
         let spec = paceline_sim::spec::parse(&text, "ring", &[]).unwrap_or_else(|e| panic!("{e}"));
@@ -142,6 +148,20 @@ fn the_result_folder_names_the_cycle() {
         assert!(summary.contains(cycle), "{summary}");
         assert!(summary.contains("\"stalled\""), "{summary}");
     }
+}
+
+/// Over UDP flows may be over for their senders and their datagrams in the ring: nothing has completed then.
+#[test]
+fn datagrams_that_never_arrive_are_a_standstill() {
+    let text = ring_by_names("cc = 'udp'", "60KB");
+    let results = [None, Some(1), Some(3)].map(|threads| run_text(&text, 0.0, threads).outcome);
+    for result in &results {
+        let named = why(result);
+        assert!(named.contains("0 flows are unfinished, 445 datagrams have not arrived; PFC deadlock of 5"), "{named}");
+        assert_eq!(result.counters.finished, 10);
+    }
+    assert_eq!(results[0], results[1]);
+    assert_eq!(results[1], results[2]);
 }
 
 /// The same traffic without PFC drops instead and gets through.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::common::{Outcome, run_text};
 use paceline_sim::engine::Ending;
-use paceline_sim::record::Status;
+use paceline_sim::record::{PacketEvent, Status};
 use proptest::prelude::*;
 
 /// The results of both engines, the windowed one on one thread and on three, which agree.
@@ -56,10 +56,37 @@ fn a_stop_with_datagrams_on_their_way_is_one() {
             STAR.replace("RATE", "")
         )
     };
-    // One datagram of 1092 bytes on the wire, 873.6 ns on either link, and 1 us of each wire.
+    // One datagram of 1072 bytes on the wire, 857.6 ns on either link, and 1 us of each wire.
     for (stop, ending) in [("3us", Ending::Stopped), ("4us", Ending::Completed)] {
         for threads in [None, Some(1), Some(2)] {
             assert_eq!(run_text(&text(stop), 0.0, threads).outcome.ending, ending, "{stop}, {threads:?} threads");
+        }
+    }
+}
+
+/// Nor does it say that anything happened after the stop: the flow above has gone after 857.6 ns, and a stop at that instant or earlier
+/// finds it unfinished, with its datagram on the first link. Also where that loses it, so that nothing at all is to come any more, and
+/// where another flow would start later.
+#[test]
+fn a_flow_that_ends_at_the_stop_is_unfinished() {
+    for (stop, finished) in [("1ns", 0), ("857599ps", 0), ("857600ps", 0), ("857601ps", 1)] {
+        for rest in ["", ", { start = '5us', src = 1, dst = 2, bytes = '1B' }"] {
+            let text = format!(
+                "{}[run]\nstop = '{stop}'\n[[workloads]]\nkind = 'flows'\nscheme = 'udp'\n\
+                 rows = [{{ src = 0, dst = 1, bytes = '1000B' }}{rest}]\n",
+                STAR.replace("RATE", "")
+            );
+            for (loss, threads) in [0.0, 1.0].into_iter().flat_map(|l| [None, Some(1), Some(2)].map(|t| (l, t))) {
+                let outcome = run_text(&text, loss, threads).outcome;
+                let case = format!("{stop}, loss {loss}, {threads:?} threads{rest}");
+                let all_over = finished == 1 && loss == 1.0 && rest.is_empty();
+                let ending = if all_over { Ending::Completed } else { Ending::Stopped };
+                assert_eq!((outcome.ending, outcome.counters.finished), (ending, finished), "{case}");
+                // A record tells of an end once all datagrams have arrived or are lost.
+                let ends: Vec<_> = outcome.flows.iter().map(|f| (f.status, f.fct_sender, f.lost)).collect();
+                let lost = vec![(Status::Finished, 857_600, 1)];
+                assert_eq!(ends, if finished == 1 && loss == 1.0 { lost } else { Vec::new() }, "{case}");
+            }
         }
     }
 }
@@ -86,6 +113,9 @@ fn overload_is_lost_or_held_up() {
     let lossless = star("", true, &rows.join(", "));
     assert_eq!((lossless.counters.drops_buffer, lossless.traffic[0].delivered_bytes), (0, 9_000_000));
     assert!(lossless.flows[..3].iter().all(|f| f.lost == 0 && f.fct_receiver > 6_000_000_000));
+    // A flow ends when its last datagram has gone, not when that begins to wait at a NIC that is paused.
+    let last = lossless.packets.iter().rfind(|p| p.port == 1 && p.event == PacketEvent::Sent).unwrap();
+    assert_eq!(lossless.flows[1].fct_sender, last.arrival - 1_000_000);
 }
 
 /// Thresholds mark only what says that it understands marks: new data of TCP with ECN, not that of TCP without it, not UDP's, not

@@ -307,7 +307,8 @@ impl<'a> Driver<'a> {
         if enough_packets {
             self.part.net.trace = None;
         }
-        let active = started - ended;
+        // And one more for datagrams, whose flows may be over for the senders.
+        let active = started - ended + u64::from(datagrams != 0);
         // Whatever idle timers remain, also in a window that the stop cuts short.
         if next_flow.is_none() && pending + active + packets + working == 0 {
             return Verdict::Completed;
@@ -336,6 +337,9 @@ impl<'a> Driver<'a> {
             if symptoms.in_vain() == active {
                 return over;
             }
+            if symptoms.sends_at_stop() {
+                return Verdict::Stopped;
+            }
             return Verdict::Stalled(self.standstill.end(progress, active, &symptoms).min(self.stop));
         }
         if let Some(suspicion) = self.standstill.look(now.min(self.stop.saturating_sub(1)), progress, active) {
@@ -344,8 +348,8 @@ impl<'a> Driver<'a> {
                 return Verdict::Stalled(at);
             }
         }
-        // What is still on links then belongs to no flow any more, unless datagrams are among it, of which nobody hears.
-        let is_over = next_flow.is_none() && pending + active + working == 0 && datagrams == 0;
+        // What is still on links then belongs to no flow any more.
+        let is_over = next_flow.is_none() && pending + active + working == 0;
         let stopped = if is_over { Verdict::Completed } else { Verdict::Stopped };
         if now >= self.stop {
             return stopped;

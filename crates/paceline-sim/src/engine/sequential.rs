@@ -134,7 +134,7 @@ impl Sequential {
         {
             self.events.fetch_soon(&self.net);
             if at >= due {
-                let (progress, active) = (self.net.progress, self.net.counters.active());
+                let (progress, active) = (self.net.progress, self.under_way());
                 if let Some(suspicion) = standstill.look(at.min(stop.saturating_sub(1)), progress, active)
                     && let Some(at) = standstill.confirm(suspicion, &Symptoms::of(&self.net), active)
                 {
@@ -148,9 +148,7 @@ impl Sequential {
                     if !self.goes_on() {
                         break;
                     }
-                    report(&mut self.net, observer, NEVER);
-                    self.net.end_samples(stop.saturating_sub(1));
-                    return Ok((Ending::Stopped, stop));
+                    return Ok(self.stopped(stop, observer));
                 }
                 self.net.sample_until(at);
                 if at >= self.net.next_link_change() {
@@ -171,9 +169,13 @@ impl Sequential {
                 }
             }
         }
-        let active = self.net.counters.active();
+        let active = self.under_way();
         if active > 0 && !self.waits_in_vain() {
-            let at = standstill.end(self.net.progress, active, &Symptoms::of(&self.net)).min(stop);
+            let symptoms = Symptoms::of(&self.net);
+            if symptoms.sends_at_stop() {
+                return Ok(self.stopped(stop, observer));
+            }
+            let at = standstill.end(self.net.progress, active, &symptoms).min(stop);
             return Ok(self.stalled(at, observer));
         }
         report(&mut self.net, observer, NEVER);
@@ -190,6 +192,13 @@ impl Sequential {
         self.net.has_given_up_answers() && Symptoms::of(&self.net).in_vain() == self.net.counters.active()
     }
 
+    /// The run came to its stop with something under way.
+    fn stopped(&mut self, stop: u64, observer: &mut dyn Observer) -> (Ending, u64) {
+        report(&mut self.net, observer, NEVER);
+        self.net.end_samples(stop.saturating_sub(1));
+        (Ending::Stopped, stop)
+    }
+
     /// The run came to a standstill at `at`.
     fn stalled(&mut self, at: u64, observer: &mut dyn Observer) -> (Ending, u64) {
         report(&mut self.net, observer, NEVER);
@@ -197,10 +206,14 @@ impl Sequential {
         (Ending::Stalled(diagnose(&self.net, &waits(&self.net), at)), at)
     }
 
+    /// Flows under way, and one more for datagrams that are: their flows may be over for the senders.
+    fn under_way(&self) -> u64 {
+        self.net.counters.active() + u64::from(self.net.datagrams != 0)
+    }
+
     /// Whether flows or datagrams are under way or still to come, or programs at work; packets of those that have ended may be there.
     fn goes_on(&self) -> bool {
-        let is_active = self.net.counters.active() != 0 || self.net.datagrams != 0;
-        self.next_flow.is_some() || is_active || !self.starting.is_empty() || self.is_owed()
+        self.next_flow.is_some() || self.under_way() != 0 || !self.starting.is_empty() || self.is_owed()
     }
 
     /// Whether there is something to send besides flows' data, or to sample.

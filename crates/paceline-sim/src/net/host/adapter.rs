@@ -495,6 +495,7 @@ impl Net {
             }
             let (due, exempt) = (now + adapters.config.down.0, adapters.config.exempt_syn);
             let Some((h, peer, more)) = self.next_message_packet(nic, now) else { return };
+            self.datagram_leaves(h, now);
             let packet = &self.arena[h];
             let (flow, back, size, class) = (packet.flow, packet.kind.is_back(), packet.size, packet.class);
             // Those that pass by share a limiter that nobody notifies.

@@ -1,9 +1,10 @@
 //! Flows over UDP: what became of their datagrams.
 //!
 //! Such a flow is over for its sender when the last datagram has gone, and gives its place at the NIC back. Its record is
-//! written when all datagrams have arrived or are lost: wherever that happens, the sender's part is told.
+//! written when all datagrams have arrived or are lost: wherever that happens, the sender's part is told. When the last one will have
+//! gone is known as it begins: a flow whose end is not before the run's stop does not end at all.
 
-use paceline_proto::transport::message::Kind as Said;
+use paceline_proto::transport::message::{Kind as Said, LAST};
 
 use crate::net::Net;
 use crate::net::flow::{SLOT_BITS, SLOT_MASK};
@@ -18,7 +19,7 @@ pub struct Datagrams {
     pub(crate) pending: u32,
     /// Lost so far.
     pub(crate) lost: u32,
-    /// When the last one had gone, ps; 0 before.
+    /// When the last one will have gone, ps; 0 before it begins.
     gone_at: u64,
     /// When the latest arrived, ps.
     last_arrival: u64,
@@ -67,7 +68,7 @@ impl Net {
             Some(at) => d.last_arrival = d.last_arrival.max(at),
             None => d.lost += 1,
         }
-        if d.pending == 0 && d.gone_at != 0 {
+        if d.pending == 0 && self.is_sent(slot) {
             let record = self.record_of_datagrams(slot);
             let late = record.fct_receiver == 0 || record.fct_receiver >= record.ideal_receiver;
             assert!(!self.has_own_paths() || late, "faster than its ideal: {record:?}");
@@ -78,15 +79,48 @@ impl Net {
         }
     }
 
+    /// A packet leaves its host from `now` on, or the stack where there is an adapter: with its last datagram a flow is over.
+    pub(crate) fn datagram_leaves(&mut self, h: Handle, now: u64) {
+        if !self.messages.as_ref().is_some_and(|m| m.is_tcp()) {
+            return;
+        }
+        let packet = &self.arena[h];
+        if packet.kind != Kind::Data || packet.flags & INT != 0 {
+            return;
+        }
+        let last = Said::Datagram as u64 | u64::from(LAST) << 8;
+        if self.arena.words(h).is_some_and(|words| words.0[1].0 & (0xff | u64::from(LAST) << 8) == last) {
+            let slot = (packet.flow & SLOT_MASK) >> self.share.bits;
+            self.datagrams_gone(slot, now);
+        }
+    }
+
     /// The last datagram of a flow goes at `now`.
-    pub(crate) fn datagrams_gone(&mut self, slot: u32, now: u64) {
+    #[cold]
+    fn datagrams_gone(&mut self, slot: u32, now: u64) {
         self.renew_ideal(slot, now);
         let flow = &mut self.flows[slot as usize];
-        flow.alive = false;
         flow.progress_at = now;
         let port = &self.ports[flow.nic as usize];
-        self.infos[slot as usize].datagrams.gone_at = now + port.wire_ps(flow.short_size, &self.wires);
-        self.counters.finished += 1;
+        let gone_at = now + port.wire_ps(flow.short_size, &self.wires);
+        self.infos[slot as usize].datagrams.gone_at = gone_at;
+        if gone_at < self.scenario.stop.instant() {
+            flow.alive = false;
+            self.counters.finished += 1;
+            if let Some(m) = &mut self.messages {
+                m.free_place(port.nic, flow.place);
+            }
+        }
+    }
+
+    /// Whether the last datagram of the flow in a slot has begun, and will have gone before the run stops.
+    fn is_sent(&self, slot: u32) -> bool {
+        self.infos[slot as usize].datagrams.gone_at != 0 && !self.flows[slot as usize].alive
+    }
+
+    /// Whether the run's stop finds the last datagram of a flow on its first link. Where that is lost nothing else comes before the stop.
+    pub(crate) fn sends_at_stop(&self) -> bool {
+        self.flows.iter().zip(&self.infos).any(|(flow, info)| flow.alive && info.datagrams.gone_at != 0)
     }
 
     /// The record of a flow whose last datagram has gone.
@@ -104,10 +138,7 @@ impl Net {
 
     /// Records of the flows whose last datagram has gone, but some are still on their way.
     pub(crate) fn under_way(&self) -> impl Iterator<Item = FlowRecord> {
-        let gone = |slot: &u32| {
-            let d = &self.infos[*slot as usize].datagrams;
-            d.gone_at != 0 && d.pending > 0
-        };
+        let gone = |slot: &u32| self.is_sent(*slot) && self.infos[*slot as usize].datagrams.pending > 0;
         (0..self.flows.len() as u32).filter(gone).map(|slot| self.record_of_datagrams(slot))
     }
 }

@@ -123,6 +123,11 @@ impl Messages {
         self.rest + 2 * self.window
     }
 
+    /// A sender's place is another flow's from here on.
+    pub(crate) fn free_place(&mut self, nic: u32, place: u32) {
+        self.places[nic as usize].free.push(place);
+    }
+
     /// Packets that hosts' shapers hold back.
     pub(crate) fn held_back(&self) -> usize {
         self.endpoints.held_back()

@@ -25,20 +25,7 @@ impl Net {
         self.nics[nic as usize].timer_at = timeout.0.min(queries);
         let header = next?;
         let extra = m.is_tcp.then(|| endpoint!(&mut m.endpoints, nic, host => host.extra()));
-        let h = self.message_packet(nic, &header, extra);
-        if header.kind == proto::Kind::Datagram && header.is(proto::LAST) {
-            self.end_datagrams(nic, header.flow, now);
-        }
-        Some((h, header.peer, more))
-    }
-
-    /// The last datagram of a sender's place goes at `now`.
-    fn end_datagrams(&mut self, nic: u32, place: u32, now: u64) {
-        let Some(m) = &mut self.messages else { return };
-        let places = &mut m.places[nic as usize];
-        places.free.push(place);
-        let slot = places.sending[place as usize].slot;
-        self.datagrams_gone(slot, now);
+        Some((self.message_packet(nic, &header, extra), header.peer, more))
     }
 
     /// The packet of a header.

@@ -94,6 +94,7 @@ impl Net {
             // Its class was paused when it was its turn.
             let class = p.pick()?;
             let h = p.pop(self.arena.split().0, class);
+            self.datagram_leaves(h, now);
             self.nic_launch(port, h, now, s);
             return Some(true);
         }
@@ -105,6 +106,7 @@ impl Net {
             p.push(self.arena.split().0, h, class, size);
             return Some(true);
         }
+        self.datagram_leaves(h, now);
         self.nic_launch(port, h, now, s);
         Some(more)
     }
