@@ -605,7 +605,8 @@ fn sizes_of_racks() -> impl Strategy<Value = (usize, usize, usize)> {
     (2usize..5, 1usize..4, 1usize..3)
 }
 
-/// UDP, at times beside TCP, and a stop about when the run would be over: datagrams are on their way, have just come, or are lost.
+/// UDP, often beside TCP, whose idle timers keep a run from being over by itself, and a stop about when it would be: datagrams are on
+/// their way, have just come, or are lost.
 fn datagrams_at_a_stop() -> impl Strategy<Value = String> {
     let load = one_of(&[
         "kind = 'permutation'\nsizes = '1B'",
@@ -614,12 +615,15 @@ fn datagrams_at_a_stop() -> impl Strategy<Value = String> {
         "kind = 'on_off'\non_median = '2us'\ngap_median = '100ns'\nsizes = '1KB'\nload = { value = 0.2 }\nduration = '10us'",
         "kind = 'on_off'\non_median = '3us'\nmode = 'cbr'\nrate = '1Gbps'\nload = { value = 0.003 }\nduration = '10us'",
     ]);
-    let beside = prop::option::weighted(0.2, one_of(&["1B", "3KB"]));
+    let beside = prop::option::weighted(0.6, one_of(&["1B", "3KB"]));
     let network =
-        (one_of(&["100ns", "1us", "2us"]), one_of(&["1us", "7us"]), sizes_of_racks(), one_of(&["0.0", "0.3"]));
-    (network, load, beside, one_of(&["rate = '1Gbps'", ""]), -2_500_000i64..1_500_000).prop_map(
+        (one_of(&["100ns", "1us", "2us"]), one_of(&["1us", "7us"]), sizes_of_racks(), one_of(&["0.0", "0.0", "0.3"]));
+    // Also within the window in which the last datagram comes.
+    let later = prop_oneof![-2_500_000i64..1_500_000, 1i64..100_000];
+    (network, load, beside, one_of(&["rate = '1Gbps'", "rate = '1Gbps'", ""]), later).prop_map(
         |((near, delay, sizes, loss), load, beside, rate, later)| {
-            let tcp = beside.map(|bytes| {
+            // Over links that lose packets TCP may try for a quarter of an hour.
+            let tcp = beside.filter(|_| loss == "0.0").map(|bytes| {
                 format!("[schemes.t]\ncc = 'new_reno'\n[[workloads]]\nkind = 'permutation'\nscheme = 't'\nsizes = '{bytes}'\n")
             });
             let text = format!(
@@ -651,7 +655,8 @@ fn nothing_is_sent_again() -> impl Strategy<Value = String> {
     let cc = one_of(&["none", "hpcc", "dcqcn", "dctcp", "timely"]);
     (network, prop::collection::vec(waiting, 1..3), cc, one_of(&["1us", "3us", "11us"]), any::<bool>(), 0u64..50).prop_map(
         |((near, delay, (leaves, hosts, cores), loss), waiting, cc, stall, pfc, seed)| {
-            let loads: String = waiting.iter().map(|load| format!("[[workloads]]\nscheme = 's'\n{load}\n")).collect();
+            let loads: Vec<_> = waiting.iter().map(|load| format!("[[workloads]]\nscheme = 's'\n{load}\n")).collect();
+            let loads = loads.concat();
             format!(
                 "seed = {seed}\n{}{loads}[switch]\npfc.enabled = {pfc}\n[host]\nrto = 'off'\nnack_interval = '5us'\n[schemes.s]\n\
                  cc = '{cc}'\n[run]\nstop = '200us'\nstall = '{stall}'\n",
@@ -801,12 +806,12 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, max_shrink_iters: 100, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, max_shrink_iters: 100, ..ProptestConfig::default() })]
 
     #[test]
     fn random_endings_agree(
         text in prop_oneof![
-            2 => datagrams_at_a_stop(),
+            3 => datagrams_at_a_stop(),
             2 => nothing_is_sent_again(),
             1 => long_tree(),
             1 => late_on_long_ways(),
