@@ -448,11 +448,9 @@ impl Net {
             self.note_stage(port, h, now, Stage::Discarded, class);
             self.note_packet(port, h, now, PacketEvent::DroppedLinkDown);
             if !at_switch {
-            if !at_switch {
                 // It leaves its host nevertheless, on no port's account.
                 self.datagram_leaves(h, now);
                 self.books.not_sent(&packet);
-            }
             }
             self.lose_to_failure(port, h);
             if at_switch
