@@ -73,15 +73,19 @@ impl Books {
 
     /// Takes over those of another part, in whose network so much is left.
     pub(crate) fn absorb(&mut self, other: &Self, left: ByKind) {
-        self.trimmed += other.trimmed;
-        for kind in 0..2 {
-            self.received[kind] += other.received[kind];
-            self.dropped[kind] += other.dropped[kind];
-            self.made[kind] += other.made[kind];
-            self.unsent[kind] += other.unsent[kind];
-            self.mailed[kind] += other.mailed[kind];
-            self.elsewhere[kind] += other.elsewhere[kind] + left[kind];
+        let Self { received, dropped, trimmed, made, unsent, mailed, elsewhere } = other;
+        self.trimmed += trimmed;
+        for (mine, theirs) in [
+            (&mut self.received, received),
+            (&mut self.dropped, dropped),
+            (&mut self.made, made),
+            (&mut self.unsent, unsent),
+            (&mut self.elsewhere, elsewhere),
+        ] {
+            mine.iter_mut().zip(theirs).for_each(|(a, b)| *a += b);
         }
+        self.elsewhere.iter_mut().zip(left).for_each(|(a, b)| *a += b);
+        self.mailed.iter_mut().zip(mailed).for_each(|(a, b)| *a += b);
     }
 }
 

@@ -64,7 +64,8 @@ fn tcp(Seen { spec, plain, net, .. }: Seen<'_>, stays_open: bool, note: &mut imp
     }
     let over_tcp = || s.schemes.iter().filter(|s| is_over_tcp(s));
     if let Some(counted) = net.message_counters() {
-        transports::tcp((&spec.host.tcp, &plain.host.tcp), over_tcp(), &counted, stays_open, note);
+        let schemes: Vec<_> = over_tcp().collect();
+        transports::tcp((&spec.host.tcp, &plain.host.tcp), &schemes, &counted, stays_open, note);
     }
     let inherits = |t: &Transport| matches!(t, Transport::Tcp(p) if p.host_cache);
     if !s.schemes.iter().any(|s| inherits(&s.transport)) {

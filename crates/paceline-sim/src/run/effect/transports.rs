@@ -97,9 +97,9 @@ fn with_defaults(cc: &Control) -> Option<Control> {
 
 /// Of the TCP stack: buffers that no window came near, timers that did not run out, and a cache that nobody found anything in. `stays_open`:
 /// some connections stay open.
-pub(super) fn tcp<'a>(
+pub(super) fn tcp(
     (given, usual): (&Tcp, &Tcp),
-    schemes: impl Iterator<Item = &'a Scheme> + Clone,
+    schemes: &[&Scheme],
     counted: &Counters,
     stays_open: bool,
     note: &mut impl FnMut(&str, &str),
@@ -116,13 +116,13 @@ pub(super) fn tcp<'a>(
         note(&those(&[("host.tcp.ack_delay", given.ack_delay <= usual.ack_delay)]), "no ACK waited for it");
         // Connections that stay open compare their pauses with the timeout; receive buffers grow by round trips in ticks.
         let ticks = |s: &Scheme| !matches!(s.params, Params::NewReno(_)) || given.pacing == TcpPacing::Window;
-        let runs_out = counted.timeouts > 0 || stays_open || !receives || schemes.clone().any(ticks);
+        let runs_out = counted.timeouts > 0 || stays_open || !receives || schemes.iter().copied().any(ticks);
         if !runs_out && given.clock <= usual.clock {
             note("host.tcp.clock", "no timer ran out, and NewReno asks for no other times");
         }
     }
     let caches = |s: &Scheme| matches!(&s.transport, Transport::Tcp(p) if p.host_cache);
-    if schemes.clone().any(caches) && counted.inherited == 0 {
+    if schemes.iter().copied().any(caches) && counted.inherited == 0 {
         note(
             "host.tcp.host_cache, host.tcp.inherit_cwnd",
             "no connection found what an earlier one to the same host had left",
