@@ -250,7 +250,7 @@ impl Prepared {
         if let Some(e) = files.error.or(flushed.err()) {
             return Err(e.into());
         }
-        if let Some(why) = net.imbalance() {
+        if let Some(why) = net.unsound() {
             return Err(RunError::Unsound(why));
         }
         let c = &net.counters;

@@ -15,6 +15,7 @@ pub(crate) mod rpc;
 pub(crate) mod rules;
 mod setup;
 pub(crate) mod slots;
+mod soundness;
 pub(crate) mod stages;
 pub(crate) mod streams;
 pub mod switch;
@@ -240,6 +241,8 @@ pub struct Net {
     pub(crate) first_failure: Option<(u64, u64, String)>,
     /// The first lossless drop: when, at which port, why.
     pub(crate) first_drop: Option<(u64, u64, String)>,
+    /// The first result that cannot be: when, of which flow or query, what.
+    pub(crate) first_impossible: Option<(u64, u64, String)>,
     /// Changes whenever any flow makes progress.
     pub(crate) progress: u64,
     /// Datagrams sent here less those that ended here, modulo 2^64: over all parts, those that are on their way.

@@ -114,7 +114,7 @@ pub fn run_and_hold(request: Request, watch: &mut dyn FnMut(&Snapshot) -> bool) 
     };
     let filled = fill(&folder, &spec, &mut ready, &mut summary, (end, flows_total), watch);
     // A run that broke off may have done so between the two halves of a count.
-    let unsound = filled.as_ref().ok().and_then(|()| ready.engine.net().imbalance()).map(RunError::Unsound);
+    let unsound = filled.as_ref().ok().and_then(|()| ready.engine.net().unsound()).map(RunError::Unsound);
     summary.warnings.extend(unsound.as_ref().map(ToString::to_string));
     // There is room for the end, whatever it is, on a disk that is full by now.
     drop(room);

@@ -117,7 +117,7 @@ impl Net {
     }
 
     /// What to tell where the books do not balance: an error of ours. Takes a look at every packet, so that it is for the end of a run.
-    pub fn imbalance(&self) -> Option<String> {
+    pub(super) fn imbalance(&self) -> Option<String> {
         let (b, held) = (&self.books, self.in_network());
         let mut sent = ByKind::default();
         for p in self.nics.iter().map(|nic| &self.ports[nic.port as usize]) {

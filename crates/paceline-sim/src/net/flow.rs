@@ -412,11 +412,7 @@ impl Net {
             }
             _ => {}
         }
-        assert!(
-            status != Status::Finished || !self.has_own_paths() || record.fct_sender >= record.ideal_sender,
-            "flow {} finished faster than its ideal: {record:?}",
-            record.id
-        );
+        self.judge_flow(&record, now);
         self.news.flows.push(record);
         self.flows[slot as usize].alive = false;
         // The reference's NIC still meets ended flows in its scans.
@@ -440,13 +436,6 @@ impl Net {
         if u32::from(state.generation) == flow >> SLOT_BITS {
             state.forgotten_at = at;
         }
-    }
-
-    /// Whether a flow keeps to its paths, so that it cannot beat the line: rerouted flows may come to shorter ones, and two of the
-    /// reference's quirks make frames shorter than they are.
-    pub(crate) fn has_own_paths(&self) -> bool {
-        let quirks = &self.scenario.quirks;
-        self.failures.is_none() && !quirks.clock_1ns && !quirks.unpadded_data
     }
 
     /// Remembers the first flow that was given up.

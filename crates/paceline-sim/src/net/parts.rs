@@ -175,9 +175,11 @@ impl Net {
         self.timeouts += other.timeouts;
         self.progress += other.progress;
         self.datagrams = self.datagrams.wrapping_add(other.datagrams);
-        for (mine, theirs) in
-            [(&mut self.first_failure, other.first_failure.take()), (&mut self.first_drop, other.first_drop.take())]
-        {
+        for (mine, theirs) in [
+            (&mut self.first_failure, other.first_failure.take()),
+            (&mut self.first_drop, other.first_drop.take()),
+            (&mut self.first_impossible, other.first_impossible.take()),
+        ] {
             if let Some(theirs) = theirs
                 && mine.as_ref().is_none_or(|mine| theirs < *mine)
             {

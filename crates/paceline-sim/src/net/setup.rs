@@ -216,6 +216,7 @@ impl Net {
             timeouts: 0,
             first_failure: None,
             first_drop: None,
+            first_impossible: None,
             progress: 0,
             datagrams: 0,
             next_sport: std::collections::BTreeMap::new(),

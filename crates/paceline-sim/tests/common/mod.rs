@@ -91,7 +91,7 @@ impl Outcome {
             packets,
             // Events depend on how one looks; everything else is physics.
             counters: {
-                assert_eq!(net.imbalance(), None);
+                assert_eq!(net.unsound(), None);
                 Counters { events: 0, ..*net.counters() }
             },
             transport: format!("{:?}", net.message_counters()),

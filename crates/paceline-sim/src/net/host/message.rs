@@ -39,7 +39,7 @@ use crate::net::by_number::ByNumber;
 use crate::net::flow::SLOT_MASK;
 use crate::net::parts::Note;
 use crate::record::Status;
-use crate::scenario::{PathChoice, Scenario};
+use crate::scenario::{PathChoice, Scenario, Transport};
 use places::Turns;
 
 /// How long a flow's slot stays unused after its end, beside the lookahead, ps: packets of it may still come.
@@ -74,6 +74,8 @@ pub(crate) struct Messages {
     probed: bool,
     /// Headers do not say all, and classes are the flows'.
     is_tcp: bool,
+    /// Some flows are over UDP.
+    has_udp: bool,
     /// What the hosts of other parts have counted.
     others: Counters,
 }
@@ -82,6 +84,11 @@ impl Messages {
     /// Whether the transport is TCP, or UDP beside it.
     pub(crate) fn is_tcp(&self) -> bool {
         self.is_tcp
+    }
+
+    /// Whether there may be flows over UDP.
+    pub(crate) fn has_udp(&self) -> bool {
+        self.has_udp
     }
 
     /// The endpoints of a scenario whose scheme is a message transport. `rates`: of the NICs' links; `contexts`: of each
@@ -101,6 +108,7 @@ impl Messages {
             window: windows.length(),
             patience: patience.saturating_mul(PATIENCE),
             is_tcp: matches!(endpoints, Endpoints::Tcp(_)),
+            has_udp: scenario.schemes.iter().any(|s| matches!(s.transport, Transport::Udp(_))),
             endpoints,
             spray: scenario.routing.choice == PathChoice::Spray,
             probed: scenario.schemes.iter().any(|s| s.transport.is_aeolus()),
