@@ -80,10 +80,15 @@ impl Net {
     }
 
     /// A packet leaves its host from `now` on, or the stack where there is an adapter: with its last datagram a flow is over.
+    #[inline(always)]
     pub(crate) fn datagram_leaves(&mut self, h: Handle, now: u64) {
-        if !self.messages.as_ref().is_some_and(|m| m.has_udp()) {
-            return;
+        if self.messages.as_ref().is_some_and(|m| m.has_udp()) {
+            self.if_last_datagram_leaves(h, now);
         }
+    }
+
+    #[inline(never)]
+    fn if_last_datagram_leaves(&mut self, h: Handle, now: u64) {
         let packet = &self.arena[h];
         if packet.kind != Kind::Data || packet.flags & INT != 0 {
             return;
