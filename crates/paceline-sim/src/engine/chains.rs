@@ -76,6 +76,20 @@ impl<T: Copy + Default, const BLOCK: usize> Chains<T, BLOCK> {
         }
     }
 
+    /// Adds items to a list, block by block.
+    pub(super) fn extend(&mut self, list: &mut u32, items: &[T]) {
+        let end = *list as usize;
+        let (in_last, rest) = items.split_at(items.len().min(end.next_multiple_of(BLOCK) - end));
+        self.items[end..end + in_last.len()].copy_from_slice(in_last);
+        *list += in_last.len() as u32;
+        for block in rest.chunks(BLOCK) {
+            self.open_block(list, block[0]);
+            let first = *list as usize - 1;
+            self.items[first..first + block.len()].copy_from_slice(block);
+            *list += block.len() as u32 - 1;
+        }
+    }
+
     /// The pool: what is at each place.
     #[inline(always)]
     pub(super) fn items(&self) -> &[T] {

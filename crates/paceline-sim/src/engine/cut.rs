@@ -37,7 +37,6 @@ struct List {
 impl Part {
     /// Takes what another part has sent. Between two windows.
     pub(super) fn accept(&mut self, post: &mut Post) {
-        self.net.books.mail(&post.packets, true);
         self.net.arena.take_in(&mut post.keys, &post.packets, &post.words);
         if let Some(failures) = &mut self.net.failures {
             for (key, carried) in post.keys.iter().zip(&post.carried) {
@@ -77,14 +76,13 @@ impl Part {
         self.crossed += post.keys.len() as u64;
         let (packets, int) = self.net.arena.split();
         post.packets.extend(post.keys.iter().map(|key| packets[*key as Handle as usize]));
-        self.net.books.mail(&post.packets, false);
         if !int.is_empty() {
             post.words.extend(post.keys.iter().map(|key| int[*key as Handle as usize]));
         }
         if let Some(failures) = &self.net.failures {
             post.carried.extend(post.keys.iter().map(|key| failures.carried(*key as Handle)));
         }
-        post.keys.iter().for_each(|key| self.net.arena.release(*key as Handle));
+        self.net.arena.release_all(post.keys.iter().map(|key| *key as Handle));
         for note in &self.net.notes[part] {
             if let Note::Told(told) = note {
                 // Hosts are on the first side.

@@ -303,9 +303,10 @@ impl Inboxes {
     /// Adds what another part has sent to a port in a window.
     pub(super) fn add(&mut self, window: u64, port: u32, keys: &[Key]) {
         let (slot, list) = (self.slot(window), self.lists_of(window) + port as usize);
-        for key in keys {
-            self.append(slot, list, port, *key);
+        if self.lists[list] == EMPTY && !keys.is_empty() {
+            self.mark(slot, port);
         }
+        self.keys.extend(&mut self.lists[list], keys);
     }
 
     /// Words per window.

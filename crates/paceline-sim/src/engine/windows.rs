@@ -44,7 +44,9 @@ impl Ahead {
     /// There is something to do in a window of a side, at the earliest at `at`.
     pub(super) fn add(&mut self, side: usize, window: u64, at: u64) {
         let first = &mut self.0[side];
-        *first = [*first, Some((window, at))].into_iter().flatten().min();
+        if first.is_none_or(|first| (window, at) < first) {
+            *first = Some((window, at));
+        }
     }
 
     /// A side has nothing to do.

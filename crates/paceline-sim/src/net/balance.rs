@@ -29,8 +29,6 @@ pub(crate) struct Books {
     made: ByKind,
     /// Lost at their host before they left it: no port has counted them.
     unsent: ByKind,
-    /// Given to other parts, less what was taken in from them.
-    mailed: [i64; 2],
     /// Still in the networks of other parts, which have been absorbed.
     elsewhere: ByKind,
 }
@@ -63,17 +61,9 @@ impl Books {
         self.make(header);
     }
 
-    /// Packets go to another part, or come from there.
-    pub(crate) fn mail(&mut self, packets: &[Packet], comes: bool) {
-        for packet in packets {
-            let bytes = i64::from(packet.size);
-            self.mailed[place(packet.kind)] += if comes { -bytes } else { bytes };
-        }
-    }
-
     /// Takes over those of another part, in whose network so much is left.
     pub(crate) fn absorb(&mut self, other: &Self, left: ByKind) {
-        let Self { received, dropped, trimmed, made, unsent, mailed, elsewhere } = other;
+        let Self { received, dropped, trimmed, made, unsent, elsewhere } = other;
         self.trimmed += trimmed;
         for (mine, theirs) in [
             (&mut self.received, received),
@@ -85,7 +75,6 @@ impl Books {
             mine.iter_mut().zip(theirs).for_each(|(a, b)| *a += b);
         }
         self.elsewhere.iter_mut().zip(left).for_each(|(a, b)| *a += b);
-        self.mailed.iter_mut().zip(mailed).for_each(|(a, b)| *a += b);
     }
 }
 
@@ -127,7 +116,7 @@ impl Net {
         let check = |kind: usize, what: &str| {
             let trimmed = if kind == 0 { b.trimmed } else { 0 };
             let came = sent[kind] + b.unsent[kind] + b.made[kind];
-            let is_there = (held[kind] + b.elsewhere[kind]).saturating_add_signed(b.mailed[kind]);
+            let is_there = held[kind] + b.elsewhere[kind];
             let went = b.received[kind] + b.dropped[kind] + trimmed + is_there;
             (came != went).then(|| {
                 format!(

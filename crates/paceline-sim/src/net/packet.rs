@@ -191,6 +191,11 @@ impl Arena {
         self.free.push(h);
     }
 
+    /// Returns packets that left this part of the network.
+    pub fn release_all(&mut self, handles: impl ExactSizeIterator<Item = Handle>) {
+        self.free.extend(handles);
+    }
+
     /// A packet's telemetry, where there is any.
     pub fn words(&self, h: Handle) -> Option<Words> {
         self.int.get(h as usize).copied()
