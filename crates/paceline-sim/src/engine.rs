@@ -21,6 +21,7 @@ mod steps;
 mod team;
 pub mod windowed;
 pub mod windows;
+mod work;
 
 use crate::record::{FlowName, FlowRecord, News, PacketRecord, PfcEvent, QueryRecord, StageRecord};
 

@@ -1,6 +1,6 @@
 //! Cutting a network into parts for threads.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::windows::SIDES;
 use crate::graph::{Graph, NodeId};
@@ -9,19 +9,28 @@ use crate::graph::{Graph, NodeId};
 pub const MOST_PARTS: usize = 64;
 /// Tiers told apart when racks are put in order; what is above counts as one.
 const MOST_TIERS: u8 = 8;
+/// Exchanges of racks or pods between parts.
+const MOST_EXCHANGES: usize = 64;
 /// Load of the heaviest part over an even share up to which pods stay whole, in percent.
 const MOST_UNEVEN: u64 = 106;
 
 /// The part of every node, for at most `parts` parts, and how many there are: no more than racks.
 ///
 /// A host goes with the first switch it hangs on, so that no access link is cut. Racks are put in an order that keeps
-/// those of a pod together and are cut where the work, taken as the sum of link rates, is even: between pods if that is
+/// those of a pod together and are cut where the work is even: between pods if that is
 /// even enough, else between racks. A switch above goes where the switches below it are; one that serves several parts
-/// alike, such as a core, goes to the emptiest of them. `clusters` names for every node the first of those that must not be
+/// alike, such as a core, goes to the emptiest of them. Racks and pods that hang on the same switches are exchanged where that makes
+/// parts more even. `work`: of every node (`work`). `clusters` names for every node the first of those that must not be
 /// parted; empty where all may be. `sides` are those that are run in turn ([`Windows::sides`]), so that the work of each is to be even.
 ///
 /// [`Windows::sides`]: super::windows::Windows::sides
-pub fn partition(graph: &Graph, parts: usize, clusters: &[NodeId], sides: &[u8]) -> (Vec<u8>, usize) {
+pub(super) fn partition(
+    graph: &Graph,
+    parts: usize,
+    clusters: &[NodeId],
+    sides: &[u8],
+    work: &[u64],
+) -> (Vec<u8>, usize) {
     let nodes = graph.nodes();
     let mut anchor: Vec<NodeId> = (0..nodes as u32).collect();
     for host in graph.hosts() {
@@ -32,23 +41,22 @@ pub fn partition(graph: &Graph, parts: usize, clusters: &[NodeId], sides: &[u8])
     join(graph, clusters, &mut anchor);
     let mut weight = vec![Work::default(); nodes];
     for node in 0..nodes {
-        let rates: u64 = graph.ports_of(node as u32).iter().map(|p| p.rate.0 / 1_000_000).sum();
         let side = sides.get(node).copied().unwrap_or(0);
-        weight[anchor[node] as usize].0[usize::from(side)] += rates.max(1);
+        weight[anchor[node] as usize].0[usize::from(side)] += work[node].max(1);
     }
     let anchors = || (0..nodes as u32).filter(|n| anchor[*n as usize] == *n);
     let mut above: Vec<NodeId> = anchors().filter(|n| graph.tiers[*n as usize] > 1).collect();
     above.sort_by_key(|n| (graph.tiers[*n as usize], *n));
     let racks = Racks::new(graph, anchors().filter(|n| graph.tiers[*n as usize] <= 1).collect(), &above, &weight);
     let parts = parts.clamp(1, MOST_PARTS).min(racks.order.len().max(1));
-    let mut best = racks.cut(parts, true);
+    let mut best = racks.cut(graph, parts, true);
     let mut load = place(graph, &above, &weight, &mut best, parts);
     let uneven = |side: usize| {
         let of_side = || load.iter().map(|work| work.0[side]);
         of_side().max().unwrap_or(0) * 100 * parts as u64 > of_side().sum::<u64>() * MOST_UNEVEN
     };
     if (0..SIDES).any(uneven) || load.iter().any(|work| work.all() == 0) {
-        best = racks.cut(parts, false);
+        best = racks.cut(graph, parts, false);
         load = place(graph, &above, &weight, &mut best, parts);
     }
     // Parts that got nothing are left out.
@@ -62,7 +70,7 @@ pub fn partition(graph: &Graph, parts: usize, clusters: &[NodeId], sides: &[u8])
     (part_of, usize::from(used).max(1))
 }
 
-/// Work of each side, as a sum of link rates.
+/// Work of each side.
 #[derive(Clone, Copy, Debug, Default)]
 struct Work([u64; SIDES]);
 
@@ -101,6 +109,21 @@ fn root(name: &mut [NodeId], mut n: NodeId) -> NodeId {
     n
 }
 
+/// Racks that go to a part together.
+struct Piece {
+    part: u8,
+    /// Places in the order.
+    racks: std::ops::Range<usize>,
+    /// The same for all that hang on the same switches.
+    kind: usize,
+    work: u64,
+}
+
+/// The switches that a node is linked to.
+fn switches_of(graph: &Graph, node: NodeId) -> impl Iterator<Item = NodeId> {
+    graph.ports_of(node).iter().map(|p| p.peer).filter(|peer| !graph.is_host(*peer))
+}
+
 /// What hosts hang on, in an order in which neighbours are near each other.
 struct Racks {
     order: Vec<NodeId>,
@@ -108,12 +131,13 @@ struct Racks {
     pods: Vec<u32>,
     /// Work of each place, with its share of its pod's switches above.
     work: Vec<u64>,
-    nodes: usize,
+    /// The pod of every node below the highest tier.
+    pod_of: Vec<u32>,
 }
 
 impl Racks {
     fn new(graph: &Graph, mut order: Vec<NodeId>, above: &[NodeId], weight: &[Work]) -> Self {
-        let highest = graph.tiers.iter().copied().max().unwrap_or(0).clamp(2, MOST_TIERS);
+        let highest = highest(graph);
         // From the largest groups to the smallest, then along a walk.
         let groups: Vec<Vec<u32>> = (1..highest).rev().map(|tier| connected(graph, tier)).collect();
         let near = walk(graph, &order);
@@ -132,13 +156,14 @@ impl Racks {
         }
         let share = |pod: u32| shared[pod as usize] / members[pod as usize].max(1);
         let work = order.iter().zip(&pods).map(|(n, pod)| weight[*n as usize].all() + share(*pod)).collect();
-        Self { order, pods, work, nodes: graph.nodes() }
+        let pod_of = groups.into_iter().next().unwrap_or_default();
+        Self { order, pods, work, pod_of }
     }
 
     /// The part of every rack: each goes where its middle falls in the sum of all, whole pods by theirs if asked to.
-    fn cut(&self, parts: usize, whole: bool) -> Vec<u8> {
+    fn cut(&self, graph: &Graph, parts: usize, whole: bool) -> Vec<u8> {
         let total: u64 = self.work.iter().sum();
-        let mut part_of = vec![0u8; self.nodes];
+        let mut part_of = vec![0u8; graph.nodes()];
         let (mut before, mut from) = (0, 0);
         while from < self.order.len() {
             let same = |i: &usize| whole && self.pods[*i] == self.pods[from];
@@ -149,7 +174,68 @@ impl Racks {
             self.order[from..to].iter().for_each(|n| part_of[*n as usize] = part as u8);
             (before, from) = (before + work, to);
         }
+        self.even_out(graph, parts, &mut part_of);
         part_of
+    }
+
+    /// What can be exchanged between parts without more links being cut: pods within one part, and single racks of the others.
+    fn pieces(&self, graph: &Graph, part_of: &[u8]) -> Vec<Piece> {
+        let mut tops: BTreeMap<u32, BTreeSet<NodeId>> = BTreeMap::new();
+        for node in (0..graph.nodes() as u32).filter(|n| !graph.is_host(*n)) {
+            let pod = self.pod_of[node as usize];
+            let outside = switches_of(graph, node).filter(|n| self.pod_of[*n as usize] != pod);
+            tops.entry(pod).or_default().extend(outside);
+        }
+        let mut kinds = BTreeMap::new();
+        let mut pieces = Vec::new();
+        let mut from = 0;
+        while from < self.order.len() {
+            let (pod, part) = (self.pods[from], part_of[self.order[from] as usize]);
+            let to = (from..self.order.len()).find(|i| self.pods[*i] != pod).unwrap_or(self.order.len());
+            let is_whole = self.order[from..to].iter().all(|n| part_of[*n as usize] == part);
+            for first in (from..to).step_by(if is_whole { to - from } else { 1 }) {
+                let racks = first..if is_whole { to } else { first + 1 };
+                let rack = self.order[first];
+                let above = if is_whole { tops.remove(&pod).unwrap_or_default() } else { switches_of(graph, rack).collect() };
+                let new = kinds.len();
+                let kind = *kinds.entry(above).or_insert(new);
+                let work = self.work[racks.clone()].iter().sum();
+                pieces.push(Piece { part: part_of[rack as usize], racks, kind, work });
+            }
+            from = to;
+        }
+        pieces
+    }
+
+    /// Exchanges pieces of the fullest part for smaller ones that hang on the same switches, as long as that makes it emptier.
+    fn even_out(&self, graph: &Graph, parts: usize, part_of: &mut [u8]) {
+        let mut pieces = self.pieces(graph, part_of);
+        let mut load = vec![0u64; parts];
+        pieces.iter().for_each(|p| load[usize::from(p.part)] += p.work);
+        for _ in 0..MOST_EXCHANGES {
+            let Some(most) = (0..parts).rev().max_by_key(|part| load[*part]) else { return };
+            let (full, others): (Vec<usize>, Vec<usize>) =
+                (0..pieces.len()).partition(|i| usize::from(pieces[*i].part) == most);
+            let mut best = (load[most], None);
+            for (a, b) in full.iter().flat_map(|a| others.iter().map(|b| (*a, *b))) {
+                let (full, other) = (&pieces[a], &pieces[b]);
+                if other.work < full.work && other.kind == full.kind {
+                    let less = full.work - other.work;
+                    let left = (load[most] - less).max(load[usize::from(other.part)] + less);
+                    if left < best.0 {
+                        best = (left, Some((a, b, less)));
+                    }
+                }
+            }
+            let Some((a, b, less)) = best.1 else { return };
+            let other = pieces[b].part;
+            load[most] -= less;
+            load[usize::from(other)] += less;
+            (pieces[a].part, pieces[b].part) = (other, most as u8);
+            for piece in [&pieces[a], &pieces[b]] {
+                self.order[piece.racks.clone()].iter().for_each(|n| part_of[*n as usize] = piece.part);
+            }
+        }
     }
 }
 
@@ -194,6 +280,16 @@ fn nearest(graph: &Graph, node: NodeId, placed: &[bool], part_of: &[u8], parts: 
     links.for_each(|p| ties[usize::from(part_of[p.peer as usize])] += (p.rate.0 / 1_000_000).max(1));
     let most = ties.iter().copied().max().unwrap_or(0);
     (0..parts).filter(|part| ties[*part] * 2 >= most).collect()
+}
+
+/// The highest tier that is told apart.
+fn highest(graph: &Graph) -> u8 {
+    graph.tiers.iter().copied().max().unwrap_or(0).clamp(2, MOST_TIERS)
+}
+
+/// For every switch below the highest tier the first node of its pod.
+pub(super) fn pods(graph: &Graph) -> Vec<u32> {
+    connected(graph, highest(graph) - 1)
 }
 
 /// For every switch the first node of its group: those connected over switches of at most this tier.
@@ -241,6 +337,7 @@ fn walk(graph: &Graph, racks: &[NodeId]) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::work::by_rates;
     use crate::topology::{dumbbell, fat_tree, hpcc_fat320, leaf_spine, parking_lot, star};
     use paceline_proto::units::{BitsPerSec, Duration};
 
@@ -269,7 +366,7 @@ mod tests {
         for (network, even) in &networks {
             let graph = Graph::new(network);
             for parts in [1, 2, 3, 4, 7] {
-                let (part_of, found) = partition(&graph, parts, &[], &[]);
+                let (part_of, found) = partition(&graph, parts, &[], &[], &by_rates(&graph));
                 assert_eq!(found, parts);
                 for host in graph.hosts() {
                     assert_eq!(part_of[host as usize], part_of[graph.ports_of(host)[0].peer as usize]);
@@ -287,7 +384,7 @@ mod tests {
     fn both_sides_are_even() {
         let graph = Graph::new(&hpcc_fat320().unwrap());
         let sides: Vec<u8> = graph.tiers.iter().map(|tier| tier % 2).collect();
-        let (part_of, _) = partition(&graph, 2, &[], &sides);
+        let (part_of, _) = partition(&graph, 2, &[], &sides, &by_rates(&graph));
         for side in 0..2 {
             let mut sums = [0u64; 2];
             for port in graph.ports.iter().filter(|p| sides[p.node as usize] == side) {
@@ -306,7 +403,7 @@ mod tests {
             (fat_tree(8, RATE, RATE, US, None).unwrap(), 4),
         ] {
             let graph = Graph::new(&network);
-            let (part_of, _) = partition(&graph, parts, &[], &[]);
+            let (part_of, _) = partition(&graph, parts, &[], &[], &by_rates(&graph));
             let cut = graph.ports.iter().filter(|p| part_of[p.node as usize] != part_of[p.peer as usize]);
             for port in cut {
                 assert_eq!(graph.tiers[port.node as usize].max(graph.tiers[port.peer as usize]), 3);
@@ -318,7 +415,7 @@ mod tests {
     #[test]
     fn a_chain_is_cut_in_pieces() {
         let graph = Graph::new(&parking_lot(40, RATE, RATE, US, US).unwrap());
-        let (part_of, parts) = partition(&graph, 4, &[], &[]);
+        let (part_of, parts) = partition(&graph, 4, &[], &[], &by_rates(&graph));
         let cut = graph.ports.iter().filter(|p| part_of[p.node as usize] != part_of[p.peer as usize]).count();
         assert_eq!((parts, cut), (4, 6));
     }
@@ -332,7 +429,7 @@ mod tests {
             (leaf_spine(3, 8, 1, RATE, RATE, US, 1).unwrap(), 3),
         ] {
             let graph = Graph::new(&network);
-            let (part_of, found) = partition(&graph, 8, &[], &[]);
+            let (part_of, found) = partition(&graph, 8, &[], &[], &by_rates(&graph));
             assert_eq!(found, most);
             assert!(!loads(&graph, &part_of, found).contains(&0));
         }

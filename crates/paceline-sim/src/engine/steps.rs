@@ -59,6 +59,7 @@ mod tests {
     use super::*;
     use crate::assemble::assemble;
     use crate::engine::partition::partition;
+    use crate::engine::work::by_rates;
     use crate::engine::windows::Windows;
     use crate::spec::parse;
 
@@ -68,7 +69,7 @@ mod tests {
         let scenario = assemble(&parse(text, "test", &[]).unwrap()).unwrap().scenario;
         let windows = Windows::of(&scenario);
         let clusters = windows.clusters(&scenario);
-        let (part_of, parts) = partition(&scenario.graph, parts, &clusters, &windows.sides);
+        let (part_of, parts) = partition(&scenario.graph, parts, &clusters, &windows.sides, &by_rates(&scenario.graph));
         let mut net = Net::new(scenario).unwrap();
         if parts > 1 {
             net.become_part(0, parts, &part_of.into());

@@ -17,6 +17,7 @@ use super::part::Part;
 use super::partition::partition;
 use super::team::Team;
 use super::windows::Windows;
+use super::work::{Foreseen, by_rates};
 use super::{Ending, Observer};
 use crate::error::InputError;
 use crate::net::Net;
@@ -79,7 +80,15 @@ impl Windowed {
         if let Some(error) = windows.too_many(scenario) {
             return Err(error);
         }
-        let (part_of, parts) = partition(&scenario.graph, threads, &windows.clusters(scenario), &windows.sides);
+        let (source, (part_of, parts)) = if threads > 1 {
+            let flows = Foreseen::new(source);
+            let known = if scenario.programs.is_empty() { flows.work(&scenario.graph, scenario.stop.instant()) } else { None };
+            let work = known.unwrap_or_else(|| by_rates(&scenario.graph));
+            let cut = partition(&scenario.graph, threads, &windows.clusters(scenario), &windows.sides, &work);
+            (Box::new(flows) as Box<dyn FlowSource>, cut)
+        } else {
+            (source, (Vec::new(), 1))
+        };
         let part_of: Arc<[u8]> = if parts == 1 { Arc::default() } else { part_of.into() };
         let mut all = Vec::with_capacity(parts);
         for me in 0..parts {

@@ -305,6 +305,7 @@ mod tests {
     use super::*;
     use crate::assemble::assemble;
     use crate::engine::partition::partition;
+    use crate::engine::work::by_rates;
     use crate::graph::{Link, NodeKind, Topology};
     use crate::spec::parse;
 
@@ -339,7 +340,7 @@ mod tests {
         let clusters = windows.clusters(&scenario);
         assert_eq!(clusters, [0, 0, 0, 3, 4, 5, 6, 7, 8, 0, 10, 11, 12]);
         for parts in 1..5 {
-            let (part_of, _) = partition(&scenario.graph, parts, &clusters, &windows.sides);
+            let (part_of, _) = partition(&scenario.graph, parts, &clusters, &windows.sides, &by_rates(&scenario.graph));
             assert!([1, 2, 9].iter().all(|n| part_of[*n] == part_of[0]));
         }
     }
