@@ -16,6 +16,7 @@ from paceline.report.head import notice_text, schemes
 from paceline.report.page import Page as ReportPage
 from paceline.results import FLOW_RECORD, STATUS, Results
 from paceline.waiting import busiest_ports, waiting
+from paceline.words import percent
 from pages import Page
 from synthetic import write_flows, write_run
 
@@ -198,7 +199,7 @@ def test_the_most_used_links_are_listed_and_failed_ones_named(tmp_path: Path) ->
     text = Page(write_report([folder], folder / "report.html", paper_figures=False).read_text()).text
     assert "Most used links" in text
     assert f"{run.links['node'][k]}:{run.links['port'][k]} to {run.links['peer'][k]}" in text
-    assert f"{run.links['busy_ps'][k] / run.simulated_ps:.1%}" in text
+    assert percent(run.links["busy_ps"][k] / run.simulated_ps) in text
     assert "tor0 – agg1 from 1ms until 2ms" in text
     assert "3 link failures at random" in text
     assert "3:1 – 17:0 from 500 µs;" in text

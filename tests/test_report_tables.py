@@ -13,6 +13,7 @@ from paceline.report import figures_table, slowdown_table, write_report
 from paceline.report import flows as flows_section
 from paceline.results import Results
 from paceline.tables import Cell, Table, clean_label, format_size, format_time, run_labels
+from paceline.words import percent
 from pages import Page
 from synthetic import write_flows, write_run
 
@@ -171,7 +172,7 @@ def test_a_link_that_is_busy_one_way_is_told(tmp_path: Path) -> None:
         load = [{"tier": tier, "capacity_bps": 10**11, "offered": 0.5, "carried": carried}]
         (run / "summary.json").write_text(json.dumps(told | {"load": load}))
         text = figures_table([Results.load(run)])
-        assert (f"most used: {most:.1%}" in text) == ("one direction of a link" in text) == uneven
+        assert (f"most used: {percent(most)}" in text) == ("one direction of a link" in text) == uneven
 
 
 def test_bins_are_called_what_they_are(tmp_path: Path) -> None:

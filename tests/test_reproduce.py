@@ -441,7 +441,7 @@ def test_the_list_tells_cost_at_every_scale(paceline):
     listed = paceline("reproduce", "--list").out
     assert "H13  Header accounting" in listed
     assert max(map(len, listed.splitlines())) <= 100  # it was 131, and broken on every terminal
-    # Of `Room for the probes of 3000 new flows` nobody could tell whose result it is.
+    # Of `Room for the probes of 3,000 new flows` nobody could tell whose result it is.
     assert "\nA1 to A8: Aeolus, SIGCOMM 2020\n" in listed
     assert "\nH1 to H14: HPCC project page\n" in listed
 
@@ -540,6 +540,20 @@ def test_lines_are_not_broken_within_what_belongs_together():
     assert "E31.default_<wbr>over_<wbr>eta_<wbr>0.9" in text
     numbers = macros.module.table(Table("", ("", "Size"), [(Cell("a"), Cell("1 KB"))]))  # type: ignore[attr-defined]
     assert "<td>1 KB</td>" in numbers, "numbers are copied into other tables"
+
+
+def test_a_page_has_the_signs_of_print() -> None:
+    """Of A4's page one number had a hyphen for its minus, of A1's one read 2.518e-05."""
+    from paceline.report.page import environment
+    from paceline.reproduce.page import verdict_table
+
+    words = {"statement": "s", "published": None, "tolerance": "-0.5 to 1", "verdict": Outcome.PASS}
+    found = [model.Verdict(id=f"X1.{i}", measured=value, **words) for i, value in enumerate((-0.0439, 2.518e-05))]
+    macros = environment().get_template("macros.html.j2")
+    text = macros.module.table(verdict_table(found))  # type: ignore[attr-defined]
+    for part in ("\N{MINUS SIGN}0.0439", "2.518~\N{MULTIPLICATION SIGN}~10⁻⁵", "\N{MINUS SIGN}0.5 to 1"):
+        assert part.replace("~", "\N{NO-BREAK SPACE}") in text, part
+    assert record.Row.of(found[0], Scale.TINY).measured == "-0.0439", "records are for programs"
 
 
 def test_statements_begin_with_a_capital_unless_with_a_name():

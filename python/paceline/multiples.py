@@ -33,6 +33,7 @@ from paceline.plot.style import (
     style,
 )
 from paceline.tables import clean_label
+from paceline.words import signed
 
 NOTHING = "no value at this scale"
 """What stands in a chart without any."""
@@ -170,7 +171,7 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
         ax.xaxis.set_minor_locator(NullLocator())  # ticks are the places that were measured
     # No place is named at which nothing ran.
     ticks = {place: text for place, text in chart.ticks.items() if place in places}
-    ticks = ticks or {place: f"{place:,g}" for place in sorted(places)}
+    ticks = ticks or {place: signed(f"{place:,g}") for place in sorted(places)}
     if chart.is_empty:
         said = ax.text(0.5, 0.5, chart.nothing, transform=ax.transAxes, ha="center", va="center", fontsize=6.5)
         said.set_color(QUIET)
@@ -229,7 +230,7 @@ def heat_maps(maps: Mapping[str, Sequence[Sequence[float]]], rows: Sequence[str]
                     ax.add_patch(Rectangle((x, y), 1, 1, facecolor=_shade(shade), edgecolor="#fefefe", linewidth=0.8))
                 # Each on the shades on which it has the higher contrast.
                 colour = INK if not known else "#0a0a0a" if shade < _WHITE_FROM else "#fefefe"
-                ax.text(x + 0.5, y + 0.5, texts[y][x], ha="center", va="center", fontsize=6, color=colour)
+                ax.text(x + 0.5, y + 0.5, signed(texts[y][x]), ha="center", va="center", fontsize=6, color=colour)
         ax.set_xlim(0, len(columns))
         ax.set_ylim(len(rows), 0)
         ax.set_xticks(np.arange(len(columns)) + 0.5, list(columns), fontsize=5.5)
@@ -295,7 +296,7 @@ def bars(
                 own: dict[str, Any] = {"ecolor": QUIET, "elinewidth": 0.9, "capsize": 2}
                 ax.errorbar(value, place, xerr=[[value - low], [high - value]], fmt="none", **own)
             beside: dict[str, Any] = {"xytext": (3 if high > low else 2, 0), "textcoords": "offset points"}
-            ax.annotate(text(value), (high, place), **beside, va="center", fontsize=6)
+            ax.annotate(signed(text(value)), (high, place), **beside, va="center", fontsize=6)
     ax.set_yticks(range(len(labels)), [clean_label(label) for label in labels])
     ax.set_ylim(len(labels) - 0.4, -0.6)
     ax.grid(visible=False)  # would run through the numbers

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from paceline import analysis
 from paceline.analysis import Curve, Percentile, Sample, SizeBins
 from paceline.results import Baseline, Results, Side
+from paceline.words import percent
 
 QS = (50.0, 95.0, 99.0)
 """The percentiles of every table."""
@@ -62,10 +63,10 @@ def format_bytes(size_bytes: float) -> str:
 
 
 def format_share(share: float) -> str:
-    """A share in percent: 2.3%, 0.05%, 0; a dash for nan."""
+    """A share in percent: 2.3 %, 0.05 %, 0; a dash for nan."""
     if not math.isfinite(share):
         return "–"
-    return "0" if share == 0 else f"{share:.1%}" if share >= 0.001 else f"{share * 100:.2g}%"
+    return "0" if share == 0 else percent(share) if share >= 0.001 else f"{share * 100:.2g} %"
 
 
 def format_time(time_ps: float, digits: int = 3) -> str:
@@ -252,6 +253,14 @@ def format_slowdown(value: float) -> str:
 def fewest(q: float) -> float:
     """The flows that percentile ``q`` needs: of fewer than 1 / (1 - q) it is the largest value, whatever q."""
     return 100.0 / (100.0 - q) if q > 50.0 else 1.0
+
+
+def p99_name(most: int) -> str:
+    """What a column of p99s is called, the largest sample of which has so many values: "largest", if that is all it is.
+
+    A table with a p99 in any of its rows keeps the name.
+    """
+    return "p99" if most >= fewest(99.0) else "largest"
 
 
 def enough(p: Percentile, q: float) -> bool:
@@ -541,11 +550,11 @@ def figures_tables(runs: Sequence[Results], side: Side = "sender") -> list[Table
         cells = [Cell(tier.replace("->", " → "))]
         for r in runs:
             entry = next((e for e in r.summary["load"] if e["tier"] == tier), None)
-            offered = f"{entry['offered']:.1%}" if entry and entry["offered"] else "–"
+            offered = percent(entry["offered"]) if entry and entry["offered"] else "–"
             most = _most_used(r, tier)
             uneven = entry is not None and most > _ONE_WAY * entry["carried"] and most >= 0.01
-            note = f"most used: {most:.1%}" if uneven else ""
-            cells.append(Cell(f"{offered} / {entry['carried']:.1%}" if entry else "–", note))
+            note = f"most used: {percent(most)}" if uneven else ""
+            cells.append(Cell(f"{offered} / {percent(entry['carried'])}" if entry else "–", note))
         rows.append(tuple(cells))
     closed = [", ".join(r.summary["closed_loop"]) for r in runs]
     if any(closed):

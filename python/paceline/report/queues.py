@@ -13,6 +13,7 @@ from paceline.report.page import Page, Section
 from paceline.results import Results
 from paceline.tables import QS, Cell, Table, format_bytes, format_time
 from paceline.waiting import Waiting, busiest_ports, port_name, waiting
+from paceline.words import percent
 
 BUSIEST_PORTS = 4
 ALIKE = 10
@@ -115,7 +116,7 @@ def _row(name: str, found: Waiting) -> tuple[Cell, ...]:
     total = float(h.time_ps.sum())
     values = [analysis.queue_percentile(h, q, busy=busy)[1] for busy in (False, True) for q in QS]
     most = analysis.queue_percentile(h, 100)[1]
-    share = f"{h.busy().time_ps.sum() / total:.1%}" if total else "–"
+    share = percent(h.busy().time_ps.sum() / total) if total else "–"
     first = (Cell(name), Cell(format_bytes(found.mean_bytes)), Cell(found.which), Cell(share))
     return (*first, *(Cell(format_bytes(v)) for v in (*values, most)))
 
