@@ -15,6 +15,7 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 from paceline.plot.looks import of_schemes
 from paceline.plot.style import INK, PAPER, blank, legend, plain_log, style
 from paceline.tables import clean_label, format_size
+from paceline.words import headed
 
 _DOTS: dict[str, Any] = {"marker": "o", "markersize": 3, "linestyle": "none"}
 _TRIANGLE: dict[str, Any] = {"marker": "^", "markersize": 4}
@@ -39,14 +40,14 @@ class Sized:
 
 
 @style()
-def sizing(found: Mapping[str, Sized]) -> Figure:
+def sizing(found: Mapping[str, Sized], p99: str = "p99") -> Figure:
     """p99 slowdown, drops and pauses over the buffer, a panel each; those without any drop or pause are left out.
 
     Filled marks keep the limits, hollow ones do not, and triangles are runs whose flows did not finish: the p99 is
     at least that, and drops and pauses are those until then; a vertical line stands at the smallest buffer that will
-    do. The legend says so, as the figure may be looked at alone.
+    do. The legend says so, as the figure may be looked at alone. ``p99`` is what the p99s are called.
     """
-    panels: list[tuple[str, str, float]] = [("p99", "p99 slowdown", 1.0)]
+    panels: list[tuple[str, str, float]] = [("p99", headed(f"{p99} slowdown"), 1.0)]
     shares = {"drops": "Dropped\n(% of data packets)", "paused": "Worst port paused\n(% of time)"}
     panels += [(k, name, 100.0) for k, name in shares.items() if any(max(getattr(s, k)) > 0 for s in found.values())]
     looks = of_schemes(found)
