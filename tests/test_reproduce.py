@@ -532,10 +532,22 @@ def test_lines_are_not_broken_within_what_belongs_together():
     from paceline.tables import Cell, Table
 
     head = ("Id", "Statement", "Queue p99, KB", "Measured", "Verdict")
-    texts = ("E31.default_over_eta_0.9", "RTO 10 ms over 20 µs at 30 % load", "3", "10 ms", "not judged at tiny")
+    texts = (
+        "E31.default_over_eta_0.9",
+        "RTO 10 ms over 20 µs at 30 % load, flows ≥ 1 MB",
+        "3",
+        "10 ms",
+        "not judged at tiny",
+    )
     macros = environment().get_template("macros.html.j2")
     text = macros.module.table(Table("Up to 5.9 ms", head, [tuple(map(Cell, texts))], prose=True))  # type: ignore[attr-defined]
-    for part in ("Queue p99,~KB", "RTO 10~ms over 20~µs at 30~% load", "10~ms", "not~judged at tiny", "Up to 5.9~ms"):
+    for part in (
+        "Queue p99,~KB",
+        "RTO 10~ms over 20~µs at 30~% load, flows ≥~1~MB",
+        "10~ms",
+        "not~judged at tiny",
+        "Up to 5.9~ms",
+    ):
         assert part.replace("~", "\N{NO-BREAK SPACE}") in text, part
     assert "E31.default_<wbr>over_<wbr>eta_<wbr>0.9" in text
     numbers = macros.module.table(Table("", ("", "Size"), [(Cell("a"), Cell("1 KB"))]))  # type: ignore[attr-defined]
@@ -554,6 +566,18 @@ def test_a_page_has_the_signs_of_print() -> None:
     for part in ("\N{MINUS SIGN}0.0439", "2.518~\N{MULTIPLICATION SIGN}~10⁻⁵", "\N{MINUS SIGN}0.5 to 1"):
         assert part.replace("~", "\N{NO-BREAK SPACE}") in text, part
     assert record.Row.of(found[0], Scale.TINY).measured == "-0.0439", "records are for programs"
+
+
+def test_scenario_files_are_not_printed_with_a_page() -> None:
+    """A page of twelve runs took 55 sheets, 51 of them settings that lie beside it as files."""
+    from paceline.report import Section, render
+
+    files = [("scenario-a.toml", "schema = 1"), ("scenario-b.toml", "schema = 1")]
+    section = Section("scenarios", "Scenarios", "2 runs", verbatim=files)
+    words = {"kicker": "", "title": "t", "lead": [], "notices": [], "tiles": []}
+    text = render("reproduce.html.j2", sections=[section], **words)
+    assert text.count('<details class="files">') == 2
+    assert "details:not(.files, [open])" in text
 
 
 def test_statements_begin_with_a_capital_unless_with_a_name():

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from paceline import analysis
 from paceline.analysis import Curve, Percentile, Sample, SizeBins
 from paceline.results import Baseline, Results, Side
-from paceline.words import percent
+from paceline.words import percent, tier_text
 
 QS = (50.0, 95.0, 99.0)
 """The percentiles of every table."""
@@ -547,14 +547,14 @@ def figures_tables(runs: Sequence[Results], side: Side = "sender") -> list[Table
     tiers = sorted({str(entry["tier"]) for r in runs for entry in r.summary["load"]}, key=analysis.tier_order)
     rows = []
     for tier in tiers:
-        cells = [Cell(tier.replace("->", " → "))]
+        cells = [Cell(tier_text(tier))]
         for r in runs:
             entry = next((e for e in r.summary["load"] if e["tier"] == tier), None)
-            offered = percent(entry["offered"]) if entry and entry["offered"] else "–"
+            offered = format_share(entry["offered"]) if entry and entry["offered"] else "–"
             most = _most_used(r, tier)
             uneven = entry is not None and most > _ONE_WAY * entry["carried"] and most >= 0.01
-            note = f"most used: {percent(most)}" if uneven else ""
-            cells.append(Cell(f"{offered} / {percent(entry['carried'])}" if entry else "–", note))
+            note = f"most used: {format_share(most)}" if uneven else ""
+            cells.append(Cell(f"{offered} / {format_share(entry['carried'])}" if entry else "–", note))
         rows.append(tuple(cells))
     closed = [", ".join(r.summary["closed_loop"]) for r in runs]
     if any(closed):

@@ -3,6 +3,7 @@
 import re
 
 _PICOSECONDS = re.compile(r"\b([0-9]{4,})ps\b")
+_TIER = re.compile(r"\b[a-z]+[0-9]*->[a-z]+[0-9]*\b")
 
 
 def many(count: int, what: str, plural: str = "s") -> str:
@@ -50,11 +51,15 @@ def _power(found: re.Match[str]) -> str:
 
 
 _UNIT = "(?:%|[pnµm]?s|[KMGT]?i?B|[KMGT]?b/s)"
-_TIED = re.compile(rf"(?<=[0-9]) (?={_UNIT}(?![\w/]))|(?<=,) (?={_UNIT}$)|(?<=\bnot) (?=judged\b)")
+_TIED = re.compile(
+    rf"(?<=[0-9]) (?={_UNIT}(?![\w/]))|(?<=,) (?={_UNIT}$)|(?<=\bnot) (?=judged\b)|(?<=[<>≤≥]) (?=[0-9])"
+)
 
 
 def tied(text: str) -> str:
-    """A text that keeps together a number and its unit, a unit at its end with what it is of, and "not judged"."""
+    """A text that keeps together a number with its unit and with what compares it, "not judged", and at its end a unit
+    with what it is of.
+    """
     return _TIED.sub("\N{NO-BREAK SPACE}", text)
 
 
@@ -63,6 +68,11 @@ def typeset(text: str) -> str:
     return tied(signed(text))
 
 
+def tier_text(tier: str) -> str:
+    """A tier of links as tables name it: tor → host."""
+    return tier.replace("->", " → ")
+
+
 def readable(text: str) -> str:
-    """A text of the engine, which writes times exactly, with long times as :func:`simulated` writes them."""
-    return _PICOSECONDS.sub(lambda found: simulated(int(found[1])), text)
+    """A text of the engine, with long times as :func:`simulated` writes them, and tiers as tables name them."""
+    return _TIER.sub(lambda found: tier_text(found[0]), _PICOSECONDS.sub(lambda found: simulated(int(found[1])), text))
