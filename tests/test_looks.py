@@ -190,6 +190,11 @@ def test_a_level_curve_over_buffers_has_room_above() -> None:
     """Its marks lay on the upper edge of the panel, half of them in the legend's room."""
     level = plot.Sized([1000, 2000], [16.0, 16.0], [0.0, 0.0], [0.0, 0.0], [True, True], 1000)
     assert plot.sizing({"a": level}).axes[0].get_ylim()[1] > 16.4
+    # A timeout in the smallest buffer: all others were at the foot of an axis of "1e6".
+    wide = plot.Sized([1000, 2000, 4000], [6.9e6, 2663.0, 12.5], [0.1] * 3, [0.0] * 3, [True] * 3, 1000)
+    slowdowns = plot.sizing({"a": wide}).axes[0]
+    assert slowdowns.get_yscale() == "log"
+    assert {"10", "1,000", "10⁶"} <= {text.get_text() for text in slowdowns.get_yticklabels()}
     unknown = plot.Sized([1000], [float("nan")], [0.0], [0.0], [False], None)
     assert plot.sizing({"a": unknown}).axes[0].get_ylim()[0] == 0
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from paceline.words import percent, signed, typeset
+from paceline.words import percent, readable, signed, typeset
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,13 @@ def test_percentages_are_written_one_way() -> None:
     assert percent(0.0214) == "2.1 %"
     assert percent(1.0, 0) == "100 %"
     assert typeset(percent(0.0214)) == "2.1\N{NO-BREAK SPACE}%", "a line that begins with % is no percentage"
+
+
+def test_times_of_the_engine_are_rounded_and_its_tiers_have_arrows() -> None:
+    """A page said "at 11.250000009ms 5 flows are unfinished" and "tor->tor", beside tables with "tor → tor"."""
+    assert readable("at 11.250000009ms 5 flows") == "at 11.250 ms 5 flows"
+    assert readable("lookahead 1.00086us") == "lookahead 1.001 µs"
+    assert readable("after 1234567ps") == "after 1.235 µs"
+    assert readable("tor->tor: offered load") == "tor → tor: offered load"
+    assert readable("flow 0 (0 -> 64) waited") == "flow 0 (0 → 64) waited"
+    assert readable("run.stop (1.5ms), 20ps") == "run.stop (1.5ms), 20ps", "settings as they are typed"

@@ -2,8 +2,10 @@
 
 import re
 
-_PICOSECONDS = re.compile(r"\b([0-9]{4,})ps\b")
-_TIER = re.compile(r"\b[a-z]+[0-9]*->[a-z]+[0-9]*\b")
+from paceline.units import PICOSECONDS, quantity
+
+_EXACT = re.compile(r"(?<![\w.])([0-9]{4,}ps|[0-9]+\.[0-9]{4,}(?:n|u|m|)s)\b")
+_ARROW = re.compile(r"(?<=\w) ?-> ?(?=\w)")
 
 
 def many(count: int, what: str, plural: str = "s") -> str:
@@ -57,9 +59,7 @@ _TIED = re.compile(
 
 
 def tied(text: str) -> str:
-    """A text that keeps together a number with its unit and with what compares it, "not judged", and at its end a unit
-    with what it is of.
-    """
+    """A text that keeps together a number, its unit and what compares it, "not judged", and a unit at its end."""
     return _TIED.sub("\N{NO-BREAK SPACE}", text)
 
 
@@ -70,9 +70,13 @@ def typeset(text: str) -> str:
 
 def tier_text(tier: str) -> str:
     """A tier of links as tables name it: tor → host."""
-    return tier.replace("->", " → ")
+    return _ARROW.sub(" → ", tier)
+
+
+def _rounded(found: re.Match[str]) -> str:
+    return simulated(round(quantity(found[0], PICOSECONDS) or 0))
 
 
 def readable(text: str) -> str:
-    """A text of the engine, with long times as :func:`simulated` writes them, and tiers as tables name them."""
-    return _TIER.sub(lambda found: tier_text(found[0]), _PICOSECONDS.sub(lambda found: simulated(int(found[1])), text))
+    """A text of the engine, with long times as :func:`simulated` writes them, and arrows as tables have them."""
+    return tier_text(_EXACT.sub(_rounded, text))

@@ -259,7 +259,7 @@ def _data_dropped(results: Results) -> int:
 STALLED = "stalled"
 FAILED = "failed"
 """The run has no result."""
-UNKNOWN = "p99 not known"
+UNKNOWN = "p99 slowdown not known"
 """What is broken where too many flows did not finish for a p99."""
 
 
