@@ -42,7 +42,8 @@ Larger = Mapping[str, Row]
 _NONE: Larger = {}
 _LARGER = "Larger runs"
 _JUDGED = (Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED)
-_NOTHING_JUDGED = "Nothing to judge: values are reported, with their 95 % confidence intervals over the seeds."
+_NOTHING_JUDGED = "Nothing to judge: values are reported."
+_WITH_INTERVALS = "Nothing to judge: values are reported, with their 95 % confidence intervals over the seeds."
 
 
 def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts", larger: Larger = _NONE) -> Table:
@@ -142,7 +143,8 @@ def _verdicts(
         verdicts, reports = [v for v in verdicts if v.verdict is not Outcome.REPORT or v.measured is not None], given
     if verdicts and not claims:  # rules of judging would only be in the way
         title, caption = ("Measured values" if title == "Verdicts" else title), "Measured values"
-        text, rules = text or _NOTHING_JUDGED, None
+        text = text or (_WITH_INTERVALS if any(v.interval for v in verdicts) else _NOTHING_JUDGED)
+        rules = None
     if missing:
         text = f"{text} Not shown: {many(missing, 'value')} that runs of this scale do not give.".strip()
     if len(reports) > SHOWN_REPORTS:
