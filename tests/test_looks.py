@@ -369,7 +369,7 @@ def test_targets_of_hpcc_have_colours_of_their_own() -> None:
     """Two greens over two blues were teal."""
     from paceline.experiments.hpcc_page.figures import LOOKS
 
-    targets = [LOOKS[f"HPCC-{kind} {target}%"] for kind in ("PINT", "INT") for target in (99, 95)]
+    targets = [LOOKS[f"HPCC-{kind} {target} %"] for kind in ("PINT", "INT") for target in (99, 95)]
     assert len({look.color for look in targets}) == len({look.marker for look in targets}) == 4
 
 

@@ -624,7 +624,7 @@ def test_a_page_begins_with_its_figures_and_the_claims_that_fail(tmp_path):
     failed = [verdict(k, Outcome.FAIL) for k in range(SHOWN_FAILED + 2)]
     for verdicts in ([*failed, verdict(99, Outcome.PASS)], [verdict(99, Outcome.PASS)]):
         judged = Judged(experiment=one, scale=Scale.QUICK, jobs=(), runs=Runs(()), verdicts=tuple(verdicts))
-        page = write_experiment(judged, tmp_path).read_text()
+        page = write_experiment(judged, tmp_path).read_text().replace("\N{NO-BREAK SPACE}", " ")
         assert page.index('id="figures"') < page.index('id="verdicts"')
         head = page.partition('id="figures"')[0]
         assert ("X1.0: claim 0: 2,500, tolerance ≤ 1" in head) == ("and 2 more" in head) == (len(verdicts) > 1)
@@ -709,7 +709,7 @@ def test_a_long_list_of_scenarios_is_folded():
         section = Section("scenarios", "Scenarios", verbatim=[(f"{i}.toml", "a = 1") for i in range(count)])
         text = render("reproduce.html.j2", kicker="", title="", lead=[], notices=[], tiles=[], sections=[section])
         assert (f"<summary>All {count} files</summary>" in text) == folded
-        assert text.count("<details>") == text.count("</details>") == count + folded
+        assert text.count("<details") == text.count("</details>") == count + folded
 
 
 def test_the_rules_of_judging_are_folded_away_on_pages_and_stand_on_the_scoreboard(tmp_path):

@@ -311,6 +311,12 @@ def slowdown_cell(p: Percentile, q: float = 50.0) -> Cell:
     return Cell(("≥ " if p.at_least else "") + format_slowdown(p.value), bounds)
 
 
+def with_bounds(caption: str, rows: Iterable[Iterable[Cell]]) -> str:
+    """A caption that says what the brackets of :func:`slowdown_cell` are, where there are any."""
+    found = any(cell.note.startswith("[") for row in rows for cell in row)
+    return f"{caption}; in brackets: 95 % confidence intervals" if found else caption
+
+
 COUNTED = "flows / unfinished / failed"
 """What :func:`counts_cell` holds."""
 
@@ -364,7 +370,7 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
             for k, name in enumerate(names)
         ]
         head = ("Flow size", heading.capitalize(), *(f"p{q:g}" for q in QS))
-        caption = too_few(f"Slowdown by flow size, {what}; with 95 % confidence interval", cells[0])
+        caption = too_few(with_bounds(f"Slowdown by flow size, {what}", rows), cells[0])
         return [without_dashes(Table(caption, head, rows))]
     tables: list[Table] = []
     for i, q in enumerate(QS):
@@ -428,7 +434,8 @@ def group_tables(runs: Sequence[Results], baseline: Baseline, side: Side) -> lis
                 (Cell(name), counts_cell(found[0]), *(slowdown_cell(p, q) for p, q in zip(found, QS, strict=True)))
             )
     head = ("Group", counted(first).capitalize(), *(f"p{q:g}" for q in QS))
-    caption = too_few(f"Slowdown by workload group, all sizes, {timed(runs, baseline, side)}", first)
+    caption = with_bounds(f"Slowdown by workload group, all sizes, {timed(runs, baseline, side)}", rows)
+    caption = too_few(caption, first)
     return [without_dashes(Table(caption, head, rows))] if len(rows) > len(runs) else []
 
 
