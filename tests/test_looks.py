@@ -386,3 +386,10 @@ def test_no_place_is_named_at_which_nothing_ran() -> None:
     figure = first.figure
     figure.draw_without_rendering()
     assert min(ax.get_position().width for ax in (first, second)) > 0.35, "an empty chart upset the layout"
+
+
+def test_large_numbers_of_a_linear_axis_are_in_full() -> None:
+    """Queries answered per second were 1.0 to 1.6 beside a lone "1e6" in a corner."""
+    (axes,) = multiples.charts([[multiples.Chart("", {"a": ([1, 2], [1.1e6, 1.6e6])}, "x", "y", scale="linear")]]).axes
+    assert not axes.yaxis.get_offset_text().get_text()
+    assert any(text.get_text().endswith("00,000") for text in axes.get_yticklabels())

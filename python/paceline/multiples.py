@@ -166,6 +166,7 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
     else:
         room = 0.06 * (most - (least if least > most / 2 else 0.0)) or 0.06 * most  # all the same
         ax.set_ylim(*(chart.between or (least - room if least > most / 2 else 0.0, most + room or 1.0)))
+        _large_numbers(ax.yaxis, most)
     if chart.log_x:
         ax.set_xscale("log")
         ax.xaxis.set_minor_locator(NullLocator())  # ticks are the places that were measured
@@ -306,6 +307,11 @@ def bars(
     wide = max([len(text(v)) for v in values.values() if np.isfinite(v)], default=5)
     ax.set_xlim(0, (1.03 + 0.03 * wide) * most or 1.0)  # room for the number of the longest
     ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-    if most >= 1000:
-        ax.xaxis.set_major_formatter("{x:,.0f}")
+    _large_numbers(ax.xaxis, most)
     return figure
+
+
+def _large_numbers(axis: Any, most: float) -> None:
+    """Sets thousands apart on a linear axis; from a million on matplotlib would have "1e6" beyond its end."""
+    if most >= 1000:
+        axis.set_major_formatter("{x:,.10g}")
