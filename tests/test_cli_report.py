@@ -40,7 +40,7 @@ def test_a_report_of_datagrams_shows_what_was_lost(paceline, tmp_path):
     assert (tmp_path / "page.html").is_file(), "a folder page.html was made"
     assert "timed at the receiver" in outcome.out
     assert "8 / 0 / 8" in outcome.out
-    assert re.search(r"udp +1,600 +1,305 +81.6% +8 of 8", outcome.out)
+    assert re.search(r"udp +1,600 +1,305 +81.6 % +8 of 8", outcome.out)
     # The tiles and the counters said that all had finished and none failed, beside a table by which all had failed.
     assert re.search(r"Flows finished +0\nFlows unfinished +0\nFlows failed +8\n", outcome.out)
     page = re.sub(r"\s*<[^>]+>\s*", "|", (tmp_path / "page.html").read_text())

@@ -174,4 +174,4 @@ def test_curves_of_a_figure_differ_without_colours(schemes: tuple[str, ...]) -> 
     assert len({line.get_color() for line in drawn}) == len(schemes)
     names = [text.get_text() for text in drawing.figure.legends[0].get_texts()]
     assert names[-1] == "thin: published"
-    assert ("HPCC-PINT 99%" in names) == ("hpcc_pint_eta95" in schemes)
+    assert ("HPCC-PINT 99 %" in names) == ("hpcc_pint_eta95" in schemes)

@@ -190,6 +190,11 @@ def test_a_level_curve_over_buffers_has_room_above() -> None:
     """Its marks lay on the upper edge of the panel, half of them in the legend's room."""
     level = plot.Sized([1000, 2000], [16.0, 16.0], [0.0, 0.0], [0.0, 0.0], [True, True], 1000)
     assert plot.sizing({"a": level}).axes[0].get_ylim()[1] > 16.4
+    # A timeout in the smallest buffer: all others were at the foot of an axis of "1e6".
+    wide = plot.Sized([1000, 2000, 4000], [6.9e6, 2663.0, 12.5], [0.1] * 3, [0.0] * 3, [True] * 3, 1000)
+    slowdowns = plot.sizing({"a": wide}).axes[0]
+    assert slowdowns.get_yscale() == "log"
+    assert {"10", "1,000", "10⁶"} <= {text.get_text() for text in slowdowns.get_yticklabels()}
     unknown = plot.Sized([1000], [float("nan")], [0.0], [0.0], [False], None)
     assert plot.sizing({"a": unknown}).axes[0].get_ylim()[0] == 0
 
@@ -364,7 +369,7 @@ def test_targets_of_hpcc_have_colours_of_their_own() -> None:
     """Two greens over two blues were teal."""
     from paceline.experiments.hpcc_page.figures import LOOKS
 
-    targets = [LOOKS[f"HPCC-{kind} {target}%"] for kind in ("PINT", "INT") for target in (99, 95)]
+    targets = [LOOKS[f"HPCC-{kind} {target} %"] for kind in ("PINT", "INT") for target in (99, 95)]
     assert len({look.color for look in targets}) == len({look.marker for look in targets}) == 4
 
 
@@ -381,3 +386,10 @@ def test_no_place_is_named_at_which_nothing_ran() -> None:
     figure = first.figure
     figure.draw_without_rendering()
     assert min(ax.get_position().width for ax in (first, second)) > 0.35, "an empty chart upset the layout"
+
+
+def test_large_numbers_of_a_linear_axis_are_in_full() -> None:
+    """Queries answered per second were 1.0 to 1.6 beside a lone "1e6" in a corner."""
+    (axes,) = multiples.charts([[multiples.Chart("", {"a": ([1, 2], [1.1e6, 1.6e6])}, "x", "y", scale="linear")]]).axes
+    assert not axes.yaxis.get_offset_text().get_text()
+    assert any(text.get_text().endswith("00,000") for text in axes.get_yticklabels())

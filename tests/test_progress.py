@@ -50,8 +50,8 @@ def test_away_from_a_terminal_there_is_a_line_every_five_seconds():
             view.show(share | {"flows_total": 1000, "flows_done": tenth})
     lines = stream.getvalue().splitlines()
     assert lines == [
-        "incast:  21%, 50.000 ms simulated, 50/1,000 flows, 2.00 M hops/s, 0:00:19 left",
-        "incast:  42%, 100.000 ms simulated, 100/1,000 flows, 2.00 M hops/s, 0:00:14 left",
+        "incast:  21 %, 50.000 ms simulated, 50/1,000 flows, 2.00 M hops/s, 0:00:19 left",
+        "incast:  42 %, 100.000 ms simulated, 100/1,000 flows, 2.00 M hops/s, 0:00:14 left",
     ]
 
 
@@ -70,7 +70,7 @@ def test_a_terminal_gets_a_bar_with_the_time_left(monkeypatch):
         view.show(snapshot(wall_s=10.0, sim_ps=25, end_ps=100))
     shown = stream.getvalue()
     assert "incast [1]" in shown
-    assert "25%" in shown
+    assert "25 %" in shown
     assert "0:00:30 left" in shown
 
 

@@ -277,6 +277,8 @@ def test_a_buffer_whose_run_stalled_or_did_not_finish_is_never_recommended(
     assert "32 MB" in said.split("All buffers tried")[0]
     assert said.count("diagnosis: ") == len({line for line in said.splitlines() if line.startswith("diagnosis")})
     assert "a p99 of 16 flows is that of the slowest" in said
+    assert "Largest slowdown" in said, "`sweep` has no p99 of 16 flows either"
+    assert "p99 slowdown" not in said
     # Stopped before anything finished: no buffer will do.
     short = ["--set", "run.stop=100us", "--buffers", "2MB,32MB", "--out", str(tmp_path / "b")]
     assert main([*arguments, *short]) == 0

@@ -16,6 +16,7 @@ from paceline.report.head import notice_text, schemes
 from paceline.report.page import Page as ReportPage
 from paceline.results import FLOW_RECORD, STATUS, Results
 from paceline.waiting import busiest_ports, waiting
+from paceline.words import percent
 from pages import Page
 from synthetic import write_flows, write_run
 
@@ -109,7 +110,7 @@ def test_captions_of_samples_say_how_far_these_are_apart(tmp_path: Path) -> None
 def test_what_is_folded_is_printed(hostile: Path) -> None:
     """Chromium hides it by the pseudo-element, which a rule for its children does not reach."""
     (rules,) = re.findall("@media print (.*)", hostile.read_text())
-    assert "details::details-content { content-visibility: visible; }" in rules
+    assert "details:not(.files)::details-content { content-visibility: visible; }" in rules
 
 
 def test_every_figure_is_on_the_page(hostile: Path) -> None:
@@ -198,7 +199,7 @@ def test_the_most_used_links_are_listed_and_failed_ones_named(tmp_path: Path) ->
     text = Page(write_report([folder], folder / "report.html", paper_figures=False).read_text()).text
     assert "Most used links" in text
     assert f"{run.links['node'][k]}:{run.links['port'][k]} to {run.links['peer'][k]}" in text
-    assert f"{run.links['busy_ps'][k] / run.simulated_ps:.1%}" in text
+    assert percent(run.links["busy_ps"][k] / run.simulated_ps) in text
     assert "tor0 – agg1 from 1ms until 2ms" in text
     assert "3 link failures at random" in text
     assert "3:1 – 17:0 from 500 µs;" in text

@@ -347,6 +347,17 @@ def test_ticks_of_a_log_axis_are_far_enough_apart_for_times() -> None:
     assert np.diff(np.log10(ticks)).min() > 0.2
 
 
+def test_shares_of_few_flows_are_powers_of_ten_on_an_axis() -> None:
+    """The tail of 100,000 flows had ticks such as 1e-05."""
+    count = 100_000
+    none = np.zeros(count, dtype=bool)
+    figure = plot.fct_tail({"a": analysis.Sample(np.full(count, 1000), np.linspace(1e6, 1e9, count), none, none)})
+    figure.draw_without_rendering()
+    ticks = [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
+    assert "10⁻⁵" in ticks
+    assert not [text for text in ticks if "e" in text or "-" in text]
+
+
 def test_bands_of_many_curves_are_left_out(tmp_path: Path) -> None:
     """The bands of twelve lay over each other: one grey cloud, and no curve could be told in it."""
     for count, banded in ((plot.MOST_BANDS, True), (plot.MOST_BANDS + 1, False)):

@@ -12,7 +12,8 @@ from paceline import analysis, plot
 from paceline.report import figures_table, slowdown_table, write_report
 from paceline.report import flows as flows_section
 from paceline.results import Results
-from paceline.tables import Cell, Table, clean_label, format_size, format_time, run_labels
+from paceline.tables import Cell, Table, clean_label, format_size, format_time, group_tables, run_labels
+from paceline.words import percent
 from pages import Page
 from synthetic import write_flows, write_run
 
@@ -87,7 +88,7 @@ def test_dashes_are_explained(tmp_path: Path) -> None:
         "FCT, all sizes, timed at the sender",
         "Slowdown by workload group, all sizes, timed at the sender",
     ):
-        assert re.search(rf"{caption}[^;]*; no p99: it needs 100 flows", text)
+        assert re.search(rf"{caption}[^;]*(; in brackets[^;]*)?; no p99: it needs 100 flows", text)
     assert re.search("share of the capacity of both directions; [^.]*a dash: nothing is offered at a rate", text)
     assert re.search(r"Fullest buffer sampled\s+not sampled", figures_table([Results.load(folder)]))
     none = write_run(tmp_path / "none", flows=0, name="none", tables=False)
@@ -171,7 +172,22 @@ def test_a_link_that_is_busy_one_way_is_told(tmp_path: Path) -> None:
         load = [{"tier": tier, "capacity_bps": 10**11, "offered": 0.5, "carried": carried}]
         (run / "summary.json").write_text(json.dumps(told | {"load": load}))
         text = figures_table([Results.load(run)])
-        assert (f"most used: {most:.1%}" in text) == ("one direction of a link" in text) == uneven
+        assert (f"most used: {percent(most)}" in text) == ("one direction of a link" in text) == uneven
+
+
+def test_brackets_beside_percentiles_are_explained_where_there_are_any(tmp_path: Path) -> None:
+    """The table by group had "[13.54, 13.56]", of which nothing was said; a table without any promised them."""
+    said = "in brackets: 95 % confidence intervals"
+    folder = write_run(tmp_path / "whole", flows=200, groups=["a", "b"])
+    records = np.array(Results.load(folder)._records)
+    records["group"][::2] = 1
+    write_flows(folder / "flows.bin", records)
+    whole = Results.load(folder)
+    assert said in " ".join(slowdown_table([whole]).split())
+    (by_group,) = group_tables([whole], "line_rate", "sender")
+    assert (said in by_group.caption) == ("[" in by_group.plain()) is True
+    few = Results.load(write_run(tmp_path / "few", flows=2))
+    assert said not in " ".join(slowdown_table([few]).split())
 
 
 def test_bins_are_called_what_they_are(tmp_path: Path) -> None:

@@ -477,8 +477,8 @@ def test_one_progress_display_for_the_whole_sweep(tmp_path, capsys, monkeypatch)
     pl.sweep([incast(4)], cache=tmp_path, progress="plain")
     pl.sweep([incast(4), incast(8)], cache=tmp_path, progress="plain")
     lines = capsys.readouterr().err.splitlines()
-    assert re.search(r"^sweep: 100%, 1 of 1 runs, 0 under way, 0:00:00 left$", "\n".join(lines), re.MULTILINE)
-    assert lines[-1] == "sweep: 100%, 2 of 2 runs (1 were there), 0 under way, 0:00:00 left"
+    assert re.search(r"^sweep: 100 %, 1 of 1 runs, 0 under way, 0:00:00 left$", "\n".join(lines), re.MULTILINE)
+    assert lines[-1] == "sweep: 100 %, 2 of 2 runs (1 were there), 0 under way, 0:00:00 left"
 
 
 @pytest.mark.parametrize("name", ["dusk://a:1", "dask://", "dask://host", "slurm"])

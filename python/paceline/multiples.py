@@ -33,6 +33,7 @@ from paceline.plot.style import (
     style,
 )
 from paceline.tables import clean_label
+from paceline.words import signed
 
 NOTHING = "no value at this scale"
 """What stands in a chart without any."""
@@ -165,12 +166,13 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
     else:
         room = 0.06 * (most - (least if least > most / 2 else 0.0)) or 0.06 * most  # all the same
         ax.set_ylim(*(chart.between or (least - room if least > most / 2 else 0.0, most + room or 1.0)))
+        _large_numbers(ax.yaxis, most)
     if chart.log_x:
         ax.set_xscale("log")
         ax.xaxis.set_minor_locator(NullLocator())  # ticks are the places that were measured
     # No place is named at which nothing ran.
     ticks = {place: text for place, text in chart.ticks.items() if place in places}
-    ticks = ticks or {place: f"{place:,g}" for place in sorted(places)}
+    ticks = ticks or {place: signed(f"{place:,g}") for place in sorted(places)}
     if chart.is_empty:
         said = ax.text(0.5, 0.5, chart.nothing, transform=ax.transAxes, ha="center", va="center", fontsize=6.5)
         said.set_color(QUIET)
@@ -229,7 +231,7 @@ def heat_maps(maps: Mapping[str, Sequence[Sequence[float]]], rows: Sequence[str]
                     ax.add_patch(Rectangle((x, y), 1, 1, facecolor=_shade(shade), edgecolor="#fefefe", linewidth=0.8))
                 # Each on the shades on which it has the higher contrast.
                 colour = INK if not known else "#0a0a0a" if shade < _WHITE_FROM else "#fefefe"
-                ax.text(x + 0.5, y + 0.5, texts[y][x], ha="center", va="center", fontsize=6, color=colour)
+                ax.text(x + 0.5, y + 0.5, signed(texts[y][x]), ha="center", va="center", fontsize=6, color=colour)
         ax.set_xlim(0, len(columns))
         ax.set_ylim(len(rows), 0)
         ax.set_xticks(np.arange(len(columns)) + 0.5, list(columns), fontsize=5.5)
@@ -295,7 +297,7 @@ def bars(
                 own: dict[str, Any] = {"ecolor": QUIET, "elinewidth": 0.9, "capsize": 2}
                 ax.errorbar(value, place, xerr=[[value - low], [high - value]], fmt="none", **own)
             beside: dict[str, Any] = {"xytext": (3 if high > low else 2, 0), "textcoords": "offset points"}
-            ax.annotate(text(value), (high, place), **beside, va="center", fontsize=6)
+            ax.annotate(signed(text(value)), (high, place), **beside, va="center", fontsize=6)
     ax.set_yticks(range(len(labels)), [clean_label(label) for label in labels])
     ax.set_ylim(len(labels) - 0.4, -0.6)
     ax.grid(visible=False)  # would run through the numbers
@@ -305,6 +307,11 @@ def bars(
     wide = max([len(text(v)) for v in values.values() if np.isfinite(v)], default=5)
     ax.set_xlim(0, (1.03 + 0.03 * wide) * most or 1.0)  # room for the number of the longest
     ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-    if most >= 1000:
-        ax.xaxis.set_major_formatter("{x:,.0f}")
+    _large_numbers(ax.xaxis, most)
     return figure
+
+
+def _large_numbers(axis: Any, most: float) -> None:
+    """Sets thousands apart on a linear axis; from a million on matplotlib would have "1e6" beyond its end."""
+    if most >= 1000:
+        axis.set_major_formatter("{x:,.10g}")

@@ -7,13 +7,13 @@ from enum import StrEnum
 from typing import Protocol, TextIO, TypedDict
 
 from paceline.interrupt import stop_on_signal
-from paceline.words import simulated
+from paceline.words import percent, simulated
 
 PLAIN_INTERVAL_S = 5.0
 """Wall seconds between two plain lines: a log of an overnight run stays readable."""
 
 
-_BAR_AND_SHARE = 16
+_BAR_AND_SHARE = 17
 """Columns for a short bar, the share in percent, and blanks."""
 
 
@@ -161,7 +161,7 @@ class Plain:
             return
         self._last = wall_s
         left = seconds_left(share, wall_s)
-        ahead = "" if share is None else f"{share:4.0%}, "
+        ahead = "" if share is None else f"{percent(share, 0):>5}, "
         behind = "" if left is None else f", {clock(left)} left"
         print(f"{self._title}: {ahead}{note}{behind}", file=self._stream, flush=True)
 
@@ -177,7 +177,7 @@ class Bar:
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
-            TaskProgressColumn(),
+            TaskProgressColumn("[progress.percentage]{task.percentage:>3.0f} %"),
             TextColumn("{task.fields[note]}"),
         )
         # The bar goes away at the end: the summary that follows says more. It redraws when told to, without a thread.

@@ -27,6 +27,7 @@ from paceline.tables import (
     run_labels,
     slowdown_cell,
     too_few,
+    with_bounds,
     without_dashes,
 )
 
@@ -100,7 +101,9 @@ def tables(found: Sequence[Group]) -> list[Table]:
     quantiles = [f"p{q:g}" for q in QS]
     head = ("Group", "Answered/s", "Queries", "Mean QCT", *(f"{q} QCT" for q in quantiles))
     head += tuple(f"{q} slowdown" for q in quantiles)
-    caption = too_few("Queries by group", [analysis.percentiles(g.qct, QS)[0] for g in found], "queries")
+    caption = too_few(
+        with_bounds("Queries by group", rows), [analysis.percentiles(g.qct, QS)[0] for g in found], "queries"
+    )
     made = [without_dashes(Table(caption, head, rows), "queries")]
     for g in found:
         sizes = np.unique(g.qct.size_bytes)
@@ -120,7 +123,7 @@ def _by_size(g: Group) -> Table:
         parts.append(found[0])
         cells = [slowdown_cell(p, q) for p, q in zip(found, QS, strict=True)]
         rows.append((Cell(f"up to {format_bytes(int(upper))}"), Cell(f"{int(curves[0].count[k]):,}"), *cells))
-    caption = too_few(f"Slowdown of queries by size: {g.label}", parts, "queries")
+    caption = too_few(with_bounds(f"Slowdown of queries by size: {g.label}", rows), parts, "queries")
     return without_dashes(Table(caption, ("Query size", "Queries", *(f"p{q:g}" for q in QS)), rows), "queries")
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from paceline import analysis
 from paceline.analysis import Curve, Percentile, Sample, SizeBins
 from paceline.results import Baseline, Results, Side
+from paceline.words import percent, tier_text
 
 QS = (50.0, 95.0, 99.0)
 """The percentiles of every table."""
@@ -62,10 +63,10 @@ def format_bytes(size_bytes: float) -> str:
 
 
 def format_share(share: float) -> str:
-    """A share in percent: 2.3%, 0.05%, 0; a dash for nan."""
+    """A share in percent: 2.3 %, 0.05 %, 0; a dash for nan."""
     if not math.isfinite(share):
         return "–"
-    return "0" if share == 0 else f"{share:.1%}" if share >= 0.001 else f"{share * 100:.2g}%"
+    return "0" if share == 0 else percent(share) if share >= 0.001 else f"{share * 100:.2g} %"
 
 
 def format_time(time_ps: float, digits: int = 3) -> str:
@@ -254,6 +255,14 @@ def fewest(q: float) -> float:
     return 100.0 / (100.0 - q) if q > 50.0 else 1.0
 
 
+def p99_name(most: int) -> str:
+    """What a column of p99s is called, the largest sample of which has so many values: "largest", if that is all it is.
+
+    A table with a p99 in any of its rows keeps the name.
+    """
+    return "p99" if most >= fewest(99.0) else "largest"
+
+
 def enough(p: Percentile, q: float) -> bool:
     """Whether there are flows for percentile ``q``."""
     return p.count >= fewest(q)
@@ -300,6 +309,12 @@ def slowdown_cell(p: Percentile, q: float = 50.0) -> Cell:
     high = format_slowdown(p.high) if math.isfinite(p.high) else "∞"
     bounds = f"[{low}, {high}]" if p.low > 0 or math.isfinite(p.high) else ""
     return Cell(("≥ " if p.at_least else "") + format_slowdown(p.value), bounds)
+
+
+def with_bounds(caption: str, rows: Iterable[Iterable[Cell]]) -> str:
+    """A caption that says what the brackets of :func:`slowdown_cell` are, where there are any."""
+    found = any(cell.note.startswith("[") for row in rows for cell in row)
+    return f"{caption}; in brackets: 95 % confidence intervals" if found else caption
 
 
 COUNTED = "flows / unfinished / failed"
@@ -355,7 +370,7 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
             for k, name in enumerate(names)
         ]
         head = ("Flow size", heading.capitalize(), *(f"p{q:g}" for q in QS))
-        caption = too_few(f"Slowdown by flow size, {what}; with 95 % confidence interval", cells[0])
+        caption = too_few(with_bounds(f"Slowdown by flow size, {what}", rows), cells[0])
         return [without_dashes(Table(caption, head, rows))]
     tables: list[Table] = []
     for i, q in enumerate(QS):
@@ -419,7 +434,8 @@ def group_tables(runs: Sequence[Results], baseline: Baseline, side: Side) -> lis
                 (Cell(name), counts_cell(found[0]), *(slowdown_cell(p, q) for p, q in zip(found, QS, strict=True)))
             )
     head = ("Group", counted(first).capitalize(), *(f"p{q:g}" for q in QS))
-    caption = too_few(f"Slowdown by workload group, all sizes, {timed(runs, baseline, side)}", first)
+    caption = with_bounds(f"Slowdown by workload group, all sizes, {timed(runs, baseline, side)}", rows)
+    caption = too_few(caption, first)
     return [without_dashes(Table(caption, head, rows))] if len(rows) > len(runs) else []
 
 
@@ -538,14 +554,14 @@ def figures_tables(runs: Sequence[Results], side: Side = "sender") -> list[Table
     tiers = sorted({str(entry["tier"]) for r in runs for entry in r.summary["load"]}, key=analysis.tier_order)
     rows = []
     for tier in tiers:
-        cells = [Cell(tier.replace("->", " → "))]
+        cells = [Cell(tier_text(tier))]
         for r in runs:
             entry = next((e for e in r.summary["load"] if e["tier"] == tier), None)
-            offered = f"{entry['offered']:.1%}" if entry and entry["offered"] else "–"
+            offered = format_share(entry["offered"]) if entry and entry["offered"] else "–"
             most = _most_used(r, tier)
             uneven = entry is not None and most > _ONE_WAY * entry["carried"] and most >= 0.01
-            note = f"most used: {most:.1%}" if uneven else ""
-            cells.append(Cell(f"{offered} / {entry['carried']:.1%}" if entry else "–", note))
+            note = f"most used: {format_share(most)}" if uneven else ""
+            cells.append(Cell(f"{offered} / {format_share(entry['carried'])}" if entry else "–", note))
         rows.append(tuple(cells))
     closed = [", ".join(r.summary["closed_loop"]) for r in runs]
     if any(closed):

@@ -2,7 +2,10 @@
 
 import re
 
-_PICOSECONDS = re.compile(r"\b([0-9]{4,})ps\b")
+from paceline.units import PICOSECONDS, quantity
+
+_EXACT = re.compile(r"(?<![\w.])([0-9]{4,}ps|[0-9]+\.[0-9]{4,}(?:n|u|m|)s)\b")
+_ARROW = re.compile(r"(?<=\w) ?-> ?(?=\w)")
 
 
 def many(count: int, what: str, plural: str = "s") -> str:
@@ -24,15 +27,56 @@ def headed(text: str) -> str:
     return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
 
 
+def percent(share: float, decimals: int = 1) -> str:
+    """A share in percent: 2.3 %."""
+    return f"{share * 100:.{decimals}f} %"
+
+
+_MINUS = re.compile(r"(?<![^\s(\[/±≥≤<>→,;:])-(?=\.?[0-9]|∞)")
+_POWER = re.compile(r"(?<![\w.=])([0-9](?:\.[0-9]+)?)e([-+])0*([0-9]{1,3})(?![\w.])")
+_RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
+
+def signed(text: str) -> str:
+    """A text as print has its numbers: a true minus sign, and 10⁻⁵ for 1e-05.
+
+    For pages and figures. What is typed or read by programs keeps the characters of a keyboard, as settings (``x=-1``)
+    and the terminal do.
+    """
+    return _POWER.sub(_power, _MINUS.sub("\N{MINUS SIGN}", text))
+
+
+def _power(found: re.Match[str]) -> str:
+    digits, sign, exponent = found.groups()
+    raised = "10" + f"{'-' if sign == '-' else ''}{exponent}".translate(_RAISED)
+    return raised if digits == "1" else f"{digits}\N{NO-BREAK SPACE}\N{MULTIPLICATION SIGN}\N{NO-BREAK SPACE}{raised}"
+
+
 _UNIT = "(?:%|[pnµm]?s|[KMGT]?i?B|[KMGT]?b/s)"
-_TIED = re.compile(rf"(?<=[0-9]) (?={_UNIT}(?![\w/]))|(?<=,) (?={_UNIT}$)|(?<=\bnot) (?=judged\b)")
+_TIED = re.compile(
+    rf"(?<=[0-9]) (?={_UNIT}(?![\w/]))|(?<=,) (?={_UNIT}$)|(?<=\bnot) (?=judged\b)|(?<=[<>≤≥]) (?=[0-9])"
+)
 
 
 def tied(text: str) -> str:
-    """A text that keeps together a number and its unit, a unit at its end with what it is of, and "not judged"."""
+    """A text that keeps together a number, its unit and what compares it, "not judged", and a unit at its end."""
     return _TIED.sub("\N{NO-BREAK SPACE}", text)
 
 
+def typeset(text: str) -> str:
+    """A text as a page has it: :func:`signed` and :func:`tied`."""
+    return tied(signed(text))
+
+
+def tier_text(tier: str) -> str:
+    """A tier of links as tables name it: tor → host."""
+    return _ARROW.sub(" → ", tier)
+
+
+def _rounded(found: re.Match[str]) -> str:
+    return simulated(round(quantity(found[0], PICOSECONDS) or 0))
+
+
 def readable(text: str) -> str:
-    """A text of the engine, which writes times exactly, with long times as :func:`simulated` writes them."""
-    return _PICOSECONDS.sub(lambda found: simulated(int(found[1])), text)
+    """A text of the engine, with long times as :func:`simulated` writes them, and arrows as tables have them."""
+    return tier_text(_EXACT.sub(_rounded, text))

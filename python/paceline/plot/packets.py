@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from paceline.plot.style import PALETTE, PAPER, QUIET, legend, style
+from paceline.plot.style import PALETTE, PAPER, QUIET, legend, style, written
 from paceline.plot.timelines import stacked, time_axis, time_unit
 from paceline.tables import clean_label, format_bytes
 
@@ -102,7 +102,7 @@ def packet_sequences(flows: Mapping[str, PacketSequence], *, span: tuple[float, 
         ax.set_ylabel("Byte" if flow.in_bytes else "Packet")
         ax.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10], integer=True))
         if flow.in_bytes:
-            ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: format_bytes(v)))
+            ax.yaxis.set_major_formatter(written(format_bytes))
         ax.set_ylim(bottom=0)
         time_axis(ax, start, end, name=False)
         ax.tick_params(labelbottom=k + wide >= len(flows))  # nothing below it

@@ -13,11 +13,14 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, NullLocator
 
 from paceline.plot.looks import of_schemes
-from paceline.plot.style import INK, PAPER, blank, legend, plain_log, style
+from paceline.plot.style import INK, PAPER, blank, legend, plain_log, style, written
 from paceline.tables import clean_label, format_size
+from paceline.words import headed
 
 _DOTS: dict[str, Any] = {"marker": "o", "markersize": 3, "linestyle": "none"}
 _TRIANGLE: dict[str, Any] = {"marker": "^", "markersize": 4}
+_WIDE = 10.0
+"""Ratio of largest to smallest slowdown from which their axis is logarithmic, as that of a sweep."""
 _UPRIGHT: dict[str, Any] = {"marker": "|", "markersize": 7, "markeredgewidth": 0.7, "linestyle": "none"}
 """In the legend."""
 
@@ -39,14 +42,15 @@ class Sized:
 
 
 @style()
-def sizing(found: Mapping[str, Sized]) -> Figure:
+def sizing(found: Mapping[str, Sized], p99: str = "p99") -> Figure:
     """p99 slowdown, drops and pauses over the buffer, a panel each; those without any drop or pause are left out.
 
-    Filled marks keep the limits, hollow ones do not, and triangles are runs whose flows did not finish: the p99 is
-    at least that, and drops and pauses are those until then; a vertical line stands at the smallest buffer that will
-    do. The legend says so, as the figure may be looked at alone.
+    The axis of slowdowns is logarithmic where they differ by more than :data:`_WIDE`. Filled marks keep the limits,
+    hollow ones do not, and triangles are runs whose flows did not finish: the p99 is at least that, and drops and
+    pauses are those until then; a vertical line stands at the smallest buffer that will do. The legend says so, as the
+    figure may be looked at alone. ``p99`` is what the p99s are called.
     """
-    panels: list[tuple[str, str, float]] = [("p99", "p99 slowdown", 1.0)]
+    panels: list[tuple[str, str, float]] = [("p99", headed(f"{p99} slowdown"), 1.0)]
     shares = {"drops": "Dropped\n(% of data packets)", "paused": "Worst port paused\n(% of time)"}
     panels += [(k, name, 100.0) for k, name in shares.items() if any(max(getattr(s, k)) > 0 for s in found.values())]
     looks = of_schemes(found)
@@ -71,11 +75,18 @@ def sizing(found: Mapping[str, Sized]) -> Figure:
             if s.smallest is not None:
                 ax.axvline(s.smallest, linewidth=0.7, alpha=0.6, **own)
         ax.set_ylabel(name)
+        values = [v * factor for s in found.values() for v in getattr(s, what) if math.isfinite(v)]
+        least, most = min(values, default=0.0), max(values, default=0.0)
+        if what == "p99" and most > _WIDE * least > 0:
+            low, high = least / 1.15, most * 1.15
+            ax.set_yscale("log")
+            ax.set_ylim(low, high)
+            plain_log(ax.yaxis, low, high, "{:,g}".format)
+            continue
         # Of curves that are level, matplotlib would leave no room above.
-        values = [v * factor for s in found.values() for v in getattr(s, what)]
-        most = max((v for v in values if math.isfinite(v)), default=0.0)
         ax.set_ylim(0, max(ax.get_ylim()[1], 1.03 * most))
         ax.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+        ax.yaxis.set_major_formatter(written("{:,g}".format))
     sizes = np.unique(np.concatenate([np.asarray(s.buffer_bytes, dtype=float) for s in found.values()]))
     last = axes[-1]
     if len(sizes) == 1:

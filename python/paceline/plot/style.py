@@ -15,6 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from paceline.words import signed
+
 COLUMN_INCHES = 3.3
 """Width of a figure: one column of a two-column paper."""
 
@@ -87,7 +89,7 @@ STYLE: dict[str, Any] = {
     "svg.fonttype": "none",
     "savefig.dpi": 300,
     "text.parse_math": False,  # a run may be called "$x$"
-    "axes.unicode_minus": False,
+    "axes.unicode_minus": True,
     "path.simplify": True,
 }
 
@@ -142,6 +144,11 @@ PUBLISHED: dict[str, Any] = {"linestyle": "none", "markerfacecolor": PAPER, "mar
 """Points that were published, to be held against what was measured: hollow and grey, with the mark of their curve."""
 
 
+def written(text: Callable[[float], str]) -> FuncFormatter:
+    """Numbers of an axis as ``text`` writes them, with the signs of print."""
+    return FuncFormatter(lambda v, _: signed(text(v)))
+
+
 def plain_log(axis: Any, low: float, high: float, text: Callable[[float], str]) -> None:
     """Ticks of a log axis as plain numbers: the longer the range in decades, the fewer per decade.
 
@@ -157,7 +164,7 @@ def plain_log(axis: Any, low: float, high: float, text: Callable[[float], str]) 
         steps = ((1.05, dense), (2.2, (1, 2, 5)), (3.2, (1, 3)), (math.inf, (1,)))
         subs = next(subs for reach, subs in steps if decades < reach)
         axis.set_major_locator(LogLocator(base=10, subs=subs, numticks=12))
-    axis.set_major_formatter(FuncFormatter(lambda v, _: text(v)))
+    axis.set_major_formatter(written(text))
     log_minor_ticks(axis, low, high)
 
 

@@ -12,13 +12,24 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from paceline.analysis import F8
 from paceline.plot import overlap
 from paceline.plot.looks import Look, look, of_schemes
-from paceline.plot.style import PALETTE, PAPER, QUIET, TWO_COLUMNS, blank, legend, one_panel, plain_log, style
+from paceline.plot.style import (
+    PALETTE,
+    PAPER,
+    QUIET,
+    TWO_COLUMNS,
+    blank,
+    legend,
+    one_panel,
+    plain_log,
+    style,
+    written,
+)
 from paceline.tables import clean_label, format_rate, format_size
 
 Series = tuple[NDArray[Any], NDArray[Any]]
@@ -57,7 +68,7 @@ def time_axis(ax: Axes, start: float, end: float, name: bool = True) -> None:
     found = MaxNLocator(8, steps=[1, 2, 2.5, 5, 10]).tick_values(start / factor, end / factor)
     ticks = np.asarray(found) * factor
     ax.set_xticks(ticks[(ticks >= start) & (ticks <= end)])
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v / factor:g}"))
+    ax.xaxis.set_major_formatter(written(lambda v: f"{v / factor:g}"))
     ax.set_xlim(start, end)
     if name:
         ax.set_xlabel(f"Simulated time ({unit})")
@@ -129,7 +140,7 @@ def timeline(
     handles = [_marked(ax, one, looks[label], i, len(shown), end, dashes) for i, (label, one) in enumerate(shown)]
     if whole or counts:
         ax.yaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: text(v)))
+    ax.yaxis.set_major_formatter(written(text))
     time_axis(ax, 0.0, end)
     most = most if top is None else top
     ax.set_ylim(0, most * 1.05 or 1.0)
@@ -295,7 +306,7 @@ def _draw(
     most = float(y.max()) if top is None and len(y) else top or 0.0
     ax.set_ylim(0, most * room if most > 0 else 1.0)
     ax.yaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 2.5, 5, 10]))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: text(v)))
+    ax.yaxis.set_major_formatter(written(text))
     ax.tick_params(axis="y", labelcolor=PALETTE[which])
     ax.yaxis.label.set_color(PALETTE[which])
     if which:

@@ -11,7 +11,7 @@ from paceline.analysis import TierUse
 from paceline.report.page import Page, Section
 from paceline.results import Columns, Results
 from paceline.tables import Cell, Table, format_bytes, format_rate, format_share, format_time
-from paceline.words import many
+from paceline.words import many, tier_text
 
 
 def links(page: Page) -> Section:
@@ -34,11 +34,11 @@ def links(page: Page) -> Section:
     rows: list[tuple[Cell, ...]] = []
     for label, by_tier in uses.items():
         for use in by_tier:
-            cells = [f"{use.links:,}", f"{use.mean:.1%}", f"{use.least:.1%}", f"{use.most:.1%}"]
+            cells = [f"{use.links:,}", *map(format_share, (use.mean, use.least, use.most))]
             if paused:
                 pause = next((p for p in paused.get(label, []) if p.tier == use.tier), None)
                 cells += [format_share(pause.mean), format_share(pause.most)] if pause else ["0", "0"]
-            rows.append((Cell(page.named(label, use.tier.replace("->", " → "))), *(Cell(c) for c in cells)))
+            rows.append((Cell(page.named(label, tier_text(use.tier))), *(Cell(c) for c in cells)))
     if rows:
         head: tuple[str, ...] = ("Tier", "Links", "Utilisation, mean", "min", "max")
         head += ("Paused, mean", "max") if paused else ()
@@ -71,8 +71,8 @@ def _busiest(page: Page) -> list[Table]:
             if node in names and to in names:
                 name = f"{node}:{table['port'][k]}, {names[node]} to {names[to]}"
             drops = int(table["drops_buffer"][k] + table["drops_wire"][k] + table["drops_link_down"][k])
-            used = f"{busy[k] / run.links_ps:.1%}"
-            cells = [str(table["tier"][k]).replace("->", " → "), format_rate(float(table["rate_bps"][k])), used]
+            used = format_share(busy[k] / run.links_ps)
+            cells = [tier_text(str(table["tier"][k])), format_rate(float(table["rate_bps"][k])), used]
             cells += [format_bytes(float(table["data_bytes"][k])), f"{table['marks'][k]:,}", f"{drops:,}"]
             rows.append((Cell(page.named(label, name)), *map(Cell, cells)))
     head = ("Port", "Tier", "Rate", "Utilisation", "Data", "Marks", "Drops")

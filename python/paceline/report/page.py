@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from paceline import plot
 from paceline.results import Baseline, Results, Side
 from paceline.tables import Cell, Table, lines, run_labels
-from paceline.words import tied
+from paceline.words import signed, typeset
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Drawing:
         svg = drawn[f"{name}.svg"].decode() if drawn else None
         wide = figure.get_figwidth() > 1.5 * plot.COLUMN_INCHES
         files = ("png", "pdf", "svg") if drawn else ()
-        return cls(name, Markup(plot.inline_svg(figure, name, caption, svg)), caption, wide, files, drawn)
+        return cls(name, Markup(plot.inline_svg(figure, name, typeset(caption), svg)), caption, wide, files, drawn)
 
 
 @dataclass
@@ -122,7 +122,8 @@ def environment() -> Environment:
     loader = PackageLoader("paceline", "templates")
     found = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     found.filters["breakable"] = _breakable
-    found.filters["tied"] = tied
+    found.filters["signed"] = signed
+    found.filters["typeset"] = typeset
     return found
 
 
@@ -132,7 +133,10 @@ def render(template: str, **values: Any) -> str:
 
 
 def _breakable(text: str) -> Markup:
-    """A name that may be broken behind its underscores and its dots from the second on, not within words or numbers."""
+    """A name that may be broken behind its underscores and its dots from the second on, not within words or numbers.
+
+    Nor before a last letter alone: "timely_w".
+    """
     words = str(escape(text))
     first, dot, rest = words.partition(".") if "." in words else ("", "", words)
-    return Markup(first + dot + re.sub(r"(?<=[._])(?=\w)(?<![0-9]\.(?=[0-9]))", "<wbr>", rest))
+    return Markup(first + dot + re.sub(r"(?<=[._])(?=\w[\w.])(?<![0-9]\.(?=[0-9]))", "<wbr>", rest))

@@ -11,8 +11,9 @@ from paceline.analysis import QueueHistogram
 from paceline.plot.timelines import Series
 from paceline.report.page import Page, Section
 from paceline.results import Results
-from paceline.tables import QS, Cell, Table, format_bytes, format_time
+from paceline.tables import QS, Cell, Table, format_bytes, format_share, format_time
 from paceline.waiting import Waiting, busiest_ports, port_name, waiting
+from paceline.words import tier_text
 
 BUSIEST_PORTS = 4
 ALIKE = 10
@@ -47,7 +48,7 @@ def queues(page: Page) -> Section:
         switches, tiers = ~np.char.startswith(run.queues["tier"], "host->"), run.queues["tier"]
         busiest = ranked[i] if page.alone else ranked[i][:1]
         for tier in sorted({str(t) for t in tiers}, key=analysis.tier_order):
-            name = page.named(label, tier.replace("->", " → "))
+            name = page.named(label, tier_text(tier))
             found = waiting(run, tiers == tier)
             rows.append(_row(name, found))
             if not busiest:  # in large networks ports are not told apart
@@ -115,7 +116,7 @@ def _row(name: str, found: Waiting) -> tuple[Cell, ...]:
     total = float(h.time_ps.sum())
     values = [analysis.queue_percentile(h, q, busy=busy)[1] for busy in (False, True) for q in QS]
     most = analysis.queue_percentile(h, 100)[1]
-    share = f"{h.busy().time_ps.sum() / total:.1%}" if total else "–"
+    share = format_share(h.busy().time_ps.sum() / total) if total else "–"
     first = (Cell(name), Cell(format_bytes(found.mean_bytes)), Cell(found.which), Cell(share))
     return (*first, *(Cell(format_bytes(v)) for v in (*values, most)))
 

@@ -16,7 +16,7 @@ from paceline.reproduce.judge import shown
 from paceline.reproduce.model import Outcome, Scale, Verdict
 from paceline.reproduce.record import Row
 from paceline.tables import Cell, Table
-from paceline.words import headed, many
+from paceline.words import headed, many, signed
 
 _SCALE = {
     "tiny": "tiny: it proves that everything runs; exact statements are judged, statistical ones are not",
@@ -42,7 +42,8 @@ Larger = Mapping[str, Row]
 _NONE: Larger = {}
 _LARGER = "Larger runs"
 _JUDGED = (Outcome.PASS, Outcome.FAIL, Outcome.UNDECIDED)
-_NOTHING_JUDGED = "Nothing to judge: values are reported, with their 95 % confidence intervals over the seeds."
+_NOTHING_JUDGED = "Nothing to judge: values are reported."
+_WITH_INTERVALS = "Nothing to judge: values are reported, with their 95 % confidence intervals over the seeds."
 
 
 def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts", larger: Larger = _NONE) -> Table:
@@ -142,7 +143,8 @@ def _verdicts(
         verdicts, reports = [v for v in verdicts if v.verdict is not Outcome.REPORT or v.measured is not None], given
     if verdicts and not claims:  # rules of judging would only be in the way
         title, caption = ("Measured values" if title == "Verdicts" else title), "Measured values"
-        text, rules = text or _NOTHING_JUDGED, None
+        text = text or (_WITH_INTERVALS if any(v.interval for v in verdicts) else _NOTHING_JUDGED)
+        rules = None
     if missing:
         text = f"{text} Not shown: {many(missing, 'value')} that runs of this scale do not give.".strip()
     if len(reports) > SHOWN_REPORTS:
@@ -195,7 +197,7 @@ def _recorded_as(verdicts: Sequence[Verdict], larger: Larger, *outcomes: Outcome
     """How many of these claims have such a verdict on record of larger runs, and at which scale; nothing where none."""
     found = Counter((row.verdict, row.scale) for v in verdicts if (row := larger.get(v.name)))
     kept = [(o, scale) for o in outcomes for scale in Scale if found[o.value, scale.value]]
-    return ", ".join(f"{found[o.value, scale.value]} on record as {o} at {scale} scale" for o, scale in kept)
+    return ", ".join(f"{found[o.value, scale.value]:,} on record as {o} at {scale} scale" for o, scale in kept)
 
 
 def counts_text(verdicts: Sequence[Verdict], larger: Larger = _NONE) -> str:
@@ -207,7 +209,7 @@ def counts_text(verdicts: Sequence[Verdict], larger: Larger = _NONE) -> str:
         Outcome.NOT_JUDGED: _JUDGED,
     }
     after = {o: f" ({told})" for o, kinds in others.items() if (told := _recorded_as(of[o], larger, *kinds))}
-    return ", ".join(f"{len(of[o])} {o.value}{after.get(o, '')}" for o in Outcome if of[o]) or "no verdicts"
+    return ", ".join(f"{len(of[o]):,} {o.value}{after.get(o, '')}" for o in Outcome if of[o]) or "no verdicts"
 
 
 def _on_record_of(verdicts: Sequence[Verdict], larger: Larger, scale: Scale) -> Counter[str]:
@@ -321,7 +323,7 @@ def _overview(judged: Sequence[Judged], larger: Larger = _NONE) -> Table:
     for j, record in zip(judged, records, strict=True):
         counts = [record[o.value] for o in led] + [j.count(o) for o in kinds]
         name = f"{j.experiment.id}: {j.experiment.title}"
-        rows.append((Cell(name, link=f"#{j.experiment.id}"), *(Cell(str(n or "–")) for n in counts)))
+        rows.append((Cell(name, link=f"#{j.experiment.id}"), *(Cell(f"{n:,}" if n else "–") for n in counts)))
     own = [f"{o} at {judged[0].scale}" if led and o in _JUDGED else o.value for o in kinds]
     return Table("Verdicts by result", ("Result", *(f"{o} on record" for o in led), *own), rows)
 
@@ -350,7 +352,7 @@ def _line(j: Judged) -> str:
 
 
 def _plain(text: str) -> str:
-    return text.replace("|", "\\|").replace("<", "&lt;")
+    return signed(text).replace("|", "\\|").replace("<", "&lt;")
 
 
 def _again(ids: Sequence[str], scale: str) -> str:

@@ -11,11 +11,11 @@ from paceline.tables import (
     Cell,
     Table,
     clean_label,
-    fewest,
     format_bytes,
     format_number,
     format_slowdown,
     format_time,
+    p99_name,
 )
 from paceline.words import many
 
@@ -64,8 +64,8 @@ def brief(rows: Sequence[dict[str, Any]], varied: Sequence[str], title: str) -> 
             line.append(_finished(group))
     for name, called, written in (*_TIMES, *_COUNTS):
         if any(row.get(name) for row in rows):
-            few = most_measured(rows, queries=name.startswith("query")) < fewest(99)
-            head.append("largest" if called == "p99" and few else called)
+            most = most_measured(rows, queries=name.startswith("query"))
+            head.append(p99_name(most) if called == "p99" else called)
             counted = (name, called, written) in _COUNTS
             for line, (_, group) in zip(cells, shown, strict=True):
                 line.append(_value(means(group, name), written, counted=counted))

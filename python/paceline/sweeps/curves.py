@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from paceline.sweeps.brief import means, most_measured, short
-from paceline.tables import fewest
+from paceline.tables import p99_name
 from paceline.units import KINDS, QUOTES, quantity
 
 if TYPE_CHECKING:
@@ -115,5 +115,5 @@ def _quantities(rows: Sequence[dict[str, Any]]) -> list[tuple[str, str, float]]:
         return [("program_runtime_ps", "Run time (ms)", 1e9)]
     of = "query_" if any(row.get("queries_measured") for row in rows) else ""
     what = "Query slowdown" if of else "Slowdown"
-    largest = "largest" if most_measured(rows, queries=bool(of)) < fewest(99) else "p99"
+    largest = p99_name(most_measured(rows, queries=bool(of)))
     return [(f"{of}slowdown_p50", f"{what}, p50", 1.0), (f"{of}slowdown_p99", f"{what}, {largest}", 1.0)]

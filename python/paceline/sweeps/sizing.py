@@ -29,9 +29,9 @@ from paceline.sweeps.grid import Axis, dotted, grid, replaces
 from paceline.sweeps.points import Point, Run, Runs
 from paceline.sweeps.remarks import remarks as warned
 from paceline.sweeps.runner import prepare
-from paceline.tables import Cell, Table, clean_label, format_share, format_slowdown
+from paceline.tables import Cell, Table, clean_label, fewest, format_share, format_slowdown, p99_name
 from paceline.units import BYTES, quantity
-from paceline.words import many
+from paceline.words import headed, many
 
 BUFFER = "switch.buffer"
 HALVINGS = 7
@@ -70,6 +70,8 @@ class Tried:
     """Of them, those without an end, given up or not."""
     fewest: int = 0
     """Flows, or queries of a group, of the smallest sample that a p99 was taken of; 0 without any."""
+    most: int = 0
+    """Those of the largest such sample."""
     at_least: bool = False
     """The p99 slowdown is a lower bound in some run: what did not finish could raise it."""
 
@@ -218,6 +220,7 @@ def _tried(size: int, runs: Sequence[Run]) -> Tried:
         measured=sum(one.measured for one in each),
         unfinished=sum(one.unfinished for one in each),
         fewest=min(one.fewest for one in each),
+        most=max(one.most for one in each),
         at_least=any(one.at_least for one in each),
     )
 
@@ -240,6 +243,7 @@ def _measured(size: int, results: Results) -> Tried:
         measured=sum(map(len, samples)),
         unfinished=sum(p.unfinished + p.failed for p in p99),
         fewest=min(map(len, samples), default=0),
+        most=max(map(len, samples), default=0),
         at_least=any(p.at_least for p in p99),
     )
 
@@ -255,7 +259,7 @@ def _data_dropped(results: Results) -> int:
 STALLED = "stalled"
 FAILED = "failed"
 """The run has no result."""
-UNKNOWN = "p99 not known"
+UNKNOWN = "p99 slowdown not known"
 """What is broken where too many flows did not finish for a p99."""
 
 
@@ -274,10 +278,6 @@ def _broken(t: Tried, largest: Tried, limits: Limits) -> tuple[str, ...]:
     return first + tuple(dict.fromkeys(what for what, value, most in checks if most is not None and not value <= most))
 
 
-_FEW = 100
-"""Values below which the p99 is the largest of them."""
-
-
 def _shown(axis: str, values: Sequence[Any]) -> str:
     """Some values of an axis, as the table writes them."""
     if axis == BUFFER:
@@ -288,15 +288,31 @@ def _shown(axis: str, values: Sequence[Any]) -> str:
 def remarks(runs: Runs, found: Sequence[Curve]) -> list[str]:
     """What the runs warn of, each text once; and p99s that are of few flows."""
     said = warned(runs, _shown)
-    fewest = min((t.fewest for curve in found for t in curve.tried if t.seeds), default=_FEW)
-    if fewest < _FEW:
-        said.append(f"a p99 of {many(fewest, 'flow')} is that of the slowest: fewer than {_FEW} were measured")
+    needed = round(fewest(99.0))
+    few = min((t.fewest for t in _ran(found)), default=needed)
+    if few < needed:
+        said.append(f"a p99 of {many(few, 'flow')} is that of the slowest: fewer than {needed} were measured")
     return said
+
+
+def _ran(found: Sequence[Curve]) -> list[Tried]:
+    """The buffers of which any run did not fail."""
+    return [t for curve in found for t in curve.tried if t.seeds]
+
+
+def _p99_name(found: Sequence[Curve]) -> str:
+    """What the p99s are called in tables and figure."""
+    return p99_name(max((t.most for t in _ran(found)), default=0))
+
+
+def _reasons(broken: Sequence[str], name: str) -> str:
+    """The limits that are broken, as tables have them; ``name`` is that of the p99s."""
+    return ", ".join(what.replace("p99", name) for what in broken) or "–"
 
 
 def answers(found: Sequence[Curve]) -> Table:
     """The smallest buffer of each curve, and what breaks first below it."""
-    rows = []
+    rows, name = [], _p99_name(found)
     for curve in found:
         small = curve.smallest
         below = [
@@ -304,7 +320,7 @@ def answers(found: Sequence[Curve]) -> Table:
             for t, b in zip(curve.tried, curve.broken, strict=True)
             if small is None or t.buffer_bytes < small.buffer_bytes
         ]
-        why = ", ".join(below[-1]) if below and below[-1] else "–"
+        why = _reasons(below[-1] if below else (), name)
         cells = (
             ("none of these", "–", "–", "–")
             if small is None
@@ -316,13 +332,13 @@ def answers(found: Sequence[Curve]) -> Table:
             )
         )
         rows.append((Cell(curve.label), *(Cell(c) for c in cells), Cell(why)))
-    head = ("Curve", "Smallest buffer", "p99 slowdown", "Dropped", "Worst port paused", "Breaks below it")
+    head = ("Curve", "Smallest buffer", headed(f"{name} slowdown"), "Dropped", "Worst port paused", "Breaks below it")
     return Table("How small the buffer may be", head, rows)
 
 
 def everything(found: Sequence[Curve]) -> Table:
     """All buffers tried."""
-    rows = []
+    rows, name = [], _p99_name(found)
     for curve in found:
         for t, broken in zip(curve.tried, curve.broken, strict=True):
             cells = (
@@ -333,13 +349,13 @@ def everything(found: Sequence[Curve]) -> Table:
                 format_share(t.drops),
                 format_share(t.paused),
             )
-            rows.append((Cell(curve.label), *(Cell(c) for c in cells), Cell(", ".join(broken) or "–")))
+            rows.append((Cell(curve.label), *(Cell(c) for c in cells), Cell(_reasons(broken, name))))
     head = (
         "Curve",
         "Buffer",
         "Status",
         "Measured / unfinished",
-        "p99 slowdown",
+        headed(f"{name} slowdown"),
         "Dropped",
         "Worst port paused",
         "Breaks",
@@ -418,5 +434,5 @@ def write(found: Sequence[Curve], folder: Path) -> list[Path]:
         for ending in ("png", "pdf", "svg"):
             (folder / f"buffers.{ending}").unlink(missing_ok=True)
         return [folder / "buffers.csv"]
-    plot.save(plot.sizing(_told_apart(lines)), folder, "buffers")
+    plot.save(plot.sizing(_told_apart(lines), _p99_name(found)), folder, "buffers")
     return [folder / "buffers.csv", folder / "buffers.png"]

@@ -16,6 +16,7 @@ from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.scenario import IncastLoad, Load, Poisson, PoissonIncast, Run
 from paceline.sweeps.points import KeyValue, Point, Runs
 from paceline.tables import Cell, Table
+from paceline.words import percent
 
 HOSTS: Final = 144
 PUBLISHED: Final = {"ndp": 0.84, "express_pass": 0.70, "homa": 0.54}
@@ -119,7 +120,7 @@ def _drawings(values: Values, bars: Mapping[Place, tuple[float, float]], loads: 
         stack.title: (loads, [values.get(("default", name, load), float("nan")) for load in loads])
         for name, stack in STACKS.items()
     }
-    said = ", ".join(f"{STACKS[name].title} {value:.0%}" for name, value in PUBLISHED.items())
+    said = ", ".join(f"{STACKS[name].title} {percent(value, 0)}" for name, value in PUBLISHED.items())
     around = {
         stack.title: {load: bars[place] for load in loads if (place := ("default", name, load)) in bars}
         for name, stack in STACKS.items()
@@ -146,9 +147,10 @@ def table(values: Values, loads: Sequence[float]) -> Table:
 def show(runs: Runs, scale: Scale) -> Shown:
     """Figure 18 and its values."""
     values, window = measure(runs), WINDOWS[scale]
+    usual, other = (percent(INCAST_SHARE[variant], 0) for variant in ("default", "incast_5"))
     remarks = [
-        f"Load: payload over the hosts' links, {INCAST_SHARE['default']:.0%} of the bytes in 64-to-1 incasts of 64 KB, "
-        f"which start at random times; variant incast_5: {INCAST_SHARE['incast_5']:.0%}. The paper does not state it.",
+        f"Load: payload over the hosts' links, {usual} of the bytes in 64-to-1 incasts of 64 KB, "
+        f"which start at random times; variant incast_5: {other}. The paper does not state it.",
         f"Goodput: payload delivered, each byte once, from {window.start_us / 1000:g} to {window.end_us / 1000:g} ms "
         "after an empty start.",
     ]

@@ -41,6 +41,11 @@ class Crowd:
     claimed: bool
     variant: str = "default"
 
+    @property
+    def title(self) -> str:
+        """What its flows are."""
+        return f"{self.flow_bytes:,} B, {self.stack.title}"
+
 
 CROWDS: Final[Mapping[str, Crowd]] = {
     # The probe carries the request: a packet of its own for that would take the same room again.
@@ -75,7 +80,7 @@ def judge_a6(runs: Runs, _scale: Scale) -> list[Verdict]:
         run = runs.one(crowd=name)
         seen = facts(run)
         finished = run.results().flow_counts()["finished"]
-        title = f"{NEW_FLOWS} new flows of {crowd.flow_bytes:,} B, {crowd.stack.title}"
+        title = f"{NEW_FLOWS:,} new flows of {crowd.title}"
         values = {"finished": (finished, NEW_FLOWS), "timeouts": (seen.timeouts, 0)}
         values["other_drops"] = (seen.scheduled_drops, 0)
         for what, (value, claimed) in values.items():
@@ -90,11 +95,16 @@ def judge_a6(runs: Runs, _scale: Scale) -> list[Verdict]:
 
 def show_a6(runs: Runs, _scale: Scale) -> Shown:
     """How full the buffer was."""
-    most = {name: int(runs.one(crowd=name).results().summary["counters"]["max_buffer_bytes"]) for name in CROWDS}
+    most = {
+        crowd.title + ("" if crowd.variant == "default" else f", {crowd.variant}"): int(
+            runs.one(crowd=name).results().summary["counters"]["max_buffer_bytes"]
+        )
+        for name, crowd in CROWDS.items()
+    }
     remarks = [
-        f"{NEW_FLOWS} flows from {HOSTS - 1} hosts, buffers counting frame bytes, KB of 1024 bytes; the probe carries "
-        "ExpressPass' request. Variant request_apart: the request is a packet of its own, as long as a probe.",
-        "Most bytes in the switch: " + ", ".join(f"{name} {value:,}" for name, value in most.items()) + ".",
+        f"{NEW_FLOWS:,} flows from {HOSTS - 1} hosts, buffers counting frame bytes, KB of 1,024 bytes; the probe "
+        "carries ExpressPass' request. Variant request_apart: the request is a packet of its own, as long as a probe.",
+        f"Most bytes in the switch: {'; '.join(f'{name}: {value:,} B' for name, value in most.items())}.",
         "One-packet flows for NDP: longer ones pull as soon as a first packet is through, and pulled packets meet the "
         "probes of the others.",
     ]
@@ -225,8 +235,8 @@ def judge_a8(runs: Runs, _scale: Scale) -> list[Verdict]:
 EXPERIMENTS = (
     Experiment(
         id="A6",
-        title="Room for the probes of 3000 new flows",
-        statement="A buffer of 200 KB with a threshold of 6 KB holds the probes of about 3100 flows that start at "
+        title=f"Room for the probes of {NEW_FLOWS:,} new flows",
+        statement="A buffer of 200 KB with a threshold of 6 KB holds the probes of about 3,100 flows that start at "
         "once, which so learn of their losses without a timeout.",
         source=SOURCE,
         plan=plan_a6,

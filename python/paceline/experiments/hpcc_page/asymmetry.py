@@ -21,6 +21,7 @@ from paceline.results import Results
 from paceline.scenario import Host, LinkFailure, Scenario
 from paceline.sweeps import estimates
 from paceline.sweeps.points import Point, Runs
+from paceline.tables import format_time
 from paceline.words import many
 
 WORKLOAD: Final = "websearch"
@@ -126,7 +127,7 @@ def _drawings(runs: Runs, scale: Scale) -> Iterator[Drawing]:
     caption = (
         f"WebSearch at 70 % load: flows that have started and not finished, of those between the {NEAR_HOSTS} hosts of "
         f"switch {FAILED[0]} and all others; mean over {many(len(runs.seeds), 'seed')}. Dashed curves: the link {link} "
-        f"fails at {_down_us(scale) / 1000:g} ms. Arrivals end at {window.arrivals_us / 1000:g} ms. "
+        f"fails at {format_time(_down_us(scale) * 1e6)}. Arrivals end at {format_time(window.arrivals_us * 1e6)}. "
         f"Measured at {scale} scale."
     )
     instants = {f"{link} fails": _down_us(scale) * 1e6}
@@ -137,7 +138,7 @@ def _drawings(runs: Runs, scale: Scale) -> Iterator[Drawing]:
 
 def show(runs: Runs, scale: Scale) -> Shown:
     """Flows under way over time."""
-    failed = f"The link {FAILED[0]} – {FAILED[1]} fails at {_down_us(scale) / 1000:g} ms, for good."
+    failed = f"The link {FAILED[0]} – {FAILED[1]} fails at {format_time(_down_us(scale) * 1e6)}, for good."
     timeout = "These runs have a retransmission timeout, as packets on the link are lost; the others need none."
     return Shown(_drawings(runs, scale), remarks=[window_remark(scale, [LOAD]), f"{failed} {timeout}"])
 

@@ -28,10 +28,10 @@ SCHEMES: Final = {
     "dcqcn_w": "DCQCN+w",
     "timely_w": "TIMELY+w",
     "dctcp": "DCTCP",
-    "hpcc_pint_eta95": "HPCC-PINT 95%",
-    "hpcc_int_eta95": "HPCC-INT 95%",
-    "hpcc_pint_eta150": "HPCC-PINT 150%",
-    "hpcc_int_eta150": "HPCC-INT 150%",
+    "hpcc_pint_eta95": "HPCC-PINT 95 %",
+    "hpcc_int_eta95": "HPCC-INT 95 %",
+    "hpcc_pint_eta150": "HPCC-PINT 150 %",
+    "hpcc_int_eta150": "HPCC-INT 150 %",
     "dcqcn": "DCQCN",
     "timely": "TIMELY",
 }
@@ -66,7 +66,7 @@ class Span:
 ALL: Final = Span("all flows")
 UP_TO_20KB: Final = Span("flows < 20 KB", up_to=20e3)
 UP_TO_200KB: Final = Span("flows < 200 KB", up_to=200e3)
-FROM_1MB: Final = Span("flows >= 1 MB", above=1e6)
+FROM_1MB: Final = Span("flows ≥ 1 MB", above=1e6)
 FROM_6MB: Final = Span("flows > 6 MB", above=6e6)
 
 

@@ -26,10 +26,10 @@ LOOKS = plot.of_schemes(list(SCHEMES.values())[:5]) | {
     # No variant, which charts would draw dashed: that is HPCC-INT's line here.
     "HPCC-PINT": replace(_PINT, line=LINE_STYLES[0], variant=False),
     "HPCC-INT": replace(_INT, line=LINE_STYLES[1]),
-    "HPCC-PINT 99%": replace(_PINT, line=LINE_STYLES[0], variant=False),
-    "HPCC-INT 99%": replace(_INT, line=LINE_STYLES[1]),
-    "HPCC-PINT 95%": replace(_PINT, line=LINE_STYLES[2], color=_OLIVE, marker="^"),
-    "HPCC-INT 95%": replace(_INT, line=LINE_STYLES[3], color=_PLUM, marker="s"),
+    "HPCC-PINT 99 %": replace(_PINT, line=LINE_STYLES[0], variant=False),
+    "HPCC-INT 99 %": replace(_INT, line=LINE_STYLES[1]),
+    "HPCC-PINT 95 %": replace(_PINT, line=LINE_STYLES[2], color=_OLIVE, marker="^"),
+    "HPCC-INT 95 %": replace(_INT, line=LINE_STYLES[3], color=_PLUM, marker="s"),
 }
 """The look of each scheme, the same in all figures of the page; lines differ, which print without colours needs.
 
@@ -67,7 +67,7 @@ def _panel(measured: Mapping[CurveId, Curve], schemes: Sequence[str], workload: 
         curve = CurveId(workload, load, scheme, q)
         if curve in measured:
             name = SCHEMES[scheme]
-            name += " 99%" if _OTHER_TARGETS.get(scheme) in schemes else ""
+            name += " 99 %" if _OTHER_TARGETS.get(scheme) in schemes else ""
             curves[name] = measured[curve]
             if curve in reference.values:
                 sizes: ArrayLike = reference.bins[workload].upper_bytes
