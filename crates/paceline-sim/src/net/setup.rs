@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use paceline_proto::cc::dcqcn::Raised;
 use paceline_proto::cc::{FlowContext, Params, Telemetry, hpcc_pint};
 use paceline_proto::rng::{Purpose, Stream};
 use paceline_proto::telemetry::{MAX_RATES, record_life};
@@ -217,6 +218,7 @@ impl Net {
             first_failure: None,
             first_drop: None,
             progress: 0,
+            raised: vec![Raised::default(); scenario.schemes.len()],
             datagrams: 0,
             next_sport: std::collections::BTreeMap::new(),
             path: Vec::new(),
