@@ -779,6 +779,10 @@ fn settings_are_named_where_other_values_give_the_same_tables() {
         for clock in ["1ns", "1us", "50us"] {
             let more = format!("{lossy}[host.tcp]\nrto_min = '{rto_min}'\nclock = '{clock}'\nrto_initial = '10ms'\n");
             compare(&incast("new_reno", size, &more), "host.tcp.timestamps", &["false"]);
+            // A later flow to the same host, with what an earlier one has left.
+            let again = "host_cache = true\ninherit_cwnd = 'full'\n[[workloads]]\nkind = 'incast'\nsenders = 3\nrandom_senders = false\n\
+                         receiver = 3\nsizes = '90KB'\nstart = '20ms'\n";
+            compare(&incast("new_reno", size, &format!("{more}{again}")), "host.tcp.timestamps", &["false"]);
         }
     }
     for least in [1, 2, 4, 12] {

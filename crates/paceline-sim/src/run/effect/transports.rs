@@ -156,9 +156,14 @@ pub(super) fn timestamps(
     stays_open: bool,
     note: &mut impl FnMut(&str, &str),
 ) {
-    // Two instants are known to a tick; without timestamps the longest round trip is not known.
+    // Two instants are known to a tick; without timestamps the longest round trip is not known. What connections leave to others they leave
+    // with four samples.
     let longest = counted.longest_rtt.0.saturating_add(given.clock.0);
-    if given.timestamps && !asks_for_times((given, usual), schemes, counted, stays_open) && longest < given.rto_min.0 {
+    if given.timestamps
+        && counted.inherited == 0
+        && !asks_for_times((given, usual), schemes, counted, stays_open)
+        && longest < given.rto_min.0
+    {
         note("host.tcp.timestamps", "no timer ran out, and NewReno asks for no round-trip times");
     }
 }
