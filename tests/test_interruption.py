@@ -197,6 +197,24 @@ def test_an_interruption_while_a_report_is_written_leaves_nothing_new(tmp_path, 
     assert [p for p in (tmp_path / "page").rglob("*") if p.is_file()] == []
 
 
+def list_while(folder: Path, happening: str, *flags: str) -> subprocess.CompletedProcess[str]:
+    """``paceline list``, in which a statement is carried out where the module of the command line is looked for."""
+    (folder / "sitecustomize.py").write_text(
+        "import os, signal, sys, time\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "class Dying:\n"
+        "    def __init__(self, number): self.number = number\n"
+        "    def __del__(self): os.kill(os.getpid(), self.number)\n"
+        "class Slow:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        f"        if name == 'paceline.cli': {happening}\n"
+        "sys.meta_path.insert(0, Slow())\n"
+    )
+    command = [sys.executable, "-m", "paceline", *flags, "list"]
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("flags", [(), ("--json-errors",)])
 @pytest.mark.parametrize("way", ["{}", "exec({!r})"])
@@ -205,17 +223,7 @@ def test_a_signal_while_the_command_line_is_loaded_is_told(tmp_path, number, fla
 
     Where it ended text that is executed, such as a dataclass is made by, Python went on to end itself by SIGINT.
     """
-    (tmp_path / "sitecustomize.py").write_text(
-        "import os, signal, sys\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "class Slow:\n"
-        "    def find_spec(self, name, path, target=None):\n"
-        f"        if name == 'paceline.cli': {way.format(f'os.kill(os.getpid(), signal.{number})')}\n"
-        "sys.meta_path.insert(0, Slow())\n"
-    )
-    command = [sys.executable, "-m", "paceline", *flags, "list"]
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    done = list_while(tmp_path, way.format(f"os.kill(os.getpid(), signal.{number})"), *flags)
     assert done.returncode == 130
     if flags:
         assert json.loads(done.stderr) == {"error": "interrupted", "problem": "the command was not done"}
@@ -226,21 +234,7 @@ def test_a_signal_while_the_command_line_is_loaded_is_told(tmp_path, number, fla
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
 def test_a_signal_where_python_ignores_errors_is_heeded(tmp_path, number):
     """One that came as an object of a figure died was told as a trace, and the report was made to its end."""
-    (tmp_path / "sitecustomize.py").write_text(
-        "import os, signal, sys, time\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "class Dying:\n"
-        f"    def __del__(self): os.kill(os.getpid(), signal.{number})\n"
-        "class Slow:\n"
-        "    def find_spec(self, name, path, target=None):\n"
-        "        if name == 'paceline.cli':\n"
-        "            Dying()\n"
-        "            time.sleep(10)\n"
-        "sys.meta_path.insert(0, Slow())\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    command = [sys.executable, "-m", "paceline", "list"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    done = list_while(tmp_path, f"Dying(signal.{number}); time.sleep(10)")
     assert (done.returncode, done.stderr) == (130, "interrupted: the command was not done\n")
 
 
@@ -255,24 +249,6 @@ def test_a_signal_after_the_end_changes_nothing(number):
     )
     done = python(code, "--version")
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_a_signal_that_comes_twice_at_once_is_one(tmp_path):
-    """As timeout(1) sends its own, to the process and to the group."""
-    code = (
-        "import os, signal, paceline as pl\n"
-        "told = []\n"
-        "def progress(snapshot):\n"
-        "    if snapshot['flows_done'] > 100 and not told:\n"
-        "        told.append(1)\n"
-        "        for _ in range(2): os.kill(os.getpid(), signal.SIGTERM)\n"
-        "try:\n"
-        f"    pl.simulate({LONG!r}, 'r', progress=progress)\n"
-        "except pl.SimulationInterrupted as stop:\n"
-        "    print(stop.results.status)\n"
-    )
-    done = python(code, cwd=tmp_path)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
 
 
 def test_a_worker_goes_by_the_first_signal_of_those_that_concern_it():
@@ -398,12 +374,16 @@ def test_a_signal_that_comes_too_late_for_a_run_does_what_it_did_before(tmp_path
 
 
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
-@pytest.mark.parametrize("when", ["late", "twice", "as it is read"])
+@pytest.mark.parametrize("when", ["as it is made", "late", "twice", "as it is read"])
 @pytest.mark.parametrize("progress", ["'none'", "show"])
 def test_a_signal_that_ends_the_process_leaves_no_temporary_result(tmp_path, number, when, progress):
-    """Late in the run, a second time while the run goes on, and while the results are read."""
+    """As the folder is made, late in the run, a second time while the run goes on, and while the results are read."""
     send = f"os.kill(os.getpid(), signal.{number})"
     places = {
+        "as it is made": (
+            "_native.run, make = lambda *given: (None, None), tempfile.mkdtemp\n"
+            "tempfile.mkdtemp = lambda **given: (make(**given), send())[0]\n"
+        ),
         "late": "",
         "twice": "_native.run = lambda *given: (send(), time.sleep(1.2 * interrupt.SAME_S), send(), time.sleep(60))\n",
         "as it is read": (
@@ -412,7 +392,7 @@ def test_a_signal_that_ends_the_process_leaves_no_temporary_result(tmp_path, num
         ),
     }
     code = LATE + (
-        "import time\nfrom paceline import interrupt\nfrom paceline.results import Results\n"
+        "import tempfile, time\nfrom paceline import interrupt\nfrom paceline.results import Results\n"
         f"signal.signal(signal.{number}, signal.SIG_DFL)\n"
         f"def send(): {send}\n"
         "def show(snapshot): pass\n"
@@ -444,13 +424,22 @@ def test_a_command_that_is_told_too_late_for_its_run_ends_with_130(tmp_path, num
     assert (results.status, results.flow_counts()["running"]) == ("completed", 0)
 
 
-def test_a_request_that_was_heeded_is_not_made_again(tmp_path):
-    """The run has ended early for it; the program that was told so goes on."""
+@pytest.mark.parametrize(
+    ("times", "handler"), [(2, "signal.getsignal(signal.SIGTERM)"), (1, "lambda number, frame: print('again')")]
+)
+def test_a_request_that_was_heeded_is_not_made_again(tmp_path, times, handler):
+    """The run has ended early for it; the program that was told so goes on.
+
+    A signal that comes twice at once is one, as timeout(1) sends its own, to the process and to the group.
+    """
     code = (
         "import os, signal, paceline as pl\n"
-        "signal.signal(signal.SIGTERM, lambda number, frame: print('again'))\n"
+        f"signal.signal(signal.SIGTERM, {handler})\n"
+        "told = []\n"
         "def progress(snapshot):\n"
-        "    if snapshot['flows_done'] > 100: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    if snapshot['flows_done'] > 100 and not told:\n"
+        "        told.append(1)\n"
+        f"        for _ in range({times}): os.kill(os.getpid(), signal.SIGTERM)\n"
         "try:\n"
         f"    pl.simulate({LONG!r}, 'r', progress=progress)\n"
         "except pl.SimulationInterrupted as stop:\n"

@@ -184,6 +184,14 @@ def test_queries_and_programs_are_slices(
     assert len(shown) == (results.queries.rows or 1)
 
 
+def test_a_program_that_never_began_is_no_slice(paceline: Callable[..., Outcome], run: Callable[..., Path]) -> None:
+    """Its ranks lay at the instant planned, which the run did not come to."""
+    out = run(PROGRAM.replace('kind = "mpi"', 'kind = "mpi"\nstart = "1ms"') + "[run]\nstop = '10us'\n")
+    assert Results.load(out).ranks.masked("start_ps").mask.all()
+    assert paceline("timeline", "out").code == 0
+    assert not [e for e in events(out / "timeline.json.gz") if "rank" in e["name"]]
+
+
 def test_recorded_packets_are_on_their_links(paceline: Callable[..., Outcome], run: Callable[..., Path]) -> None:
     """Each for as long as its link was busy with it: a gap in a row is a link that could have sent."""
     out = run(SCENARIO, "--set", "records.packets.rows=300")

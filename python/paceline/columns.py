@@ -121,7 +121,7 @@ RANKS = Table(
         Column("group", str, "", "Group of the workload."),
         Column("rank", int, "", "Number of the rank in its program, from 0."),
         Column("host", int, "", "Host that it is on."),
-        Column("start_ps", int, "ps", "Simulated instant at which the program began."),
+        Column("start_ps", int, "ps", "Simulated instant at which the program began in this run; empty without.", -1),
         Column("runtime_ps", int, "ps", "From then until the rank was through; empty without."),
         Column("compute_ps", int, "ps", "Time of all its computations."),
         Column("messages", int, "messages", "Messages that it sends, requests and grants not counted."),

@@ -84,7 +84,7 @@ def export_scenario(
 
 
 def info(file: Path) -> dict[str, Any]:
-    """What is in a GOAL schedule: ranks, operations, messages, bytes, whether all is received.
+    """What is in a GOAL schedule: ranks, operations, messages, bytes, whether all is received in full.
 
     The same as :func:`export` says of the file that it writes. ``empty_computations`` of the ``operations`` are
     ``calc 0``, for which others wait: export writes one for each rank and iteration that follows another.

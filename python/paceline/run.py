@@ -8,7 +8,6 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -65,8 +64,9 @@ def simulate(
 
     ``scenario`` is a :class:`paceline.Scenario`, the path of a TOML file, or TOML text (a string with line breaks).
     Names of input files in it are relative to the TOML file, else to the current directory. The result folder is
-    ``out``; without it, a temporary one that goes when the results are no longer referred to. Results without ``out``
-    take its files along when they are pickled, as for another process; those with ``out`` only say where theirs is.
+    ``out``; without it, a temporary one that goes when the results are no longer referred to, at the latest when Python
+    ends; what ends the process past Python, SIGTERM by default, leaves it. Results without ``out`` take its files
+    along when they are pickled, as for another process; those with ``out`` only say where theirs is.
 
     ``seed`` replaces the scenario's, ``overrides`` are ``"key=value"`` texts as after ``--set``, and ``follow_flows``
     are ids of flows whose rate and window are recorded. ``progress`` shows a bar on a terminal and a line every 5 s
@@ -84,12 +84,19 @@ def simulate(
     follow_flows = as_list(follow_flows, "follow_flows", "[0, 3]")
     check_overrides(overrides)
     check_numbers(threads, seed, follow_flows)
-    place = TemporaryFolder.new() if out is None else as_folder(out)
-    folder = place.path if isinstance(place, TemporaryFolder) else place
-    remove = partial(shutil.rmtree, folder, ignore_errors=True) if out is None else None
+    place: TemporaryFolder | Path | None = None if out is None else as_folder(out)
+
+    def remove() -> None:
+        if isinstance(place, TemporaryFolder):
+            shutil.rmtree(place.path, ignore_errors=True)
+
     hold = None
     try:
         with _progress(progress, source.title, remove) as report:
+            if place is None:
+                # Not before: a signal that ends the process would leave it.
+                place = TemporaryFolder.new()
+            folder = place.path if isinstance(place, TemporaryFolder) else place
             summary, hold = _native.run(
                 source.text,
                 source.name,
@@ -105,8 +112,7 @@ def simulate(
         if out is not None and parquet.available():
             parquet.write_flows(results)
     except BaseException as error:
-        if remove is not None:
-            remove()
+        remove()
         raise source.placed(error) from None
     finally:
         # Another run into the same folder would put its files beside ours.

@@ -265,6 +265,8 @@ def _ranks(results: Results) -> dict[int, list[_Slice]]:
     """Ranks of programs by the host that they are on."""
     found: dict[int, list[_Slice]] = {}
     for rank in _rows(results.ranks):
+        if "start_ps" not in rank:  # the run ended before its program began
+            continue
         runtime = rank.get("runtime_ps")
         end = max(results.simulated_ps, rank["start_ps"]) if runtime is None else rank["start_ps"] + runtime
         name = f"{rank['group']} rank {rank['rank']}" + (" (not through)" if runtime is None else "")

@@ -87,8 +87,7 @@ pub fn run(
             Err(PyOSError::new_err(format!("{}: the results cannot be written: {e}", out.display())))
         }
         Err(RunError::Memory(e)) => Err(PyOSError::new_err(format!("{}: {e}", out.display()))),
-        Err(RunError::Strict(e)) => Err(PyRuntimeError::new_err(e)),
-        Err(e @ RunError::Unsound(_)) => Err(PyRuntimeError::new_err(e.to_string())),
+        Err(other) => Err(PyRuntimeError::new_err(other.to_string())),
     }
 }
 
@@ -107,8 +106,7 @@ pub fn alone(py: Python<'_>, dir: PathBuf, threads: usize, progress: Option<Py<P
     result.map_err(|e| match e {
         RunError::Input(e) => to_py(py, &e),
         RunError::Io(e) => PyOSError::new_err(format!("{}: {e}", dir.display())),
-        RunError::Memory(e) | RunError::Strict(e) => PyRuntimeError::new_err(e),
-        RunError::Unsound(_) => PyRuntimeError::new_err(e.to_string()),
+        other => PyRuntimeError::new_err(other.to_string()),
     })
 }
 
@@ -204,8 +202,7 @@ pub fn hpcc(
     let (summary, warnings) = result.map_err(|e| match e {
         RunError::Input(e) => to_py(py, &e),
         RunError::Io(e) => PyOSError::new_err(e.to_string()),
-        RunError::Memory(e) | RunError::Strict(e) => PyRuntimeError::new_err(e),
-        RunError::Unsound(_) => PyRuntimeError::new_err(e.to_string()),
+        other => PyRuntimeError::new_err(other.to_string()),
     })?;
     let status = match summary.ending {
         Ending::Completed => "completed",
@@ -254,8 +251,7 @@ pub fn restore_csv(py: Python<'_>, dir: PathBuf) -> PyResult<()> {
     py.detach(|| paceline_sim::results::restore(&dir)).map_err(|e| match e {
         RunError::Input(e) => to_py(py, &e),
         RunError::Io(e) => PyOSError::new_err(format!("{}: the tables cannot be written: {e}", dir.display())),
-        RunError::Memory(e) | RunError::Strict(e) => PyRuntimeError::new_err(e),
-        RunError::Unsound(_) => PyRuntimeError::new_err(e.to_string()),
+        other => PyRuntimeError::new_err(other.to_string()),
     })
 }
 

@@ -23,7 +23,8 @@ pub mod trace;
 
 use std::sync::Arc;
 
-use paceline_proto::cc::FlowContext;
+use paceline_proto::cc::dcqcn::Raised;
+use paceline_proto::cc::{Controller, FlowContext};
 use paceline_proto::rng::{hash3, unit};
 use paceline_proto::telemetry::MAX_RATES;
 
@@ -245,6 +246,8 @@ pub struct Net {
     pub(crate) first_impossible: Option<(u64, u64, String)>,
     /// Changes whenever any flow makes progress.
     pub(crate) progress: u64,
+    /// By scheme: which of DCQCN's increases have moved a rate, of flows whose slots are others' now or that began anew.
+    pub(crate) raised: Vec<Raised>,
     /// Datagrams sent here less those that ended here, modulo 2^64: over all parts, those that are on their way.
     pub(crate) datagrams: u64,
     /// Source ports given out so far by (source, destination), for the reference's numbering.
@@ -312,6 +315,20 @@ impl Net {
         self.messages.as_ref().map(|m| m.counters())
     }
 
+    /// Which of DCQCN's increases have moved a rate of the scheme's flows.
+    pub(crate) fn raised(&self, scheme: usize) -> Raised {
+        let of_scheme = |(_, info): &(&Flow, &FlowInfo)| usize::from(info.spec.scheme) == scheme;
+        let mut raised = self.raised[scheme];
+        self.flows.iter().zip(&self.infos).filter(of_scheme).for_each(|(flow, _)| raised.add(raised_by(flow)));
+        raised
+    }
+
+    /// Keeps what a flow's controller has done, which is about to be another's.
+    pub(crate) fn keep_raised(&mut self, slot: u32) {
+        let i = slot as usize;
+        self.raised[usize::from(self.infos[i].spec.scheme)].add(raised_by(&self.flows[i]));
+    }
+
     /// Pauses of a port (global index), if it ever was paused.
     pub fn pauses(&self, port: u32) -> Option<&Pauses> {
         self.pauses[port as usize].as_deref()
@@ -345,4 +362,9 @@ impl Net {
         let (all, control) = self.ports.iter().fold((0, 0), |(a, c), p| (a + p.tx_packets, c + p.tx_control));
         (all - control, control)
     }
+}
+
+/// Which of DCQCN's increases have moved a flow's rate.
+fn raised_by(flow: &Flow) -> Raised {
+    if let Controller::Dcqcn(dcqcn) = &flow.cc { dcqcn.raised() } else { Raised::default() }
 }

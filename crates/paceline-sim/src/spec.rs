@@ -5,6 +5,8 @@
 //! filled in, which [`Resolved::to_toml`] writes back. [`FIELDS`] is the table behind all of it; [`codegen`] prints the
 //! Python classes, the JSON Schema and the parameter reference from it.
 
+use std::collections::BTreeSet;
+
 use crate::InputError;
 
 pub mod codegen;
@@ -130,6 +132,24 @@ impl Resolved {
     pub fn error(&self, field: &str, problem: &str) -> InputError {
         let Bad(inner) = check::bad(&self.origin.root, field, problem);
         self.origin.place(inner.0, inner.1)
+    }
+
+    /// Whether all packets, but for those of the control class, are of one class.
+    pub(crate) fn has_one_data_class(&self) -> bool {
+        if self.schemes.iter().any(|(_, s)| s.cc.is_message_transport()) {
+            return false;
+        }
+        let mut classes = BTreeSet::new();
+        for workload in &self.workloads {
+            classes.insert(workload.class);
+            if let workload::WorkloadKind::Flows(flows) = &workload.kind {
+                if flows.file.is_some() {
+                    return false; // it may name classes of its own
+                }
+                classes.extend(flows.rows.iter().filter_map(|row| row.class));
+            }
+        }
+        classes.len() == 1
     }
 
     /// Makes the names of input files absolute, so that the resolved scenario can be run from anywhere. They are relative

@@ -2,10 +2,14 @@
 //! queue settles at its set point, and what notifications slow down recovers.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
 use crate::common::{Collect, Outcome};
 use paceline_sim::assemble::assemble;
 use paceline_sim::engine::Ending;
 use paceline_sim::net::Net;
+use paceline_sim::run::{Request, run};
 use paceline_sim::scenario::EngineChoice;
 use paceline_sim::spec::parse;
 use proptest::prelude::*;
@@ -65,6 +69,46 @@ fn the_queue_settles_at_the_set_point() {
             assert!((low..high).contains(&median), "median {median} at a set point of {set_point}, {limiter}");
         });
     }
+}
+
+/// The ways of QCN's notifications go by what names a flow in results, not by the place that the simulator has for its state: how many
+/// other flows are on their way, however far from these, would change the latter. And flows that follow one another use all ways.
+#[test]
+fn notifications_take_the_same_ways_whatever_else_is_under_way() {
+    const TINY: u64 = 1500;
+    const FLOWS: u64 = 24;
+    let ways = |peer: &str| {
+        let tiny = |i| format!("{{ src = 'c', dst = '{peer}', bytes = '1B', start = '{i}us' }},");
+        let one = |i| format!("{{ src = 'a', dst = 'b', bytes = '400KB', start = '{}ms' }},", 400 + 4 * i);
+        let rows = (0..TINY).map(tiny).chain((0..FLOWS).map(one)).collect::<String>();
+        let text = format!(
+            "[topology]\nkind = 'graph'\nhosts = ['a', 'b', 'c', 'd', 'e']\nswitches = ['s', 't', 'u', 'v']\nlinks = [\
+             {{ a = 'a', b = 's', rate = '10Gbps' }}, {{ a = 'b', b = 't', rate = '1Gbps' }}, {{ a = 'c', b = 's', rate = '10Gbps' }}, \
+             {{ a = 'd', b = 's', rate = '10Gbps' }}, {{ a = 'e', b = 's', rate = '10Gbps', delay = '900ms' }}, \
+             {{ a = 's', b = 'u', rate = '10Gbps' }}, {{ a = 's', b = 'v', rate = '10Gbps' }}, \
+             {{ a = 't', b = 'u', rate = '10Gbps' }}, {{ a = 't', b = 'v', rate = '10Gbps' }}]\n\
+             [switch]\npfc = {{ enabled = false }}\n[switch.qcn]\nenabled = true\nset_point = '3KB'\nsample_base = '1KB'\n\
+             [host.adapter]\nenabled = true\n[schemes.s]\ncc = 'new_reno'\n[[workloads]]\nkind = 'flows'\nrows = [{rows}]\n\
+             [run]\nstop = '600ms'\n[records.packets]\nrows = 1000000\nports = ['t->u', 't->v']\n"
+        );
+        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("notifications-{peer}"));
+        let spec = parse(&text, "notifications.toml", &[]).unwrap();
+        run(Request { spec, out: out.clone(), threads: 1, version: "test".into(), git: None }, &mut |_| true).unwrap();
+        let csv = std::fs::read_to_string(out.join("packets.csv")).unwrap();
+        std::fs::remove_dir_all(out).unwrap();
+        // Flow and port.
+        let cells = csv.lines().map(|row| row.split(',').collect::<Vec<_>>());
+        let told =
+            cells.filter(|row| row[7] == "notification").map(|row| (row[6].parse().unwrap(), row[2].to_string()));
+        told.collect::<BTreeSet<(u64, String)>>()
+    };
+    let near = ways("d");
+    let flows: BTreeSet<u64> = near.iter().map(|(flow, _)| *flow).collect();
+    assert!(flows.len() as u64 > FLOWS / 2 && flows.iter().all(|flow| *flow >= TINY), "{flows:?}");
+    assert_eq!(near.len(), flows.len(), "all of a flow's notifications take one way");
+    let ports: BTreeSet<&str> = near.iter().map(|(_, port)| port.as_str()).collect();
+    assert_eq!(ports.len(), 2);
+    assert_eq!(ways("e"), near);
 }
 
 /// Without notifications the queue is as long as windows and buffers let it.

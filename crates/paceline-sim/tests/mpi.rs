@@ -237,6 +237,41 @@ fn what_cannot_end_is_explained() {
     }
 }
 
+/// A receive shorter than its message, which ends a program in MPI, passed without a word.
+#[test]
+fn a_receive_that_is_too_short_is_told_with_its_line() {
+    let text = "num_ranks 2\nrank 0 {\n\nsend 99999b to 1\n}\nrank 1 {\n// short\nrecv 99998b from -1\n}\n";
+    let told = |text: &str, threads| {
+        let file = goal(&format!("short-{threads}.goal"), text);
+        let o = run_in_windows(TREE, "hpcc", &format!("{file}hosts = [0, 15]\n"), threads).0;
+        assert_eq!(o.ending, Ending::Completed);
+        o.warnings
+    };
+    for threads in [1, 2] {
+        let warnings = told(text, threads);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(warnings[0].starts_with("workloads.0: 1 message is longer"), "{warnings:?}");
+        let at = format!(
+            "short-{threads}.goal:8: rank 1, operation 1 (`recv 99998b from -1 tag 0`) takes 99999 B from rank 0"
+        );
+        assert!(warnings[0].contains(&at), "{warnings:?}");
+        assert_eq!(told(&text.replace("recv 99998b", "recv 1000000b"), threads), Vec::<String>::new());
+    }
+}
+
+/// A program that was to begin after the end of the run was in the table as if it had begun at the instant planned.
+#[test]
+fn a_program_that_never_began_has_no_start() {
+    let file = goal("late.goal", "num_ranks 2\nrank 0 {\ncalc 5\n}\nrank 1 {\ncalc 5\n}\n");
+    let starts = |stop: &str| {
+        let o = run("hpcc", &format!("{file}start = '7us'\n[run]\nstop = '{stop}'\n"));
+        let cells = |row: &str| row.split(',').skip(3).take(2).map(String::from).collect::<Vec<_>>();
+        o.ranks.lines().skip(1).map(cells).collect::<Vec<_>>()
+    };
+    assert_eq!(starts("8us"), [["7000000", "5000"], ["7000000", "5000"]]);
+    assert_eq!(starts("6us"), [["", ""], ["", ""]]);
+}
+
 /// Computations that go on beyond the end of the clock were reported as a standstill.
 #[test]
 fn what_computes_beyond_the_clock_is_refused_unless_the_run_stops() {

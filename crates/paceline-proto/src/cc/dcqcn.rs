@@ -111,6 +111,24 @@ pub struct Dcqcn {
     /// Notified since the last tick of the `alpha` and of the decrease timer.
     alpha_flag: bool,
     decrease_flag: bool,
+    raised: Raised,
+}
+
+/// Which increases have moved a target rate: whether a run would have been another one with another `ai_rate` or `hai_rate`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Raised {
+    /// Additive ones.
+    pub additive: bool,
+    /// Hyper ones.
+    pub hyper: bool,
+}
+
+impl Raised {
+    /// Adds what another flow has done.
+    pub fn add(&mut self, other: Raised) {
+        self.additive |= other.additive;
+        self.hyper |= other.hyper;
+    }
 }
 
 impl Dcqcn {
@@ -125,7 +143,13 @@ impl Dcqcn {
             stage: 0,
             alpha_flag: false,
             decrease_flag: false,
+            raised: Raised::default(),
         }
+    }
+
+    /// Which increases have moved the target so far.
+    pub fn raised(&self) -> Raised {
+        self.raised
     }
 
     /// The timer that runs out next. The decrease timer ticks off the `alpha` timer's grid; it may meet the increase timer.
@@ -158,6 +182,11 @@ impl Dcqcn {
             std::cmp::Ordering::Equal => p.ai_rate,
             std::cmp::Ordering::Greater => p.hai_rate,
         };
+        // A target at the line stays there, whatever the step.
+        if self.target < line_rate {
+            self.raised.additive |= self.stage == p.fast_recovery;
+            self.raised.hyper |= self.stage > p.fast_recovery;
+        }
         self.target = (self.target + step).min(line_rate);
         // Halves are truncated, so that two of an odd lowest rate fall short of it.
         self.rate = (self.rate / 2 + self.target / 2).max(p.min_rate).min(line_rate);

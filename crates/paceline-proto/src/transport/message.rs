@@ -5,7 +5,7 @@
 //! the engine gives a message one slot at its sender and one at its receiver and translates [`Header::flow`] between them.
 //! The receiver learns of a message by its first packet; every packet of a sender carries the message's length.
 
-use crate::units::Time;
+use crate::units::{Duration, Time};
 
 /// What a packet is. In brackets who sends it, and what [`Header::seq`] and [`Header::ext`] say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -229,6 +229,8 @@ impl Counters {
             late_acks,
             inherited,
             largest_window,
+            longest_rtt,
+            lifted,
         } = other;
         self.data += data;
         self.unscheduled += unscheduled;
@@ -247,6 +249,8 @@ impl Counters {
         self.late_acks += late_acks;
         self.inherited += inherited;
         self.largest_window = self.largest_window.max(*largest_window);
+        self.longest_rtt = self.longest_rtt.max(*longest_rtt);
+        self.lifted |= lifted;
     }
 }
 
@@ -287,6 +291,10 @@ pub struct Counters {
     pub inherited: u64,
     /// Largest congestion window, bytes (TCP).
     pub largest_window: u64,
+    /// Longest round trip that an ACK of data told (TCP).
+    pub longest_rtt: Duration,
+    /// A controller asked for a window below the least one (TCP).
+    pub lifted: bool,
 }
 
 /// A host's end of a message transport.

@@ -32,7 +32,7 @@ pub struct Info {
     pub longest_compute: u64,
     /// Least time until all ranks are through, on a network that takes none, units of `calc`; `None` if they never are.
     pub least_runtime: Option<u64>,
-    /// Whether every message is received and all ranks come to their end; `None` where there is too much to try it out.
+    /// Whether every message is received, by a receive that is long enough, and all ranks come to their end; `None` where there is too much to try it out.
     pub matched: Option<bool>,
     /// Why not.
     pub why: Option<String>,
@@ -75,7 +75,7 @@ pub fn info(program: &Arc<Program>, eager: u64) -> Info {
             n => Some(format!("{n} messages are never received")),
         };
         info.least_runtime = tried.runtime_ps;
-        info.why = tried.stuck.or(left);
+        info.why = tried.stuck.or(left).or(tried.truncated);
         info.matched = Some(info.why.is_none());
     }
     info

@@ -12,12 +12,14 @@
 mod joins;
 mod matching;
 mod stuck;
+mod truncated;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use joins::{BLOCK, FIRST_HELD, Joins};
 use matching::{Queues, Sequence};
+use truncated::Truncated;
 
 use super::crossbar::Crossbar;
 use super::program::{Op, OpKind, Program};
@@ -137,6 +139,8 @@ struct Rank {
     heard: BTreeMap<u32, Sequence>,
     /// Receives that wait for the data of a granted send.
     granted: BTreeMap<u32, u32>,
+    /// Messages longer than the receives that took them.
+    truncated: Option<Truncated>,
     begun: bool,
     finished: Option<u64>,
 }
@@ -282,6 +286,11 @@ impl Machine {
     /// When a rank was through, ps.
     pub fn finish_of(&self, rank: u32) -> Option<u64> {
         self.ranks[rank as usize].finished
+    }
+
+    /// Whether a rank has begun.
+    pub fn has_begun(&self, rank: u32) -> bool {
+        self.ranks[rank as usize].begun
     }
 
     /// Operations of all ranks that are over; of a block that is under way those of it.
@@ -467,6 +476,7 @@ impl Machine {
 
     /// A message has found its receive.
     fn matched(&mut self, to: u32, from: u32, receive: u32, message: Message, acts: &mut Vec<Act>) {
+        self.compare_lengths(to, receive, message);
         if message.role() == Role::Eager {
             if let Some(joins) = &mut self.joins {
                 joins.received(to, receive, message);

@@ -6,7 +6,7 @@ use crate::InputError;
 
 /// Any source, or any tag: GOAL's `-1`.
 pub const ANY: u32 = u32::MAX;
-/// Operations that a program may hold in memory, each about 35 bytes.
+/// Operations that a program may hold in memory, each about 40 bytes.
 pub const MOST_STORED: u64 = 50_000_000;
 /// Ranks of a program.
 pub const MOST_RANKS: u32 = 1 << 20;
@@ -236,12 +236,29 @@ impl RankProgram {
 }
 
 /// What all ranks do.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Program {
     ranks: Vec<RankProgram>,
     /// Number of the first operation of each rank among all.
     first: Vec<u32>,
+    text: Option<Text>,
 }
+
+/// The text that a program was read from: its file, and the line of every operation of every rank.
+#[derive(Clone, Debug)]
+struct Text {
+    file: String,
+    lines: Vec<Box<[u32]>>,
+}
+
+/// Whatever text they were read from.
+impl PartialEq for Program {
+    fn eq(&self, other: &Self) -> bool {
+        self.ranks == other.ranks
+    }
+}
+
+impl Eq for Program {}
 
 /// What a program adds up to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -298,7 +315,18 @@ impl Program {
                     .allowed(format!("{MOST_OF_RANK} of a rank and {MOST_IN_ALL} in all; ask for fewer iterations")));
             }
         }
-        Ok(Self { ranks, first })
+        Ok(Self { ranks, first, text: None })
+    }
+
+    /// The same, read from a file that has each operation of each rank in one of these lines.
+    pub(super) fn read_from(self, file: &str, lines: Vec<Box<[u32]>>) -> Self {
+        Self { text: Some(Text { file: file.to_string(), lines }), ..self }
+    }
+
+    /// File and line of an operation, by its number in its rank's run, where the program was read from one.
+    pub(super) fn line(&self, rank: u32, number: u32) -> Option<String> {
+        let Text { file, lines } = self.text.as_ref()?;
+        Some(format!("{file}:{}", lines[rank as usize][number as usize]))
     }
 
     /// Number of ranks.

@@ -23,6 +23,8 @@ pub struct Replay {
     pub stuck: Option<String>,
     /// Messages that arrived and were never received.
     pub unreceived: u64,
+    /// Of messages that were longer than the receives that took them.
+    pub truncated: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -78,6 +80,7 @@ pub fn replay(program: &Arc<Program>, config: MachineConfig, network: Option<&Cr
         finished_ps: (0..program.len()).map(|rank| machine.finish_of(rank)).collect(),
         stuck: machine.stuck(),
         unreceived: machine.unreceived(),
+        truncated: machine.truncated(),
         ..result
     }
 }

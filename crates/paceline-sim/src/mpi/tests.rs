@@ -38,7 +38,7 @@ fn network(ranks: u32) -> Crossbar {
 /// Runs a program that must finish and receive everything.
 fn finishes(program: &Arc<Program>) -> Replay {
     let result = replay(program, MachineConfig::default(), Some(&network(program.len())));
-    assert_eq!((&result.stuck, result.unreceived), (&None, 0));
+    assert_eq!((&result.stuck, result.unreceived, &result.truncated), (&None, 0, &None));
     assert!(result.runtime_ps.is_some());
     result
 }

@@ -28,7 +28,7 @@ pub struct MpiRun {
     pub slowdown: Option<f64>,
 }
 
-/// How the programs of a run went; warns of messages that nobody received, and of programs that no ideal network bounds.
+/// How the programs of a run went; warns of messages that nobody received or that their receives are too short for, and of programs that no ideal network bounds.
 pub fn runs(net: &Net, groups: &[String], warnings: &mut Vec<String>) -> Vec<MpiRun> {
     let mut runs = Vec::new();
     for (program, workload, machine) in net.programs.iter().flat_map(|p| p.mpi()) {
@@ -39,6 +39,9 @@ pub fn runs(net: &Net, groups: &[String], warnings: &mut Vec<String>) -> Vec<Mpi
         let (number, unreceived) = (program.workload, machine.unreceived());
         if unreceived > 0 {
             warnings.push(format!("workloads.{number}: {unreceived} messages arrived and were not received"));
+        }
+        if let Some(truncated) = machine.truncated() {
+            warnings.push(format!("workloads.{number}: {truncated}"));
         }
         if runtime_ps.zip(ideal_ps).is_some_and(|(runtime, ideal)| runtime < ideal) {
             warnings.push(format!(
@@ -65,10 +68,12 @@ pub fn ranks(net: &Net, groups: &[String], out: &mut dyn Write) -> io::Result<()
     writeln!(out, "group,rank,host,start_ps,runtime_ps,compute_ps,messages,message_bytes")?;
     for (program, workload, machine) in net.programs.iter().flat_map(|p| p.mpi()) {
         let group = &groups[usize::from(program.flow.group)];
-        let start = program.begin.0;
+        let begin = program.begin.0;
         for (rank, host) in (0..).zip(&program.hosts) {
             let totals = workload.program.totals_of(rank);
-            let runtime = machine.finish_of(rank).map(|at| (at - start).to_string()).unwrap_or_default();
+            // A run may end before a program begins.
+            let start = if machine.has_begun(rank) { begin.to_string() } else { String::new() };
+            let runtime = machine.finish_of(rank).map(|at| (at - begin).to_string()).unwrap_or_default();
             let compute = totals.longest_calc.saturating_mul(workload.config.unit_ps);
             let (messages, bytes) = (totals.messages, totals.bytes);
             writeln!(out, "{group},{rank},{host},{start},{runtime},{compute},{messages},{bytes}")?;

@@ -76,9 +76,10 @@ pub fn without_effect(spec: &Resolved, net: &Net, completed: bool) -> Vec<String
     hosts::framing(seen, &mut note);
     workloads::notes(seen, &mut note);
     hosts::stacks(seen, &mut note);
-    for (name, scheme) in &spec.schemes {
+    for (i, (name, scheme)) in spec.schemes.iter().enumerate() {
         transports::unused(name, &scheme.cc, net, completed, &mut note);
         unmarked(name, &scheme.cc, net, &mut note);
+        unraised(i, name, &scheme.cc, net, &mut note);
     }
     hosts::base_rtt(seen, &mut note);
     switches::scheduler(seen, &mut note);
@@ -157,4 +158,18 @@ fn unmarked(name: &str, cc: &Control, net: &Net, note: &mut impl FnMut(&str, &st
     let unused = cc.fields().into_iter().filter(|field| *field != "window");
     let fields: Vec<String> = unused.map(|field| format!("schemes.{name}.{field}")).collect();
     note(&fields.join(", "), "no packet was marked");
+}
+
+/// Steps of DCQCN's increases that were never taken, or not from a rate below the line. `i`: the scheme's number.
+fn unraised(i: usize, name: &str, cc: &Control, net: &Net, note: &mut impl FnMut(&str, &str)) {
+    // Without marks all of them are named.
+    if !matches!(cc, Control::Dcqcn(_)) || net.counters.marks == 0 {
+        return;
+    }
+    let raised = net.raised(i);
+    for (field, stage, taken) in [("ai_rate", "additive", raised.additive), ("hai_rate", "hyper", raised.hyper)] {
+        if !taken {
+            note(&format!("schemes.{name}.{field}"), &format!("no flow came to {stage} increase below its line rate"));
+        }
+    }
 }

@@ -8,23 +8,19 @@ use crate::net::switch::buffers::doublings_above;
 use crate::scenario::{BufferModel, EcnThresholds, PausedLink};
 
 use super::Resolved;
+use super::field::FIELDS;
 use super::host::{BaseRtt, Rto};
 use super::run::{Interval, MeasureEnd, Stop};
 use super::scheme::proactive::{FirstRtt, Stop as BurstStop};
 use super::scheme::{Control, SendRate, Window};
+use super::section::default_of;
 use super::switch::{EcnQueue, Scheduler};
 use super::topology::{Ports, TopologyKind};
-use super::value::Value as _;
+use super::value::Value;
 use super::workload::{IncastMode, OnOff, OnOffMode, Rpc, RpcMode, WorkloadKind};
 
-/// INT bytes of the largest telemetry there is: HPCC's 5 hops of 8 bytes and a count of 2.
-const TELEMETRY: u64 = 42;
-
-/// Marking thresholds and the port rate they hold at, by default.
-const DEFAULT_MARKING: (Bytes, Bytes, BitsPerSec) = (Bytes(400_000), Bytes(1_600_000), BitsPerSec(100_000_000_000));
-
-/// Share of the flows of on-off sources that stay in their rack, by default.
-const LOCAL: f64 = 0.7;
+/// INT bytes of the largest telemetry there is.
+const TELEMETRY: u64 = paceline_proto::cc::hpcc::HEADER_BYTES as u64;
 
 /// What looks like a mistake in a scenario, one sentence each, with the fields it is about. Nothing here stops a run.
 pub fn lint(scenario: &Resolved) -> Vec<String> {
@@ -49,6 +45,15 @@ fn is_deaf(scenario: &Resolved, cc: &Control) -> bool {
     cc.is_message_transport() || cc.is_udp() || cc.is_tcp() && !scenario.host.tcp.ecn
 }
 
+/// Whether a field has its default.
+fn is_default<T: Value + PartialEq>(path: &str, value: &T) -> bool {
+    FIELDS
+        .iter()
+        .find(|field| field.path == path)
+        .and_then(|field| default_of(&field.row))
+        .is_some_and(|usual: T| usual == *value)
+}
+
 /// Port rates that the scenario itself tells, ascending.
 fn rates(scenario: &Resolved) -> Vec<BitsPerSec> {
     let ports = scenario.topology.kind.switches();
@@ -71,8 +76,8 @@ fn ecn(scenario: &Resolved, heard: bool, out: &mut Vec<String>) {
     let rates = if heard { rates(scenario) } else { Vec::new() };
     let thresholds: Vec<_> = rates.into_iter().map(|rate| ecn.thresholds(rate)).collect();
     // Thresholds of the user's own, at a rate that was not thought of.
-    let (k_min, k_max, at) = DEFAULT_MARKING;
-    let is_own = (ecn.k_min, ecn.k_max) != (k_min, k_max) && ecn.at == at && ecn.by_rate.is_empty();
+    let is_usual = is_default("switch.ecn.k_min", &ecn.k_min) && is_default("switch.ecn.k_max", &ecn.k_max);
+    let is_own = !is_usual && is_default("switch.ecn.at", &ecn.at) && ecn.by_rate.is_empty();
     if let Some(first) = thresholds.first().filter(|_| is_own && thresholds.iter().all(|t| t.rate != ecn.at)) {
         out.push(format!(
             "switch.ecn.k_min and k_max ({}, {}) are meant at switch.ecn.at ({}), which no port has: ports of {} mark at {} to {}",
@@ -298,29 +303,11 @@ fn has_caps(scenario: &Resolved) -> bool {
     })
 }
 
-/// Whether all packets, but for those of the control class, are of one class.
-fn is_of_one_class(scenario: &Resolved) -> bool {
-    if scenario.schemes.iter().any(|(_, s)| s.cc.is_message_transport()) {
-        return false;
-    }
-    let mut classes = BTreeSet::new();
-    for workload in &scenario.workloads {
-        classes.insert(workload.class);
-        if let WorkloadKind::Flows(flows) = &workload.kind {
-            if flows.file.is_some() {
-                return false; // it may name classes of its own
-            }
-            classes.extend(flows.rows.iter().filter_map(|row| row.class));
-        }
-    }
-    classes.len() == 1
-}
-
 /// Settings that tell apart what there is only one of.
 fn one_of_a_kind(scenario: &Resolved, out: &mut Vec<String>) {
     let (ecn, pfc) = (&scenario.switch.ecn, &scenario.switch.pfc);
     let control = scenario.host.ack_priority || scenario.switch.qcn.enabled;
-    if is_of_one_class(scenario) {
+    if scenario.has_one_data_class() {
         if ecn.enabled && ecn.per == EcnQueue::Port && !control {
             let why = "all packets are of one class, whose queue is that of the port";
             out.push(format!("switch.ecn.per has no effect: {why}"));
@@ -346,7 +333,7 @@ fn one_of_a_kind(scenario: &Resolved, out: &mut Vec<String>) {
         }
     }
     for (i, workload) in scenario.workloads.iter().enumerate() {
-        if matches!(&workload.kind, WorkloadKind::OnOff(p) if p.local != LOCAL) {
+        if matches!(&workload.kind, WorkloadKind::OnOff(p) if !is_default("workloads.*.local", &p.local)) {
             out.push(format!("workloads.{i}.local has no effect: all hosts are of one rack"));
         }
     }

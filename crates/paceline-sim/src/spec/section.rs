@@ -93,7 +93,7 @@ impl<'a> Table<'a> {
         };
         // Default texts are ours and a test reads every one of them, so a failure here is the missing value's.
         let value = match text {
-            Some(text) => node::read(&format!("d = {text}")).ok().and_then(|n| T::read(n.get("d")?).ok()),
+            Some(text) => from_text(text),
             None => T::absent().filter(|_| row.default == DefaultText::Absent),
         };
         value.ok_or_else(|| self.missing(row))
@@ -329,6 +329,16 @@ pub(crate) fn inline<T: Section>(sections: &[T]) -> Option<String> {
         format!("    {{ {} }},\n", values.join(", "))
     };
     (!sections.is_empty()).then(|| format!("[\n{}]", sections.iter().map(one).collect::<String>()))
+}
+
+/// A value as the text of a default gives it.
+fn from_text<T: Value>(text: &str) -> Option<T> {
+    node::read(&format!("d = {text}")).ok().and_then(|n| T::read(n.get("d")?).ok())
+}
+
+/// The default of a field, where it has one that goes by no other field.
+pub(crate) fn default_of<T: Value>(row: &Row) -> Option<T> {
+    if let DefaultText::Is(text) = row.default { from_text(text) } else { None }
 }
 
 /// The value of the next row; rows and struct fields are declared in the same order.

@@ -57,6 +57,7 @@ impl Connection {
         let rtt = self.round_trip(cx, now, timed, segment);
         let timed = if cx.cc.params.marks_segments() { self.marked_round(cx, now, ack, segment) } else { timed };
         if let Some(rtt) = rtt {
+            self.counters.longest_rtt = self.counters.longest_rtt.max(rtt);
             self.rto.sample(rtt, &cx.tcp.rto);
         }
         if let Some(undo) = self.undo.take()

@@ -99,6 +99,10 @@ pub struct Counters {
     pub window_probes: u64,
     /// Largest congestion window, bytes.
     pub largest_window: u64,
+    /// Longest round trip that an ACK of data told.
+    pub longest_rtt: Duration,
+    /// The controller asked for a window below the least one.
+    pub lifted: bool,
 }
 
 /// A first timeout that may yet be undone.
@@ -452,6 +456,7 @@ impl Connection {
         self.counters.largest_window = self.counters.largest_window.max(self.cwnd);
         // A window that is lifted is sent within a round trip as well: at a lower rate it would never be used.
         let of_least = u128::from(least) * 8_000_000_000 / u128::from(cx.cc.base_rtt_ns.max(1));
+        self.counters.lifted |= limits.cwnd < least;
         self.rate = if limits.cwnd < least { limits.rate.max(of_least as u64) } else { limits.rate };
     }
 

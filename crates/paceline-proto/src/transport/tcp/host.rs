@@ -207,6 +207,8 @@ fn counted(connection: &Connection) -> Counters {
         ecn_reductions: c.ecn_reductions,
         inherited: u64::from(connection.inherits()),
         largest_window: c.largest_window,
+        longest_rtt: c.longest_rtt,
+        lifted: c.lifted,
         ..Counters::default()
     }
 }

@@ -29,7 +29,7 @@ pub fn read(text: &str, file: &str) -> Result<Program, InputError> {
 /// What [`read`] and `fits` refuse.
 pub fn read_for(text: &str, file: &str, fits: &dyn Fn(u64) -> Result<(), InputError>) -> Result<Program, InputError> {
     let mut reader = Reader { words: Words::new(text, file), count: 0, stored: 0, fits };
-    let mut blocks: BTreeMap<u32, RankProgram> = BTreeMap::new();
+    let mut blocks: BTreeMap<u32, (RankProgram, Box<[u32]>)> = BTreeMap::new();
     loop {
         match reader.words.take()? {
             Word::Line => {}
@@ -48,7 +48,8 @@ pub fn read_for(text: &str, file: &str, fits: &dyn Fn(u64) -> Result<(), InputEr
                 if blocks.contains_key(&rank) {
                     return Err(reader.words.bad("the rank has two blocks").field("rank").value(rank).allowed("one"));
                 }
-                blocks.insert(rank, RankProgram::flat(reader.block(rank)?));
+                let (block, lines) = reader.block(rank)?;
+                blocks.insert(rank, (RankProgram::flat(block), lines));
             }
             word => return Err(reader.unexpected(word, "`num_ranks N` or `rank N {`")),
         }
@@ -64,7 +65,8 @@ pub fn read_for(text: &str, file: &str, fits: &dyn Fn(u64) -> Result<(), InputEr
             .value(missing)
             .allowed(format!("a block for each of the {} ranks", reader.count)));
     }
-    Program::new(blocks.into_values().collect()).map_err(|e| e.file(file))
+    let (ranks, lines) = blocks.into_values().unzip();
+    Ok(Program::new(ranks).map_err(|e| e.file(file))?.read_from(file, lines))
 }
 
 /// Reads the schedule in a file.
@@ -105,8 +107,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The block of a rank, from `{` to `}`.
-    fn block(&mut self, rank: u32) -> Result<Block, InputError> {
+    /// The block of a rank, from `{` to `}`, and the lines of its operations.
+    fn block(&mut self, rank: u32) -> Result<(Block, Box<[u32]>), InputError> {
         let mut word = self.words.take()?;
         while word == Word::Line {
             word = self.words.take()?;
@@ -163,11 +165,12 @@ impl<'a> Reader<'a> {
                 break;
             }
         }
-        Block::new(ops, edges).map_err(|at| {
+        let block = Block::new(ops, edges).map_err(|at| {
             let error = self.words.bad("the operation waits, over others, for itself");
             let error = error.allowed("`requires` and `irequires` without circles");
             error.field(format!("rank {rank}")).line(lines[at] as usize)
-        })
+        })?;
+        Ok((block, lines.into()))
     }
 
     /// The operation of a label used.

@@ -224,6 +224,24 @@ fn messages_that_nobody_receives_are_counted() {
     assert_eq!((result.runtime_ps, result.unreceived), (Some(0), 1));
 }
 
+/// Whoever shortens a receive by mistake is told where: MPI would have ended the program. Longer receives, of any source too, are its right.
+#[test]
+fn receives_that_are_too_short_are_told() {
+    let truncated = |receives: &[Op]| {
+        let sends = [Op::send(1, 20, 0), Op::send(1, 20, 0), Op::send(1, 100_000, 7)];
+        let result = replay(&sequential(&[&sends, receives]), MachineConfig::default(), None);
+        assert_eq!((result.runtime_ps, result.unreceived), (Some(0), 0), "they are received all the same");
+        result.truncated
+    };
+    let large = Op::recv(0, 100_000, 7);
+    assert_eq!(truncated(&[Op::recv(ANY, 20, ANY), Op::recv(0, 1 << 30, 0), large]), None);
+    let one = truncated(&[Op::recv(ANY, 20, 0), Op::recv(0, 19, ANY), large]).unwrap();
+    assert!(one.starts_with("1 message is longer than the receive that takes it"), "{one}");
+    assert!(one.contains("rank 1, operation 2 (`recv 19b from 0 tag -1`) takes 20 B from rank 0"), "{one}");
+    let two = truncated(&[Op::recv(0, 0, 0), Op::recv(0, 20, 0), Op::recv(0, 99_999, 7)]).unwrap();
+    assert!(two.starts_with("2 messages are longer") && two.contains("operation 1 (`recv 0b"), "{two}");
+}
+
 /// What is to happen: when, in which order, and to which message (arrived or sent) or to which rank's processor.
 type Due = (u64, u64, Option<(Message, bool)>, (u32, u32));
 

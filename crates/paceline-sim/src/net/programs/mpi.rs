@@ -86,6 +86,16 @@ impl Machine {
         self.ranks.finish_of(rank)
     }
 
+    /// Whether a rank has begun.
+    pub fn has_begun(&self, rank: u32) -> bool {
+        self.ranks.has_begun(rank)
+    }
+
+    /// Of messages that were longer than the receives that took them.
+    pub fn truncated(&self) -> Option<String> {
+        self.ranks.truncated()
+    }
+
     /// Operations that are over.
     pub fn operations_done(&self) -> u64 {
         self.ranks.operations_done()

@@ -1,15 +1,12 @@
 //! Settings of switches: buffers, pauses, marks, what is cut and what is dropped.
 
-use std::collections::BTreeSet;
+use paceline_proto::transport::express_pass::DATA_PRIORITY;
 
 use super::{Seen, those};
-use crate::net::Net;
 use crate::scenario::{BufferModel, Transport};
-use crate::spec::Resolved;
 use crate::spec::field::FIELDS;
 use crate::spec::host::Rto;
 use crate::spec::switch::{Accounting, Headroom};
-use crate::spec::workload::WorkloadKind;
 
 /// What ports do beside serving queues, and the buffer.
 pub(super) fn buffers(Seen { spec, plain, net, .. }: Seen<'_>, note: &mut impl FnMut(&str, &str)) {
@@ -17,13 +14,24 @@ pub(super) fn buffers(Seen { spec, plain, net, .. }: Seen<'_>, note: &mut impl F
     let (switch, default) = (&spec.switch, &plain.switch);
     // A timeout that is made from the buffer ran out.
     let times = spec.host.rto == Rto::Auto && net.timeouts > 0;
-    if s.switch.selective.is_some() && c.drops_unscheduled == 0 {
-        let settings = those(&[
-            ("switch.selective_drop.enabled, switch.selective_drop.accounting", true),
-            ("switch.selective_drop.threshold", switch.selective_drop.threshold <= default.selective_drop.threshold),
-            ("switch.selective_drop.per", switch.selective_drop.per == default.selective_drop.per),
-        ]);
-        note(&settings, "no unscheduled packet was dropped");
+    if s.switch.selective.is_some() {
+        // Credits have a queue of their own, which does not count.
+        let one_queue = s.schemes.iter().all(|s| {
+            matches!(s.transport, Transport::ExpressPass { .. })
+                && s.transport.classes().is_some_and(|classes| *classes.end() <= DATA_PRIORITY)
+        });
+        if one_queue {
+            note("switch.selective_drop.per", "all packets but credits are of one class");
+        }
+        if c.drops_unscheduled == 0 {
+            let (given, usual) = (&switch.selective_drop, &default.selective_drop);
+            let settings = those(&[
+                ("switch.selective_drop.enabled, switch.selective_drop.accounting", true),
+                ("switch.selective_drop.threshold", given.threshold <= usual.threshold),
+                ("switch.selective_drop.per", !one_queue && given.per == usual.per),
+            ]);
+            note(&settings, "no unscheduled packet was dropped");
+        }
     }
     if s.switch.trimming.is_some() {
         note(
@@ -195,26 +203,7 @@ pub(super) fn scheduler(Seen { spec, net, .. }: Seen<'_>, note: &mut impl FnMut(
     let shapes = s.schemes.iter().any(|s| matches!(s.transport, Transport::ExpressPass { .. }));
     if s.switch.trimming.is_some() || shapes {
         note("switch.scheduler", "ports that trim or shape credits have an order of their own");
-    } else if is_of_one_class(spec, net) {
+    } else if !s.host.ack_priority && s.switch.qcn.is_none() && spec.has_one_data_class() {
         note("switch.scheduler", "all packets are of one class");
     }
-}
-
-/// Whether queues hold packets of one class only, answers and notifications too.
-fn is_of_one_class(spec: &Resolved, net: &Net) -> bool {
-    let s = &net.scenario;
-    if s.host.ack_priority || s.switch.qcn.is_some() || s.schemes.iter().any(|s| s.transport.classes().is_some()) {
-        return false;
-    }
-    let mut classes = BTreeSet::new();
-    for workload in &spec.workloads {
-        classes.insert(workload.class);
-        if let WorkloadKind::Flows(flows) = &workload.kind {
-            if flows.file.is_some() {
-                return false; // it may name classes of its own
-            }
-            classes.extend(flows.rows.iter().filter_map(|row| row.class));
-        }
-    }
-    classes.len() == 1
 }
