@@ -196,7 +196,8 @@ impl Racks {
             for first in (from..to).step_by(if is_whole { to - from } else { 1 }) {
                 let racks = first..if is_whole { to } else { first + 1 };
                 let rack = self.order[first];
-                let above = if is_whole { tops.remove(&pod).unwrap_or_default() } else { switches_of(graph, rack).collect() };
+                let above =
+                    if is_whole { tops.remove(&pod).unwrap_or_default() } else { switches_of(graph, rack).collect() };
                 let new = kinds.len();
                 let kind = *kinds.entry(above).or_insert(new);
                 let work = self.work[racks.clone()].iter().sum();
@@ -211,7 +212,9 @@ impl Racks {
     fn even_out(&self, graph: &Graph, parts: usize, part_of: &mut [u8]) {
         let mut pieces = self.pieces(graph, part_of);
         let mut load = vec![0u64; parts];
-        pieces.iter().for_each(|p| load[usize::from(p.part)] += p.work);
+        for piece in &pieces {
+            load[usize::from(piece.part)] += piece.work;
+        }
         for _ in 0..MOST_EXCHANGES {
             let Some(most) = (0..parts).rev().max_by_key(|part| load[*part]) else { return };
             let (full, others): (Vec<usize>, Vec<usize>) =

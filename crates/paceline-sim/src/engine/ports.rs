@@ -40,8 +40,8 @@ mod tests {
     use super::*;
     use crate::assemble::assemble;
     use crate::engine::partition::partition;
-    use crate::engine::work::by_rates;
     use crate::engine::windows::Windows;
+    use crate::engine::work::by_rates;
     use crate::spec::parse;
 
     /// What is run before the letters of other parts are read must need none of them; and there must be enough of it, or threads wait.
@@ -50,7 +50,8 @@ mod tests {
         let text = "[topology]\nkind = 'hpcc_fat320'\n[[workloads]]\nkind = 'permutation'\nsizes = '1KB'\n[schemes.x]\ncc = 'hpcc'";
         let scenario = assemble(&parse(text, "test", &[]).unwrap()).unwrap().scenario;
         let windows = Windows::of(&scenario);
-        let (part_of, parts) = partition(&scenario.graph, 2, &windows.clusters(&scenario), &windows.sides, &by_rates(&scenario.graph));
+        let (part_of, parts) =
+            partition(&scenario.graph, 2, &windows.clusters(&scenario), &windows.sides, &by_rates(&scenario.graph));
         let part_of: std::sync::Arc<[u8]> = part_of.into();
         for me in 0..2 {
             let mut net = Net::new(std::sync::Arc::clone(&scenario)).unwrap();

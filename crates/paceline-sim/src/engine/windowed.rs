@@ -82,7 +82,8 @@ impl Windowed {
         }
         let (source, (part_of, parts)) = if threads > 1 {
             let flows = Foreseen::new(source);
-            let known = if scenario.programs.is_empty() { flows.work(&scenario.graph, scenario.stop.instant()) } else { None };
+            let known =
+                if scenario.programs.is_empty() { flows.work(&scenario.graph, scenario.stop.instant()) } else { None };
             let work = known.unwrap_or_else(|| by_rates(&scenario.graph));
             let cut = partition(&scenario.graph, threads, &windows.clusters(scenario), &windows.sides, &work);
             (Box::new(flows) as Box<dyn FlowSource>, cut)

@@ -47,7 +47,9 @@ impl Foreseen {
             *node = node.saturating_add(cost.saturating_mul(kilobytes));
         };
         for flow in flows() {
-            let [Some(out), Some(back)] = [flow.src, flow.dst].map(|host| graph.ports_of(host).first()) else { continue };
+            let [Some(out), Some(back)] = [flow.src, flow.dst].map(|host| graph.ports_of(host).first()) else {
+                continue;
+            };
             let can_send = u128::from(out.rate.0) * u128::from(stop - flow.start.0) / 8_000_000_000_000;
             let kilobytes = u128::from(flow.bytes).min(can_send).div_ceil(1000) as u64;
             add(flow.src, SENDER, kilobytes);
@@ -102,7 +104,9 @@ mod tests {
         let (part_of, parts) = partition(graph, 2, &windows.clusters(&scenario), &windows.sides, &work);
         assert_eq!(parts, 2);
         let hosts_and_racks = |n: &usize| graph.tiers[*n] <= 1;
-        let of = |part| (0..graph.nodes()).filter(hosts_and_racks).filter(|n| part_of[*n] == part).map(|n| work[n]).sum::<u64>();
+        let of = |part| {
+            (0..graph.nodes()).filter(hosts_and_racks).filter(|n| part_of[*n] == part).map(|n| work[n]).sum::<u64>()
+        };
         of(0).max(of(1)) as f64 / (of(0) + of(1)) as f64
     }
 
@@ -122,7 +126,11 @@ mod tests {
             let sizes = format!(
                 "seed = {seed}\nworkloads = [{{ kind = 'poisson', sizes = 'websearch@hpcc', load.value = 0.5, duration = '1ms' }}]"
             );
-            for topology in ["kind = 'hpcc_fat320'", "kind = 'leaf_spine'\nleaves = 8\nhosts_per_leaf = 16", "kind = 'fat_tree'\nk = 8"] {
+            for topology in [
+                "kind = 'hpcc_fat320'",
+                "kind = 'leaf_spine'\nleaves = 8\nhosts_per_leaf = 16",
+                "kind = 'fat_tree'\nk = 8",
+            ] {
                 let share = busiest(topology, &sizes);
                 assert!(share < 0.51, "seed {seed}, {topology}: {share}");
             }

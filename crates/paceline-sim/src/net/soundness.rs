@@ -17,14 +17,22 @@ impl Net {
         let faster = record.fct_sender < record.ideal_sender
             || (record.fct_receiver != 0 && record.fct_receiver < record.ideal_receiver);
         if faster && record.status == Status::Finished && self.keeps_ideals() {
-            self.note_impossible(now, record.id, &format!("flow {} finished faster than its ideal: {record:?}", record.id));
+            self.note_impossible(
+                now,
+                record.id,
+                &format!("flow {} finished faster than its ideal: {record:?}", record.id),
+            );
         }
     }
 
     /// Looks at a query that was answered at `now`.
     pub(crate) fn judge_query(&mut self, record: &QueryRecord, now: u64) {
         if record.qct < record.ideal && self.keeps_ideals() {
-            self.note_impossible(now, u64::from(record.connection) << 32 | u64::from(record.number), &format!("a query was answered faster than its ideal: {record:?}"));
+            self.note_impossible(
+                now,
+                u64::from(record.connection) << 32 | u64::from(record.number),
+                &format!("a query was answered faster than its ideal: {record:?}"),
+            );
         }
     }
 
@@ -59,9 +67,15 @@ mod tests {
         let mut engine = Sequential::new(a.scenario, a.source, None).unwrap();
         engine.run(&mut ()).unwrap();
         let net = engine.net_mut();
-        let flow = |id, fct_sender, fct_receiver| FlowRecord { id, fct_sender, fct_receiver, ..net.record_of(0, 30, Status::Finished) };
+        let flow = |id, fct_sender, fct_receiver| FlowRecord {
+            id,
+            fct_sender,
+            fct_receiver,
+            ..net.record_of(0, 30, Status::Finished)
+        };
         let (line, ideal) = (flow(0, 0, 0).ideal_sender, flow(0, 0, 0).ideal_receiver);
-        let [exact, lost, late, early] = [flow(1, line, ideal), flow(2, line, 0), flow(3, line, ideal - 1), flow(4, line - 1, 0)];
+        let [exact, lost, late, early] =
+            [flow(1, line, ideal), flow(2, line, 0), flow(3, line, ideal - 1), flow(4, line - 1, 0)];
         net.judge_flow(&exact, 10);
         net.judge_flow(&lost, 10);
         assert_eq!(net.unsound(), None);
