@@ -13,6 +13,9 @@ const FLOWS: usize = 1 << 16;
 const SENDER: u64 = 4;
 const RECEIVER: u64 = 2;
 const SWITCH: u64 = 2;
+/// Kilobytes of a flow that count, and work of a node: sums over all flows and nodes then stay far below 2^64.
+const MOST_OF_FLOW: u128 = 1 << 24;
+const MOST_OF_NODE: u128 = 1 << 44;
 
 /// Flows of which the first have been looked at.
 pub(super) struct Foreseen {
@@ -42,16 +45,13 @@ impl Foreseen {
             return None;
         }
         let mut work = vec![0u64; graph.nodes()];
-        let mut add = |node: NodeId, cost: u64, kilobytes: u64| {
-            let node = &mut work[node as usize];
-            *node = node.saturating_add(cost.saturating_mul(kilobytes));
-        };
+        let mut add = |node: NodeId, cost: u64, kilobytes: u64| work[node as usize] += cost * kilobytes;
         for flow in flows() {
             let [Some(out), Some(back)] = [flow.src, flow.dst].map(|host| graph.ports_of(host).first()) else {
                 continue;
             };
             let can_send = u128::from(out.rate.0) * u128::from(stop - flow.start.0) / 8_000_000_000_000;
-            let kilobytes = u128::from(flow.bytes).min(can_send).div_ceil(1000) as u64;
+            let kilobytes = u128::from(flow.bytes).min(can_send).div_ceil(1000).min(MOST_OF_FLOW) as u64;
             add(flow.src, SENDER, kilobytes);
             add(flow.dst, RECEIVER, kilobytes);
             add(out.peer, SWITCH, kilobytes);
@@ -74,7 +74,7 @@ impl Foreseen {
         }
         for node in (0..all).filter(|n| graph.tiers[*n] > 1) {
             let (work_of, rates_of) = racks[pod(node)];
-            work[node] = u64::try_from(work_of * u128::from(rates[node]) / rates_of.max(1)).unwrap_or(u64::MAX);
+            work[node] = (work_of * u128::from(rates[node]) / rates_of.max(1)).min(MOST_OF_NODE) as u64;
         }
         Some(work)
     }
