@@ -169,12 +169,14 @@ def plain_log(axis: Any, low: float, high: float, text: Callable[[float], str]) 
 
 
 _SHORT = 0.75
-"""Decades below which the ticks of a log axis do not show that it is one."""
+"""Decades below which the ticks of a log axis are as far apart as on a linear one."""
+_PLAIN = 2.0
+"""Decades from which the ticks of a log axis, powers of ten mostly, show that it is one."""
 
 
 def log_name(name: str, low: float, high: float) -> str:
     """The name of a log axis, which says so where its ticks do not show it."""
-    return f"{name} (log scale)" if 0 < low < high and math.log10(high / low) < _SHORT else name
+    return f"{name} (log scale)" if 0 < low < high and math.log10(high / low) < _PLAIN else name
 
 
 def log_minor_ticks(axis: Any, low: float, high: float) -> None:
