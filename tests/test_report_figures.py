@@ -103,13 +103,15 @@ def test_queues_hardly_ever_there_have_the_whole_axis() -> None:
 
 
 def test_a_short_log_axis_of_times_or_slowdowns_says_that_it_is_one() -> None:
-    """Its ticks, at 600, 700 and 800 us, looked like those of a linear axis."""
+    """Its ticks, at 600, 700 and 800 us, looked like those of a linear axis; one to 7, beside others that said so, for a linear one."""
     size, flags = np.full(4, 1000), np.zeros(4, dtype=bool)
-    near, far = (
-        analysis.Sample(size, np.array(v), flags, flags) for v in ([6e8, 7e8, 8e8, 9e8], [1e7, 1e8, 1e9, 1e10])
+    near, wider, far = (
+        analysis.Sample(size, np.array(v), flags, flags)
+        for v in ([6e8, 7e8, 8e8, 9e8], [1e8, 2e8, 4e8, 7e8], [1e7, 1e8, 1e9, 1e10])
     )
     for draw, name in ((plot.fct_cdf, "Flow completion time"), (plot.slowdown_cdf, "Slowdown")):
-        assert draw({"a": near}).axes[0].get_xlabel() == f"{name} (log scale)"
+        for short in (near, wider):
+            assert draw({"a": short}).axes[0].get_xlabel() == f"{name} (log scale)"
         assert draw({"a": far}).axes[0].get_xlabel() == name
 
 

@@ -277,6 +277,10 @@ pub trait CongestionControl {
     fn begin_at(&mut self, _seq: u32) {}
     /// The packets acknowledged from here on took another path: what is known of single hops no longer holds.
     fn on_new_path(&mut self) {}
+    /// Which settings have moved something so far, where that depends on the run: bits that the controller names.
+    fn used(&self) -> u8 {
+        0
+    }
 }
 
 /// Declares [`Controller`] and `dispatch!`, which calls the controller behind it. `$d` is a dollar sign: what `dispatch!` repeats.
@@ -419,6 +423,10 @@ impl CongestionControl for Controller {
 
     fn on_new_path(&mut self) {
         dispatch!(self, c => c.on_new_path());
+    }
+
+    fn used(&self) -> u8 {
+        dispatch!(self, c => c.used())
     }
 }
 

@@ -23,8 +23,7 @@ pub mod trace;
 
 use std::sync::Arc;
 
-use paceline_proto::cc::dcqcn::Raised;
-use paceline_proto::cc::{Controller, FlowContext};
+use paceline_proto::cc::{CongestionControl, FlowContext};
 use paceline_proto::rng::{hash3, unit};
 use paceline_proto::telemetry::MAX_RATES;
 
@@ -246,8 +245,8 @@ pub struct Net {
     pub(crate) first_impossible: Option<(u64, u64, String)>,
     /// Changes whenever any flow makes progress.
     pub(crate) progress: u64,
-    /// By scheme: which of DCQCN's increases have moved a rate, of flows whose slots are others' now or that began anew.
-    pub(crate) raised: Vec<Raised>,
+    /// By scheme: what controllers have used ([`CongestionControl::used`]), of flows whose slots are others' now or that began anew.
+    pub(crate) used: Vec<u8>,
     /// Datagrams sent here less those that ended here, modulo 2^64: over all parts, those that are on their way.
     pub(crate) datagrams: u64,
     /// Source ports given out so far by (source, destination), for the reference's numbering.
@@ -315,18 +314,16 @@ impl Net {
         self.messages.as_ref().map(|m| m.counters())
     }
 
-    /// Which of DCQCN's increases have moved a rate of the scheme's flows.
-    pub(crate) fn raised(&self, scheme: usize) -> Raised {
-        let of_scheme = |(_, info): &(&Flow, &FlowInfo)| usize::from(info.spec.scheme) == scheme;
-        let mut raised = self.raised[scheme];
-        self.flows.iter().zip(&self.infos).filter(of_scheme).for_each(|(flow, _)| raised.add(raised_by(flow)));
-        raised
+    /// What the controllers of a scheme's flows have used.
+    pub(crate) fn used(&self, scheme: usize) -> u8 {
+        let flows = self.flows.iter().zip(&self.infos).filter(|(_, info)| usize::from(info.spec.scheme) == scheme);
+        flows.fold(self.used[scheme], |used, (flow, _)| used | flow.cc.used())
     }
 
-    /// Keeps what a flow's controller has done, which is about to be another's.
-    pub(crate) fn keep_raised(&mut self, slot: u32) {
+    /// Keeps what a flow's controller has used, which is about to be another's.
+    pub(crate) fn keep_used(&mut self, slot: u32) {
         let i = slot as usize;
-        self.raised[usize::from(self.infos[i].spec.scheme)].add(raised_by(&self.flows[i]));
+        self.used[usize::from(self.infos[i].spec.scheme)] |= self.flows[i].cc.used();
     }
 
     /// Pauses of a port (global index), if it ever was paused.
@@ -362,9 +359,4 @@ impl Net {
         let (all, control) = self.ports.iter().fold((0, 0), |(a, c), p| (a + p.tx_packets, c + p.tx_control));
         (all - control, control)
     }
-}
-
-/// Which of DCQCN's increases have moved a flow's rate.
-fn raised_by(flow: &Flow) -> Raised {
-    if let Controller::Dcqcn(dcqcn) = &flow.cc { dcqcn.raised() } else { Raised::default() }
 }

@@ -152,7 +152,7 @@ def written(text: Callable[[float], str]) -> FuncFormatter:
 def plain_log(axis: Any, low: float, high: float, text: Callable[[float], str]) -> None:
     """Ticks of a log axis as plain numbers: the longer the range in decades, the fewer per decade.
 
-    Below most of a decade they are as far apart as on a linear axis; :func:`log_name` then says that it is none.
+    Below most of a decade they are as far apart as on a linear axis. :func:`log_name` says that it is none.
     """
     decades = math.log10(high / low) if low > 0 else 1.0
     if decades < _SHORT:

@@ -111,25 +111,13 @@ pub struct Dcqcn {
     /// Notified since the last tick of the `alpha` and of the decrease timer.
     alpha_flag: bool,
     decrease_flag: bool,
-    raised: Raised,
+    used: u8,
 }
 
-/// Which increases have moved a target rate: whether a run would have been another one with another `ai_rate` or `hai_rate`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Raised {
-    /// Additive ones.
-    pub additive: bool,
-    /// Hyper ones.
-    pub hyper: bool,
-}
-
-impl Raised {
-    /// Adds what another flow has done.
-    pub fn add(&mut self, other: Raised) {
-        self.additive |= other.additive;
-        self.hyper |= other.hyper;
-    }
-}
+/// [`CongestionControl::used`]: an additive increase has moved a target rate, so that `ai_rate` matters.
+pub const ADDITIVE: u8 = 1;
+/// The same of a hyper increase and `hai_rate`.
+pub const HYPER: u8 = 2;
 
 impl Dcqcn {
     /// A fresh flow: line rate, timers off until the first notification.
@@ -143,13 +131,8 @@ impl Dcqcn {
             stage: 0,
             alpha_flag: false,
             decrease_flag: false,
-            raised: Raised::default(),
+            used: 0,
         }
-    }
-
-    /// Which increases have moved the target so far.
-    pub fn raised(&self) -> Raised {
-        self.raised
     }
 
     /// The timer that runs out next. The decrease timer ticks off the `alpha` timer's grid; it may meet the increase timer.
@@ -184,8 +167,11 @@ impl Dcqcn {
         };
         // A target at the line stays there, whatever the step.
         if self.target < line_rate {
-            self.raised.additive |= self.stage == p.fast_recovery;
-            self.raised.hyper |= self.stage > p.fast_recovery;
+            self.used |= match self.stage.cmp(&p.fast_recovery) {
+                std::cmp::Ordering::Less => 0,
+                std::cmp::Ordering::Equal => ADDITIVE,
+                std::cmp::Ordering::Greater => HYPER,
+            };
         }
         self.target = (self.target + step).min(line_rate);
         // Halves are truncated, so that two of an odd lowest rate fall short of it.
@@ -209,6 +195,10 @@ impl CongestionControl for Dcqcn {
             // A nanosecond later, so that alpha is updated before it is used.
             self.timers[DECREASE] = ack.now + p.decrease_interval + Duration::from_ns(1);
         }
+    }
+
+    fn used(&self) -> u8 {
+        self.used
     }
 
     fn limits(&self, ctx: &FlowContext) -> Limits {

@@ -9,7 +9,8 @@ use crate::workload::{FlowSource, FlowSpec};
 
 /// Flows that are looked at before a run.
 const FLOWS: usize = 1 << 16;
-/// What a packet and its ACK cost at their sender, their receiver and each switch, in proportion: instructions with HPCC.
+/// What a packet and its ACK cost at their sender, their receiver and each switch, in proportion: an estimate from where the instructions go
+/// with HPCC (docs/performance.md), not measured apart.
 const SENDER: u64 = 4;
 const RECEIVER: u64 = 2;
 const SWITCH: u64 = 2;

@@ -373,7 +373,7 @@ impl Net {
     /// A slot for a flow: a used one, oldest first, else a new one.
     fn take_slot(&mut self, mut flow: Flow, info: FlowInfo, mut receiving: Receiving) -> Result<u32, InputError> {
         if let Some(slot) = self.free_flows.take(info.spec.start.0) {
-            self.keep_raised(slot);
+            self.keep_used(slot);
             let i = slot as usize;
             flow.generation = self.flows[i].generation.wrapping_add(1);
             receiving.generation = flow.generation;

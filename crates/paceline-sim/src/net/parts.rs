@@ -174,7 +174,7 @@ impl Net {
         self.last_end = self.last_end.max(other.last_end);
         self.timeouts += other.timeouts;
         self.progress += other.progress;
-        self.raised.iter_mut().zip(&other.raised).for_each(|(mine, theirs)| mine.add(*theirs));
+        self.used.iter_mut().zip(&other.used).for_each(|(mine, theirs)| *mine |= theirs);
         self.datagrams = self.datagrams.wrapping_add(other.datagrams);
         for (mine, theirs) in [
             (&mut self.first_failure, other.first_failure.take()),

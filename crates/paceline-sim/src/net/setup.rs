@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use paceline_proto::cc::dcqcn::Raised;
 use paceline_proto::cc::{FlowContext, Params, Telemetry, hpcc_pint};
 use paceline_proto::rng::{Purpose, Stream};
 use paceline_proto::telemetry::{MAX_RATES, record_life};
@@ -219,7 +218,7 @@ impl Net {
             first_drop: None,
             first_impossible: None,
             progress: 0,
-            raised: vec![Raised::default(); scenario.schemes.len()],
+            used: vec![0; scenario.schemes.len()],
             datagrams: 0,
             next_sport: std::collections::BTreeMap::new(),
             path: Vec::new(),

@@ -235,7 +235,7 @@ impl Net {
         let Some(idle) = self.host.idle_restart else { return };
         let flow = &mut self.flows[slot as usize];
         if flow.tx.in_flight() == 0 && !flow.tx.has_data() && now.saturating_sub(flow.progress_at) > idle.0 {
-            self.keep_raised(slot);
+            self.keep_used(slot);
             let flow = &mut self.flows[slot as usize];
             flow.cc = Controller::new(&self.contexts[usize::from(flow.context)]);
             flow.cc.begin_at(flow.tx.snd_nxt);

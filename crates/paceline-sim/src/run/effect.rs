@@ -15,6 +15,7 @@ mod switches;
 mod transports;
 mod workloads;
 
+use paceline_proto::cc::dcqcn;
 use paceline_proto::units::Time;
 
 use crate::net::Net;
@@ -166,9 +167,9 @@ fn unraised(i: usize, name: &str, cc: &Control, net: &Net, note: &mut impl FnMut
     if !matches!(cc, Control::Dcqcn(_)) || net.counters.marks == 0 {
         return;
     }
-    let raised = net.raised(i);
-    for (field, stage, taken) in [("ai_rate", "additive", raised.additive), ("hai_rate", "hyper", raised.hyper)] {
-        if !taken {
+    let used = net.used(i);
+    for (field, stage, bit) in [("ai_rate", "additive", dcqcn::ADDITIVE), ("hai_rate", "hyper", dcqcn::HYPER)] {
+        if used & bit == 0 {
             note(&format!("schemes.{name}.{field}"), &format!("no flow came to {stage} increase below its line rate"));
         }
     }

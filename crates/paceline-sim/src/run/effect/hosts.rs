@@ -57,18 +57,16 @@ fn tcp(Seen { spec, plain, net, .. }: Seen<'_>, stays_open: bool, note: &mut imp
         let why = if marks { "no packet was marked" } else { "neither switch.ecn nor switch.red is enabled" };
         note("host.tcp.ecn", why);
     }
-    let over_tcp = || s.schemes.iter().filter(|s| is_over_tcp(s));
-    let (schemes, tcp) = (over_tcp().collect::<Vec<_>>(), (&spec.host.tcp, &plain.host.tcp));
     let lost = c.drops_buffer + c.drops_wire + c.drops_link_down + c.retransmitted > 0;
-    if !lost && s.routing.choice != PathChoice::Spray && net.failures.is_none() {
+    let in_order = !lost && s.routing.choice != PathChoice::Spray && net.failures.is_none();
+    if in_order {
         let settings = "host.tcp.sack, host.tcp.dup_thresh, host.tcp.limited_transmit, host.tcp.reassembly_limit";
         note(settings, "nothing was lost, and nothing overtaken");
-        if let Some(counted) = net.message_counters() {
-            transports::timestamps(tcp, &schemes, &counted, stays_open, note);
-        }
     }
+    let over_tcp = || s.schemes.iter().filter(|s| is_over_tcp(s));
     if let Some(counted) = net.message_counters() {
-        transports::tcp(tcp, &schemes, &counted, stays_open, note);
+        let schemes: Vec<_> = over_tcp().collect();
+        transports::tcp((&spec.host.tcp, &plain.host.tcp), &schemes, &counted, (stays_open, in_order), note);
     }
     let inherits = |t: &Transport| matches!(t, Transport::Tcp(p) if p.host_cache);
     if !s.schemes.iter().any(|s| inherits(&s.transport)) {

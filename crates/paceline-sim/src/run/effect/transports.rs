@@ -95,17 +95,29 @@ fn with_defaults(cc: &Control) -> Option<Control> {
     spec.schemes.first().map(|(_, scheme)| scheme.cc.clone())
 }
 
-/// Of the TCP stack: buffers that no window came near, timers that did not run out, and a cache that nobody found anything in. `stays_open`:
-/// some connections stay open.
+/// Of the TCP stack: buffers that no window came near, timers that did not run out, timestamps that nobody asked for times, and a cache that
+/// nobody found anything in. `stays_open`: some connections stay open; `in_order`: nothing was lost or overtaken.
 pub(super) fn tcp(
     (given, usual): (&Tcp, &Tcp),
     schemes: &[&Scheme],
     counted: &Counters,
-    stays_open: bool,
+    (stays_open, in_order): (bool, bool),
     note: &mut impl FnMut(&str, &str),
 ) {
-    let roomy = |given: u64, usual: u64| is_roomy(given, usual, counted);
-    let receives = receives_all(given, usual, counted);
+    // Half a buffer is what slow-start thresholds are kept from (`host.tcp.host_cache`).
+    let roomy = |given: u64, usual: u64| counted.largest_window.saturating_mul(2) <= given.min(usual);
+    let receives = roomy(given.receive_buffer.0, usual.receive_buffer.0);
+    // Connections that stay open compare their pauses with the timeout; receive buffers grow by round trips.
+    let takes = |s: &Scheme| !matches!(s.params, Params::NewReno(_)) || given.pacing == TcpPacing::Window;
+    let asks_for_times = counted.timeouts > 0 || stays_open || !receives || schemes.iter().copied().any(takes);
+    // They only tell more round-trip times; without them the timeout is another one, but none that would have run out where the shortest
+    // there can be would not have. Two instants are known to a tick; without timestamps the longest round trip is not known. What
+    // connections leave to others they leave with four samples.
+    let longest = counted.longest_rtt.0.saturating_add(given.clock.0);
+    let times_needless = in_order && counted.inherited == 0 && !asks_for_times && longest < given.rto_min.0;
+    if given.timestamps && times_needless {
+        note("host.tcp.timestamps", "no timer ran out, and NewReno asks for no round-trip times");
+    }
     let settings = those(&[
         ("host.tcp.send_buffer, host.tcp.send_buffer_max", roomy(given.send_buffer.0, usual.send_buffer.0)),
         ("host.tcp.receive_buffer, host.tcp.receive_buffer_max", receives),
@@ -113,7 +125,7 @@ pub(super) fn tcp(
     note(&settings, "no window came near it");
     if counted.late_acks == 0 {
         note(&those(&[("host.tcp.ack_delay", given.ack_delay <= usual.ack_delay)]), "no ACK waited for it");
-        if !asks_for_times((given, usual), schemes, counted, stays_open) && given.clock <= usual.clock {
+        if !asks_for_times && given.clock <= usual.clock {
             note("host.tcp.clock", "no timer ran out, and NewReno asks for no other times");
         }
     }
@@ -126,44 +138,5 @@ pub(super) fn tcp(
             "host.tcp.host_cache, host.tcp.inherit_cwnd",
             "no connection found what an earlier one to the same host had left",
         );
-    }
-}
-
-/// Whether no window came near a buffer, nor would have near the usual one. Half a buffer is what slow-start thresholds are kept from
-/// (`host.tcp.host_cache`).
-fn is_roomy(given: u64, usual: u64, counted: &Counters) -> bool {
-    counted.largest_window.saturating_mul(2) <= given.min(usual)
-}
-
-/// Whether no window came near the receivers' buffers.
-fn receives_all(given: &Tcp, usual: &Tcp, counted: &Counters) -> bool {
-    is_roomy(given.receive_buffer.0, usual.receive_buffer.0, counted)
-}
-
-/// Whether anything in the run may have gone by a round-trip time: a timer that ran out; connections that stay open, which compare their
-/// pauses with the timeout; receive buffers, which grow by round trips; a controller or pacing that takes them.
-fn asks_for_times((given, usual): (&Tcp, &Tcp), schemes: &[&Scheme], counted: &Counters, stays_open: bool) -> bool {
-    let takes = |s: &&Scheme| !matches!(s.params, Params::NewReno(_)) || given.pacing == TcpPacing::Window;
-    counted.timeouts > 0 || stays_open || !receives_all(given, usual, counted) || schemes.iter().any(takes)
-}
-
-/// Timestamps, in a run in which nothing was lost or overtaken. They only tell more round-trip times; without them the timeout is another
-/// one, but none that would have run out where the shortest there can be would not have.
-pub(super) fn timestamps(
-    (given, usual): (&Tcp, &Tcp),
-    schemes: &[&Scheme],
-    counted: &Counters,
-    stays_open: bool,
-    note: &mut impl FnMut(&str, &str),
-) {
-    // Two instants are known to a tick; without timestamps the longest round trip is not known. What connections leave to others they leave
-    // with four samples.
-    let longest = counted.longest_rtt.0.saturating_add(given.clock.0);
-    if given.timestamps
-        && counted.inherited == 0
-        && !asks_for_times((given, usual), schemes, counted, stays_open)
-        && longest < given.rto_min.0
-    {
-        note("host.tcp.timestamps", "no timer ran out, and NewReno asks for no round-trip times");
     }
 }
