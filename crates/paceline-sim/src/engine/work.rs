@@ -7,8 +7,8 @@ use super::partition::pods;
 use crate::graph::{Graph, NodeId};
 use crate::workload::{FlowSource, FlowSpec};
 
-/// Flows that are looked at before a run.
-const FLOWS: usize = 1 << 16;
+/// Flows that are looked at before a run, and kept until they start: 1 MiB.
+const FLOWS: usize = 1 << 14;
 /// What a packet and its ACK cost at their sender, their receiver and each switch, in proportion: an estimate from where the instructions go
 /// with HPCC (docs/performance.md), not measured apart.
 const SENDER: u64 = 4;
