@@ -103,7 +103,7 @@ def test_queues_hardly_ever_there_have_the_whole_axis() -> None:
 
 
 def test_a_short_log_axis_of_times_or_slowdowns_says_that_it_is_one() -> None:
-    """Its ticks, at 600, 700 and 800 us, looked like those of a linear axis; one to 7, beside others that said so, for a linear one."""
+    """Its ticks, at 600, 700 and 800 us, looked like those of a linear axis; one to 7 beside others that said so."""
     size, flags = np.full(4, 1000), np.zeros(4, dtype=bool)
     near, wider, far = (
         analysis.Sample(size, np.array(v), flags, flags)

@@ -214,7 +214,7 @@ EXPERIMENTS = (
         "Bursts under RED and QCN",
         "Well set, RED is less sensitive to bursts than QCN.",
         rules.burst_rule,
-        _with(*((c, "new_reno", 0, "study", n) for c in ("red", "qcn20") for n in SIZES)),
+        _with(*((c, "new_reno", 0, "study", n) for c in rules.BURSTS for n in SIZES)),
     ),
     _experiment(
         22,

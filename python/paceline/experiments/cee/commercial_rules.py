@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
+from typing import Final
 
 from paceline.experiments.cee import hotspot_rules
-from paceline.experiments.cee.setup import ABLATIONS, ALL_CELLS, CELLS, KNOB_TITLES, NIC, SIZES, TITLES
+from paceline.experiments.cee.setup import ABLATIONS, ALL_CELLS, CELLS, KNOB_TITLES, NIC, SIZES, TITLES, WEIGHTS
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Values, ratio
+
+BURSTS: Final = ("red", "qcn20", "qcn66", *WEIGHTS)
+"""Cells of E21: with what bursts are met."""
 
 
 def _at(values: Values, *place: str | float) -> float:
@@ -177,11 +181,10 @@ def burst_rule(values: Values) -> list[Claim]:
         more = () if size == 20 else ("study", float(size))
         return values.get((cell, "new_reno", 0.0, 0.0, *more, "qct_ms"), math.nan)
 
-    growth = {cell: at(cell, SIZES[-1]) / at(cell, SIZES[0]) for cell in ("red", "qcn20")}
-    for cell, over in growth.items():
-        text = f"mean QCT of messages of {SIZES[-1]} KiB over that of {SIZES[0]} KiB, {CELLS[cell].title}, without PFC"
-        found.append(Claim(cell, text, over))
-    found.append(Claim("over", "the same, QCN 20 over ECN-RED", growth["qcn20"] / growth["red"], judge.above(1)))
+    growth = {cell: at(cell, SIZES[-1]) / at(cell, SIZES[0]) for cell in BURSTS}
+    text = f"mean QCT of messages of {SIZES[-1]} KiB over that of {SIZES[0]} KiB without PFC"
+    found.extend(Claim(cell, f"{text}, {ALL_CELLS[cell].title}", over) for cell, over in growth.items())
+    found.append(Claim("over", f"{text}: QCN 20 over ECN-RED", growth["qcn20"] / growth["red"], judge.above(1)))
     return found
 
 

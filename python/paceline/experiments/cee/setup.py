@@ -65,8 +65,12 @@ class Cell:
 
     title: str
     red: bool = False
+    red_weight: float = 0.002
+    """Of a new length in RED's average; 1 is the queue as it is."""
     qcn: int = 0
     """Set point of QCN, bytes; 0 without."""
+    qcn_weight: float = 2.0
+    """Of the queue's change in QCN's feedback."""
     averaged: bool = False
     """QCN looks at an average of the queue, as RED does."""
     to_window: bool = False
@@ -91,10 +95,19 @@ ABLATIONS: Final[Mapping[str, Cell]] = {
 }
 """QCN with one thing at a time as RED has it: the three reasons for which the study holds RED to be better."""
 
+WEIGHTS: Final[Mapping[str, Cell]] = {
+    "red_w0.02": Cell("ECN-RED, weight 0.02", red=True, red_weight=0.02),
+    "red_w1": Cell("ECN-RED, weight 1", red=True, red_weight=1.0),
+    "qcn20_w0.5": Cell("QCN 20, weight 0.5", qcn=20_480, qcn_weight=0.5),
+    "qcn20_w8": Cell("QCN 20, weight 8", qcn=20_480, qcn_weight=8.0),
+}
+"""RED with ten times the study's weight and with the queue as it is; QCN with 1/4 and 4 times the standard's."""
+
 NIC: Final = "qcn20_nic"
 ALL_CELLS: Final[Mapping[str, Cell]] = {
     **CELLS,
     **ABLATIONS,
+    **WEIGHTS,
     NIC: Cell("QCN 20, one limiter an adapter", qcn=20_480, limiter="nic"),
 }
 """With the other reading of QCN's limiters: the standard's default, one for each port and priority."""
@@ -157,10 +170,11 @@ def switch(cell: str, *, pfc: bool) -> Switch:
         model="per_port",
         pfc=Pfc(enabled=pfc, xoff=f"{XOFF}B", xon=f"{XON}B"),
         ecn=Ecn(enabled=False),
-        red=Red(enabled=kind.red),
+        red=Red(enabled=kind.red, weight=kind.red_weight),
         qcn=Qcn(
             enabled=kind.qcn > 0,
             set_point=f"{kind.qcn or 20_480}B",
+            weight=kind.qcn_weight,
             average_shift=9 if kind.averaged else 0,
             exempt_syn=kind.exempt_syn,
         ),
