@@ -175,7 +175,7 @@ def udp_fairness_rule(values: Values) -> list[Claim]:
 
 def burst_rule(values: Values) -> list[Claim]:
     """E21: RED notices bursts less than QCN."""
-    found = []
+    found: list[Claim] = []
 
     def at(cell: str, size: int) -> float:
         more = () if size == 20 else ("study", float(size))
