@@ -25,7 +25,7 @@ from paceline.experiments.cee import (
     setup,
 )
 from paceline.experiments.cee.measures import cycles, largest_share, share_between, time_to_fairness
-from paceline.experiments.cee.setup import ABLATIONS, CELLS, NIC, SCHEMES, XOFF, XON
+from paceline.experiments.cee.setup import ABLATIONS, ALL_CELLS, BURSTS, NIC, SCHEMES, XOFF, XON
 from paceline.reproduce.claims import Claim, Place
 from paceline.reproduce.model import Scale
 from paceline.run import simulate
@@ -163,9 +163,29 @@ def test_the_engine_takes_every_scenario(scale: Scale) -> None:
 
 
 def test_every_cell_differs_from_the_others() -> None:
-    points = [queries.point(cell, "new_reno", pfc, 0, Scale.TINY, 1) for cell in CELLS for pfc in (0, 1)]
-    assert len({repr(p.scenario) for p in points}) == 2 * len(CELLS)
+    """A cell whose difference reached no switch or host would be another one's runs under a title of its own."""
+    runs = [queries.point(cell, "new_reno", pfc, 0, Scale.TINY, 1).scenario for cell in ALL_CELLS for pfc in (0, 1)]
+    assert len({repr((run.switch, run.host)) for run in runs}) == 2 * len(ALL_CELLS)
     assert set(SCHEMES) == set(setup.TITLES)
+
+
+def test_bursts_are_judged_by_how_much_longer_they_make_queries_under_qcn_than_under_red() -> None:
+    """Not by which of the two has the shorter queries; other weights and set points are told, not judged."""
+
+    def claims(red: float, qcn: float) -> list[Claim]:
+        """Queries of 40 KiB take so many times as long as those of 10 KiB, which QCN answers the sooner."""
+        growth = dict.fromkeys(BURSTS, 3.0) | {"red": red, "qcn20": qcn}
+        values: dict[Place, float] = {}
+        for cell, times in growth.items():
+            first = 1.0 if cell == "qcn20" else 10.0
+            for size, time in ((10.0, first), (40.0, first * times)):
+                values[cell, "new_reno", 0.0, 0.0, "study", size, "qct_ms"] = time
+        return commercial_rules.burst_rule(values)
+
+    told = {claim.id: claim.value for claim in claims(2.0, 4.0)}
+    assert told == {**dict.fromkeys(BURSTS, 3.0), "red": 2.0, "qcn20": 4.0, "over": 2.0}
+    assert failing(claims(2.0, 4.0)) == set()
+    assert failing(claims(4.0, 2.0)) == {"over"}
 
 
 def test_the_matrix_is_made_of_the_runs_of_others() -> None:

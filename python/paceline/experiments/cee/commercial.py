@@ -10,7 +10,7 @@ from paceline.experiments.cee import commercial_rules as rules
 from paceline.experiments.cee import hotspot, matrix, queries, scientific
 from paceline.experiments.cee.hotspot_rules import ecn_rule as crowds_under_red
 from paceline.experiments.cee.hotspot_rules import vegas_rule as vegas_crowds
-from paceline.experiments.cee.setup import ABLATIONS, CELLS, KNOBS, NIC, SCHEMES, SIZES
+from paceline.experiments.cee.setup import ABLATIONS, BURSTS, CELLS, KNOBS, NIC, SCHEMES, SIZES
 from paceline.experiments.cee.study import Plan, experiment, seeds
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Values, ratio
@@ -214,7 +214,7 @@ EXPERIMENTS = (
         "Bursts under RED and QCN",
         "Well set, RED is less sensitive to bursts than QCN.",
         rules.burst_rule,
-        _with(*((c, "new_reno", 0, "study", n) for c in rules.BURSTS for n in SIZES)),
+        _with(*((c, "new_reno", 0, "study", n) for c in BURSTS for n in SIZES)),
     ),
     _experiment(
         22,

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
-from typing import Final
 
 from paceline.experiments.cee import hotspot_rules
-from paceline.experiments.cee.setup import ABLATIONS, ALL_CELLS, CELLS, KNOB_TITLES, NIC, SIZES, TITLES, WEIGHTS
+from paceline.experiments.cee.setup import ABLATIONS, ALL_CELLS, BURSTS, CELLS, KNOB_TITLES, NIC, SIZES, TITLES
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Values, ratio
-
-BURSTS: Final = ("red", "qcn20", "qcn66", *WEIGHTS)
-"""Cells of E21: with what bursts are met."""
 
 
 def _at(values: Values, *place: str | float) -> float:
@@ -175,7 +171,6 @@ def udp_fairness_rule(values: Values) -> list[Claim]:
 
 def burst_rule(values: Values) -> list[Claim]:
     """E21: RED notices bursts less than QCN."""
-    found: list[Claim] = []
 
     def at(cell: str, size: int) -> float:
         more = () if size == 20 else ("study", float(size))
@@ -183,9 +178,9 @@ def burst_rule(values: Values) -> list[Claim]:
 
     growth = {cell: at(cell, SIZES[-1]) / at(cell, SIZES[0]) for cell in BURSTS}
     text = f"mean QCT of messages of {SIZES[-1]} KiB over that of {SIZES[0]} KiB without PFC"
-    found.extend(Claim(cell, f"{text}, {ALL_CELLS[cell].title}", over) for cell, over in growth.items())
-    found.append(Claim("over", f"{text}: QCN 20 over ECN-RED", growth["qcn20"] / growth["red"], judge.above(1)))
-    return found
+    found = [Claim(cell, f"{text}, {ALL_CELLS[cell].title}", over) for cell, over in growth.items()]
+    over = growth["qcn20"] / growth["red"]
+    return [*found, Claim("over", f"{text}: QCN 20 over ECN-RED", over, judge.above(1))]
 
 
 def knob_rule(values: Values) -> list[Claim]:

@@ -103,6 +103,9 @@ WEIGHTS: Final[Mapping[str, Cell]] = {
 }
 """RED with ten times the study's weight and with the queue as it is; QCN with 1/4 and 4 times the standard's."""
 
+BURSTS: Final = ("red", "qcn20", "qcn66", *WEIGHTS)
+"""Cells in which E21 varies the size of messages."""
+
 NIC: Final = "qcn20_nic"
 ALL_CELLS: Final[Mapping[str, Cell]] = {
     **CELLS,
