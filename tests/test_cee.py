@@ -81,7 +81,8 @@ def test_queries_hold_on_what_was_published_and_fail_on_altered_numbers() -> Non
             for pfc in (0.0, 1.0):
                 better = 0.5 if pfc and cell != "qcn20" else 1.0
                 values[cell, scheme, pfc, 0.0, "qct_ms"] = ms * factor * better
-                values[cell, scheme, pfc, 0.0, "load 20 %", "qct_ms"] = ms * factor
+                for load in ("background 20 %", "queries 10 %", "queries 20 %"):
+                    values[cell, scheme, pfc, 0.0, load, "qct_ms"] = ms * factor
                 values[cell, scheme, pfc, 0.0, "drops"] = 100 * factor
                 values[cell, scheme, pfc, 0.0, "notifications"] = 10.0 if cell == "qcn66" else 90.0
     checked = (

@@ -11,7 +11,7 @@ import numpy as np
 
 from paceline import multiples, plot, queries
 from paceline.analysis import Sample, nearest_rank, queue_percentile
-from paceline.experiments.buffer_sizing.measures import UNTIL, queue, together, windows, with_warmup
+from paceline.experiments.buffer_sizing.measures import UNTIL, kilobytes, queue, together, windows, with_warmup
 from paceline.experiments.buffer_sizing.testbed import HPCC_STACK, NEW_RENO_STACK, STACKS, Stack, scenario, with_stages
 from paceline.reproduce import judge
 from paceline.reproduce.claims import (
@@ -253,8 +253,8 @@ def queue_rule(values: Values) -> list[Claim]:
     """E30: the queue of the bottleneck."""
     limits = {
         ("hpcc_rdma", 50): (judge.below(5), 0),
-        ("hpcc_tcp", 50): (judge.between(15, 45), 29),
-        ("hpcc_tcp", 99): (judge.between(25, 60), 38),
+        ("hpcc_tcp", 50): (kilobytes(15, 45), 29),
+        ("hpcc_tcp", 99): (kilobytes(25, 60), 38),
     }
     found = []
     for name, stack in STACKS.items():

@@ -16,8 +16,18 @@ import numpy as np
 
 from paceline import queries, waiting
 from paceline.analysis import F8, QueueHistogram
+from paceline.reproduce import judge
 from paceline.scenario import Scenario
 from paceline.sweeps.points import Point, Run
+
+_KB_OFF: Final = 0.03
+"""By its own numbers the study's KB are 1024 B in one place and 1000 B in another."""
+
+
+def kilobytes(low: float, high: float) -> judge.Limits:
+    """Limits in the study's KB."""
+    return judge.between(low * (1 - _KB_OFF), high * (1 + _KB_OFF))
+
 
 UNTIL: Final = "until"
 """What tells the two apart in a point's key: ``end``, or ``warmup`` for the twin."""

@@ -53,9 +53,11 @@ def _both(*plans: Plan) -> Plan:
 
 
 def _loaded(scale: Scale) -> Sequence[Point]:
-    """NewReno under QCN in both readings, with twice the background."""
+    """NewReno without marking and under QCN in both readings: twice the background; two and four times the queries."""
+    loads = ((20, queries.FOREGROUND), (queries.BACKGROUND, 10), (queries.BACKGROUND, 20))
     return [
-        queries.point(cell, "new_reno", 0, 0, scale, seed, load=2 * queries.BACKGROUND)
+        queries.point(cell, "new_reno", 0, 0, scale, seed, load=load, queries=foreground)
+        for load, foreground in loads
         for cell in ("base", "qcn20", NIC)
         for seed in seeds(scale)
     ]

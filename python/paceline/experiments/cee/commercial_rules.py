@@ -104,12 +104,12 @@ def ruin_rule(values: Values) -> list[Claim]:
         statement = f"mean QCT without PFC, {ALL_CELLS[NIC].title}, over no marking, {title}"
         limits = judge.between(2, 5)
         found.append(Claim(scheme, statement, over, limits, published="2.31 to 4.11", variant="limiter_per_adapter"))
-    for cell, variant in (("qcn20", "load_20"), (NIC, "limiter_per_adapter_load_20")):
-        places = ((c, "new_reno", 0.0, 0.0, "load 20 %", "qct_ms") for c in (cell, "base"))
-        statement = f"mean QCT without PFC, {ALL_CELLS[cell].title}, over no marking, NewReno, background of 20 %"
-        limits = judge.between(2, 5)
-        over = ratio(values, *places)
-        found.append(Claim("new_reno", statement, over, limits, published="2.31 to 4.11", variant=variant))
+    for load, name in (("background 20 %", "load_20"), ("queries 10 %", "queries_10"), ("queries 20 %", "queries_20")):
+        for cell, variant in (("qcn20", name), (NIC, f"limiter_per_adapter_{name}")):
+            over = ratio(values, *((c, "new_reno", 0.0, 0.0, load, "qct_ms") for c in (cell, "base")))
+            statement = f"mean QCT without PFC, {ALL_CELLS[cell].title}, over no marking, NewReno, {load}"
+            limits = judge.between(2, 5)
+            found.append(Claim("new_reno", statement, over, limits, published="2.31 to 4.11", variant=variant))
     for one, other in combinations(TITLES, 2):
         before, after = (
             math.log(ratio(values, *((cell, scheme, 0.0, 0.0, "qct_ms") for scheme in (one, other))))

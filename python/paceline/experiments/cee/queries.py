@@ -35,6 +35,9 @@ _TREE: Final = {
 }
 """Children and parents: 8, 32 and 256 hosts."""
 
+FOREGROUND: Final = 5
+"""Load of queries, % of the hosts' links: the lowest of 5, 10 and 20 that the study's may be."""
+
 _INTERVAL_US: Final = {Scale.TINY: 500, Scale.QUICK: 650, Scale.PAPER: 655}
 """Between two queries: about 5 % of the hosts' links. A query is two messages of 20,480 bytes for every host, 16, 64
 and 512, so that the interval hardly depends on the number of hosts. At paper scale 10,700 queries come."""
@@ -59,11 +62,15 @@ def point(
     knob: str = "study",
     size: int = SIZE,
     load: int = BACKGROUND,
+    queries: int = FOREGROUND,
 ) -> Point:
-    """One run; messages of ``size`` KiB come so often that their load is the same. ``load``: of background flows, %."""
+    """One run; messages of ``size`` KiB come so often that their load is the same.
+
+    ``load``: of background flows, %. ``queries``: about that of queries, %.
+    """
     children, parents = _TREE[scale]
     stop = _LENGTH_US[scale]
-    interval = _INTERVAL_US[scale] * size / 20
+    interval = _INTERVAL_US[scale] * size / SIZE * FOREGROUND / queries
     message = f"{size}KiB"
     workloads: list[Any] = [
         ScatterGather(
@@ -97,6 +104,7 @@ def point(
         "knob": knob,
         "size": size,
         "load": load,
+        "queries": queries,
     }
     return Point(scenario=run, key=key, seed=seed)
 
@@ -144,15 +152,17 @@ def _congested(results: Results) -> float:
 def measure(runs: Runs) -> Values:
     """Means over seeds, by cell, scheme, PFC and UDP; and by knob and message size where these are not the study's."""
     found: dict[Place, float] = {}
-    names = ("cell", "scheme", "pfc", "udp", "knob", "size", "load")
+    names = ("cell", "scheme", "pfc", "udp", "knob", "size", "load", "queries")
     for key in dict.fromkeys(tuple(r.point.key[k] for k in names) for r in runs):
-        cell, scheme, pfc, udp, knob, size, load = key
+        cell, scheme, pfc, udp, knob, size, load, foreground = key
         parts = [_one(r) for r in runs.where(**dict(zip(names, key, strict=True)))]
         place: Place = (str(cell), str(scheme), float(pfc), float(udp))
         if (knob, size) != ("study", SIZE):
             place = (*place, str(knob), float(size))
         if load != BACKGROUND:
-            place = (*place, f"load {load} %")
+            place = (*place, f"background {load} %")
+        if foreground != FOREGROUND:
+            place = (*place, f"queries {foreground} %")
         for what in parts[0]:
             found[(*place, what)] = float(np.mean([p[what] for p in parts]))
     return found
