@@ -120,8 +120,9 @@ def test_programs_hold_on_what_was_published_and_fail_on_altered_numbers() -> No
                 values["all", "base", scheme, pfc, "clock_1ms", "slowdown"] = late
                 values["base", scheme, pfc, 0.0, "clock_1ms", 20.0, "qct_ms"] = late
     for pfc in (0.0, 1.0):
-        values["watched", "base", "new_reno", pfc, "involved"] = 1.0
-        values["watched", "base", "new_reno", pfc, "longest_ms"] = 2.0
+        for program in ("ft", scientific.LARGER):
+            values[f"watched {program}", "base", "new_reno", pfc, "involved"] = 1.0
+            values[f"watched {program}", "base", "new_reno", pfc, "longest_ms"] = 2.0
     checked = (
         scientific_rules.sustained_rule,
         scientific_rules.best_rule,
@@ -132,7 +133,7 @@ def test_programs_hold_on_what_was_published_and_fail_on_altered_numbers() -> No
         assert failing(rule(values)) == set(), rule.__doc__
     values["all", "qcn66", "cubic", 1.0, "slowdown"] = 1.0
     values["all", "red", "vegas", 0.0, "slowdown"] = 1.0
-    values["watched", "base", "new_reno", 0.0, "longest_ms"] = 0.7
+    values["watched ft", "base", "new_reno", 0.0, "longest_ms"] = 0.7
     assert failing(scientific_rules.best_rule(values)) == {"cubic", "vegas"}
     assert failing(scientific_rules.without_pfc_rule(values)) == {"vegas.red"}
     assert failing(scientific_rules.sustained_rule(values)) == {"lasting.pfc0"}

@@ -23,15 +23,6 @@ def _schemes(scale: Scale) -> tuple[str, ...]:
     return _TCP[:1] if scale is Scale.TINY else _TCP
 
 
-def _watched(scale: Scale) -> Sequence[Point]:
-    program = "cg" if scale is Scale.TINY else "ft"
-    return [
-        scientific.point(program, "base", "new_reno", pfc, scale, seed, watched=True)
-        for pfc in (0, 1)
-        for seed in seeds(scale)
-    ]
-
-
 def _all(scale: Scale) -> Sequence[Point]:
     return scientific.points(_CELLS, _schemes(scale), (0, 1), scale)
 
@@ -56,9 +47,9 @@ def _clocks(scale: Scale) -> Sequence[Point]:
 
 
 def _show_watched(runs: Runs, _scale: Scale) -> Shown:
-    """What the ports of the one program show."""
-    table = scientific.watched_table(scientific.measure(runs), str(runs.values("program")[0]))
-    return Shown((), [table], scientific.REMARKS)
+    """What the ports show while programs run."""
+    larger = "FT of a larger class: B at quick scale, C at paper scale, all messages of its transpose posted at once."
+    return Shown((), [scientific.watched_table(scientific.measure(runs))], [*scientific.REMARKS, larger])
 
 
 def _split(runs: Runs) -> tuple[Runs, Runs]:
@@ -87,7 +78,7 @@ EXPERIMENTS = (
         "E12",
         "Scientific congestion",
         "Congestion by message-passing programs is sustained and involves all hosts.",
-        _watched,
+        scientific.watched,
         measure=measure,
         rule=rules.sustained_rule,
         show=_show_watched,

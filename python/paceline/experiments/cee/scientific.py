@@ -41,6 +41,18 @@ PROGRAMS: Final[Mapping[Scale, Mapping[str, Any]]] = {
 }
 """NAS programs, one rank a host, few of their iterations; and a halo exchange like WRF's."""
 
+LARGER: Final = "ft_larger"
+_WATCHED: Final[Mapping[Scale, Mapping[str, Any]]] = {
+    Scale.TINY: {
+        **PROGRAMS[Scale.TINY],
+        "ft": Ft(problem_class="S", iterations=1),
+        LARGER: Ft(problem_class="W", iterations=1, alltoall="posted"),
+    },
+    Scale.QUICK: {**PROGRAMS[Scale.QUICK], LARGER: Ft(problem_class="B", iterations=3, alltoall="posted")},
+    Scale.PAPER: {**PROGRAMS[Scale.PAPER], LARGER: Ft(problem_class="C", iterations=5, alltoall="posted")},
+}
+"""Programs whose ports are watched: those, and FT of the next larger class, all messages of its transpose at once."""
+
 _TREE: Final = {Scale.TINY: ((4, 4), (1, 4)), Scale.QUICK: ((8, 8), (1, 8)), Scale.PAPER: ((16, 16), (1, 16))}
 """Children and parents: 16, 64 and 256 hosts, nothing oversubscribed."""
 
@@ -78,10 +90,20 @@ def point(
         ),
         schemes={"tcp": SCHEMES[scheme]},
         # Over TCP a send is over before its message has arrived, when a socket has taken its last byte.
-        workloads=[replace(PROGRAMS[scale][program], sends_end="arrival")],
+        workloads=[replace((_WATCHED if watched else PROGRAMS)[scale][program], sends_end="arrival")],
     )
     key: dict[str, KeyValue] = {"program": program, "cell": cell, "scheme": scheme, "pfc": pfc, "knob": knob}
     return Point(scenario=run, key={**key, "watched": int(watched)}, seed=seed)
+
+
+def watched(scale: Scale) -> Sequence[Point]:
+    """All programs under NewReno without marking, with and without PFC, and the queues in front of all hosts."""
+    return [
+        point(program, "base", "new_reno", pfc, scale, seed, watched=True)
+        for program in _WATCHED[scale]
+        for pfc in (0, 1)
+        for seed in seeds(scale)
+    ]
 
 
 def points(
@@ -139,6 +161,21 @@ def longest(times: F8, gap: float) -> float:
     return found
 
 
+_SEEN: Final = "watched "
+
+
+def watched_programs(values: Values) -> Sequence[str]:
+    """Programs whose ports were watched."""
+    names = dict.fromkeys(str(place[0]) for place in values)
+    return [name.removeprefix(_SEEN) for name in names if name.startswith(_SEEN)]
+
+
+def spread_of(values: Values, program: str, pfc: float) -> Mapping[str, float]:
+    """What was seen at the ports while a program ran: see :func:`_spread`; empty where it was not watched."""
+    at = (f"{_SEEN}{program}", "base", "new_reno", pfc)
+    return {str(place[-1]): value for place, value in values.items() if place[:-1] == at}
+
+
 def measure(runs: Runs) -> Values:
     """By program, cell, scheme and PFC, and knob where it is not the study's: means over seeds.
 
@@ -150,14 +187,14 @@ def measure(runs: Runs) -> Values:
         key = run.point.key
         more = () if key["knob"] == "study" else (str(key["knob"]),)
         place: Place = (str(key["cell"]), str(key["scheme"]), float(key["pfc"]), *more)
-        program = "watched" if key["watched"] else str(key["program"])
+        program = f"{_SEEN}{key['program']}" if key["watched"] else str(key["program"])
         groups.setdefault(place, {}).setdefault(program, []).append(_one(run))
     for place, programs in groups.items():
         means = {}
         for program, parts in programs.items():
             means[program] = {what: float(np.mean([p[what] for p in parts])) for what in parts[0]}
             found |= {(program, *place, what): value for what, value in means[program].items()}
-        known = [m for program, m in means.items() if program != "watched"]
+        known = [m for program, m in means.items() if not program.startswith(_SEEN)]
         if not known:
             continue
         slow = np.array([m["slowdown"] for m in known])
@@ -173,8 +210,13 @@ def _run_name(place: Place) -> str:
     return run_title(cell, scheme, pfc) + (f", {KNOB_TITLES[str(more[0])]}" if more else "")
 
 
-def watched_table(values: Values, program: str) -> Table:
-    """What one program does whose ports are watched."""
+def program_title(program: str) -> str:
+    """What tables and statements call a program."""
+    return "FT, larger class" if program == LARGER else program.upper()
+
+
+def watched_table(values: Values) -> Table:
+    """What programs do whose ports are watched."""
     parts = {
         "slowdown": "Slowdown",
         "drops": "Drops",
@@ -184,18 +226,17 @@ def watched_table(values: Values, program: str) -> Table:
         "congested_ms": "Time in all, ms",
     }
     rows = []
-    for place in dict.fromkeys(key[1:-1] for key in values):
-        found = (values.get(("watched", *place, what), math.nan) for what in parts)
-        rows.append((Cell(_run_name(place)), *(Cell(format_number(value)) for value in found)))
-    caption = (
-        f"{program.upper()}: share of the hosts whose port ever held over 80 KB, and when any did; means over seeds"
-    )
+    for seen, *place in dict.fromkeys(key[:-1] for key in values):
+        found = (values.get((seen, *place, what), math.nan) for what in parts)
+        name = f"{program_title(str(seen).removeprefix(_SEEN))}: {_run_name(tuple(place))}"
+        rows.append((Cell(name), *(Cell(format_number(value)) for value in found)))
+    caption = "Share of the hosts whose port ever held over 80 KB, and when any did; means over seeds"
     return Table(caption, ("Run", *parts.values()), rows)
 
 
 def table(values: Values) -> Table:
     """Slowdown by program and cell."""
-    programs = [p for p in dict.fromkeys(str(key[0]) for key in values) if p not in ("all", "watched")]
+    programs = [p for p in dict.fromkeys(str(key[0]) for key in values) if p != "all"]
     rows = []
     for place in dict.fromkeys(key[1:-1] for key in values):
         cells = [values.get((p, *place, "slowdown"), math.nan) for p in (*programs, "all")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from paceline.experiments.cee.scientific import LARGER, program_title, spread_of, watched_programs
 from paceline.experiments.cee.setup import ALL_CELLS, CELLS, NIC, SCHEMES, TITLES
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Values, ratio
@@ -17,26 +18,32 @@ def _slow(values: Values, *place: str | float) -> float:
 
 
 def sustained_rule(values: Values) -> list[Claim]:
-    """E12: congestion lasts and touches all hosts."""
+    """E12: congestion lasts and touches all hosts. Judged with FT, in which all ranks talk to all; others are told."""
     found = []
-    for pfc in (0.0, 1.0):
-        when = "with PFC" if pfc else "without PFC"
-        place = ("watched", "base", "new_reno", pfc)
-        text = f"share of the hosts in front of which over 80 KB wait at some time, {when}"
-        found += [
-            Claim(f"involved.pfc{pfc:g}", text, values.get((*place, "involved"), math.nan), judge.at_least(0.8)),
-            Claim(
-                f"lasting.pfc{pfc:g}",
-                f"longest time in which some port holds over 80 KB, in round trips of 75 µs, {when}",
-                values.get((*place, "longest_ms"), math.nan) / ROUND_TRIP_MS,
-                judge.at_least(10),
-            ),
-            Claim(
-                f"congested_ms.pfc{pfc:g}",
-                f"time in which some port holds over 80 KB, ms, {when}",
-                values.get((*place, "congested_ms"), math.nan),
-            ),
-        ]
+    for program in dict.fromkeys(("ft", LARGER, *watched_programs(values))):
+        judged = program in ("ft", LARGER)
+        variant, name = ("larger_class" if program == LARGER else "default"), ("" if judged else f"{program}.")
+        for pfc in (0.0, 1.0):
+            seen = spread_of(values, program, pfc)
+            when = f"{program_title(program)} {'with' if pfc else 'without'} PFC"
+            wide, long = judge.at_least(0.8), judge.at_least(10)
+            text = f"{when}: share of the hosts in front of which over 80 KB wait at some time"
+            found.append(
+                Claim(
+                    f"{name}involved.pfc{pfc:g}",
+                    text,
+                    seen.get("involved", math.nan),
+                    wide if judged else None,
+                    variant=variant,
+                    most=1,
+                )
+            )
+            text = f"{when}: longest time in which some port holds over 80 KB, in round trips of 75 µs"
+            trips = seen.get("longest_ms", math.nan) / ROUND_TRIP_MS
+            found.append(Claim(f"{name}lasting.pfc{pfc:g}", text, trips, long if judged else None, variant=variant))
+            text = f"{when}: time in which some port holds over 80 KB, ms"
+            total = seen.get("congested_ms", math.nan)
+            found.append(Claim(f"{name}congested_ms.pfc{pfc:g}", text, total, variant=variant))
     return found
 
 
