@@ -35,7 +35,12 @@ def published() -> dict[Place, float]:
         ("dcqcn", 200.0, 800.0, (150.0, 400.0)),
     ):
         place = ("default", name)
-        found |= {(*place, "qps"): qps, (*place, "p99_us"): p99}
+        found |= {
+            (*place, "qps"): qps,
+            (*place, "p99_us"): p99,
+            (*place, "p95_us"): p99 / 2,
+            (*place, "mean_us"): p99 / 3,
+        }
         found |= {(*place, f"queue_p{q}_kb"): kb for q, kb in zip((50, 99), queue, strict=True)}
     return found
 
@@ -50,7 +55,8 @@ def test_the_flood_holds_on_what_was_published_and_fails_on_altered_numbers() ->
     values["default", "hpcc_tcp", "queue_p50_kb"] = 60.0
     assert failing(flooding.rate_rule(values)) == {"ratio"}
     assert failing(flooding.rdma_rate_rule(values)) == {"ratio"}
-    assert failing(flooding.time_rule(values)) == {"new_reno.p99_us"}
+    values["default", "hpcc_rdma", "p95_us"] = 500.0
+    assert failing(flooding.time_rule(values)) == {"new_reno.p99_us", "rdma.p95"}
     assert failing(flooding.queue_rule(values)) == {"hpcc_tcp.queue_p50_kb"}
 
 

@@ -81,8 +81,10 @@ def test_queries_hold_on_what_was_published_and_fail_on_altered_numbers() -> Non
             for pfc in (0.0, 1.0):
                 better = 0.5 if pfc and cell != "qcn20" else 1.0
                 values[cell, scheme, pfc, 0.0, "qct_ms"] = ms * factor * better
-                for load in ("background 20 %", "queries 10 %", "queries 20 %"):
-                    values[cell, scheme, pfc, 0.0, load, "qct_ms"] = ms * factor
+                for load in ((), ("background 20 %",), ("queries 10 %",), ("queries 20 %",)):
+                    values[cell, scheme, pfc, 0.0, *load, "fct_ms"] = ms * factor / 10
+                    if load:
+                        values[cell, scheme, pfc, 0.0, *load, "qct_ms"] = ms * factor
                 values[cell, scheme, pfc, 0.0, "drops"] = 100 * factor
                 values[cell, scheme, pfc, 0.0, "notifications"] = 10.0 if cell == "qcn66" else 90.0
     checked = (
@@ -96,7 +98,9 @@ def test_queries_hold_on_what_was_published_and_fail_on_altered_numbers() -> Non
     for rule in checked:
         assert failing(rule(values)) == set(), rule.__doc__
     values["qcn20", "cubic", 0.0, 0.0, "qct_ms"] = 11.0
-    assert failing(commercial_rules.ruin_rule(values)) == {"cubic", "order.new_reno.cubic", "order.cubic.vegas"}
+    values[NIC, "vegas", 0.0, 0.0, "fct_ms"] = 1.0
+    wrong = {"cubic", "fct.vegas", "order.new_reno.cubic", "order.cubic.vegas"}
+    assert failing(commercial_rules.ruin_rule(values)) == wrong
     values["base", "new_reno", 1.0, 0.0, "qct_ms"] = 20.0
     assert failing(commercial_rules.pfc_rule(values)) == {"base.new_reno"}
     values["qcn20_syn", "new_reno", 0.0, 0.0, "qct_ms"] = 31.0

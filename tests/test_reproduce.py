@@ -307,6 +307,12 @@ def test_every_recorded_verdict_belongs_to_an_experiment():
     assert len({(row.id, row.scale) for row in rows}) == len(rows)
 
 
+def test_every_result_is_explained_where_its_page_says():
+    for experiment in experiments.experiments():
+        page = Path(__file__).parents[1] / experiment.explained_in
+        assert re.search(rf"\b{experiment.id}\b", page.read_text(encoding="utf-8")), experiment.id
+
+
 def row(id_: str, scale: str = "tiny", verdict: str = "pass", measured: str = "1") -> record.Row:
     return record.Row(id_, scale, verdict, measured)
 

@@ -1,13 +1,14 @@
 """The published results this project regenerates, and comparisons of its own.
 
 They are a part of the package, so that an installed one can reproduce as well as a checkout. Each module below offers
-``EXPERIMENTS``; a new one is a line here.
+``EXPERIMENTS``; a new one is a line here. The page of the documentation that explains them has the folder's name.
 """
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 
@@ -28,7 +29,9 @@ def experiments() -> tuple[Experiment, ...]:
     """All experiments, in the order of the scoreboard."""
     found: list[Experiment] = []
     for name in _MODULES:
-        found += import_module(f"paceline.experiments.{name}").EXPERIMENTS
+        page = f"docs/{name.partition('.')[0].replace('_', '-')}.md"
+        module = import_module(f"paceline.experiments.{name}")
+        found += [replace(experiment, explained_in=page) for experiment in module.EXPERIMENTS]
     ids = [experiment.id for experiment in found]
     assert len(set(ids)) == len(ids), f"an experiment's id is there twice: {ids}"
     return tuple(sorted(found, key=lambda e: (e.id[0], int(e.id[1:]))))

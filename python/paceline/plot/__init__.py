@@ -17,7 +17,7 @@ With ``a`` and ``b`` the results of two runs (a notebook shows a figure that a c
     plot.queue_cdf({"HPCC": analysis.QueueHistogram.merge(*columns)}).savefig("queue.pdf")
 """
 
-from paceline.plot.distributions import fct_cdf, fct_tail, queue_cdf, slowdown_cdf
+from paceline.plot.distributions import fct_cdf, fct_tail, queue_cdf, size_cdf, slowdown_cdf
 from paceline.plot.looks import Look, as_marked, by_place, look, of_schemes, told_apart, unlike
 from paceline.plot.output import as_files, inline_svg, save
 from paceline.plot.packets import PacketSequence, packet_sequences, sequence_span
@@ -58,6 +58,7 @@ __all__ = [
     "quiet_from",
     "save",
     "sequence_span",
+    "size_cdf",
     "sizing",
     "slowdown_cdf",
     "slowdown_panels",

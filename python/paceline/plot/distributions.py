@@ -43,6 +43,17 @@ def slowdown_cdf(samples: Mapping[str, Sample], looks: Mapping[str, Look] | None
 
 
 @style()
+def size_cdf(
+    samples: Mapping[str, Sample],
+    published: Sequence[tuple[float, float]] = (),
+    share: str = "Share of all queries",
+    looks: Mapping[str, Look] | None = None,
+) -> Figure:
+    """CDF of sizes in bytes. ``published`` are points (bytes, share), drawn hollow and grey."""
+    return _cdf(samples, "Size (bytes)", share, format_size, looks, published)
+
+
+@style()
 def fct_tail(
     samples: Mapping[str, Sample],
     looks: Mapping[str, Look] | None = None,
@@ -90,6 +101,7 @@ def _cdf(
     share: str,
     text: Callable[[float], str],
     looks: Mapping[str, Look] | None,
+    published: Sequence[tuple[float, float]] = (),
 ) -> Figure:
     check_labelled(samples, Sample, "results.fct()")
     figure, ax = one_panel()
@@ -109,10 +121,16 @@ def _cdf(
         ax.set_xlim(low, high)
         plain_log(ax.xaxis, low, high, text)
         what = log_name(what, low, high)
+    names = [clean_label(label) for label in samples]
+    if published:
+        own: dict[str, Any] = PUBLISHED | {"marker": "o", "markersize": 4.5, "zorder": 5}
+        ax.plot(*zip(*published, strict=True), **own, clip_on=False)
+        handles.append(Line2D([], [], **own))
+        names.append("published")
     ax.set_ylim(0, 1.005)
     ax.set_xlabel(what)
     ax.set_ylabel(share)
-    legend(figure, handles, [clean_label(label) for label in samples])
+    legend(figure, handles, names)
     return figure
 
 

@@ -111,6 +111,8 @@ class Experiment:
     """The published statement in own words."""
     source: str
     """Paper, page or figure."""
+    explained_in: str = ""
+    """The page of the documentation that says what is unknown of the set-up and why a claim fails."""
     plan: Callable[[Scale], Sequence[Point]]
     """The points of a scale; the same list at every call."""
     judge: Callable[[Runs, Scale], Sequence[Verdict]]

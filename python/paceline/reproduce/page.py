@@ -13,7 +13,7 @@ from paceline.files import write
 from paceline.report import Drawing, Section, render
 from paceline.reproduce.catalogue import Judged, minutes, scenario_files, write_json
 from paceline.reproduce.judge import shown
-from paceline.reproduce.model import Outcome, Scale, Verdict
+from paceline.reproduce.model import Experiment, Outcome, Scale, Verdict
 from paceline.reproduce.record import Row
 from paceline.tables import Cell, Table
 from paceline.words import headed, many, signed
@@ -269,7 +269,7 @@ def write_experiment(judged: Judged, folder: Path, larger: Larger = _NONE) -> Pa
         "reproduce.html.j2",
         kicker=f"Source: {e.source}",
         title=f"{e.id}: {e.title}",
-        lead=[e.statement, f"Scale {_SCALE[judged.scale.value]}."],
+        lead=[e.statement, f"Scale {_SCALE[judged.scale.value]}.", *_explained(e)],
         notices=[*_notices([judged]), *_failed(judged.verdicts, larger)],
         tiles=_tiles(judged.verdicts, larger, judged.scale),
         sections=[s for s in sections if s],
@@ -277,6 +277,12 @@ def write_experiment(judged: Judged, folder: Path, larger: Larger = _NONE) -> Pa
     page = folder / "report.html"
     write(page, html)
     return page
+
+
+def _explained(e: Experiment) -> list[str]:
+    """Where the reader learns why a claim fails."""
+    text = f"What is unknown of the set-up, and what was found and tried where a claim fails: {e.explained_in}."
+    return [text] if e.explained_in else []
 
 
 def _files_said(files: int) -> str:

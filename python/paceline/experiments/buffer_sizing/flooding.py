@@ -241,6 +241,10 @@ def time_rule(values: Values) -> list[Claim]:
             published = 5900 if (name, what) == ("new_reno", "p99_us") else None
             up_to = values.get(("default", name, what, "up to"), math.nan)
             found.append(Claim(f"{name}.{what}", text, value, limits, published, up_to=up_to))
+    for what in ("mean_us", "p95_us", "p99_us"):
+        over = ratio(values, *(("default", name, what) for name in ("hpcc_rdma", "dcqcn")))
+        text = f"victim, RDMA: {what.removesuffix('_us')} of the QCT, HPCC over DCQCN"
+        found.append(Claim(f"rdma.{what.removesuffix('_us')}", text, over, judge.below(1)))
     for variant in (variant for variant, stacks in KNOBS.items() if "new_reno" in stacks):
         value = values.get((variant, "new_reno", "p99_us"), float("nan"))
         text = "victim, NewReno, TCP: p99 of the QCT, µs"

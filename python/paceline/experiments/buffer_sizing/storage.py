@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Final, Literal
 
 import numpy as np
 
 from paceline import multiples, plot
-from paceline.analysis import nearest_rank, queue_percentile
+from paceline.analysis import Sample, nearest_rank, queue_percentile
 from paceline.experiments.buffer_sizing.measures import kilobytes, queue, together, windows, with_warmup
 from paceline.experiments.buffer_sizing.testbed import STACKS, Stack, scenario, with_stages
 from paceline.reproduce import judge
@@ -34,6 +35,9 @@ from paceline.tables import Cell, Table, format_number
 
 SIZES: Final = (4_000, 8_000, 16_000, 32_000)
 """Query sizes that occur as such; above them sizes spread."""
+
+LONGER: Final = (64_000, 128_000, 256_000, 512_000, 1_000_000, 2_000_000)
+"""Upper ends of the ranges in which longer queries are told; the last is the longest that there is."""
 
 SHARES: Final = {4_000: 0.2293, 32_000: 0.9047}
 """Published shares of the queries up to a size."""
@@ -183,6 +187,10 @@ def _measure(runs: Runs) -> Values:
         found[name, "queries"] = float(len(got.size_bytes))
         for size in SIZES:
             own = got.slowdown[got.size_bytes == size]
+            for q in (50, 99):
+                found[name, size, q] = nearest_rank(own, q)
+        for above, size in pairwise((SHORT, *LONGER)):
+            own = got.slowdown[(got.size_bytes > above) & (got.size_bytes <= size)]
             for q in (50, 99):
                 found[name, size, q] = nearest_rank(own, q)
         for size, share in SHARES.items():
@@ -365,6 +373,7 @@ def size_rule(values: Values) -> list[Claim]:
 def _tables(runs: Runs) -> list[Table]:
     """Slowdowns, and queues with links: side by side they would not fit on a page."""
     slow: list[tuple[Cell, ...]] = []
+    longer: list[tuple[Cell, ...]] = []
     queues: list[tuple[Cell, ...]] = []
     for variant in (*VARIANTS, *HPCC, *DCQCN, STAGES):
         values = _measure(runs.where(variant=variant))
@@ -374,16 +383,19 @@ def _tables(runs: Runs) -> list[Table]:
             places: list[list[Place]] = [[(name, "qps")]]
             places += [[(name, size, q) for q in (50, 99)] for size in SIZES]
             places.append([(name, "short", 99)])
+            long: list[list[Place]] = [[(name, size, q) for q in (50, 99)] for size in LONGER]
             at: list[list[Place]] = [[(name, _HOST_PORTS, q, when) for q in (50, 99)] for when in ("all", "busy")]
             at += [[(name, what)] for what in ("carried", "carried most")]
             at.append([(name, what) for what in ("open warmup", "open end", "asked")])
-            for rows, found in ((slow, places), (queues, at)):
+            for rows, found in ((slow, places), (longer, long), (queues, at)):
                 cells = [Cell(" / ".join(format_number(values[place]) for place in several)) for several in found]
                 rows.append((Cell(f"{stack.title}, {variant}"), *cells))
     sizes = (f"{s // 1000} KB: p50 / p99" for s in SIZES)
+    ranges = (f"{a // 1000:,} to {b // 1000:,} KB" for a, b in pairwise((SHORT, *LONGER)))
     links = ("Links busy, %", "busiest link, %", "Under way: warm-up / end, of all, MB")
     return [
         Table("Slowdown by query size", ("Scheme, variant", "Answered/s", *sizes, "up to 32 KB: p99"), slow),
+        Table("Slowdown of longer queries, p50 / p99, by size", ("Scheme, variant", *ranges), longer),
         Table(
             "Queue at ports to servers; links to servers; queries under way",
             ("Scheme, variant", "Queue p50 / p99, KB", "while busy, KB", *links),
@@ -410,6 +422,17 @@ def _drawings(runs: Runs, name: str) -> Iterator[Drawing]:
         yield _queue_drawing(runs, name)
     elif name in _JUDGED:
         yield _slowdown_drawing(runs, name)
+    elif name == "E38":
+        yield _size_drawing(runs)
+
+
+def _size_drawing(runs: Runs) -> Drawing:
+    """Sizes of the queries drawn, which are the same under every scheme."""
+    bytes_ = together(runs.where(scheme="hpcc_rdma", variant="default"), "storage").size_bytes
+    no = np.zeros(len(bytes_), dtype=bool)
+    sample = Sample(bytes_.astype(np.int64), bytes_, censored=no, failed=no)
+    figure = plot.size_cdf({"queries issued after the warm-up": sample}, sorted(SHARES.items()))
+    return Drawing("E38-sizes", figure, "Sizes of the queries. Hollow and grey: the two shares that the study states.")
 
 
 def _queue_drawing(runs: Runs, name: str) -> Drawing:

@@ -202,7 +202,7 @@ EXPERIMENTS = (
         title="Transports of five families side by side",
         statement="No claim: HPCC, DCTCP, NDP, Homa and ExpressPass, plain and over Aeolus, with the same flows, "
         "network, frames and buffers.",
-        source="no publication; docs/comparison.md",
+        source="no publication",
         plan=plan,
         judge=lambda runs, scale: verdicts("C1", measure, rule, runs, scale, pooled=True),
         show=show,
