@@ -8,7 +8,7 @@ from itertools import combinations
 from paceline.experiments.cee import hotspot_rules
 from paceline.experiments.cee.setup import ABLATIONS, ALL_CELLS, BURSTS, CELLS, KNOB_TITLES, NIC, SIZES, TITLES
 from paceline.reproduce import judge
-from paceline.reproduce.claims import Claim, Values, ratio
+from paceline.reproduce.claims import Claim, Place, Values, ratio
 
 
 def _at(values: Values, *place: str | float) -> float:
@@ -103,7 +103,8 @@ def ruin_rule(values: Values) -> list[Claim]:
             runs = [(scheme, (), title, "") for scheme, title in TITLES.items()]
             runs += [("new_reno", (load,), f"{TITLES['new_reno']}, {load}", variant) for load, variant in loads]
             for scheme, load, title, variant in runs:
-                over = ratio(values, *((c, scheme, 0.0, 0.0, *load, what) for c in (cell, "base")))
+                places: list[Place] = [(c, scheme, 0.0, 0.0, *load, what) for c in (cell, "base")]
+                over = ratio(values, *places)
                 found.append(
                     Claim(
                         f"{name}{scheme}",
