@@ -1214,7 +1214,9 @@ class Series(Section):
     """Ports of switches whose queues are sampled as well. Source: Paceline."""
 
     flows: Sequence[int] = ()
-    """Flow ids whose rates and windows are sampled. Range [0, 1000000000000]. Source: Paceline."""
+    """Flow ids whose permitted rates, windows and acknowledged bytes are sampled. Range [0,
+    1000000000000]. Source: Paceline.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -147,6 +147,8 @@ pub struct Ack<'a> {
     pub snd_nxt: u32,
     /// The acknowledged packet carried a congestion mark.
     pub ecn: bool,
+    /// Switches on the way of the flow's packets; 0 over TCP, which is not told.
+    pub switches: u8,
     /// Telemetry of the acknowledged packet: one INT record per switch, or the single word of [`Telemetry::Pint`] and
     /// [`Telemetry::SendTime`].
     pub int: &'a [IntHop],
@@ -227,9 +229,11 @@ pub enum Loss {
 /// What a flow may do now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Bytes that may be in flight; `u64::MAX` means no window.
+    /// Bytes of payload that may be in flight, 1 to [`FlowContext::window`]; `u64::MAX` where that is 0: no window. Over RDMA a packet may go
+    /// while less than this is in flight, so that 1.5 packets let two go, and 1 byte one at a time: slower than that only a rate makes it.
     pub cwnd: u64,
-    /// Pacing rate, bit/s.
+    /// Pacing rate, bit/s of frames without what the wire adds between them, up to [`FlowContext::line_rate`]. A controller of windows
+    /// answers the line rate.
     pub rate: u64,
 }
 
@@ -238,8 +242,8 @@ pub trait CongestionControl {
     /// An ACK or NACK arrived (over TCP: a reflected probe, numbered instead of counted in packets). Ticks due before have
     /// been run.
     fn on_ack(&mut self, _ctx: &FlowContext, _ack: &Ack<'_>) {}
-    /// Whether [`on_ack`](Self::on_ack) would set a rate now and thereby look at when the next packet may go; asked only of the
-    /// reference simulator's NIC and of schemes with [`Profile::rate_moves_next_packet`].
+    /// Whether [`on_ack`](Self::on_ack) would set a rate now and thereby look at when the next packet may go; asked only by the
+    /// reference simulator's NIC (`paceline hpcc`).
     fn sets_rate(&self, _ctx: &FlowContext, _ack: &Ack<'_>) -> bool {
         false
     }
@@ -273,7 +277,8 @@ pub trait CongestionControl {
     fn on_timer(&mut self, _ctx: &FlowContext, _timer: usize, _now: Time) {}
     /// Runs every tick due by `now`, in order: the way to run ticks without events.
     fn catch_up(&mut self, _ctx: &FlowContext, _now: Time) {}
-    /// The stream goes on as a new flow from packet `seq` on, nothing of it being in flight.
+    /// The stream goes on as a new flow from packet `seq` on, nothing of it being in flight (`host.idle_restart`): a controller that counts
+    /// acknowledged packets counts from there.
     fn begin_at(&mut self, _seq: u32) {}
     /// The packets acknowledged from here on took another path: what is known of single hops no longer holds.
     fn on_new_path(&mut self) {}
@@ -517,6 +522,6 @@ pub(crate) mod testing {
     }
 
     pub(crate) fn ack(ack: u32, snd_nxt: u32, ecn: bool) -> Ack<'static> {
-        Ack { now: Time(0), ack, snd_nxt, ecn, int: &[] }
+        Ack { now: Time(0), ack, snd_nxt, ecn, switches: 5, int: &[] }
     }
 }

@@ -139,7 +139,7 @@ section! {
         busiest: u32 = 8, in "[0, 1024]", from "Paceline";
         /// Ports of switches whose queues are sampled as well.
         ports: Vec<PortRef> = [], from "Paceline";
-        /// Flow ids whose rates and windows are sampled.
+        /// Flow ids whose permitted rates, windows and acknowledged bytes are sampled.
         flows: Vec<u64> = [], in "[0, 1000000000000]", from "Paceline";
     }
 }

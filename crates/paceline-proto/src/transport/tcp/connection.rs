@@ -364,7 +364,7 @@ impl Connection {
         if number.wrapping_sub(self.probe.answered) as i32 > 0 && !int.is_empty() {
             self.probe.answered = number;
             // One probe is one round trip to a controller that counts packets.
-            self.cc.on_ack(cx.cc, &Ack { now, ack: number, snd_nxt: number, ecn: false, int });
+            self.cc.on_ack(cx.cc, &Ack { now, ack: number, snd_nxt: number, ecn: false, switches: 0, int });
             self.apply_limits(cx);
         }
     }

@@ -288,7 +288,8 @@ impl Flow {
             INT => &arena.int(h)[1..=usize::from(self.switches).min(MAX_HOPS)],
             _ => &arena.int(h)[..1],
         };
-        self.cc.sets_rate(ctx, &Ack { now: Time(now), ack: seq, snd_nxt: self.tx.snd_nxt, ecn: false, int })
+        let (snd_nxt, switches) = (self.tx.snd_nxt, self.switches);
+        self.cc.sets_rate(ctx, &Ack { now: Time(now), ack: seq, snd_nxt, ecn: false, switches, int })
     }
 
     /// The controller's reaction to an ACK or NACK, which is released. `counts`: the controller hears of the ACK.
@@ -308,7 +309,8 @@ impl Flow {
             INT => &arena.int(h)[1..=usize::from(self.switches).min(MAX_HOPS)],
             _ => &arena.int(h)[..1],
         };
-        let ack = Ack { now: Time(now), ack: seq, snd_nxt: self.tx.snd_nxt, ecn: flags & CE != 0, int };
+        let (snd_nxt, switches, ecn) = (self.tx.snd_nxt, self.switches, flags & CE != 0);
+        let ack = Ack { now: Time(now), ack: seq, snd_nxt, ecn, switches, int };
         if counts {
             self.cc.on_ack(ctx, &ack);
         }
