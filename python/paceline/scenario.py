@@ -127,27 +127,50 @@ def _literal(value: object) -> str:
     raise TypeError(f"cannot be written as TOML: {value!r}")
 
 
-def _tables(section: Section, path: str) -> Iterator[str]:
-    later: list[tuple[str, str, Section]] = []
+_CLASS = "an object of a class of paceline.scenario"
+
+
+class WrongType(TypeError):
+    """A value of a type that its field does not take."""
+
+    def __init__(self, field: str, value: object, allowed: str) -> None:
+        kind, text = type(value).__name__, repr(value)
+        self.field, self.allowed = field, allowed
+        self.value = kind if isinstance(value, Section) else f"{kind} {text if len(text) <= 40 else text[:37] + '...'}"
+        super().__init__(f"{field} = {self.value}: wrong type; allowed: {allowed}")
+
+
+def _tables(section: Section, path: str, where: str = "") -> Iterator[str]:
+    """``path`` is that of headers, ``where`` that of errors, which count what is in a list."""
+    later: list[tuple[str, str, str, Section]] = []
     for key, value in _entries(section):
         inner = f"{path}.{key}" if path else key
-        if isinstance(value, Section):
-            later.append((f"[{inner}]", inner, value))
+        place = f"{where}.{key}" if where else key
+        if key == "workloads" and not path:
+            if isinstance(value, Section | str) or not isinstance(value, Sequence):
+                raise WrongType(place, value, "a list of workloads")
+            later.extend((f"[[{inner}]]", inner, f"{place}.{i}", item) for i, item in enumerate(value))
+        elif key == "schemes" and not path and not isinstance(value, Mapping):
+            raise WrongType(place, value, "a dict of schemes by name")
+        elif isinstance(value, Section):
+            later.append((f"[{inner}]", inner, place, value))
         elif isinstance(value, Mapping):
+            if key != "schemes":
+                raise WrongType(place, value, _CLASS)
             for name, item in value.items():
                 if not isinstance(name, str):
                     raise TypeError(f"cannot be a name in {inner}: {name!r}")
                 # The engine refuses a name that is none; in quotes it gets to see it.
                 bare = re.fullmatch(r"[\w-]+", name, re.ASCII)
-                named = f"{inner}.{name if bare else _literal(name)}"
-                later.append((f"[{named}]", named, item))
-        elif key == "workloads" and not path and isinstance(value, Sequence):
-            later.extend((f"[[{inner}]]", inner, item) for item in value)
+                named = name if bare else _literal(name)
+                later.append((f"[{inner}.{named}]", f"{inner}.{named}", f"{place}.{named}", item))
         else:
             yield f"{key} = {_literal(value)}"
-    for header, inner, item in later:
+    for header, inner, place, item in later:
+        if not isinstance(item, Section):
+            raise WrongType(place, item, _CLASS)
         yield f"\n{header}"
-        yield from _tables(item, inner)
+        yield from _tables(item, inner, place)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
