@@ -138,7 +138,7 @@ $(STAMP_PACKAGES): requirements.lock $(STAMP_VENV)
 
 # maturin tells at length what it does; that is shown when it fails.
 $(STAMP_ENGINE): $(STAMP_PACKAGES) pyproject.toml $(SOURCES) $(HEAD_LOG) | tools
-	@echo 'make: building the engine (about a minute the first time)'
+	@echo 'make: building the engine (some minutes the first time)'
 	@$(BIN)/maturin develop --release --locked > $(VENV)/build.log 2>&1 || { cat $(VENV)/build.log >&2; exit 1; }
 	@touch $@
 

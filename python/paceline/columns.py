@@ -218,7 +218,8 @@ SATURATION = Table(
 SERIES = Table(
     "series",
     "Samples over time, one value per row. `kind` is `queue_bytes` (bytes waiting at port `id`, written `node:port`), "
-    "`rate_bps`, `cwnd_bytes` and `acked_bytes` (sending rate in bit/s, window and payload acknowledged so far in "
+    "`rate_bps`, `cwnd_bytes` and `acked_bytes` (the rate in bit/s at which its scheme lets it send, not what it "
+    "reaches, which is by how much `acked_bytes` grows; window and payload acknowledged so far in "
     "bytes of flow `id`, where its transport has them: TCP has no rate, UDP none of them), `received_bytes` (with "
     "Homa, NDP and ExpressPass in their place: payload of flow `id` that has arrived so far), `active_flows` or "
     "`finished_flows` (without `id`).",
@@ -297,6 +298,10 @@ Slowdown is FCT over the ideal FCT of the same kind (`Results.slowdown(baseline,
   does not grow with the number of flows, and the result does not depend on the number of threads. Runs that ask
   queries are refused, their other flows, too: a query is several messages, and what it takes without other traffic is
   not simulated. Against `line_rate` it has a slowdown.
+
+Bins of sizes in figures and tables of `paceline report` are the deciles of the sizes of all flows measured, of all its
+runs and schemes together; where every curve has 20,000 flows or more, figures have bins of 1 %. Flows of one size are
+in one bin, so that there can be fewer. A bin of fewer than 100 flows has a hollow mark in figures and no p99 in tables.
 
 Percentiles are order statistics by nearest rank, never interpolated: p50 of 16 flows is the 8th smallest value, where
 `np.median` gives the middle between the 8th and the 9th. `paceline.analysis.nearest_rank(values, 50)` is the same.
