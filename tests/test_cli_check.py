@@ -31,6 +31,11 @@ from processes import run_module
         ("schemes.dcqcn", ("alpha_interval (by preset)",)),
         ("topology.xgft", ("children = [8, 8]",)),
         ("poisson", ('kind = "poisson"', 'kind = "incast", mode = "poisson"')),
+        # A field of TCP, a section of switches.
+        ("ecn", ("host.tcp.ecn", "switch.ecn", "k_max")),
+        ("hpcc.eta", ("schemes.*.eta", 'cc = "hpcc"')),
+        # As it is called in Python.
+        ("class_", ("workloads.*.class",)),
     ],
 )
 def test_explain_knows_sections_and_entries_of_lists(paceline, asked, told):
@@ -42,13 +47,24 @@ def test_explain_knows_sections_and_entries_of_lists(paceline, asked, told):
 
 def test_explain_finds_settings_by_a_word_of_their_explanation(paceline):
     """Who asked for ECMP or the MTU, which are called otherwise here, was told that there is no such field."""
-    for asked, told in (("ECMP", "routing.choice"), ("mtu", "framing.payload"), ("rtt", "host.base_rtt")):
+    for asked, told in (
+        ("ECMP", "routing.choice"),
+        ("mtu", "framing.payload"),
+        ("rtt", "host.base_rtt"),
+        ("spray", "routing.choice"),
+    ):
         outcome = paceline("explain", asked)
         assert outcome.code == 0
         assert f"`{asked}`" in outcome.out.splitlines()[0]
         assert any(line.split()[0] == told for line in outcome.out.splitlines()[1:])
     # What is nearly a name is taken for that, not for a word.
     assert "k_max" in paceline("explain", "switch.ecn.kmax").err
+
+
+def test_explain_knows_the_columns_of_results(paceline):
+    outcome = paceline("explain", "ideal_sender_ps")
+    assert outcome.code == 0
+    assert "flows.csv, ps: " in outcome.out
 
 
 def test_explain_still_refuses_nonsense(paceline):

@@ -15,7 +15,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from paceline import _native
+from paceline import _native, columns
 from paceline.catalogue import width
 
 
@@ -31,6 +31,8 @@ class Field:
     """Its first sentence."""
     text: str
     """All that is said of it, its source too."""
+    values: tuple[str, ...] = ()
+    """The words that it may be, where these are all there is."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +55,14 @@ class Variant:
 def explain(asked: str) -> str:
     """What the engine says of a field; of a section its settings. Numbers and names of entries may be left out.
 
-    A section may also be asked for by the word that chooses it: ``leaf_spine``, ``schemes.hpcc``. A word that is no
-    name of any, as ``ECMP``, brings the settings that are explained with it. Raises InputError for what is neither.
+    A section may also be asked for by the word that chooses it: ``leaf_spine``, ``schemes.hpcc``; a field of it behind
+    that: ``hpcc.eta``. A word that is no name of any, as ``ECMP``, brings the settings that are explained with it or
+    may be it, and the columns of results that it names. Raises InputError for what is none of these.
     """
+    wanted = _plain(asked.replace("[]", "").split("."))
     try:
-        return _native.explain(asked)
+        text = _native.explain(asked.rstrip("_"))
     except _native.InputError:
-        wanted = _plain(asked.replace("[]", "").split("."))
         for among in (_is, _ends_with):
             paths = dict.fromkeys(path for v in _variants() for path in _settings(v) if among(_plain(path), wanted))
             sections = [v for v in _variants() if among(_plain(v.path), wanted)]
@@ -69,10 +72,35 @@ def explain(asked: str) -> str:
                 # Several kinds of workload may have the same section.
                 listed = list(dict.fromkeys(_listed(sections)))
                 return "\n".join([*listed, *(_native.explain(".".join(path)).rstrip("\n") for path in paths)])
+        chosen = [v for v in _variants() if len(wanted) > 1 and _chosen_by(v, wanted[:-1])]
+        if own := dict.fromkeys(f.path for v in chosen for f in v.fields if f.path[-1] == wanted[-1]):
+            return "\n".join(_of(path, wanted[-2]) for path in own)
         found = list(_speaking_of(asked))
         if found:
-            return "\n".join([f"No setting is called `{asked}`; these are explained with that word:", *found])
+            head = f"No setting is called `{asked}`; these are explained with that word, or may be it:"
+            return "\n".join([head, *found, *_columns(asked)])
+        if columns := list(_columns(asked)):
+            return "\n".join([f"No setting is called `{asked}`.", *columns])
         raise
+    # What is a field in one place may be a section in another, as `ecn` is of TCP and of switches.
+    known = {_plain(path) for v in _variants() for path in _settings(v)}
+    sections = [v for v in _variants() if _ends_with(_plain(v.path), wanted) and _plain(v.path) not in known]
+    return "\n".join([text.rstrip("\n"), *dict.fromkeys(_listed(sections))])
+
+
+def _of(path: tuple[str, ...], word: str) -> str:
+    """What the engine says of a field in the section that ``word`` chooses; of all where it does not tell them apart."""
+    blocks = re.split(r"\n(?=\S)", _native.explain(".".join(path)).rstrip("\n"))
+    return "\n".join([b for b in blocks if f'"{word}"' in b.splitlines()[0]] or blocks)
+
+
+def _columns(word: str) -> Iterator[str]:
+    """Columns of result files that are called so."""
+    for table in columns.TABLES:
+        for c in table.columns:
+            if c.name == word:
+                unit = f", {c.unit}" if c.unit else ""
+                yield f"Column `{word}` of {table.name}.csv{unit}: {c.meaning} (docs/results.md)"
 
 
 def _speaking_of(word: str) -> Iterator[str]:
@@ -80,7 +108,12 @@ def _speaking_of(word: str) -> Iterator[str]:
     if not re.fullmatch(r"[A-Za-z][\w-]+", word):
         return
     whole = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])", re.IGNORECASE)
-    found = dict.fromkeys((_written(f.path), f.meaning) for v in _variants() for f in v.fields if whole.search(f.text))
+    found = dict.fromkeys(
+        (_written(f.path), f.meaning)
+        for v in _variants()
+        for f in v.fields
+        if whole.search(f.text) or word.lower() in f.values
+    )
     wide = max((len(path) for path, _ in found), default=0)
     for path, meaning in found:
         yield from _beside(path, meaning, wide)
@@ -192,12 +225,20 @@ def _walk(
             # What may be a text as well as a table, as `sizes`, is a field too.
             following = node.body[k + 1] if k + 1 < len(node.body) else None
             said = _text(following)
-            fields.append(Field((*path, own), _default(item.value, said), _sentence(said), said))
+            values = _values(item.annotation)
+            fields.append(Field((*path, own), _default(item.value, said), _sentence(said), said, values))
     text = " ".join((ast.get_docstring(node) or "").split())
     told = ", ".join(f'{own} = "{word}"' for own, word in words.items()) if when else ""
     yield Variant(path, told, _sentence(text), tuple(fields), tuple(inner), tuple(deciding), tuple(words.values()))
     for section, place in below:
         yield from _walk(section, place, classes, "")
+
+
+def _values(annotation: ast.expr) -> tuple[str, ...]:
+    """The texts of a ``Literal``."""
+    literals = [n for n in ast.walk(annotation) if isinstance(n, ast.Subscript) and ast.unparse(n.value) == "Literal"]
+    inside = [c.value for n in literals for c in ast.walk(n.slice) if isinstance(c, ast.Constant)]
+    return tuple(value for value in inside if isinstance(value, str))
 
 
 def _default(value: ast.expr | None, said: str) -> str:
