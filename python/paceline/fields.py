@@ -89,7 +89,7 @@ def explain(asked: str) -> str:
 
 
 def _of(path: tuple[str, ...], word: str) -> str:
-    """What the engine says of a field in the section that ``word`` chooses; of all where it does not tell them apart."""
+    """What the engine says of a field in the section that ``word`` chooses; of all where it tells none apart."""
     blocks = re.split(r"\n(?=\S)", _native.explain(".".join(path)).rstrip("\n"))
     return "\n".join([b for b in blocks if f'"{word}"' in b.splitlines()[0]] or blocks)
 
