@@ -534,3 +534,13 @@ def test_a_point_that_is_wrong_is_named_in_printable_characters(paceline, tmp_pa
     assert outcome.code == 2
     assert "in the point workloads.0." in outcome.err
     assert outcome.err.removesuffix("\n").isprintable(), outcome.err
+
+
+def test_a_sweep_over_several_groups_says_that_it_mixes_them(paceline, tmp_path):
+    """Two schemes that share a network came out as one p99."""
+    made = incast(4).scenario
+    assert isinstance(made, pl.Scenario)
+    two = [replace(made.workloads[0], group=name) for name in ("mice", "elephants")]
+    (tmp_path / "s.toml").write_text(replace(made, workloads=two).to_toml())
+    assert "all groups together (mice, elephants)" in paceline("sweep", "s.toml", "--seeds", "2").out
+    assert "together" not in paceline("sweep", "s.toml", "--seeds", "2", "--group", "mice").out
