@@ -6,6 +6,7 @@ import copy
 import gc
 import pickle
 import runpy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -236,3 +237,32 @@ def test_results_in_a_folder_pickle_as_its_place(tmp_path, monkeypatch):
     (tmp_path / "out").rename(tmp_path / "moved")
     with pytest.raises(pl.ResultsError, match="out: no such result folder"):
         pickle.loads(packed)
+
+
+def test_nodes_of_built_in_networks_have_the_names_that_settings_take():
+    """`node_names` was empty, though errors and settings speak of `tor0`."""
+    scenario = pl.Scenario(
+        topology=pl.FatTree(k=4),
+        schemes={"h": pl.Hpcc()},
+        workloads=[pl.SynchronousIncast(senders=2, sizes="10KB")],
+    )
+    results = pl.simulate(scenario, progress="none")
+    names, links = results.node_names, results.links
+    assert list(names) == list(range(16 + 20))
+    assert [names[n] for n in (0, 15, 16)] == ["host0", "host15", "tor0"]
+    # The engine is asked: a link that fails is named by the nodes at its ends, and reported by number.
+    asked = [k for k, tier in enumerate(links["tier"]) if tier in ("tor->agg", "agg->core")][1::6]
+    ends = [(int(links["node"][k]), int(links["peer"][k])) for k in asked]
+    failures = [pl.LinkFailure(link=[names[a], names[b]], down="1us", up="2us") for a, b in ends]
+    told = pl.simulate(replace(scenario, failures=failures), progress="none").summary["failures"]
+    assert sorted(sorted((f["node"], f["peer"])) for f in told) == sorted(map(sorted, ends))
+    bare = replace(scenario, records=pl.Records(links=False))
+    assert pl.simulate(bare, progress="none").node_names == {}
+
+
+def test_nodes_of_a_graph_have_the_names_of_the_scenario():
+    graph = pl.GraphTopology(
+        hosts=["a", "b"], switches=["s"], links=[pl.GraphLink(a="a", b="s"), pl.GraphLink(a="b", b="s")]
+    )
+    scenario = pl.Scenario(topology=graph, schemes={"h": pl.Hpcc()}, workloads=[pl.Permutation(sizes="10KB")])
+    assert pl.simulate(scenario, progress="none").node_names == {0: "a", 1: "b", 2: "s"}

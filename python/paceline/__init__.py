@@ -12,6 +12,10 @@ A scenario is TOML or made of the classes here::
         )
     )
     results.flows["fct_sender_ps"]
+
+Fields are called as in TOML; only ``class`` is ``class_``, since the other is a word of Python. Flow sizes of your own
+are ``sizes=pl.SizeFile(file="sizes.txt")``: lines of bytes and the share of flows up to that size, 0 to 1 or in per
+cent. ``paceline explain`` tells of each field.
 """
 
 from importlib import import_module

@@ -69,9 +69,9 @@ def simulate(
     along when they are pickled, as for another process; those with ``out`` only say where theirs is.
 
     ``seed`` replaces the scenario's, ``overrides`` are ``"key=value"`` texts as after ``--set``, and ``follow_flows``
-    are ids of flows whose rate and window are recorded. ``progress`` shows a bar on a terminal and a line every 5 s
-    elsewhere (``"auto"``), always lines (``"plain"``), nothing (``"none"``), or calls a function. The results do not
-    depend on ``threads``.
+    are ids of flows whose permitted rate and window are recorded. ``progress`` shows a bar on a terminal and a line
+    every 5 s elsewhere (``"auto"``), always lines (``"plain"``), nothing (``"none"``), or calls a function. The results
+    do not depend on ``threads``.
 
     Raises :class:`InputError` when the scenario is wrong, :class:`OSError` when the results cannot be written,
     :class:`SimulationInterrupted`, a ``KeyboardInterrupt``, on Ctrl-C, and what a progress function raises.
@@ -158,8 +158,8 @@ def run(
     """Runs the scenario file and returns what ``summary.json`` in the result folder says.
 
     ``out`` is ``results/<name of the scenario file>`` unless given; the result does not depend on ``threads``.
-    ``overrides`` are ``key=value`` texts, ``follow_flows`` flow ids whose rate and window are recorded. A Ctrl-C
-    leaves a valid partial result with the status ``interrupted``.
+    ``overrides`` are ``key=value`` texts, ``follow_flows`` flow ids whose permitted rate and window are recorded. A
+    Ctrl-C leaves a valid partial result with the status ``interrupted``.
 
     Raises InputError when the scenario or an override is wrong and OSError when the results cannot be written.
     """

@@ -50,7 +50,7 @@ _PORTS = 1 << 30
 _COUNTERS: Mapping[str, tuple[str, int]] = {
     # By kind of sample: what the counter is called, and what a sample is divided by.
     "queue_bytes": ("waiting (B)", 1),
-    "rate_bps": ("rate (Gb/s)", 10**9),
+    "rate_bps": ("permitted rate (Gb/s)", 10**9),
     "cwnd_bytes": ("window (B)", 1),
     "acked_bytes": ("acknowledged (B)", 1),
     "received_bytes": ("received (B)", 1),
@@ -200,12 +200,12 @@ class _Lines:
 
 
 def _host(results: Results, host: int) -> str:
-    name = results.node_names.get(host)
+    name = results.graph_names.get(host)
     return f"host {host}" if name is None else f"host {host}, {name}"
 
 
 def _called(results: Results, host: int) -> str:
-    return results.node_names.get(host, f"host {host}")
+    return results.graph_names.get(host, f"host {host}")
 
 
 def _us(time_ps: int) -> str:
@@ -296,7 +296,7 @@ def _packets(results: Results) -> tuple[dict[str, list[_Slice]], int]:
         name = packet["kind"] if number is None else f"{packet['kind']} {number}"
         name += f" of flow {packet['flow_id']}" if "flow_id" in packet else ""
         name = name if event == "sent" else f"{event.replace('_', ' ')}: {name}"
-        link = " → ".join(results.node_names.get(end_of, str(end_of)) for end_of in (node, peer))
+        link = " → ".join(results.graph_names.get(end_of, str(end_of)) for end_of in (node, peer))
         found.setdefault(f"{link}, port {port}", []).append(_Slice(start, max(end, start), name, event, packet))
     return found, len(shown) - table.rows
 
@@ -327,7 +327,7 @@ def _samples(results: Results) -> Iterator[tuple[int, str, int, float]]:
 def _named(
     results: Results, rows: Iterable[tuple[int, str, str, float]], sources: Mapping[int, int]
 ) -> Iterator[tuple[int, str, int, float]]:
-    names = results.node_names
+    names = results.graph_names
     # The two directions of a connection have numbers among the flows, and no row that says where they are.
     asked = results.summary.get("queries")
     numbered = results.flows.rows + 2 * asked["connections"] if asked else 0

@@ -92,7 +92,7 @@ def busiest_ports(run: Results, count: int) -> list[tuple[str, NDArray[np.bool_]
 
 def port_name(run: Results, row: int) -> str:
     """A port by its switch and number, and who is at the other end, from a row of ``run.queues``; by name, too."""
-    q, names = run.queues, run.node_names
+    q, names = run.queues, run.graph_names
     node, to = int(q["node"][row]), int(q["peer"][row])
     if node in names and to in names:
         return f"port {node}:{q['port'][row]}, {names[node]} to {names[to]}"

@@ -41,7 +41,7 @@ def run(
             "--follow-flow",
             metavar="ID",
             show_default=False,
-            help="Records rate and window of this flow over time; may be repeated.",
+            help="Records the permitted rate and the window of this flow over time; may be repeated.",
         ),
     ] = None,
     progress: Progress = Mode.AUTO,

@@ -93,6 +93,6 @@ def flow_label(run: Results, flow: str) -> str:
     if row == len(ids) or ids[row] != int(flow):
         return f"flow {flow}"
     src, dst, size, scheme = (run.flows.codes(c)[row] for c in ("src", "dst", "size_bytes", "scheme"))
-    names = run.node_names
+    names = run.graph_names
     src, dst = names.get(int(src), src), names.get(int(dst), dst)
     return f"flow {flow}: {src} → {dst}, {format_bytes(float(size))}, {run.flows.names('scheme')[scheme]}"

@@ -61,7 +61,7 @@ def _busiest(page: Page) -> list[Table]:
     """The link directions that transmitted for the largest share of the run."""
     rows: list[tuple[Cell, ...]] = []
     for run, label in page.pairs:
-        table, names = run.links, run.node_names
+        table, names = run.links, run.graph_names
         busy = table["busy_ps"]
         for k in np.argsort(-busy, kind="stable")[: MOST_USED if page.alone else 3]:
             if busy[k] == 0 or not run.links_ps:

@@ -200,7 +200,16 @@ class Results:
 
     @cached_property
     def node_names(self) -> dict[int, str]:
-        """What the scenario calls its nodes, by number; empty unless it gives the network as a graph."""
+        """What settings and errors call the nodes, by number: names of a graph, else ``host0``, ``tor3`` and so on.
+
+        Those come from the tiers in ``links.csv``; without that table (``records.links``, or a run that was killed)
+        the dict is empty.
+        """
+        return self.graph_names or tier_names(self.links)
+
+    @cached_property
+    def graph_names(self) -> dict[int, str]:
+        """The names that the scenario gives its nodes, by number; empty unless it gives the network as a graph."""
         try:
             topology = tomllib.loads(self.scenario_toml or "").get("topology", {})
             if topology.get("kind") != "graph":
@@ -455,6 +464,18 @@ class Results:
 
     def _repr_html_(self) -> str:
         return "".join(["<table>", *(f"<tr><th>{k}<td>{html.escape(v)}" for k, v in self._facts()), "</table>"])
+
+
+def tier_names(links: Columns) -> dict[int, str]:
+    """Nodes by number, as the engine calls them where they have no names: the tier, and the number in it."""
+    tier = {int(n): str(t).partition("->")[0] for n, t in zip(links["node"], links["tier"], strict=True)}
+    count: dict[str, int] = {}
+    found = {}
+    for node in sorted(tier):
+        number = count.setdefault(tier[node], 0)
+        found[node] = f"{tier[node]}{number}"
+        count[tier[node]] += 1
+    return found
 
 
 def _reopened(folder: Path | TemporaryFolder, group: str | None) -> Results:
