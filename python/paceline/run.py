@@ -329,18 +329,19 @@ class Source:
                 raise _native.input_error("is no path", field="scenario", value=repr(str(path)), allowed=allowed)
             check_text(str(path), "scenario")
             return cls(read_scenario(path), str(path), str(path.parent), path.stem)
-        from paceline.scenario import Scenario, WrongType
+        from paceline.scenario import Scenario
+        from paceline.typed import check_types
 
         if not isinstance(scenario, Scenario):
             allowed = "a paceline.Scenario, the path of a TOML file, or TOML text with line breaks"
             kind = type(scenario).__name__
             raise _native.input_error("not a scenario", field="scenario", value=kind, allowed=allowed)
         try:
+            # `to_toml` refuses some of it too, and cannot say which classes a field takes.
+            check_types(scenario)
             text = scenario.to_toml()
-        except WrongType as error:
-            raise _native.input_error(
-                "wrong type", field=error.field, value=error.value, allowed=error.allowed
-            ) from None
+        except _native.InputError:
+            raise
         except (TypeError, AttributeError, ValueError, RecursionError) as error:
             problem = "something in it holds itself" if isinstance(error, RecursionError) else str(error)
             allowed = "the classes of paceline.scenario"
