@@ -61,15 +61,56 @@ def test_explain_finds_settings_by_a_word_of_their_explanation(paceline):
     assert "k_max" in paceline("explain", "switch.ecn.kmax").err
 
 
-def test_explain_knows_the_columns_of_results(paceline):
-    outcome = paceline("explain", "ideal_sender_ps")
+def test_explain_lists_sections_beside_fields_of_their_name(paceline):
+    """`explain ecn` told of TCP's switch alone, and nobody found where switches mark."""
+    said = paceline("explain", "ecn").out
+    assert said.startswith("host.tcp.ecn\n")
+    assert "\nswitch.ecn: ECN marking" in said
+    assert "k_max =" in said
+    assert "switch.ecn: " not in paceline("explain", "host.tcp.ecn").out
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("spray", "routing.choice"),
+        ("ideal_sender_ps", "ideal_sender_ps in flows.csv"),
+        ("ideal", "ideal_hpcc_ps in flows.csv"),
+        ("slowdown", "Results.slowdown()"),
+        ("goodput", "fct_receiver_ps"),
+        ("runtime_ps", "mpi[].runtime_ps in summary.json"),
+        ("acked_bytes", "series.csv"),
+    ],
+)
+def test_explain_knows_values_of_settings_and_columns_of_results(paceline, asked, told):
+    """They were "no such field", without a word on where they belong."""
+    outcome = paceline("explain", asked)
     assert outcome.code == 0
-    assert "flows.csv, ps: " in outcome.out
+    assert outcome.out.startswith(f"No setting is called `{asked}`.\n")
+    assert told in outcome.out
+
+
+def test_explain_takes_a_field_behind_the_word_of_its_scheme(paceline):
+    """`hpcc.eta`, as people write it, failed, and `eta` tells of three schemes."""
+    said = paceline("explain", "hpcc.eta").out
+    assert [line for line in said.splitlines() if line[0] != " "] == ['schemes.*.eta (with cc = "hpcc")']
+    assert 'kind = "fat_tree"' in paceline("explain", "topology.fat_tree.k").out
+    assert "value = 0.3" in paceline("explain", "poisson.load").out
+    assert paceline("explain", "star.k").code == 2, "a star has none"
+
+
+def test_explain_takes_what_python_calls_class(paceline):
+    for asked, field in (("class_", "class"), ("workloads.0.class_", "workloads.0.class")):
+        assert paceline("explain", asked) == paceline("explain", field)
+        assert "Traffic class" in paceline("explain", asked).out
 
 
 def test_explain_still_refuses_nonsense(paceline):
-    for nonsense in ("nonsense", "switch.nonsense", "switch.hpcc", "", "*"):
-        assert paceline("explain", nonsense).code == 2
+    for nonsense in ("nonsense", "switch.nonsense", "switch.hpcc", "", "*", "_", "hpcc.nonsense"):
+        outcome = paceline("explain", nonsense)
+        assert outcome.code == 2
+        assert "docs/results.md" not in outcome.err
+    assert "a column of docs/results.md, such as `ideal_sender_ps`" in paceline("explain", "ideal_sendr_ps").err
 
 
 GRAPH = """

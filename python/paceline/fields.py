@@ -9,14 +9,19 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
+from keyword import iskeyword
 from pathlib import Path
 
-from paceline import _native, columns
+from paceline import _native
 from paceline.catalogue import width
+from paceline.glossary import meanings, near
+
+_Comparison = Callable[[tuple[str, ...], tuple[str, ...]], bool]
+"""Whether a path is, or ends with, what was asked for."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +36,8 @@ class Field:
     """Its first sentence."""
     text: str
     """All that is said of it, its source too."""
-    values: tuple[str, ...] = ()
-    """The words that it may be, where these are all there is."""
+    words: tuple[str, ...] = ()
+    """The values that it chooses from, where these are words."""
 
 
 @dataclass(frozen=True)
@@ -55,68 +60,93 @@ class Variant:
 def explain(asked: str) -> str:
     """What the engine says of a field; of a section its settings. Numbers and names of entries may be left out.
 
-    A section may also be asked for by the word that chooses it: ``leaf_spine``, ``schemes.hpcc``; a field of it behind
-    that: ``hpcc.eta``. A word that is no name of any, as ``ECMP``, brings the settings that are explained with it or
-    may be it, and the columns of results that it names. Raises InputError for what is none of these.
+    A section may also be asked for by its last part, by the word that chooses it (``leaf_spine``, ``schemes.hpcc``),
+    and with a field behind that word (``hpcc.eta``). A word that is no name of any brings the settings that have it as
+    a value or are explained with it, as ``ECMP``, and what results call so, as ``slowdown``. ``class_`` is what Python
+    calls ``class``. Raises InputError for what is neither.
     """
+    asked = ".".join(part[:-1] if iskeyword(part[:-1]) and part.endswith("_") else part for part in asked.split("."))
     wanted = _plain(asked.replace("[]", "").split("."))
     try:
-        text = _native.explain(asked.rstrip("_"))
-    except _native.InputError:
-        for among in (_is, _ends_with):
-            paths = dict.fromkeys(path for v in _variants() for path in _settings(v) if among(_plain(path), wanted))
-            sections = [v for v in _variants() if among(_plain(v.path), wanted)]
-            if among is _ends_with:
-                sections += [v for v in _variants() if v not in sections and _chosen_by(v, wanted)]
-            if wanted and (paths or sections):
-                # Several kinds of workload may have the same section.
-                listed = list(dict.fromkeys(_listed(sections)))
-                return "\n".join([*listed, *(_native.explain(".".join(path)).rstrip("\n") for path in paths)])
-        chosen = [v for v in _variants() if len(wanted) > 1 and _chosen_by(v, wanted[:-1])]
-        if own := dict.fromkeys(f.path for v in chosen for f in v.fields if f.path[-1] == wanted[-1]):
-            return "\n".join(_of(path, wanted[-2]) for path in own)
-        found = list(_speaking_of(asked))
-        if found:
-            head = f"No setting is called `{asked}`; these are explained with that word, or may be it:"
-            return "\n".join([head, *found, *_columns(asked)])
-        if columns := list(_columns(asked)):
-            return "\n".join([f"No setting is called `{asked}`.", *columns])
-        raise
-    # What is a field in one place may be a section in another, as `ecn` is of TCP and of switches.
-    known = {_plain(path) for v in _variants() for path in _settings(v)}
-    sections = [v for v in _variants() if _ends_with(_plain(v.path), wanted) and _plain(v.path) not in known]
-    return "\n".join([text.rstrip("\n"), *dict.fromkeys(_listed(sections))])
+        said = _native.explain(asked)
+    except _native.InputError as error:
+        return _explain_other(asked, wanted, error)
+    return "\n".join([said.rstrip("\n"), *_sections(wanted)]) if wanted else said
 
 
-def _of(path: tuple[str, ...], word: str) -> str:
-    """What the engine says of a field in the section that ``word`` chooses; of all where it tells none apart."""
-    blocks = re.split(r"\n(?=\S)", _native.explain(".".join(path)).rstrip("\n"))
-    return "\n".join([b for b in blocks if f'"{word}"' in b.splitlines()[0]] or blocks)
+def _explain_other(asked: str, wanted: tuple[str, ...], error: _native.InputError) -> str:
+    """What is said of what the engine knows no field by; raises its error if that is nothing."""
+    for among in (_is, _ends_with):
+        paths = dict.fromkeys(path for v in _variants() for path in _settings(v) if among(_plain(path), wanted))
+        listed = _sections(wanted, among)
+        if wanted and (paths or listed):
+            return "\n".join([*listed, *(_native.explain(".".join(path)).rstrip("\n") for path in paths)])
+    of_variant = dict.fromkeys(_within(wanted))
+    if of_variant:
+        return "\n".join(of_variant)
+    found = [*_in_words("It is a value of:", _having(asked)), *_in_words("Results have it:", meanings(asked))]
+    speaking = [row for row in _speaking_of(asked) if row not in _having(asked)]
+    found += _in_words("It is in the explanation of:", speaking)
+    if found:
+        return "\n".join([f"No setting is called `{asked}`.", *found])
+    column = near(asked) if _ANY_FIELD in (error.allowed or "") else None
+    if column:
+        allowed = f"{error.allowed}, or a column of docs/results.md, such as `{column}`"
+        raise _native.input_error(error.problem, value=error.value, allowed=allowed) from None
+    raise error
 
 
-def _columns(word: str) -> Iterator[str]:
-    """Columns of result files that are called so."""
-    for table in columns.TABLES:
-        for c in table.columns:
-            if c.name == word:
-                unit = f", {c.unit}" if c.unit else ""
-                yield f"Column `{word}` of {table.name}.csv{unit}: {c.meaning} (docs/results.md)"
+_ANY_FIELD = "a field of docs/parameters.md"
+"""What the engine allows where it knows no field with nearly the name."""
 
 
-def _speaking_of(word: str) -> Iterator[str]:
-    """A line for each setting in whose explanation a word is."""
+def _sections(wanted: tuple[str, ...], among: _Comparison | None = None) -> list[str]:
+    """The sections of a name, told; those that end with it unless ``among`` compares otherwise."""
+    among = among or _ends_with
+    found = [v for v in _variants() if among(_plain(v.path), wanted)]
+    if among is _ends_with:
+        found += [v for v in _variants() if v not in found and _chosen_by(v, wanted)]
+    # Several kinds of workload may have the same section.
+    return list(dict.fromkeys(_listed(found)))
+
+
+def _within(wanted: tuple[str, ...]) -> Iterator[str]:
+    """What is said of a field or section behind the word that chooses a variant: ``hpcc.eta``, ``poisson.load``."""
+    for v in _variants():
+        for k in range(1, len(wanted)):
+            if not _chosen_by(v, wanted[:k]):
+                continue
+            inside = (*_plain(v.path), *wanted[k:])
+            own = {_plain(path) for path in (*_settings(v), *v.sections)}
+            if inside[: len(_plain(v.path)) + 1] not in own:
+                continue
+            yield from _sections(inside, _is)
+            paths = (path for other in _variants() for path in _settings(other) if _plain(path) == inside)
+            for path in dict.fromkeys(paths):
+                blocks = re.split(r"\n(?=\S)", _native.explain(".".join(path)).rstrip("\n"))
+                # Other variants may have a field of this name.
+                yield from [b for b in blocks if f'"{wanted[k - 1]}"' in b.partition("\n")[0]] or blocks
+
+
+def _in_words(head: str, rows: Iterable[tuple[str, str]]) -> list[str]:
+    """Names with what they mean, under a heading; nothing without any."""
+    rows = list(dict.fromkeys(rows))
+    wide = max((len(name) for name, _ in rows), default=0)
+    lines = [line for name, meaning in rows for line in _beside(name, meaning, wide)]
+    return [head, *lines] if lines else []
+
+
+def _having(word: str) -> list[tuple[str, str]]:
+    """Settings that have a word as a value."""
+    return [(_written(f.path), f.meaning) for v in _variants() for f in v.fields if word.lower() in f.words]
+
+
+def _speaking_of(word: str) -> list[tuple[str, str]]:
+    """Settings in whose explanation a word is."""
     if not re.fullmatch(r"[A-Za-z][\w-]+", word):
-        return
+        return []
     whole = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])", re.IGNORECASE)
-    found = dict.fromkeys(
-        (_written(f.path), f.meaning)
-        for v in _variants()
-        for f in v.fields
-        if whole.search(f.text) or word.lower() in f.values
-    )
-    wide = max((len(path) for path, _ in found), default=0)
-    for path, meaning in found:
-        yield from _beside(path, meaning, wide)
+    return [(_written(f.path), f.meaning) for v in _variants() for f in v.fields if whole.search(f.text)]
 
 
 def _plain(path: list[str] | tuple[str, ...]) -> tuple[str, ...]:
@@ -225,20 +255,14 @@ def _walk(
             # What may be a text as well as a table, as `sizes`, is a field too.
             following = node.body[k + 1] if k + 1 < len(node.body) else None
             said = _text(following)
-            values = _values(item.annotation)
-            fields.append(Field((*path, own), _default(item.value, said), _sentence(said), said, values))
+            constants = (n.value for n in ast.walk(item.annotation) if isinstance(n, ast.Constant))
+            choices = tuple(word for word in constants if isinstance(word, str))
+            fields.append(Field((*path, own), _default(item.value, said), _sentence(said), said, choices))
     text = " ".join((ast.get_docstring(node) or "").split())
     told = ", ".join(f'{own} = "{word}"' for own, word in words.items()) if when else ""
     yield Variant(path, told, _sentence(text), tuple(fields), tuple(inner), tuple(deciding), tuple(words.values()))
     for section, place in below:
         yield from _walk(section, place, classes, "")
-
-
-def _values(annotation: ast.expr) -> tuple[str, ...]:
-    """The texts of a ``Literal``."""
-    literals = [n for n in ast.walk(annotation) if isinstance(n, ast.Subscript) and ast.unparse(n.value) == "Literal"]
-    inside = [c.value for n in literals for c in ast.walk(n.slice) if isinstance(c, ast.Constant)]
-    return tuple(value for value in inside if isinstance(value, str))
 
 
 def _default(value: ast.expr | None, said: str) -> str:

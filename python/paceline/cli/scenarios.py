@@ -61,7 +61,7 @@ def explain(
         typer.Argument(
             metavar="FIELD",
             show_default=False,
-            help="A field, its last part, a section, or a kind of one.",
+            help="A field, its last part, a section, a kind or a value; or a column of results.",
         ),
     ],
     _json_errors: JsonErrors = False,
@@ -69,7 +69,8 @@ def explain(
     """Tells what a field of scenarios means.
 
     Default, unit, range and source; of a section, or of a scheme, a topology
-    or a workload by its word, what settings it has.
+    or a workload by its word, what settings it has. A word that is the value of
+    a setting brings that setting, a column of results what it holds.
 
     \b
     Examples:
@@ -77,6 +78,8 @@ def explain(
       paceline explain eta
       paceline explain switch.pfc
       paceline explain hpcc
+      paceline explain hpcc.eta
+      paceline explain ideal_sender_ps
     """
     from paceline.catalogue import folded, width
     from paceline.fields import explain as explain_field
