@@ -542,5 +542,5 @@ def test_a_sweep_over_several_groups_says_that_it_mixes_them(paceline, tmp_path)
     assert isinstance(made, pl.Scenario)
     two = [replace(made.workloads[0], group=name) for name in ("mice", "elephants")]
     (tmp_path / "s.toml").write_text(replace(made, workloads=two).to_toml())
-    assert "all groups together (mice, elephants)" in paceline("sweep", "s.toml", "--seeds", "2").out
+    assert "over groups mice, elephants together" in paceline("sweep", "s.toml", "--seeds", "2").out
     assert "together" not in paceline("sweep", "s.toml", "--seeds", "2", "--group", "mice").out

@@ -181,6 +181,26 @@ def test_a_sweep_times_the_flows_of_one_group(paceline, tmp_path):
     assert not Path("unused").exists(), "told before the runs are made"
 
 
+def test_a_sweep_says_where_its_percentiles_are_over_several_schemes_or_groups(paceline, tmp_path):
+    """Two schemes on one network had one p99, and nothing said that it was neither's."""
+
+    def said(scenario: pl.Scenario, *arguments: str) -> str:
+        (tmp_path / "s.toml").write_text(scenario.to_toml())
+        return paceline("sweep", "s.toml", "--seeds", "1", "--progress", "none", *arguments).out
+
+    one = incast(4).scenario
+    two = {"a": pl.Hpcc(), "b": pl.NoControl()}
+    load = [pl.SynchronousIncast(senders=2, sizes="20KB", scheme=name) for name in two]
+    mixed = replace(one, schemes=two, workloads=load)
+    assert "together" not in said(one)
+    assert "over schemes a, b together; give their workloads a `group` each" in said(mixed)
+    apart = replace(mixed, workloads=[replace(w, group=f"of_{w.scheme}") for w in load])
+    assert said(apart).count("over schemes a, b and groups of_a, of_b together; --group NAME takes") == 1
+    assert "together" not in said(apart, "--group", "of_a")
+    assert "together" not in said(apart, "-q")
+    assert "together" not in said(replace(mixed, workloads=load[:1]), "--vary", "workloads.0.scheme=a,b")
+
+
 def test_a_table_for_the_terminal_stays_one():
     """Runs that failed have no values, keys may end alike, and of thousands of combinations nobody reads the last."""
     done = {"status": "completed", "measured": 200, "flows_unfinished": 0, "flows_failed": 0}

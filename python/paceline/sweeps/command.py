@@ -59,7 +59,7 @@ def sweep(
     from paceline.sweeps.brief import brief
     from paceline.sweeps.curves import draw
     from paceline.sweeps.grid import grid
-    from paceline.sweeps.remarks import remarks
+    from paceline.sweeps.remarks import remarks, together
     from paceline.sweeps.runner import prepare
     from paceline.sweeps.store import Store
     from paceline.sweeps.table import tidy, write_table
@@ -77,20 +77,11 @@ def sweep(
     if not how.quiet:
         title = scenario.stem if group is None else f"{scenario.stem}, flows of group {group} only"
         print(brief(rows, varied, title).plain())
-        told = remarks(runs) + ([] if group is not None else _together(runs))
+        told = remarks(runs) + (together(runs) if group is None else [])
         print("".join(f"{remark}\n" for remark in told), end="")
         print(f"{many(len(made), 'run')}; {plain(', '.join(map(str, written)))}")
     if failed is not None:
         raise failed
-
-
-def _together(runs: Runs) -> list[str]:
-    """Says that times are of several groups, which may be of several schemes."""
-    groups = [run.results().summary["groups"] for run in runs if run.folder.is_dir()]
-    if not any(len(names) > 1 for names in groups):
-        return []
-    names = ", ".join(map(plain, dict.fromkeys(name for one in groups for name in one)))
-    return [f"Slowdowns and times are those of all groups together ({names}); `--group NAME` tells one apart."]
 
 
 def _check_group(group: str | None, jobs: Sequence[Job]) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from paceline import summary
 from paceline.errors import plain
 from paceline.run import Source, given_settings
 from paceline.sweeps.points import Run, Runs
 from paceline.words import many
+
+if TYPE_CHECKING:
+    from paceline.results import Results
 
 _MOST_VALUES = 4
 """Values of an axis that a remark names."""
@@ -55,6 +58,34 @@ def remarks(runs: Runs, shown: Callable[[str, Sequence[Any]], str] = _as_given) 
             place = _where(told[text], ended, shown)
             said.append(text + (f" ({place})" if place else ""))
     return [*said, *summary.without_effect(summaries, given)]
+
+
+def together(runs: Runs) -> list[str]:
+    """A notice where a run's times are of flows, or queries, of several schemes or groups, which no column shows."""
+    for run in runs:
+        if not run.folder.is_dir():
+            continue
+        results = run.results()
+        groups = [str(name) for name in results.summary["groups"]]
+        if len(groups) < 2 and len(results.schemes) < 2:
+            continue
+        schemes = _mixed(results, "scheme", results.schemes)
+        mixed = _mixed(results, "group", groups)
+        if not schemes and not mixed:
+            continue
+        how = "--group NAME takes those of one group"
+        if not mixed:
+            how = "give their workloads a `group` each, and --group NAME takes those of one"
+        return [f"Slowdowns and times are over {' and '.join([*schemes, *mixed])} together; {how}."]
+    return []
+
+
+def _mixed(results: Results, what: Literal["scheme", "group"], names: Sequence[str]) -> list[str]:
+    """The schemes or groups that times are of, where that is more than one; flows and queries have columns apart."""
+    asked = results.queries.codes(what) if results.queries.rows else ()
+    kinds = [{int(code) for code in codes} for codes in (results.measured_codes(what), asked)]
+    found = sorted(set().union(*(kind for kind in kinds if len(kind) > 1)))
+    return [f"{what}s {', '.join(plain(names[code]) for code in found)}"] if found else []
 
 
 def _key(run: Run) -> dict[str, Any]:

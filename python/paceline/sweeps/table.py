@@ -27,13 +27,14 @@ def tidy(runs: Runs, group: str | None = None) -> list[dict[str, Any]]:
 
     FCTs, in ps, and slowdowns, over the ideal at line rate, are those of all measured flows, at the sender, or at the
     receiver where any run has flows over UDP, whose senders know nothing of what becomes of them. ``None``
-    where there is no flow, and where flows that did not finish could still raise the value: a cell holds no mark that
-    says "at least", and whoever plots the column would take an age for a time. ``measured`` and
-    ``measured_unfinished`` (given up, too) say how many flows are behind the values. With ``group`` they are those of
-    one workload group; counters and queues are of the whole run in any case. Queues are those of the busiest switch
-    port, as in reports the one with the largest mean, over the whole run; where ports are not told apart, of the
-    busiest tier. ``None`` where the run kept no histograms, and no percentile where several classes waited at that
-    port: each has a histogram of its own, from which none of the port follows.
+    where there is no flow, and where flows that did not finish could still raise the value: a cell holds no mark
+    that says "at least", and whoever plots the column would take an age for a time. ``measured`` and
+    ``measured_unfinished`` (given up, too) say how many flows are behind the values. With ``group`` they are those
+    of one workload group, without it those of all groups and schemes together; counters and queues are of the whole
+    run in any case. Queues are those of the busiest switch port, as in reports the one with the largest mean, over
+    the whole run; where ports are not told apart, of the busiest tier. ``None`` where the run kept no histograms,
+    and no percentile where several classes waited at that port: each has a histogram of its own, from which none of
+    the port follows.
 
     Where any run has queries, or message-passing programs, columns of theirs follow; QCTs as FCTs. Of several programs
     the longest run time and the largest slowdown. A run whose folder is not there has ``status`` "failed" and nothing
