@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -106,6 +107,17 @@ def test_a_comparison_without_dashes_explains_none(tmp_path: Path) -> None:
         text = slowdown_table([Results.load(run) for run in runs])
         assert ("no p99: it needs 100 flows" in " ".join(text.split())) == explained
         assert ("Slowdown p99" in text) != explained, "a table of nothing but dashes"
+
+
+def test_a_caption_says_where_the_bins_of_sizes_come_from(tmp_path: Path) -> None:
+    """The edges, odd numbers of bytes, were explained nowhere."""
+    runs = [Results.load(write_run(tmp_path / name, flows=600, name=name, tables=False)) for name in "ab"]
+    assert "; bins: deciles of the sizes of all flows" in " ".join(slowdown_table(runs[:1]).split())
+    assert "; bins: deciles of the sizes of all columns together" in " ".join(slowdown_table(runs).split())
+    sample = runs[0].slowdown()
+    one_size = replace(sample, size_bytes=np.full(len(sample), 1000))
+    runs[0].slowdown = lambda *_: one_size  # type: ignore[method-assign]
+    assert "deciles" not in slowdown_table(runs[:1]), "there is one bin"
 
 
 def test_sizes_and_times_read_as_in_papers() -> None:

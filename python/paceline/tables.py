@@ -345,6 +345,11 @@ def _size_rows(bins: SizeBins) -> list[str]:
     return [f"up to {format_bytes(int(s))}" for s in bins.upper_bytes] + ["all sizes"]
 
 
+def _edges(bins: SizeBins, of: str) -> str:
+    """What a caption says of the edges of the bins; nothing where there is but one."""
+    return f"; bins: deciles of the sizes of {of}" if len(bins) > 1 else ""
+
+
 def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate", side: Side = "sender") -> list[Table]:
     """Slowdown percentiles by flow size, the flows behind each and how many of them did not finish.
 
@@ -370,7 +375,7 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
             for k, name in enumerate(names)
         ]
         head = ("Flow size", heading.capitalize(), *(f"p{q:g}" for q in QS))
-        caption = too_few(with_bounds(f"Slowdown by flow size, {what}", rows), cells[0])
+        caption = too_few(with_bounds(f"Slowdown by flow size, {what}{_edges(bins, 'all flows')}", rows), cells[0])
         return [without_dashes(Table(caption, head, rows))]
     tables: list[Table] = []
     for i, q in enumerate(QS):
@@ -399,7 +404,8 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
         rows.append((Cell("ratio to the first,", "geometric mean over sizes"), *last))
         few = not all(ok.all() for ok in told)
         least = f"; a dash with fewer than {fewest(q):g} flows" if few and q > 50 else ""
-        caption = f"Slowdown p{q:g} by flow size, {what}; in brackets: {heading}{least}"
+        edges = _edges(bins, "all columns together")
+        caption = f"Slowdown p{q:g} by flow size, {what}{edges}; in brackets: {heading}{least}"
         if tables and not any(ok.any() for ok in told) and not any(enough(c[-1], q) for c in columns):
             # A table of nothing but dashes.
             before = tables[-1]
