@@ -1344,7 +1344,9 @@ class Quirks(Section):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SizeFile(Section):
-    """A file of points of a cumulative distribution: `bytes probability` per line."""
+    """A file of points of a cumulative distribution: `bytes probability` per line, the last with
+    1, or with 100 in per cent.
+    """
 
     file: str
     """The file. Source: Paceline."""

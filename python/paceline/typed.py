@@ -5,7 +5,8 @@ The engine checks values and names their places. A dict where a class belongs, o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from numbers import Integral, Real
 from types import UnionType
@@ -21,71 +22,83 @@ def check_types(scenario: Scenario) -> None:
     _section(scenario, "")
 
 
+@dataclass(frozen=True)
+class _Allowed:
+    """What a value may be, worked out once for each annotation: scenarios of long tables have many values."""
+
+    members: tuple[Any, ...]
+    classes: tuple[type[Section], ...]
+    plain: bool
+    """Texts and numbers too; which of these the field takes the engine says."""
+    items: _Allowed | None
+    """Of what may be in its list, if it may be one."""
+    entries: _Allowed | None
+    """Of what may be in its dict, if it may be one."""
+
+
 @cache
-def _fields(kind: Any) -> dict[str, tuple[Any, ...]]:
-    """The types that each field may be of."""
+def _allowed(hint: Any) -> _Allowed:
+    members = _members(hint)
+    lists, dicts = ([get_args(m) for m in members if get_origin(m) is kind] for kind in (Sequence, Mapping))
+    return _Allowed(
+        members,
+        tuple(member for member in members if isinstance(member, type) and issubclass(member, Section)),
+        not all(member is type(None) or _holds_sections(member) for member in members),
+        _allowed(lists[0][0]) if lists else None,
+        _allowed(dicts[0][1]) if dicts else None,
+    )
+
+
+@cache
+def _fields(kind: Any) -> tuple[tuple[str, str, _Allowed], ...]:
+    """Attributes, what TOML and the engine's errors call them (``class_`` is ``class``), and what they may be."""
     found = get_type_hints(kind)
-    return {name: _members(hint) for name, hint in found.items() if get_origin(hint) is not ClassVar}
+    return tuple((n, n.rstrip("_"), _allowed(hint)) for n, hint in found.items() if get_origin(hint) is not ClassVar)
 
 
 def _members(hint: Any) -> tuple[Any, ...]:
     return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 
 
+def _holds_sections(member: Any) -> bool:
+    """Whether it is a class of sections, or a list or a dict of them."""
+    if isinstance(member, type) and issubclass(member, Section):
+        return True
+    return any(_holds_sections(m) for arg in get_args(member) for m in _members(arg))
+
+
 def _section(section: Section, path: str) -> None:
     kind: Any = type(section)
-    for name, members in _fields(kind).items():
+    for name, own, allowed in _fields(kind):
         value = getattr(section, name)
-        # None is a field left out; `class_` is `class` in TOML and in the engine's errors.
-        if value is not None:
-            own = name.rstrip("_")
-            _value(value, members, f"{path}.{own}" if path else own)
+        # None is a field left out.
+        if value is not None and not (allowed.plain and isinstance(value, str | int | float)):
+            _value(value, allowed, f"{path}.{own}" if path else own)
 
 
-def _value(value: object, members: tuple[Any, ...], path: str) -> None:
+def _value(value: object, allowed: _Allowed, path: str) -> None:
     if isinstance(value, Section):
-        if not isinstance(value, tuple(_classes(members))):
-            raise _wrong(value, members, path)
+        if not isinstance(value, allowed.classes):
+            raise _wrong(value, allowed.members, path)
         _section(value, path)
     elif isinstance(value, str | Integral | Real):
-        # Which of these the field takes the engine says.
-        if all(member is type(None) or _holds_sections(member) for member in members):
-            raise _wrong(value, members, path)
+        if not allowed.plain:
+            raise _wrong(value, allowed.members, path)
     elif isinstance(value, Mapping):
-        inner = _inner(members, Mapping)
-        if not inner:
-            raise _wrong(value, members, path)
+        if allowed.entries is None:
+            raise _wrong(value, allowed.members, path)
         for name, item in value.items():
             if isinstance(name, str):
-                _value(item, _members(inner[1]), f"{path}.{name}")
+                _value(item, allowed.entries, f"{path}.{name}")
     elif isinstance(value, Sequence):
-        inner = _inner(members, Sequence)
-        if not inner and list(_classes(members)):
-            raise _wrong(value, members, path)
+        if allowed.items is None and allowed.classes:
+            raise _wrong(value, allowed.members, path)
         # A list in place of a text is for the engine; what is in it has to be TOML all the same.
-        wanted = _members(inner[0]) if inner else members
+        wanted = allowed.items or allowed
         for i, item in enumerate(value):
             _value(item, wanted, f"{path}.{i}")
     else:
-        raise _wrong(value, members, path)
-
-
-def _is_section(member: Any) -> bool:
-    return isinstance(member, type) and issubclass(member, Section)
-
-
-def _holds_sections(member: Any) -> bool:
-    """Whether it is a class of sections, or a list or a dict of them."""
-    return _is_section(member) or any(_holds_sections(m) for arg in get_args(member) for m in _members(arg))
-
-
-def _classes(members: tuple[Any, ...]) -> Iterator[type[Section]]:
-    yield from (member for member in members if _is_section(member))
-
-
-def _inner(members: tuple[Any, ...], kind: type) -> tuple[Any, ...]:
-    """What the list, or the dict, among these types holds; nothing if there is none."""
-    return next((get_args(member) for member in members if get_origin(member) is kind), ())
+        raise _wrong(value, allowed.members, path)
 
 
 def _wrong(value: object, members: tuple[Any, ...], path: str) -> _native.InputError:
@@ -95,12 +108,12 @@ def _wrong(value: object, members: tuple[Any, ...], path: str) -> _native.InputE
         name = type(value).__name__
         problem = f"is {'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
     shown = f"{type(value).__name__}(...)" if isinstance(value, Section) else cut(" ".join(repr(value).split()))
-    return _native.input_error(problem, field=path, value=shown, allowed=_allowed(members))
+    return _native.input_error(problem, field=path, value=shown, allowed=_in_words(members))
 
 
-def _allowed(members: tuple[Any, ...]) -> str:
+def _in_words(members: tuple[Any, ...]) -> str:
     """The types in words: ``SizeFile of paceline.scenario or str``."""
-    names = [kind.__name__ for kind in _classes(members)]
+    names = [kind.__name__ for kind in members if isinstance(kind, type) and issubclass(kind, Section)]
     said = [f"{', '.join(names)} of paceline.scenario"] if names else []
     for member in members:
         args, origin = get_args(member), get_origin(member)
@@ -109,7 +122,7 @@ def _allowed(members: tuple[Any, ...]) -> str:
         elif origin is Literal:
             said.append(", ".join(f'"{word}"' for word in args))
         elif origin is Sequence:
-            said.append(f"a list of {_allowed(_members(args[0]))}")
+            said.append(f"a list of {_in_words(_members(args[0]))}")
         elif origin is Mapping:
-            said.append(f"a dict that gives names to {_allowed(_members(args[1]))}")
+            said.append(f"a dict that gives names to {_in_words(_members(args[1]))}")
     return " or ".join(said)

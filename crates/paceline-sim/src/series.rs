@@ -33,7 +33,7 @@ pub fn samples_of(queues: usize) -> usize {
 /// A flow at an instant; what its transport does not have is `None`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowState {
-    /// Sending rate, bit/s.
+    /// Rate that its control permits, bit/s.
     pub rate: Option<u64>,
     /// Window, bytes; all ones without a limit.
     pub window: Option<u64>,

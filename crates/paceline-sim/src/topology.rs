@@ -23,6 +23,7 @@ pub use names::NodeNames;
 pub use parking_lot::parking_lot;
 pub use star::star;
 pub use tiers::{tier_by_distance, tier_name};
+pub(crate) use validate::validate_named;
 pub use validate::validate_topology;
 pub use xgft::{Level, MAX_LEVELS, xgft};
 

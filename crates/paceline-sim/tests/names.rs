@@ -98,6 +98,24 @@ fn flow_tables_name_hosts() {
     assert!(told.contains("flows.csv:2: src = webb: no such node, did you mean \"web\"?"), "{told}");
 }
 
+/// What is wrong with a network is told by the names that its author gave, not by numbers that stand nowhere in the scenario.
+#[test]
+fn errors_of_a_network_name_its_nodes() {
+    let network = |links: &str| {
+        let network = format!(
+            "[topology]\nkind = 'graph'\nhosts = ['web', 'db', 'spare']\nswitches = ['left', 'right']\nlinks = [{links}]\n"
+        );
+        all_to_all(&network, "['web', 'db']").unwrap_err()
+    };
+    let joined = "{ a = 'web', b = 'left' }, { a = 'db', b = 'left' }";
+    let told = network(joined);
+    assert!(told.contains("links of host `spare`: a host without a link"), "{told}");
+    let told = network(&format!("{joined}, {{ a = 'spare', b = 'right' }}"));
+    assert!(told.contains("hosts `web` and `spare`: no path between them over switches"), "{told}");
+    let told = network(&format!("{joined}, {{ a = 'spare', b = 'web' }}"));
+    assert!(told.contains("link 2 (`spare` - `web`): two hosts linked to each other"), "{told}");
+}
+
 /// The ports that are sampled with `ports`.
 fn sampled(name: &str, network: &str, ports: &str) -> Result<String, String> {
     let text = format!(

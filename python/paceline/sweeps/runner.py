@@ -97,8 +97,17 @@ def prepare(points: Iterable[Point]) -> list[Job]:
 
 def predicted_cpu_s(points: Iterable[Point]) -> float:
     """CPU seconds the points take on one core, about; what they share counts once, and seeds cost the same."""
-    distinct = {(Source.of(point.scenario), point.overrides, point.seed) for point in points}
-    return sum(float(_checked(source, overrides)["run_s"]) for source, overrides, _ in sorted(distinct, key=repr))
+    # Points of one key differ in their seed alone; to write a scenario as text takes longer than to size it up.
+    alike: dict[Any, tuple[Point, set[int]]] = {}
+    for point in points:
+        alike.setdefault((tuple(point.key.items()), point.overrides), (point, set()))[1].add(point.seed)
+    seeds: dict[tuple[Source, tuple[str, ...]], set[int]] = {}
+    for point, own in alike.values():
+        seeds.setdefault((Source.of(point.scenario), point.overrides), set()).update(own)
+    chosen = sorted(seeds, key=repr)
+    with ThreadPoolExecutor(cores(), thread_name_prefix="paceline-check") as pool:
+        costs = pool.map(lambda one: float(_checked(*one)["run_s"]), chosen)
+    return sum(cost * len(seeds[one]) for one, cost in zip(chosen, costs, strict=True))
 
 
 def _job(point: Point) -> Job:

@@ -71,7 +71,7 @@ fn graph_topology(spec: &Resolved, t: &GraphTopology) -> Result<Topology, InputE
         network.links.push(Link { a, b, ab, ba, error_rate: link.error_rate });
     }
     topology::tier_by_distance(&mut network);
-    topology::validate_topology(&network).map_err(|e| {
+    topology::validate_named(&network, &|node| format!("`{}`", names[node as usize])).map_err(|e| {
         let place = e.field.map(|f| format!("{f}: ")).unwrap_or_default();
         let error = spec.error("topology", &format!("{place}{}", e.problem));
         InputError { value: e.value, allowed: e.allowed, ..error }

@@ -2,7 +2,7 @@
 
 use super::{MAX_NICS, MAX_PORTS, check};
 use crate::InputError;
-use crate::graph::{Link, NodeKind, Topology};
+use crate::graph::{Link, NodeId, NodeKind, Topology};
 
 /// Checks a network, from a file or a generator.
 ///
@@ -16,6 +16,11 @@ use crate::graph::{Link, NodeKind, Topology};
 /// # Errors
 /// The first violation in node or link order, naming the node, link or pair of hosts.
 pub fn validate_topology(topology: &Topology) -> Result<(), InputError> {
+    validate_named(topology, &|node| node.to_string())
+}
+
+/// [`validate_topology`] for a network whose nodes its author gave names: errors have these.
+pub(crate) fn validate_named(topology: &Topology, name_of: &dyn Fn(NodeId) -> String) -> Result<(), InputError> {
     let nodes = topology.kinds.len();
     check::nodes("nodes", nodes as u128)?;
     check::links("links", topology.links.len() as u128)?;
@@ -26,26 +31,33 @@ pub fn validate_topology(topology: &Topology) -> Result<(), InputError> {
     }
     for (node, (kind, tier)) in topology.kinds.iter().zip(&topology.tiers).enumerate() {
         if (*kind == NodeKind::Host) != (*tier == 0) {
-            let error = InputError::new("tier does not fit the kind").field(format!("tier of node {node}")).value(tier);
+            let error = InputError::new("tier does not fit the kind")
+                .field(format!("tier of node {}", name_of(node as NodeId)))
+                .value(tier);
             return Err(error.allowed("0 for hosts, 1 or more for switches"));
         }
     }
     for (i, link) in topology.links.iter().enumerate() {
-        check_link(topology, i, link)?;
+        check_link(topology, i, link, name_of)?;
     }
-    check_ports(topology)?;
-    check_reachable(topology)
+    check_ports(topology, name_of)?;
+    check_reachable(topology, name_of)
 }
 
-fn check_link(topology: &Topology, i: usize, link: &Link) -> Result<(), InputError> {
-    let name = || format!("link {i} ({} - {})", link.a, link.b);
+fn check_link(
+    topology: &Topology,
+    i: usize,
+    link: &Link,
+    name_of: &dyn Fn(NodeId) -> String,
+) -> Result<(), InputError> {
     let nodes = topology.kinds.len();
     for end in [link.a, link.b] {
         if end as usize >= nodes {
-            let error = InputError::new("no such node").field(name()).value(end);
+            let error = InputError::new("no such node").field(format!("link {i} ({} - {})", link.a, link.b)).value(end);
             return Err(error.allowed(format!("node ids 0 to {}", nodes - 1)));
         }
     }
+    let name = || format!("link {i} ({} - {})", name_of(link.a), name_of(link.b));
     if link.a == link.b {
         return Err(InputError::new("a node linked to itself").field(name()).allowed("two different nodes"));
     }
@@ -55,8 +67,10 @@ fn check_link(topology: &Topology, i: usize, link: &Link) -> Result<(), InputErr
         return Err(error.allowed("hosts linked to switches, or a network of just two hosts"));
     }
     for (side, from, to) in [(link.ab, link.a, link.b), (link.ba, link.b, link.a)] {
-        check::rate("", side.rate).map_err(|e| e.field(format!("link {i}, rate {from} to {to}")))?;
-        check::delay("", side.delay).map_err(|e| e.field(format!("link {i}, delay {from} to {to}")))?;
+        check::rate("", side.rate)
+            .map_err(|e| e.field(format!("link {i}, rate {} to {}", name_of(from), name_of(to))))?;
+        check::delay("", side.delay)
+            .map_err(|e| e.field(format!("link {i}, delay {} to {}", name_of(from), name_of(to))))?;
     }
     if !(0.0..=1.0).contains(&link.error_rate) {
         let error = InputError::new("not a probability").field(format!("link {i}, error_rate"));
@@ -65,7 +79,7 @@ fn check_link(topology: &Topology, i: usize, link: &Link) -> Result<(), InputErr
     Ok(())
 }
 
-fn check_ports(topology: &Topology) -> Result<(), InputError> {
+fn check_ports(topology: &Topology, name_of: &dyn Fn(NodeId) -> String) -> Result<(), InputError> {
     let mut ports = vec![0u64; topology.kinds.len()];
     for link in &topology.links {
         ports[link.a as usize] += 1;
@@ -78,7 +92,7 @@ fn check_ports(topology: &Topology) -> Result<(), InputError> {
         };
         if n < least || n > most {
             let problem = if n < least { "a host without a link" } else { "too many links" };
-            let error = InputError::new(problem).field(format!("{what} {node}")).value(n);
+            let error = InputError::new(problem).field(format!("{what} {}", name_of(node as NodeId))).value(n);
             return Err(error.allowed(format!("{least} to {most}")));
         }
     }
@@ -86,7 +100,7 @@ fn check_ports(topology: &Topology) -> Result<(), InputError> {
 }
 
 /// Two hosts can talk if they touch a common plane: a set of switches connected among themselves.
-fn check_reachable(topology: &Topology) -> Result<(), InputError> {
+fn check_reachable(topology: &Topology, name_of: &dyn Fn(NodeId) -> String) -> Result<(), InputError> {
     let nodes = topology.kinds.len();
     if topology.kinds.iter().all(|k| *k == NodeKind::Host) {
         return Ok(()); // two hosts back to back: both have a link, and there is nobody else to be linked to
@@ -117,7 +131,11 @@ fn check_reachable(topology: &Topology) -> Result<(), InputError> {
     for (i, (a, planes_a)) in kinds.iter().enumerate() {
         for (b, planes_b) in &kinds[i + 1..] {
             if !planes_a.iter().any(|p| planes_b.binary_search(p).is_ok()) {
-                let error = InputError::new("no path between them over switches").field(format!("hosts {a} and {b}"));
+                let error = InputError::new("no path between them over switches").field(format!(
+                    "hosts {} and {}",
+                    name_of(*a),
+                    name_of(*b)
+                ));
                 return Err(error.allowed("networks in which all hosts can reach each other; hosts do not forward"));
             }
         }

@@ -19,7 +19,7 @@ choice! {
 }
 
 section! {
-    /// A file of points of a cumulative distribution: `bytes probability` per line.
+    /// A file of points of a cumulative distribution: `bytes probability` per line, the last with 1, or with 100 in per cent.
     pub struct SizeFile {
         /// The file.
         file: File, from "Paceline";
@@ -41,7 +41,7 @@ pub enum Sizes {
 
 static SIZE_FILE: Record = Record {
     name: "SizeFile",
-    doc: " A file of points of a cumulative distribution: `bytes probability` per line.",
+    doc: " A file of points of a cumulative distribution: `bytes probability` per line, the last with 1, or with 100 in per cent.",
     rows: SizeFile::ROWS,
 };
 
