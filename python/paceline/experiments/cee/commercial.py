@@ -10,7 +10,7 @@ from paceline.experiments.cee import commercial_rules as rules
 from paceline.experiments.cee import hotspot, matrix, queries, scientific
 from paceline.experiments.cee.hotspot_rules import ecn_rule as crowds_under_red
 from paceline.experiments.cee.hotspot_rules import vegas_rule as vegas_crowds
-from paceline.experiments.cee.setup import ABLATIONS, BURSTS, CELLS, KNOBS, NIC, SCHEMES, SIZES
+from paceline.experiments.cee.setup import ABLATIONS, ALL_CELLS, BURSTS, CELLS, KNOBS, SCHEMES, SIZES, both_readings
 from paceline.experiments.cee.study import Plan, experiment, seeds
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Values, ratio
@@ -19,11 +19,11 @@ from paceline.sweeps.points import Point, Runs
 from paceline.tables import Table
 
 
-def _plan(*wanted: tuple[str, str, int, int]) -> Plan:
-    """Cells by name, scheme, PFC and UDP."""
+def _plan(*wanted: tuple[str, str, int, int], most: int = 3) -> Plan:
+    """Cells by name, scheme, PFC and UDP, with so many seeds at most."""
 
     def plan(scale: Scale) -> Sequence[Point]:
-        return [queries.point(*one, scale, seed) for one in wanted for seed in seeds(scale)]
+        return [queries.point(*one, scale, seed) for one in wanted for seed in seeds(scale, most)]
 
     return plan
 
@@ -58,8 +58,8 @@ def _loaded(scale: Scale) -> Sequence[Point]:
     return [
         queries.point(cell, "new_reno", 0, 0, scale, seed, load=load, queries=foreground)
         for load, foreground in loads
-        for cell in ("base", "qcn20", NIC)
-        for seed in seeds(scale)
+        for cell in both_readings(("base", "qcn20"))
+        for seed in seeds(scale, queries.SEEDS)
     ]
 
 
@@ -96,7 +96,7 @@ def _measure_all(runs: Runs) -> Values:
 def _show_all(runs: Runs, _scale: Scale) -> Shown:
     """Tables of both."""
     values = _measure_all(runs)
-    programs: Values = {place: value for place, value in values.items() if len(place) > 4 and place[1] in _CELLS}
+    programs: Values = {place: value for place, value in values.items() if len(place) > 4 and place[1] in ALL_CELLS}
     rest: Values = {place: value for place, value in values.items() if place not in programs}
     return Shown((), [queries.table(rest), scientific.table(programs)], [*queries.REMARKS, *scientific.REMARKS])
 
@@ -155,14 +155,14 @@ EXPERIMENTS = (
         "PFC and completion times",
         "PFC shortens completion times by avoiding timeouts, except with QCN at 20 KB.",
         rules.pfc_rule,
-        _plan(*_all(_CELLS, _TCP)),
+        _plan(*_all(both_readings(_CELLS), _TCP), most=queries.SEEDS),
     ),
     _experiment(
         8,
         "QCN's set point",
         "QCN at 66 KB tolerates TCP's bursts better than at 20 KB.",
         rules.set_point_rule,
-        _plan(*_all(("qcn20", "qcn66"), _TCP)),
+        _plan(*_all(both_readings(("qcn20", "qcn66")), _TCP), most=queries.SEEDS),
     ),
     _experiment(
         9,
@@ -170,21 +170,25 @@ EXPERIMENTS = (
         "RED completes queries earlier than QCN, with and without PFC: it looks at an average, acts in the transport, "
         "and does not delay SYNs.",
         rules.red_rule,
-        _plan(*_all(("red", "qcn20", "qcn66"), ("new_reno",)), *((cell, "new_reno", 0, 0) for cell in ABLATIONS)),
+        _plan(
+            *_all(both_readings(("red", "qcn20", "qcn66")), ("new_reno",)),
+            *((cell, "new_reno", 0, 0) for cell in both_readings(tuple(ABLATIONS))),
+            most=queries.SEEDS,
+        ),
     ),
     _experiment(
         10,
         "Who loses beside UDP",
         "Beside UDP most drops are UDP's, since TCP backs off.",
         rules.udp_drops_rule,
-        _plan(*((cell, "new_reno", 0, 1) for cell in _CELLS)),
+        _plan(*((cell, "new_reno", 0, 1) for cell in both_readings(_CELLS))),
     ),
     _experiment(
         11,
         "Fairness between TCP and UDP",
         "Only QCN makes TCP and UDP share fairly.",
         rules.udp_fairness_rule,
-        _both(_plan(*_all(_CELLS, ("new_reno",), udp=1)), hotspot.beside_udp),
+        _both(_plan(*_all(both_readings(_CELLS), ("new_reno",), udp=1)), hotspot.beside_udp),
     ),
     _experiment(
         13,
@@ -209,14 +213,20 @@ EXPERIMENTS = (
         "QCN and commercial traffic",
         "QCN at 20 KB without PFC makes completion times 131 to 311 % longer.",
         rules.ruin_rule,
-        _both(_plan(*((cell, scheme, 0, 0) for cell in ("base", "qcn20", NIC) for scheme in _TCP)), _loaded),
+        _both(
+            _plan(
+                *((cell, scheme, 0, 0) for cell in both_readings(("base", "qcn20")) for scheme in _TCP),
+                most=queries.SEEDS,
+            ),
+            _loaded,
+        ),
     ),
     _experiment(
         21,
         "Bursts under RED and QCN",
         "Well set, RED is less sensitive to bursts than QCN.",
         rules.burst_rule,
-        _with(*((c, "new_reno", 0, "study", n) for c in BURSTS for n in SIZES)),
+        _with(*((c, "new_reno", 0, "study", n) for c in both_readings(BURSTS) for n in SIZES)),
     ),
     _experiment(
         22,

@@ -6,7 +6,18 @@ import math
 from itertools import combinations
 
 from paceline.experiments.cee import hotspot_rules
-from paceline.experiments.cee.setup import ABLATIONS, ALL_CELLS, BURSTS, CELLS, KNOB_TITLES, NIC, SIZES, TITLES
+from paceline.experiments.cee.setup import (
+    ABLATIONS,
+    ALL_CELLS,
+    BURSTS,
+    CELLS,
+    KNOB_TITLES,
+    READINGS,
+    SIZES,
+    TITLES,
+    read,
+    readings,
+)
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, ratio
 
@@ -29,66 +40,74 @@ def losses_rule(values: Values) -> list[Claim]:
 def pfc_rule(values: Values) -> list[Claim]:
     """E6: PFC shortens completion times, except with QCN 20."""
     found = []
-    for cell, kind in CELLS.items():
+    for reading, cell, own in readings(tuple(CELLS)):
         for scheme, title in TITLES.items():
-            over = ratio(values, (cell, scheme, 1.0, 0.0, "qct_ms"), (cell, scheme, 0.0, 0.0, "qct_ms"))
+            over = ratio(values, (own, scheme, 1.0, 0.0, "qct_ms"), (own, scheme, 0.0, 0.0, "qct_ms"))
             limits = judge.at_least(0.9) if cell == "qcn20" else judge.below(1)
-            found.append(
-                Claim(f"{cell}.{scheme}", f"mean QCT with PFC over that without, {title}, {kind.title}", over, limits)
-            )
+            text = f"mean QCT with PFC over that without, {title}, {ALL_CELLS[own].title}"
+            found.append(Claim(f"{cell}.{scheme}", text, over, limits, variant=reading))
     return found
 
 
 def everywhere_rule(values: Values) -> list[Claim]:
     """E18: PFC helps on the whole: the 12 pairs of cells each of queries, queries beside UDP and programs."""
-    known = []
-    for cell in CELLS:
-        for scheme in TITLES:
-            ratios = [
-                ratio(values, (cell, scheme, 1.0, 0.0, "qct_ms"), (cell, scheme, 0.0, 0.0, "qct_ms")),
-                ratio(values, (cell, scheme, 1.0, 1.0, "qct_ms"), (cell, scheme, 0.0, 1.0, "qct_ms")),
-                ratio(values, ("all", cell, scheme, 1.0, "slowdown"), ("all", cell, scheme, 0.0, "slowdown")),
-            ]
-            known += [r for r in ratios if math.isfinite(r)]
-    share = sum(r <= 1.02 for r in known) / len(known) if known else math.nan
-    return [
-        Claim(
-            "share",
+    found = []
+    for reading in READINGS:
+        known = []
+        for cell in (read(name, reading) for name in CELLS):
+            for scheme in TITLES:
+                ratios = [
+                    ratio(values, (cell, scheme, 1.0, 0.0, "qct_ms"), (cell, scheme, 0.0, 0.0, "qct_ms")),
+                    ratio(values, (cell, scheme, 1.0, 1.0, "qct_ms"), (cell, scheme, 0.0, 1.0, "qct_ms")),
+                    ratio(values, ("all", cell, scheme, 1.0, "slowdown"), ("all", cell, scheme, 0.0, "slowdown")),
+                ]
+                known += [r for r in ratios if math.isfinite(r)]
+        share = sum(r <= 1.02 for r in known) / len(known) if known else math.nan
+        text = (
             "pairs of cells in which PFC makes the mean QCT, of queries alone or beside UDP, or the slowdown of "
-            "programs at most 1.02 times",
-            share,
-            judge.at_least(0.9),
-            most=1,
+            f"programs at most 1.02 times{_limiters(reading)}"
         )
-    ]
+        found.append(Claim("share", text, share, judge.at_least(0.9), most=1, variant=reading))
+    return found
+
+
+def _limiters(reading: str) -> str:
+    """What a statement over several cells adds in the other reading of QCN's limiters."""
+    return ", with one limiter an adapter" if READINGS[reading] else ""
 
 
 def set_point_rule(values: Values) -> list[Claim]:
     """E8: the higher set point lets bursts pass."""
     found = []
-    for scheme, title in TITLES.items():
-        for what, text in (("notifications", "notifications"), ("qct_ms", "mean QCT")):
-            for pfc in (0.0, 1.0):
-                over = ratio(values, ("qcn66", scheme, pfc, 0.0, what), ("qcn20", scheme, pfc, 0.0, what))
-                name, when = (".pfc1", "with PFC") if pfc else ("", "without PFC")
-                statement = f"{text}, QCN 66 over QCN 20, {title}, {when}"
-                found.append(Claim(f"{what}.{scheme}{name}", statement, over, judge.below(1)))
+    for reading in READINGS:
+        high, low = (read(cell, reading) for cell in ("qcn66", "qcn20"))
+        for scheme, title in TITLES.items():
+            for what, text in (("notifications", "notifications"), ("qct_ms", "mean QCT")):
+                for pfc in (0.0, 1.0):
+                    over = ratio(values, (high, scheme, pfc, 0.0, what), (low, scheme, pfc, 0.0, what))
+                    name, when = (".pfc1", "with PFC") if pfc else ("", "without PFC")
+                    statement = f"{text}, QCN 66 over QCN 20, {title}, {when}{_limiters(reading)}"
+                    found.append(Claim(f"{what}.{scheme}{name}", statement, over, judge.below(1), variant=reading))
     return found
 
 
 def red_rule(values: Values) -> list[Claim]:
     """E9: RED is better than QCN."""
     found = []
-    for pfc in (0.0, 1.0):
-        for name, worse, better in (("qcn66", "qcn66", "red"), ("qcn20", "qcn20", "qcn66")):
-            over = ratio(values, (worse, "new_reno", pfc, 0.0, "qct_ms"), (better, "new_reno", pfc, 0.0, "qct_ms"))
-            when = "with PFC" if pfc else "without PFC"
-            statement = f"mean QCT {when}, NewReno, {CELLS[worse].title} over {CELLS[better].title}"
-            found.append(Claim(f"{name}.pfc{pfc:g}", statement, over, judge.at_least(1)))
-    for cell, kind in ABLATIONS.items():
-        over = ratio(values, (cell, "new_reno", 0.0, 0.0, "qct_ms"), ("qcn20", "new_reno", 0.0, 0.0, "qct_ms"))
-        text = f"mean QCT without PFC, NewReno, {kind.title} over QCN 20 as it is"
-        found.append(Claim(cell, text, over, judge.below(1)))
+    for reading in READINGS:
+        for pfc in (0.0, 1.0):
+            for name, worse, better in (("qcn66", "qcn66", "red"), ("qcn20", "qcn20", "qcn66")):
+                over = ratio(
+                    values, *((read(cell, reading), "new_reno", pfc, 0.0, "qct_ms") for cell in (worse, better))
+                )
+                when = "with PFC" if pfc else "without PFC"
+                titles = f"{CELLS[worse].title} over {CELLS[better].title}{_limiters(reading)}"
+                statement = f"mean QCT {when}, NewReno, {titles}"
+                found.append(Claim(f"{name}.pfc{pfc:g}", statement, over, judge.at_least(1), variant=reading))
+        for cell, kind in ABLATIONS.items():
+            over = ratio(values, *((read(c, reading), "new_reno", 0.0, 0.0, "qct_ms") for c in (cell, "qcn20")))
+            text = f"mean QCT without PFC, NewReno, {kind.title} over QCN 20 as it is{_limiters(reading)}"
+            found.append(Claim(cell, text, over, judge.below(1), variant=reading))
     return found
 
 
@@ -97,7 +116,8 @@ def ruin_rule(values: Values) -> list[Claim]:
     found = []
     loads = (("background 20 %", "load_20"), ("queries 10 %", "queries_10"), ("queries 20 %", "queries_20"))
     for what, name, words in (("qct_ms", "", "mean QCT"), ("fct_ms", "fct.", "mean FCT of background flows")):
-        for cell, limiter in (("qcn20", ""), (NIC, "limiter_per_adapter")):
+        for reading in READINGS:
+            cell = read("qcn20", reading)
             text = f"{words} without PFC, {ALL_CELLS[cell].title}, over no marking"
             runs: list[tuple[str, tuple[str, ...], str, str]]
             runs = [(scheme, (), title, "") for scheme, title in TITLES.items()]
@@ -112,7 +132,8 @@ def ruin_rule(values: Values) -> list[Claim]:
                         over,
                         judge.between(2, 5),
                         published="2.31 to 4.11",
-                        variant="_".join(filter(None, (limiter, variant))) or "default",
+                        variant="_".join(part for part in (reading, variant) if part not in ("", "default"))
+                        or "default",
                     )
                 )
     for one, other in combinations(TITLES, 2):
@@ -139,22 +160,25 @@ def transient_rule(values: Values) -> list[Claim]:
 def udp_drops_rule(values: Values) -> list[Claim]:
     """E10: what is dropped is UDP."""
     found = []
-    for cell, kind in CELLS.items():
-        share = _at(values, cell, "new_reno", 0.0, 1.0, "udp_drop_share")
-        of_bytes = _at(values, cell, "new_reno", 0.0, 1.0, "udp_byte_share")
+    for reading, cell, own in readings(tuple(CELLS)):
+        title = ALL_CELLS[own].title
+        share = _at(values, own, "new_reno", 0.0, 1.0, "udp_drop_share")
+        of_bytes = _at(values, own, "new_reno", 0.0, 1.0, "udp_byte_share")
         found += [
             Claim(
                 f"{cell}.share",
-                f"UDP's share of the packets dropped, {kind.title}, without PFC",
+                f"UDP's share of the packets dropped, {title}, without PFC",
                 share,
                 judge.above(0.5),
                 most=1,
+                variant=reading,
             ),
             Claim(
                 f"{cell}.over",
-                f"the same over UDP's share of the bytes sent, {kind.title}",
+                f"the same over UDP's share of the bytes sent, {title}",
                 share / of_bytes if of_bytes else math.nan,
                 judge.above(1),
+                variant=reading,
             ),
         ]
     return found
@@ -165,12 +189,12 @@ def udp_fairness_rule(values: Values) -> list[Claim]:
     found = []
     for pfc in (0.0, 1.0):
         when = "with PFC" if pfc else "without PFC"
-        for qcn in ("qcn20", "qcn66"):
+        for reading, qcn, own in readings(("qcn20", "qcn66")):
             for other in ("base", "red"):
-                over = ratio(values, (qcn, "new_reno", pfc, 1.0, "jain"), (other, "new_reno", pfc, 1.0, "jain"))
-                titles = f"{CELLS[qcn].title} over {CELLS[other].title}"
+                over = ratio(values, (own, "new_reno", pfc, 1.0, "jain"), (other, "new_reno", pfc, 1.0, "jain"))
+                titles = f"{ALL_CELLS[own].title} over {CELLS[other].title}"
                 statement = f"Jain's index of TCP's and UDP's shares delivered, {titles}, {when}"
-                found.append(Claim(f"{qcn}.{other}.pfc{pfc:g}", statement, over, judge.above(1)))
+                found.append(Claim(f"{qcn}.{other}.pfc{pfc:g}", statement, over, judge.above(1), variant=reading))
     return [*found, *hotspot_rules.udp_fairness_rule(values)]
 
 
@@ -181,11 +205,17 @@ def burst_rule(values: Values) -> list[Claim]:
         more = () if size == 20 else ("study", float(size))
         return values.get((cell, "new_reno", 0.0, 0.0, *more, "qct_ms"), math.nan)
 
-    growth = {cell: at(cell, SIZES[-1]) / at(cell, SIZES[0]) for cell in BURSTS}
+    growth = {cell: at(cell, SIZES[-1]) / at(cell, SIZES[0]) for _, _, cell in readings(BURSTS)}
     text = f"mean QCT of messages of {SIZES[-1]} KiB over that of {SIZES[0]} KiB without PFC"
-    found = [Claim(cell, f"{text}, {ALL_CELLS[cell].title}", over) for cell, over in growth.items()]
-    over = growth["qcn20"] / growth["red"]
-    return [*found, Claim("over", f"{text}: QCN 20 over ECN-RED", over, judge.above(1))]
+    found = [
+        Claim(cell, f"{text}, {ALL_CELLS[own].title}", growth[own], variant=reading)
+        for reading, cell, own in readings(BURSTS)
+    ]
+    for reading, _, own in readings(("qcn20",)):
+        over = growth[own] / growth["red"]
+        statement = f"{text}: {ALL_CELLS[own].title} over ECN-RED"
+        found.append(Claim("over", statement, over, judge.above(1), variant=reading))
+    return found
 
 
 def knob_rule(values: Values) -> list[Claim]:

@@ -1,4 +1,7 @@
-"""M1 to M3: all 24 cells, for queries, queries beside UDP and message-passing programs, as heat maps."""
+"""M1 to M3: all cells, for queries, queries beside UDP and message-passing programs, as heat maps.
+
+The study has 24: three schemes, four kinds of switches, PFC on and off. Its QCN is shown in both readings.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Final
 
 from paceline import multiples
 from paceline.experiments.cee import queries, scientific
-from paceline.experiments.cee.setup import CELLS, SCHEMES, TITLES, pfc_title
+from paceline.experiments.cee.setup import ALL_CELLS, CELLS, SCHEMES, TITLES, both_readings, pfc_title
 from paceline.experiments.cee.study import experiment, seeds
 from paceline.reproduce.claims import Claim, Place, Values
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
@@ -18,6 +21,7 @@ from paceline.tables import Cell, Table, format_number
 from paceline.words import headed
 
 _TCP: Final = tuple(SCHEMES)
+_CELLS: Final = both_readings(tuple(CELLS))
 
 
 @dataclass(frozen=True)
@@ -43,24 +47,30 @@ class Kind:
         """The runs of E6 and others, of E10 and E11 and what is missing there, of E14."""
         schemes = _TCP[:1] if scale is Scale.TINY and (self.udp or not self.queries) else _TCP
         if not self.queries:
-            return scientific.points(tuple(CELLS), schemes, (0, 1), scale)
+            return scientific.points(_CELLS, schemes, (0, 1), scale)
         # Beside UDP nothing is judged but NewReno: one run shows the others.
         return [
             queries.point(cell, scheme, pfc, self.udp, scale, seed)
-            for cell in CELLS
+            for cell in _CELLS
             for scheme in schemes
             for pfc in (0, 1)
-            for seed in (seeds(scale) if not self.udp or scheme == "new_reno" else (1,))
+            for seed in self._seeds(scheme, scale)
         ]
+
+    def _seeds(self, scheme: str, scale: Scale) -> Sequence[int]:
+        """Of queries."""
+        if not self.udp:
+            return seeds(scale, queries.SEEDS)
+        return seeds(scale) if scheme == "new_reno" else (1,)
 
     def rule(self, values: Values) -> list[Claim]:
         """Nothing is claimed."""
         found = []
         for scheme, title in TITLES.items():
-            for cell in CELLS:
+            for cell in _CELLS:
                 for pfc in (0, 1):
                     for what, text in self.parts[:2]:
-                        statement = f"{title}, {CELLS[cell].title}, {'with' if pfc else 'without'} PFC: {text}"
+                        statement = f"{title}, {ALL_CELLS[cell].title}, {'with' if pfc else 'without'} PFC: {text}"
                         value = values.get((*self.place(cell, scheme, pfc), what), math.nan)
                         found.append(Claim(f"{scheme}.{cell}.pfc{pfc}.{what}", statement, value))
         return found
@@ -69,19 +79,19 @@ class Kind:
         """A row for each cell."""
         rows = []
         for scheme, title in TITLES.items():
-            for cell in CELLS:
+            for cell in _CELLS:
                 for pfc in (0, 1):
                     place = self.place(cell, scheme, pfc)
                     got = [values.get((*place, what), math.nan) for what, _ in self.parts]
                     if any(map(math.isfinite, got)):
                         cells = [Cell(format_number(value)) for value in got]
-                        rows.append((Cell(f"{title}, {CELLS[cell].title}, {pfc_title(pfc)}"), *cells))
+                        rows.append((Cell(f"{title}, {ALL_CELLS[cell].title}, {pfc_title(pfc)}"), *cells))
         head = ("Cell", *(headed(text) for _, text in self.parts))
         return Table(f"{self.title}; means over seeds{self._left_out(values)}", head, rows)
 
     def _ran(self, values: Values) -> list[str]:
         """The schemes of which there is any value; all of them where there is none at all."""
-        cells = [(cell, pfc) for cell in CELLS for pfc in (0, 1)]
+        cells = [(cell, pfc) for cell in _CELLS for pfc in (0, 1)]
         ran = [
             s
             for s in TITLES
@@ -98,7 +108,7 @@ class Kind:
         """The table for programs; a value that is not there is empty."""
         lines = [",".join(("scheme", "switch", "pfc", *(what for what, _ in self.parts)))]
         for scheme in TITLES:
-            for cell in CELLS:
+            for cell in _CELLS:
                 for pfc in (0, 1):
                     place = self.place(cell, scheme, pfc)
                     got = [values.get((*place, what), math.nan) for what, _ in self.parts]
@@ -110,11 +120,11 @@ class Kind:
         """A map for each quantity: schemes and PFC across, what switches do down."""
         ran = self._ran(values)
         columns = [f"{TITLES[scheme]}\n{pfc_title(pfc)}" for scheme in ran for pfc in (0, 1)]
-        rows = [CELLS[cell].title for cell in CELLS]
+        rows = [ALL_CELLS[cell].title for cell in _CELLS]
         maps = {
             headed(text): [
                 [values.get((*self.place(cell, scheme, pfc), what), math.nan) for scheme in ran for pfc in (0, 1)]
-                for cell in CELLS
+                for cell in _CELLS
             ]
             for what, text in self.parts
         }
@@ -142,7 +152,8 @@ class Kind:
         return experiment(
             self.id,
             self.title,
-            "No claim: NewReno, CUBIC and Vegas without marking, with ECN-RED, QCN 20 and QCN 66; PFC on and off.",
+            "No claim: NewReno, CUBIC and Vegas without marking, with ECN-RED, QCN 20 and QCN 66; PFC on and off. "
+            "QCN with a limiter for each destination and with one for each adapter.",
             self.plan,
             measure=self.measure,
             rule=self.rule,

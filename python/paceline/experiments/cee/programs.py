@@ -7,7 +7,7 @@ from typing import Final
 
 from paceline.experiments.cee import queries, scientific
 from paceline.experiments.cee import scientific_rules as rules
-from paceline.experiments.cee.setup import CELLS, NIC, SCHEMES
+from paceline.experiments.cee.setup import CELLS, SCHEMES, both_readings
 from paceline.experiments.cee.study import experiment, seeds
 from paceline.reproduce.claims import Values
 from paceline.reproduce.model import Scale, Shown
@@ -15,7 +15,7 @@ from paceline.sweeps.points import Point, Runs
 from paceline.tables import Table
 
 _TCP: Final = tuple(SCHEMES)
-_CELLS: Final = tuple(CELLS)
+_CELLS: Final = both_readings(tuple(CELLS))
 
 
 def _schemes(scale: Scale) -> tuple[str, ...]:
@@ -28,10 +28,7 @@ def _all(scale: Scale) -> Sequence[Point]:
 
 
 def _without_pfc(scale: Scale) -> Sequence[Point]:
-    return [
-        *scientific.points(_CELLS, _schemes(scale), (0,), scale),
-        *scientific.points((NIC,), ("new_reno",), (0,), scale),
-    ]
+    return scientific.points(_CELLS, _schemes(scale), (0,), scale)
 
 
 def _clocks(scale: Scale) -> Sequence[Point]:

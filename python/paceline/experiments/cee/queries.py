@@ -48,6 +48,9 @@ SIZE: Final = 20
 BACKGROUND: Final = 10
 """Load of background flows, % of the hosts' links: the lower end of what the study's is taken to be, 10 to 30 %."""
 
+SEEDS: Final = 5
+"""Where results are about QCN: with three most of the intervals are wider than what is claimed."""
+
 UDP: Final = 0.2
 """Load of the UDP background, sent at a third of the link's rate."""
 

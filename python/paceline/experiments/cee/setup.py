@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from paceline.scenario import (
@@ -106,14 +106,41 @@ WEIGHTS: Final[Mapping[str, Cell]] = {
 BURSTS: Final = ("red", "qcn20", "qcn66", *WEIGHTS)
 """Cells in which E21 varies the size of messages."""
 
-NIC: Final = "qcn20_nic"
+_SEPARATE: Final[Mapping[str, Cell]] = {**CELLS, **ABLATIONS, **WEIGHTS}
+_PER_ADAPTER: Final = "_nic"
 ALL_CELLS: Final[Mapping[str, Cell]] = {
-    **CELLS,
-    **ABLATIONS,
-    **WEIGHTS,
-    NIC: Cell("QCN 20, one limiter an adapter", qcn=20_480, limiter="nic"),
+    **_SEPARATE,
+    **{
+        f"{name}{_PER_ADAPTER}": replace(cell, title=f"{cell.title}, one limiter an adapter", limiter="nic")
+        for name, cell in _SEPARATE.items()
+        if cell.qcn and not cell.to_window
+    },
 }
 """With the other reading of QCN's limiters: the standard's default, one for each port and priority."""
+
+READINGS: Final[Mapping[str, str]] = {"default": "", "limiter_per_adapter": _PER_ADAPTER}
+"""Both readings of QCN's limiters, as variants of claims: what their cells' names end with."""
+
+
+def read(cell: str, reading: str) -> str:
+    """The cell in a reading; itself where it has no limiters."""
+    other = f"{cell}{READINGS[reading]}"
+    return other if other in ALL_CELLS else cell
+
+
+def both_readings(cells: Sequence[str]) -> tuple[str, ...]:
+    """These cells, and those with limiters in the other reading, too."""
+    return tuple(dict.fromkeys(read(cell, reading) for reading in READINGS for cell in cells))
+
+
+def readings(cells: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Readings, cells by name and as they are in the reading; those without limiters once."""
+    for reading in READINGS:
+        for cell in cells:
+            own = read(cell, reading)
+            if own != cell or not READINGS[reading]:
+                yield reading, cell, own
+
 
 SCHEMES: Final[Mapping[str, Scheme]] = {
     "new_reno": NewReno(halving="window"),
