@@ -56,7 +56,7 @@ PROPTEST_RNG_SEED ?= 1
 .PHONY: test
 test: setup ## Runs all tests, of Rust and of Python
 	PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) $(CARGO) test --workspace --locked --quiet
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist worksteal
 
 # New cases each time, and many of them.
 .PHONY: fuzz
