@@ -223,8 +223,8 @@ def test_the_rule_of_e32_asks_for_growth_of_the_tail_and_reports_variants() -> N
 
 def test_without_stages_hpcc_is_reported_beside_and_the_baselines_are_not_said_twice() -> None:
     values: dict[Place, float] = {(name, "short", 99): 10.0 for name in STACKS}
-    values[storage.STAGES, "hpcc_rdma", "short", 99] = 5.0
-    claims = storage.and_without_stages(storage.rdma_tail_rule)(values)
+    values["max_stage_0", "hpcc_rdma", "short", 99] = 5.0
+    claims = storage.and_forms(storage.rdma_tail_rule)(values)
     found = {(c.id, c.variant): (c.value, c.limits is None) for c in claims}
     assert found["ratio", "default"] == (1.0, False)
     assert found["ratio", "max_stage_0"] == (2.0, True)

@@ -12,7 +12,15 @@ import numpy as np
 from paceline import multiples, plot, queries
 from paceline.analysis import Sample, nearest_rank, queue_percentile
 from paceline.experiments.buffer_sizing.measures import UNTIL, kilobytes, queue, together, windows, with_warmup
-from paceline.experiments.buffer_sizing.testbed import HPCC_STACK, NEW_RENO_STACK, STACKS, Stack, scenario, with_stages
+from paceline.experiments.buffer_sizing.testbed import (
+    FORM_TITLES,
+    FORMS,
+    HPCC_STACK,
+    NEW_RENO_STACK,
+    STACKS,
+    Stack,
+    scenario,
+)
 from paceline.reproduce import judge
 from paceline.reproduce.claims import (
     WORTH_TELLING,
@@ -70,9 +78,6 @@ KNOBS: Final[Mapping[str, Mapping[str, Stack]]] = {
 }
 """What is unknown of the TCP stack, one setting at a time."""
 
-STAGES: Final = {"max_stage_0": {name: with_stages(STACKS[name], 0) for name in ("hpcc_tcp", "hpcc_rdma")}}
-"""HPCC as its authors say they simulated it: no rounds of additive increase."""
-
 BATCHES: Final = (1, 2, 5, 8, 10, 16)
 
 
@@ -117,7 +122,7 @@ BATCHED: Final = {variant: (acks, stacks) for acks in ACKS for variant, stacks i
 VARIANTS: Final[Mapping[str, Mapping[str, Stack]]] = {
     "default": STACKS,
     **KNOBS,
-    **STAGES,
+    **FORMS,
     **{variant: stacks for variant, (_, stacks) in BATCHED.items()},
 }
 
@@ -152,20 +157,19 @@ def _queries(*, whole: bool) -> list[ClosedRpc]:
     ]
 
 
-def default(scale: Scale) -> Sequence[Point]:
-    """The runs without variants."""
-    return [p for p in plan(scale) if p.key["variant"] == "default"]
-
-
 def with_knobs(scale: Scale) -> Sequence[Point]:
     """Those, and one setting of the TCP stack or of HPCC over it changed."""
-    return [p for p in plan(scale) if p.key["variant"] in ("default", *KNOBS, *STAGES)]
+    return [p for p in plan(scale) if p.key["variant"] in ("default", *KNOBS, *FORMS)]
 
 
-def with_stages_0(scale: Scale) -> Sequence[Point]:
-    """The runs without variants over RDMA, and HPCC's without rounds of additive increase."""
-    schemes = ("hpcc_rdma", "dcqcn")
-    return [p for p in plan(scale) if p.key["variant"] in ("default", *STAGES) and p.key["scheme"] in schemes]
+def with_forms(scale: Scale) -> Sequence[Point]:
+    """The runs without variants, and HPCC's other forms."""
+    return [p for p in plan(scale) if p.key["variant"] in ("default", *FORMS)]
+
+
+def over_rdma(scale: Scale) -> Sequence[Point]:
+    """Those over RDMA."""
+    return [p for p in with_forms(scale) if p.key["scheme"] in ("hpcc_rdma", "dcqcn")]
 
 
 def batches(scale: Scale) -> Sequence[Point]:
@@ -206,7 +210,7 @@ def rate_rule(values: Values) -> list[Claim]:
     over = ratio(values, ("default", "hpcc_tcp", "qps"), ("default", "new_reno", "qps"))
     text = "victim: queries answered per second, HPCC over NewReno"
     found = [Claim("ratio", text, over, judge.between(4, 10), published=7)]
-    for variant, stacks in {**KNOBS, **STAGES}.items():
+    for variant, stacks in {**KNOBS, **FORMS}.items():
         under = ("default" if "new_reno" not in stacks else variant, "new_reno", "qps")
         value = ratio(values, (variant, "hpcc_tcp", "qps"), under)
         found.append(Claim("ratio", text, value, published=7, variant=variant))
@@ -216,12 +220,12 @@ def rate_rule(values: Values) -> list[Claim]:
 def rdma_rate_rule(values: Values) -> list[Claim]:
     """E28: the victim's rate over RDMA."""
     found = []
-    for variant in ("default", *STAGES):
+    for variant in ("default", *FORMS):
         over = ratio(values, (variant, "hpcc_rdma", "qps"), ("default", "dcqcn", "qps"))
         text = "victim: queries answered per second, HPCC over DCQCN"
         limits = judge.between(1.2, 2) if variant == "default" else None
         found.append(Claim("ratio", text, over, limits, published=1.5, variant=variant))
-    for variant, name in (("default", "hpcc_rdma"), *((v, "hpcc_rdma") for v in STAGES), ("default", "dcqcn")):
+    for variant, name in (("default", "hpcc_rdma"), *((v, "hpcc_rdma") for v in FORMS), ("default", "dcqcn")):
         text = f"bottleneck under {STACKS[name].title}, % of the time busy"
         found.append(Claim(f"{name}.busy", text, values.get((variant, name, "busy"), float("nan")), variant=variant))
     return found
@@ -241,10 +245,12 @@ def time_rule(values: Values) -> list[Claim]:
             published = 5900 if (name, what) == ("new_reno", "p99_us") else None
             up_to = values.get(("default", name, what, "up to"), math.nan)
             found.append(Claim(f"{name}.{what}", text, value, limits, published, up_to=up_to))
-    for what in ("mean_us", "p95_us", "p99_us"):
-        over = ratio(values, *(("default", name, what) for name in ("hpcc_rdma", "dcqcn")))
-        text = f"victim, RDMA: {what.removesuffix('_us')} of the QCT, HPCC over DCQCN"
-        found.append(Claim(f"rdma.{what.removesuffix('_us')}", text, over, judge.below(1)))
+    for variant in ("default", *FORMS):
+        for what in ("mean_us", "p95_us", "p99_us"):
+            over = ratio(values, (variant, "hpcc_rdma", what), ("default", "dcqcn", what))
+            text = f"victim, RDMA: {what.removesuffix('_us')} of the QCT, HPCC over DCQCN"
+            limits = judge.below(1) if variant == "default" else None
+            found.append(Claim(f"rdma.{what.removesuffix('_us')}", text, over, limits, variant=variant))
     for variant in (variant for variant, stacks in KNOBS.items() if "new_reno" in stacks):
         value = values.get((variant, "new_reno", "p99_us"), float("nan"))
         text = "victim, NewReno, TCP: p99 of the QCT, µs"
@@ -269,6 +275,13 @@ def queue_rule(values: Values) -> list[Claim]:
                 limit, published = limits.get((name, q), (None, None)) if when == "queue" else (None, None)
                 text = f"queue at the victim's bottleneck, {stack.title}: p{q}, {words}, KB"
                 found.append(Claim(f"{name}.{when}_p{q}_kb", text, value, limit, published, within=within))
+    for variant, stacks in FORMS.items():
+        for name in stacks:
+            for q in (50, 99):
+                place = (variant, name, f"queue_p{q}_kb")
+                value, within = values.get(place, float("nan")), bounds(values, place)
+                text = f"queue at the victim's bottleneck, {STACKS[name].title}: p{q}, all the time, KB"
+                found.append(Claim(f"{name}.queue_p{q}_kb", text, value, within=within, variant=variant))
     return found
 
 
@@ -429,7 +442,7 @@ REMARKS: Final = [
     "between PoDs is 20 µs.",
     "Queries and responses of a connection are acknowledged by packets of their own: nothing is piggybacked.",
     "Queues, links and losses are those after the warm-up: what a run that stops there counts is taken off.",
-    "HPCC has maxStage 5, as its paper has; variant max_stage_0 is what its authors say they simulated.",
+    *(f"Variant {variant}: {text}." for variant, text in FORM_TITLES.items()),
 ]
 
 
@@ -463,7 +476,7 @@ EXPERIMENTS = (
         "Victim's query rate over RDMA",
         "Beside two floods a client gets 1.5 times as many queries answered with HPCC as with DCQCN.",
         rdma_rate_rule,
-        with_stages_0,
+        over_rdma,
     ),
     _experiment(
         29,
@@ -477,7 +490,7 @@ EXPERIMENTS = (
         "Bottleneck's queue",
         "HPCC over RDMA keeps the queue near zero, over TCP at 29 KB (median) and 38 KB (p99).",
         queue_rule,
-        default,
+        with_forms,
     ),
     _experiment(
         32,

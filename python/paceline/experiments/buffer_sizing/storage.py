@@ -13,7 +13,7 @@ import numpy as np
 from paceline import multiples, plot
 from paceline.analysis import Sample, nearest_rank, queue_percentile
 from paceline.experiments.buffer_sizing.measures import kilobytes, queue, together, windows, with_warmup
-from paceline.experiments.buffer_sizing.testbed import STACKS, Stack, scenario, with_stages
+from paceline.experiments.buffer_sizing.testbed import FORM_TITLES, FORMS, STACKS, Stack, scenario
 from paceline.reproduce import judge
 from paceline.reproduce.claims import (
     Claim,
@@ -87,11 +87,8 @@ DCQCN: Final[Mapping[str, Mapping[str, Any]]] = {
 """DCQCN as its own paper has it: its timers, and how often a receiver notifies. The study says no more than that its
 settings are the HPCC paper's, which has several."""
 
-STAGES: Final = "max_stage_0"
-"""Variant: HPCC as its authors say they simulated it, without rounds of additive increase."""
-
 ABOUT: Final = {
-    STAGES: "HPCC's maxStage is 0 instead of the 5 of its paper (docs/buffer-sizing.md)",
+    **FORM_TITLES,
     "slow_start": "HPCC's new connections begin at a tenth of the line rate",
     "dcqcn_paper_timers": "DCQCN with the timers of its own paper (50, 50, 55 µs), not the vendor's (1, 4, 300 µs)",
     "dcqcn_cnp_50us": "DCQCN with a notification every 50 µs at most",
@@ -120,7 +117,7 @@ def plan(scale: Scale) -> Sequence[Point]:
             found += [Point(scenario=run, key=key, seed=seed) for seed in (seeds if variant == "default" else (1,))]
     others = [(v, "hpcc_rdma", _varied("hpcc_rdma", s)) for v, s in HPCC.items()]
     others += [(v, "dcqcn", _varied("dcqcn", s)) for v, s in DCQCN.items()]
-    others += [(STAGES, name, with_stages(STACKS[name], 0)) for name in ("hpcc_tcp", "hpcc_rdma")]
+    others += [(variant, name, stack) for variant, stacks in FORMS.items() for name, stack in stacks.items()]
     for variant, name, stack in others:
         run = scenario(f"storage-{name}-{variant}", stack, [_work(Setup(), scale)], stop_us=stop, warmup_us=warmup)
         key = {"scheme": name, "variant": variant}
@@ -149,7 +146,7 @@ def _work(setup: Setup, scale: Scale) -> OpenRpc:
 
 def of_hpcc(scale: Scale) -> Sequence[Point]:
     """HPCC over RDMA as it is, and with the settings that decide how new connections meet."""
-    variants = ("default", *HPCC, STAGES)
+    variants = ("default", *HPCC, *FORMS)
     return [p for p in plan(scale) if p.key["variant"] in variants and p.key["scheme"] == "hpcc_rdma"]
 
 
@@ -158,9 +155,9 @@ def default(scale: Scale) -> Sequence[Point]:
     return [p for p in plan(scale) if p.key["variant"] == "default"]
 
 
-def with_stages_0(scale: Scale) -> Sequence[Point]:
-    """Those, and HPCC's without rounds of additive increase."""
-    return [p for p in plan(scale) if p.key["variant"] in ("default", STAGES)]
+def with_forms(scale: Scale) -> Sequence[Point]:
+    """Those, and HPCC's other forms."""
+    return [p for p in plan(scale) if p.key["variant"] in ("default", *FORMS)]
 
 
 def with_dcqcn(scale: Scale) -> Sequence[Point]:
@@ -171,7 +168,7 @@ def with_dcqcn(scale: Scale) -> Sequence[Point]:
 def measure(runs: Runs) -> Values:
     """Slowdowns by query size, and queues, by scheme; those of a variant of one scheme begin with its name."""
     found = dict(_measure(runs.where(variant="default")))
-    for variant in (STAGES, *DCQCN):
+    for variant in (*FORMS, *DCQCN):
         found |= {(variant, *place): value for place, value in _measure(runs.where(variant=variant)).items()}
     return found
 
@@ -215,7 +212,7 @@ def _measure(runs: Runs) -> Values:
 def measure_hpcc(runs: Runs) -> Values:
     """p99 queue at the ports to servers while busy, KB, and p99 slowdown of short queries, by setting of HPCC."""
     found: dict[Place, float] = {}
-    for variant in ("default", *HPCC, STAGES):
+    for variant in ("default", *HPCC, *FORMS):
         values = _measure(runs.where(variant=variant))
         queue: Place = ("hpcc_rdma", _HOST_PORTS, 99, "busy")
         if within := bounds(values, queue):
@@ -227,7 +224,7 @@ def measure_hpcc(runs: Runs) -> Values:
 def burst_rule(values: Values) -> list[Claim]:
     """E31: bursts come from new connections at line rate; headroom below the line takes them up."""
     found = []
-    for variant in ("default", *HPCC, STAGES):
+    for variant in ("default", *HPCC, *FORMS):
         for what, words in (("queue", "p99 of the queue while busy, KB"), ("slowdown", "p99 slowdown up to 32 KB")):
             value, within = values.get((variant, what), float("nan")), bounds(values, (variant, what))
             found.append(Claim(f"{variant}.{what}", f"HPCC, RDMA, {variant}: {words}", value, within=within))
@@ -347,17 +344,19 @@ def baseline_queue_rule(values: Values) -> list[Claim]:
     return found
 
 
-def and_without_stages(rule: Rule) -> Rule:
-    """The rule's claims, and the values of those about HPCC with ``max_stage`` 0 as a variant without limits."""
+def and_forms(rule: Rule) -> Rule:
+    """The rule's claims, and the values of those about HPCC in its other forms as variants without limits."""
 
-    def both(values: Values) -> list[Claim]:
+    def with_forms(values: Values) -> list[Claim]:
+        found = list(rule(values))
         others = {place: value for place, value in values.items() if "hpcc" not in str(place[0])}
-        varied = {place[1:]: value for place, value in values.items() if place[0] == STAGES}
         ours = {claim.id for claim in rule(others) if math.isnan(claim.value)}
-        claims = [replace(c, limits=None, variant=STAGES) for c in rule(others | varied) if c.id in ours]
-        return [*rule(values), *claims]
+        for form in FORMS:
+            varied = {place[1:]: value for place, value in values.items() if place[0] == form}
+            found += [replace(c, limits=None, variant=form) for c in rule(others | varied) if c.id in ours]
+        return found
 
-    return both
+    return with_forms
 
 
 def size_rule(values: Values) -> list[Claim]:
@@ -375,7 +374,7 @@ def _tables(runs: Runs) -> list[Table]:
     slow: list[tuple[Cell, ...]] = []
     longer: list[tuple[Cell, ...]] = []
     queues: list[tuple[Cell, ...]] = []
-    for variant in (*VARIANTS, *HPCC, *DCQCN, STAGES):
+    for variant in (*VARIANTS, *HPCC, *DCQCN, *FORMS):
         values = _measure(runs.where(variant=variant))
         for name, stack in STACKS.items():
             if (name, "qps") not in values:
@@ -568,29 +567,29 @@ EXPERIMENTS = (
         33,
         "Storage queries, median slowdown",
         "HPCC over TCP and RDMA and NewReno are alike; DCQCN is slow for short queries (11.9 at 4 KB).",
-        and_without_stages(median_rule),
-        with_stages_0,
+        and_forms(median_rule),
+        with_forms,
     ),
     _experiment(
         34,
         "Storage queries, p99 over RDMA",
         "Short queries: 41.6 with DCQCN, 7.8 with HPCC.",
-        and_without_stages(rdma_tail_rule),
+        and_forms(rdma_tail_rule),
         plan,
     ),
     _experiment(
         35,
         "Storage queries, p99 over TCP",
         "Short queries: 100 with NewReno, 4.3 with HPCC.",
-        and_without_stages(tcp_tail_rule),
+        and_forms(tcp_tail_rule),
         plan,
     ),
     _experiment(
         36,
         "Storage queries, queues under HPCC",
         "Median 18 KB over TCP and 2.2 KB over RDMA, p99 65 KB and 74 KB.",
-        and_without_stages(hpcc_queue_rule),
-        with_stages_0,
+        and_forms(hpcc_queue_rule),
+        with_forms,
     ),
     _experiment(
         37,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from paceline.scenario import (
     Dcqcn,
@@ -84,10 +84,29 @@ STACKS: Final[Mapping[str, Stack]] = {
 """The four schemes of the study."""
 
 
-def with_stages(stack: Stack, stages: int) -> Stack:
-    """A stack of HPCC with another ``max_stage``."""
+def _hpcc(name: str, **settings: Any) -> Stack:
+    """A stack of HPCC with other settings of the scheme."""
+    stack = STACKS[name]
     assert isinstance(stack.scheme, Hpcc | HpccTcp)
-    return replace(stack, scheme=replace(stack.scheme, max_stage=stages))
+    return replace(stack, scheme=replace(stack.scheme, **settings))
+
+
+FORMS: Final[Mapping[str, Mapping[str, Stack]]] = {
+    "max_stage_0": {name: _hpcc(name, max_stage=0) for name in ("hpcc_tcp", "hpcc_rdma")},
+    "w_ai_80_bytes": {
+        # Of a base RTT of 20 and of 9 us.
+        "hpcc_tcp": _hpcc("hpcc_tcp", w_ai_rate="32Mbps"),
+        "hpcc_rdma": _hpcc("hpcc_rdma", w_ai_rate="71.1Mbps"),
+    },
+}
+"""HPCC in two other forms that its authors tell of: without rounds of additive increase, as they say they simulated it;
+and with the additive increase of their testbed."""
+
+FORM_TITLES: Final[Mapping[str, str]] = {
+    "max_stage_0": "HPCC's maxStage is 0 instead of the 5 of its paper (docs/buffer-sizing.md)",
+    "w_ai_80_bytes": "HPCC's additive increase is the 80 B of its authors' testbed, not their simulator's 10 Mb/s",
+}
+"""What these are, for pages."""
 
 
 def scenario(
