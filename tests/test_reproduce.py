@@ -330,8 +330,12 @@ def test_differences_are_seen_in_either_direction():
 
 def test_an_update_keeps_what_did_not_run(tmp_path):
     path = tmp_path / "verdicts.csv"
-    before = [row("H1.a", "quick"), row("H2.a"), row("H1.old")]
-    record.update(path, before, [row("H1.new", measured="a, b")], ["H1"], Scale.TINY, ["H1", "H2"])
+    order = ["H1", "H2"]
+    record.update(path, [row("H1.old")], ["H1"], Scale.TINY, order)
+    # As other commands do while the runs of H1 go on.
+    record.update(path, [row("H2.a")], ["H2"], Scale.TINY, order)
+    record.update(path, [row("H1.a", "quick")], ["H1"], Scale.QUICK, order)
+    record.update(path, [row("H1.new", measured="a, b")], ["H1"], Scale.TINY, order)
     assert record.read(path) == [row("H1.new", measured="a, b"), row("H1.a", "quick"), row("H2.a")]
 
 

@@ -66,7 +66,7 @@ def reproduce(
     found = [record.Row.of(v, size) for j in known for v in j.verdicts]
     changed = record.differences(before, found, names, size)
     if update and changed:
-        record.update(path, before, found, names, size, [e.id for e in experiments()])
+        record.update(path, found, names, size, [e.id for e in experiments()])
     larger = record.at_larger_scale(before, size)
     for j in judged:
         page = write_experiment(j, folder / j.experiment.id, larger)

@@ -94,19 +94,13 @@ def differences(recorded: Sequence[Row], found: Sequence[Row], experiments: Sequ
     return said + [f"{name}: on record {old.verdict}; now there is no such verdict" for name, old in before.items()]
 
 
-def update(
-    path: Path,
-    recorded: Sequence[Row],
-    found: Sequence[Row],
-    experiments: Sequence[str],
-    scale: Scale,
-    order: Sequence[str],
-) -> None:
+def update(path: Path, found: Sequence[Row], experiments: Sequence[str], scale: Scale, order: Sequence[str]) -> None:
     """Writes the file anew with the verdicts found, those of other experiments and scales kept.
 
+    These are read now, not when the runs began: in the hours since, another command may have written some.
     ``order`` is that of the experiments; verdicts keep the order their experiment gives them.
     """
-    kept = [row for row in recorded if row.scale != scale or row.experiment not in experiments]
+    kept = [row for row in read(path) if row.scale != scale or row.experiment not in experiments]
     place = {name: i for i, name in enumerate(order)}
     scales = list(Scale)
     rows = sorted(
