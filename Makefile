@@ -37,7 +37,7 @@ help: ## Explains the targets
 setup: $(STAMP_ENGINE) $(STAMP_BENCH) ## Builds .venv/bin/paceline with everything it needs
 
 .PHONY: engine
-engine: $(STAMP_ENGINE) ## The same but for the program behind `paceline bench`, in about half the time
+engine: $(STAMP_ENGINE) ## The same but for the program behind `paceline bench`
 
 .PHONY: demo
 demo: engine ## Runs HPCC against a fixed window on 320 hosts and draws the comparison in results/demo

@@ -97,7 +97,7 @@ def prepare(points: Iterable[Point]) -> list[Job]:
 
 def predicted_cpu_s(points: Iterable[Point]) -> float:
     """CPU seconds the points take on one core, about; what they share counts once, and seeds cost the same."""
-    # Points of one key differ in their seed alone; to write a scenario as text takes longer than to size it up.
+    # Points of one key cost the same, whatever follows from their seeds: one of them is written as text.
     alike: dict[Any, tuple[Point, set[int]]] = {}
     for point in points:
         alike.setdefault((tuple(point.key.items()), point.overrides), (point, set()))[1].add(point.seed)

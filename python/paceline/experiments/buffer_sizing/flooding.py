@@ -158,7 +158,7 @@ def _queries(*, whole: bool) -> list[ClosedRpc]:
 
 
 def with_knobs(scale: Scale) -> Sequence[Point]:
-    """Those, and one setting of the TCP stack or of HPCC over it changed."""
+    """The runs without variants, HPCC's other forms, and those with one setting of the TCP stack changed."""
     return [p for p in plan(scale) if p.key["variant"] in ("default", *KNOBS, *FORMS)]
 
 

@@ -49,7 +49,7 @@ BACKGROUND: Final = 10
 """Load of background flows, % of the hosts' links: the lower end of what the study's is taken to be, 10 to 30 %."""
 
 SEEDS: Final = 5
-"""Where results are about QCN: with three most of the intervals are wider than what is claimed."""
+"""Of results about QCN: with three, claims of E6, E9, E18 and E20 were undecided that five decide."""
 
 UDP: Final = 0.2
 """Load of the UDP background, sent at a third of the link's rate."""
