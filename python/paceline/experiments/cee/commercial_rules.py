@@ -15,6 +15,7 @@ from paceline.experiments.cee.setup import (
     READINGS,
     SIZES,
     TITLES,
+    limiters,
     read,
     readings,
 )
@@ -65,15 +66,10 @@ def everywhere_rule(values: Values) -> list[Claim]:
         share = sum(r <= 1.02 for r in known) / len(known) if known else math.nan
         text = (
             "pairs of cells in which PFC makes the mean QCT, of queries alone or beside UDP, or the slowdown of "
-            f"programs at most 1.02 times{_limiters(reading)}"
+            f"programs at most 1.02 times{limiters(reading)}"
         )
         found.append(Claim("share", text, share, judge.at_least(0.9), most=1, variant=reading))
     return found
-
-
-def _limiters(reading: str) -> str:
-    """What a statement over several cells adds in the other reading of QCN's limiters."""
-    return ", with one limiter an adapter" if READINGS[reading] else ""
 
 
 def set_point_rule(values: Values) -> list[Claim]:
@@ -86,7 +82,7 @@ def set_point_rule(values: Values) -> list[Claim]:
                 for pfc in (0.0, 1.0):
                     over = ratio(values, (high, scheme, pfc, 0.0, what), (low, scheme, pfc, 0.0, what))
                     name, when = (".pfc1", "with PFC") if pfc else ("", "without PFC")
-                    statement = f"{text}, QCN 66 over QCN 20, {title}, {when}{_limiters(reading)}"
+                    statement = f"{text}, QCN 66 over QCN 20, {title}, {when}{limiters(reading)}"
                     found.append(Claim(f"{what}.{scheme}{name}", statement, over, judge.below(1), variant=reading))
     return found
 
@@ -101,12 +97,12 @@ def red_rule(values: Values) -> list[Claim]:
                     values, *((read(cell, reading), "new_reno", pfc, 0.0, "qct_ms") for cell in (worse, better))
                 )
                 when = "with PFC" if pfc else "without PFC"
-                titles = f"{CELLS[worse].title} over {CELLS[better].title}{_limiters(reading)}"
+                titles = f"{CELLS[worse].title} over {CELLS[better].title}{limiters(reading)}"
                 statement = f"mean QCT {when}, NewReno, {titles}"
                 found.append(Claim(f"{name}.pfc{pfc:g}", statement, over, judge.at_least(1), variant=reading))
         for cell, kind in ABLATIONS.items():
             over = ratio(values, *((read(c, reading), "new_reno", 0.0, 0.0, "qct_ms") for c in (cell, "qcn20")))
-            text = f"mean QCT without PFC, NewReno, {kind.title} over QCN 20 as it is{_limiters(reading)}"
+            text = f"mean QCT without PFC, NewReno, {kind.title} over QCN 20 as it is{limiters(reading)}"
             found.append(Claim(cell, text, over, judge.below(1), variant=reading))
     return found
 

@@ -6,7 +6,7 @@ import math
 from typing import Final
 
 from paceline.experiments.cee.scientific import LARGER, program_title, spread_of, watched_programs
-from paceline.experiments.cee.setup import ALL_CELLS, CELLS, READINGS, SCHEMES, TITLES, read
+from paceline.experiments.cee.setup import ALL_CELLS, CELLS, READINGS, SCHEMES, TITLES, limiters, read
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Values, ratio
 
@@ -60,8 +60,8 @@ def best_rule(values: Values) -> list[Claim]:
                 for pfc in (0.0, 1.0)
                 if (cell, pfc) != ("red", 1.0)
             ]
-            among = "the other cells, QCN with one limiter an adapter," if READINGS[reading] else "the other cells"
-            text = f"{title}: geometric mean of slowdowns, the best of {among} over ECN-RED with PFC"
+            among = f"the other cells{limiters(reading)}"
+            text = f"{title}: geometric mean of slowdowns over that of ECN-RED with PFC, the best of {among}"
             over = min(others) / best if best and all(map(math.isfinite, others)) else math.nan
             found.append(Claim(scheme, text, over, judge.above(1), variant=reading))
     return found
@@ -104,8 +104,8 @@ def clock_rule(values: Values) -> list[Claim]:
             share = sum(best) / len(best) if best else math.nan
             limits = judge.above(0.5) if clock == "1us" else judge.at_most(0.5)
             among = "8 cells" if clock == "1us" else "2 cells without feedback"
-            more = ", QCN with one limiter an adapter" if READINGS[reading] else ""
-            statement = f"share of the {among} in which Vegas has the lowest {text}, clock of {CLOCKS[clock]}{more}"
+            lowest = f"share of the {among} in which Vegas has the lowest {text}"
+            statement = f"{lowest}, clock of {CLOCKS[clock]}{limiters(reading)}"
             found.append(Claim(f"{name}.{clock}", statement, share, limits, most=1, variant=reading))
     return found
 

@@ -108,10 +108,11 @@ BURSTS: Final = ("red", "qcn20", "qcn66", *WEIGHTS)
 
 _SEPARATE: Final[Mapping[str, Cell]] = {**CELLS, **ABLATIONS, **WEIGHTS}
 _PER_ADAPTER: Final = "_nic"
+_ONE_LIMITER: Final = "one limiter an adapter"
 ALL_CELLS: Final[Mapping[str, Cell]] = {
     **_SEPARATE,
     **{
-        f"{name}{_PER_ADAPTER}": replace(cell, title=f"{cell.title}, one limiter an adapter", limiter="nic")
+        f"{name}{_PER_ADAPTER}": replace(cell, title=f"{cell.title}, {_ONE_LIMITER}", limiter="nic")
         for name, cell in _SEPARATE.items()
         if cell.qcn and not cell.to_window
     },
@@ -140,6 +141,11 @@ def readings(cells: Sequence[str]) -> Iterator[tuple[str, str, str]]:
             own = read(cell, reading)
             if own != cell or not READINGS[reading]:
                 yield reading, cell, own
+
+
+def limiters(reading: str) -> str:
+    """What a statement about several cells adds in a reading: nothing in the default."""
+    return f", QCN with {_ONE_LIMITER}" if READINGS[reading] else ""
 
 
 SCHEMES: Final[Mapping[str, Scheme]] = {
