@@ -97,7 +97,7 @@ fn fill(folder: &Path, part: &File, threads: usize, watch: &mut dyn FnMut(u64, u
     let name = file.display().to_string();
     let text = crate::input::read(&file, 4 << 20);
     let text = text.map_err(|e| InputError::new(e).file(&name).allowed("the scenario of the run"))?;
-    let spec = parse(&crate::hpcc_format::utf8(text, &name)?, &name, &[])?;
+    let spec = parse(&crate::input::utf8(text, &name)?, &name, &[])?;
     let Assembled { scenario, mut source, .. } = assemble(&spec)?;
     let programs = messages_as_flows(&scenario);
     tell_apart(&spec, &scenario, &programs)?;

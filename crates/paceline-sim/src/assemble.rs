@@ -275,5 +275,5 @@ fn read_text(spec: &Resolved, field: &str, file: &str, most: u64) -> Result<Stri
     let path = Path::new(file);
     let fail = |why: String| spec.error(field, &why).value(file).allowed("a readable file");
     let bytes = crate::input::read(path, most).map_err(fail)?;
-    crate::hpcc_format::utf8(bytes, file)
+    crate::input::utf8(bytes, file)
 }

@@ -1,7 +1,6 @@
 //! Why nothing moves any more: who waits for whom.
 
 mod cycle;
-pub mod saturation;
 mod standstill;
 
 use std::collections::BTreeSet;
@@ -12,40 +11,13 @@ pub use standstill::Standstill;
 
 use crate::net::Net;
 use crate::net::flow::{Flow, FlowInfo};
-use crate::net::packet::NONE;
-use crate::net::streams::STREAMS;
+use crate::net::saturation::{PausedQueue, senders};
+use crate::packet::NONE;
 
 /// Paused ports, or flows, that a message lists at most.
 const LISTED: usize = 6;
 /// Ports of a cycle that a message lists at most.
 const LISTED_OF_CYCLE: usize = 16;
-
-/// A class of an egress port (global index), at which packets wait because it is paused. It waits for another one if packets that it
-/// sent stand there: the pause ends only when enough of them have left.
-pub type PausedQueue = (u32, u8);
-
-/// Where the packets of a class that wait at an egress port came in, and the far ends of the wires they came by; all by global
-/// index, each once.
-fn senders(net: &Net, port: u32, class: u8) -> impl Iterator<Item = (u32, u32)> {
-    let node = net.ports[port as usize].node;
-    let first = net.first[node as usize];
-    // A bit for each port of the switch: queues may be long, and samples ask often.
-    let mut entries = vec![0u64; net.graph.ports_of(node).len().div_ceil(64)];
-    let mut packet = net.ports[port as usize].head(class);
-    while packet != NONE {
-        let p = &net.arena[packet];
-        if let Some(word) = entries.get_mut(usize::from(p.in_port / 64)) {
-            *word |= 1 << (p.in_port % 64);
-        }
-        packet = p.next;
-    }
-    let came_in = move |entry: &u32| entries[(entry / 64) as usize] & 1 << (entry % 64) != 0;
-    let ports = net.graph.ports_of(node).len() as u32;
-    (0..ports).filter(came_in).map(move |entry| {
-        let wire = &net.ports[(first + entry) as usize];
-        (first + entry, wire.peer_base + u32::from(wire.peer_port))
-    })
-}
 
 /// Who waits for whom among the paused queues of a network, or of one part.
 pub fn waits(net: &Net) -> Vec<(PausedQueue, PausedQueue)> {
@@ -115,24 +87,6 @@ impl Symptoms {
         self.unanswered.extend_from_slice(&other.unanswered);
         self.sends_at_stop |= other.sends_at_stop;
     }
-}
-
-/// How a flow was given up.
-pub fn given_up(net: &Net, slot: u32, now: u64) -> String {
-    let (flow, info) = (&net.flows[slot as usize], &net.infos[slot as usize]);
-    let paused = net.ports[flow.nic as usize].paused & (1 << flow.class) != 0;
-    let (at, id, [src, dst]) = (paceline_proto::units::Time(now), info.id, [info.spec.src, info.spec.dst]);
-    let packet = if net.messages.is_some() {
-        String::new()
-    } else {
-        format!(" to packet {} of {}", flow.tx.snd_una, flow.tx.packets)
-    };
-    let held = if paused { ", its NIC paused" } else { "" };
-    let who = match id.checked_sub(STREAMS) {
-        Some(number) => format!("connection {number} of a program"),
-        None => format!("flow {id}"),
-    };
-    format!("at {at:#} {who} ({src} -> {dst}) still waited for an answer{packet}{held}")
 }
 
 /// What a flow that is not done waits for. Only RDMA's flows keep that themselves.

@@ -1,5 +1,6 @@
 //! The engines: in which order the places of the network are looked at.
 
+mod ahead;
 mod calendar;
 mod chains;
 mod close;
@@ -14,13 +15,11 @@ mod part;
 pub mod partition;
 mod ports;
 pub(crate) mod reference_nic;
-pub(crate) mod reference_random;
 pub mod sequential;
 mod sort;
 mod steps;
 mod team;
 pub mod windowed;
-pub mod windows;
 mod work;
 
 use crate::record::{FlowName, FlowRecord, News, PacketRecord, PfcEvent, QueryRecord, StageRecord};

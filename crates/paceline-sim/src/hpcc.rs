@@ -22,9 +22,10 @@ use crate::graph::{Graph, NodeId};
 use crate::hpcc_format::config::HpccConfig;
 use crate::hpcc_format::output::{FctLine, PfcLine, write_fct, write_pfc, write_qlen_block};
 use crate::hpcc_format::packet_trace::{write_header, write_row};
-use crate::hpcc_format::{config, flow, topology, utf8};
+use crate::hpcc_format::{config, flow, topology};
+use crate::input::utf8;
 use crate::net::Net;
-use crate::net::packet::NONE;
+use crate::packet::NONE;
 use crate::record::{FlowRecord, PfcEvent, StageRecord, Status};
 use crate::routing::by_node::NodeRoutes;
 use crate::run::Engine;
@@ -109,10 +110,6 @@ pub struct Summary {
     /// Packets dropped.
     pub drops: u64,
 }
-
-/// Port rates, bit/s, that the reference's INT has codes for; it takes all others for the first of these.
-pub(crate) const INT_RATES: [u64; 5] =
-    [25_000_000_000, 50_000_000_000, 100_000_000_000, 200_000_000_000, 400_000_000_000];
 
 /// Largest configuration.
 const MOST_CONFIG: u64 = 1 << 20;

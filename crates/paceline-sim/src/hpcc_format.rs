@@ -1,7 +1,7 @@
 //! The file formats of the HPCC reference simulator (the public ns-3 simulator of the HPCC paper), both ways.
 //!
 //! Readers take the text of a file and the name to use in messages; they return what was read and a list of warnings,
-//! or one [`InputError`] naming file, line, value and what is allowed. They allocate in proportion to the text, whatever
+//! or one [`InputError`](crate::InputError) naming file, line, value and what is allowed. They allocate in proportion to the text, whatever
 //! counts its header claims. As in the reference, the count in a file's header says how many rows are read: rows after
 //! them are reported and left alone (its own samples carry notes there). A header that promises more rows than there
 //! are is a warning too.
@@ -15,8 +15,6 @@
 //! | fct, pfc, qlen | | [`output`] |
 //! | packet trace | | [`packet_trace`] |
 
-use crate::InputError;
-
 pub mod config;
 pub mod flow;
 pub mod output;
@@ -29,21 +27,3 @@ mod text;
 
 #[cfg(test)]
 mod fuzz;
-
-pub use quantity::{seconds_to_ns, serialisation_ns};
-
-/// The text of a file's bytes.
-///
-/// # Errors
-/// Bytes that are not UTF-8, with the line they are on.
-pub fn utf8(bytes: Vec<u8>, file: &str) -> Result<String, InputError> {
-    String::from_utf8(bytes).map_err(|e| {
-        let (bytes, at) = (e.as_bytes(), e.utf8_error().valid_up_to());
-        let line = bytes[..at].split(|b| *b == b'\n').count();
-        InputError::new("not a text file")
-            .file(file)
-            .line(line)
-            .value(format!("byte 0x{:02x}", bytes[at]))
-            .allowed("UTF-8")
-    })
-}

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use crate::error::InputError;
+
 /// Why a file cannot be read, as Python says it: without the number that the system has for it.
 fn unread(error: &std::io::Error) -> String {
     let text = error.to_string();
@@ -39,4 +41,20 @@ pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     }
     let size = size.max(bytes.len() as u64);
     if size > most { Err(format!("too large: {size} B, more than {most} B")) } else { Ok(bytes) }
+}
+
+/// The text of a file's bytes.
+///
+/// # Errors
+/// Bytes that are not UTF-8, with the line they are on.
+pub(crate) fn utf8(bytes: Vec<u8>, file: &str) -> Result<String, InputError> {
+    String::from_utf8(bytes).map_err(|e| {
+        let (bytes, at) = (e.as_bytes(), e.utf8_error().valid_up_to());
+        let line = bytes[..at].split(|b| *b == b'\n').count();
+        InputError::new("not a text file")
+            .file(file)
+            .line(line)
+            .value(format!("byte 0x{:02x}", bytes[at]))
+            .allowed("UTF-8")
+    })
 }

@@ -4,29 +4,54 @@
 //! carried through by [`run`]: an [`engine`] decides the order in which things happen at the places of a [`net`], whose results go to
 //! [`results`].
 
-pub mod alone;
-pub mod assemble;
+// In layers: a module uses those above it, none beside or below it (`tests/layers.rs`).
+
+// What all may use.
 pub mod clock;
-pub mod diagnosis;
-pub mod engine;
 pub mod error;
 pub mod graph;
-pub mod hpcc;
-pub mod hpcc_format;
-pub mod ideal;
-mod input;
 pub mod machine;
-pub mod mpi;
-pub mod net;
-pub mod record;
-pub mod results;
-pub mod routing;
-pub mod run;
-pub mod scenario;
-pub mod series;
-pub mod spec;
+pub mod packet;
 mod spelling;
+
+// Networks and their paths; what files are read with, what runs leave behind.
+pub mod framing;
+mod input;
+pub mod record;
+pub mod routing;
 pub mod topology;
+
+// Ideal completion times.
+pub mod ideal;
+
+// Message-passing programs, then all flows.
+pub mod mpi;
+
 pub mod workload;
+
+// A validated run, ...
+pub mod scenario;
+
+// ... the files that it may come from, and how long its windows may be.
+pub mod hpcc_format;
+pub mod lookahead;
+pub mod spec;
+
+// The model.
+pub mod net;
+
+// From a file to the model, from the model to files.
+pub mod assemble;
+pub mod diagnosis;
+pub mod results;
+
+// The order in which things happen.
+pub mod engine;
+
+// Whole runs.
+pub mod alone;
+pub mod run;
+
+pub mod hpcc;
 
 pub use error::InputError;

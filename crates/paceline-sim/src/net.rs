@@ -7,12 +7,14 @@ pub(crate) mod by_number;
 pub(crate) mod failures;
 pub mod flow;
 pub mod host;
-pub mod packet;
 pub(crate) mod parts;
 pub mod port;
 pub mod programs;
+pub(crate) mod reference_random;
 pub(crate) mod rpc;
 pub(crate) mod rules;
+pub mod saturation;
+pub mod series;
 mod setup;
 pub(crate) mod slots;
 mod soundness;
@@ -28,7 +30,6 @@ use paceline_proto::rng::{hash3, unit};
 use paceline_proto::telemetry::MAX_RATES;
 
 use crate::clock::{Clock, Wire};
-use crate::engine::reference_random::ReferenceRandom;
 use crate::graph::{Graph, NodeId};
 use crate::ideal;
 use crate::net::balance::Books;
@@ -38,10 +39,11 @@ use crate::net::flow::{Flow, FlowInfo, Receiving, SLOT_MASK};
 use crate::net::host::Nic;
 use crate::net::host::adapter::Adapters;
 use crate::net::host::message::Messages;
-use crate::net::packet::{Arena, Handle, INLINE_HOPS, LONG, NONE, Packet};
 use crate::net::port::Port;
 use crate::net::programs::Programs;
+use crate::net::reference_random::ReferenceRandom;
 use crate::net::rpc::Rpcs;
+use crate::net::series::Series;
 use crate::net::slots::FreeSlots;
 use crate::net::stages::Stages;
 use crate::net::streams::Streams;
@@ -51,11 +53,11 @@ use crate::net::switch::levels::Levels;
 use crate::net::switch::pint::Pint;
 use crate::net::switch::special::Special;
 use crate::net::trace::Trace;
+use crate::packet::{Arena, Handle, INLINE_HOPS, LONG, NONE, Packet};
 use crate::record::{Counters, News, Pauses, PortCounts, Traffic};
 use crate::routing::Routes;
 use crate::routing::by_node::NodeRoutes;
 use crate::scenario::{HostConfig, Scenario};
-use crate::series::Series;
 
 /// How an engine learns what the model started. Static dispatch: this is the hot path.
 pub trait Schedule {
@@ -289,7 +291,7 @@ impl Net {
     #[inline(always)]
     pub(crate) fn fetch(&self, port: u32, h: Handle) {
         if let Some(port) = self.ports.get(port as usize) {
-            crate::net::packet::prefetch(port);
+            crate::packet::prefetch(port);
         }
         self.arena.fetch_one(h);
     }

@@ -1,7 +1,7 @@
 //! What a run leaves behind: counters, queue histograms, pauses, finished flows.
 
 use crate::graph::NodeId;
-use crate::net::packet::{Kind as Frame, Packet};
+use crate::packet::{Kind as Frame, Packet};
 
 /// Octaves of queue lengths that are told apart, from 64 bytes up.
 const OCTAVES: usize = 26;

@@ -5,6 +5,7 @@
 
 pub(crate) mod by_node;
 pub(crate) mod choice;
+pub mod config;
 pub mod murmur;
 mod planes;
 pub(crate) mod spraying;
@@ -16,8 +17,8 @@ use paceline_proto::rng::{below, hash3};
 
 use crate::InputError;
 use crate::graph::{Graph, NodeId, PortInfo, PortNo};
-use crate::scenario::RoutingConfig;
 use choice::Choice;
+use config::RoutingConfig;
 use planes::Planes;
 use spraying::Choices;
 use tables::{Fabric, Lists, NONE, Tables};
@@ -160,7 +161,7 @@ impl Routes {
     /// Path of a flow from `src` to `dst` into `out` (cleared first): the egress port of the sending NIC, then one per switch.
     ///
     /// Among n next hops a switch takes number `hash(tuple, seed = its node id + salt) mod n`, or what
-    /// [`crate::scenario::PathChoice`] says.
+    /// [`config::PathChoice`] says.
     ///
     /// # Errors
     /// An address that is no NIC or whose link is out, no path, or a path of more than 255 links.

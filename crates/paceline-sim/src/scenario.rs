@@ -1,10 +1,11 @@
-//! A validated run: what the engines work from. Built by [`crate::spec`] from TOML or Python, or by `hpcc_format` from the files of
+//! A validated run: what the engines work from. Built by `assemble` from TOML or Python, or by `hpcc` from the files of
 //! the HPCC reference simulator. Everything is resolved: no default is left to fill in.
 
 mod headroom;
 mod quirks;
 
 pub use headroom::{Headroom, PausedLink};
+pub(crate) use quirks::INT_RATES;
 pub use quirks::{NamedQuirk, Quirks};
 
 use paceline_proto::qcn::CNM_FRAME;
@@ -12,57 +13,9 @@ use paceline_proto::transport::unscheduled::{BurstParams, Unscheduled};
 use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::error::InputError;
-
-/// Sizes of everything on the wire, in bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Framing {
-    /// Payload of a full data packet.
-    pub payload: u32,
-    /// Headers of a data packet, telemetry not counted.
-    pub header: u32,
-    /// Headers of an ACK or NACK, telemetry not counted.
-    pub ack_header: u32,
-    /// Smallest frame; shorter ones are padded.
-    pub min_frame: u32,
-    /// A PFC pause or resume frame.
-    pub pfc_frame: u32,
-    /// What the wire adds to every frame and no buffer counts (preamble, inter-frame gap).
-    pub wire_overhead: u32,
-}
-
-impl Framing {
-    /// The HPCC reference simulator's sizes (hpcc-ns3 facts, section 4.2).
-    pub const HPCC: Framing =
-        Framing { payload: 1000, header: 48, ack_header: 46, min_frame: 60, pfc_frame: 43, wire_overhead: 0 };
-    /// Ethernet with a 1460-byte payload: 1538 bytes on the wire for a full packet, 84 for a small one.
-    pub const ETHERNET: Framing =
-        Framing { payload: 1460, header: 58, ack_header: 58, min_frame: 64, pfc_frame: 64, wire_overhead: 20 };
-
-    /// Bytes of the largest flow: packets are numbered by 32 bits.
-    fn largest_flow(&self) -> u64 {
-        u64::from(u32::MAX) * u64::from(self.payload)
-    }
-
-    /// Refuses a flow of so many bytes where it has more packets than there are numbers.
-    ///
-    /// # Errors
-    /// The bytes and how many are allowed; the caller adds the place.
-    pub fn fits(&self, bytes: u64) -> Result<(), InputError> {
-        let most = self.largest_flow();
-        if bytes <= most {
-            return Ok(());
-        }
-        let allowed = format!("at most {most} B, 2^32 packets less one; or a larger framing.payload");
-        Err(InputError::new("flow too large for the payload of a packet").value(bytes).allowed(allowed))
-    }
-
-    /// Packets of a message, and the payload of the last.
-    pub fn split(&self, bytes: u64) -> (u64, u32) {
-        let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
-        (packets, (bytes - (packets - 1) * u64::from(self.payload)) as u32)
-    }
-}
+use crate::clock::LATEST;
+pub use crate::framing::Framing;
+pub use crate::routing::config::{NextHopOrder, NicChoice, PathChoice, RoutingConfig};
 
 /// How a switch's packet buffer is divided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -110,6 +63,13 @@ pub struct Pfc {
     /// What headrooms and reserves leave of a shared buffer is counted in 32 bits, as in the reference simulator: if they exceed it, by wrapping
     /// around.
     pub wraps: bool,
+}
+
+/// How often `alpha` doubles at a port of `rate` where hosts have `host_rate`, both in bit/s: as often as the rate must be
+/// halved until it is no more than theirs (hpcc-ns3 facts, section 4.7: 2 for 100 Gb/s over hosts of 40 Gb/s).
+pub(crate) fn doublings_above(rate: u64, host_rate: u64) -> u32 {
+    let halves = std::iter::successors(Some(rate), |r| Some(r / 2));
+    halves.take_while(|r| *r > host_rate.max(1)).count() as u32
 }
 
 /// ECN marking of a switch port: by the queue left behind at departure.
@@ -251,52 +211,6 @@ pub struct FailureConfig {
     pub reroute_after: Duration,
 }
 
-/// Path choice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PathChoice {
-    /// Per-flow ECMP: a hash of the flow's tuple, salted per switch.
-    FlowHash,
-    /// Per-packet spraying, drawn at the source.
-    Spray,
-    /// Per flow by the number of the destination among the hosts: flows to one host meet at one switch of the top.
-    DModK,
-    /// Per flow by the number of the source among the hosts.
-    SModK,
-}
-
-/// Order in which equal next hops are numbered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NextHopOrder {
-    /// By port number.
-    Port,
-    /// By descending node id, as the reference simulator does.
-    DescendingId,
-}
-
-/// Routing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RoutingConfig {
-    /// How one of several shortest paths is chosen.
-    pub choice: PathChoice,
-    /// Numbering of equal next hops.
-    pub order: NextHopOrder,
-    /// Added to each switch's id to salt its hash.
-    pub salt: u32,
-    /// Which NICs of two hosts a flow between them may use.
-    pub nics: NicChoice,
-}
-
-/// Which NICs of hosts with several flows use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NicChoice {
-    /// All that reach each other.
-    All,
-    /// Where the two hosts have NICs at one switch, the fastest of these; else all.
-    Nearest,
-}
-
 /// When a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
@@ -307,13 +221,9 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// Half of what the clock can count, 106 days: nothing that is put off from an instant before goes beyond its end, where no later
-    /// instant would ever come and a run not end.
-    pub const LATEST: Time = Time(1 << 63);
-
     /// When a run ends at the latest, ps.
     pub fn instant(self) -> u64 {
-        if let Stop::At(t) = self { t.0 } else { Self::LATEST.0 }
+        if let Stop::At(t) = self { t.0 } else { LATEST.0 }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::common::{Collect, ENGINES, run_net};
 use paceline_sim::assemble::assemble;
 use paceline_sim::engine::Ending;
 use paceline_sim::net::Net;
-use paceline_sim::net::packet::Packet;
+use paceline_sim::packet::Packet;
 use paceline_sim::record::{FlowRecord, Status};
 use paceline_sim::scenario::EngineChoice;
 use paceline_sim::spec::parse;

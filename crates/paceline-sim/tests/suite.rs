@@ -13,6 +13,7 @@ mod effects;
 mod engines;
 mod export;
 mod failures;
+mod layers;
 mod loads;
 mod messages;
 mod mpi;

@@ -9,6 +9,7 @@ use paceline_proto::transport::homa::cutoffs::Lengths;
 use paceline_proto::units::Time;
 
 use super::Made;
+use crate::clock::LATEST;
 use crate::mpi::program::Send;
 use crate::scenario::{Scenario, Stop};
 use crate::workload::program::{Kind, Mpi, Program};
@@ -26,7 +27,7 @@ pub(super) enum Expected {
 
 /// Seconds for which a workload goes on.
 pub(super) fn seconds(scenario: &Scenario, begin: Time, end: Option<Time>) -> f64 {
-    let stop = if let Stop::At(at) = scenario.stop { at } else { Stop::LATEST };
+    let stop = if let Stop::At(at) = scenario.stop { at } else { LATEST };
     let end = end.map_or(stop, |end| end.min(stop));
     end.0.saturating_sub(begin.0) as f64 * 1e-12
 }

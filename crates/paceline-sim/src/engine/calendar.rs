@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 use super::chains::{Chains, EMPTY};
 use super::order::{self, Event};
 use super::sort::{self, BLOCK, MOST};
-use crate::net::packet::prefetch;
+use crate::packet::prefetch;
 
 /// How events of equal time are ordered. The upper two bits of keys go first in either way.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! Many short lists in one pool: chains of small blocks, so that only what is on the lists takes memory and a run allocates
 //! only while it grows.
 
-use crate::net::packet::prefetch;
+use crate::packet::prefetch;
 
 /// End of a chain: block 0 is never used.
 const END: u32 = 0;

@@ -12,8 +12,8 @@ use super::inbox::Key;
 use super::lanes::{Lanes, Start};
 use super::order::Rank;
 use crate::error::InputError;
-use crate::net::packet::{Arena, Handle, NONE};
 use crate::net::{Net, Schedule};
+use crate::packet::{Arena, Handle, NONE};
 
 /// The close nodes of a part.
 pub(super) struct Close {

@@ -1,13 +1,13 @@
 //! What crosses a cut between parts, and how: a packet for a node of another part is put into its inbox as any other. Between windows such
 //! inboxes are emptied here, and filled there.
 
+use super::ahead::Ahead;
 use super::inbox::Key;
 use super::lanes::Start;
 use super::part::Part;
-use super::windows::Ahead;
 use crate::net::failures::Carried;
-use crate::net::packet::{Handle, Packet, Words};
 use crate::net::parts::Note;
+use crate::packet::{Handle, Packet, Words};
 
 /// What one part sends to another in a window.
 #[derive(Debug, Default)]

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
+use super::ahead::{Ahead, SIDES};
 use super::lanes::Start;
 use super::part::Part;
 use super::team::{Patience, Standing, Team};
-use super::windows::{Ahead, SIDES};
 use super::{Observer, Progress};
 use crate::diagnosis::{Standstill, Symptoms};
 use crate::error::InputError;

@@ -7,8 +7,8 @@
 use super::calendar::{self, Calendar, Ties};
 use super::order::{Event, Rank, place_key};
 use crate::error::InputError;
-use crate::net::packet::{Handle, Kind, NONE};
 use crate::net::{Net, Schedule};
+use crate::packet::{Handle, Kind, NONE};
 use crate::scenario::Scenario;
 use crate::workload::FlowSpec;
 

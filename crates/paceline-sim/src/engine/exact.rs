@@ -7,8 +7,8 @@ use std::ops::Range;
 use super::inbox::Key;
 use super::lanes::Lanes;
 use super::order::{Rank, key, tie};
-use crate::net::packet::{Arena, Handle};
 use crate::net::{Net, Schedule};
+use crate::packet::{Arena, Handle};
 
 /// What arrives at a switch in a window, port by port, and room to bring it into one order.
 #[derive(Debug)]

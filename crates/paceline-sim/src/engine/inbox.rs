@@ -5,9 +5,9 @@
 //! Windows are numbered by their ends, which are a width apart. Where the network has two sides (`windows`), even windows are those of
 //! the first and odd ones those of the second, and each begins where the last one of its own side ended: two widths before its end.
 
+use super::ahead::Ahead;
 use super::chains::{Chains, EMPTY};
-use super::windows::Ahead;
-use crate::net::packet::Handle;
+use crate::packet::Handle;
 
 /// Keys a block holds: two cache lines.
 const BLOCK: usize = 16;

@@ -1,8 +1,8 @@
 //! Where things go that start in a window: packets into the inboxes of the ports they reach, flows to their part.
 
 use super::inbox::Inboxes;
-use crate::net::packet::{Handle, NONE};
 use crate::net::{Lane, Schedule};
+use crate::packet::{Handle, NONE};
 use crate::workload::FlowSpec;
 
 /// The engine's own schedule: where started packets go.

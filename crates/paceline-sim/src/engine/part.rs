@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
+use super::ahead::Ahead;
 use super::close::{Close, Near};
 use super::exact::Exact;
 use super::inbox::{Inboxes, Key};
@@ -12,10 +13,10 @@ use super::order::tie;
 use super::ports::{Ports, border, inner, ports};
 use super::sort::ByUpperHalf;
 use super::steps::{Step, side_by_side};
-use super::windows::{Ahead, Windows};
 use crate::error::InputError;
-use crate::net::packet::NONE;
+use crate::lookahead::Windows;
 use crate::net::{Arrivals, Net, Schedule};
+use crate::packet::NONE;
 use crate::workload::FlowSpec;
 
 const NEVER: u64 = u64::MAX;

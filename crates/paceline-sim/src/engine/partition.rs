@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::windows::SIDES;
+use super::ahead::SIDES;
 use crate::graph::{Graph, NodeId};
 
 /// Most parts: a part's number is eight bits, and goes into a flow's slot.
@@ -23,7 +23,7 @@ const MOST_UNEVEN: u64 = 106;
 /// parts more even. `work`: of every node (`work`). `clusters` names for every node the first of those that must not be
 /// parted; empty where all may be. `sides` are those that are run in turn ([`Windows::sides`]), so that the work of each is to be even.
 ///
-/// [`Windows::sides`]: super::windows::Windows::sides
+/// [`Windows::sides`]: crate::lookahead::Windows::sides
 pub(super) fn partition(
     graph: &Graph,
     parts: usize,
@@ -435,6 +435,21 @@ mod tests {
             let (part_of, found) = partition(&graph, 8, &[], &[], &by_rates(&graph));
             assert_eq!(found, most);
             assert!(!loads(&graph, &part_of, found).contains(&0));
+        }
+    }
+
+    /// Nodes that hang together by links shorter than a window are in one part: what passes between them cannot wait for its end.
+    #[test]
+    fn close_nodes_stay_in_one_part() {
+        let graph = Graph::new(&leaf_spine(3, 3, 1, RATE, RATE, US, 1).unwrap());
+        let mut clusters: Vec<u32> = (0..graph.nodes() as u32).collect();
+        let rack = graph.ports_of(0)[0].peer;
+        for node in [1, 2, rack] {
+            clusters[node as usize] = 0;
+        }
+        for parts in 1..5 {
+            let (part_of, _) = partition(&graph, parts, &clusters, &[], &by_rates(&graph));
+            assert!([1, 2, rack].iter().all(|n| part_of[*n as usize] == part_of[0]));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Sets of ports: those of some nodes, those behind a cut.
 
-use super::windows::SIDES;
+use super::ahead::SIDES;
 use crate::net::Net;
 use crate::net::port::Port;
 
@@ -40,8 +40,8 @@ mod tests {
     use super::*;
     use crate::assemble::assemble;
     use crate::engine::partition::partition;
-    use crate::engine::windows::Windows;
     use crate::engine::work::by_rates;
+    use crate::lookahead::Windows;
     use crate::spec::parse;
 
     /// What is run before the letters of other parts are read must need none of them; and there must be enough of it, or threads wait.

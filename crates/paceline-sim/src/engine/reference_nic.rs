@@ -12,7 +12,7 @@ use super::events::{Events, What};
 use super::order::Rank;
 use crate::net::Net;
 use crate::net::flow::{SLOT_BITS, SLOT_MASK};
-use crate::net::packet::{Handle, Kind, NONE, Packet, TICKS};
+use crate::packet::{Handle, Kind, NONE, Packet, TICKS};
 use crate::record::Stage;
 use crate::routing::ip_of;
 use crate::workload::FlowSpec;

@@ -13,7 +13,7 @@ use crate::diagnosis::{Standstill, Symptoms, diagnose, waits};
 use crate::error::InputError;
 use crate::graph::NodeId;
 use crate::net::Net;
-use crate::net::packet::{Handle, NONE};
+use crate::packet::{Handle, NONE};
 use crate::record::Sampler;
 use crate::scenario::Scenario;
 use crate::workload::{FlowSource, FlowSpec};

@@ -59,8 +59,8 @@ mod tests {
     use super::*;
     use crate::assemble::assemble;
     use crate::engine::partition::partition;
-    use crate::engine::windows::Windows;
     use crate::engine::work::by_rates;
+    use crate::lookahead::Windows;
     use crate::spec::parse;
 
     /// Step of every node of one of so many parts of a tree, none where it is left out; and the network, its sides, how many steps there are.

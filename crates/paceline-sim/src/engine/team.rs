@@ -11,8 +11,8 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::ahead::Ahead;
 use super::cut::Post;
-use super::windows::Ahead;
 use crate::diagnosis::Symptoms;
 use crate::record::News;
 

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use crate::assemble::assemble;
     use crate::engine::partition::partition;
-    use crate::engine::windows::Windows;
+    use crate::lookahead::Windows;
     use crate::spec::parse;
 
     /// Share of the work that the busiest of two parts has, by all flows; what `topology` and `workload` say in TOML.

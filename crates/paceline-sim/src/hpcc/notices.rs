@@ -6,13 +6,12 @@ use std::sync::Arc;
 use paceline_proto::telemetry::MAX_HOPS;
 use paceline_proto::units::{BitsPerSec, Duration};
 
-use super::INT_RATES;
 use crate::graph::PortInfo;
 use crate::hpcc_format::config::{CcMode, HpccConfig};
 use crate::hpcc_format::flow::FlowRow;
 use crate::routing::Routes;
 use crate::routing::by_node::NodeRoutes;
-use crate::scenario::{PausedLink, Scenario};
+use crate::scenario::{INT_RATES, PausedLink, Scenario};
 
 /// Adds what there is to tell.
 pub(super) fn add(notices: &mut Vec<String>, config: &HpccConfig, scenario: &Scenario, rows: &[FlowRow]) {

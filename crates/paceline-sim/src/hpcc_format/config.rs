@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use paceline_proto::units::{BitsPerSec, Bytes};
 
-use super::quantity::seconds_to_ns;
 use super::text::lines;
 use crate::InputError;
+use crate::clock::seconds_to_ns;
 use crate::graph::NodeId;
 use crate::scenario::EcnThresholds;
 

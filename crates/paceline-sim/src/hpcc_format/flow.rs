@@ -4,10 +4,10 @@ use std::io;
 
 use paceline_proto::units::{NS, S, Time};
 
-use super::quantity::{seconds, seconds_to_ns};
+use super::quantity::seconds;
 use super::text::{Line, empty, leave_rest, lines, whole};
 use crate::InputError;
-use crate::clock::Clock;
+use crate::clock::{Clock, seconds_to_ns};
 use crate::graph::{NodeId, NodeKind};
 use crate::workload::FlowSpec;
 

@@ -2,13 +2,14 @@
 
 use proptest::prelude::*;
 
+use super::config;
 use super::config::HpccConfig;
 use super::flow::{MOST_REPEATED, read_flows};
 use super::topology::{read_any_topology, read_topology, write_topology};
 use super::trace::read_trace_nodes;
-use super::{config, utf8};
 use crate::clock::Clock;
 use crate::graph::{Graph, NodeKind};
+use crate::input::utf8;
 
 /// A host, a host and a switch.
 const KINDS: [NodeKind; 3] = [NodeKind::Host, NodeKind::Host, NodeKind::Switch];

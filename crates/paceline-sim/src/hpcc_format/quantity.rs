@@ -5,7 +5,7 @@
 
 use paceline_proto::units::{BitsPerSec, Duration, NS, Time, US};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, units_to_ns};
 
 /// Largest time in a file, in seconds (208 days): below 2^64 ps.
 pub const MAX_SECONDS: f64 = 18_000_000.0;
@@ -13,37 +13,6 @@ pub const MAX_SECONDS: f64 = 18_000_000.0;
 pub const MAX_RATE: u64 = 1_000_000_000_000_000;
 /// Largest link delay in a file: 100 s.
 pub const MAX_DELAY: Duration = Duration(100_000_000_000_000);
-
-/// Nanoseconds of a time in seconds, as the reference converts it: 64 bits of fraction, truncated twice.
-///
-/// The result may be 1 ns below the decimal that was meant: 2.0004 s gives 2000399999 ns. Range 0 to 2^64 ns; anything
-/// outside goes to the nearest end, and NaN to 0.
-///
-/// ```
-/// assert_eq!(paceline_sim::hpcc_format::seconds_to_ns(2.0004), 2_000_399_999);
-/// ```
-pub fn seconds_to_ns(seconds: f64) -> u64 {
-    units_to_ns(seconds, 1_000_000_000)
-}
-
-/// The same for a time in units of `scale` ns.
-fn units_to_ns(value: f64, scale: u64) -> u64 {
-    let whole = value.floor();
-    let fraction = ((value - whole) * 18_446_744_073_709_551_616.0) as u64;
-    let below = ((u128::from(fraction) * u128::from(scale)) >> 64) as u64;
-    (whole as u64).saturating_mul(scale).saturating_add(below)
-}
-
-/// Nanoseconds to put `bytes` on a wire of `rate_bps` bit/s, as the reference computes it.
-///
-/// The exact time rounded down; where that is a whole number of nanoseconds, one less (at 1 Gb/s not at every size). The pacing gap of
-/// a flow follows the same rule with its current rate. A rate of 0 gives the largest number (never).
-pub fn serialisation_ns(bytes: u64, rate_bps: u64) -> u64 {
-    if bytes == 0 {
-        return 0;
-    }
-    seconds_to_ns((bytes as f64 * 8.0) / rate_bps as f64)
-}
 
 /// A rate in the largest unit ns-3 knows (it has no Tbps) that divides it.
 pub(super) fn rate_text(rate: BitsPerSec) -> String {
@@ -136,7 +105,7 @@ pub(super) fn rate(word: &str, clock: Clock) -> Option<BitsPerSec> {
 
 /// A delay such as `1000ns` or `0.001ms`, at most [`MAX_DELAY`].
 ///
-/// On the reference's clock a decimal of a unit above 1 ns goes through its double as in [`seconds_to_ns`]: read so from
+/// On the reference's clock a decimal of a unit above 1 ns goes through its double as in [`seconds_to_ns`](crate::clock::seconds_to_ns): read so from
 /// the rule for seconds, not checked against the reference, whose files here all state whole nanoseconds.
 pub(super) fn delay(word: &str, clock: Clock) -> Option<Duration> {
     let (number, scale) = split(word, TIMES)?;
@@ -159,29 +128,10 @@ pub(super) fn seconds(word: &str) -> Option<(f64, Time)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::seconds_to_ns;
     use proptest::prelude::*;
 
     const G: u64 = 1_000_000_000;
-
-    #[test]
-    fn seconds_truncate_below_the_decimal() {
-        for (s, ns) in [
-            (0.0, 0),
-            (-0.0, 0),
-            (2.0, 2_000_000_000),
-            (2.0004, 2_000_399_999),
-            (2.5, 2_500_000_000),
-            (1e-9, 0),
-            (2e-9, 1),
-            (0.999_999_999_999_999_9, 999_999_999),
-            (f64::NAN, 0),
-            (-3.0, 0),
-            (f64::INFINITY, u64::MAX),
-            (1e300, u64::MAX),
-        ] {
-            assert_eq!(seconds_to_ns(s), ns, "{s}");
-        }
-    }
 
     /// Starts as the reference wrote them to fct.txt for flows 137 ns apart and for flows 0.4 ms apart.
     #[test]
@@ -197,40 +147,6 @@ mod tests {
             assert_eq!(exact, Time((2 * G + offset) * NS));
         }
     }
-
-    /// Key values of section 4.1 at 100 and 400 Gb/s.
-    #[test]
-    fn serialisation_key_values() {
-        for (bytes, at_100, at_400) in
-            [(1090, 87, 21), (1048, 83, 20), (1056, 84, 21), (1050, 83, 20), (88, 7, 1), (60, 4, 1), (43, 3, 0)]
-        {
-            assert_eq!(serialisation_ns(bytes, 100 * G), at_100, "{bytes} B");
-            assert_eq!(serialisation_ns(bytes, 400 * G), at_400, "{bytes} B");
-        }
-        assert_eq!(serialisation_ns(0, 0), 0);
-        assert_eq!(serialisation_ns(1, 0), u64::MAX);
-    }
-
-    /// The reference's table for 1 to 1600 bytes at 8 rates, as FNV-1a over the 12800 values (8 bytes each, little
-    /// endian, row by row); computed from our measurement of the reference.
-    #[test]
-    fn serialisation_equals_the_whole_table() {
-        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        let mut sums = [0u64; 8];
-        for bytes in 1..=1600 {
-            for (i, rate) in [1, 10, 25, 40, 50, 100, 200, 400].into_iter().enumerate() {
-                let ns = serialisation_ns(bytes, rate * G);
-                sums[i] += ns;
-                for byte in ns.to_le_bytes() {
-                    hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-                }
-            }
-        }
-        assert_eq!(sums, TABLE_SUMS);
-        assert_eq!(hash, TABLE_FNV);
-    }
-    const TABLE_SUMS: [u64; 8] = [10_244_814, 1_023_680, 409_024, 255_200, 204_096, 101_632, 50_400, 24_800];
-    const TABLE_FNV: u64 = 0x70d6_a837_0f7e_cce5;
 
     #[test]
     fn rates_and_delays_in_every_spelling() {
@@ -277,25 +193,6 @@ mod tests {
             let got = seconds_to_ns(text.parse().unwrap());
             prop_assert!(got == ns || got + 1 == ns, "{} -> {}", text, got);
             prop_assert_eq!(seconds(&text).unwrap().1, Time(ns * NS));
-        }
-
-        #[test]
-        fn seconds_keep_order(a in 0f64..1e7, b in 0f64..1e7) {
-            let (low, high) = if a < b { (a, b) } else { (b, a) };
-            prop_assert!(seconds_to_ns(low) <= seconds_to_ns(high));
-        }
-
-        /// Floor of the exact time, except one less where that is whole: the rule as stated for the 8 rates of the table.
-        #[test]
-        fn serialisation_is_the_floor_or_one_less(bytes in 1u64..100_000, rate in prop::sample::select(&[10u64, 25, 40, 50, 100, 200, 400][..])) {
-            let got = serialisation_ns(bytes, rate * G);
-            let exact = bytes * 8 / rate;
-            prop_assert!(got == exact || (bytes * 8).is_multiple_of(rate) && got + 1 == exact);
-        }
-
-        #[test]
-        fn any_double_is_converted(bits in any::<u64>()) {
-            seconds_to_ns(f64::from_bits(bits));
         }
     }
 }

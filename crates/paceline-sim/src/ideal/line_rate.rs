@@ -2,8 +2,8 @@
 
 use paceline_proto::units::Duration;
 
+use crate::framing::Framing;
 use crate::graph::{Graph, NodeId, PortNo, Side};
-use crate::scenario::Framing;
 
 /// Ideal flow completion times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,9 +4,9 @@ use paceline_proto::units::{BitsPerSec, Duration, S};
 
 use super::line_rate::{IdealFct, data_frame, line_rate};
 use super::sprayed;
+use crate::framing::Framing;
 use crate::graph::{NodeId, Side};
 use crate::routing::Routes;
-use crate::scenario::Framing;
 
 /// Links from host to host: one path, or many of which packets take now this and now that.
 #[derive(Clone, Debug, Default)]
@@ -102,7 +102,7 @@ mod tests {
     use crate::graph::{Graph, Link, NodeKind, Topology};
     use crate::ideal::{parallel_links_differ, path_sides};
     use crate::routing::Address;
-    use crate::scenario::{NextHopOrder, NicChoice, PathChoice, RoutingConfig};
+    use crate::routing::config::{NextHopOrder, NicChoice, PathChoice, RoutingConfig};
 
     const GBPS: u64 = 1_000_000_000;
 

@@ -15,9 +15,9 @@ use std::sync::Arc;
 
 use paceline_proto::units::BitsPerSec;
 
+use crate::framing::Framing;
 use crate::graph::Side;
 use crate::ideal;
-use crate::scenario::Framing;
 
 /// The links of a rank's host. Of several those that one message takes are told apart from all together.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use super::program::{ANY, Edge};
 use super::replay::{Replay, replay};
 use super::{Access, Block, Crossbar, MachineConfig, Op, OpKind, Program, RankProgram};
+use crate::framing::Framing;
 use crate::graph::Side;
-use crate::scenario::Framing;
 
 /// A program whose ranks have one block each, given as operations that all wait for the one before.
 fn sequential(ranks: &[&[Op]]) -> Arc<Program> {

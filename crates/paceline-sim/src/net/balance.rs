@@ -5,7 +5,7 @@
 //! neither side, nor is what has come to a host's adapter, which is received.
 
 use crate::net::Net;
-use crate::net::packet::{Handle, Kind, NONE, Packet};
+use crate::packet::{Handle, Kind, NONE, Packet};
 
 /// Bytes of data packets, and of all others.
 pub(crate) type ByKind = [u64; 2];

@@ -9,10 +9,10 @@ use crate::error::InputError;
 use crate::graph::NodeId;
 use crate::ideal::{self, Way};
 use crate::net::host::datagrams::Datagrams;
-use crate::net::packet::{Arena, Handle, INLINE_HOPS, INT, Kind, LAST, LONG, NONE, PINT, Packet, ROUTED, STAMP, TICKS};
 use crate::net::parts::Note;
-use crate::net::streams::Carries;
+use crate::net::streams::{Carries, STREAMS};
 use crate::net::{Net, Pinned};
+use crate::packet::{Arena, Handle, INLINE_HOPS, INT, Kind, LAST, LONG, NONE, PINT, Packet, ROUTED, STAMP, TICKS};
 use crate::record::{FlowEnds, FlowRecord, Status};
 use crate::routing::{Address, Routes, Tuple, ip_of};
 use crate::scenario::{Framing, Scenario, Transport};
@@ -443,8 +443,26 @@ impl Net {
     pub(crate) fn note_failure(&mut self, slot: u32, now: u64) {
         let id = self.infos[slot as usize].id;
         if self.first_failure.as_ref().is_none_or(|(at, first, _)| (now, id) < (*at, *first)) {
-            self.first_failure = Some((now, id, crate::diagnosis::given_up(self, slot, now)));
+            self.first_failure = Some((now, id, self.given_up(slot, now)));
         }
+    }
+
+    /// How a flow was given up.
+    fn given_up(&self, slot: u32, now: u64) -> String {
+        let (flow, info) = (&self.flows[slot as usize], &self.infos[slot as usize]);
+        let paused = self.ports[flow.nic as usize].paused & (1 << flow.class) != 0;
+        let (at, id, [src, dst]) = (paceline_proto::units::Time(now), info.id, [info.spec.src, info.spec.dst]);
+        let packet = if self.messages.is_some() {
+            String::new()
+        } else {
+            format!(" to packet {} of {}", flow.tx.snd_una, flow.tx.packets)
+        };
+        let held = if paused { ", its NIC paused" } else { "" };
+        let who = match id.checked_sub(STREAMS) {
+            Some(number) => format!("connection {number} of a program"),
+            None => format!("flow {id}"),
+        };
+        format!("at {at:#} {who} ({src} -> {dst}) still waited for an answer{packet}{held}")
     }
 
     /// The ways of a flow's data and ACKs, of which these are the egress ports of one path, in the whole network.

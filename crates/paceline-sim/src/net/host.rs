@@ -15,9 +15,9 @@ use paceline_proto::units::Time;
 
 use crate::clock::Wire;
 use crate::net::flow::Flow;
-use crate::net::packet::{Handle, Kind, PINT, Packet, ROUTED, TICKS};
 use crate::net::port::Port;
 use crate::net::{Net, Schedule};
+use crate::packet::{Handle, Kind, PINT, Packet, ROUTED, TICKS};
 use crate::record::Status;
 use crate::scenario::Rto;
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::Net;
 use crate::net::flow::{Receiving, SLOT_MASK};
 use crate::net::host::message::Incoming;
-use crate::net::packet::{LONG, NONE};
 use crate::net::programs::{Letter, Told};
+use crate::packet::{LONG, NONE};
 
 /// What a part tells another about a flow; in time, since packets take at least one window.
 #[derive(Clone, Debug)]

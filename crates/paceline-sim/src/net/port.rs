@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::net::packet::{Handle, NONE, Packet};
+use crate::packet::{Handle, NONE, Packet};
 
 /// First-in first-out list of packets of one class.
 #[derive(Clone, Copy, Debug)]
@@ -264,7 +264,7 @@ impl Port {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::packet::Arena;
+    use crate::packet::Arena;
 
     fn packet(class: u8) -> Packet {
         Packet { size: 100, class, ..Packet::default() }

@@ -5,7 +5,7 @@ use paceline_proto::transport::selective_drop::SelectiveDrop;
 use paceline_proto::transport::tcp;
 
 use super::UNRECORDED;
-use crate::net::packet::{INT, Kind, Packet, UNSCHEDULED, Words};
+use crate::packet::{INT, Kind, Packet, UNSCHEDULED, Words};
 use crate::scenario::{Scenario, Transport};
 
 /// Which data packets understand congestion marks.

@@ -11,7 +11,6 @@ use super::by_number::ByNumber;
 use super::slots::FreeSlots;
 use super::{Draws, EcnPoint, Net, Whole};
 use crate::clock::{Clock, Wire};
-use crate::engine::reference_random::ReferenceRandom;
 use crate::error::InputError;
 use crate::ideal;
 use crate::net::balance::Books;
@@ -20,21 +19,22 @@ use crate::net::flow::Receiving;
 use crate::net::host::Nic;
 use crate::net::host::adapter::Adapters;
 use crate::net::host::message::Messages;
-use crate::net::packet::{Arena, NONE, PINT, ROUTED};
 use crate::net::port::{MEASURED, NO_ECN, Port, WATCHED};
 use crate::net::programs::Programs;
+use crate::net::reference_random::ReferenceRandom;
 use crate::net::rpc::Rpcs;
+use crate::net::series::Series;
 use crate::net::streams::Streams;
 use crate::net::switch::buffers::Buffers;
 use crate::net::switch::congestion::CongestionPoints;
 use crate::net::switch::levels::Levels;
 use crate::net::switch::pint::Pint;
 use crate::net::switch::special::Special;
+use crate::packet::{Arena, NONE, PINT, ROUTED};
 use crate::record::{Counters, News, PortCounts, Traffic};
 use crate::routing::Routes;
 use crate::routing::by_node::NodeRoutes;
 use crate::scenario::{self, BufferModel, PathChoice, QueueRecords, Scenario, Window};
-use crate::series::Series;
 
 impl Net {
     /// Builds the network of a scenario.
@@ -81,8 +81,8 @@ impl Net {
         let mut rates = [0.0; MAX_RATES];
         for (slot, rate) in rates.iter_mut().zip(&switch_rates) {
             // The reference simulator has codes for five rates and reads all others as the first of these.
-            let known = !scenario.quirks.clock_1ns || crate::hpcc::INT_RATES.contains(rate);
-            *slot = if known { *rate } else { crate::hpcc::INT_RATES[0] } as f64;
+            let known = !scenario.quirks.clock_1ns || crate::scenario::INT_RATES.contains(rate);
+            *slot = if known { *rate } else { crate::scenario::INT_RATES[0] } as f64;
         }
         let marked = scenario.schemes.iter().any(|s| s.transport.takes_marks());
         let mut ecn = Vec::new();

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use crate::graph::NodeId;
 use crate::net::Net;
-use crate::net::packet::{CE, Handle, Kind, NONE, Packet, STAMP};
 use crate::net::port::WATCHED;
+use crate::packet::{CE, Handle, Kind, NONE, Packet, STAMP};
 use crate::record::{FlowEnds, Stage, StageRecord};
 
 /// What is noted in a network.

@@ -6,9 +6,9 @@ use std::ops::Range;
 use paceline_proto::transport::message::Kind as Said;
 
 use crate::net::Net;
-use crate::net::packet::{CE, Handle, INT, Kind, Packet, Words};
 use crate::net::port::{Port, WATCHED};
 use crate::net::streams::STREAMS;
+use crate::packet::{CE, Handle, INT, Kind, Packet, Words};
 use crate::record::{FlowName, PacketEvent, PacketKind, PacketRecord};
 
 /// Which packets are recorded.

@@ -10,7 +10,7 @@ use paceline_proto::transport::message;
 
 use super::record_file::{Format, Record, RecordFile, records};
 use crate::graph::Graph;
-use crate::net::packet::Kind as Frame;
+use crate::packet::Kind as Frame;
 use crate::record::{FlowName, PacketKind, PacketRecord};
 
 const FORMAT: Format = Format { magic: b"PACELPKT", name: "packet", version: 1 };

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::net::Net;
-use crate::net::packet::NONE;
+use crate::packet::NONE;
 use crate::record::bin_range;
 
 /// Files of a result folder besides summary, scenario and report.

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::config::{PathChoice, RoutingConfig};
 use super::{Address, Tuple};
 use crate::InputError;
 use crate::graph::{Graph, NodeId};
-use crate::scenario::{PathChoice, RoutingConfig};
 
 /// The choice of a flow's packets among equal next hops; sprayed packets draw theirs.
 #[derive(Clone)]

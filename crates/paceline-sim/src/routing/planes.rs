@@ -1,9 +1,9 @@
 //! Which NICs of two hosts reach each other, and which of them a flow uses.
 
+use super::config::NicChoice;
 use super::tables::NONE;
 use crate::graph::{Graph, NodeId, PortNo};
 use crate::routing::Address;
-use crate::scenario::NicChoice;
 
 /// The plane of every NIC: two NICs reach each other over switches when theirs is the same.
 pub(super) struct Planes {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::config::NextHopOrder;
 use crate::graph::{Graph, NodeId, PortInfo, PortNo};
-use crate::scenario::NextHopOrder;
 
 /// Dense number of nodes that are no switch.
 pub(super) const NONE: u32 = u32::MAX;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::graph::{Link, NodeKind, Side, Topology};
-use crate::scenario::{NextHopOrder, NicChoice, PathChoice};
+use crate::routing::config::{NextHopOrder, NicChoice, PathChoice};
 use crate::topology::{Level, dumbbell, fat_tree, hpcc_fat320, leaf_spine, xgft};
 
 const RATE: BitsPerSec = BitsPerSec(100_000_000_000);

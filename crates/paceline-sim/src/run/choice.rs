@@ -6,8 +6,8 @@ use std::sync::Arc;
 use paceline_proto::units::Duration;
 
 use crate::engine::windowed::{Windowed, programs_at_once};
-use crate::engine::windows::{MOST_KEPT, Windows, longest_link, shown};
 use crate::error::InputError;
+use crate::lookahead::{MOST_KEPT, Windows, longest_link, shown};
 use crate::scenario::{EngineChoice, Scenario};
 use crate::spec::Resolved;
 use crate::workload::FlowSource;

@@ -8,9 +8,10 @@ use super::Ready;
 use super::choice::kind_name;
 use super::effect;
 use super::offered::closed_loop_groups;
+use crate::clock::LATEST;
 use crate::engine::Ending;
-use crate::engine::windows::Windows;
 use crate::graph::NodeId;
+use crate::lookahead::Windows;
 use crate::machine::peak_rss_mib;
 use crate::net::Net;
 use crate::results::mpi;
@@ -160,7 +161,7 @@ pub(super) fn fill_summary(
         summary.warnings.push(format!("no flow started after run.warmup ({}): nothing is measured", spec.run.warmup));
     }
     if *ending == Ending::Stopped && net.scenario.stop == Stop::Completed {
-        let days = Stop::LATEST.0 / S / 86_400;
+        let days = LATEST.0 / S / 86_400;
         summary
             .warnings
             .push(format!("the run was stopped at the end of its clock, after {days} days, before all was done"));

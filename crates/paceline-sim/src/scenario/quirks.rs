@@ -33,6 +33,10 @@ pub struct Quirks {
     pub routes_by_node: bool,
 }
 
+/// Port rates, bit/s, that the reference's INT has codes for; it takes all others for the first of these.
+pub(crate) const INT_RATES: [u64; 5] =
+    [25_000_000_000, 50_000_000_000, 100_000_000_000, 200_000_000_000, 400_000_000_000];
+
 /// A quirk: its name and its place in [`Quirks`].
 pub type NamedQuirk = (&'static str, fn(&mut Quirks) -> &mut bool);
 

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time};
 
-use crate::net::switch::buffers::doublings_above;
-use crate::scenario::{BufferModel, EcnThresholds, PausedLink};
+use crate::scenario::{BufferModel, EcnThresholds, PausedLink, doublings_above};
 
 use super::Resolved;
 use super::field::FIELDS;

@@ -7,8 +7,8 @@ use paceline_proto::rng::{Purpose, Stream};
 use paceline_proto::units::{Duration, Time};
 
 use crate::InputError;
+use crate::clock::LATEST;
 use crate::graph::NodeId;
-use crate::scenario::Stop;
 use crate::workload::poisson::{mean_gap, next_start};
 use crate::workload::{CLOCK, FlowDefaults, FlowSource, FlowSpec, SizeLaw, host_list, stream_id};
 
@@ -133,7 +133,7 @@ impl Incast {
                 (Some(end.0), incast.mean_gap)
             }
         };
-        if last.and_then(|last| last.checked_add(span)).is_none_or(|end| Time(end) >= Stop::LATEST) {
+        if last.and_then(|last| last.checked_add(span)).is_none_or(|end| Time(end) >= LATEST) {
             return late("episodes");
         }
         let pending = (span as f64 / apart + 1.0) * f64::from(incast.config.fan_in);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::InputError;
-use crate::scenario::Framing;
+use crate::framing::Framing;
 use crate::workload::{Cdf, SizeLaw};
 
 /// Which bytes a load counts.

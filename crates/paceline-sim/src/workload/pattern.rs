@@ -4,8 +4,8 @@ use paceline_proto::rng::{Purpose, Stream};
 use paceline_proto::units::{Duration, Time};
 
 use crate::InputError;
+use crate::clock::LATEST;
 use crate::graph::NodeId;
-use crate::scenario::Stop;
 use crate::workload::{CLOCK, FlowDefaults, FlowSource, FlowSpec, SizeLaw, host_list, stream_id};
 
 /// How a permutation maps senders to receivers.
@@ -162,7 +162,7 @@ impl AllToAll {
             || InputError::new("goes beyond the end of the clock").field("step").value(config.step).allowed(CLOCK);
         let span = config.step.0.checked_mul(n - 2).ok_or_else(late)?;
         let last = check_rounds(config.begin, config.period, config.rounds)?;
-        last.checked_add(span).filter(|end| *end < Stop::LATEST.0).ok_or_else(late)?;
+        last.checked_add(span).filter(|end| *end < LATEST.0).ok_or_else(late)?;
         if config.rounds > 1 && config.period.0 < span {
             let error = InputError::new("rounds overlap").field("period").value(config.period);
             return Err(error.allowed(format!("{} or more", Duration(span))));
@@ -207,7 +207,7 @@ fn check_rounds(begin: Time, period: Duration, rounds: u64) -> Result<u64, Input
             .value(period)
             .allowed("above 0"));
     }
-    let last = period.0.checked_mul(more).and_then(|d| begin.0.checked_add(d)).filter(|t| *t < Stop::LATEST.0);
+    let last = period.0.checked_mul(more).and_then(|d| begin.0.checked_add(d)).filter(|t| *t < LATEST.0);
     last.ok_or_else(|| InputError::new("goes beyond the end of the clock").field("rounds").value(rounds).allowed(CLOCK))
 }
 

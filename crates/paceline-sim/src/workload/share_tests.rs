@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::graph::{Link, NodeKind, PortInfo, Topology};
 use crate::routing::Address;
-use crate::scenario::{NextHopOrder, NicChoice, PathChoice, RoutingConfig};
+use crate::routing::config::{NextHopOrder, NicChoice, PathChoice, RoutingConfig};
 use crate::topology;
 
 fn routes(topology: &Topology) -> Routes {

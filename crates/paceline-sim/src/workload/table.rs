@@ -11,8 +11,8 @@ use std::ops::RangeInclusive;
 use paceline_proto::units::{BitsPerSec, Bytes, S, Time};
 
 use crate::InputError;
+use crate::framing::Framing;
 use crate::graph::{Graph, NodeId};
-use crate::scenario::Framing;
 use crate::spelling::{clip, nearest};
 use crate::topology::NodeNames;
 use crate::workload::{FlowDefaults, FlowSource, FlowSpec};

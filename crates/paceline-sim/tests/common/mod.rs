@@ -13,13 +13,14 @@ use paceline_sim::engine::sequential::Sequential;
 use paceline_sim::engine::windowed::Windowed;
 use paceline_sim::engine::{Ending, Observer};
 use paceline_sim::graph::{Graph, Link, NodeKind, Topology};
+use paceline_sim::net::series::Plan;
 use paceline_sim::net::{Net, trace};
 use paceline_sim::record::{Counters, FlowName, FlowRecord, PacketRecord, PfcEvent, QueryRecord, Status, Traffic};
 use paceline_sim::results::packet_file::InOrder;
 use paceline_sim::scenario::*;
-use paceline_sim::series::Plan;
 use paceline_sim::spec::parse;
 use paceline_sim::workload::{FlowSource, FlowSpec, FlowTable};
+use proptest::prelude::*;
 
 pub const GBPS: u64 = 1_000_000_000;
 
@@ -136,6 +137,24 @@ impl PartialEq for Samples {
     fn eq(&self, other: &Self) -> bool {
         self.0.iter().all(|(at, sample)| other.0.get(at).is_none_or(|theirs| theirs == sample))
     }
+}
+
+/// Whether two runs left the same behind; the parts in which they usually differ first, for a message that can be read. Returns how many
+/// samples both have: where there are none, samples have not been compared.
+pub fn agree(one: &Outcome, other: &Outcome) -> Result<usize, TestCaseError> {
+    for (one, other) in one.flows.iter().zip(&other.flows) {
+        prop_assert_eq!(one, other);
+    }
+    prop_assert_eq!(&one.counters, &other.counters);
+    prop_assert_eq!(&one.transport, &other.transport);
+    prop_assert_eq!(one.hops, other.hops);
+    prop_assert_eq!(&one.pauses, &other.pauses);
+    prop_assert_eq!(&one.samples, &other.samples);
+    for (place, (one, other)) in one.queues.iter().zip(&other.queues).enumerate() {
+        prop_assert_eq!(one, other, "queue histogram {}", place);
+    }
+    prop_assert_eq!(one, other);
+    Ok(one.samples.instants().filter(|at| other.samples.0.contains_key(at)).count())
 }
 
 /// Time between two samples that hardly ever come when a window ends, ps.

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::graph::{Link, NodeKind, Side, Topology};
-use crate::scenario::{NextHopOrder, NicChoice, PathChoice, RoutingConfig};
+use crate::routing::config::{NextHopOrder, NicChoice, PathChoice, RoutingConfig};
 use crate::topology::{dumbbell, fat_tree, hpcc_fat320, star, validate_topology};
 
 const G: u64 = 1_000_000_000;

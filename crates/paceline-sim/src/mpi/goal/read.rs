@@ -77,7 +77,7 @@ pub fn load(path: &Path) -> Result<Program, InputError> {
     let file = path.display().to_string();
     let fail = |why: String| InputError::new(why).file(&file).allowed("a readable file of up to 256 MiB");
     let bytes = crate::input::read(path, MOST_TEXT).map_err(fail)?;
-    read(&crate::hpcc_format::utf8(bytes, &file)?, &file)
+    read(&crate::input::utf8(bytes, &file)?, &file)
 }
 
 struct Reader<'a> {

@@ -265,9 +265,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::framing::Framing;
     use crate::graph::Side;
     use crate::mpi::Access;
-    use crate::scenario::Framing;
 
     /// 10 Gb/s: 800 ps for a byte. Packets of 1000 B and 50 more.
     fn network() -> Crossbar {

@@ -18,9 +18,9 @@ use paceline_proto::qcn::{Feedback, ReactionPoint};
 use paceline_proto::rng::{Purpose, Stream};
 use paceline_proto::units::{BitsPerSec, Duration, S, Time};
 
-use crate::net::packet::Handle;
 use crate::net::port::Port;
 use crate::net::{Net, Schedule};
+use crate::packet::Handle;
 use crate::scenario::{Adapter as Config, LimiterOf, Scenario};
 
 /// Never.

@@ -8,9 +8,9 @@ use paceline_proto::units::Time;
 use super::{Answered, NEVER};
 use crate::clock::Clock;
 use crate::net::flow::{Flow, Receiving, SLOT_BITS, SLOT_MASK, cap};
-use crate::net::packet::{Arena, CE, Handle, INLINE_HOPS, INT, Kind, LAST, LONG, PINT, Packet, ROUTED, STAMP, TICKS};
 use crate::net::port::Port;
 use crate::net::{Net, Schedule};
+use crate::packet::{Arena, CE, Handle, INLINE_HOPS, INT, Kind, LAST, LONG, PINT, Packet, ROUTED, STAMP, TICKS};
 use crate::record::Status;
 use crate::scenario::HostConfig;
 

@@ -8,8 +8,8 @@ use paceline_proto::transport::message::{Kind as Said, LAST};
 
 use crate::net::Net;
 use crate::net::flow::{SLOT_BITS, SLOT_MASK};
-use crate::net::packet::{Handle, INT, Kind};
 use crate::net::parts::Note;
+use crate::packet::{Handle, INT, Kind};
 use crate::record::{FlowRecord, Status};
 
 /// The datagrams of a flow.

@@ -32,8 +32,8 @@ use endpoints::{Endpoints, endpoint};
 pub(crate) use places::Incoming;
 use places::{Outbound, Places};
 
-use crate::engine::windows::Windows;
 use crate::error::InputError;
+use crate::lookahead::Windows;
 use crate::net::Net;
 use crate::net::by_number::ByNumber;
 use crate::net::flow::SLOT_MASK;

@@ -10,10 +10,10 @@ use crate::clock::{Clock, Wire};
 use crate::net::balance::Books;
 use crate::net::by_number::ByNumber;
 use crate::net::flow::{Flow, Receiving, SLOT_BITS, SLOT_MASK};
-use crate::net::packet::{Arena, Handle, Kind, LAST, Packet, TICKS};
 use crate::net::port::Port;
 use crate::net::streams::Streams;
 use crate::net::{Arrivals, Net, Schedule};
+use crate::packet::{Arena, Handle, Kind, LAST, Packet, TICKS};
 use crate::record::Counters;
 use crate::scenario::HostConfig;
 

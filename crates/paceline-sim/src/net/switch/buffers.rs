@@ -10,8 +10,8 @@ mod per_port;
 use paceline_proto::units::Duration;
 
 use crate::graph::{Graph, PortInfo};
-use crate::net::packet::CONTROL;
-use crate::scenario::{Accounting, BufferModel, PausedLink, Pfc, SwitchConfig};
+use crate::packet::CONTROL;
+use crate::scenario::{Accounting, BufferModel, PausedLink, Pfc, SwitchConfig, doublings_above};
 pub use lack::lack_of_headroom;
 
 /// Bytes held for one ingress port, by class.
@@ -35,13 +35,6 @@ fn paused_link(graph: &Graph, port: &PortInfo, config: &SwitchConfig, pfc: &Pfc,
         BufferModel::PerPort => [2, u32::from(pfc.classes)],
     };
     PausedLink { rate: back.rate, out: port.rate, round_trip, frames, count }
-}
-
-/// How often `alpha` doubles at a port of `rate` where hosts have `host_rate`, both in bit/s: as often as the rate must be
-/// halved until it is no more than theirs (hpcc-ns3 facts, section 4.7: 2 for 100 Gb/s over hosts of 40 Gb/s).
-pub fn doublings_above(rate: u64, host_rate: u64) -> u32 {
-    let halves = std::iter::successors(Some(rate), |r| Some(r / 2));
-    halves.take_while(|r| *r > host_rate.max(1)).count() as u32
 }
 
 /// Fixed numbers of one port.

@@ -9,8 +9,8 @@ use paceline_proto::qcn::{CNM_FRAME, CongestionPoint, CongestionPointParams, Fee
 use paceline_proto::rng::{Purpose, Stream, hash3};
 use paceline_proto::telemetry::IntHop;
 
-use crate::net::packet::{Handle, INLINE_HOPS, Kind, Packet};
 use crate::net::{Net, Schedule};
+use crate::packet::{Handle, INLINE_HOPS, Kind, Packet};
 use crate::routing::Address;
 use crate::scenario::Scenario;
 

@@ -8,7 +8,6 @@ use paceline_proto::units::Time;
 
 use crate::clock::Wire;
 use crate::net::failures::Failures;
-use crate::net::packet::{CE, Handle, INT, Kind, Packet, Words};
 use crate::net::port::{NO_ECN, Port, WATCHED};
 use crate::net::rules::Rules;
 use crate::net::switch::buffers::LocalAccount;
@@ -17,6 +16,7 @@ use crate::net::switch::pint::Pint;
 use crate::net::switch::special::Special;
 use crate::net::trace::Trace;
 use crate::net::{Arrivals, Draws, EcnPoint, Lane, LongPaths, Net, REACTING, long_hop};
+use crate::packet::{CE, Handle, INT, Kind, Packet, Words};
 use crate::record::{PacketEvent, PacketRecord};
 
 /// What stays as it is during a window.

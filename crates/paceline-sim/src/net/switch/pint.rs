@@ -8,8 +8,8 @@ use paceline_proto::units::NS;
 
 use crate::error::InputError;
 use crate::net::Net;
-use crate::net::packet::{Kind, PINT, Packet};
 use crate::net::port::Port;
+use crate::packet::{Kind, PINT, Packet};
 use crate::scenario::Scenario;
 
 /// What the switch ports know.

@@ -7,10 +7,10 @@ pub(crate) mod credits;
 pub(crate) mod red;
 pub(crate) mod trimming;
 
-use crate::net::packet::{Handle, Packet, UNSCHEDULED};
 use crate::net::port::Port;
 use crate::net::switch::local::{Fixed, Rare, Store, pass, send};
 use crate::net::{Arrivals, Lane, Net, Schedule};
+use crate::packet::{Handle, Packet, UNSCHEDULED};
 use crate::scenario::{Scenario, Transport};
 use credits::Credits;
 use red::RedPorts;

@@ -8,12 +8,12 @@ use paceline_proto::telemetry::MAX_HOPS;
 use paceline_proto::units::Time;
 
 use crate::clock::Wire;
-use crate::engine::reference_random::ReferenceRandom;
-use crate::net::packet::{Arena, CE, CONTROL, Handle, INLINE_HOPS, INT, Kind, NONE, Packet, UNSCHEDULED};
 use crate::net::port::{NO_ECN, Port};
+use crate::net::reference_random::ReferenceRandom;
 use crate::net::rules::Rules;
 use crate::net::switch::buffers::{Admit, Place};
 use crate::net::{Draws, EcnPoint, LongPaths, Net, REACTING, Schedule, long_hop};
+use crate::packet::{Arena, CE, CONTROL, Handle, INLINE_HOPS, INT, Kind, NONE, Packet, UNSCHEDULED};
 use crate::record::{PacketEvent, PacketRecord, PfcEvent, Stage};
 
 /// Puts a packet on the wire behind a port. Returns (transmitter free, inbox, arrival).

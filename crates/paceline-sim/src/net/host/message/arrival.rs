@@ -9,7 +9,7 @@ use super::endpoint;
 use super::places::Incoming;
 use crate::net::Net;
 use crate::net::flow::{SLOT_BITS, SLOT_MASK};
-use crate::net::packet::{CE, Handle, INT, Kind, Packet};
+use crate::packet::{CE, Handle, INT, Kind, Packet};
 use crate::record::Status;
 
 impl Net {

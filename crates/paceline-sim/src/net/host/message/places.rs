@@ -12,7 +12,7 @@ use super::{Messages, endpoint};
 use crate::graph::NodeId;
 use crate::net::Net;
 use crate::net::flow::{FlowInfo, Receiving, SLOT_MASK};
-use crate::net::packet::{INLINE_HOPS, NONE};
+use crate::packet::{INLINE_HOPS, NONE};
 use crate::routing::Address;
 
 /// A message at its sender's NIC.

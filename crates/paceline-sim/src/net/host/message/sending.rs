@@ -10,7 +10,7 @@ use super::places::Turns;
 use crate::net::Net;
 use crate::net::failures::Carried;
 use crate::net::flow::SLOT_BITS;
-use crate::net::packet::{Handle, INT, Kind, LONG, NONE, Packet, UNSCHEDULED};
+use crate::packet::{Handle, INT, Kind, LONG, NONE, Packet, UNSCHEDULED};
 use crate::routing::spraying::Turn;
 
 impl Net {

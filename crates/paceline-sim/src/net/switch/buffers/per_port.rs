@@ -8,7 +8,7 @@
 use paceline_proto::units::Bytes;
 
 use super::{Admit, Buffers, Place, Pool};
-use crate::net::packet::CONTROL;
+use crate::packet::CONTROL;
 use crate::scenario::{Accounting, PausedLink, Pfc};
 
 /// Bytes of a class at a port at which it pauses and resumes.

@@ -9,9 +9,9 @@ use paceline_proto::units::Time;
 
 use crate::error::InputError;
 use crate::net::Net;
-use crate::net::packet::{Handle, Packet};
 use crate::net::port::Port;
 use crate::net::switch::local::Fixed;
+use crate::packet::{Handle, Packet};
 use crate::record::PacketEvent;
 use crate::scenario::Scenario;
 

@@ -10,9 +10,9 @@ use paceline_proto::rng::hash3;
 use paceline_proto::transport::selective_drop::Verdict;
 use paceline_proto::units::Duration;
 
-use crate::net::packet::{CE, Handle};
 use crate::net::port::Port;
 use crate::net::{Arrivals, Lane, Net, Schedule};
+use crate::packet::{CE, Handle};
 use crate::scenario::{RedQueues, Scenario};
 
 use super::{Quiet, Special};

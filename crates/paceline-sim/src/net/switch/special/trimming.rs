@@ -13,10 +13,10 @@ use paceline_proto::transport::ndp::switch::{OnData, OnHeader, Queue, Service, T
 
 use super::{PortRules, Special};
 use crate::error::InputError;
-use crate::net::packet::{Handle, INLINE_HOPS, Kind, LONG, Packet, UNSCHEDULED};
 use crate::net::port::Port;
 use crate::net::switch::local::Fixed;
 use crate::net::{Net, Schedule};
+use crate::packet::{Handle, INLINE_HOPS, Kind, LONG, Packet, UNSCHEDULED};
 use crate::record::PacketEvent;
 use crate::scenario::Scenario;
 
@@ -41,7 +41,7 @@ pub(crate) struct Trimming {
     turned: Vec<u64>,
 }
 
-/// In [`Packet::in_port`](crate::net::packet::Packet): turned round by the egress port of the switch that the rest names. Orders
+/// In [`Packet::in_port`](crate::packet::Packet): turned round by the egress port of the switch that the rest names. Orders
 /// such packets among those that arrive over wires.
 const TURNED: u16 = 1 << 15;
 
@@ -69,7 +69,7 @@ impl Trimming {
             sending: vec![(HEADERS, 0); scenario.graph.ports.len()],
             size: size as u16,
             key,
-            turn: crate::engine::windows::over_shortest_links(scenario, size + scenario.framing.wire_overhead),
+            turn: crate::lookahead::over_shortest_links(scenario, size + scenario.framing.wire_overhead),
             turned: vec![0; scenario.graph.ports.len()],
         })
     }

@@ -30,41 +30,8 @@ const MOST_SPREAD: u64 = 1024;
 /// Usual time between two samples, ps (the default of `records.series.interval`); others are mostly multiples of it.
 const SAMPLES: u64 = 10_000_000;
 
-/// Sides a network has at most.
-pub(crate) const SIDES: usize = 2;
-
 /// Windows that the engine can keep: a [`Windows::span`] in windows may not be longer.
 pub(crate) const MOST_KEPT: u64 = 4096;
-
-/// The first window of each side in which there is something to do, and an instant before which there is nothing, ps.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Ahead([Option<(u64, u64)>; SIDES]);
-
-impl Ahead {
-    /// There is something to do in a window of a side, at the earliest at `at`.
-    pub(super) fn add(&mut self, side: usize, window: u64, at: u64) {
-        let first = &mut self.0[side];
-        if first.is_none_or(|first| (window, at) < first) {
-            *first = Some((window, at));
-        }
-    }
-
-    /// A side has nothing to do.
-    pub(super) fn is_idle(&self, side: usize) -> bool {
-        self.0[side].is_none()
-    }
-
-    /// What there is to do according to either.
-    pub(super) fn and(mut self, other: Self) -> Self {
-        other.sides().for_each(|(side, window, at)| self.add(side, window, at));
-        self
-    }
-
-    /// Sides that have something to do, the window and the instant.
-    pub(super) fn sides(self) -> impl Iterator<Item = (usize, u64, u64)> {
-        self.0.into_iter().enumerate().filter_map(|(side, first)| first.map(|(window, at)| (side, window, at)))
-    }
-}
 
 /// Windows of a scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -304,8 +271,6 @@ mod tests {
 
     use super::*;
     use crate::assemble::assemble;
-    use crate::engine::partition::partition;
-    use crate::engine::work::by_rates;
     use crate::graph::{Link, NodeKind, Topology};
     use crate::spec::parse;
 
@@ -328,7 +293,7 @@ mod tests {
         (*assemble(&parse(&text, "test", &[]).unwrap()).unwrap().scenario).clone()
     }
 
-    /// A rack with short links is run event by event, and the windows of all others stay long; the rack stays in one part.
+    /// A rack with short links is run event by event, and the windows of all others stay long.
     #[test]
     fn one_near_rack_does_not_shrink_all_windows() {
         let scenario = racks("10ns", "1us", "cc = 'hpcc'");
@@ -337,12 +302,7 @@ mod tests {
         let close: Vec<usize> = (0..13).filter(|n| windows.close[*n]).collect();
         assert_eq!(close, [0, 1, 2, 9]);
         assert!(windows.cost < 0.8);
-        let clusters = windows.clusters(&scenario);
-        assert_eq!(clusters, [0, 0, 0, 3, 4, 5, 6, 7, 8, 0, 10, 11, 12]);
-        for parts in 1..5 {
-            let (part_of, _) = partition(&scenario.graph, parts, &clusters, &windows.sides, &by_rates(&scenario.graph));
-            assert!([1, 2, 9].iter().all(|n| part_of[*n] == part_of[0]));
-        }
+        assert_eq!(windows.clusters(&scenario), [0, 0, 0, 3, 4, 5, 6, 7, 8, 0, 10, 11, 12]);
     }
 
     /// Nodes are run event by event only where that is the lesser cost.

@@ -7,9 +7,35 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{PausedQueue, senders};
-use crate::net::Net;
-use crate::net::packet::NONE;
+use super::Net;
+use crate::packet::NONE;
+
+/// A class of an egress port (global index), at which packets wait because it is paused. It waits for another one if packets that it
+/// sent stand there: the pause ends only when enough of them have left.
+pub type PausedQueue = (u32, u8);
+
+/// Where the packets of a class that wait at an egress port came in, and the far ends of the wires they came by; all by global
+/// index, each once.
+pub(crate) fn senders(net: &Net, port: u32, class: u8) -> impl Iterator<Item = (u32, u32)> {
+    let node = net.ports[port as usize].node;
+    let first = net.first[node as usize];
+    // A bit for each port of the switch: queues may be long, and samples ask often.
+    let mut entries = vec![0u64; net.graph.ports_of(node).len().div_ceil(64)];
+    let mut packet = net.ports[port as usize].head(class);
+    while packet != NONE {
+        let p = &net.arena[packet];
+        if let Some(word) = entries.get_mut(usize::from(p.in_port / 64)) {
+            *word |= 1 << (p.in_port % 64);
+        }
+        packet = p.next;
+    }
+    let came_in = move |entry: &u32| entries[(entry / 64) as usize] & 1 << (entry % 64) != 0;
+    let ports = net.graph.ports_of(node).len() as u32;
+    (0..ports).filter(came_in).map(move |entry| {
+        let wire = &net.ports[(first + entry) as usize];
+        (first + entry, wire.peer_base + u32::from(wire.peer_port))
+    })
+}
 
 /// A paused link waits for an egress port, both in this class.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -168,7 +194,7 @@ mod tests {
             let waits: Vec<_> = waits.into_iter().filter(|(a, b)| !up || a > b).collect();
             let found = of(&waits);
             let queues: Vec<_> = waits.iter().map(|(a, b)| ((*a, 3), (*b, 3))).collect();
-            prop_assert_eq!(found.cycle, super::super::find_cycle::<PausedQueue>(&queues).is_some());
+            prop_assert_eq!(found.cycle, crate::diagnosis::find_cycle::<PausedQueue>(&queues).is_some());
             if !found.cycle {
                 let mut longest = [0u32; 14];
                 for _ in 0..14 {

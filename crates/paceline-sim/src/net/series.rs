@@ -1,9 +1,9 @@
 //! Time series in bounded memory: the interval doubles and every other sample goes whenever there are as many as may be kept.
 
-use crate::diagnosis::saturation::{Spread, Wait, paused_links, spread};
+use super::Net;
+use super::saturation::{Spread, Wait, paused_links, spread};
 use crate::graph::NodeId;
-use crate::net::Net;
-use crate::net::packet::NONE;
+use crate::packet::NONE;
 
 /// What is sampled, how often, and how much of it is kept.
 #[derive(Clone, Debug)]
