@@ -63,10 +63,10 @@ def format_bytes(size_bytes: float) -> str:
 
 
 def format_share(share: float) -> str:
-    """A share in percent: 2.3 %, 0.05 %, 0; a dash for nan."""
+    """A share in percent: 2.3 %, 0.12 %, 0; a dash for nan. Below 1 % with two digits, however small."""
     if not math.isfinite(share):
         return "–"
-    return "0" if share == 0 else percent(share) if share >= 0.001 else f"{share * 100:.2g} %"
+    return "0" if share == 0 else percent(share) if share >= 0.00995 else f"{share * 100:.2g} %"
 
 
 def format_time(time_ps: float, digits: int = 3) -> str:

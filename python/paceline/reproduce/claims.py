@@ -158,8 +158,8 @@ def _over_seeds(whole: float, each: Sequence[float], span: Span | None, *, poole
 
 
 def told(found: Mapping[Place, tuple[float, float]]) -> str:
-    """The sentence of a caption that says what the bars of a figure are; empty where it has none."""
-    return " Bars: 95 % confidence intervals over the seeds." if found else ""
+    """The sentence of a caption that says what the whiskers of a figure are; empty where it has none."""
+    return " Whiskers: 95 % confidence intervals over the seeds." if found else ""
 
 
 def intervals(

@@ -19,10 +19,11 @@ from paceline.tables import Cell, Table
 from paceline.words import headed, many, signed
 
 _SCALE = {
-    "tiny": "tiny: it proves that everything runs; exact statements are judged, statistical ones are not",
+    "tiny": "tiny: it proves that everything runs",
     "quick": "quick: shorter runs than the published ones",
     "paper": "paper: runs of the published size",
 }
+_NOT_JUDGED = "; exact statements are judged, statistical ones are not"
 SHOWN_REPORTS = 12
 """Values without a claim that stand among the verdicts; more are folded away."""
 SHOWN_FAILED = 6
@@ -49,7 +50,7 @@ _WITH_INTERVALS = "Nothing to judge: values are reported, with their 95 % confid
 def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts", larger: Larger = _NONE) -> Table:
     """Published, measured, tolerance and verdict, for page and terminal; variants where there are several.
 
-    Of values without a claim there is neither tolerance nor verdict, and a published one only where some have it.
+    Of values without a claim there is neither tolerance nor verdict, and a published value only where some have it.
     Ahead of a claim's verdict stands what ``larger`` runs said of it, where that is something else: it weighs more, and
     where the verdicts differ it has the colour.
     """
@@ -67,7 +68,7 @@ def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts", larger
     claims, _ = _split(verdicts)
     empty = {"Variant"} if all(v.variant == "default" for v in verdicts) else set()
     empty |= {"Tolerance", "Verdict"} if not claims else set()
-    empty |= {"Published"} if not claims and all(v.published is None for v in verdicts) else set()
+    empty |= {"Published"} if all(v.published is None for v in verdicts) else set()
     empty |= {_LARGER} if not any(_on_record(v, larger).text for v in claims) else set()
     kept = [i for i, name in enumerate(head) if name not in empty]
     return Table(caption, tuple(head[i] for i in kept), [tuple(row[i] for i in kept) for row in rows], prose=True)
@@ -140,10 +141,10 @@ def _verdicts(
     claims, reports = _split(verdicts)
     given, missing = _given(reports)
     if missing:
-        verdicts, reports = [v for v in verdicts if v.verdict is not Outcome.REPORT or v.measured is not None], given
-    if verdicts and not claims:  # rules of judging would only be in the way
+        reports = given
+    if reports and not claims:  # rules of judging would only be in the way
         title, caption = ("Measured values" if title == "Verdicts" else title), "Measured values"
-        text = text or (_WITH_INTERVALS if any(v.interval for v in verdicts) else _NOTHING_JUDGED)
+        text = text or (_WITH_INTERVALS if any(v.interval for v in reports) else _NOTHING_JUDGED)
         rules = None
     if missing:
         text = f"{text} Not shown: {many(missing, 'value')} that runs of this scale do not give.".strip()
@@ -152,7 +153,7 @@ def _verdicts(
         folded = [verdict_table(reports, what)]
         judged = [verdict_table(claims, caption, larger)] if claims else []
         return Section(key, title, text, rules, tables=judged, folded=folded)
-    return Section(key, title, text, rules, tables=[verdict_table(verdicts, caption, larger)])
+    return Section(key, title, text, rules, tables=[verdict_table([*claims, *reports], caption, larger)])
 
 
 def _notices(judged: Sequence[Judged]) -> list[tuple[str, str, list[str]]]:
@@ -189,7 +190,7 @@ def _first_of(verdicts: Sequence[Verdict], said: Sequence[str], last: str = "") 
         text + (f" ({v.variant})" if v.variant != "default" else "")
         for v, text in zip(verdicts[:SHOWN_FAILED], said[:SHOWN_FAILED], strict=True)
     ]
-    lines += [f"and {len(verdicts) - SHOWN_FAILED} more"] if len(verdicts) > SHOWN_FAILED else []
+    lines += [f"and {len(verdicts) - SHOWN_FAILED} more, in the table"] if len(verdicts) > SHOWN_FAILED else []
     return lines + ([f"Of these, {last}"] if last else [])
 
 
@@ -269,7 +270,7 @@ def write_experiment(judged: Judged, folder: Path, larger: Larger = _NONE) -> Pa
         "reproduce.html.j2",
         kicker=f"Source: {e.source}",
         title=f"{e.id}: {e.title}",
-        lead=[e.statement, f"Scale {_SCALE[judged.scale.value]}.", *_explained(e)],
+        lead=[e.statement, _scale_said(judged.scale, judged.verdicts), *_explained(e, judged.verdicts)],
         notices=[*_notices([judged]), *_failed(judged.verdicts, larger)],
         tiles=_tiles(judged.verdicts, larger, judged.scale),
         sections=[s for s in sections if s],
@@ -279,10 +280,18 @@ def write_experiment(judged: Judged, folder: Path, larger: Larger = _NONE) -> Pa
     return page
 
 
-def _explained(e: Experiment) -> list[str]:
-    """Where the reader learns why a claim fails."""
-    text = f"What is unknown of the set-up, and what was found and tried where a claim fails: {e.explained_in}."
-    return [text] if e.explained_in else []
+def _scale_said(scale: Scale, verdicts: Sequence[Verdict]) -> str:
+    """What a scale is, and what it means for claims where there are any."""
+    judges = scale is Scale.TINY and bool(_split(verdicts)[0])
+    return f"Scale {_SCALE[scale.value]}{_NOT_JUDGED if judges else ''}."
+
+
+def _explained(e: Experiment, verdicts: Sequence[Verdict]) -> list[str]:
+    """Where the reader learns what the set-up leaves open, and why a claim fails."""
+    if not e.explained_in:
+        return []
+    tried = ", and what was found and tried where a claim fails" if _split(verdicts)[0] else ""
+    return [f"What is unknown of the set-up{tried}: {e.explained_in}."]
 
 
 def _files_said(files: int) -> str:
@@ -303,13 +312,14 @@ def write_scoreboard(judged: Sequence[Judged], changed: Sequence[str], folder: P
         section.link = link
         sections.append(section)
     sections.append(Section("again", "Run again", verbatim=[("", _again(["--all"], judged[0].scale.value))]))
-    notices = [("warn", "Other than recorded", list(changed))] if changed else []
+    told = [*changed[:SHOWN_REPORTS], *([f"and {left} more"] if (left := len(changed) - SHOWN_REPORTS) > 0 else [])]
+    notices = [("warn", "Other than recorded", told)] if told else []
     notices += _notices(judged)
     html = render(
         "reproduce.html.j2",
         kicker="Paceline scoreboard",
         title="Published results, reproduced",
-        lead=[f"Paceline {_version()}. Scale {_SCALE[judged[0].scale.value]}.", _RULES],
+        lead=[f"Paceline {_version()}. {_scale_said(judged[0].scale, verdicts)}", _RULES],
         notices=notices,
         tiles=_tiles(verdicts, larger, judged[0].scale),
         sections=sections,
@@ -337,10 +347,11 @@ def _overview(judged: Sequence[Judged], larger: Larger = _NONE) -> Table:
 def markdown(judged: Sequence[Judged], larger: Larger = _NONE) -> str:
     """The scoreboard for the documentation. Says nothing that changes from one commit to the next."""
     scale = judged[0].scale.value
+    said = _scale_said(judged[0].scale, [v for j in judged for v in j.verdicts])
     parts = [
         "# Scoreboard",
         f"<!-- Made by: {_again(['--all'], scale)} -->",
-        f"Published results as this version reproduces them. Scale {_SCALE[scale]}. {_RULES}",
+        f"Published results as this version reproduces them. {said} {_RULES}",
         "\n".join(["| id | result | verdicts | CPU minutes |\n|---|---|---|---|", *map(_line, judged)]),
     ]
     for j in judged:
