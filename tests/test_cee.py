@@ -11,20 +11,18 @@ import numpy as np
 import pytest
 
 from paceline import experiments
-from paceline.experiments.cee import (
-    commercial_rules,
-    deadlock,
-    hotspot,
-    hotspot_rules,
-    matrix,
-    queries,
-    roundtrip_rules,
-    roundtrips,
-    scientific,
-    scientific_rules,
-    setup,
-)
+from paceline.experiments.cee import deadlock, matrix, setup
+from paceline.experiments.cee.hotspot import rules as hotspot_rules
+from paceline.experiments.cee.hotspot import runs as hotspot
 from paceline.experiments.cee.measures import cycles, largest_share, share_between, time_to_fairness
+from paceline.experiments.cee.programs import experiments as program_experiments
+from paceline.experiments.cee.programs import rules as program_rules
+from paceline.experiments.cee.programs import runs as programs
+from paceline.experiments.cee.queries import experiments as query_experiments
+from paceline.experiments.cee.queries import rules as query_rules
+from paceline.experiments.cee.queries import runs as queries
+from paceline.experiments.cee.roundtrips import rules as roundtrip_rules
+from paceline.experiments.cee.roundtrips import runs as roundtrips
 from paceline.experiments.cee.setup import ABLATIONS, ALL_CELLS, BURSTS, READINGS, SCHEMES, XOFF, XON, read, readings
 from paceline.reproduce.claims import Claim, Place
 from paceline.reproduce.model import Scale
@@ -98,27 +96,27 @@ def test_queries_hold_on_what_was_published_and_fail_on_altered_numbers() -> Non
                 values[cell, scheme, pfc, 0.0, "drops"] = 100 * factor
                 values[cell, scheme, pfc, 0.0, "notifications"] = 10.0 if cell.startswith("qcn66") else 90.0
     checked = (
-        commercial_rules.losses_rule,
-        commercial_rules.pfc_rule,
-        commercial_rules.everywhere_rule,
-        commercial_rules.set_point_rule,
-        commercial_rules.red_rule,
-        commercial_rules.ruin_rule,
+        query_rules.losses_rule,
+        query_rules.pfc_rule,
+        query_experiments.everywhere_rule,
+        query_rules.set_point_rule,
+        query_rules.red_rule,
+        query_rules.ruin_rule,
     )
     for rule in checked:
         assert failing(rule(values)) == set(), rule.__doc__
     values["qcn20", "cubic", 0.0, 0.0, "qct_ms"] = 11.0
     values[NIC, "vegas", 0.0, 0.0, "fct_ms"] = 1.0
     wrong = {"cubic", "fct.vegas@limiter_per_adapter", "order.new_reno.cubic", "order.cubic.vegas"}
-    assert failing(commercial_rules.ruin_rule(values)) == wrong
+    assert failing(query_rules.ruin_rule(values)) == wrong
     values["base", "new_reno", 1.0, 0.0, "qct_ms"] = 20.0
-    assert failing(commercial_rules.pfc_rule(values)) == {"base.new_reno"}
+    assert failing(query_rules.pfc_rule(values)) == {"base.new_reno"}
     values["qcn20_syn", "new_reno", 0.0, 0.0, "qct_ms"] = 31.0
-    assert failing(commercial_rules.red_rule(values)) == {"qcn20_syn"}
+    assert failing(query_rules.red_rule(values)) == {"qcn20_syn"}
     values[NIC, "new_reno", 1.0, 0.0, "qct_ms"] = 10.0
-    assert failing(commercial_rules.pfc_rule(values)) == {"base.new_reno", "qcn20.new_reno@limiter_per_adapter"}
+    assert failing(query_rules.pfc_rule(values)) == {"base.new_reno", "qcn20.new_reno@limiter_per_adapter"}
     # Two of twelve pairs with a limiter for each destination (CUBIC under QCN 20), one with one for each adapter.
-    assert failing(commercial_rules.everywhere_rule(values)) == {"share"}
+    assert failing(query_experiments.everywhere_rule(values)) == {"share"}
 
 
 def test_programs_hold_on_what_was_published_and_fail_on_altered_numbers() -> None:
@@ -139,14 +137,14 @@ def test_programs_hold_on_what_was_published_and_fail_on_altered_numbers() -> No
                 values["all", "base", scheme, pfc, "clock_1ms", "slowdown"] = late
                 values["base", scheme, pfc, 0.0, "clock_1ms", 20.0, "qct_ms"] = late
     for pfc in (0.0, 1.0):
-        for program in ("ft", scientific.LARGER):
+        for program in ("ft", programs.LARGER):
             values[f"watched {program}", "base", "new_reno", pfc, "involved"] = 1.0
             values[f"watched {program}", "base", "new_reno", pfc, "longest_ms"] = 2.0
     checked = (
-        scientific_rules.sustained_rule,
-        scientific_rules.best_rule,
-        scientific_rules.without_pfc_rule,
-        scientific_rules.clock_rule,
+        program_rules.sustained_rule,
+        program_rules.best_rule,
+        program_rules.without_pfc_rule,
+        program_experiments.clock_rule,
     )
     for rule in checked:
         assert failing(rule(values)) == set(), rule.__doc__
@@ -154,9 +152,9 @@ def test_programs_hold_on_what_was_published_and_fail_on_altered_numbers() -> No
     values["all", "red", "vegas", 0.0, "slowdown"] = 1.0
     values["watched ft", "base", "new_reno", 0.0, "longest_ms"] = 0.7
     both = {f"{name}{variant}" for name in ("vegas", "vegas.red") for variant in ("", "@limiter_per_adapter")}
-    assert failing(scientific_rules.best_rule(values)) == {"cubic", *(b for b in both if ".red" not in b)}
-    assert failing(scientific_rules.without_pfc_rule(values)) == {b for b in both if ".red" in b}
-    assert failing(scientific_rules.sustained_rule(values)) == {"lasting.pfc0"}
+    assert failing(program_rules.best_rule(values)) == {"cubic", *(b for b in both if ".red" not in b)}
+    assert failing(program_rules.without_pfc_rule(values)) == {b for b in both if ".red" in b}
+    assert failing(program_rules.sustained_rule(values)) == {"lasting.pfc0"}
 
 
 def test_round_trips_hold_on_what_was_published_and_fail_on_altered_numbers() -> None:
@@ -202,7 +200,7 @@ def test_bursts_are_judged_by_how_much_longer_they_make_queries_under_qcn_than_u
             first = 1.0 if cell in ("qcn20", NIC) else 10.0
             for size, time in ((10.0, first), (40.0, first * times)):
                 values[cell, "new_reno", 0.0, 0.0, "study", size, "qct_ms"] = time
-        return commercial_rules.burst_rule(values)
+        return query_rules.burst_rule(values)
 
     told = {claim.id: claim.value for claim in claims(2.0, 4.0)}
     assert told == {**dict.fromkeys(BURSTS, 3.0), "red": 2.0, "qcn20": 4.0, "over": 2.0}
@@ -251,7 +249,7 @@ def test_tables_say_yes_and_no_and_have_units() -> None:
     assert "| Congested, of the ports' time |" in text
     assert "| 2.50 | – | 25.0 % | – | – | – | – | 0.1 % |" in text
     distant: dict[Place, float] = {("distant", 100, "red", "vegas", "use"): 0.934}
-    assert "| 93.4 % |" in roundtrips._table(distant).markdown()
+    assert "| 93.4 % |" in roundtrips.table(distant).markdown()
 
 
 def test_measures_of_series() -> None:
@@ -268,8 +266,8 @@ def test_measures_of_series() -> None:
     at, delay = np.array([0.0, 500, 999, 1000, 1500]), np.array([1.0, 4, 8, 8, 40])
     assert roundtrips.swing(at, delay, 1000) == pytest.approx(8)
     # From 1.0 to 1.2 and from 3.0 to 3.4.
-    assert scientific.longest(np.array([1.0, 1.1, 1.2, 3.0, 3.2, 3.4]), 0.25) == pytest.approx(0.4)
-    assert scientific.longest(np.array([]), 0.25) == 0
+    assert programs.longest(np.array([1.0, 1.1, 1.2, 3.0, 3.2, 3.4]), 0.25) == pytest.approx(0.4)
+    assert programs.longest(np.array([]), 0.25) == 0
 
 
 def test_runs_are_called_alike_in_all_tables() -> None:
@@ -277,7 +275,7 @@ def test_runs_are_called_alike_in_all_tables() -> None:
     assert setup.run_title("red", "vegas", 1.0) == "ECN-RED, Vegas, PFC"
     place = ("base", "new_reno", 0.0)
     of_queries = queries.table({(*place, 1.0, "qct_ms"): 1.0, (*place, 0.0, "study", 40.0, "qct_ms"): 1.0})
-    of_programs = scientific.table({("cg", *place, "slowdown"): 1.0, ("cg", *place, "clock_1ms", "slowdown"): 1.0})
+    of_programs = programs.table({("cg", *place, "slowdown"): 1.0, ("cg", *place, "clock_1ms", "slowdown"): 1.0})
     of_crowds = hotspot.table({("greedy_7", *place, "drops"): 1.0, ("ends_7", "base", "cubic_half", 1.0, "drops"): 1.0})
     assert [[row[0].text for row in table.rows] for table in (of_queries, of_programs, of_crowds)] == [
         ["no marking, NewReno, no PFC, UDP, 20 KiB", "no marking, NewReno, no PFC, 40 KiB"],
@@ -352,7 +350,7 @@ def test_a_bin_that_begins_at_80_kb_is_of_congested_ports() -> None:
         queues=queues, series=series, summary={"hosts": 4, "series_interval_ps": 1_000_000_000}
     )
     assert queries._congested(results) == 0.06
-    assert scientific._spread(results)["involved"] == 0.5
+    assert programs._spread(results)["involved"] == 0.5
 
 
 def test_no_share_has_an_interval_beyond_one() -> None:

@@ -19,7 +19,8 @@ _MODULES = (
     *(f"hpcc_page.{name}" for name in ("headers", "slowdown", "asymmetry")),
     *(f"aeolus.{name}" for name in ("timeouts", "incast", "goodput", "loads", "guarantees")),
     *(f"buffer_sizing.{name}" for name in ("flooding", "storage")),
-    *(f"cee.{name}" for name in ("crowds", "roundtrips", "commercial", "programs", "deadlock", "matrix")),
+    *(f"cee.{name}.experiments" for name in ("hotspot", "roundtrips", "queries", "programs")),
+    *(f"cee.{name}" for name in ("deadlock", "matrix")),
     "comparison.families",
 )
 

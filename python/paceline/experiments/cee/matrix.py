@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from paceline import multiples
-from paceline.experiments.cee import queries, scientific
+from paceline.experiments.cee.programs import runs as programs
+from paceline.experiments.cee.queries import runs as queries
 from paceline.experiments.cee.setup import ALL_CELLS, CELLS, SCHEMES, TITLES, both_readings, pfc_title
 from paceline.experiments.cee.study import experiment, seeds
 from paceline.reproduce.claims import Claim, Place, Values
@@ -41,13 +42,13 @@ class Kind:
 
     def measure(self, runs: Runs) -> Values:
         """All of it."""
-        return queries.measure(runs) if self.queries else scientific.measure(runs)
+        return queries.measure(runs) if self.queries else programs.measure(runs)
 
     def plan(self, scale: Scale) -> Sequence[Point]:
         """The runs of E6 and others, of E10 and E11 and what is missing there, of E14."""
         schemes = _TCP[:1] if scale is Scale.TINY and (self.udp or not self.queries) else _TCP
         if not self.queries:
-            return scientific.points(_CELLS, schemes, (0, 1), scale)
+            return programs.points(_CELLS, schemes, (0, 1), scale)
         # Beside UDP nothing is judged but NewReno: one run shows the others.
         return [
             queries.point(cell, scheme, pfc, self.udp, scale, seed)
@@ -140,7 +141,7 @@ class Kind:
     def show(self, runs: Runs, _scale: Scale) -> Shown:
         """Map and table."""
         values = self.measure(runs)
-        remarks = list(queries.REMARKS if self.queries else scientific.REMARKS)
+        remarks = list(queries.REMARKS if self.queries else programs.REMARKS)
         if self.udp:
             remarks.append("Beside UDP, CUBIC and Vegas have one seed, NewReno three.")
         table = self.table(values)

@@ -1,4 +1,4 @@
-"""The statements about round-trip times, as rules on the values of :mod:`roundtrips`."""
+"""The statements about round-trip times, as rules on the values of :mod:`.runs`."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The statements about hot spots, as rules on the values of :mod:`hotspot`."""
+"""The statements about hot spots, as rules on the values of :mod:`.runs`."""
 
 from __future__ import annotations
 
 import math
 
-from paceline.experiments.cee.hotspot import CROWDS, SWEEP, TITLES
+from paceline.experiments.cee.hotspot.runs import CROWDS, SWEEP, TITLES
 from paceline.experiments.cee.setup import CELLS, XOFF, XON, pfc_title
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Values, bounds, ratio

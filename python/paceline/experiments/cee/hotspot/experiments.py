@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from paceline import multiples, plot
-from paceline.experiments.cee import hotspot_rules as rules
-from paceline.experiments.cee.hotspot import RACKS_REMARK, REMARKS, SWEEP, measure, plan, table
+from paceline.experiments.cee.hotspot import rules
+from paceline.experiments.cee.hotspot.runs import RACKS_REMARK, REMARKS, SWEEP, measure, plan, table
 from paceline.experiments.cee.measures import facts
 from paceline.experiments.cee.setup import CELLS, pfc_title
 from paceline.experiments.cee.study import Plan, experiment

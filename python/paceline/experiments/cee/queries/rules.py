@@ -1,11 +1,10 @@
-"""The statements about queries and background flows, as rules on the values of :mod:`queries`."""
+"""The statements about queries and background flows, as rules on the values of :mod:`.runs`."""
 
 from __future__ import annotations
 
 import math
 from itertools import combinations
 
-from paceline.experiments.cee import hotspot_rules
 from paceline.experiments.cee.setup import (
     ABLATIONS,
     ALL_CELLS,
@@ -47,28 +46,6 @@ def pfc_rule(values: Values) -> list[Claim]:
             limits = judge.at_least(0.9) if cell == "qcn20" else judge.below(1)
             text = f"mean QCT with PFC over that without, {title}, {ALL_CELLS[own].title}"
             found.append(Claim(f"{cell}.{scheme}", text, over, limits, variant=reading))
-    return found
-
-
-def everywhere_rule(values: Values) -> list[Claim]:
-    """E18: PFC helps on the whole: the 12 pairs of cells each of queries, queries beside UDP and programs."""
-    found = []
-    for reading in READINGS:
-        known = []
-        for cell in (read(name, reading) for name in CELLS):
-            for scheme in TITLES:
-                ratios = [
-                    ratio(values, (cell, scheme, 1.0, 0.0, "qct_ms"), (cell, scheme, 0.0, 0.0, "qct_ms")),
-                    ratio(values, (cell, scheme, 1.0, 1.0, "qct_ms"), (cell, scheme, 0.0, 1.0, "qct_ms")),
-                    ratio(values, ("all", cell, scheme, 1.0, "slowdown"), ("all", cell, scheme, 0.0, "slowdown")),
-                ]
-                known += [r for r in ratios if math.isfinite(r)]
-        share = sum(r <= 1.02 for r in known) / len(known) if known else math.nan
-        text = (
-            "pairs of cells in which PFC makes the mean QCT, of queries alone or beside UDP, or the slowdown of "
-            f"programs at most 1.02 times{limiters(reading)}"
-        )
-        found.append(Claim("share", text, share, judge.at_least(0.9), most=1, variant=reading))
     return found
 
 
@@ -181,7 +158,7 @@ def udp_drops_rule(values: Values) -> list[Claim]:
 
 
 def udp_fairness_rule(values: Values) -> list[Claim]:
-    """E11: only QCN is fair between TCP and UDP."""
+    """E11 of queries: only QCN is fair between TCP and UDP."""
     found = []
     for pfc in (0.0, 1.0):
         when = "with PFC" if pfc else "without PFC"
@@ -191,7 +168,7 @@ def udp_fairness_rule(values: Values) -> list[Claim]:
                 titles = f"{ALL_CELLS[own].title} over {CELLS[other].title}"
                 statement = f"Jain's index of TCP's and UDP's shares delivered, {titles}, {when}"
                 found.append(Claim(f"{qcn}.{other}.pfc{pfc:g}", statement, over, judge.above(1), variant=reading))
-    return [*found, *hotspot_rules.udp_fairness_rule(values)]
+    return found
 
 
 def burst_rule(values: Values) -> list[Claim]:

@@ -1,12 +1,12 @@
-"""The statements about message-passing programs, as rules on the values of :mod:`scientific`; and E16, about both."""
+"""The statements about message-passing programs, as rules on the values of :mod:`.runs`."""
 
 from __future__ import annotations
 
 import math
 from typing import Final
 
-from paceline.experiments.cee.scientific import LARGER, program_title, spread_of, watched_programs
-from paceline.experiments.cee.setup import ALL_CELLS, CELLS, READINGS, SCHEMES, TITLES, limiters, read
+from paceline.experiments.cee.programs.runs import LARGER, program_title, spread_of, watched_programs
+from paceline.experiments.cee.setup import ALL_CELLS, CELLS, READINGS, TITLES, limiters, read
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Values, ratio
 
@@ -80,37 +80,3 @@ def without_pfc_rule(values: Values) -> list[Claim]:
                 text = f"{title} without PFC: geometric mean of slowdowns, {over_what}"
                 found.append(Claim(f"{scheme}.{other}", text, over, judge.above(1), variant=reading))
     return found
-
-
-CLOCKS: Final = {"1us": "1 µs", "1ms": "1 ms"}
-"""Of the hosts' TCP, as statements say them."""
-
-
-def clock_rule(values: Values) -> list[Claim]:
-    """E16: Vegas is best where clocks are fine."""
-    found = []
-    for name, text, what in (
-        ("queries", "mean QCT", "qct_ms"),
-        ("programs", "geometric mean of slowdowns", "slowdown"),
-    ):
-        # The coarse clock is only run without feedback, where there are no limiters.
-        for clock, reading in (*((clock, "default") for clock in CLOCKS), ("1us", "limiter_per_adapter")):
-            best = []
-            for cell in (read(name, reading) for name in CELLS):
-                for pfc in (0.0, 1.0):
-                    got = {s: values.get(_place(name, cell, s, pfc, clock, what), math.nan) for s in SCHEMES}
-                    if all(map(math.isfinite, got.values())):
-                        best.append(min(got, key=lambda s: got[s]) == "vegas")
-            share = sum(best) / len(best) if best else math.nan
-            limits = judge.above(0.5) if clock == "1us" else judge.at_most(0.5)
-            among = "8 cells" if clock == "1us" else "2 cells without feedback"
-            lowest = f"share of the {among} in which Vegas has the lowest {text}"
-            statement = f"{lowest}, clock of {CLOCKS[clock]}{limiters(reading)}"
-            found.append(Claim(f"{name}.{clock}", statement, share, limits, most=1, variant=reading))
-    return found
-
-
-def _place(name: str, cell: str, scheme: str, pfc: float, clock: str, what: str) -> tuple[str | float, ...]:
-    if name == "queries":
-        return (cell, scheme, pfc, 0.0, *(() if clock == "1us" else ("clock_1ms", 20.0)), what)
-    return ("all", cell, scheme, pfc, *(() if clock == "1us" else ("clock_1ms",)), what)

@@ -6,19 +6,25 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from paceline.experiments.cee import commercial_rules as rules
-from paceline.experiments.cee import hotspot, matrix, queries, scientific
-from paceline.experiments.cee.hotspot_rules import ecn_rule as crowds_under_red
-from paceline.experiments.cee.hotspot_rules import vegas_rule as vegas_crowds
+from paceline.experiments.cee import matrix
+from paceline.experiments.cee.hotspot import rules as hotspot_rules
+from paceline.experiments.cee.hotspot import runs as hotspot
+from paceline.experiments.cee.programs import runs as programs
+from paceline.experiments.cee.queries import rules
+from paceline.experiments.cee.queries import runs as queries
 from paceline.experiments.cee.setup import (
     ABLATIONS,
     ALL_CELLS,
     BURSTS,
     CELLS,
     KNOBS,
+    READINGS,
     SCHEMES,
     SIZES,
+    TITLES,
     both_readings,
+    limiters,
+    read,
     readings,
 )
 from paceline.experiments.cee.study import Plan, experiment, seeds
@@ -101,29 +107,29 @@ def show(runs: Runs, _scale: Scale) -> Shown:
 
 def _measure_all(runs: Runs) -> Values:
     """Queries, with and without UDP, and programs."""
-    programs = Runs(tuple(r for r in runs if "program" in r.point.key))
+    of_programs = Runs(tuple(r for r in runs if "program" in r.point.key))
     rest = Runs(tuple(r for r in runs if "program" not in r.point.key))
-    return {**queries.measure(rest), **scientific.measure(programs)}
+    return {**queries.measure(rest), **programs.measure(of_programs)}
 
 
 def _show_all(runs: Runs, _scale: Scale) -> Shown:
     """Tables of both."""
     values = _measure_all(runs)
-    programs: Values = {place: value for place, value in values.items() if len(place) > 4 and place[1] in ALL_CELLS}
-    rest: Values = {place: value for place, value in values.items() if place not in programs}
-    return Shown((), [queries.table(rest), scientific.table(programs)], [*queries.REMARKS, *scientific.REMARKS])
+    of_programs: Values = {place: v for place, v in values.items() if len(place) > 4 and place[1] in ALL_CELLS}
+    rest: Values = {place: value for place, value in values.items() if place not in of_programs}
+    return Shown((), [queries.table(rest), programs.table(of_programs)], [*queries.REMARKS, *programs.REMARKS])
 
 
 def ecn_rule(values: Values) -> list[Claim]:
     """E2: hot spots, and queries."""
     off, on = (("red", "new_reno", pfc, 0.0, "qct_ms") for pfc in (0.0, 1.0))
     text = "mean QCT under RED, NewReno, without PFC over that with it"
-    return [*crowds_under_red(values), Claim("queries", text, ratio(values, off, on), judge.above(1))]
+    return [*hotspot_rules.ecn_rule(values), Claim("queries", text, ratio(values, off, on), judge.above(1))]
 
 
 def vegas_rule(values: Values) -> list[Claim]:
     """E4: hot spots, and queries in every cell."""
-    found = vegas_crowds(values)
+    found = hotspot_rules.vegas_rule(values)
     for reading, cell, own in readings(_CELLS):
         on, off = ((own, "vegas", pfc, 0.0, "qct_ms") for pfc in (1.0, 0.0))
         text = f"Vegas, {ALL_CELLS[own].title}: mean QCT with PFC over that without"
@@ -131,6 +137,33 @@ def vegas_rule(values: Values) -> list[Claim]:
         found.append(Claim(f"queries.{cell}", text, over, judge.between(0.95, 1.05), variant=reading))
     lost = values.get(("base", "vegas", 0.0, 0.0, "drops"), math.nan)
     return [*found, Claim("queries.drops", "Vegas without PFC: packets of queries and background dropped", lost)]
+
+
+def udp_fairness_rule(values: Values) -> list[Claim]:
+    """E11: queries, and hot spots."""
+    return [*rules.udp_fairness_rule(values), *hotspot_rules.udp_fairness_rule(values)]
+
+
+def everywhere_rule(values: Values) -> list[Claim]:
+    """E18: PFC helps on the whole: the 12 pairs of cells each of queries, queries beside UDP and programs."""
+    found = []
+    for reading in READINGS:
+        known = []
+        for cell in (read(name, reading) for name in CELLS):
+            for scheme in TITLES:
+                ratios = [
+                    ratio(values, (cell, scheme, 1.0, 0.0, "qct_ms"), (cell, scheme, 0.0, 0.0, "qct_ms")),
+                    ratio(values, (cell, scheme, 1.0, 1.0, "qct_ms"), (cell, scheme, 0.0, 1.0, "qct_ms")),
+                    ratio(values, ("all", cell, scheme, 1.0, "slowdown"), ("all", cell, scheme, 0.0, "slowdown")),
+                ]
+                known += [r for r in ratios if math.isfinite(r)]
+        share = sum(r <= 1.02 for r in known) / len(known) if known else math.nan
+        text = (
+            "pairs of cells in which PFC makes the mean QCT, of queries alone or beside UDP, or the slowdown of "
+            f"programs at most 1.02 times{limiters(reading)}"
+        )
+        found.append(Claim("share", text, share, judge.at_least(0.9), most=1, variant=reading))
+    return found
 
 
 def _experiment(number: int, title: str, statement: str, rule: Any, plan: Plan) -> Experiment:
@@ -197,7 +230,7 @@ EXPERIMENTS = (
         11,
         "Fairness between TCP and UDP",
         "Only QCN makes TCP and UDP share fairly.",
-        rules.udp_fairness_rule,
+        udp_fairness_rule,
         _both(_plan(*_all(both_readings(_CELLS), ("new_reno",), udp=1)), hotspot.beside_udp),
     ),
     _experiment(
@@ -214,7 +247,7 @@ EXPERIMENTS = (
         # The runs of M1, M2 and M3.
         _both(*(kind.plan for kind in matrix.KINDS)),
         measure=_measure_all,
-        rule=rules.everywhere_rule,
+        rule=everywhere_rule,
         show=_show_all,
         pooled=True,
     ),

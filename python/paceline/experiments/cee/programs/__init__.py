@@ -1,0 +1,1 @@
+"""Scientific traffic: message-passing programs."""

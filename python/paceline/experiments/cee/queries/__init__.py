@@ -1,0 +1,1 @@
+"""Commercial traffic: queries over background flows, with and without UDP."""

@@ -1,0 +1,1 @@
+"""Round-trip times that move, that are long, and that differ from flow to flow."""
