@@ -71,9 +71,14 @@ Rule = Callable[[Values], Sequence[Claim]]
 _Measured = TypeVar("_Measured")
 
 
+def at(values: Values, *place: str | float) -> float:
+    """The value at a place; ``nan`` when it is not there."""
+    return values.get(place, math.nan)
+
+
 def ratio(values: Values, over: Place, under: Place) -> float:
     """Quotient of two values; ``nan`` when one is not there or nothing divides."""
-    top, bottom = values.get(over, math.nan), values.get(under, math.nan)
+    top, bottom = at(values, *over), at(values, *under)
     return top / bottom if bottom else math.nan
 
 

@@ -40,6 +40,11 @@ class Point:
         return ", ".join([*(f"{name}={value}" for name, value in self.key.items()), f"seed={self.seed}"])
 
 
+def over_seeds(scenario: Scenario, key: Mapping[str, KeyValue], seeds: int) -> list[Point]:
+    """The points of one scenario and key with seeds from 1 to ``seeds``."""
+    return [Point(scenario=scenario, key=key, seed=seed) for seed in range(1, seeds + 1)]
+
+
 @dataclass(frozen=True)
 class Run:
     """A point that has run, and the folder of its results."""
@@ -82,6 +87,14 @@ class Runs:
     def where(self, **key: KeyValue) -> Runs:
         """The runs whose key has all of these values; ``seed`` may be among them."""
         return Runs(tuple(r for r in self.runs if all(_value(r.point, k) == v for k, v in key.items())))
+
+    def having(self, name: str) -> Runs:
+        """The runs whose key has a part of this name, whatever its value."""
+        return Runs(tuple(r for r in self.runs if name in r.point.key))
+
+    def lacking(self, name: str) -> Runs:
+        """The runs whose key has no part of this name."""
+        return Runs(tuple(r for r in self.runs if name not in r.point.key))
 
     def values(self, name: str) -> tuple[Any, ...]:
         """The values of a part of the keys, or of ``seed``, each once and in order of appearance."""

@@ -11,10 +11,10 @@ from paceline.experiments.aeolus.measures import goodput
 from paceline.experiments.aeolus.networks import HOST_BPS, spine_leaf
 from paceline.experiments.aeolus.schemes import AEOLUS_OF, PAIRS, STACKS, scenario
 from paceline.reproduce import judge
-from paceline.reproduce.claims import Claim, Place, Values, intervals, told, verdicts
+from paceline.reproduce.claims import Claim, Place, Values, at, intervals, told, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.scenario import IncastLoad, Load, Poisson, PoissonIncast, Run
-from paceline.sweeps.points import KeyValue, Point, Runs
+from paceline.sweeps.points import KeyValue, Point, Runs, over_seeds
 from paceline.tables import Cell, Table
 from paceline.words import percent
 
@@ -66,7 +66,7 @@ def plan(scale: Scale) -> Sequence[Point]:
                         run=Run(stop=f"{end_us}us", stall="100ms"),
                     )
                     key: dict[str, KeyValue] = {"scheme": name, "load": load, "end_us": end_us, "variant": variant}
-                    found += [Point(scenario=run, key=key, seed=seed) for seed in range(1, window.seeds + 1)]
+                    found += over_seeds(run, key, window.seeds)
     return found
 
 
@@ -117,8 +117,7 @@ def table_rule(values: Values) -> list[Claim]:
 
 def _drawings(values: Values, bars: Mapping[Place, tuple[float, float]], loads: Sequence[float]) -> Iterator[Drawing]:
     curves = {
-        stack.title: (loads, [values.get(("default", name, load), float("nan")) for load in loads])
-        for name, stack in STACKS.items()
+        stack.title: (loads, [at(values, "default", name, load) for load in loads]) for name, stack in STACKS.items()
     }
     said = ", ".join(f"{STACKS[name].title} {percent(value, 0)}" for name, value in PUBLISHED.items())
     around = {
@@ -138,7 +137,7 @@ def _drawings(values: Values, bars: Mapping[Place, tuple[float, float]], loads: 
 def table(values: Values, loads: Sequence[float]) -> Table:
     """The values of figure 18."""
     rows = [
-        (Cell(stack.title), *(Cell(f"{values.get(('default', name, load), float('nan')):.3f}") for load in loads))
+        (Cell(stack.title), *(Cell(f"{at(values, 'default', name, load):.3f}") for load in loads))
         for name, stack in STACKS.items()
     ]
     return Table("Goodput, share of the hosts' links", ("Scheme", *(f"load {load:g}" for load in loads)), rows)

@@ -6,18 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-import numpy as np
-
 from paceline import multiples
 from paceline.analysis import nearest_rank
 from paceline.experiments.aeolus.measures import facts, slowdowns
 from paceline.experiments.aeolus.networks import spine_leaf
 from paceline.experiments.aeolus.schemes import AEOLUS_OF, PAIRS, STACKS, Stack, scenario
 from paceline.reproduce import judge
-from paceline.reproduce.claims import Claim, Place, Values, intervals, ratio, told, verdicts
+from paceline.reproduce.claims import Claim, Place, Values, at, intervals, ratio, told, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
 from paceline.scenario import Homa, SynchronousIncast
-from paceline.sweeps.points import KeyValue, Point, Runs
+from paceline.sweeps.points import KeyValue, Point, Runs, over_seeds
 from paceline.tables import Cell, Table, format_slowdown
 
 FAN_IN: Final = (32, 64, 128, 256)
@@ -73,7 +71,7 @@ def plan(scale: Scale) -> Sequence[Point]:
                     f"A3-{name}-{fan_in}", stack, spine_leaf(), [flows], buffer="500KB", switch_delay="250ns"
                 )
                 key: dict[str, KeyValue] = {"scheme": name, "fan_in": fan_in, "variant": variant}
-                found += [Point(scenario=run, key=key, seed=seed) for seed in range(1, _SEEDS[scale] + 1)]
+                found += over_seeds(run, key, _SEEDS[scale])
     return found
 
 
@@ -103,7 +101,7 @@ def rule(values: Values) -> list[Claim]:
                 text = f"{fan_in}-to-1: {what} slowdown, {STACKS[plain].title} over {STACKS[aeolus].title}"
                 limits = judge.at_least(least) if plain == "homa" else judge.percent_of(1, 15)
                 found.append(Claim(f"{plain}.{fan_in}.{what}", text, ratio(values, over, under), limits))
-        lost = values.get(("default", "homa", fan_in, "scheduled_drops"), float("nan"))
+        lost = at(values, "default", "homa", fan_in, "scheduled_drops")
         text = f"{fan_in}-to-1, Homa: scheduled packets dropped in one incast"
         found.append(Claim(f"homa.{fan_in}.scheduled_drops", text, lost, judge.above(0), count=True))
     return found
@@ -116,7 +114,7 @@ def table_rule(values: Values) -> list[Claim]:
         for name in stacks:
             for fan_in in FAN_IN:
                 for what in ("mean", "p99"):
-                    value = values.get((variant, name, fan_in, what), float("nan"))
+                    value = at(values, variant, name, fan_in, what)
                     text = f"{fan_in}-to-1, {STACKS[name].title}: {what} slowdown"
                     found.append(Claim(f"table.{name}.{fan_in}.{what}", text, value, variant=variant))
         if variant != "default" and {"homa", "homa_aeolus"} <= set(stacks):
@@ -184,7 +182,7 @@ def show(runs: Runs, _scale: Scale) -> Shown:
         for name in stacks:
             cells = [f"{STACKS[name].title}, {variant}"]
             for fan_in in FAN_IN:
-                pair = [values.get((variant, name, fan_in, what), np.nan) for what in ("mean", "p99")]
+                pair = [at(values, variant, name, fan_in, what) for what in ("mean", "p99")]
                 cells.append(" / ".join(format_slowdown(float(v)) for v in pair))
             rows.append(tuple(Cell(text) for text in cells))
     head = ("Scheme, variant", *(f"N = {n}: mean / p99" for n in FAN_IN))

@@ -17,7 +17,7 @@ from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.scenario import Homa, Load, Poisson
-from paceline.sweeps.points import KeyValue, Point, Runs
+from paceline.sweeps.points import KeyValue, Point, Runs, over_seeds
 from paceline.tables import Cell, Table, format_number
 
 OVERCOMMITMENT: Final = 3
@@ -99,7 +99,7 @@ def plan(scale: Scale) -> Sequence[Point]:
             net = fat_tree(*TREES[variant]) if tree else flat_spine_leaf()
             run = scenario(f"A5-{workload}-{name}", stack, net, [arrivals], buffer="200KB")
             key: dict[str, KeyValue] = {"workload": workload, "scheme": name, "load": load, "variant": variant}
-            found += [Point(scenario=run, key=key, seed=seed) for seed in range(1, _SEEDS[scale] + 1)]
+            found += over_seeds(run, key, _SEEDS[scale])
     return found
 
 

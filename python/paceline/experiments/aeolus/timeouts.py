@@ -10,10 +10,10 @@ from paceline.experiments.aeolus.measures import facts
 from paceline.experiments.aeolus.networks import fat_tree, single_switch
 from paceline.experiments.aeolus.schemes import STACKS, Stack, priority_queueing, scenario
 from paceline.reproduce import judge
-from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
+from paceline.reproduce.claims import Claim, Place, Values, at, ratio, verdicts
 from paceline.reproduce.model import Experiment, Scale, Shown, Verdict
 from paceline.scenario import ExpressPass, FlowRow, Flows, Load, Poisson
-from paceline.sweeps.points import KeyValue, Point, Runs
+from paceline.sweeps.points import KeyValue, Point, Runs, over_seeds
 from paceline.tables import Cell, Table, format_number, format_share
 
 SOURCE: Final = "Aeolus, SIGCOMM 2020, section 5"
@@ -60,7 +60,7 @@ def plan_a1(scale: Scale) -> Sequence[Point]:
                 )
                 run = scenario(f"A1-{name}", stack, fat_tree(link_us, host_us), [arrivals], buffer="200KB")
                 key: dict[str, KeyValue] = {"scheme": name, "load": load, "variant": variant}
-                found += [Point(scenario=run, key=key, seed=seed) for seed in range(1, seeds + 1)]
+                found += over_seeds(run, key, seeds)
     return found
 
 
@@ -84,7 +84,7 @@ def rule_a1(values: Values) -> list[Claim]:
     """Slow repair with 10 ms, needless repetitions with 20 µs."""
     found = []
     for load in TABLE_4_LOADS:
-        at = f"load{round(load * 100)}"
+        of = f"load{round(load * 100)}"
         slow, fast = (("default", load, name) for name in ("rto_10ms", "rto_20us"))
 
         def said(text: str, load: float = load) -> str:
@@ -92,27 +92,27 @@ def rule_a1(values: Values) -> list[Claim]:
 
         found += [
             Claim(
-                f"{at}.max.rto_10ms",
+                f"{of}.max.rto_10ms",
                 said("largest FCT with RTO 10 ms, µs"),
-                values.get((*slow, "max"), float("nan")),
+                at(values, *slow, "max"),
                 judge.at_least(10_000),
             ),
             Claim(
-                f"{at}.max.ratio",
+                f"{of}.max.ratio",
                 said("largest FCT, RTO 10 ms over 20 µs"),
                 ratio(values, (*slow, "max"), (*fast, "max")),
                 judge.at_least(2.5),
             ),
             Claim(
-                f"{at}.duplicates.rto_10ms",
+                f"{of}.duplicates.rto_10ms",
                 said("share of packets sent needlessly, RTO 10 ms"),
-                values.get((*slow, "duplicates"), float("nan")),
+                at(values, *slow, "duplicates"),
                 judge.below(0.001),
             ),
             Claim(
-                f"{at}.duplicates.rto_20us",
+                f"{of}.duplicates.rto_20us",
                 said("share of packets sent needlessly, RTO 20 µs"),
-                values.get((*fast, "duplicates"), float("nan")),
+                at(values, *fast, "duplicates"),
                 judge.at_least(0.02),
             ),
         ]
@@ -212,7 +212,7 @@ def plan_a2(scale: Scale) -> Sequence[Point]:
             net = single_switch(SENDERS + 1, delay)
             run = scenario(f"A2-{name}", stack, net, [flows], buffer=buffer, threshold=threshold)
             key = {"scheme": name, "variant": variant}
-            found += [Point(scenario=run, key=key, seed=seed) for seed in range(1, _SEEDS_5[scale] + 1)]
+            found += over_seeds(run, key, _SEEDS_5[scale])
     return found
 
 
@@ -245,7 +245,7 @@ def rule_a2(values: Values) -> list[Claim]:
         Claim(
             "pq_10ms_whole.scheduled_drops",
             "Priority queueing whose burst is not stopped by the first credit: scheduled packets dropped",
-            values.get(whole, float("nan")),
+            at(values, *whole),
             judge.above(0),
             count=True,
         )

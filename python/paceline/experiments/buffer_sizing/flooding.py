@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -27,6 +26,7 @@ from paceline.reproduce.claims import (
     Claim,
     Place,
     Values,
+    at,
     binned,
     bounds,
     intervals,
@@ -37,7 +37,7 @@ from paceline.reproduce.claims import (
 )
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
 from paceline.scenario import ClosedRpc, Tcp
-from paceline.sweeps.points import Point, Runs
+from paceline.sweeps.points import Point, Runs, over_seeds
 from paceline.tables import Cell, Table, format_number
 
 SERVER: Final = 0
@@ -137,8 +137,8 @@ def plan(scale: Scale) -> Sequence[Point]:
             workloads = _queries(whole=acks is not None and ACKS[acks].whole)
             run = scenario(f"flood-{name}-{variant}", stack, workloads, stop_us=stop, warmup_us=warmup, single=[SERVER])
             once = variant in KNOBS or acks not in (None, "default")
-            seeds = (1,) if once else range(1, _SEEDS[scale] + 1)
-            found += [Point(scenario=run, key={"scheme": name, "variant": variant}, seed=seed) for seed in seeds]
+            seeds = 1 if once else _SEEDS[scale]
+            found += over_seeds(run, {"scheme": name, "variant": variant}, seeds)
     return with_warmup(found)
 
 
@@ -227,7 +227,7 @@ def rdma_rate_rule(values: Values) -> list[Claim]:
         found.append(Claim("ratio", text, over, limits, published=1.5, variant=variant))
     for variant, name in (("default", "hpcc_rdma"), *((v, "hpcc_rdma") for v in FORMS), ("default", "dcqcn")):
         text = f"bottleneck under {STACKS[name].title}, % of the time busy"
-        found.append(Claim(f"{name}.busy", text, values.get((variant, name, "busy"), float("nan")), variant=variant))
+        found.append(Claim(f"{name}.busy", text, at(values, variant, name, "busy"), variant=variant))
     return found
 
 
@@ -236,14 +236,14 @@ def time_rule(values: Values) -> list[Claim]:
     found = []
     for name, stack in STACKS.items():
         for what in ("mean_us", "p95_us", "p99_us"):
-            value = values.get(("default", name, what), float("nan"))
+            value = at(values, "default", name, what)
             text = f"victim, {stack.title}: {what.removesuffix('_us')} of the QCT, µs"
             limits: judge.Limits | None = None
             if what == "p99_us":
                 limits = {"new_reno": judge.between(2000, 10_000), "hpcc_tcp": judge.below(200)}.get(name)
                 limits = judge.below(200) if name == "hpcc_rdma" else limits
             published = 5900 if (name, what) == ("new_reno", "p99_us") else None
-            up_to = values.get(("default", name, what, "up to"), math.nan)
+            up_to = at(values, "default", name, what, "up to")
             found.append(Claim(f"{name}.{what}", text, value, limits, published, up_to=up_to))
     for variant in ("default", *FORMS):
         for what in ("mean_us", "p95_us", "p99_us"):
@@ -252,9 +252,9 @@ def time_rule(values: Values) -> list[Claim]:
             limits = judge.below(1) if variant == "default" else None
             found.append(Claim(f"rdma.{what.removesuffix('_us')}", text, over, limits, variant=variant))
     for variant in (variant for variant, stacks in KNOBS.items() if "new_reno" in stacks):
-        value = values.get((variant, "new_reno", "p99_us"), float("nan"))
+        value = at(values, variant, "new_reno", "p99_us")
         text = "victim, NewReno, TCP: p99 of the QCT, µs"
-        up_to = values.get((variant, "new_reno", "p99_us", "up to"), math.nan)
+        up_to = at(values, variant, "new_reno", "p99_us", "up to")
         found.append(Claim("new_reno.p99_us", text, value, published=5900, variant=variant, up_to=up_to))
     return found
 
@@ -271,7 +271,7 @@ def queue_rule(values: Values) -> list[Claim]:
         for q in (50, 99):
             for when, words in (("queue", "all the time"), ("queue_busy", "while busy")):
                 place = ("default", name, f"{when}_p{q}_kb")
-                value, within = values.get(place, float("nan")), bounds(values, place)
+                value, within = at(values, *place), bounds(values, place)
                 limit, published = limits.get((name, q), (None, None)) if when == "queue" else (None, None)
                 text = f"queue at the victim's bottleneck, {stack.title}: p{q}, {words}, KB"
                 found.append(Claim(f"{name}.{when}_p{q}_kb", text, value, limit, published, within=within))
@@ -279,7 +279,7 @@ def queue_rule(values: Values) -> list[Claim]:
         for name in stacks:
             for q in (50, 99):
                 place = (variant, name, f"queue_p{q}_kb")
-                value, within = values.get(place, float("nan")), bounds(values, place)
+                value, within = at(values, *place), bounds(values, place)
                 text = f"queue at the victim's bottleneck, {STACKS[name].title}: p{q}, all the time, KB"
                 found.append(Claim(f"{name}.queue_p{q}_kb", text, value, within=within, variant=variant))
     return found
@@ -293,7 +293,7 @@ def batch_rule(values: Values) -> list[Claim]:
             for q in (50, 99):
                 variant = batch("default", n, paced=paced)
                 place = (variant, "hpcc_tcp", f"queue_p{q}_kb")
-                value, within = values.get(place, float("nan")), bounds(values, place)
+                value, within = at(values, *place), bounds(values, place)
                 text = f"HPCC, TCP, an ACK per {n}{', paced' if paced else ''}: p{q} of the bottleneck's queue, KB"
                 found.append(Claim(f"{variant}.queue_p{q}_kb", text, value, within=within))
     for acks in ACKS:
@@ -320,7 +320,7 @@ def batch_rule(values: Values) -> list[Claim]:
 
 def _least(values: Values, variant: str, name: str, what: str) -> str:
     """Marks a time that is more if what was open when the run ended went on for long."""
-    most = values.get((variant, name, what, "up to"), math.nan)
+    most = at(values, variant, name, what, "up to")
     return "≥ " if most > WORTH_TELLING * values[variant, name, what] else ""
 
 

@@ -20,6 +20,7 @@ from paceline.reproduce.claims import (
     Place,
     Rule,
     Values,
+    at,
     binned,
     bounds,
     intervals,
@@ -30,7 +31,7 @@ from paceline.reproduce.claims import (
 )
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
 from paceline.scenario import Dcqcn, Hpcc, Load, OpenRpc
-from paceline.sweeps.points import Point, Runs
+from paceline.sweeps.points import Point, Runs, over_seeds
 from paceline.tables import Cell, Table, format_number
 
 SIZES: Final = (4_000, 8_000, 16_000, 32_000)
@@ -106,7 +107,7 @@ def plan(scale: Scale) -> Sequence[Point]:
     """
     stop, warmup = _LENGTH_US[scale], _WARMUP_US[scale]
     found = []
-    seeds = range(1, _SEEDS[scale] + 1)
+    seeds = _SEEDS[scale]
     for variant, setup in VARIANTS.items():
         for name, stack in STACKS.items():
             if variant == "no_restart" and stack.tcp:
@@ -114,14 +115,14 @@ def plan(scale: Scale) -> Sequence[Point]:
             stack = replace(stack, idle_restart=setup.idle_restart)
             run = scenario(f"storage-{name}-{variant}", stack, [_work(setup, scale)], stop_us=stop, warmup_us=warmup)
             key = {"scheme": name, "variant": variant}
-            found += [Point(scenario=run, key=key, seed=seed) for seed in (seeds if variant == "default" else (1,))]
+            found += over_seeds(run, key, seeds if variant == "default" else 1)
     others = [(v, "hpcc_rdma", _varied("hpcc_rdma", s)) for v, s in HPCC.items()]
     others += [(v, "dcqcn", _varied("dcqcn", s)) for v, s in DCQCN.items()]
     others += [(variant, name, stack) for variant, stacks in FORMS.items() for name, stack in stacks.items()]
     for variant, name, stack in others:
         run = scenario(f"storage-{name}-{variant}", stack, [_work(Setup(), scale)], stop_us=stop, warmup_us=warmup)
         key = {"scheme": name, "variant": variant}
-        found += [Point(scenario=run, key=key, seed=seed) for seed in seeds]
+        found += over_seeds(run, key, seeds)
     return with_warmup(found)
 
 
@@ -226,7 +227,7 @@ def burst_rule(values: Values) -> list[Claim]:
     found = []
     for variant in ("default", *HPCC, *FORMS):
         for what, words in (("queue", "p99 of the queue while busy, KB"), ("slowdown", "p99 slowdown up to 32 KB")):
-            value, within = values.get((variant, what), float("nan")), bounds(values, (variant, what))
+            value, within = at(values, variant, what), bounds(values, (variant, what))
             found.append(Claim(f"{variant}.{what}", f"HPCC, RDMA, {variant}: {words}", value, within=within))
     for over, under in (("eta_1", "default"), ("default", "eta_0.9"), ("default", "slow_start")):
         places: tuple[Place, Place] = ((over, "queue"), (under, "queue"))
@@ -241,7 +242,7 @@ def median_rule(values: Values) -> list[Claim]:
     found = []
     for name, stack in STACKS.items():
         for size in SIZES:
-            value = values.get((name, size, 50), float("nan"))
+            value = at(values, name, size, 50)
             limits = judge.between(6, 20) if (name, size) == ("dcqcn", 4000) else None
             published = 11.9 if limits else None
             found.append(
@@ -265,7 +266,7 @@ def rdma_tail_rule(values: Values) -> list[Claim]:
         Claim(
             f"{name}.p99",
             f"{STACKS[name].title}: p99 slowdown, queries up to 32 KB",
-            values.get((name, "short", 99), float("nan")),
+            at(values, name, "short", 99),
             published=published,
         )
         for name, published in (("dcqcn", 41.6), ("hpcc_rdma", 7.8))
@@ -282,7 +283,7 @@ def tcp_tail_rule(values: Values) -> list[Claim]:
         Claim(
             f"{name}.p99",
             f"{STACKS[name].title}: p99 slowdown, queries up to 32 KB",
-            values.get((name, "short", 99), float("nan")),
+            at(values, name, "short", 99),
             limit,
             published,
         )
@@ -298,12 +299,12 @@ def _queues(values: Values, names: dict[str, dict[int, tuple[judge.Limits, float
                 for when in ("all", "busy"):
                     judged = (where, when) == (_HOST_PORTS, "busy") and q in limits
                     limit, published = limits[q] if judged else (None, None)
-                    at: Place = (name, where, q, when)
-                    value, within = values.get(at, float("nan")), bounds(values, at)
+                    place: Place = (name, where, q, when)
+                    value, within = at(values, *place), bounds(values, place)
                     during = "all the time" if when == "all" else "while busy"
                     text = f"{STACKS[name].title}: p{q} of the queue, {words}, {during}, KB"
-                    place = "hosts" if where == _HOST_PORTS else "busiest"
-                    found.append(Claim(f"{name}.{place}.{when}.p{q}", text, value, limit, published, within=within))
+                    ports = "hosts" if where == _HOST_PORTS else "busiest"
+                    found.append(Claim(f"{name}.{ports}.{when}.p{q}", text, value, limit, published, within=within))
     return found
 
 
@@ -320,9 +321,7 @@ def _carried(values: Values, *names: str) -> list[Claim]:
         "asked": "queries issued, MB",
     }
     return [
-        Claim(
-            f"{name}.{what.replace(' ', '_')}", f"{STACKS[name].title}: {text}", values.get((name, what), float("nan"))
-        )
+        Claim(f"{name}.{what.replace(' ', '_')}", f"{STACKS[name].title}: {text}", at(values, name, what))
         for name in names
         for what, text in words.items()
     ]
@@ -363,7 +362,7 @@ def size_rule(values: Values) -> list[Claim]:
     """E38: the sizes drawn."""
     found = []
     for size, share in SHARES.items():
-        value = values.get(("hpcc_rdma", size, "share"), float("nan")) * share * 100
+        value = at(values, "hpcc_rdma", size, "share") * share * 100
         text = f"queries of at most {size:,} B, %"
         found.append(Claim(f"share_{size}", text, value, judge.percent_of(share * 100, 3), published=share * 100))
     return found
@@ -466,10 +465,7 @@ def _slowdown_drawing(runs: Runs, name: str) -> Drawing:
     q = 50 if name == "E33" else 99
     values = measure(runs)
     titles = {STACKS[scheme].title: scheme for scheme in _JUDGED[name]}
-    lines = {
-        title: (list(SIZES), [values.get((scheme, size, q), float("nan")) for size in SIZES])
-        for title, scheme in titles.items()
-    }
+    lines = {title: (list(SIZES), [at(values, scheme, size, q) for size in SIZES]) for title, scheme in titles.items()}
     ticks = {float(size): f"{size:,}" for size in SIZES}
     shown = Runs(tuple(run for run in runs.where(variant="default") if run.point.key["scheme"] in titles.values()))
     bars = intervals(_measure, shown, pooled=True)
@@ -486,7 +482,7 @@ def _slowdown_drawing(runs: Runs, name: str) -> Drawing:
         )
     else:
         ticks[_TOGETHER] = "all up to\n32,000"
-        together = {title: values.get((scheme, "short", 99), float("nan")) for title, scheme in titles.items()}
+        together = {title: at(values, scheme, "short", 99) for title, scheme in titles.items()}
         points = {title: ([_TOGETHER], [value]) for title, value in together.items()}
         for title, scheme in titles.items():
             places[title][_TOGETHER] = (scheme, "short", 99)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -11,7 +10,7 @@ from paceline.experiments.cee.measures import facts
 from paceline.experiments.cee.setup import FRAMING, pfc_title, switch
 from paceline.experiments.cee.study import SOURCE
 from paceline.reproduce import judge
-from paceline.reproduce.claims import Claim, Place, Values, verdicts
+from paceline.reproduce.claims import Claim, Place, Values, at, verdicts
 from paceline.reproduce.model import Experiment, Outcome, Scale, Shown, Verdict
 from paceline.scenario import (
     FatTree,
@@ -88,38 +87,42 @@ def measure(runs: Runs) -> Values:
 
 def rule(values: Values) -> list[Claim]:
     """E26."""
-
-    def at(network: str, pfc: int, what: str) -> float:
-        return values.get((network, float(pfc), what), math.nan)
-
+    on, off, tree = ("ring", 1.0), ("ring", 0.0), ("tree", 1.0)
     return [
-        Claim("ring", "a ring with PFC deadlocks", at("ring", 1, "deadlock"), judge.between(1, 1), yes_no=True),
-        Claim("ring_cycle", "the samples show the cycle", at("ring", 1, "cycle"), judge.between(1, 1), yes_no=True),
+        Claim("ring", "a ring with PFC deadlocks", at(values, *on, "deadlock"), judge.between(1, 1), yes_no=True),
+        Claim("ring_cycle", "the samples show the cycle", at(values, *on, "cycle"), judge.between(1, 1), yes_no=True),
         Claim(
             "ring_depth",
             "links that wait for each other, and those before them",
-            at("ring", 1, "depth"),
+            at(values, *on, "depth"),
             judge.at_least(RING),
         ),
-        Claim("ring_drops", "packets lost in the ring with PFC", at("ring", 1, "drops"), judge.at_most(0), count=True),
-        Claim("ring_off", "a ring without PFC deadlocks", at("ring", 0, "deadlock"), judge.between(0, 0), yes_no=True),
+        Claim(
+            "ring_drops", "packets lost in the ring with PFC", at(values, *on, "drops"), judge.at_most(0), count=True
+        ),
+        Claim(
+            "ring_off", "a ring without PFC deadlocks", at(values, *off, "deadlock"), judge.between(0, 0), yes_no=True
+        ),
         Claim(
             "ring_off_unfinished",
             "flows unfinished without PFC",
-            at("ring", 0, "unfinished"),
+            at(values, *off, "unfinished"),
             judge.at_most(0),
             count=True,
         ),
         Claim(
             "tree",
             "a fat tree with PFC deadlocks, or leaves flows unfinished",
-            at("tree", 1, "deadlock") + at("tree", 1, "unfinished"),
+            at(values, *tree, "deadlock") + at(values, *tree, "unfinished"),
             judge.between(0, 0),
             yes_no=True,
         ),
-        Claim("tree_drops", "packets lost in the fat tree", at("tree", 1, "drops"), judge.at_most(0), count=True),
+        Claim("tree_drops", "packets lost in the fat tree", at(values, *tree, "drops"), judge.at_most(0), count=True),
         Claim(
-            "tree_depth", "longest chain of paused links in the fat tree", at("tree", 1, "depth"), judge.between(2, 6)
+            "tree_depth",
+            "longest chain of paused links in the fat tree",
+            at(values, *tree, "depth"),
+            judge.between(2, 6),
         ),
     ]
 

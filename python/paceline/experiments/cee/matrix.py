@@ -15,7 +15,7 @@ from paceline.experiments.cee.programs import runs as programs
 from paceline.experiments.cee.queries import runs as queries
 from paceline.experiments.cee.setup import ALL_CELLS, CELLS, SCHEMES, TITLES, both_readings, pfc_title
 from paceline.experiments.cee.study import experiment, seeds
-from paceline.reproduce.claims import Claim, Place, Values
+from paceline.reproduce.claims import Claim, Place, Values, at
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.sweeps.points import Point, Runs
 from paceline.tables import Cell, Table, format_number
@@ -72,7 +72,7 @@ class Kind:
                 for pfc in (0, 1):
                     for what, text in self.parts[:2]:
                         statement = f"{title}, {ALL_CELLS[cell].title}, {'with' if pfc else 'without'} PFC: {text}"
-                        value = values.get((*self.place(cell, scheme, pfc), what), math.nan)
+                        value = at(values, *self.place(cell, scheme, pfc), what)
                         found.append(Claim(f"{scheme}.{cell}.pfc{pfc}.{what}", statement, value))
         return found
 
@@ -83,7 +83,7 @@ class Kind:
             for cell in _CELLS:
                 for pfc in (0, 1):
                     place = self.place(cell, scheme, pfc)
-                    got = [values.get((*place, what), math.nan) for what, _ in self.parts]
+                    got = [at(values, *place, what) for what, _ in self.parts]
                     if any(map(math.isfinite, got)):
                         cells = [Cell(format_number(value)) for value in got]
                         rows.append((Cell(f"{title}, {ALL_CELLS[cell].title}, {pfc_title(pfc)}"), *cells))
@@ -112,7 +112,7 @@ class Kind:
             for cell in _CELLS:
                 for pfc in (0, 1):
                     place = self.place(cell, scheme, pfc)
-                    got = [values.get((*place, what), math.nan) for what, _ in self.parts]
+                    got = [at(values, *place, what) for what, _ in self.parts]
                     numbers = [f"{v:.6g}" if math.isfinite(v) else "" for v in got]
                     lines.append(",".join((scheme, cell, str(pfc), *numbers)))
         return "\n".join(lines) + "\n"
@@ -124,7 +124,7 @@ class Kind:
         rows = [ALL_CELLS[cell].title for cell in _CELLS]
         maps = {
             headed(text): [
-                [values.get((*self.place(cell, scheme, pfc), what), math.nan) for scheme in ran for pfc in (0, 1)]
+                [at(values, *self.place(cell, scheme, pfc), what) for scheme in ran for pfc in (0, 1)]
                 for cell in _CELLS
             ]
             for what, text in self.parts

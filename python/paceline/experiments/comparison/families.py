@@ -19,7 +19,7 @@ from paceline.experiments.comparison.setup import (
     plan,
 )
 from paceline.plot import SIZE_AXIS
-from paceline.reproduce.claims import Claim, Place, Values, intervals, told, verdicts
+from paceline.reproduce.claims import Claim, Place, Values, at, intervals, told, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.sweeps.points import Runs
 from paceline.tables import Cell, Table, format_bytes, format_size, format_slowdown
@@ -48,21 +48,21 @@ def rule(values: Values) -> list[Claim]:
                 for span in SPANS:
                     for kind in ("mean", "p99"):
                         text = f"{title}, load {load:g}, {TITLES[scheme]}: {kind} slowdown of {SPANS[span]}"
-                        flows = values.get((workload, load, scheme, span, "flows"), NAN)
+                        flows = at(values, workload, load, scheme, span, "flows")
                         few = kind == "p99" and flows < FEWEST_P99
                         text += f" ({flows:.0f} flows: the largest)" if few else ""
-                        value = values.get((workload, load, scheme, span, kind), NAN)
+                        value = at(values, workload, load, scheme, span, kind)
                         found.append(Claim(f"{workload}{round(load * 100)}.{scheme}.{span}.{kind}", text, value))
     for scheme in SCHEMES:
         text = f"{TITLES[scheme]}: goodput at {GOODPUT_TITLE}, load {GOODPUT_LOAD:g}"
-        found.append(Claim(f"goodput.{scheme}", text, values.get(("goodput", GOODPUT_LOAD, scheme), NAN)))
+        found.append(Claim(f"goodput.{scheme}", text, at(values, "goodput", GOODPUT_LOAD, scheme)))
     return found
 
 
 def _shown(values: Values, workload: str, load: float, scheme: str, span: str, kind: str) -> float:
     """A value of :func:`measure` for figures and tables: none for the p99 of too few flows."""
-    few = values.get((workload, load, scheme, span, "flows"), NAN) < FEWEST_P99
-    return NAN if kind == "p99" and few else values.get((workload, load, scheme, span, kind), NAN)
+    few = at(values, workload, load, scheme, span, "flows") < FEWEST_P99
+    return NAN if kind == "p99" and few else at(values, workload, load, scheme, span, kind)
 
 
 def _few(values: Values, spans: Sequence[str]) -> str:
@@ -129,7 +129,7 @@ def _drawings(runs: Runs, values: Values) -> Iterator[Drawing]:
     bars = intervals(measure, runs, pooled=True, shares=("goodput",))
     yield from (_over_load(values, bars, span) for span in ("small", "all"))
     yield from (_over_size(runs, load) for load in LOADS[1:])
-    goodput = {TITLES[scheme]: values.get(("goodput", GOODPUT_LOAD, scheme), NAN) for scheme in SCHEMES}
+    goodput = {TITLES[scheme]: at(values, "goodput", GOODPUT_LOAD, scheme) for scheme in SCHEMES}
     caption = (
         f"Payload delivered, each byte once, as a share of the hosts' links; {GOODPUT_TITLE}, load {GOODPUT_LOAD:g}."
         f"{told(bars)}"
@@ -161,9 +161,7 @@ def _tables(runs: Runs, values: Values) -> Iterator[Table]:
         yield Table(
             f"{title}, load {LOADS[-1]:g}: losses; shares of the data packets", ("Scheme", *LOSSES.values()), rows
         )
-    rows = [
-        (Cell(TITLES[scheme]), Cell(f"{values.get(('goodput', GOODPUT_LOAD, scheme), NAN):.3f}")) for scheme in SCHEMES
-    ]
+    rows = [(Cell(TITLES[scheme]), Cell(f"{at(values, 'goodput', GOODPUT_LOAD, scheme):.3f}")) for scheme in SCHEMES]
     yield Table(f"Goodput, {GOODPUT_TITLE}, load {GOODPUT_LOAD:g}", ("Scheme", "Share of the hosts' links"), rows)
 
 

@@ -11,7 +11,7 @@ from paceline.experiments.aeolus.schemes import STACKS, Stack
 from paceline.experiments.aeolus.schemes import scenario as lossy
 from paceline.reproduce.model import Scale
 from paceline.scenario import Dctcp, Ecn, Homa, Hpcc, Load, Poisson, Run, Scenario
-from paceline.sweeps.points import KeyValue, Point
+from paceline.sweeps.points import KeyValue, Point, over_seeds
 
 HOSTS: Final = 144
 HOST_BPS: Final = 100e9
@@ -95,7 +95,7 @@ def plan(scale: Scale) -> Sequence[Point]:
     found: list[Point] = []
 
     def add(run: Scenario, **key: KeyValue) -> None:
-        found.extend(Point(scenario=run, key=key, seed=seed) for seed in range(1, window.seeds + 1))
+        found.extend(over_seeds(run, key, window.seeds))
 
     for workload in WORKLOADS:
         arrivals_us, until = window.arrivals_us[workload], Run(warmup=f"{window.warmup_us[workload]}us", stall="100ms")

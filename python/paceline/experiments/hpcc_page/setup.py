@@ -33,7 +33,7 @@ from paceline.scenario import (
     Switch,
     Timely,
 )
-from paceline.sweeps.points import Point
+from paceline.sweeps.points import Point, over_seeds
 
 CONTROL: Final[Mapping[str, Scheme]] = {
     # Page: target utilisation 99 %, maxStage 0. Scripts of the reference simulator: W_AI as a rate of 50 Mb/s.
@@ -181,7 +181,7 @@ def points(
                     "scheme": scheme,
                     "variant": variant,
                 }
-                found += [Point(scenario=run, key=key, seed=seed) for seed in range(1, window.seeds + 1)]
+                found += over_seeds(run, key, window.seeds)
     return found
 
 

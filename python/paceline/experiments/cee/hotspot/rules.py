@@ -7,11 +7,7 @@ import math
 from paceline.experiments.cee.hotspot.runs import CROWDS, SWEEP, TITLES
 from paceline.experiments.cee.setup import CELLS, XOFF, XON, pfc_title
 from paceline.reproduce import judge
-from paceline.reproduce.claims import Claim, Values, bounds, ratio
-
-
-def _at(values: Values, *place: str | float) -> float:
-    return values.get(tuple(place), math.nan)
+from paceline.reproduce.claims import Claim, Values, at, bounds, ratio
 
 
 def sawtooth_rule(values: Values) -> list[Claim]:
@@ -22,19 +18,19 @@ def sawtooth_rule(values: Values) -> list[Claim]:
         Claim(
             "teeth",
             "falls of the queue from over 80 KB to under 50 KB, without PFC",
-            _at(values, *off, "teeth"),
+            at(values, *off, "teeth"),
             judge.at_least(3),
         ),
-        Claim("drops_off", "packets dropped without PFC", _at(values, *off, "drops"), judge.above(0), count=True),
-        Claim("drops_on", "packets dropped with PFC", _at(values, *on, "drops"), judge.at_most(0), count=True),
+        Claim("drops_off", "packets dropped without PFC", at(values, *off, "drops"), judge.above(0), count=True),
+        Claim("drops_on", "packets dropped with PFC", at(values, *on, "drops"), judge.at_most(0), count=True),
         Claim(
             "plateau",
             "median queue with PFC, KB; seven ingress ports hold 7 times 80 to 97 KB",
-            _at(values, *on, "queue_p50_kb"),
+            at(values, *on, "queue_p50_kb"),
             judge.between(0.85 * 7 * XON / 1000, 1.15 * 7 * XOFF / 1000),
             within=bounds(values, (*on, "queue_p50_kb")),
         ),
-        Claim("held", f"share {plateau}", _at(values, *on, "held"), judge.at_least(0.8), most=1),
+        Claim("held", f"share {plateau}", at(values, *on, "held"), judge.at_least(0.8), most=1),
     ]
 
 
@@ -54,22 +50,22 @@ def ecn_rule(values: Values) -> list[Claim]:
             Claim(
                 f"n{n}.ignored",
                 f"{n} flows under RED without PFC: third duplicate ACKs ignored",
-                _at(values, *off, "ignored_duplicates"),
+                at(values, *off, "ignored_duplicates"),
                 judge.above(0) if n >= 16 else None,
                 count=n >= 16,
             ),
-            Claim(f"n{n}.timeouts", f"{n} flows under RED without PFC: timeouts", _at(values, *off, "timeouts")),
+            Claim(f"n{n}.timeouts", f"{n} flows under RED without PFC: timeouts", at(values, *off, "timeouts")),
             Claim(
                 f"n{n}.ignored_on",
                 f"{n} flows under RED with PFC: third duplicate ACKs ignored",
-                _at(values, *on, "ignored_duplicates"),
+                at(values, *on, "ignored_duplicates"),
                 judge.at_most(0),
                 count=True,
             ),
             Claim(
                 f"n{n}.timeouts_on",
                 f"{n} flows under RED with PFC: timeouts",
-                _at(values, *on, "timeouts"),
+                at(values, *on, "timeouts"),
                 judge.at_most(0),
                 count=True,
             ),
@@ -103,15 +99,15 @@ def vegas_rule(values: Values) -> list[Claim]:
         )
     place = ("greedy_7", "base", "vegas", 0.0)
     for name, q, words, limits in (("queue", 99, "p99", judge.below(80)), ("median", 50, "median", None)):
-        at = (*place, f"queue_p{q}_kb")
+        queue = (*place, f"queue_p{q}_kb")
         text = f"Vegas: {words} of the queue, KB"
-        found.append(Claim(name, text, _at(values, *at), limits, within=bounds(values, at)))
+        found.append(Claim(name, text, at(values, *queue), limits, within=bounds(values, queue)))
     found += [
-        Claim("use", "Vegas: share of the link used", _at(values, *place, "use"), most=1),
+        Claim("use", "Vegas: share of the link used", at(values, *place, "use"), most=1),
         Claim(
             "drops",
             "Vegas without PFC: packets dropped, of 1,000 sent",
-            _at(values, *place, "dropped_share") * 1000,
+            at(values, *place, "dropped_share") * 1000,
             judge.below(1),
         ),
     ]
@@ -125,17 +121,17 @@ def winner_rule(values: Values) -> list[Claim]:
         Claim(
             "share",
             "largest share of one of seven flows in 10 ms, QCN 66 without PFC; fair is 0.143",
-            _at(values, *place, "share"),
+            at(values, *place, "share"),
             judge.above(0.4),
             0.4,
             most=1,
         ),
-        Claim("overall", "its share over the whole run", _at(values, *place, "overall"), most=1),
-        Claim("blame", "the winner's part of all packets sent again", _at(values, *place, "blame"), most=1),
+        Claim("overall", "its share over the whole run", at(values, *place, "overall"), most=1),
+        Claim("blame", "the winner's part of all packets sent again", at(values, *place, "blame"), most=1),
         Claim(
             "base",
             "largest share in 10 ms without QCN",
-            _at(values, "greedy_7", "base", "new_reno", 0.0, "share"),
+            at(values, "greedy_7", "base", "new_reno", 0.0, "share"),
             most=1,
         ),
     ]
@@ -146,7 +142,7 @@ def winner_rule(values: Values) -> list[Claim]:
     ):
         place = (kind, "qcn66", "new_reno", 0.0)
         text = f"largest share of one of {flows}, in 10 ms, QCN 66 without PFC; fair is {fair:.3f}"
-        share, blame = (_at(values, *place, what) for what in ("share", "blame"))
+        share, blame = (at(values, *place, what) for what in ("share", "blame"))
         found += [
             Claim("share", text, share, limits, 0.4 if limits else None, most=1, variant=variant),
             Claim("blame", f"of {flows} the winner's part of all packets sent again", blame, most=1, variant=variant),
@@ -168,7 +164,7 @@ def sweep_rule(values: Values) -> list[Claim]:
                     ("queue_p50_kb", "median queue, KB"),
                 ):
                     most = math.inf if what == "queue_p50_kb" else 1.0
-                    value, within = _at(values, *place, what), bounds(values, (*place, what))
+                    value, within = at(values, *place, what), bounds(values, (*place, what))
                     name = f"{cell}.pfc{pfc:g}.n{n}.{what}"
                     found.append(Claim(name, f"{title}: {text}", value, most=most, within=within))
     return found
@@ -181,7 +177,7 @@ def convergence_rule(values: Values) -> list[Claim]:
         Claim(
             f"{name}.fair_ms",
             f"{TITLES[name]}: until Jain's index stays above 0.9 after a seventh flow, ms",
-            _at(values, *p, "fair_ms"),
+            at(values, *p, "fair_ms"),
         )
         for name, p in (("new_reno", reno), ("cubic", cubic), ("cubic_half", half))
     ]
@@ -219,11 +215,11 @@ def rtt_rule(values: Values) -> list[Claim]:
         Claim(
             "alone",
             "alone: median round trip in the network, µs",
-            _at(values, *alone, "rtt_p50_us"),
+            at(values, *alone, "rtt_p50_us"),
             judge.between(1, 50),
         ),
-        Claim("base", "beside 32 flows without PFC: median, µs", _at(values, *base, "rtt_p50_us")),
-        Claim("pfc", "beside 32 flows with PFC: median, µs", _at(values, *pfc, "rtt_p50_us"), judge.above(10_000)),
+        Claim("base", "beside 32 flows without PFC: median, µs", at(values, *base, "rtt_p50_us")),
+        Claim("pfc", "beside 32 flows with PFC: median, µs", at(values, *pfc, "rtt_p50_us"), judge.above(10_000)),
         Claim(
             "grows",
             "with PFC, over the one alone",
@@ -239,7 +235,7 @@ def udp_fairness_rule(values: Values) -> list[Claim]:
     for pfc in (0.0, 1.0):
         when = "with PFC" if pfc else "without PFC"
         for cell, kind in CELLS.items():
-            share = _at(values, "udp_8", cell, "new_reno", pfc, "tcp_share")
+            share = at(values, "udp_8", cell, "new_reno", pfc, "tcp_share")
             text = f"four hosts over TCP beside four over UDP, {kind.title}, {when}: TCP's share of what is delivered"
             found.append(Claim(f"share.{cell}.pfc{pfc:g}", text, share, most=1))
         for qcn in ("qcn20", "qcn66"):

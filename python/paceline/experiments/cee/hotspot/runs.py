@@ -34,7 +34,7 @@ from paceline.experiments.cee.setup import (
     run_title,
 )
 from paceline.experiments.cee.study import Plan, seeds
-from paceline.reproduce.claims import Place, Values, binned
+from paceline.reproduce.claims import Place, Values, at, binned
 from paceline.reproduce.model import Scale
 from paceline.scenario import ClosedRpc, Cubic, FlowRow, Flows, Scheme, Udp, Xgft
 from paceline.sweeps.points import Point, Run, Runs
@@ -243,11 +243,11 @@ def table(values: Values) -> Table:
         "fct_ms": "Mean FCT, ms",
     }
     places = list(dict.fromkeys(key[:4] for key in values))
-    parts = {w: n for w, n in parts.items() if any(math.isfinite(values.get((*p, w), math.nan)) for p in places)}
+    parts = {w: n for w, n in parts.items() if any(math.isfinite(at(values, *p, w)) for p in places)}
     rows = []
     for place in places:
         kind, cell, scheme, pfc = place
-        cells = [Cell(format_number(values.get((*place, what), math.nan))) for what in parts]
+        cells = [Cell(format_number(at(values, *place, what))) for what in parts]
         name = f"{_named(KINDS[str(kind)])}, {run_title(cell, scheme, pfc, TITLES)}"
         rows.append((Cell(name), *cells))
     what = "losses and completion times" if "fct_ms" in parts else "and losses"

@@ -8,13 +8,13 @@ from typing import Final
 from paceline.experiments.cee.programs.runs import LARGER, program_title, spread_of, watched_programs
 from paceline.experiments.cee.setup import ALL_CELLS, CELLS, READINGS, TITLES, limiters, read
 from paceline.reproduce import judge
-from paceline.reproduce.claims import Claim, Values, ratio
+from paceline.reproduce.claims import Claim, Values, at, ratio
 
 ROUND_TRIP_MS: Final = 0.075
 
 
 def _slow(values: Values, *place: str | float) -> float:
-    return values.get(("all", *place, "slowdown"), math.nan)
+    return at(values, "all", *place, "slowdown")
 
 
 def sustained_rule(values: Values) -> list[Claim]:

@@ -12,7 +12,7 @@ import numpy as np
 from paceline.analysis import F8
 from paceline.experiments.cee.setup import FRAMING, KNOB_TITLES, SCHEMES, XON, host, run_title, stack, switch
 from paceline.experiments.cee.study import seeds
-from paceline.reproduce.claims import Place, Values
+from paceline.reproduce.claims import Place, Values, at
 from paceline.reproduce.model import Scale
 from paceline.results import Results
 from paceline.scenario import Bt, Cg, Ft, Is, Mg, Records, Routing, Scenario, Series, Wrf, Xgft
@@ -227,7 +227,7 @@ def watched_table(values: Values) -> Table:
     }
     rows = []
     for seen, *place in dict.fromkeys(key[:-1] for key in values):
-        found = (values.get((seen, *place, what), math.nan) for what in parts)
+        found = (at(values, seen, *place, what) for what in parts)
         name = f"{program_title(str(seen).removeprefix(_SEEN))}: {_run_name(tuple(place))}"
         rows.append((Cell(name), *(Cell(format_number(value)) for value in found)))
     caption = "Share of the hosts whose port ever held over 80 KB, and when any did; means over seeds"
@@ -239,8 +239,8 @@ def table(values: Values) -> Table:
     programs = [p for p in dict.fromkeys(str(key[0]) for key in values) if p != "all"]
     rows = []
     for place in dict.fromkeys(key[1:-1] for key in values):
-        cells = [values.get((p, *place, "slowdown"), math.nan) for p in (*programs, "all")]
-        cells += [values.get(("all", *place, what), math.nan) for what in ("drops", "timeouts")]
+        cells = [at(values, p, *place, "slowdown") for p in (*programs, "all")]
+        cells += [at(values, "all", *place, what) for what in ("drops", "timeouts")]
         rows.append((Cell(_run_name(place)), *(Cell(format_number(v)) for v in cells)))
     head = ("Run", *(p.upper() for p in programs), "Geometric mean", "Drops", "Timeouts")
     return Table("Slowdown over the ideal network, and what is counted in all programs; means over seeds", head, rows)

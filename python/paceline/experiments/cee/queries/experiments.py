@@ -29,7 +29,7 @@ from paceline.experiments.cee.setup import (
 )
 from paceline.experiments.cee.study import Plan, experiment, seeds
 from paceline.reproduce import judge
-from paceline.reproduce.claims import Claim, Values, ratio
+from paceline.reproduce.claims import Claim, Values, at, ratio
 from paceline.reproduce.model import Experiment, Scale, Shown
 from paceline.sweeps.points import Point, Runs
 from paceline.tables import Table
@@ -135,7 +135,7 @@ def vegas_rule(values: Values) -> list[Claim]:
         text = f"Vegas, {ALL_CELLS[own].title}: mean QCT with PFC over that without"
         over = ratio(values, on, off)
         found.append(Claim(f"queries.{cell}", text, over, judge.between(0.95, 1.05), variant=reading))
-    lost = values.get(("base", "vegas", 0.0, 0.0, "drops"), math.nan)
+    lost = at(values, "base", "vegas", 0.0, 0.0, "drops")
     return [*found, Claim("queries.drops", "Vegas without PFC: packets of queries and background dropped", lost)]
 
 

@@ -19,11 +19,7 @@ from paceline.experiments.cee.setup import (
     readings,
 )
 from paceline.reproduce import judge
-from paceline.reproduce.claims import Claim, Place, Values, ratio
-
-
-def _at(values: Values, *place: str | float) -> float:
-    return values.get(tuple(place), math.nan)
+from paceline.reproduce.claims import Claim, Place, Values, at, ratio
 
 
 def losses_rule(values: Values) -> list[Claim]:
@@ -124,7 +120,7 @@ def ruin_rule(values: Values) -> list[Claim]:
 
 def transient_rule(values: Values) -> list[Claim]:
     """E13: congestion is sparse."""
-    value = _at(values, "base", "new_reno", 0.0, 0.0, "congested")
+    value = at(values, "base", "new_reno", 0.0, 0.0, "congested")
     return [
         Claim("share", "share of the switch ports that hold over 80 KB, on average", value, judge.below(0.1), most=1)
     ]
@@ -135,8 +131,8 @@ def udp_drops_rule(values: Values) -> list[Claim]:
     found = []
     for reading, cell, own in readings(tuple(CELLS)):
         title = ALL_CELLS[own].title
-        share = _at(values, own, "new_reno", 0.0, 1.0, "udp_drop_share")
-        of_bytes = _at(values, own, "new_reno", 0.0, 1.0, "udp_byte_share")
+        share = at(values, own, "new_reno", 0.0, 1.0, "udp_drop_share")
+        of_bytes = at(values, own, "new_reno", 0.0, 1.0, "udp_byte_share")
         found += [
             Claim(
                 f"{cell}.share",
@@ -174,11 +170,11 @@ def udp_fairness_rule(values: Values) -> list[Claim]:
 def burst_rule(values: Values) -> list[Claim]:
     """E21: RED notices bursts less than QCN."""
 
-    def at(cell: str, size: int) -> float:
+    def time(cell: str, size: int) -> float:
         more = () if size == 20 else ("study", float(size))
-        return values.get((cell, "new_reno", 0.0, 0.0, *more, "qct_ms"), math.nan)
+        return at(values, cell, "new_reno", 0.0, 0.0, *more, "qct_ms")
 
-    growth = {cell: at(cell, SIZES[-1]) / at(cell, SIZES[0]) for _, _, cell in readings(BURSTS)}
+    growth = {cell: time(cell, SIZES[-1]) / time(cell, SIZES[0]) for _, _, cell in readings(BURSTS)}
     text = f"mean QCT of messages of {SIZES[-1]} KiB over that of {SIZES[0]} KiB without PFC"
     found = [
         Claim(cell, f"{text}, {ALL_CELLS[own].title}", growth[own], variant=reading)
@@ -202,7 +198,7 @@ def knob_rule(values: Values) -> list[Claim]:
             statement = f"{text}, NewReno without PFC: {title} over the study's settings"
             found.append(Claim(f"{knob}.{what}", statement, over, limits.get(knob)))
         # These have no time and are not in the mean.
-        open_ = _at(values, "base", "new_reno", 0.0, 0.0, knob, 20.0, "unanswered")
+        open_ = at(values, "base", "new_reno", 0.0, 0.0, knob, 20.0, "unanswered")
         found.append(
             Claim(f"{knob}.unanswered", f"share of the queries that are never answered, {title}", open_, most=1)
         )

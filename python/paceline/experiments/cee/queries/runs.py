@@ -9,7 +9,7 @@ import numpy as np
 
 from paceline.analysis import jain_index, nearest_rank
 from paceline.experiments.cee.setup import FRAMING, KNOB_TITLES, SCHEMES, UDP_RATE, XON, host, run_title, stack, switch
-from paceline.reproduce.claims import Place, Values
+from paceline.reproduce.claims import Place, Values, at
 from paceline.reproduce.model import Scale
 from paceline.results import Results
 from paceline.scenario import (
@@ -184,7 +184,7 @@ def table(values: Values) -> Table:
         name += "".join(f", {KNOB_TITLES.get(text, text)}" for text in texts)
         size = next((part for part in more if not isinstance(part, str)), SIZE)
         name += f", {size:g} KiB" if sizes != {SIZE} else ""
-        cells = [Cell(format_value(values.get((*place, p), math.nan), share=p in shares)) for p in parts]
+        cells = [Cell(format_value(at(values, *place, p), share=p in shares)) for p in parts]
         rows.append((Cell(name), *cells))
     times = ("Mean QCT, ms", "p99, ms", "Unanswered", "Mean FCT, ms")
     head = ("Run", *times, "Drops", "Timeouts", "CNMs", "Congested, of the ports' time")

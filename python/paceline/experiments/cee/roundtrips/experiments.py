@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -22,7 +21,7 @@ from paceline.experiments.cee.roundtrips.runs import (
 )
 from paceline.experiments.cee.setup import CELLS, TITLES
 from paceline.experiments.cee.study import Plan, experiment, seeds
-from paceline.reproduce.claims import intervals, told
+from paceline.reproduce.claims import at, intervals, told
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.sweeps.points import Point, Runs
 
@@ -45,7 +44,7 @@ def _over_rtt(runs: Runs) -> Iterator[Drawing]:
         curves, around = {}, {}
         for cell, scheme in rules.RESPONSES:
             places = {float(rtt): ("distant", rtt, cell, scheme, what) for rtt in RTTS_US}
-            ys = [values.get(place, math.nan) for place in places.values()]
+            ys = [at(values, *place) for place in places.values()]
             title = TITLES[scheme] + (f", {CELLS[cell].title}" if cell != "base" else "")
             curves[title] = (list(places), ys)
             around[title] = {rtt: bars[place] for rtt, place in places.items() if place in bars}

@@ -7,7 +7,7 @@ from typing import Final
 
 from paceline.experiments.cee.setup import CELLS, TITLES
 from paceline.reproduce import judge
-from paceline.reproduce.claims import Claim, Values, ratio
+from paceline.reproduce.claims import Claim, Values, at, ratio
 
 RESPONSES: Final = (("base", "new_reno"), ("base", "cubic"), ("qcn20", "new_reno"))
 """Cells and schemes of E19."""
@@ -22,10 +22,6 @@ SHORT: Final = 75
 LONG: Final = 5_000
 
 
-def _at(values: Values, *place: str | float) -> float:
-    return values.get(tuple(place), math.nan)
-
-
 def swing_rule(values: Values) -> list[Claim]:
     """E7: with PFC the delay moves a hundredfold within a millisecond."""
     found = []
@@ -35,16 +31,16 @@ def swing_rule(values: Values) -> list[Claim]:
         limits = judge.at_least(100) if pfc else None
         text = f"longest over shortest delay in the network within 1 ms, {when}"
         found += [
-            Claim(f"swing.pfc{pfc}", text, _at(values, *place, "swing"), limits, "100 to 1000"),
-            Claim(f"longest.pfc{pfc}", f"longest delay, µs, {when}", _at(values, *place, "longest_us")),
+            Claim(f"swing.pfc{pfc}", text, at(values, *place, "swing"), limits, "100 to 1000"),
+            Claim(f"longest.pfc{pfc}", f"longest delay, µs, {when}", at(values, *place, "longest_us")),
             Claim(
                 f"late.pfc{pfc}",
                 f"shortest timeout of 22 ms over the longest round trip, {when}",
-                _at(values, *place, "late"),
+                at(values, *place, "late"),
             ),
-            Claim(f"timeouts.pfc{pfc}", f"timeouts, {when}", _at(values, *place, "timeouts")),
+            Claim(f"timeouts.pfc{pfc}", f"timeouts, {when}", at(values, *place, "timeouts")),
         ]
-    spurious = _at(values, "bursts", 1, "timeouts")
+    spurious = at(values, "bursts", 1, "timeouts")
     found.append(Claim("spurious", "timeouts with PFC, where nothing is lost: all would be mistakes", spurious))
     return found
 
@@ -56,7 +52,7 @@ def response_rule(values: Values) -> list[Claim]:
         title = TITLES[scheme] + (f", {CELLS[cell].title}" if cell != "base" else "")
         name = f"{cell}.{scheme}"
         lost = ratio(values, ("distant", LONG, cell, scheme, "lost"), ("distant", SHORT, cell, scheme, "lost"))
-        use = _at(values, "distant", LONG, cell, scheme, "use")
+        use = at(values, "distant", LONG, cell, scheme, "use")
         found += [
             Claim(f"{name}.lost", f"{title}: share lost at a round trip of 5 ms over that at 75 µs", lost),
             Claim(f"{name}.use", f"{title}: share of the link used at 5 ms", use, most=1),
@@ -82,10 +78,10 @@ def mixture_rule(values: Values) -> list[Claim]:
                 Claim(
                     f"{name}.over",
                     f"{when}: bytes of four near flows over those of four far ones",
-                    _at(values, *greedy, "over"),
+                    at(values, *greedy, "over"),
                 ),
-                Claim(f"{name}.jain", f"{when}: Jain's index of all eight", _at(values, *greedy, "jain"), most=1),
-                Claim(f"{name}.near_ms", f"{when}: FCT of near flows, ms", _at(values, *ends, "near_ms")),
-                Claim(f"{name}.far_ms", f"{when}: FCT of far flows, ms", _at(values, *ends, "far_ms")),
+                Claim(f"{name}.jain", f"{when}: Jain's index of all eight", at(values, *greedy, "jain"), most=1),
+                Claim(f"{name}.near_ms", f"{when}: FCT of near flows, ms", at(values, *ends, "near_ms")),
+                Claim(f"{name}.far_ms", f"{when}: FCT of far flows, ms", at(values, *ends, "far_ms")),
             ]
     return found

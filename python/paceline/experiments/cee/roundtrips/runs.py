@@ -23,7 +23,7 @@ from paceline.experiments.cee.setup import (
     pfc_title,
     switch,
 )
-from paceline.reproduce.claims import Place, Values
+from paceline.reproduce.claims import Place, Values, at
 from paceline.reproduce.model import Scale
 from paceline.scenario import Adapter, FlowRow, Flows, GraphLink, GraphTopology, Records, Scenario, Series
 from paceline.scenario import Run as RunSettings
@@ -197,7 +197,7 @@ def table(values: Values) -> Table:
     rows = []
     for place in dict.fromkeys(key[:-1] for key in values):
         name = ", ".join(_named(part) for part in place)
-        numbers = [values.get((*place, p), math.nan) for p in parts]
+        numbers = [at(values, *place, p) for p in parts]
         texts = [format_value(n, share=p == "use") for p, n in zip(parts, numbers, strict=True)]
         rows.append((Cell(name), *map(Cell, texts)))
     return Table("Means over seeds", ("Run", *(_HEADS[p] for p in parts)), rows)
