@@ -49,6 +49,9 @@ FRAME: Final = 1_500
 STACK_US: Final = 67.0
 """What the two stacks add to a round trip: 9.5 and 24 µs each way."""
 
+ROUND_TRIP_US: Final = 75
+"""A round trip through three switches without queues; most of it is the stacks'."""
+
 
 def endless(stop_us: int, flows: int) -> str:
     """Size of a flow that does not end: four fair shares of what a link carries in the whole run."""
@@ -154,6 +157,11 @@ SCHEMES: Final[Mapping[str, Scheme]] = {
     "vegas": Vegas(arithmetic="ticks"),
 }
 TITLES: Final = {"new_reno": "NewReno", "cubic": "CUBIC", "vegas": "Vegas"}
+
+
+def when(pfc: object) -> str:
+    """Whether a run has PFC, as statements say it."""
+    return "with PFC" if pfc else "without PFC"
 
 
 def pfc_title(pfc: object) -> str:

@@ -9,7 +9,7 @@ from paceline import multiples, plot
 from paceline.experiments.cee.hotspot import rules
 from paceline.experiments.cee.hotspot.runs import RACKS_REMARK, REMARKS, SWEEP, measure, plan, table
 from paceline.experiments.cee.measures import facts
-from paceline.experiments.cee.setup import CELLS, pfc_title
+from paceline.experiments.cee.setup import CELLS, pfc_title, when
 from paceline.experiments.cee.study import Plan, experiment
 from paceline.reproduce.claims import intervals, told
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
@@ -18,10 +18,10 @@ from paceline.sweeps.points import Runs
 
 def _queues(runs: Runs) -> Iterator[Drawing]:
     series = {}
-    for pfc, title in ((0, "without PFC"), (1, "with PFC")):
+    for pfc in (0, 1):
         for run in runs.where(kind="short_7", cell="base", scheme="new_reno", pfc=pfc, seed=1):
             f = facts(run)
-            series[title] = (f.queue_us * 1e6, f.queue_bytes)
+            series[when(pfc)] = (f.queue_us * 1e6, f.queue_bytes)
     if series:
         yield Drawing(
             "E1-queue", plot.queue_timeline(series), "Bytes waiting at the receiver's port, seven NewReno flows."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from paceline.experiments.cee.hotspot.runs import CROWDS, SWEEP, TITLES
-from paceline.experiments.cee.setup import CELLS, XOFF, XON, pfc_title
+from paceline.experiments.cee.setup import CELLS, XOFF, XON, pfc_title, when
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Values, at, bounds, ratio
 
@@ -233,15 +233,16 @@ def udp_fairness_rule(values: Values) -> list[Claim]:
     """E11 at a hot spot, where more is offered than the link takes: only QCN is fair between TCP and UDP."""
     found = []
     for pfc in (0.0, 1.0):
-        when = "with PFC" if pfc else "without PFC"
         for cell, kind in CELLS.items():
             share = at(values, "udp_8", cell, "new_reno", pfc, "tcp_share")
-            text = f"four hosts over TCP beside four over UDP, {kind.title}, {when}: TCP's share of what is delivered"
+            text = (
+                f"four hosts over TCP beside four over UDP, {kind.title}, {when(pfc)}: TCP's share of what is delivered"
+            )
             found.append(Claim(f"share.{cell}.pfc{pfc:g}", text, share, most=1))
         for qcn in ("qcn20", "qcn66"):
             for other in ("base", "red"):
                 places = ((*("udp_8", cell, "new_reno", pfc), "classes") for cell in (qcn, other))
                 titles = f"{CELLS[qcn].title} over {CELLS[other].title}"
-                text = f"Jain's index of what TCP and UDP deliver at a hot spot, {titles}, {when}"
+                text = f"Jain's index of what TCP and UDP deliver at a hot spot, {titles}, {when(pfc)}"
                 found.append(Claim(f"crowd.{qcn}.{other}.pfc{pfc:g}", text, ratio(values, *places), judge.above(1)))
     return found

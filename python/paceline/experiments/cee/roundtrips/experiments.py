@@ -19,7 +19,7 @@ from paceline.experiments.cee.roundtrips.runs import (
     mixed,
     table,
 )
-from paceline.experiments.cee.setup import CELLS, TITLES
+from paceline.experiments.cee.setup import CELLS, TITLES, when
 from paceline.experiments.cee.study import Plan, experiment, seeds
 from paceline.reproduce.claims import at, intervals, told
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
@@ -28,10 +28,10 @@ from paceline.sweeps.points import Point, Runs
 
 def _delays(runs: Runs) -> Iterator[Drawing]:
     series = {}
-    for pfc, title in ((0, "without PFC"), (1, "with PFC")):
+    for pfc in (0, 1):
         for run in runs.where(kind="bursts", pfc=pfc, seed=1):
             f = facts(run)
-            series[title] = (f.queue_us * 1e6, delays_us(f.queue_bytes))
+            series[when(pfc)] = (f.queue_us * 1e6, delays_us(f.queue_bytes))
     if series:
         figure = plot.timeline(series, "Round trip in the network (µs)", "{:,g}".format, log=True)
         yield Drawing("E7-delay", figure, "Round trip of a small message during incasts of 32 hosts.")

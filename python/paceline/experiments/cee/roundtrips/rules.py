@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from paceline.experiments.cee.setup import CELLS, TITLES
+from paceline.experiments.cee.roundtrips.runs import RTTS_US
+from paceline.experiments.cee.setup import CELLS, ROUND_TRIP_US, TITLES, when
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Values, at, ratio
 
@@ -18,27 +19,25 @@ GROWTHS: Final = ("new_reno", "cubic", "vegas")
 MIXED: Final = ("base", "red")
 """Cells of E25."""
 
-SHORT: Final = 75
-LONG: Final = 5_000
+_LONG_US: Final = RTTS_US[-1]
 
 
 def swing_rule(values: Values) -> list[Claim]:
     """E7: with PFC the delay moves a hundredfold within a millisecond."""
     found = []
     for pfc in (0, 1):
-        when = "with PFC" if pfc else "without PFC"
         place = ("bursts", pfc)
         limits = judge.at_least(100) if pfc else None
-        text = f"longest over shortest delay in the network within 1 ms, {when}"
+        text = f"longest over shortest delay in the network within 1 ms, {when(pfc)}"
         found += [
             Claim(f"swing.pfc{pfc}", text, at(values, *place, "swing"), limits, "100 to 1000"),
-            Claim(f"longest.pfc{pfc}", f"longest delay, µs, {when}", at(values, *place, "longest_us")),
+            Claim(f"longest.pfc{pfc}", f"longest delay, µs, {when(pfc)}", at(values, *place, "longest_us")),
             Claim(
                 f"late.pfc{pfc}",
-                f"shortest timeout of 22 ms over the longest round trip, {when}",
+                f"shortest timeout of 22 ms over the longest round trip, {when(pfc)}",
                 at(values, *place, "late"),
             ),
-            Claim(f"timeouts.pfc{pfc}", f"timeouts, {when}", at(values, *place, "timeouts")),
+            Claim(f"timeouts.pfc{pfc}", f"timeouts, {when(pfc)}", at(values, *place, "timeouts")),
         ]
     spurious = at(values, "bursts", 1, "timeouts")
     found.append(Claim("spurious", "timeouts with PFC, where nothing is lost: all would be mistakes", spurious))
@@ -51,17 +50,20 @@ def response_rule(values: Values) -> list[Claim]:
     for cell, scheme in RESPONSES:
         title = TITLES[scheme] + (f", {CELLS[cell].title}" if cell != "base" else "")
         name = f"{cell}.{scheme}"
-        lost = ratio(values, ("distant", LONG, cell, scheme, "lost"), ("distant", SHORT, cell, scheme, "lost"))
-        use = at(values, "distant", LONG, cell, scheme, "use")
+        long, short = (("distant", us, cell, scheme) for us in (_LONG_US, ROUND_TRIP_US))
+        lost = ratio(values, (*long, "lost"), (*short, "lost"))
+        use = at(values, *long, "use")
         found += [
-            Claim(f"{name}.lost", f"{title}: share lost at a round trip of 5 ms over that at 75 µs", lost),
+            Claim(f"{name}.lost", f"{title}: share lost at a round trip of 5 ms over that at {ROUND_TRIP_US} µs", lost),
             Claim(f"{name}.use", f"{title}: share of the link used at 5 ms", use, most=1),
         ]
     reno, cubic = (next(c.value for c in found if c.id == f"base.{s}.lost") for s in ("new_reno", "cubic"))
     over = cubic / reno if reno else math.nan
     text = "losses fall with the round trip less under CUBIC than under NewReno: the first quotient over the second"
     found.append(Claim("cubic", text, over, judge.above(1)))
-    qcn = ratio(values, ("distant", LONG, "qcn20", "new_reno", "use"), ("distant", LONG, "base", "new_reno", "use"))
+    qcn = ratio(
+        values, ("distant", _LONG_US, "qcn20", "new_reno", "use"), ("distant", _LONG_US, "base", "new_reno", "use")
+    )
     found.append(Claim("qcn", "link used at 5 ms under QCN 20 over that without", qcn, judge.below(1)))
     return found
 
@@ -71,17 +73,17 @@ def mixture_rule(values: Values) -> list[Claim]:
     found = []
     for scheme in GROWTHS:
         for cell in MIXED:
-            when = f"{TITLES[scheme]}, {CELLS[cell].title}"
+            title = f"{TITLES[scheme]}, {CELLS[cell].title}"
             greedy, ends = ("mixed_greedy", cell, scheme), ("mixed_ends", cell, scheme)
             name = f"{scheme}.{cell}"
             found += [
                 Claim(
                     f"{name}.over",
-                    f"{when}: bytes of four near flows over those of four far ones",
+                    f"{title}: bytes of four near flows over those of four far ones",
                     at(values, *greedy, "over"),
                 ),
-                Claim(f"{name}.jain", f"{when}: Jain's index of all eight", at(values, *greedy, "jain"), most=1),
-                Claim(f"{name}.near_ms", f"{when}: FCT of near flows, ms", at(values, *ends, "near_ms")),
-                Claim(f"{name}.far_ms", f"{when}: FCT of far flows, ms", at(values, *ends, "far_ms")),
+                Claim(f"{name}.jain", f"{title}: Jain's index of all eight", at(values, *greedy, "jain"), most=1),
+                Claim(f"{name}.near_ms", f"{title}: FCT of near flows, ms", at(values, *ends, "near_ms")),
+                Claim(f"{name}.far_ms", f"{title}: FCT of far flows, ms", at(values, *ends, "far_ms")),
             ]
     return found

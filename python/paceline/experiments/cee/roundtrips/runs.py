@@ -13,6 +13,7 @@ from paceline.experiments.cee.setup import (
     CELLS,
     FRAMING,
     LINE_BPS,
+    ROUND_TRIP_US,
     RTO_US,
     SCHEMES,
     STACK_US,
@@ -35,8 +36,8 @@ BURST_US: Final = {Scale.TINY: 3_000, Scale.QUICK: 12_000, Scale.PAPER: 12_000}
 BURST_BYTES: Final = {Scale.TINY: 40_000, Scale.QUICK: 200_000, Scale.PAPER: 200_000}
 CROWD: Final = 32
 
-RTTS_US: Final = (75, 250, 1_000, 5_000)
-"""Round trips of E19 without queues; beyond 75 µs in the hosts."""
+RTTS_US: Final = (ROUND_TRIP_US, 250, 1_000, 5_000)
+"""Round trips of E19 without queues; what is longer is so in the hosts."""
 
 FAR_US: Final = 1_000
 """What E25 adds to the round trip of half of the flows."""
@@ -73,7 +74,7 @@ def bursts(pfc: int, scale: Scale, seed: int) -> Point:
 
 def distant(rtt_us: int, cell: str, scheme: str, scale: Scale, seed: int) -> Point:
     """Flows without end of 32 hosts, whose stacks make a round trip so long."""
-    more = max(rtt_us - 75, 0) / 2
+    more = max(rtt_us - ROUND_TRIP_US, 0) / 2
     adapter = Adapter(enabled=True, tx_delay=f"{9.5 + more:g}us")
     stop = _GREEDY_US[scale] * (5 if scale is Scale.TINY else 1)
     size = endless(stop, CROWD)
