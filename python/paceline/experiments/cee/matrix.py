@@ -13,7 +13,7 @@ from typing import Final
 from paceline import multiples
 from paceline.experiments.cee.programs import runs as programs
 from paceline.experiments.cee.queries import runs as queries
-from paceline.experiments.cee.setup import ALL_CELLS, CELLS, SCHEMES, TITLES, both_readings, pfc_title
+from paceline.experiments.cee.setup import ALL_CELLS, CELLS, SCHEMES, TITLES, both_readings, pfc_title, when
 from paceline.experiments.cee.study import experiment, seeds
 from paceline.reproduce.claims import Claim, Place, Values, at
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
@@ -32,13 +32,19 @@ class Kind:
     id: str
     title: str
     queries: bool
-    udp: int = 0
+    udp: bool = False
     parts: tuple[tuple[str, str], ...] = ()
     """What is shown of a cell, and how it reads; the first two are recorded."""
 
-    def place(self, cell: str, scheme: str, pfc: int) -> Place:
-        """Where its values are."""
-        return (cell, scheme, float(pfc), float(self.udp)) if self.queries else ("all", cell, scheme, float(pfc))
+    def place(self, cell: str, scheme: str, pfc: bool, what: str) -> Place:
+        """Where a value of a cell lies."""
+        if self.queries:
+            return queries.Case(cell, scheme, pfc, self.udp).place(what)
+        return programs.Case(cell, scheme, pfc).place(what)
+
+    def row(self, values: Values, cell: str, scheme: str, pfc: bool) -> list[float]:
+        """What is shown of a cell."""
+        return [at(values, *self.place(cell, scheme, pfc, what)) for what, _ in self.parts]
 
     def measure(self, runs: Runs) -> Values:
         """All of it."""
@@ -48,13 +54,11 @@ class Kind:
         """The runs of E6 and others, of E10 and E11 and what is missing there, of E14."""
         schemes = _TCP[:1] if scale is Scale.TINY and (self.udp or not self.queries) else _TCP
         if not self.queries:
-            return programs.points(_CELLS, schemes, (0, 1), scale)
+            return programs.points([programs.Case(*of) for of in _each(schemes)], scale)
         # Beside UDP nothing is judged but NewReno: one run shows the others.
         return [
-            queries.point(cell, scheme, pfc, self.udp, scale, seed)
-            for cell in _CELLS
-            for scheme in schemes
-            for pfc in (0, 1)
+            queries.point(queries.Case(cell, scheme, pfc, self.udp), scale, seed)
+            for cell, scheme, pfc in _each(schemes)
             for seed in self._seeds(scheme, scale)
         ]
 
@@ -69,11 +73,11 @@ class Kind:
         found = []
         for scheme, title in TITLES.items():
             for cell in _CELLS:
-                for pfc in (0, 1):
+                for pfc in (False, True):
                     for what, text in self.parts[:2]:
-                        statement = f"{title}, {ALL_CELLS[cell].title}, {'with' if pfc else 'without'} PFC: {text}"
-                        value = at(values, *self.place(cell, scheme, pfc), what)
-                        found.append(Claim(f"{scheme}.{cell}.pfc{pfc}.{what}", statement, value))
+                        statement = f"{title}, {ALL_CELLS[cell].title}, {when(pfc)}: {text}"
+                        value = at(values, *self.place(cell, scheme, pfc, what))
+                        found.append(Claim(f"{scheme}.{cell}.pfc{pfc:d}.{what}", statement, value))
         return found
 
     def table(self, values: Values) -> Table:
@@ -81,9 +85,8 @@ class Kind:
         rows = []
         for scheme, title in TITLES.items():
             for cell in _CELLS:
-                for pfc in (0, 1):
-                    place = self.place(cell, scheme, pfc)
-                    got = [at(values, *place, what) for what, _ in self.parts]
+                for pfc in (False, True):
+                    got = self.row(values, cell, scheme, pfc)
                     if any(map(math.isfinite, got)):
                         cells = [Cell(format_number(value)) for value in got]
                         rows.append((Cell(f"{title}, {ALL_CELLS[cell].title}, {pfc_title(pfc)}"), *cells))
@@ -92,11 +95,10 @@ class Kind:
 
     def _ran(self, values: Values) -> list[str]:
         """The schemes of which there is any value; all of them where there is none at all."""
-        cells = [(cell, pfc) for cell in _CELLS for pfc in (0, 1)]
         ran = [
-            s
-            for s in TITLES
-            if any((*self.place(c, s, pfc), what) in values for c, pfc in cells for what, _ in self.parts)
+            scheme
+            for scheme in TITLES
+            if any(self.place(*of, what) in values for of in _each((scheme,)) for what, _ in self.parts)
         ]
         return ran or list(TITLES)
 
@@ -110,21 +112,20 @@ class Kind:
         lines = [",".join(("scheme", "switch", "pfc", *(what for what, _ in self.parts)))]
         for scheme in TITLES:
             for cell in _CELLS:
-                for pfc in (0, 1):
-                    place = self.place(cell, scheme, pfc)
-                    got = [at(values, *place, what) for what, _ in self.parts]
+                for pfc in (False, True):
+                    got = self.row(values, cell, scheme, pfc)
                     numbers = [f"{v:.6g}" if math.isfinite(v) else "" for v in got]
-                    lines.append(",".join((scheme, cell, str(pfc), *numbers)))
+                    lines.append(",".join((scheme, cell, f"{pfc:d}", *numbers)))
         return "\n".join(lines) + "\n"
 
     def drawings(self, values: Values) -> Iterator[Drawing]:
         """A map for each quantity: schemes and PFC across, what switches do down."""
         ran = self._ran(values)
-        columns = [f"{TITLES[scheme]}\n{pfc_title(pfc)}" for scheme in ran for pfc in (0, 1)]
+        columns = [f"{TITLES[scheme]}\n{pfc_title(pfc)}" for scheme in ran for pfc in (False, True)]
         rows = [ALL_CELLS[cell].title for cell in _CELLS]
         maps = {
             headed(text): [
-                [at(values, *self.place(cell, scheme, pfc), what) for scheme in ran for pfc in (0, 1)]
+                [at(values, *self.place(cell, scheme, pfc, what)) for scheme in ran for pfc in (False, True)]
                 for cell in _CELLS
             ]
             for what, text in self.parts
@@ -164,6 +165,11 @@ class Kind:
         )
 
 
+def _each(schemes: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
+    """All cells with these schemes, with and without PFC."""
+    return ((cell, scheme, pfc) for cell in _CELLS for scheme in schemes for pfc in (False, True))
+
+
 _OF_QUERIES: Final = (
     ("qct_ms", "mean QCT, ms"),
     ("qct_p99_ms", "p99 of the QCT, ms"),
@@ -171,13 +177,13 @@ _OF_QUERIES: Final = (
     ("timeouts", "timeouts, mean of a run"),
 )
 KINDS: Final = (
-    Kind("M1", "Queries and background flows", True, 0, _OF_QUERIES),
-    Kind("M2", "Queries and background flows beside UDP", True, 1, _OF_QUERIES),
+    Kind("M1", "Queries and background flows", True, False, _OF_QUERIES),
+    Kind("M2", "Queries and background flows beside UDP", True, True, _OF_QUERIES),
     Kind(
         "M3",
         "Message-passing programs",
         False,
-        0,
+        False,
         (
             ("slowdown", "geometric mean of slowdowns"),
             ("worst", "slowdown of the slowest program"),

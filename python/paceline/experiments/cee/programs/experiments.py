@@ -8,30 +8,31 @@ from typing import Final
 
 from paceline.experiments.cee.programs import rules
 from paceline.experiments.cee.programs import runs as programs
+from paceline.experiments.cee.programs.runs import Case
 from paceline.experiments.cee.queries import runs as queries
-from paceline.experiments.cee.setup import CELLS, SCHEMES, both_readings, limiters, read
+from paceline.experiments.cee.setup import CELLS, READINGS, SCHEMES, both_readings, limiters, read
 from paceline.experiments.cee.study import experiment, seeds
 from paceline.reproduce import judge
-from paceline.reproduce.claims import Claim, Values
+from paceline.reproduce.claims import Claim, Values, at
 from paceline.reproduce.model import Scale, Shown
 from paceline.sweeps.points import Point, Runs
-from paceline.tables import Table
 
 _TCP: Final = tuple(SCHEMES)
 _CELLS: Final = both_readings(tuple(CELLS))
 
 
-def _schemes(scale: Scale) -> tuple[str, ...]:
-    """All; at the smallest scale, which judges nothing, one."""
-    return _TCP[:1] if scale is Scale.TINY else _TCP
+def _cases(scale: Scale, cells: Sequence[str], pfcs: Sequence[bool], knob: str = "study") -> list[Case]:
+    """With all schemes; at the smallest scale, which judges nothing, with one."""
+    schemes = _TCP[:1] if scale is Scale.TINY else _TCP
+    return [Case(cell, scheme, pfc, knob) for cell in cells for scheme in schemes for pfc in pfcs]
 
 
 def _all(scale: Scale) -> Sequence[Point]:
-    return programs.points(_CELLS, _schemes(scale), (0, 1), scale)
+    return programs.points(_cases(scale, _CELLS, (False, True)), scale)
 
 
 def _without_pfc(scale: Scale) -> Sequence[Point]:
-    return programs.points(_CELLS, _schemes(scale), (0,), scale)
+    return programs.points(_cases(scale, _CELLS, (False,)), scale)
 
 
 def _clocks(scale: Scale) -> Sequence[Point]:
@@ -39,11 +40,12 @@ def _clocks(scale: Scale) -> Sequence[Point]:
     found = list(_all(scale))
     for seed in seeds(scale):
         for scheme in _TCP:
-            for pfc in (0, 1):
-                found += [queries.point(cell, scheme, pfc, 0, scale, seed) for cell in _CELLS]
-                if scale is not Scale.TINY or (pfc == 0 and scheme == "new_reno"):
-                    found.append(queries.point("base", scheme, pfc, 0, scale, seed, "clock_1ms"))
-    return [*found, *programs.points(("base",), _schemes(scale), (0, 1), scale, "clock_1ms")]
+            for pfc in (False, True):
+                cases = [queries.Case(cell, scheme, pfc) for cell in _CELLS]
+                if scale is not Scale.TINY or (scheme == "new_reno" and not pfc):
+                    cases.append(queries.Case("base", scheme, pfc, knob="clock_1ms"))
+                found += [queries.point(case, scale, seed) for case in cases]
+    return [*found, *programs.points(_cases(scale, ("base",), (False, True), "clock_1ms"), scale)]
 
 
 def _show_watched(runs: Runs, _scale: Scale) -> Shown:
@@ -52,59 +54,53 @@ def _show_watched(runs: Runs, _scale: Scale) -> Shown:
     return Shown((), [programs.watched_table(programs.measure(runs))], [*programs.REMARKS, larger])
 
 
-def _split(runs: Runs) -> tuple[Runs, Runs]:
-    """Programs and queries."""
-    mine = tuple(r for r in runs if "program" in r.point.key)
-    return Runs(mine), Runs(tuple(r for r in runs if "program" not in r.point.key))
-
-
 def measure(runs: Runs) -> Values:
     """What programs and queries say."""
-    own, rest = _split(runs)
-    return {**programs.measure(own), **queries.measure(rest)}
+    return {**programs.measure(runs.having("program")), **queries.measure(runs.lacking("program"))}
 
 
 def show(runs: Runs, _scale: Scale) -> Shown:
     """Tables of both."""
-    own, rest = _split(runs)
-    tables: list[Table] = [programs.table(programs.measure(own))]
+    own, rest = runs.having("program"), runs.lacking("program")
+    tables = [programs.table(programs.measure(own), programs.by_case(own))]
     if len(rest):
-        tables.append(queries.table(queries.measure(rest)))
+        tables.append(queries.table(queries.measure(rest), queries.by_case(rest)))
     return Shown((), tables, [*programs.REMARKS, *(queries.REMARKS if len(rest) else ())])
-
-
-CLOCKS: Final = {"1us": "1 µs", "1ms": "1 ms"}
-"""Of the hosts' TCP, as statements say them."""
 
 
 def clock_rule(values: Values) -> list[Claim]:
     """E16: Vegas is best where clocks are fine."""
+    fine = ("1us", "1 µs", "study", "8 cells", judge.above(0.5))
+    coarse = ("1ms", "1 ms", "clock_1ms", "2 cells without feedback", judge.at_most(0.5))
+    kinds: tuple[tuple[str, _Case, str, str], ...] = (
+        ("queries", queries.Case, "qct_ms", "mean QCT"),
+        ("programs", Case, "slowdown", "geometric mean of slowdowns"),
+    )
     found = []
-    for name, text, what in (
-        ("queries", "mean QCT", "qct_ms"),
-        ("programs", "geometric mean of slowdowns", "slowdown"),
-    ):
-        # The coarse clock is only run without feedback, where there are no limiters.
-        for clock, reading in (*((clock, "default") for clock in CLOCKS), ("1us", "limiter_per_adapter")):
-            best = []
-            for cell in (read(name, reading) for name in CELLS):
-                for pfc in (0.0, 1.0):
-                    got = {s: values.get(_place(name, cell, s, pfc, clock, what), math.nan) for s in SCHEMES}
-                    if all(map(math.isfinite, got.values())):
-                        best.append(min(got, key=lambda s: got[s]) == "vegas")
-            share = sum(best) / len(best) if best else math.nan
-            limits = judge.above(0.5) if clock == "1us" else judge.at_most(0.5)
-            among = "8 cells" if clock == "1us" else "2 cells without feedback"
-            lowest = f"share of the {among} in which Vegas has the lowest {text}"
-            statement = f"{lowest}, clock of {CLOCKS[clock]}{limiters(reading)}"
-            found.append(Claim(f"{name}.{clock}", statement, share, limits, most=1, variant=reading))
+    for kind, case, what, words in kinds:
+        for reading in READINGS:
+            # The coarse clock is only run without feedback, where there are no limiters.
+            for name, clock, knob, among, limits in (fine,) if READINGS[reading] else (fine, coarse):
+                share = _vegas_is_best(values, case, what, knob, reading)
+                text = (
+                    f"share of the {among} in which Vegas has the lowest {words}, clock of {clock}{limiters(reading)}"
+                )
+                found.append(Claim(f"{kind}.{name}", text, share, limits, most=1, variant=reading))
     return found
 
 
-def _place(name: str, cell: str, scheme: str, pfc: float, clock: str, what: str) -> tuple[str | float, ...]:
-    if name == "queries":
-        return (cell, scheme, pfc, 0.0, *(() if clock == "1us" else ("clock_1ms", 20.0)), what)
-    return ("all", cell, scheme, pfc, *(() if clock == "1us" else ("clock_1ms",)), what)
+_Case = type[Case] | type[queries.Case]
+
+
+def _vegas_is_best(values: Values, case: _Case, what: str, knob: str, reading: str) -> float:
+    """In which share of the cells that have values of all schemes that of Vegas is the lowest."""
+    best = []
+    for cell in (read(name, reading) for name in CELLS):
+        for pfc in (False, True):
+            got = {scheme: at(values, *case(cell, scheme, pfc, knob=knob).place(what)) for scheme in SCHEMES}
+            if all(map(math.isfinite, got.values())):
+                best.append(min(got, key=lambda scheme: got[scheme]) == "vegas")
+    return sum(best) / len(best) if best else math.nan
 
 
 EXPERIMENTS = (

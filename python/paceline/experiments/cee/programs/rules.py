@@ -5,16 +5,32 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from paceline.experiments.cee.programs.runs import LARGER, program_title, spread_of, watched_programs
-from paceline.experiments.cee.setup import ALL_CELLS, CELLS, READINGS, TITLES, limiters, read
+from paceline.experiments.cee.programs.runs import LARGER, Case, at_ports, program_title, watched_programs
+from paceline.experiments.cee.setup import ALL_CELLS, CELLS, READINGS, ROUND_TRIP_US, TITLES, limiters, read, when
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Values, at, ratio
 
-ROUND_TRIP_MS: Final = 0.075
-
-
-def _slow(values: Values, *place: str | float) -> float:
-    return at(values, "all", *place, "slowdown")
+_OVER: Final = "some port holds over 80 KB"
+_SUSTAINED: Final = (
+    (
+        "involved",
+        "share of the hosts in front of which over 80 KB wait at some time",
+        "involved",
+        1,
+        judge.at_least(0.8),
+        1,
+    ),
+    (
+        "lasting",
+        f"longest time in which {_OVER}, in round trips of {ROUND_TRIP_US} µs",
+        "longest_ms",
+        ROUND_TRIP_US / 1000,
+        judge.at_least(10),
+        math.inf,
+    ),
+    ("congested_ms", f"time in which {_OVER}, ms", "congested_ms", 1, None, math.inf),
+)
+"""Claims of E12: names, words, what is measured, what is one of it, limits, and the most that a value can be."""
 
 
 def sustained_rule(values: Values) -> list[Claim]:
@@ -22,28 +38,13 @@ def sustained_rule(values: Values) -> list[Claim]:
     found = []
     for program in dict.fromkeys(("ft", LARGER, *watched_programs(values))):
         judged = program in ("ft", LARGER)
-        variant, name = ("larger_class" if program == LARGER else "default"), ("" if judged else f"{program}.")
-        for pfc in (0.0, 1.0):
-            seen = spread_of(values, program, pfc)
-            when = f"{program_title(program)} {'with' if pfc else 'without'} PFC"
-            wide, long = judge.at_least(0.8), judge.at_least(10)
-            text = f"{when}: share of the hosts in front of which over 80 KB wait at some time"
-            found.append(
-                Claim(
-                    f"{name}involved.pfc{pfc:g}",
-                    text,
-                    seen.get("involved", math.nan),
-                    wide if judged else None,
-                    variant=variant,
-                    most=1,
-                )
-            )
-            text = f"{when}: longest time in which some port holds over 80 KB, in round trips of 75 µs"
-            trips = seen.get("longest_ms", math.nan) / ROUND_TRIP_MS
-            found.append(Claim(f"{name}lasting.pfc{pfc:g}", text, trips, long if judged else None, variant=variant))
-            text = f"{when}: time in which some port holds over 80 KB, ms"
-            total = seen.get("congested_ms", math.nan)
-            found.append(Claim(f"{name}congested_ms.pfc{pfc:g}", text, total, variant=variant))
+        prefix, variant = "" if judged else f"{program}.", "larger_class" if program == LARGER else "default"
+        for pfc in (False, True):
+            case = at_ports(program, pfc=pfc)
+            for name, words, what, one, limits, most in _SUSTAINED:
+                id_, text = f"{prefix}{name}.pfc{pfc:d}", f"{program_title(program)} {when(pfc)}: {words}"
+                value = at(values, *case.place(what)) / one
+                found.append(Claim(id_, text, value, limits if judged else None, variant=variant, most=most))
     return found
 
 
@@ -51,20 +52,24 @@ def best_rule(values: Values) -> list[Claim]:
     """E14: RED with PFC is best."""
     found = []
     for scheme, title in TITLES.items():
-        best = _slow(values, "red", scheme, 1.0)
-        found.append(Claim(f"{scheme}.slowdown", f"{title}: geometric mean of slowdowns, ECN-RED with PFC", best))
+        slowdowns = f"{title}: geometric mean of slowdowns"
+        best = _slowdown(values, "red", scheme, pfc=True)
+        found.append(Claim(f"{scheme}.slowdown", f"{slowdowns}, ECN-RED with PFC", best))
         for reading in READINGS:
             others = [
-                _slow(values, read(cell, reading), scheme, pfc)
+                _slowdown(values, read(cell, reading), scheme, pfc=pfc)
                 for cell in CELLS
-                for pfc in (0.0, 1.0)
-                if (cell, pfc) != ("red", 1.0)
+                for pfc in (False, True)
+                if (cell, pfc) != ("red", True)
             ]
-            among = f"the other cells{limiters(reading)}"
-            text = f"{title}: geometric mean of slowdowns over that of ECN-RED with PFC, the best of {among}"
+            text = f"{slowdowns} over that of ECN-RED with PFC, the best of the other cells{limiters(reading)}"
             over = min(others) / best if best and all(map(math.isfinite, others)) else math.nan
             found.append(Claim(scheme, text, over, judge.above(1), variant=reading))
     return found
+
+
+def _slowdown(values: Values, cell: str, scheme: str, *, pfc: bool) -> float:
+    return at(values, *Case(cell, scheme, pfc).place("slowdown"))
 
 
 def without_pfc_rule(values: Values) -> list[Claim]:
@@ -74,9 +79,8 @@ def without_pfc_rule(values: Values) -> list[Claim]:
         qcn = read("qcn20", reading)
         for scheme, title in TITLES.items():
             for other in ("base", "qcn66", "red"):
-                worse = read(other, reading)
-                over = ratio(values, ("all", worse, scheme, 0.0, "slowdown"), ("all", qcn, scheme, 0.0, "slowdown"))
-                over_what = f"{CELLS[other].title} over {ALL_CELLS[qcn].title}"
-                text = f"{title} without PFC: geometric mean of slowdowns, {over_what}"
-                found.append(Claim(f"{scheme}.{other}", text, over, judge.above(1), variant=reading))
+                places = (Case(cell, scheme).place("slowdown") for cell in (read(other, reading), qcn))
+                cells = f"{CELLS[other].title} over {ALL_CELLS[qcn].title}"
+                text = f"{title} without PFC: geometric mean of slowdowns, {cells}"
+                found.append(Claim(f"{scheme}.{other}", text, ratio(values, *places), judge.above(1), variant=reading))
     return found

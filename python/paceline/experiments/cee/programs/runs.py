@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -59,63 +59,100 @@ _TREE: Final = {Scale.TINY: ((4, 4), (1, 4)), Scale.QUICK: ((8, 8), (1, 8)), Sca
 _SAMPLE_US: Final = 50
 _SAMPLES: Final = 40_000
 """Two seconds; where a run lasts longer the interval doubles."""
-ROUND_TRIP_US: Final = 75
 
 
-def point(
-    program: str,
-    cell: str,
-    scheme: str,
-    pfc: int,
-    scale: Scale,
-    seed: int,
-    knob: str = "study",
-    *,
-    watched: bool = False,
-) -> Point:
-    """One run; ``watched`` samples the queues in front of all hosts."""
+ALL: Final = "all"
+_SEEN: Final = "watched "
+
+
+@dataclass(frozen=True)
+class Case:
+    """What tells a run from the others, its seed aside; of ``ALL`` programs what they say together."""
+
+    cell: str
+    scheme: str
+    pfc: bool = False
+    knob: str = "study"
+    """Settings of the host's TCP, by their name in :data:`KNOBS`."""
+    program: str = ALL
+    watched: bool = False
+    """The queues in front of all hosts are sampled."""
+
+    @classmethod
+    def of(cls, point: Point) -> Case:
+        """The case of which a point is a run."""
+        key: dict[str, Any] = dict(point.key)
+        return cls(**{**key, "pfc": bool(key["pfc"]), "watched": bool(key["watched"])})
+
+    @property
+    def key(self) -> dict[str, KeyValue]:
+        """What the points of the case have as key."""
+        key: dict[str, KeyValue] = {"program": self.program, "cell": self.cell, "scheme": self.scheme}
+        return {**key, "pfc": int(self.pfc), "knob": self.knob, "watched": int(self.watched)}
+
+    @property
+    def together(self) -> Case:
+        """All programs in its place."""
+        return replace(self, program=ALL, watched=False)
+
+    def place(self, what: str) -> Place:
+        """Where a measured value lies; the knob is a part of it where it is not the study's."""
+        program = f"{_SEEN}{self.program}" if self.watched else self.program
+        knob = (self.knob,) if self.knob != "study" else ()
+        return (program, self.cell, self.scheme, float(self.pfc), *knob, what)
+
+    @property
+    def title(self) -> str:
+        """What tables call it, but for the program."""
+        knob = (KNOB_TITLES[self.knob],) if self.knob != "study" else ()
+        return ", ".join((run_title(self.cell, self.scheme, self.pfc), *knob))
+
+
+def point(case: Case, scale: Scale, seed: int) -> Point:
+    """One run."""
     children, parents = _TREE[scale]
     hosts = math.prod(children)
-    ports = [f"{hosts + h // children[0]}:{h % children[0]}" for h in range(hosts)] if watched else []
+    ports = [f"{hosts + h // children[0]}:{h % children[0]}" for h in range(hosts)] if case.watched else []
+    program = (_WATCHED if case.watched else PROGRAMS)[scale][case.program]
     run = Scenario(
-        name=f"scientific-{program}-{cell}-{scheme}-pfc{pfc}-{knob}",
+        name=f"scientific-{case.program}-{case.cell}-{case.scheme}-pfc{case.pfc:d}-{case.knob}",
         topology=Xgft(children=children, parents=parents, rates=["10Gbps"], delays=["0s"]),
         framing=FRAMING,
         routing=Routing(choice="d_mod_k"),
-        switch=switch(cell, pfc=bool(pfc)),
-        host=host(cell, stack(cell, knob)),
+        switch=switch(case.cell, pfc=case.pfc),
+        host=host(case.cell, stack(case.cell, case.knob)),
         run=RunSettings(stop="100s", stall="10s"),
         records=Records(
             queues="port", series=Series(interval=f"{_SAMPLE_US}us", samples=_SAMPLES, busiest=0, ports=ports)
         ),
-        schemes={"tcp": SCHEMES[scheme]},
+        schemes={"tcp": SCHEMES[case.scheme]},
         # Over TCP a send is over before its message has arrived, when a socket has taken its last byte.
-        workloads=[replace((_WATCHED if watched else PROGRAMS)[scale][program], sends_end="arrival")],
+        workloads=[replace(program, sends_end="arrival")],
     )
-    key: dict[str, KeyValue] = {"program": program, "cell": cell, "scheme": scheme, "pfc": pfc, "knob": knob}
-    return Point(scenario=run, key={**key, "watched": int(watched)}, seed=seed)
+    return Point(scenario=run, key=case.key, seed=seed)
+
+
+def at_ports(program: str, *, pfc: bool) -> Case:
+    """A program under NewReno without marking, and the queues in front of all hosts."""
+    return Case("base", "new_reno", pfc, program=program, watched=True)
 
 
 def watched(scale: Scale) -> Sequence[Point]:
-    """All programs under NewReno without marking, with and without PFC, and the queues in front of all hosts."""
+    """All programs whose ports are watched, with and without PFC."""
     return [
-        point(program, "base", "new_reno", pfc, scale, seed, watched=True)
+        point(at_ports(program, pfc=pfc), scale, seed)
         for program in _WATCHED[scale]
-        for pfc in (0, 1)
+        for pfc in (False, True)
         for seed in seeds(scale)
     ]
 
 
-def points(
-    cells: Sequence[str], schemes: Sequence[str], pfcs: Sequence[int], scale: Scale, knob: str = "study"
-) -> Sequence[Point]:
-    """All programs in these cells."""
+def points(cases: Sequence[Case], scale: Scale) -> Sequence[Point]:
+    """All programs in these cases."""
     return [
-        point(program, cell, scheme, pfc, scale, seed, knob)
+        point(replace(case, program=program), scale, seed)
         for program in PROGRAMS[scale]
-        for cell in cells
-        for scheme in schemes
-        for pfc in pfcs
+        for case in cases
         for seed in seeds(scale)
     ]
 
@@ -161,53 +198,42 @@ def longest(times: F8, gap: float) -> float:
     return found
 
 
-_SEEN: Final = "watched "
-
-
 def watched_programs(values: Values) -> Sequence[str]:
     """Programs whose ports were watched."""
     names = dict.fromkeys(str(place[0]) for place in values)
     return [name.removeprefix(_SEEN) for name in names if name.startswith(_SEEN)]
 
 
-def spread_of(values: Values, program: str, pfc: float) -> Mapping[str, float]:
-    """What was seen at the ports while a program ran: see :func:`_spread`; empty where it was not watched."""
-    at = (f"{_SEEN}{program}", "base", "new_reno", pfc)
-    return {str(place[-1]): value for place, value in values.items() if place[:-1] == at}
-
-
-def measure(runs: Runs) -> Values:
-    """By program, cell, scheme and PFC, and knob where it is not the study's: means over seeds.
-
-    As program ``all`` the geometric mean of the programs' slowdowns, the worst one, and the sums of what is counted.
-    """
-    found: dict[Place, float] = {}
-    groups: dict[Place, dict[str, list[dict[str, float]]]] = {}
+def by_case(runs: Runs) -> dict[Case, dict[Case, list[Run]]]:
+    """The runs of each program, one for a seed, by the case of all programs together."""
+    found: dict[Case, dict[Case, list[Run]]] = {}
     for run in runs:
-        key = run.point.key
-        more = () if key["knob"] == "study" else (str(key["knob"]),)
-        place: Place = (str(key["cell"]), str(key["scheme"]), float(key["pfc"]), *more)
-        program = f"{_SEEN}{key['program']}" if key["watched"] else str(key["program"])
-        groups.setdefault(place, {}).setdefault(program, []).append(_one(run))
-    for place, programs in groups.items():
-        means = {}
-        for program, parts in programs.items():
-            means[program] = {what: float(np.mean([p[what] for p in parts])) for what in parts[0]}
-            found |= {(program, *place, what): value for what, value in means[program].items()}
-        known = [m for program, m in means.items() if not program.startswith(_SEEN)]
-        if not known:
-            continue
-        slow = np.array([m["slowdown"] for m in known])
-        found[("all", *place, "slowdown")] = float(np.exp(np.log(slow).mean()))
-        found[("all", *place, "worst")] = float(slow.max())
-        for what in ("drops", "timeouts", "pauses", "notifications"):
-            found[("all", *place, what)] = sum(m[what] for m in known)
+        case = Case.of(run.point)
+        found.setdefault(case.together, {}).setdefault(case, []).append(run)
     return found
 
 
-def _run_name(place: Place) -> str:
-    cell, scheme, pfc, *more = place
-    return run_title(cell, scheme, pfc) + (f", {KNOB_TITLES[str(more[0])]}" if more else "")
+def measure(runs: Runs) -> Values:
+    """Means over seeds, at the places of the cases.
+
+    Of all programs together the geometric mean of their slowdowns, the worst one, and the sums of what is counted.
+    """
+    found: dict[Place, float] = {}
+    for together, cases in by_case(runs).items():
+        known = []
+        for case, of in cases.items():
+            parts = [_one(run) for run in of]
+            means = {what: float(np.mean([p[what] for p in parts])) for what in parts[0]}
+            found |= {case.place(what): value for what, value in means.items()}
+            known += [] if case.watched else [means]
+        if not known:
+            continue
+        slow = np.array([m["slowdown"] for m in known])
+        found[together.place("slowdown")] = float(np.exp(np.log(slow).mean()))
+        found[together.place("worst")] = float(slow.max())
+        for what in ("drops", "timeouts", "pauses", "notifications"):
+            found[together.place(what)] = sum(m[what] for m in known)
+    return found
 
 
 def program_title(program: str) -> str:
@@ -226,22 +252,23 @@ def watched_table(values: Values) -> Table:
         "congested_ms": "Time in all, ms",
     }
     rows = []
-    for seen, *place in dict.fromkeys(key[:-1] for key in values):
-        found = (at(values, seen, *place, what) for what in parts)
-        name = f"{program_title(str(seen).removeprefix(_SEEN))}: {_run_name(tuple(place))}"
-        rows.append((Cell(name), *(Cell(format_number(value)) for value in found)))
+    for pfc in (False, True):
+        for program in watched_programs(values):
+            case = at_ports(program, pfc=pfc)
+            cells = [Cell(format_number(at(values, *case.place(what)))) for what in parts]
+            rows.append((Cell(f"{program_title(program)}: {case.title}"), *cells))
     caption = "Share of the hosts whose port ever held over 80 KB, and when any did; means over seeds"
     return Table(caption, ("Run", *parts.values()), rows)
 
 
-def table(values: Values) -> Table:
-    """Slowdown by program and cell."""
-    programs = [p for p in dict.fromkeys(str(key[0]) for key in values) if p != "all"]
+def table(values: Values, cases: Mapping[Case, Collection[Case]]) -> Table:
+    """Slowdown by program, and of all together in the cases given, with those of the programs."""
+    programs = list(dict.fromkeys(case.program for each in cases.values() for case in each))
     rows = []
-    for place in dict.fromkeys(key[1:-1] for key in values):
-        cells = [at(values, p, *place, "slowdown") for p in (*programs, "all")]
-        cells += [at(values, "all", *place, what) for what in ("drops", "timeouts")]
-        rows.append((Cell(_run_name(place)), *(Cell(format_number(v)) for v in cells)))
+    for together in cases:
+        slow = [at(values, *replace(together, program=program).place("slowdown")) for program in (*programs, ALL)]
+        counts = [at(values, *together.place(what)) for what in ("drops", "timeouts")]
+        rows.append((Cell(together.title), *(Cell(format_number(v)) for v in (*slow, *counts))))
     head = ("Run", *(p.upper() for p in programs), "Geometric mean", "Drops", "Timeouts")
     return Table("Slowdown over the ideal network, and what is counted in all programs; means over seeds", head, rows)
 

@@ -12,6 +12,7 @@ from paceline.experiments.cee.hotspot import runs as hotspot
 from paceline.experiments.cee.programs import runs as programs
 from paceline.experiments.cee.queries import rules
 from paceline.experiments.cee.queries import runs as queries
+from paceline.experiments.cee.queries.runs import Case
 from paceline.experiments.cee.setup import (
     ABLATIONS,
     ALL_CELLS,
@@ -32,36 +33,25 @@ from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Values, at, ratio
 from paceline.reproduce.model import Experiment, Scale, Shown
 from paceline.sweeps.points import Point, Runs
-from paceline.tables import Table
 
 _TCP: Final = tuple(SCHEMES)
 _CELLS: Final = tuple(CELLS)
+_RUINED: Final = both_readings(("base", "qcn20"))
+"""Cells of E20."""
 
 
-def _plan(*wanted: tuple[str, str, int, int], most: int = 3) -> Plan:
-    """Cells by name, scheme, PFC and UDP, with so many seeds at most."""
+def _plan(*cases: Case, most: int = 3) -> Plan:
+    """These cases, with so many seeds at most."""
 
     def plan(scale: Scale) -> Sequence[Point]:
-        return [queries.point(*one, scale, seed) for one in wanted for seed in seeds(scale, most)]
+        return [queries.point(case, scale, seed) for case in cases for seed in seeds(scale, most)]
 
     return plan
 
 
-def _with(*wanted: tuple[str, str, int, str, int]) -> Plan:
-    """Cells without UDP, with a knob and a message size."""
-
-    def plan(scale: Scale) -> Sequence[Point]:
-        return [
-            queries.point(cell, scheme, pfc, 0, scale, seed, knob, size)
-            for cell, scheme, pfc, knob, size in wanted
-            for seed in seeds(scale)
-        ]
-
-    return plan
-
-
-def _all(cells: Sequence[str], schemes: Sequence[str], udp: int = 0) -> list[tuple[str, str, int, int]]:
-    return [(cell, scheme, pfc, udp) for cell in cells for scheme in schemes for pfc in (0, 1)]
+def _all(cells: Sequence[str], schemes: Sequence[str], *, udp: bool = False) -> list[Case]:
+    """With and without PFC."""
+    return [Case(cell, scheme, pfc, udp) for cell in cells for scheme in schemes for pfc in (False, True)]
 
 
 def _both(*plans: Plan) -> Plan:
@@ -71,33 +61,15 @@ def _both(*plans: Plan) -> Plan:
     return plan
 
 
-def _loaded(scale: Scale) -> Sequence[Point]:
-    """NewReno without marking and under QCN in both readings: twice the background; two and four times the queries."""
-    loads = ((20, queries.FOREGROUND), (queries.BACKGROUND, 10), (queries.BACKGROUND, 20))
-    return [
-        queries.point(cell, "new_reno", 0, 0, scale, seed, load=load, queries=foreground)
-        for load, foreground in loads
-        for cell in both_readings(("base", "qcn20"))
-        for seed in seeds(scale, queries.SEEDS)
-    ]
-
-
-def _split(runs: Runs) -> tuple[Runs, Runs]:
-    """Hot spots and queries."""
-    crowds = tuple(r for r in runs if "kind" in r.point.key)
-    return Runs(crowds), Runs(tuple(r for r in runs if "kind" not in r.point.key))
-
-
 def measure(runs: Runs) -> Values:
     """What hot spots and queries say."""
-    crowds, rest = _split(runs)
-    return {**hotspot.measure(crowds), **queries.measure(rest)}
+    return {**hotspot.measure(runs.having("kind")), **queries.measure(runs.lacking("kind"))}
 
 
 def show(runs: Runs, _scale: Scale) -> Shown:
     """Tables of both."""
-    crowds, rest = _split(runs)
-    tables: list[Table] = [queries.table(queries.measure(rest))] if len(rest) else []
+    crowds, rest = runs.having("kind"), runs.lacking("kind")
+    tables = [queries.table(queries.measure(rest), queries.by_case(rest))] if len(rest) else []
     remarks = list(queries.REMARKS)
     if len(crowds):
         tables.insert(0, hotspot.table(hotspot.measure(crowds)))
@@ -107,35 +79,31 @@ def show(runs: Runs, _scale: Scale) -> Shown:
 
 def _measure_all(runs: Runs) -> Values:
     """Queries, with and without UDP, and programs."""
-    of_programs = Runs(tuple(r for r in runs if "program" in r.point.key))
-    rest = Runs(tuple(r for r in runs if "program" not in r.point.key))
-    return {**queries.measure(rest), **programs.measure(of_programs)}
+    return {**queries.measure(runs.lacking("program")), **programs.measure(runs.having("program"))}
 
 
 def _show_all(runs: Runs, _scale: Scale) -> Shown:
     """Tables of both."""
-    values = _measure_all(runs)
-    of_programs: Values = {place: v for place, v in values.items() if len(place) > 4 and place[1] in ALL_CELLS}
-    rest: Values = {place: value for place, value in values.items() if place not in of_programs}
-    return Shown((), [queries.table(rest), programs.table(of_programs)], [*queries.REMARKS, *programs.REMARKS])
+    values, rest, of_programs = _measure_all(runs), runs.lacking("program"), runs.having("program")
+    tables = [queries.table(values, queries.by_case(rest)), programs.table(values, programs.by_case(of_programs))]
+    return Shown((), tables, [*queries.REMARKS, *programs.REMARKS])
 
 
 def ecn_rule(values: Values) -> list[Claim]:
     """E2: hot spots, and queries."""
-    off, on = (("red", "new_reno", pfc, 0.0, "qct_ms") for pfc in (0.0, 1.0))
+    over = rules.quotient(values, Case("red", "new_reno"), Case("red", "new_reno", pfc=True))
     text = "mean QCT under RED, NewReno, without PFC over that with it"
-    return [*hotspot_rules.ecn_rule(values), Claim("queries", text, ratio(values, off, on), judge.above(1))]
+    return [*hotspot_rules.ecn_rule(values), Claim("queries", text, over, judge.above(1))]
 
 
 def vegas_rule(values: Values) -> list[Claim]:
     """E4: hot spots, and queries in every cell."""
     found = hotspot_rules.vegas_rule(values)
     for reading, cell, own in readings(_CELLS):
-        on, off = ((own, "vegas", pfc, 0.0, "qct_ms") for pfc in (1.0, 0.0))
+        over = rules.quotient(values, Case(own, "vegas", pfc=True), Case(own, "vegas"))
         text = f"Vegas, {ALL_CELLS[own].title}: mean QCT with PFC over that without"
-        over = ratio(values, on, off)
         found.append(Claim(f"queries.{cell}", text, over, judge.between(0.95, 1.05), variant=reading))
-    lost = at(values, "base", "vegas", 0.0, 0.0, "drops")
+    lost = at(values, *Case("base", "vegas").place("drops"))
     return [*found, Claim("queries.drops", "Vegas without PFC: packets of queries and background dropped", lost)]
 
 
@@ -151,13 +119,12 @@ def everywhere_rule(values: Values) -> list[Claim]:
         known = []
         for cell in (read(name, reading) for name in CELLS):
             for scheme in TITLES:
-                ratios = [
-                    ratio(values, (cell, scheme, 1.0, 0.0, "qct_ms"), (cell, scheme, 0.0, 0.0, "qct_ms")),
-                    ratio(values, (cell, scheme, 1.0, 1.0, "qct_ms"), (cell, scheme, 0.0, 1.0, "qct_ms")),
-                    ratio(values, ("all", cell, scheme, 1.0, "slowdown"), ("all", cell, scheme, 0.0, "slowdown")),
-                ]
-                known += [r for r in ratios if math.isfinite(r)]
-        share = sum(r <= 1.02 for r in known) / len(known) if known else math.nan
+                for kind in matrix.KINDS:
+                    # The first of what is recorded is the mean QCT, or the slowdown.
+                    on, off = (kind.place(cell, scheme, pfc, kind.parts[0][0]) for pfc in (True, False))
+                    known.append(ratio(values, on, off))
+        known = [over for over in known if math.isfinite(over)]
+        share = sum(over <= 1.02 for over in known) / len(known) if known else math.nan
         text = (
             "pairs of cells in which PFC makes the mean QCT, of queries alone or beside UDP, or the slowdown of "
             f"programs at most 1.02 times{limiters(reading)}"
@@ -177,7 +144,7 @@ EXPERIMENTS = (
         "Under RED losses beside marks are repaired by timeouts only: duplicate ACKs are ignored after an "
         "ECN reduction. With PFC there are no losses.",
         ecn_rule,
-        _both(hotspot.crowds_under_red, _plan(*(("red", "new_reno", pfc, 0) for pfc in (0, 1)))),
+        _both(hotspot.crowds_under_red, _plan(*_all(("red",), ("new_reno",)))),
     ),
     _experiment(
         4,
@@ -191,7 +158,7 @@ EXPERIMENTS = (
         "Losses without PFC",
         "Without PFC CUBIC completes queries later than NewReno and Vegas, and loses more.",
         rules.losses_rule,
-        _plan(*(("base", scheme, 0, 0) for scheme in _TCP)),
+        _plan(*(Case("base", scheme) for scheme in _TCP)),
     ),
     _experiment(
         6,
@@ -215,7 +182,7 @@ EXPERIMENTS = (
         rules.red_rule,
         _plan(
             *_all(both_readings(("red", "qcn20", "qcn66")), ("new_reno",)),
-            *((cell, "new_reno", 0, 0) for cell in both_readings(tuple(ABLATIONS))),
+            *(Case(cell, "new_reno") for cell in both_readings(tuple(ABLATIONS))),
             most=queries.SEEDS,
         ),
     ),
@@ -224,21 +191,21 @@ EXPERIMENTS = (
         "Who loses beside UDP",
         "Beside UDP most drops are UDP's, since TCP backs off.",
         rules.udp_drops_rule,
-        _plan(*((cell, "new_reno", 0, 1) for cell in both_readings(_CELLS))),
+        _plan(*(Case(cell, "new_reno", udp=True) for cell in both_readings(_CELLS))),
     ),
     _experiment(
         11,
         "Fairness between TCP and UDP",
         "Only QCN makes TCP and UDP share fairly.",
         udp_fairness_rule,
-        _both(_plan(*_all(both_readings(_CELLS), ("new_reno",), udp=1)), hotspot.beside_udp),
+        _both(_plan(*_all(both_readings(_CELLS), ("new_reno",), udp=True)), hotspot.beside_udp),
     ),
     _experiment(
         13,
         "Commercial congestion",
         "Congestion by commercial traffic is sparse and transient.",
         rules.transient_rule,
-        _plan(("base", "new_reno", 0, 0)),
+        _plan(Case("base", "new_reno")),
     ),
     experiment(
         "E18",
@@ -256,12 +223,10 @@ EXPERIMENTS = (
         "QCN and commercial traffic",
         "QCN at 20 KB without PFC makes completion times 131 to 311 % longer.",
         rules.ruin_rule,
-        _both(
-            _plan(
-                *((cell, scheme, 0, 0) for cell in both_readings(("base", "qcn20")) for scheme in _TCP),
-                most=queries.SEEDS,
-            ),
-            _loaded,
+        _plan(
+            *(Case(cell, scheme) for cell in _RUINED for scheme in _TCP),
+            *(Case(cell, "new_reno", **loads) for loads in queries.LOADS.values() for cell in _RUINED),
+            most=queries.SEEDS,
         ),
     ),
     _experiment(
@@ -269,13 +234,13 @@ EXPERIMENTS = (
         "Bursts under RED and QCN",
         "Well set, RED is less sensitive to bursts than QCN.",
         rules.burst_rule,
-        _with(*((c, "new_reno", 0, "study", n) for c in both_readings(BURSTS) for n in SIZES)),
+        _plan(*(Case(cell, "new_reno", size=n) for cell in both_readings(BURSTS) for n in SIZES)),
     ),
     _experiment(
         22,
         "The host's timers, clock and caches",
         "FreeBSD's own first timeout of 3 s, slop and clock make completion times far longer.",
         rules.knob_rule,
-        _with(*(("base", "new_reno", 0, knob, 20) for knob in KNOBS)),
+        _plan(*(Case("base", "new_reno", knob=knob) for knob in KNOBS)),
     ),
 )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -55,61 +57,92 @@ UDP: Final = 0.2
 """Load of the UDP background, sent at a third of the link's rate."""
 
 
-def point(
-    cell: str,
-    scheme: str,
-    pfc: int,
-    udp: int,
-    scale: Scale,
-    seed: int,
-    knob: str = "study",
-    size: int = SIZE,
-    load: int = BACKGROUND,
-    queries: int = FOREGROUND,
-) -> Point:
-    """One run; messages of ``size`` KiB come so often that their load is the same.
+LOADS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "load_20": {"load": 20},
+    "queries_10": {"queries": 10},
+    "queries_20": {"queries": 20},
+}
+"""Twice the background, two and four times the queries: what cases of these variants of claims have, %."""
 
-    ``load``: of background flows, %. ``queries``: about that of queries, %.
-    """
+
+@dataclass(frozen=True)
+class Case:
+    """What tells a run from the others, its seed aside."""
+
+    cell: str
+    scheme: str
+    pfc: bool = False
+    udp: bool = False
+    knob: str = "study"
+    """Settings of the host's TCP, by their name in :data:`KNOBS`."""
+    size: int = SIZE
+    """Messages of queries, KiB; they come so often that their load is the same."""
+    load: int = BACKGROUND
+    """Of background flows, %."""
+    queries: int = FOREGROUND
+    """Load of queries, about, %."""
+
+    @classmethod
+    def of(cls, point: Point) -> Case:
+        """The case of which a point is a run."""
+        key: dict[str, Any] = dict(point.key)
+        return cls(**{**key, "pfc": bool(key["pfc"]), "udp": bool(key["udp"])})
+
+    @property
+    def key(self) -> dict[str, KeyValue]:
+        """What the points of the case have as key."""
+        return {**asdict(self), "pfc": int(self.pfc), "udp": int(self.udp)}
+
+    @property
+    def loads(self) -> tuple[str, ...]:
+        """The loads that are not the study's, in words."""
+        background = (f"background {self.load} %",) if self.load != BACKGROUND else ()
+        return (*background, f"queries {self.queries} %") if self.queries != FOREGROUND else background
+
+    def place(self, what: str) -> Place:
+        """Where a measured value lies; knob and message size are a part of it where one is not the study's."""
+        own = (self.knob, float(self.size)) if (self.knob, self.size) != ("study", SIZE) else ()
+        return (self.cell, self.scheme, float(self.pfc), float(self.udp), *own, *self.loads, what)
+
+    @property
+    def title(self) -> str:
+        """What tables call it, but for the size of messages."""
+        knob = (KNOB_TITLES[self.knob],) if self.knob != "study" else ()
+        udp = ("UDP",) if self.udp else ()
+        return ", ".join((run_title(self.cell, self.scheme, self.pfc), *udp, *knob, *self.loads))
+
+
+def point(case: Case, scale: Scale, seed: int) -> Point:
+    """One run."""
     children, parents = _TREE[scale]
     stop = _LENGTH_US[scale]
-    interval = _INTERVAL_US[scale] * size / SIZE * FOREGROUND / queries
-    message = f"{size}KiB"
+    interval = _INTERVAL_US[scale] * case.size / SIZE * FOREGROUND / case.queries
+    message = f"{case.size}KiB"
     workloads: list[Any] = [
         ScatterGather(
             group="query", scheme="tcp", interval=f"{interval:g}us", request=message, response=message, end=f"{stop}us"
         ),
-        OnOffFlows(group="background", scheme="tcp", load=Load(value=load / 100), end=f"{stop}us"),
+        OnOffFlows(group="background", scheme="tcp", load=Load(value=case.load / 100), end=f"{stop}us"),
     ]
-    schemes: dict[str, Any] = {"tcp": SCHEMES[scheme]}
-    if udp:
+    schemes: dict[str, Any] = {"tcp": SCHEMES[case.scheme]}
+    if case.udp:
         schemes["udp"] = Udp(rate=UDP_RATE)
         workloads.append(
             OnOffCbr(group="udp", scheme="udp", rate=UDP_RATE, load=Load(value=UDP, bytes="wire"), end=f"{stop}us")
         )
     run = Scenario(
-        name=f"commercial-{cell}-{scheme}-pfc{pfc}-udp{udp}-{knob}-{size}k",
+        name=f"commercial-{case.cell}-{case.scheme}-pfc{case.pfc:d}-udp{case.udp:d}-{case.knob}-{case.size}k",
         topology=Xgft(children=children, parents=parents, rates=["10Gbps"], delays=["0s"]),
         framing=FRAMING,
-        switch=switch(cell, pfc=bool(pfc)),
-        host=host(cell, stack(cell, knob)),
+        switch=switch(case.cell, pfc=case.pfc),
+        host=host(case.cell, stack(case.cell, case.knob)),
         # What is delivered beside UDP is compared while both send.
-        run=RunSettings(stop=f"{stop if udp else stop + 200_000}us", measure_end=f"{stop}us", stall="10s"),
+        run=RunSettings(stop=f"{stop if case.udp else stop + 200_000}us", measure_end=f"{stop}us", stall="10s"),
         records=Records(queues="port", series=Series(interval=f"{max(stop / 500, 100):g}us", busiest=0)),
         schemes=schemes,
         workloads=workloads,
     )
-    key: dict[str, KeyValue] = {
-        "cell": cell,
-        "scheme": scheme,
-        "pfc": pfc,
-        "udp": udp,
-        "knob": knob,
-        "size": size,
-        "load": load,
-        "queries": queries,
-    }
-    return Point(scenario=run, key=key, seed=seed)
+    return Point(scenario=run, key=case.key, seed=seed)
 
 
 def _one(run: Run) -> dict[str, float]:
@@ -152,39 +185,32 @@ def _congested(results: Results) -> float:
     return float(q["time_ps"][high].sum() / q["time_ps"].sum()) if q.rows else math.nan
 
 
-def measure(runs: Runs) -> Values:
-    """Means over seeds, by cell, scheme, PFC and UDP; and by knob and message size where these are not the study's."""
-    found: dict[Place, float] = {}
-    names = ("cell", "scheme", "pfc", "udp", "knob", "size", "load", "queries")
-    for key in dict.fromkeys(tuple(r.point.key[k] for k in names) for r in runs):
-        cell, scheme, pfc, udp, knob, size, load, foreground = key
-        parts = [_one(r) for r in runs.where(**dict(zip(names, key, strict=True)))]
-        place: Place = (str(cell), str(scheme), float(pfc), float(udp))
-        if (knob, size) != ("study", SIZE):
-            place = (*place, str(knob), float(size))
-        if load != BACKGROUND:
-            place = (*place, f"background {load} %")
-        if foreground != FOREGROUND:
-            place = (*place, f"queries {foreground} %")
-        for what in parts[0]:
-            found[(*place, what)] = float(np.mean([p[what] for p in parts]))
+def by_case(runs: Runs) -> dict[Case, list[Run]]:
+    """The runs of each case, one for a seed."""
+    found: dict[Case, list[Run]] = {}
+    for run in runs:
+        found.setdefault(Case.of(run.point), []).append(run)
     return found
 
 
-def table(values: Values) -> Table:
-    """The numbers of :func:`measure`."""
+def measure(runs: Runs) -> Values:
+    """Means over seeds, at the places of the cases."""
+    found: dict[Place, float] = {}
+    for case, of in by_case(runs).items():
+        parts = [_one(run) for run in of]
+        found |= {case.place(what): float(np.mean([p[what] for p in parts])) for what in parts[0]}
+    return found
+
+
+def table(values: Values, cases: Collection[Case]) -> Table:
+    """The numbers of :func:`measure`, a row for each case."""
     parts = ("qct_ms", "qct_p99_ms", "unanswered", "fct_ms", "drops", "timeouts", "notifications", "congested")
     shares = ("unanswered", "congested")
+    sized = any(case.size != SIZE for case in cases)
     rows = []
-    sizes = {SIZE, *(part for key in values for part in key[4:-1] if not isinstance(part, str))}
-    for place in dict.fromkeys(key[:-1] for key in values):
-        cell, scheme, pfc, udp, *more = place
-        name = run_title(cell, scheme, pfc) + (", UDP" if udp else "")
-        texts = [part for part in more if isinstance(part, str) and part != "study"]
-        name += "".join(f", {KNOB_TITLES.get(text, text)}" for text in texts)
-        size = next((part for part in more if not isinstance(part, str)), SIZE)
-        name += f", {size:g} KiB" if sizes != {SIZE} else ""
-        cells = [Cell(format_value(at(values, *place, p), share=p in shares)) for p in parts]
+    for case in cases:
+        name = f"{case.title}, {case.size} KiB" if sized else case.title
+        cells = [Cell(format_value(at(values, *case.place(p)), share=p in shares)) for p in parts]
         rows.append((Cell(name), *cells))
     times = ("Mean QCT, ms", "p99, ms", "Unanswered", "Mean FCT, ms")
     head = ("Run", *times, "Drops", "Timeouts", "CNMs", "Congested, of the ports' time")
