@@ -17,6 +17,8 @@ from paceline.reproduce.claims import Claim, Values, at
 from paceline.reproduce.model import Scale, Shown
 from paceline.sweeps.points import Point, Runs
 
+_Case = type[Case] | type[queries.Case]
+
 _TCP: Final = tuple(SCHEMES)
 _CELLS: Final = both_readings(tuple(CELLS))
 
@@ -87,9 +89,6 @@ def clock_rule(values: Values) -> list[Claim]:
                 )
                 found.append(Claim(f"{kind}.{name}", text, share, limits, most=1, variant=reading))
     return found
-
-
-_Case = type[Case] | type[queries.Case]
 
 
 def _vegas_is_best(values: Values, case: _Case, what: str, knob: str, reading: str) -> float:

@@ -60,20 +60,22 @@ _SAMPLE_US: Final = 50
 _SAMPLES: Final = 40_000
 """Two seconds; where a run lasts longer the interval doubles."""
 
-
 ALL: Final = "all"
+"""In place of a program: what all of them together say."""
+
 _SEEN: Final = "watched "
+"""Before the name of a program whose ports were watched, in places of values."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """What tells a run from the others, its seed aside; of ``ALL`` programs what they say together."""
+    """What tells a run from the others, its seed aside; with ``ALL`` programs it is not one run but those of all."""
 
     cell: str
     scheme: str
     pfc: bool = False
     knob: str = "study"
-    """Settings of the host's TCP, by their name in :data:`KNOBS`."""
+    """Settings of the host's TCP, by their name in ``setup.KNOBS``."""
     program: str = ALL
     watched: bool = False
     """The queues in front of all hosts are sampled."""

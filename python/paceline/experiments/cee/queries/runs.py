@@ -56,13 +56,12 @@ SEEDS: Final = 5
 UDP: Final = 0.2
 """Load of the UDP background, sent at a third of the link's rate."""
 
-
 LOADS: Final[Mapping[str, Mapping[str, Any]]] = {
     "load_20": {"load": 20},
     "queries_10": {"queries": 10},
     "queries_20": {"queries": 20},
 }
-"""Twice the background, two and four times the queries: what cases of these variants of claims have, %."""
+"""Twice the background, two and four times the queries, %: what cases have for variants of claims."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +73,13 @@ class Case:
     pfc: bool = False
     udp: bool = False
     knob: str = "study"
-    """Settings of the host's TCP, by their name in :data:`KNOBS`."""
+    """Settings of the host's TCP, by their name in ``setup.KNOBS``."""
     size: int = SIZE
     """Messages of queries, KiB; they come so often that their load is the same."""
     load: int = BACKGROUND
     """Of background flows, %."""
     queries: int = FOREGROUND
-    """Load of queries, about, %."""
+    """About the load of queries, %."""
 
     @classmethod
     def of(cls, point: Point) -> Case:
