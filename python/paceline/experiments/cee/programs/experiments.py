@@ -18,6 +18,7 @@ from paceline.reproduce.model import Scale, Shown
 from paceline.sweeps.points import Point, Runs
 
 _Case = type[Case] | type[queries.Case]
+"""Cases of programs, or those of queries."""
 
 _TCP: Final = tuple(SCHEMES)
 _CELLS: Final = both_readings(tuple(CELLS))
