@@ -633,6 +633,11 @@ fn settings_that_nothing_comes_of_are_named() {
         ("padded", star("new_reno", lossy), "framing.ack_header = '23B'"),
         ("pair", star("ndp", trims), "host.base_rtt = 'pair'"),
         ("pair of probes", star("hpcc_tcp", ""), "host.base_rtt = 'pair'"),
+        (
+            "a port's own buffer",
+            star("hpcc", "[switch]\npfc = { enabled = false }\nmodel = 'per_port'\n"),
+            "switch.egress_alpha = 9",
+        ),
         ("deaf", star("hpcc", ""), "switch.ecn.enabled = false"),
         ("stop", star("hpcc", ""), "run.stop = '50ms'"),
         ("still", star("hpcc", ""), "run.stall = '1ms'"),

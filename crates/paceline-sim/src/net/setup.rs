@@ -63,7 +63,10 @@ impl Net {
         speeds.sort_unstable();
         speeds.dedup();
         if speeds.len() > 200 {
-            return Err(InputError::new("too many different link rates").value(speeds.len()).allowed("at most 200"));
+            return Err(InputError::new("too many different link rates")
+                .field("topology")
+                .value(speeds.len())
+                .allowed("at most 200"));
         }
         let fastest = || graph.hosts().flat_map(|h| graph.ports_of(h)).map(|p| p.rate.0).max().unwrap_or(1);
         let nic_rate = whole.map_or_else(fastest, |w| w.nic_rate);
@@ -73,9 +76,9 @@ impl Net {
         switch_rates.dedup();
         if scenario.uses_int() && switch_rates.len() > MAX_RATES {
             return Err(InputError::new("INT can name eight different port rates")
-                .field("schemes")
+                .field("topology")
                 .value(format!("{} rates", switch_rates.len()))
-                .allowed("at most 8 different rates of switch ports"));
+                .allowed("at most 8 different rates of switch ports; or schemes without INT"));
         }
         let uses_pint = scenario.schemes.iter().any(|s| s.params.profile().telemetry == Telemetry::Pint);
         let mut rates = [0.0; MAX_RATES];

@@ -80,7 +80,8 @@ pub(super) fn windowed(
 pub(super) fn at_its_field(spec: &Resolved, error: InputError) -> InputError {
     let Some(field) = error.field.as_deref().filter(|_| error.file.is_none()) else { return error };
     let mut placed = spec.error(field, &error.problem);
-    placed.value = placed.value.or(error.value);
+    // Of a whole section the error says better what is wrong.
+    placed.value = placed.value.filter(|value| !value.starts_with(['{', '['])).or(error.value);
     placed.allowed = error.allowed;
     placed
 }

@@ -141,7 +141,7 @@ impl Traffic {
 
     /// What is there at a time: as if bytes came evenly from the first start to the end of the largest flow at line rate,
     /// each packet for one base RTT; no more packets than all hosts can send in it.
-    fn under_way(&self, scenario: &Scenario, rtt_s: f64, windowed: bool) -> UnderWay {
+    fn under_way(&self, scenario: &Scenario, kept: &Kept, rtt_s: f64, windowed: bool) -> UnderWay {
         let graph = &scenario.graph;
         let nics = || graph.hosts().flat_map(|h| graph.ports_of(h)).map(|p| p.rate.0 as f64 / 8.0);
         let rate = nics().fold(1.0, f64::max);
@@ -150,7 +150,6 @@ impl Traffic {
         let seconds = self.last_start as f64 * 1e-12 + self.largest as f64 / rate + rtt_s;
         let most = nics().sum::<f64>() * rtt_s / payload;
         let mean = self.bytes / (self.flows as f64).max(1.0);
-        let kept = Kept::of(scenario);
         let flow_s = rtt_s + 4.0 * mean / rate + kept.repair_s;
         let flows = (self.flows - self.on_streams) as f64;
         let at_a_time = |lifetime_s: f64| flows * (lifetime_s / seconds).min(1.0);
@@ -160,7 +159,7 @@ impl Traffic {
         let queued = sending * (mean.min(kept.window) / payload).max(1.0) * QUEUED_SHARE;
         let drawn_s = if windowed { DRAWN_WINDOWS * Windows::of(scenario).width as f64 * 1e-12 } else { 0.0 };
         let is_tcp = kept.window > 0.0;
-        let queued = if is_tcp { queued * QUEUED_BYTES } else { 0.0 };
+        let queued = if is_tcp { queued * kept.over_tcp * QUEUED_BYTES } else { 0.0 };
         UnderWay {
             flows: at_a_time(flow_s),
             waiting: self.waiting,
@@ -190,8 +189,10 @@ struct Kept {
     /// From a flow's start until its slot has rested, bytes; while it is under way beside [`ENGINE_BYTES`].
     resting_bytes: f64,
     rest_s: f64,
-    /// Bytes of a flow that may wait in its host's queue; 0 where hosts make packets when the link is free.
+    /// Bytes of a flow over TCP that may wait in its host's queue; others make packets when the link is free.
     window: f64,
+    /// Share of the flows that are over TCP.
+    over_tcp: f64,
     /// Of each stream.
     stream_bytes: f64,
     /// Timeout by which losses are repaired, where that is the rule: as if every flow lost something.
@@ -201,34 +202,50 @@ struct Kept {
 }
 
 impl Kept {
-    /// Of the transport that keeps most.
-    fn of(scenario: &Scenario) -> Self {
+    /// On the mean of flows, of which so many are of each scheme; where none is drawn, of the transport that keeps most. Connections that
+    /// stay open may be of any scheme.
+    fn of(scenario: &Scenario, flows: &[f64]) -> Self {
         let rest_s = crate::net::host::message::rest(&Windows::of(scenario)) as f64 * 1e-12;
+        let all: f64 = flows.iter().sum();
         let mut most = Self { stream_bytes: STREAM_BYTES[0], ..Self::default() };
-        for scheme in &scenario.schemes {
-            let plain = |resting_bytes| Self { resting_bytes, rest_s, ..Self::default() };
-            let kept = match &scheme.transport {
-                Transport::Rdma => Self::default(),
-                Transport::Udp(_) => plain(RESTING_BYTES[0]),
-                Transport::Ndp(_) => plain(RESTING_BYTES[1]),
-                Transport::Homa(_) => plain(RESTING_BYTES[2]),
-                Transport::ExpressPass { params, .. } if params.burst.policy == Unscheduled::Plain => Self {
-                    repair_s: params.rto_unscheduled.max(params.rto_scheduled).0 as f64 * 1e-12,
-                    burst: f64::from(params.burst.packets),
-                    ..plain(RESTING_BYTES[3])
-                },
-                Transport::ExpressPass { .. } => plain(RESTING_BYTES[3]),
-                Transport::Tcp(tcp) => Self {
-                    window: tcp.send_buffer.max.min(tcp.receive_buffer.max) as f64,
-                    stream_bytes: STREAM_BYTES[1],
-                    ..plain(RESTING_BYTES[4])
-                },
-            };
-            if kept.resting_bytes > most.resting_bytes {
+        let (mut mean, mut over_tcp) = (0.0, 0.0);
+        for (scheme, own) in scenario.schemes.iter().zip(flows) {
+            let kept = Self::over(&scheme.transport, rest_s);
+            let (window, stream_bytes) = (most.window.max(kept.window), most.stream_bytes.max(kept.stream_bytes));
+            if (all == 0.0 || *own > 0.0) && kept.resting_bytes > most.resting_bytes {
                 most = kept;
             }
+            (most.window, most.stream_bytes) = (window, stream_bytes);
+            mean += own * kept.resting_bytes;
+            over_tcp += if kept.window > 0.0 { *own } else { 0.0 };
+        }
+        if all > 0.0 {
+            (most.resting_bytes, most.over_tcp) = (mean / all, over_tcp / all);
+        } else {
+            most.over_tcp = 1.0;
         }
         most
+    }
+
+    /// Of a flow over a transport.
+    fn over(transport: &Transport, rest_s: f64) -> Self {
+        let plain = |resting_bytes| Self { resting_bytes, rest_s, ..Self::default() };
+        let kept = match transport {
+            Transport::Rdma => Self::default(),
+            Transport::Udp(_) => plain(RESTING_BYTES[0]),
+            Transport::Ndp(_) => plain(RESTING_BYTES[1]),
+            Transport::Homa(_) => plain(RESTING_BYTES[2]),
+            Transport::ExpressPass { params, .. } if params.burst.policy == Unscheduled::Plain => Self {
+                repair_s: params.rto_unscheduled.max(params.rto_scheduled).0 as f64 * 1e-12,
+                burst: f64::from(params.burst.packets),
+                ..plain(RESTING_BYTES[3])
+            },
+            Transport::ExpressPass { .. } => plain(RESTING_BYTES[3]),
+            Transport::Tcp(tcp) => {
+                Self { window: tcp.send_buffer.max.min(tcp.receive_buffer.max) as f64, ..plain(RESTING_BYTES[4]) }
+            }
+        };
+        Self { stream_bytes: STREAM_BYTES[usize::from(kept.window > 0.0)], ..kept }
     }
 }
 
@@ -317,7 +334,7 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
     let payload = u64::from(scenario.framing.payload);
     let mut drawn = Traffic::default();
     let mut ends = [const { BTreeMap::<NodeId, End>::new() }; 2];
-    let mut path = Vec::new();
+    let (mut path, mut flows_of) = (Vec::new(), vec![0.0; scenario.schemes.len()]);
     while drawn.flows < SAMPLE
         && let Some(f) = assembled.source.next_flow()
         && f.start.0 < horizon
@@ -328,6 +345,7 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
         let (src, dst) = net.addresses(f.src, f.dst, drawn.flows);
         net.routes.first_path(src, dst, &mut path)?;
         drawn.flows += 1;
+        flows_of[usize::from(f.scheme)] += 1.0;
         let hops = f.bytes.div_ceil(payload) as f64 * path.len() as f64;
         drawn.bytes += f.bytes as f64;
         drawn.data_hops += hops;
@@ -367,7 +385,7 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
     let windows = Windows::of(&scenario);
     let by_event = if windowed { windows.close_share } else { 1.0 };
     let rtt_s = net.network.rtt_ns as f64 * 1e-9;
-    let under_way = traffic.under_way(&scenario, rtt_s, windowed);
+    let under_way = traffic.under_way(&scenario, &Kept::of(&scenario, &flows_of), rtt_s, windowed);
     let engine_mib =
         engine_bytes(&scenario, series.as_ref(), assembled.classes.len(), under_way, windowed) / f64::from(1 << 20);
     let graph = &scenario.graph;
@@ -654,6 +672,20 @@ mod tests {
         let text = text.replace("period = '1us'", "period = '1ns'");
         let flows = check(&parse(&text, "test", &[]).unwrap()).unwrap().flows;
         assert!((11_900_000..=12_100_000).contains(&flows), "{flows}");
+    }
+
+    /// A scheme that nothing uses takes no memory: a flow over UDP was taken for one over TCP, which keeps 3.5 times as much.
+    #[test]
+    fn schemes_without_flows_are_not_counted() {
+        let mib = |more: &str| {
+            let text = format!(
+                "[topology]\nkind = 'star'\nhosts = 8\n[switch.pfc]\nenabled = false\n[schemes.u]\ncc = 'udp'\n{more}[[workloads]]\n\
+                 kind = 'poisson'\nscheme = 'u'\nsizes = '1KB'\nduration = '1ms'\n"
+            );
+            check(&parse(&text, "test", &[]).unwrap()).unwrap().engine_mib
+        };
+        let (with, without) = (mib("[schemes.t]\ncc = 'cubic'\n"), mib(""));
+        assert!((with / without - 1.0).abs() < 1e-9, "{with} {without}");
     }
 
     /// Where far more comes than links carry, what waits takes the memory.

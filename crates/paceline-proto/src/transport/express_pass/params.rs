@@ -200,7 +200,7 @@ impl Params {
         };
         within("payload", f.payload, 1, 65_000)?;
         within("data_overhead", f.data_overhead, 0, 65_000 - f.payload)?;
-        within("wire_overhead", f.wire_overhead, 0, 500)?;
+        within("wire_overhead", f.wire_overhead, 0, 1000)?;
         within("min_data", f.min_data, 0, f.data_overhead + f.payload)?;
         within("control", f.control, 1, 9_000)?;
         within("probe", f.probe, 1, 9_000)?;

@@ -35,6 +35,41 @@ struct Inbound {
     collected: Extra,
 }
 
+/// The packets in front of a host's link.
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    packets: VecDeque<(Header, Extra)>,
+    /// How many of them are of each slot: of senders, of receivers.
+    of: [Vec<u32>; 2],
+}
+
+impl Queue {
+    fn push(&mut self, header: Header, extra: Extra) {
+        let (of, slot) = (&mut self.of[usize::from(header.is(TO_SENDER))], header.flow as usize);
+        if of.len() <= slot {
+            of.resize(slot + 1, 0);
+        }
+        of[slot] += 1;
+        self.packets.push_back((header, extra));
+    }
+
+    fn pop(&mut self) -> Option<(Header, Extra)> {
+        let (header, extra) = self.packets.pop_front()?;
+        self.of[usize::from(header.is(TO_SENDER))][header.flow as usize] -= 1;
+        Some((header, extra))
+    }
+
+    /// Forgets the packets of a slot, of senders or of receivers. Mostly there are none, and then the others, which may be very many, are
+    /// not looked at.
+    fn discard(&mut self, slot: u32, from_receiver: bool) {
+        let Some(left) = self.of[usize::from(from_receiver)].get_mut(slot as usize).filter(|left| **left > 0) else {
+            return;
+        };
+        *left = 0;
+        self.packets.retain(|(h, _)| h.flow != slot || h.is(TO_SENDER) != from_receiver);
+    }
+}
+
 /// A host's TCP.
 #[derive(Clone, Debug)]
 pub struct Host {
@@ -44,7 +79,7 @@ pub struct Host {
     sizes: Sizes,
     senders: Vec<Option<Outbound>>,
     receivers: Vec<Option<Inbound>>,
-    queue: VecDeque<(Header, Extra)>,
+    queue: Queue,
     /// Of the packet sent last.
     extra: Extra,
     /// Senders have even numbers, receivers odd ones.
@@ -64,7 +99,7 @@ impl Host {
             sizes,
             senders: Vec::new(),
             receivers: Vec::new(),
-            queue: VecDeque::new(),
+            queue: Queue::default(),
             extra: Extra::default(),
             timers: Timers::default(),
             cache: BTreeMap::new(),
@@ -113,7 +148,7 @@ impl Host {
             self.counters.data += u64::from(segment.len > 0);
             self.counters.again += u64::from(again != 0);
             let header = frame(&self.sizes, kind, again, slot, out.peer, out.bytes, &segment);
-            self.queue.push_back((header, pack(&segment)));
+            self.queue.push(header, pack(&segment));
         }
         if let Some(at) = out.connection.next_timeout() {
             self.timers.arm(slot * 2, at);
@@ -128,16 +163,11 @@ impl Host {
             let reply = segment.flags.has(Flags::PROBE_REPLY);
             let kind = if reply { Kind::ProbeAck } else { Kind::Ack };
             let header = frame(&self.sizes, kind, TO_SENDER, slot, inbound.peer, 0, &segment);
-            self.queue.push_back((header, if reply { inbound.collected } else { pack(&segment) }));
+            self.queue.push(header, if reply { inbound.collected } else { pack(&segment) });
         }
         if let Some(at) = inbound.connection.next_timeout() {
             self.timers.arm(slot * 2 + 1, at);
         }
-    }
-
-    /// Forgets what waits to be sent for a slot, of senders or of receivers.
-    fn discard(&mut self, slot: u32, from_receiver: bool) {
-        self.queue.retain(|(h, _)| h.flow != slot || h.is(TO_SENDER) != from_receiver);
     }
 
     /// A message is over for its sender.
@@ -149,7 +179,7 @@ impl Host {
         {
             self.cache.entry(out.peer).and_modify(|e| *e = e.merged(newer)).or_insert(newer);
         }
-        self.discard(slot, false);
+        self.queue.discard(slot, false);
     }
 
     fn at_sender(&mut self, now: Time, slot: u32, segment: &Segment, int: &[IntHop]) -> Outcome {
@@ -327,18 +357,18 @@ impl Endpoint for Host {
         if let Some(inbound) = self.receivers.get_mut(slot as usize) {
             *inbound = None;
         }
-        self.discard(slot, true);
+        self.queue.discard(slot, true);
     }
 
     fn poll_transmit(&mut self, _now: Time) -> Option<Header> {
-        let (header, extra) = self.queue.pop_front()?;
+        let (header, extra) = self.queue.pop()?;
         self.extra = extra;
         Some(header)
     }
 
     #[inline]
     fn has_more(&self) -> bool {
-        !self.queue.is_empty()
+        !self.queue.packets.is_empty()
     }
 
     fn congested(&mut self, now: Time, slot: u32) {

@@ -93,19 +93,20 @@ pub(super) fn buffers(Seen { spec, plain, net, .. }: Seen<'_>, note: &mut impl F
              switch.pfc.resume_offset, switch.pfc.xoff, switch.pfc.xon, switch.pfc.reaction",
             "switch.pfc.enabled is false",
         );
-        if s.switch.model == BufferModel::Shared {
+        let shared = s.switch.model == BufferModel::Shared;
+        if shared {
             note("switch.accounting", "the buffer is shared by all ports (switch.model)");
+        } else {
+            note("switch.egress_alpha", "the buffer is divided by port");
         }
         if c.drops_buffer == 0 {
             let settings = those(&[
                 ("switch.buffer", !times && switch.buffer <= default.buffer),
                 ("switch.model", switch.model == default.model),
                 ("switch.accounting", matches!(switch.accounting, Accounting::Auto | Accounting::Output)),
-                ("switch.egress_alpha", switch.egress_alpha <= default.egress_alpha),
+                ("switch.egress_alpha", shared && switch.egress_alpha <= default.egress_alpha),
             ]);
             note(&settings, "nothing was dropped");
-        } else if s.switch.model == BufferModel::PerPort {
-            note("switch.egress_alpha", "the buffer is divided by port");
         }
     }
     if c.pause_frames == 0 && (s.switch.pfc.is_none() || switch.pfc.headroom != Headroom::Auto) {

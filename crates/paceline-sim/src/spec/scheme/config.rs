@@ -104,6 +104,11 @@ impl Control {
         self.chosen().over() == Over::Tcp
     }
 
+    /// Whether it is a controller of RDMA.
+    pub fn is_rdma(&self) -> bool {
+        self.chosen().over() == Over::Rdma
+    }
+
     /// Whether it is UDP.
     pub fn is_udp(&self) -> bool {
         self.chosen().over() == Over::Udp

@@ -122,6 +122,15 @@ fn each_likely_mistake_has_its_warning() {
     }
 }
 
+/// The timeout is that of RDMA: TCP and message transports repair losses by their own, and the warning, under `run.strict` an error, was false.
+#[test]
+fn no_timeout_of_rdma_is_missed_by_other_transports() {
+    for cc in ["homa", "new_reno"] {
+        let warnings = lint(&least(&[&format!("schemes.hpcc.cc={cc}"), NO_PFC, "host.rto=off"]));
+        assert!(!warnings.iter().any(|w| w.contains("host.rto is off")), "{cc}: {warnings:?}");
+    }
+}
+
 /// Told when the network is there: a base RTT is of its paths.
 #[test]
 fn a_stall_within_a_round_trip_is_told() {

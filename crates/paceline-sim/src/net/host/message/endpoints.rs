@@ -85,8 +85,17 @@ impl Endpoints {
             Some(Transport::ExpressPass { params, shaper }) => {
                 let host = |(nic, rate): (u64, BitsPerSec)| {
                     express_pass::Host::new(*params, *shaper, rate, hash3(key, nic, 0)).map_err(|e| {
-                        let field = format!("schemes.{}.{}", scheme.map_or("", |s| &s.name), e.field);
-                        InputError::new("ExpressPass cannot work so").field(field).value(e.value).allowed(e.allowed)
+                        let error = InputError::new("ExpressPass cannot work so").value(e.value);
+                        match e.field {
+                            // Sizes, bytes.
+                            "payload" => error.field("framing.payload").allowed(format!("{} B", e.allowed)),
+                            "wire_overhead" => error.field("framing.wire_overhead").allowed(format!("{} B", e.allowed)),
+                            "data_overhead" => error.field("framing.header").allowed(format!("{} B", e.allowed)),
+                            own => {
+                                let field = format!("schemes.{}.{own}", scheme.map_or("", |s| &s.name));
+                                error.field(field).allowed(e.allowed)
+                            }
+                        }
                     })
                 };
                 let slower = rates.iter().zip(&incoming).map(|(out, back)| *out.min(back));
