@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from paceline import _native, bench
+from paceline import _native
+from paceline.cli import bench
 from processes import run_module
 
 COMMANDS = ["run", "report", "diff", "hpcc", "htsim", "check", "explain", "init", "list", "bench", "reproduce", "sweep"]

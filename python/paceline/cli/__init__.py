@@ -1,6 +1,7 @@
-"""The command ``paceline``. Thin: each command calls the function of the package that does the work.
+"""The command ``paceline``. Thin: each command calls the functions of the package that do the work.
 
-What a command needs is imported inside it, so that ``paceline --help`` need not wait for matplotlib.
+The rest of the package knows nothing of it: what commands do can be had without them. What a command needs is imported
+inside it, so that ``paceline --help`` need not wait for matplotlib.
 """
 
 import os
@@ -12,9 +13,9 @@ from typing import Annotated, Any
 import typer
 
 from paceline import _native, errors
-from paceline.cli import foreign, mpi, runs, scenarios, sweeps
+from paceline.cli import bench, foreign, mpi, runs, scenarios, sweeps
+from paceline.cli.options import JsonErrors
 from paceline.cli.usage import Command
-from paceline.options import JsonErrors
 from paceline.run import check_text
 
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -103,22 +104,6 @@ def paceline(
         print(context.get_help())
 
 
-def bench(context: typer.Context) -> None:
-    """Measures the engine: paceline bench [NAME...] [--json].
-
-    Hands everything to the program `paceline-bench`, which `make setup` builds; that measures itself, without Python.
-    `paceline bench -h` names its workloads and options.
-
-    \b
-    Examples:
-      paceline bench
-      paceline bench incast-pfc --json
-    """
-    from paceline.bench import bench as run_bench
-
-    run_bench(context.args)
-
-
 _schedules = typer.Typer(rich_markup_mode=None, invoke_without_command=True, context_settings=_SETTINGS)
 _schedules.callback()(mpi.schedules)
 _schedules.command("export", cls=Command)(mpi.export)
@@ -143,4 +128,4 @@ app.add_typer(_schedules, name="mpi")
 app.command(
     cls=Command,
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["--help"]},
-)(bench)
+)(bench.bench)

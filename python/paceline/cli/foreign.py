@@ -9,8 +9,8 @@ import typer
 
 from paceline import _native
 from paceline.cli.endings import command, raise_unless_ended, tell_summary
+from paceline.cli.options import JsonErrors, Overrides, Progress, Quiet, naming
 from paceline.errors import plain
-from paceline.options import JsonErrors, Overrides, Progress, Quiet, naming
 from paceline.progress import Mode
 from paceline.words import many
 

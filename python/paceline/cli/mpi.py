@@ -7,8 +7,8 @@ import typer
 
 from paceline import _native
 from paceline.cli.endings import print_json
+from paceline.cli.options import AsJson, JsonErrors, Overrides, naming
 from paceline.errors import plain
-from paceline.options import AsJson, JsonErrors, Overrides, naming
 
 
 def schedules(context: typer.Context) -> None:

@@ -6,8 +6,8 @@ from typing import Annotated, Any, get_args
 import typer
 
 from paceline.cli.endings import command, print_json, raise_unless_ended, tell_summary
+from paceline.cli.options import AsJson, Baseline, JsonErrors, Overrides, Progress, Quiet, ScenarioFile, Side, naming
 from paceline.errors import ExitCode, plain
-from paceline.options import AsJson, Baseline, JsonErrors, Overrides, Progress, Quiet, ScenarioFile, Side, naming
 from paceline.progress import Mode
 
 

@@ -8,8 +8,8 @@ import typer
 
 from paceline import _native, files
 from paceline.cli.endings import command, print_json
+from paceline.cli.options import AsJson, JsonErrors, Overrides, ScenarioFile
 from paceline.errors import plain
-from paceline.options import AsJson, JsonErrors, Overrides, ScenarioFile
 
 
 def check(

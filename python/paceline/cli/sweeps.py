@@ -1,11 +1,11 @@
-"""``paceline reproduce``, ``sweep`` and ``size-buffers``: commands that run many scenarios."""
+"""``paceline reproduce``, ``sweep`` and ``size-buffers``, which run many scenarios: their options and help."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from paceline.options import (
+from paceline.cli.options import (
     AsJson,
     Cache,
     ExecutorName,
@@ -68,12 +68,12 @@ def reproduce(
       paceline reproduce H13 --scale tiny
       paceline reproduce --all --cache /shared --executor dask://cluster:8786
     """
-    from paceline.reproduce import command
+    from paceline.cli import reproducing
 
     if list_:
-        command.list_experiments(ids or (), scale=scale, as_json=as_json)
+        reproducing.list_experiments(ids or (), scale=scale, as_json=as_json)
         return 0
-    return command.reproduce(
+    return reproducing.reproduce(
         ids or (),
         everything=everything,
         scale=scale,
@@ -138,9 +138,9 @@ def sweep(
       paceline sweep s.toml --case "a: schemes.s.cc=hpcc" \\
         --case "b: schemes.s.cc=dctcp; switch.ecn.p_max=1"
     """
-    from paceline.sweeps import command
+    from paceline.cli import sweeping
 
-    command.sweep(
+    sweeping.sweep(
         scenario,
         vary or (),
         cases=case or (),
@@ -210,9 +210,9 @@ def size_buffers(
       paceline size-buffers hpcc.toml dcqcn.toml --p99 20 --paused 0.01 \\
         --vary switch.pfc.alpha=0.0625,0.125
     """
-    from paceline.sweeps import command
+    from paceline.cli import sweeping
 
-    command.size_buffers(
+    sweeping.size_buffers(
         scenarios,
         buffers=buffers,
         vary=vary or (),

@@ -1,4 +1,4 @@
-"""The command ``paceline reproduce``."""
+"""What ``paceline reproduce`` does, step by step; its options are in ``cli/sweeps.py``."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from paceline import _native, files, own
+from paceline.cli.options import Sweeping, naming
+from paceline.cli.sweeping import interruptible
 from paceline.errors import Failure, plain
 from paceline.experiments import chosen, experiments
-from paceline.options import Sweeping, naming
 from paceline.reproduce.model import Experiment, Scale
-from paceline.sweeps.command import interruptible
 from paceline.sweeps.executors import open_executor
 
 

@@ -1,4 +1,4 @@
-"""The commands ``paceline sweep`` and ``paceline size-buffers``."""
+"""What ``paceline sweep`` and ``paceline size-buffers`` do, step by step; their options are in ``cli/sweeps.py``."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from paceline import _native, files, own
+from paceline.cli.options import Sweeping, naming
 from paceline.errors import Interrupted, plain
-from paceline.options import Sweeping, naming
 from paceline.sweeps.executors import open_executor
 from paceline.sweeps.points import Runs
 from paceline.words import many

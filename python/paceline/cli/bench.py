@@ -1,11 +1,27 @@
-"""Starts the benchmark program in place of this one."""
+"""``paceline bench``: starts the benchmark program in place of this one."""
 
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import typer
+
 from paceline.errors import Failure
+
+
+def bench(context: typer.Context) -> None:
+    """Measures the engine: paceline bench [NAME...] [--json].
+
+    Hands everything to the program `paceline-bench`, which `make setup` builds; that measures itself, without Python.
+    `paceline bench -h` names its workloads and options.
+
+    \b
+    Examples:
+      paceline bench
+      paceline bench incast-pfc --json
+    """
+    become_program(context.args)
 
 
 def program() -> Path:
@@ -13,7 +29,7 @@ def program() -> Path:
     return Path(sys.executable).with_name("paceline-bench")
 
 
-def bench(arguments: Sequence[str]) -> None:
+def become_program(arguments: Sequence[str]) -> None:
     """Replaces this process by the benchmark program, so that its memory is its own and Python's is not in it."""
     binary = program()
     if not os.access(binary, os.X_OK):
