@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from paceline.columns import TABLES
 from paceline.results import FLOW_RECORD, STATUS
+from paceline.results.columns import TABLES
 
 Records = np.ndarray[Any, np.dtype[Any]]
 

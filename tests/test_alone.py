@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import paceline as pl
-from paceline import alone
 from paceline.cli import main
 from paceline.errors import ResultsError
-from paceline.results import Results
+from paceline.results import Results, alone
 
 SCENARIO = pl.Scenario(
     name="busy",

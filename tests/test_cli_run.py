@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from paceline import _native, parquet
+from paceline import _native
+from paceline.results import parquet
 
 SCENARIO = "name = 'incast'\nswitch.ecn.k_min = '1KB'\nworkloads = [{ step = '1us' }]\n"
 SUMMARY = {

@@ -13,7 +13,7 @@ from paceline.experiments.comparison import families
 from paceline.experiments.comparison.families import AEOLUS_OF, NAN, TITLES, rule
 from paceline.experiments.comparison.measures import TELEMETRY, by_size, losses, measure
 from paceline.experiments.comparison.setup import GOODPUT_LOAD, LOADS, SCHEMES, WINDOWS, WORKLOADS, plan, scenario
-from paceline.multiples import Chart, bars, charts, heat_maps
+from paceline.plot.multiples import Chart, bars, charts, heat_maps
 from paceline.reproduce.claims import Place
 from paceline.reproduce.model import Outcome, Scale
 from paceline.run import simulate

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import paceline as pl
-from paceline import columns, parquet
+from paceline.results import columns, parquet
 
 PAGE = Path(__file__).parents[1] / "docs/results.md"
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import paceline
-from paceline import multiples, plot
+from paceline import plot
 from paceline.analysis import Curve, QueueHistogram, Sample, SizeBins
-from paceline.plot import overlap
+from paceline.plot import multiples, overlap
 from paceline.plot.style import QUIET
 from paceline.report.links import links
 from paceline.report.page import Page

@@ -11,7 +11,7 @@ import pytest
 import paceline as pl
 from paceline import mpi
 from paceline.cli import main
-from paceline.summary import lines
+from paceline.results.summary import lines
 from paceline.tables import figures_table
 
 

@@ -15,7 +15,7 @@ from paceline.report import figures_table, slowdown_table, write_report
 from paceline.report.head import notice_text, schemes
 from paceline.report.page import Page as ReportPage
 from paceline.results import FLOW_RECORD, STATUS, Results
-from paceline.waiting import busiest_ports, waiting
+from paceline.results.queue_levels import busiest_ports, waiting
 from paceline.words import percent
 from pages import Page
 from synthetic import write_flows, write_run

@@ -12,11 +12,12 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from paceline import _native, parquet
+from paceline import _native
 from paceline.errors import cut
 from paceline.files import check_folder, read_input
 from paceline.interrupt import stop_on_signal
 from paceline.progress import Mode, Snapshot, reporting
+from paceline.results import parquet
 
 if TYPE_CHECKING:
     from paceline.results import Results

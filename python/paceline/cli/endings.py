@@ -37,8 +37,8 @@ def tell_summary(
     received: Mapping[str, int] | None = None,
     to_stderr: bool = False,
 ) -> None:
-    """Prints the lines that end a run, as :func:`paceline.summary.lines` has them."""
-    from paceline.summary import lines
+    """Prints the lines that end a run, as :func:`paceline.results.summary.lines` has them."""
+    from paceline.results.summary import lines
 
     print("\n".join(lines(summary, given, received)), file=sys.stderr if to_stderr else sys.stdout)
 

@@ -7,11 +7,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from paceline import _native, files, own
+from paceline import _native, files
 from paceline.cli.options import Sweeping, naming
 from paceline.cli.sweeping import interruptible
 from paceline.errors import Failure, plain
 from paceline.experiments import chosen, experiments
+from paceline.files import replaceable
 from paceline.reproduce.model import Experiment, Scale
 from paceline.sweeps.executors import open_executor
 
@@ -51,7 +52,7 @@ def reproduce(
 
     folder = Path("results") / "reproduce" / size.value if out is None else out
     files.check_folder("--out", folder)
-    own.check_reproduced(folder, [e.id for e in picked], scoreboard=everything)
+    replaceable.check_reproduced(folder, [e.id for e in picked], scoreboard=everything)
     path = record.default_path() if recorded is None else recorded
     if update:
         files.check_folder("--verdicts", path.parent, typed=path)

@@ -145,8 +145,8 @@ def report(
       paceline report results/incast --baseline alone
       paceline report results/incast --group incast
     """
-    from paceline import _native, own, queries, tables
-    from paceline.files import check_folder
+    from paceline import _native, queries, tables
+    from paceline.files import check_folder, replaceable
     from paceline.report import write_report
     from paceline.report.flows import programs
     from paceline.report.head import notice_text
@@ -165,7 +165,7 @@ def report(
     target = at if at.suffix == ".html" and not at.is_dir() else at / "report.html"
     if out is not None:
         check_folder("--out", target.parent, typed=out)
-        own.check_report(target)
+        replaceable.check_report(target)
     runs = [Results.load(folder) for folder in folders]
     if out is None:
         check_folder("DIR", target.parent)
@@ -190,7 +190,7 @@ def report(
         datagrams = baseline != "hpcc" and any(run.default_side() == "receiver" for run in runs)
         side = "receiver" if datagrams else "sender"
     if baseline == "alone":
-        from paceline import alone
+        from paceline.results import alone
 
         with naming(baseline="--baseline"):
             for run in runs:
@@ -254,10 +254,10 @@ def timeline(
       paceline timeline results/incast
       paceline timeline results/incast --flows 500 -o incast.json
     """
-    from paceline import _native, own
-    from paceline.files import check_folder, check_new
+    from paceline import _native
+    from paceline.files import check_folder, check_new, replaceable
     from paceline.results import Results
-    from paceline.timeline import MOST_FLOWS, write_timeline
+    from paceline.timeline import HEAD, MOST_FLOWS, write_timeline
     from paceline.words import many
 
     if out is not None:
@@ -265,7 +265,7 @@ def timeline(
             allowed = "a file that ends in .json or .json.gz"
             raise _native.input_error("not the name of a timeline", field="--out", value=str(out), allowed=allowed)
         check_new(out, force=True, option="--out")
-        own.check_timeline(out)
+        replaceable.check_timeline(out, HEAD)
     results = Results.load(folder)
     if out is None:
         check_folder("DIR", folder)

@@ -32,14 +32,14 @@ def check(
       paceline check incast.toml --set workloads.0.senders=8 --resolved
       paceline check incast.toml --ports
     """
-    from paceline.catalogue import check_lines
+    from paceline.explain.catalogue import check_lines
     from paceline.run import check as check_scenario
 
     if ports and resolved:
         raise _native.input_error("not together with --resolved", field="--ports", allowed="one of the two")
     found = check_scenario(scenario, overrides or ())
     if ports:
-        from paceline.ports import port_table, ports_of
+        from paceline.explain.ports import port_table, ports_of
 
         listed = ports_of(scenario, overrides or ())
         if as_json:
@@ -81,8 +81,8 @@ def explain(
       paceline explain hpcc.eta
       paceline explain ideal_sender_ps
     """
-    from paceline.catalogue import folded, width
-    from paceline.fields import explain as explain_field
+    from paceline.explain.catalogue import folded, width
+    from paceline.explain.settings import explain as explain_field
 
     print(folded(explain_field(field).rstrip("\n"), width()))
 
@@ -119,6 +119,6 @@ def list_(as_json: AsJson = False, _json_errors: JsonErrors = False) -> None:
     if as_json:
         print_json(catalogue)
         return
-    from paceline.catalogue import lines, width
+    from paceline.explain.catalogue import lines, width
 
     print("\n".join(lines(catalogue, width())))

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from paceline import _native, files, own
+from paceline import _native, files
 from paceline.cli.options import Sweeping, naming
 from paceline.errors import Interrupted, plain
+from paceline.files import replaceable
 from paceline.sweeps.executors import open_executor
 from paceline.sweeps.points import Runs
 from paceline.words import many
@@ -66,7 +67,7 @@ def sweep(
 
     folder = Path("results") / f"{scenario.stem}-sweep" if out is None else out
     files.check_folder("--out", folder)
-    own.check_sweep(folder)
+    replaceable.check_sweep(folder)
     made = prepare(grid(scenario, vary, seeds=seeds, overrides=overrides, cases=cases))
     _check_group(group, made)
     runs, failed = _run_all(made, Store(how.cache), how, scenario.stem)
@@ -123,7 +124,7 @@ def size_buffers(
     )
     folder = Path("results") / f"{scenarios[0].stem}-buffers" if out is None else out
     files.check_folder("--out", folder)
-    own.check_buffers(folder)
+    replaceable.check_buffers(folder)
     chosen = [size.strip() for size in buffers.split(",")] if buffers else []
     points, remarks = sizing.points(scenarios, chosen, vary, seeds=seeds, overrides=overrides)
     runs, failed = _run_all(prepare(points), Store(how.cache), how, "size-buffers")

@@ -11,8 +11,8 @@ from paceline.analysis import QueueHistogram
 from paceline.plot.timelines import Series
 from paceline.report.page import Page, Section
 from paceline.results import Results
+from paceline.results.queue_levels import Waiting, busiest_ports, port_name, waiting
 from paceline.tables import QS, Cell, Table, format_bytes, format_share, format_time
-from paceline.waiting import Waiting, busiest_ports, port_name, waiting
 from paceline.words import tier_text
 
 BUSIEST_PORTS = 4

@@ -5,11 +5,28 @@ resolved ``scenario.toml``. A folder of a run that is going on or was killed ope
 left out, tables not written yet are empty. Anything else that does not fit the format raises :class:`ResultsError`.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from paceline.errors import ResultsError
-from paceline.results.checked import SCHEMA_VERSION
-from paceline.results.folder import Baseline, Results, Side
-from paceline.results.records import FLOW_RECORD, QUERY_RECORD, STATUS
-from paceline.results.table import Columns
+
+if TYPE_CHECKING:
+    from paceline.results.checked import SCHEMA_VERSION
+    from paceline.results.folder import Baseline, Results, Side
+    from paceline.results.records import FLOW_RECORD, QUERY_RECORD, STATUS
+    from paceline.results.table import Columns
+
+# Loaded when first used: how a run ended, and what columns mean, is told without NumPy.
+_HOMES = {
+    "FLOW_RECORD": "records",
+    "QUERY_RECORD": "records",
+    "SCHEMA_VERSION": "checked",
+    "STATUS": "records",
+    "Baseline": "folder",
+    "Columns": "table",
+    "Results": "folder",
+    "Side": "folder",
+}
 
 __all__ = [
     "FLOW_RECORD",
@@ -22,3 +39,9 @@ __all__ = [
     "ResultsError",
     "Side",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'paceline.results' has no attribute {name!r}")
+    return getattr(import_module(f"paceline.results.{_HOMES[name]}"), name)

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paceline.analysis import Sample
-from paceline.columns import TABLES
-from paceline.csvfile import read_csv
 from paceline.errors import ResultsError
+from paceline.results import alone
 from paceline.results.checked import ENDED, read_summary
+from paceline.results.columns import TABLES
+from paceline.results.csvfile import read_csv
 from paceline.results.records import (
     FAILED,
     FINISHED,
@@ -30,9 +31,9 @@ from paceline.results.records import (
     read_packets,
     read_queries,
 )
+from paceline.results.summary import mpi_lines
 from paceline.results.table import Columns
 from paceline.results.temporary import TemporaryFolder
-from paceline.summary import mpi_lines
 
 Baseline = Literal["line_rate", "hpcc", "alone"]
 Side = Literal["sender", "receiver"]
@@ -380,9 +381,10 @@ class Results:
         ``line_rate`` is the exact store-and-forward time in an empty network, at the sender or the receiver. ``hpcc``
         is the standalone FCT of the HPCC reference, of the sender's kind only, floored at 1 as its scripts do.
         ``alone`` is the FCT of the same flow simulated alone, same stack and path; on first use that is done and kept
-        in the folder (:mod:`paceline.alone`), which takes about as long as the run. A censored flow enters with its
-        age. Raises ``ValueError`` for an unknown baseline, or a side it does not have, and :class:`ResultsError` when
-        a measured flow has no ideal FCT; for ``alone`` also what :func:`paceline.alone.simulate` raises.
+        in the folder (:mod:`paceline.results.alone`), which takes about as long as the run. A censored flow enters
+        with its age. Raises ``ValueError`` for an unknown baseline, or a side it does not have, and
+        :class:`ResultsError` when a measured flow has no ideal FCT; for ``alone`` also what
+        :func:`paceline.results.alone.simulate` raises.
         """
         if baseline not in ("line_rate", "hpcc", "alone"):
             raise ValueError(f"baseline must be 'line_rate', 'hpcc' or 'alone', got {baseline!r}")
@@ -390,8 +392,6 @@ class Results:
             raise ValueError("baseline 'hpcc' is defined for the sender's FCT only")
         fct = self.fct(side)
         if baseline == "alone":
-            from paceline import alone
-
             column = f"fct_{side}_ps"
             ideal = alone.load(self.path, len(self._records))[column][self._measured].astype(float)
         else:

@@ -56,7 +56,7 @@ def figure(rows: Sequence[dict[str, Any]], varied: Sequence[str], title: str = "
         by_place.setdefault(places[str(row[over])], []).append(row)
     if len(groups) > MOST_CURVES:
         return None
-    from paceline.multiples import Chart, charts
+    from paceline.plot.multiples import Chart, charts
 
     drawn = []
     for column, name, unit in _quantities(rows):

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
-from paceline import summary
 from paceline.errors import plain
+from paceline.results import summary
 from paceline.run import Source, given_settings
 from paceline.sweeps.points import Run, Runs
 from paceline.words import many

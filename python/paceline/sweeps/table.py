@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from paceline import files, parquet, queries
+from paceline import files, queries
 from paceline.analysis import Sample, percentiles, queue_percentile
-from paceline.results import Side
+from paceline.results import Side, parquet
+from paceline.results.queue_levels import fullest
 from paceline.sweeps.points import Run, Runs
 from paceline.tables import is_sampled
-from paceline.waiting import fullest
 
 _COUNTERS = (
     *("data_hops", "drops_buffer", "drops_wire", "marks", "pause_frames"),

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from paceline import multiples
 from paceline.experiments.aeolus.measures import goodput
 from paceline.experiments.aeolus.networks import HOST_BPS, spine_leaf
 from paceline.experiments.aeolus.schemes import AEOLUS_OF, PAIRS, STACKS, scenario
+from paceline.plot import multiples
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, at, intervals, told, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from paceline import multiples
 from paceline.analysis import nearest_rank
 from paceline.experiments.aeolus.measures import facts, slowdowns
 from paceline.experiments.aeolus.networks import spine_leaf
 from paceline.experiments.aeolus.schemes import AEOLUS_OF, PAIRS, STACKS, Stack, scenario
+from paceline.plot import multiples
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, at, intervals, ratio, told, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from paceline import multiples, plot, queries
+from paceline import plot, queries
 from paceline.analysis import Sample, nearest_rank, queue_percentile
 from paceline.experiments.buffer_sizing.measures import UNTIL, kilobytes, queue, together, windows, with_warmup
 from paceline.experiments.buffer_sizing.testbed import (
@@ -20,6 +20,7 @@ from paceline.experiments.buffer_sizing.testbed import (
     Stack,
     scenario,
 )
+from paceline.plot import multiples
 from paceline.reproduce import judge
 from paceline.reproduce.claims import (
     WORTH_TELLING,

@@ -14,9 +14,10 @@ from typing import Final
 
 import numpy as np
 
-from paceline import queries, waiting
+from paceline import queries
 from paceline.analysis import F8, QueueHistogram
 from paceline.reproduce import judge
+from paceline.results import queue_levels as waiting
 from paceline.scenario import Scenario
 from paceline.sweeps.points import Point, Run
 

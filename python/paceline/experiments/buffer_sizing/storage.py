@@ -10,10 +10,11 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from paceline import multiples, plot
+from paceline import plot
 from paceline.analysis import Sample, nearest_rank, queue_percentile
 from paceline.experiments.buffer_sizing.measures import kilobytes, queue, together, windows, with_warmup
 from paceline.experiments.buffer_sizing.testbed import FORM_TITLES, FORMS, STACKS, Stack, scenario
+from paceline.plot import multiples
 from paceline.reproduce import judge
 from paceline.reproduce.claims import (
     Claim,

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from paceline import multiples
 from paceline.experiments.cee.programs import runs as programs
 from paceline.experiments.cee.queries import runs as queries
 from paceline.experiments.cee.setup import ALL_CELLS, CELLS, SCHEMES, TITLES, both_readings, pfc_title, when
 from paceline.experiments.cee.study import experiment, seeds
+from paceline.plot import multiples
 from paceline.reproduce.claims import Claim, Place, Values, at
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.sweeps.points import Point, Runs

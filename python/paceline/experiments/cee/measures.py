@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from paceline import waiting
 from paceline.analysis import F8, QueueHistogram, jain_index
 from paceline.experiments.cee.setup import LINE_BPS
+from paceline.results import queue_levels as waiting
 from paceline.sweeps.points import Run
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from paceline import multiples
 from paceline.experiments.aeolus.schemes import AEOLUS_OF
 from paceline.experiments.comparison.measures import FEWEST_P99, KINDS, SPANS, by_size, losses, measure
 from paceline.experiments.comparison.setup import (
@@ -18,7 +17,7 @@ from paceline.experiments.comparison.setup import (
     WORKLOADS,
     plan,
 )
-from paceline.plot import SIZE_AXIS
+from paceline.plot import SIZE_AXIS, multiples
 from paceline.reproduce.claims import Claim, Place, Values, at, intervals, told, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.sweeps.points import Runs

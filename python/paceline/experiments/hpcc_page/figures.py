@@ -9,11 +9,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from paceline import multiples, plot
+from paceline import plot
 from paceline.analysis import Curve
 from paceline.experiments.hpcc_page.curves import PERCENTILES, SCHEMES, WORKLOADS, CurveId, Curves, published
 from paceline.experiments.hpcc_page.rules import tenths
 from paceline.experiments.hpcc_page.setup import WINDOWS
+from paceline.plot import multiples
 from paceline.plot.style import EXTRA, LINE_STYLES
 from paceline.reproduce.model import Drawing, Scale
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from paceline import multiples, plot
+from paceline import plot
 from paceline.experiments.cee.hotspot import rules
 from paceline.experiments.cee.hotspot.runs import RACKS_REMARK, REMARKS, SWEEP, measure, plan, table
 from paceline.experiments.cee.measures import facts
 from paceline.experiments.cee.setup import CELLS, pfc_title, when
 from paceline.experiments.cee.study import Plan, experiment
+from paceline.plot import multiples
 from paceline.reproduce.claims import intervals, told
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.sweeps.points import Runs

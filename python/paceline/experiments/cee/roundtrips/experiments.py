@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from paceline import multiples, plot
+from paceline import plot
 from paceline.experiments.cee.measures import facts
 from paceline.experiments.cee.roundtrips import rules
 from paceline.experiments.cee.roundtrips.runs import (
@@ -21,6 +21,7 @@ from paceline.experiments.cee.roundtrips.runs import (
 )
 from paceline.experiments.cee.setup import CELLS, TITLES, when
 from paceline.experiments.cee.study import Plan, experiment, seeds
+from paceline.plot import multiples
 from paceline.reproduce.claims import at, intervals, told
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.sweeps.points import Point, Runs

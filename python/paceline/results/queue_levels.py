@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from paceline.analysis import QueueHistogram
 from paceline.errors import ResultsError
-from paceline.results import Results
+from paceline.results.folder import Results
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paceline.columns import FLOWS
 from paceline.files import replacing
+from paceline.results.columns import FLOWS
 
 if TYPE_CHECKING:
-    from paceline.results import Results
+    from paceline.results.folder import Results
 
 FILE = "flows.parquet"
 ROWS_AT_ONCE = 1 << 20

@@ -560,7 +560,8 @@ def markdown() -> str:
     head = "| column | type | unit | meaning |\n|---|---|---|---|"
     parts = [
         "# Result folders",
-        "<!-- Made from python/paceline/columns.py: UPDATE=1 .venv/bin/python -m pytest tests/test_dictionary.py -->",
+        "<!-- Made from python/paceline/results/columns.py: "
+        "UPDATE=1 .venv/bin/python -m pytest tests/test_dictionary.py -->",
         "What `paceline run` writes, in version 1 of the layout. Times are simulated picoseconds unless a name ends in "
         "`_s` (seconds of this machine). Column names carry their unit. An empty cell is a value that does not exist.",
         "A folder can be read at any moment: `Results.load(folder)` and `paceline report FOLDER` take that of a run "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
-from paceline import columns
+from paceline.results import columns
 
 TERMS = {
     "fct": "Flow completion time: from a flow's creation to its last acknowledgement at the sender, or to its last "

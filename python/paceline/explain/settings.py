@@ -17,8 +17,8 @@ from keyword import iskeyword
 from pathlib import Path
 
 from paceline import _native
-from paceline.catalogue import width
-from paceline.glossary import meanings, near
+from paceline.explain.catalogue import width
+from paceline.explain.glossary import meanings, near
 
 _Comparison = Callable[[tuple[str, ...], tuple[str, ...]], bool]
 """Whether a path is, or ends with, what was asked for."""

@@ -14,7 +14,7 @@ import zlib
 from pathlib import Path
 
 from paceline import _native
-from paceline.files import open_input
+from paceline.files.inputs import open_input
 
 _FIGURES = ("figures/*.png", "figures/*.pdf", "figures/*.svg")
 _BEGINNING = 1 << 16
@@ -59,11 +59,9 @@ def check_reproduced(folder: Path, ids: list[str], *, scoreboard: bool) -> None:
         _check(folder, (board.name, "scoreboard.md"), _is_page(board), "an earlier reproduce")
 
 
-def check_timeline(file: Path) -> None:
-    """Refuses a file that is there and no timeline of Paceline's. Raises InputError."""
-    from paceline.timeline import HEAD  # only here: it takes numpy, which is slow to load
-
-    ours = _beginning(file).startswith(HEAD)
+def check_timeline(file: Path, head: str) -> None:
+    """Refuses a file that is there and no timeline, all of which begin with ``head``. Raises InputError."""
+    ours = _beginning(file).startswith(head)
     if _is_there(file) and not ours:
         raise _refused(file, "is no timeline of Paceline's", "a new file, or a timeline to replace")
 
