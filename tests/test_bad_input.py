@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import paceline as pl
-from bad_input_cases import CASES, CONFIG, FLOW, FROM_FILE, GOOD, HEAD, NET, ONE_FLOW, SIZES, TABLE, Case
+from helpers.bad_input_cases import CASES, CONFIG, FLOW, FROM_FILE, GOOD, HEAD, NET, ONE_FLOW, SIZES, TABLE, Case
 
 SOME_FLOW = pl.Flows(rows=[pl.FlowRow(src=0, dst=1, bytes="1KB")])
 

@@ -1,4 +1,4 @@
-"""Converged Ethernet against `cee_model`: adapters, RED, QCN and pauses, none of which it shares with the engine."""
+"""Converged Ethernet against `models.cee`: adapters, RED, QCN and pauses, none of which it shares with the engine."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import paceline as pl
-from cee_model import Cee, Fabric, Pfc, Qcn, Red
-from freebsd_model import FreeBsdRules
-from tcp_model import Rules
+from models.cee import Cee, Fabric, Pfc, Qcn, Red
+from models.freebsd import FreeBsdRules
+from models.tcp import Rules
 from test_tcp_model import US, G, ends, scenario
 
 CASES = 30

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from helpers.processes import run_module
 from paceline import _native
 from paceline.cli import bench
-from processes import run_module
 
 COMMANDS = ["run", "report", "diff", "hpcc", "htsim", "check", "explain", "init", "list", "bench", "reproduce", "sweep"]
 COMMANDS += ["size-buffers", "mpi", "timeline"]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from helpers.processes import run_module
 from paceline import _native
-from processes import run_module
 
 
 @pytest.mark.parametrize(

@@ -14,19 +14,9 @@ from pathlib import Path
 
 import pytest
 
-LONG = """
-name = "long"
-[topology]
-kind = "star"
-hosts = 16
-[schemes.hpcc]
-cc = "hpcc"
-[[workloads]]
-kind = "poisson"
-sizes = "20KB"
-duration = "8ms"
-load = { value = 0.4 }
-"""
+from helpers.long_runs import long_run
+
+LONG = long_run("8ms")
 
 
 def process(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 import paceline as pl
-from bad_input_cases import CONFIG, FLOW, GOOD, HEAD, NET, TABLE
+from helpers.bad_input_cases import CONFIG, FLOW, GOOD, HEAD, NET, TABLE
 from paceline import _native
 from paceline.files import replacing, write
 from paceline.sweeps.store import Store

@@ -1,4 +1,4 @@
-"""`paceline hpcc` against `hpcc_model`, which shares nothing with it, for the options that no reference run has.
+"""`paceline hpcc` against `models.hpcc`, which shares nothing with it, for the options that no reference run has.
 
 `PACELINE_HPCC_CASES=2000 .venv/bin/python -m pytest tests/test_hpcc_model.py` compares more configurations.
 """
@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from hpcc_model import Simulation
-from hpcc_model_trace import EVENTS, SIZE, as_lines, as_text, parts, seen
+from models.hpcc import Simulation
+from models.hpcc_trace import EVENTS, SIZE, as_lines, as_text, parts, seen
 
 CASES = int(os.environ.get("PACELINE_HPCC_CASES", "60"))
 PAUSED_AND_FAILED = 4096

@@ -17,9 +17,10 @@ import numpy as np
 import pytest
 
 import paceline as pl
+from helpers.long_runs import long_run
+from helpers.synthetic import write_run
 from paceline.files import write as replace
 from paceline.report import write_report
-from synthetic import write_run
 
 KILLS = int(os.environ.get("PACELINE_KILLS", "6"))
 """How often the run is killed; 100 for the whole check."""
@@ -30,20 +31,8 @@ HEEDING = (
     "from paceline.__main__ import main; raise SystemExit(main())"
 )
 
-# Short flows on a small network, for one to two seconds of simulating: the file of flows grows all the time.
-LONG = """
-name = "long"
-[topology]
-kind = "star"
-hosts = 16
-[schemes.hpcc]
-cc = "hpcc"
-[[workloads]]
-kind = "poisson"
-sizes = "20KB"
-duration = "80ms"
-load = { value = 0.4 }
-"""
+# One to two seconds of simulating.
+LONG = long_run("80ms")
 
 
 @pytest.fixture(scope="module")
@@ -322,7 +311,7 @@ def test_a_folder_with_a_summary_only_opens(paceline, whole, tmp_path):
     assert (outcome.code, outcome.err) == (0, "")
 
 
-SMALL = LONG.replace("80ms", "100us")
+SMALL = long_run("100us")
 
 # A signal while the engine writes its tables, after the last time it has asked whether to go on.
 LATE = (

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import paceline
+from helpers.synthetic import write_run
 from paceline import plot
 from paceline.analysis import Curve, QueueHistogram, Sample, SizeBins
 from paceline.plot import multiples, overlap
@@ -19,7 +20,6 @@ from paceline.report.page import Page
 from paceline.report.queues import queues
 from paceline.results import Results
 from paceline.sweeps import sizing
-from synthetic import write_run
 
 FIGURES = (
     ("HPCC", "DCTCP", "NDP", "NDP + Aeolus", "Homa", "Homa + Aeolus", "ExpressPass", "ExpressPass + Aeolus"),

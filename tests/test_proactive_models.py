@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import paceline as pl
-from express_pass_model import ExpressPassStar
-from homa_model import HomaStar
-from ndp_model import NdpStar
-from star_model import FULL, US, WIRE, G, Star
+from models.express_pass import ExpressPassStar
+from models.homa import HomaStar
+from models.ndp import NdpStar
+from models.star import FULL, US, WIRE, G, Star
 
 CASES = 100
 NO_LIMIT = 1 << 62

@@ -1,4 +1,4 @@
-"""RDMA hosts and switches against `rdma_model`: the engines share one model of the network, this shares none."""
+"""RDMA hosts and switches against `models.rdma`: the engines share one model of the network, this shares none."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 import numpy as np
 
 import paceline as pl
-from rdma_model import Network, Rules
+from models.rdma import Network, Rules
 
 G = 10**9
 US = 1_000_000

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from helpers.pages import Page
+from helpers.synthetic import write_flows, write_run
 from paceline import analysis
 from paceline.report import figures_table, slowdown_table, write_report
 from paceline.report.head import notice_text, schemes
@@ -17,8 +19,6 @@ from paceline.report.page import Page as ReportPage
 from paceline.results import FLOW_RECORD, STATUS, Results
 from paceline.results.queue_levels import busiest_ports, waiting
 from paceline.words import percent
-from pages import Page
-from synthetic import write_flows, write_run
 
 HOSTILE = "<script>alert(1)</script> $x^ &amp; _\"'"
 

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from helpers.pages import Page
+from helpers.synthetic import write_run
 from paceline import analysis, plot
 from paceline.report import write_report
 from paceline.results import Results
 from paceline.tables import format_bytes, format_size
-from pages import Page
-from synthetic import write_run
 
 
 def test_whole_numbers_have_whole_ticks() -> None:
@@ -261,6 +261,11 @@ def test_empty_data_gives_empty_axes() -> None:
         plot.pause_time({}),
     ):
         plot.inline_svg(figure, "f", "")
+        (axes,) = figure.axes
+        assert axes.get_ylabel()
+        assert not any(len(np.asarray(line.get_xdata())) for line in axes.get_lines())
+        assert not any(len(path.vertices) for marks in axes.collections for path in marks.get_paths())
+        assert not axes.patches
 
 
 def test_thinning_a_time_line_keeps_its_peak() -> None:

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
+from helpers.pages import Page
+from helpers.synthetic import write_flows, write_run
 from paceline import analysis, plot
 from paceline.report import figures_table, slowdown_table, write_report
 from paceline.report import flows as flows_section
 from paceline.results import Results
 from paceline.tables import Cell, Table, clean_label, format_size, format_time, group_tables, run_labels
 from paceline.words import percent
-from pages import Page
-from synthetic import write_flows, write_run
 
 
 def test_a_ratio_says_over_how_many_sizes_it_is(tmp_path: Path) -> None:

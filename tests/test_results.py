@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from helpers.synthetic import FAILED_AFTER_PS, SPAN_PS, flow_records, write_flows, write_run
 from paceline.results import STATUS, Results, ResultsError
-from synthetic import FAILED_AFTER_PS, SPAN_PS, flow_records, write_flows, write_run
 
 
 @pytest.fixture(scope="module")

@@ -19,27 +19,15 @@ from pathlib import Path
 import pytest
 
 import paceline as pl
-from incasts import incast
+from helpers.incasts import incast
+from helpers.long_runs import long_run
 from paceline import _native
 from paceline.errors import Failure
 from paceline.sweeps.executors import LocalProcesses
 from paceline.sweeps.runner import predicted_cpu_s, prepare
 from paceline.sweeps.store import FILES, Store, key_of
 
-# A good quarter of a second of simulating each.
-LONG = """
-name = "long"
-[topology]
-kind = "star"
-hosts = 16
-[schemes.hpcc]
-cc = "hpcc"
-[[workloads]]
-kind = "poisson"
-sizes = "20KB"
-duration = "8ms"
-load = { value = 0.4 }
-"""
+LONG = long_run("8ms")
 
 
 def stamps(cache: Path) -> dict[str, int]:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import paceline as pl
-from incasts import incast
+from helpers.incasts import incast
 from paceline.sweeps import curves, sizing
 from paceline.sweeps.brief import MOST_ROWS, brief
 

@@ -1,4 +1,4 @@
-"""TCP against `tcp_model`: the engines share one stack, this shares none."""
+"""TCP against `models.tcp`: the engines share one stack, this shares none."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import random
 import pytest
 
 import paceline as pl
-from tcp_model import Network, Rules
+from models.tcp import Network, Rules
 
 G = 10**9
 US = 1_000_000

@@ -1,4 +1,4 @@
-"""The configuration files of the HPCC authors' simulator, for `hpcc_model`."""
+"""The configuration files of the HPCC authors' simulator, for `models.hpcc`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hpcc_model_numbers import nanoseconds
-from hpcc_model_rates import CONTROLS, US
+from models.hpcc_numbers import nanoseconds
+from models.hpcc_rates import CONTROLS, US
 
 S = 10**9
 DATA_HEADER, ACK_HEADER, MIN_ACK = 48, 46, 60

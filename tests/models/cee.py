@@ -1,4 +1,4 @@
-"""What converged Ethernet adds to `tcp_model`: adapters, RED, QCN and pauses, in a small simulator of its own.
+"""What converged Ethernet adds to `models.tcp`: adapters, RED, QCN and pauses, in a small simulator of its own.
 
 Written from the public descriptions: RED of Floyd and Jacobson (1993) as RFC 3168 uses it; QCN of IEEE 802.1Qau by the
 pseudo-code of its working group (Pan, version 2.x); PFC with two thresholds. It shares nothing with the engine but the
@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from draws import draw, hash3
-from freebsd_model import FreeBsdClient, FreeBsdRules, FreeBsdServer, Left
-from tcp_model import (
+from models.draws import draw, hash3
+from models.freebsd import FreeBsdClient, FreeBsdRules, FreeBsdServer, Left
+from models.tcp import (
     ARRIVAL,
     DEPARTURE,
     HEADER,
@@ -414,7 +414,7 @@ class CeeSwitch(Switch):
 
 
 class Cee(Network):
-    """A run, as :class:`tcp_model.Network`."""
+    """A run, as :class:`models.tcp.Network`."""
 
     def __init__(self, *case: Any, fabric: Fabric) -> None:
         self.fabric, self.notices, self.pauses = fabric, 0, 0

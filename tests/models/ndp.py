@@ -6,8 +6,8 @@ import itertools
 from collections import deque
 from dataclasses import dataclass, field
 
-from draws import draw, hash3
-from star_model import (
+from models.draws import draw, hash3
+from models.star import (
     FULL,
     SMALLEST,
     TIMEOUT,

@@ -1,4 +1,4 @@
-"""The packet trace of the HPCC authors' simulator (``TRACE_OUTPUT_FILE``), for `hpcc_model`.
+"""The packet trace of the HPCC authors' simulator (``TRACE_OUTPUT_FILE``), for `models.hpcc`.
 
 By the layout of its records in docs/compatibility.md and by where its devices report packets.
 """
@@ -9,10 +9,10 @@ from collections import Counter
 from struct import Struct
 from typing import TYPE_CHECKING
 
-from hpcc_model_numbers import U32
+from models.hpcc_numbers import U32
 
 if TYPE_CHECKING:
-    from hpcc_model import Frame, Port, Simulation
+    from models.hpcc import Frame, Port, Simulation
 
 RECEIVED, JOINS, LEAVES, LOST = range(4)
 EVENTS = ("received", "joins", "leaves", "lost")

@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from star_model import FULL, PAYLOAD, TIMEOUT, WIRE, Burst, Host, Message, Packet, Star, StrictPort, lasts
+from models.star import FULL, PAYLOAD, TIMEOUT, WIRE, Burst, Host, Message, Packet, Star, StrictPort, lasts
 
 NEVER = 1 << 62
 GRANTED = "granted"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from draws import draw, hash3, mix
+from models.draws import draw, hash3, mix
 
 US, MS, S = 10**6, 10**9, 10**12
 G = 10**9

@@ -6,8 +6,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from draws import draw, hash3
-from star_model import (
+from models.draws import draw, hash3
+from models.star import (
     DEPARTURE,
     FULL,
     LAST,

@@ -4,9 +4,9 @@ Written from a description of how that simulator behaves (github.com/alibaba-edu
 commit 9f4be2a). It reads the same configuration, topology and flow files and writes the same fct, pfc and qlen lines
 and packet trace.
 It shares nothing with the engine: it counts in bytes, whole nanoseconds and events in the order in which they were
-scheduled, and has that simulator's oddities because it keeps what that one keeps. `hpcc_model_config` reads options,
-`hpcc_model_rates` has the controllers, `hpcc_model_numbers` what comes from ns-3 and the C libraries,
-`hpcc_model_trace` the records of the packet trace.
+scheduled, and has that simulator's oddities because it keeps what that one keeps. `hpcc_config` reads options,
+`hpcc_rates` has the controllers, `hpcc_numbers` what comes from ns-3 and the C libraries,
+`hpcc_trace` the records of the packet trace.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hpcc_model_config import DATA_HEADER, TIME_UNITS, Config, S, rate_of, with_unit
-from hpcc_model_numbers import (
+from models.hpcc_config import DATA_HEADER, TIME_UNITS, Config, S, rate_of, with_unit
+from models.hpcc_numbers import (
     EXPLICIT,
     U32,
     U64,
@@ -32,8 +32,8 @@ from hpcc_model_numbers import (
     serialisation,
     stream,
 )
-from hpcc_model_rates import INT_RATES, MAX_HOPS, US, Control, Hpcc, HpccPint, PintMeter
-from hpcc_model_trace import JOINS, LEAVES, LOST, RECEIVED, PacketTrace
+from models.hpcc_rates import INT_RATES, MAX_HOPS, US, Control, Hpcc, HpccPint, PintMeter
+from models.hpcc_trace import JOINS, LEAVES, LOST, RECEIVED, PacketTrace
 
 CLASSES = 8
 """Class 0 is that of PFC frames, and of ACKs at hosts with ``ACK_HIGH_PRIO 1``; it has no accounts and no pauses."""

@@ -1,4 +1,4 @@
-"""The five controllers of the HPCC authors' simulator, and what its switches measure for PINT, for `hpcc_model`.
+"""The five controllers of the HPCC authors' simulator, and what its switches measure for PINT, for `models.hpcc`.
 
 HPCC and HPCC-PINT (Li et al., SIGCOMM 2019; Ben Basat et al., SIGCOMM 2020), DCQCN (Zhu et al., SIGCOMM 2015), TIMELY
 (Mittal et al., SIGCOMM 2015) and DCTCP by rates (Alizadeh et al., SIGCOMM 2010), each as that simulator has it: rates
@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hpcc_model_numbers import U32, U64, CRand, quotient, serialisation, to_u64
+from models.hpcc_numbers import U32, U64, CRand, quotient, serialisation, to_u64
 
 if TYPE_CHECKING:
-    from hpcc_model import Event, Flow, Frame, Nic, Simulation
+    from models.hpcc import Event, Flow, Frame, Nic, Simulation
 
 US = 1000
 MAX_HOPS = 5

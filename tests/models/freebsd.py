@@ -1,4 +1,4 @@
-"""FreeBSD's TCP of 2010 (releases 8 and 9), as far as it differs from the RFCs of `tcp_model`.
+"""FreeBSD's TCP of 2010 (releases 8 and 9), as far as it differs from the RFCs of `models.tcp`.
 
 Written from what is public of that stack: its timeout with a slop after the back-off, recovery by the window in whole
 segments, the test of duplicate ACKs against what a mark or timeout has moved (`snd_recover`), and the undoing of a
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tcp_model import MSS, US, Client, Estimator, Flow, Host, NewReno, Packet, Rules, Server
+from models.tcp import MSS, US, Client, Estimator, Flow, Host, NewReno, Packet, Rules, Server
 
 MOST = 64_000_000 * US
 """The longest timeout, 64 s."""

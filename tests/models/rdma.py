@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from draws import draw, hash3
+from models.draws import draw, hash3
 
 NS, S = 1_000, 10**12
 MTU = 1000
