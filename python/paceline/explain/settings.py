@@ -66,34 +66,71 @@ def explain(asked: str) -> str:
     calls ``class``. Raises InputError for what is neither.
     """
     asked = ".".join(part[:-1] if iskeyword(part[:-1]) and part.endswith("_") else part for part in asked.split("."))
-    wanted = _plain(asked.replace("[]", "").split("."))
     try:
-        said = _native.explain(asked)
+        return _known(asked)
     except _native.InputError as error:
-        return _explain_other(asked, wanted, error)
+        for told in (_with_its_path, _with_its_end, _behind_a_word, _as_a_word):
+            text = told(asked)
+            if text is not None:
+                return text
+        raise _with_a_column(asked, error) from None
+
+
+def _known(asked: str) -> str:
+    """What the engine says of a field, with the sections of that name. Raises its error where it knows none."""
+    said = _native.explain(asked)
+    wanted = _wanted(asked)
     return "\n".join([said.rstrip("\n"), *_sections(wanted)]) if wanted else said
 
 
-def _explain_other(asked: str, wanted: tuple[str, ...], error: _native.InputError) -> str:
-    """What is said of what the engine knows no field by; raises its error if that is nothing."""
-    for among in (_is, _ends_with):
-        paths = dict.fromkeys(path for v in _variants() for path in _settings(v) if among(_plain(path), wanted))
-        listed = _sections(wanted, among)
-        if wanted and (paths or listed):
-            return "\n".join([*listed, *(_native.explain(".".join(path)).rstrip("\n") for path in paths)])
-    of_variant = dict.fromkeys(_within(wanted))
-    if of_variant:
-        return "\n".join(of_variant)
-    found = [*_in_words("It is a value of:", _having(asked)), *_in_words("Results have it:", meanings(asked))]
-    speaking = [row for row in _speaking_of(asked) if row not in _having(asked)]
-    found += _in_words("It is in the explanation of:", speaking)
-    if found:
-        return "\n".join([f"No setting is called `{asked}`.", *found])
+def _with_its_path(asked: str) -> str | None:
+    """Settings and sections whose path, without numbers and names of entries, is what was asked for."""
+    return _found(asked, _is)
+
+
+def _with_its_end(asked: str) -> str | None:
+    """Settings and sections whose path ends with what was asked for, and variants that it chooses."""
+    return _found(asked, _ends_with)
+
+
+def _found(asked: str, among: _Comparison) -> str | None:
+    wanted = _wanted(asked)
+    if not wanted:
+        return None
+    paths = dict.fromkeys(path for v in _variants() for path in _settings(v) if among(_plain(path), wanted))
+    said = [*_sections(wanted, among), *(_native.explain(".".join(path)).rstrip("\n") for path in paths)]
+    return "\n".join(said) if said else None
+
+
+def _behind_a_word(asked: str) -> str | None:
+    """A field or section behind the word that chooses a variant, as ``hpcc.eta``."""
+    return "\n".join(dict.fromkeys(_within(_wanted(asked)))) or None
+
+
+def _as_a_word(asked: str) -> str | None:
+    """Where a word is that is no name of a setting: a value, a column of results, or in an explanation."""
+    having = _having(asked)
+    speaking = [row for row in _speaking_of(asked) if row not in having]
+    found = [
+        *_in_words("It is a value of:", having),
+        *_in_words("Results have it:", meanings(asked)),
+        *_in_words("It is in the explanation of:", speaking),
+    ]
+    return "\n".join([f"No setting is called `{asked}`.", *found]) if found else None
+
+
+def _with_a_column(asked: str, error: _native.InputError) -> _native.InputError:
+    """The engine's error; where it allows any field, with a column of nearly the name, if there is one."""
     column = near(asked) if _ANY_FIELD in (error.allowed or "") else None
-    if column:
-        allowed = f"{error.allowed}, or a column of docs/results.md, such as `{column}`"
-        raise _native.input_error(error.problem, value=error.value, allowed=allowed) from None
-    raise error
+    if not column:
+        return error
+    allowed = f"{error.allowed}, or a column of docs/results.md, such as `{column}`"
+    return _native.input_error(error.problem, value=error.value, allowed=allowed)
+
+
+def _wanted(asked: str) -> tuple[str, ...]:
+    """The parts of what was asked for, without numbers and names of entries."""
+    return _plain(asked.replace("[]", "").split("."))
 
 
 _ANY_FIELD = "a field of docs/parameters.md"
