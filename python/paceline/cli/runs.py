@@ -145,74 +145,24 @@ def report(
       paceline report results/incast --baseline alone
       paceline report results/incast --group incast
     """
-    from paceline import _native, queries, tables
-    from paceline.files import check_folder, replaceable
-    from paceline.report import write_report
-    from paceline.report.flows import programs
-    from paceline.report.head import notice_text
-    from paceline.report.page import Page
-    from paceline.results import Results
-    from paceline.run import restore
+    from paceline.report.prepare import prepare
+    from paceline.report.text import text
+    from paceline.report.write import write_page
 
-    if baseline == "hpcc" and side == "receiver":
-        problem = "the baseline hpcc is of the sender's times only"
-        raise _native.input_error(problem, field="--side", value=side, allowed="sender")
-    at = out or folders[0]
-    if at.suffix.lower() in (".htm", ".html", ".pdf", ".png", ".svg") and at.suffix != ".html" and not at.is_dir():
-        # A folder of that name was made.
-        allowed = "a folder, or a file that ends in .html"
-        raise _native.input_error("neither a page nor a folder", field="--out", value=str(at), allowed=allowed)
-    target = at if at.suffix == ".html" and not at.is_dir() else at / "report.html"
-    if out is not None:
-        check_folder("--out", target.parent, typed=out)
-        replaceable.check_report(target)
-    runs = [Results.load(folder) for folder in folders]
-    if out is None:
-        check_folder("DIR", target.parent)
-    for run in runs:
-        run.read_all()
-        try:
-            restore(run.path)
-        except OSError:
-            # A disk that is full, or may only be read. The report needs no restored table, but a place of its own.
-            if target.parent.absolute() == run.path.absolute():
-                raise
-
-    for k, run in enumerate(runs):
-        if group is None:
-            break
-        groups = ", ".join(map(str, run.summary["groups"])) or "none: the run has no groups on record"
-        if group not in run.summary["groups"]:
-            raise _native.input_error("no such group", field="--group", value=group, allowed=groups, file=str(run.path))
-        runs[k] = run.of_group(group)
-    if side is None:
-        # The formula is of the sender's times only.
-        datagrams = baseline != "hpcc" and any(run.default_side() == "receiver" for run in runs)
-        side = "receiver" if datagrams else "sender"
-    if baseline == "alone":
-        from paceline.results import alone
-
-        with naming(baseline="--baseline"):
-            for run in runs:
-                if not (run.path / alone.FILE).exists():
-                    check_folder("DIR", run.path)  # the flows alone are kept there
-                alone.load(run.path, run.flows.rows, threads=threads, progress=Mode.NONE if quiet else progress)
-    page = write_report(folders, target, baseline=baseline, side=side, group=group)
+    with naming(baseline="--baseline"):
+        page, target = prepare(
+            folders,
+            out,
+            baseline=baseline,
+            side=side,
+            group=group,
+            threads=threads,
+            progress=Mode.NONE if quiet else progress,
+        )
+    write_page(page, target)
     if not quiet:
-        print(notice_text(Page(runs, baseline, side)), end="")
-        found = queries.all_groups(runs)
-        if found:
-            print("\n".join(table.plain() for table in queries.tables(found)))
-        ran = programs(Page(runs, baseline, side)).tables
-        if ran:
-            print("\n".join(table.plain() for table in ran))
-        if not (found or ran) or any(run.measured.any() for run in runs):
-            print(tables.slowdown_table(runs, baseline=baseline, side=side))
-        lost = tables.datagram_table(runs)
-        if lost:
-            print(lost.plain())
-        print(tables.figures_table(runs, side))
-        print(plain(str(page)))
+        print(text(page), end="")
+        print(plain(str(target)))
 
 
 def timeline(

@@ -47,7 +47,12 @@ def write_report(
     for run in runs:
         run.read_all()
         run.slowdown(baseline, side)
-    page = Page(runs, baseline, side, as_files=paper_figures)
+    return write_page(Page(runs, baseline, side, as_files=paper_figures), out)
+
+
+def write_page(page: Page, out: Path) -> Path:
+    """Writes the page to ``out``, with the files beside it that it wants, and returns ``out``."""
+    runs, baseline, side = page.runs, page.baseline, page.side
     sections = [part(page) for part in (programs, asked, slowdown, fct, queues, followed, packets, links)]
     sections.append(Section("counters", "Counters", tables=figures_tables(runs, side)))
     tables = [table for section in sections if section for table in section.tables]
@@ -64,7 +69,7 @@ def write_report(
         citation=citation(runs),
     )
     made: dict[Path, str | bytes] = {}
-    if paper_figures:
+    if page.as_files:
         for drawing in (d for s in sections if s for d in s.figures):
             made |= {out.parent / "figures" / name: data for name, data in drawing.drawn.items()}
         made[out.parent / "tables.md"] = "\n".join(table.markdown() for table in tables)
