@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +81,39 @@ def export_scenario(
     with replacing(target) as part:
         found = _native.mpi_export_scenario(text, str(scenario), list(overrides), part, str(scenario.parent), workload)
     return target, found
+
+
+def export_named(
+    name: str,
+    out: Path | None = None,
+    *,
+    settings: Mapping[str, Any],
+    overrides: Sequence[str] = (),
+    workload: int | None = None,
+    force: bool = False,
+) -> tuple[Path, dict[str, Any]]:
+    """:func:`export_scenario` where the name is that of a TOML file, else :func:`export`.
+
+    ``settings`` are those of a program that were given: ``class`` and the other arguments of :func:`export`. Raises
+    InputError, beside what these two do, for what has no effect on what was named: a setting, or ``overrides`` (as
+    ``set``) and ``workload``.
+    """
+    if name.endswith(".toml"):
+        _refuse(settings, "a scenario", "--set, or the scenario itself")
+        return export_scenario(Path(name), out, overrides=overrides, workload=workload, force=force)
+    of_scenario = {"set": overrides[0] if overrides else None, "workload": workload}
+    _refuse(of_scenario, "a program by name", "a scenario in place of the name")
+    own = {"problem_class" if key == "class" else key: value for key, value in settings.items()}
+    if "ranks" not in own:
+        raise _native.input_error("missing", field="ranks", allowed="how many ranks the program has")
+    return export(name, out, force=force, **own)
+
+
+def _refuse(given: Mapping[str, object], what: str, allowed: str) -> None:
+    """Refuses the first that was given: it has no effect on this."""
+    for key, value in given.items():
+        if value is not None:
+            raise _native.input_error(f"has no effect on {what}", field=key, value=str(value), allowed=allowed)
 
 
 def info(file: Path) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 import typer
 
-from paceline import _native
 from paceline.cli.endings import print_json
 from paceline.cli.options import AsJson, JsonErrors, Overrides, naming
 from paceline.errors import plain
@@ -111,24 +110,10 @@ def export(
         "allreduce": allreduce,
     }
     given = {key: value for key, value in of_program.items() if value is not None}
-    of_scenario = {"set": overrides[0] if overrides else None, "workload": workload}
-    is_scenario = program.endswith(".toml")
-    others = given if is_scenario else {key: value for key, value in of_scenario.items() if value is not None}
-    with naming(**{key: "--" + key.replace("_", "-") for key in ("out", *of_program, *of_scenario)}):
-        for key, value in others.items():
-            problem = f"has no effect on a {'scenario' if is_scenario else 'program by name'}"
-            allowed = "--set, or the scenario itself" if is_scenario else "a scenario in place of the name"
-            raise _native.input_error(problem, field=key, value=str(value), allowed=allowed)
-        if is_scenario:
-            target, found = mpi.export_scenario(
-                Path(program), out, overrides=overrides or (), workload=workload, force=force
-            )
-        elif ranks is None:
-            raise _native.input_error("missing", field="ranks", allowed="how many ranks the program has")
-        else:
-            if "class" in given:
-                given["problem_class"] = given.pop("class")
-            target, found = mpi.export(program, out, force=force, **given)
+    with naming(**{key: "--" + key.replace("_", "-") for key in ("out", *of_program, "set", "workload")}):
+        target, found = mpi.export_named(
+            program, out, settings=given, overrides=overrides or (), workload=workload, force=force
+        )
     if as_json:
         print_json(found)
         return
