@@ -6,7 +6,7 @@ import os
 import shutil
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
@@ -91,34 +91,20 @@ def simulate(
         if isinstance(place, TemporaryFolder):
             shutil.rmtree(place.path, ignore_errors=True)
 
-    hold = None
-    try:
-        with _progress(progress, source.title, remove) as report:
-            if place is None:
-                # Not before: a signal that ends the process would leave it.
-                place = TemporaryFolder.new()
-            folder = place.path if isinstance(place, TemporaryFolder) else place
-            summary, hold = _native.run(
-                source.text,
-                source.name,
-                list(overrides),
-                str(folder),
-                threads,
-                seed,
-                list(follow_flows),
-                report,
-                source.base,
-            )
-            results = Results.load(place)
-        if out is not None and parquet.available():
-            parquet.write_flows(results)
-    except BaseException as error:
-        remove()
-        raise source.placed(error) from None
-    finally:
-        # Another run into the same folder would put its files beside ours.
-        if hold is not None:
-            hold.release()
+    with ExitStack() as held:
+        try:
+            with _progress(progress, source.title, remove) as report:
+                if place is None:
+                    # Not before: a signal that ends the process would leave it.
+                    place = TemporaryFolder.new()
+                folder = place.path if isinstance(place, TemporaryFolder) else place
+                summary = _run(held, source, folder, report, threads, seed, overrides, follow_flows)
+                results = Results.load(place)
+            if out is not None and parquet.available():
+                parquet.write_flows(results)
+        except BaseException as error:
+            remove()
+            raise source.placed(error) from None
     if summary["status"] == "interrupted":
         raise SimulationInterrupted(results)
     return results
@@ -169,25 +155,43 @@ def run(
     check_numbers(threads, seed, follow_flows, fields=("--threads", "--seed", "--follow-flow"))
     folder = result_folder(scenario, out)
     check_folder("--out", folder)
-    with reporting(progress, folder.name) as report:
-        summary, hold = _native.run(
-            text,
-            str(scenario),
-            list(overrides),
-            str(folder),
-            threads,
-            seed,
-            list(follow_flows),
-            report,
-            str(scenario.parent),
-        )
-    try:
+    source = Source(text, str(scenario), str(scenario.parent), folder.name)
+    with ExitStack() as held:
+        with reporting(progress, source.title) as report:
+            summary = _run(held, source, folder, report, threads, seed, overrides, follow_flows)
         if parquet.available():
-            from paceline.results import Results
+            from paceline.results import Results  # takes NumPy
 
             parquet.write_flows(Results.load(folder))
-    finally:
-        hold.release()
+    return summary
+
+
+def _run(
+    held: ExitStack,
+    source: Source,
+    folder: Path,
+    report: Callable[[Snapshot], bool],
+    threads: int,
+    seed: int | None,
+    overrides: Sequence[str],
+    follow_flows: Sequence[int],
+) -> dict[str, Any]:
+    """Has the engine run it, and returns what ``summary.json`` says.
+
+    The folder is the run's own as long as ``held`` is open: another run into it would put its files beside ours.
+    """
+    summary, hold = _native.run(
+        source.text,
+        source.name,
+        list(overrides),
+        str(folder),
+        threads,
+        seed,
+        list(follow_flows),
+        report,
+        source.base,
+    )
+    held.callback(hold.release)
     return summary
 
 
