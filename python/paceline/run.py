@@ -125,7 +125,11 @@ def restore(folder: str | os.PathLike[str]) -> None:
 
     Raises :class:`ResultsError` when the folder is no result folder.
     """
-    results = load(folder)
+    restore_tables(load(folder))
+
+
+def restore_tables(results: Results) -> None:
+    """:func:`restore` for a folder that is open already."""
     if (results.path / "flows.bin").exists():
         _native.restore_csv(str(results.path))
     if parquet.available() and not (results.path / parquet.FILE).exists():

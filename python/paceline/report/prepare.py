@@ -10,7 +10,7 @@ from paceline.files import check_folder, replaceable
 from paceline.progress import Mode
 from paceline.report.page import Page
 from paceline.results import Baseline, Results, Side, alone
-from paceline.run import restore
+from paceline.run import restore_tables
 
 
 def prepare(
@@ -72,7 +72,7 @@ def _target(at: Path) -> Path:
 def _restore(run: Results, place: Path) -> None:
     """Restores the tables of a run where its folder can be written to, as it must be where the report goes there."""
     try:
-        restore(run.path)
+        restore_tables(run)
     except OSError:
         # A disk that is full, or may only be read. The report needs no restored table, but a place of its own.
         if place.absolute() == run.path.absolute():
