@@ -17,7 +17,7 @@ import numpy as np
 from paceline import queries
 from paceline.analysis import F8, QueueHistogram
 from paceline.reproduce import judge
-from paceline.results import queue_levels as waiting
+from paceline.results import queue_levels
 from paceline.scenario import Scenario
 from paceline.sweeps.points import Point, Run
 
@@ -106,7 +106,7 @@ def _facts(folder: Path) -> Facts:
     return Facts(
         seconds=results.simulated_ps * 1e-12,
         groups=found,
-        queues=waiting.by_port(results),
+        queues=queue_levels.by_port(results),
         busy_s={str(tier): busy[ways == tier] for tier in np.unique(ways)},
         asked_bytes=int(size.sum()),
         open_bytes=int(size[open_].sum()),

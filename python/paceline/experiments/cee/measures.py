@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from paceline.analysis import F8, QueueHistogram, jain_index
 from paceline.experiments.cee.setup import LINE_BPS
-from paceline.results import queue_levels as waiting
+from paceline.results import queue_levels
 from paceline.sweeps.points import Run
 
 
@@ -83,7 +83,7 @@ def _facts(folder: Path) -> Facts:
         ignored_duplicates=int(counters.get("ignored_duplicates", 0)),
         fct_ms=done / 1e9,
         unfinished=int(results.summary["flows"]["unfinished"]),
-        queue=max((queue for _, queue in waiting.by_port(results).values()), key=QueueHistogram.mean_bytes),
+        queue=max((queue for _, queue in queue_levels.by_port(results).values()), key=QueueHistogram.mean_bytes),
         queue_us=series["time_ps"][sampled] / 1e6,
         queue_bytes=series["value"][sampled].astype(float),
         flows=found,
