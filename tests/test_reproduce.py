@@ -609,7 +609,7 @@ def test_long_names_of_runs_wrap_and_short_ones_do_not():
     from paceline.report.page import environment
     from paceline.tables import Cell, Table
 
-    long = "QCN 20, one limiter an adapter, NewReno, no PFC"
+    long = "QCN 20, one limiter per adapter, NewReno, no PFC"
     rows = [(Cell(name), Cell("1")) for name in (long, "QCN 20, NewReno")]
     macros = environment().get_template("macros.html.j2")
     text = macros.module.table(Table("Runs", ("Run", "Drops"), rows))  # type: ignore[attr-defined]

@@ -166,9 +166,12 @@ def judge_a7(runs: Runs, _scale: Scale) -> list[Verdict]:
         text = f"{STACKS[name].title}: unscheduled packets lost in the same runs"
         found.append(judge.report(f"A7.{name}.unscheduled_drops", text, None, dropped))
     fct = {name: _idle_ps(runs.one(idle=name)) for name in IDLE}
-    text = "One packet on an idle path: what ExpressPass + Aeolus saves, ps; a control round trip"
+    text = "One packet on an idle path: what ExpressPass + Aeolus saves, ps, which should be a control round trip"
     found.append(judge.exact("A7.idle.in_probe", text, ROUND_TRIP_PS, fct["wait"] - fct["in_probe"]))
-    text = "The same with the request sent before the burst: a control round trip less that packet"
+    text = (
+        "One packet on an idle path, the request sent before the burst: what ExpressPass + Aeolus saves, ps, which "
+        "should be a control round trip less that packet"
+    )
     saved = fct["wait"] - fct["ahead"]
     found.append(judge.exact("A7.idle.ahead", text, ROUND_TRIP_PS - _CONTROL_PS, saved, variant="request_apart"))
     return found
@@ -228,7 +231,11 @@ def judge_a8(runs: Runs, _scale: Scale) -> list[Verdict]:
     text = "Unscheduled packets when the first credit ends the burst: not more than those"
     within = "yes" if bursts["stopped"] <= BUDGET else f"no: {bursts['stopped']}"
     found.append(judge.exact("A8.stopped", text, "yes", within))
-    found.append(judge.report("A8.stopped.packets", "Their number", None, bursts["stopped"]))
+    found.append(
+        judge.report(
+            "A8.stopped.packets", "Unscheduled packets of the burst that the first credit ends", None, bursts["stopped"]
+        )
+    )
     return found
 
 

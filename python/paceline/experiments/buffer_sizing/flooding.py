@@ -19,6 +19,7 @@ from paceline.experiments.buffer_sizing.testbed import (
     STACKS,
     Stack,
     scenario,
+    variant_remarks,
 )
 from paceline.plot import multiples
 from paceline.reproduce import judge
@@ -79,6 +80,22 @@ KNOBS: Final[Mapping[str, Mapping[str, Stack]]] = {
 }
 """What is unknown of the TCP stack, one setting at a time."""
 
+ABOUT: Final[Mapping[str, str]] = {
+    "ack_2": "an ACK for every 2 segments",
+    "ack_16_500us": "an ACK for every 16 segments, or after 500 µs",
+    "ack_8_200us": "an ACK after 200 µs at the latest",
+    "ack_no_push": "the end of a message is not acknowledged at once",
+    "burst_16": "16 segments at most may leave back to back",
+    "sack": "selective acknowledgements",
+    "initial_window_2": "connections begin with 2 segments",
+    "clock_1ms": "a TCP clock of 1 ms",
+    "clock_2ms": "a TCP clock of 2 ms",
+    "rto_min_200ms": "timeouts of 200 ms at least, the first one included",
+    "min_window_1": "HPCC with NewReno's lowest window of 1 segment",
+    "min_window_2": "HPCC with a lowest window of 2 segments",
+    **FORM_TITLES,
+}
+
 BATCHES: Final = (1, 2, 5, 8, 10, 16)
 
 
@@ -95,9 +112,9 @@ class Acks:
 
 ACKS: Final[Mapping[str, Acks]] = {
     "default": Acks("the 64 queries that a connection sends at a time are one message of 256 KB; lowest window 3"),
-    "min_window_1": Acks("the same with a lowest window of 1 segment", min_window=1),
+    "min_window_1": Acks("messages of 256 KB with a lowest window of 1 segment", min_window=1),
     "queries_4kb": Acks("every query of 4 KB is a message, whose end is acknowledged at once", whole=False),
-    "queries_4kb_min_window_1": Acks("both", min_window=1, whole=False),
+    "queries_4kb_min_window_1": Acks("messages of 4 KB with a lowest window of 1 segment", min_window=1, whole=False),
 }
 """Variants of E32."""
 
@@ -431,6 +448,8 @@ def show(name: str) -> Any:
         remarks = list(REMARKS)
         if name == "E32":
             remarks += [f"Variant {acks}: {about.title}." for acks, about in ACKS.items()]
+        else:
+            remarks += variant_remarks(ABOUT, runs)
         return Shown(drawings, [_table(values)], remarks)
 
     return shown
@@ -443,7 +462,6 @@ REMARKS: Final = [
     "between PoDs is 20 µs.",
     "Queries and responses of a connection are acknowledged by packets of their own: nothing is piggybacked.",
     "Queues, links and losses are those after the warm-up: what a run that stops there counts is taken off.",
-    *(f"Variant {variant}: {text}." for variant, text in FORM_TITLES.items()),
 ]
 
 

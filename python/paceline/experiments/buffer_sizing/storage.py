@@ -13,7 +13,7 @@ import numpy as np
 from paceline import plot
 from paceline.analysis import Sample, nearest_rank, queue_percentile
 from paceline.experiments.buffer_sizing.measures import kilobytes, queue, together, windows, with_warmup
-from paceline.experiments.buffer_sizing.testbed import FORM_TITLES, FORMS, STACKS, Stack, scenario
+from paceline.experiments.buffer_sizing.testbed import FORM_TITLES, FORMS, STACKS, Stack, scenario, variant_remarks
 from paceline.plot import multiples
 from paceline.reproduce import judge
 from paceline.reproduce.claims import (
@@ -91,6 +91,8 @@ settings are the HPCC paper's, which has several."""
 
 ABOUT: Final = {
     **FORM_TITLES,
+    "eta_0.9": "HPCC aims at 90 % of a link instead of 95 %",
+    "eta_1": "HPCC aims at all of a link instead of 95 %",
     "slow_start": "HPCC's new connections begin at a tenth of the line rate",
     "dcqcn_paper_timers": "DCQCN with the timers of its own paper (50, 50, 55 µs), not the vendor's (1, 4, 300 µs)",
     "dcqcn_cnp_50us": "DCQCN with a notification every 50 µs at most",
@@ -493,10 +495,10 @@ def _slowdown_drawing(runs: Runs, name: str) -> Drawing:
             for title, scheme in titles.items()
             if isinstance(value := of.get(f"{scheme}.p99"), (int, float))
         }
-        over = "RDMA" if name == "E34" else "TCP"
+        over, judged = ("RDMA", "the ratio of these is") if name == "E34" else ("TCP", "these are")
         caption = (
-            f"p99 slowdown of queries over {over} by size, and of all up to 32,000 B together: these are judged, "
-            "against the published values (hollow and grey)."
+            f"p99 slowdown of queries over {over} by size, and of all up to 32,000 B together: {judged} judged. Hollow "
+            "and grey: the published values."
         )
     chart = multiples.Chart(
         "",
@@ -537,7 +539,7 @@ def _experiment(
         return Shown(
             _drawings(runs, name),
             _tables(runs),
-            [*REMARKS, *(f"Variant {n}: {t}." for n, t in ABOUT.items())],
+            [*REMARKS, *variant_remarks(ABOUT, runs)],
         )
 
     return Experiment(

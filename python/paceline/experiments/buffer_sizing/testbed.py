@@ -26,6 +26,7 @@ from paceline.scenario import (
     Tcp,
     Workload,
 )
+from paceline.sweeps.points import Runs
 
 HOST_BPS: Final = 25e9
 
@@ -107,6 +108,12 @@ FORM_TITLES: Final[Mapping[str, str]] = {
     "w_ai_80_bytes": "HPCC's additive increase is the 80 B of its authors' testbed, not their simulator's 10 Mb/s",
 }
 """What these are, for pages."""
+
+
+def variant_remarks(about: Mapping[str, str], runs: Runs) -> list[str]:
+    """What the variants are that a page has runs of."""
+    there = {run.point.key.get("variant") for run in runs}
+    return [f"Variant {variant}: {text}." for variant, text in about.items() if variant in there]
 
 
 def scenario(

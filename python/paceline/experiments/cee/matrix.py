@@ -142,7 +142,7 @@ class Kind:
     def show(self, runs: Runs, _scale: Scale) -> Shown:
         """Map and table."""
         values = self.measure(runs)
-        remarks = list(queries.REMARKS if self.queries else programs.REMARKS)
+        remarks = queries.remarks(queries.by_case(runs)) if self.queries else programs.remarks(programs.by_case(runs))
         if self.udp:
             remarks.append("Beside UDP, CUBIC and Vegas have one seed, NewReno three.")
         table = self.table(values)

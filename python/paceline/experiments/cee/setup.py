@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
@@ -111,7 +111,7 @@ BURSTS: Final = ("red", "qcn20", "qcn66", *WEIGHTS)
 
 _SEPARATE: Final[Mapping[str, Cell]] = {**CELLS, **ABLATIONS, **WEIGHTS}
 _PER_ADAPTER: Final = "_nic"
-_ONE_LIMITER: Final = "one limiter an adapter"
+_ONE_LIMITER: Final = "one limiter per adapter"
 ALL_CELLS: Final[Mapping[str, Cell]] = {
     **_SEPARATE,
     **{
@@ -144,6 +144,21 @@ def readings(cells: Sequence[str]) -> Iterator[tuple[str, str, str]]:
             own = read(cell, reading)
             if own != cell or not READINGS[reading]:
                 yield reading, cell, own
+
+
+def cells_remarks(cells: Collection[str]) -> list[str]:
+    """What a page says of its cells: where schemes are alike; how QCN's limiters are shared where that is varied."""
+    alike = (
+        "With PFC nothing is lost; where TCP hears of no mark (no marking, QCN) and has no timeout either, NewReno and "
+        "CUBIC never leave slow start, and their numbers are the same."
+    )
+    if all(ALL_CELLS[cell].limiter == "destination" for cell in cells):
+        return [alike]
+    return [
+        alike,
+        "The study does not say what shares a rate limiter of QCN: by default the frames of an adapter to one host; "
+        f"variant limiter_per_adapter, rows with {_ONE_LIMITER}: all that an adapter sends, the standard's default.",
+    ]
 
 
 def limiters(reading: str) -> str:

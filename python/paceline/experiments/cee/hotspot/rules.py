@@ -126,7 +126,12 @@ def winner_rule(values: Values) -> list[Claim]:
             0.4,
             most=1,
         ),
-        Claim("overall", "its share over the whole run", at(values, *place, "overall"), most=1),
+        Claim(
+            "overall",
+            "the winner's share over the whole run",
+            at(values, *place, "overall"),
+            most=1,
+        ),
         Claim("blame", "the winner's part of all packets sent again", at(values, *place, "blame"), most=1),
         Claim(
             "base",
@@ -184,7 +189,7 @@ def convergence_rule(values: Values) -> list[Claim]:
     found += [
         Claim(
             "fair",
-            "the same, CUBIC over NewReno",
+            "until Jain's index stays above 0.9 after a seventh flow, CUBIC over NewReno",
             ratio(values, (*cubic, "fair_ms"), (*reno, "fair_ms")),
             judge.above(1),
         ),
@@ -218,11 +223,16 @@ def rtt_rule(values: Values) -> list[Claim]:
             at(values, *alone, "rtt_p50_us"),
             judge.between(1, 50),
         ),
-        Claim("base", "beside 32 flows without PFC: median, µs", at(values, *base, "rtt_p50_us")),
-        Claim("pfc", "beside 32 flows with PFC: median, µs", at(values, *pfc, "rtt_p50_us"), judge.above(10_000)),
+        Claim("base", "beside 32 flows without PFC: median round trip, µs", at(values, *base, "rtt_p50_us")),
+        Claim(
+            "pfc",
+            "beside 32 flows with PFC: median round trip, µs",
+            at(values, *pfc, "rtt_p50_us"),
+            judge.above(10_000),
+        ),
         Claim(
             "grows",
-            "with PFC, over the one alone",
+            "median round trip beside 32 flows with PFC over that alone",
             ratio(values, (*pfc, "rtt_p50_us"), (*alone, "rtt_p50_us")),
             judge.at_least(100),
         ),
@@ -243,6 +253,6 @@ def udp_fairness_rule(values: Values) -> list[Claim]:
             for other in ("base", "red"):
                 places = ((*("udp_8", cell, "new_reno", pfc), "classes") for cell in (qcn, other))
                 titles = f"{CELLS[qcn].title} over {CELLS[other].title}"
-                text = f"Jain's index of what TCP and UDP deliver at a hot spot, {titles}, {when(pfc)}"
+                text = f"ratio of Jain's indices of what TCP and UDP deliver at a hot spot, {titles}, {when(pfc)}"
                 found.append(Claim(f"crowd.{qcn}.{other}.pfc{pfc:g}", text, ratio(values, *places), judge.above(1)))
     return found

@@ -68,7 +68,9 @@ def show(runs: Runs, _scale: Scale) -> Shown:
     tables = [programs.table(programs.measure(own), programs.by_case(own))]
     if len(rest):
         tables.append(queries.table(queries.measure(rest), queries.by_case(rest)))
-    return Shown((), tables, [*programs.REMARKS, *(queries.REMARKS if len(rest) else ())])
+    remarks = programs.remarks(programs.by_case(own))
+    remarks += queries.remarks(queries.by_case(rest)) if len(rest) else []
+    return Shown((), tables, list(dict.fromkeys(remarks)))
 
 
 def clock_rule(values: Values) -> list[Claim]:

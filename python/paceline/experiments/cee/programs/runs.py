@@ -10,7 +10,17 @@ from typing import Any, Final
 import numpy as np
 
 from paceline.analysis import F8
-from paceline.experiments.cee.setup import FRAMING, KNOB_TITLES, SCHEMES, XON, host, run_title, stack, switch
+from paceline.experiments.cee.setup import (
+    FRAMING,
+    KNOB_TITLES,
+    SCHEMES,
+    XON,
+    cells_remarks,
+    host,
+    run_title,
+    stack,
+    switch,
+)
 from paceline.experiments.cee.study import seeds
 from paceline.reproduce.claims import Place, Values, at
 from paceline.reproduce.model import Scale
@@ -273,6 +283,11 @@ def table(values: Values, cases: Mapping[Case, Collection[Case]]) -> Table:
         rows.append((Cell(together.title), *(Cell(format_number(v)) for v in (*slow, *counts))))
     head = ("Run", *(p.upper() for p in programs), "Geometric mean", "Drops", "Timeouts")
     return Table("Slowdown over the ideal network, and what is counted in all programs; means over seeds", head, rows)
+
+
+def remarks(cases: Collection[Case]) -> list[str]:
+    """What to know of the runs on a page."""
+    return [*REMARKS, *cells_remarks({case.cell for case in cases})]
 
 
 REMARKS: Final = [

@@ -70,7 +70,7 @@ def show(runs: Runs, _scale: Scale) -> Shown:
     """Tables of both."""
     crowds, rest = runs.having("kind"), runs.lacking("kind")
     tables = [queries.table(queries.measure(rest), queries.by_case(rest))] if len(rest) else []
-    remarks = list(queries.REMARKS)
+    remarks = queries.remarks(queries.by_case(rest)) if len(rest) else []
     if len(crowds):
         tables.insert(0, hotspot.table(hotspot.measure(crowds)))
         remarks = [*hotspot.REMARKS, *remarks]
@@ -86,7 +86,8 @@ def _show_all(runs: Runs, _scale: Scale) -> Shown:
     """Tables of both."""
     values, rest, of_programs = _measure_all(runs), runs.lacking("program"), runs.having("program")
     tables = [queries.table(values, queries.by_case(rest)), programs.table(values, programs.by_case(of_programs))]
-    return Shown((), tables, [*queries.REMARKS, *programs.REMARKS])
+    remarks = [*queries.remarks(queries.by_case(rest)), *programs.remarks(programs.by_case(of_programs))]
+    return Shown((), tables, list(dict.fromkeys(remarks)))
 
 
 def ecn_rule(values: Values) -> list[Claim]:
@@ -126,8 +127,8 @@ def everywhere_rule(values: Values) -> list[Claim]:
         known = [over for over in known if math.isfinite(over)]
         share = sum(over <= 1.02 for over in known) / len(known) if known else math.nan
         text = (
-            "pairs of cells in which PFC makes the mean QCT, of queries alone or beside UDP, or the slowdown of "
-            f"programs at most 1.02 times{limiters(reading)}"
+            "share of the pairs of cells in which PFC makes the mean QCT (of queries alone or beside UDP) or the "
+            f"slowdown of programs at most 1.02 times as large{limiters(reading)}"
         )
         found.append(Claim("share", text, share, judge.at_least(0.9), most=1, variant=reading))
     return found

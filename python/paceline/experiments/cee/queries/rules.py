@@ -142,7 +142,7 @@ def udp_drops_rule(values: Values) -> list[Claim]:
             ),
             Claim(
                 f"{cell}.over",
-                f"the same over UDP's share of the bytes sent, {title}",
+                f"UDP's share of the packets dropped over its share of the bytes sent, {title}, without PFC",
                 ratio(values, case.place("udp_drop_share"), case.place("udp_byte_share")),
                 judge.above(1),
                 variant=reading,
@@ -159,7 +159,7 @@ def udp_fairness_rule(values: Values) -> list[Claim]:
             for other in ("base", "red"):
                 over = quotient(values, *(Case(cell, "new_reno", pfc, udp=True) for cell in (own, other)), what="jain")
                 titles = f"{ALL_CELLS[own].title} over {CELLS[other].title}"
-                statement = f"Jain's index of TCP's and UDP's shares delivered, {titles}, {when(pfc)}"
+                statement = f"ratio of Jain's indices of TCP's and UDP's shares delivered, {titles}, {when(pfc)}"
                 found.append(Claim(f"{qcn}.{other}.pfc{pfc:d}", statement, over, judge.above(1), variant=reading))
     return found
 

@@ -10,7 +10,18 @@ from typing import Any, Final
 import numpy as np
 
 from paceline.analysis import jain_index, nearest_rank
-from paceline.experiments.cee.setup import FRAMING, KNOB_TITLES, SCHEMES, UDP_RATE, XON, host, run_title, stack, switch
+from paceline.experiments.cee.setup import (
+    FRAMING,
+    KNOB_TITLES,
+    SCHEMES,
+    UDP_RATE,
+    XON,
+    cells_remarks,
+    host,
+    run_title,
+    stack,
+    switch,
+)
 from paceline.reproduce.claims import Place, Values, at
 from paceline.reproduce.model import Scale
 from paceline.results import Results
@@ -214,6 +225,18 @@ def table(values: Values, cases: Collection[Case]) -> Table:
     times = ("Mean QCT, ms", "p99, ms", "Unanswered", "Mean FCT, ms")
     head = ("Run", *times, "Drops", "Timeouts", "CNMs", "Congested, of the ports' time")
     return Table("Queries, background flows and losses; means over seeds", head, rows)
+
+
+def remarks(cases: Collection[Case]) -> list[str]:
+    """What to know of the runs on a page."""
+    udp = f"UDP: another {UDP:.0%} of the hosts' links beside them, sent at a third of a link's rate."
+    loaded = [f"{name}: {', '.join(Case('', '', **loads).loads)}" for name, loads in LOADS.items()]
+    return [
+        *REMARKS,
+        *([udp] if any(case.udp for case in cases) else []),
+        *([f"Variants of load: {'; '.join(loaded)}, of the hosts' links."] if any(c.loads for c in cases) else []),
+        *cells_remarks({case.cell for case in cases}),
+    ]
 
 
 REMARKS: Final = [
