@@ -573,7 +573,10 @@ def figures_tables(runs: Sequence[Results], side: Side = "sender") -> list[Table
     if any(closed):
         rows.append((Cell("Closed loop: carried, not offered"), *(Cell(names or "–") for names in closed)))
     if rows:
-        caption = "Load by tier: offered / carried, share of the capacity of both directions"
+        caption = (
+            "Load by tier: offered / carried by data frames, ACKs aside, over the simulated time; share of the "
+            "capacity of both directions"
+        )
         if any(cell.note for row in rows for cell in row):
             caption += "; most used: the share of time that one direction of a link transmitted"
         if any(cell.text.startswith("– /") for row in rows for cell in row):
