@@ -572,14 +572,14 @@ EXPERIMENTS = (
     _experiment(
         34,
         "Storage queries, p99 over RDMA",
-        "Short queries: 41.6 with DCQCN, 7.8 with HPCC.",
+        "p99 slowdown of short queries: 41.6 with DCQCN, 7.8 with HPCC.",
         and_forms(rdma_tail_rule),
         plan,
     ),
     _experiment(
         35,
         "Storage queries, p99 over TCP",
-        "Short queries: 100 with NewReno, 4.3 with HPCC.",
+        "p99 slowdown of short queries: 100 with NewReno, 4.3 with HPCC.",
         and_forms(tcp_tail_rule),
         plan,
     ),

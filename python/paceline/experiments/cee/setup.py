@@ -146,19 +146,18 @@ def readings(cells: Sequence[str]) -> Iterator[tuple[str, str, str]]:
                 yield reading, cell, own
 
 
-def cells_remarks(cells: Collection[str]) -> list[str]:
-    """What a page says of its cells: where schemes are alike; how QCN's limiters are shared where that is varied."""
+def cells_remarks(cells: Collection[str], *, pfc: bool) -> list[str]:
+    """What a page says of its cells: with PFC where schemes are alike; how limiters are shared where that is varied."""
     alike = (
         "With PFC nothing is lost; where TCP hears of no mark (no marking, QCN) and has no timeout either, NewReno and "
         "CUBIC never leave slow start, and their numbers are the same."
     )
-    if all(ALL_CELLS[cell].limiter == "destination" for cell in cells):
-        return [alike]
-    return [
-        alike,
+    shared = (
         "The study does not say what shares a rate limiter of QCN: by default the frames of an adapter to one host; "
-        f"variant limiter_per_adapter, rows with {_ONE_LIMITER}: all that an adapter sends, the standard's default.",
-    ]
+        f"variant limiter_per_adapter, rows with {_ONE_LIMITER}: all that an adapter sends, the standard's default."
+    )
+    varied = any(ALL_CELLS[cell].limiter == "nic" for cell in cells)
+    return [*([alike] if pfc else []), *([shared] if varied else [])]
 
 
 def limiters(reading: str) -> str:

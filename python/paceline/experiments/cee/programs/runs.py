@@ -287,7 +287,7 @@ def table(values: Values, cases: Mapping[Case, Collection[Case]]) -> Table:
 
 def remarks(cases: Collection[Case]) -> list[str]:
     """What to know of the runs on a page."""
-    return [*REMARKS, *cells_remarks({case.cell for case in cases})]
+    return [*REMARKS, *cells_remarks({case.cell for case in cases}, pfc=any(case.pfc for case in cases))]
 
 
 REMARKS: Final = [

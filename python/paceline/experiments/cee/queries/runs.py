@@ -39,6 +39,7 @@ from paceline.scenario import (
 from paceline.scenario import Run as RunSettings
 from paceline.sweeps.points import KeyValue, Point, Run, Runs
 from paceline.tables import Cell, Table, format_value
+from paceline.words import percent
 
 _LENGTH_US: Final = {Scale.TINY: 20_000, Scale.QUICK: 1_000_000, Scale.PAPER: 7_000_000}
 _TREE: Final = {
@@ -229,13 +230,13 @@ def table(values: Values, cases: Collection[Case]) -> Table:
 
 def remarks(cases: Collection[Case]) -> list[str]:
     """What to know of the runs on a page."""
-    udp = f"UDP: another {UDP:.0%} of the hosts' links beside them, sent at a third of a link's rate."
+    udp = f"UDP: another {percent(UDP, 0)} of the hosts' links beside them, sent at a third of a link's rate."
     loaded = [f"{name}: {', '.join(Case('', '', **loads).loads)}" for name, loads in LOADS.items()]
     return [
         *REMARKS,
         *([udp] if any(case.udp for case in cases) else []),
         *([f"Variants of load: {'; '.join(loaded)}, of the hosts' links."] if any(c.loads for c in cases) else []),
-        *cells_remarks({case.cell for case in cases}),
+        *cells_remarks({case.cell for case in cases}, pfc=any(case.pfc for case in cases)),
     ]
 
 
