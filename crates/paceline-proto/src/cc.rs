@@ -3,7 +3,7 @@
 //! A controller is a small value per flow. What all flows of a scheme share (line rate, base RTT, parameters) is passed
 //! in, so that a flow's state stays within two cache lines. To add one: a file beside these, which says what it is
 //! ([`Algorithm`]) and does ([`CongestionControl`]); a line in each of the three lists below ([`Params`], [`Controller`], `new`), and
-//! one in [`controllers`], which gives it the tests that all controllers share.
+//! one in [`controllers`], which gives it, where it is RDMA's, the tests that those share.
 
 pub mod cubic;
 pub mod cubic_freebsd;

@@ -7,13 +7,16 @@
 //! | `set_up.rs` | the network in its engine, with what it records |
 //! | `watch.rs` | flows to disk and progress to who watches, while it runs |
 //! | `summary.rs` | `summary.json`, and the warnings in it |
-//! | `estimate.rs` | a scenario checked, and what its run would cost |
+//! | `check.rs`, `check/` | a scenario checked, and what its run would cost in time and memory |
+//! | `effect.rs`, `effect/` | which settings changed nothing |
+//! | `offered.rs` | what counts as offered load |
 //! | `bench.rs` | a run without a result folder |
 
 mod bench;
+mod check;
 mod choice;
 mod effect;
-mod estimate;
+
 mod offered;
 mod set_up;
 mod summary;
@@ -24,8 +27,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 pub use self::bench::{Bench, prepare_bench};
+pub use self::check::{Check, check};
 pub use self::choice::choose_engine;
-pub use self::estimate::{Check, check};
 pub(crate) use self::set_up::Engine;
 use self::set_up::{Ready, set_up};
 use self::summary::{fill_summary, first_summary, has_queries};

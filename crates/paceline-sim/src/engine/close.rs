@@ -90,7 +90,7 @@ impl Close {
         {
             let list = &mut Near { close: self, lanes };
             if let Some(nic) = net.send_on_stream(message, now, list)? {
-                events::settle(net, list, nic, now);
+                events::serve_nic(net, list, nic, now);
             }
         }
         while let Some(programs) = &mut net.programs
@@ -147,7 +147,7 @@ impl Close {
     pub(super) fn look_again(&mut self, net: &mut Net, lanes: &mut Lanes, port: u32, now: u64) {
         let nic = net.ports[port as usize].nic;
         if nic != NONE {
-            events::settle(net, &mut Near { close: self, lanes }, nic, now);
+            events::serve_nic(net, &mut Near { close: self, lanes }, nic, now);
         }
     }
 }

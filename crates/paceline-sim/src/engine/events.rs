@@ -330,7 +330,7 @@ pub(super) fn arrive_at_host<L: Listing>(net: &mut Net, list: &mut L, inbox: u32
         net.nic_advance(nic, now, true, list);
         net.host_arrival(nic, h, now, list);
     }
-    settle(net, list, nic, now);
+    serve_nic(net, list, nic, now);
 }
 
 /// A switch port's transmitter may be free.
@@ -347,7 +347,7 @@ pub(super) fn depart<L: Listing>(net: &mut Net, list: &mut L, port: u32, now: u6
 pub(super) fn wake<L: Listing>(net: &mut Net, list: &mut L, nic: u32, now: u64) {
     if net.nics[nic as usize].wake_at == now {
         net.nics[nic as usize].wake_at = NEVER;
-        settle(net, list, nic, now);
+        serve_nic(net, list, nic, now);
     }
 }
 
@@ -356,7 +356,7 @@ pub(super) fn time_out<L: Listing>(net: &mut Net, list: &mut L, nic: u32, now: u
     if net.nics[nic as usize].timer_at == now {
         net.nic_advance(nic, now, true, list);
         net.nic_timeouts(nic, now);
-        settle(net, list, nic, now);
+        serve_nic(net, list, nic, now);
     }
 }
 
@@ -372,7 +372,7 @@ pub(super) fn start<L: Listing>(
     net.nic_advance(nic, now, true, list);
     net.begin_at(nic, now);
     net.add_to_nic(slot);
-    settle(net, list, nic, now);
+    serve_nic(net, list, nic, now);
     // Timers go before starts, and the flow may have brought one for this very instant: the next flow to start waits for it.
     while net.nics[nic as usize].timer_at == now {
         time_out(net, list, nic, now);
@@ -390,7 +390,7 @@ fn list_wake<L: Listing>(net: &mut Net, list: &mut L, nic: u32, at: u64) {
 }
 
 /// After anything happened at a NIC: sends what may go now and schedules its next departure and timer.
-pub(super) fn settle<L: Listing>(net: &mut Net, list: &mut L, nic: u32, now: u64) {
+pub(super) fn serve_nic<L: Listing>(net: &mut Net, list: &mut L, nic: u32, now: u64) {
     let before = net.nics[nic as usize].wake_at;
     let wake = net.nic_advance(nic, now, true, list);
     let port = net.nics[nic as usize].port;

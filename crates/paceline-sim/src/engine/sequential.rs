@@ -344,7 +344,7 @@ impl Sequential {
         for port in ports {
             let nic = self.net.ports[port as usize].nic;
             if nic != NONE {
-                events::settle(&mut self.net, &mut self.events, nic, now);
+                events::serve_nic(&mut self.net, &mut self.events, nic, now);
             }
         }
     }
@@ -390,7 +390,7 @@ impl Sequential {
             if programs.keeps_connections(message.program) {
                 let (net, list) = (&mut self.net, &mut self.events);
                 if let Some(nic) = net.send_on_stream(message, now, list)? {
-                    events::settle(net, list, nic, now);
+                    events::serve_nic(net, list, nic, now);
                 }
             } else {
                 let spec = programs.begin_flow(self.next_id, message, now);

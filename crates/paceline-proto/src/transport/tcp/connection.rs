@@ -231,11 +231,6 @@ impl Connection {
         self.tx.fin = true;
     }
 
-    /// What is owed to the peer as acknowledgement leaves with the next poll: the end of a receiver's poll batch.
-    pub fn flush_ack(&mut self) {
-        self.rx.ack.flush();
-    }
-
     /// A segment arrives. `int`: the telemetry a reflected probe brings, else empty.
     pub fn on_segment(&mut self, cx: Context<'_>, now: Time, segment: &Segment, int: &[IntHop]) -> Outcome {
         let mut outcome = Outcome::default();
