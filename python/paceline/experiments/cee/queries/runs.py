@@ -244,8 +244,8 @@ REMARKS: Final = [
     "Queries of 20 KiB messages, where rows say no other size, from a random host over one host in every rack to all "
     "others and back, 5 % of the hosts' links; background flows of TrafPy's university set, 10 %, seven of ten in "
     "their rack.",
-    "QCT: query completion time. Unanswered: of all queries. CNMs: notifications of QCN. Congested: switches' ports, by "
-    "time, with over 80 KB.",
+    "QCT: query completion time. Unanswered: of all queries. CNMs: notifications of QCN. Congested: switches' ports, "
+    "by time, with over 80 KB.",
     "32 hosts at quick scale, two to one oversubscribed; 256 with full bisection at paper scale, for 7 s: 10,700 "
     "queries.",
 ]
