@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from paceline import analysis, plot, queries
@@ -54,6 +56,31 @@ def _bins(count: int, *, fine: bool) -> str:
     return f"{count} bins of at least {each} of the flows: a size is in one bin only."
 
 
+def _marks(curves: Sequence[Sequence[analysis.Curve]], *, bands: bool) -> str:
+    """How the figures are to be read: only what they have is explained."""
+    known = [one for each in curves for one in each]
+    said = [
+        "The x axis is linear in the CDF of the flow sizes, as in published figures; each point stands at the upper "
+        "edge of its bin."
+    ]
+    if any(((one.count > 0) & (one.count < plot.MIN_FLOWS)).any() for one in known):
+        said.append(
+            f"Bins of fewer than {plot.MIN_FLOWS} flows are hollow, crosses where they are too few for the percentile: "
+            "their largest value."
+        )
+    if bands:
+        said.append(
+            "Bands are 95 % confidence intervals from order statistics, drawn where the flows give an upper bound; a "
+            "small arrow at the edge means that a band goes beyond."
+        )
+    if any((one.unfinished + one.failed).any() for one in known):
+        said.append(
+            "Unfinished and failed flows enter with their age; a percentile they could still raise is a triangle in "
+            "the figures and has ≥ in the tables."
+        )
+    return " ".join(said)
+
+
 def slowdown(page: Page) -> Section:
     """Slowdown by flow size, and by workload group."""
     section = Section("slowdown", "Slowdown")
@@ -77,23 +104,8 @@ def slowdown(page: Page) -> Section:
             section.figures.append(page.draw(figure, "slowdown_cdf", "CDF of the slowdown, all flow sizes."))
         section.text += "Unfinished and failed flows enter with their age; a percentile they could still raise has ≥."
     else:
-        section.text += (
-            "The x axis is linear in "
-            "the CDF of the flow sizes, as in published figures; each point stands at the upper edge of its bin. "
-            f"Bins of fewer than {plot.MIN_FLOWS} flows are hollow, crosses where they are too few for the percentile: "
-            "their largest value. "
-        )
-        section.text += (
-            "Bands are 95 % confidence intervals from order statistics, drawn where the flows give an upper bound; a "
-            "small arrow at the edge means that a band goes beyond. "
-            if len(names) <= plot.MOST_BANDS
-            else ""
-        )
-        section.text += (
-            "Unfinished and failed flows enter with their age; "
-            "a percentile they could still raise is a triangle in the figures and has ≥ in the tables."
-        )
         curves = [analysis.percentile_curves(s, bins, QS) for s in samples]
+        section.text += _marks(curves, bands=len(names) <= plot.MOST_BANDS)
         for i, q in enumerate(QS):
             drawn = {n: c[i] for n, c in zip(names, curves, strict=True)}
             figure = plot.slowdown_vs_size(drawn, looks=plot.by_place(names))
