@@ -168,6 +168,23 @@ def test_a_signal_where_nothing_is_simulated_ends_with_130_too(whole, tmp_path, 
     assert not (tmp_path / "page").exists()
 
 
+def test_an_interrupt_that_a_library_took_for_a_wrong_argument_is_told(whole, tmp_path):
+    """Ctrl-C in Matplotlib's conversions in C ended a report with a message about ``affine_transform()``."""
+    folder, _ = whole
+    drawing = (
+        "import os, signal, time; from paceline import plot\n"
+        "def draw(*figures):\n"
+        "    try:\n"
+        "        os.kill(os.getpid(), signal.SIGINT); time.sleep(10)\n"
+        "    except KeyboardInterrupt: pass\n"
+        "    raise TypeError('incompatible function arguments')\n"
+        "plot.as_files = draw\n"
+    )
+    command = [sys.executable, "-c", drawing + HEEDING, "report", str(folder / "r"), "--out", "page", "-q"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "interrupted: the command was not done\n")
+
+
 def test_an_interruption_while_a_report_is_written_leaves_nothing_new(tmp_path, monkeypatch):
     """The folder would be taken for somebody's by the next report: figures were in it, and no page."""
     folder = write_run(tmp_path / "r", flows=50)

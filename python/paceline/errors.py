@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from paceline._native import InputError
+from paceline.interrupt import was_interrupted
 
 JSON_FLAG = "--json-errors"
 TRACEBACK_VARIABLE = "PACELINE_TRACEBACK"
@@ -120,11 +121,15 @@ def guard(action: Callable[[], object], *, as_json: bool) -> int:
 
 
 def _interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
-    """The interrupt of which an unexpected error came: libraries in C make another of what is raised within them."""
+    """The interrupt of which an unexpected error came: libraries in C make another of what is raised within them.
+
+    Some keep no trace of it, as those that Matplotlib draws with: where they take a number from an object, an interrupt
+    is to them a wrong argument.
+    """
     while not _is_expected(error):
         behind = error.__cause__ or error.__context__
         if behind is None:
-            return None
+            return KeyboardInterrupt() if was_interrupted() else None
         error = behind
     return error if isinstance(error, KeyboardInterrupt) else None
 

@@ -33,6 +33,20 @@ class StopRequest:
         return self.number is not None
 
 
+_RAISED: list[int] = []
+"""The signals for which a command was interrupted."""
+
+
+def was_interrupted() -> bool:
+    """Whether ``KeyboardInterrupt`` was raised in this command, wherever it then went."""
+    return bool(_RAISED)
+
+
+def _interrupt(number: int, _frame: FrameType | None) -> None:
+    _RAISED.append(number)
+    raise KeyboardInterrupt
+
+
 def take_all_for_ctrl_c() -> None:
     """Makes all of :data:`REQUESTS` raise ``KeyboardInterrupt`` from here on, in a process that is a command's.
 
@@ -40,8 +54,8 @@ def take_all_for_ctrl_c() -> None:
     Nothing changes for those that are ignored, as SIGHUP is under nohup(1), or handled already.
     """
     for number in REQUESTS:
-        if signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, signal.default_int_handler)
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, _interrupt)
 
 
 def raise_lost_interrupts_again() -> None:
@@ -52,7 +66,7 @@ def raise_lost_interrupts_again() -> None:
     others = sys.unraisablehook
 
     def raise_again() -> None:
-        is_heeded = signal.getsignal(signal.SIGTERM) == signal.default_int_handler
+        is_heeded = signal.getsignal(signal.SIGTERM) == _interrupt
         os.kill(os.getpid(), signal.SIGTERM if is_heeded else signal.SIGINT)
 
     def lost(error: "sys.UnraisableHookArgs") -> None:
