@@ -9,7 +9,7 @@ import pytest
 
 from paceline import experiments
 from paceline.experiments.buffer_sizing import flooding, measures, storage
-from paceline.experiments.buffer_sizing.testbed import STACKS, network, scenario
+from paceline.experiments.buffer_sizing.testbed import FORMS, STACKS, network, scenario
 from paceline.queries import groups
 from paceline.reproduce.claims import Claim, Place
 from paceline.reproduce.model import Scale
@@ -249,3 +249,10 @@ def test_figures_of_the_flood_show_what_their_results_are_about(monkeypatch: pyt
         assert list(plain.get_ydata()) == [n * q for n in flooding.BATCHES]
         assert list(paced_line.get_ydata()) == [n * q / 2 for n in flooding.BATCHES]
         assert plain.get_linestyle() != paced_line.get_linestyle()
+
+
+def test_every_variant_on_a_page_is_explained() -> None:
+    """A new one without a line in ``ABOUT`` would stand in tables as a name that nobody can look up."""
+    assert {*flooding.KNOBS, *FORMS} <= set(flooding.ABOUT)
+    varied = {*storage.VARIANTS, *storage.HPCC, *storage.DCQCN, *FORMS} - {"default"}
+    assert varied <= set(storage.ABOUT)
