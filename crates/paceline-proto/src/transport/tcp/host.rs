@@ -23,6 +23,8 @@ struct Outbound {
     scheme: u16,
     peer: u32,
     bytes: u64,
+    /// The number after that of its last packet in the host's queue.
+    queued: u64,
 }
 
 /// A message that arrives.
@@ -31,42 +33,31 @@ struct Inbound {
     connection: Connection,
     peer: u32,
     delivered: bool,
+    /// As for what is sent.
+    queued: u64,
     /// What the last probe has collected.
     collected: Extra,
 }
 
-/// The packets in front of a host's link.
+/// The packets in front of a host's link, numbered from zero in the order they came.
 #[derive(Clone, Debug, Default)]
 struct Queue {
     packets: VecDeque<(Header, Extra)>,
-    /// How many of them are of each slot: of senders, of receivers.
-    of: [Vec<u32>; 2],
+    /// The number of the first, or of the next to come if there is none.
+    first: u64,
 }
 
 impl Queue {
-    fn push(&mut self, header: Header, extra: Extra) {
-        let (of, slot) = (&mut self.of[usize::from(header.is(TO_SENDER))], header.flow as usize);
-        if of.len() <= slot {
-            of.resize(slot + 1, 0);
-        }
-        of[slot] += 1;
+    /// The number of the packet after this one.
+    fn push(&mut self, header: Header, extra: Extra) -> u64 {
         self.packets.push_back((header, extra));
+        self.first + self.packets.len() as u64
     }
 
     fn pop(&mut self) -> Option<(Header, Extra)> {
-        let (header, extra) = self.packets.pop_front()?;
-        self.of[usize::from(header.is(TO_SENDER))][header.flow as usize] -= 1;
-        Some((header, extra))
-    }
-
-    /// Forgets the packets of a slot, of senders or of receivers. Mostly there are none, and then the others, which may be very many, are
-    /// not looked at.
-    fn discard(&mut self, slot: u32, from_receiver: bool) {
-        let Some(left) = self.of[usize::from(from_receiver)].get_mut(slot as usize).filter(|left| **left > 0) else {
-            return;
-        };
-        *left = 0;
-        self.packets.retain(|(h, _)| h.flow != slot || h.is(TO_SENDER) != from_receiver);
+        let packet = self.packets.pop_front()?;
+        self.first += 1;
+        Some(packet)
     }
 }
 
@@ -148,7 +139,7 @@ impl Host {
             self.counters.data += u64::from(segment.len > 0);
             self.counters.again += u64::from(again != 0);
             let header = frame(&self.sizes, kind, again, slot, out.peer, out.bytes, &segment);
-            self.queue.push(header, pack(&segment));
+            out.queued = self.queue.push(header, pack(&segment));
         }
         if let Some(at) = out.connection.next_timeout() {
             self.timers.arm(slot * 2, at);
@@ -163,7 +154,7 @@ impl Host {
             let reply = segment.flags.has(Flags::PROBE_REPLY);
             let kind = if reply { Kind::ProbeAck } else { Kind::Ack };
             let header = frame(&self.sizes, kind, TO_SENDER, slot, inbound.peer, 0, &segment);
-            self.queue.push(header, if reply { inbound.collected } else { pack(&segment) });
+            inbound.queued = self.queue.push(header, if reply { inbound.collected } else { pack(&segment) });
         }
         if let Some(at) = inbound.connection.next_timeout() {
             self.timers.arm(slot * 2 + 1, at);
@@ -179,7 +170,24 @@ impl Host {
         {
             self.cache.entry(out.peer).and_modify(|e| *e = e.merged(newer)).or_insert(newer);
         }
-        self.queue.discard(slot, false);
+        self.discard(slot, false, out.queued);
+    }
+
+    /// Forgets what the queue holds of a sender's slot, or a receiver's, `queued` packets after its first. Mostly that is nothing, and then the
+    /// others, which may be very many, are not looked at.
+    fn discard(&mut self, slot: u32, from_receiver: bool, queued: u64) {
+        if queued <= self.queue.first {
+            return;
+        }
+        self.queue.packets.retain(|(h, _)| h.flow != slot || h.is(TO_SENDER) != from_receiver);
+        for (number, (header, _)) in (self.queue.first + 1..).zip(&self.queue.packets) {
+            let i = header.flow as usize;
+            if header.is(TO_SENDER) {
+                self.receivers[i].iter_mut().for_each(|inbound| inbound.queued = number);
+            } else {
+                self.senders[i].iter_mut().for_each(|out| out.queued = number);
+            }
+        }
     }
 
     fn at_sender(&mut self, now: Time, slot: u32, segment: &Segment, int: &[IntHop]) -> Outcome {
@@ -208,6 +216,7 @@ impl Host {
             connection: Connection::listen(cx),
             peer: header.peer,
             delivered: false,
+            queued: 0,
             collected: Extra::default(),
         });
         if header.kind == Kind::Probe {
@@ -318,7 +327,7 @@ impl Endpoint for Host {
         if bytes != STREAM {
             connection.write(bytes);
         }
-        self.senders[i] = Some(Outbound { connection, scheme: message.scheme, peer: message.peer, bytes });
+        self.senders[i] = Some(Outbound { connection, scheme: message.scheme, peer: message.peer, bytes, queued: 0 });
         self.drain_sender(now, slot);
     }
 
@@ -354,10 +363,9 @@ impl Endpoint for Host {
     }
 
     fn forget(&mut self, slot: u32) {
-        if let Some(inbound) = self.receivers.get_mut(slot as usize) {
-            *inbound = None;
+        if let Some(inbound) = self.receivers.get_mut(slot as usize).and_then(Option::take) {
+            self.discard(slot, true, inbound.queued);
         }
-        self.queue.discard(slot, true);
     }
 
     fn poll_transmit(&mut self, _now: Time) -> Option<Header> {
@@ -502,7 +510,58 @@ mod tests {
         }
     }
 
+    /// The number after that of the last packet of each connection in a host's queue: by the queue, and by the connections.
+    fn numbers(host: &Host) -> (BTreeMap<(u32, bool), u64>, BTreeMap<(u32, bool), u64>) {
+        let packets = (host.queue.first + 1..).zip(&host.queue.packets);
+        let seen = packets.map(|(number, (h, _))| ((h.flow, h.is(TO_SENDER)), number)).collect();
+        let out = (0..).zip(&host.senders).filter_map(|(i, out)| Some(((i, false), out.as_ref()?.queued)));
+        let inbound = (0..).zip(&host.receivers).filter_map(|(i, inbound)| Some(((i, true), inbound.as_ref()?.queued)));
+        (seen, out.chain(inbound).filter(|(_, queued)| *queued > host.queue.first).collect())
+    }
+
     proptest! {
+        /// What has ended leaves nothing in its host's queue, where its number soon belongs to another connection, and takes nothing of others with
+        /// it: hosts send late, lose packets and forget what they received whenever it is over.
+        #[test]
+        fn the_queue_holds_what_connections_under_way_have_sent(
+            sizes in prop::collection::vec(1u64..20_000, 1..12), steps in prop::collection::vec((0usize..2, 0u8..8, any::<bool>()), 1..400),
+        ) {
+            let contexts: Arc<[FlowContext]> = Arc::new([super::super::testing::new_reno(1000)]);
+            let host = || Host::new(Arc::new(Params::user_space()), Arc::clone(&contexts), Sizes::ETHERNET);
+            let mut hosts = [host(), host()];
+            let mut now = Time(0);
+            for (slot, bytes) in (0..).zip(&sizes) {
+                hosts[0].start(now, slot, Message { peer: 1, bytes: *bytes, id: 0, scheme: 0 });
+            }
+            for (i, what, lost) in steps {
+                now = now + Duration::from_us(1);
+                match what {
+                    0 => {
+                        now = now.max(hosts[i].next_timeout().min(now + Duration::from_us(50_000)));
+                        hosts[i].on_timeout(now);
+                    }
+                    1 => {
+                        let over = (0..).zip(&hosts[1].receivers).find(|(_, r)| r.as_ref().is_some_and(|r| r.delivered));
+                        if let Some((slot, _)) = over {
+                            hosts[1].forget(slot);
+                        }
+                    }
+                    _ => {
+                        if let Some(header) = hosts[i].poll_transmit(now) {
+                            let extra = hosts[i].extra();
+                            if !(lost && what == 2) {
+                                hosts[1 - i].on_packet_with(now, &Header { peer: i as u32, ..header }, &extra);
+                            }
+                        }
+                    }
+                }
+                for host in &hosts {
+                    let (seen, said) = numbers(host);
+                    prop_assert_eq!(seen, said);
+                }
+            }
+        }
+
         /// What a connection says is what the other end's connection hears.
         #[test]
         fn segments_survive_the_packet(
