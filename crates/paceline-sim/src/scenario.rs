@@ -75,7 +75,7 @@ pub(crate) fn doublings_above(rate: u64, host_rate: u64) -> u32 {
 /// ECN marking of a switch port: by the queue left behind at departure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ecn {
-    /// Threshold set per port rate, ascending by rate; a port takes the entry of its own rate.
+    /// Threshold set per port rate, ascending by rate; a port takes the entry of its own rate, and thresholds of 0 where there is none.
     pub by_rate: Vec<EcnThresholds>,
     /// Whether the queue of the packet's class or that of the whole port counts.
     pub per_port: bool,

@@ -233,7 +233,7 @@ impl Default for HpccConfig {
 impl HpccConfig {
     /// Reads a configuration; `file` names it in messages, `lenient` makes unknown keys warnings.
     ///
-    /// A word that begins with `#` starts a comment. Of a key given twice the last counts. That and other likely mistakes
+    /// A word that begins with `#` starts a comment. Of a key given twice the last counts, but for maps, whose entries come together. That and other likely mistakes
     /// which the reference runs with are warnings.
     ///
     /// # Errors
@@ -261,7 +261,8 @@ impl HpccConfig {
             };
             config.set(&Value { line, key, words: values }, &mut warnings)?;
             if let Some(before) = config.given.insert(key, line.number) {
-                warnings.push(line.warning(format!("{key} is given again; this replaces line {before}")));
+                let does = if keys::is_map(key) { "adds to" } else { "replaces" };
+                warnings.push(line.warning(format!("{key} is given again; this {does} line {before}")));
             }
         }
         config.check(file, &mut warnings)?;
@@ -321,9 +322,9 @@ impl HpccConfig {
             "RATE_BOUND" => self.rate_bound = v.flag()?,
             "ACK_HIGH_PRIO" => self.ack_high_prio = v.flag()?,
             "LINK_DOWN" => self.link_down = v.link_down()?,
-            "KMAX_MAP" => self.kmax_map = v.thresholds(warnings)?,
-            "KMIN_MAP" => self.kmin_map = v.thresholds(warnings)?,
-            "PMAX_MAP" => self.pmax_map = v.probabilities(warnings)?,
+            "KMAX_MAP" => v.thresholds(&mut self.kmax_map, warnings)?,
+            "KMIN_MAP" => v.thresholds(&mut self.kmin_map, warnings)?,
+            "PMAX_MAP" => v.probabilities(&mut self.pmax_map, warnings)?,
             "BUFFER_SIZE" => {
                 self.buffer_size_mib = v.u32(1, 4095, " MiB (the reference counts its bytes in 32 bits)")?;
             }

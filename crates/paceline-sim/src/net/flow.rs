@@ -205,7 +205,7 @@ impl Net {
         }
         let next = self.next_sport.entry(pair).or_insert(FIRST_PORT);
         let sport = *next;
-        *next = next.wrapping_add(1).max(1);
+        *next = next.wrapping_add(1);
         sport
     }
 

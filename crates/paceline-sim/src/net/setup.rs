@@ -91,8 +91,9 @@ impl Net {
         let mut ecn = Vec::new();
         let mut ecn_of = |rate: u64| -> u8 {
             let Some(config) = scenario.switch.ecn.as_ref().filter(|_| marked) else { return NO_ECN };
-            let Some(t) = config.by_rate.iter().find(|t| t.rate.0 == rate) else { return NO_ECN };
-            ecn.push(EcnPoint { k_min: clamp(t.k_min.0), k_max: clamp(t.k_max.0), p_max: t.p_max });
+            let own = config.by_rate.iter().find(|t| t.rate.0 == rate);
+            let point = own.map(|t| EcnPoint { k_min: clamp(t.k_min.0), k_max: clamp(t.k_max.0), p_max: t.p_max });
+            ecn.push(point.unwrap_or(EcnPoint { k_min: 0, k_max: 0, p_max: 0.0 }));
             (ecn.len() - 1) as u8
         };
         let ecn_by_speed: Vec<u8> = speeds.iter().map(|&r| ecn_of(r)).collect();

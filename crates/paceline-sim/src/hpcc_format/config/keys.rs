@@ -78,6 +78,11 @@ pub(super) fn needed(mode: CcMode) -> impl Iterator<Item = (&'static str, &'stat
     always.into_iter().chain((mode == CcMode::Dcqcn).then_some(("RP_TIMER", "300")))
 }
 
+/// Whether a key gives a map by port rate.
+pub(super) fn is_map(key: &str) -> bool {
+    matches!(key, "KMAX_MAP" | "KMIN_MAP" | "PMAX_MAP")
+}
+
 /// `word` as one of [`KEYS`].
 pub(super) fn known(word: &str) -> Option<&'static str> {
     KEYS.into_iter().find(|key| *key == word)

@@ -240,6 +240,10 @@ fn likely_mistakes_are_warnings() {
     let map = "KMAX_MAP 3 100000000000 1600 100000000000 1700 400000000000 6400";
     assert!(warnings(&with("KMAX_MAP", map)).contains("twice"));
     assert_eq!(read(&with("KMAX_MAP", map)).0.kmax_map[0].1, 1700);
+    // Lines of a map come together in the reference; one that replaced the other would leave ports without thresholds.
+    let (c, twice) = read(&with("KMAX_MAP", "KMAX_MAP 1 400000000000 6400\nKMAX_MAP 1 100000000000 1600"));
+    assert_eq!(c.kmax_map, read(SAMPLE).0.kmax_map);
+    assert!(twice[0].contains("KMAX_MAP is given again; this adds to line"), "{twice:?}");
 }
 
 #[test]

@@ -119,13 +119,14 @@ impl<'a> Value<'a, '_> {
         Ok(down)
     }
 
-    /// `n rate value rate value ...`, ascending by rate; of a rate given twice the last counts, as in the reference.
-    fn map<T>(
+    /// Adds `n rate value rate value ...` to a map that is ascending by rate; of a rate given twice the last counts, as in the reference.
+    fn map<T: Copy>(
         &self,
+        entries: &mut Vec<(BitsPerSec, T)>,
         warnings: &mut Vec<String>,
         allowed: &str,
         read: impl Fn(&str) -> Result<T, InputError>,
-    ) -> Result<Vec<(BitsPerSec, T)>, InputError> {
+    ) -> Result<(), InputError> {
         let form = format!("`n rate value rate value ...` with n pairs; rates in bit/s, values {allowed}");
         let Some((count, pairs)) = self.words.split_first() else {
             return Err(self.bad("", "wrong number of words: none after the key", form));
@@ -135,7 +136,7 @@ impl<'a> Value<'a, '_> {
             let problem = format!("wrong number of words: {} after a count of {count}, not {}", pairs.len(), count * 2);
             return Err(self.bad(&self.words.join(" "), &problem, form));
         }
-        let mut map = BTreeMap::new();
+        let mut map: BTreeMap<_, _> = entries.iter().copied().collect();
         for pair in pairs.chunks_exact(2) {
             let max = crate::hpcc_format::quantity::MAX_RATE;
             let rate = BitsPerSec(self.line.integer(self.key, pair[0], 1, max, " bit/s")?);
@@ -144,17 +145,22 @@ impl<'a> Value<'a, '_> {
                 warnings.push(self.line.warning(format!("{key} gives rate {rate} twice; the last counts")));
             }
         }
-        Ok(map.into_iter().collect())
+        *entries = map.into_iter().collect();
+        Ok(())
     }
 
-    pub fn thresholds(&self, warnings: &mut Vec<String>) -> Result<Vec<(BitsPerSec, u64)>, InputError> {
+    pub fn thresholds(&self, map: &mut Vec<(BitsPerSec, u64)>, warnings: &mut Vec<String>) -> Result<(), InputError> {
         let read = |word: &str| self.line.integer(self.key, word, 0, MAX_THRESHOLD, " (x1000 bytes)");
-        self.map(warnings, "in 1000 bytes", read)
+        self.map(map, warnings, "in 1000 bytes", read)
     }
 
-    pub fn probabilities(&self, warnings: &mut Vec<String>) -> Result<Vec<(BitsPerSec, f64)>, InputError> {
+    pub fn probabilities(
+        &self,
+        map: &mut Vec<(BitsPerSec, f64)>,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), InputError> {
         let inside = |p: f64| (0.0..=1.0).contains(&p);
         let read = |word: &str| self.line.number(self.key, word, inside, "a probability from 0 to 1");
-        self.map(warnings, "from 0 to 1", read)
+        self.map(map, warnings, "from 0 to 1", read)
     }
 }

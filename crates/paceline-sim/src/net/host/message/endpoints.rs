@@ -88,8 +88,9 @@ impl Endpoints {
                         let error = InputError::new("ExpressPass cannot work so").value(e.value);
                         match e.field {
                             // Sizes, bytes.
-                            "payload" => error.field("framing.payload").allowed(format!("{} B", e.allowed)),
-                            "wire_overhead" => error.field("framing.wire_overhead").allowed(format!("{} B", e.allowed)),
+                            own @ ("payload" | "wire_overhead") => {
+                                error.field(format!("framing.{own}")).allowed(format!("{} B", e.allowed))
+                            }
                             "data_overhead" => error.field("framing.header").allowed(format!("{} B", e.allowed)),
                             own => {
                                 let field = format!("schemes.{}.{own}", scheme.map_or("", |s| &s.name));
