@@ -455,9 +455,7 @@ class ExpressPassHost(Host):
             return
         settings = self.settings
         state.rate = settings["alpha"] * self.most * min(1.0, max(1, remaining) / settings["full_rate_packets"])
-        state.w, state.up, state.since = settings["w_init"], False, self.star.now
-        state.total = state.dropped = 0
-        state.expected = state.credit
+        state.w, state.since = settings["w_init"], self.star.now
         self.credit(state)
 
     def came(self, state: Receiving, packet: Packet) -> None:

@@ -299,15 +299,18 @@ class NdpHost(Host):
         self.answers.append(reply)
         if state.done:
             return
+        if full and packet.kind != "probe":
+            self.next_pull = max(now, self.next_pull)
         if len(state.got) == message.packets:
+            turn = not self.pulls and now >= self.next_pull
             message.arrived, state.done = now, True
             self.outstanding -= state.pulled - state.followed
             state.followed = state.pulled
             if message in self.pulls:
                 self.pulls.remove(message)
             pulls = 0
-        if full and packet.kind != "probe":
-            self.next_pull = max(now, self.next_pull)
+            if turn and self.room():
+                self.next_pull = now + self.spacing
         if pulls and not self.pulls and now >= self.next_pull and self.room():
             self.permit(reply)
             pulls -= 1

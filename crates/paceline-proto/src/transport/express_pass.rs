@@ -19,8 +19,6 @@
 //!   credit stop until then. There, nothing tells the sender, and a lost last packet hangs the flow. One control packet per flow.
 //! - A credit stop names the first packet never sent: a gap before it is a loss like one before a data packet.
 //! - Numbers count packets, not bytes. Rates are not cut to whole bytes per second, nor tokens to whole bytes.
-//! - With a new request the receiver forgets what it counted before it: credits that died at a stopped sender are no
-//!   congestion.
 //! - The round trip a sender takes from a request's first credit never shrinks, and repeated requests tell it only while it is
 //!   unknown: the credit may belong to an earlier request.
 //! - A host's data queue has no limit, where the reference has 1000 packets: only credited packets and control wait in it.

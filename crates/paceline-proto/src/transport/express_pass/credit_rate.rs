@@ -32,11 +32,12 @@ impl CreditRate {
         Self { rate: 0.0, w: 0.0, up: false, total: 0, dropped: 0, since: Time(0), srtt: 0.0 }
     }
 
-    /// A request for `packets` (at least 1) has come. The round trip is remembered.
+    /// A request for `packets` (at least 1) has come. What was counted since the last update stays, also what died at a sender that had
+    /// stopped.
     pub fn restart(&mut self, now: Time, packets: u32, c: &Config) {
         let p = &c.params;
         let part = (f64::from(packets.max(1)) / f64::from(p.full_rate_packets)).min(1.0);
-        *self = Self { rate: p.alpha * c.max_rate * part, w: p.w_init, since: now, srtt: self.srtt, ..Self::new() };
+        (self.rate, self.w, self.since) = (p.alpha * c.max_rate * part, p.w_init, now);
     }
 
     /// Rate now, bytes of credits on the wire per second.

@@ -142,7 +142,6 @@ impl Receiver {
             self.say_complete();
         } else if self.packets > 0 && self.credit_at == Time::NEVER {
             self.rate.restart(now, Length::unpack(h.ext).remaining, c);
-            self.expected_credit = self.next_credit;
             self.credit_due(now, c);
         }
     }

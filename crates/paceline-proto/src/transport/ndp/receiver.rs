@@ -91,6 +91,7 @@ impl Receivers {
             return outcome;
         }
         let had_room = self.outstanding < params.pull_limit;
+        let none_waits = self.waiting == 0;
         if !h.is(UNSCHEDULED) && m.answered < m.pulls {
             m.answered += 1;
             self.outstanding -= 1;
@@ -116,8 +117,13 @@ impl Receivers {
             // What has waited for room was due before.
             self.next_pull = self.next_pull.max(now);
         }
-        let pulls = u32::from(!m.done);
-        self.pull(params, now, pulls, &mut answer, counters);
+        if !m.done {
+            self.pull(params, now, 1, &mut answer, counters);
+        } else if outcome.end == End::Delivered && none_waits && self.is_idle(params, now) {
+            // Only pulls that wait are taken back when a message is complete (facts 3.3). The one that its last answer would have been has had
+            // its turn.
+            self.next_pull = now + params.pull_interval;
+        }
         control.push_back(answer);
         outcome
     }
@@ -134,12 +140,17 @@ impl Receivers {
         }
     }
 
+    /// Whether a pull may go, if none waits.
+    fn is_idle(&self, params: &Params, now: Time) -> bool {
+        now >= self.next_pull && self.outstanding < params.pull_limit
+    }
+
     /// Owes a message so many pulls; the first goes with the answer when the pacer is idle.
     fn pull(&mut self, params: &Params, now: Time, pulls: u32, answer: &mut Header, counters: &mut Counters) {
         if pulls == 0 {
             return;
         }
-        if self.waiting > 0 || now < self.next_pull || self.outstanding >= params.pull_limit {
+        if self.waiting > 0 || !self.is_idle(params, now) {
             return self.owe(answer.flow, pulls);
         }
         let m = &mut self.messages[answer.flow as usize];
