@@ -699,15 +699,17 @@ def test_a_verdict_at_tiny_is_muted_where_larger_runs_say_otherwise(tmp_path):
     judged = Judged(experiment=one, scale=Scale.TINY, jobs=(), runs=Runs(()), verdicts=verdicts)
     page = write_experiment(judged, tmp_path, larger).read_text()
     tiles = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page)
-    assert tiles[:2] == [("pass in larger runs on record", "2"), ("fail in larger runs on record", "1")]
-    assert ("pass at tiny", "3") in tiles
+    # A claim is in two groups, and their headings say so.
+    assert "3 claims, as larger runs on record have them" in page
+    assert "These and others, 4, at tiny scale" in page
+    assert tiles == [("pass", "2"), ("fail", "1"), ("pass", "3"), ("not\N{NO-BREAK SPACE}judged at tiny", "1")]
     assert "X1.lost: claim lost: 5 at paper, tolerance exact" in page.partition("</header>")[0]
     board = write_scoreboard([judged], [], tmp_path, larger).read_text().partition('id="overview"')[2]
     assert board.index("fail on record") < board.index("pass at tiny")
     assert "3 pass (1 on record as fail at paper scale)" in counts_text(verdicts, larger)
     # With nothing on record there is nothing to lead.
     alone = write_experiment(judged, tmp_path).read_text()
-    assert "on record</dt>" not in alone
+    assert "on record have them" not in alone
     assert "<dt>pass</dt><dd>3</dd>" in alone
 
 

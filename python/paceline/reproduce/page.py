@@ -221,16 +221,35 @@ def _on_record_of(verdicts: Sequence[Verdict], larger: Larger, scale: Scale) -> 
     return Counter(row.verdict for v in claims if (row := larger.get(v.name)) and row.verdict in _JUDGED)
 
 
-def _tiles(verdicts: Sequence[Verdict], larger: Larger, scale: Scale) -> list[tuple[str, str, str]]:
-    """How many verdicts there are of each kind, with name and look: those of larger runs first where they lead."""
+TileGroup = tuple[str, list[tuple[str, str, str]]]
+"""A heading, and of each tile below it name, number and look."""
+
+
+def _tiles(verdicts: Sequence[Verdict], larger: Larger, scale: Scale) -> list[TileGroup]:
+    """How many verdicts there are of each kind; those of larger runs, where they lead, in a group before the others.
+
+    A claim is in both groups then, and the headings say so.
+    """
     record, own = _on_record_of(verdicts, larger, scale), Counter(v.verdict for v in verdicts)
-    tiles = [(f"{o} in larger runs on record", f"{record[o.value]:,}", "") for o in _JUDGED if record[o.value]]
-    look, at = ("quiet", f" at {scale}") if record else ("", "")
-    return tiles + [
-        (o.value + (at if o in _JUDGED else ""), f"{own[o]:,}", "" if o is Outcome.REPORT else look)
-        for o in Outcome
-        if own[o]
+
+    def tiles(kinds: Sequence[Outcome], look: str = "") -> list[tuple[str, str, str]]:
+        return [(kind.value, f"{own[kind]:,}", look) for kind in kinds if own[kind]]
+
+    if not record:
+        return [("", tiles(list(Outcome)))]
+    claims, reports = (len(part) for part in _split(verdicts))
+    first = many(record.total(), "claim")
+    groups = [
+        (
+            f"{first}, as larger runs on record have them",
+            [(o.value, f"{record[o]:,}", "") for o in _JUDGED if record[o]],
+        ),
+        (
+            f"{'The same' if claims == record.total() else f'These and others, {claims:,},'} at {scale} scale",
+            tiles([o for o in Outcome if o is not Outcome.REPORT], "quiet"),
+        ),
     ]
+    return groups + ([("Values without a claim", tiles([Outcome.REPORT]))] if reports else [])
 
 
 def write_experiment(judged: Judged, folder: Path, larger: Larger = _NONE) -> Path:
@@ -332,7 +351,8 @@ def write_scoreboard(judged: Sequence[Judged], changed: Sequence[str], folder: P
 
 def _overview(judged: Sequence[Judged], larger: Larger = _NONE) -> Table:
     """How many verdicts of each kind a result has, those of larger runs first at tiny scale; leads to its section."""
-    kinds = [o for o in Outcome if any(j.count(o) for j in judged)]
+    # Values without a claim last: in between they would be taken for verdicts.
+    kinds = sorted((o for o in Outcome if any(j.count(o) for j in judged)), key=lambda o: o is Outcome.REPORT)
     records = [_on_record_of(j.verdicts, larger, j.scale) for j in judged]
     led = [o for o in _JUDGED if any(record[o.value] for record in records)]
     rows: list[tuple[Cell, ...]] = []
@@ -341,7 +361,10 @@ def _overview(judged: Sequence[Judged], larger: Larger = _NONE) -> Table:
         name = f"{j.experiment.id}: {j.experiment.title}"
         rows.append((Cell(name, link=f"#{j.experiment.id}"), *(Cell(f"{n:,}" if n else "–") for n in counts)))
     own = [f"{o} at {judged[0].scale}" if led and o in _JUDGED else o.value for o in kinds]
-    return Table("Verdicts by result", ("Result", *(f"{o} on record" for o in led), *own), rows)
+    caption = "Verdicts by result"
+    if led:
+        caption += f"; a claim counts twice: on record of larger runs, and at {judged[0].scale}"
+    return Table(caption, ("Result", *(f"{o} on record" for o in led), *own), rows)
 
 
 def markdown(judged: Sequence[Judged], larger: Larger = _NONE) -> str:
