@@ -56,6 +56,18 @@ def test_the_name_of_a_single_port_fits_beside_its_axis() -> None:
     assert whole.y0 <= inside.y0 < inside.y1 <= whole.y1
 
 
+def test_more_than_two_queues_have_a_panel_each() -> None:
+    """Four queues that fill and empty lay over one another, and none could be told apart."""
+    time = np.arange(100) * 10**9
+    series = {f"port {k}": (time, (time // 10**9) % (k + 2) * 1000) for k in range(4)}
+    for count, panels in ((1, 1), (2, 1), (3, 3), (4, 4)):
+        figure = plot.queue_timeline(dict(list(series.items())[:count]))
+        assert len(figure.axes) == panels
+        if panels > 1:
+            assert [ax.get_title(loc="left") for ax in figure.axes] == list(series)[:count]
+            assert len({(*ax.get_xlim(), *ax.get_ylim()) for ax in figure.axes}) == 1, "they are to be compared"
+
+
 def test_a_time_axis_ends_with_the_last_pause() -> None:
     time = np.arange(100) * 10**9
     busy = {"a": (time, (time == 10**10).astype(int))}

@@ -25,13 +25,23 @@ from paceline.plot.sizing import Sized, sizing
 from paceline.plot.slowdown import MIN_FLOWS, MOST_BANDS, SIZE_AXIS, Panel, slowdown_panels, slowdown_vs_size
 from paceline.plot.style import COLUMN_INCHES, LINE_STYLES, PALETTE, STYLE
 from paceline.plot.tiers import pause_time, utilisation_by_tier
-from paceline.plot.timelines import FlowTimeline, dense, flow_span, flow_timelines, queue_timeline, quiet_from, timeline
+from paceline.plot.timelines import (
+    MOST_QUEUES,
+    FlowTimeline,
+    dense,
+    flow_span,
+    flow_timelines,
+    queue_timeline,
+    quiet_from,
+    timeline,
+)
 
 __all__ = [
     "COLUMN_INCHES",
     "LINE_STYLES",
     "MIN_FLOWS",
     "MOST_BANDS",
+    "MOST_QUEUES",
     "PALETTE",
     "SIZE_AXIS",
     "STYLE",

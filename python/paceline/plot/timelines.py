@@ -82,10 +82,47 @@ def queue_timeline(
     end: float | None = None,
     top: float | None = None,
 ) -> Figure:
-    """Bytes waiting over time, by label. The axis ends soon after the last instant at which anything waited."""
+    """Bytes waiting over time, by label. The axis ends soon after the last instant at which anything waited.
+
+    More than :data:`MOST_QUEUES` have a panel each, all with the same axes: one upon the other, queues that fill and
+    empty cannot be told apart.
+    """
+    if len(series) > MOST_QUEUES:
+        return _queue_panels(series, looks or of_schemes(series), end, top)
     # One curve has no legend to name it; in one line the name of a port would be longer than the axis.
     name = f"Bytes waiting\n{clean_label(next(iter(series)))}" if len(series) == 1 else "Bytes waiting"
     return timeline(series, name, format_size, until_quiet=True, looks=looks, end=end, top=top)
+
+
+MOST_QUEUES = 2
+"""Queues that are drawn over one another."""
+
+
+def _queue_panels(
+    series: Mapping[str, Series], looks: Mapping[str, Look], end: float | None, top: float | None
+) -> Figure:
+    figure, panels, wide = stacked(len(series), 0.95)
+    end = _shown_until(series.values()) if end is None else end
+    series = {label: _until(one, end) for label, one in series.items()}
+    most = max((float(value.max()) for _, value in series.values() if len(value)), default=0.0) if top is None else top
+    for k, (ax, (label, one)) in enumerate(zip(panels, series.items(), strict=True)):
+        ax.step(*_thinned(*one), where="post", color=looks[label].color, linewidth=0.7)
+        ax.set_title(clean_label(label, 60), loc="left", fontsize=6.5, pad=2)
+        ax.set_ylim(0, most * 1.05 or 1.0)
+        ax.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
+        ax.yaxis.set_major_formatter(written(format_size))
+        time_axis(ax, 0.0, end, name=False)
+        ax.tick_params(labelbottom=k + wide >= len(series))
+    figure.supxlabel(f"Simulated time ({time_unit(end)[0]})", fontsize=7.5)
+    figure.supylabel("Bytes waiting", fontsize=7.5)
+    return figure
+
+
+def _shown_until(series: Iterable[Series]) -> float:
+    """Where an axis ends that goes to soon after the last instant at which a value was not 0, in ps."""
+    curves = list(series)
+    last = max((float(time[-1]) for time, _ in curves if len(time)), default=0.0)
+    return min(last, 1.05 * quiet_from(curves, last))
 
 
 @style()
@@ -118,9 +155,10 @@ def timeline(
     """
     figure, ax = one_panel()
     looks = looks or of_schemes(series)
-    last, most, least = max((float(t[-1]) for t, _ in series.values() if len(t)), default=0.0), 0.0, math.inf
+    most, least = 0.0, math.inf
     if end is None:
-        end = min(last, 1.05 * quiet_from(series.values(), last)) if until_quiet else last
+        last = max((float(t[-1]) for t, _ in series.values() if len(t)), default=0.0)
+        end = _shown_until(series.values()) if until_quiet else last
     # Only what is shown is thinned: of a long run that is little.
     series = {label: _until(one, end) for label, one in series.items()}
     wider = overlap.widths([_thinned(*one) for one in series.values()], steps=True)

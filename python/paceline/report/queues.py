@@ -91,6 +91,7 @@ def queues(page: Page) -> Section:
             every = page.runs[i].summary["series_interval_ps"]
             caption += f", a sample every {format_time(every)}" if every else ""
             caption += "." if page.alone else f", {label}. All runs have {axes}. A port has the same colour in all."
+            caption += " All panels have the same axes." if page.alone and len(series) > plot.MOST_QUEUES else ""
             own = {port: plot.look(places[port]) for port in series}
             figure = plot.queue_timeline(series, looks=own, end=page.quiet_ps, top=max(tops) if alike else None)
             section.figures.append(page.draw(figure, name, caption))
