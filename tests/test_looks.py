@@ -172,6 +172,21 @@ def test_published_points_lie_within_the_axes() -> None:
         assert low < np.asarray(values).min() <= np.asarray(values).max() < high
 
 
+def test_published_points_that_would_touch_hang_apart() -> None:
+    """The published p99s of E36, 65 and 74 KB, lay over each other."""
+    waiting = QueueHistogram(*(np.array(v) for v in ([0, 1, 1000], [1, 1000, 100_000], [50, 30, 20])))
+    names = ("HPCC, TCP", "HPCC, RDMA")
+    near = {name: [(size, 0.99)] for name, size in zip(names, (65_000, 74_000), strict=True)}
+    for published, hangs in ((near, 1), ({names[0]: [(2_000, 0.5)], names[1]: [(74_000, 0.99)]}, 0)):
+        axes = plot.queue_cdf(dict.fromkeys(names, waiting), published=published).axes[0]
+        grey = [line for line in axes.get_lines() if line.get_color() == QUIET]
+        stems = [line for line in grey if len(line.get_xdata()) == 2]
+        assert len(stems) == hangs
+        # A line leads from where it belongs to where it hangs; its place on the axis of sizes is kept.
+        assert all(list(line.get_xdata()) == [74_000] * 2 and max(line.get_ydata()) == 0.99 for line in stems)
+        assert all(min(line.get_ydata()) < 0.97 for line in stems)
+
+
 def test_what_was_measured_is_filled_beside_what_was_published() -> None:
     """HPCC over TCP has hollow diamonds: measured and published differed by their size alone where prints are grey."""
     name = "HPCC, TCP"

@@ -15,11 +15,14 @@ from numpy.typing import NDArray
 from paceline.analysis import QueueHistogram, Sample, ecdf
 from paceline.plot import overlap
 from paceline.plot.looks import Look, check_labelled, of_schemes
-from paceline.plot.style import PAPER, PUBLISHED, legend, log_name, one_panel, plain_log, style
+from paceline.plot.style import PAPER, PUBLISHED, QUIET, legend, log_name, one_panel, plain_log, style
 from paceline.tables import clean_label, format_size, format_time
 
 _LONGEST = 56
 """Characters of the name of a run and its port, which fill a line of a legend."""
+
+Held = Mapping[str, Sequence[tuple[float, float]]]
+"""Published points (value, share) by the label of the curve that they are held against."""
 
 
 @style()
@@ -28,12 +31,14 @@ def fct_cdf(
     what: str = "Flow completion time",
     share: str = "Share of all flows",
     looks: Mapping[str, Look] | None = None,
+    published: Held | None = None,
 ) -> Figure:
     """CDF of the FCT, or of other times (values in ps). What did not finish counts in the total: curves end below 1.
 
-    ``looks`` are those of :mod:`paceline.plot.looks`: of schemes by their names unless given.
+    ``looks`` are those of :mod:`paceline.plot.looks`: of schemes by their names unless given. ``published`` are points
+    by the label of their curve, drawn hollow and grey with its mark.
     """
-    return _cdf(samples, what, share, format_time, looks)
+    return _cdf(samples, what, share, format_time, looks, published)
 
 
 @style()
@@ -49,8 +54,9 @@ def size_cdf(
     share: str = "Share of all queries",
     looks: Mapping[str, Look] | None = None,
 ) -> Figure:
-    """CDF of sizes in bytes. ``published`` are points (bytes, share), drawn hollow and grey."""
-    return _cdf(samples, "Size (bytes)", share, format_size, looks, published)
+    """CDF of sizes in bytes. ``published`` are points (bytes, share) of the only curve, drawn hollow and grey."""
+    held = dict.fromkeys(samples, published) if published else None
+    return _cdf(samples, "Size (bytes)", share, format_size, looks, held)
 
 
 @style()
@@ -59,10 +65,11 @@ def fct_tail(
     looks: Mapping[str, Look] | None = None,
     what: str = "Flow completion time",
     share: str = "Share of flows that take longer",
+    published: Held | None = None,
 ) -> Figure:
     """Share of flows that take longer than a time, both on logarithmic axes: what a CDF squeezes below its upper edge.
 
-    Flows that did not finish take longer than any time.
+    Flows that did not finish take longer than any time. ``published`` as in :func:`fct_cdf`.
     """
     check_labelled(samples, Sample, "results.fct()")
     figure, ax = one_panel()
@@ -80,6 +87,8 @@ def fct_tail(
             lowest, highest = min(lowest, float(x[0])), max(highest, float(x[-1]))
             least = min(least, max(n - len(finished), 1) / n)
         curves[label] = (x, longer)
+    for value, at in _points(published):
+        lowest, highest, least = min(lowest, value), max(highest, value), min(least, at)
     handles = _steps(ax, curves, looks, log=True)
     if highest > 0:
         ax.set_xscale("log")
@@ -91,7 +100,8 @@ def fct_tail(
         plain_log(ax.yaxis, least / 1.5, 1.1, "{:g}".format)
     ax.set_xlabel(what)
     ax.set_ylabel(share)
-    legend(figure, handles, [clean_label(label) for label in samples])
+    handles += _published(ax, published, looks)
+    legend(figure, handles, [clean_label(label) for label in samples] + _published_names(published))
     return figure
 
 
@@ -101,7 +111,7 @@ def _cdf(
     share: str,
     text: Callable[[float], str],
     looks: Mapping[str, Look] | None,
-    published: Sequence[tuple[float, float]] = (),
+    published: Held | None = None,
 ) -> Figure:
     check_labelled(samples, Sample, "results.fct()")
     figure, ax = one_panel()
@@ -113,6 +123,8 @@ def _cdf(
             lowest, highest = min(lowest, float(x[0])), max(highest, float(x[-1]))
             x, y = np.concatenate([x[:1], x]), np.concatenate([[0.0], y])
         curves[label] = (x, y)
+    for value, _ in _points(published):
+        lowest, highest = min(lowest, value), max(highest, value)
     handles = _steps(ax, curves, looks)
     if highest > 0:
         ax.set_xscale("log")
@@ -121,16 +133,11 @@ def _cdf(
         ax.set_xlim(low, high)
         plain_log(ax.xaxis, low, high, text)
         what = log_name(what, low, high)
-    names = [clean_label(label) for label in samples]
-    if published:
-        own: dict[str, Any] = PUBLISHED | {"marker": "o", "markersize": 4.5, "zorder": 5}
-        ax.plot(*zip(*published, strict=True), **own, clip_on=False)
-        handles.append(Line2D([], [], **own))
-        names.append("published")
     ax.set_ylim(0, 1.005)
     ax.set_xlabel(what)
     ax.set_ylabel(share)
-    legend(figure, handles, names)
+    handles += _published(ax, published, looks)
+    legend(figure, handles, [clean_label(label) for label in samples] + _published_names(published))
     return figure
 
 
@@ -139,7 +146,7 @@ def queue_cdf(
     histograms: Mapping[str, QueueHistogram],
     *,
     share: str = "Share of time",
-    published: Mapping[str, Sequence[tuple[float, float]]] | None = None,
+    published: Held | None = None,
     looks: Mapping[str, Look] | None = None,
 ) -> Figure:
     """Share of time in which at most so many bytes wait; left of a gap in the axis stands the empty queue.
@@ -153,7 +160,7 @@ def queue_cdf(
     looks = looks or of_schemes(histograms)
     curves, names = {}, [clean_label(label, _LONGEST) for label in histograms]
     longest = max([float(h.high_bytes.max()) for h in histograms.values() if len(h.high_bytes)], default=1.0)
-    held = [point for points in (published or {}).values() for point in points]
+    held = _points(published)
     longest = max([longest, *(value for value, _ in held)])
     left = min(100.0, max(longest / 1e4, 1.0))
     right = max(longest * 1.1, left * 2)
@@ -176,12 +183,6 @@ def queue_cdf(
         if gap and len(upto):
             ax.plot(nothing, empty, marker="o", markersize=2.4, color=looks[label].color, clip_on=False, zorder=4)
     handles: list[Line2D] = _steps(ax, curves, looks)
-    for label, points in (published or {}).items():
-        own: dict[str, Any] = PUBLISHED | {"marker": looks[label].marker, "markersize": 4.5, "zorder": 5}
-        at = [max(value, nothing if gap else left) for value, _ in points]
-        ax.plot(at, [y for _, y in points], **own, clip_on=False)
-        handles.append(Line2D([], [], **own))
-        names.append(f"published: {clean_label(label, _LONGEST)}")
     ax.set_xscale("log")
     ax.set_xlim(nothing / 1.05 if gap else left, right)
     plain_log(ax.xaxis, left, longest, format_size)
@@ -192,8 +193,61 @@ def queue_cdf(
     ax.ticklabel_format(axis="y", useOffset=False)
     ax.set_xlabel("Bytes waiting at the port")
     ax.set_ylabel(f"{share} (axis from {bottom:.{digits}f})" if bottom else share)
-    legend(figure, handles, names)
+    edge = nothing if gap else left
+    shown = {label: [(max(value, edge), at) for value, at in points] for label, points in (published or {}).items()}
+    handles += _published(ax, shown, looks)
+    legend(figure, handles, names + _published_names(published))
     return figure
+
+
+def _points(published: Held | None) -> list[tuple[float, float]]:
+    """All published points."""
+    return [point for points in (published or {}).values() for point in points]
+
+
+def _published_names(published: Held | None) -> list[str]:
+    """What a legend calls the published points."""
+    return [f"published: {clean_label(label, _LONGEST)}" for label in published or {}]
+
+
+_TOUCHING = 6.0
+"""Distance in points within which two marks would touch."""
+_AXES_POINTS = (190.0, 115.0)
+"""Width and height of the axes, about; the layout is not known yet."""
+
+
+def _published(ax: Axes, published: Held | None, looks: Mapping[str, Look]) -> list[Line2D]:
+    """Draws the published points into finished axes; returns what a legend shows.
+
+    A mark that would touch one of those before hangs from its place by a line; near the bottom it stands on one.
+    """
+    own: dict[str, Any] = PUBLISHED | {"markersize": 4.5, "zorder": 5, "clip_on": False}
+    ends, to_axes = (
+        np.array([[ax.get_xlim()[0], ax.get_ylim()[0]], [ax.get_xlim()[1], ax.get_ylim()[1]]]),
+        ax.transScale,
+    )
+    (left, bottom), (right, top) = to_axes.transform(ends)
+    across, up = _AXES_POINTS[0] / (right - left), _AXES_POINTS[1] / (top - bottom)
+    taken: list[NDArray[Any]] = []
+    handles = []
+    for label, points in (published or {}).items():
+        mark, seen = own | {"marker": looks[label].marker}, []
+        for value, share in points:
+            x, y = to_axes.transform((value, share))
+            place, down = np.array([x * across, y * up]), 1 if y > (bottom + top) / 2 else -1
+            moved = False
+            while any(np.hypot(*(place - other)) < _TOUCHING for other in taken):
+                place, moved = place - (0, down * _TOUCHING / 2), True
+            taken.append(place)
+            at = float(to_axes.inverted().transform((x, place[1] / up))[1]) if moved else share
+            if moved:
+                stem: dict[str, Any] = {"color": QUIET, "linewidth": 0.6, "zorder": 4.9, "clip_on": False}
+                ax.plot([value, value], [share, at], **stem)
+                ax.plot(value, share, marker="_", markersize=4, **stem)
+            seen.append((value, at))
+        ax.plot(*zip(*seen, strict=True), **mark)
+        handles.append(Line2D([], [], **mark))
+    return handles
 
 
 def _steps(

@@ -166,8 +166,9 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
         plain_log(ax.yaxis, low, high, "{:,g}".format)
         name = log_name(name, low, high)
     else:
-        room = 0.06 * (most - (least if least > most / 2 else 0.0)) or 0.06 * most  # all the same
-        ax.set_ylim(*(chart.between or (least - room if least > most / 2 else 0.0, most + room or 1.0)))
+        apart = least > most / 2 or least < 0
+        room = 0.06 * (most - (least if apart else 0.0)) or 0.06 * most  # all the same
+        ax.set_ylim(*(chart.between or (least - room if apart else 0.0, most + room or 1.0)))
         _large_numbers(ax.yaxis, most)
     if chart.log_x:
         ax.set_xscale("log")
@@ -280,15 +281,18 @@ def bars(
     variants: Mapping[str, str] | None = None,
     intervals: Mapping[str, tuple[float, float]] | None = None,
     text: Callable[[float], str] = "{:.3f}".format,
+    published: Mapping[str, float] | None = None,
 ) -> Figure:
     """One value per label as horizontal bars from 0, with the number and, where there is one, the interval at each.
 
-    ``variants`` as in :func:`charts`; ``text`` writes the numbers.
+    ``variants`` as in :func:`charts`; ``text`` writes the numbers. ``published`` are values to be held against these,
+    by names of their own: hollow grey marks in rows below.
     """
-    intervals = intervals or {}
+    intervals, published = intervals or {}, published or {}
     labels = list(values)
     looks = of_schemes(labels, variants)
-    figure = blank(0.5 + 0.19 * max(len(labels), 1))
+    names = [*labels, *published]
+    figure = blank(0.5 + 0.19 * max(len(names), 1))
     ax = figure.add_subplot()
     for place, (label, value) in enumerate(values.items()):
         colour, plain = looks[label].color, label not in (variants or {})
@@ -300,14 +304,18 @@ def bars(
                 ax.errorbar(value, place, xerr=[[value - low], [high - value]], fmt="none", **own)
             beside: dict[str, Any] = {"xytext": (3 if high > low else 2, 0), "textcoords": "offset points"}
             ax.annotate(signed(text(value)), (high, place), **beside, va="center", fontsize=6)
-    ax.set_yticks(range(len(labels)), [clean_label(label) for label in labels])
-    ax.set_ylim(len(labels) - 0.4, -0.6)
+    for place, value in enumerate(published.values(), len(labels)):
+        ax.plot(value, place, **PUBLISHED | {"marker": "D", "markersize": 4.5})
+        ax.annotate(signed(text(value)), (value, place), (5, 0), textcoords="offset points", va="center", fontsize=6)
+    ax.set_yticks(range(len(names)), [clean_label(name) for name in names])
+    ax.set_ylim(len(names) - 0.4, -0.6)
     ax.grid(visible=False)  # would run through the numbers
     ax.set_xlabel(xlabel)
-    ends = [*values.values(), *(high for _, high in intervals.values())]
+    ends = [*values.values(), *published.values(), *(high for _, high in intervals.values())]
     most = max([v for v in ends if np.isfinite(v)], default=1.0)
-    wide = max([len(text(v)) for v in values.values() if np.isfinite(v)], default=5)
-    ax.set_xlim(0, (1.03 + 0.03 * wide) * most or 1.0)  # room for the number of the longest
+    wide = max([len(text(v)) for v in (*values.values(), *published.values()) if np.isfinite(v)], default=5)
+    room = 1.03 + 0.03 * wide + (0.08 if published else 0.0)  # for the number of the longest
+    ax.set_xlim(0, room * most or 1.0)
     ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
     _large_numbers(ax.xaxis, most)
     return figure

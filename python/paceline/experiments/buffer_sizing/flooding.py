@@ -10,7 +10,15 @@ import numpy as np
 
 from paceline import plot, queries
 from paceline.analysis import Sample, nearest_rank, queue_percentile
-from paceline.experiments.buffer_sizing.measures import UNTIL, kilobytes, queue, together, windows, with_warmup
+from paceline.experiments.buffer_sizing.measures import (
+    UNTIL,
+    kilobytes,
+    published_points,
+    queue,
+    together,
+    windows,
+    with_warmup,
+)
 from paceline.experiments.buffer_sizing.testbed import (
     FORM_TITLES,
     FORMS,
@@ -363,6 +371,10 @@ def _table(values: Values) -> Table:
     return Table("The victim, and the bottleneck's queue, after the warm-up", (*head, *more), rows)
 
 
+def _three_digits(value: float) -> str:
+    return format_number(float(f"{value:.3g}"))
+
+
 def _rates(runs: Runs, name: str) -> Iterator[Drawing]:
     """E27 and E28: queries of the victim."""
     chosen = runs.where(variant="default")
@@ -373,9 +385,14 @@ def _rates(runs: Runs, name: str) -> Iterator[Drawing]:
     }
     rates = {title: values[place] for title, place in places.items() if place in values}
     ends = {title: found[place] for title, place in places.items() if place in found}
-    caption = f"Queries of the victim that are answered.{told(found)}"
-    figure = multiples.bars(rates, "Queries answered per second", intervals=ends, text="{:,.0f}".format)
-    yield Drawing(f"{name}-rate", figure, caption)
+    held, said = {}, ""
+    claim, other = (rate_rule if name == "E27" else rdma_rate_rule)({})[0], list(places)[-1]
+    if isinstance(claim.published, (int, float)) and other in rates:
+        times = f"{claim.published:g} \N{MULTIPLICATION SIGN} {other.partition(',')[0]}"
+        held[f"{times}, published"] = claim.published * rates[other]
+        said = f" Hollow and grey: {times} as measured here, the ratio that was published; rates were not."
+    figure = multiples.bars(rates, "Queries answered per second", intervals=ends, text=_three_digits, published=held)
+    yield Drawing(f"{name}-rate", figure, f"Queries of the victim that are answered.{said}{told(found)}")
 
 
 def _times(runs: Runs, name: str) -> Iterator[Drawing]:
@@ -387,14 +404,18 @@ def _times(runs: Runs, name: str) -> Iterator[Drawing]:
         if parts:
             fields = ("size_bytes", "value", "censored", "failed")
             curves[stack.title] = Sample(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
+    held = published_points(time_rule({}), r"p(\d+)_us", 1e6, curves)
+    hollow = f" Hollow and grey: the published p99 of {', '.join(held)}." if held else ""
     caption = (
         "Completion times of the victim's queries, those issued after the warm-up. Curves end below 1 by those that "
-        "were under way when the run ended."
+        f"were under way when the run ended.{hollow}"
     )
-    figure = plot.fct_cdf(curves, "Query completion time", "Share of all queries")
+    figure = plot.fct_cdf(curves, "Query completion time", "Share of all queries", published=held)
     yield Drawing(f"{name}-times", figure, caption)
-    figure = plot.fct_tail(curves, what="Query completion time", share="Share of queries that take longer")
-    yield Drawing(f"{name}-tail", figure, "The same queries by the share that takes longer.")
+    held = {title: [(time, 1 - share) for time, share in points] for title, points in held.items()}
+    longer = "Share of queries that take longer"
+    figure = plot.fct_tail(curves, what="Query completion time", share=longer, published=held)
+    yield Drawing(f"{name}-tail", figure, f"The same queries by the share that takes longer.{hollow}")
 
 
 def _acknowledged(runs: Runs, name: str) -> Iterator[Drawing]:
@@ -422,17 +443,11 @@ def _queue(runs: Runs, name: str) -> Iterator[Drawing]:
         chosen = runs.where(variant="default", scheme=scheme)
         if len(chosen):
             curves[stack.title] = queue(chosen, "busiest")
-    held: dict[str, list[tuple[float, float]]] = {}
-    for claim in queue_rule({}):
-        if isinstance(claim.published, (int, float)):
-            scheme, what = claim.id.split(".")
-            share = float(what.removeprefix("queue_p").removesuffix("_kb")) / 100
-            held.setdefault(STACKS[scheme].title, []).append((claim.published * 1000, share))
     caption = (
         "Bytes waiting at the victim's bottleneck, share of all time. Hollow and grey: the published median and p99; "
         "over RDMA the median was near zero."
     )
-    held = {title: points for title, points in held.items() if title in curves}
+    held = published_points(queue_rule({}), r"queue_p(\d+)_kb", 1000, curves)
     yield Drawing(f"{name}-queue", plot.queue_cdf(curves, published=held), caption)
 
 

@@ -6,7 +6,8 @@ warm-up ends; what the twin counted is taken off, which is exact: up to there th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +17,9 @@ import numpy as np
 
 from paceline import queries
 from paceline.analysis import F8, QueueHistogram
+from paceline.experiments.buffer_sizing.testbed import STACKS
 from paceline.reproduce import judge
+from paceline.reproduce.claims import Claim
 from paceline.results import queue_levels
 from paceline.scenario import Scenario
 from paceline.sweeps.points import Point, Run
@@ -28,6 +31,23 @@ _KB_OFF: Final = 0.03
 def kilobytes(low: float, high: float) -> judge.Limits:
     """Limits in the study's KB."""
     return judge.between(low * (1 - _KB_OFF), high * (1 + _KB_OFF))
+
+
+def published_points(
+    claims: Iterable[Claim], name: str, unit: float, titles: Collection[str]
+) -> dict[str, list[tuple[float, float]]]:
+    """Published percentiles for figures, by the title of their scheme, of those in ``titles``: value and share.
+
+    ``name`` matches what is behind the scheme in a claim's id, its group the percentile; values are times ``unit``.
+    """
+    found: dict[str, list[tuple[float, float]]] = {}
+    for claim in claims:
+        scheme, _, rest = claim.id.partition(".")
+        q = re.fullmatch(name, rest)
+        value = claim.published if claim.variant == "default" else None
+        if q and isinstance(value, (int, float)) and STACKS[scheme].title in titles:
+            found.setdefault(STACKS[scheme].title, []).append((value * unit, int(q[1]) / 100))
+    return found
 
 
 UNTIL: Final = "until"

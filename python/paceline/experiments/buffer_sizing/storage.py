@@ -12,7 +12,14 @@ import numpy as np
 
 from paceline import plot
 from paceline.analysis import Sample, nearest_rank, queue_percentile
-from paceline.experiments.buffer_sizing.measures import kilobytes, queue, together, windows, with_warmup
+from paceline.experiments.buffer_sizing.measures import (
+    kilobytes,
+    published_points,
+    queue,
+    together,
+    windows,
+    with_warmup,
+)
 from paceline.experiments.buffer_sizing.testbed import FORM_TITLES, FORMS, STACKS, Stack, scenario, variant_remarks
 from paceline.plot import multiples
 from paceline.reproduce import judge
@@ -432,8 +439,9 @@ def _size_drawing(runs: Runs) -> Drawing:
     bytes_ = together(runs.where(scheme="hpcc_rdma", variant="default"), "storage").size_bytes
     no = np.zeros(len(bytes_), dtype=bool)
     sample = Sample(bytes_.astype(np.int64), bytes_, censored=no, failed=no)
-    figure = plot.size_cdf({"queries issued after the warm-up": sample}, sorted(SHARES.items()))
-    return Drawing("E38-sizes", figure, "Sizes of the queries. Hollow and grey: the two shares that the study states.")
+    figure = plot.size_cdf({"queries": sample}, sorted(SHARES.items()))
+    caption = "Sizes of the queries issued after the warm-up. Hollow and grey: the two shares that the study states."
+    return Drawing("E38-sizes", figure, caption)
 
 
 def _queue_drawing(runs: Runs, name: str) -> Drawing:
@@ -444,15 +452,11 @@ def _queue_drawing(runs: Runs, name: str) -> Drawing:
         if len(chosen):
             curves[STACKS[scheme].title] = queue(chosen, _HOST_PORTS).busy()
     rule = hpcc_queue_rule if name == "E36" else baseline_queue_rule
-    held: dict[str, list[tuple[float, float]]] = {}
-    for claim in rule({}):
-        scheme, *_, q = claim.id.split(".")
-        if isinstance(claim.published, (int, float)) and scheme in STACKS and STACKS[scheme].title in curves:
-            share = float(q.removeprefix("p")) / 100
-            held.setdefault(STACKS[scheme].title, []).append((claim.published * 1000, share))
+    held = published_points(rule({}), r".*p(\d+)", 1000, curves)
     caption = (
         "Bytes waiting at the ports to the servers, as they are judged: share of the time in which something waits. "
-        "Hollow and grey: the published median and p99, where there is one."
+        "Hollow and grey: the published median and p99, where there is one; a mark that would touch another hangs "
+        "below its place."
     )
     if name == "E37":
         caption += (
