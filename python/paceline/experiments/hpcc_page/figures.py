@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike
 
 from paceline import plot
 from paceline.analysis import Curve
-from paceline.experiments.hpcc_page.curves import PERCENTILES, SCHEMES, WORKLOADS, CurveId, Curves, published
+from paceline.experiments.hpcc_page.curves import LOADS, PERCENTILES, SCHEMES, WORKLOADS, CurveId, Curves, published
 from paceline.experiments.hpcc_page.rules import tenths
 from paceline.experiments.hpcc_page.setup import WINDOWS
 from paceline.plot import multiples
 from paceline.plot.style import EXTRA, LINE_STYLES
-from paceline.reproduce.model import Drawing, Scale
+from paceline.reproduce.claims import Place, told
+from paceline.reproduce.model import Drawing, Scale, Verdict
 
 _OTHER_TARGETS = {"hpcc_pint": "hpcc_pint_eta95", "hpcc_int": "hpcc_int_eta95"}
 """Schemes whose target is 99 %, and the same with 95 %."""
@@ -109,6 +110,36 @@ def overview(
     rows = [[_panel(measured, schemes, workload, load, q) for q in PERCENTILES] for workload, load in places]
     caption = f"{_ABOUT.format(name)} {THIN} {made(scale, [load for _, load in places])}{_few(measured)}"
     yield Drawing(name, plot.slowdown_panels(rows), caption)
+
+
+def gap(name: str, judged: Sequence[Verdict]) -> Drawing:
+    """H8: the gap in the tail slowdown of short flows over load, as it is judged; the published one hollow."""
+    by_id, label = {verdict.id: verdict for verdict in judged}, "best of the others less HPCC-PINT"
+    bars: dict[Place, tuple[float, float]] = {}
+    row = []
+    for workload, title in WORKLOADS.items():
+        found = [by_id[f"{name}.{workload}{load}"] for load in LOADS]
+        bars |= {(workload, load): v.interval for load, v in zip(LOADS, found, strict=True) if v.interval}
+        chart = multiples.Chart(
+            title,
+            {label: (LOADS, [_number(verdict.measured) for verdict in found])},
+            "Load (%)",
+            "Gap in p99 slowdown",
+            scale="linear",
+            published={label: (LOADS, [_number(verdict.published) for verdict in found])},
+            intervals={label: {load: bars[workload, load] for load in LOADS if (workload, load) in bars}},
+            level=0.0,
+        )
+        row.append(chart)
+    caption = (
+        "The gap that is to grow with the load: how much higher the mean p99 slowdown of flows below 200 KB is with "
+        "the best of DCQCN+w, TIMELY+w and DCTCP than with HPCC-PINT. Hollow and grey: that of the published curves."
+    )
+    return Drawing(f"{name}-gap", multiples.charts([row]), caption + told(bars))
+
+
+def _number(value: float | str | None) -> float:
+    return float(value) if isinstance(value, (int, float)) else math.nan
 
 
 def beside_reference(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain, islice
 from typing import Final
 
@@ -11,7 +11,7 @@ from paceline.experiments.hpcc_page.curves import LOADS, MAIN, SCHEMES, WORKLOAD
 from paceline.experiments.hpcc_page.judging import curves_of, drawn_curves, verdicts
 from paceline.experiments.hpcc_page.rules import Rule
 from paceline.experiments.hpcc_page.setup import PLAIN, VARIANTS, WINDOWS, points, variant_points, variants_of
-from paceline.reproduce.model import Experiment, Scale, Shown, Verdict
+from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
 from paceline.sweeps.points import Point, Runs
 from paceline.words import many
 
@@ -68,8 +68,12 @@ def _experiment(
     *,
     before_backlog: Rule | None = None,
     finished: bool = False,
+    judged: Callable[[str, Sequence[Verdict]], Drawing] | None = None,
 ) -> Experiment:
-    """An experiment of one rule; ``before_backlog`` takes its place at quick scale, where 70 % load is not steady."""
+    """An experiment of one rule; ``before_backlog`` takes its place at quick scale, where 70 % load is not steady.
+
+    ``judged`` draws what the verdicts are about where the curves do not show it.
+    """
     name = f"H{number}"
 
     def judge(runs: Runs, scale: Scale) -> Sequence[Verdict]:
@@ -84,7 +88,9 @@ def _experiment(
         remarks = [window_remark(scale, {load for _, load in _places(rule)})]
         if finished:
             remarks.append(f"Variant {FINISHED}: {ABOUT[FINISHED]}.")
-        return Shown(figures.overview(name, measured, _schemes(rule), _places(rule), scale), remarks=remarks)
+        first = [judged(name, judge(runs, scale))] if judged else []
+        drawn = figures.overview(name, measured, _schemes(rule), _places(rule), scale)
+        return Shown(chain(first, drawn), remarks=remarks)
 
     return Experiment(
         id=name,
@@ -218,6 +224,7 @@ EXPERIMENTS = (
         "Short flows and load",
         "The gap in the tail slowdown of short flows grows with the load.",
         rules.short_flow_gap,
+        judged=figures.gap,
     ),
     _experiment(
         9,
