@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,17 @@ from paceline import analysis, plot
 from paceline.report import figures_table, slowdown_table, write_report
 from paceline.report import flows as flows_section
 from paceline.results import Results
-from paceline.tables import Cell, Table, clean_label, format_size, format_time, group_tables, run_labels
+from paceline.tables import (
+    Cell,
+    Table,
+    clean_label,
+    format_alike,
+    format_size,
+    format_time,
+    group_tables,
+    number_rows,
+    run_labels,
+)
 from paceline.words import percent
 
 
@@ -185,6 +196,22 @@ def test_a_link_that_is_busy_one_way_is_told(tmp_path: Path) -> None:
         (run / "summary.json").write_text(json.dumps(told | {"load": load}))
         text = figures_table([Results.load(run)])
         assert (f"most used: {percent(most)}" in text) == ("one direction of a link" in text) == uneven
+
+
+def test_means_of_counts_have_as_many_decimals_in_a_column() -> None:
+    """12.333 stood beside 4; what is less than a decimal shows is no 0."""
+    rows = {
+        "a": (12.333, 1.25, 7, 0.5),
+        "b": (4.0, 0.125, 0, 0.25),
+        "c": (0.0, 33.3, 1200, 1),
+        "d": (math.nan, 5.125, 9, 0),
+    }
+    shown = [[cell.text for cell in row] for row in number_rows(rows, shares=[3])]
+    assert [row[1] for row in shown] == ["12.3", "4.0", "0", "–"]
+    assert [row[2] for row in shown] == ["1.25", "0.125", "33.3", "5.12"], "no counts: three digits each"
+    assert [row[3:] for row in shown] == [["7", "50.0 %"], ["0", "25.0 %"], ["1,200", "100.0 %"], ["9", "0"]]
+    assert format_alike([0.333, 0, 2000, 12]) == ["< 1", "0", "2,000", "12"]
+    assert number_rows({}) == []
 
 
 def test_brackets_beside_percentiles_are_explained_where_there_are_any(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -238,9 +238,47 @@ def format_number(value: float, digits: int = 3) -> str:
     return f"{value:,.0f}" if whole else f"{value:#,.{digits}g}".removesuffix(".")
 
 
-def format_value(value: float, *, share: bool) -> str:
-    """A value of a table in which some columns are shares: in percent, or as a number."""
-    return format_share(value) if share else format_number(value)
+def format_alike(values: Sequence[float]) -> list[str]:
+    """Numbers that are read together: all whole, or all with as many decimals as three digits of their median need.
+
+    Nothing is a bare 0, and what is too little for these decimals is no 0; a dash for nan.
+    """
+    seen = sorted(abs(v) for v in values if math.isfinite(v) and v != 0)
+    middle = seen[len(seen) // 2] if seen else 0.0
+    # A decimal behind thousands would be of the little ones' making.
+    whole = all(v == int(v) for v in seen) or middle >= 100 or max(seen, default=0.0) >= 1000
+    decimals = 0 if whole else 1 if middle >= 10 else 2
+    least = 10.0**-decimals
+
+    def text(v: float) -> str:
+        if not math.isfinite(v):
+            return "–"
+        return "0" if v == 0 else f"< {least:g}" if 0 < v < least / 2 else f"{v:,.{decimals}f}"
+
+    return [text(v) for v in values]
+
+
+def format_columns(rows: Sequence[Sequence[float]], shares: Collection[int] = ()) -> list[list[str]]:
+    """Numbers of a table by rows; the columns at ``shares`` in percent.
+
+    A column in which some are whole and others not, as means of counts are, is written alike; others number by number.
+    """
+
+    def column(i: int, values: Sequence[float]) -> list[str]:
+        if i in shares:
+            return [format_share(v) for v in values]
+        seen = [v for v in values if math.isfinite(v) and v != 0]
+        whole = sum(v == int(v) for v in seen)
+        return format_alike(values) if 0 < whole < len(seen) else [format_number(v) for v in values]
+
+    columns = [column(i, values) for i, values in enumerate(zip(*rows, strict=True))]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def number_rows(rows: Mapping[str, Sequence[float]], shares: Collection[int] = ()) -> list[tuple[Cell, ...]]:
+    """Rows of a table by what stands in their first cells, their numbers as :func:`format_columns` writes them."""
+    texts = format_columns(list(rows.values()), shares)
+    return [(Cell(name), *map(Cell, row)) for name, row in zip(rows, texts, strict=True)]
 
 
 def format_slowdown(value: float) -> str:

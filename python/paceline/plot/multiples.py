@@ -32,7 +32,7 @@ from paceline.plot.style import (
     rows_apart,
     style,
 )
-from paceline.tables import clean_label
+from paceline.tables import clean_label, format_alike
 from paceline.words import signed
 
 NOTHING = "no value at this scale"
@@ -225,7 +225,7 @@ def heat_maps(maps: Mapping[str, Sequence[Sequence[float]]], rows: Sequence[str]
         seen = [v for row in values for v in row if np.isfinite(v) and v > 0]
         low, high = (min(seen), max(max(seen), 2 * min(seen))) if seen else (1.0, 2.0)
         least = 0.3 if any(v == 0 for row in values for v in row) else 0.0  # nothing looks unlike little
-        texts = _alike(values)
+        texts = iter(format_alike([v for row in values for v in row]))
         for y, row in enumerate(values):
             for x, value in enumerate(row):
                 known = bool(np.isfinite(value))
@@ -234,7 +234,7 @@ def heat_maps(maps: Mapping[str, Sequence[Sequence[float]]], rows: Sequence[str]
                     ax.add_patch(Rectangle((x, y), 1, 1, facecolor=_shade(shade), edgecolor="#fefefe", linewidth=0.8))
                 # Each on the shades on which it has the higher contrast.
                 colour = INK if not known else "#0a0a0a" if shade < _WHITE_FROM else "#fefefe"
-                ax.text(x + 0.5, y + 0.5, signed(texts[y][x]), ha="center", va="center", fontsize=6, color=colour)
+                ax.text(x + 0.5, y + 0.5, signed(next(texts)), ha="center", va="center", fontsize=6, color=colour)
         ax.set_xlim(0, len(columns))
         ax.set_ylim(len(rows), 0)
         ax.set_xticks(np.arange(len(columns)) + 0.5, list(columns), fontsize=5.5)
@@ -262,16 +262,6 @@ def _luminance(hex_color: str) -> float:
 
 # Black and white have equal contrast on a ground of luminance 0.179.
 _WHITE_FROM = next(k / 100 for k in range(101) if _luminance(_shade(k / 100)) < 0.179)
-
-
-def _alike(values: Sequence[Sequence[float]]) -> list[list[str]]:
-    """Numbers of one map: all whole, or all with as many decimals as three digits of their median need."""
-    seen = sorted(abs(v) for row in values for v in row if np.isfinite(v) and v != 0)
-    middle = seen[len(seen) // 2] if seen else 0.0
-    # A decimal behind thousands would be of the little ones' making.
-    whole = all(v == int(v) for v in seen) or middle >= 100 or max(seen, default=0.0) >= 1000
-    decimals = 0 if whole else 1 if middle >= 10 else 2
-    return [["–" if not np.isfinite(v) else "0" if v == 0 else f"{v:,.{decimals}f}" for v in row] for row in values]
 
 
 @style()

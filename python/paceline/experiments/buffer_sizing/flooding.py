@@ -48,7 +48,7 @@ from paceline.reproduce.claims import (
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
 from paceline.scenario import ClosedRpc, Tcp
 from paceline.sweeps.points import Point, Runs, over_seeds
-from paceline.tables import Cell, Table, format_number
+from paceline.tables import Cell, Table, format_columns, format_number
 
 SERVER: Final = 0
 CLIENTS: Final = {"flood_a": (4, 64), "flood_b": (5, 64), "victim": (6, 2)}
@@ -352,20 +352,16 @@ def _least(values: Values, variant: str, name: str, what: str) -> str:
 
 def _table(values: Values) -> Table:
     rows = []
-    for variant, stacks in VARIANTS.items():
-        for name in stacks:
-            if (variant, name, "qps") not in values:
-                continue
-            parts = ("qps", "mean_us", "p95_us", "p99_us", "queue_p50_kb", "queue_p99_kb", "busy")
-            cells = [
-                Cell(_least(values, variant, name, what) + format_number(values[variant, name, what])) for what in parts
-            ]
-            # Losses of the warm-up in brackets: all schemes begin with full windows of many connections at once.
-            cells += [
-                Cell(" ".join([format_number(values[variant, name, what]), f"({values[variant, name, before]:,.0f})"]))
-                for what, before in (("drops", "drops_warmup"), ("timeouts", "timeouts_warmup"))
-            ]
-            rows.append((Cell(f"{STACKS[name].title}, {variant}"), *cells))
+    parts = ("qps", "mean_us", "p95_us", "p99_us", "queue_p50_kb", "queue_p99_kb", "busy")
+    ran = [(variant, name) for variant, of in VARIANTS.items() for name in of if (variant, name, "qps") in values]
+    counts = format_columns([[values[*place, what] for what in ("drops", "timeouts")] for place in ran])
+    for place, after in zip(ran, counts, strict=True):
+        variant, name = place
+        cells = [Cell(_least(values, variant, name, what) + format_number(values[*place, what])) for what in parts]
+        # Losses of the warm-up in brackets: all schemes begin with full windows of many connections at once.
+        before = (values[*place, f"{what}_warmup"] for what in ("drops", "timeouts"))
+        cells += [Cell(f"{text} ({count:,.0f})") for text, count in zip(after, before, strict=True)]
+        rows.append((Cell(f"{STACKS[name].title}, {variant}"), *cells))
     head = ("Scheme, variant", "Answered/s", "Mean QCT, µs", "p95, µs", "p99, µs", "Queue p50, KB", "p99, KB")
     more = ("Link busy, %", "Drops (in warm-up)", "Timeouts (in warm-up)")
     return Table("The victim, and the bottleneck's queue, after the warm-up", (*head, *more), rows)

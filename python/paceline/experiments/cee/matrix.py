@@ -18,7 +18,7 @@ from paceline.plot import multiples
 from paceline.reproduce.claims import Claim, Place, Values, at
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.sweeps.points import Point, Runs
-from paceline.tables import Cell, Table, format_number
+from paceline.tables import Table, number_rows
 from paceline.words import headed
 
 _TCP: Final = tuple(SCHEMES)
@@ -82,14 +82,14 @@ class Kind:
 
     def table(self, values: Values) -> Table:
         """A row for each cell."""
-        rows = []
+        found = {}
         for scheme, title in TITLES.items():
             for cell in _CELLS:
                 for pfc in (False, True):
                     got = self.row(values, cell, scheme, pfc)
                     if any(map(math.isfinite, got)):
-                        cells = [Cell(format_number(value)) for value in got]
-                        rows.append((Cell(f"{title}, {ALL_CELLS[cell].title}, {pfc_title(pfc)}"), *cells))
+                        found[f"{title}, {ALL_CELLS[cell].title}, {pfc_title(pfc)}"] = got
+        rows = number_rows(found)
         head = ("Cell", *(headed(text) for _, text in self.parts))
         return Table(f"{self.title}; means over seeds{self._left_out(values)}", head, rows)
 

@@ -38,7 +38,7 @@ from paceline.reproduce.claims import Place, Values, at, binned
 from paceline.reproduce.model import Scale
 from paceline.scenario import ClosedRpc, Cubic, FlowRow, Flows, Scheme, Udp, Xgft
 from paceline.sweeps.points import Point, Run, Runs
-from paceline.tables import Cell, Table, format_number
+from paceline.tables import Table, number_rows
 
 _GREEDY_US: Final = {Scale.TINY: 8_000, Scale.QUICK: 500_000, Scale.PAPER: 2_000_000}
 _FINITE: Final = {Scale.TINY: 300_000, Scale.QUICK: 4_000_000, Scale.PAPER: 20_000_000}
@@ -244,15 +244,15 @@ def table(values: Values) -> Table:
     }
     places = list(dict.fromkeys(key[:4] for key in values))
     parts = {w: n for w, n in parts.items() if any(math.isfinite(at(values, *p, w)) for p in places)}
-    rows = []
+    rows = {}
     for place in places:
         kind, cell, scheme, pfc = place
-        cells = [Cell(format_number(at(values, *place, what))) for what in parts]
         name = f"{_named(KINDS[str(kind)])}, {run_title(cell, scheme, pfc, TITLES)}"
-        rows.append((Cell(name), *cells))
+        rows[name] = [at(values, *place, what) for what in parts]
     what = "losses and completion times" if "fct_ms" in parts else "and losses"
     comma = "," if "fct_ms" in parts else ""
-    return Table(f"Queue at the receiver's port{comma} {what}; means over seeds", ("Run", *parts.values()), rows)
+    caption = f"Queue at the receiver's port{comma} {what}; means over seeds"
+    return Table(caption, ("Run", *parts.values()), number_rows(rows))
 
 
 REMARKS: Final = [

@@ -28,7 +28,7 @@ from paceline.results import Results
 from paceline.scenario import Bt, Cg, Ft, Is, Mg, Records, Routing, Scenario, Series, Wrf, Xgft
 from paceline.scenario import Run as RunSettings
 from paceline.sweeps.points import KeyValue, Point, Run, Runs
-from paceline.tables import Cell, Table, format_number
+from paceline.tables import Table, number_rows
 
 PROGRAMS: Final[Mapping[Scale, Mapping[str, Any]]] = {
     Scale.TINY: {"cg": Cg(problem_class="S", iterations=1)},
@@ -263,26 +263,26 @@ def watched_table(values: Values) -> Table:
         "longest_ms": "Longest stretch, ms",
         "congested_ms": "Time in all, ms",
     }
-    rows = []
+    rows = {}
     for pfc in (False, True):
         for program in watched_programs(values):
             case = at_ports(program, pfc=pfc)
-            cells = [Cell(format_number(at(values, *case.place(what)))) for what in parts]
-            rows.append((Cell(f"{program_title(program)}: {case.title}"), *cells))
+            rows[f"{program_title(program)}: {case.title}"] = [at(values, *case.place(what)) for what in parts]
     caption = "Share of the hosts whose port ever held over 80 KB, and when any did; means over seeds"
-    return Table(caption, ("Run", *parts.values()), rows)
+    return Table(caption, ("Run", *parts.values()), number_rows(rows))
 
 
 def table(values: Values, cases: Mapping[Case, Collection[Case]]) -> Table:
     """Slowdown by program, and of all together in the cases given, with those of the programs."""
     programs = list(dict.fromkeys(case.program for each in cases.values() for case in each))
-    rows = []
+    rows = {}
     for together in cases:
         slow = [at(values, *replace(together, program=program).place("slowdown")) for program in (*programs, ALL)]
         counts = [at(values, *together.place(what)) for what in ("drops", "timeouts")]
-        rows.append((Cell(together.title), *(Cell(format_number(v)) for v in (*slow, *counts))))
+        rows[together.title] = [*slow, *counts]
     head = ("Run", *(p.upper() for p in programs), "Geometric mean", "Drops", "Timeouts")
-    return Table("Slowdown over the ideal network, and what is counted in all programs; means over seeds", head, rows)
+    caption = "Slowdown over the ideal network, and what is counted in all programs; means over seeds"
+    return Table(caption, head, number_rows(rows))
 
 
 def remarks(cases: Collection[Case]) -> list[str]:

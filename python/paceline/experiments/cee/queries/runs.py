@@ -38,7 +38,7 @@ from paceline.scenario import (
 )
 from paceline.scenario import Run as RunSettings
 from paceline.sweeps.points import KeyValue, Point, Run, Runs
-from paceline.tables import Cell, Table, format_value
+from paceline.tables import Table, number_rows
 from paceline.words import percent
 
 _LENGTH_US: Final = {Scale.TINY: 20_000, Scale.QUICK: 1_000_000, Scale.PAPER: 7_000_000}
@@ -216,16 +216,15 @@ def measure(runs: Runs) -> Values:
 def table(values: Values, cases: Collection[Case]) -> Table:
     """The numbers of :func:`measure`, a row for each case."""
     parts = ("qct_ms", "qct_p99_ms", "unanswered", "fct_ms", "drops", "timeouts", "notifications", "congested")
-    shares = ("unanswered", "congested")
+    shares = [parts.index(part) for part in ("unanswered", "congested")]
     sized = any(case.size != SIZE for case in cases)
-    rows = []
+    rows = {}
     for case in cases:
         name = f"{case.title}, {case.size} KiB" if sized else case.title
-        cells = [Cell(format_value(at(values, *case.place(p)), share=p in shares)) for p in parts]
-        rows.append((Cell(name), *cells))
+        rows[name] = [at(values, *case.place(p)) for p in parts]
     times = ("Mean QCT, ms", "p99, ms", "Unanswered", "Mean FCT, ms")
     head = ("Run", *times, "Drops", "Timeouts", "CNMs", "Congested, of the ports' time")
-    return Table("Queries, background flows and losses; means over seeds", head, rows)
+    return Table("Queries, background flows and losses; means over seeds", head, number_rows(rows, shares))
 
 
 def remarks(cases: Collection[Case]) -> list[str]:

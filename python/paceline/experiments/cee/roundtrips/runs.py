@@ -29,7 +29,7 @@ from paceline.reproduce.model import Scale
 from paceline.scenario import Adapter, FlowRow, Flows, GraphLink, GraphTopology, Records, Scenario, Series
 from paceline.scenario import Run as RunSettings
 from paceline.sweeps.points import Point, Run, Runs
-from paceline.tables import Cell, Table, format_value
+from paceline.tables import Table, number_rows
 
 BURSTS: Final = 5
 BURST_US: Final = {Scale.TINY: 3_000, Scale.QUICK: 12_000, Scale.PAPER: 12_000}
@@ -195,13 +195,11 @@ def measure(runs: Runs) -> Values:
 def table(values: Values) -> Table:
     """The numbers of :func:`measure`."""
     parts = tuple(dict.fromkeys(str(key[-1]) for key in values))
-    rows = []
+    rows = {}
     for place in dict.fromkeys(key[:-1] for key in values):
-        name = ", ".join(_named(part) for part in place)
-        numbers = [at(values, *place, p) for p in parts]
-        texts = [format_value(n, share=p == "use") for p, n in zip(parts, numbers, strict=True)]
-        rows.append((Cell(name), *map(Cell, texts)))
-    return Table("Means over seeds", ("Run", *(_HEADS[p] for p in parts)), rows)
+        rows[", ".join(_named(part) for part in place)] = [at(values, *place, p) for p in parts]
+    shares = [i for i, part in enumerate(parts) if part == "use"]
+    return Table("Means over seeds", ("Run", *(_HEADS[p] for p in parts)), number_rows(rows, shares))
 
 
 def _named(part: str | float) -> str:
