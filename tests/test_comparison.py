@@ -163,5 +163,9 @@ def test_a_p99_of_few_flows_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "No p99 of fewer than 100 flows." in drawing.caption
     said = [text.get_text() for ax in drawing.figure.axes for text in ax.texts]
     assert said == ["fewer than 100 flows"]
+    # Panels of one kind are to be compared: they had axes of their own.
+    medians = [ax for ax in drawing.figure.axes if ax.get_title().endswith("median")]
+    assert len(medians) == len({ax.get_title() for ax in medians}) == 2
+    assert len({ax.get_ylim() for ax in medians}) == 1
     told = {claim.id: claim for claim in rule(values)}
     assert "37 flows: the largest" in told[f"{next(iter(WORKLOADS))}80.ndp.all.p99"].statement

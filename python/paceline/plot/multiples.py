@@ -52,7 +52,7 @@ class Chart:
     scale: Literal["log", "linear"] = "log"
     """Of the y axis, which covers the values; a linear one begins at 0 unless they lie far from it."""
     between: tuple[float, float] | None = None
-    """Ends of a linear y axis, for charts that are to be compared."""
+    """Ends of the y axis, for charts that are to be compared; of a logarithmic one those of the values."""
     log_x: bool = False
     points: Mapping[str, tuple[Sequence[float], Sequence[float]]] = field(default_factory=dict)
     """Points off the curve of a label, as for all of its places together; filled beside a published one."""
@@ -157,7 +157,7 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
         ax.axhline(chart.level, color=QUIET, linewidth=0.9, zorder=1.5)
     name = chart.ylabel
     if chart.scale == "log":
-        low, high = (least, most) if most > 0 else (1.0, 2.0)
+        low, high = chart.between or ((least, most) if most > 0 else (1.0, 2.0))
         # Large marks lie within the axes, clear of the names of their places.
         room = max(1.06, (high / low) ** 0.05) if chart.points or chart.published else 1.06
         low, high = low / room, max(high * room, low * 1.3)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Final
 
 from paceline.experiments.aeolus.schemes import AEOLUS_OF
-from paceline.experiments.comparison.measures import FEWEST_P99, KINDS, SPANS, by_size, losses, measure
+from paceline.experiments.comparison.measures import FEWEST_P99, KINDS, SPANS, BySize, by_size, losses, measure
 from paceline.experiments.comparison.setup import (
     BUFFER,
     GOODPUT_LOAD,
@@ -70,10 +72,28 @@ def _few(values: Values, spans: Sequence[str]) -> str:
     return f" No p99 of fewer than {FEWEST_P99} flows." if min(counts, default=FEWEST_P99) < FEWEST_P99 else ""
 
 
-def _over_size(runs: Runs, load: float) -> Drawing:
+_Ends = Mapping[str, tuple[float, float]]
+_ALIKE: Final = " Mean, median and p99 each have one axis, here and in the other figure over {}."
+
+
+def _ends(found: Mapping[str, Iterable[float]]) -> _Ends:
+    """From where to where the axes of a kind go, in all charts that are to be compared."""
+    seen = {kind: [v for v in values if math.isfinite(v)] or [1.0, 2.0] for kind, values in found.items()}
+    return {kind: (min(1.0, *values), max(values)) for kind, values in seen.items()}
+
+
+def _over_sizes(runs: Runs) -> Iterator[Drawing]:
+    found = {(workload, load): by_size(runs, workload, load) for load in LOADS[1:] for workload in WORKLOADS}
+    ends = _ends({k: [v for _, of in found.values() for each in of[k].values() for v in each] for k in KINDS})
+    yield from (
+        _over_size({workload: found[workload, load] for workload in WORKLOADS}, load, ends) for load in LOADS[1:]
+    )
+
+
+def _over_size(of: Mapping[str, BySize], load: float, ends: _Ends) -> Drawing:
     rows = []
     for workload, title in WORKLOADS.items():
-        bins, found = by_size(runs, workload, load)
+        bins, found = of[workload]
         at = [float(x) for x in bins.position]
         ticks = {
             x: format_size(size) for x, size in list(zip(at, bins.upper_bytes.tolist(), strict=True))[1 :: len(at) // 4]
@@ -86,6 +106,7 @@ def _over_size(runs: Runs, load: float) -> Drawing:
                     SIZE_AXIS,
                     "Slowdown",
                     ticks,
+                    between=ends[kind],
                     nothing=f"fewer than {FEWEST_P99} flows per point",
                 )
                 for kind in KINDS
@@ -93,7 +114,7 @@ def _over_size(runs: Runs, load: float) -> Drawing:
         )
     caption = (
         f"Slowdown by tenth of the flow sizes, load {load:g}; each point stands for flows up to its size, "
-        f"that of a p99 for at least {FEWEST_P99} of them."
+        f"that of a p99 for at least {FEWEST_P99} of them.{_ALIKE.format('size')}"
     )
     return Drawing(f"C1-sizes-{round(load * 100)}", multiples.charts(rows, AEOLUS_OF), caption)
 
@@ -103,6 +124,8 @@ def _over_load(values: Values, bars: Mapping[Place, tuple[float, float]], span: 
         places = {load: (workload, load, scheme, span, kind) for load in LOADS}
         return {load: bars[place] for load, place in places.items() if place in bars}
 
+    places = list(product(WORKLOADS, LOADS, SCHEMES, SPANS))
+    ends = _ends({kind: [_shown(values, *place, kind) for place in places] for kind in KINDS})
     rows = [
         [
             multiples.Chart(
@@ -113,6 +136,7 @@ def _over_load(values: Values, bars: Mapping[Place, tuple[float, float]], span: 
                 },
                 "Offered load, share of the links",
                 "Slowdown",
+                between=ends[kind],
                 nothing=f"fewer than {FEWEST_P99} flows",
                 intervals={TITLES[scheme]: around(workload, scheme, kind) for scheme in SCHEMES},
             )
@@ -120,14 +144,14 @@ def _over_load(values: Values, bars: Mapping[Place, tuple[float, float]], span: 
         ]
         for workload, title in WORKLOADS.items()
     ]
-    caption = f"Slowdown over load, {SPANS[span]}.{_few(values, [span])}{told(bars)}"
+    caption = f"Slowdown over load, {SPANS[span]}.{_few(values, [span])}{told(bars)}{_ALIKE.format('load')}"
     return Drawing(f"C1-loads-{span}", multiples.charts(rows, AEOLUS_OF), caption)
 
 
 def _drawings(runs: Runs, values: Values) -> Iterator[Drawing]:
     bars = intervals(measure, runs, pooled=True, shares=("goodput",))
     yield from (_over_load(values, bars, span) for span in ("small", "all"))
-    yield from (_over_size(runs, load) for load in LOADS[1:])
+    yield from _over_sizes(runs)
     goodput = {TITLES[scheme]: at(values, "goodput", GOODPUT_LOAD, scheme) for scheme in SCHEMES}
     caption = (
         f"Payload delivered, each byte once, as a share of the hosts' links; {GOODPUT_TITLE}, load {GOODPUT_LOAD:g}."

@@ -114,7 +114,11 @@ def measure(runs: Runs) -> Values:
     return found
 
 
-def by_size(runs: Runs, workload: str, load: float) -> tuple[SizeBins, Mapping[str, Mapping[str, F8]]]:
+BySize = tuple[SizeBins, Mapping[str, Mapping[str, F8]]]
+"""Bins, and values by kind and scheme."""
+
+
+def by_size(runs: Runs, workload: str, load: float) -> BySize:
     """Slowdown by tenth of the flow sizes that occurred: bins, and values by kind and scheme."""
     whole = {scheme: samples(runs, workload, load, scheme) for scheme in SCHEMES}
     bins = bins_from_sizes(next(iter(whole.values()))[0])
