@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from paceline.analysis import SizeBins
 from paceline.experiments.hpcc_page import figures, judging
 from paceline.experiments.hpcc_page.curves import MAIN, PERCENTILES, WORKLOADS, CurveId, Curves, published
 from paceline.experiments.hpcc_page.setup import CONTROL, VARIANTS, WINDOWS, points, scenario, variant_points
@@ -128,3 +129,13 @@ def test_figures_show_published_curves_beside_those_measured(run: Run) -> None:
         assert np.array_equal(thin.get_ydata(), published()[curve])
         seen = np.isfinite(measured[curve].value)
         assert np.array_equal(found.get_ydata(), measured[curve].value[seen])
+
+
+def test_a_tenth_of_the_sizes_is_drawn_in_its_middle() -> None:
+    """At its end a median that rises lay to the right of the published one that it is equal to."""
+    bins = published().bins["websearch"]
+    last = np.unique([int(np.abs(bins.position - place).argmin()) for place in range(10, 101, 10)])
+    middle = judging._middles(bins, last)
+    assert np.abs(bins.position[middle] - np.arange(5, 100, 10)).max() <= 1.0
+    coarse = SizeBins(np.array([1, 2, 3, 4]), np.array([10.0, 60.0, 61.0, 100.0]))
+    assert judging._middles(coarse, np.array([0, 1, 3])) == [0, 1, 2], "each in its own span"

@@ -55,10 +55,14 @@ def made(scale: Scale, loads: Sequence[int]) -> str:
 
 def _few(measured: Mapping[CurveId, Curve]) -> str:
     """A sentence on curves with a point for each tenth of the sizes (:func:`judging.drawn_curves`), where there are."""
-    points = max((int(np.isfinite(curve.value).sum()) for curve in measured.values()), default=0)
-    if points > 10:
+    few = {c: curve for c, curve in measured.items() if 0 < np.isfinite(curve.value).sum() <= 10}
+    if not few:
         return ""
-    return " So few flows give a point for each tenth of the sizes; of fewer than 100 the p99 is the largest value."
+    some = dict.fromkeys(c.workload for c in few)
+    of = "" if {c.workload for c in measured} == set(some) else f" of {' and '.join(WORKLOADS[w] for w in some)}"
+    flows = min(int(curve.count[np.isfinite(curve.value)].min()) for curve in few.values())
+    largest = "; of fewer than 100 the p99 is the largest value" if flows < 100 else ""
+    return f" So few flows{of} give a point in the middle of each tenth of the sizes{largest}."
 
 
 def _panel(measured: Mapping[CurveId, Curve], schemes: Sequence[str], workload: str, load: int, q: int) -> plot.Panel:

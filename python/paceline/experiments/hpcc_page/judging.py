@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paceline.analysis import Curve, Sample, SizeBins, percentile_curves
 from paceline.experiments.hpcc_page.curves import PERCENTILES, CurveId, Curves, published, together
@@ -56,12 +57,15 @@ def measured_curves(runs: Runs, scale: Scale, *, only_finished: bool = False) ->
     return found
 
 
-FEWEST_FLOWS: Final = fewest(99)
-"""Flows per bin, on average, from which figures have the page's bins of 1 % of the sizes; with fewer, of a tenth."""
+FEWEST_FLOWS: Final = 10 * fewest(99)
+"""Flows per bin, on average, from which figures have the page's bins of 1 % of the sizes; with fewer, of a tenth.
+
+Ten of them are beyond a p99. Curves through fewer leap from bin to bin, and ten such cannot be told apart.
+"""
 
 
 def drawn_curves(runs: Runs, scale: Scale) -> dict[CurveId, Curve]:
-    """The curves as figures show them: of runs with few flows with a point for each tenth of the flow sizes.
+    """The curves as figures show them: of runs with few flows with a point in the middle of each tenth of the sizes.
 
     What is not shown is nan, so that all have the same bins. Those of a workload are alike.
     """
@@ -77,14 +81,28 @@ def drawn_curves(runs: Runs, scale: Scale) -> dict[CurveId, Curve]:
             bins = published().bins[workload]
             last = np.unique([int(np.abs(bins.position - place).argmin()) for place in range(10, 101, 10)])
             tenths = SizeBins(bins.upper_bytes[last], bins.position[last], bins.smallest_bytes)
+            middle = _middles(bins, last)
             for curve in percentile_curves(flows, tenths, PERCENTILES, rule="hpcc"):
                 spread: dict[str, Any] = {}
                 for name in ("value", "low", "high", "at_least", "count", "unfinished", "failed"):
                     values = getattr(curve, name)
                     spread[name] = np.full(len(bins), math.nan if values.dtype.kind == "f" else 0, dtype=values.dtype)
-                    spread[name][last] = values
+                    spread[name][middle] = values
                 drawn[CurveId(workload, load, scheme, round(curve.q))] = replace(curve, bins=bins, **spread)
     return drawn
+
+
+def _middles(bins: SizeBins, last: NDArray[np.intp]) -> list[int]:
+    """The bins in the middle of the spans that end with those at ``last``.
+
+    At its end a span would seem to be below a curve that rises, as most do.
+    """
+    found, first, edge = [], 0, 0.0
+    for end in last.tolist():
+        at = bins.position[first : end + 1]
+        found.append(first + int(np.abs(at - (edge + at[-1]) / 2).argmin()))
+        first, edge = end + 1, float(at[-1])
+    return found
 
 
 def curves_of(runs: Runs, scale: Scale, *, only_finished: bool = False) -> Curves:
