@@ -241,7 +241,10 @@ def test_figures_of_the_flood_show_what_their_results_are_about(monkeypatch: pyt
             values |= {(*place, f"queue_p{q}_kb"): n * q / (2 if paced else 1) for q in (50, 99)}
     monkeypatch.setattr(flooding, "measure", lambda _: values)
     (rates,) = flooding._rates(Runs(()), "E28")
-    assert [label.get_text() for label in rates.figure.axes[0].get_yticklabels()] == ["HPCC, RDMA", "DCQCN, RDMA"]
+    told = [label.get_text() for label in rates.figure.axes[0].get_yticklabels()]
+    held = "1.5 \N{MULTIPLICATION SIGN} DCQCN, published"
+    assert told == ["HPCC, RDMA", "DCQCN, RDMA", held], "what the ratio is judged by"
+    assert [list(line.get_xdata()) for line in rates.figure.axes[0].get_lines()] == [[1.5 * 200]]
     assert [bar.get_width() for bar in rates.figure.axes[0].patches] == [300, 200]
     (queues,) = flooding._acknowledged(Runs(()), "E32")
     for ax, q in zip(queues.figure.axes, (50, 99), strict=True):

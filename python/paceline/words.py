@@ -1,6 +1,7 @@
 """Words and numbers as people read them, for terminal and page; imports nothing heavy."""
 
 import re
+from collections.abc import Iterable
 
 from paceline.units import PICOSECONDS, quantity
 
@@ -11,6 +12,12 @@ _ARROW = re.compile(r"(?<=\w) ?-> ?(?=\w)")
 def many(count: int, what: str, plural: str = "s") -> str:
     """A count with its noun: ``1 switch``, ``20 switches``."""
     return f"{count:,} {what}{'' if count == 1 else plural}"
+
+
+def listed(words: Iterable[str]) -> str:
+    """Words in a row: ``30, 50 and 70``."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def simulated(ps: int) -> str:

@@ -81,14 +81,15 @@ def queue_timeline(
     looks: Mapping[str, Look] | None = None,
     end: float | None = None,
     top: float | None = None,
+    alike: bool = True,
 ) -> Figure:
     """Bytes waiting over time, by label. The axis ends soon after the last instant at which anything waited.
 
-    More than :data:`MOST_QUEUES` have a panel each, all with the same axes: one upon the other, queues that fill and
-    empty cannot be told apart.
+    More than :data:`MOST_QUEUES` have a panel each: one upon the other, queues that fill and empty cannot be told
+    apart. Their axes are ``alike``, or each has its own of bytes.
     """
     if len(series) > MOST_QUEUES:
-        return _queue_panels(series, looks or of_schemes(series), end, top)
+        return _queue_panels(series, looks or of_schemes(series), end, top, alike)
     # One curve has no legend to name it; in one line the name of a port would be longer than the axis.
     name = f"Bytes waiting\n{clean_label(next(iter(series)))}" if len(series) == 1 else "Bytes waiting"
     return timeline(series, name, format_size, until_quiet=True, looks=looks, end=end, top=top)
@@ -99,16 +100,17 @@ MOST_QUEUES = 2
 
 
 def _queue_panels(
-    series: Mapping[str, Series], looks: Mapping[str, Look], end: float | None, top: float | None
+    series: Mapping[str, Series], looks: Mapping[str, Look], end: float | None, top: float | None, alike: bool
 ) -> Figure:
     figure, panels, wide = stacked(len(series), 0.95)
     end = _shown_until(series.values()) if end is None else end
     series = {label: _until(one, end) for label, one in series.items()}
-    most = max((float(value.max()) for _, value in series.values() if len(value)), default=0.0) if top is None else top
+    peaks = [float(value.max(initial=0.0)) for _, value in series.values()]
+    most = max(peaks) if top is None else top
     for k, (ax, (label, one)) in enumerate(zip(panels, series.items(), strict=True)):
         ax.step(*_thinned(*one), where="post", color=looks[label].color, linewidth=0.7)
         ax.set_title(clean_label(label, 60), loc="left", fontsize=6.5, pad=2)
-        ax.set_ylim(0, most * 1.05 or 1.0)
+        ax.set_ylim(0, (most if alike else peaks[k]) * 1.05 or 1.0)
         ax.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
         ax.yaxis.set_major_formatter(written(format_size))
         time_axis(ax, 0.0, end, name=False)

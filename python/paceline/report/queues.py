@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,8 +18,11 @@ from paceline.words import tier_text
 
 BUSIEST_PORTS = 4
 ALIKE = 10
-"""Times by which the fullest queues of runs may differ that are drawn with the same axes."""
+"""Times by which the fullest queues of runs, or of ports, may differ that are drawn with the same axes."""
 
+_APART = (
+    f"the same axis of time, and each its own of bytes, as the fullest queues of the {{}} differ over {ALIKE} times"
+)
 _TEXT = (
     "Bytes waiting at an egress port, the packet on the wire not counted, weighted by time over the whole run. Ports "
     "are named by switch and number. Busiest means the largest mean. Percentiles while busy leave out the time in "
@@ -79,10 +83,8 @@ def queues(page: Page) -> Section:
     section.figures.append(page.draw(plot.queue_cdf(curves, looks=looks), "queue_cdf", caption))
     # The same axes for all runs of the page: they are looked at side by side. Not where that would flatten one.
     tops = [max((float(v.max()) for _, v in series.values() if len(v)), default=0.0) for series in recorded]
-    alike = max(tops, default=0.0) <= ALIKE * min((top for top in tops if top), default=0.0)
-    axes = "the same axes"
-    if not alike:
-        axes = f"the same axis of time, and each its own of bytes, as their fullest queues differ over {ALIKE} times"
+    alike = _alike(tops)
+    axes = "the same axes" if alike else _APART.format("runs")
     for i, (label, series) in enumerate(zip(page.labels, recorded, strict=True)):
         if series:
             name = "queue_timeline" if page.alone else f"queue_timeline_{i + 1}"
@@ -91,9 +93,12 @@ def queues(page: Page) -> Section:
             every = page.runs[i].summary["series_interval_ps"]
             caption += f", a sample every {format_time(every)}" if every else ""
             caption += "." if page.alone else f", {label}. All runs have {axes}. A port has the same colour in all."
-            caption += " All panels have the same axes." if page.alone and len(series) > plot.MOST_QUEUES else ""
+            level = not page.alone or _alike([float(v.max()) for _, v in series.values() if len(v)])
+            if page.alone and len(series) > plot.MOST_QUEUES:
+                caption += " All panels have the same axes." if level else f" Panels have {_APART.format('ports')}."
             own = {port: plot.look(places[port]) for port in series}
-            figure = plot.queue_timeline(series, looks=own, end=page.quiet_ps, top=max(tops) if alike else None)
+            ends = {"end": page.quiet_ps, "top": max(tops) if alike else None}
+            figure = plot.queue_timeline(series, looks=own, alike=level, **ends)
             section.figures.append(page.draw(figure, name, caption))
     split = [f"{q}{when}" for when in ("", " busy") for q in ("p50", "p95", "p99")]
     head: tuple[str, ...] = ("Ports", "Mean", "All else of", "Busy", *split, "Max")
@@ -101,6 +106,11 @@ def queues(page: Page) -> Section:
         head, rows = (*head[:2], *head[3:]), [(*row[:2], *row[3:]) for row in rows]
     section.tables.append(Table("Bytes waiting, by tier and at the busiest ports", head, rows))
     return section
+
+
+def _alike(tops: Sequence[float]) -> bool:
+    """Whether one axis of bytes shows queues of all these lengths."""
+    return max(tops, default=0.0) <= ALIKE * min((top for top in tops if top), default=0.0)
 
 
 def _with_class(name: str, found: Waiting) -> str:

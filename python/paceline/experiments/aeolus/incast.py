@@ -17,6 +17,7 @@ from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
 from paceline.scenario import Homa, SynchronousIncast
 from paceline.sweeps.points import KeyValue, Point, Runs, over_seeds
 from paceline.tables import Cell, Table, format_slowdown
+from paceline.words import listed
 
 FAN_IN: Final = (32, 64, 128, 256)
 FLOW_BYTES: Final = 64_000
@@ -186,7 +187,7 @@ def show(runs: Runs, _scale: Scale) -> Shown:
                 cells.append(" / ".join(format_slowdown(float(v)) for v in pair))
             rows.append(tuple(Cell(text) for text in cells))
     head = ("Scheme, variant", *(f"N = {n}: mean / p99" for n in FAN_IN))
-    drained = ", ".join(f"{us:.0f}" for us in DRAIN_US.values())
+    drained = listed(f"{us:,.0f}" for us in DRAIN_US.values())
     remarks = [
         f"The receiver's link needs {drained} µs for all flows: slowdowns around 24, 48, 97 and 194 of the last flow.",
         *(f"Variant {name}: {text}." for name, text in ABOUT.items()),

@@ -18,7 +18,7 @@ from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.scenario import Homa, Load, Poisson
 from paceline.sweeps.points import KeyValue, Point, Runs, over_seeds
-from paceline.tables import Cell, Table, format_number
+from paceline.tables import Cell, Table, fewest, format_number
 
 OVERCOMMITMENT: Final = 3
 """Messages a Homa receiver grants at a time: three times 52 KB (34 packets) stay below the 200 KB of a port."""
@@ -193,12 +193,17 @@ def show(runs: Runs, scale: Scale) -> Shown:
     values, rows = measure(runs), []
     for variant, workload, name, load, what in values:
         if what == "mean":
+            measured = WORKLOADS[str(workload)].flows[scale] * len(runs.seeds)
             numbers = [
-                format_number(values[variant, workload, name, load, kind]) for kind in ("mean", "p99", "p99.9", "small")
+                format_number(values[variant, workload, name, load, kind]) if measured >= fewest(q) else "–"
+                for kind, q in (("mean", 0), ("p99", 99), ("p99.9", 99.9), ("small", 0))
             ]
             label = f"{TITLES[str(name)]}, {WORKLOADS[str(workload)].title}, load {load:g}, {variant}"
             rows.append(tuple(Cell(text) for text in (label, *numbers)))
     head = ("Scheme, workload, load, variant", "Mean FCT, µs", "p99, µs", "p99.9, µs", "Mean up to 100 KB, µs")
+    caption = "FCT at the receiver, flows of all seeds"
+    if any(cell.text == "–" for row in rows for cell in row):
+        caption += "; a dash where fewer than 100 flows give no p99, or fewer than 1,000 no p99.9"
     flows = ", ".join(f"{of.flows[scale]:,} {of.title}" for of in WORKLOADS.values())
     remarks = [
         f"Flows of a run: {flows}, from an empty network. Load in bytes on the wire, by the mean sizes that the "
@@ -209,7 +214,7 @@ def show(runs: Runs, scale: Scale) -> Shown:
         f"neither is for oversubscribed networks. 200 KB per port; Homa grants {OVERCOMMITMENT} messages at a time.",
         "The paper's loads and topologies for these claims are not in the text at hand.",
     ]
-    return Shown(_drawings(runs), [Table("FCT at the receiver, flows of all seeds", head, rows)], remarks)
+    return Shown(_drawings(runs), [Table(caption, head, rows)], remarks)
 
 
 EXPERIMENTS = (

@@ -458,6 +458,7 @@ def show(name: str) -> Any:
         drawings = _DRAWN[name](runs, name)
         remarks = list(REMARKS)
         if name == "E32":
+            remarks.append("batch_N: an ACK for every N packets; paced: segments leave at the rate of the window.")
             remarks += [f"Variant {acks}: {about.title}." for acks, about in ACKS.items()]
         else:
             remarks += variant_remarks(ABOUT, runs)

@@ -455,9 +455,10 @@ def _queue_drawing(runs: Runs, name: str) -> Drawing:
     held = published_points(rule({}), r".*p(\d+)", 1000, curves)
     caption = (
         "Bytes waiting at the ports to the servers, as they are judged: share of the time in which something waits. "
-        "Hollow and grey: the published median and p99, where there is one; a mark that would touch another hangs "
-        "below its place."
+        "Hollow and grey: the published median and p99, where there is one."
     )
+    if name == "E36":
+        caption += " The p99s are close to each other: the mark of the second hangs below its place."
     if name == "E37":
         caption += (
             " NewReno's p99 is known to lie in the highest bin that a port of 256 KiB has, from 246 to 262 KB, and the "

@@ -146,6 +146,17 @@ def readings(cells: Sequence[str]) -> Iterator[tuple[str, str, str]]:
                 yield reading, cell, own
 
 
+def cells_named(cells: Collection[str]) -> list[str]:
+    """What a page says of the names of its cells."""
+    red = "ECN-RED: switches mark packets by an average of the queue, and TCP answers a mark as it does a loss."
+    qcn = (
+        "QCN 20 and QCN 66: switches tell the adapters of senders how far a queue is above a set point of 20 or 66 KB "
+        "and how fast it grows (IEEE 802.1Qau), and these limit their rates."
+    )
+    found = [ALL_CELLS[cell] for cell in cells]
+    return [*([red] if any(c.red for c in found) else []), *([qcn] if any(c.qcn for c in found) else [])]
+
+
 def cells_remarks(cells: Collection[str], *, pfc: bool) -> list[str]:
     """What a page says of its cells: with PFC where schemes are alike; how limiters are shared where that is varied."""
     alike = (
@@ -157,7 +168,7 @@ def cells_remarks(cells: Collection[str], *, pfc: bool) -> list[str]:
         f"variant limiter_per_adapter, rows with {_ONE_LIMITER}: all that an adapter sends, the standard's default."
     )
     varied = any(ALL_CELLS[cell].limiter == "nic" for cell in cells)
-    return [*([alike] if pfc else []), *([shared] if varied else [])]
+    return [*cells_named(cells), *([alike] if pfc else []), *([shared] if varied else [])]
 
 
 def limiters(reading: str) -> str:

@@ -206,8 +206,8 @@ def show(runs: Runs, scale: Scale) -> Shown:
     remarks = [
         "4 spines, 9 leaves, 144 hosts at 100 Gb/s, 400 Gb/s between switches, 0.2 µs per link, 0.25 µs through a "
         "switch: a round trip of 3.4 µs, nothing oversubscribed.",
-        f"{BUFFER} per port, no PFC; NDP's ports trim, with 8 packets of data and the room of 8 for headers. Ethernet "
-        "frames with 1460 B of payload; HPCC's carry up to 42 B of telemetry besides.",
+        f"{BUFFER.replace('KB', ' KB')} per port, no PFC; NDP's ports trim, with 8 packets of data and the room of 8 "
+        "for headers. Ethernet frames with 1,460 B of payload; HPCC's carry up to 42 B of telemetry besides.",
         "FCT: creation to the last byte at the receiver. Slowdown: over line rate through the empty network on the "
         "same path. All schemes have the same flows.",
         f"{arrivals}. Every flow finishes; after the arrivals the load falls.",

@@ -13,11 +13,12 @@ from paceline import plot
 from paceline.analysis import Curve
 from paceline.experiments.hpcc_page.curves import LOADS, PERCENTILES, SCHEMES, WORKLOADS, CurveId, Curves, published
 from paceline.experiments.hpcc_page.rules import tenths
-from paceline.experiments.hpcc_page.setup import WINDOWS
+from paceline.experiments.hpcc_page.setup import by_window
 from paceline.plot import multiples
 from paceline.plot.style import EXTRA, LINE_STYLES
 from paceline.reproduce.claims import Place, told
 from paceline.reproduce.model import Drawing, Scale, Verdict
+from paceline.words import listed
 
 _OTHER_TARGETS = {"hpcc_pint": "hpcc_pint_eta95", "hpcc_int": "hpcc_int_eta95"}
 """Schemes whose target is 99 %, and the same with 95 %."""
@@ -46,9 +47,9 @@ THIN = "Thin lines, edged in grey: the curves of the HPCC project page, read fro
 def made(scale: Scale, loads: Sequence[int]) -> str:
     """A sentence on how much was simulated at a scale."""
     of = "; ".join(
-        f"{WINDOWS[scale][load].arrivals_us / 1000:g} ms of arrivals at {load} % load, measured from "
-        f"{WINDOWS[scale][load].warmup_us / 1000:g} ms on"
-        for load in dict.fromkeys(loads)
+        f"{window.arrivals_us / 1000:g} ms of arrivals at {listed(map(str, alike))} % load, "
+        + (f"measured from {window.warmup_us / 1000:g} ms on" if window.warmup_us else "all measured")
+        for window, alike in by_window(scale, loads).items()
     )
     return f"Measured at {scale} scale: {of}."
 

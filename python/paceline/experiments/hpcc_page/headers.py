@@ -97,7 +97,7 @@ def show(runs: Runs, _scale: Scale) -> Shown:
         rows.append((Cell(name), *map(Cell, texts)))
     rows.append((Cell("the page"), Cell("50"), Cell("1,050"), Cell("60"), Cell("1.110")))
     head = ("Scheme", "Header (B)", "Full packet (B)", "ACK (B)", "Wire bytes per payload byte")
-    return Shown(tables=[Table(f"Packets of {PAYLOAD_BYTES} bytes of payload", head, rows)])
+    return Shown(tables=[Table(f"Packets of {PAYLOAD_BYTES:,} bytes of payload", head, rows)])
 
 
 EXPERIMENTS = (

@@ -79,6 +79,14 @@ WINDOWS: Final[Mapping[Scale, Mapping[int, Window]]] = {
 }
 
 
+def by_window(scale: Scale, loads: Iterable[int]) -> dict[Window, list[int]]:
+    """These loads by how long flows arrive."""
+    found: dict[Window, list[int]] = {}
+    for load in dict.fromkeys(loads):
+        found.setdefault(WINDOWS[scale][load], []).append(load)
+    return found
+
+
 @dataclass(frozen=True)
 class Variant:
     """A reading of what the page leaves open, tried on some of the runs."""

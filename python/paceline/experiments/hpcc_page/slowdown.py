@@ -10,10 +10,10 @@ from paceline.experiments.hpcc_page import figures, rules
 from paceline.experiments.hpcc_page.curves import LOADS, MAIN, SCHEMES, WORKLOADS
 from paceline.experiments.hpcc_page.judging import curves_of, drawn_curves, verdicts
 from paceline.experiments.hpcc_page.rules import Rule
-from paceline.experiments.hpcc_page.setup import PLAIN, VARIANTS, WINDOWS, points, variant_points, variants_of
+from paceline.experiments.hpcc_page.setup import PLAIN, VARIANTS, by_window, points, variant_points, variants_of
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
 from paceline.sweeps.points import Point, Runs
-from paceline.words import many
+from paceline.words import listed, many
 
 SOURCE: Final = "HPCC project page (hpcc-group.github.io), slowdown figures of 2020"
 DEFAULT: Final = "default"
@@ -31,9 +31,9 @@ ABOUT: Final[Mapping[str, str]] = {
 def window_remark(scale: Scale, loads: Collection[int] = LOADS) -> str:
     """What was run at these loads, in one sentence."""
     found = [
-        f"{w.arrivals_us / 1000:g} ms at {load} % ({w.warmup_us / 1000:g} ms of them warm-up), {many(w.seeds, 'seed')}"
-        for load, w in WINDOWS[scale].items()
-        if load in loads
+        f"{w.arrivals_us / 1000:g} ms at {listed(map(str, alike))} % ({w.warmup_us / 1000:g} ms of them warm-up), "
+        f"{many(w.seeds, 'seed')}"
+        for w, alike in by_window(scale, sorted(loads)).items()
     ]
     return f"Arrivals: {'; '.join(found)}. Every run goes on until its last flow has finished."
 

@@ -9,7 +9,7 @@ from paceline import plot
 from paceline.experiments.cee.hotspot import rules
 from paceline.experiments.cee.hotspot.runs import RACKS_REMARK, REMARKS, SWEEP, measure, plan, table
 from paceline.experiments.cee.measures import facts
-from paceline.experiments.cee.setup import CELLS, pfc_title, when
+from paceline.experiments.cee.setup import CELLS, cells_named, pfc_title, when
 from paceline.experiments.cee.study import Plan, experiment
 from paceline.plot import multiples
 from paceline.reproduce.claims import intervals, told
@@ -47,7 +47,10 @@ def _over_flows(runs: Runs) -> Iterator[Drawing]:
         chart = multiples.Chart("", curves, "Flows", name, scale="linear", between=ends, log_x=True, intervals=around)
         row.append(chart)
     variants = {titles[cell, 1]: titles[cell, 0] for cell in ("qcn20", "qcn66")}
-    caption = f"NewReno flows without end over their number.{told(bars)}"
+    caption = (
+        "NewReno flows without end over their number: Jain's index of fairness (1: all get the same), the share of the "
+        f"receiver's link that they use, and the queue at its port.{told(bars)}"
+    )
     yield Drawing("E24-flows", multiples.charts([row], variants), caption)
 
 
@@ -57,7 +60,8 @@ _DRAWN = {1: _queues, 24: _over_flows}
 def _experiment(number: int, title: str, statement: str, rule: Any, chosen: Plan, *remarks: str) -> Experiment:
     def show(runs: Runs, _scale: Scale) -> Shown:
         drawn = _DRAWN[number](runs) if number in _DRAWN else ()
-        return Shown(drawn, [table(measure(runs))], [*REMARKS, *remarks])
+        named = cells_named(list(map(str, runs.values("cell"))))
+        return Shown(drawn, [table(measure(runs))], [*REMARKS, *named, *remarks])
 
     return experiment(f"E{number}", title, statement, chosen, measure=measure, rule=rule, show=show)
 

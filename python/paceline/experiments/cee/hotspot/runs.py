@@ -258,6 +258,8 @@ def table(values: Values) -> Table:
 REMARKS: Final = [
     "Hosts at 10 Gb/s ports of one switch with 100 KB a port; flows start within 1 ms. FreeBSD's TCP, SACK off.",
     "With PFC the buffer belongs to the ingress ports (XOFF 97 KB, XON 80 KB), without it to the egress port.",
+    "Third dup-ACKs ignored: third duplicate ACKs that repaired nothing, since an earlier reduction covers what they "
+    "acknowledge.",
 ]
 RACKS_REMARK: Final = (
     "Variants: eight racks of eight hosts under eight spines, paths by hash; each flow from another rack has a rack of "

@@ -19,7 +19,7 @@ from paceline.experiments.cee.roundtrips.runs import (
     mixed,
     table,
 )
-from paceline.experiments.cee.setup import CELLS, TITLES, when
+from paceline.experiments.cee.setup import CELLS, TITLES, cells_named, when
 from paceline.experiments.cee.study import Plan, experiment, seeds
 from paceline.plot import multiples
 from paceline.reproduce.claims import at, intervals, told
@@ -52,14 +52,18 @@ def _over_rtt(runs: Runs) -> Iterator[Drawing]:
         ticks = {float(r): f"{r:,g}" for r in RTTS_US}
         axis = "Round trip without queues (µs)"
         row.append(multiples.Chart("", curves, axis, name, ticks, "linear", log_x=True, intervals=around))
-    caption = f"32 flows without end over round trips of the hosts' making.{told(bars)}"
+    caption = (
+        "32 flows without end through one link, over the round trip of the empty network, which the hosts make longer."
+        f"{told(bars)}"
+    )
     yield Drawing("E19-rtt", multiples.charts([row]), caption)
 
 
 def _experiment(number: int, title: str, statement: str, rule: Any, plan: Plan, draw: Any, remark: str) -> Experiment:
     def show(runs: Runs, scale: Scale) -> Shown:
         said = remark.format(kilobytes=BURST_BYTES[scale] // 1000, ms=BURST_US[scale] // 1000)
-        return Shown(draw(runs), [table(measure(runs))], [said])
+        cells = [str(run.point.key["cell"]) for run in runs if "cell" in run.point.key]
+        return Shown(draw(runs), [table(measure(runs))], [said, *cells_named(cells)])
 
     return experiment(f"E{number}", title, statement, plan, measure=measure, rule=rule, show=show)
 
