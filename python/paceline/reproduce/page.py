@@ -231,25 +231,20 @@ def _tiles(verdicts: Sequence[Verdict], larger: Larger, scale: Scale) -> list[Ti
     A claim is in both groups then, and the headings say so.
     """
     record, own = _on_record_of(verdicts, larger, scale), Counter(v.verdict for v in verdicts)
-
-    def tiles(kinds: Sequence[Outcome], look: str = "") -> list[tuple[str, str, str]]:
-        return [(kind.value, f"{own[kind]:,}", look) for kind in kinds if own[kind]]
-
-    if not record:
-        return [("", tiles(list(Outcome)))]
     claims, reports = (len(part) for part in _split(verdicts))
-    first = many(record.total(), "claim")
-    groups = [
-        (
-            f"{first}, as larger runs on record have them",
-            [(o.value, f"{record[o]:,}", "") for o in _JUDGED if record[o]],
-        ),
-        (
-            f"{'The same' if claims == record.total() else f'These and others, {claims:,},'} at {scale} scale",
-            tiles([o for o in Outcome if o is not Outcome.REPORT], "quiet"),
-        ),
+    look, ours = ("quiet", f" at {scale}") if record else ("", "")
+    judged = [
+        (o.value.removesuffix(ours), f"{n:,}", look) for o in Outcome if o is not Outcome.REPORT and (n := own[o])
     ]
-    return groups + ([("Values without a claim", tiles([Outcome.REPORT]))] if reports else [])
+    groups = [("", judged)]
+    if record:
+        counted = many(record.total(), "claim")
+        same = "The same" if claims == record.total() else f"These and others, {claims:,},"
+        before = [(o.value, f"{record[o]:,}", "") for o in _JUDGED if record[o]]
+        groups = [(f"{counted}, as larger runs on record have them", before), (f"{same} at {scale} scale", judged)]
+    if reports:
+        groups.append(("Values without a claim", [(Outcome.REPORT.value, f"{reports:,}", "")]))
+    return [group for group in groups if group[1]]
 
 
 def write_experiment(judged: Judged, folder: Path, larger: Larger = _NONE) -> Path:
