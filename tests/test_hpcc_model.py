@@ -192,12 +192,18 @@ NETWORKS = [star, leaf_spine, dumbbell, two_nics, leaf_spine, chain]
 
 
 def marking(rng: random.Random, rates: set[int], heeded: bool) -> dict[str, str]:
-    """``KMIN_MAP``, ``KMAX_MAP`` and ``PMAX_MAP``: kB and shares by rate. Where marks are heeded they begin early."""
+    """``KMIN_MAP``, ``KMAX_MAP`` and ``PMAX_MAP``: kB and shares by rate. Where marks are heeded they begin early.
+
+    Some leave the slowest ports out, whose thresholds are 0 then.
+    """
     low, share = rng.choice([1, 0.2, 0.1] if heeded else [4, 1, 0.2]), rng.choice([0.2, 1.0, 0.01])
     high = rng.choice([16, 4, 4.5, max(low, 1), max(low, 1)])
+    named = sorted(rates)
+    if rng.random() < 0.15:
+        named[0] = 3200
 
     def by_rate(value):
-        return " ".join([str(len(rates)), *(f"{rate}000000000 {value(rate)}" for rate in sorted(rates))])
+        return " ".join([str(len(named)), *(f"{rate}000000000 {value(rate)}" for rate in named)])
 
     return {
         "KMIN_MAP": by_rate(lambda rate: int(rate * low)),

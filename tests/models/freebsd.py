@@ -44,7 +44,7 @@ class FreeBsdEstimator(Estimator):
         """The timeout by what is known now; without a sample a SYN has five of its first length."""
         least = self.rules.rto_min
         if self.srtt is None and not self.rttvar:
-            longer = 2 ** max(0, self.shift - 4)
+            longer = 2 ** min(max(0, self.shift - 4), 6)
             self.rto = self.rules.rto_initial * longer + (self.slop if self.shift else 0)
         else:
             mean = (self.srtt or 0) + max(US, 4 * self.rttvar)

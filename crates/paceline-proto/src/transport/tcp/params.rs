@@ -24,6 +24,10 @@ pub struct Rto {
     pub quantum: Duration,
     /// Repetitions of a SYN before its timeout doubles. RFC 6298: 0; FreeBSD: 4.
     pub syn_flat: u8,
+    /// Doublings of a timeout at most: of data, of a SYN. RFC 6298: no bound but `max`; FreeBSD: 9 and 6.
+    pub doublings: u8,
+    /// See `doublings`.
+    pub syn_doublings: u8,
     /// Timeout when data begin after a repeated SYN. RFC 6298, section 5.7: 3 s.
     pub after_lost_syn: Duration,
     /// Timeouts in a row after which the average is forgotten; 0 for never. FreeBSD: 3.
@@ -46,6 +50,8 @@ impl Rto {
             slop: Duration(0),
             quantum: Duration::from_us(1),
             syn_flat: 0,
+            doublings: u8::MAX,
+            syn_doublings: u8::MAX,
             after_lost_syn: Duration::from_us(3_000_000),
             forget_after: 0,
             tries: 15,
@@ -63,6 +69,8 @@ impl Rto {
             slop: Duration::from_us(20_000),
             quantum: Duration::from_us(1),
             syn_flat: 4,
+            doublings: 9,
+            syn_doublings: 6,
             after_lost_syn: Duration::from_us(30_000),
             forget_after: 3,
             tries: 12,
