@@ -3229,12 +3229,13 @@ class Cubic(Section):
     cc: ClassVar[Literal["cubic"]] = "cubic"
     chosen: ClassVar[tuple[str, ...]] = ("cc",)
 
-    form: Literal["rfc9438", "freebsd2011"] = "rfc9438"
+    form: Literal["rfc9438", "freebsd2011", "freebsd2011_anew"] = "rfc9438"
     """Which text it follows. Source: RFC 9438; FreeBSD 9."""
 
     beta: float | None = None
     """Share of the window kept on a loss. Range (0, 0.999]. Default: `0.7` (form `rfc9438`),
-    `0.8` (form `freebsd2011`). Source: RFC 9438, sec. 4.6; FreeBSD 9.
+    `0.8` (form `freebsd2011`), `0.8` (form `freebsd2011_anew`). Source: RFC 9438, sec. 4.6; FreeBSD
+    9.
     """
 
     c: float = 0.4

@@ -351,7 +351,7 @@ impl Controller {
             Params::Timely(_) => Controller::Timely(timely::Timely::new(ctx)),
             Params::Dctcp(_) => Controller::Dctcp(dctcp::Dctcp::new(ctx)),
             Params::NewReno(_) => Controller::NewReno(new_reno::NewReno::new(ctx)),
-            Params::Cubic(p) if p.form == cubic::Form::Freebsd2011 => {
+            Params::Cubic(p) if p.form != cubic::Form::Rfc9438 => {
                 Controller::CubicFreebsd(Box::new(cubic_freebsd::CubicFreebsd::new(ctx)))
             }
             Params::Cubic(_) => Controller::Cubic(Box::new(cubic::Cubic::new(ctx))),

@@ -15,6 +15,8 @@ pub enum Form {
     Rfc9438,
     /// FreeBSD of 2011.
     Freebsd2011,
+    /// The same, but that maximum and curve begin anew with a timeout as with any loss.
+    Freebsd2011Anew,
 }
 
 /// Parameters.

@@ -5,12 +5,13 @@
 //! where that is above. Line and curve begin at the last reduction's end, or the last timeout: a timeout halves ssthresh as
 //! `NewReno` does and keeps maximum and curve. Before the first reduction they begin with the connection, at its initial window,
 //! which what is reached in congestion avoidance replaces (it matters with an inherited ssthresh). Round-trip times are averaged
-//! between reductions; until there are eight samples the rules are `NewReno`'s.
+//! between reductions; until there are eight samples the rules are `NewReno`'s. With [`Form::Freebsd2011Anew`] a timeout sets the maximum
+//! and begins the curve as a loss does (converged-Ethernet facts, section 6.6, against that kernel's source).
 //!
 //! *Deviations:* line and curve are exact, where that kernel's 32 bits overflow after some 75 ticks in the line (its tick was 1 ms)
 //! and its cube root is a polynomial; a reduction leaves no less than two segments; ACKs in fast recovery give no sample.
 
-use super::cubic::{Params, seconds};
+use super::cubic::{Form, Params, seconds};
 use super::window::{Window, clamped};
 use super::{CongestionControl, FlowContext, Limits, Loss, StreamAck, StreamStart};
 use crate::units::{Duration, Time};
@@ -138,6 +139,10 @@ impl CongestionControl for CubicFreebsd {
     fn on_loss(&mut self, ctx: &FlowContext, now: Time, loss: Loss, _flight: u64) {
         let super::Params::Cubic(p) = &ctx.params else { return };
         if loss == Loss::Timeout {
+            if p.form == Form::Freebsd2011Anew {
+                self.begin(p);
+                self.end(ctx, p);
+            }
             // The first may be none; only the next counts.
             self.reduced |= self.window.timed_out;
             self.reducing = false;

@@ -50,6 +50,8 @@ choice! {
         Rfc = "rfc9438",
         /// FreeBSD of 2011.
         Freebsd = "freebsd2011",
+        /// The same, but a timeout sets the maximum and begins the curve anew, as other losses do.
+        FreebsdAnew = "freebsd2011_anew",
     }
 }
 
@@ -70,7 +72,7 @@ section! {
         /// Which text it follows.
         form: CubicForm = "rfc9438", from "RFC 9438; FreeBSD 9";
         /// Share of the window kept on a loss.
-        beta: f64 => form { "rfc9438" => 0.7, "freebsd2011" => 0.8 }, in "(0, 0.999]", from "RFC 9438, sec. 4.6; FreeBSD 9";
+        beta: f64 => form { "rfc9438" => 0.7, "freebsd2011" => 0.8, "freebsd2011_anew" => 0.8 }, in "(0, 0.999]", from "RFC 9438, sec. 4.6; FreeBSD 9";
         /// Steepness, segments per cubed second.
         c: f64 = 0.4, in "(0, 1000]", from "RFC 9438, sec. 5.1";
         /// What a maximum below the last one is multiplied with: half of 1 and `beta`, or a number; 1 for nothing.
@@ -193,8 +195,9 @@ impl Settings for NewReno {
 impl Settings for Cubic {
     fn params(&self) -> Params {
         let form = match self.form {
-            CubicForm::Rfc => cubic::Params::rfc9438().form,
-            CubicForm::Freebsd => cubic::Params::freebsd2011().form,
+            CubicForm::Rfc => cubic::Form::Rfc9438,
+            CubicForm::Freebsd => cubic::Form::Freebsd2011,
+            CubicForm::FreebsdAnew => cubic::Form::Freebsd2011Anew,
         };
         let (beta, c) = (self.beta, self.c);
         let fast_convergence = match self.fast_convergence {

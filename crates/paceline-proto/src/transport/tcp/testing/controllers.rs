@@ -128,24 +128,27 @@ fn cubic_of_2011_keeps_four_fifths() {
 }
 
 /// A timeout of the 2011 form halves ssthresh and keeps the maximum: slow start to half of the window, and from there at once to what
-/// the line from 80 % of the maximum says by then.
+/// the line from 80 % of the maximum says by then. Where it begins anew the maximum is the window that timed out, less by fast convergence: a
+/// connection of the kernel's kind jumps back to the window of before.
 #[test]
 fn cubic_of_2011_keeps_its_maximum_over_a_timeout() {
-    let (ctx, mut c) = begin(Control::Cubic(cubic::Params::freebsd2011()), 100);
-    let (mut una, rtt) = (1, Duration(S / 1000));
-    let now = rounds(&ctx, &mut c, Time(0), rtt, 1, &mut una);
-    let max = cwnd(&ctx, &c);
-    c.on_loss(&ctx, now, Loss::DupAcks, max);
-    c.on_recovered(&ctx, now, u64::MAX);
-    c.on_loss(&ctx, now, Loss::Timeout, max);
-    let half = max * 8 / 10 / MSS / 2 * MSS;
-    assert_eq!((cwnd(&ctx, &c), c.ssthresh()), (MSS, half));
-    // 1, 2, 4 and so on up to half of the 80 segments, the last step by one ACK at ssthresh.
-    let now = rounds(&ctx, &mut c, now, rtt, 6, &mut una);
-    assert!((half..=half + 3 * MSS).contains(&cwnd(&ctx, &c)), "{} after slow start to {half}", cwnd(&ctx, &c));
-    rounds(&ctx, &mut c, now, rtt, 2, &mut una);
-    let line = max as f64 * 0.8 + 8.0 / 3.0 * MSS as f64;
-    assert!((cwnd(&ctx, &c) as f64 - line).abs() < MSS as f64, "{} and not {line}", cwnd(&ctx, &c));
+    for (form, share) in [(cubic::Form::Freebsd2011, 0.8), (cubic::Form::Freebsd2011Anew, 0.8 * 0.9 * 0.8)] {
+        let (ctx, mut c) = begin(Control::Cubic(cubic::Params { form, ..cubic::Params::freebsd2011() }), 100);
+        let (mut una, rtt) = (1, Duration(S / 1000));
+        let now = rounds(&ctx, &mut c, Time(0), rtt, 1, &mut una);
+        let max = cwnd(&ctx, &c);
+        c.on_loss(&ctx, now, Loss::DupAcks, max);
+        c.on_recovered(&ctx, now, u64::MAX);
+        c.on_loss(&ctx, now, Loss::Timeout, max);
+        let half = max * 8 / 10 / MSS / 2 * MSS;
+        assert_eq!((cwnd(&ctx, &c), c.ssthresh()), (MSS, half));
+        // 1, 2, 4 and so on up to half of the 80 segments, the last step by one ACK at ssthresh.
+        let now = rounds(&ctx, &mut c, now, rtt, 6, &mut una);
+        assert!((half..=half + 3 * MSS).contains(&cwnd(&ctx, &c)), "{} after slow start to {half}", cwnd(&ctx, &c));
+        rounds(&ctx, &mut c, now, rtt, 2, &mut una);
+        let line = max as f64 * share + 8.0 / 3.0 * MSS as f64;
+        assert!((cwnd(&ctx, &c) as f64 - line).abs() < MSS as f64, "{} and not {line}", cwnd(&ctx, &c));
+    }
 }
 
 /// RFC 9438, section 4.3: a segment per round trip only above the window at which ssthresh was last set, as it was by the timeout. What a
